@@ -1,0 +1,96 @@
+// Builds everything: types are checked and each file is compiled to .build/ (what tests import), then each
+// package is bundled into its dist/ (what runs): few files to load, typebox inside the SDK once.
+import { build } from "esbuild";
+import { execFileSync } from "node:child_process";
+import { existsSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+
+const root = fileURLToPath(new URL("..", import.meta.url));
+process.chdir(root);
+
+// `node .ci/build.mjs sdk plugins/chat` bundles only those, without checking types.
+const only = process.argv.slice(2);
+const wanted = (dir) => only.length === 0 || only.includes(dir);
+
+if (only.length === 0) {
+  rmSync(".build", { recursive: true, force: true });
+  try {
+    execFileSync(process.execPath, ["node_modules/typescript/bin/tsc", "--pretty", String(process.stdout.isTTY)], {
+      stdio: "inherit",
+    });
+  } catch {
+    process.stderr.write("build: types do not check; nothing was bundled\n");
+    process.exit(1);
+  }
+}
+
+/** Bundles `entries` (name -> source) into `<dir>/dist`. Packages stay imports unless named in `inline`. */
+async function bundle(dir, entries, inline = []) {
+  if (!wanted(dir)) return;
+  rmSync(join(dir, "dist"), { recursive: true, force: true });
+  const external = {
+    name: "external",
+    setup({ onResolve }) {
+      onResolve({ filter: /^[^.]/ }, ({ path, kind }) => {
+        if (kind === "entry-point") return undefined;
+        const name = path.startsWith("@") ? path.split("/").slice(0, 2).join("/") : path.split("/")[0];
+        const inside =
+          !path.startsWith("node:") && !path.startsWith("@svc/") && (inline === "all" || inline.includes(name));
+        return inside ? undefined : { path, external: true };
+      });
+    },
+  };
+  await build({
+    absWorkingDir: root,
+    entryPoints: Object.fromEntries(Object.entries(entries).map(([name, file]) => [name, join(dir, file)])),
+    outdir: join(dir, "dist"),
+    bundle: true,
+    splitting: true,
+    format: "esm",
+    platform: "node",
+    target: "node20",
+    sourcemap: true,
+    legalComments: "none",
+    plugins: [external],
+    // CommonJS libraries inside an ES module still ask for require.
+    banner:
+      inline.length > 0
+        ? {
+            js: 'import { createRequire as __createRequire } from "node:module"; const require = __createRequire(import.meta.url);',
+          }
+        : {},
+    logLevel: "warning",
+  });
+}
+
+await bundle(
+  "sdk",
+  {
+    index: "index.ts",
+    services: "services/index.ts",
+    client: "client/index.ts",
+    cli: "cli.ts",
+    testing: "testing/index.ts",
+  },
+  ["typebox"],
+);
+await bundle("host", { index: "index.ts", cli: "cli/main.ts" }, [
+  "koa",
+  "@koa/router",
+  "ws",
+  "tapable",
+  "commander",
+  "json5",
+  "semver",
+  "raw-body",
+  "pino",
+]);
+for (const name of readdirSync("plugins")) {
+  const dir = join("plugins", name);
+  const { svc } = JSON.parse(readFileSync(join(dir, "package.json"), "utf8"));
+  if (!svc) continue;
+  const entries = { plugin: "plugin.ts" };
+  for (const extra of ["cli", "worker"]) if (existsSync(join(dir, `${extra}.ts`))) entries[extra] = `${extra}.ts`;
+  await bundle(dir, entries);
+}

@@ -1,0 +1,45 @@
+/** Commands that plugins add to `svc`. Loaded only when one of them runs; help reads their summaries from package.json. */
+import type { GatewayClient } from "./client/index.ts";
+
+/** What a command gets. */
+export interface CommandContext {
+  readonly args: readonly string[];
+  readonly options: Readonly<Record<string, unknown>>;
+  /** `--json` was given: print one JSON value and nothing else. */
+  readonly json: boolean;
+  /** Connects to the gateway that `--url`, `--token`, the environment or the state directory name. */
+  connect(options?: {
+    scopes?: readonly string[];
+    caps?: readonly string[];
+    timeoutMs?: number;
+  }): Promise<GatewayClient>;
+  /** Prints a line (or the JSON value) on standard output. */
+  print(value: unknown): void;
+  /** Prints a line on standard error. */
+  note(line: string): void;
+  readonly input: NodeJS.ReadableStream;
+  readonly output: NodeJS.WritableStream;
+}
+
+/** One verb of `svc`. */
+export interface Command {
+  /** Words after `svc`, e.g. `gateway probe`; the same as in package.json under `svc.commands`. */
+  readonly name: string;
+  readonly summary: string;
+  /** Positional arguments in commander's notation, e.g. `<key> [text...]`. */
+  readonly args?: string;
+  readonly options?: readonly {
+    readonly flags: string;
+    readonly description: string;
+    readonly default?: string | boolean;
+  }[];
+  /** Whole command lines for `--help`. */
+  readonly examples?: readonly string[];
+  /** @returns the exit code; default 0. A thrown `GatewayError` is printed and becomes 1. */
+  run(context: CommandContext): Promise<number | void>;
+}
+
+/** Declares the verbs of a plugin; the default export of its `svc.cli` file. */
+export function defineCommands(commands: readonly Command[]): readonly Command[] {
+  return commands;
+}

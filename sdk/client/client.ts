@@ -1,0 +1,344 @@
+/**
+ * A connection that answers typed calls, delivers events and reconnects.
+ *
+ * One socket at a time. A lost connection rejects the calls that were in flight (nobody knows whether they
+ * ran) and is opened again with back-off and jitter; a refused `connect` is final unless the gateway said when to retry.
+ */
+import type { EventSpec, Method, ParamsOf, PayloadOf, ResultOf } from "../contract.ts";
+import { type ErrorCode, ERRORS, GatewayError } from "../errors.ts";
+import type { Role } from "../principal.ts";
+import type { ConnectParams, HelloOk } from "../protocol/connect.ts";
+import { type EventFrame, PROTOCOL, type ResponseFrame } from "../protocol/frames.ts";
+
+/** The part of a WebSocket the client uses; both `ws` and the browser's have it. */
+interface Socket {
+  send(data: string): void;
+  close(code?: number, reason?: string): void;
+  onopen: unknown;
+  onmessage: unknown;
+  onclose: unknown;
+  onerror: unknown;
+}
+
+export interface ClientOptions {
+  /** `ws://127.0.0.1:18789` */
+  readonly url: string;
+  readonly token?: string;
+  readonly password?: string;
+  readonly role?: Role;
+  /** Default: read, write, approvals, pairing and admin. */
+  readonly scopes?: readonly string[];
+  readonly caps?: readonly string[];
+  /** Default: id `cli`, mode `cli`. */
+  readonly client?: Partial<ConnectParams["client"]>;
+  /** Milliseconds from opening the socket to `hello-ok`. Default 10000. */
+  readonly connectTimeoutMs?: number;
+  /** Milliseconds a call may take; default 30000; 0 means no limit. */
+  readonly callTimeoutMs?: number;
+  /** Default false: one socket, and closed means closed. */
+  readonly reconnect?: boolean;
+  /** Randomness for jitter, 0..1. */
+  readonly random?: () => number;
+  /** Default: the runtime's, else the package `ws`. */
+  readonly WebSocket?: new (url: string) => Socket;
+}
+
+export interface CallOptions {
+  /** Milliseconds; 0 means no limit. Default `callTimeoutMs`. */
+  readonly timeoutMs?: number;
+  /** Skip the first answer of a method that accepts first, and hand it to `onAccepted`. Default false. */
+  readonly expectFinal?: boolean;
+  readonly onAccepted?: (payload: unknown) => void;
+}
+
+/** Why a connection ended. */
+export interface CloseInfo {
+  readonly code: number;
+  readonly reason: string;
+  /** A further attempt follows by itself. */
+  readonly willReconnect: boolean;
+}
+
+interface Pending {
+  readonly resolve: (payload: never) => void;
+  readonly reject: (error: Error) => void;
+  readonly options: CallOptions;
+  readonly timer: NodeJS.Timeout | undefined;
+}
+
+export interface GatewayClient {
+  /** Payload of the last `hello-ok`. */
+  readonly hello: HelloOk;
+  /** @throws GatewayError what the gateway refused with; `UNAVAILABLE` when the connection is lost or the time is up. */
+  call<M extends Method>(method: M, params: ParamsOf<M>, options?: CallOptions): Promise<ResultOf<M>>;
+  /** As `call`, for a method known only by name. */
+  request(method: string, params?: unknown, options?: CallOptions): Promise<unknown>;
+  /** @returns stops listening. */
+  on<E extends EventSpec>(event: E, listener: (payload: PayloadOf<E>, frame: EventFrame) => void): () => void;
+  /** Every event frame. @returns stops listening. */
+  onEvent(listener: (frame: EventFrame) => void): () => void;
+  /** A numbered event was missed: refresh what was built from events. @returns stops listening. */
+  onGap(listener: (expected: number, received: number) => void): () => void;
+  onClose(listener: (info: CloseInfo) => void): () => void;
+  /** After a reconnect. @returns stops listening. */
+  onReconnect(listener: (hello: HelloOk) => void): () => void;
+  /** Closes for good. Resolves when the socket is closed. Safe to call twice. */
+  close(): Promise<void>;
+  [Symbol.asyncDispose](): Promise<void>;
+}
+
+type ListenerKind = "event" | "gap" | "close" | "reconnect";
+
+const DEFAULT_SCOPES = ["operator.admin", "operator.read", "operator.write", "operator.approvals", "operator.pairing"];
+const BACKOFF_MS = { first: 500, most: 30_000 } as const;
+
+/**
+ * Connects and waits for `hello-ok`.
+ * @throws GatewayError the gateway's refusal, or `UNAVAILABLE` when nobody answers.
+ */
+export async function connect(options: ClientOptions): Promise<GatewayClient> {
+  const WebSocket = options.WebSocket ?? (await defaultWebSocket());
+  const connection = new Connection(options, WebSocket);
+  await connection.open();
+  return connection;
+}
+
+async function defaultWebSocket(): Promise<new (url: string) => Socket> {
+  const { WebSocket } = globalThis as { WebSocket?: new (url: string) => Socket };
+  return WebSocket ?? ((await import("ws")).WebSocket as unknown as new (url: string) => Socket);
+}
+
+class Connection implements GatewayClient {
+  hello!: HelloOk;
+  readonly #options: ClientOptions;
+  readonly #WebSocket: new (url: string) => Socket;
+  readonly #pending = new Map<string, Pending>();
+  readonly #listeners = {
+    event: new Set<Function>(),
+    gap: new Set<Function>(),
+    close: new Set<Function>(),
+    reconnect: new Set<Function>(),
+  };
+  #socket: Socket | undefined;
+  #nextId = 1;
+  #lastSeq: number | undefined;
+  #attempt = 0;
+  #retry: NodeJS.Timeout | undefined;
+  #watchdog: NodeJS.Timeout | undefined;
+  #closed: { readonly done: Promise<void>; readonly finish: () => void } | undefined;
+
+  constructor(options: ClientOptions, WebSocket: new (url: string) => Socket) {
+    this.#options = options;
+    this.#WebSocket = WebSocket;
+  }
+
+  /** Opens one socket and shakes hands. */
+  open(): Promise<void> {
+    return new Promise<void>((resolve, reject) => {
+      const socket = new this.#WebSocket(this.#options.url);
+      this.#socket = socket;
+      this.#lastSeq = undefined;
+      let ready = false;
+      let refusal: Error | undefined;
+      const late = setTimeout(() => {
+        refusal = new GatewayError("UNAVAILABLE", `no hello from ${this.#options.url} in time`);
+        socket.close(1008, "connect timeout");
+        reject(refusal);
+      }, this.#options.connectTimeoutMs ?? 10_000);
+
+      socket.onmessage = ({ data }: { data: unknown }) => {
+        const frame = JSON.parse(String(data)) as EventFrame | ResponseFrame;
+        if (ready) return this.#receive(frame);
+        if (frame.type === "event" && frame.event === "connect.challenge")
+          return socket.send(JSON.stringify(this.#connectFrame()));
+        if (frame.type !== "res") return;
+        clearTimeout(late);
+        if (!frame.ok) {
+          refusal = toError(frame);
+          return;
+        }
+        ready = true;
+        this.hello = frame.payload as HelloOk;
+        this.#attempt = 0;
+        this.#watch();
+        resolve();
+      };
+      socket.onerror = ({ message, error }: { message?: string; error?: Error }) => {
+        refusal ??= new GatewayError(
+          "UNAVAILABLE",
+          `cannot reach ${this.#options.url}: ${message || error?.message || "connection failed"}`,
+          { cause: error },
+        );
+      };
+      socket.onclose = ({ code, reason }: { code: number; reason: string }) => {
+        clearTimeout(late);
+        reject(refusal ?? new GatewayError("UNAVAILABLE", `closed by ${this.#options.url}: ${code} ${reason}`));
+        this.#lost(code, reason, ready, refusal);
+      };
+    });
+  }
+
+  #connectFrame() {
+    const { client, role, scopes, caps, token, password } = this.#options;
+    const params: ConnectParams = {
+      minProtocol: PROTOCOL,
+      maxProtocol: PROTOCOL,
+      client: {
+        id: "cli",
+        version: "1.0.0",
+        platform: typeof process === "undefined" ? "web" : process.platform,
+        mode: "cli",
+        ...client,
+      },
+      role: role ?? "operator",
+      scopes: [...(scopes ?? DEFAULT_SCOPES)],
+      caps: [...(caps ?? [])],
+    };
+    if (token !== undefined || password !== undefined) {
+      params.auth = { ...(token === undefined ? {} : { token }), ...(password === undefined ? {} : { password }) };
+    }
+    return { type: "req", id: "connect", method: "connect", params };
+  }
+
+  #receive(frame: EventFrame | ResponseFrame): void {
+    if (frame.type === "res") return this.#answer(frame);
+    if (frame.event === "tick") this.#watch();
+    if (frame.seq !== undefined) {
+      const expected = this.#lastSeq === undefined ? frame.seq : this.#lastSeq + 1;
+      this.#lastSeq = frame.seq;
+      if (frame.seq > expected) this.#tell("gap", expected, frame.seq);
+    }
+    this.#tell("event", frame);
+  }
+
+  #answer(frame: ResponseFrame): void {
+    const pending = this.#pending.get(frame.id);
+    if (!pending) return;
+    const { status } = (frame.payload ?? {}) as { status?: unknown };
+    if (frame.ok && pending.options.expectFinal && status === "accepted") {
+      pending.options.onAccepted?.(frame.payload);
+      return;
+    }
+    this.#pending.delete(frame.id);
+    clearTimeout(pending.timer);
+    if (frame.ok) pending.resolve(frame.payload as never);
+    else pending.reject(toError(frame));
+  }
+
+  call<M extends Method>(method: M, params: ParamsOf<M>, options?: CallOptions): Promise<ResultOf<M>> {
+    return this.request(method.name, params, options) as Promise<ResultOf<M>>;
+  }
+
+  request(method: string, params?: unknown, options: CallOptions = {}): Promise<unknown> {
+    const socket = this.#socket;
+    if (!socket || this.#closed) return Promise.reject(new GatewayError("UNAVAILABLE", "not connected"));
+    const id = String(this.#nextId++);
+    const timeoutMs = options.timeoutMs ?? this.#options.callTimeoutMs ?? 30_000;
+    return new Promise((resolve, reject) => {
+      const expire = () => {
+        this.#pending.delete(id);
+        reject(new GatewayError("UNAVAILABLE", `${method} did not answer within ${timeoutMs} ms`));
+      };
+      const timer = timeoutMs > 0 ? setTimeout(expire, timeoutMs) : undefined;
+      this.#pending.set(id, { resolve, reject, options, timer });
+      try {
+        socket.send(JSON.stringify({ type: "req", id, method, ...(params === undefined ? {} : { params }) }));
+      } catch (cause) {
+        clearTimeout(timer);
+        this.#pending.delete(id);
+        reject(new GatewayError("UNAVAILABLE", "not connected", { cause }));
+      }
+    });
+  }
+
+  on<E extends EventSpec>(event: E, listener: (payload: PayloadOf<E>, frame: EventFrame) => void): () => void {
+    return this.onEvent((frame) => {
+      if (frame.event === event.name) listener(frame.payload as PayloadOf<E>, frame);
+    });
+  }
+  onEvent(listener: (frame: EventFrame) => void): () => void {
+    return this.#listen("event", listener);
+  }
+  onGap(listener: (expected: number, received: number) => void): () => void {
+    return this.#listen("gap", listener);
+  }
+  onClose(listener: (info: CloseInfo) => void): () => void {
+    return this.#listen("close", listener);
+  }
+  onReconnect(listener: (hello: HelloOk) => void): () => void {
+    return this.#listen("reconnect", listener);
+  }
+
+  #listen(kind: ListenerKind, listener: Function): () => void {
+    this.#listeners[kind].add(listener);
+    return () => void this.#listeners[kind].delete(listener);
+  }
+  #tell(kind: ListenerKind, ...args: unknown[]): void {
+    for (const listener of this.#listeners[kind]) listener(...args);
+  }
+
+  /** A gateway that misses two ticks is gone, whatever the socket says. Spec: protocol/clients.md rule 7. */
+  #watch(): void {
+    clearTimeout(this.#watchdog);
+    this.#watchdog = setTimeout(
+      () => this.#socket?.close(4000, "tick timeout"),
+      2 * this.hello.policy.tickIntervalMs + 1_000,
+    );
+    this.#watchdog.unref?.();
+  }
+
+  #lost(code: number, reason: string, wasReady: boolean, refusal: Error | undefined): void {
+    clearTimeout(this.#watchdog);
+    this.#socket = undefined;
+    for (const [id, { reject, timer }] of this.#pending) {
+      this.#pending.delete(id);
+      clearTimeout(timer);
+      reject(new GatewayError("UNAVAILABLE", `connection lost: ${code} ${reason}`));
+    }
+    const refused = refusal instanceof GatewayError && refusal.code !== "UNAVAILABLE";
+    const willReconnect =
+      Boolean(this.#options.reconnect) && !this.#closed && !refused && (wasReady || this.#attempt > 0);
+    if (wasReady || this.#attempt > 0) this.#tell("close", { code, reason, willReconnect } satisfies CloseInfo);
+    this.#closed?.finish();
+    if (willReconnect) this.#reopenLater();
+  }
+
+  #reopenLater(): void {
+    const random = this.#options.random ?? Math.random;
+    const ceiling = Math.min(BACKOFF_MS.most, BACKOFF_MS.first * 2 ** this.#attempt++);
+    this.#retry = setTimeout(
+      () => {
+        this.open().then(
+          () => this.#tell("reconnect", this.hello),
+          () => undefined, // #lost has scheduled the next attempt
+        );
+      },
+      ceiling / 2 + (random() * ceiling) / 2,
+    );
+  }
+
+  async close(): Promise<void> {
+    clearTimeout(this.#retry);
+    if (this.#closed) return this.#closed.done;
+    let finish!: () => void;
+    const done = new Promise<void>((resolve) => (finish = resolve));
+    this.#closed = { done, finish };
+    if (this.#socket) this.#socket.close(1000, "");
+    else finish();
+    return done;
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close();
+  }
+}
+
+function toError({ error, payload }: ResponseFrame): GatewayError {
+  const code = (error?.code ?? "INTERNAL") as ErrorCode;
+  const { retryAfterMs } = error ?? {};
+  return new GatewayError(code in ERRORS ? code : "INTERNAL", error?.message ?? "refused without a reason", {
+    ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
+    details: error?.details,
+    payload,
+  });
+}

@@ -1,0 +1,2 @@
+/** Typed client of the gateway: `@svc/sdk/client`. */
+export * from "./client.ts";

@@ -1,0 +1,126 @@
+/** Sessions namespace. Spec: §4.1 row "Sessions"; params and results: protocol/methods-sessions.md. */
+import { defineContract } from "../contract.ts";
+import { NonEmpty, Strict, Type } from "../schema.ts";
+
+const Count = Type.Integer({ minimum: 1 });
+const Label = Type.String({ minLength: 1, maxLength: 64 });
+const text = Type.Optional(Type.String());
+const number = Type.Optional(Type.Integer());
+const flag = Type.Optional(Type.Boolean());
+
+/** One session as `sessions.list` shows it. */
+export const SessionRow = Type.Object({
+  key: NonEmpty,
+  kind: Type.Union([Type.Literal("direct"), Type.Literal("group"), Type.Literal("global"), Type.Literal("unknown")]),
+  label: text,
+  displayName: text,
+  channel: text,
+  subject: text,
+  chatType: text,
+  updatedAt: Type.Union([Type.Integer({ description: "epoch ms" }), Type.Null()]),
+  sessionId: text,
+  abortedLastRun: flag,
+  thinkingLevel: text,
+  verboseLevel: text,
+  inputTokens: number,
+  outputTokens: number,
+  totalTokens: number,
+  totalTokensFresh: Type.Boolean(),
+  modelProvider: text,
+  model: text,
+  contextTokens: number,
+  derivedTitle: text,
+  lastMessagePreview: text,
+});
+
+/** A stored session. `sessionId` changes at every reset; more fields than named here may stand in it. */
+export const SessionRecord = Type.Object({ sessionId: NonEmpty, updatedAt: Type.Integer({ description: "epoch ms" }) });
+
+/** Find, preview, restart and forget conversations. */
+export const sessions = defineContract("sessions", {
+  list: {
+    summary: "Newest sessions first",
+    scope: "operator.read",
+    params: Strict({
+      limit: Type.Optional(Count),
+      activeMinutes: Type.Optional(Count),
+      includeGlobal: flag,
+      includeUnknown: flag,
+      includeDerivedTitles: flag,
+      includeLastMessage: flag,
+      label: Type.Optional(Label),
+      spawnedBy: Type.Optional(NonEmpty),
+      agentId: Type.Optional(NonEmpty),
+      search: text,
+    }),
+    result: Type.Object({
+      ts: Type.Integer({ description: "epoch ms" }),
+      path: Type.String({ description: "file of the store" }),
+      count: Type.Integer({ description: "returned rows" }),
+      defaults: Type.Object({
+        modelProvider: Type.Union([Type.String(), Type.Null()]),
+        model: Type.Union([Type.String(), Type.Null()]),
+        contextTokens: Type.Union([Type.Integer(), Type.Null()]),
+      }),
+      sessions: Type.Array(SessionRow),
+    }),
+  },
+  preview: {
+    summary: "The last messages of several sessions",
+    scope: "operator.read",
+    params: Strict({
+      keys: Type.Array(NonEmpty, { minItems: 1 }),
+      limit: Type.Optional(Type.Integer({ minimum: 1, description: "messages a session; default 12, at most 50" })),
+      maxChars: Type.Optional(
+        Type.Integer({ minimum: 20, description: "characters a message; default 240, at most 2000" }),
+      ),
+    }),
+    result: Type.Object({
+      ts: Type.Integer(),
+      previews: Type.Array(
+        Type.Object({
+          key: Type.String(),
+          status: Type.Union([
+            Type.Literal("ok"),
+            Type.Literal("empty"),
+            Type.Literal("missing"),
+            Type.Literal("error"),
+          ]),
+          items: Type.Array(Type.Object({ role: Type.String(), text: Type.String() })),
+        }),
+      ),
+    }),
+  },
+  resolve: {
+    summary: "The canonical key of one session",
+    scope: "operator.read",
+    advertised: false,
+    params: Strict({
+      key: Type.Optional(NonEmpty),
+      sessionId: Type.Optional(NonEmpty),
+      label: Type.Optional(Label),
+      agentId: Type.Optional(NonEmpty),
+      spawnedBy: Type.Optional(NonEmpty),
+      includeGlobal: flag,
+      includeUnknown: flag,
+    }),
+    result: Type.Object({ ok: Type.Literal(true), key: Type.String() }),
+  },
+  reset: {
+    summary: "Start the conversation afresh",
+    scope: "operator.admin",
+    params: Strict({ key: NonEmpty, reason: Type.Optional(Type.Union([Type.Literal("new"), Type.Literal("reset")])) }),
+    result: Type.Object({ ok: Type.Literal(true), key: Type.String(), entry: SessionRecord }),
+  },
+  delete: {
+    summary: "Forget a session; its transcript is archived",
+    scope: "operator.admin",
+    params: Strict({ key: NonEmpty, deleteTranscript: flag, emitLifecycleHooks: flag }),
+    result: Type.Object({
+      ok: Type.Literal(true),
+      key: Type.String(),
+      deleted: Type.Boolean(),
+      archived: Type.Array(Type.String()),
+    }),
+  },
+});

@@ -1,0 +1,251 @@
+/** Every point where a plugin may join the gateway, and for each: when it runs, what a return means, what a throw does. */
+import type { HookFacade } from "./hooks.ts";
+import { defineHook, defineKeyedHook } from "./hooks.ts";
+import type { Principal, Scope } from "./principal.ts";
+import type { ConnectParams } from "./protocol/connect.ts";
+import type { RunEvent, RunOutcome, RunRequest } from "./services/agents.ts";
+import type { ModelRequest } from "./services/models.ts";
+import type { SessionEntry } from "./services/sessions.ts";
+import type { ToolCall, ToolResult } from "./services/tools.ts";
+
+/** A connection as plugins see it. */
+export interface ConnectionInfo {
+  readonly id: string;
+  readonly remoteAddress: string;
+  /** The peer and its `Host` header are this machine. Spec: protocol/frames-and-connect.md §8. */
+  readonly local: boolean;
+  readonly client: ConnectParams["client"] | undefined;
+  readonly caps: readonly string[];
+  readonly device: string | undefined;
+  readonly principal: Principal | undefined;
+}
+
+/** A credential nobody has vouched for yet. */
+export interface AuthAttempt {
+  readonly connectionId: string;
+  readonly remoteAddress: string;
+  readonly local: boolean;
+  readonly connect: ConnectParams;
+  /** Set when the device proof was verified. */
+  readonly deviceId: string | undefined;
+}
+
+/** Who a plugin says it is. The host keeps only scopes that were also asked for. */
+export interface Identity {
+  readonly id: string;
+  readonly scopes: readonly Scope[];
+}
+
+/** One method call on its way. `params` is frozen where a gate sees it. */
+export interface RpcCall {
+  readonly method: string;
+  readonly params: unknown;
+  readonly principal: Principal;
+  readonly connectionId: string | undefined;
+}
+
+const never = "Nothing.";
+const recorded = "Recorded against the plugin; nobody notices.";
+const denies = "Denies.";
+const skipped = "Counts as no answer.";
+const kept = "The value stays as it was.";
+
+/** The catalogue. Keys are the names plugins use: `gateway.hooks.<key>`. */
+export const HOOKS = {
+  hostReady: defineHook<{ url: string }>()("series", {
+    name: "hostReady",
+    owner: "host",
+    when: "The port accepts connections.",
+    returns: never,
+    throws: recorded,
+  }),
+  hostStopping: defineHook<{ reason: string }>()("observe", {
+    name: "hostStopping",
+    owner: "host",
+    when: "A stop or restart begins, before sockets close.",
+    returns: never,
+    throws: recorded,
+    deadlineMs: 5_000,
+  }),
+  pluginState: defineHook<{ id: string; from: string; to: string; reason?: string }>()("observe", {
+    name: "pluginState",
+    owner: "host",
+    when: "A plugin changes state after the gateway has started.",
+    returns: never,
+    throws: recorded,
+  }),
+
+  connectionOpened: defineHook<ConnectionInfo>()("observe", {
+    name: "connectionOpened",
+    owner: "host",
+    when: "A WebSocket was opened; nothing is verified.",
+    returns: never,
+    throws: recorded,
+  }),
+  authenticate: defineHook<AuthAttempt, Identity>()("first", {
+    name: "authenticate",
+    owner: "host",
+    when: "`connect` carries a credential the shared secret check refused. Spec: §5.1.",
+    returns: "Who it is.",
+    throws: `${skipped} Nobody answers: refused.`,
+  }),
+  admit: defineHook<ConnectionInfo>()("gate", {
+    name: "admit",
+    owner: "host",
+    when: "A credential was accepted, before `hello-ok`.",
+    returns: "A denial with its reason.",
+    throws: denies,
+  }),
+  hello: defineHook<Record<string, unknown>>()("waterfall", {
+    name: "hello",
+    owner: "host",
+    when: "`hello-ok` is put together.",
+    returns: "The `snapshot` with more keys; the host's own keys win.",
+    throws: kept,
+  }),
+  connectionReady: defineHook<ConnectionInfo>()("observe", {
+    name: "connectionReady",
+    owner: "host",
+    when: "`hello-ok` was sent.",
+    returns: never,
+    throws: recorded,
+  }),
+  connectionClosed: defineHook<ConnectionInfo & { code: number }>()("observe", {
+    name: "connectionClosed",
+    owner: "host",
+    when: "A WebSocket closed, accepted or not.",
+    returns: never,
+    throws: recorded,
+  }),
+
+  rpcParams: defineKeyedHook<{ params: unknown; principal: Principal }>()("waterfall", {
+    name: "rpcParams",
+    owner: "host",
+    when: "By method: a call passed its scope, before validation.",
+    returns: "New params; they are validated.",
+    throws: kept,
+  }),
+  rpcBefore: defineKeyedHook<RpcCall>()("gate", {
+    name: "rpcBefore",
+    owner: "host",
+    when: "By method: the params are final and frozen.",
+    returns: "A denial: the caller gets UNAVAILABLE with the reason.",
+    throws: denies,
+  }),
+  rpcResult: defineKeyedHook<{ result: unknown; principal: Principal }>()("waterfall", {
+    name: "rpcResult",
+    owner: "host",
+    when: "By method: the handler answered.",
+    returns: "A new result.",
+    throws: kept,
+  }),
+  rpcAfter: defineHook<{ method: string; ok: boolean; code?: string; durationMs: number; principal: Principal }>()(
+    "observe",
+    {
+      name: "rpcAfter",
+      owner: "host",
+      when: "A call was answered, over any transport.",
+      returns: never,
+      throws: recorded,
+    },
+  ),
+  httpRequest: defineHook<
+    {
+      method: string;
+      path: string;
+      headers: Readonly<Record<string, string | string[] | undefined>>;
+      remoteAddress: string;
+    },
+    { status: number; body?: unknown }
+  >()("first", {
+    name: "httpRequest",
+    owner: "host",
+    when: "An HTTP request arrived, before routing and before auth.",
+    returns: "A reply that ends the request.",
+    throws: skipped,
+  }),
+
+  sessionReplacing: defineHook<{ key: string; reason: "new" | "reset" | "delete" }>()("gate", {
+    name: "sessionReplacing",
+    owner: "sessions",
+    when: "A session is about to be reset or deleted.",
+    returns: "A denial: the caller gets UNAVAILABLE.",
+    throws: denies,
+    deadlineMs: 20_000,
+  }),
+  sessionStarted: defineHook<{ key: string; entry: SessionEntry }>()("observe", {
+    name: "sessionStarted",
+    owner: "sessions",
+    when: "A session got a new session id.",
+    returns: never,
+    throws: recorded,
+  }),
+  sessionEnded: defineHook<{ key: string; entry: SessionEntry; reason: "new" | "reset" | "delete" }>()("observe", {
+    name: "sessionEnded",
+    owner: "sessions",
+    when: "A session id was retired.",
+    returns: never,
+    throws: recorded,
+  }),
+
+  modelRequest: defineHook<ModelRequest>()("waterfall", {
+    name: "modelRequest",
+    owner: "models",
+    when: "A request is about to go to a model provider.",
+    returns: "The request to send instead.",
+    throws: kept,
+  }),
+
+  runBefore: defineHook<RunRequest>()("gate", {
+    name: "runBefore",
+    owner: "agents",
+    when: "A run is asked for, before it is accepted.",
+    returns: "A denial: the caller gets UNAVAILABLE.",
+    throws: denies,
+  }),
+  runPrompt: defineHook<{ runId: string; sessionKey: string; system: string }>()("waterfall", {
+    name: "runPrompt",
+    owner: "agents",
+    when: "The system prompt of a run was put together.",
+    returns: "The prompt to use.",
+    throws: kept,
+  }),
+  runEvent: defineHook<RunEvent>()("trace", {
+    name: "runEvent",
+    owner: "agents",
+    when: "A run makes progress: each text piece, tool step and lifecycle step.",
+    returns: never,
+    throws: "Recorded; the third throw removes the tap.",
+  }),
+  runFinished: defineHook<RunOutcome>()("observe", {
+    name: "runFinished",
+    owner: "agents",
+    when: "A run ended, whatever way.",
+    returns: never,
+    throws: recorded,
+  }),
+  toolParams: defineKeyedHook<ToolCall>()("waterfall", {
+    name: "toolParams",
+    owner: "agents",
+    when: "By tool: the model asked for it, before its arguments are validated.",
+    returns: "The call with other arguments.",
+    throws: kept,
+  }),
+  toolBefore: defineKeyedHook<ToolCall>()("gate", {
+    name: "toolBefore",
+    owner: "agents",
+    when: "By tool: the arguments are final and frozen.",
+    returns: "A denial: the model is told the reason.",
+    throws: denies,
+  }),
+  toolResult: defineKeyedHook<ToolResult & { call: ToolCall }>()("waterfall", {
+    name: "toolResult",
+    owner: "agents",
+    when: "By tool: it answered, before the model sees it.",
+    returns: "Another result.",
+    throws: kept,
+  }),
+} as const;
+
+/** What `gateway.hooks` offers. */
+export type GatewayHooks = { readonly [K in keyof typeof HOOKS]: HookFacade<(typeof HOOKS)[K]> };

@@ -1,0 +1,80 @@
+/**
+ * Schemas: TypeBox re-exported, and the one way this project checks a value against one.
+ *
+ * Validators compile on first use (about 0.2 ms a schema) and then cost nanoseconds a check.
+ */
+import { type Static, type TObject, type TProperties, type TSchema, Type } from "typebox";
+import { Compile, type Validator } from "typebox/compile";
+import { Value } from "typebox/value";
+
+export { type Static, type TObject, type TProperties, type TSchema, Type };
+
+/** One thing wrong with a value: where (`/a/b`, `""` for the value itself) and what. */
+export interface Violation {
+  readonly path: string;
+  readonly message: string;
+}
+
+const compiled = new WeakMap<TSchema, Validator>();
+
+function validatorOf(schema: TSchema): Validator {
+  let validator = compiled.get(schema);
+  if (!validator) compiled.set(schema, (validator = Compile(schema)));
+  return validator;
+}
+
+/** Whether `value` matches `schema`. Compiles the schema on first use. */
+export function matches<S extends TSchema>(schema: S, value: unknown): value is Static<S> {
+  return validatorOf(schema).Check(value);
+}
+
+/** What is wrong with `value`, at most 20 entries, most specific place first met; empty when it matches. */
+export function violations(schema: TSchema, value: unknown): Violation[] {
+  const found: Violation[] = [];
+  const unionPaths = new Map<string, unknown[]>();
+  for (const error of validatorOf(schema).Errors(value)) {
+    const { keyword, instancePath: path } = error;
+    const params = error.params as Record<string, unknown>;
+    if (keyword === "boolean") continue; // restates additionalProperties
+    if (keyword === "const") {
+      // members of a union of literals: told once, with all the choices
+      const seen = unionPaths.get(path) ?? [];
+      unionPaths.set(path, [...seen, params["allowedValue"]]);
+      continue;
+    }
+    if (keyword === "additionalProperties") {
+      for (const key of params["additionalProperties"] as string[]) {
+        found.push({ path, message: `unexpected property '${key}'` });
+      }
+      continue;
+    }
+    const choices = unionPaths.get(path);
+    if (keyword === "anyOf" && choices) {
+      unionPaths.delete(path);
+      found.push({ path, message: `must be one of ${choices.map((choice) => JSON.stringify(choice)).join(", ")}` });
+      continue;
+    }
+    found.push({ path, message: error.message });
+  }
+  for (const [path, choices] of unionPaths) found.push({ path, message: `must be ${JSON.stringify(choices[0])}` });
+  return found.slice(0, 20);
+}
+
+/** `violations` as one line: `at /path: text; at root: text`. Spec: protocol/frames-and-connect.md §2. */
+export function describeViolations(schema: TSchema, value: unknown): string {
+  const lines = violations(schema, value).map(({ path, message }) => `at ${path === "" ? "root" : path}: ${message}`);
+  return lines.join("; ");
+}
+
+/** A copy of `value` with the schema's `default`s filled in. Never validates. */
+export function withDefaults<S extends TSchema>(schema: S, value: unknown): Static<S> {
+  return Value.Default(schema, structuredClone(value)) as Static<S>;
+}
+
+/** `Type.Object` that refuses unknown keys, as every params object of the wire does. */
+export function Strict<P extends TProperties>(properties: P, options: object = {}): TObject<P> {
+  return Type.Object(properties, { additionalProperties: false, ...options });
+}
+
+/** A string of at least one character. */
+export const NonEmpty = Type.String({ minLength: 1 });

@@ -1,0 +1,8 @@
+/** Services and extension points that plugins share: `@svc/sdk/services`. */
+export * from "./agents.ts";
+export * from "./host.ts";
+export * from "./messages.ts";
+export * from "./models.ts";
+export * from "./sessions.ts";
+export * from "./storage.ts";
+export * from "./tools.ts";

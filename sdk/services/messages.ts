@@ -1,0 +1,76 @@
+/** Messages as transcripts keep them and models get them. Spec: protocol/stores.md §2. */
+
+export interface TextBlock {
+  readonly type: "text";
+  readonly text: string;
+}
+
+export interface ThinkingBlock {
+  readonly type: "thinking";
+  readonly thinking: string;
+}
+
+export interface ImageBlock {
+  readonly type: "image";
+  /** base64 */
+  readonly data: string;
+  readonly mimeType: string;
+}
+
+export interface ToolCallBlock {
+  readonly type: "toolCall";
+  readonly id: string;
+  readonly name: string;
+  readonly arguments: Readonly<Record<string, unknown>>;
+}
+
+export interface Usage {
+  readonly input: number;
+  readonly output: number;
+  readonly cacheRead: number;
+  readonly cacheWrite: number;
+  readonly totalTokens: number;
+}
+
+export interface UserMessage {
+  readonly role: "user";
+  readonly content: readonly (TextBlock | ImageBlock)[];
+  /** epoch ms */
+  readonly timestamp: number;
+}
+
+export type StopReason = "stop" | "length" | "toolUse" | "error" | "aborted";
+
+export interface AssistantMessage {
+  readonly role: "assistant";
+  readonly content: readonly (TextBlock | ThinkingBlock | ToolCallBlock)[];
+  readonly api: string;
+  readonly provider: string;
+  readonly model: string;
+  /** Absent when the provider did not say. */
+  readonly usage?: Usage;
+  readonly stopReason: StopReason;
+  readonly errorMessage?: string;
+  readonly timestamp: number;
+  readonly idempotencyKey?: string;
+  readonly svcAbort?: { readonly aborted: true; readonly origin: string; readonly runId: string };
+}
+
+export interface ToolResultMessage {
+  readonly role: "toolResult";
+  readonly toolCallId: string;
+  readonly toolName: string;
+  readonly content: readonly (TextBlock | ImageBlock)[];
+  readonly isError: boolean;
+  readonly timestamp: number;
+}
+
+export type Message = UserMessage | AssistantMessage | ToolResultMessage;
+
+/** The text blocks of a message, joined. */
+export function textOf(message: { readonly content: readonly { readonly type: string }[] }): string {
+  return message.content
+    .filter((block): block is TextBlock => block.type === "text")
+    .map((block) => block.text)
+    .join("");
+}

@@ -1,0 +1,77 @@
+/** The `Sessions` service: keys, entries and transcripts of conversations. */
+import { defineService } from "../service.ts";
+import type { Message } from "./messages.ts";
+import type { Statement } from "./storage.ts";
+
+/** A stored session, protocol/stores.md §1; fields of later capabilities are kept as they come. */
+export interface SessionEntry {
+  readonly sessionId: string;
+  /** epoch ms */
+  readonly updatedAt: number;
+  readonly label?: string;
+  readonly displayName?: string;
+  readonly spawnedBy?: string;
+  readonly thinkingLevel?: string;
+  readonly verboseLevel?: string;
+  readonly sendPolicy?: "allow" | "deny";
+  readonly abortedLastRun?: boolean;
+  readonly model?: string;
+  readonly modelProvider?: string;
+  readonly modelOverride?: string;
+  readonly providerOverride?: string;
+  readonly inputTokens?: number;
+  readonly outputTokens?: number;
+  readonly totalTokens?: number;
+  readonly totalTokensFresh?: boolean;
+  readonly contextTokens?: number;
+  readonly [field: string]: unknown;
+}
+
+/** A message of a transcript with its place in it. */
+export interface TranscriptItem {
+  /** 8 hex characters. */
+  readonly id: string;
+  readonly message: Message;
+}
+
+/** What `hello-ok` tells clients about keys. */
+export interface SessionDefaults {
+  readonly defaultAgentId: string;
+  readonly mainKey: string;
+  readonly mainSessionKey: string;
+  readonly scope: "per-sender" | "global";
+}
+
+export interface Sessions {
+  defaults(): SessionDefaults;
+  /** Lower-case `agent:<id>:<rest>` form, or `global`/`unknown`. @throws GatewayError `INVALID_REQUEST` for a malformed `agent:` key. Spec: protocol/methods-sessions.md §1. */
+  canonicalKey(key: string): string;
+  /** Agent a canonical key belongs to; the default agent for `global` and `unknown`. */
+  agentOf(canonicalKey: string): string;
+  get(canonicalKey: string): Promise<SessionEntry | undefined>;
+  /** The entry, created with a fresh `sessionId` when missing, with `patch` merged in. Durable when it resolves. */
+  ensure(canonicalKey: string, patch?: Partial<SessionEntry>): Promise<SessionEntry>;
+  /** Merges `patch` (an `undefined` value removes the field). @throws GatewayError `NOT_FOUND` */
+  update(canonicalKey: string, patch: Partial<SessionEntry>): Promise<SessionEntry>;
+  /**
+   * Appends messages, creates the session if needed, and runs `alongside` in the same transaction.
+   * @returns ids of the appended messages, in order. Durable when it resolves.
+   */
+  append(
+    canonicalKey: string,
+    messages: readonly Message[],
+    alongside?: readonly Statement[],
+  ): Promise<readonly string[]>;
+  /** The last `limit` messages, oldest first; empty for an unknown session. */
+  transcript(canonicalKey: string, limit: number): Promise<readonly TranscriptItem[]>;
+  /** Newest first, by the agent when given. */
+  recent(options: { limit: number; agentId?: string }): Promise<readonly { key: string; entry: SessionEntry }[]>;
+  count(agentId?: string): Promise<number>;
+  /** As `sessions.reset`. */
+  reset(canonicalKey: string, reason: "new" | "reset"): Promise<SessionEntry>;
+  /** Where sessions live, for people. */
+  readonly location: string;
+}
+
+/** Conversations. Provided by the plugin `sessions`. */
+export const Sessions = defineService<Sessions>()("sessions", "1.0.0");
