@@ -36,6 +36,12 @@ export function violations(schema: TSchema, value: unknown): Violation[] {
     const { keyword, instancePath: path } = error;
     const params = error.params as Record<string, unknown>;
     if (keyword === "boolean") continue; // restates additionalProperties
+    if (keyword === "type" && /\/anyOf\/\d+$/.test(error.schemaPath)) continue; // a member of a union of literals
+    if (keyword === "enum") {
+      const choices = params["allowedValues"] as unknown[];
+      found.push({ path, message: `must be one of ${choices.map((choice) => JSON.stringify(choice)).join(", ")}` });
+      continue;
+    }
     if (keyword === "const") {
       // members of a union of literals: told once, with all the choices
       const seen = unionPaths.get(path) ?? [];

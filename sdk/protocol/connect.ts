@@ -17,6 +17,14 @@ export const ConnectClient = Type.Object({
   instanceId: Type.Optional(NonEmpty),
 });
 
+/** Client ids and modes with rules of their own. Spec: frames-and-connect.md §4 "Derived flags". */
+export const WEB_PANEL_CLIENT_ID = "svc-control-ui";
+
+/** A page in a browser: its origin is mandatory. */
+export function isWebClient({ id, mode }: Static<typeof ConnectClient>): boolean {
+  return id === WEB_PANEL_CLIENT_ID || id === "webchat-ui" || mode === "webchat";
+}
+
 /** Proof of a device key. Spec: frames-and-connect.md §6. */
 export const ConnectDevice = Strict({
   id: NonEmpty,

@@ -1,0 +1,66 @@
+/** Proof that a client holds the key of the device it names. Spec: protocol/frames-and-connect.md §6. Pure but for the crypto. */
+import { createHash, createPublicKey, type KeyObject, verify } from "node:crypto";
+import { type ConnectParams, GatewayError } from "@svc/sdk";
+
+/** Milliseconds a signature may be older or newer than now. */
+const SKEW_MS = 120_000;
+const RAW_KEY_BYTES = 32;
+
+type Reason = readonly [message: string, code: string, reason: string];
+const REASONS = {
+  mismatch: ["device identity mismatch", "DEVICE_AUTH_DEVICE_ID_MISMATCH", "device-id-mismatch"],
+  expired: ["device signature expired", "DEVICE_AUTH_SIGNATURE_EXPIRED", "device-signature-stale"],
+  nonceMissing: ["device nonce required", "DEVICE_AUTH_NONCE_REQUIRED", "device-nonce-missing"],
+  nonceMismatch: ["device nonce mismatch", "DEVICE_AUTH_NONCE_MISMATCH", "device-nonce-mismatch"],
+  signature: ["device signature invalid", "DEVICE_AUTH_SIGNATURE_INVALID", "device-signature"],
+  key: ["device public key invalid", "DEVICE_AUTH_PUBLIC_KEY_INVALID", "device-public-key"],
+} as const satisfies Record<string, Reason>;
+
+function refuse([message, code, reason]: Reason): never {
+  throw new GatewayError("INVALID_REQUEST", message, { details: { code, reason } });
+}
+
+/**
+ * @param nonce the challenge of this connection
+ * @returns the device id. @throws GatewayError `INVALID_REQUEST` with the row of the failure table
+ */
+export function verifyDevice(params: ConnectParams, nonce: string, now: number): string | undefined {
+  const { device } = params;
+  if (!device) return undefined;
+  const key = readPublicKey(device.publicKey);
+  if (!key) refuse(REASONS.key);
+  if (createHash("sha256").update(key.raw).digest("hex") !== device.id.toLowerCase()) refuse(REASONS.mismatch);
+  if (Math.abs(now - device.signedAt) > SKEW_MS) refuse(REASONS.expired);
+  if (device.nonce.trim() === "") refuse(REASONS.nonceMissing);
+  if (device.nonce.trim() !== nonce) refuse(REASONS.nonceMismatch);
+  const signature = Buffer.from(device.signature, "base64url");
+  const signed = devicePayloads(params).some((payload) => verify(null, Buffer.from(payload), key.object, signature));
+  if (!signed) refuse(REASONS.signature);
+  return device.id.toLowerCase();
+}
+
+/** What a client may have signed: version 3, then version 2. */
+export function devicePayloads({ client, role = "operator", scopes = [], auth, device }: ConnectParams): string[] {
+  const token = auth?.token ?? auth?.deviceToken ?? "";
+  const rest = [device?.id, client.id, client.mode, role, scopes.join(","), device?.signedAt, token, device?.nonce];
+  const lower = (text: string | undefined) => (text ?? "").trim().replace(/[A-Z]/g, (letter) => letter.toLowerCase());
+  const v3 = ["v3", ...rest, lower(client.platform), lower(client.deviceFamily)].join("|");
+  return [v3, ["v2", ...rest].join("|")];
+}
+
+function readPublicKey(text: string): { object: KeyObject; raw: Buffer } | undefined {
+  try {
+    const object = text.includes("BEGIN") ? createPublicKey(text) : fromRaw(Buffer.from(text, "base64"));
+    const { kty, crv, x } = object.export({ format: "jwk" });
+    if (kty !== "OKP" || crv !== "Ed25519" || x === undefined) return undefined;
+    return { object, raw: Buffer.from(x, "base64url") };
+  } catch {
+    return undefined;
+  }
+}
+
+/** `Buffer.from(…, "base64")` reads both alphabets, padded or not. */
+function fromRaw(raw: Buffer): KeyObject {
+  if (raw.length !== RAW_KEY_BYTES) throw new Error("not an Ed25519 key");
+  return createPublicKey({ format: "jwk", key: { kty: "OKP", crv: "Ed25519", x: raw.toString("base64url") } });
+}

@@ -1,0 +1,40 @@
+/** Comparing and keeping secrets. */
+import { createHash, randomBytes, timingSafeEqual } from "node:crypto";
+import { closeSync, fsyncSync, openSync, readFileSync, writeSync } from "node:fs";
+import { join } from "node:path";
+
+/** Whether both are the same, in a time that says nothing about where they differ. */
+export function sameSecret(given: string, expected: string): boolean {
+  const digest = (text: string) => createHash("sha256").update(text).digest();
+  return timingSafeEqual(digest(given), digest(expected));
+}
+
+/** File in the credentials directory that holds the gateway's own token. */
+const TOKEN_FILE = "gateway-token";
+
+/** The kept token, or `undefined` before the first start. */
+export function readKeptToken(credentialsDir: string): string | undefined {
+  try {
+    return readFileSync(join(credentialsDir, TOKEN_FILE), "utf8").trim() || undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/**
+ * The kept token, made at the first call: 24 random bytes in hex, in a file of mode 0600.
+ * Choice: beside the configuration and not in it, since a start must not rewrite the file people edit.
+ */
+export function keepToken(credentialsDir: string): string {
+  const kept = readKeptToken(credentialsDir);
+  if (kept) return kept;
+  const token = randomBytes(24).toString("hex");
+  const file = openSync(join(credentialsDir, TOKEN_FILE), "w", 0o600);
+  try {
+    writeSync(file, `${token}\n`);
+    fsyncSync(file);
+  } finally {
+    closeSync(file);
+  }
+  return token;
+}

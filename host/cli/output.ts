@@ -1,0 +1,55 @@
+/** What commands print, and how they end. */
+import { isGatewayError } from "@svc/sdk";
+import { StartupRefusal } from "../auth/mode.ts";
+
+/** Exit codes of `svc`. Choice. */
+export const EXIT = { ok: 0, refused: 1, usage: 2, unreachable: 3 } as const;
+
+export interface Output {
+  readonly json: boolean;
+  print(value: unknown): void;
+  note(line: string): void;
+}
+
+/** Plain text goes out as it is, everything else as JSON: compact with `--json`, indented for people. */
+export function createOutput(json: boolean): Output {
+  return {
+    json,
+    print(value) {
+      const text = typeof value === "string" && !json ? value : JSON.stringify(value, null, json ? undefined : 2);
+      process.stdout.write(`${text}\n`);
+    },
+    note: (line) => void process.stderr.write(`${line}\n`),
+  };
+}
+
+/** Tells a failure to a person, or as JSON. @returns the exit code */
+export function reportFailure(error: unknown, { json }: Output): number {
+  if (isGatewayError(error)) {
+    const { code, message, details, retryAfterMs } = error;
+    if (json)
+      process.stdout.write(`${JSON.stringify({ ok: false, error: { code, message, details, retryAfterMs } })}\n`);
+    else
+      process.stderr.write(
+        `${code}: ${message}\n${retryAfterMs === undefined ? "" : `Try again in ${Math.ceil(retryAfterMs / 1_000)} s.\n`}`,
+      );
+    return message.startsWith("cannot reach") || message.startsWith("no hello") ? EXIT.unreachable : EXIT.refused;
+  }
+  const message = error instanceof Error ? error.message : String(error);
+  if (json) process.stdout.write(`${JSON.stringify({ ok: false, error: { code: "LOCAL", message } })}\n`);
+  else process.stderr.write(`${error instanceof StartupRefusal ? "" : "error: "}${message}\n`);
+  return EXIT.refused;
+}
+
+/** Columns as wide as their widest cell. */
+export function table(rows: readonly (readonly string[])[]): string {
+  const widths = (rows[0] ?? []).map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)));
+  return rows
+    .map((row) =>
+      row
+        .map((cell, column) => cell.padEnd(widths[column] ?? 0))
+        .join("  ")
+        .trimEnd(),
+    )
+    .join("\n");
+}

@@ -1,0 +1,63 @@
+/** Verbs that plugins add. Help reads package.json only; a plugin's command file is imported when its verb runs. */
+import { homedir } from "node:os";
+import { join } from "node:path";
+import type { Command as Verb, CommandContext } from "@svc/sdk/cli";
+import { resolvePaths } from "../config/paths.ts";
+import { createPluginFinder, importModule } from "../kernel/load.ts";
+import type { Manifest } from "../kernel/manifest.ts";
+import type { Output } from "./output.ts";
+import { connectTo, resolveTarget, type TargetFlags } from "./target.ts";
+
+/** A verb as help knows it. */
+export interface InstalledCommand {
+  readonly name: string;
+  readonly summary: string;
+  readonly plugin: string;
+  readonly manifest: Manifest;
+}
+
+/** The verbs of the bundle's plugins, without running any of them. */
+export function installedCommands(): InstalledCommand[] {
+  const paths = resolvePaths();
+  const finder = createPluginFinder({ configDir: paths.configDir, cacheDir: paths.cacheDir, home: homedir() });
+  return finder.bundle().flatMap((source) => {
+    const manifest = "load" in source ? source.manifest : undefined;
+    if (!manifest) return [];
+    return (manifest.commands ?? []).map(({ name, summary }) => ({ name, summary, plugin: manifest.id, manifest }));
+  });
+}
+
+/** @throws Error when the package names a verb its command file does not have */
+export async function loadVerb({ name, manifest }: InstalledCommand): Promise<Verb> {
+  const { cacheDir } = resolvePaths();
+  const file = join(manifest.directory, manifest.cli ?? "");
+  const { default: verbs } = (await importModule(file, cacheDir)) as { default?: readonly Verb[] };
+  const verb = verbs?.find((candidate) => candidate.name === name);
+  if (!verb) throw new Error(`${file} has no command "${name}", though its package.json lists one`);
+  return verb;
+}
+
+/** What a verb gets to work with. */
+export function verbContext(
+  args: readonly string[],
+  options: Readonly<Record<string, unknown>>,
+  output: Output,
+): CommandContext {
+  return {
+    args,
+    options,
+    json: output.json,
+    async connect({ scopes, caps, timeoutMs } = {}) {
+      const target = await resolveTarget(options as TargetFlags, process.env);
+      return connectTo(target, {
+        ...(scopes ? { scopes } : {}),
+        ...(caps ? { caps } : {}),
+        ...(timeoutMs === undefined ? {} : { connectTimeoutMs: timeoutMs }),
+      });
+    },
+    print: (value) => output.print(value),
+    note: (line) => output.note(line),
+    input: process.stdin,
+    output: process.stdout,
+  };
+}

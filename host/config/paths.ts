@@ -1,0 +1,45 @@
+/** Where the gateway keeps its state and its configuration. Spec: http/config.md §1. */
+import { chmodSync, mkdirSync } from "node:fs";
+import { homedir } from "node:os";
+import { dirname, join, resolve } from "node:path";
+
+export interface Paths {
+  /** `~/.svc`, or `SVC_STATE_DIR`. */
+  readonly stateDir: string;
+  /** `<state>/svc.json`, or `SVC_CONFIG_PATH`. */
+  readonly configPath: string;
+  readonly configDir: string;
+  /** Compiled TypeScript; private, since what lies there is executed. */
+  readonly cacheDir: string;
+  /** Secrets the gateway made itself. */
+  readonly credentialsDir: string;
+  /** What the last start found out about each plugin. */
+  readonly startupReport: string;
+  readonly home: string;
+}
+
+export type Environment = Readonly<Record<string, string | undefined>>;
+
+/** Works the paths out; creates nothing. Blank variables count as unset; `~/` is the home directory. */
+export function resolvePaths(env: Environment = process.env, home: string = homedir()): Paths {
+  const expand = (path: string) => resolve(path.startsWith("~/") ? join(home, path.slice(2)) : path);
+  const stateDir = expand(env["SVC_STATE_DIR"]?.trim() || join(home, ".svc"));
+  const configPath = expand(env["SVC_CONFIG_PATH"]?.trim() || join(stateDir, "svc.json"));
+  return {
+    stateDir,
+    configPath,
+    configDir: dirname(configPath),
+    cacheDir: join(stateDir, "cache", "jiti"),
+    credentialsDir: join(stateDir, "credentials"),
+    startupReport: join(stateDir, "startup-report.json"),
+    home,
+  };
+}
+
+/** Makes the private directories, mode 0700. @throws Error of the file system */
+export function preparePaths({ stateDir, cacheDir, credentialsDir }: Paths): void {
+  for (const directory of [stateDir, join(stateDir, "cache"), cacheDir, credentialsDir]) {
+    mkdirSync(directory, { recursive: true, mode: 0o700 });
+    chmodSync(directory, 0o700); // an older, wider directory becomes private, too
+  }
+}

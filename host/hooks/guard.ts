@@ -1,0 +1,138 @@
+/**
+ * Stands between a plugin's handler and tapable: attribution, deadline, completion exactly once, containment by kind.
+ *
+ * Raw tapable leaves a caller pending for ever when the second handler throws before it returns a promise, runs
+ * later handlers twice when a callback fires twice, takes `null` for an answer and knows neither deadline nor culprit.
+ */
+import { type Denial, HOOK_DEADLINE_MS, type HookCall, type HookSpec, type TapOptions } from "@svc/sdk";
+import type { Deadlines } from "./deadline.ts";
+import type { Owner } from "./owner.ts";
+
+/** A plugin's handler as every kind sees it. */
+export type AnyHandler = (input: unknown, call: HookCall) => unknown;
+
+/** What one emission carries to all its handlers. */
+export interface Emission {
+  readonly key: string | undefined;
+  /** Filled by `collect` handlers. */
+  readonly collected: { plugin: string; value?: unknown; error?: string }[];
+}
+
+type Done = (error: undefined, answer?: unknown) => void;
+
+/** How often a `trace` handler may throw before its tap is removed. */
+export const TRACE_THROWS = 3;
+
+/** A handler that always answers, once. */
+export function guard(spec: HookSpec, owner: Owner, options: TapOptions, handler: AnyHandler, deadlines: Deadlines) {
+  const kindDeadlineMs = spec.deadlineMs ?? HOOK_DEADLINE_MS[spec.kind];
+  const deadlineMs = Math.min(options.timeoutMs ?? kindDeadlineMs, kindDeadlineMs);
+  const where = `hook ${spec.name} (${options.name})`;
+
+  return (input: unknown, emission: Emission, callback: Done): void => {
+    let settled = false;
+    const settle = (answer: unknown) => {
+      if (settled) return;
+      settled = true;
+      callback(undefined, answer);
+    };
+    const fail = (error: unknown) => {
+      if (settled) return;
+      owner.charge(error, where);
+      settle(onFailure(spec, owner, emission, error));
+    };
+    if (owner.signal.aborted) return settle(spec.kind === "gate" ? sealed(owner) : undefined);
+
+    const call = new GuardedCall(emission.key, owner.signal);
+    let result: unknown;
+    try {
+      result = owner.run(() => handler(input, call));
+    } catch (error) {
+      return fail(error);
+    }
+    if (!isThenable(result)) return settle(accept(spec, owner, emission, result));
+
+    const disarm = deadlines.arm(deadlineMs, () => {
+      fail(new Error(`no answer within ${deadlineMs} ms`));
+      call.abort();
+    });
+    result.then(
+      (value) => {
+        disarm();
+        settle(settled ? undefined : accept(spec, owner, emission, value));
+      },
+      (error: unknown) => {
+        disarm();
+        fail(error);
+      },
+    );
+  };
+}
+
+/** The `HookCall` of one handler; its signal is only made when somebody looks at it. */
+class GuardedCall implements HookCall {
+  readonly key: string | undefined;
+  readonly #ownerSignal: AbortSignal;
+  #controller: AbortController | undefined;
+  #signal: AbortSignal | undefined;
+  #aborted = false;
+
+  constructor(key: string | undefined, ownerSignal: AbortSignal) {
+    this.key = key;
+    this.#ownerSignal = ownerSignal;
+  }
+
+  get signal(): AbortSignal {
+    if (!this.#signal) {
+      this.#controller = new AbortController();
+      if (this.#aborted) this.#controller.abort();
+      this.#signal = AbortSignal.any([this.#controller.signal, this.#ownerSignal]);
+    }
+    return this.#signal;
+  }
+
+  abort(): void {
+    this.#aborted = true;
+    this.#controller?.abort();
+  }
+}
+
+function isThenable(value: unknown): value is PromiseLike<unknown> {
+  return typeof value === "object" && value !== null && "then" in value && typeof value.then === "function";
+}
+
+/** What tapable is told about a handler's return value. A gate cannot say yes; `null` is no answer. */
+function accept(spec: HookSpec, owner: Owner, emission: Emission, value: unknown): unknown {
+  if (value === null || value === undefined) return undefined;
+  switch (spec.kind) {
+    case "first":
+    case "waterfall":
+      return value;
+    case "gate":
+      return isDenial(value) ? value : undefined;
+    case "collect":
+      emission.collected.push({ plugin: owner.id, value });
+      return undefined;
+    default:
+      return undefined;
+  }
+}
+
+function onFailure(spec: HookSpec, owner: Owner, emission: Emission, error: unknown): unknown {
+  if (spec.kind === "gate") {
+    return { allow: false, reason: `plugin ${owner.id} could not decide` } satisfies Denial;
+  }
+  if (spec.kind === "collect") {
+    emission.collected.push({ plugin: owner.id, error: error instanceof Error ? error.message : String(error) });
+  }
+  return undefined;
+}
+
+/** A gate whose plugin is gone stays shut. */
+function sealed(owner: Owner): Denial {
+  return { allow: false, reason: `plugin ${owner.id} is not running`, retryAfterMs: 1_000 };
+}
+
+function isDenial(value: unknown): value is Denial {
+  return typeof value === "object" && value !== null && "allow" in value && value.allow === false;
+}

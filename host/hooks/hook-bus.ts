@@ -1,0 +1,148 @@
+/** All hooks of one gateway: taps by plugins, emission by owners, on tapable. */
+import { isDeepStrictEqual } from "node:util";
+import type { Denial, HookEmitter, HookKind, HookSpec, TapOptions } from "@svc/sdk";
+import { AsyncParallelHook, AsyncSeriesBailHook, AsyncSeriesHook, AsyncSeriesWaterfallHook, SyncHook } from "tapable";
+import { Deadlines } from "./deadline.ts";
+import { type AnyHandler, type Emission, guard, TRACE_THROWS } from "./guard.ts";
+import type { Owner } from "./owner.ts";
+
+type Engine = AsyncSeriesHook<[unknown, Emission]> | SyncHook<[unknown, Emission]>;
+
+/** Phases are far apart, so that the plugin order fits between two of them. */
+const STAGE = { first: -200_000, early: -100_000, normal: 0, late: 100_000, last: 200_000 } as const;
+
+const NO_KEY = "";
+
+function createEngine(kind: HookKind): Engine {
+  const args = ["input", "emission"] as const;
+  switch (kind) {
+    case "observe":
+    case "collect":
+      return new AsyncParallelHook(args as never) as unknown as Engine; // tapable's generics do not share a base type
+    case "series":
+      return new AsyncSeriesHook(args as never) as unknown as Engine;
+    case "first":
+    case "gate":
+      return new AsyncSeriesBailHook(args as never) as unknown as Engine;
+    case "waterfall":
+      return new AsyncSeriesWaterfallHook(args as never) as unknown as Engine;
+    case "trace":
+      return new SyncHook(args as never) as unknown as Engine;
+  }
+}
+
+interface Channel {
+  readonly spec: HookSpec;
+  readonly engines: Map<string, Engine>;
+}
+
+/** One tap, as reports list it. */
+export interface TapRecord {
+  readonly hook: string;
+  readonly key: string | undefined;
+  readonly plugin: string;
+}
+
+export class HookBus {
+  readonly #channels = new Map<string, Channel>();
+  readonly #deadlines: Deadlines;
+  readonly #taps = new Set<TapRecord>();
+
+  constructor(deadlines: Deadlines = new Deadlines()) {
+    this.#deadlines = deadlines;
+  }
+
+  /** Everything tapped now. */
+  taps(): readonly TapRecord[] {
+    return [...this.#taps];
+  }
+
+  /** Adds a tap. @returns takes it out again; calls in flight keep their own list. */
+  tap(spec: HookSpec, key: string | undefined, owner: Owner, options: TapOptions, handler: AnyHandler): () => void {
+    const engine = this.#engine(spec, key);
+    const tapOptions = { name: owner.id, stage: STAGE[options.phase ?? "normal"] + owner.order };
+    const record: TapRecord = { hook: spec.name, key, plugin: owner.id };
+    const untap = () => {
+      if (this.#taps.delete(record)) removeTap(engine, tapped);
+    };
+    let tapped: Function;
+    if (spec.kind === "trace") {
+      tapped = this.#traced(spec, owner, options, handler, untap);
+      (engine as SyncHook<[unknown, Emission]>).tap(tapOptions, tapped as (input: unknown) => void);
+    } else {
+      const guarded = guard(spec, owner, options, handler, this.#deadlines);
+      tapped = guarded;
+      (engine as AsyncSeriesHook<[unknown, Emission]>).tapAsync(tapOptions, guarded as never); // callback types differ by kind
+    }
+    this.#taps.add(record);
+    return untap;
+  }
+
+  /** The owner's side. */
+  emitter<H extends HookSpec>(spec: H): HookEmitter<H> {
+    const emit = (input: unknown, key?: string): unknown => {
+      const engine = this.#channels.get(spec.name)?.engines.get(key ?? NO_KEY);
+      if (!engine || engine.taps.length === 0) return unheard(spec.kind, input);
+      const emission: Emission = { key, collected: [] };
+      if (spec.kind === "trace") return (engine as SyncHook<[unknown, Emission]>).call(input, emission);
+      if (spec.kind === "gate") deepFreeze(input);
+      const done = (engine as AsyncSeriesHook<[unknown, Emission]>).promise(input, emission) as Promise<unknown>;
+      return spec.kind === "collect" ? done.then(() => emission.collected) : done;
+    };
+    const isUsed = (key?: string) => (this.#channels.get(spec.name)?.engines.get(key ?? NO_KEY)?.taps.length ?? 0) > 0;
+    return { isUsed, emit: emit as HookEmitter<H>["emit"] }; // the kind decides the result; the table in the SDK types it
+  }
+
+  #engine(spec: HookSpec, key: string | undefined): Engine {
+    let channel = this.#channels.get(spec.name);
+    if (!channel) this.#channels.set(spec.name, (channel = { spec, engines: new Map() }));
+    else if (channel.spec !== spec && !isDeepStrictEqual(channel.spec, spec)) {
+      throw new Error(`two hooks are called ${spec.name}; rename the one of ${spec.owner}`);
+    }
+    let engine = channel.engines.get(key ?? NO_KEY);
+    if (!engine) channel.engines.set(key ?? NO_KEY, (engine = createEngine(spec.kind)));
+    return engine;
+  }
+
+  /** `trace` handlers run on hot paths: no promise, no deadline, removed after a few throws. */
+  #traced(spec: HookSpec, owner: Owner, options: TapOptions, handler: AnyHandler, untap: () => void) {
+    let throws = 0;
+    return (input: unknown, emission: Emission): void => {
+      if (owner.signal.aborted) return;
+      try {
+        owner.run(() => handler(input, { key: emission.key, signal: owner.signal }));
+      } catch (error) {
+        owner.charge(error, `hook ${spec.name} (${options.name})`);
+        if (++throws >= TRACE_THROWS) untap();
+      }
+    };
+  }
+}
+
+/** tapable has no untap: a filtered list, and a no-op interceptor that makes it forget the compiled function. */
+function removeTap(engine: Engine, tapped: Function): void {
+  engine.taps = engine.taps.filter(({ fn }) => fn !== tapped) as typeof engine.taps;
+  engine.intercept({});
+  engine.interceptors.pop();
+}
+
+function unheard(kind: HookKind, input: unknown): unknown {
+  if (kind === "trace") return undefined;
+  if (kind === "waterfall") return Promise.resolve(input);
+  if (kind === "collect") return Promise.resolve([]);
+  return Promise.resolve(undefined);
+}
+
+/** Gates see a value that nobody can change behind their back. Leaves alone what is not plain data. */
+function deepFreeze(value: unknown): void {
+  if (typeof value !== "object" || value === null || Object.isFrozen(value)) return;
+  const plain = Array.isArray(value) || Object.getPrototypeOf(value) === Object.prototype;
+  if (!plain) return;
+  Object.freeze(value);
+  for (const child of Object.values(value)) deepFreeze(child);
+}
+
+/** A denial's words for the caller. */
+export function denialText(denial: Denial): string {
+  return denial.reason || "denied by a plugin";
+}

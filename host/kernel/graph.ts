@@ -1,0 +1,129 @@
+/** In which order plugins are set up and started. Pure. */
+import type { Plugin, Requirement, ServiceToken } from "@svc/sdk";
+
+export interface GraphNode {
+  readonly id: string;
+  readonly plugin: Plugin;
+}
+
+export interface Order {
+  /** Plugins whose hard requirements are all met, by level, then id. */
+  readonly levels: readonly (readonly string[])[];
+  /** Why the others have to wait: id -> reason. */
+  readonly waiting: ReadonlyMap<string, string>;
+}
+
+/** The token a requirement is about, and whether the plugin cannot do without. */
+export function tokenOf(requirement: Requirement): {
+  readonly token: ServiceToken<unknown>;
+  readonly hard: boolean;
+  readonly ordered: boolean;
+} {
+  if (requirement.kind === "service") return { token: requirement, hard: true, ordered: true };
+  return { token: requirement.token, hard: false, ordered: requirement.kind === "optional" };
+}
+
+/** Same major version: `1.4.0` serves `1.0.0`. */
+function serves(provided: ServiceToken<unknown>, wanted: ServiceToken<unknown>): boolean {
+  return provided.id === wanted.id && provided.version.split(".")[0] === wanted.version.split(".")[0];
+}
+
+/**
+ * Orders plugins by what they require and provide. Two plugins of one service: the first by id provides, the other waits.
+ * @param available services that are there already (the host's, and those of plugins that run)
+ */
+export function orderPlugins(nodes: readonly GraphNode[], available: readonly ServiceToken<unknown>[]): Order {
+  const waiting = new Map<string, string>();
+  const providers = new Map<string, string>();
+  for (const { id, plugin } of [...nodes].sort(byId)) {
+    for (const token of plugin.provides ?? []) {
+      const other =
+        providers.get(token.id) ?? (available.some((there) => there.id === token.id) ? "a running plugin" : undefined);
+      if (other === undefined) providers.set(token.id, id);
+      else waiting.set(id, `service ${token.id} is already provided by ${other}; disable one of them`);
+    }
+  }
+  const providedTokens = nodes.flatMap(({ plugin }) => plugin.provides ?? []);
+  const remaining = new Map(nodes.filter(({ id }) => !waiting.has(id)).map((node) => [node.id, node]));
+
+  // A plugin with an unmet hard requirement waits, and so does all that needs what it provides.
+  for (let changed = true; changed;) {
+    changed = false;
+    for (const [id, { plugin }] of remaining) {
+      const missing = missingService(plugin, (token) => {
+        if (available.some((there) => serves(there, token))) return true;
+        const provider = providers.get(token.id);
+        return (
+          provider !== undefined && remaining.has(provider) && providedTokens.some((there) => serves(there, token))
+        );
+      });
+      if (missing === undefined) continue;
+      waiting.set(id, missing);
+      remaining.delete(id);
+      changed = true;
+    }
+  }
+
+  const levels: string[][] = [];
+  const placed = new Set<string>();
+  while (placed.size < remaining.size) {
+    const level = [...remaining.values()]
+      .filter(
+        ({ id, plugin }) =>
+          !placed.has(id) &&
+          predecessors(plugin, id, providers).every((before) => placed.has(before) || !remaining.has(before)),
+      )
+      .map(({ id }) => id)
+      .sort();
+    if (level.length === 0) {
+      const cycle = findCycle(
+        [...remaining.values()].filter(({ id }) => !placed.has(id)),
+        providers,
+      );
+      for (const id of cycle) {
+        waiting.set(id, `needs itself: ${[...cycle, cycle[0]].join(" -> ")}; make one of these requirements live()`);
+        remaining.delete(id);
+      }
+      continue;
+    }
+    for (const id of level) placed.add(id);
+    levels.push(level);
+  }
+  return { levels, waiting };
+}
+
+function byId(left: GraphNode, right: GraphNode): number {
+  return left.id < right.id ? -1 : 1;
+}
+
+function missingService(plugin: Plugin, isThere: (token: ServiceToken<unknown>) => boolean): string | undefined {
+  for (const requirement of Object.values(plugin.requires ?? {})) {
+    const { token, hard } = tokenOf(requirement);
+    if (hard && !isThere(token))
+      return `waits for the service ${token.id} ${token.version}, which no running plugin provides`;
+  }
+  return undefined;
+}
+
+function predecessors(plugin: Plugin, id: string, providers: ReadonlyMap<string, string>): string[] {
+  const needed = Object.values(plugin.requires ?? {})
+    .map((requirement) => tokenOf(requirement))
+    .filter(({ ordered }) => ordered)
+    .map(({ token }) => providers.get(token.id));
+  return [...needed, ...(plugin.after ?? [])].filter(
+    (before): before is string => before !== undefined && before !== id,
+  );
+}
+
+/** The ids of one cycle among plugins that all have an unplaced predecessor. */
+function findCycle(stuck: readonly GraphNode[], providers: ReadonlyMap<string, string>): string[] {
+  const byName = new Map(stuck.map((node) => [node.id, node]));
+  const path: string[] = [];
+  let current = [...byName.keys()].sort()[0];
+  while (current !== undefined && !path.includes(current)) {
+    path.push(current);
+    const node = byName.get(current);
+    current = node && predecessors(node.plugin, node.id, providers).find((before) => byName.has(before));
+  }
+  return current === undefined ? path : path.slice(path.indexOf(current));
+}

@@ -1,0 +1,140 @@
+/** Finds plugins by package name and by path, and imports their code. No plugin is named here. */
+import { existsSync, statSync } from "node:fs";
+import { createRequire } from "node:module";
+import { dirname, isAbsolute, join, resolve } from "node:path";
+import { pathToFileURL } from "node:url";
+import { isPlugin, type Plugin } from "@svc/sdk";
+import { type Manifest, ManifestError, readManifest } from "./manifest.ts";
+
+/** A plugin that can be loaded. */
+export interface PluginSource {
+  /** What named it: a package, a path or `inline`. */
+  readonly origin: string;
+  /** Known before import for packages. */
+  readonly manifest: Manifest | undefined;
+  load(): Promise<Plugin>;
+}
+
+/** A plugin that was asked for and cannot be loaded. */
+export interface MissingPlugin {
+  readonly origin: string;
+  readonly reason: string;
+}
+
+/** The package whose dependencies are the full bundle. */
+const BUNDLE_PACKAGE = "svc";
+
+/** The plugin API as TypeScript plugins get it: the very instance the host uses. */
+async function virtualModules(): Promise<Record<string, unknown>> {
+  const [sdk, services, cli] = await Promise.all([
+    import("@svc/sdk"),
+    import("@svc/sdk/services"),
+    import("@svc/sdk/cli"),
+  ]);
+  return { "@svc/sdk": sdk, "@svc/sdk/services": services, "@svc/sdk/cli": cli };
+}
+
+/** Imports a module; TypeScript goes through jiti, whose cache is private to the state directory. */
+export async function importModule(file: string, cacheDir: string): Promise<unknown> {
+  if (!/\.[cm]?ts$/.test(file)) return import(pathToFileURL(file).href);
+  const { createJiti } = await import("jiti");
+  const jiti = createJiti(pathToFileURL(file).href, {
+    fsCache: cacheDir,
+    moduleCache: false,
+    virtualModules: await virtualModules(),
+  });
+  return jiti.import(file);
+}
+
+async function importPlugin(file: string, cacheDir: string): Promise<Plugin> {
+  const { default: plugin } = (await importModule(file, cacheDir)) as { default?: unknown };
+  if (!isPlugin(plugin))
+    throw new Error(`${file} does not export a plugin; write: export default definePlugin({ ... })`);
+  return plugin;
+}
+
+/** A plugin handed over as a value. */
+export function inlineSource(plugin: Plugin): PluginSource {
+  return { origin: "inline", manifest: undefined, load: () => Promise.resolve(plugin) };
+}
+
+export interface PluginFinder {
+  /** The packages of the full bundle; empty in a trimmed install. */
+  bundle(): readonly (PluginSource | MissingPlugin)[];
+  /** One plugin by id, package name or path (starting with `.`, `/` or `~`, relative to the configuration's directory). */
+  find(spec: string): PluginSource | MissingPlugin;
+}
+
+export interface FinderOptions {
+  /** Directory that relative paths and `node_modules` of a user are looked up in. */
+  readonly configDir: string;
+  readonly cacheDir: string;
+  readonly home: string;
+}
+
+export function createPluginFinder({ configDir, cacheDir, home }: FinderOptions): PluginFinder {
+  const here = createRequire(import.meta.url);
+  const user = createRequire(join(configDir, "package.json"));
+
+  function packageDirectory(name: string, from: NodeJS.Require[] = [here, user]): string | undefined {
+    for (const require of from) {
+      try {
+        return dirname(require.resolve(`${name}/package.json`));
+      } catch {
+        // not installed there
+      }
+    }
+    return undefined;
+  }
+
+  function fromDirectory(directory: string, origin: string): PluginSource | MissingPlugin {
+    try {
+      const manifest = readManifest(directory);
+      if (!manifest) return { origin, reason: `${directory}/package.json has no "svc" key, so it is not a plugin` };
+      return { origin, manifest, load: () => importPlugin(join(directory, manifest.entry), cacheDir) };
+    } catch (error) {
+      return {
+        origin,
+        reason: error instanceof ManifestError ? error.message : `cannot read ${directory}/package.json`,
+      };
+    }
+  }
+
+  function fromPath(spec: string): PluginSource | MissingPlugin {
+    const path = spec.startsWith("~/") ? join(home, spec.slice(2)) : isAbsolute(spec) ? spec : resolve(configDir, spec);
+    if (!existsSync(path)) return { origin: spec, reason: `there is nothing at ${path}` };
+    if (statSync(path).isDirectory()) return fromDirectory(path, spec);
+    return { origin: spec, manifest: undefined, load: () => importPlugin(path, cacheDir) };
+  }
+
+  function bundle(): readonly (PluginSource | MissingPlugin)[] {
+    const directory = packageDirectory(BUNDLE_PACKAGE, [here]);
+    if (!directory) return [];
+    const require = createRequire(join(directory, "package.json"));
+    const { dependencies = {} } = require("./package.json") as { dependencies?: Record<string, string> };
+    return Object.keys(dependencies).flatMap((name) => {
+      const found = packageDirectory(name, [require]);
+      if (!found) return [{ origin: name, reason: `package ${name} is not installed; run: npm install` }];
+      const source = fromDirectory(found, name);
+      return "reason" in source && source.reason.includes('no "svc" key') ? [] : [source];
+    });
+  }
+
+  let known: readonly (PluginSource | MissingPlugin)[] | undefined;
+  function find(spec: string): PluginSource | MissingPlugin {
+    if (/^(\.|\/|~\/)/.test(spec)) return fromPath(spec);
+    known ??= bundle();
+    const bundled = known.find((source) => "load" in source && source.manifest?.id === spec);
+    if (bundled) return bundled;
+    for (const name of [spec, `@svc/plugin-${spec}`]) {
+      const directory = packageDirectory(name);
+      if (directory) return fromDirectory(directory, name);
+    }
+    return {
+      origin: spec,
+      reason: `no plugin or package "${spec}" is installed; next: npm install <its package>, or write its path`,
+    };
+  }
+
+  return { bundle: () => (known ??= bundle()), find };
+}

@@ -1,0 +1,64 @@
+/** The static part of a plugin: what package.json says under `svc`. Read without running the plugin. */
+import { readFileSync } from "node:fs";
+import { API_VERSION, describeViolations, matches, NonEmpty, SCOPES, type Static, Strict, Type } from "@svc/sdk";
+import satisfies from "semver/functions/satisfies.js";
+import validRange from "semver/ranges/valid.js";
+
+export const PLUGIN_ID = /^[a-z][a-z0-9-]{1,63}$/;
+
+const CommandSummary = Strict({ name: NonEmpty, summary: NonEmpty });
+
+/** `svc` in a plugin's package.json. */
+export const ManifestFields = Strict({
+  id: Type.String({ pattern: PLUGIN_ID.source }),
+  /** Semver range of the plugin API. */
+  api: NonEmpty,
+  /** Path of the compiled entry, relative to package.json. */
+  entry: NonEmpty,
+  /** First words of the methods it serves; a method outside is refused. */
+  namespaces: Type.Optional(Type.Array(NonEmpty)),
+  /** Top-level key of its configuration; default: the id. */
+  section: Type.Optional(NonEmpty),
+  /** Path prefixes it may mount routes under, beside `/plugins/<id>/`. */
+  routes: Type.Optional(Type.Array(Type.String({ pattern: "^/" }))),
+  permissions: Type.Optional(Strict({ calls: Type.Optional(Type.Array(Type.Enum([...SCOPES]))) })),
+  /** Path of the file with its verbs, and what help says of each. */
+  cli: Type.Optional(NonEmpty),
+  commands: Type.Optional(Type.Array(CommandSummary)),
+});
+
+export interface Manifest extends Static<typeof ManifestFields> {
+  readonly version: string;
+  /** Directory of package.json; empty for a plugin that has none. */
+  readonly directory: string;
+}
+
+/** Why a package is not a usable plugin. */
+export class ManifestError extends Error {
+  override readonly name = "ManifestError";
+}
+
+/**
+ * Reads `<directory>/package.json`.
+ * @returns `undefined` when it has no `svc` key. @throws ManifestError when that key is wrong; Error when the file cannot be read
+ */
+export function readManifest(directory: string): Manifest | undefined {
+  const file = `${directory}/package.json`;
+  const { svc, version } = JSON.parse(readFileSync(file, "utf8")) as { svc?: unknown; version?: unknown };
+  if (svc === undefined) return undefined;
+  if (!matches(ManifestFields, svc))
+    throw new ManifestError(`${file}, key "svc": ${describeViolations(ManifestFields, svc)}`);
+  return { ...svc, version: typeof version === "string" ? version : "0.0.0", directory };
+}
+
+/** Why the plugin cannot run on this host, or `undefined` when it can. Decided before its code is imported. */
+export function apiMismatch(range: string): string | undefined {
+  if (validRange(range) === null) return `its api "${range}" is not a version range; write e.g. "^${API_VERSION}"`;
+  if (satisfies(API_VERSION, range)) return undefined;
+  return `it needs plugin API ${range}, this gateway has ${API_VERSION}; install a version of it made for ${API_VERSION}`;
+}
+
+/** Whether the package says that it serves this method. */
+export function servesMethod(manifest: Manifest | undefined, method: string): boolean {
+  return manifest?.namespaces?.some((prefix) => method === prefix || method.startsWith(`${prefix}.`)) ?? false;
+}

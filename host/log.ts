@@ -1,0 +1,22 @@
+/** Structured logs on standard error. */
+import type { Logger } from "@svc/sdk";
+import pino from "pino";
+
+export type LogLevel = "debug" | "info" | "warn" | "error" | "silent";
+
+/** Keys whose values never reach a log, at any depth people are likely to use. */
+const SECRET_KEYS = ["token", "password", "apiKey", "authorization", "deviceToken", "secret", "signature"];
+const REDACT_PATHS = SECRET_KEYS.flatMap((key) => [key, `*.${key}`, `*.*.${key}`]);
+
+/** A log whose children carry fields of their own. */
+export interface RootLogger extends Logger {
+  child(fields: object): Logger;
+}
+
+/** JSON lines on standard error, written synchronously: a crash loses none. */
+export function createLogger(level: LogLevel): RootLogger {
+  return pino(
+    { level, redact: { paths: REDACT_PATHS, censor: "[redacted]" }, base: null },
+    pino.destination({ dest: 2, sync: true }),
+  );
+}

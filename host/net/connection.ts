@@ -1,0 +1,243 @@
+/**
+ * One WebSocket, from its challenge to its close. Owns the socket; what it says is decided elsewhere:
+ * who it is in `handshake.ts`, what a call answers in `dispatch.ts`.
+ */
+import { randomUUID } from "node:crypto";
+import type { Duplex } from "node:stream";
+import {
+  CLOSE,
+  type ConnectionInfo,
+  connectChallenge,
+  describeViolations,
+  type GatewayError,
+  HANDSHAKE_TIMEOUT_MS,
+  type HelloOk,
+  isGatewayError,
+  type Logger,
+  matches,
+  MAX_BUFFERED_BYTES,
+  MAX_PAYLOAD_BYTES,
+  RequestFrame,
+  toErrorShape,
+} from "@svc/sdk";
+import type { WebSocket } from "ws";
+import { isLocal, type Peer } from "../auth/locality.ts";
+import type { Receiver } from "./broadcast.ts";
+import type { Dispatcher } from "./dispatch.ts";
+import { closeReason, encodeEvent, encodeFailure, encodeResult } from "./frame-codec.ts";
+import { type Accepted, handshake, type HandshakeContext, HandshakeRefusal } from "./handshake.ts";
+import { Outbox } from "./outbox.ts";
+
+export interface ConnectionOptions {
+  readonly ws: WebSocket;
+  /** The socket below `ws`, for writing shared frames. */
+  readonly socket: Duplex;
+  readonly peer: Peer;
+  readonly log: Logger;
+  readonly dispatcher: Dispatcher;
+  /** Everything of the handshake that is not this connection's own. */
+  readonly handshakeContext: Omit<HandshakeContext, "connectionId" | "peer" | "nonce" | "now">;
+  /** The gates after authentication, then `hello-ok`. @throws GatewayError when a gate says no */
+  admit(info: ConnectionInfo, accepted: Accepted): Promise<HelloOk>;
+  onReady(connection: Connection): void;
+  onClosed(connection: Connection, code: number): void;
+  /** Milliseconds. Default 10000. */
+  readonly handshakeTimeoutMs?: number;
+  readonly maxBufferedBytes?: number;
+}
+
+/** Milliseconds a peer gets to answer our close before its socket is cut. */
+const CLOSE_GRACE_MS = 1_000;
+
+export class Connection implements Receiver {
+  readonly id = randomUUID();
+  readonly #options: ConnectionOptions;
+  readonly #outbox: Outbox;
+  readonly #gone = new AbortController();
+  readonly #nonce = randomUUID();
+  readonly #deadline: NodeJS.Timeout;
+  #accepted: Accepted | undefined;
+  #info: ConnectionInfo;
+  #handshaking = false;
+  #closing = false;
+
+  constructor(options: ConnectionOptions) {
+    const {
+      ws,
+      socket,
+      peer,
+      handshakeTimeoutMs = HANDSHAKE_TIMEOUT_MS,
+      maxBufferedBytes = MAX_BUFFERED_BYTES,
+    } = options;
+    this.#options = options;
+    this.#outbox = new Outbox(socket, maxBufferedBytes);
+    const { remoteAddress } = peer;
+    this.#info = {
+      id: this.id,
+      remoteAddress,
+      local: isLocal(peer),
+      client: undefined,
+      caps: [],
+      device: undefined,
+      principal: undefined,
+    };
+    this.#deadline = setTimeout(() => this.close(CLOSE.normal, ""), handshakeTimeoutMs);
+    this.#limitUntilAccepted(socket);
+    ws.on("message", (data: Buffer) => this.#receive(data));
+    ws.on("error", (error) => options.log.debug({ connection: this.id, err: error }, "socket error"));
+    ws.on("close", (code) => this.#closed(code));
+    this.#outbox.push(encodeEvent(connectChallenge.name, { nonce: this.#nonce, ts: Date.now() }));
+  }
+
+  get info(): ConnectionInfo {
+    return this.#info;
+  }
+  get role(): "operator" | "node" {
+    return this.#accepted?.role ?? "operator";
+  }
+  get scopes(): readonly string[] {
+    return this.#accepted?.principal.scopes ?? [];
+  }
+
+  /** A stranger gets little memory: more bytes than that before `connect` is accepted close the socket. */
+  #limitUntilAccepted(socket: Duplex): void {
+    let received = 0;
+    const count = (chunk: Buffer) => {
+      if (this.#accepted) {
+        socket.off("data", count);
+        return;
+      }
+      received += chunk.length;
+      if (received <= MAX_PAYLOAD_BYTES.beforeConnect) return;
+      socket.off("data", count);
+      this.close(CLOSE.tooLarge, "");
+    };
+    socket.prependListener("data", count);
+  }
+
+  #receive(data: Buffer): void {
+    if (this.#closing) return;
+    if (this.#accepted) return this.#request(data.toString());
+    if (this.#handshaking) return this.close(CLOSE.policy, "invalid handshake: wait for the answer to connect");
+    this.#handshaking = true;
+    void this.#shakeHands(data.toString());
+  }
+
+  async #shakeHands(text: string): Promise<void> {
+    const { handshakeContext, peer, admit, onReady, log } = this.#options;
+    let requestId: string | undefined;
+    try {
+      const accepted = await handshake(text, {
+        ...handshakeContext,
+        connectionId: this.id,
+        peer,
+        nonce: this.#nonce,
+        now: Date.now(),
+      });
+      requestId = accepted.requestId;
+      const { params, principal, deviceId } = accepted;
+      this.#info = { ...this.#info, client: params.client, caps: params.caps ?? [], device: deviceId, principal };
+      const hello = await admit(this.#info, accepted);
+      if (this.#closing) return;
+      clearTimeout(this.#deadline);
+      this.#accepted = accepted;
+      this.#outbox.push(encodeResult(requestId, hello));
+      onReady(this);
+    } catch (error) {
+      this.#refuse(error, requestId, log);
+    }
+  }
+
+  #refuse(error: unknown, requestId: string | undefined, log: Logger): void {
+    if (error instanceof HandshakeRefusal) {
+      if (error.error && error.requestId) this.#outbox.push(encodeFailure(error.requestId, error.error));
+      log.info({ connection: this.id, code: error.error?.code, reason: error.closeReason }, "connect refused");
+      return this.close(error.closeCode, error.closeReason);
+    }
+    if (!isGatewayError(error)) log.error({ connection: this.id, err: error }, "connect failed unexpectedly");
+    const shape = toErrorShape(error);
+    if (requestId) this.#outbox.push(encodeFailure(requestId, shape));
+    this.close(CLOSE.policy, shape.message);
+  }
+
+  /** A frame of an accepted connection. Text that is not JSON is only logged. Spec: protocol/frames-and-connect.md §2. */
+  #request(text: string): void {
+    let frame: unknown;
+    try {
+      frame = JSON.parse(text);
+    } catch {
+      return this.#options.log.info({ connection: this.id }, "ignored a message that is not JSON");
+    }
+    if (!matches(RequestFrame, frame)) {
+      const message = `invalid request frame: ${describeViolations(RequestFrame, frame)}`;
+      return this.#outbox.push(encodeFailure(frameId(frame), { code: "INVALID_REQUEST", message }));
+    }
+    const { id, method, params } = frame;
+    if (method === "connect") {
+      return this.#outbox.push(
+        encodeFailure(id, { code: "INVALID_REQUEST", message: "connect is only valid as the first request" }),
+      );
+    }
+    this.#call(id, method, params);
+  }
+
+  #call(id: string, method: string, params: unknown): void {
+    const principal = this.#accepted?.principal;
+    if (!principal) return;
+    let answer: unknown;
+    try {
+      const accept = (payload: unknown) => this.#outbox.push(encodeResult(id, payload));
+      answer = this.#options.dispatcher.call({
+        method,
+        params,
+        principal,
+        connection: this.#info,
+        signal: this.#gone.signal,
+        accept,
+      });
+    } catch (error) {
+      return this.#fail(id, error as GatewayError); // the dispatcher lets nothing else out
+    }
+    if (!(answer instanceof Promise)) return this.#answer(id, answer);
+    answer.then(
+      (result: unknown) => this.#answer(id, result),
+      (error: GatewayError) => this.#fail(id, error),
+    );
+  }
+
+  #answer(id: string, result: unknown): void {
+    this.#outbox.push(encodeResult(id, result));
+  }
+
+  #fail(id: string, error: GatewayError): void {
+    this.#outbox.push(encodeFailure(id, toErrorShape(error), error.payload));
+  }
+
+  /** Spec: §6 rule 2. */
+  deliver(frame: Buffer, droppable: boolean): void {
+    if (!this.#outbox.isFull) return this.#outbox.push(frame);
+    if (!droppable) this.close(CLOSE.policy, "slow consumer");
+  }
+
+  /** Sends what waits, then closes; a peer that does not answer is cut off. Safe to call twice. */
+  close(code: number, reason: string): void {
+    if (this.#closing) return;
+    this.#closing = true;
+    const { ws } = this.#options;
+    this.#outbox.flush();
+    ws.close(code, closeReason(reason));
+    setTimeout(() => ws.terminate(), CLOSE_GRACE_MS).unref();
+  }
+
+  #closed(code: number): void {
+    this.#closing = true;
+    clearTimeout(this.#deadline);
+    this.#gone.abort();
+    this.#options.onClosed(this, code);
+  }
+}
+
+function frameId(frame: unknown): string {
+  const { id } = (typeof frame === "object" && frame !== null ? frame : {}) as { id?: unknown };
+  return typeof id === "string" && id !== "" ? id : "invalid";
+}

@@ -1,0 +1,26 @@
+/** One spelling per path: what is decided on and what is acted on are the same string. Pure. */
+
+/**
+ * The path of a request target in its one accepted spelling, percent-decoded.
+ * @returns `undefined` for anything with a second reading: dot segments, doubled or encoded slashes, backslashes, control characters
+ */
+export function canonicalPath(target: string): string | undefined {
+  const raw = target.split(/[?#]/, 1)[0] ?? "";
+  if (!raw.startsWith("/") || /%2f|%5c|%00|\\/i.test(raw)) return undefined;
+  let path: string;
+  try {
+    path = decodeURIComponent(raw);
+  } catch {
+    return undefined;
+  }
+  const doubtful =
+    path.includes("//") ||
+    path.split("/").some((part) => part === "." || part === "..") ||
+    hasControl(path) ||
+    path.includes("%");
+  return doubtful ? undefined : path.normalize("NFC");
+}
+
+function hasControl(text: string): boolean {
+  return Array.from(text).some((char) => (char.codePointAt(0) ?? 0) < 0x20 || char === "\u007f" || char === "\\");
+}

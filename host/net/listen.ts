@@ -1,0 +1,87 @@
+/** One port for HTTP and WebSocket, on one or several addresses. */
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+import type { Duplex } from "node:stream";
+import { MAX_PAYLOAD_BYTES } from "@svc/sdk";
+import { type WebSocket, WebSocketServer } from "ws";
+import { StartupRefusal } from "../auth/mode.ts";
+
+export interface ListenOptions {
+  /** The first must be free; further ones are taken when the machine has them. */
+  readonly addresses: readonly string[];
+  /** 0 picks a free one. */
+  readonly port: number;
+  onRequest(request: IncomingMessage, response: ServerResponse): void;
+  onSocket(ws: WebSocket, socket: Duplex, request: IncomingMessage): void;
+}
+
+export interface Listener {
+  readonly port: number;
+  /** Addresses that are really listened on. */
+  readonly addresses: readonly string[];
+  /** No new sockets; open ones go on. */
+  refuse(): void;
+  /** Cuts what is left. Resolves when every socket is gone. */
+  close(): Promise<void>;
+}
+
+/** @throws StartupRefusal the port is taken, or the address is not of this machine */
+export async function listen({ addresses, port, onRequest, onSocket }: ListenOptions): Promise<Listener> {
+  const sockets = new WebSocketServer({
+    noServer: true,
+    maxPayload: MAX_PAYLOAD_BYTES.afterConnect,
+    perMessageDeflate: false,
+    clientTracking: false,
+  });
+  const servers: Server[] = [];
+  const bound: string[] = [];
+  let taken = port;
+  for (const address of addresses) {
+    const server = createServer(onRequest);
+    server.on("upgrade", (request: IncomingMessage, socket: Duplex, head: Buffer) => {
+      socket.on("error", () => socket.destroy());
+      sockets.handleUpgrade(request, socket, head, (ws) => onSocket(ws, socket, request));
+    });
+    try {
+      taken = await bind(server, address, taken);
+      servers.push(server);
+      bound.push(address);
+    } catch (error) {
+      if (bound.length === 0) throw refusal(error as NodeJS.ErrnoException, address, port);
+    }
+  }
+  let closed: Promise<unknown> | undefined;
+  const refuse = () => {
+    closed ??= Promise.all(servers.map((server) => new Promise((resolve) => server.close(resolve))));
+  };
+  return {
+    port: taken,
+    addresses: bound,
+    refuse,
+    async close() {
+      refuse();
+      sockets.close();
+      for (const server of servers) server.closeAllConnections();
+      await closed;
+    },
+  };
+}
+
+function bind(server: Server, host: string, port: number): Promise<number> {
+  return new Promise((resolve, reject) => {
+    server.once("error", reject);
+    server.listen({ host, port, exclusive: true }, () => {
+      server.off("error", reject);
+      resolve((server.address() as AddressInfo).port);
+    });
+  });
+}
+
+function refusal(error: NodeJS.ErrnoException, address: string, port: number): StartupRefusal {
+  if (error.code === "EADDRINUSE") {
+    return new StartupRefusal(
+      `port ${port} on ${address} is taken, perhaps by another gateway; stop it, or choose one with --port`,
+    );
+  }
+  return new StartupRefusal(`cannot listen on ${address} port ${port}: ${error.message}`);
+}

@@ -1,0 +1,45 @@
+/** Speaks a plan word by word, as a model would. */
+import { randomUUID } from "node:crypto";
+import type { Clock } from "@svc/sdk";
+import type { ModelProvider } from "@svc/sdk/services";
+import { respond } from "./responder.ts";
+
+export interface OfflineOptions {
+  /** Milliseconds between two words; 0 means none. */
+  readonly wordDelayMs: number;
+  readonly clock: Pick<Clock, "setTimeout">;
+  /** Makes ids of tool calls. Default: random. */
+  readonly newId?: () => string;
+}
+
+export function createOfflineProvider({ wordDelayMs, clock, newId = randomUUID }: OfflineOptions): ModelProvider {
+  return {
+    builtin: [{ id: "offline", name: "Offline responder", provider: "offline", contextWindow: 8192, input: ["text"] }],
+
+    /** No usage: nothing is counted here, and unknown is absent. @throws the signal's reason on abort */
+    async *stream(request, _account, signal) {
+      signal.throwIfAborted();
+      const { text, toolCall } = respond(request);
+      for (const delta of text.match(/\s*\S+\s*/gu) ?? []) {
+        yield { type: "text", delta };
+        if (wordDelayMs > 0) await pause(wordDelayMs, clock, signal);
+        signal.throwIfAborted();
+      }
+      if (toolCall) yield { type: "toolCall", id: `call_${newId()}`, ...toolCall };
+      yield { type: "finish", reason: toolCall ? "toolUse" : "stop" };
+    },
+  };
+}
+
+/** Resolves after `ms` milliseconds or at the signal, whichever comes first. */
+function pause(ms: number, clock: OfflineOptions["clock"], signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    const done = () => {
+      cancel();
+      signal.removeEventListener("abort", done);
+      resolve();
+    };
+    const cancel = clock.setTimeout(done, ms);
+    signal.addEventListener("abort", done, { once: true });
+  });
+}

@@ -1,0 +1,124 @@
+/** What the offline responder says. Pure: it decides, `provider.ts` speaks. */
+import { textOf } from "@svc/sdk/services";
+import type { Message, ModelRequest, ToolResultMessage, ToolSpec } from "@svc/sdk/services";
+
+/** An answer: what to say, and a tool to call after it. */
+export interface Plan {
+  readonly text: string;
+  readonly toolCall?: { readonly name: string; readonly arguments: Readonly<Record<string, unknown>> };
+}
+
+/** How to connect a language model, in the words of the configuration file. */
+export const HOW_TO_CONNECT = `To connect a language model, add one entry to the configuration file:
+
+models: { providers: { acme: {
+  baseUrl: "https://api.acme.example/v1",
+  apiKey: "\${ACME_API_KEY}",
+  api: "openai-completions",
+  models: [{ id: "large-2" }],
+} } },
+agents: { defaults: { model: "acme/large-2" } }
+
+Any server that speaks the chat-completions API will do, also one on this machine; leave apiKey out if it asks for none.`;
+
+const WHO = "I am the offline responder of this gateway, not a language model.";
+
+/** Decides the answer to the last message. */
+export function respond({ messages, tools }: Pick<ModelRequest, "messages" | "tools">): Plan {
+  const results = resultsAtEnd(messages);
+  if (results.length > 0) return { text: results.map(report).join("\n") };
+  const last = messages.findLast(({ role }) => role === "user");
+  const text = last ? textOf(last).trim() : "";
+  return answer(text, tools) ?? { text: unknownText(last) };
+}
+
+function answer(text: string, tools: readonly ToolSpec[]): Plan | undefined {
+  const [word, rest] = split(text);
+  const command = word.toLowerCase();
+  if (command === "/tool") return callTool(rest, tools);
+  if (command === "echo") return { text: rest === "" ? "Nothing to repeat: write `echo <text>`." : rest };
+  const question = text.toLowerCase().replace(/[\s?.!]+$/u, "");
+  if (question === "help" || question === "/help" || question === "what can you do") return { text: help(tools) };
+  if (question === "status") return status(tools);
+  if (/^(?:what(?:'s| is) the time|what time is it|time)(?: now)?$/u.test(question)) return time(tools);
+  return undefined;
+}
+
+/** The first word and what follows it. */
+function split(text: string): [word: string, rest: string] {
+  const [word = ""] = text.split(/\s/u, 1);
+  return [word, text.slice(word.length).trim()];
+}
+
+/** Tool results since the last assistant message. */
+function resultsAtEnd(messages: readonly Message[]): ToolResultMessage[] {
+  const start = messages.findLastIndex(({ role }) => role !== "toolResult") + 1;
+  return messages.slice(start).filter((message) => message.role === "toolResult");
+}
+
+function report(result: ToolResultMessage): string {
+  const text = textOf(result);
+  const verb = result.isError ? "failed" : "answered";
+  return `The tool \`${result.toolName}\` ${verb}${text === "" ? " without any text." : `: ${text}`}`;
+}
+
+function callTool(rest: string, tools: readonly ToolSpec[]): Plan {
+  const [name, json] = split(rest);
+  if (name === "") return { text: `Write \`/tool <name> <json>\`. ${offered(tools)}` };
+  if (!tools.some((tool) => tool.name === name)) return { text: `There is no tool \`${name}\`. ${offered(tools)}` };
+  const args = parseObject(json === "" ? "{}" : json);
+  if (!args) return { text: `The arguments of \`${name}\` must be a JSON object, e.g. \`/tool ${name} {}\`.` };
+  return { text: "", toolCall: { name, arguments: args } };
+}
+
+function parseObject(json: string): Record<string, unknown> | undefined {
+  try {
+    const value: unknown = JSON.parse(json);
+    const isObject = typeof value === "object" && value !== null && !Array.isArray(value);
+    return isObject ? (value as Record<string, unknown>) : undefined; // just checked
+  } catch {
+    return undefined;
+  }
+}
+
+function status(tools: readonly ToolSpec[]): Plan {
+  if (tools.some(({ name }) => name === "session_status")) {
+    return { text: "", toolCall: { name: "session_status", arguments: {} } };
+  }
+  return { text: `I was not offered the tool \`session_status\`. ${offered(tools)}` };
+}
+
+const CLOCK_NAMES: ReadonlySet<string> = new Set(["time", "current_time", "get_time", "clock"]);
+
+/** A tool by one of the usual names, else one whose description says that it tells the current time. */
+function time(tools: readonly ToolSpec[]): Plan {
+  const tool =
+    tools.find(({ name }) => CLOCK_NAMES.has(name)) ??
+    tools.find(({ description }) => /\bcurrent (?:date and )?time\b/iu.test(description));
+  if (tool) return { text: "", toolCall: { name: tool.name, arguments: {} } };
+  return { text: `I have no clock of my own, and no tool that tells the time was offered. ${offered(tools)}` };
+}
+
+function offered(tools: readonly ToolSpec[]): string {
+  if (tools.length === 0) return "No tools are offered.";
+  return `Tools: ${tools.map(({ name }) => `\`${name}\``).join(", ")}.`;
+}
+
+function help(tools: readonly ToolSpec[]): string {
+  return `${WHO} I understand a few words:
+
+- \`help\`: this text
+- \`echo <text>\`: I repeat the text
+- \`time\`: I ask a tool for the time
+- \`status\`: I ask the tool \`session_status\`
+- \`/tool <name> <json>\`: I call a tool. ${offered(tools)}
+
+${HOW_TO_CONNECT}`;
+}
+
+function unknownText(last: Message | undefined): string {
+  const images = last?.content.some(({ type }) => type === "image") ? " I cannot look at images either." : "";
+  return `${WHO} I cannot answer that.${images} Say \`help\` for what I understand.
+
+${HOW_TO_CONNECT}`;
+}

@@ -1,0 +1,129 @@
+/** Chunks of the chat-completions API, put together into our pieces. Pure; the way out is `translate.ts`. */
+import { unavailable } from "@svc/sdk";
+import type { ModelEvent, Usage } from "@svc/sdk/services";
+import type { ChatCompletionChunk } from "openai/resources/chat/completions";
+
+type Delta = ChatCompletionChunk.Choice.Delta;
+type ToolCallDelta = ChatCompletionChunk.Choice.Delta.ToolCall;
+
+/** A tool call as far as it has arrived. */
+interface Call {
+  readonly index: number;
+  readonly id: string;
+  name: string;
+  arguments: string;
+}
+
+export interface Answer {
+  /** Pieces that can be passed on now. */
+  take(chunk: ChatCompletionChunk): ModelEvent[];
+  /**
+   * Tool calls and the `finish`, after the last chunk.
+   * @throws GatewayError `UNAVAILABLE` when what arrived is no whole answer.
+   */
+  end(): ModelEvent[];
+}
+
+/**
+ * @param source names the account in refusals, e.g. `model provider "acme"`.
+ * @param newId makes ids for servers that send tool calls without one.
+ */
+export function createAnswer(source: string, newId: () => string): Answer {
+  const calls: Call[] = [];
+  let said = false;
+  let reason: string | undefined;
+  let usage: Usage | undefined;
+
+  return {
+    take(chunk) {
+      if (chunk.usage) usage = toUsage(chunk.usage);
+      const choice = chunk.choices?.[0]; // the usage chunk has none, and some servers leave the list out
+      if (!choice) return [];
+      if (choice.finish_reason) reason = choice.finish_reason;
+      for (const delta of choice.delta?.tool_calls ?? []) addToCalls(calls, delta, newId);
+      const events = piecesOf(choice.delta);
+      if (events.some(({ type }) => type === "text")) said = true;
+      return events;
+    },
+
+    end() {
+      if (reason === undefined && !said && calls.length === 0) {
+        unavailable(`${source} ended its answer before it began; is its baseUrl right? It usually ends in /v1`);
+      }
+      if (reason === "content_filter") unavailable(`the content filter of ${source} stopped the answer; rephrase it`);
+      const finish = { type: "finish", reason: finishOf(reason, calls), ...(usage ? { usage } : {}) } as const;
+      return [...calls.map((call) => toToolCall(call, reason, source)), finish];
+    },
+  };
+}
+
+/** Fields that compatible servers add for what the model thinks. */
+interface Thoughts {
+  readonly reasoning_content?: unknown;
+  readonly reasoning?: unknown;
+}
+
+function piecesOf(delta: (Delta & Thoughts) | undefined): ModelEvent[] {
+  const events: ModelEvent[] = [];
+  const thought = delta?.reasoning_content ?? delta?.reasoning;
+  if (typeof thought === "string" && thought !== "") events.push({ type: "thinking", delta: thought });
+  const text = delta?.content || delta?.refusal;
+  if (text) events.push({ type: "text", delta: text });
+  return events;
+}
+
+/** Adds a fragment. Servers differ: no index, no id, the id again in each fragment, one index for several calls. */
+function addToCalls(calls: Call[], delta: ToolCallDelta, newId: () => string): void {
+  const last = calls.at(-1);
+  const index = delta.index ?? last?.index ?? 0;
+  let call = calls.findLast((known) => known.index === index);
+  const another = delta.id && call && delta.id !== call.id && delta.function?.name;
+  if (!call || another) {
+    call = { index, id: delta.id || newId(), name: "", arguments: "" };
+    calls.push(call);
+  }
+  if (delta.function?.name && call.name !== delta.function.name) call.name += delta.function.name;
+  call.arguments += delta.function?.arguments ?? "";
+}
+
+/** Servers that say `stop` beside tool calls mean the calls. */
+function finishOf(reason: string | undefined, calls: readonly Call[]): "stop" | "length" | "toolUse" {
+  if (calls.length > 0) return "toolUse";
+  return reason === "length" ? "length" : "stop";
+}
+
+function toToolCall(call: Call, reason: string | undefined, source: string): ModelEvent {
+  const args = parseObject(call.arguments.trim() || "{}");
+  if (args) return { type: "toolCall", id: call.id, name: call.name, arguments: args };
+  if (reason === "length") {
+    unavailable(`the answer of ${source} was cut off inside a tool call; raise the maxTokens of the model`);
+  }
+  if (reason === undefined) unavailable(`${source} broke off inside a tool call; try again`);
+  // Choice: a key no tool has. A strict schema refuses it and the model reads its own text in the refusal; `{}` would
+  // look like a wish for the defaults, and failing the run would keep the model from correcting itself.
+  return { type: "toolCall", id: call.id, name: call.name, arguments: { invalidJson: call.arguments } };
+}
+
+function parseObject(json: string): Record<string, unknown> | undefined {
+  try {
+    const value: unknown = JSON.parse(json);
+    const isObject = typeof value === "object" && value !== null && !Array.isArray(value);
+    return isObject ? (value as Record<string, unknown>) : undefined; // just checked
+  } catch {
+    return undefined;
+  }
+}
+
+/** `input` is what was not read from the cache; the API counts both in `prompt_tokens` and does not tell cache writes. */
+function toUsage(wire: NonNullable<ChatCompletionChunk["usage"]>): Usage {
+  const cacheRead = wire.prompt_tokens_details?.cached_tokens ?? 0;
+  const prompt = wire.prompt_tokens ?? 0;
+  const output = wire.completion_tokens ?? 0;
+  return {
+    input: Math.max(0, prompt - cacheRead),
+    output,
+    cacheRead,
+    cacheWrite: 0,
+    totalTokens: wire.total_tokens ?? prompt + output,
+  };
+}

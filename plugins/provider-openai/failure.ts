@@ -1,0 +1,123 @@
+/** What went wrong at a model server, in a sentence for people that says what to do and never holds a secret. */
+import { GatewayError } from "@svc/sdk";
+import type { ProviderAccount, ResolvedModel } from "@svc/sdk/services";
+
+/** When it went wrong: before the server accepted the question, or while it answered. */
+export type Phase = "asking" | "answering";
+
+export interface FailureContext {
+  readonly account: ProviderAccount;
+  readonly model: Pick<ResolvedModel, "id">;
+  readonly phase: Phase;
+  /** epoch ms; for `Retry-After` dates. */
+  readonly now: number;
+}
+
+/** What the client library and `fetch` throw, by shape: the library is loaded on first use only. */
+interface Thrown {
+  readonly name?: unknown;
+  readonly message?: unknown;
+  readonly status?: unknown;
+  readonly headers?: unknown;
+  readonly error?: unknown;
+  readonly code?: unknown;
+  readonly cause?: unknown;
+}
+
+/** How an account is called in sentences. */
+export function nameOf(account: ProviderAccount): string {
+  return `model provider "${account.name}"`;
+}
+
+/** `UNAVAILABLE` for whatever the network threw. It keeps no cause: library errors may quote a header, and so the key. */
+export function toFailure(thrown: unknown, context: FailureContext): GatewayError {
+  const error: Thrown = typeof thrown === "object" && thrown !== null ? thrown : { message: String(thrown) };
+  const headers = error.headers instanceof Headers ? error.headers : undefined;
+  const retryAfterMs = headers && retryAfter(headers, context.now);
+  const message = withoutSecrets(sentence(error, context), context.account);
+  return new GatewayError("UNAVAILABLE", message, retryAfterMs === undefined ? {} : { retryAfterMs });
+}
+
+function sentence(error: Thrown, context: FailureContext): string {
+  if (typeof error.status === "number") return statusSentence(error.status, error, context);
+  const who = nameOf(context.account);
+  if (error.error !== undefined) return `${who} reported an error while answering${quote(error)}`;
+  if (context.phase === "asking") return connectionSentence(error, context);
+  if (error.name === "SyntaxError") return `${who} sent something that is not JSON in the middle of its answer`;
+  const code = codeOf(error);
+  return `${who} broke off in the middle of its answer${code ? ` (${code})` : ""}; try again`;
+}
+
+function statusSentence(status: number, error: Thrown, { account, model }: FailureContext): string {
+  const who = nameOf(account);
+  const key = `models.providers.${account.name}`;
+  const said = quote(error);
+  if (status === 401 || status === 403) return `${who} refused the key (${status}): check ${key}.apiKey${said}`;
+  if (status === 404) {
+    return `${who} does not know the model "${model.id}" (404): check ${key}.models[].id and ${key}.baseUrl${said}`;
+  }
+  if (status === 429) return `${who} is over its rate or quota (429): wait, or check the account's plan${said}`;
+  if (status >= 500) return `${who} failed (${status}): try again later${said}`;
+  return `${who} did not accept the request (${status})${said}`;
+}
+
+function connectionSentence(error: Thrown, { account }: FailureContext): string {
+  const who = nameOf(account);
+  const at = addressOf(account.baseUrl);
+  const check = `check models.providers.${account.name}.baseUrl`;
+  const code = codeOf(error);
+  if (code === "ECONNREFUSED") return `${who} refused the connection (ECONNREFUSED): is the server at ${at} running?`;
+  if (code === "ENOTFOUND" || code === "EAI_AGAIN") {
+    return `${who} has an unknown host name (${code}): ${check} (${at})`;
+  }
+  return `${who} cannot be reached at ${at} (${code ?? String(error.message)}): ${check} and the network`;
+}
+
+/** The system's code of the error, e.g. `ECONNREFUSED`: `fetch` hides it as the cause of a cause. */
+function codeOf(error: Thrown): string | undefined {
+  let current: unknown = error;
+  for (let depth = 0; depth < 5 && typeof current === "object" && current !== null; depth++) {
+    const { code, cause }: Thrown = current;
+    if (typeof code === "string") return code;
+    current = cause;
+  }
+  return undefined;
+}
+
+/** Characters of a server's own words that are passed on. */
+const QUOTED_CHARS = 300;
+
+function quote(error: Thrown): string {
+  const text = String(error.message).replace(/^\d{3} /, "");
+  if (text === "" || text.endsWith("(no body)")) return "";
+  return `. It says: ${text.length > QUOTED_CHARS ? `${text.slice(0, QUOTED_CHARS)}...` : text}`;
+}
+
+/** The address without credentials and query. */
+function addressOf(baseUrl: string | undefined): string {
+  if (baseUrl === undefined || !URL.canParse(baseUrl)) return "an address that is no URL";
+  const { origin, pathname } = new URL(baseUrl);
+  return `${origin}${pathname}`;
+}
+
+/** Servers quote the key they refuse. Header values may be keys, too. */
+function withoutSecrets(text: string, account: ProviderAccount): string {
+  const headers = Object.values(account.headers ?? {});
+  const bare = headers.map((value) => value.replace(/^\w+ +/, "")); // `Bearer abc` may be quoted as `abc`
+  const secrets = [account.apiKey ?? "", ...headers, ...bare].filter((secret) => secret.trim().length >= 4);
+  const longestFirst = secrets.sort((a, b) => b.length - a.length);
+  return longestFirst.reduce((clean, secret) => clean.replaceAll(secret, "***"), text);
+}
+
+/**
+ * Milliseconds the server asks to wait, from `Retry-After-Ms` or `Retry-After` (seconds or a date).
+ * @returns `undefined` when it does not say, or not in a way that can be read.
+ */
+export function retryAfter(headers: Headers, now: number): number | undefined {
+  const ms = Number.parseFloat(headers.get("retry-after-ms") ?? "");
+  if (Number.isFinite(ms)) return Math.max(0, ms);
+  const value = headers.get("retry-after");
+  if (value === null) return undefined;
+  const wait = /^[\d.]+$/.test(value) ? Number.parseFloat(value) * 1000 : Date.parse(value) - now;
+  return Number.isFinite(wait) ? Math.max(0, wait) : undefined;
+}

@@ -1,0 +1,138 @@
+/** Our request in the words of the chat-completions API. Pure; the way back is `answer.ts`. */
+import { createHash } from "node:crypto";
+import { textOf } from "@svc/sdk/services";
+import type {
+  AssistantMessage,
+  ImageBlock,
+  Message,
+  ModelRequest,
+  ProviderAccount,
+  TextBlock,
+  ToolCallBlock,
+  ToolResultMessage,
+  ToolSpec,
+} from "@svc/sdk/services";
+import type {
+  ChatCompletionContentPart,
+  ChatCompletionCreateParamsStreaming,
+  ChatCompletionFunctionTool,
+  ChatCompletionMessageParam,
+} from "openai/resources/chat/completions";
+
+/** Stands for an image where the model takes text only. */
+export const IMAGE_LEFT_OUT = "[image left out: this model takes text only]";
+
+/** Stands for the result of a tool that never answered: the API refuses a call without one. */
+export const NO_RESULT = "[no result: the run was stopped before the tool answered]";
+
+/** What is posted to `/chat/completions`. */
+export function toParams(request: ModelRequest, account: ProviderAccount): ChatCompletionCreateParamsStreaming {
+  const { model, tools } = request;
+  const params: ChatCompletionCreateParamsStreaming = {
+    model: model.id,
+    messages: toMessages(request),
+    stream: true,
+    stream_options: { include_usage: true },
+  };
+  if (tools.length > 0) params.tools = tools.map(toTool);
+  const effort = reasoningEffort(request);
+  if (effort) params.reasoning_effort = effort;
+  const official = isOfficial(account.baseUrl);
+  if (model.maxTokens !== undefined) params[official ? "max_completion_tokens" : "max_tokens"] = model.maxTokens;
+  // Hashed: a session key may hold a phone number. Other servers may refuse a key they do not know.
+  if (official && request.sessionKey) params.prompt_cache_key = digest(request.sessionKey);
+  return params;
+}
+
+/** Choice: the newer names of parameters go only to the API's own host; compatible servers often know the older ones only. */
+function isOfficial(baseUrl: string | undefined): boolean {
+  return baseUrl !== undefined && URL.canParse(baseUrl) && new URL(baseUrl).hostname === "api.openai.com";
+}
+
+function digest(text: string): string {
+  return createHash("sha256").update(text).digest("hex").slice(0, 32);
+}
+
+type Effort = "minimal" | "low" | "medium" | "high";
+const EFFORTS: readonly string[] = ["minimal", "low", "medium", "high"] satisfies Effort[];
+
+/** Other levels (`off`, `adaptive`, ...) leave the choice to the server. */
+function reasoningEffort({ model, thinking }: ModelRequest): Effort | undefined {
+  const known = model.reasoning === true && thinking !== undefined && EFFORTS.includes(thinking);
+  return known ? (thinking as Effort) : undefined; // EFFORTS holds nothing else
+}
+
+function toTool({ name, description, parameters }: ToolSpec): ChatCompletionFunctionTool {
+  // `ToolSpec.parameters` is JSON Schema of an object by contract.
+  return { type: "function", function: { name, description, parameters: parameters as Record<string, unknown> } };
+}
+
+/**
+ * The conversation. The API wants the results of all calls right behind the message that made them, so they are moved
+ * there; a call without a result gets a stand-in, and a result whose call was trimmed from the history is left out.
+ */
+function toMessages({ system, messages, model }: ModelRequest): ChatCompletionMessageParam[] {
+  const images = model.input?.includes("image") ?? true;
+  const wire: ChatCompletionMessageParam[] = system === "" ? [] : [{ role: "system", content: system }];
+  for (const [index, message] of messages.entries()) {
+    if (message.role === "user") wire.push({ role: "user", content: toContent(message.content, images) });
+    if (message.role === "assistant") wire.push(...toTurn(message, resultsAfter(messages, index), images));
+  }
+  return wire;
+}
+
+/** Tool results between the assistant message at `index` and the next one. */
+function resultsAfter(messages: readonly Message[], index: number): ToolResultMessage[] {
+  const rest = messages.slice(index + 1);
+  const next = rest.findIndex(({ role }) => role === "assistant");
+  return (next < 0 ? rest : rest.slice(0, next)).filter((message) => message.role === "toolResult");
+}
+
+/** An assistant message with its tool results; nothing for an empty one, which the API refuses. Thinking is never sent back. */
+function toTurn(
+  message: AssistantMessage,
+  results: readonly ToolResultMessage[],
+  images: boolean,
+): ChatCompletionMessageParam[] {
+  const text = textOf(message);
+  const calls = message.content.filter((block): block is ToolCallBlock => block.type === "toolCall");
+  if (calls.length === 0) return text === "" ? [] : [{ role: "assistant", content: text }];
+  const answered = calls.map((call) => ({ call, result: results.find(({ toolCallId }) => toolCallId === call.id) }));
+  return [
+    {
+      role: "assistant",
+      content: text === "" ? null : text,
+      tool_calls: calls.map(({ id, name, arguments: args }) => ({
+        id,
+        type: "function",
+        function: { name, arguments: JSON.stringify(args) },
+      })),
+    },
+    ...answered.map(({ call, result }) => toToolMessage(call.id, result)),
+    ...answered.flatMap(({ result }) => (result && images ? toImagesOf(result) : [])),
+  ];
+}
+
+function toToolMessage(id: string, result: ToolResultMessage | undefined): ChatCompletionMessageParam {
+  if (!result) return { role: "tool", tool_call_id: id, content: NO_RESULT };
+  const text = textOf(result) || (result.content.length > 0 ? "[see the image]" : "[empty]");
+  return { role: "tool", tool_call_id: id, content: result.isError ? `Error: ${text}` : text };
+}
+
+/** A tool message carries text only, so its images follow as the user's. */
+function toImagesOf({ toolName, content }: ToolResultMessage): ChatCompletionMessageParam[] {
+  const images = content.filter((block): block is ImageBlock => block.type === "image");
+  if (images.length === 0) return [];
+  return [{ role: "user", content: toContent([{ type: "text", text: `Images from ${toolName}:` }, ...images], true) }];
+}
+
+/** A plain string where possible: some servers take nothing else. */
+function toContent(blocks: readonly (TextBlock | ImageBlock)[], images: boolean): string | ChatCompletionContentPart[] {
+  if (images && blocks.some(({ type }) => type === "image")) return blocks.map(toPart);
+  return blocks.map((block) => (block.type === "text" ? block.text : IMAGE_LEFT_OUT)).join("\n");
+}
+
+function toPart(block: TextBlock | ImageBlock): ChatCompletionContentPart {
+  if (block.type === "text") return { type: "text", text: block.text };
+  return { type: "image_url", image_url: { url: `data:${block.mimeType};base64,${block.data}` } };
+}

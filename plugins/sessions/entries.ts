@@ -1,0 +1,120 @@
+/** Session entries: from and to rows, what a patch does, what a reset keeps. Pure. Spec: protocol/stores.md §1. */
+import { invalidRequest } from "@svc/sdk";
+import type { Row, SessionEntry } from "@svc/sdk/services";
+
+/** A row of the table `sessions`. `sessionId`, `updatedAt` and `label` stand in columns only, so they cannot differ. */
+export interface SessionTableRow extends Row {
+  readonly key: string;
+  readonly session_id: string;
+  readonly updated_at: number;
+  readonly label: string | null;
+  /** JSON object with the other fields. */
+  readonly entry: string;
+}
+
+export interface StoredSession {
+  readonly key: string;
+  readonly entry: SessionEntry;
+}
+
+/** What lists and new sessions say when the entry names no model. */
+export interface ModelDefaults {
+  readonly modelProvider: string | null;
+  readonly model: string | null;
+  /** tokens */
+  readonly contextTokens: number | null;
+}
+
+/** A patch as the merge statement takes it. */
+export interface EntryPatch {
+  /** JSON merge patch applied first: takes away what is replaced as a whole. */
+  readonly drop: string;
+  /** JSON merge patch applied second. */
+  readonly merge: string;
+  /** Absent: the label stays. */
+  readonly label?: { readonly value: string | null };
+  /** epoch ms; absent: now */
+  readonly updatedAt?: number;
+  /** The session id the entry must have. */
+  readonly sessionId?: string;
+}
+
+const COLUMNS: ReadonlySet<string> = new Set(["sessionId", "updatedAt", "label"]);
+
+/** Fields a reset keeps. Spec: methods-sessions.md §6. */
+const KEPT = [
+  "thinkingLevel",
+  "verboseLevel",
+  "reasoningLevel",
+  "responseUsage",
+  "contextTokens",
+  "sendPolicy",
+  "label",
+  "origin",
+  "lastChannel",
+  "lastTo",
+  "skillsSnapshot",
+] as const;
+
+export function toSession(row: SessionTableRow): StoredSession {
+  const stored = JSON.parse(row.entry) as Record<string, unknown>; // only `mergeable` and `columnsOf` write this column
+  const label = row.label === null ? {} : { label: row.label };
+  return { key: row.key, entry: { ...stored, ...label, sessionId: row.session_id, updatedAt: row.updated_at } };
+}
+
+/** The columns of an entry that is stored as a whole. */
+export function columnsOf(entry: SessionEntry): { readonly label: string | null; readonly json: string } {
+  const others = Object.entries(entry).filter(([field]) => !COLUMNS.has(field));
+  return { label: entry.label ?? null, json: JSON.stringify(Object.fromEntries(others)) };
+}
+
+/**
+ * `undefined` and `null` remove a field, anything else replaces it as a whole: an object is not merged into
+ * the old one. Choice: a `null` inside an object value is left out, which is what a JSON merge patch does.
+ * @throws GatewayError `INVALID_REQUEST` for a label with U+0000 (choice), which no column can hold
+ */
+export function mergeable(patch: Partial<SessionEntry>): EntryPatch {
+  const { sessionId, updatedAt, label } = patch;
+  if (label?.includes("\0")) invalidRequest("the label has the character U+0000; use printable characters");
+  const others = Object.entries(patch).filter(([field]) => !COLUMNS.has(field));
+  const objects = others.filter(([, value]) => typeof value === "object" && !Array.isArray(value));
+  return {
+    drop: JSON.stringify(Object.fromEntries(objects.map(([field]) => [field, null]))),
+    merge: JSON.stringify(Object.fromEntries(others.map(([field, value]) => [field, value ?? null]))),
+    ...("label" in patch && { label: { value: label ?? null } }),
+    ...(updatedAt !== undefined && { updatedAt }),
+    ...(sessionId !== undefined && { sessionId }),
+  };
+}
+
+/** The model a session uses: the one it last used, else the one chosen for it, else the default. Absent parts are unknown. */
+export function modelOf(
+  entry: Partial<SessionEntry>,
+  defaults: ModelDefaults,
+): { readonly modelProvider?: string; readonly model?: string } {
+  if (entry.model) return pair(entry.modelProvider, entry.model);
+  if (entry.modelOverride) return pair(entry.providerOverride ?? defaults.modelProvider, entry.modelOverride);
+  return pair(defaults.modelProvider, defaults.model);
+}
+
+function pair(modelProvider: string | null | undefined, model: string | null) {
+  return { ...(modelProvider && { modelProvider }), ...(model && { model }) };
+}
+
+/** The entry of a session that starts afresh: `KEPT` of the old one, its model, no tokens. Spec: methods-sessions.md §6. */
+export function freshEntry(
+  old: SessionEntry | undefined,
+  { sessionId, now, defaults }: { sessionId: string; now: number; defaults: ModelDefaults },
+): SessionEntry {
+  const kept = KEPT.filter((field) => old?.[field] !== undefined).map((field) => [field, old?.[field]]);
+  return {
+    ...Object.fromEntries(kept),
+    ...modelOf(old ?? {}, defaults),
+    inputTokens: 0,
+    outputTokens: 0,
+    totalTokens: 0,
+    totalTokensFresh: true,
+    sessionId,
+    updatedAt: now,
+  };
+}

@@ -1,0 +1,105 @@
+/** The work on one SQLite file, synchronous: runs inside the database thread. */
+import { DatabaseSync, type DatabaseSyncInstance } from "@photostructure/sqlite";
+import type { Row, SqlValue } from "@svc/sdk/services";
+import { prepareFile } from "./database-file.ts";
+import { failureOf, Refused, resultCode } from "./failures.ts";
+import { groupCommit, type GroupCommit } from "./group-commit.ts";
+import type { DatabaseOptions, MigrateWork, ReadWork, Value } from "./messages.ts";
+import { migrate } from "./migrations.ts";
+import { bindings, type Prepared, preparedStatements } from "./prepared.ts";
+import { narrowIntegers } from "./values.ts";
+
+export interface Database {
+  /** Sees committed data only. @throws anything; `failureOf` tells what the caller hears */
+  read(work: ReadWork): Value;
+  /** @throws Refused */
+  migrate(work: MigrateWork): void;
+  readonly group: GroupCommit;
+  /** Brings the log into the file and closes. */
+  close(): void;
+}
+
+/** @throws Error naming the file and what to do. */
+export function openDatabase({ file, busyTimeoutMs }: DatabaseOptions): Database {
+  const writer = openWriter(file, busyTimeoutMs);
+  const reader = new DatabaseSync(file, { readOnly: true, timeout: busyTimeoutMs, defensive: true });
+  reader.exec("PRAGMA temp_store = MEMORY"); // sorting goes on when the disk is full
+  const writes = preparedStatements(writer);
+  const reads = preparedStatements(reader);
+
+  return {
+    read({ kind, sql, params }) {
+      try {
+        return readRows(reads.get(sql), kind, params);
+      } catch (thrown) {
+        throw new Refused(readFailure(thrown, sql));
+      }
+    },
+    migrate({ owner, steps, at }) {
+      migrate(writer, owner, steps, at);
+      writes.clear(); // compiled against the old tables
+      reads.clear();
+    },
+    group: groupCommit(writer, writes),
+    close() {
+      reader.close();
+      try {
+        writer.exec("PRAGMA wal_checkpoint(TRUNCATE)");
+      } catch {
+        // full disk or another reader: nothing is lost, the log is read at the next start
+      }
+      writer.close();
+    },
+  };
+}
+
+function openWriter(file: string, busyTimeoutMs: number): DatabaseSyncInstance {
+  let writer: DatabaseSyncInstance | undefined;
+  try {
+    prepareFile(file);
+    writer = new DatabaseSync(file, { timeout: busyTimeoutMs, defensive: true, enableForeignKeyConstraints: true });
+    const { journal_mode: mode } = writer.prepare("PRAGMA journal_mode = WAL").get();
+    if (mode !== "wal") throw new Error(`${file} cannot be used on this file system; put it on a local disk`);
+    // fullfsync: on macOS a plain fsync does not reach the disk. The limit gives a once long log back.
+    writer.exec("PRAGMA synchronous = FULL; PRAGMA fullfsync = ON; PRAGMA checkpoint_fullfsync = ON");
+    writer.exec("PRAGMA temp_store = MEMORY; PRAGMA journal_size_limit = 67108864");
+    writer.prepare("SELECT count(*) FROM sqlite_schema").get();
+    return writer;
+  } catch (thrown) {
+    writer?.close();
+    throw describedOpenError(thrown, file);
+  }
+}
+
+function describedOpenError(thrown: unknown, file: string): Error {
+  const said = thrown instanceof Error ? thrown.message : String(thrown);
+  if (said.includes(file)) return new Error(said, { cause: thrown }); // it says already what and where
+  const damaged = [11, 26].includes(resultCode(thrown) & 0xff);
+  const advice = damaged
+    ? "the file is damaged or no SQLite database; restore a backup, or move it away to start empty"
+    : "check that the directory exists, may be written and has space, and that no other program holds the file";
+  return new Error(`cannot open the database ${file}: ${said}; ${advice}`, { cause: thrown });
+}
+
+function readRows(prepared: Prepared, kind: ReadWork["kind"], params: readonly SqlValue[]): Value {
+  const values = bindings(prepared, params);
+  const run = (): Row[] | Row | undefined =>
+    kind === "all" ? prepared.statement.all(...values) : prepared.statement.get(...values);
+  if (!prepared.bigints) {
+    try {
+      return run();
+    } catch {
+      prepared.bigints = true; // most likely an integer beyond 2^53; when it is not, the second try says so
+      prepared.statement.setReadBigInts(true);
+    }
+  }
+  const found = run();
+  if (found === undefined) return undefined;
+  return Array.isArray(found) ? found.map(narrowIntegers) : narrowIntegers(found);
+}
+
+/** Writing through a read is a mistake of the caller, not a disk that cannot be written. */
+function readFailure(thrown: unknown, sql: string) {
+  if ((resultCode(thrown) & 0xff) !== 8) return failureOf(thrown, sql);
+  return failureOf(new Error("all and get only read; use transaction"), sql);
+}

@@ -1,0 +1,129 @@
+/** Runs transactions that wait together in one commit, and keeps each one's failure to itself. */
+import type { SqlValue, Statement, StatementResult } from "@svc/sdk/services";
+import type { DatabaseSyncInstance } from "@photostructure/sqlite";
+import { failureOf, Refused } from "./failures.ts";
+import type { Failure, Outcome } from "./messages.ts";
+import { bindings, type Prepared, type PreparedStatements } from "./prepared.ts";
+import { narrowIntegers } from "./values.ts";
+
+export type Transaction = readonly Statement[];
+
+export interface GroupCommit {
+  /**
+   * Runs the first transaction, and further ones while `more()` says so, then commits.
+   * @returns an outcome for each that was run, in order; the others are untouched. Never throws.
+   */
+  run(group: readonly Transaction[], more: () => boolean): readonly Outcome[];
+  /** Commits so far, for figures. */
+  readonly commits: number;
+}
+
+/** First words of statements that change rows. */
+const CHANGING = new Set(["insert", "update", "delete", "replace", "with"]);
+
+/** The whole group came to nothing. */
+interface Broken {
+  readonly failure: Failure;
+  /** How many transactions had been tried. */
+  readonly tried: number;
+}
+
+export function groupCommit(connection: DatabaseSyncInstance, prepared: PreparedStatements): GroupCommit {
+  const begin = connection.prepare("BEGIN IMMEDIATE");
+  const commit = connection.prepare("COMMIT");
+  const rollback = connection.prepare("ROLLBACK");
+  const savepoint = connection.prepare("SAVEPOINT one");
+  const release = connection.prepare("RELEASE one");
+  const undo = connection.prepare("ROLLBACK TO one");
+  const counters = connection.prepare("SELECT changes() AS changes, total_changes() AS total");
+  let commits = 0;
+
+  const counted = () => counters.get() as { changes: number; total: number };
+
+  function execute(statement: Prepared, params: readonly SqlValue[] | undefined): StatementResult {
+    const values = bindings(statement, params);
+    const changing = CHANGING.has(statement.verb); // of others SQLite tells the count of the statement before
+    if (!statement.returnsRows) {
+      const { changes } = statement.statement.run(...values);
+      return { changes: changing ? changes : 0, rows: [] };
+    }
+    statement.statement.setReadBigInts(true); // a second try, as reads do it, would change things twice
+    const before = statement.verb === "with" ? counted().total : -1;
+    const rows = statement.statement.all(...values).map(narrowIntegers);
+    const { changes, total } = counted();
+    return { changes: changing && total !== before ? changes : 0, rows }; // WITH may be a SELECT
+  }
+
+  function runStatement({ sql, params, expectChanges }: Statement): StatementResult {
+    try {
+      const result = execute(prepared.get(sql), params);
+      if (expectChanges === undefined || result.changes === expectChanges) return result;
+    } catch (thrown) {
+      throw new Refused(failureOf(thrown, sql));
+    }
+    throw new Refused({ code: "CONFLICT", message: "somebody else changed it first; read it again" });
+  }
+
+  /** One transaction inside the open commit; its failure undoes it alone. */
+  function attempt(transaction: Transaction): Outcome {
+    savepoint.run();
+    try {
+      const value = transaction.map(runStatement);
+      release.run();
+      return { value };
+    } catch (thrown) {
+      if (connection.isTransaction) {
+        undo.run();
+        release.run();
+      }
+      return { failure: failureOf(thrown) };
+    }
+  }
+
+  function abandon(): void {
+    try {
+      if (connection.isTransaction) rollback.run();
+    } catch {
+      // the disk that failed fails still: nothing was committed, and the next group tries again
+    }
+  }
+
+  function runTogether(group: readonly Transaction[], more: () => boolean): readonly Outcome[] | Broken {
+    const outcomes: Outcome[] = [];
+    try {
+      if (connection.isTransaction) rollback.run(); // what the last failure could not undo
+      begin.run();
+      for (const transaction of group) {
+        if (outcomes.length > 0 && !more()) break;
+        const outcome = attempt(transaction);
+        outcomes.push(outcome);
+        // A full or failing disk, or INSERT OR ROLLBACK, ends the whole transaction without being asked.
+        if (!connection.isTransaction && "failure" in outcome) return { ...outcome, tried: outcomes.length };
+      }
+      commit.run();
+      commits += 1;
+      return outcomes;
+    } catch (thrown) {
+      abandon();
+      return { failure: failureOf(thrown), tried: Math.max(outcomes.length, 1) };
+    }
+  }
+
+  function run(group: readonly Transaction[], more: () => boolean): readonly Outcome[] {
+    const result = runTogether(group, more);
+    if (!("failure" in result)) return result;
+    const { failure, tried } = result;
+    // Everybody hears of a disk that failed. Also those that had failed by themselves: perhaps only because
+    // of a neighbour's change, which is gone now.
+    if (failure.code === "UNAVAILABLE" || tried === 1) return Array.from({ length: tried }, () => ({ failure }));
+    // One of them spoilt it for all (a deferred constraint shows at COMMIT only): each gets its own commit.
+    return group.slice(0, tried).flatMap((transaction) => run([transaction], () => false));
+  }
+
+  return {
+    run,
+    get commits() {
+      return commits;
+    },
+  };
+}

@@ -1,0 +1,49 @@
+/** Prepared statements of one connection, the least recently used dropped first. */
+import type { SqlValue } from "@svc/sdk/services";
+import type { DatabaseSyncInstance, StatementSyncInstance } from "@photostructure/sqlite";
+import { shapeOf, type StatementShape } from "./statement-text.ts";
+import { toBinding } from "./values.ts";
+
+export interface Prepared extends StatementShape {
+  readonly statement: StatementSyncInstance;
+  readonly returnsRows: boolean;
+  /** Integers are read as bigint. */
+  bigints: boolean;
+}
+
+export interface PreparedStatements {
+  /** @throws Error for text that is not one allowed statement, or that SQLite cannot compile. */
+  get(sql: string): Prepared;
+  clear(): void;
+}
+
+/** @param capacity most statements kept; default 256. The driver finalizes a dropped one when it is collected. */
+export function preparedStatements(connection: DatabaseSyncInstance, capacity = 256): PreparedStatements {
+  const kept = new Map<string, Prepared>();
+
+  function compile(sql: string): Prepared {
+    const shape = shapeOf(sql);
+    const statement = connection.prepare(sql);
+    return { ...shape, statement, returnsRows: statement.columns().length > 0, bigints: false };
+  }
+
+  return {
+    get(sql) {
+      const prepared = kept.get(sql) ?? compile(sql);
+      kept.delete(sql); // a Map keeps the order of insertion, so this makes it the youngest
+      kept.set(sql, prepared);
+      const eldest = kept.size > capacity ? kept.keys().next().value : undefined;
+      if (eldest !== undefined) kept.delete(eldest);
+      return prepared;
+    },
+    clear: () => kept.clear(),
+  };
+}
+
+/** Values as the driver wants them. @throws Error when their number is not that of the placeholders. */
+export function bindings({ placeholders }: Prepared, params: readonly SqlValue[] = []): SqlValue[] {
+  if (params.length !== placeholders) {
+    throw new Error(`${placeholders} placeholders but ${params.length} parameters`);
+  }
+  return params.map(toBinding);
+}

@@ -1,0 +1,43 @@
+/** Reads the text of one SQL statement as far as this plugin must understand it. Pure. */
+
+/** What the text of a statement tells. */
+export interface StatementShape {
+  /** First word, lower case. */
+  readonly verb: string;
+  /** Number of `?`. */
+  readonly placeholders: number;
+}
+
+/** Strings and quoted names (a doubled quote reads as two neighbours), comments, parameters, words, anything else. */
+const TOKEN =
+  /[\s\ufeff]+|--[^\n]*|\/\*[^]*?(?:\*\/|$)|'[^']*'|"[^"]*"|`[^`]*`|\[[^\]]*\]|\?\d*|[:@$#]\w+|[\p{ID_Start}_][\p{ID_Continue}$]*|[^]/gu;
+const IGNORED = /^(?:[\s\ufeff]|--|\/\*)/;
+
+/** They would end the transaction that others share, or change the connection for everybody. */
+const REFUSED = new Set(
+  "begin commit end rollback savepoint release pragma attach detach vacuum".split(" "), // EXPLAIN of them runs nothing
+);
+
+/**
+ * @throws Error when there is no statement or more than one, when a parameter is not a plain `?` (SQLite would
+ * leave it NULL in silence), or when the statement controls the transaction or the connection.
+ * Choice: so a trigger, whose body holds semicolons, can only be made in a migration.
+ */
+export function shapeOf(sql: string): StatementShape {
+  let verb = "";
+  let placeholders = 0;
+  let ended = false;
+  for (const [token] of sql.matchAll(TOKEN)) {
+    if (IGNORED.test(token)) continue;
+    if (token === "\0") throw new Error("the SQL text holds the character U+0000");
+    if (ended && token !== ";") throw new Error("only one SQL statement is allowed here; use several entries");
+    if (token === ";") ended = true;
+    if (token === "?") placeholders += 1;
+    else if (/^(?:\?|[:@$#]\w)/.test(token)) throw new Error(`the placeholder ${token} is not allowed; use ?`);
+    if (verb === "") verb = token.toLowerCase();
+  }
+  if (verb === "" || verb === ";") throw new Error("there is no SQL statement");
+  if (REFUSED.has(verb))
+    throw new Error(`${verb.toUpperCase()} is not allowed; storage keeps transactions and settings`);
+  return { verb, placeholders };
+}

@@ -1,0 +1,145 @@
+/** The `Storage` service: checks what it is given and hands it to the database thread, which it keeps alive. */
+import { type Clock, type Logger, unavailable } from "@svc/sdk";
+import type { Storage } from "@svc/sdk/services";
+import { resolve } from "node:path";
+import { Worker } from "node:worker_threads";
+import { connect, type Connection } from "./connection.ts";
+import type { DatabaseOptions, Value, Work } from "./messages.ts";
+import { checkedParams, checkedSql, checkedStatement } from "./values.ts";
+
+/** Deaths of the database thread within this time after which it is not started again. Choice. */
+const MAX_DEATHS = 5;
+const DEATH_WINDOW_MS = 60_000;
+
+export interface OpenOptions {
+  /** Path of the database file; made when missing. */
+  readonly file: string;
+  /** Milliseconds a statement waits for another process that holds the file. Default 2000; 0 fails at once. */
+  readonly busyTimeoutMs?: number;
+}
+
+/** Figures since `createStorage`. */
+export interface StorageStats {
+  /** Transactions that resolved. */
+  readonly transactions: number;
+  /** Commits they took. */
+  readonly commits: number;
+  readonly reads: number;
+  /** Times the database thread ended unasked. */
+  readonly deaths: number;
+}
+
+export interface StorageOwner {
+  /** Rejects every call with `UNAVAILABLE` before `open` and after `close`. */
+  readonly storage: Storage;
+  /** @throws Error naming the file and what to do */
+  readonly open: (options: OpenOptions) => Promise<void>;
+  /** Waits for what was accepted, brings the log into the file, ends the thread. Safe to call twice. */
+  readonly close: () => Promise<void>;
+  readonly stats: () => StorageStats;
+}
+
+/** What a storage is made of; all have real defaults. */
+export interface StorageParts {
+  readonly clock?: Pick<Clock, "now" | "elapsed">;
+  readonly log?: Pick<Logger, "error">;
+  /** Starts a database thread. */
+  readonly startThread?: (options: DatabaseOptions) => Worker;
+}
+
+const realClock: Pick<Clock, "now" | "elapsed"> = { now: () => Date.now(), elapsed: () => performance.now() };
+
+function startDatabaseThread(options: DatabaseOptions): Worker {
+  const url = new URL("./worker.js", import.meta.url); // beside this file both compiled and bundled
+  return new Worker(url, { name: "storage-sqlite", workerData: options, execArgv: [] });
+}
+
+/** Makes the service; opens nothing. */
+export function createStorage(parts: StorageParts = {}): StorageOwner {
+  const { clock = realClock, log, startThread = startDatabaseThread } = parts;
+  let target: DatabaseOptions | undefined;
+  let connection: Connection | undefined;
+  let deaths: { at: number; reason: string }[] = [];
+  const counts = { transactions: 0, commits: 0, reads: 0, deaths: 0 };
+
+  function start(options: DatabaseOptions): Connection {
+    const started = connect(startThread(options), (reason) => {
+      if (connection === started) connection = undefined;
+      counts.commits += started.commits();
+      if (target === undefined) return; // `open` tells, or `close` has what it wanted
+      counts.deaths += 1;
+      deaths.push({ at: clock.elapsed(), reason });
+      log?.error({ reason, file: options.file }, "the database thread ended; the next call starts it again");
+    });
+    connection = started;
+    return started;
+  }
+
+  /** @throws GatewayError `UNAVAILABLE` */
+  function connected(): Connection {
+    if (target === undefined) return unavailable("storage is not open");
+    if (connection !== undefined) return connection;
+    const now = clock.elapsed();
+    deaths = deaths.filter(({ at }) => now - at < DEATH_WINDOW_MS);
+    const [first] = deaths;
+    if (first === undefined || deaths.length < MAX_DEATHS) return start(target);
+    return unavailable("the database keeps failing and is left alone for a while; see the log of the gateway", {
+      retryAfterMs: first.at + DEATH_WINDOW_MS - now,
+      cause: new Error(deaths.at(-1)?.reason),
+    });
+  }
+
+  const call = (work: Work) => connected().call(work);
+
+  async function read(kind: "all" | "get", sql: string, params: Parameters<typeof checkedParams>[0]): Promise<Value> {
+    const value = await call({ kind, sql: checkedSql(sql), params: checkedParams(params) });
+    counts.reads += 1;
+    return value;
+  }
+
+  const storage: Storage = {
+    get location() {
+      return target?.file ?? "";
+    },
+    async migrate(owner, steps) {
+      await call({ kind: "migrate", owner, steps: steps.map(checkedSql), at: clock.now() });
+    },
+    // The caller names the type of its own rows; nobody could check it.
+    all: async <T>(sql: string, params?: Parameters<Storage["all"]>[1]) => (await read("all", sql, params)) as T[],
+    get: async <T>(sql: string, params?: Parameters<Storage["get"]>[1]) =>
+      (await read("get", sql, params)) as T | undefined,
+    async transaction(statements) {
+      const value = await call({ kind: "transaction", statements: statements.map(checkedStatement) });
+      counts.transactions += 1;
+      return value as Awaited<ReturnType<Storage["transaction"]>>; // what group-commit.ts answers
+    },
+  };
+
+  return {
+    storage,
+    async open({ file, busyTimeoutMs = 2_000 }) {
+      if (target !== undefined || connection !== undefined) throw new Error("storage is open, or still closing");
+      const options = { file: resolve(file), busyTimeoutMs };
+      const started = start(options);
+      await started.ready;
+      target = options;
+    },
+    async close() {
+      target = undefined;
+      const open = connection;
+      if (open === undefined) return;
+      await open.close();
+      if (connection !== open) return; // died meanwhile, or closed by another call
+      counts.commits += open.commits();
+      connection = undefined;
+    },
+    stats: () => ({ ...counts, commits: counts.commits + (connection?.commits() ?? 0) }),
+  };
+}
+
+/** `createStorage` and `open` in one, for tests and tools. @throws Error naming the file and what to do */
+export async function openStorage(options: OpenOptions & StorageParts): Promise<Omit<StorageOwner, "open">> {
+  const { storage, open, close, stats } = createStorage(options);
+  await open(options);
+  return { storage, close, stats };
+}

@@ -1,0 +1,70 @@
+/** Values on their way into and out of SQLite. Pure. */
+import type { Row, SqlValue, Statement } from "@svc/sdk/services";
+
+const MIN_INT64 = -(2n ** 63n);
+const MAX_INT64 = 2n ** 63n - 1n;
+
+/**
+ * The statement, copied so that later changes by the caller do not reach it.
+ * @throws TypeError for SQL that is no text, an `expectChanges` that is no count, and a value a column cannot hold.
+ */
+export function checkedStatement({ sql, params, expectChanges }: Statement): Statement {
+  if (expectChanges !== undefined && !(Number.isSafeInteger(expectChanges) && expectChanges >= 0)) {
+    throw new TypeError(`expectChanges must be a count of rows, not ${String(expectChanges)}`);
+  }
+  const checked = { sql: checkedSql(sql), params: checkedParams(params) };
+  return expectChanges === undefined ? checked : { ...checked, expectChanges };
+}
+
+/** @throws TypeError */
+export function checkedSql(sql: unknown): string {
+  if (typeof sql !== "string") throw new TypeError(`SQL must be a string, not ${describe(sql)}`);
+  return sql;
+}
+
+/** @throws TypeError naming the position, from 1. SQLite would turn most of these into NULL in silence. */
+export function checkedParams(params: readonly SqlValue[] = []): readonly SqlValue[] {
+  if (!Array.isArray(params)) throw new TypeError(`params must be an array, not ${describe(params)}`);
+  return Array.from(params, checkedValue); // unlike map, visits the holes of a sparse array
+}
+
+function checkedValue(value: unknown, index: number): SqlValue {
+  if (value === null) return value;
+  if (value instanceof Uint8Array) return new Uint8Array(value); // a pooled Buffer would drag its whole pool along
+  if (typeof value === "number" && !Number.isNaN(value)) return value;
+  if (typeof value === "bigint" && value >= MIN_INT64 && value <= MAX_INT64) return value;
+  if (typeof value === "string" && !value.includes("\0")) return value;
+  throw new TypeError(`parameter ${index + 1} is ${describe(value)}; ${adviceFor(value)}`);
+}
+
+function describe(value: unknown): string {
+  if (value === null) return "null";
+  if (value instanceof Date) return "a Date";
+  if (Array.isArray(value)) return "an array";
+  if (Number.isNaN(value)) return "NaN";
+  if (typeof value === "bigint") return "a bigint beyond 64 bits";
+  if (typeof value === "string") return "a text with the character U+0000";
+  return typeof value === "undefined" ? "undefined" : `of type ${typeof value}`;
+}
+
+function adviceFor(value: unknown): string {
+  if (value instanceof Date) return "give epoch milliseconds";
+  if (typeof value === "boolean") return "give 0 or 1";
+  if (typeof value === "undefined") return "give null";
+  if (typeof value === "string") return "SQLite would cut it there; store bytes or JSON";
+  return "give a string, number, bigint, null or Uint8Array";
+}
+
+/** The driver binds integers beyond 32 bits as REAL, which a TEXT column would keep as `1700000000000.0`. */
+export function toBinding(value: SqlValue): SqlValue {
+  if (typeof value === "number" && Number.isSafeInteger(value) && value !== (value | 0)) return BigInt(value);
+  return value;
+}
+
+/** Integers of a row that was read with bigints: a number when it is exact, else they stay bigint. Changes the row. */
+export function narrowIntegers(row: Record<string, SqlValue>): Row {
+  for (const [name, value] of Object.entries(row)) {
+    if (typeof value === "bigint" && Number.isSafeInteger(Number(value))) row[name] = Number(value);
+  }
+  return row;
+}

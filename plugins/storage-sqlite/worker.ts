@@ -1,0 +1,117 @@
+/** Entry of the database thread: answers reads at once, lets writes of one wake-up share a commit. */
+import type { Statement } from "@svc/sdk/services";
+import { parentPort, workerData } from "node:worker_threads";
+import { type Database, openDatabase } from "./database.ts";
+import { failureOf } from "./failures.ts";
+import type {
+  Answer,
+  DatabaseOptions,
+  Instruction,
+  MigrateWork,
+  Outcome,
+  Report,
+  Request,
+  TransactionWork,
+} from "./messages.ts";
+
+type Write = (TransactionWork | MigrateWork) & { readonly id: number };
+
+/** Most transactions of one commit, and most milliseconds it takes up new ones: reads wait meanwhile. */
+const MAX_GROUP = 256;
+const MAX_GROUP_MS = 20;
+/** Milliseconds after which finished reads are sent although others of the same tick are still to be done. */
+const MAX_READ_MS = 5;
+
+const port = parentPort;
+if (port === null) throw new Error("worker.ts runs as a worker thread only");
+const send = (report: Report) => port.postMessage(report);
+
+function outcomeOf(work: () => Outcome): Outcome {
+  try {
+    return work();
+  } catch (thrown) {
+    return { failure: failureOf(thrown) };
+  }
+}
+
+function serve(database: Database): void {
+  const writes: Write[] = [];
+  let scheduled = false;
+  let closing = false;
+
+  const answer = (answers: readonly Answer[]) => {
+    if (answers.length > 0) send({ kind: "answers", answers, commits: database.group.commits });
+  };
+
+  function accept(requests: readonly Request[]): void {
+    let answers: Answer[] = [];
+    let since = performance.now();
+    for (const request of requests) {
+      if (request.kind === "transaction" || request.kind === "migrate") {
+        writes.push(request);
+        continue;
+      }
+      answers.push({ id: request.id, ...outcomeOf(() => ({ value: database.read(request) })) });
+      if (performance.now() - since < MAX_READ_MS) continue;
+      answer(answers);
+      answers = [];
+      since = performance.now();
+    }
+    answer(answers);
+  }
+
+  /** The first write, with the transactions right behind it. */
+  function runWrites(): void {
+    const [first] = writes;
+    if (first === undefined) return;
+    if (first.kind === "migrate") {
+      writes.shift();
+      const outcome = outcomeOf(() => {
+        database.migrate(first);
+        return { value: undefined };
+      });
+      answer([{ id: first.id, ...outcome }]);
+      return;
+    }
+    const group: (readonly Statement[])[] = [];
+    for (const write of writes) {
+      if (write.kind === "migrate" || group.length === MAX_GROUP) break;
+      group.push(write.statements);
+    }
+    const began = performance.now();
+    const outcomes = database.group.run(group, () => performance.now() - began < MAX_GROUP_MS);
+    const done = writes.splice(0, outcomes.length);
+    answer(outcomes.map((outcome, index) => ({ id: done[index]?.id ?? -1, ...outcome })));
+  }
+
+  /** In the check phase: every message of this wake-up has been taken in by then. */
+  function schedule(): void {
+    if (scheduled) return;
+    scheduled = true;
+    setImmediate(() => {
+      scheduled = false;
+      runWrites();
+      if (writes.length > 0) schedule();
+      else if (closing) close();
+    });
+  }
+
+  function close(): void {
+    database.close();
+    send({ kind: "closed" });
+    port?.close();
+  }
+
+  port?.on("message", (instruction: Instruction) => {
+    if (instruction.kind === "close") closing = true;
+    else accept(instruction.requests);
+    if (closing || writes.length > 0) schedule();
+  });
+}
+
+try {
+  serve(openDatabase(workerData as DatabaseOptions)); // what connection.ts starts this thread with
+  send({ kind: "ready" });
+} catch (thrown) {
+  send({ kind: "failed", message: thrown instanceof Error ? thrown.message : String(thrown) });
+}

@@ -1,0 +1,175 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { violations, withDefaults } from "@svc/sdk";
+import {
+  buildCatalogue,
+  choicesOf,
+  duplicateModel,
+  type Kind,
+  pickModel,
+  refOf,
+} from "../../../plugins/models/catalogue.ts";
+import { ModelsConfig } from "../../../plugins/models/config.ts";
+
+const offline: Kind = {
+  id: "offline",
+  builtin: [{ id: "offline", name: "Offline responder", provider: "offline", contextWindow: 8192, input: ["text"] }],
+};
+const openai: Kind = { id: "openai-completions" };
+const kinds = [offline, openai];
+
+const baseUrl = "https://host.example/v1";
+const providers = {
+  zeta: { baseUrl, models: [{ id: "big", name: "Big", reasoning: true, contextWindow: 1000 }, { id: "shared" }] },
+  acme: {
+    baseUrl,
+    models: [
+      { id: "org/deep/one", name: "Deep" },
+      { id: "shared", name: "A shared one" },
+    ],
+  },
+  other: { baseUrl, api: "telepathy", models: [{ id: "far" }] },
+};
+
+/** The section as the gateway hands it over. */
+function section(value: object): ModelsConfig {
+  const config = withDefaults(ModelsConfig, value);
+  assert.deepEqual(violations(ModelsConfig, config), []);
+  return config;
+}
+
+const catalogue = (value: object = { providers }, of: readonly Kind[] = kinds) => buildCatalogue(section(value), of);
+const picked = (ref?: string, value?: object, of?: readonly Kind[]) => refOf(pickModel(catalogue(value, of), ref));
+
+describe("models configuration", () => {
+  it("fills in the defaults of providers and models", () => {
+    const { providers: filled } = section({ providers: { a: { baseUrl, models: [{ id: "m", cost: { input: 2 } }] } } });
+    assert.deepEqual(filled, {
+      a: {
+        baseUrl,
+        api: "openai-completions",
+        models: [
+          {
+            id: "m",
+            reasoning: false,
+            input: ["text"],
+            cost: { input: 2, output: 0, cacheRead: 0, cacheWrite: 0 },
+          },
+        ],
+      },
+    });
+    assert.deepEqual(section({}), { providers: {} });
+  });
+
+  const good = { baseUrl, models: [] };
+  const wrong: [why: string, value: object, path: string][] = [
+    ["an unknown key", { providers: {}, provider: {} }, ""],
+    ["an unknown key of a provider", { providers: { a: { ...good, key: "x" } } }, "/providers/a"],
+    ["a provider name with a slash", { providers: { "a/b": good } }, "/providers/a~1b"],
+    ["an address that is no URL", { providers: { a: { ...good, baseUrl: "host:80" } } }, "/providers/a/baseUrl"],
+    ["a model without id", { providers: { a: { ...good, models: [{ name: "x" }] } } }, "/providers/a/models/0"],
+  ];
+  for (const [why, value, path] of wrong) {
+    it(`refuses ${why}`, () => {
+      const [first] = violations(ModelsConfig, withDefaults(ModelsConfig, value));
+      assert.equal(first?.path, path);
+    });
+  }
+
+  it("marks keys and header values as sensitive", () => {
+    const json = JSON.stringify(ModelsConfig);
+    assert.equal(json.match(/"sensitive":true/gu)?.length, 2);
+  });
+
+  it("finds an id that a provider lists twice", () => {
+    const twice = section({ providers: { a: good, b: { baseUrl, models: [{ id: "x" }, { id: "y" }, { id: "x" }] } } });
+    assert.deepEqual(duplicateModel(twice), { path: "providers.b.models[2].id", id: "x" });
+    assert.equal(duplicateModel(section({ providers })), undefined);
+  });
+});
+
+describe("model catalogue", () => {
+  it("lists what can be used, by provider, then name, with the fields it knows", () => {
+    assert.deepEqual(choicesOf(catalogue()), [
+      { id: "shared", name: "A shared one", provider: "acme", reasoning: false, input: ["text"] },
+      { id: "org/deep/one", name: "Deep", provider: "acme", reasoning: false, input: ["text"] },
+      { id: "offline", name: "Offline responder", provider: "offline", contextWindow: 8192, input: ["text"] },
+      { id: "big", name: "Big", provider: "zeta", contextWindow: 1000, reasoning: true, input: ["text"] },
+      { id: "shared", name: "shared", provider: "zeta", reasoning: false, input: ["text"] },
+    ]);
+  });
+
+  it("hides a built-in model behind a configured one of the same name", () => {
+    const value = { providers: { offline: { baseUrl, models: [{ id: "offline", name: "Mine" }] } } };
+    assert.deepEqual(
+      choicesOf(catalogue(value)).map(({ name }) => name),
+      ["Mine"],
+    );
+  });
+
+  const found: [why: string, ref: string | undefined, value: object | undefined, wanted: string][] = [
+    ["a full reference", "zeta/big", undefined, "zeta/big"],
+    ["an id with slashes behind its provider", "acme/org/deep/one", undefined, "acme/org/deep/one"],
+    ["a bare id with slashes", "org/deep/one", undefined, "acme/org/deep/one"],
+    ["a bare id that is unique", "big", undefined, "zeta/big"],
+    ["a reference with blanks around it", " zeta/big ", undefined, "zeta/big"],
+    ["a built-in model", "offline/offline", undefined, "offline/offline"],
+    ["nothing, with a default", undefined, { providers, default: "acme/shared" }, "acme/shared"],
+    ["nothing, without a default", undefined, undefined, "zeta/big"],
+    ["nothing, with nothing configured", undefined, {}, "offline/offline"],
+  ];
+  for (const [why, ref, value, wanted] of found) {
+    it(`resolves ${why}`, () => assert.equal(picked(ref, value), wanted));
+  }
+
+  it("resolves everything a provider has to know", () => {
+    assert.deepEqual(pickModel(catalogue(), "zeta/big"), {
+      provider: "zeta",
+      id: "big",
+      name: "Big",
+      api: "openai-completions",
+      reasoning: true,
+      input: ["text"],
+      contextWindow: 1000,
+    });
+  });
+
+  const unservable = { providers: { other: providers.other } };
+  const refused: [why: string, ref: string | undefined, value: object | undefined, code: string, message: RegExp][] = [
+    ["a bare id of two providers", "shared", undefined, "INVALID_REQUEST", /zeta\/shared, acme\/shared/u],
+    ["an unknown id", "zeta/tiny", undefined, "NOT_FOUND", /available: acme\/shared, .*models\.list/u],
+    ["an empty reference", "", undefined, "NOT_FOUND", /available/u],
+    [
+      "an unknown default",
+      undefined,
+      { providers, default: "gone" },
+      "NOT_FOUND",
+      /"gone" \(from `models\.default`\)/u,
+    ],
+    [
+      "a provider of a missing kind",
+      "other/far",
+      undefined,
+      "NOT_FOUND",
+      /"telepathy".*models\.providers\.other\.api to one of offline, openai-completions/u,
+    ],
+    ["a bare id of a missing kind", "far", undefined, "NOT_FOUND", /telepathy/u],
+    ["nothing, when all that is configured is of a missing kind", undefined, unservable, "NOT_FOUND", /telepathy/u],
+  ];
+  for (const [why, ref, value, code, message] of refused) {
+    it(`refuses ${why} with ${code}`, () =>
+      assert.throws(() => picked(ref, value), { name: "GatewayError", code, message }));
+  }
+
+  it("says how to get a model when there is none at all", () => {
+    assert.throws(() => picked(undefined, {}, []), { code: "NOT_FOUND", message: /models\.providers/u });
+    assert.throws(() => picked("x", {}, []), { code: "NOT_FOUND", message: /none at all/u });
+  });
+
+  it("names at most ten models in a refusal", () => {
+    const models = Array.from({ length: 13 }, (_, index) => ({ id: `m${index + 10}` }));
+    assert.throws(() => picked("x", { providers: { a: { baseUrl, models } } }, [openai]), {
+      message: /a\/m19, and 3 more/u,
+    });
+  });
+});

@@ -1,0 +1,196 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import {
+  type Contribution,
+  type ExtensionView,
+  type HookEmitter,
+  type HOOKS,
+  unavailable,
+  withDefaults,
+} from "@svc/sdk";
+import type { ModelEvent, ModelProvider, ModelRequest, Models, ProviderAccount } from "@svc/sdk/services";
+import { ModelsConfig } from "../../../plugins/models/config.ts";
+import { createModels } from "../../../plugins/models/models.ts";
+
+const providers = {
+  acme: { baseUrl: "https://host.example/v1", apiKey: "k", headers: { a: "b" }, models: [{ id: "m" }] },
+};
+const text = { type: "text", delta: "hi" } as const;
+const finish = { type: "finish", reason: "stop" } as const;
+
+/** A view of an extension point that notes whom a throw was charged to, promises included. */
+function viewOf(
+  contributions: readonly Contribution<ModelProvider>[],
+  charged: unknown[],
+): ExtensionView<ModelProvider> {
+  return {
+    list: () => contributions,
+    get: (id) => contributions.find((contribution) => contribution.id === id),
+    call(contribution, work) {
+      const result = work(contribution.value);
+      if (result instanceof Promise) result.catch((error: unknown) => charged.push([contribution.plugin, error]));
+      return result;
+    },
+  };
+}
+
+type RequestHook = HookEmitter<typeof HOOKS.modelRequest>;
+const unused: RequestHook = { isUsed: () => false, emit: () => assert.fail("nobody tapped it") };
+
+interface Setup {
+  readonly models: Models;
+  /** What the provider was asked, in order. */
+  readonly asked: { request: ModelRequest; account: ProviderAccount }[];
+  readonly charged: unknown[];
+}
+
+/** The service with one provider that yields `events`; each case changes one thing. */
+function setup(events: (signal: AbortSignal) => AsyncIterable<ModelEvent>, requestHook = unused): Setup {
+  const asked: Setup["asked"] = [];
+  const charged: unknown[] = [];
+  const value: ModelProvider = {
+    stream(request, account, signal) {
+      asked.push({ request, account });
+      return events(signal);
+    },
+  };
+  const view = viewOf([{ id: "openai-completions", plugin: "provider", value }], charged);
+  const config = withDefaults(ModelsConfig, { providers });
+  return { models: createModels({ config, providers: view, requestHook }), asked, charged };
+}
+
+const question = (models: Models): ModelRequest => ({
+  model: models.resolve("acme/m"),
+  system: "",
+  messages: [],
+  tools: [],
+});
+
+async function read(
+  models: Models,
+  signal = new AbortController().signal,
+  request = question(models),
+): Promise<ModelEvent[]> {
+  const events: ModelEvent[] = [];
+  for await (const event of models.stream(request, signal)) events.push(event);
+  return events;
+}
+
+async function* yields(...events: ModelEvent[]): AsyncGenerator<ModelEvent> {
+  yield* events;
+}
+
+describe("asking a model", () => {
+  it("hands the account to the provider and passes its pieces on", async () => {
+    const { models, asked } = setup(() => yields(text, finish));
+    assert.deepEqual(await read(models), [text, finish]);
+    const { baseUrl, apiKey, headers } = providers.acme;
+    assert.deepEqual(asked[0]?.account, { name: "acme", baseUrl, apiKey, headers });
+  });
+
+  it("ends at the first finish and lets the provider clean up", async () => {
+    let cleaned = false;
+    const { models } = setup(async function* () {
+      try {
+        yield* [text, finish, text, finish];
+      } finally {
+        cleaned = true;
+      }
+    });
+    assert.deepEqual(await read(models), [text, finish]);
+    assert.equal(cleaned, true);
+  });
+
+  it("refuses an answer without finish", async () => {
+    const { models } = setup(() => yields(text));
+    await assert.rejects(read(models), { code: "UNAVAILABLE", message: /"acme" broke off/u });
+  });
+
+  it("sends what the request hook makes of the request", async () => {
+    const hook: RequestHook = { isUsed: () => true, emit: async (request) => ({ ...request, system: "changed" }) };
+    const { models, asked } = setup(() => yields(finish), hook);
+    await read(models);
+    assert.equal(asked[0]?.request.system, "changed");
+  });
+
+  it("refuses a model whose kind has gone", async () => {
+    const { models } = setup(() => yields(finish));
+    const request = question(models);
+    const gone = { ...request, model: { ...request.model, api: "telepathy" } };
+    await assert.rejects(read(models, undefined, gone), { code: "UNAVAILABLE", message: /telepathy/u });
+  });
+
+  it("charges a provider's bug to its plugin", async () => {
+    const bug = new TypeError("bug");
+    const { models, charged } = setup(async function* () {
+      yield text;
+      throw bug;
+    });
+    await assert.rejects(read(models), bug);
+    assert.deepEqual(charged, [["provider", bug]]);
+  });
+
+  it("charges a provider that throws before its first piece", async () => {
+    const { models, charged } = setup(() => assert.fail("bug"));
+    await assert.rejects(read(models), { message: "bug" });
+    assert.equal(charged.length, 1);
+  });
+
+  it("charges nobody for a refusal", async () => {
+    // oxlint-disable-next-line require-yield -- a provider that refuses at once
+    const { models, charged } = setup(async function* () {
+      unavailable("the server is down");
+    });
+    await assert.rejects(read(models), { code: "UNAVAILABLE", message: "the server is down" });
+    assert.deepEqual(charged, []);
+  });
+
+  it("asks nobody when it is aborted already", async () => {
+    const { models, asked } = setup(() => yields(finish));
+    await assert.rejects(read(models, AbortSignal.abort(new Error("too late"))), { message: "too late" });
+    assert.equal(asked.length, 0);
+  });
+
+  it("stops at the signal even when the provider does not listen", async () => {
+    const abort = new AbortController();
+    const { models, charged } = setup(async function* () {
+      yield text;
+      await new Promise(() => {});
+    });
+    const events = models.stream(question(models), abort.signal)[Symbol.asyncIterator]();
+    assert.deepEqual(await events.next(), { done: false, value: text });
+    const pending = events.next();
+    abort.abort(new Error("stop it"));
+    await assert.rejects(pending, { message: "stop it" });
+    assert.deepEqual(charged, []);
+  });
+
+  it("takes a provider that ends silently at the signal for aborted", async () => {
+    const abort = new AbortController();
+    const { models } = setup(async function* (signal) {
+      yield text;
+      await new Promise((resolve) => signal.addEventListener("abort", resolve));
+    });
+    const events = models.stream(question(models), abort.signal)[Symbol.asyncIterator]();
+    await events.next();
+    const pending = events.next();
+    abort.abort(new Error("stop it"));
+    await assert.rejects(pending, { message: "stop it" });
+  });
+
+  it("lets the provider clean up when the reader stops reading", async () => {
+    let cleaned = false;
+    const { models } = setup(async function* () {
+      try {
+        yield* [text, text, finish];
+      } finally {
+        cleaned = true;
+      }
+    });
+    for await (const event of models.stream(question(models), new AbortController().signal)) {
+      assert.deepEqual(event, text);
+      break;
+    }
+    assert.equal(cleaned, true);
+  });
+});

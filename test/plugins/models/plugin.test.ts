@@ -1,0 +1,68 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { type ExtensionView, isPlugin, matches, models, type PluginGateway, withDefaults } from "@svc/sdk";
+import { ModelProvider, Models } from "@svc/sdk/services";
+import modelsPlugin from "../../../plugins/models/plugin.ts";
+import offlinePlugin from "../../../plugins/provider-offline/plugin.ts";
+import openaiPlugin from "../../../plugins/provider-openai/plugin.ts";
+
+const baseUrl = "https://host.example/v1";
+
+/** Runs the `setup` of all three plugins and keeps what they declare. */
+async function declare(section: object) {
+  const contributions: { id: string; plugin: string; value: ModelProvider }[] = [];
+  const view: ExtensionView<ModelProvider> = {
+    list: () => contributions,
+    get: (id) => contributions.find((contribution) => contribution.id === id),
+    call: (contribution, work) => work(contribution.value),
+  };
+  let service: Models | undefined;
+  let handlers: { list: () => unknown } | undefined;
+  for (const plugin of [modelsPlugin, offlinePlugin, openaiPlugin]) {
+    const gateway = {
+      config: plugin.config && withDefaults(plugin.config, plugin.id === "models" ? section : {}),
+      clock: { now: () => 0, setTimeout: () => () => {} },
+      own: (point: object) => (assert.equal(point, ModelProvider), view),
+      emits: () => ({ isUsed: () => false }),
+      provide: (token: object, value: Models) => (assert.equal(token, Models), (service = value)),
+      serve: (contract: object, given: typeof handlers) => (assert.equal(contract, models), (handlers = given)),
+      extend: (_point: object, id: string, value: ModelProvider) =>
+        contributions.push({ id, plugin: plugin.id, value }),
+    };
+    await plugin.setup(gateway as unknown as PluginGateway); // the members that these three use
+  }
+  assert.ok(service && handlers);
+  return { service, list: handlers.list };
+}
+
+describe("the three plugins together", () => {
+  it("are plugins with the ids of their packages", () => {
+    const ids = [modelsPlugin, offlinePlugin, openaiPlugin].map((plugin) => isPlugin(plugin) && plugin.id);
+    assert.deepEqual(ids, ["models", "provider-offline", "provider-openai"]);
+  });
+
+  it("give a fresh gateway a model that answers", async () => {
+    const { service } = await declare({});
+    const model = service.resolve();
+    assert.equal(model.provider, "offline");
+    const request = { model, system: "", messages: [], tools: [] };
+    const { value } = await service.stream(request, new AbortController().signal)[Symbol.asyncIterator]().next();
+    assert.deepEqual(value, { type: "text", delta: "I " });
+  });
+
+  it("answer models.list as its contract says, without keys", async () => {
+    const { list } = await declare({ providers: { acme: { baseUrl, apiKey: "sk-secret", models: [{ id: "m" }] } } });
+    const result = list();
+    assert.ok(matches(models.list.result, result));
+    assert.deepEqual(
+      result.models.map(({ provider, id }) => `${provider}/${id}`),
+      ["acme/m", "offline/offline"],
+    );
+    assert.doesNotMatch(JSON.stringify(result), /sk-secret|host\.example/u);
+  });
+
+  it("name the path of a model that is listed twice", async () => {
+    const twice = { providers: { acme: { baseUrl, models: [{ id: "m" }, { id: "m" }] } } };
+    await assert.rejects(declare(twice), { name: "SetupOutcome", path: "providers.acme.models[1].id" });
+  });
+});

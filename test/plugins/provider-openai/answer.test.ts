@@ -1,0 +1,111 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import type { ModelEvent } from "@svc/sdk/services";
+import type { ChatCompletionChunk } from "openai/resources/chat/completions";
+import { createAnswer } from "../../../plugins/provider-openai/answer.ts";
+
+/** What the chunks `deltas` and a finish reason become; chunks as servers really send them, types or not. */
+function answerOf(deltas: readonly object[], reason: string | null = "stop", last: object = {}): ModelEvent[] {
+  let ids = 0;
+  const answer = createAnswer('model provider "acme"', () => `made-${++ids}`);
+  const chunks = [
+    ...deltas.map((delta) => ({ choices: [{ index: 0, delta, finish_reason: null }] })),
+    { choices: [{ index: 0, delta: {}, finish_reason: reason }], ...last },
+  ];
+  const events = chunks.flatMap((chunk) => answer.take(chunk as unknown as ChatCompletionChunk));
+  return [...events, ...answer.end()];
+}
+
+const call = (fields: object, fn: object) => ({ tool_calls: [{ ...fields, function: fn }] });
+
+describe("answer", () => {
+  const rows: [why: string, deltas: object[], calls: object[]][] = [
+    [
+      "fragments of two calls, mixed",
+      [
+        call({ index: 0, id: "a" }, { name: "x", arguments: "" }),
+        call({ index: 1, id: "b" }, { name: "y", arguments: '{"n"' }),
+        call({ index: 0 }, { arguments: "{}" }),
+        call({ index: 1 }, { arguments: ":1}" }),
+      ],
+      [
+        { id: "a", name: "x", arguments: {} },
+        { id: "b", name: "y", arguments: { n: 1 } },
+      ],
+    ],
+    [
+      "one index for two calls",
+      [
+        call({ index: 0, id: "a" }, { name: "x", arguments: "{}" }),
+        call({ index: 0, id: "b" }, { name: "y", arguments: "{}" }),
+      ],
+      [
+        { id: "a", name: "x", arguments: {} },
+        { id: "b", name: "y", arguments: {} },
+      ],
+    ],
+    [
+      "the id and name again in each fragment",
+      [
+        call({ index: 0, id: "a" }, { name: "x", arguments: '{"n":' }),
+        call({ index: 0, id: "a" }, { name: "x", arguments: "2}" }),
+      ],
+      [{ id: "a", name: "x", arguments: { n: 2 } }],
+    ],
+    ["no id", [call({ index: 0 }, { name: "x", arguments: "{}" })], [{ id: "made-1", name: "x", arguments: {} }]],
+    ["no arguments", [call({ index: 0, id: "a" }, { name: "x" })], [{ id: "a", name: "x", arguments: {} }]],
+    [
+      "arguments that are not JSON",
+      [call({ index: 0, id: "a" }, { name: "x", arguments: "{n: 1" })],
+      [{ id: "a", name: "x", arguments: { invalidJson: "{n: 1" } }],
+    ],
+    [
+      "arguments that are no object",
+      [call({ index: 0, id: "a" }, { name: "x", arguments: "[1]" })],
+      [{ id: "a", name: "x", arguments: { invalidJson: "[1]" } }],
+    ],
+  ];
+  for (const [why, deltas, calls] of rows) {
+    it(`puts together tool calls with ${why}`, () => {
+      const wanted = calls.map((fields) => ({ type: "toolCall", ...fields }));
+      assert.deepEqual(answerOf(deltas), [...wanted, { type: "finish", reason: "toolUse" }]);
+    });
+  }
+
+  it("takes text without a finish reason for an answer", () => {
+    const wanted = [
+      { type: "text", delta: "hi" },
+      { type: "finish", reason: "stop" },
+    ];
+    assert.deepEqual(answerOf([{ content: "hi" }], null), wanted);
+  });
+
+  it("takes an empty answer with a finish reason for an answer", () => {
+    assert.deepEqual(answerOf([]), [{ type: "finish", reason: "stop" }]);
+  });
+
+  it("reads thinking under its other name, and a refusal as text", () => {
+    assert.deepEqual(answerOf([{ reasoning: "hm" }, { refusal: "no" }]).slice(0, 2), [
+      { type: "thinking", delta: "hm" },
+      { type: "text", delta: "no" },
+    ]);
+  });
+
+  it("adds up a missing total", () => {
+    const usage = { input: 3, output: 4, cacheRead: 0, cacheWrite: 0, totalTokens: 7 };
+    const events = answerOf([], "stop", { usage: { prompt_tokens: 3, completion_tokens: 4 } });
+    assert.deepEqual(events, [{ type: "finish", reason: "stop", usage }]);
+  });
+
+  it("bears chunks without choices and without delta", () => {
+    const answer = createAnswer("x", () => "id");
+    for (const chunk of [{}, { choices: [] }, { choices: [{}] }]) {
+      assert.deepEqual(answer.take(chunk as unknown as ChatCompletionChunk), []);
+    }
+  });
+
+  it("refuses a tool call the connection was lost in", () => {
+    const deltas = [call({ index: 0, id: "a" }, { name: "x", arguments: '{"n"' })];
+    assert.throws(() => answerOf(deltas, null), { code: "UNAVAILABLE", message: /broke off inside a tool call/u });
+  });
+});

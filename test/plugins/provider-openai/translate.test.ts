@@ -1,0 +1,132 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import type { AssistantMessage, Message, ModelRequest, ResolvedModel, ToolResultMessage } from "@svc/sdk/services";
+import { IMAGE_LEFT_OUT, NO_RESULT, toParams } from "../../../plugins/provider-openai/translate.ts";
+
+const model: ResolvedModel = { provider: "acme", id: "m", name: "M", api: "openai-completions" };
+const account = { name: "acme", baseUrl: "http://127.0.0.1:1/v1" };
+const official = { name: "acme", baseUrl: "https://api.openai.com/v1" };
+const request = (changes: Partial<ModelRequest> = {}): ModelRequest => ({
+  model,
+  system: "",
+  messages: [user("hi")],
+  tools: [],
+  ...changes,
+});
+
+const image = { type: "image", data: "QUJD", mimeType: "image/png" } as const;
+
+function user(text: string): Message {
+  return { role: "user", content: [{ type: "text", text }], timestamp: 1 };
+}
+
+function assistant(content: AssistantMessage["content"]): AssistantMessage {
+  return { role: "assistant", content, api: "a", provider: "p", model: "m", stopReason: "stop", timestamp: 1 };
+}
+
+function result(toolCallId: string, changes: Partial<ToolResultMessage> = {}): ToolResultMessage {
+  const content = [{ type: "text", text: `from ${toolCallId}` }] as const;
+  return { role: "toolResult", toolCallId, toolName: "t", content, isError: false, timestamp: 1, ...changes };
+}
+
+const call = (id: string) => ({ type: "toolCall", id, name: "t", arguments: {} }) as const;
+const wireCalls = (...ids: string[]) => ({
+  role: "assistant",
+  content: null,
+  tool_calls: ids.map((id) => ({ id, type: "function", function: { name: "t", arguments: "{}" } })),
+});
+
+describe("request in the words of the API", () => {
+  const histories: [why: string, messages: Message[], wire: object[]][] = [
+    ["keeps a plain text a string", [user("hi")], [{ role: "user", content: "hi" }]],
+    ["leaves out an empty assistant message", [assistant([]), user("hi")], [{ role: "user", content: "hi" }]],
+    [
+      "leaves out thinking",
+      [
+        assistant([
+          { type: "thinking", thinking: "hm" },
+          { type: "text", text: "a" },
+        ]),
+      ],
+      [{ role: "assistant", content: "a" }],
+    ],
+    [
+      "puts results right behind their calls, in the order of the calls",
+      [assistant([call("1"), call("2")]), user("hurry"), result("2"), result("1")],
+      [
+        wireCalls("1", "2"),
+        { role: "tool", tool_call_id: "1", content: "from 1" },
+        { role: "tool", tool_call_id: "2", content: "from 2" },
+        { role: "user", content: "hurry" },
+      ],
+    ],
+    [
+      "stands in for a result that never came",
+      [assistant([call("1")]), user("hi")],
+      [wireCalls("1"), { role: "tool", tool_call_id: "1", content: NO_RESULT }, { role: "user", content: "hi" }],
+    ],
+    ["leaves out a result without its call", [result("gone"), user("hi")], [{ role: "user", content: "hi" }]],
+    [
+      "does not take a later result of the same id",
+      [assistant([call("1")]), result("1"), assistant([call("1")]), result("1", { isError: true })],
+      [
+        wireCalls("1"),
+        { role: "tool", tool_call_id: "1", content: "from 1" },
+        wireCalls("1"),
+        { role: "tool", tool_call_id: "1", content: "Error: from 1" },
+      ],
+    ],
+    [
+      "sends the image of a tool as the user's",
+      [assistant([call("1")]), result("1", { content: [image] })],
+      [
+        wireCalls("1"),
+        { role: "tool", tool_call_id: "1", content: "[see the image]" },
+        {
+          role: "user",
+          content: [
+            { type: "text", text: "Images from t:" },
+            { type: "image_url", image_url: { url: "data:image/png;base64,QUJD" } },
+          ],
+        },
+      ],
+    ],
+  ];
+  for (const [why, messages, wire] of histories) {
+    it(why, () => assert.deepEqual(toParams(request({ messages }), account).messages, wire));
+  }
+
+  it("leaves a note instead of an image for a model that takes text only", () => {
+    const messages: Message[] = [{ role: "user", content: [{ type: "text", text: "look" }, image], timestamp: 1 }];
+    const params = toParams(request({ model: { ...model, input: ["text"] }, messages }), account);
+    assert.deepEqual(params.messages, [{ role: "user", content: `look\n${IMAGE_LEFT_OUT}` }]);
+  });
+
+  const efforts: [thinking: string | undefined, reasoning: boolean, effort: string | undefined][] = [
+    ["high", true, "high"],
+    ["minimal", true, "minimal"],
+    ["off", true, undefined],
+    ["adaptive", true, undefined],
+    [undefined, true, undefined],
+    ["high", false, undefined],
+  ];
+  for (const [thinking, reasoning, effort] of efforts) {
+    it(`makes reasoning_effort ${effort} of ${thinking} for a model with reasoning ${reasoning}`, () => {
+      const asked = request({ model: { ...model, reasoning }, ...(thinking === undefined ? {} : { thinking }) });
+      assert.equal(toParams(asked, account).reasoning_effort, effort);
+    });
+  }
+
+  it("sends the token limit under the name the server knows", () => {
+    const asked = request({ model: { ...model, maxTokens: 5 } });
+    assert.equal(toParams(asked, account).max_tokens, 5);
+    assert.equal(toParams(asked, official).max_completion_tokens, 5);
+    assert.equal(toParams(asked, official).max_tokens, undefined);
+  });
+
+  it("names the conversation only to the API's own host, and not in clear", () => {
+    const asked = request({ sessionKey: "agent:main:phone:+491" });
+    assert.match(toParams(asked, official).prompt_cache_key ?? "", /^[0-9a-f]{32}$/u);
+    assert.equal("prompt_cache_key" in toParams(asked, account), false);
+  });
+});

@@ -1,0 +1,77 @@
+/** Just enough of a gateway to set the plugin up and to call what it declared. */
+import {
+  type ConnectionInfo,
+  type Denial,
+  type Handlers,
+  type HookSpec,
+  type Plugin,
+  type PluginGateway,
+  type Principal,
+  type sessions,
+  withDefaults,
+} from "@svc/sdk";
+import type { AgentDirectory, Models, Sessions, Storage, Tool } from "@svc/sdk/services";
+import type { FakeClock } from "./open-store.ts";
+
+export const principal: Principal = {
+  id: "token",
+  role: "operator",
+  scopes: ["operator.admin"],
+  provenance: "token",
+  epoch: 0,
+};
+
+export interface FakeOptions {
+  readonly storage: Storage;
+  readonly clock: FakeClock;
+  readonly config?: object;
+  readonly agents?: AgentDirectory;
+  readonly models?: Models;
+  readonly deny?: Denial;
+}
+
+/** Sets up and starts `plugin`. `emitted` lists the hooks it emitted, in order. */
+export async function startFake(plugin: Plugin, { storage, clock, config = {}, agents, models, deny }: FakeOptions) {
+  const emitted: { hook: string; input: unknown }[] = [];
+  const tools = new Map<string, Tool>();
+  const starts: (() => unknown)[] = [];
+  let handlers: Handlers<typeof sessions> | undefined;
+  let service: Sessions | undefined;
+  let started = false;
+
+  const gateway = {
+    id: plugin.id,
+    config: withDefaults(plugin.config ?? {}, config),
+    clock,
+    services: {
+      get storage() {
+        if (!started) throw new Error("services may be used from start on");
+        return storage;
+      },
+      agents: { get: () => agents },
+      models: { get: () => models },
+    },
+    serve: (_contract: unknown, given: Handlers<typeof sessions>) => (handlers = given),
+    provide: (_token: unknown, value: Sessions) => (service = value),
+    extend: (_point: unknown, id: string, tool: Tool) => tools.set(id, tool),
+    start: (begin: () => unknown) => starts.push(begin),
+    emits: ({ name, kind }: HookSpec) => ({
+      isUsed: () => true,
+      emit: async (input: unknown) => {
+        emitted.push({ hook: name, input });
+        return kind === "gate" ? deny : undefined;
+      },
+    }),
+  };
+  await plugin.setup(gateway as unknown as PluginGateway<never, never>); // only what this plugin uses is there
+  started = true;
+  for (const start of starts) await start();
+  if (!handlers || !service) throw new Error("the plugin served no methods or gave no service");
+  return { handlers, service, tools, emitted };
+}
+
+/** A call of a method, as the host makes it. */
+export function call<P>(params: P, client?: { id: string; mode: string }) {
+  const connection = client && ({ client: { ...client, version: "1", platform: "x" } } as ConnectionInfo);
+  return { params, principal, connection, signal: new AbortController().signal, accept: () => {} };
+}

@@ -1,0 +1,300 @@
+import assert from "node:assert/strict";
+import { describe, it, type TestContext } from "node:test";
+import { isPlugin, notFound } from "@svc/sdk";
+import type { AgentDirectory, Models, ToolCall } from "@svc/sdk/services";
+import plugin from "../../../plugins/sessions/plugin.ts";
+import { call, type FakeOptions, principal, startFake } from "./fake-gateway.ts";
+import { FakeClock, NOON, openTestStorage, user } from "./open-store.ts";
+
+const models = {
+  list: () => [],
+  resolve: () => ({ provider: "dp", id: "dm", name: "DM", api: "x", contextWindow: 1000 }),
+} as unknown as Models; // nothing is streamed here
+const noModels = { resolve: () => notFound("no model") } as unknown as Models;
+const agents: AgentDirectory = { list: () => [], defaultId: "ada", has: () => true };
+
+async function start(t: TestContext, options: Partial<FakeOptions> = {}) {
+  const storage = await openTestStorage(t);
+  const clock = new FakeClock();
+  const fake = await startFake(plugin, { storage, clock, models, ...options });
+  return { ...fake, storage, clock };
+}
+
+type Started = Awaited<ReturnType<typeof start>>;
+const hooks = ({ emitted }: Started) => emitted.map(({ hook }) => hook);
+
+const toolCall = (sessionKey: string, agentId = "main"): ToolCall => ({
+  name: "x",
+  toolCallId: "1",
+  arguments: {},
+  runId: "r",
+  sessionKey,
+  agentId,
+});
+async function run({ tools }: Started, name: string, call: ToolCall, params: object = {}): Promise<string> {
+  const result = await tools.get(name)?.run(params, { call, principal, signal: new AbortController().signal });
+  return typeof result === "string" ? result : assert.fail("these tools answer text");
+}
+
+describe("the plugin sessions", () => {
+  it("is one, and owns the section session", () => {
+    assert.ok(isPlugin(plugin));
+    assert.equal(plugin.section, "session");
+  });
+
+  it("tells clients about keys, with the agent main while nobody names a default", async (t) => {
+    const { service } = await start(t);
+    const expected = {
+      defaultAgentId: "main",
+      mainKey: "main",
+      mainSessionKey: "agent:main:main",
+      scope: "per-sender",
+    };
+    assert.deepEqual(service.defaults(), expected);
+  });
+
+  it("follows the default agent and the configured main key", async (t) => {
+    const { service } = await start(t, { agents, config: { mainKey: "Home" } });
+    assert.equal(service.defaults().mainSessionKey, "agent:ada:home");
+    assert.equal(service.canonicalKey("main"), "agent:ada:home");
+    assert.equal(service.agentOf("global"), "ada");
+  });
+
+  it("has one main session in the global scope", async (t) => {
+    const { service } = await start(t, { agents, config: { scope: "global" } });
+    assert.equal(service.canonicalKey("agent:bob:main"), "global");
+  });
+
+  it("refuses a main key that is the key of another session", async (t) => {
+    await assert.rejects(start(t, { config: { mainKey: "Global" } }), { outcome: "misconfigured", path: "/mainKey" });
+  });
+});
+
+describe("the service Sessions", () => {
+  it("announces a session once, when ensure or append made it", async (t) => {
+    const started = await start(t);
+    const { service } = started;
+    const entry = await service.ensure("agent:main:a");
+    await service.ensure("agent:main:a", { label: "l" });
+    await service.append("agent:main:b", [user("hi")]);
+    await service.append("agent:main:b", [user("again")]);
+    assert.deepEqual(hooks(started), ["sessionStarted", "sessionStarted"]);
+    assert.deepEqual(started.emitted[0]?.input, { key: "agent:main:a", entry });
+  });
+
+  it("gives the newest sessions, also the global one", async (t) => {
+    const { service, clock } = await start(t);
+    await service.ensure("agent:main:a");
+    clock.advance(1);
+    await service.ensure("global");
+    const keys = async (agentId?: string) =>
+      (await service.recent({ limit: 5, ...(agentId && { agentId }) })).map(({ key }) => key);
+    assert.deepEqual(await keys(), ["global", "agent:main:a"]);
+    assert.deepEqual(await keys("main"), ["agent:main:a"]);
+    assert.deepEqual([await service.count(), await service.count("main")], [2, 1]);
+  });
+
+  it("refuses a malformed session id", async (t) => {
+    const { service } = await start(t);
+    await assert.rejects(service.ensure("agent:main:a", { sessionId: "../x" }), { code: "INVALID_REQUEST" });
+  });
+
+  it("tells where sessions live", async (t) => {
+    const { service, storage } = await start(t);
+    assert.equal(service.location, storage.location);
+  });
+});
+
+describe("sessions.list", () => {
+  it("tells the default model", async (t) => {
+    const { handlers } = await start(t);
+    const { defaults } = await handlers.list(call({}));
+    assert.deepEqual(defaults, { modelProvider: "dp", model: "dm", contextTokens: 1000 });
+  });
+
+  it("tells nulls while there is no model", async (t) => {
+    const { handlers, service } = await start(t, { models: noModels });
+    await service.ensure("agent:main:a");
+    const { defaults, sessions } = await handlers.list(call({}));
+    assert.deepEqual(defaults, { modelProvider: null, model: null, contextTokens: null });
+    assert.equal("model" in (sessions[0] ?? {}), false);
+  });
+});
+
+describe("sessions.resolve and sessions.preview", () => {
+  it("take keys as people write them", async (t) => {
+    const { handlers, service } = await start(t);
+    await service.append("agent:main:foo", [user("hi")]);
+    assert.deepEqual(await handlers.resolve(call({ key: "FOO" })), { ok: true, key: "agent:main:foo" });
+    const { previews } = await handlers.preview(call({ keys: ["FOO"] }));
+    assert.deepEqual(previews, [{ key: "FOO", status: "ok", items: [{ role: "user", text: "hi" }] }]);
+  });
+});
+
+describe("sessions.reset", () => {
+  it("asks the gate, then ends the old session and starts a new one", async (t) => {
+    const started = await start(t);
+    const { handlers, service, emitted } = started;
+    const old = await service.ensure("agent:main:foo", { label: "l", totalTokens: 5 });
+    emitted.length = 0;
+    const { ok, key, entry } = await handlers.reset(call({ key: "Foo", reason: "new" as const }));
+    assert.deepEqual([ok, key], [true, "agent:main:foo"]);
+    assert.notEqual(entry.sessionId, old.sessionId);
+    assert.deepEqual(emitted, [
+      { hook: "sessionReplacing", input: { key, reason: "new" } },
+      { hook: "sessionEnded", input: { key, entry: old, reason: "new" } },
+      { hook: "sessionStarted", input: { key, entry } },
+    ]);
+    assert.deepEqual(await service.get(key), entry);
+    assert.deepEqual(entry, {
+      sessionId: entry.sessionId,
+      updatedAt: NOON,
+      label: "l",
+      modelProvider: "dp",
+      model: "dm",
+      inputTokens: 0,
+      outputTokens: 0,
+      totalTokens: 0,
+      totalTokensFresh: true,
+    });
+  });
+
+  it("makes a missing session, ending none", async (t) => {
+    const started = await start(t);
+    await started.handlers.reset(call({ key: "foo" }));
+    assert.deepEqual(hooks(started), ["sessionReplacing", "sessionStarted"]);
+  });
+
+  it("changes nothing when the gate denies, and tells why", async (t) => {
+    const started = await start(t, { deny: { allow: false, reason: "still active", retryAfterMs: 500 } });
+    const { handlers, service } = started;
+    const before = await service.ensure("agent:main:foo");
+    const refusal = { code: "UNAVAILABLE", message: "still active", retryAfterMs: 500 };
+    await assert.rejects(async () => handlers.reset(call({ key: "foo" })), refusal);
+    await assert.rejects(service.reset("agent:main:foo", "reset"), refusal);
+    assert.deepEqual(await service.get("agent:main:foo"), before);
+    assert.deepEqual(hooks(started), ["sessionStarted", "sessionReplacing", "sessionReplacing"]);
+  });
+});
+
+describe("sessions.delete", () => {
+  it("removes the session and names the archived transcript", async (t) => {
+    const started = await start(t);
+    const { handlers, service, emitted } = started;
+    await service.append("agent:main:foo", [user("hi")]);
+    const old = (await service.get("agent:main:foo")) ?? assert.fail();
+    emitted.length = 0;
+    const result = await handlers.delete(call({ key: "foo" }));
+    const name = `${service.location}#${old.sessionId}.deleted.2026-03-02T12-00-00.000Z`;
+    assert.deepEqual(result, { ok: true, key: "agent:main:foo", deleted: true, archived: [name] });
+    assert.equal(await service.get("agent:main:foo"), undefined);
+    assert.deepEqual(emitted, [
+      { hook: "sessionReplacing", input: { key: "agent:main:foo", reason: "delete" } },
+      { hook: "sessionEnded", input: { key: "agent:main:foo", entry: old, reason: "delete" } },
+    ]);
+  });
+
+  const quiet: [what: string, params: object, archived: number, announced: boolean][] = [
+    ["keeps the transcript with deleteTranscript false", { deleteTranscript: false }, 0, true],
+    ["tells nobody with emitLifecycleHooks false", { emitLifecycleHooks: false }, 1, false],
+  ];
+  for (const [what, params, archived, announced] of quiet) {
+    it(what, async (t) => {
+      const started = await start(t);
+      await started.service.append("agent:main:foo", [user("hi")]);
+      const result = await started.handlers.delete(call({ key: "foo", ...params }));
+      assert.deepEqual([result.deleted, result.archived.length], [true, archived]);
+      assert.equal(hooks(started).includes("sessionEnded"), announced);
+      assert.deepEqual(await started.storage.all("select count(*) as n from transcript"), [{ n: 1 }]);
+    });
+  }
+
+  it("answers deleted: false for a missing session and asks nobody", async (t) => {
+    const started = await start(t);
+    const result = await started.handlers.delete(call({ key: "foo" }));
+    assert.deepEqual(result, { ok: true, key: "agent:main:foo", deleted: false, archived: [] });
+    assert.deepEqual(hooks(started), []);
+  });
+
+  it("deletes nothing when the gate denies", async (t) => {
+    const { handlers, service } = await start(t, { deny: { allow: false, reason: "busy" } });
+    await service.ensure("agent:main:foo");
+    await assert.rejects(async () => handlers.delete(call({ key: "foo" })), { code: "UNAVAILABLE", message: "busy" });
+    assert.ok(await service.get("agent:main:foo"));
+  });
+
+  it("refuses the main session and names it, not that of another agent", async (t) => {
+    const { handlers, service } = await start(t);
+    await service.ensure("agent:main:main");
+    await service.ensure("agent:bob:main");
+    const refusal = { code: "INVALID_REQUEST", message: /agent:main:main/ };
+    await assert.rejects(async () => handlers.delete(call({ key: "main" })), refusal);
+    assert.equal((await handlers.delete(call({ key: "agent:bob:main" }))).deleted, true);
+  });
+
+  const clients: [id: string, mode: string, allowed: boolean][] = [
+    ["webchat", "webchat", false],
+    ["svc-control-ui", "webchat", true],
+    ["cli", "cli", true],
+  ];
+  for (const [id, mode, allowed] of clients) {
+    it(`${allowed ? "serves" : "refuses"} the client ${id} in mode ${mode}`, async (t) => {
+      const { handlers, service } = await start(t);
+      await service.ensure("agent:main:foo");
+      const request = async () => (await handlers.delete(call({ key: "foo" }, { id, mode }))).deleted;
+      if (allowed) assert.equal(await request(), true);
+      else await assert.rejects(request, { code: "INVALID_REQUEST" });
+    });
+  }
+});
+
+describe("the tools", () => {
+  it("session_status tells what is known", async (t) => {
+    const started = await start(t);
+    await started.service.append("agent:main:foo", [user("hi")]);
+    const entry = await started.service.update("agent:main:foo", { totalTokens: 7, inputTokens: 5, outputTokens: 2 });
+    const expected = [
+      "Session: agent:main:foo",
+      `Session id: ${entry.sessionId}`,
+      "Model: dp/dm",
+      "Messages: 1",
+      "Tokens: 7 in context, window 1000, 5 in, 2 out",
+      "Time: 2026-03-02T12:00:00.000Z",
+    ];
+    assert.equal(await run(started, "session_status", toolCall("agent:main:foo")), expected.join("\n"));
+  });
+
+  it("session_status works without session and model, and makes neither", async (t) => {
+    const started = await start(t, { models: noModels });
+    const text = await run(started, "session_status", toolCall("agent:main:none"));
+    const expected = ["Session: agent:main:none", "Session id: none yet", "Messages: 0", "Tokens: 0 in, 0 out"];
+    assert.equal(text, [...expected, "Time: 2026-03-02T12:00:00.000Z"].join("\n"));
+    assert.equal(await started.service.count(), 0);
+  });
+
+  it("sessions_list shows the agent's own sessions, newest first", async (t) => {
+    const started = await start(t);
+    const { service, clock } = started;
+    await service.ensure("agent:bob:secret");
+    for (let n = 0; n < 25; n++) {
+      clock.advance(1000);
+      await service.ensure(`agent:main:s${n}`, n === 24 ? { label: "Newest" } : {});
+    }
+    const lines = (await run(started, "sessions_list", toolCall("agent:main:s1"))).split("\n");
+    assert.equal(lines.length, 20);
+    assert.equal(lines[0], '- agent:main:s24 "Newest", last used 2026-03-02T12:00:25.000Z');
+    assert.equal(lines.at(-1), "- agent:main:s5, last used 2026-03-02T12:00:06.000Z");
+    assert.equal(
+      await run(started, "sessions_list", toolCall("x", "bob"), { limit: 3 }),
+      "- agent:bob:secret, last used 2026-03-02T12:00:00.000Z",
+    );
+    assert.equal(await run(started, "sessions_list", toolCall("x", "eve")), "No sessions.");
+  });
+
+  it("sessions_list shows the global session to the default agent only", async (t) => {
+    const started = await start(t, { config: { scope: "global" } });
+    await started.service.ensure("global");
+    assert.match(await run(started, "sessions_list", toolCall("global")), /^- global, last used/);
+    assert.equal(await run(started, "sessions_list", toolCall("x", "bob")), "No sessions.");
+  });
+});

@@ -1,0 +1,31 @@
+/** Child of full-disk.test.ts: writes until its files may not grow any more, then is allowed to again. Prints what it met. */
+import { execFileSync } from "node:child_process";
+import { isGatewayError } from "@svc/sdk";
+import { openStorage } from "../../../plugins/storage-sqlite/storage.ts";
+
+const [file = ""] = process.argv.slice(2);
+const { storage, close } = await openStorage({ file });
+const limit = (bytes: string) => execFileSync("prlimit", ["--pid", String(process.pid), `--fsize=${bytes}:`]);
+const add = (id: number) =>
+  storage.transaction([{ sql: "INSERT INTO blobs VALUES (?, randomblob(20000))", params: [id] }]);
+const count = async () => (await storage.get<{ count: number }>("SELECT count(*) AS count FROM blobs"))?.count;
+
+await storage.migrate("filler", ["CREATE TABLE blobs (id INTEGER PRIMARY KEY, bytes BLOB)"]);
+limit("1000000");
+let acknowledged = 0;
+let refusal: unknown;
+for (; acknowledged < 1_000; acknowledged += 1) {
+  refusal = await add(acknowledged).then(
+    () => undefined,
+    (error: unknown) => error,
+  );
+  if (refusal !== undefined) break;
+}
+const together = await Promise.allSettled([add(2_001), add(2_002), add(2_003)]);
+const during = { count: await count(), refused: together.filter(({ status }) => status === "rejected").length };
+limit("unlimited");
+await add(3_000);
+const after = await count();
+await close();
+const { code, retryAfterMs } = isGatewayError(refusal) ? refusal : { code: String(refusal), retryAfterMs: undefined };
+process.stdout.write(JSON.stringify({ acknowledged, code, retryAfterMs, during, after }));

@@ -1,0 +1,162 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { type FakeModelServerOptions, startFakeModelServer } from "../../sdk/testing/fake-model-server.ts";
+
+const question = { model: "fake-model", messages: [{ role: "user", content: "good morning" }] };
+
+function post(url: string, body: object, init: RequestInit = {}): Promise<Response> {
+  const headers = { "content-type": "application/json", ...(init.headers as Record<string, string> | undefined) };
+  return fetch(`${url}/chat/completions`, { ...init, method: "POST", headers, body: JSON.stringify(body) });
+}
+
+interface Wire {
+  readonly choices: {
+    delta: {
+      content?: string;
+      reasoning_content?: string;
+      tool_calls?: { index: number; id?: string; function: { name?: string; arguments: string } }[];
+    };
+    finish_reason: string | null;
+  }[];
+  readonly usage?: object;
+}
+
+/** The `data:` lines of a streamed answer. */
+async function stream(
+  options: FakeModelServerOptions,
+  body: object = {},
+): Promise<{ lines: string[]; chunks: Wire[] }> {
+  await using server = await startFakeModelServer(options);
+  const response = await post(server.url, { ...question, stream: true, ...body });
+  const lines = (await response.text()).split("\n\n").filter(Boolean);
+  const chunks = lines.filter((line) => line !== "data: [DONE]").map((line) => JSON.parse(line.slice(6)) as Wire);
+  return { lines, chunks };
+}
+
+describe("fake model server", () => {
+  it("echoes the last user message when nothing is scripted", async () => {
+    await using server = await startFakeModelServer();
+    const answer = (await (await post(server.url, question)).json()) as { choices: object[] };
+    const message = { role: "assistant", content: "good morning" };
+    assert.deepEqual(answer.choices, [{ index: 0, message, finish_reason: "stop" }]);
+  });
+
+  it("streams role, pieces, finish reason and [DONE], without usage unless asked", async () => {
+    const { chunks, lines } = await stream({ replies: [{ pieces: ["a", "b"] }] });
+    assert.deepEqual(
+      chunks.map(({ choices }) => [choices[0]?.delta, choices[0]?.finish_reason]),
+      [
+        [{ role: "assistant", content: "" }, null],
+        [{ content: "a" }, null],
+        [{ content: "b" }, null],
+        [{}, "stop"],
+      ],
+    );
+    assert.equal(lines.at(-1), "data: [DONE]");
+  });
+
+  it("sends a last chunk with usage and no choices when asked", async () => {
+    const { chunks } = await stream({}, { stream_options: { include_usage: true } });
+    const { choices, usage } = chunks.at(-1) ?? {};
+    assert.deepEqual(choices, []);
+    assert.deepEqual(usage, { prompt_tokens: 2, completion_tokens: 2, total_tokens: 4 });
+  });
+
+  it("never sends usage for a reply that says so", async () => {
+    const { chunks } = await stream({ replies: [{ usage: false }] }, { stream_options: { include_usage: true } });
+    assert.ok(chunks.every(({ usage }) => usage === undefined));
+  });
+
+  it("splits tool calls over several chunks", async () => {
+    const { chunks } = await stream({ replies: [{ toolCalls: [{ name: "add", arguments: { a: 1, b: 2 } }] }] });
+    const deltas = chunks.flatMap(({ choices }) => choices[0]?.delta.tool_calls ?? []);
+    assert.equal(deltas.length, 4);
+    assert.deepEqual([deltas[0]?.id, deltas[0]?.function.name], ["call_1", "add"]);
+    assert.equal(deltas.map((delta) => delta.function.arguments).join(""), '{"a":1,"b":2}');
+    assert.equal(chunks.at(-1)?.choices[0]?.finish_reason, "tool_calls");
+  });
+
+  it("answers whole with tool calls when not asked to stream", async () => {
+    await using server = await startFakeModelServer({
+      replies: [{ toolCalls: [{ name: "add", arguments: {}, id: "x" }] }],
+    });
+    const answer = (await (await post(server.url, question)).json()) as { choices: [{ message: object }] };
+    assert.deepEqual(answer.choices[0].message, {
+      role: "assistant",
+      content: null,
+      tool_calls: [{ id: "x", type: "function", function: { name: "add", arguments: "{}" } }],
+    });
+  });
+
+  it("lists its models", async () => {
+    await using server = await startFakeModelServer({ models: ["one", "two"] });
+    const { data } = (await (await fetch(`${server.url}/models`)).json()) as { data: { id: string }[] };
+    assert.deepEqual(
+      data.map(({ id }) => id),
+      ["one", "two"],
+    );
+  });
+
+  it("takes replies from a function of the request", async () => {
+    const options: FakeModelServerOptions = { replies: ({ body }, index) => ({ text: `${index}: ${body.model}` }) };
+    await using server = await startFakeModelServer(options);
+    const answer = (await (await post(server.url, question)).json()) as { choices: [{ message: { content: string } }] };
+    assert.equal(answer.choices[0].message.content, "0: fake-model");
+  });
+
+  const refusals: [why: string, options: FakeModelServerOptions, status: number][] = [
+    ["a scripted status", { replies: [{ status: 500 }] }, 500],
+    ["a model it does not list", { models: ["other"] }, 404],
+    ["a wrong key", { apiKey: "right" }, 401],
+  ];
+  for (const [why, options, status] of refusals) {
+    it(`answers ${why} with ${status} and an error body`, async () => {
+      await using server = await startFakeModelServer(options);
+      const response = await post(server.url, question);
+      assert.equal(response.status, status);
+      assert.ok(((await response.json()) as { error: { message: string } }).error.message);
+    });
+  }
+
+  it("sends retry-after with a scripted 429, then the next reply", async () => {
+    await using server = await startFakeModelServer({ replies: [{ status: 429, retryAfter: 7 }, { text: "now" }] });
+    const refused = await post(server.url, question);
+    assert.deepEqual([refused.status, refused.headers.get("retry-after")], [429, "7"]);
+    assert.equal((await post(server.url, question)).status, 200);
+  });
+
+  it("cuts the connection after the scripted pieces", async () => {
+    await using server = await startFakeModelServer({ replies: [{ pieces: ["a", "b"], breakAfter: 1 }] });
+    const response = await post(server.url, { ...question, stream: true });
+    await assert.rejects(response.text());
+    await server.requests[0]?.closed;
+    assert.equal(server.requests[0]?.aborted, false);
+  });
+
+  it("sends something that is not JSON when malformed", async () => {
+    await assert.rejects(stream({ replies: [{ text: "a", malformed: true }] }), SyntaxError);
+  });
+
+  it("records what was sent and that the client went away", async () => {
+    await using server = await startFakeModelServer({ replies: [{ text: "a b", hangAfter: 1 }] });
+    const abort = new AbortController();
+    const headers = { authorization: "Bearer k" };
+    const response = await post(server.url, { ...question, stream: true }, { signal: abort.signal, headers });
+    const [request] = server.requests;
+    assert.deepEqual([request?.body.model, request?.headers.authorization], ["fake-model", "Bearer k"]);
+    assert.equal(request?.aborted, false);
+    abort.abort();
+    await assert.rejects(response.text(), { name: "AbortError" });
+    await request?.closed;
+    assert.equal(request?.aborted, true);
+  });
+
+  it("closes twice and drops an answer that hangs", async () => {
+    const server = await startFakeModelServer({ replies: [{ hangAfter: 0 }] });
+    const response = await post(server.url, { ...question, stream: true });
+    await Promise.all([server.close(), assert.rejects(response.text())]);
+    await server.close();
+    assert.equal(server.requests[0]?.aborted, false);
+    await assert.rejects(fetch(`${server.url}/models`));
+  });
+});
