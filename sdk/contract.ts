@@ -28,7 +28,9 @@ export type Contract<M extends Record<string, MethodSpec> = Record<string, Metho
   readonly [K in keyof M]: M[K] extends MethodSpec<infer P, infer R> ? Method<P, R> : never;
 };
 
+/** Type of the params of a method. */
 export type ParamsOf<M> = M extends MethodSpec<infer P, TSchema> ? Static<P> : never;
+/** Type of the result of a method. */
 export type ResultOf<M> = M extends MethodSpec<TSchema, infer R> ? Static<R> : never;
 
 /**
@@ -62,4 +64,5 @@ export function defineEvent<P extends TSchema>(spec: EventSpec<P>): EventSpec<P>
   return spec;
 }
 
+/** Type of the payload of an event. */
 export type PayloadOf<E> = E extends EventSpec<infer P> ? Static<P> : never;

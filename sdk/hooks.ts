@@ -92,6 +92,7 @@ export type HandlerResult<H> =
             : void
     : never;
 
+/** What handlers of the hook get. */
 export type InputOf<H> = H extends HookSpec<HookKind, infer Input, unknown, boolean> ? Input : never;
 
 /** Tells a handler about its own call. */
@@ -102,6 +103,7 @@ export interface HookCall {
   readonly signal: AbortSignal;
 }
 
+/** Name, place and patience of one tap. */
 export interface TapOptions {
   readonly name: string;
   /** Default `normal`. Phases, not positions: "before plugin x" means nothing when x is absent. */
@@ -120,10 +122,12 @@ export interface Tappable<H> {
   ): void;
 }
 
+/** Where a plugin taps a keyed hook: first the key, then as usual. */
 export interface KeyedTappable<H> {
   for(key: string): Tappable<H>;
 }
 
+/** The way a plugin taps the given hook. */
 export type HookFacade<H> =
   H extends HookSpec<HookKind, unknown, unknown, infer Keyed>
     ? Keyed extends true

@@ -41,6 +41,7 @@ export interface Call<P> {
   accept(payload: unknown): void;
 }
 
+/** Answers one method: returns the result, or throws a `GatewayError` to refuse. */
 export type Handler<M> = (call: Call<ParamsOf<M>>) => ResultOf<M> | Promise<ResultOf<M>>;
 
 /** A handler for every method of a contract. */
@@ -54,6 +55,7 @@ export interface Audience {
   readonly droppable?: boolean;
 }
 
+/** Sends one event. Never throws because of a receiver. */
 export type Emit<E extends EventSpec> = (payload: PayloadOf<E>, audience?: Audience) => void;
 
 /** A parsed HTTP request. */
@@ -75,6 +77,7 @@ export interface RouteRequest<B> {
   readonly signal: AbortSignal;
 }
 
+/** What a route answers. */
 export interface RouteReply {
   /** Default 200. */
   readonly status?: number;

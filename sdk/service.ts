@@ -28,7 +28,9 @@ export interface Live<T> {
   get(): T | undefined;
 }
 
+/** One entry of `requires`. */
 export type Requirement = ServiceToken<unknown> | OptionalToken<unknown> | LiveToken<unknown>;
+/** All that a plugin requires, by the name it will use. */
 export type Requirements = Readonly<Record<string, Requirement>>;
 
 /** What `gateway.services` holds for a plugin's `requires`. */

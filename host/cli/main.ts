@@ -53,7 +53,7 @@ function examples(...lines: string[]): string {
 
 function createProgram(act: (action: Action) => Promise<void>, output: ReturnType<typeof createOutput>): Command {
   const program = new Command("svc")
-    .description("A gateway between chat apps, devices and tools on one side and AI agents on the other.")
+    .description("A single-port gateway that people extend with plugins.")
     .version(VERSION)
     .exitOverride()
     .showHelpAfterError("(add --help for what is possible)")

@@ -92,8 +92,10 @@ export function stagePlugin({ plugin, owner, config, principal, surroundings, st
       owner.charge(error, what);
     }
   };
-  const whileAlive = (begin: () => () => void) => {
-    const cancel = begin();
+  /** Begins something that ends by itself or with the plugin; `ended` is to be called in the first case. */
+  const whileAlive = (begin: (ended: () => void) => () => void) => {
+    const ended = () => owner.signal.removeEventListener("abort", cancel);
+    const cancel = begin(ended);
     owner.signal.addEventListener("abort", cancel, { once: true });
   };
 
@@ -159,7 +161,8 @@ export function stagePlugin({ plugin, owner, config, principal, surroundings, st
       else if (!owner.signal.aborted) begin();
     },
     after(ms: number, work: () => void | Promise<void>) {
-      const begin = () => whileAlive(() => clock.setTimeout(contained("after()", work), ms));
+      const run = contained("after()", work);
+      const begin = () => whileAlive((ended) => clock.setTimeout(() => (ended(), run()), ms));
       if (open) declarations.starts.push(begin);
       else if (!owner.signal.aborted) begin();
     },

@@ -136,7 +136,7 @@ function checkOrigin({ client }: ConnectParams, { peer, origins }: HandshakeCont
   if (refusal) throw new GatewayError("INVALID_REQUEST", refusal);
 }
 
-/** Row 8: who must have a device, and lacks it. A wrong credential is told as such instead. Spec: frames-and-connect.md §9. */
+/** Row 8: who must have a device, and lacks it. A wrong credential is judged as such instead. Spec: frames-and-connect.md §9. */
 function checkDevicePresent(
   params: ConnectParams,
   role: Role,
@@ -156,7 +156,7 @@ function checkDevicePresent(
   // Choice: mode `none` lets operators of this machine in without a device; the contract says "no authentication".
   const trusted = shared.ok && (auth.mode !== "none" || isLocal(peer));
   if (role === "operator" && trusted) return;
-  if (!shared.ok && hasCredential(params)) throw unauthorized(shared.reason);
+  if (!shared.ok && hasCredential(params)) return; // row 10 asks the plugins, then tells what is wrong with it
   throw new GatewayError("NOT_PAIRED", "device identity required", { details: { code: "DEVICE_IDENTITY_REQUIRED" } });
 }
 
@@ -182,16 +182,11 @@ async function authenticate({ params, role, shared, deviceId }: Claim, context: 
   const scopes = requestedScopes(params.scopes);
   if (shared.ok && role === "operator") return sharedSecretPrincipal(context.auth.mode, role, scopes);
   const { connectionId, peer } = context;
-  const identity =
-    hasCredential(params) || deviceId
-      ? await context.vouch({
-          connectionId,
-          remoteAddress: peer.remoteAddress,
-          local: isLocal(peer),
-          connect: params,
-          deviceId,
-        })
-      : undefined;
+  const known = deviceId !== undefined || (role === "operator" && hasCredential(params));
+  const local = isLocal(peer);
+  const identity = known
+    ? await context.vouch({ connectionId, remoteAddress: peer.remoteAddress, local, connect: params, deviceId })
+    : undefined;
   if (identity) return vouchedPrincipal(identity.id, role, identity.scopes, scopes);
   if (!shared.ok) throw unauthorized(params.auth?.deviceToken?.trim() ? "device_token_mismatch" : shared.reason);
   throw new GatewayError("NOT_PAIRED", "pairing required", {

@@ -23,12 +23,15 @@ Any server that speaks the chat-completions API will do, also one on this machin
 
 const WHO = "I am the offline responder of this gateway, not a language model.";
 
+/** Runs stamp what a person wrote with the time: `[Sat 2026-11-21 12:00 UTC] echo hi`. Spec: methods-chat.md §2. */
+const TIME_STAMP = /^\s*\[(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun) \d{4}-\d{2}-\d{2}[^\]]*\]\s*/u;
+
 /** Decides the answer to the last message. */
 export function respond({ messages, tools }: Pick<ModelRequest, "messages" | "tools">): Plan {
   const results = resultsAtEnd(messages);
   if (results.length > 0) return { text: results.map(report).join("\n") };
   const last = messages.findLast(({ role }) => role === "user");
-  const text = last ? textOf(last).trim() : "";
+  const text = last ? textOf(last).replace(TIME_STAMP, "").trim() : "";
   return answer(text, tools) ?? { text: unknownText(last) };
 }
 

@@ -20,6 +20,7 @@ interface Socket {
   onerror: unknown;
 }
 
+/** Where to connect, as whom. */
 export interface ClientOptions {
   /** `ws://127.0.0.1:18789` */
   readonly url: string;
@@ -43,6 +44,7 @@ export interface ClientOptions {
   readonly WebSocket?: new (url: string) => Socket;
 }
 
+/** Patience of one call. */
 export interface CallOptions {
   /** Milliseconds; 0 means no limit. Default `callTimeoutMs`. */
   readonly timeoutMs?: number;
@@ -66,6 +68,7 @@ interface Pending {
   readonly timer: NodeJS.Timeout | undefined;
 }
 
+/** An accepted connection to a gateway. */
 export interface GatewayClient {
   /** Payload of the last `hello-ok`. */
   readonly hello: HelloOk;

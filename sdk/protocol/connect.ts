@@ -34,6 +34,7 @@ export const ConnectDevice = Strict({
   nonce: NonEmpty,
 });
 
+/** Params of `connect`. Strict but for `client`. */
 export const ConnectParams = Strict({
   minProtocol: Type.Integer({ minimum: 1 }),
   maxProtocol: Type.Integer({ minimum: 1 }),

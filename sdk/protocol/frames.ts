@@ -17,6 +17,7 @@ export const RequestFrame = Strict({
 });
 export type RequestFrame = Static<typeof RequestFrame>;
 
+/** The `error` of a response. */
 export const ErrorFrame = Strict({
   code: NonEmpty,
   message: Type.String(),

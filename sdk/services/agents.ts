@@ -10,6 +10,7 @@ export interface AgentInfo {
   readonly isDefault: boolean;
 }
 
+/** The configured agents. */
 export interface AgentDirectory {
   /** The default agent first, then by id. */
   list(): readonly AgentInfo[];
@@ -83,6 +84,7 @@ export interface RunState {
   readonly error?: string;
 }
 
+/** Starting, stopping and following agent runs. */
 export interface AgentRuns {
   /**
    * Accepts a run. Resolves when the request is on disk; runs of one session go one after the other.

@@ -17,6 +17,7 @@ export interface ConfigSnapshot {
   readonly legacyIssues: readonly { path: string; message: string }[];
 }
 
+/** Reads the configuration. */
 export interface ConfigStore {
   /** Reads the file anew. */
   snapshot(): Promise<ConfigSnapshot>;
@@ -45,6 +46,7 @@ export interface PluginReport {
   readonly inert: readonly string[];
 }
 
+/** What this gateway is and does. */
 export interface GatewayInfo {
   readonly version: string;
   /** epoch ms */

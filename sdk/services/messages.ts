@@ -1,15 +1,18 @@
 /** Messages as transcripts keep them and models get them. Spec: protocol/stores.md §2. */
 
+/** Plain text. */
 export interface TextBlock {
   readonly type: "text";
   readonly text: string;
 }
 
+/** What the model thought before it spoke; only kept where the provider shows it. */
 export interface ThinkingBlock {
   readonly type: "thinking";
   readonly thinking: string;
 }
 
+/** A picture, inline. */
 export interface ImageBlock {
   readonly type: "image";
   /** base64 */
@@ -17,6 +20,7 @@ export interface ImageBlock {
   readonly mimeType: string;
 }
 
+/** The model asks for a tool. */
 export interface ToolCallBlock {
   readonly type: "toolCall";
   readonly id: string;
@@ -24,6 +28,7 @@ export interface ToolCallBlock {
   readonly arguments: Readonly<Record<string, unknown>>;
 }
 
+/** Tokens of one answer, as the provider counted them. */
 export interface Usage {
   readonly input: number;
   readonly output: number;
@@ -32,6 +37,7 @@ export interface Usage {
   readonly totalTokens: number;
 }
 
+/** What a person or an outside system said. */
 export interface UserMessage {
   readonly role: "user";
   readonly content: readonly (TextBlock | ImageBlock)[];
@@ -39,8 +45,10 @@ export interface UserMessage {
   readonly timestamp: number;
 }
 
+/** Why an answer ended. */
 export type StopReason = "stop" | "length" | "toolUse" | "error" | "aborted";
 
+/** What a model answered, or the gateway in its place. */
 export interface AssistantMessage {
   readonly role: "assistant";
   readonly content: readonly (TextBlock | ThinkingBlock | ToolCallBlock)[];
@@ -56,6 +64,7 @@ export interface AssistantMessage {
   readonly svcAbort?: { readonly aborted: true; readonly origin: string; readonly runId: string };
 }
 
+/** What a tool answered; follows the assistant message that asked. */
 export interface ToolResultMessage {
   readonly role: "toolResult";
   readonly toolCallId: string;
@@ -65,6 +74,7 @@ export interface ToolResultMessage {
   readonly timestamp: number;
 }
 
+/** One entry of a transcript. */
 export type Message = UserMessage | AssistantMessage | ToolResultMessage;
 
 /** The text blocks of a message, joined. */

@@ -73,6 +73,7 @@ export interface ModelProvider {
 /** Kinds of model servers. Owner: the plugin `models`. */
 export const ModelProvider = defineExtensionPoint<ModelProvider>("model.provider");
 
+/** Finds and asks language models. */
 export interface Models {
   /** All usable models, by provider then name. */
   list(): readonly ModelChoice[];

@@ -42,6 +42,7 @@ export interface SessionDefaults {
   readonly scope: "per-sender" | "global";
 }
 
+/** Finds, fills and restarts conversations. */
 export interface Sessions {
   defaults(): SessionDefaults;
   /** Lower-case `agent:<id>:<rest>` form, or `global`/`unknown`. @throws GatewayError `INVALID_REQUEST` for a malformed `agent:` key. Spec: protocol/methods-sessions.md §1. */

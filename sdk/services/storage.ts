@@ -3,6 +3,7 @@ import { defineService } from "../service.ts";
 
 /** What a column can hold. Convert dates yourself: epoch milliseconds. */
 export type SqlValue = string | number | bigint | null | Uint8Array;
+/** One row, by column. */
 export type Row = Readonly<Record<string, SqlValue>>;
 
 /** One statement of a transaction. Placeholders are `?`. */
@@ -13,6 +14,7 @@ export interface Statement {
   readonly expectChanges?: number;
 }
 
+/** What one statement did. */
 export interface StatementResult {
   readonly changes: number;
   /** Rows of a statement with `RETURNING`, else empty. */

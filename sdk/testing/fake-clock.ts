@@ -7,6 +7,7 @@ interface Timer {
   readonly callback: () => void;
 }
 
+/** A clock that a test moves. */
 export interface FakeClock extends Clock {
   /** Moves time on and runs what falls due, in order; promises get their turn after each. */
   advance(ms: number): Promise<void>;

@@ -66,8 +66,10 @@ export interface FakeModelBody {
   readonly [field: string]: unknown;
 }
 
+/** What the server answers: a list used up one by one, or a function of the request. */
 export type FakeModelScript = (request: FakeModelRequest, index: number) => FakeModelReply | Promise<FakeModelReply>;
 
+/** How the server behaves. */
 export interface FakeModelServerOptions {
   /** Answers in order, then echoes; or a function of the request and its number, from 0. */
   readonly replies?: readonly FakeModelReply[] | FakeModelScript;
@@ -77,6 +79,7 @@ export interface FakeModelServerOptions {
   readonly apiKey?: string;
 }
 
+/** A running fake model server. */
 export interface FakeModelServer extends AsyncDisposable {
   /** Base URL, ending in `/v1`. */
   readonly url: string;

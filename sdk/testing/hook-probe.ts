@@ -9,6 +9,7 @@ interface AnyTappable {
   for(key: string): { tap(name: string, handler: () => void): void };
 }
 
+/** Counts hook calls. */
 export interface HookProbe {
   /** Put this among the plugins of the test gateway. */
   readonly plugin: Plugin;

@@ -1,5 +1,6 @@
 /** Finds what a piece of code left behind: timers, sockets, servers, workers. */
 
+/** A look at what was open before. */
 export interface LeakCheck {
   /**
    * Waits until no more resources are open than at the start.

@@ -11,6 +11,7 @@ interface TestContext {
   after(cleanUp: () => Promise<void>): void;
 }
 
+/** What to start. */
 export interface TestGatewayOptions {
   /** Exactly these: values, ids of bundled plugins, paths. Default: the full bundle. */
   readonly plugins?: readonly (Plugin | string)[];
@@ -34,6 +35,7 @@ export interface HostedGateway {
   stop(reason?: string): Promise<void>;
 }
 
+/** A gateway that belongs to a test. */
 export interface TestGateway {
   readonly gateway: HostedGateway;
   /** Connected, with the gateway's credential. */

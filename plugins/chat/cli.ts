@@ -1,0 +1,127 @@
+/** `svc chat`: a conversation in this terminal. */
+import { invalidRequest, isGatewayError } from "@svc/sdk";
+import { type CommandContext, defineCommands } from "@svc/sdk/cli";
+import { type Conversation, createConversation } from "./conversation.ts";
+import { converse, interrupt, lostMessage, say, showHistory, type Terminal } from "./terminal.ts";
+import { ANSI, PLAIN } from "./transcript-view.ts";
+
+interface Settings {
+  readonly sessionKey: string;
+  readonly message: string | undefined;
+  /** Messages to show at the start; 0 shows none. */
+  readonly history: number;
+  readonly thinking: string | undefined;
+  readonly timeoutMs: number | undefined;
+}
+
+export default defineCommands([
+  {
+    name: "chat",
+    summary: "Talk to an agent in this terminal",
+    options: [
+      { flags: "--session <key>", description: "session to talk in", default: "main" },
+      { flags: "--message <text>", description: "send this one message, print the reply and exit" },
+      { flags: "--history <n>", description: "messages to show at the start, 0 for none, at most 1000", default: "20" },
+      { flags: "--thinking <level>", description: "thinking level for these messages, e.g. low, medium, high" },
+      { flags: "--timeout <seconds>", description: "seconds a reply may take, 0 for no limit; default: as configured" },
+    ],
+    examples: [
+      "svc chat",
+      'svc chat --message "What is new?"',
+      "svc chat --session notes --history 0",
+      "svc chat < questions.txt",
+    ],
+    run,
+  },
+]);
+
+async function run(context: CommandContext): Promise<number> {
+  const settings = readSettings(context.options, context.json);
+  const client = await context.connect({ scopes: ["operator.read", "operator.write"], caps: ["tool-events"] });
+  const { sessionKey, message, thinking, timeoutMs } = settings;
+  const conversation = createConversation({
+    client,
+    sessionKey,
+    ...(thinking === undefined ? {} : { thinking }),
+    ...(timeoutMs === undefined ? {} : { timeoutMs }),
+  });
+  try {
+    if (message === undefined) return await talk(context, conversation, settings.history);
+    return await whileInterruptible(context, conversation, () => sendOnce(context, conversation, message));
+  } catch (error) {
+    if (conversation.lost === undefined || !isGatewayError(error)) throw error;
+    return lostMessage(conversation.lost, (line) => context.note(line));
+  } finally {
+    await client.close();
+  }
+}
+
+async function talk(context: CommandContext, conversation: Conversation, history: number): Promise<number> {
+  const interactive = isTerminal(context.input) && isTerminal(context.output);
+  const terminal = terminalOf(context);
+  if (!interactive)
+    return whileInterruptible(context, conversation, () => converse(conversation, terminal, { interactive }));
+  await showHistory(conversation, history, terminal);
+  return converse(conversation, terminal, { interactive });
+}
+
+async function sendOnce(context: CommandContext, conversation: Conversation, message: string): Promise<number> {
+  if (!context.json) return (await say(conversation, message, terminalOf(context))).status === "ok" ? 0 : 1;
+  const { runId, status, text, reason } = await conversation.send(message, {
+    text: () => undefined,
+    tool: () => undefined,
+  });
+  context.print({ runId, status, text, ...(reason === undefined ? {} : { reason }) });
+  return status === "ok" ? 0 : 1;
+}
+
+/** The first Ctrl-C stops the reply, a second one ends the process as usual. */
+async function whileInterruptible<T>(
+  context: CommandContext,
+  conversation: Conversation,
+  work: () => Promise<T>,
+): Promise<T> {
+  const onInterrupt = () =>
+    void interrupt(
+      conversation,
+      (line) => context.note(line),
+      () => process.exit(130),
+    );
+  process.once("SIGINT", onInterrupt);
+  try {
+    return await work();
+  } finally {
+    process.removeListener("SIGINT", onInterrupt);
+  }
+}
+
+function terminalOf(context: CommandContext): Terminal {
+  const { input, output } = context;
+  const coloured = isTerminal(output) && !process.env["NO_COLOR"];
+  return { input, output, note: (line) => context.note(line), style: coloured ? ANSI : PLAIN };
+}
+
+function isTerminal(stream: NodeJS.ReadableStream | NodeJS.WritableStream): boolean {
+  return (stream as { isTTY?: boolean }).isTTY === true; // only the streams of a terminal have it
+}
+
+/** @throws GatewayError `INVALID_REQUEST` for a number that is none, and for `--json` in a conversation */
+export function readSettings(options: Readonly<Record<string, unknown>>, json: boolean): Settings {
+  const text = (name: string) => (typeof options[name] === "string" ? options[name] : undefined);
+  const message = text("message");
+  if (json && message === undefined) invalidRequest("--json prints one reply: give the message with --message <text>");
+  const timeout = wholeNumber("--timeout", text("timeout"), 86_400);
+  return {
+    sessionKey: text("session") ?? "main",
+    message,
+    history: wholeNumber("--history", text("history"), 1_000) ?? 20,
+    thinking: text("thinking"),
+    timeoutMs: timeout === undefined ? undefined : timeout * 1_000,
+  };
+}
+
+function wholeNumber(flag: string, text: string | undefined, most: number): number | undefined {
+  if (text === undefined) return undefined;
+  const value = /^\d{1,9}$/.test(text) ? Number(text) : Number.NaN;
+  return value <= most ? value : invalidRequest(`${flag} takes a whole number from 0 to ${most}, not "${text}"`);
+}

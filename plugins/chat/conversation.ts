@@ -1,0 +1,138 @@
+/** One conversation over a client: sends a message, follows its reply, stops it. Knows nothing of terminals. */
+import { agentEvent, chat, chatEvent, GatewayError, type PayloadOf } from "@svc/sdk";
+import type { CommandContext } from "@svc/sdk/cli";
+import { randomUUID } from "node:crypto";
+
+/** The part of the SDK client that is used. */
+export type ChatClient = Pick<Awaited<ReturnType<CommandContext["connect"]>>, "call" | "on" | "onClose">;
+
+/** How one message ended. */
+export interface Reply {
+  readonly runId: string;
+  readonly status: "ok" | "error" | "aborted";
+  /** Whole text, or what there was of it; empty when the agent had nothing to say. */
+  readonly text: string;
+  /** Why, for `error` and `aborted`. */
+  readonly reason?: string;
+}
+
+/** Who watches a reply being written. */
+export interface ReplyWatcher {
+  /** @param text all of it so far */
+  text(text: string): void;
+  /** @param data of the `tool` stream, protocol/events.md §3 */
+  tool(data: Readonly<Record<string, unknown>>): void;
+}
+
+export interface ConversationOptions {
+  readonly client: ChatClient;
+  readonly sessionKey: string;
+  readonly thinking?: string;
+  /** Milliseconds a run may take; 0 means no limit; default: what the gateway has configured. */
+  readonly timeoutMs?: number;
+  /** Makes idempotency keys. */
+  readonly newId?: () => string;
+}
+
+export interface Conversation {
+  /** The last `limit` messages, oldest first. */
+  history(limit: number): Promise<readonly unknown[]>;
+  /**
+   * Sends and waits for the end of the reply. One at a time.
+   * @throws GatewayError the refusal, or `UNAVAILABLE` when the connection is lost (the run goes on in the gateway).
+   */
+  send(message: string, watcher: ReplyWatcher): Promise<Reply>;
+  /** Stops the reply that is being written. @returns false when there is none. */
+  abort(): Promise<boolean>;
+  /** A reply is being written. */
+  readonly replying: boolean;
+  /** Why the connection is gone; `undefined` while it stands. */
+  readonly lost: GatewayError | undefined;
+  /** Calls back once, when the connection is gone. */
+  readonly onLost: (listener: () => void) => void;
+}
+
+export function createConversation(options: ConversationOptions): Conversation {
+  const { client, sessionKey, thinking, timeoutMs, newId = randomUUID } = options;
+  let current: string | undefined;
+  let lost: GatewayError | undefined;
+  const whenLost = new Promise<never>((_resolve, reject) => {
+    client.onClose(({ code, reason }) => {
+      const why = reason ? `${code} ${reason}` : String(code);
+      reject((lost ??= new GatewayError("UNAVAILABLE", `connection to the gateway lost (${why})`)));
+    });
+  });
+  whenLost.catch(() => undefined); // nobody may be waiting
+
+  async function ask(runId: string, message: string): Promise<Reply | undefined> {
+    const extra = { ...(thinking ? { thinking } : {}), ...(timeoutMs === undefined ? {} : { timeoutMs }) };
+    const answer = await client.call(chat.send, { sessionKey, message, idempotencyKey: runId, ...extra });
+    if (!("ok" in answer)) return undefined; // the rest comes as events
+    const { length } = answer.runIds;
+    return {
+      runId,
+      status: "ok",
+      text: length === 0 ? "Nothing to stop." : `Stopped ${length} run${length === 1 ? "" : "s"}.`,
+    };
+  }
+
+  async function follow(runId: string, message: string, watcher: ReplyWatcher): Promise<Reply> {
+    const stops: (() => void)[] = [];
+    const ended = new Promise<Reply>((resolve) => {
+      const stop = client.on(chatEvent, (payload) => {
+        if (payload.runId !== runId) return;
+        if (payload.state !== "delta") resolve(replyOf(payload));
+        else watcher.text(textOf(payload));
+      });
+      stops.push(stop);
+    });
+    const stopTools = client.on(agentEvent, (payload) => {
+      const { stream, data } = payload;
+      if (payload.runId === runId && stream === "tool") watcher.tool(data as Record<string, unknown>); // an object by its schema
+    });
+    stops.push(stopTools);
+    try {
+      return (await Promise.race([ask(runId, message), whenLost])) ?? (await Promise.race([ended, whenLost]));
+    } finally {
+      for (const stop of stops) stop();
+    }
+  }
+
+  return {
+    get lost() {
+      return lost;
+    },
+    onLost: (listener) => void whenLost.catch(listener),
+    get replying() {
+      return current !== undefined;
+    },
+    async history(limit) {
+      return (await client.call(chat.history, { sessionKey, limit })).messages;
+    },
+    async send(message, watcher) {
+      const runId = newId();
+      current = runId;
+      try {
+        return await follow(runId, message, watcher);
+      } finally {
+        current = undefined;
+      }
+    },
+    async abort() {
+      if (current === undefined) return false;
+      return (await client.call(chat.abort, { sessionKey, runId: current })).aborted;
+    },
+  };
+}
+
+function textOf({ message }: PayloadOf<typeof chatEvent>): string {
+  return (message?.content ?? []).map(({ text }) => text).join("");
+}
+
+function replyOf(payload: PayloadOf<typeof chatEvent>): Reply {
+  const { runId, state, errorMessage, stopReason } = payload;
+  const text = textOf(payload);
+  if (state === "error") return { runId, status: "error", text, reason: errorMessage ?? "the run failed" };
+  if (state === "aborted") return { runId, status: "aborted", text, reason: stopReason ?? "aborted" };
+  return { runId, status: "ok", text };
+}

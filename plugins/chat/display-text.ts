@@ -1,0 +1,43 @@
+/**
+ * What of an agent's text people get to see: directive tags are taken out, the silent reply is recognised. Pure.
+ *
+ * A directive tag is `[[name]]` or `[[name: value]]` where the name has at least two lower-case words joined by
+ * `_`, such as `[[reply_to_current]]` or `[[reply_to: 42]]`. Choice: this shape, because the facts give no list;
+ * wiki links, nested arrays and shell tests do not have it.
+ */
+
+/** An agent answers this when it has nothing to say. Spec: protocol/methods-chat.md §1. */
+export const NO_REPLY = "NO_REPLY";
+
+/** Characters between the brackets of a tag, at most; also how much of an unfinished tag is held back. */
+const TAG_CHARS = 150;
+const BOUND = String.raw`(?=[^\]\n]{1,${TAG_CHARS}}\]\])`;
+const TAG = String.raw`\[\[${BOUND}[ \t]*[a-z]+(?:_[a-z]+)+[ \t]*(?::[^\]\n]*)?\]\]`;
+const LEADING_TAGS = new RegExp(String.raw`^\s*(?:${TAG}\s*)+`);
+const INNER_TAG = new RegExp(String.raw`${TAG}[ \t]*`, "g");
+const UNFINISHED_TAG = new RegExp(String.raw`\[(?:\[[^\]\n]{0,${TAG_CHARS}}\]?)?$`);
+
+/** `text` without directive tags, and without the blanks around tags it starts with. */
+export function withoutDirectives(text: string): string {
+  if (!text.includes("[[")) return text;
+  return text.replace(LEADING_TAGS, "").replace(INNER_TAG, "");
+}
+
+/**
+ * As `withoutDirectives`, for a text that still grows: an end that may become a tag is held back, so that
+ * what was shown never shrinks. Spec: protocol/clients.md §3 ("text must not shrink").
+ */
+export function growingText(text: string): string {
+  return withoutDirectives(text.replace(UNFINISHED_TAG, ""));
+}
+
+/** Whether the whole text is the silent reply. */
+export function isSilent(text: string): boolean {
+  return text.trim() === NO_REPLY;
+}
+
+/** Whether the text may still become the silent reply: it, or an upper-case leading part of it. Spec: protocol/events.md §4. */
+export function mayBecomeSilent(text: string): boolean {
+  const trimmed = text.trim();
+  return trimmed !== "" && NO_REPLY.startsWith(trimmed);
+}

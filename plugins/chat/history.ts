@@ -1,0 +1,96 @@
+/** What `chat.history` shows of a transcript: without bookkeeping, cut to size. Pure. Spec: protocol/methods-chat.md §1. */
+import { type Message, textOf } from "@svc/sdk/services";
+import { isSilent, withoutDirectives } from "./display-text.ts";
+
+/** Characters of one text, thinking or argument string. */
+export const MAX_TEXT_CHARS = 12_000;
+/** Bytes of one message as JSON. */
+export const MAX_MESSAGE_BYTES = 131_072;
+/** Bytes of the whole list as JSON. */
+export const MAX_LIST_BYTES = 6_291_456;
+
+export const TRUNCATION_MARKER = "\n...(truncated)...";
+export const OVERSIZED_TEXT = "[this message is too large to be shown here]";
+
+type Fields = Record<string, unknown>;
+
+const DROPPED_MESSAGE_FIELDS = new Set(["details", "usage", "cost"]);
+/** `[Mon 2026-03-02 09:15 UTC] `, put before what the model reads. Spec: protocol/methods-chat.md §2. */
+const TIME_STAMP = /^\[(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun) \d{4}-\d{2}-\d{2} \d{2}:\d{2}(?: [^\]\n]{1,40})?\] ?/;
+
+/** The messages to show, oldest first. */
+export function shownHistory(messages: readonly Message[]): Fields[] {
+  const shown = messages
+    .filter((message) => !isSilentReply(message))
+    .map((message) => fitMessage(shownMessage(message)));
+  return fitList(shown);
+}
+
+function isSilentReply(message: Message): boolean {
+  if (message.role !== "assistant") return false;
+  return message.content.every(({ type }) => type === "text") && isSilent(textOf(message));
+}
+
+function shownMessage(message: Message): Fields {
+  const kept = Object.entries(message).filter(([field]) => !DROPPED_MESSAGE_FIELDS.has(field));
+  const content: readonly unknown[] =
+    typeof message.content === "string" ? [textBlock(message.content)] : message.content;
+  return { ...Object.fromEntries(kept), content: content.map((block) => shownBlock(block as Fields, message.role)) };
+}
+
+function textBlock(text: string): Fields {
+  return { type: "text", text };
+}
+
+function shownBlock(block: Fields, role: Message["role"]): Fields {
+  const { thinkingSignature: _signature, ...shown } = block;
+  if (typeof shown["text"] === "string") shown["text"] = cut(shownText(shown["text"], role));
+  for (const field of ["thinking", "partialJson"]) {
+    if (typeof shown[field] === "string") shown[field] = cut(shown[field]);
+  }
+  if ("arguments" in shown) shown["arguments"] = cutStrings(shown["arguments"]);
+  return shown["type"] === "image" ? withoutImageData(shown) : shown;
+}
+
+function shownText(text: string, role: Message["role"]): string {
+  if (role === "user") return withoutDirectives(text.replace(TIME_STAMP, ""));
+  return role === "assistant" ? withoutDirectives(text) : text;
+}
+
+function cut(text: string): string {
+  return text.length <= MAX_TEXT_CHARS ? text : text.slice(0, MAX_TEXT_CHARS) + TRUNCATION_MARKER;
+}
+
+/** Choice: strings inside an arguments object are cut like an arguments string, so that one long argument does not hide the message. */
+function cutStrings(value: unknown): unknown {
+  if (typeof value === "string") return cut(value);
+  if (Array.isArray(value)) return value.map(cutStrings);
+  if (typeof value !== "object" || value === null) return value;
+  return Object.fromEntries(Object.entries(value).map(([key, inner]) => [key, cutStrings(inner)]));
+}
+
+function withoutImageData({ data, ...image }: Fields): Fields {
+  return typeof data === "string" ? { ...image, omitted: true, bytes: data.length } : image;
+}
+
+function fitMessage(message: Fields): Fields {
+  if (jsonBytes(message) <= MAX_MESSAGE_BYTES) return message;
+  const { role, timestamp } = message;
+  return { role, timestamp, content: [textBlock(OVERSIZED_TEXT)], __svc: { truncated: true, reason: "oversized" } };
+}
+
+/** Drops the oldest until the rest fits. The last one always fits: `fitMessage` saw to that. */
+function fitList(messages: Fields[]): Fields[] {
+  let bytes = 2;
+  let first = messages.length;
+  while (first > 0) {
+    bytes += jsonBytes(messages[first - 1]) + 1;
+    if (bytes > MAX_LIST_BYTES) break;
+    first--;
+  }
+  return messages.slice(first);
+}
+
+function jsonBytes(value: unknown): number {
+  return Buffer.byteLength(JSON.stringify(value));
+}

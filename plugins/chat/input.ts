@@ -1,0 +1,16 @@
+/** What `chat.send` does to a message before anybody looks at its meaning. Pure. Spec: protocol/methods-chat.md §2. */
+import { invalidRequest } from "@svc/sdk";
+
+/** Unicode control characters (C0, DEL, C1) other than tab, LF and CR. */
+const CONTROL = /[^\P{Cc}\t\n\r]/gu;
+
+/** NFC, without control characters. @throws GatewayError `INVALID_REQUEST` when it contains NUL. */
+export function cleanMessage(message: string): string {
+  if (message.includes("\0")) invalidRequest("message contains a NUL character; remove it and send again");
+  return message.normalize("NFC").replace(CONTROL, "");
+}
+
+/** Whether there is nothing to read in it. */
+export function isBlank(message: string): boolean {
+  return message.trim() === "";
+}

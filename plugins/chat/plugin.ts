@@ -1,0 +1,49 @@
+/** Chat: talk to an agent, follow and stop its replies, read the conversation. */
+import { chat, chatEvent, definePlugin } from "@svc/sdk";
+import { AgentRuns, Sessions, Storage } from "@svc/sdk/services";
+import { createAborts } from "./abort.ts";
+import { createCommandLog, MIGRATIONS } from "./command-log.ts";
+import { shownHistory } from "./history.ts";
+import { createInject } from "./injected.ts";
+import { createSend } from "./send.ts";
+import { createSentRuns } from "./sent-runs.ts";
+import { createChatStream } from "./stream.ts";
+
+/** Messages `chat.history` returns when the caller names no limit. Spec: protocol/methods-chat.md §1. */
+const DEFAULT_HISTORY = 200;
+
+export default definePlugin({
+  id: "chat",
+  api: "^1.0.0",
+  requires: { sessions: Sessions, runs: AgentRuns, storage: Storage },
+
+  setup(gateway) {
+    const { clock, log, services } = gateway;
+    const { sessions, runs, storage } = services;
+    const emit = gateway.event(chatEvent);
+    const sent = createSentRuns();
+    const aborts = createAborts({ sessions, runs, sent });
+    const emitSoon: typeof emit = (payload) => void clock.setTimeout(() => emit(payload), 0);
+    const commands = createCommandLog(storage);
+
+    gateway.serve(chat, {
+      async history({ params: { sessionKey, limit = DEFAULT_HISTORY } }) {
+        const key = sessions.canonicalKey(sessionKey);
+        const [entry, items] = await Promise.all([sessions.get(key), sessions.transcript(key, limit)]);
+        return {
+          sessionKey,
+          ...(entry ? { sessionId: entry.sessionId } : {}),
+          messages: shownHistory(items.map(({ message }) => message)),
+          thinkingLevel: entry?.thinkingLevel ?? "off",
+          ...(entry?.verboseLevel === undefined ? {} : { verboseLevel: entry.verboseLevel }),
+        };
+      },
+      send: createSend({ sessions, runs, sent, aborts, commands, clock, log, emitSoon }),
+      abort: aborts.handler,
+      inject: createInject({ sessions, clock, emit }),
+    });
+
+    gateway.hooks.runEvent.tap("chat", createChatStream({ clock, sent, emit }));
+    gateway.start(() => storage.migrate("chat", MIGRATIONS));
+  },
+});

@@ -1,0 +1,44 @@
+/** Runs that `chat.send` started, from the request until their end: who may abort them, and under which key they were asked for. */
+
+/** Choice: far more than can run at once; past it the oldest is forgotten, and its canonical key counts as its raw one. */
+const MAX_REMEMBERED = 10_000;
+
+interface SentRun {
+  /** Session key as the caller wrote it. */
+  readonly rawKey: string;
+  /** Settles when the run is on disk or was refused. Never rejects. */
+  readonly settled: Promise<unknown>;
+}
+
+export interface SentRuns {
+  /** @param start resolves when the run is on disk. */
+  add(runId: string, rawKey: string, start: Promise<unknown>): void;
+  delete(runId: string): void;
+  /** `undefined` for a run that did not come from `chat.send`, or came before this plugin was loaded. */
+  rawKey(runId: string): string | undefined;
+  /** Waits until no start under `rawKey` is half-way, so that an abort finds every run that was sent before it. */
+  settled(rawKey: string): Promise<void>;
+  readonly size: number;
+}
+
+export function createSentRuns(): SentRuns {
+  const runs = new Map<string, SentRun>();
+  return {
+    add(runId, rawKey, start) {
+      const settled = start.catch(() => undefined);
+      runs.set(runId, { rawKey, settled });
+      for (const oldest of runs.keys()) {
+        if (runs.size <= MAX_REMEMBERED) break;
+        runs.delete(oldest);
+      }
+    },
+    delete: (runId) => void runs.delete(runId),
+    rawKey: (runId) => runs.get(runId)?.rawKey,
+    async settled(rawKey) {
+      await Promise.all([...runs.values()].filter((run) => run.rawKey === rawKey).map((run) => run.settled));
+    },
+    get size() {
+      return runs.size;
+    },
+  };
+}

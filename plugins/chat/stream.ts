@@ -1,0 +1,74 @@
+/** From the steps of runs to `chat` events. The only state is when each live run last sent a delta. Spec: protocol/events.md §4. */
+import type { chatEvent, PayloadOf } from "@svc/sdk";
+import type { RunEvent, RunOutcome } from "@svc/sdk/services";
+import { growingText, isSilent, mayBecomeSilent, withoutDirectives } from "./display-text.ts";
+import type { SentRuns } from "./sent-runs.ts";
+
+export type ChatPayload = PayloadOf<typeof chatEvent>;
+type ShownMessage = NonNullable<ChatPayload["message"]>;
+
+/** Milliseconds between two deltas of one run; text in between comes with the next delta or the final. */
+export const DELTA_INTERVAL_MS = 150;
+
+/** Choice: past this many live runs the oldest loses its throttle, which costs one more delta. */
+const MAX_THROTTLED = 10_000;
+
+export interface ChatStreamOptions {
+  readonly clock: { now(): number; elapsed(): number };
+  readonly sent: Pick<SentRuns, "rawKey" | "delete">;
+  readonly emit: (payload: ChatPayload, audience?: { droppable: boolean }) => void;
+}
+
+/** @returns what to call with every step of every run, in order. */
+export function createChatStream({ clock, sent, emit }: ChatStreamOptions): (event: RunEvent) => void {
+  const lastDeltaAt = new Map<string, number>();
+
+  function delta({ runId, sessionKey, seq, data }: RunEvent): void {
+    const text = typeof data["text"] === "string" ? growingText(data["text"]) : "";
+    if (text === "" || mayBecomeSilent(text)) return;
+    const at = clock.elapsed();
+    if (at - (lastDeltaAt.get(runId) ?? -Infinity) < DELTA_INTERVAL_MS) return;
+    lastDeltaAt.set(runId, at);
+    for (const oldest of lastDeltaAt.keys()) {
+      if (lastDeltaAt.size <= MAX_THROTTLED) break;
+      lastDeltaAt.delete(oldest);
+    }
+    const message = shownMessage(text, clock.now());
+    emit({ runId, sessionKey, seq, state: "delta", message }, { droppable: true });
+  }
+
+  return (event) => {
+    if (event.outcome) {
+      lastDeltaAt.delete(event.runId);
+      emit(ending(event.outcome, event.seq, sent.rawKey(event.runId)), { droppable: false });
+      sent.delete(event.runId);
+    } else if (event.stream === "assistant") {
+      delta(event);
+    }
+  };
+}
+
+/**
+ * The one event that ends a run.
+ * @param rawKey key as the caller of `chat.send` wrote it; it names the session where the agent was not reached
+ *   or was stopped. Runs that came another way have only the canonical key.
+ */
+export function ending(outcome: RunOutcome, seq: number, rawKey: string | undefined): ChatPayload {
+  const { runId, sessionKey, status, endedAt, errorMessage } = outcome;
+  if (status === "error") {
+    const reached = outcome.startedAt !== undefined;
+    const key = reached ? sessionKey : (rawKey ?? sessionKey);
+    return { runId, sessionKey: key, seq, state: "error", ...(errorMessage === undefined ? {} : { errorMessage }) };
+  }
+  const text = withoutDirectives(outcome.text);
+  const silent = status === "ok" ? isSilent(text) : mayBecomeSilent(text);
+  const message = text.trim() === "" || silent ? {} : { message: shownMessage(text, endedAt) };
+  if (status === "ok") return { runId, sessionKey, seq, state: "final", ...message };
+  const stopReason = outcome.abortReason ?? "rpc";
+  return { runId, sessionKey: rawKey ?? sessionKey, seq, state: "aborted", stopReason, ...message };
+}
+
+/** An assistant message as `chat` events carry it. */
+export function shownMessage(text: string, timestamp: number): ShownMessage {
+  return { role: "assistant", content: [{ type: "text", text }], timestamp };
+}

@@ -1,0 +1,94 @@
+/** `svc gateway health|status|probe`: questions to a running gateway. */
+import { config, health, isGatewayError, type Method } from "@svc/sdk";
+import { type CommandContext, defineCommands } from "@svc/sdk/cli";
+import { healthLines, type ProbeReport, probeLines, statusLines } from "./report.ts";
+
+/** What the questions need, and no more. */
+const READ = ["operator.read"];
+
+/** Milliseconds a probe waits for the connection, and again for each answer. Choice. */
+const PROBE_TIMEOUT_MS = 3_000;
+
+type Client = Awaited<ReturnType<CommandContext["connect"]>>;
+
+export default defineCommands([
+  {
+    name: "gateway health",
+    summary: "Ask a running gateway how it is",
+    examples: ["svc gateway health", "svc gateway health --json"],
+    run: (context) =>
+      ask(context, READ, async (client) => show(context, await client.call(health.check, {}), healthLines)),
+  },
+  {
+    name: "gateway status",
+    summary: "Sessions, agents and heartbeat of a running gateway",
+    examples: ["svc gateway status", "svc gateway status --json"],
+    run: (context) =>
+      ask(context, ["operator.admin"], async (client) =>
+        show(context, await client.call(health.status, {}), statusLines),
+      ),
+  },
+  {
+    name: "gateway probe",
+    summary: "Can this machine reach and use the gateway?",
+    examples: ["svc gateway probe", "svc gateway probe --json"],
+    async run(context) {
+      const report = await probe(context);
+      show(context, report, probeLines);
+      return report.ok ? 0 : 1;
+    },
+  },
+]);
+
+async function ask(
+  context: CommandContext,
+  scopes: readonly string[],
+  question: (client: Client) => Promise<void>,
+): Promise<void> {
+  const client = await context.connect({ scopes });
+  try {
+    await question(client);
+  } finally {
+    await client.close();
+  }
+}
+
+function show<T>(context: CommandContext, value: T, lines: (value: T) => readonly string[]): void {
+  if (context.json) context.print(value);
+  else for (const line of lines(value)) context.print(line);
+}
+
+/** What every existing client of this protocol asks when it probes. Spec: protocol/clients.md §1. */
+const QUESTIONS: readonly Method[] = [health.check, health.status, health.presence, config.get];
+
+/** Connects as a reader and asks the four questions at once. Never throws for what the gateway refuses. */
+async function probe(context: CommandContext): Promise<ProbeReport> {
+  const began = performance.now();
+  let client: Client;
+  try {
+    client = await context.connect({ scopes: READ, timeoutMs: PROBE_TIMEOUT_MS });
+  } catch (error) {
+    if (!isGatewayError(error)) throw error;
+    const [reason = ""] = error.message.split("\n"); // the report has a next step of its own
+    return { ok: false, reachable: false, error: reason, code: error.code };
+  }
+  try {
+    const answers = await Promise.allSettled(
+      QUESTIONS.map(({ name }) => client.request(name, {}, { timeoutMs: PROBE_TIMEOUT_MS })),
+    );
+    const checks = answers.map((answer, index) => ({
+      method: QUESTIONS[index]?.name ?? "",
+      ok: answer.status === "fulfilled",
+      ...(answer.status === "rejected" ? { error: (answer.reason as Error).message } : {}), // the client rejects with errors only
+    }));
+    return {
+      ok: checks.every(({ ok }) => ok),
+      reachable: true,
+      latencyMs: Math.round(performance.now() - began),
+      version: client.hello.server.version,
+      checks,
+    };
+  } finally {
+    await client.close();
+  }
+}

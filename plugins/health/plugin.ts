@@ -1,0 +1,51 @@
+/** Health, status and presence: how the gateway is, and who is there. */
+import { coversScope, definePlugin, health, healthEvent, optional, presenceEvent } from "@svc/sdk";
+import { AgentDirectory, GatewayInfo, Models, Sessions } from "@svc/sdk/services";
+import { thisMachine } from "./machine.ts";
+import { createPresence } from "./presence.ts";
+import { createHealthRefresh, MAX_AGE_MS } from "./refresh.ts";
+import { gatewayStatus } from "./status.ts";
+import { healthSummary } from "./summary.ts";
+
+export default definePlugin({
+  id: "health",
+  api: "^1.0.0",
+  requires: {
+    gateway: GatewayInfo,
+    sessions: optional(Sessions),
+    agents: optional(AgentDirectory),
+    models: optional(Models),
+  },
+
+  setup(gateway) {
+    const { clock, log, services, hooks } = gateway;
+    const presence = createPresence(thisMachine(services.gateway.version), clock);
+    const presenceChanged = gateway.event(presenceEvent);
+    const refresh = createHealthRefresh({
+      clock,
+      summarise: () => healthSummary(services, clock),
+      publish: gateway.event(healthEvent),
+      failed: (error) => log.warn({ err: error }, "health could not be refreshed"),
+    });
+
+    gateway.serve(health, {
+      // Spec: only a literal `true` probes. No plugin contributes a probe yet, so it only asks for fresh facts.
+      check: ({ params }) => refresh.get(params.probe === true),
+      status: ({ principal }) =>
+        gatewayStatus(services, { full: coversScope(principal.scopes, "operator.admin"), now: clock.now() }),
+      presence: () => presence.list(),
+    });
+
+    hooks.hello.tap("health", (snapshot) => ({ ...snapshot, presence: presence.list(), health: refresh.last ?? {} }));
+    hooks.hostReady.tap("health", () => refresh.request());
+    hooks.connectionReady.tap("health", (connection) => {
+      presence.connected(connection);
+      refresh.request();
+    });
+    hooks.connectionClosed.tap("health", (connection) => {
+      if (presence.disconnected(connection)) presenceChanged({ presence: presence.list() });
+    });
+    gateway.every(MAX_AGE_MS, () => refresh.request());
+    gateway.start(() => () => refresh.stop());
+  },
+});

@@ -1,0 +1,141 @@
+/**
+ * Who is connected: a list with a clock, no I/O. Spec: protocol/events.md §7.
+ *
+ * Choice: an entry expires 5 minutes after its last connection closed, not after it was opened, because a
+ * client that says nothing is still there; and it reads `disconnect` only when its last connection closed.
+ */
+import type { ConnectionInfo, PresenceEntry, Static } from "@svc/sdk";
+
+export type Presence = Static<typeof PresenceEntry>;
+
+/** Milliseconds an entry stays after its last connection closed. */
+export const PRESENCE_TTL_MS = 300_000;
+/** Entries, the gateway's own included; the oldest are dropped. */
+export const MAX_ENTRIES = 200;
+
+/** What the gateway says about itself. */
+export interface SelfFacts {
+  readonly host: string;
+  readonly ip?: string;
+  readonly version: string;
+  readonly platform: string;
+  readonly deviceFamily?: string;
+}
+
+export interface PresenceList {
+  /** A connection was accepted. Does nothing for clients that are not tracked. */
+  connected(connection: ConnectionInfo): void;
+  /** @returns whether it belonged to a tracked client. */
+  disconnected(connection: ConnectionInfo): boolean;
+  /** Newest first, the gateway itself included. */
+  list(): Presence[];
+}
+
+interface Tracked {
+  entry: Presence;
+  readonly connections: Set<string>;
+}
+
+/** @param clock epoch ms */
+export function createPresence(self: SelfFacts, clock: { now(): number }): PresenceList {
+  /** By key, in the order of `entry.ts`, oldest first. */
+  const tracked = new Map<string, Tracked>();
+
+  /** Puts it at the new end, so that the map stays in order. */
+  function upsert(key: string, fields: Omit<Presence, "ts">): Tracked {
+    const known = tracked.get(key);
+    const entry = merged(known?.entry, { ...fields, ts: clock.now() });
+    const item = { entry, connections: known?.connections ?? new Set<string>() };
+    tracked.delete(key);
+    tracked.set(key, item);
+    return item;
+  }
+
+  function prune(): void {
+    const oldest = clock.now() - PRESENCE_TTL_MS;
+    for (const [key, { entry, connections }] of tracked) {
+      const expired = connections.size === 0 && entry.ts < oldest;
+      if (expired || tracked.size >= MAX_ENTRIES) tracked.delete(key);
+    }
+  }
+
+  return {
+    connected(connection) {
+      if (!isTracked(connection)) return;
+      upsert(keyOf(connection), entryOf(connection)).connections.add(connection.id);
+      prune();
+    },
+    disconnected(connection) {
+      const key = keyOf(connection);
+      const item = tracked.get(key);
+      if (!item?.connections.delete(connection.id)) return false;
+      if (item.connections.size === 0) upsert(key, withText({ ...item.entry, reason: "disconnect" }));
+      prune();
+      return true;
+    },
+    list() {
+      const now = clock.now();
+      const live = [...tracked.values()].filter(
+        ({ entry, connections }) => connections.size > 0 || entry.ts >= now - PRESENCE_TTL_MS,
+      );
+      return [selfEntry(self, now), ...live.map(({ entry }) => entry).toReversed()];
+    },
+  };
+}
+
+/** Choice: connections without a principal were never accepted. Spec: not tracked are clients with mode `cli`. */
+function isTracked({ client, principal }: ConnectionInfo): boolean {
+  return client !== undefined && principal !== undefined && client.mode !== "cli";
+}
+
+function keyOf({ id, client, device }: ConnectionInfo): string {
+  return (device ?? client?.instanceId ?? id).toLowerCase();
+}
+
+function entryOf({ client, device, principal, remoteAddress, local }: ConnectionInfo): Omit<Presence, "ts"> {
+  return withText({
+    ...present("host", client?.displayName ?? client?.id),
+    ...present("ip", local ? undefined : remoteAddress), // its own loopback address tells nothing about a local client
+    ...present("version", client?.version),
+    ...present("platform", client?.platform),
+    ...present("deviceFamily", client?.deviceFamily),
+    ...present("modelIdentifier", client?.modelIdentifier),
+    ...present("mode", client?.mode),
+    ...present("deviceId", device),
+    ...present("instanceId", client?.instanceId ?? device),
+    reason: "connect",
+    roles: principal ? [principal.role] : [],
+    scopes: [...(principal?.scopes ?? [])],
+  });
+}
+
+function selfEntry(self: SelfFacts, ts: number): Presence {
+  return { ...withText({ ...self, mode: "gateway", reason: "self" }), ts };
+}
+
+/** The field when there is something in it: clients refuse empty strings. */
+function present<K extends keyof Presence>(field: K, value: string | undefined): { [P in K]?: string } {
+  return value ? ({ [field]: value } as { [P in K]?: string }) : {}; // a computed key widens to string
+}
+
+/** With the one-line summary of events.md §7, in the form of methods-health.md §4. */
+function withText<E extends Omit<Presence, "ts">>(entry: E): E & { text: string } {
+  const { host, ip, version, mode, reason } = entry;
+  const who = `${mode === "gateway" ? "Gateway" : "Node"}: ${host ?? "unknown"}${ip ? ` (${ip})` : ""}`;
+  const parts = [who, version && `app ${version}`, mode && `mode ${mode}`, reason && `reason ${reason}`];
+  return { ...entry, text: parts.filter(Boolean).join(" · ") };
+}
+
+/** Old fields stay where the new entry has none; roles and scopes are unions. */
+function merged(old: Presence | undefined, fresh: Presence): Presence {
+  return {
+    ...old,
+    ...fresh,
+    roles: union(old?.roles, fresh.roles),
+    scopes: union(old?.scopes, fresh.scopes),
+  };
+}
+
+function union(a: readonly string[] = [], b: readonly string[] = []): string[] {
+  return [...new Set([...a, ...b])];
+}

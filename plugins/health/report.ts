@@ -1,0 +1,94 @@
+/** What the commands print. Pure. */
+import type { health, ResultOf } from "@svc/sdk";
+
+/** Outcome of `svc gateway probe`. */
+export interface ProbeReport {
+  /** Reachable, and every question was answered. */
+  readonly ok: boolean;
+  readonly reachable: boolean;
+  /** Why it is not reachable. */
+  readonly error?: string;
+  readonly code?: string;
+  /** Milliseconds from the start of the connection to the last answer. */
+  readonly latencyMs?: number;
+  readonly version?: string;
+  readonly checks?: readonly { readonly method: string; readonly ok: boolean; readonly error?: string }[];
+}
+
+export function healthLines({
+  ok,
+  durationMs,
+  defaultAgentId,
+  agents,
+  channelOrder,
+  sessions,
+}: ResultOf<typeof health.check>): string[] {
+  const { count, path } = (sessions ?? {}) as { count?: number; path?: string }; // protocol/methods-health.md §1
+  return [
+    `Gateway: ${ok ? "ok" : "not ok"} (${durationMs} ms)`,
+    `Agents: ${agents.length} (default ${defaultAgentId})`,
+    `Channels: ${channelOrder.length === 0 ? "none" : channelOrder.join(", ")}`,
+    `Sessions of ${defaultAgentId}: ${count ?? 0}${path ? ` in ${path}` : ""}`,
+  ];
+}
+
+/** The parts of `status` that are printed. Spec: protocol/methods-health.md §2. */
+interface StatusFacts {
+  readonly heartbeat?: { readonly agents?: readonly { agentId: string; enabled: boolean; every: string }[] };
+  readonly sessions?: {
+    readonly count?: number;
+    readonly defaults?: { readonly model?: string | null };
+    readonly recent?: readonly {
+      key: string;
+      age: number | null;
+      percentUsed: number | null;
+      flags: readonly string[];
+    }[];
+  };
+}
+
+export function statusLines(status: object): string[] {
+  const { heartbeat, sessions } = status as StatusFacts; // a gateway with fewer plugins leaves parts out
+  const beats = (heartbeat?.agents ?? []).map(({ agentId, enabled, every }) => `${agentId} ${enabled ? every : "off"}`);
+  const rows = (sessions?.recent ?? []).map(({ key, age, percentUsed }) => {
+    const used = percentUsed === null ? "" : `, ${percentUsed}% of the context used`;
+    return `  ${key}: ${age === null ? "never used" : `${duration(age)} ago`}${used}`;
+  });
+  return [
+    `Model: ${sessions?.defaults?.model ?? "none"}`,
+    `Heartbeat: ${beats.length === 0 ? "none" : beats.join(", ")}`,
+    `Sessions: ${sessions?.count ?? 0}`,
+    ...rows,
+  ];
+}
+
+export function probeLines({ reachable, error, code, latencyMs, version, checks = [] }: ProbeReport): string[] {
+  if (!reachable) return ["Reachable: no", `Reason: ${error ?? "unknown"}`, `Next: ${nextStep(code)}`];
+  const failed = checks.filter(({ ok }) => !ok);
+  return [
+    "Reachable: yes",
+    `Latency: ${latencyMs ?? 0} ms`,
+    `Version: ${version ?? "unknown"}`,
+    ...failed.map(({ method, error }) => `Failed: ${method}: ${error ?? "no reason given"}`),
+    ...(failed.length > 0
+      ? ["Next: run `svc plugins list` on the gateway's machine; it says which plugin is not active and why"]
+      : []),
+  ];
+}
+
+function nextStep(code: string | undefined): string {
+  if (code === "UNAVAILABLE") return "start the gateway with `svc gateway run`, or name another one with --url";
+  if (code === "NOT_PAIRED") return "approve this device on the gateway, then probe again";
+  return "check the credential: --token, or the environment variable SVC_GATEWAY_TOKEN";
+}
+
+/** `90000` as `1m`. @param ms milliseconds */
+export function duration(ms: number): string {
+  const units = [
+    ["d", 86_400_000],
+    ["h", 3_600_000],
+    ["m", 60_000],
+  ] as const;
+  const [unit, size] = units.find(([, size]) => ms >= size) ?? ["s", 1_000];
+  return `${Math.floor(ms / size)}${unit}`;
+}

@@ -1,0 +1,143 @@
+/** What `status` answers: sessions, agents and heartbeat at a glance. Reads only. Spec: protocol/methods-health.md §2. */
+import { isGatewayError } from "@svc/sdk";
+import type { AgentDirectory, Models, SessionEntry, Sessions } from "@svc/sdk/services";
+import { defaultAgentOf, type HealthSources, NO_HEARTBEAT } from "./summary.ts";
+
+/** Rows in each list. */
+const RECENT = 10;
+/** Keys that are left out of the lists. */
+const SPECIAL = new Set(["global", "unknown"]);
+
+export interface StatusSources extends HealthSources {
+  readonly sessions: Pick<Sessions, "recent" | "count" | "location" | "defaults" | "agentOf"> | undefined;
+  readonly agents: Pick<AgentDirectory, "list" | "defaultId"> | undefined;
+  readonly models: Pick<Models, "resolve"> | undefined;
+}
+
+interface ModelDefaults {
+  readonly model: string | null;
+  /** tokens */
+  readonly contextTokens: number | null;
+}
+
+type StoredSession = { readonly key: string; readonly entry: SessionEntry };
+type Row = ReturnType<typeof sessionRow>;
+
+/**
+ * @param options.full show paths, models and sessions; otherwise only counts.
+ * @param options.now epoch ms
+ */
+export async function gatewayStatus(sources: StatusSources, { full, now }: { full: boolean; now: number }) {
+  const { sessions, agents } = sources;
+  const agentIds = agents?.list().map(({ id }) => id) ?? [];
+  const defaults = modelDefaults(sources.models);
+  const row = ({ key, entry }: StoredSession) =>
+    sessionRow({ key, entry, agentId: sessions?.agentOf(key), defaults, now });
+  const recentRows = async (agentId?: string): Promise<Row[]> => {
+    if (!sessions || !full) return [];
+    const limit = RECENT + SPECIAL.size;
+    const stored = await sessions.recent(agentId === undefined ? { limit } : { limit, agentId });
+    return stored
+      .filter(({ key }) => !SPECIAL.has(key))
+      .slice(0, RECENT)
+      .map(row);
+  };
+  const byAgent = agentIds.map(async (agentId) => ({
+    agentId,
+    path: full ? (sessions?.location ?? "") : "[redacted]",
+    count: (await sessions?.count(agentId)) ?? 0,
+    recent: await recentRows(agentId),
+  }));
+  const { enabled, every, everyMs } = NO_HEARTBEAT;
+  return {
+    heartbeat: {
+      defaultAgentId: defaultAgentOf(sources),
+      agents: agentIds.map((agentId) => ({ agentId, enabled, every, everyMs })),
+    },
+    channelSummary: [],
+    queuedSystemEvents: [],
+    sessions: {
+      paths: full && sessions ? [sessions.location] : [],
+      count: (await sessions?.count()) ?? 0,
+      defaults: full ? defaults : { model: null, contextTokens: null },
+      recent: await recentRows(),
+      byAgent: await Promise.all(byAgent),
+    },
+  };
+}
+
+/** Choice: a gateway that has no usable model has no default, which is not an error here. */
+function modelDefaults(models: StatusSources["models"]): ModelDefaults {
+  try {
+    const model = models?.resolve();
+    return { model: model?.id ?? null, contextTokens: model?.contextWindow ?? null };
+  } catch (error) {
+    if (!isGatewayError(error)) throw error;
+    return { model: null, contextTokens: null };
+  }
+}
+
+interface RowFacts extends StoredSession {
+  readonly agentId: string | undefined;
+  readonly defaults: ModelDefaults;
+  readonly now: number;
+}
+
+/** Fields of an entry that are shown as they are when they are there. */
+const SHOWN = [
+  "thinkingLevel",
+  "verboseLevel",
+  "reasoningLevel",
+  "elevatedLevel",
+  "systemSent",
+  "abortedLastRun",
+  "inputTokens",
+  "outputTokens",
+  "cacheRead",
+  "cacheWrite",
+] as const;
+
+/** One session as `status` shows it. */
+export function sessionRow({ key, entry, agentId, defaults, now }: RowFacts) {
+  const fresh = entry.totalTokensFresh !== false && entry.totalTokens !== undefined;
+  const total = fresh ? (entry.totalTokens ?? null) : null;
+  const context = entry.contextTokens ?? defaults.contextTokens;
+  const measured = total !== null && context !== null && context > 0 ? { total, context } : undefined;
+  return {
+    ...(agentId === undefined ? {} : { agentId }),
+    key,
+    kind: kindOf(key),
+    sessionId: entry.sessionId,
+    updatedAt: entry.updatedAt,
+    age: Math.max(0, now - entry.updatedAt),
+    ...Object.fromEntries(SHOWN.flatMap((field) => (entry[field] === undefined ? [] : [[field, entry[field]]]))),
+    totalTokens: total,
+    totalTokensFresh: fresh,
+    remainingTokens: measured ? Math.max(0, measured.context - measured.total) : null,
+    percentUsed: measured ? Math.min(999, Math.round((measured.total / measured.context) * 100)) : null,
+    model: entry.modelOverride ?? entry.model ?? defaults.model,
+    contextTokens: context,
+    flags: flagsOf(entry),
+  };
+}
+
+/** By the shape of the key. Spec: protocol/methods-sessions.md §1. */
+function kindOf(key: string): "direct" | "group" | "global" | "unknown" {
+  if (key === "global" || key === "unknown") return key;
+  return /:(?:group|channel):/.test(key) ? "group" : "direct";
+}
+
+function flagsOf(entry: SessionEntry): string[] {
+  const levels = [
+    ["think", entry.thinkingLevel],
+    ["verbose", entry.verboseLevel],
+    ["reasoning", entry["reasoningLevel"]],
+    ["elevated", entry["elevatedLevel"]],
+  ] as const;
+  return [
+    ...levels.flatMap(([name, level]) => (typeof level === "string" && level !== "" ? [`${name}:${level}`] : [])),
+    ...(entry["systemSent"] === true ? ["system"] : []),
+    ...(entry.abortedLastRun === true ? ["aborted"] : []),
+    `id:${entry.sessionId}`,
+  ];
+}

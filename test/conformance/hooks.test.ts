@@ -1,0 +1,205 @@
+/**
+ * Each hook fires exactly once on every path that should fire it, and on no other.
+ * A plugin that adds a path or a hook adds a row here.
+ */
+import assert from "node:assert/strict";
+import { describe, it, type TestContext } from "node:test";
+import { agents, chat, defineContract, definePlugin, HOOKS, sessions, Type } from "@svc/sdk";
+import { createHookProbe, type HookProbe, type TestGateway, testGateway } from "@svc/sdk/testing";
+
+const notes = defineContract("notes", {
+  add: {
+    summary: "-",
+    scope: "operator.write",
+    params: Type.Object({ text: Type.String() }),
+    result: Type.Object({ n: Type.Integer() }),
+  },
+});
+const caller = definePlugin({
+  id: "notes",
+  api: "^1.0.0",
+  setup(gateway) {
+    gateway.serve(notes, { add: ({ params }) => ({ n: params.text.length }) });
+    gateway.route({
+      method: "POST",
+      path: "/plugins/notes/inside",
+      auth: "gateway",
+      scope: "operator.write",
+      summary: "-",
+      handler: async ({ principal }) => ({
+        body: await gateway.call(notes.add, { text: "x" }, principal ? { principal } : {}),
+      }),
+    });
+    gateway.route({
+      method: "GET",
+      path: "/plugins/notes/plain",
+      auth: "gateway",
+      scope: "operator.read",
+      summary: "-",
+      handler: () => ({ body: {} }),
+    });
+  },
+});
+
+interface Running extends TestGateway {
+  readonly probe: HookProbe;
+}
+
+async function start(t: TestContext): Promise<Running> {
+  const keys = {
+    rpcParams: ["notes.add"],
+    rpcBefore: ["notes.add"],
+    rpcResult: ["notes.add"],
+    toolParams: ["session_status"],
+    toolBefore: ["session_status"],
+    toolResult: ["session_status"],
+  };
+  const probe = createHookProbe(keys);
+  const plugins = ["storage-sqlite", "sessions", "models", "provider-offline", "agents", "chat", caller, probe.plugin];
+  const running = await testGateway(t, { plugins, config: { "provider-offline": { wordDelayMs: 0 } } });
+  await settle();
+  probe.reset();
+  return { ...running, probe };
+}
+
+/** Observers run behind the answer. */
+const settle = () => new Promise((resolve) => setTimeout(resolve, 50));
+
+const http = ({ gateway }: Running) => gateway.url.replace("ws", "http");
+const bearer = ({ gateway }: Running) => ({ authorization: `Bearer ${gateway.auth.token}` });
+let serial = 0;
+const runId = () => `run-${++serial}`;
+
+/** Runs the agent and waits for its end. */
+async function talk({ client }: Running, message: string): Promise<void> {
+  await client.call(agents.run, { message, sessionKey: "main", idempotencyKey: runId() }, { expectFinal: true });
+}
+
+const ONE_CALL = { rpcAfter: 1 };
+const RPC_KEYED = { "rpcParams(notes.add)": 1, "rpcBefore(notes.add)": 1, "rpcResult(notes.add)": 1 };
+const TOOL = { "toolParams(session_status)": 1, "toolBefore(session_status)": 1, "toolResult(session_status)": 1 };
+const CONNECT = { connectionOpened: 1, admit: 1, hello: 1, connectionReady: 1 };
+
+type Path = [
+  path: string,
+  walk: (running: Running) => Promise<unknown>,
+  fires: Record<string, number>,
+  atLeast?: readonly string[],
+];
+
+const paths: Path[] = [
+  ["a connect", (running) => running.connect(), CONNECT],
+  [
+    "a connect and its close",
+    async (running) => (await running.connect()).close(),
+    { ...CONNECT, connectionClosed: 1 },
+  ],
+  [
+    "a refused connect",
+    (running) => running.connect({ token: "wrong" }).catch(() => undefined),
+    { connectionOpened: 1, connectionClosed: 1, authenticate: 1 },
+  ],
+  ["a call over WebSocket", ({ client }) => client.call(notes.add, { text: "x" }), { ...ONE_CALL, ...RPC_KEYED }],
+  [
+    "a call with bad params",
+    ({ client }) => client.request("notes.add", {}).catch(() => undefined),
+    { ...ONE_CALL, "rpcParams(notes.add)": 1 },
+  ],
+  ["a call of an unknown method", ({ client }) => client.request("no.such").catch(() => undefined), ONE_CALL],
+  [
+    "an HTTP route",
+    (running) => fetch(`${http(running)}/plugins/notes/plain`, { headers: bearer(running) }),
+    { httpRequest: 1 },
+  ],
+  [
+    "an HTTP route that calls a method inside",
+    (running) => fetch(`${http(running)}/plugins/notes/inside`, { method: "POST", headers: bearer(running) }),
+    { httpRequest: 1, ...ONE_CALL, ...RPC_KEYED },
+  ],
+  ["an HTTP path nobody serves", (running) => fetch(`${http(running)}/nothing`), { httpRequest: 1 }],
+  ["the liveness answer", (running) => fetch(`${http(running)}/healthz`), {}],
+  [
+    "a run of a new session",
+    (running) => talk(running, "echo hi"),
+    { ...ONE_CALL, sessionStarted: 1, runBefore: 1, runPrompt: 1, modelRequest: 1, runFinished: 1 },
+    ["runEvent"],
+  ],
+  [
+    "a run with a tool",
+    (running) => talk(running, "status"),
+    { ...ONE_CALL, sessionStarted: 1, runBefore: 1, runPrompt: 1, modelRequest: 2, runFinished: 1, ...TOOL },
+    ["runEvent"],
+  ],
+  [
+    "a chat message",
+    async (running) => {
+      const id = runId();
+      await running.client.call(chat.send, { sessionKey: "main", message: "echo hi", idempotencyKey: id });
+      await running.client.call(agents.wait, { runId: id });
+    },
+    { rpcAfter: 2, sessionStarted: 1, runBefore: 1, runPrompt: 1, modelRequest: 1, runFinished: 1 },
+    ["runEvent"],
+  ],
+  [
+    "a reset",
+    async (running) => {
+      await talk(running, "echo hi");
+      await settle();
+      running.probe.reset();
+      await running.client.call(sessions.reset, { key: "main" });
+    },
+    { ...ONE_CALL, sessionReplacing: 1, sessionEnded: 1, sessionStarted: 1 },
+  ],
+  [
+    "a deletion",
+    async (running) => {
+      await running.client.call(
+        agents.run,
+        { message: "echo hi", sessionKey: "other", idempotencyKey: runId() },
+        { expectFinal: true },
+      );
+      await settle();
+      running.probe.reset();
+      await running.client.call(sessions.delete, { key: "other" });
+    },
+    { ...ONE_CALL, sessionReplacing: 1, sessionEnded: 1 },
+  ],
+];
+
+/** Hooks that fire outside the paths above: tested in their own way below. */
+const elsewhere = new Set(["hostReady", "hostStopping", "pluginState"]);
+
+describe("hooks fire exactly once", () => {
+  for (const [path, walk, expected, atLeast = []] of paths) {
+    it(`on ${path}`, async (t) => {
+      const running = await start(t);
+      await walk(running);
+      await settle();
+      const fired = { ...running.probe.fired() };
+      for (const name of atLeast) {
+        assert.ok((fired[name] ?? 0) > 0, `${name} did not fire`);
+        delete fired[name];
+      }
+      assert.deepEqual(fired, expected);
+    });
+  }
+
+  it("at the start and at the stop", async (t) => {
+    const probe = createHookProbe();
+    const { gateway } = await testGateway(t, { plugins: [probe.plugin] });
+    await settle();
+    assert.equal(probe.fired()["hostReady"], 1);
+    await gateway.stop();
+    assert.equal(probe.fired()["hostStopping"], 1);
+  });
+
+  it("and every hook of the catalogue stands in a row", () => {
+    const covered = new Set(
+      paths
+        .flatMap(([, , fires, atLeast = []]) => [...Object.keys(fires), ...atLeast])
+        .map((label) => label.replace(/\(.*/, "")),
+    );
+    const missing = Object.keys(HOOKS).filter((name) => !covered.has(name) && !elsewhere.has(name));
+    assert.deepEqual(missing, []);
+  });
+});

@@ -1,0 +1,239 @@
+import assert from "node:assert/strict";
+import { after, describe, it } from "node:test";
+import { defineHook, defineKeyedHook, type HookKind } from "@svc/sdk";
+import { Deadlines } from "../../../host/hooks/deadline.ts";
+import { TRACE_THROWS } from "../../../host/hooks/guard.ts";
+import { HookBus } from "../../../host/hooks/hook-bus.ts";
+import { fakeOwner } from "./fake-owner.ts";
+
+const facts = { owner: "host", when: "-", returns: "-", throws: "-" };
+const hookOf = <const K extends HookKind>(kind: K, more: object = {}) =>
+  defineHook<{ text: string }, string>()(kind, { name: `a-${kind}`, ...facts, ...more });
+
+// Deadlines do not keep a process alive, and a handler that never settles does not either.
+const alive = setInterval(() => {}, 1_000);
+after(() => clearInterval(alive));
+
+const input = { text: "hi" };
+const late = () => new Promise<never>(() => {});
+
+describe("every asynchronous kind", () => {
+  const kinds = ["observe", "series", "first", "gate", "waterfall", "collect"] as const;
+  for (const kind of kinds) {
+    const spec = hookOf(kind, { deadlineMs: 20 });
+    const answers: Record<typeof kind, unknown> = {
+      observe: undefined,
+      series: undefined,
+      first: undefined,
+      gate: { allow: false, reason: "plugin broken could not decide" },
+      waterfall: input,
+      collect: [{ plugin: "broken", error: "boom" }],
+    };
+
+    it(`${kind}: nobody tapped it, so it answers at once`, async () => {
+      const emitter = new HookBus().emitter(spec);
+      assert.equal(emitter.isUsed(), false);
+      assert.deepEqual(await emitter.emit(input), kind === "waterfall" ? input : kind === "collect" ? [] : undefined);
+    });
+
+    const breakages: [how: string, handler: () => unknown, error: RegExp][] = [
+      [
+        "throws",
+        () => {
+          throw new Error("boom");
+        },
+        /boom/,
+      ],
+      ["rejects", () => Promise.reject(new Error("boom")), /boom/],
+      ["never settles", late, /no answer within 20 ms/],
+    ];
+    for (const [how, handler, error] of breakages) {
+      it(`${kind}: a handler that ${how} is contained and charged, also as the second one`, async () => {
+        const bus = new HookBus(new Deadlines());
+        const [good, broken] = [fakeOwner("good", 1), fakeOwner("broken", 2)];
+        let ran = 0;
+        bus.tap(spec, undefined, good, { name: "x" }, () => void ran++);
+        bus.tap(spec, undefined, broken, { name: "x" }, handler);
+        bus.tap(spec, undefined, fakeOwner("third", 3), { name: "x" }, () => void ran++);
+        const answer = await bus.emitter(spec).emit(input);
+        const expected =
+          how === "never settles" && kind === "collect"
+            ? [{ plugin: "broken", error: "no answer within 20 ms" }]
+            : answers[kind];
+        assert.deepEqual(answer, expected);
+        assert.equal(ran, kind === "gate" ? 1 : 2, "a denial ends a gate; everywhere else the others run");
+        assert.equal(broken.charges.length, 1);
+        assert.match(String(broken.charges[0]?.error), error);
+        assert.equal(good.charges.length, 0);
+      });
+    }
+  }
+});
+
+describe("first", () => {
+  it("ends with the first answer; null and undefined are none", async () => {
+    const bus = new HookBus();
+    const spec = hookOf("first");
+    const seen: string[] = [];
+    const answer = (name: string, value: unknown) => () => (seen.push(name), value);
+    bus.tap(spec, undefined, fakeOwner("a", 1), { name: "a" }, answer("a", null));
+    bus.tap(spec, undefined, fakeOwner("b", 2), { name: "b" }, answer("b", Promise.resolve("yes")));
+    bus.tap(spec, undefined, fakeOwner("c", 3), { name: "c" }, answer("c", "late"));
+    assert.equal(await bus.emitter(spec).emit(input), "yes");
+    assert.deepEqual(seen, ["a", "b"]);
+  });
+});
+
+describe("gate", () => {
+  it("cannot say yes: another gate's denial stands", async () => {
+    const bus = new HookBus();
+    const spec = hookOf("gate");
+    bus.tap(spec, undefined, fakeOwner("a", 1), { name: "a" }, () => ({ allow: true }));
+    bus.tap(spec, undefined, fakeOwner("b", 2), { name: "b" }, () => ({ allow: false, reason: "no" }));
+    assert.deepEqual(await bus.emitter(spec).emit(input), { allow: false, reason: "no" });
+  });
+
+  it("shows its handlers a value nobody can change", async () => {
+    const bus = new HookBus();
+    const spec = hookOf("gate");
+    const value = { text: "hi", deep: { list: [1] } };
+    bus.tap(spec, undefined, fakeOwner("a", 1), { name: "a" }, () => undefined);
+    await bus.emitter(spec).emit(value);
+    assert.throws(() => value.deep.list.push(2), TypeError);
+  });
+
+  it("stays shut after its plugin has stopped", async () => {
+    const bus = new HookBus();
+    const spec = hookOf("gate");
+    const owner = fakeOwner("a", 1);
+    bus.tap(spec, undefined, owner, { name: "a" }, () => undefined);
+    owner.stop();
+    assert.equal((await bus.emitter(spec).emit(input))?.allow, false);
+  });
+});
+
+describe("waterfall", () => {
+  it("hands each handler what the one before made", async () => {
+    const bus = new HookBus();
+    const spec = hookOf("waterfall");
+    const add = (suffix: string) => (value: unknown) => ({ text: (value as { text: string }).text + suffix });
+    bus.tap(spec, undefined, fakeOwner("b", 2), { name: "b" }, add("b"));
+    bus.tap(spec, undefined, fakeOwner("a", 1), { name: "a" }, add("a"));
+    assert.deepEqual(await bus.emitter(spec).emit(input), { text: "hiab" });
+  });
+});
+
+describe("order", () => {
+  it("is phase first, then plugin order, whatever the order of taps", async () => {
+    const bus = new HookBus();
+    const spec = hookOf("series");
+    const seen: string[] = [];
+    const note = (name: string) => () => void seen.push(name);
+    bus.tap(spec, undefined, fakeOwner("c", 3), { name: "c" }, note("c"));
+    bus.tap(spec, undefined, fakeOwner("z", 9), { name: "z", phase: "first" }, note("z-first"));
+    bus.tap(spec, undefined, fakeOwner("a", 1), { name: "a" }, note("a"));
+    bus.tap(spec, undefined, fakeOwner("b", 2), { name: "b", phase: "last" }, note("b-last"));
+    bus.tap(spec, undefined, fakeOwner("d", 4), { name: "d", phase: "early" }, note("d-early"));
+    await bus.emitter(spec).emit(input);
+    assert.deepEqual(seen, ["z-first", "d-early", "a", "c", "b-last"]);
+  });
+});
+
+describe("untap", () => {
+  for (const kind of ["observe", "series", "first", "gate", "waterfall", "collect", "trace"] as const) {
+    it(`${kind}: the handler never runs again, the others do, and it is safe twice`, async () => {
+      const bus = new HookBus();
+      const spec = hookOf(kind);
+      const seen: string[] = [];
+      const untap = bus.tap(spec, undefined, fakeOwner("a", 1), { name: "a" }, () => void seen.push("a"));
+      bus.tap(spec, undefined, fakeOwner("b", 2), { name: "b" }, () => void seen.push("b"));
+      await bus.emitter(spec).emit(input);
+      untap();
+      untap();
+      await bus.emitter(spec).emit(input);
+      assert.deepEqual(seen.sort(), ["a", "b", "b"]);
+      assert.deepEqual(
+        bus.taps().map(({ plugin }) => plugin),
+        ["b"],
+      );
+    });
+  }
+
+  it("a call in flight keeps its own list", async () => {
+    const bus = new HookBus();
+    const spec = hookOf("series");
+    const seen: string[] = [];
+    let untap = () => {};
+    bus.tap(spec, undefined, fakeOwner("a", 1), { name: "a" }, async () => {
+      untap();
+      await Promise.resolve();
+      seen.push("a");
+    });
+    untap = bus.tap(spec, undefined, fakeOwner("b", 2), { name: "b" }, () => void seen.push("b"));
+    await bus.emitter(spec).emit(input);
+    assert.deepEqual(seen, ["a", "b"]);
+  });
+});
+
+describe("keyed hooks", () => {
+  it("run only the taps of their key", async () => {
+    const bus = new HookBus();
+    const spec = defineKeyedHook<{ text: string }>()("series", { name: "keyed", ...facts });
+    const seen: string[] = [];
+    bus.tap(spec, "x", fakeOwner("a", 1), { name: "a" }, (_, { key }) => void seen.push(`x:${key}`));
+    bus.tap(spec, "y", fakeOwner("a", 1), { name: "a" }, () => void seen.push("y"));
+    const emitter = bus.emitter(spec);
+    assert.deepEqual([emitter.isUsed("x"), emitter.isUsed("z"), emitter.isUsed()], [true, false, false]);
+    await emitter.emit(input, "x");
+    assert.deepEqual(seen, ["x:x"]);
+  });
+});
+
+describe("trace", () => {
+  it(`runs synchronously and loses a tap after ${TRACE_THROWS} throws`, () => {
+    const bus = new HookBus();
+    const spec = hookOf("trace");
+    const owner = fakeOwner("a", 1);
+    let calls = 0;
+    bus.tap(spec, undefined, owner, { name: "a" }, () => {
+      calls++;
+      throw new Error("boom");
+    });
+    const emitter = bus.emitter(spec);
+    for (let turn = 0; turn < 5; turn++) emitter.emit(input);
+    assert.equal(calls, TRACE_THROWS);
+    assert.equal(owner.charges.length, TRACE_THROWS);
+    assert.equal(emitter.isUsed(), false);
+  });
+});
+
+describe("a handler's signal", () => {
+  it("aborts at the deadline", async () => {
+    const bus = new HookBus();
+    const spec = hookOf("series", { deadlineMs: 20 });
+    let signal: AbortSignal | undefined;
+    bus.tap(spec, undefined, fakeOwner("a", 1), { name: "a" }, (_, call) => ((signal = call.signal), late()));
+    await bus.emitter(spec).emit(input);
+    assert.equal(signal?.aborted, true);
+  });
+
+  it("a tap may ask for less time than the hook gives, not for more", async () => {
+    const bus = new HookBus();
+    const spec = hookOf("series", { deadlineMs: 60 });
+    const [quick, slow] = [fakeOwner("quick", 1), fakeOwner("slow", 2)];
+    bus.tap(spec, undefined, quick, { name: "a", timeoutMs: 10 }, late);
+    bus.tap(spec, undefined, slow, { name: "a", timeoutMs: 9_000 }, late);
+    await bus.emitter(spec).emit(input);
+    assert.match(String(quick.charges[0]?.error), /within 10 ms/);
+    assert.match(String(slow.charges[0]?.error), /within 60 ms/);
+  });
+});
+
+it("two different hooks of one name are refused", () => {
+  const bus = new HookBus();
+  bus.tap(hookOf("series", { name: "same" }), undefined, fakeOwner("a", 1), { name: "a" }, () => {});
+  assert.throws(
+    () => bus.tap(hookOf("first", { name: "same" }), undefined, fakeOwner("b", 2), { name: "b" }, () => {}),
+    /two hooks are called same/,
+  );
+});

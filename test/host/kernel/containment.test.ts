@@ -1,0 +1,418 @@
+/** One bad plugin costs itself: wherever it breaks, the others serve and the report names it. */
+import assert from "node:assert/strict";
+import { describe, it, type TestContext } from "node:test";
+import {
+  authRequired,
+  defineContract,
+  defineEvent,
+  defineExtensionPoint,
+  definePlugin,
+  defineService,
+  misconfigured,
+  notReady,
+  optional,
+  type Plugin,
+  Type,
+} from "@svc/sdk";
+import { createFakeClock, testGateway } from "@svc/sdk/testing";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+
+const Empty = Type.Object({});
+const good = defineContract("good", {
+  ping: { summary: "-", scope: "operator.read", params: Empty, result: Type.Object({ pong: Type.Boolean() }) },
+});
+const bad = defineContract("bad", { ping: { summary: "-", scope: "operator.read", params: Empty, result: Empty } });
+const goodPlugin = definePlugin({
+  id: "good",
+  api: "^1.0.0",
+  setup: (gateway) => gateway.serve(good, { ping: () => ({ pong: true }) }),
+});
+
+async function startWith(
+  t: TestContext,
+  plugin: Plugin | string,
+  more: (Plugin | string)[] = [],
+  gateway: Record<string, unknown> = {},
+) {
+  const running = await testGateway(t, { plugins: [goodPlugin, plugin, ...more], gateway });
+  assert.deepEqual(await running.client.call(good.ping, {}), { pong: true }, "the others serve");
+  const report = () => running.gateway.plugins().find(({ id }) => id !== "good" && id !== "hook-probe");
+  return { ...running, report };
+}
+
+describe("a plugin that breaks before it runs", () => {
+  it("throws at import", async (t) => {
+    const directory = await mkdtemp(join(tmpdir(), "svc-bad-"));
+    t.after(() => rm(directory, { recursive: true }));
+    const file = join(directory, "bad.mjs");
+    await writeFile(file, 'throw new Error("broken at import");');
+    const { report } = await startWith(t, file);
+    assert.equal(report()?.state, "failed");
+    assert.match(report()?.reason ?? "", /import: broken at import/);
+  });
+
+  it("exports something else", async (t) => {
+    const directory = await mkdtemp(join(tmpdir(), "svc-bad-"));
+    t.after(() => rm(directory, { recursive: true }));
+    const file = join(directory, "bad.mjs");
+    await writeFile(file, "export default 42;");
+    const { report } = await startWith(t, file);
+    assert.match(report()?.reason ?? "", /does not export a plugin; write: export default definePlugin/);
+  });
+
+  it("is not there at all", async (t) => {
+    const { report } = await startWith(t, "no-such-plugin");
+    assert.equal(report()?.state, "blocked");
+    assert.match(report()?.reason ?? "", /no plugin or package "no-such-plugin" is installed; next:/);
+  });
+
+  const setups: [how: string, setup: Plugin["setup"], state: string, reason: RegExp][] = [
+    [
+      "throws in setup",
+      () => {
+        throw new Error("boom");
+      },
+      "failed",
+      /setup: boom/,
+    ],
+    ["rejects in setup", () => Promise.reject(new Error("boom")), "failed", /setup: boom/],
+    ["asks for a login", () => authRequired("open the page"), "blocked", /log in first: open the page/],
+    [
+      "finds its settings unusable",
+      () => misconfigured("/max", "too small"),
+      "blocked",
+      /configuration: \/max: too small/,
+    ],
+    [
+      "throws in start",
+      (gateway) =>
+        gateway.start(() => {
+          throw new Error("boom");
+        }),
+      "failed",
+      /start: boom/,
+    ],
+    ["rejects in start", (gateway) => gateway.start(() => Promise.reject(new Error("boom"))), "failed", /start: boom/],
+  ];
+  for (const [how, setup, state, reason] of setups) {
+    it(how, async (t) => {
+      const declaring: Plugin["setup"] = (gateway) => {
+        gateway.serve(bad, { ping: () => ({}) });
+        gateway.hooks.admit.tap("bad", () => ({ allow: false, reason: "half a plugin" }));
+        return setup(gateway);
+      };
+      const { report, client } = await startWith(t, definePlugin({ id: "bad", api: "^1.0.0", setup: declaring }));
+      assert.equal(report()?.state, state);
+      assert.match(report()?.reason ?? "", reason);
+      await assert.rejects(client.call(bad.ping, {}), /unknown method: bad\.ping/, "nothing it declared is visible");
+    });
+  }
+
+  it("has an id nobody may have", async (t) => {
+    const { report } = await startWith(t, definePlugin({ id: "Bad Id", api: "^1.0.0", setup() {} }));
+    assert.equal(report()?.state, "blocked");
+  });
+
+  it("was made for another API", async (t) => {
+    const { report } = await startWith(t, definePlugin({ id: "bad", api: "^9.0.0", setup() {} }));
+    assert.match(report()?.reason ?? "", /needs plugin API \^9\.0\.0, this gateway has 1\.0\.0/);
+  });
+
+  it("has wrong settings", async (t) => {
+    const plugin = definePlugin({ id: "bad", api: "^1.0.0", config: Type.Object({ max: Type.Integer() }), setup() {} });
+    const { gateway } = await testGateway(t, { plugins: [goodPlugin, plugin], config: { bad: { max: "many" } } });
+    const report = gateway.plugins().find(({ id }) => id === "bad");
+    assert.equal(report?.state, "blocked");
+    assert.match(report?.reason ?? "", /configuration: bad\.max: must be integer/);
+  });
+
+  it("promises a service and does not provide it", async (t) => {
+    const Thing = defineService<object>()("thing", "1.0.0");
+    const { report } = await startWith(t, definePlugin({ id: "bad", api: "^1.0.0", provides: [Thing], setup() {} }));
+    assert.match(report()?.reason ?? "", /lists thing under "provides" and did not provide it/);
+  });
+
+  it("serves a method that another serves", async (t) => {
+    const { gateway } = await testGateway(t, {
+      plugins: [
+        goodPlugin,
+        definePlugin({
+          id: "zbad",
+          api: "^1.0.0",
+          setup: (gateway) => gateway.serve(good, { ping: () => ({ pong: false }) }),
+        }),
+      ],
+    });
+    const report = gateway.plugins().find(({ id }) => id === "zbad");
+    assert.match(report?.reason ?? "", /method good\.ping is already served by good/);
+  });
+});
+
+describe("a plugin that breaks while it runs", () => {
+  it("throws in a handler: the caller gets INTERNAL with a correlation id, nothing leaks, the plugin is charged", async (t) => {
+    const plugin = definePlugin({
+      id: "bad",
+      api: "^1.0.0",
+      setup: (gateway) =>
+        gateway.serve(bad, {
+          ping: () => {
+            throw new Error("secret detail");
+          },
+        }),
+    });
+    const { client, report } = await startWith(t, plugin);
+    await assert.rejects(client.call(bad.ping, {}), (error: { code?: string; message?: string }) => {
+      assert.equal(error.code, "INTERNAL");
+      assert.match(error.message ?? "", /^internal error \([0-9a-f]{12}\)$/);
+      return true;
+    });
+    assert.equal(report()?.errors, 1);
+    assert.equal(report()?.state, "active");
+  });
+
+  it("answers what its contract does not promise: INTERNAL while results are checked", async (t) => {
+    const wrong = defineContract("bad", {
+      ping: { summary: "-", scope: "operator.read", params: Empty, result: Type.Object({ n: Type.Integer() }) },
+    });
+    const plugin = definePlugin({
+      id: "bad",
+      api: "^1.0.0",
+      setup: (gateway) => gateway.serve(wrong, { ping: () => ({ n: "one" as unknown as number }) }),
+    });
+    const { client } = await startWith(t, plugin);
+    await assert.rejects(client.call(wrong.ping, {}), { code: "INTERNAL" });
+  });
+
+  it("throws or rejects in every() and after(): charged, and the timer goes on", async (t) => {
+    const clock = createFakeClock();
+    let ticks = 0;
+    const plugin = definePlugin({
+      id: "bad",
+      api: "^1.0.0",
+      setup(gateway) {
+        gateway.every(1_000, () => {
+          ticks++;
+          if (ticks === 1) throw new Error("boom");
+          return Promise.reject(new Error("boom later"));
+        });
+        gateway.after(500, () => {
+          throw new Error("once");
+        });
+      },
+    });
+    const { report } = await startWith(t, plugin, [], { clock });
+    await clock.advance(3_000);
+    assert.equal(ticks, 3);
+    assert.equal(report()?.errors, 4);
+  });
+
+  it("throws in a gate: that connect is denied, and the culprit is named", async (t) => {
+    const plugin = definePlugin({
+      id: "bad",
+      api: "^1.0.0",
+      setup: (gateway) => {
+        let calls = 0;
+        gateway.hooks.admit.tap("bad", () => {
+          if (calls++ > 0) throw new Error("boom");
+        });
+      },
+    });
+    const { connect } = await startWith(t, plugin);
+    await assert.rejects(connect(), /plugin bad could not decide/);
+  });
+
+  it("an extension that throws or rejects is charged to its contributor", async (t) => {
+    const Point = defineExtensionPoint<() => unknown>("test.point");
+    const contributor = definePlugin({
+      id: "bad",
+      api: "^1.0.0",
+      setup(gateway) {
+        gateway.extend(Point, "thrower", () => {
+          throw new Error("boom");
+        });
+        gateway.extend(Point, "rejecter", () => Promise.reject(new Error("boom")));
+      },
+    });
+    const owner = definePlugin({
+      id: "point-owner",
+      api: "^1.0.0",
+      setup(gateway) {
+        const view = gateway.own(Point);
+        gateway.start(async () => {
+          for (const contribution of view.list()) {
+            try {
+              await view.call(contribution, (run) => run());
+            } catch {
+              /* the owner goes on */
+            }
+          }
+        });
+      },
+    });
+    const { gateway } = await testGateway(t, { plugins: [owner, contributor] });
+    assert.deepEqual(
+      gateway.plugins().map(({ id, errors }) => [id, errors]),
+      [
+        ["bad", 2],
+        ["point-owner", 0],
+      ],
+    );
+  });
+});
+
+describe("waiting", () => {
+  const Thing = defineService<{ n: number }>()("thing", "1.0.0");
+  const user = definePlugin({
+    id: "user",
+    api: "^1.0.0",
+    requires: { thing: Thing },
+    setup: (gateway) => gateway.serve(bad, { ping: () => ({}) }),
+  });
+
+  it("a plugin without its service is pending and says for what", async (t) => {
+    const { report, client } = await startWith(t, user);
+    assert.equal(report()?.state, "pending");
+    assert.match(report()?.reason ?? "", /waits for the service thing 1\.0\.0/);
+    await assert.rejects(client.call(bad.ping, {}), /unknown method/);
+  });
+
+  it("a provider that fails to start takes only its dependents along", async (t) => {
+    const provider = definePlugin({
+      id: "provider",
+      api: "^1.0.0",
+      provides: [Thing],
+      setup(gateway) {
+        gateway.provide(Thing, { n: 1 });
+        gateway.start(() => Promise.reject(new Error("no disk")));
+      },
+    });
+    const { gateway } = await testGateway(t, { plugins: [goodPlugin, provider, user] });
+    assert.deepEqual(
+      gateway.plugins().map(({ id, state }) => [id, state]),
+      [
+        ["good", "active"],
+        ["provider", "failed"],
+        ["user", "pending"],
+      ],
+    );
+  });
+
+  it("notReady is tried again, and its dependents follow", async (t) => {
+    const clock = createFakeClock();
+    let attempts = 0;
+    const provider = definePlugin({
+      id: "provider",
+      api: "^1.0.0",
+      provides: [Thing],
+      setup(gateway) {
+        if (++attempts < 3) notReady("the other side sleeps", 1_000);
+        gateway.provide(Thing, { n: 1 });
+      },
+    });
+    const { gateway, client } = await testGateway(t, { plugins: [provider, user], gateway: { clock } });
+    assert.deepEqual(
+      gateway.plugins().map(({ state }) => state),
+      ["pending", "pending"],
+    );
+    await clock.advance(1_000);
+    assert.deepEqual(
+      gateway.plugins().map(({ state }) => state),
+      ["pending", "pending"],
+    );
+    await clock.advance(1_000);
+    assert.deepEqual(
+      gateway.plugins().map(({ state }) => state),
+      ["active", "active"],
+    );
+    assert.deepEqual(await client.call(bad.ping, {}), {});
+  });
+
+  it("an optional service that is absent is undefined", async (t) => {
+    const seen: unknown[] = [];
+    await startWith(
+      t,
+      definePlugin({
+        id: "bad",
+        api: "^1.0.0",
+        requires: { thing: optional(Thing) },
+        setup: (gateway) => void seen.push(gateway.services.thing),
+      }),
+    );
+    assert.deepEqual(seen, [undefined]);
+  });
+});
+
+describe("the rules of setup", () => {
+  it("a declaration after setup throws and names the rule", async (t) => {
+    const errors: string[] = [];
+    const event = defineEvent({ name: "bad.event", summary: "-", payload: Empty });
+    const plugin = definePlugin({
+      id: "bad",
+      api: "^1.0.0",
+      setup(gateway) {
+        gateway.start(() => {
+          const late: (() => unknown)[] = [
+            () => gateway.serve(bad, { ping: () => ({}) }),
+            () => gateway.event(event),
+            () => gateway.hooks.hello.tap("x", (value) => value),
+            () => gateway.start(() => {}),
+          ];
+          for (const declare of late)
+            try {
+              declare();
+            } catch (error) {
+              errors.push((error as Error).message);
+            }
+        });
+      },
+    });
+    await startWith(t, plugin);
+    assert.equal(errors.length, 4);
+    for (const message of errors) assert.match(message, /plugin bad: .+ is only allowed inside setup\(\)/);
+  });
+
+  it("stops run in reverse, also when one of them throws", async (t) => {
+    const seen: string[] = [];
+    const make = (id: string, after: string[] = []) =>
+      definePlugin({
+        id,
+        api: "^1.0.0",
+        after,
+        setup(gateway) {
+          gateway.start(() => () => void seen.push(`${id} 1`));
+          gateway.start(() => () => {
+            seen.push(`${id} 2`);
+            throw new Error("boom");
+          });
+        },
+      });
+    const { gateway } = await testGateway(t, { plugins: [make("aa"), make("bb", ["aa"])] });
+    await gateway.stop();
+    assert.deepEqual(seen, ["bb 2", "bb 1", "aa 2", "aa 1"]);
+  });
+
+  it("a contribution without an owner, and a tap nobody emits, are listed as inert", async (t) => {
+    const Point = defineExtensionPoint<object>("nobody.owns");
+    const { report } = await startWith(
+      t,
+      definePlugin({ id: "bad", api: "^1.0.0", setup: (gateway) => gateway.extend(Point, "x", {}) }),
+    );
+    assert.deepEqual(report()?.inert, ['nobody.owns "x": no plugin owns this extension point']);
+  });
+
+  it("a plugin calls methods only as far as its package says", async (t) => {
+    const results: string[] = [];
+    const caller = definePlugin({
+      id: "bad",
+      api: "^1.0.0",
+      setup: (gateway) =>
+        gateway.start(async () => {
+          await gateway.call(good.ping, {}).catch((error: Error) => results.push(error.message));
+        }),
+    });
+    await startWith(t, caller);
+    assert.deepEqual(results, ["missing scope: operator.read"]);
+  });
+});

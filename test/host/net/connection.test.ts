@@ -1,0 +1,489 @@
+/** A whole gateway over a raw socket: frames, limits, deadlines, closes. */
+import assert from "node:assert/strict";
+import { describe, it, type TestContext } from "node:test";
+import {
+  type Audience,
+  defineContract,
+  defineEvent,
+  definePlugin,
+  GatewayError,
+  HelloOk,
+  matches,
+  MAX_PAYLOAD_BYTES,
+  ResponseFrame,
+  EventFrame,
+  Type,
+} from "@svc/sdk";
+import { testGateway } from "@svc/sdk/testing";
+import { connectFrame, connectRaw, openRaw } from "../../raw-socket.ts";
+
+const Any = Type.Object({});
+const demo = defineContract("demo", {
+  echo: {
+    summary: "-",
+    scope: "operator.read",
+    params: Type.Object({ text: Type.String() }, { additionalProperties: false }),
+    result: Any,
+  },
+  twice: { summary: "-", scope: "operator.write", params: Any, result: Any },
+  slow: { summary: "-", scope: "operator.read", params: Type.Object({ ms: Type.Integer() }), result: Any },
+  wait: { summary: "-", scope: "operator.read", params: Any, result: Any },
+  refuse: { summary: "-", scope: "operator.read", params: Any, result: Any },
+  shout: {
+    summary: "-",
+    scope: "operator.write",
+    params: Type.Object({
+      event: Type.String(),
+      payload: Type.Optional(Type.Unknown()),
+      to: Type.Optional(Type.Array(Type.String())),
+      times: Type.Optional(Type.Integer()),
+    }),
+    result: Any,
+  },
+  whoami: { summary: "-", scope: "none", params: Any, result: Any },
+  node: { summary: "-", scope: "operator.read", role: "node", params: Any, result: Any },
+  hidden: { summary: "-", scope: "operator.read", advertised: false, params: Any, result: Any },
+});
+const events = {
+  all: defineEvent({ name: "demo.all", summary: "-", payload: Type.Unknown() }),
+  droppable: defineEvent({ name: "demo.droppable", summary: "-", payload: Type.Unknown(), droppable: true }),
+  guarded: defineEvent({ name: "demo.guarded", summary: "-", payload: Type.Unknown(), scope: "operator.approvals" }),
+  presence: defineEvent({ name: "presence", summary: "-", payload: Type.Unknown(), snapshot: true }),
+};
+
+function demoPlugin(aborted: string[] = []) {
+  return definePlugin({
+    id: "demo",
+    api: "^1.0.0",
+    setup(gateway) {
+      const emit: Record<string, (payload: unknown, audience?: Audience) => void> = Object.fromEntries(
+        Object.entries(events).map(([name, event]) => [name, gateway.event(event)]),
+      );
+      gateway.serve(demo, {
+        echo: ({ params }) => params,
+        async twice({ accept }) {
+          accept({ status: "accepted" });
+          await new Promise((resolve) => setTimeout(resolve, 5));
+          return { status: "ok" };
+        },
+        async slow({ params }) {
+          await new Promise((resolve) => setTimeout(resolve, params.ms));
+          return { ms: params.ms };
+        },
+        wait: ({ signal }) =>
+          new Promise((_, reject) =>
+            signal.addEventListener(
+              "abort",
+              () => (aborted.push("x"), reject(new GatewayError("UNAVAILABLE", "gone"))),
+            ),
+          ),
+        refuse: () => {
+          throw new GatewayError("UNAVAILABLE", "later", {
+            retryAfterMs: 1_234.4,
+            details: { a: 1 },
+            payload: { partly: true },
+          });
+        },
+        shout({ params }) {
+          const audience = params.to ? { connections: params.to } : undefined;
+          for (let turn = 0; turn < (params.times ?? 1); turn++) emit[params.event]?.(params.payload ?? turn, audience);
+          return {};
+        },
+        whoami: ({ principal, connection }) => ({ principal, id: connection?.id }),
+        node: () => ({}),
+        hidden: () => ({}),
+      });
+    },
+  });
+}
+
+async function start(t: TestContext, gateway: Record<string, unknown> = {}, aborted: string[] = []) {
+  const running = await testGateway(t, { plugins: [demoPlugin(aborted)], gateway });
+  const { token } = running.gateway.auth;
+  return {
+    ...running,
+    url: running.gateway.url,
+    token,
+    raw: (params: object = {}) => connectRaw(running.gateway.url, token, params),
+  };
+}
+
+describe("before connect", () => {
+  it("opens with a challenge that has no number", async (t) => {
+    const { url } = await start(t);
+    const { frames, ws } = await openRaw(url);
+    const [challenge] = frames;
+    assert.deepEqual(Object.keys(challenge ?? {}).sort(), ["event", "payload", "type"]);
+    assert.match(String(challenge?.payload?.["nonce"]), /^[0-9a-f-]{36}$/);
+    ws.close();
+  });
+
+  it("answers, then closes, when the token is wrong", async (t) => {
+    const { url } = await start(t);
+    const socket = await openRaw(url);
+    socket.send(connectFrame("wrong"));
+    const answer = await socket.next(({ id }) => id === "c1");
+    assert.deepEqual([answer.ok, answer.error?.code], [false, "INVALID_REQUEST"]);
+    const { code, reason } = await socket.closed;
+    assert.equal(code, 1008);
+    assert.match(reason, /^unauthorized: gateway token mismatch/);
+    assert.ok(Buffer.byteLength(reason) <= 120);
+  });
+
+  const closes: [why: string, text: string, code: number, reason: string][] = [
+    ["text that is not JSON", "hello", 1000, ""],
+    ["a frame that is none", "{}", 1008, "invalid request frame"],
+  ];
+  for (const [why, text, code, reason] of closes) {
+    it(`closes on ${why} without an answer`, async (t) => {
+      const { url } = await start(t);
+      const socket = await openRaw(url);
+      socket.send(text);
+      assert.deepEqual(await socket.closed, { code, reason });
+      assert.equal(socket.frames.length, 1);
+    });
+  }
+
+  it("closes with 1000 at the handshake deadline", async (t) => {
+    const { url } = await start(t, { handshakeTimeoutMs: 50 });
+    const socket = await openRaw(url);
+    assert.deepEqual(await socket.closed, { code: 1000, reason: "" });
+  });
+
+  it("gives a stranger little memory: more than 64 KiB closes with 1009", async (t) => {
+    const { url } = await start(t);
+    const socket = await openRaw(url);
+    socket.send(connectFrame("x", { locale: "x".repeat(MAX_PAYLOAD_BYTES.beforeConnect) }));
+    assert.equal((await socket.closed).code, 1009);
+  });
+
+  it("takes no second message while the first is judged", async (t) => {
+    const { url, token } = await start(t);
+    const socket = await openRaw(url);
+    socket.send(connectFrame(token));
+    socket.send({ type: "req", id: "2", method: "demo.whoami" });
+    assert.equal((await socket.closed).code, 1008);
+  });
+});
+
+describe("hello-ok", () => {
+  it("has the documented shape, and paths only for admins", async (t) => {
+    const { raw, client } = await start(t);
+    const socket = await raw();
+    const hello = socket.frames.find(({ id }) => id === "c1")?.payload ?? {};
+    assert.ok(matches(HelloOk, hello));
+    assert.deepEqual(hello["policy"], { maxPayload: 26_214_400, maxBufferedBytes: 52_428_800, tickIntervalMs: 15_000 });
+    const { methods, events: names } = hello.features;
+    assert.ok(methods.includes("demo.echo") && !methods.includes("demo.hidden"));
+    assert.ok(["connect.challenge", "tick", "shutdown", "demo.all"].every((name) => names.includes(name)));
+    assert.ok(!("stateDir" in hello.snapshot) && "stateDir" in client.hello.snapshot);
+    socket.ws.close();
+  });
+});
+
+describe("after connect", () => {
+  it("frames have no extra keys and absent ones are absent", async (t) => {
+    const { raw } = await start(t);
+    const socket = await raw();
+    socket.send({ type: "req", id: "1", method: "demo.echo", params: { text: "hi" } });
+    socket.send({ type: "req", id: "2", method: "demo.refuse" });
+    socket.send({ type: "req", id: "3", method: "demo.shout", params: { event: "all" } });
+    await socket.next(({ id }) => id === "3");
+    for (const frame of socket.frames)
+      assert.ok(matches(frame.type === "res" ? ResponseFrame : EventFrame, frame), JSON.stringify(frame));
+    assert.deepEqual(Object.keys(socket.frames.find(({ id }) => id === "1") ?? {}).sort(), [
+      "id",
+      "ok",
+      "payload",
+      "type",
+    ]);
+  });
+
+  it("a refusal carries code, details, the wait and its payload", async (t) => {
+    const { raw } = await start(t);
+    const socket = await raw();
+    socket.send({ type: "req", id: "1", method: "demo.refuse" });
+    const { ok, error, payload } = await socket.next(({ id }) => id === "1");
+    assert.deepEqual(
+      { ok, error, payload },
+      {
+        ok: false,
+        error: { code: "UNAVAILABLE", message: "later", details: { a: 1 }, retryable: true, retryAfterMs: 1_235 },
+        payload: { partly: true },
+      },
+    );
+  });
+
+  it("absent and null params are an empty object", async (t) => {
+    const { raw } = await start(t);
+    const socket = await raw();
+    socket.send({ type: "req", id: "1", method: "demo.whoami" });
+    socket.send({ type: "req", id: "2", method: "demo.whoami", params: null });
+    assert.equal((await socket.next(({ id }) => id === "1")).ok, true);
+    assert.equal((await socket.next(({ id }) => id === "2")).ok, true);
+  });
+
+  it("ignores what is not JSON, answers a bad frame, refuses a second connect, and lives", async (t) => {
+    const { raw, token } = await start(t);
+    const socket = await raw();
+    socket.send("hello");
+    socket.send({ type: "req", method: "x" });
+    socket.send({ id: "7", nonsense: true });
+    socket.send(connectFrame(token, {}, { id: "again" }));
+    socket.send({ type: "req", id: "9", method: "demo.whoami" });
+    await socket.next(({ id }) => id === "9");
+    const answers = socket.frames
+      .filter(({ type }) => type === "res")
+      .map(({ id, error }) => [id, error?.message.split(":")[0]]);
+    assert.deepEqual(answers, [
+      ["c1", undefined],
+      ["invalid", "invalid request frame"],
+      ["7", "invalid request frame"],
+      ["again", "connect is only valid as the first request"],
+      ["9", undefined],
+    ]);
+  });
+
+  const refusals: [
+    why: string,
+    method: string,
+    params: unknown,
+    message: string | RegExp,
+    code: string,
+    details?: object,
+  ][] = [
+    [
+      "an unknown method, whatever the scopes",
+      "no.such",
+      {},
+      "unknown method: no.such",
+      "INVALID_REQUEST",
+      { code: "UNKNOWN_METHOD" },
+    ],
+    [
+      "a method of a plugin that is not enabled, naming it",
+      "chat.send",
+      {},
+      /^unknown method: chat\.send: provided by plugin chat, which is not enabled/,
+      "INVALID_REQUEST",
+      { code: "UNKNOWN_METHOD" },
+    ],
+    [
+      "bad params, naming the path",
+      "demo.echo",
+      { text: 1 },
+      "invalid demo.echo params: at /text: must be string",
+      "INVALID_REQUEST",
+    ],
+    [
+      "an unknown key",
+      "demo.echo",
+      { text: "x", more: 1 },
+      "invalid demo.echo params: at root: unexpected property 'more'",
+      "INVALID_REQUEST",
+    ],
+    [
+      "params that are no object",
+      "demo.echo",
+      [1],
+      "invalid demo.echo params: at root: must be object",
+      "INVALID_REQUEST",
+    ],
+    [
+      "a missing scope, before the params",
+      "demo.twice",
+      5,
+      "missing scope: operator.write",
+      "INVALID_REQUEST",
+      { code: "MISSING_SCOPE", scope: "operator.write" },
+    ],
+    [
+      "a method of nodes",
+      "demo.node",
+      {},
+      "unauthorized role: operator",
+      "INVALID_REQUEST",
+      { code: "UNAUTHORIZED_ROLE" },
+    ],
+  ];
+  for (const [why, method, params, message, code, details] of refusals) {
+    it(`refuses ${why}`, async (t) => {
+      const { raw } = await start(t);
+      const socket = await raw({ scopes: ["operator.read"] });
+      socket.send({ type: "req", id: "1", method, params });
+      const { error } = await socket.next(({ id }) => id === "1");
+      if (typeof message === "string") assert.equal(error?.message, message);
+      else assert.match(error?.message ?? "", message);
+      assert.equal(error?.code, code);
+      assert.deepEqual(error?.details, details);
+    });
+  }
+
+  it("calls run side by side and may be answered out of order", async (t) => {
+    const { raw } = await start(t);
+    const socket = await raw();
+    socket.send({ type: "req", id: "slow", method: "demo.slow", params: { ms: 60 } });
+    socket.send({ type: "req", id: "quick", method: "demo.slow", params: { ms: 1 } });
+    await socket.next(({ id }) => id === "slow");
+    const order = socket.frames.flatMap(({ id }) => (id === "slow" || id === "quick" ? [id] : []));
+    assert.deepEqual(order, ["quick", "slow"]);
+  });
+
+  it("a method that accepts first answers twice under one id", async (t) => {
+    const { raw, client } = await start(t);
+    const socket = await raw();
+    socket.send({ type: "req", id: "1", method: "demo.twice" });
+    await socket.next(({ payload }) => payload?.["status"] === "ok");
+    const statuses = socket.frames.filter(({ id }) => id === "1").map(({ payload }) => payload?.["status"]);
+    assert.deepEqual(statuses, ["accepted", "ok"]);
+    let accepted: unknown;
+    const final = await client.call(
+      demo.twice,
+      {},
+      { expectFinal: true, onAccepted: (payload) => (accepted = payload) },
+    );
+    assert.deepEqual([accepted, final], [{ status: "accepted" }, { status: "ok" }]);
+  });
+
+  it("a caller that leaves aborts its calls", async (t) => {
+    const aborted: string[] = [];
+    const { raw } = await start(t, {}, aborted);
+    const socket = await raw();
+    socket.send({ type: "req", id: "1", method: "demo.wait" });
+    socket.send({ type: "req", id: "2", method: "demo.whoami" });
+    await socket.next(({ id }) => id === "2");
+    socket.ws.terminate();
+    await waitFor(() => aborted.length === 1);
+  });
+
+  it("a message over 25 MiB closes with 1009", async (t) => {
+    const { raw } = await start(t);
+    const socket = await raw();
+    socket.send({
+      type: "req",
+      id: "1",
+      method: "demo.echo",
+      params: { text: "x".repeat(MAX_PAYLOAD_BYTES.afterConnect) },
+    });
+    assert.equal((await socket.closed).code, 1009);
+  });
+
+  it("a large answer and a large event arrive whole", async (t) => {
+    const { raw } = await start(t);
+    const socket = await raw();
+    const text = "ü".repeat(300_000);
+    socket.send({ type: "req", id: "1", method: "demo.echo", params: { text } });
+    assert.equal((await socket.next(({ id }) => id === "1")).payload?.["text"], text);
+  });
+});
+
+describe("events", () => {
+  it("are numbered without a hole for everybody, guarded and targeted ones not at all", async (t) => {
+    const { raw, client } = await start(t);
+    const [full, narrow] = [await raw({ scopes: ["operator.admin"] }), await raw({ scopes: [] })];
+    full.send({ type: "req", id: "me", method: "demo.whoami" });
+    const me = String((await full.next(({ id }) => id === "me")).payload?.["id"]);
+    await client.call(demo.shout, { event: "all" });
+    await client.call(demo.shout, { event: "guarded" });
+    await client.call(demo.shout, { event: "all", to: [me] });
+    await client.call(demo.shout, { event: "droppable" });
+    await client.call(demo.shout, { event: "all", payload: "end" });
+    await Promise.all([full, narrow].map((socket) => socket.next(({ payload }) => (payload as unknown) === "end")));
+    const seen = (socket: typeof full) =>
+      socket.frames.filter(({ event }) => event?.startsWith("demo.")).map(({ event, seq }) => [event, seq]);
+    const base = Number(seen(narrow)[0]?.[1]);
+    assert.deepEqual(seen(narrow), [
+      ["demo.all", base],
+      ["demo.droppable", base + 1],
+      ["demo.all", base + 2],
+    ]);
+    assert.deepEqual(seen(full), [
+      ["demo.all", base],
+      ["demo.guarded", undefined],
+      ["demo.all", undefined],
+      ["demo.droppable", base + 1],
+      ["demo.all", base + 2],
+    ]);
+  });
+
+  it("snapshots carry the state versions, raised by one each", async (t) => {
+    const { raw, client } = await start(t);
+    const socket = await raw();
+    await client.call(demo.shout, { event: "presence", times: 2 });
+    await socket.next(({ payload }) => (payload as unknown) === 1);
+    const versions = socket.frames.filter(({ event }) => event === "presence").map(({ stateVersion }) => stateVersion);
+    assert.deepEqual(versions, [
+      { presence: 2, health: 1 },
+      { presence: 3, health: 1 },
+    ]);
+    const later = await raw();
+    const snapshot = later.frames.find(({ id }) => id === "c1")?.payload?.["snapshot"] as { stateVersion: unknown };
+    assert.deepEqual(snapshot.stateVersion, { presence: 3, health: 1 });
+  });
+
+  it("none comes before hello-ok", async (t) => {
+    const { url, token, client } = await start(t);
+    const socket = await openRaw(url);
+    await client.call(demo.shout, { event: "all" });
+    socket.send(connectFrame(token));
+    await socket.next(({ id }) => id === "c1");
+    assert.deepEqual(
+      socket.frames.map(({ event, id }) => event ?? id),
+      ["connect.challenge", "c1"],
+    );
+  });
+
+  it("a slow reader misses droppable events, is cut with 1008 by others, and the rest are unaffected", async (t) => {
+    const { raw, client } = await start(t, { maxBufferedBytes: 200_000 });
+    const [slow, good] = [await raw(), await raw()];
+    const payload = "x".repeat(50_000);
+    slow.ws.pause();
+    for (let turn = 0; turn < 300; turn++) await client.call(demo.shout, { event: "droppable", payload });
+    assert.equal(slow.ws.readyState, slow.ws.OPEN);
+    await client.call(demo.shout, { event: "all", payload: "cut" });
+    await good.next(({ payload: text }) => (text as unknown) === "cut");
+    assert.equal(good.frames.filter(({ event }) => event === "demo.droppable").length, 300);
+    slow.ws.resume();
+    const { code } = await slow.closed;
+    assert.ok(code === 1008 || code === 1006, `closed with ${code}`);
+    assert.ok(slow.frames.filter(({ event }) => event === "demo.droppable").length < 300);
+  });
+
+  it("a tick comes every 15 seconds", async (t) => {
+    const { createFakeClock } = await import("@svc/sdk/testing");
+    const clock = createFakeClock();
+    const { raw } = await start(t, { clock });
+    const socket = await raw();
+    await clock.advance(30_000);
+    await waitFor(() => socket.frames.filter(({ event }) => event === "tick").length === 2);
+    const [first] = socket.frames.filter(({ event }) => event === "tick");
+    assert.deepEqual(Object.keys(first?.payload ?? {}), ["ts"]);
+  });
+});
+
+describe("stopping", () => {
+  it("says shutdown, waits for calls in flight, refuses new ones, closes with 1012", async (t) => {
+    const { raw, gateway } = await start(t, { drainMs: 2_000 });
+    const socket = await raw();
+    socket.send({ type: "req", id: "slow", method: "demo.slow", params: { ms: 150 } });
+    socket.send({ type: "req", id: "quick", method: "demo.slow", params: { ms: 1 } });
+    await socket.next(({ id }) => id === "quick");
+    const stopped = gateway.stop();
+    await socket.next(({ event }) => event === "shutdown");
+    socket.send({ type: "req", id: "late", method: "demo.whoami" });
+    const { error } = await socket.next(({ id }) => id === "late");
+    assert.equal(error?.code, "UNAVAILABLE");
+    assert.equal((await socket.next(({ id }) => id === "slow")).ok, true);
+    assert.deepEqual(await socket.closed, { code: 1012, reason: "service restart" });
+    await stopped;
+    assert.deepEqual(socket.frames.find(({ event }) => event === "shutdown")?.payload, {
+      reason: "gateway stopping",
+      restartExpectedMs: null,
+    });
+  });
+});
+
+async function waitFor(condition: () => boolean): Promise<void> {
+  for (let turn = 0; turn < 200 && !condition(); turn++) await new Promise((resolve) => setTimeout(resolve, 10));
+  assert.ok(condition());
+}

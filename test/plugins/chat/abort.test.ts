@@ -1,0 +1,115 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { openScene } from "./chat-scene.ts";
+
+describe("chat.abort", () => {
+  it("aborts every run of exactly this raw key", async (t) => {
+    const { send, abort, aborted } = await openScene(t);
+    await send({ idempotencyKey: "r1" });
+    await send({ idempotencyKey: "r2" });
+    await send({ idempotencyKey: "r3", sessionKey: "agent:main:main" });
+    assert.deepEqual(await abort({ sessionKey: "main" }), { ok: true, aborted: true, runIds: ["r1", "r2"] });
+    assert.deepEqual(aborted, ["r1 rpc", "r2 rpc"]);
+  });
+
+  it("aborts one run by its id", async (t) => {
+    const { send, abort, aborted } = await openScene(t);
+    await send({ idempotencyKey: "r1" });
+    await send({ idempotencyKey: "r2" });
+    assert.deepEqual(await abort({ sessionKey: "main", runId: "r2" }), { ok: true, aborted: true, runIds: ["r2"] });
+    assert.deepEqual(aborted, ["r2 rpc"]);
+  });
+
+  for (const other of ["agent:main:main", "other"]) {
+    it(`refuses a run of "main" asked for as "${other}"`, async (t) => {
+      const { send, abort, aborted } = await openScene(t);
+      await send({ idempotencyKey: "r1" });
+      await assert.rejects(abort({ sessionKey: other, runId: "r1" }), { code: "INVALID_REQUEST" });
+      assert.deepEqual(aborted, []);
+    });
+  }
+
+  it("answers that nothing was aborted for an unknown run, a finished one and a quiet session", async (t) => {
+    const { send, abort, states, sent } = await openScene(t);
+    await send({ idempotencyKey: "r1" });
+    states.set("r1", { runId: "r1", sessionKey: "agent:main:main", origin: "chat", status: "ok" });
+    sent.delete("r1");
+    const nothing = { ok: true, aborted: false, runIds: [] };
+    assert.deepEqual(await abort({ sessionKey: "main", runId: "r0" }), nothing);
+    assert.deepEqual(await abort({ sessionKey: "main", runId: "r1" }), nothing);
+    assert.deepEqual(await abort({ sessionKey: "main" }), nothing);
+  });
+
+  it("leaves runs alone that chat.send did not start", async (t) => {
+    const { abort, states, aborted } = await openScene(t);
+    states.set("a1", { runId: "a1", sessionKey: "agent:main:main", origin: "agent", status: "running" });
+    for (const params of [{ sessionKey: "agent:main:main" }, { sessionKey: "agent:main:main", runId: "a1" }]) {
+      assert.deepEqual(await abort(params), { ok: true, aborted: false, runIds: [] });
+    }
+    assert.deepEqual(aborted, []);
+  });
+
+  it("takes the canonical key for a run that was sent before the plugin was loaded", async (t) => {
+    const { abort, states } = await openScene(t);
+    states.set("r1", { runId: "r1", sessionKey: "agent:main:main", origin: "chat", status: "running" });
+    assert.deepEqual(await abort({ sessionKey: "agent:main:main" }), { ok: true, aborted: true, runIds: ["r1"] });
+    await assert.rejects(abort({ sessionKey: "main", runId: "r1" }), { code: "INVALID_REQUEST" });
+  });
+
+  it("waits for a run that is being accepted", async (t) => {
+    const { send, abort, gate } = await openScene(t);
+    let accept = () => undefined as void;
+    const accepted = new Promise<void>((resolve) => (accept = resolve));
+    gate.open = () => accepted;
+    const sending = send({ idempotencyKey: "r1" });
+    await new Promise((resolve) => setTimeout(resolve, 50)); // past the look-ups in storage
+    const aborting = abort({ sessionKey: "main" });
+    accept();
+    assert.deepEqual(await aborting, { ok: true, aborted: true, runIds: ["r1"] });
+    assert.deepEqual(await sending, { runId: "r1", status: "started" });
+  });
+});
+
+describe("a stop request", () => {
+  it("aborts the runs of the same raw key and starts none", async (t) => {
+    const { send, aborted, started } = await openScene(t);
+    await send({ idempotencyKey: "r1" });
+    assert.deepEqual(await send({ message: "Stop!" }), { ok: true, aborted: true, runIds: ["r1"] });
+    assert.deepEqual(aborted, ["r1 stop"]);
+    assert.equal(started.length, 1);
+  });
+
+  it("answers in its own shape when there is nothing to stop", async (t) => {
+    const { send } = await openScene(t);
+    assert.deepEqual(await send({ message: "/stop" }), { ok: true, aborted: false, runIds: [] });
+  });
+});
+
+describe("chat.inject", () => {
+  it("appends an assistant message and tells it as a final of its own", async (t) => {
+    const { inject, transcript, events } = await openScene(t);
+    const answer = await inject({ sessionKey: "main", message: "done", label: "cron" });
+    assert.deepEqual(answer, { ok: true, messageId: "0000abcd" });
+    const content = [{ type: "text", text: "[cron]\n\ndone" }];
+    assert.deepEqual(transcript, [
+      {
+        role: "assistant",
+        content,
+        api: "openai-responses",
+        provider: "svc",
+        model: "gateway-injected",
+        usage: { input: 0, output: 0, cacheRead: 0, cacheWrite: 0, totalTokens: 0 },
+        stopReason: "stop",
+        timestamp: 1_000,
+      },
+    ]);
+    const message = { role: "assistant", content, timestamp: 1_000 };
+    assert.deepEqual(events, [{ runId: "inject-0000abcd", sessionKey: "main", seq: 0, state: "final", message }]);
+  });
+
+  it("refuses a session that does not exist", async (t) => {
+    const { inject, transcript } = await openScene(t);
+    await assert.rejects(inject({ sessionKey: "nobody", message: "x" }), { code: "NOT_FOUND" });
+    assert.deepEqual(transcript, []);
+  });
+});

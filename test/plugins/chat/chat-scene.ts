@@ -1,0 +1,119 @@
+/** What chat's handlers stand on in tests: real storage, and just enough of sessions and runs. */
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { TestContext } from "node:test";
+import { type Call, chat, type ConnectionInfo, invalidRequest, type ParamsOf, type Principal } from "@svc/sdk";
+import type { AgentRuns, Message, RunRequest, RunState, SessionEntry, Sessions } from "@svc/sdk/services";
+import { createAborts } from "../../../plugins/chat/abort.ts";
+import { createCommandLog, MIGRATIONS } from "../../../plugins/chat/command-log.ts";
+import { createInject } from "../../../plugins/chat/injected.ts";
+import { createSend } from "../../../plugins/chat/send.ts";
+import { createSentRuns } from "../../../plugins/chat/sent-runs.ts";
+import type { ChatPayload } from "../../../plugins/chat/stream.ts";
+import { openStorage } from "../../../plugins/storage-sqlite/storage.ts";
+
+export const principal: Principal = {
+  id: "token",
+  role: "operator",
+  scopes: ["operator.write"],
+  provenance: "token",
+  epoch: 1,
+};
+
+export function connection(caps: readonly string[]): ConnectionInfo {
+  return { id: "c1", remoteAddress: "", local: true, client: undefined, caps, device: undefined, principal };
+}
+
+export async function openScene(t: TestContext) {
+  const directory = await mkdtemp(join(tmpdir(), "svc-chat-"));
+  const { storage, close } = await openStorage({ file: join(directory, "state.db") });
+  t.after(async () => {
+    await close();
+    await rm(directory, { recursive: true });
+  });
+  await storage.migrate("chat", MIGRATIONS);
+
+  const entries = new Map<string, SessionEntry>([["agent:main:main", { sessionId: "s1", updatedAt: 1 }]]);
+  const transcript: Message[] = [];
+  const resets: string[] = [];
+  const sessions: Pick<Sessions, "canonicalKey" | "get" | "reset" | "append"> = {
+    canonicalKey: (key) =>
+      key === "agent:" ? invalidRequest("malformed") : key.includes(":") ? key : `agent:main:${key}`,
+    get: async (key) => entries.get(key),
+    async reset(key, reason) {
+      resets.push(`${reason} ${key}`);
+      return { sessionId: "s2", updatedAt: 2 };
+    },
+    async append(_key, messages, alongside = []) {
+      await storage.transaction(alongside);
+      transcript.push(...messages);
+      return messages.map(() => "0000abcd");
+    },
+  };
+
+  const started: RunRequest[] = [];
+  const states = new Map<string, RunState>();
+  const aborted: string[] = [];
+  const gate = { open: async (): Promise<void> => undefined };
+  const runs: Pick<AgentRuns, "start" | "state" | "active" | "abort"> = {
+    async start(request) {
+      await gate.open();
+      const known = states.get(request.runId);
+      if (known) return { fresh: false, state: known, acceptedAt: 1 };
+      started.push(request);
+      const { runId, sessionKey, origin } = request;
+      const state: RunState = { runId, sessionKey, origin, status: "running" };
+      states.set(runId, state);
+      return { fresh: true, state, acceptedAt: 1 };
+    },
+    state: async (runId) => states.get(runId),
+    active: (key) =>
+      [...states.values()].filter(({ sessionKey, status }) => sessionKey === key && status === "running"),
+    abort(runId, reason) {
+      aborted.push(`${runId} ${reason}`);
+      return true;
+    },
+  };
+
+  const events: ChatPayload[] = [];
+  const dropped: string[] = [];
+  const emit = (payload: ChatPayload) => void events.push(payload);
+  const sent = createSentRuns();
+  const aborts = createAborts({ sessions, runs, sent });
+  const clock = { now: () => 1_000 };
+  const log = { info: (_fields: object, text: string) => void dropped.push(text) };
+  const commands = createCommandLog(storage);
+  const send = createSend({ sessions, runs, sent, aborts, commands, clock, log, emitSoon: emit });
+  const inject = createInject({ sessions, clock, emit });
+
+  const around = <P>(params: P): Call<P> => ({
+    params,
+    principal,
+    connection: connection([]),
+    signal: new AbortController().signal,
+    accept: () => undefined,
+  });
+  let keys = 0;
+  return {
+    entries,
+    transcript,
+    resets,
+    started,
+    states,
+    aborted,
+    gate,
+    events,
+    dropped,
+    sent,
+    aborts,
+    storage,
+    /** Sends a valid message with what `change` says changed in it. */
+    async send(change: Partial<ParamsOf<typeof chat.send>> = {}, from: ConnectionInfo = connection([])) {
+      const params = { sessionKey: "main", message: "hi", idempotencyKey: `k${++keys}`, ...change };
+      return send({ ...around(params), connection: from });
+    },
+    abort: async (params: ParamsOf<typeof chat.abort>) => aborts.handler(around(params)),
+    inject: async (params: ParamsOf<typeof chat.inject>) => inject(around(params)),
+  };
+}

@@ -1,0 +1,100 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import type { AssistantMessage, Message, UserMessage } from "@svc/sdk/services";
+import * as history from "../../../plugins/chat/history.ts";
+
+const user: UserMessage = { role: "user", content: [{ type: "text", text: "hi" }], timestamp: 1 };
+const assistant: AssistantMessage = {
+  role: "assistant",
+  content: [{ type: "text", text: "hello" }],
+  api: "a",
+  provider: "p",
+  model: "m",
+  usage: { input: 1, output: 1, cacheRead: 0, cacheWrite: 0, totalTokens: 2 },
+  stopReason: "stop",
+  timestamp: 2,
+};
+const saying = (text: string): AssistantMessage => ({ ...assistant, content: [{ type: "text", text }] });
+const shown = (message: Message) => history.shownHistory([message])[0];
+const shownContent = (message: Message) => shown(message)?.["content"];
+const long = "x".repeat(history.MAX_TEXT_CHARS + 1);
+const cut = "x".repeat(history.MAX_TEXT_CHARS) + history.TRUNCATION_MARKER;
+
+describe("chat.history", () => {
+  it("shows messages oldest first without usage, cost, details and thinkingSignature", () => {
+    const thinking = { type: "thinking", thinking: "hm", thinkingSignature: "s" } as const;
+    const stored = { ...assistant, content: [thinking], cost: 1, details: {} };
+    const { usage: _usage, ...rest } = assistant;
+    const expected = [user, { ...rest, content: [{ type: "thinking", thinking: "hm" }] }];
+    assert.deepEqual(history.shownHistory([user, stored]), expected);
+  });
+
+  it("does not change what it is given", () => {
+    const before = structuredClone(assistant);
+    history.shownHistory([assistant]);
+    assert.deepEqual(assistant, before);
+  });
+
+  it("cuts text, thinking, arguments and partial JSON at 12000 characters and says so", () => {
+    const call = {
+      type: "toolCall",
+      id: "1",
+      name: "write",
+      arguments: { path: "a", lines: [long] },
+      partialJson: long,
+    } as const;
+    const content = [{ type: "text", text: long }, { type: "thinking", thinking: long }, call] as const;
+    assert.deepEqual(shownContent({ ...assistant, content }), [
+      { type: "text", text: cut },
+      { type: "thinking", thinking: cut },
+      { ...call, arguments: { path: "a", lines: [cut] }, partialJson: cut },
+    ]);
+    assert.deepEqual(shownContent(saying("x".repeat(12_000))), [{ type: "text", text: "x".repeat(12_000) }]);
+  });
+
+  it("leaves out the data of images and says how long it was", () => {
+    const content = [{ type: "image", data: "aGVsbG8=", mimeType: "image/png" }] as const;
+    assert.deepEqual(shownContent({ ...user, content }), [
+      { type: "image", mimeType: "image/png", omitted: true, bytes: 8 },
+    ]);
+  });
+
+  it("drops assistant messages that are only NO_REPLY, and no others", () => {
+    const call = { type: "toolCall", id: "1", name: "t", arguments: {} } as const;
+    const withCall = { ...assistant, content: [{ type: "text", text: "NO_REPLY" }, call] as const };
+    const asked = { ...user, content: [{ type: "text", text: "NO_REPLY" }] as const };
+    const kept = history.shownHistory([saying(" NO_REPLY "), withCall, asked, saying("NO_REPLY needed")]);
+    assert.deepEqual(
+      kept.map(({ role }) => role),
+      ["assistant", "user", "assistant"],
+    );
+  });
+
+  it("takes out directive tags, and the time stamp before a user's words", () => {
+    assert.deepEqual(shownContent(saying("[[reply_to_current]] ok")), [{ type: "text", text: "ok" }]);
+    const stamped = { ...user, content: [{ type: "text", text: "[Mon 2026-03-02 09:15 GMT+1] hi" }] as const };
+    assert.deepEqual(shownContent(stamped), [{ type: "text", text: "hi" }]);
+  });
+
+  it("replaces a message of more than 131072 bytes", () => {
+    const content = Array.from({ length: 12 }, () => ({ type: "text", text: "y".repeat(11_990) }) as const);
+    const placeholder = [{ type: "text", text: history.OVERSIZED_TEXT }];
+    const __svc = { truncated: true, reason: "oversized" };
+    assert.deepEqual(shown({ ...assistant, content }), {
+      role: "assistant",
+      timestamp: 2,
+      content: placeholder,
+      __svc,
+    });
+    assert.notDeepEqual(shownContent({ ...assistant, content: content.slice(0, 10) }), placeholder);
+  });
+
+  it("drops the oldest until the list fits into 6291456 bytes", () => {
+    const content = Array.from({ length: 10 }, () => ({ type: "text", text: "z".repeat(12_000) }) as const);
+    const messages = Array.from({ length: 80 }, (_, index) => ({ ...user, content, timestamp: index }));
+    const kept = history.shownHistory(messages);
+    assert.ok(Buffer.byteLength(JSON.stringify(kept)) <= history.MAX_LIST_BYTES);
+    assert.ok(kept.length > 40 && kept.length < 80, `${kept.length} messages`);
+    assert.equal(kept.at(-1)?.["timestamp"], 79);
+  });
+});

@@ -1,0 +1,78 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { isPlugin, type PluginGateway } from "@svc/sdk";
+import type { RunEvent, SessionEntry, TranscriptItem } from "@svc/sdk/services";
+import chatPlugin from "../../../plugins/chat/plugin.ts";
+
+/** Runs `setup` and keeps what it declares. */
+async function setUp(entry?: Partial<SessionEntry>) {
+  const events: [payload: unknown, audience: unknown][] = [];
+  const starts: (() => unknown)[] = [];
+  const migrated: string[] = [];
+  const declared: { handlers?: Record<string, (call: unknown) => unknown>; runEvent?: (event: RunEvent) => void } = {};
+  const message = { role: "user", content: [{ type: "text", text: "hi" }], timestamp: 1 } as const;
+  const items: TranscriptItem[] = entry ? [{ id: "1", message }] : [];
+  const limits: number[] = [];
+  const gateway = {
+    clock: { now: () => 1, elapsed: () => 1, setTimeout: () => () => undefined },
+    log: { info: () => undefined },
+    services: {
+      sessions: {
+        canonicalKey: (key: string) => `agent:main:${key}`,
+        get: async () => entry && { sessionId: "s1", updatedAt: 1, ...entry },
+        transcript: async (_key: string, limit: number) => (limits.push(limit), items),
+      },
+      runs: {},
+      storage: { migrate: async (owner: string) => void migrated.push(owner) },
+    },
+    event: () => (payload: unknown, audience: unknown) => events.push([payload, audience]),
+    serve: (_contract: unknown, handlers: NonNullable<typeof declared.handlers>) => (declared.handlers = handlers),
+    hooks: { runEvent: { tap: (_name: string, tap: (event: RunEvent) => void) => (declared.runEvent = tap) } },
+    start: (begin: () => unknown) => starts.push(begin),
+  };
+  await chatPlugin.setup(gateway as unknown as PluginGateway<never, never>); // the parts chat uses
+  return { ...declared, events, starts, migrated, limits };
+}
+
+describe("the chat plugin", () => {
+  it("is a plugin that opens nothing in setup and makes its table at the start", async () => {
+    assert.ok(isPlugin(chatPlugin));
+    const { starts, migrated } = await setUp();
+    assert.deepEqual(migrated, []);
+    for (const begin of starts) assert.equal(await begin(), undefined);
+    assert.deepEqual(migrated, ["chat"]);
+  });
+
+  it("answers history with the key as it was sent, 200 messages unless told", async () => {
+    const { handlers, limits } = await setUp({ thinkingLevel: "low", verboseLevel: "full" });
+    const message = { role: "user", content: [{ type: "text", text: "hi" }], timestamp: 1 };
+    assert.deepEqual(await handlers?.["history"]?.({ params: { sessionKey: "Main" } }), {
+      sessionKey: "Main",
+      sessionId: "s1",
+      messages: [message],
+      thinkingLevel: "low",
+      verboseLevel: "full",
+    });
+    await handlers?.["history"]?.({ params: { sessionKey: "main", limit: 3 } });
+    assert.deepEqual(limits, [200, 3]);
+  });
+
+  it("answers history of an unknown session with nothing in it", async () => {
+    const { handlers } = await setUp();
+    const expected = { sessionKey: "nobody", messages: [], thinkingLevel: "off" };
+    assert.deepEqual(await handlers?.["history"]?.({ params: { sessionKey: "nobody" } }), expected);
+  });
+
+  it("turns the steps of any run into chat events; only deltas may be dropped", async () => {
+    const { runEvent, events } = await setUp();
+    const step = { runId: "r", sessionKey: "agent:main:x", stream: "assistant", ts: 1, data: { text: "a" } } as const;
+    runEvent?.({ ...step, seq: 1 });
+    const outcome = { runId: "r", sessionKey: "agent:main:x", status: "ok", endedAt: 2, text: "a" } as const;
+    runEvent?.({ ...step, seq: 2, outcome });
+    const told = events.map(([payload, audience]) => [(payload as { state: string }).state, audience]);
+    assert.deepEqual(told, [
+      ["delta", { droppable: true }],
+      ["final", { droppable: false }],
+    ]);
+  });
+});

@@ -1,0 +1,166 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import type { RunState } from "@svc/sdk/services";
+import { connection, openScene, principal } from "./chat-scene.ts";
+
+const CANONICAL = "agent:main:main";
+const png = Buffer.from("\x89PNG\r\n\x1a\n", "latin1").toString("base64");
+const text = Buffer.from("text").toString("base64");
+const running = (runId: string): RunState => ({ runId, sessionKey: CANONICAL, origin: "chat", status: "running" });
+
+describe("chat.send", () => {
+  it("starts a run under the canonical key with the idempotency key as its id", async (t) => {
+    const { send, started, sent } = await openScene(t);
+    assert.deepEqual(await send({ idempotencyKey: "r1" }), { runId: "r1", status: "started" });
+    assert.deepEqual(started, [{ runId: "r1", sessionKey: CANONICAL, message: "hi", origin: "chat", principal }]);
+    assert.equal(sent.rawKey("r1"), "main");
+  });
+
+  it("passes images, thinking and timeout on, and the connection only when it takes tool events", async (t) => {
+    const { send, started, dropped } = await openScene(t);
+    const params = { attachments: [{ content: png }, { content: text }], thinking: "low", timeoutMs: 0 };
+    await send(params, connection(["tool-events"]));
+    const { images, thinking, timeoutMs, connectionId } = started[0] ?? {};
+    assert.deepEqual(images, [{ type: "image", data: png, mimeType: "image/png" }]);
+    assert.deepEqual([thinking, timeoutMs, connectionId], ["low", 0, "c1"]);
+    assert.deepEqual(dropped, ["attachment is not an image: dropped"]);
+  });
+
+  it("does not pass thinking on with a message that starts with a slash", async (t) => {
+    const { send, started } = await openScene(t);
+    await send({ message: "/weather today", thinking: "high" });
+    assert.equal(started[0]?.message, "/weather today");
+    assert.equal(started[0]?.thinking, undefined);
+  });
+
+  it("takes an image without words", async (t) => {
+    const { send, started } = await openScene(t);
+    await send({ message: "", attachments: [{ content: png }] });
+    assert.equal(started[0]?.images?.length, 1);
+  });
+
+  const refusals: [why: string, params: Parameters<Awaited<ReturnType<typeof openScene>>["send"]>[0]][] = [
+    ["a NUL", { message: "a\0" }],
+    ["a blank message", { message: " \n" }],
+    ["a blank message with a file that is no image", { message: "", attachments: [{ content: text }] }],
+    ["an attachment that is not base64", { attachments: [{ content: "%" }] }],
+    ["a malformed session key", { sessionKey: "agent:" }],
+  ];
+  for (const [why, params] of refusals) {
+    it(`refuses ${why} and starts nothing`, async (t) => {
+      const { send, started } = await openScene(t);
+      await assert.rejects(send(params), { code: "INVALID_REQUEST" });
+      assert.deepEqual(started, []);
+    });
+  }
+
+  it("refuses when the session's send policy is deny, stop requests too", async (t) => {
+    const { send, entries } = await openScene(t);
+    entries.set(CANONICAL, { sessionId: "s1", updatedAt: 1, sendPolicy: "deny" });
+    await assert.rejects(send(), { code: "INVALID_REQUEST", message: /sendPolicy/ });
+    await assert.rejects(send({ message: "stop" }), { code: "INVALID_REQUEST" });
+  });
+
+  it("lets the refusal of a run through and forgets the key", async (t) => {
+    const { send, gate, sent } = await openScene(t);
+    gate.open = () => Promise.reject(new Error("disk full"));
+    await assert.rejects(send(), /disk full/);
+    assert.equal(sent.size, 0);
+  });
+});
+
+describe("chat.send with a key that was used before", () => {
+  it("answers in_flight while the run goes on and ok when it went well", async (t) => {
+    const { send, states, started } = await openScene(t);
+    await send({ idempotencyKey: "r1" });
+    assert.deepEqual(await send({ idempotencyKey: "r1" }), { runId: "r1", status: "in_flight" });
+    states.set("r1", { ...running("r1"), status: "ok" });
+    assert.deepEqual(await send({ idempotencyKey: "r1" }), { runId: "r1", status: "ok" });
+    assert.equal(started.length, 1);
+  });
+
+  for (const [status, error, summary] of [
+    ["error", "no model", "no model"],
+    ["error", undefined, "the run failed"],
+    ["aborted", undefined, "the run was aborted"],
+    ["interrupted", undefined, "the run was interrupted"],
+  ] as const) {
+    it(`answers UNAVAILABLE with a payload when the run ended as ${status} (${summary})`, async (t) => {
+      const { send, states } = await openScene(t);
+      states.set("r1", { ...running("r1"), status, ...(error === undefined ? {} : { error }) });
+      const payload = { runId: "r1", status: "error", summary };
+      await assert.rejects(send({ idempotencyKey: "r1" }), { code: "UNAVAILABLE", payload });
+    });
+  }
+
+  for (const [what, change] of [
+    ["another session", { sessionKey: "agent:main:other" }],
+    ["another kind of run", { origin: "agent" }],
+  ] as const) {
+    it(`refuses a key that belongs to ${what}, because the message would be lost`, async (t) => {
+      const { send, states } = await openScene(t);
+      states.set("r1", { ...running("r1"), ...change });
+      await assert.rejects(send({ idempotencyKey: "r1" }), { code: "INVALID_REQUEST", message: /already used/ });
+    });
+  }
+
+  it("starts one run for many equal requests at once", async (t) => {
+    const { send, started } = await openScene(t);
+    const answers = await Promise.all(Array.from({ length: 20 }, () => send({ idempotencyKey: "r1" })));
+    assert.equal(started.length, 1);
+    assert.deepEqual(answers.map((answer) => ("status" in answer ? answer.status : "")).toSorted(), [
+      ...Array.from({ length: 19 }, () => "in_flight"),
+      "started",
+    ]);
+  });
+
+  it("does a command once", async (t) => {
+    const { send, resets, transcript } = await openScene(t);
+    const twice = await Promise.all([1, 2].map(() => send({ message: "/new", idempotencyKey: "r1" })));
+    assert.deepEqual(twice, [
+      { runId: "r1", status: "started" },
+      { runId: "r1", status: "in_flight" },
+    ]);
+    assert.deepEqual(await send({ message: "/new", idempotencyKey: "r1" }), { runId: "r1", status: "ok" });
+    assert.deepEqual([resets.length, transcript.length], [1, 1]);
+  });
+});
+
+describe("chat.send with a command", () => {
+  for (const [message, reset, reply] of [
+    ["/new", ["new agent:main:main"], "New session started."],
+    [" /reset ", ["reset agent:main:main"], "Session reset."],
+  ] as const) {
+    it(`answers ${message} with one final under the raw key and keeps the answer`, async (t) => {
+      const { send, resets, started, events, transcript } = await openScene(t);
+      assert.deepEqual(await send({ message, idempotencyKey: "r1" }), { runId: "r1", status: "started" });
+      assert.deepEqual(resets, reset);
+      assert.deepEqual(started, []);
+      const content = [{ type: "text", text: reply }];
+      const shown = { role: "assistant", content, timestamp: 1_000 };
+      assert.deepEqual(events, [{ runId: "r1", sessionKey: "main", seq: 1, state: "final", message: shown }]);
+      assert.deepEqual(
+        transcript.map(({ content: kept }) => kept),
+        [content],
+      );
+    });
+  }
+
+  it("resets first and then runs the text behind /new", async (t) => {
+    const { send, resets, started, events } = await openScene(t);
+    await send({ message: "/new tell me", thinking: "low" });
+    assert.deepEqual(resets, ["new agent:main:main"]);
+    assert.deepEqual(
+      started.map(({ message, thinking }) => [message, thinking]),
+      [["tell me", undefined]],
+    );
+    assert.deepEqual(events, []);
+  });
+
+  it("answers /help without a reset", async (t) => {
+    const { send, resets, events } = await openScene(t);
+    await send({ message: "/help" });
+    assert.deepEqual(resets, []);
+    assert.match(events[0]?.message?.content[0]?.text ?? "", /\/reset/);
+  });
+});

@@ -1,0 +1,152 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import type { RunEvent, RunOutcome } from "@svc/sdk/services";
+import { createSentRuns } from "../../../plugins/chat/sent-runs.ts";
+import { type ChatPayload, createChatStream } from "../../../plugins/chat/stream.ts";
+
+const CANONICAL = "agent:main:main";
+const run = { runId: "r1", sessionKey: CANONICAL };
+const ended: RunOutcome = { ...run, status: "ok", startedAt: 1, endedAt: 9, text: "Hello you" };
+
+function createScene() {
+  const time = { elapsed: 0 };
+  const sent = createSentRuns();
+  const events: (ChatPayload & { droppable?: boolean | undefined })[] = [];
+  const onEvent = createChatStream({
+    clock: { now: () => 5, elapsed: () => time.elapsed },
+    sent,
+    emit: (payload, audience) => events.push({ ...payload, droppable: audience?.droppable }),
+  });
+  let seq = 0;
+  const step = (fields: Partial<RunEvent>): void =>
+    onEvent({ ...run, seq: ++seq, stream: "lifecycle", ts: 5, data: {}, ...fields });
+  return {
+    sent,
+    events,
+    texts: () => events.map(({ message }) => message?.content[0]?.text),
+    says: (text: string, afterMs = 1_000) => {
+      time.elapsed += afterMs;
+      step({ stream: "assistant", data: { text, delta: "" } });
+    },
+    step,
+    ends: (outcome: Partial<RunOutcome> = {}) => step({ outcome: { ...ended, ...outcome } }),
+  };
+}
+
+const message = (text: string, timestamp: number) => ({
+  role: "assistant",
+  content: [{ type: "text", text }],
+  timestamp,
+});
+
+describe("the chat stream of a run", () => {
+  it("sends cumulative deltas and one final with the canonical key and the number of the step", () => {
+    const { events, says, step, ends } = createScene();
+    step({ data: { phase: "start" } });
+    says("Hello");
+    says("Hello you");
+    step({ stream: "tool", data: { phase: "start" } });
+    ends();
+    assert.deepEqual(events, [
+      { ...run, seq: 2, state: "delta", message: message("Hello", 5), droppable: true },
+      { ...run, seq: 3, state: "delta", message: message("Hello you", 5), droppable: true },
+      { ...run, seq: 5, state: "final", message: message("Hello you", 9), droppable: false },
+    ]);
+  });
+
+  it("sends at most one delta in 150 ms for each run", () => {
+    const { texts, says, step } = createScene();
+    says("a");
+    says("ab", 149);
+    step({ runId: "r2", stream: "assistant", data: { text: "other" } });
+    says("abc", 1);
+    says("abcd", 149);
+    assert.deepEqual(texts(), ["a", "other", "abc"]);
+  });
+
+  it("holds back what may become the silent reply, and sends a final without message for it", () => {
+    const { events, says, ends } = createScene();
+    for (const text of ["", "N", "NO_", "NO_REPLY"]) says(text);
+    ends({ text: "NO_REPLY" });
+    assert.deepEqual(events, [{ ...run, seq: 5, state: "final", droppable: false }]);
+  });
+
+  it("shows a reply that only began like the silent one", () => {
+    const { texts, says, ends } = createScene();
+    says("NO");
+    says("NO, not today");
+    ends({ text: "NO" });
+    assert.deepEqual(texts(), ["NO, not today", "NO"]);
+  });
+
+  it("takes directive tags out of deltas and finals", () => {
+    const { texts, says, ends } = createScene();
+    says("[[reply_to_cur");
+    says("[[reply_to_current]] Hi");
+    ends({ text: "[[reply_to_current]] Hi" });
+    assert.deepEqual(texts(), ["Hi", "Hi"]);
+  });
+
+  const keys: [what: string, outcome: Partial<RunOutcome>, sessionKey: string, rest: object][] = [
+    ["a final", {}, CANONICAL, { state: "final", message: message("Hello you", 9) }],
+    ["a final without text", { text: " \n" }, CANONICAL, { state: "final" }],
+    [
+      "an error of the agent",
+      { status: "error", errorMessage: "no" },
+      CANONICAL,
+      { state: "error", errorMessage: "no" },
+    ],
+    [
+      "an abort",
+      { status: "aborted", abortReason: "stop", text: "Hel" },
+      "main",
+      { state: "aborted", stopReason: "stop", message: message("Hel", 9) },
+    ],
+    [
+      "an abort without text",
+      { status: "aborted", abortReason: "timeout", text: "" },
+      "main",
+      { state: "aborted", stopReason: "timeout" },
+    ],
+    [
+      "an abort half-way to silence",
+      { status: "aborted", abortReason: "rpc", text: "NO_RE" },
+      "main",
+      { state: "aborted", stopReason: "rpc" },
+    ],
+  ];
+  for (const [what, outcome, sessionKey, rest] of keys) {
+    it(`ends with ${what} under the key "${sessionKey}" when it was sent to "main"`, () => {
+      const { sent, events, ends } = createScene();
+      sent.add("r1", "main", Promise.resolve());
+      ends(outcome);
+      assert.deepEqual(events, [{ runId: "r1", sessionKey, seq: 1, droppable: false, ...rest }]);
+    });
+  }
+
+  it("ends with an error under the raw key when the agent was never reached", () => {
+    const { sent, events, step } = createScene();
+    sent.add("r1", "main", Promise.resolve());
+    const { startedAt: _never, ...unstarted } = ended;
+    step({ outcome: { ...unstarted, status: "error", text: "", errorMessage: "no model" } });
+    assert.deepEqual(events, [
+      { runId: "r1", sessionKey: "main", seq: 1, state: "error", errorMessage: "no model", droppable: false },
+    ]);
+  });
+
+  it("ends runs that nobody sent through chat under their canonical key", () => {
+    const { events, ends } = createScene();
+    ends({ status: "aborted", abortReason: "rpc", text: "" });
+    assert.equal(events[0]?.sessionKey, CANONICAL);
+  });
+
+  it("keeps nothing of a run that ended", () => {
+    const { sent, says, ends, texts } = createScene();
+    sent.add("r1", "main", Promise.resolve());
+    says("a");
+    ends({ text: "a" });
+    assert.equal(sent.size, 0);
+    says("b", 1); // the throttle of the ended run is gone, too
+    assert.deepEqual(texts(), ["a", "a", "b"]);
+  });
+});

@@ -1,0 +1,175 @@
+import assert from "node:assert/strict";
+import { PassThrough } from "node:stream";
+import { describe, it } from "node:test";
+import { createConversation } from "../../../plugins/chat/conversation.ts";
+import { converse, interrupt, say, showHistory, type Terminal } from "../../../plugins/chat/terminal.ts";
+import { createPrinter, historyLines, PLAIN, printable, toolLine } from "../../../plugins/chat/transcript-view.ts";
+import { createFakeClient, settle } from "./chat-client.ts";
+
+const history = { messages: [{ role: "user", content: [{ type: "text", text: "hi" }] }] };
+
+function open() {
+  const fake = createFakeClient({
+    "chat.history": () => history,
+    "chat.abort": () => ({ ok: true, aborted: true, runIds: [] }),
+  });
+  let ids = 0;
+  const conversation = createConversation({ client: fake.client, sessionKey: "main", newId: () => `r${++ids}` });
+  const input = new PassThrough();
+  const output = new PassThrough();
+  const notes: string[] = [];
+  const terminal: Terminal = { input, output, style: PLAIN, note: (line) => void notes.push(line) };
+  return { ...fake, conversation, terminal, input, notes, printed: () => String(output.read() ?? "") };
+}
+
+describe("a reply in the terminal", () => {
+  it("is printed once, piece by piece, though its texts are cumulative", async () => {
+    const { conversation, terminal, says, printed } = open();
+    const reply = say(conversation, "hi", terminal);
+    says("r1", "delta", "Hel");
+    says("r1", "delta", "Hello");
+    says("r1", "final", "Hello you");
+    await reply;
+    assert.equal(printed(), "Hello you\n");
+  });
+
+  it("starts a new line where the text starts over after a tool", async () => {
+    const { conversation, terminal, says, usesTool, printed, notes } = open();
+    const reply = say(conversation, "hi", terminal);
+    says("r1", "delta", "Let me look.");
+    usesTool("r1", { phase: "start", name: "read" });
+    usesTool("r1", { phase: "result", name: "read", isError: false });
+    says("r1", "delta", "It is");
+    says("r1", "final", "It is 3.");
+    await reply;
+    assert.equal(printed(), "Let me look.\nIt is 3.\n");
+    assert.deepEqual(notes, ["  tool read"]);
+  });
+
+  const ends: [what: string, end: Parameters<ReturnType<typeof open>["says"]>, out: string, note: string][] = [
+    ["had nothing to say", ["r1", "final"], "", "(no reply)"],
+    ["was stopped", ["r1", "aborted", "Hel", { stopReason: "rpc" }], "Hel\n", "(stopped: rpc)"],
+    ["failed", ["r1", "error", "", { errorMessage: "no model" }], "", "The reply failed: no model"],
+  ];
+  for (const [what, end, out, note] of ends) {
+    it(`says when the agent ${what}`, async () => {
+      const { conversation, terminal, says, printed, notes } = open();
+      const reply = say(conversation, "hi", terminal);
+      says(...end);
+      await reply;
+      assert.deepEqual([printed(), notes], [out, [note]]);
+    });
+  }
+});
+
+describe("lines from a pipe", () => {
+  it("are sent one after the other, blank ones left out", async () => {
+    const { conversation, terminal, input, says, calls, printed } = open();
+    const done = converse(conversation, terminal, { interactive: false });
+    input.end("one\n\n/quit\n");
+    await settle();
+    await settle();
+    assert.equal(calls.length, 1);
+    says("r1", "final", "1");
+    await settle();
+    await settle();
+    says("r2", "final", "2");
+    assert.equal(await done, 0);
+    assert.deepEqual(
+      calls.map(([, params]) => (params as { message: string }).message),
+      ["one", "/quit"],
+    );
+    assert.equal(printed(), "1\n2\n");
+  });
+
+  it("make the exit code 1 when a reply failed", async () => {
+    const { conversation, terminal, input, says } = open();
+    const done = converse(conversation, terminal, { interactive: false });
+    input.end("one\n");
+    await settle();
+    await settle();
+    says("r1", "error");
+    assert.equal(await done, 1);
+  });
+});
+
+describe("lines of a person", () => {
+  it("may be local commands, which are not sent", async () => {
+    const { conversation, terminal, input, calls, printed } = open();
+    const done = converse(conversation, terminal, { interactive: true });
+    input.end("/help\n/history 5\n/quit\nnever\n");
+    assert.equal(await done, 0);
+    assert.deepEqual(calls, [["chat.history", { sessionKey: "main", limit: 5 }]]);
+    const text = printed();
+    assert.match(text, /Ctrl-C/);
+    assert.match(text, /you: hi/);
+  });
+
+  it("end with 1 and the next step when the connection is lost", async () => {
+    const { conversation, terminal, breaks, notes } = open();
+    const done = converse(conversation, terminal, { interactive: true });
+    await settle();
+    breaks();
+    assert.equal(await done, 1);
+    assert.match(notes.join("\n"), /1012 service restart[^]*svc gateway probe/);
+  });
+});
+
+describe("Ctrl-C", () => {
+  it("leaves at the prompt and stops a reply that is being written", async () => {
+    const { conversation, terminal, says, calls } = open();
+    let left = 0;
+    await interrupt(conversation, terminal.note, () => left++);
+    assert.equal(left, 1);
+    const reply = say(conversation, "hi", terminal);
+    await interrupt(conversation, terminal.note, () => left++);
+    assert.equal(left, 1);
+    assert.equal(calls.at(-1)?.[0], "chat.abort");
+    says("r1", "aborted");
+    await reply;
+  });
+});
+
+describe("the view of a transcript", () => {
+  it("shows who said what, tool calls and images in one line, and no tool results", () => {
+    const messages = [
+      {
+        role: "user",
+        content: [
+          { type: "text", text: "look" },
+          { type: "image", omitted: true },
+        ],
+      },
+      {
+        role: "assistant",
+        content: [
+          { type: "thinking", thinking: "hm" },
+          { type: "toolCall", name: "read" },
+        ],
+      },
+      { role: "toolResult", content: [{ type: "text", text: "bytes" }] },
+      { role: "assistant", content: "old form" },
+      null,
+    ];
+    assert.deepEqual(historyLines(messages, PLAIN), ["you: look", "you: [image]", "  tool read", "agent: old form"]);
+  });
+
+  it("prints no history when none is asked for", async () => {
+    const { conversation, terminal, calls } = open();
+    await showHistory(conversation, 0, terminal);
+    assert.deepEqual(calls, []);
+  });
+
+  it("keeps text from steering the terminal", () => assert.equal(printable("a\u001B[2Jb\r\n\tc"), "a[2Jb\n\tc"));
+
+  it("names a tool at its start and when it failed", () => {
+    assert.equal(toolLine({ phase: "start", name: "read" }), "tool read");
+    assert.equal(toolLine({ phase: "result", name: "read", isError: true }), "tool read failed");
+    assert.equal(toolLine({ phase: "result", name: "read", isError: false }), undefined);
+  });
+
+  it("goes on in the line when a text only grew after a tool", () => {
+    const { next, lineEnd } = createPrinter();
+    assert.deepEqual([next("one "), lineEnd(), next("one two"), lineEnd(), lineEnd()], ["one ", "\n", "two", "\n", ""]);
+  });
+});

@@ -1,0 +1,97 @@
+import assert from "node:assert/strict";
+import { hostname } from "node:os";
+import { describe, it } from "node:test";
+import { type ConnectionInfo, isPlugin, type PluginGateway } from "@svc/sdk";
+import healthPlugin from "../../../plugins/health/plugin.ts";
+
+type Tap = (input: unknown) => unknown;
+
+const settle = () => new Promise<void>((resolve) => setImmediate(resolve));
+const principal = { id: "token", role: "operator", scopes: ["operator.read"], provenance: "token", epoch: 1 } as const;
+const connection: ConnectionInfo = {
+  id: "c1",
+  remoteAddress: "10.0.0.9",
+  local: false,
+  client: { id: "panel", version: "2", platform: "web", mode: "webchat" },
+  caps: [],
+  device: "d1",
+  principal,
+};
+
+/** Runs `setup` on a gateway with no other plugin, or with sessions, and keeps what it declares. */
+async function setUp(sessions?: object) {
+  const taps: Record<string, Tap> = {};
+  const events: [name: string, payload: unknown][] = [];
+  const timers: number[] = [];
+  const served: Record<string, (call: unknown) => unknown> = {};
+  const gateway = {
+    clock: { now: () => 1, elapsed: () => 1, setTimeout: () => () => undefined },
+    log: { warn: () => undefined },
+    services: { gateway: { version: "1.2.3" }, sessions, agents: undefined, models: undefined },
+    event:
+      ({ name }: { name: string }) =>
+      (payload: unknown) =>
+        events.push([name, payload]),
+    serve: (_contract: unknown, handlers: typeof served) => Object.assign(served, handlers),
+    hooks: new Proxy(
+      {},
+      { get: (_target, hook: string) => ({ tap: (_name: string, tap: Tap) => (taps[hook] = tap) }) },
+    ),
+    every: (ms: number) => timers.push(ms),
+    start: () => undefined,
+  };
+  await healthPlugin.setup(gateway as unknown as PluginGateway<never, never>); // the parts health uses
+  return { taps, events, timers, served };
+}
+
+describe("the health plugin", () => {
+  it("is a plugin that refreshes every minute", async () => {
+    assert.ok(isPlugin(healthPlugin));
+    assert.deepEqual((await setUp()).timers, [60_000]);
+  });
+
+  it("adds presence and health to hello, and leaves the rest as it was", async () => {
+    const { taps } = await setUp();
+    const snapshot = taps["hello"]?.({ uptimeMs: 1 }) as { presence: { host: string; mode: string }[] };
+    assert.deepEqual({ ...snapshot, presence: [] }, { uptimeMs: 1, presence: [], health: {} });
+    assert.deepEqual([snapshot.presence[0]?.host, snapshot.presence[0]?.mode], [hostname(), "gateway"]);
+  });
+
+  it("answers a client's connect with a health event and no presence event, and its end with a presence event", async () => {
+    const { taps, events, served } = await setUp();
+    taps["connectionReady"]?.(connection);
+    await settle();
+    assert.deepEqual(
+      events.map(([name]) => name),
+      ["health"],
+    );
+    const present = served["presence"]?.({});
+    assert.ok(Array.isArray(present));
+    assert.equal(present.length, 2);
+    assert.deepEqual(taps["hello"]?.({}), { presence: present, health: events[0]?.[1] });
+    taps["connectionClosed"]?.({ ...connection, code: 1000 });
+    assert.deepEqual(
+      events.map(([name]) => name),
+      ["health", "presence"],
+    );
+    assert.deepEqual(events[1]?.[1], { presence: served["presence"]?.({}) });
+  });
+
+  it("tells nothing when a connection closes that is not tracked", async () => {
+    const { taps, events } = await setUp();
+    taps["connectionClosed"]?.({ ...connection, code: 1000 });
+    assert.deepEqual(events, []);
+  });
+
+  it("shows paths of status to admins only", async () => {
+    const defaults = () => ({ defaultAgentId: "main" });
+    const sessions = { location: "/state.db", defaults, count: async () => 1, recent: async () => [] };
+    const { served } = await setUp(sessions);
+    const paths = async (scopes: readonly string[]) => {
+      const status = await served["status"]?.({ params: {}, principal: { ...principal, scopes } });
+      return (status as { sessions: { paths: string[] } }).sessions.paths;
+    };
+    assert.deepEqual(await paths(["operator.read", "operator.admin"]), ["/state.db"]);
+    assert.deepEqual(await paths(["operator.read", "operator.write"]), []);
+  });
+});

@@ -1,0 +1,145 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { type ConnectionInfo, matches, PresenceEntry } from "@svc/sdk";
+import { createPresence, MAX_ENTRIES, PRESENCE_TTL_MS } from "../../../plugins/health/presence.ts";
+
+const self = { host: "box", ip: "10.0.0.1", version: "1.2.3", platform: "linux 6", deviceFamily: "Linux" };
+const principal = { id: "token", role: "operator", scopes: ["operator.read"], provenance: "token", epoch: 1 } as const;
+
+/** A connection that is tracked; each test changes something. */
+function connection(
+  change: Partial<ConnectionInfo> = {},
+  client: Partial<ConnectionInfo["client"]> = {},
+): ConnectionInfo {
+  return {
+    id: "c1",
+    remoteAddress: "10.0.0.9",
+    local: false,
+    client: { id: "panel", displayName: "Panel", version: "2", platform: "web", mode: "webchat", ...client },
+    caps: [],
+    device: "DEVICE",
+    principal,
+    ...change,
+  };
+}
+
+function open() {
+  const time = { now: 1_000 };
+  const presence = createPresence(self, { now: () => time.now });
+  return { ...presence, time, others: () => presence.list().slice(1) };
+}
+
+describe("presence", () => {
+  it("lists the gateway itself first, with what clients look for", () => {
+    const [entry, ...others] = open().list();
+    const text = "Gateway: box (10.0.0.1) · app 1.2.3 · mode gateway · reason self";
+    assert.deepEqual(entry, { ...self, mode: "gateway", reason: "self", text, ts: 1_000 });
+    assert.deepEqual(others, []);
+  });
+
+  it("lists a client with what it said about itself", () => {
+    const { connected, others } = open();
+    connected(connection());
+    const [entry] = others();
+    assert.deepEqual(entry, {
+      host: "Panel",
+      ip: "10.0.0.9",
+      version: "2",
+      platform: "web",
+      mode: "webchat",
+      deviceId: "DEVICE",
+      instanceId: "DEVICE",
+      reason: "connect",
+      roles: ["operator"],
+      scopes: ["operator.read"],
+      text: "Node: Panel (10.0.0.9) · app 2 · mode webchat · reason connect",
+      ts: 1_000,
+    });
+    assert.ok(matches(PresenceEntry, entry));
+  });
+
+  const untracked: [who: string, connection: ConnectionInfo][] = [
+    ["a client of mode cli", connection({}, { mode: "cli" })],
+    ["a connection that was never accepted", connection({ principal: undefined })],
+    ["a connection that never said who it is", connection({ client: undefined })],
+  ];
+  for (const [who, unknown] of untracked) {
+    it(`does not track ${who}`, () => {
+      const { connected, disconnected, others } = open();
+      connected(unknown);
+      assert.deepEqual(others(), []);
+      assert.equal(disconnected(unknown), false);
+    });
+  }
+
+  it("says when the last connection of a device closed", () => {
+    const { connected, disconnected, others, time } = open();
+    connected(connection());
+    connected(connection({ id: "c2", device: "device" }));
+    time.now += 10;
+    assert.equal(disconnected(connection()), true);
+    assert.equal(others()[0]?.reason, "connect");
+    assert.equal(disconnected(connection({ id: "c2" })), true);
+    assert.equal(others()[0]?.reason, "disconnect");
+    assert.equal(others()[0]?.ts, 1_010);
+    assert.equal(disconnected(connection()), false);
+  });
+
+  it("keeps old fields of a device and unites its roles and scopes", () => {
+    const { connected, others } = open();
+    connected(connection({}, { modelIdentifier: "Phone1,1" }));
+    connected(connection({ id: "c2", principal: { ...principal, role: "node", scopes: ["x"] } }));
+    const [entry, ...rest] = others();
+    assert.deepEqual(rest, []);
+    assert.equal(entry?.modelIdentifier, "Phone1,1");
+    assert.deepEqual(
+      [entry?.roles, entry?.scopes],
+      [
+        ["operator", "node"],
+        ["operator.read", "x"],
+      ],
+    );
+  });
+
+  it("tells devices, instances and connections apart, newest first, without the address of a local client", () => {
+    const { connected, others, time } = open();
+    connected(connection());
+    time.now++;
+    connected(connection({ id: "c2", device: undefined, local: true }, { instanceId: "i1" }));
+    time.now++;
+    connected(connection({ id: "c3", device: undefined }));
+    assert.deepEqual(
+      others().map(({ instanceId, ip }) => [instanceId, ip]),
+      [
+        [undefined, "10.0.0.9"],
+        ["i1", undefined],
+        ["DEVICE", "10.0.0.9"],
+      ],
+    );
+  });
+
+  it("forgets who left five minutes ago, and nobody who is still there", () => {
+    const { connected, disconnected, others, time } = open();
+    connected(connection());
+    connected(connection({ id: "c2", device: "stays" }));
+    disconnected(connection());
+    time.now += PRESENCE_TTL_MS;
+    assert.equal(others().length, 2);
+    time.now += 1;
+    assert.deepEqual(
+      others().map(({ deviceId }) => deviceId),
+      ["stays"],
+    );
+  });
+
+  it("lists at most 200, the newest", () => {
+    const { connected, list, time } = open();
+    for (let n = 0; n < 2_000; n++) {
+      time.now++;
+      connected(connection({ id: `c${n}`, device: `d${n}` }));
+    }
+    const all = list();
+    assert.equal(all.length, MAX_ENTRIES);
+    assert.equal(all[1]?.deviceId, "d1999");
+  });
+});

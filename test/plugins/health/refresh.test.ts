@@ -1,0 +1,110 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { createHealthRefresh, MAX_AGE_MS } from "../../../plugins/health/refresh.ts";
+import { type Health, healthSummary } from "../../../plugins/health/summary.ts";
+
+/** A clock that goes only where it is told. */
+function createClock() {
+  let elapsed = 0;
+  let timers: { at: number; run: () => void }[] = [];
+  return {
+    now: () => elapsed,
+    elapsed: () => elapsed,
+    setTimeout(run: () => void, ms: number) {
+      const timer = { at: elapsed + ms, run };
+      timers.push(timer);
+      return () => void (timers = timers.filter((other) => other !== timer));
+    },
+    async advance(ms: number) {
+      elapsed += ms;
+      const due = timers.filter(({ at }) => at <= elapsed);
+      timers = timers.filter(({ at }) => at > elapsed);
+      for (const { run } of due) run();
+      await settle();
+    },
+  };
+}
+
+const settle = () => new Promise<void>((resolve) => setImmediate(resolve));
+
+function open() {
+  const clock = createClock();
+  const scene = { made: 0, published: [] as Health[], failures: [] as unknown[], broken: false };
+  const refresh = createHealthRefresh({
+    clock,
+    async summarise() {
+      scene.made++;
+      await settle();
+      if (scene.broken) throw new Error("storage is away");
+      return healthSummary({ sessions: undefined, agents: undefined }, clock);
+    },
+    publish: (health) => void scene.published.push(health),
+    failed: (error) => void scene.failures.push(error),
+  });
+  return { scene, clock, refresh };
+}
+
+describe("the health refresh", () => {
+  it("makes one summary for all who ask at the same time, and tells it once", async () => {
+    const { scene, refresh } = open();
+    const answers = await Promise.all([refresh.get(false), refresh.get(true), refresh.get(false)]);
+    assert.equal(scene.made, 1);
+    assert.equal(scene.published.length, 1);
+    assert.ok(answers.every((answer) => answer === scene.published[0]));
+    assert.equal(refresh.last, scene.published[0]);
+  });
+
+  it("answers from memory for a minute and refreshes behind the answer", async () => {
+    const { scene, clock, refresh } = open();
+    const first = await refresh.get(false);
+    await clock.advance(30_000);
+    assert.equal(await refresh.get(false), first);
+    await settle();
+    await settle();
+    assert.equal(scene.made, 2);
+    await clock.advance(MAX_AGE_MS);
+    assert.notEqual(await refresh.get(false), scene.published[1]);
+    assert.equal(scene.made, 3);
+  });
+
+  it("makes a new one when asked to, however young the last is", async () => {
+    const { scene, refresh } = open();
+    const first = await refresh.get(false);
+    assert.notEqual(await refresh.get(true), first);
+    assert.equal(scene.made, 2);
+  });
+
+  it("turns 2,000 requests at once into two refreshes", async () => {
+    const { scene, clock, refresh } = open();
+    for (let n = 0; n < 2_000; n++) refresh.request();
+    await clock.advance(999);
+    await settle();
+    assert.equal(scene.made, 1);
+    await clock.advance(1);
+    await clock.advance(5_000);
+    assert.equal(scene.made, 2);
+  });
+
+  it("answers UNAVAILABLE when it fails, reports failures nobody waits for, and recovers", async () => {
+    const { scene, clock, refresh } = open();
+    scene.broken = true;
+    await assert.rejects(refresh.get(false), { code: "UNAVAILABLE" });
+    await clock.advance(2_000);
+    refresh.request();
+    await settle();
+    await settle();
+    assert.equal(scene.failures.length, 1);
+    scene.broken = false;
+    assert.equal((await refresh.get(false)).ok, true);
+  });
+
+  it("does nothing more after it was stopped", async () => {
+    const { scene, clock, refresh } = open();
+    await refresh.get(false);
+    refresh.request();
+    refresh.stop();
+    refresh.stop();
+    await clock.advance(10_000);
+    assert.equal(scene.made, 1);
+  });
+});

@@ -1,0 +1,147 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { HealthSummary, matches, notFound } from "@svc/sdk";
+import type { Models, SessionEntry, Sessions } from "@svc/sdk/services";
+import { gatewayStatus, sessionRow } from "../../../plugins/health/status.ts";
+import { healthSummary, NO_HEARTBEAT } from "../../../plugins/health/summary.ts";
+
+const NOW = 10_000;
+const clock = { now: () => NOW, elapsed: () => 5 };
+const entry: SessionEntry = { sessionId: "s1", updatedAt: 9_000 };
+const stored = [
+  { key: "global", entry },
+  { key: "agent:main:main", entry },
+  { key: "agent:main:chat:group:7", entry: { ...entry, sessionId: "s2", updatedAt: 8_000 } },
+];
+const sessions: Pick<Sessions, "recent" | "count" | "location" | "defaults" | "agentOf"> = {
+  location: "/state/state.db",
+  defaults: () => ({ defaultAgentId: "main", mainKey: "main", mainSessionKey: "agent:main:main", scope: "per-sender" }),
+  agentOf: () => "main",
+  count: async (agentId) => (agentId === "second" ? 0 : stored.length),
+  recent: async ({ limit, agentId }) => (agentId === "second" ? [] : stored.slice(0, limit)),
+};
+const agents = {
+  defaultId: "main",
+  list: () => [
+    { id: "main", name: "Main", isDefault: true },
+    { id: "second", isDefault: false },
+  ],
+};
+const models: Pick<Models, "resolve"> = {
+  resolve: () => ({ provider: "p", id: "m1", name: "M", api: "x", contextWindow: 1_000 }),
+};
+
+describe("the health summary", () => {
+  it("says what clients read, for every agent", async () => {
+    const health = await healthSummary({ sessions, agents }, clock);
+    const recent = stored.map(({ key, entry }) => ({ key, updatedAt: entry.updatedAt, age: NOW - entry.updatedAt }));
+    const main = { path: "/state/state.db", count: 3, recent };
+    const empty = { path: "/state/state.db", count: 0, recent: [] };
+    assert.deepEqual(health, {
+      ok: true,
+      ts: NOW,
+      durationMs: 0,
+      channels: {},
+      channelOrder: [],
+      channelLabels: {},
+      heartbeatSeconds: 0,
+      defaultAgentId: "main",
+      agents: [
+        { agentId: "main", name: "Main", isDefault: true, heartbeat: NO_HEARTBEAT, sessions: main },
+        { agentId: "second", isDefault: false, heartbeat: NO_HEARTBEAT, sessions: empty },
+      ],
+      sessions: main,
+    });
+    assert.ok(matches(HealthSummary, health));
+  });
+
+  it("names at most five sessions", async () => {
+    const many = Array.from({ length: 9 }, (_, n) => ({ key: `agent:main:${n}`, entry }));
+    const source = { ...sessions, recent: async ({ limit }: { limit: number }) => many.slice(0, limit) };
+    const { recent } = (await healthSummary({ sessions: source, agents }, clock)).sessions as { recent: unknown[] };
+    assert.equal(recent.length, 5);
+  });
+
+  it("is there on a gateway without sessions and agents", async () => {
+    const health = await healthSummary({ sessions: undefined, agents: undefined }, clock);
+    assert.deepEqual(
+      [health.defaultAgentId, health.agents, health.sessions],
+      ["main", [], { path: "", count: 0, recent: [] }],
+    );
+  });
+});
+
+describe("status", () => {
+  it("shows sessions to an admin, without global and unknown", async () => {
+    const status = await gatewayStatus({ sessions, agents, models }, { full: true, now: NOW });
+    assert.deepEqual(status.sessions.paths, ["/state/state.db"]);
+    assert.deepEqual(status.sessions.defaults, { model: "m1", contextTokens: 1_000 });
+    assert.deepEqual(
+      status.sessions.recent.map(({ key, kind }) => [key, kind]),
+      [
+        ["agent:main:main", "direct"],
+        ["agent:main:chat:group:7", "group"],
+      ],
+    );
+    assert.deepEqual(
+      status.sessions.byAgent.map(({ agentId, count, recent }) => [agentId, count, recent.length]),
+      [
+        ["main", 3, 2],
+        ["second", 0, 0],
+      ],
+    );
+    assert.deepEqual(status.heartbeat.agents[0], { agentId: "main", enabled: false, every: "0m", everyMs: null });
+  });
+
+  it("shows others only counts", async () => {
+    const status = await gatewayStatus({ sessions, agents, models }, { full: false, now: NOW });
+    assert.deepEqual(status.sessions, {
+      paths: [],
+      count: 3,
+      defaults: { model: null, contextTokens: null },
+      recent: [],
+      byAgent: [
+        { agentId: "main", path: "[redacted]", count: 3, recent: [] },
+        { agentId: "second", path: "[redacted]", count: 0, recent: [] },
+      ],
+    });
+  });
+
+  it("has no default model when there is none to use", async () => {
+    const none = { resolve: () => notFound("no model") };
+    const status = await gatewayStatus({ sessions, agents, models: none }, { full: true, now: NOW });
+    assert.deepEqual(status.sessions.defaults, { model: null, contextTokens: null });
+  });
+});
+
+describe("a row of status", () => {
+  const base = { key: "agent:main:main", agentId: "main", now: NOW, defaults: { model: "m1", contextTokens: 1_000 } };
+  const row = (change: Partial<SessionEntry>) => sessionRow({ ...base, entry: { ...entry, ...change } });
+
+  it("measures the context by fresh token counts", () => {
+    const { totalTokens, remainingTokens, percentUsed, totalTokensFresh } = row({ totalTokens: 250 });
+    assert.deepEqual([totalTokens, remainingTokens, percentUsed, totalTokensFresh], [250, 750, 25, true]);
+  });
+
+  const unmeasured: [why: string, change: Partial<SessionEntry>][] = [
+    ["there is no count", {}],
+    ["the count is stale", { totalTokens: 250, totalTokensFresh: false }],
+    ["the context has no size", { totalTokens: 250, contextTokens: 0 }],
+  ];
+  for (const [why, change] of unmeasured) {
+    it(`measures nothing when ${why}`, () => {
+      assert.deepEqual([row(change).remainingTokens, row(change).percentUsed], [null, null]);
+    });
+  }
+
+  it("never says more than 999 percent or less than nothing", () => {
+    const { remainingTokens, percentUsed } = row({ totalTokens: 50_000 });
+    assert.deepEqual([remainingTokens, percentUsed], [0, 999]);
+  });
+
+  it("lists levels and states as flags", () => {
+    const levels = { thinkingLevel: "low", verboseLevel: "on", reasoningLevel: "stream", elevatedLevel: "full" };
+    const flags = ["think:low", "verbose:on", "reasoning:stream", "elevated:full", "system", "aborted", "id:s1"];
+    assert.deepEqual(row({ ...levels, systemSent: true, abortedLastRun: true }).flags, flags);
+  });
+});
