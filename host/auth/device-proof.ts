@@ -42,7 +42,16 @@ export function verifyDevice(params: ConnectParams, nonce: string, now: number):
 /** What a client may have signed: version 3, then version 2. */
 export function devicePayloads({ client, role = "operator", scopes = [], auth, device }: ConnectParams): string[] {
   const token = auth?.token ?? auth?.deviceToken ?? "";
-  const rest = [device?.id, client.id, client.mode, role, scopes.join(","), device?.signedAt, token, device?.nonce];
+  const rest = [
+    device?.id,
+    client.id,
+    client.mode,
+    role,
+    scopes.join(","),
+    device?.signedAt,
+    token,
+    device?.nonce.trim(),
+  ];
   const lower = (text: string | undefined) => (text ?? "").trim().replace(/[A-Z]/g, (letter) => letter.toLowerCase());
   const v3 = ["v3", ...rest, lower(client.platform), lower(client.deviceFamily)].join("|");
   return [v3, ["v2", ...rest].join("|")];
@@ -50,7 +59,7 @@ export function devicePayloads({ client, role = "operator", scopes = [], auth, d
 
 function readPublicKey(text: string): { object: KeyObject; raw: Buffer } | undefined {
   try {
-    const object = text.includes("BEGIN") ? createPublicKey(text) : fromRaw(Buffer.from(text, "base64"));
+    const object = text.includes("-----BEGIN") ? createPublicKey(text) : fromRaw(Buffer.from(text, "base64"));
     const { kty, crv, x } = object.export({ format: "jwk" });
     if (kty !== "OKP" || crv !== "Ed25519" || x === undefined) return undefined;
     return { object, raw: Buffer.from(x, "base64url") };

@@ -8,14 +8,16 @@ export interface Peer {
   readonly headers: IncomingHttpHeaders;
 }
 
-const FORWARDED = ["x-forwarded-for", "x-real-ip", "x-forwarded-host"] as const;
+/** What a proxy adds. Choice: the standard `forwarded` beside the three of the spec. */
+const FORWARDED = ["x-forwarded-for", "x-real-ip", "x-forwarded-host", "forwarded"] as const;
 
 /** `::ffff:127.0.0.1` and `127.0.0.1` are one address. */
 export function plainAddress(address: string): string {
   return address.replace(/^::ffff:(?=\d+\.\d+\.\d+\.\d+$)/i, "");
 }
 
-function isLoopback(host: string): boolean {
+/** An address that only reaches this machine: 127.0.0.0/8 or ::1, also in brackets or IPv4-mapped. */
+export function isLoopback(host: string): boolean {
   const plain = plainAddress(host.replace(/^\[|\]$/g, ""));
   return plain === "::1" || (isIP(plain) === 4 && plain.startsWith("127."));
 }
@@ -48,15 +50,10 @@ export interface OriginPolicy {
 export function originRefusal(peer: Peer, required: boolean, { allowedOrigins }: OriginPolicy): string | undefined {
   const { origin } = peer.headers;
   if (origin === undefined) return required ? "origin not allowed (none was sent)" : undefined;
-  const next = "add it to gateway.controlUi.allowedOrigins";
+  if (!URL.canParse(origin)) return "origin not allowed (it is not an origin)"; // `null`, too: not even `*` means it
   if (allowedOrigins.includes("*") || allowedOrigins.some((allowed) => allowed.toLowerCase() === origin.toLowerCase()))
     return undefined;
-  let host: string;
-  try {
-    host = new URL(origin).hostname;
-  } catch {
-    return "origin not allowed (it is not an origin)";
-  }
+  const host = new URL(origin).hostname;
   if (isLocal(peer) && (host === "localhost" || isLoopback(host))) return undefined;
-  return `origin not allowed (${next})`;
+  return "origin not allowed (add it to gateway.controlUi.allowedOrigins)";
 }

@@ -1,6 +1,8 @@
 /** How clients prove themselves: the mode and its secret. Spec: §5.1, http/auth.md §1-3. */
+import { isIPv4 } from "node:net";
 import type { GatewaySection } from "../config/host-schema.ts";
 import type { Environment } from "../config/paths.ts";
+import { isLoopback } from "./locality.ts";
 
 export type AuthMode = "token" | "password" | "none";
 
@@ -42,20 +44,22 @@ export function resolveAuth(section: GatewaySection, env: Environment, generateT
 
 /**
  * Addresses to listen on.
- * @throws StartupRefusal mode `none` off loopback, or `custom` without an address. Spec: http/auth.md §3
+ * @throws StartupRefusal mode `none` off loopback, or `custom` without an IPv4 address. Spec: http/auth.md §3
  */
 export function resolveBind(section: GatewaySection, { mode }: AuthSettings): readonly string[] {
   const { bind = "loopback", customBindHost } = section;
   if (bind === "loopback") return ["127.0.0.1", "::1"];
-  if (bind === "custom" && !customBindHost) {
+  if (bind === "custom" && !isIPv4(customBindHost ?? "")) {
+    const what = customBindHost === undefined ? "is not set" : `is "${customBindHost}"`;
     throw new StartupRefusal(
-      'gateway.bind is "custom" and gateway.customBindHost is not set; set it to an IPv4 address of this machine',
+      `gateway.bind is "custom" and gateway.customBindHost ${what}; set it to an IPv4 address of this machine`,
     );
   }
-  if (mode === "none") {
+  const address = bind === "lan" ? "0.0.0.0" : String(customBindHost);
+  if (mode === "none" && !isLoopback(address)) {
     throw new StartupRefusal(
       `gateway.bind is "${bind}" and gateway.auth.mode is "none", so anybody could use this gateway; set mode "token"`,
     );
   }
-  return [bind === "lan" ? "0.0.0.0" : String(customBindHost)];
+  return [address];
 }

@@ -6,11 +6,11 @@ import type { AuthMode } from "./mode.ts";
 const EPOCH = 1;
 
 /** Names clients use for a scope beside its own. Spec: spec/README.md "admin scope". */
-const SCOPE_ALIASES: Readonly<Record<string, string>> = { admin: "operator.admin" };
+const SCOPE_ALIASES: ReadonlyMap<string, string> = new Map([["admin", "operator.admin"]]);
 
 /** The scopes a connection asks for, aliases resolved, each once. */
 export function requestedScopes(scopes: readonly string[] = []): string[] {
-  return [...new Set(scopes.map((scope) => SCOPE_ALIASES[scope] ?? scope))];
+  return [...new Set(scopes.map((scope) => SCOPE_ALIASES.get(scope) ?? scope))];
 }
 
 /** Who holds the gateway's shared secret: all that was asked for is granted. */

@@ -1,6 +1,6 @@
 /** Comparing and keeping secrets. */
 import { createHash, randomBytes, timingSafeEqual } from "node:crypto";
-import { closeSync, fsyncSync, openSync, readFileSync, writeSync } from "node:fs";
+import { chmodSync, closeSync, fchmodSync, fsyncSync, openSync, readFileSync, writeSync } from "node:fs";
 import { join } from "node:path";
 
 /** Whether both are the same, in a time that says nothing about where they differ. */
@@ -27,10 +27,14 @@ export function readKeptToken(credentialsDir: string): string | undefined {
  */
 export function keepToken(credentialsDir: string): string {
   const kept = readKeptToken(credentialsDir);
-  if (kept) return kept;
+  if (kept) {
+    chmodSync(join(credentialsDir, TOKEN_FILE), 0o600); // a restored copy may be wider
+    return kept;
+  }
   const token = randomBytes(24).toString("hex");
   const file = openSync(join(credentialsDir, TOKEN_FILE), "w", 0o600);
   try {
+    fchmodSync(file, 0o600); // an empty file of another mode may have stood there
     writeSync(file, `${token}\n`);
     fsyncSync(file);
   } finally {

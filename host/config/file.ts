@@ -34,7 +34,7 @@ export async function readConfigFile(path: string, env: Environment): Promise<Co
     return { path, exists: !missing, text: "", hash: sha256(""), parsed: {}, resolved: {}, issues };
   }
   const base = { path, exists: true, text, hash: sha256(text) };
-  const parsed = await parse(text);
+  const parsed = await parseConfig(text);
   if ("message" in parsed)
     return { ...base, parsed: {}, resolved: {}, issues: [{ path: "", message: parsed.message }] };
   const issues: Issue[] = [];
@@ -42,7 +42,8 @@ export async function readConfigFile(path: string, env: Environment): Promise<Co
   return { ...base, parsed: parsed.value, resolved, issues };
 }
 
-async function parse(text: string): Promise<{ value: Record<string, unknown> } | { message: string }> {
+/** Reads JSON5 (plain JSON by the faster parser). @returns the object, or why there is none */
+export async function parseConfig(text: string): Promise<{ value: Record<string, unknown> } | { message: string }> {
   let value: unknown;
   try {
     value = text.trimStart().startsWith("{") ? JSON.parse(text) : undefined;
@@ -68,7 +69,7 @@ function substitute(value: unknown, env: Environment, path: string, issues: Issu
     return value.replace(/(\$?)\$\{([A-Z_][A-Z0-9_]*)\}/g, (whole, escaped: string, name: string) => {
       if (escaped) return whole.slice(1);
       const found = env[name];
-      if (!found) issues.push({ path, message: `environment variable ${name} is not set` });
+      if (!found) issues.push({ path, message: missingVariable(name) });
       return found ?? "";
     });
   }
@@ -79,6 +80,11 @@ function substitute(value: unknown, env: Environment, path: string, issues: Issu
     substitute(item, env, path ? `${path}.${key}` : key, issues),
   ]);
   return Object.fromEntries(entries);
+}
+
+/** Choice: an empty variable counts as missing, as in the spec, and the way to write the text itself is told. */
+function missingVariable(name: string): string {
+  return `environment variable ${name} is not set or empty; set it, or write $\${${name}} for the text itself`;
 }
 
 export function sha256(text: string): string {

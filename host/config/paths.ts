@@ -20,9 +20,9 @@ export interface Paths {
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
-/** Works the paths out; creates nothing. Blank variables count as unset; `~/` is the home directory. */
+/** Works the paths out; creates nothing. Blank variables count as unset; `~` is the home directory. */
 export function resolvePaths(env: Environment = process.env, home: string = homedir()): Paths {
-  const expand = (path: string) => resolve(path.startsWith("~/") ? join(home, path.slice(2)) : path);
+  const expand = (path: string) => resolve(path.replace(/^~(?=\/|$)/, () => home));
   const stateDir = expand(env["SVC_STATE_DIR"]?.trim() || join(home, ".svc"));
   const configPath = expand(env["SVC_CONFIG_PATH"]?.trim() || join(stateDir, "svc.json"));
   return {
@@ -36,10 +36,17 @@ export function resolvePaths(env: Environment = process.env, home: string = home
   };
 }
 
-/** Makes the private directories, mode 0700. @throws Error of the file system */
+/** Makes the private directories, mode 0700. @throws Error naming the directory that cannot be made or owned, and the way out */
 export function preparePaths({ stateDir, cacheDir, credentialsDir }: Paths): void {
   for (const directory of [stateDir, join(stateDir, "cache"), cacheDir, credentialsDir]) {
-    mkdirSync(directory, { recursive: true, mode: 0o700 });
-    chmodSync(directory, 0o700); // an older, wider directory becomes private, too
+    try {
+      mkdirSync(directory, { recursive: true, mode: 0o700 });
+      chmodSync(directory, 0o700); // an older, wider directory becomes private, too
+    } catch (cause) {
+      const why = cause instanceof Error ? cause.message : String(cause);
+      throw new Error(`the state directory cannot be used: ${why}\nNext: choose another one with SVC_STATE_DIR`, {
+        cause,
+      });
+    }
   }
 }

@@ -3,6 +3,7 @@
 export const REDACTED = "__SVC_REDACTED__";
 
 const SENSITIVE = /(token$|password|secret|api.?key|serviceaccount(ref)?$)/i;
+const SERVICE_ACCOUNT = /serviceaccount(ref)?$/i;
 const HARMLESS =
   /(maxtokens|maxoutputtokens|maxinputtokens|maxcompletiontokens|contexttokens|totaltokens|tokencount|tokenlimit|tokenbudget|passwordfile)$/i;
 const PLACEHOLDER = /^\$\{[A-Z_][A-Z0-9_]*\}$/;
@@ -21,30 +22,59 @@ function hintFor(path: readonly string[], hints: Hints): boolean | undefined {
   return undefined;
 }
 
-function isSensitive(path: readonly string[], hints: Hints): boolean {
-  const hinted = hintFor(path, hints);
-  if (hinted !== undefined) return hinted;
-  const name = path.join(".");
-  return SENSITIVE.test(name) && !HARMLESS.test(name);
+/** Items of an array are judged by the name of the array. */
+function nameOf(path: readonly string[]): string {
+  return path.filter((part) => part !== "[]").join(".");
 }
 
-/** A copy with every secret replaced. `found` collects the secrets, for redacting the text they stand in. */
+function isSensitive(path: readonly string[], hints: Hints): boolean {
+  const name = nameOf(path);
+  return hintFor(path, hints) ?? (SENSITIVE.test(name) && !HARMLESS.test(name));
+}
+
+/** `{ source, provider?, id }`: names a secret that is kept elsewhere; only `id` says which. */
+function isSecretReference(value: object): value is { source: string; id: string } {
+  const { source, provider, id, ...rest } = value as Record<string, unknown>;
+  const texts = [source, id].every((part) => typeof part === "string");
+  return texts && ["string", "undefined"].includes(typeof provider) && Object.keys(rest).length === 0;
+}
+
+/**
+ * A copy with every secret replaced. `found` collects the secrets, for redacting the text they stand in.
+ * Choice: a hint `sensitive` on an object or array hides everything in it.
+ */
 export function redact(
   value: unknown,
   hints: Hints,
   found: Set<string> = new Set(),
   path: readonly string[] = [],
 ): unknown {
-  if (Array.isArray(value)) return value.map((item) => redact(item, hints, found, [...path, "[]"]));
-  if (typeof value === "object" && value !== null) {
-    const entries = Object.entries(value).map(([key, item]) => [key, redact(item, hints, found, [...path, key])]);
-    return Object.fromEntries(entries);
+  if (typeof value !== "object" || value === null) return isSensitive(path, hints) ? hidden(value, found) : value;
+  if (isSensitive(path, hints)) {
+    if (!Array.isArray(value) && isSecretReference(value)) return { ...value, id: hidden(value.id, found) };
+    if (SERVICE_ACCOUNT.test(nameOf(path)) && !Array.isArray(value)) {
+      everyLeaf(value, found);
+      return REDACTED;
+    }
+    if (hintFor(path, hints)) return everyLeaf(value, found);
   }
+  if (Array.isArray(value)) return value.map((item) => redact(item, hints, found, [...path, "[]"]));
+  const entries = Object.entries(value).map(([key, item]) => [key, redact(item, hints, found, [...path, key])]);
+  return Object.fromEntries(entries);
+}
+
+/** The sentinel, for a text or number that is there and is no placeholder. */
+function hidden(value: unknown, found: Set<string>): unknown {
   const secret = (typeof value === "string" && value !== "") || typeof value === "number";
-  if (!secret || !isSensitive(path, hints)) return value;
-  if (typeof value === "string" && PLACEHOLDER.test(value)) return value;
+  if (!secret || PLACEHOLDER.test(String(value))) return value;
   found.add(String(value));
   return REDACTED;
+}
+
+function everyLeaf(value: unknown, found: Set<string>): unknown {
+  if (typeof value !== "object" || value === null) return hidden(value, found);
+  if (Array.isArray(value)) return value.map((item) => everyLeaf(item, found));
+  return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, everyLeaf(item, found)]));
 }
 
 /** The file's text with the given secrets replaced, longest first. */

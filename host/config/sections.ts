@@ -10,9 +10,15 @@ export interface SectionOwner {
   readonly schema: TSchema | undefined;
 }
 
-/** `/auth/mode` below `gateway` -> `gateway.auth.mode`. */
+/** `/auth/mode` below `gateway` -> `gateway.auth.mode`; `/list/0` -> `list[0]`. */
 function dotted(section: string, pointer: string): string {
-  return section + pointer.replace(/\/(\d+)(?=\/|$)/g, "[$1]").replaceAll("/", ".");
+  const path = pointer.replace(/\/(\d+)(?=\/|$)/g, "[$1]").replaceAll("/", ".");
+  return section + path.replaceAll("~1", "/").replaceAll("~0", "~");
+}
+
+/** What the file says under a top-level key, `{}` when it says nothing. `null` is a value, and a wrong one. */
+export function sectionOf(resolved: ConfigFile["resolved"], section: string): unknown {
+  return Object.hasOwn(resolved, section) ? resolved[section] : {};
 }
 
 /** What is wrong with one section, in dotted paths. */
@@ -24,7 +30,7 @@ export function sectionIssues(section: string, schema: TSchema, value: unknown):
 export function hostConfig({ resolved, issues }: ConfigFile): { config: HostConfig; issues: Issue[] } {
   const found: Issue[] = [...issues];
   const sections = Object.entries(HOST_SECTIONS).map(([section, schema]) => {
-    const value = resolved[section] ?? {};
+    const value = sectionOf(resolved, section);
     found.push(...sectionIssues(section, schema, value));
     return [section, value];
   });
@@ -35,11 +41,11 @@ export function hostConfig({ resolved, issues }: ConfigFile): { config: HostConf
 export function pluginSection(plugin: Plugin, { resolved }: ConfigFile): { value: unknown } | { issue: string } {
   const section = plugin.section ?? plugin.id;
   if (!plugin.config) {
-    return resolved[section] === undefined
-      ? { value: Object.freeze({}) }
-      : { issue: `${section}: this plugin has no settings` };
+    return Object.hasOwn(resolved, section)
+      ? { issue: `${section}: this plugin has no settings; take the section out` }
+      : { value: Object.freeze({}) };
   }
-  const value = withDefaults(plugin.config, resolved[section] ?? {});
+  const value = withDefaults(plugin.config, sectionOf(resolved, section));
   const [first, ...more] = sectionIssues(section, plugin.config, value);
   if (first) return { issue: `${first.path}: ${first.message}${more.length > 0 ? ` (and ${more.length} more)` : ""}` };
   return { value: deepFreeze(value) };
@@ -52,7 +58,7 @@ export function unownedKeys({ resolved }: ConfigFile, owners: readonly SectionOw
     .filter((key) => !mine.has(key) && !owners.some(({ section, schema }) => section === key && schema))
     .map((key) => {
       const owner = owners.find(({ section }) => section === key);
-      const why = owner ? `plugin ${owner.plugin} is not running` : "no installed plugin has this section";
+      const why = owner ? `plugin ${owner.plugin} is not running` : "no plugin in use has this section";
       return { path: key, message: `not used: ${why}; it is kept as it is` };
     });
 }
@@ -75,18 +81,19 @@ export function composeHints(schema: unknown): Record<string, unknown> {
   const hints: Record<string, unknown> = {};
   const visit = (node: unknown, path: string) => {
     if (typeof node !== "object" || node === null) return;
-    const { sensitive, description, title, properties, items, patternProperties, additionalProperties } =
+    const { sensitive, description, title, properties, items, patternProperties, additionalProperties, ...rest } =
       node as Record<string, unknown>;
     const hint = {
       ...(typeof title === "string" ? { label: title } : {}),
       ...(typeof description === "string" ? { help: description } : {}),
       ...(typeof sensitive === "boolean" ? { sensitive } : {}),
     };
-    if (path && Object.keys(hint).length > 0) hints[path] = hint;
+    if (path && Object.keys(hint).length > 0) hints[path] = { ...(hints[path] as object | undefined), ...hint };
     for (const [key, child] of Object.entries(properties ?? {})) visit(child, path ? `${path}.${key}` : key);
     for (const child of Object.values(patternProperties ?? {})) visit(child, `${path}.*`);
     if (typeof additionalProperties === "object") visit(additionalProperties, `${path}.*`);
     if (items) visit(items, `${path}[]`);
+    for (const choice of [rest["anyOf"], rest["oneOf"], rest["allOf"]].flat()) visit(choice, path);
   };
   visit(schema, "");
   return hints;

@@ -2,10 +2,18 @@
 import { isDeepStrictEqual } from "node:util";
 import { withDefaults } from "@svc/sdk";
 import type { ConfigSnapshot, ConfigStore } from "@svc/sdk/services";
-import { type ConfigFile, type Issue, readConfigFile } from "./file.ts";
+import { type ConfigFile, type Issue, parseConfig, readConfigFile } from "./file.ts";
 import type { Environment, Paths } from "./paths.ts";
 import { redact, redactText } from "./redact.ts";
-import { composeHints, composeSchema, hostConfig, sectionIssues, type SectionOwner, unownedKeys } from "./sections.ts";
+import {
+  composeHints,
+  composeSchema,
+  hostConfig,
+  sectionIssues,
+  sectionOf,
+  type SectionOwner,
+  unownedKeys,
+} from "./sections.ts";
 
 export interface ConfigStoreOptions {
   readonly paths: Paths;
@@ -33,12 +41,16 @@ export function createConfigStore({ paths, env, version, owners }: ConfigStoreOp
 export function configIssues(file: ConfigFile, owners: readonly SectionOwner[]): Issue[] {
   const { issues } = hostConfig(file);
   for (const { section, schema } of owners) {
-    if (schema) issues.push(...sectionIssues(section, schema, withDefaults(schema, file.resolved[section] ?? {})));
+    if (schema) issues.push(...sectionIssues(section, schema, withDefaults(schema, sectionOf(file.resolved, section))));
   }
   return issues;
 }
 
-function describe(file: ConfigFile, owners: readonly SectionOwner[], hints: Record<string, unknown>): ConfigSnapshot {
+async function describe(
+  file: ConfigFile,
+  owners: readonly SectionOwner[],
+  hints: Record<string, unknown>,
+): Promise<ConfigSnapshot> {
   const { path, exists, hash, text } = file;
   const issues = configIssues(file, owners);
   const head = { path, exists, hash, issues, warnings: unownedKeys(file, owners), legacyIssues: [] };
@@ -46,28 +58,24 @@ function describe(file: ConfigFile, owners: readonly SectionOwner[], hints: Reco
 
   const effective = { ...file.resolved };
   for (const { section, schema } of owners)
-    if (schema) effective[section] = withDefaults(schema, effective[section] ?? {});
+    if (schema) effective[section] = withDefaults(schema, sectionOf(file.resolved, section));
   const secrets = new Set<string>();
   const parsed = redact(file.parsed, hints, secrets);
   redact(file.resolved, hints, secrets);
   return {
     ...head,
     valid: true,
-    raw: exists ? redactedText(text, file.parsed, parsed, secrets) : null,
+    raw: exists ? await redactedText(text, parsed, secrets) : null,
     parsed,
     resolved: redact(file.resolved, hints),
     config: redact(effective, hints),
   };
 }
 
-/** The text with secrets cut out; where that would cut into something else, the redacted object as JSON. */
-function redactedText(text: string, original: unknown, redacted: unknown, secrets: ReadonlySet<string>): string {
-  if (isDeepStrictEqual(original, redacted)) return text;
+/** The text with secrets cut out, comments kept; where that would cut into something else, the redacted object as JSON. */
+async function redactedText(text: string, redacted: unknown, secrets: ReadonlySet<string>): Promise<string> {
   const cut = redactText(text, secrets);
-  try {
-    if (isDeepStrictEqual(JSON.parse(cut), redacted)) return cut;
-  } catch {
-    // JSON5 or cut in a wrong place: fall through
-  }
-  return `${JSON.stringify(redacted, null, 2)}\n`;
+  const reread = await parseConfig(cut);
+  const same = "value" in reread && isDeepStrictEqual(reread.value, redacted);
+  return same ? cut : `${JSON.stringify(redacted, null, 2)}\n`;
 }

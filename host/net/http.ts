@@ -4,7 +4,6 @@
  */
 import { randomBytes } from "node:crypto";
 import type { IncomingMessage, ServerResponse } from "node:http";
-import { Readable } from "node:stream";
 import {
   coversScope,
   describeViolations,
@@ -14,7 +13,6 @@ import {
   type Logger,
   matches,
   type Principal,
-  type RouteReply,
   type RouteSpec,
 } from "@svc/sdk";
 import type { Context, Next } from "koa";
@@ -26,17 +24,18 @@ import type { HookBus } from "../hooks/hook-bus.ts";
 import type { RouteEntry } from "../kernel/declarations.ts";
 import type { Registry } from "../kernel/registry.ts";
 import { canonicalPath } from "./http-path.ts";
-import { toHttpRefusal } from "./http-reply.ts";
+import { sendReply, toHttpRefusal } from "./http-reply.ts";
 
 export interface HttpOptions {
   readonly registry: Registry;
   readonly hooks: HookBus;
   readonly log: Logger;
   readonly auth: AuthSettings;
+  /** Milliseconds a body may take. Default 30000. Spec: http/auth.md §4. */
+  readonly bodyTimeoutMs?: number;
 }
 
 const DEFAULT_MAX_BODY_BYTES = 1_048_576;
-/** Milliseconds a body may take. Spec: http/auth.md §4. */
 const BODY_TIMEOUT_MS = 30_000;
 
 type Handle = (request: IncomingMessage, response: ServerResponse) => void;
@@ -45,7 +44,7 @@ type Handle = (request: IncomingMessage, response: ServerResponse) => void;
 export function createHttpHandler(options: HttpOptions): Handle {
   let application: Promise<Handle> | undefined;
   return (request, response) => {
-    if (request.url === "/healthz" && (request.method === "GET" || request.method === "HEAD")) return alive(response);
+    if (request.url === "/healthz") return alive(request, response);
     application ??= createApplication(options);
     application.then(
       (handle) => handle(request, response),
@@ -60,7 +59,12 @@ export function createHttpHandler(options: HttpOptions): Handle {
 const ALIVE = '{"ok":true}';
 
 /** All a stranger learns: somebody is here. */
-function alive(response: ServerResponse): void {
+function alive({ method }: IncomingMessage, response: ServerResponse): void {
+  if (method !== "GET" && method !== "HEAD") {
+    const headers = { Allow: "GET, HEAD", "Content-Type": "text/plain; charset=utf-8", Connection: "close" };
+    response.writeHead(405, { ...headers, ...SECURITY_HEADERS }).end("Method Not Allowed");
+    return;
+  }
   response.writeHead(200, {
     "Content-Type": "application/json; charset=utf-8",
     "Content-Length": ALIVE.length,
@@ -81,14 +85,16 @@ async function createApplication(options: HttpOptions): Promise<Handle> {
   /** The router cannot forget a route, so a change of the routes means a new router; requests in flight keep the old one. */
   function currentRoutes() {
     if (version === registry.routesVersion) return routes;
-    const router = new Router();
+    const router = new Router({ sensitive: true, strict: true }); // one spelling per path
     for (const entry of registry.routes()) {
       const { method, path } = entry.route;
-      router.register(path, [method], (context) => serveRoute(context as unknown as Context, entry, options)); // two typings of one context
+      try {
+        router.register(path, [method], (context) => serveRoute(context as unknown as Context, entry, options)); // two typings of one context
+      } catch (error) {
+        entry.owner.charge(error, `route ${method} ${path}`); // a pattern that is none costs its plugin this route
+      }
     }
-    const dispatch = router.routes() as unknown as typeof routes;
-    const methods = router.allowedMethods() as unknown as typeof routes;
-    routes = (context, next) => methods(context, () => dispatch(context, next) as Promise<void>);
+    routes = router.routes() as unknown as typeof routes;
     version = registry.routesVersion;
     return routes;
   }
@@ -105,29 +111,40 @@ async function createApplication(options: HttpOptions): Promise<Handle> {
       const reply = early.isUsed()
         ? await early.emit({ method, path, headers, remoteAddress: addressOf(context) })
         : undefined;
-      if (reply) return send(context, reply);
+      if (reply) return await sendReply(context, reply, (error) => logBroken(context, error, options.log));
       await next();
     } catch (error) {
-      refuse(context, error, options.log);
+      await refuse(context, error, options.log);
     }
   });
   app.use((context, next) => currentRoutes()(context, next));
-  app.use((context) => {
-    if (context.status !== 404 || context.body !== undefined) return;
-    throw new GatewayError("NOT_FOUND", `nothing is served at ${context.method} ${context.path}`);
-  });
+  app.use(nothingServed);
   app.on("error", (error: unknown) => options.log.debug({ err: error }, "HTTP response failed"));
   return app.callback();
 }
 
-async function serveRoute(context: Context, { route, owner }: RouteEntry, { auth, log }: HttpOptions): Promise<void> {
+/** No route took the request: its path is unknown, or only its method is. Spec: http/auth.md §4. */
+function nothingServed(context: Context): void {
+  const { matched = [] } = context as unknown as { matched?: readonly { methods: readonly string[] }[] }; // set by the router
+  const allowed = [...new Set(matched.flatMap(({ methods }) => methods))].sort();
+  if (allowed.length === 0)
+    throw new GatewayError("NOT_FOUND", `nothing is served at ${context.method} ${context.path}`);
+  context.status = 405;
+  context.set("Allow", allowed.join(", "));
+  if (!context.req.complete) context.set("Connection", "close");
+  context.body = "Method Not Allowed";
+}
+
+async function serveRoute(context: Context, { route, owner }: RouteEntry, options: HttpOptions): Promise<void> {
+  const { auth, log, bodyTimeoutMs = BODY_TIMEOUT_MS } = options;
   if (!owner.ready)
     throw new GatewayError("UNAVAILABLE", `plugin ${owner.id} is still starting`, { retryAfterMs: 500 });
   const principal = route.auth === "gateway" ? authorizeRoute(context, route, auth) : undefined;
-  const rawBody = await readBody(context.req, route.maxBodyBytes ?? DEFAULT_MAX_BODY_BYTES);
+  const rawBody = await readBody(context.req, route.maxBodyBytes ?? DEFAULT_MAX_BODY_BYTES, bodyTimeoutMs);
   const body = route.body ? parseBody(route.body, rawBody) : undefined;
   const gone = new AbortController();
-  context.res.once("close", () => gone.abort());
+  if (context.res.closed) gone.abort();
+  else context.res.once("close", () => gone.abort());
   const request = {
     method: context.method,
     path: context.path,
@@ -140,11 +157,18 @@ async function serveRoute(context: Context, { route, owner }: RouteEntry, { auth
     remoteAddress: addressOf(context),
     signal: gone.signal,
   };
-  try {
-    send(context, await owner.run(() => route.handler(request)));
-  } catch (error) {
+  const charge = (error: unknown) => {
     if (!isGatewayError(error)) owner.charge(error, `route ${route.method} ${route.path}`);
-    refuse(context, error, log);
+  };
+  try {
+    const reply = await owner.run(() => route.handler(request));
+    await sendReply(context, reply, (error) => {
+      charge(error);
+      logBroken(context, error, log);
+    });
+  } catch (error) {
+    charge(error);
+    await refuse(context, error, log);
   }
 }
 
@@ -158,11 +182,11 @@ function authorizeRoute(context: Context, { scope }: RouteSpec, auth: AuthSettin
 }
 
 /** Reads no further than the limit. @throws GatewayError `PAYLOAD_TOO_LARGE`, `TIMEOUT`, `INVALID_REQUEST` */
-async function readBody(request: IncomingMessage, limit: number): Promise<Buffer> {
+async function readBody(request: IncomingMessage, limit: number, timeoutMs: number): Promise<Buffer> {
   const { default: rawBody } = await import("raw-body");
   let late: NodeJS.Timeout | undefined;
   const timeout = new Promise<never>((_, reject) => {
-    late = setTimeout(() => reject(new GatewayError("TIMEOUT", "Request body timeout")), BODY_TIMEOUT_MS);
+    late = setTimeout(() => reject(new GatewayError("TIMEOUT", "Request body timeout")), timeoutMs);
   });
   const length = request.headers["content-length"];
   const whole = rawBody(request, { limit, ...(length === undefined ? {} : { length }) });
@@ -191,24 +215,16 @@ function parseBody(schema: NonNullable<RouteSpec["body"]>, raw: Buffer): unknown
   throw new GatewayError("INVALID_REQUEST", `invalid body: ${describeViolations(schema, value)}`);
 }
 
-function send(context: Context, { status = 200, headers = {}, body }: RouteReply): void {
-  context.status = status;
-  context.set(headers);
-  if (body === undefined) context.body = null;
-  else if (isAsyncIterable(body)) context.body = Readable.from(body);
-  else context.body = body instanceof Uint8Array ? Buffer.from(body) : body;
-  if (body === undefined) context.status = status; // an empty body would turn 200 into 204
-}
-
-function isAsyncIterable(value: unknown): value is AsyncIterable<unknown> {
-  return typeof value === "object" && value !== null && Symbol.asyncIterator in value;
-}
-
-function refuse(context: Context, error: unknown, log: Logger): void {
+async function refuse(context: Context, error: unknown, log: Logger): Promise<void> {
   const known = isGatewayError(error) ? error : internal(context, error, log);
   const { status, headers, body } = toHttpRefusal(known);
   if (!context.req.complete) context.set("Connection", "close"); // what is left of the body is not read
-  send(context, { status, headers, body });
+  await sendReply(context, { status, headers, body }, () => undefined);
+}
+
+/** The status is out already: all that can be done is to end the answer early, and to say so here. */
+function logBroken({ method, path }: Context, error: unknown, log: Logger): void {
+  log.error({ err: error, method, path }, "an HTTP answer broke off");
 }
 
 function internal(context: Context, error: unknown, log: Logger): GatewayError {

@@ -83,5 +83,9 @@ function refusal(error: NodeJS.ErrnoException, address: string, port: number): S
       `port ${port} on ${address} is taken, perhaps by another gateway; stop it, or choose one with --port`,
     );
   }
-  return new StartupRefusal(`cannot listen on ${address} port ${port}: ${error.message}`);
+  const next =
+    error.code === "EADDRNOTAVAIL"
+      ? "this machine has no such address; set gateway.customBindHost to one it has"
+      : "choose another port with --port, or another address with gateway.bind";
+  return new StartupRefusal(`cannot listen on ${address} port ${port}: ${error.message}\nNext: ${next}`);
 }

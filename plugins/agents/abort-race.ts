@@ -1,0 +1,18 @@
+/**
+ * Settles as `promise` does, or rejects with the signal's reason the moment it aborts: whoever ignores the signal
+ * cannot keep the run. What the loser does later is ignored.
+ */
+export async function untilAborted<T>(promise: PromiseLike<T>, signal: AbortSignal): Promise<T> {
+  let stop: ((reason: Error) => void) | undefined;
+  const aborted = new Promise<never>((_, reject) => {
+    stop = reject;
+  });
+  const onAbort = () => stop?.(signal.reason instanceof Error ? signal.reason : new Error("aborted"));
+  if (signal.aborted) onAbort();
+  signal.addEventListener("abort", onAbort, { once: true });
+  try {
+    return await Promise.race([aborted, promise]);
+  } finally {
+    signal.removeEventListener("abort", onAbort);
+  }
+}

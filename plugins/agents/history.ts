@@ -1,0 +1,112 @@
+/** What of a transcript a model gets to see, and how. Decides only. */
+import type { Message, ResolvedModel, ToolCallBlock, ToolResultMessage, UserMessage } from "@svc/sdk/services";
+import { toolCallsOf, unansweredCall } from "./gateway-messages.ts";
+import { timeStamp } from "./time-stamp.ts";
+
+/** Choice: messages of a transcript that are looked at; the budget below usually ends it earlier. */
+export const HISTORY_MESSAGES = 400;
+
+/** Choice: rough, and on the safe side for most languages and tokenizers. */
+const CHARS_PER_TOKEN = 3;
+const DEFAULT_CONTEXT_TOKENS = 128_000;
+const DEFAULT_ANSWER_TOKENS = 8_192;
+/** Choice: what an image counts for, about 1,500 tokens. */
+const IMAGE_CHARS = 4_500;
+
+export interface HistoryLimits {
+  /** Characters all messages may have together; the last user message always fits. */
+  readonly budgetChars: number;
+  /** Whether the model takes images; otherwise a line of text stands in their place. */
+  readonly images: boolean;
+  /** IANA name; default: the zone of this machine. */
+  readonly timeZone?: string;
+}
+
+/** Room for the conversation in the window of `model`, less the answer; at least 8,000 characters. */
+export function limitsOf(model: Pick<ResolvedModel, "contextWindow" | "maxTokens" | "input">): HistoryLimits {
+  const answer = model.maxTokens ?? DEFAULT_ANSWER_TOKENS;
+  const tokens = (model.contextWindow ?? DEFAULT_CONTEXT_TOKENS) - answer;
+  return {
+    budgetChars: Math.max(8_000, tokens * CHARS_PER_TOKEN),
+    images: model.input === undefined || model.input.includes("image"),
+  };
+}
+
+/**
+ * The newest messages within the budget, from a user message on, with every tool call answered right after it and no
+ * result without its call. Failed answers without content are left out, user messages carry their time.
+ *
+ * Choice: every user message is stamped, not only the newest: earlier ones stay as they were sent, which keeps the
+ * provider's cache of the conversation valid.
+ */
+export function modelHistory(messages: readonly Message[], limits: HistoryLimits): Message[] {
+  const recent = pairToolCalls(newestWithin(messages, limits.budgetChars));
+  return recent
+    .filter((message) => message.role !== "assistant" || message.content.length > 0)
+    .map((message) => (message.role === "user" ? stamped(message, limits) : withoutImages(message, limits)));
+}
+
+function newestWithin(messages: readonly Message[], budgetChars: number): readonly Message[] {
+  const lastUser = messages.findLastIndex(({ role }) => role === "user");
+  let first = messages.length;
+  let chars = 0;
+  while (first > 0) {
+    const message = messages[first - 1];
+    chars += message ? sizeOf(message) : 0;
+    if (chars > budgetChars && first <= lastUser) break;
+    first -= 1;
+  }
+  const start = messages.findIndex(({ role }, index) => index >= first && role === "user");
+  return messages.slice(start < 0 ? first : start);
+}
+
+function sizeOf(message: Message): number {
+  let chars = 0;
+  for (const block of message.content) {
+    if (block.type === "text") chars += block.text.length;
+    else if (block.type === "thinking") chars += block.thinking.length;
+    else if (block.type === "image") chars += IMAGE_CHARS;
+    else chars += JSON.stringify(block.arguments).length;
+  }
+  return chars;
+}
+
+/** Results move up to their call, calls without one get one, results without a call go. */
+function pairToolCalls(messages: readonly Message[]): Message[] {
+  return messages.flatMap((message, index): Message[] => {
+    if (message.role === "toolResult") return [];
+    const later = messages.slice(index + 1);
+    const answers = toolCallsOf(message).map(
+      (call) => resultOf(call, later) ?? unansweredCall(call, message.timestamp),
+    );
+    return [message, ...answers];
+  });
+}
+
+/** The result of `call`: before a later call with the same id, since some servers count ids anew each time. */
+function resultOf(call: ToolCallBlock, later: readonly Message[]): ToolResultMessage | undefined {
+  for (const message of later) {
+    if (message.role === "toolResult" && message.toolCallId === call.id) return message;
+    if (toolCallsOf(message).some(({ id }) => id === call.id)) return undefined;
+  }
+  return undefined;
+}
+
+function stamped(message: UserMessage, limits: HistoryLimits): UserMessage {
+  const stamp = timeStamp(message.timestamp, limits.timeZone);
+  const { content } = withoutImages(message, limits);
+  const [first, ...rest] = content;
+  const stampedContent: UserMessage["content"] =
+    first?.type === "text"
+      ? [{ type: "text", text: `${stamp} ${first.text}` }, ...rest]
+      : [{ type: "text", text: stamp }, ...content];
+  return { ...message, content: stampedContent };
+}
+
+function withoutImages<M extends Message>(message: M, { images }: HistoryLimits): M {
+  if (images || message.role === "assistant") return message;
+  const content = message.content.map((block) =>
+    block.type === "image" ? { type: "text", text: "[image left out: this model takes no images]" } : block,
+  );
+  return { ...message, content } as M; // only image blocks were replaced, by text blocks, which every such message may hold
+}

@@ -1,0 +1,44 @@
+/** What a model has said so far in answer to one question. */
+import type { AssistantMessage, ModelEvent } from "@svc/sdk/services";
+
+type Block = AssistantMessage["content"][number];
+type Piece = Exclude<ModelEvent, { type: "finish" }>;
+
+/** A reply that is only this is no reply. Spec: http/sessions-routing.md §10. */
+export const SILENT_REPLY = "NO_REPLY";
+
+/** Collects pieces into blocks: pieces of one kind that follow each other are one block. */
+export class Reply {
+  readonly #blocks: Block[] = [];
+  /** All text so far. */
+  text = "";
+  /** All thinking so far. */
+  thinking = "";
+  hasToolCalls = false;
+
+  /** The blocks as they are now. */
+  get content(): readonly Block[] {
+    return [...this.#blocks];
+  }
+
+  add(piece: Piece): void {
+    const last = this.#blocks.at(-1);
+    if (piece.type === "toolCall") {
+      this.hasToolCalls = true;
+      const { id, name, arguments: args } = piece;
+      this.#blocks.push({ type: "toolCall", id, name, arguments: args });
+    } else if (piece.type === "text") {
+      this.text += piece.delta;
+      if (last?.type === "text") this.#replaceLast({ type: "text", text: last.text + piece.delta });
+      else this.#blocks.push({ type: "text", text: piece.delta });
+    } else {
+      this.thinking += piece.delta;
+      if (last?.type === "thinking") this.#replaceLast({ type: "thinking", thinking: last.thinking + piece.delta });
+      else this.#blocks.push({ type: "thinking", thinking: piece.delta });
+    }
+  }
+
+  #replaceLast(block: Block): void {
+    this.#blocks[this.#blocks.length - 1] = block;
+  }
+}

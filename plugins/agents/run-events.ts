@@ -1,0 +1,79 @@
+/** The steps of one run: numbered, told to hooks, and broadcast as far as clients may see them. */
+import type { agentEvent, Emit, PayloadOf } from "@svc/sdk";
+import type { RunEvent, RunOutcome, SessionEntry } from "@svc/sdk/services";
+
+/** Where steps go. */
+export interface EventSinks {
+  trace(event: RunEvent): void;
+  readonly broadcast: Emit<typeof agentEvent>;
+  /** epoch ms */
+  now(): number;
+}
+
+/** What clients see of a run. Spec: protocol/events.md §3. */
+export interface Visibility {
+  /** Results of tools, not only that there was one. */
+  readonly toolResults: boolean;
+  readonly thinking: boolean;
+}
+
+/** Session level, else the configured one, else off. Spec: events.md §3. */
+export function visibilityOf(entry: SessionEntry | undefined, verboseDefault: string | undefined): Visibility {
+  return {
+    toolResults: (entry?.verboseLevel ?? verboseDefault ?? "off") === "full",
+    thinking: entry?.["reasoningLevel"] === "stream",
+  };
+}
+
+export class RunEvents {
+  readonly #run: { readonly runId: string; readonly sessionKey: string };
+  readonly #sinks: EventSinks;
+  /** Connections that take part and asked for tool events. */
+  readonly #connections = new Set<string>();
+  #seq = 0;
+  /** Set once the session was read. */
+  visibility: Visibility = { toolResults: false, thinking: false };
+
+  constructor(run: { readonly runId: string; readonly sessionKey: string }, sinks: EventSinks) {
+    this.#run = run;
+    this.#sinks = sinks;
+  }
+
+  /** This connection gets the tool events from now on. */
+  join(connectionId: string | undefined): void {
+    if (connectionId !== undefined) this.#connections.add(connectionId);
+  }
+
+  emit(stream: RunEvent["stream"], data: RunEvent["data"]): void {
+    this.#send(stream, data);
+  }
+
+  /** The last event, whatever way the run ended. Spec: events.md §3, `lifecycle`. */
+  end(outcome: RunOutcome): void {
+    const { status, startedAt, endedAt, errorMessage } = outcome;
+    const times = { ...(startedAt === undefined ? {} : { startedAt }), endedAt };
+    if (status === "error") {
+      this.#send("lifecycle", { phase: "error", ...times, error: errorMessage ?? "the run failed" }, outcome);
+    } else {
+      this.#send("lifecycle", { phase: "end", ...times, ...(status === "aborted" ? { aborted: true } : {}) }, outcome);
+    }
+  }
+
+  #send(stream: RunEvent["stream"], data: RunEvent["data"], outcome?: RunOutcome): void {
+    const { runId, sessionKey } = this.#run;
+    this.#seq += 1;
+    const event = { runId, seq: this.#seq, stream, ts: this.#sinks.now(), data, sessionKey };
+    this.#sinks.trace(outcome ? { ...event, outcome } : event);
+    if (stream === "thinking" && !this.visibility.thinking) return;
+    if (stream !== "tool") return this.#sinks.broadcast(event);
+    if (this.#connections.size === 0) return;
+    this.#sinks.broadcast(forClients(event, this.visibility), { connections: [...this.#connections] });
+  }
+}
+
+/** A tool event as clients may see it. */
+function forClients(event: PayloadOf<typeof agentEvent>, { toolResults }: Visibility): PayloadOf<typeof agentEvent> {
+  if (toolResults || !("result" in event.data)) return event;
+  const { result: _hidden, ...data } = event.data;
+  return { ...event, data };
+}

@@ -1,0 +1,256 @@
+/** A person talks to an agent through a chat-completions server: streaming, tools, pictures, abort, failure. */
+import assert from "node:assert/strict";
+import { describe, it, type TestContext } from "node:test";
+import { agentEvent, agents, chat, chatEvent, models, sessions, type PayloadOf } from "@svc/sdk";
+import type { GatewayClient } from "@svc/sdk/client";
+import { type FakeModelServerOptions, startFakeModelServer, testGateway } from "@svc/sdk/testing";
+
+type ChatEvent = PayloadOf<typeof chatEvent>;
+type AgentEvent = PayloadOf<typeof agentEvent>;
+
+async function start(t: TestContext, options: FakeModelServerOptions = {}) {
+  const server = await startFakeModelServer(options);
+  t.after(() => server.close());
+  const config = {
+    models: {
+      providers: {
+        fake: {
+          baseUrl: server.url,
+          apiKey: "key-1",
+          models: [{ id: "gpt-x", name: "Fake", input: ["text", "image"] }],
+        },
+      },
+    },
+    agents: { defaults: { model: "fake/gpt-x" } },
+  };
+  const running = await testGateway(t, { config });
+  const talker = await running.connect({ caps: ["tool-events"] });
+  return { ...running, server, talker, ...record(talker) };
+}
+
+/** Remembers the chat and agent events of a client. */
+function record(client: GatewayClient) {
+  const chats: ChatEvent[] = [];
+  const steps: AgentEvent[] = [];
+  client.on(chatEvent, (payload) => chats.push(payload));
+  client.on(agentEvent, (payload) => steps.push(payload));
+  const ended = async (runId: string): Promise<ChatEvent> => {
+    for (;;) {
+      const end = chats.find((event) => event.runId === runId && event.state !== "delta");
+      if (end) return end;
+      await new Promise((resolve) => setTimeout(resolve, 5));
+    }
+  };
+  return { chats, steps, ended };
+}
+
+const textOf = (event: ChatEvent | undefined) => event?.message?.content.map(({ text }) => text).join("");
+let serial = 0;
+const nextRun = () => `e2e-${++serial}`;
+
+describe("a conversation", () => {
+  it("streams cumulative deltas and one final, under the canonical key and the idempotency key", async (t) => {
+    const pieces = ["Hel", "lo ", "the", "re"];
+    const { talker, chats, steps, ended } = await start(t, { replies: [{ pieces, delayMs: 200 }] });
+    const runId = nextRun();
+    const sent = await talker.call(chat.send, { sessionKey: "main", message: "hi", idempotencyKey: runId });
+    assert.deepEqual(sent, { runId, status: "started" });
+    const final = await ended(runId);
+    assert.deepEqual([final.state, textOf(final), final.sessionKey], ["final", "Hello there", "agent:main:main"]);
+    const deltas = chats.filter(({ state }) => state === "delta").map(textOf);
+    assert.ok(deltas.length >= 2, "more than one delta");
+    deltas.reduce((before, text) => (assert.ok(text?.startsWith(before ?? "")), text), "");
+    const streams = steps.map(({ stream, data }) =>
+      stream === "lifecycle" ? (data as { phase: string }).phase : stream,
+    );
+    assert.deepEqual([streams[0], streams.at(-1)], ["start", "end"]);
+    assert.deepEqual(
+      steps.map(({ seq }) => seq),
+      steps.map((_, index) => index + 1),
+    );
+  });
+
+  it("remembers what was said before, and history shows it", async (t) => {
+    const { talker, server, ended } = await start(t);
+    for (const message of ["first", "second"]) {
+      const runId = nextRun();
+      await talker.call(chat.send, { sessionKey: "main", message, idempotencyKey: runId });
+      await ended(runId);
+    }
+    const last = server.requests.at(-1)?.body as { messages: { role: string }[] };
+    assert.deepEqual(
+      last.messages.map(({ role }) => role),
+      ["system", "user", "assistant", "user"],
+    );
+    const { messages } = await talker.call(chat.history, { sessionKey: "main" });
+    const roles = messages.map((message) => (message as { role: string }).role);
+    assert.deepEqual(roles, ["user", "assistant", "user", "assistant"]);
+    const { sessions: rows } = await talker.call(sessions.list, { includeDerivedTitles: true });
+    assert.deepEqual(
+      rows.map(({ key, derivedTitle }) => [key, derivedTitle]),
+      [["agent:main:main", "first"]],
+    );
+  });
+
+  it("calls a tool and goes on with its result; tool events reach only who takes part", async (t) => {
+    const replies = [{ toolCalls: [{ name: "session_status", arguments: {} }] }, { text: "All is well." }];
+    const { talker, server, steps, ended, connect } = await start(t, { replies });
+    const stranger = record(await connect({ caps: ["tool-events"] }));
+    const runId = nextRun();
+    await talker.call(chat.send, { sessionKey: "main", message: "how is the session?", idempotencyKey: runId });
+    assert.equal(textOf(await ended(runId)), "All is well.");
+    await stranger.ended(runId);
+    const phases = (list: AgentEvent[]) =>
+      list.filter(({ stream }) => stream === "tool").map(({ data }) => (data as { phase: string }).phase);
+    assert.deepEqual(phases(steps), ["start", "result"]);
+    assert.deepEqual(phases(stranger.steps), []);
+    const second = server.requests[1]?.body as { messages: { role: string; content: unknown }[] };
+    const result = second.messages.find(({ role }) => role === "tool");
+    assert.match(String(result?.content), /agent:main:main/);
+  });
+
+  it("chat text never shrinks within a run, also over a tool call", async (t) => {
+    const replies = [
+      {
+        pieces: ["Let me look at that for you."],
+        delayMs: 160,
+        toolCalls: [{ name: "session_status", arguments: {} }],
+      },
+      { pieces: ["Fine", "."], delayMs: 200 },
+    ];
+    const { talker, chats, ended } = await start(t, { replies });
+    const runId = nextRun();
+    await talker.call(chat.send, { sessionKey: "main", message: "look", idempotencyKey: runId });
+    const final = await ended(runId);
+    const texts = [...chats.filter(({ state }) => state === "delta"), final].map((event) => textOf(event) ?? "");
+    texts.reduce((before, text) => (assert.ok(text.length >= before.length, `"${before}" then "${text}"`), text), "");
+    assert.match(texts.at(-1) ?? "", /Let me look at that for you\.\s+Fine\.$/);
+  });
+
+  it("sends pictures along", async (t) => {
+    const { talker, server, ended } = await start(t);
+    const png = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
+    const runId = nextRun();
+    await talker.call(chat.send, {
+      sessionKey: "main",
+      message: "what is this?",
+      idempotencyKey: runId,
+      attachments: [{ mimeType: "image/png", content: png }],
+    });
+    await ended(runId);
+    const { messages } = server.requests[0]?.body as {
+      messages: { role: string; content: { type: string; image_url?: { url: string } }[] }[];
+    };
+    const picture = messages.at(-1)?.content.find(({ type }) => type === "image_url");
+    assert.equal(picture?.image_url?.url, `data:image/png;base64,${png}`);
+    const { messages: shown } = await talker.call(chat.history, { sessionKey: "main" });
+    assert.ok(!JSON.stringify(shown).includes(png), "history leaves the bytes out");
+  });
+
+  it("an abort keeps what was said and closes the socket to the model", async (t) => {
+    const { talker, server, ended, chats } = await start(t, {
+      replies: [{ pieces: Array.from({ length: 100 }, (_, index) => `word${index} `), delayMs: 20 }],
+    });
+    const runId = nextRun();
+    await talker.call(chat.send, { sessionKey: "main", message: "talk", idempotencyKey: runId });
+    while (!chats.some(({ state }) => state === "delta")) await new Promise((resolve) => setTimeout(resolve, 5));
+    assert.deepEqual(await talker.call(chat.abort, { sessionKey: "main", runId }), {
+      ok: true,
+      aborted: true,
+      runIds: [runId],
+    });
+    const end = await ended(runId);
+    assert.deepEqual([end.state, end.stopReason], ["aborted", "rpc"]);
+    for (let turn = 0; turn < 100 && !server.requests[0]?.aborted; turn++)
+      await new Promise((resolve) => setTimeout(resolve, 10));
+    assert.equal(server.requests[0]?.aborted, true);
+    const { messages } = await talker.call(chat.history, { sessionKey: "main" });
+    const last = messages.at(-1) as { role: string; stopReason: string; content: { text: string }[] };
+    assert.deepEqual([last.role, last.stopReason], ["assistant", "aborted"]);
+    assert.match(last.content[0]?.text ?? "", /^word0 /);
+  });
+
+  it("a server that fails is told in a sentence with the next step, and the session goes on", async (t) => {
+    const { talker, ended } = await start(t, { replies: [{ status: 401 }, { text: "back" }] });
+    const [first, second] = [nextRun(), nextRun()];
+    await talker.call(chat.send, { sessionKey: "main", message: "hi", idempotencyKey: first });
+    const failed = await ended(first);
+    assert.equal(failed.state, "error");
+    assert.match(failed.errorMessage ?? "", /models\.providers\.fake\.apiKey/);
+    assert.ok(!failed.errorMessage?.includes("key-1"));
+    await talker.call(chat.send, { sessionKey: "main", message: "again", idempotencyKey: second });
+    assert.equal(textOf(await ended(second)), "back");
+  });
+
+  it("messages to a busy session run one after the other", async (t) => {
+    const { talker, server, ended } = await start(t, {
+      replies: [{ pieces: ["a", "b"], delayMs: 100 }, { text: "second" }],
+    });
+    const [first, second] = [nextRun(), nextRun()];
+    await talker.call(chat.send, { sessionKey: "main", message: "one", idempotencyKey: first });
+    await talker.call(chat.send, { sessionKey: "main", message: "two", idempotencyKey: second });
+    await Promise.all([ended(first), ended(second)]);
+    const { messages } = server.requests[1]?.body as { messages: { role: string }[] };
+    assert.deepEqual(
+      messages.map(({ role }) => role),
+      ["system", "user", "assistant", "user"],
+    );
+  });
+
+  it("the same idempotency key never runs twice", async (t) => {
+    const { talker, server, ended } = await start(t);
+    const runId = nextRun();
+    const send = () => talker.call(chat.send, { sessionKey: "main", message: "once", idempotencyKey: runId });
+    const answers = await Promise.all([send(), send(), send()]);
+    await ended(runId);
+    assert.deepEqual(answers.map((answer) => ("status" in answer ? answer.status : "")).sort(), [
+      "in_flight",
+      "in_flight",
+      "started",
+    ]);
+    assert.deepEqual(await send(), { runId, status: "ok" });
+    assert.equal(server.requests.length, 1);
+  });
+});
+
+describe("agent and models", () => {
+  it("agent answers accepted first and the outcome under the same id", async (t) => {
+    const { talker } = await start(t, { replies: [{ text: "done" }] });
+    const runId = nextRun();
+    let accepted: unknown;
+    const final = await talker.call(
+      agents.run,
+      { message: "do it", idempotencyKey: runId, sessionKey: "main" },
+      { expectFinal: true, onAccepted: (payload) => (accepted = payload) },
+    );
+    assert.equal((accepted as { status: string }).status, "accepted");
+    assert.equal(final.status, "ok");
+    const { payloads } = final.result as { payloads: { text: string }[] };
+    assert.deepEqual(
+      payloads.map(({ text }) => text),
+      ["done"],
+    );
+    assert.equal((await talker.call(agents.wait, { runId })).status, "ok");
+  });
+
+  it("models.list shows the configured model and the built-in one", async (t) => {
+    const { talker } = await start(t);
+    const { models: list } = await talker.call(models.list, {});
+    assert.deepEqual(
+      list.map(({ provider, id }) => `${provider}/${id}`),
+      ["fake/gpt-x", "offline/offline"],
+    );
+  });
+
+  it("a missing thing is NOT_FOUND, bad params name the path", async (t) => {
+    const { talker } = await start(t);
+    await assert.rejects(talker.call(agents.run, { message: "x", idempotencyKey: nextRun(), agentId: "nobody" }), {
+      code: "NOT_FOUND",
+    });
+    await assert.rejects(talker.call(sessions.resolve, { key: "no-such-session" }), { code: "NOT_FOUND" });
+    await assert.rejects(
+      talker.request("chat.history", { sessionKey: "main", limit: 0 }),
+      /invalid chat\.history params: at \/limit: must be >= 1/,
+    );
+  });
+});

@@ -1,0 +1,58 @@
+/** `svc gateway run` in a process of its own, as a user starts it. */
+import { type ChildProcess, spawn } from "node:child_process";
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+import { connect, type ClientOptions, type GatewayClient } from "@svc/sdk/client";
+import { root } from "./checkout.ts";
+
+export interface GatewayProcess {
+  readonly child: ChildProcess;
+  readonly url: string;
+  /** Milliseconds from spawn to the first `hello-ok`. */
+  readonly readyMs: number;
+  connect(options?: Partial<ClientOptions>): Promise<GatewayClient>;
+  /** Kills it and waits until it is gone. */
+  kill(signal?: NodeJS.Signals): Promise<number | null>;
+}
+
+/** The environment of a command that must not see the machine's own gateway. */
+export function cleanEnvironment(stateDir: string, more: Record<string, string> = {}): NodeJS.ProcessEnv {
+  const env = Object.fromEntries(Object.entries(process.env).filter(([name]) => !name.startsWith("SVC_")));
+  return { ...env, SVC_STATE_DIR: stateDir, ...more };
+}
+
+/** @throws Error with what it printed when it ends before it is ready */
+export async function startGatewayProcess(stateDir: string, env: Record<string, string> = {}): Promise<GatewayProcess> {
+  const begun = performance.now();
+  const child = spawn(
+    process.execPath,
+    [join(root, "host/svc.js"), "gateway", "run", "--port", "0", "--json", "--log-level", "error"],
+    {
+      env: cleanEnvironment(stateDir, env),
+      stdio: ["ignore", "pipe", "pipe"],
+    },
+  );
+  let errors = "";
+  child.stderr.on("data", (chunk: Buffer) => (errors += chunk.toString()));
+  const exited = new Promise<number | null>((resolve) => child.once("exit", (code) => resolve(code)));
+  const line = await new Promise<string>((resolve, reject) => {
+    createInterface(child.stdout).once("line", resolve);
+    void exited.then((code) => reject(new Error(`the gateway ended with ${code}: ${errors}`)));
+  });
+  const { url } = JSON.parse(line) as { url: string };
+  const token = (await readFile(join(stateDir, "credentials/gateway-token"), "utf8")).trim();
+  const open = (options: Partial<ClientOptions> = {}) => connect({ url, token, ...options });
+  await (await open()).close();
+  const readyMs = performance.now() - begun;
+  return {
+    child,
+    url,
+    readyMs,
+    connect: open,
+    kill: (signal = "SIGKILL") => {
+      child.kill(signal);
+      return exited;
+    },
+  };
+}

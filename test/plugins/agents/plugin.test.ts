@@ -1,0 +1,136 @@
+import assert from "node:assert/strict";
+import { describe, it, type TestContext } from "node:test";
+import { setImmediate as tick } from "node:timers/promises";
+import { agents, type Denial, HOOKS, type PluginGateway, type Stop, withDefaults } from "@svc/sdk";
+import { AgentDirectory, AgentRuns, type Models, type Sessions, type Storage } from "@svc/sdk/services";
+import { AgentsConfig } from "../../../plugins/agents/config.ts";
+import plugin from "../../../plugins/agents/plugin.ts";
+import { hook, model, openFixture, toolView, until, waterfall } from "./fixture.ts";
+import { MAIN, request, says } from "./script.ts";
+import { silentLog } from "./silent-log.ts";
+
+type Replacing = (input: { key: string; reason: string }) => Promise<Denial | undefined>;
+
+interface Options {
+  /** Set once the port is open, i.e. also when the plugin is reloaded. */
+  readonly url?: string;
+  readonly append?: Sessions["append"];
+}
+
+/** The plugin in a gateway that only collects what it declares. */
+async function setUp(t: TestContext, { url, append }: Options = {}) {
+  const { sessions, storage, clock } = await (await openFixture(t)).start();
+  const declared = { provided: new Map<unknown, unknown>(), served: [] as unknown[], hooks: [] as string[] };
+  let begin: () => Promise<Stop> = () => Promise.reject(new Error("no start"));
+  let ready: () => void = () => undefined;
+  let replacing: Replacing = () => Promise.reject(new Error("no tap"));
+  const opened: string[] = [];
+  const watched: Storage = {
+    ...storage,
+    migrate: (owner, steps) => {
+      opened.push(owner);
+      return storage.migrate(owner, steps);
+    },
+  };
+  const models: Models = { list: () => [], resolve: () => model, stream: says("fine") };
+  const gateway = {
+    id: "agents",
+    config: withDefaults(AgentsConfig, {}),
+    services: {
+      storage: watched,
+      models,
+      sessions: { ...sessions, ...(append ? { append } : {}) },
+      host: url === undefined ? undefined : { url },
+    },
+    log: silentLog,
+    clock,
+    own: () => toolView(),
+    emits: (spec: (typeof HOOKS)[keyof typeof HOOKS]) => {
+      declared.hooks.push(spec.name);
+      return spec.kind === "waterfall" ? waterfall() : hook();
+    },
+    event: () => () => undefined,
+    provide: (token: unknown, value: unknown) => void declared.provided.set(token, value),
+    serve: (contract: unknown) => void declared.served.push(contract),
+    hooks: {
+      hostReady: { tap: (_name: string, handler: () => void) => (ready = handler) },
+      sessionReplacing: { tapPromise: (_name: string, handler: Replacing) => (replacing = handler) },
+    },
+    start: (work: () => Promise<Stop>) => (begin = work),
+    after: (ms: number, work: () => void) => void clock.setTimeout(work, ms),
+  };
+  await plugin.setup(gateway as unknown as PluginGateway<unknown, never>); // only what setup uses
+  return {
+    ...declared,
+    opened,
+    clock,
+    runs: declared.provided.get(AgentRuns) as AgentRuns, // what the token stands for
+    start: async () => {
+      const stop = await begin();
+      t.after(() => stop());
+      return stop;
+    },
+    ready: () => ready(),
+    replacing: (input: { key: string; reason: string }) => replacing(input),
+  };
+}
+
+describe("agents plugin", () => {
+  it("declares its services, its contract and its hooks, and opens nothing", async (t) => {
+    const { provided, served, hooks, opened, start } = await setUp(t);
+    assert.deepEqual([...provided.keys()], [AgentRuns, AgentDirectory]);
+    assert.deepEqual(served, [agents]);
+    const owned = Object.values(HOOKS).filter(({ owner }) => owner === "agents");
+    assert.deepEqual(hooks.toSorted(), owned.map(({ name }) => name).toSorted());
+    assert.deepEqual(opened, []);
+    await start();
+    assert.deepEqual(opened, ["agents"]);
+  });
+
+  it("starts runs when the host is ready", async (t) => {
+    const { runs, start, ready } = await setUp(t);
+    await start();
+    await runs.start(request("r1"));
+    await tick();
+    assert.deepEqual((await runs.state("r1"))?.status, "accepted");
+    ready();
+    await until(async () => (await runs.state("r1"))?.status === "ok");
+  });
+
+  it("starts runs at once when the host was ready before", async (t) => {
+    const { runs, start } = await setUp(t, { url: "http://127.0.0.1:1" });
+    await start();
+    await runs.start(request("r1"));
+    await until(async () => (await runs.state("r1"))?.status === "ok");
+  });
+
+  it("starts runs after a second when nobody says that the host is ready", async (t) => {
+    const { runs, start, clock } = await setUp(t);
+    await start();
+    await runs.start(request("r1"));
+    clock.advance(1_000);
+    await until(async () => (await runs.state("r1"))?.status === "ok");
+  });
+
+  it("lets a quiet session be replaced, and one whose waiting runs it can stop", async (t) => {
+    const { runs, start, replacing } = await setUp(t);
+    await start();
+    assert.equal(await replacing({ key: MAIN, reason: "new" }), undefined);
+    await runs.start(request("r1"));
+    assert.equal(await replacing({ key: MAIN, reason: "delete" }), undefined);
+    assert.equal((await runs.wait("r1", 0))?.abortReason, "delete");
+  });
+
+  it("refuses to replace a session that does not fall silent within 15 s", async (t) => {
+    const { runs, start, ready, replacing, clock } = await setUp(t, { append: () => new Promise(() => undefined) });
+    const stop = await start();
+    ready();
+    await runs.start(request("r1"));
+    const denied = replacing({ key: MAIN, reason: "reset" });
+    clock.advance(15_000);
+    assert.deepEqual(await denied, { allow: false, reason: `session ${MAIN} is still active` });
+    const stopped = stop();
+    clock.advance(4_000);
+    await stopped;
+  });
+});

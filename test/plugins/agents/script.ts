@@ -1,0 +1,85 @@
+/** Models and messages as tests write them. */
+import { type Principal } from "@svc/sdk";
+import type { ImageBlock, Message, ModelEvent, ModelRequest, RunRequest, Usage } from "@svc/sdk/services";
+
+/** What a scripted model says to one request. */
+export type Answer = (request: ModelRequest, signal: AbortSignal) => AsyncIterable<ModelEvent>;
+
+export const usage = (input: number, output: number): Usage => ({
+  input,
+  output,
+  cacheRead: 0,
+  cacheWrite: 0,
+  totalTokens: input + output,
+});
+
+/** Says the pieces and finishes. */
+export function says(...pieces: (string | ModelEvent)[]): Answer {
+  return async function* () {
+    let asked = false;
+    for (const piece of pieces) {
+      asked ||= typeof piece !== "string" && piece.type === "toolCall";
+      yield typeof piece === "string" ? { type: "text", delta: piece } : piece;
+    }
+    yield { type: "finish", reason: asked ? "toolUse" : "stop", usage: usage(10, 5) };
+  };
+}
+
+/** Says the pieces, then nothing more, and ignores its signal. */
+export function hangsAfter(...pieces: string[]): Answer {
+  return async function* () {
+    for (const delta of pieces) yield { type: "text", delta };
+    await new Promise(() => undefined);
+  };
+}
+
+export function failsWith(error: Error, ...pieces: string[]): Answer {
+  return async function* () {
+    for (const delta of pieces) yield { type: "text", delta };
+    throw error;
+  };
+}
+
+/** Answers request after request; the last answer stays. */
+export function inTurn(...answers: Answer[]): Answer {
+  let next = 0;
+  return (request, signal) => {
+    const answer = answers[Math.min(next, answers.length - 1)];
+    next += 1;
+    if (!answer) throw new Error("the script is empty");
+    return answer(request, signal);
+  };
+}
+
+export const calls = (name: string, args: Record<string, unknown> = {}, id = `call-${name}`): ModelEvent => ({
+  type: "toolCall",
+  id,
+  name,
+  arguments: args,
+});
+
+export const user = (text: string, images: ImageBlock[] = [], timestamp = 0): Message => ({
+  role: "user",
+  content: [...(text === "" ? [] : [{ type: "text" as const, text }]), ...images],
+  timestamp,
+});
+
+export const principal: Principal = {
+  id: "token",
+  role: "operator",
+  scopes: ["operator.write"],
+  provenance: "token",
+  epoch: 1,
+};
+
+export const MAIN = "agent:main:main";
+
+/** A request that is accepted; each case changes one thing. */
+export const request = (runId: string, changes: Partial<RunRequest> = {}): RunRequest => ({
+  runId,
+  sessionKey: MAIN,
+  message: `hello from ${runId}`,
+  origin: "test",
+  principal,
+  ...changes,
+});

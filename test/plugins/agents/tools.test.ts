@@ -1,0 +1,168 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { GatewayError, Strict, Type } from "@svc/sdk";
+import { defineTool, type Tool, textOf, type ToolCall, type ToolResult } from "@svc/sdk/services";
+import { MAX_RESULT_CHARS, ToolBox, type ToolHooks } from "../../../plugins/agents/tools.ts";
+import { hook, toolView, waterfall } from "./fixture.ts";
+import { MAIN, principal } from "./script.ts";
+import { silentLog } from "./silent-log.ts";
+
+const call = (args: Record<string, unknown> = { path: "/a" }): ToolCall => ({
+  name: "read",
+  toolCallId: "c1",
+  arguments: args,
+  runId: "r1",
+  sessionKey: MAIN,
+  agentId: "main",
+});
+
+/** A tool that reads; each case changes one thing. */
+function readTool(changes: Partial<Tool> = {}): Tool {
+  const params = Strict({ path: Type.String(), limit: Type.Integer({ default: 3 }) });
+  const tool = defineTool({
+    description: "Reads a file",
+    params,
+    scope: "operator.read",
+    run: ({ path, limit }) => `${path} ${limit}`,
+  });
+  return { ...tool, ...changes };
+}
+
+interface Options {
+  readonly tool?: Tool;
+  readonly hooks?: Partial<ToolHooks>;
+}
+
+function box({ tool = readTool(), hooks = {} }: Options = {}): ToolBox {
+  const all = { params: waterfall(), before: hook(), result: waterfall(), ...hooks } as ToolHooks;
+  return new ToolBox({ tools: toolView({ read: tool }), hooks: all, log: silentLog });
+}
+
+const never = new AbortController().signal;
+const use = (options: Options = {}, wish = call()) => box(options).use(wish, principal, never);
+const told = (result: ToolResult) => [result.isError === true, textOf(result)];
+
+describe("tools", () => {
+  it("runs a tool with its defaults filled in", async () => {
+    assert.deepEqual(told(await use()), [false, "/a 3"]);
+  });
+
+  it("offers the tools the principal may use", () => {
+    const [offered] = box().specs(principal);
+    assert.deepEqual([offered?.name, offered?.description], ["read", "Reads a file"]);
+    assert.deepEqual(box({ tool: readTool({ scope: "operator.admin" }) }).specs(principal), []);
+  });
+
+  const refusals: [string, Options, ToolCall, RegExp][] = [
+    ["a tool that is not there", {}, { ...call(), name: "write" }, /no tool called write/],
+    ["arguments that do not fit", {}, call({ path: 5 }), /wrong arguments: at \/path: must be string/],
+    ["arguments nobody asked for", {}, call({ path: "/a", x: 1 }), /unexpected property 'x'/],
+    ["a scope the principal lacks", { tool: readTool({ scope: "operator.admin" }) }, call(), /lacks the scope/],
+    [
+      "what a gate denies",
+      { hooks: { before: hook(() => ({ allow: false, reason: "not on Sundays" })) } },
+      call(),
+      /not allowed: not on Sundays/,
+    ],
+  ];
+  for (const [what, options, wish, message] of refusals) {
+    it(`refuses ${what} and does not run it`, async () => {
+      let ran = false;
+      const tool = { ...(options.tool ?? readTool()), run: () => ((ran = true), "ran") };
+      const [isError, text] = told(await use({ ...options, tool }, wish));
+      assert.equal(isError, true);
+      assert.match(String(text), message);
+      assert.equal(ran, false);
+    });
+  }
+
+  it("validates what the params hook made of the arguments, and takes nothing else from it", async () => {
+    const seen: ToolCall[] = [];
+    const change = (arguments_: object) =>
+      waterfall((wish: ToolCall) => ({ ...wish, name: "rm", arguments: arguments_ as ToolCall["arguments"] }));
+    const before = hook((final: ToolCall) => void seen.push(final));
+    assert.deepEqual(told(await use({ hooks: { params: change({ path: "/b" }), before } })), [false, "/b 3"]);
+    assert.equal(seen[0]?.name, "read");
+    assert.match(String(told(await use({ hooks: { params: change({ path: 1 }) } }))[1]), /wrong arguments/);
+  });
+
+  it("shows the gate a frozen call that is the one that runs", async () => {
+    let gated: ToolCall | undefined;
+    let ran: ToolCall | undefined;
+    const before = hook((final: ToolCall) => {
+      gated = final;
+    });
+    const tool = readTool({
+      run: (_params, context) => {
+        ran = context.call;
+        return "";
+      },
+    });
+    const wish = call();
+    await use({ tool, hooks: { before } }, wish);
+    assert.ok(gated && Object.isFrozen(gated) && Object.isFrozen(gated.arguments));
+    assert.equal(ran, gated);
+    assert.equal(Object.isFrozen(wish.arguments), false);
+  });
+
+  it("lets the result hook change the answer", async () => {
+    const result = waterfall((given: ToolResult & { call: ToolCall }) => ({
+      ...given,
+      content: [{ type: "text" as const, text: `${given.call.name}: ${textOf(given)}` }],
+    }));
+    assert.deepEqual(told(await use({ hooks: { result } })), [false, "read: /a 3"]);
+  });
+
+  const failures: [string, () => string, string][] = [
+    [
+      "says what a refusal of the tool says",
+      () => {
+        throw new GatewayError("NOT_FOUND", "no file /a");
+      },
+      "no file /a",
+    ],
+    [
+      "hides what an unexpected error says",
+      () => {
+        throw new Error("secret");
+      },
+      "the tool read failed",
+    ],
+    ["tells an answer without content apart", () => ({}) as string, "the tool read gave no readable answer"],
+  ];
+  for (const [what, run, text] of failures) {
+    it(what, async () => assert.deepEqual(told(await use({ tool: readTool({ run }) })), [true, text]));
+  }
+
+  it("cuts the text of a result at 100,000 characters, all blocks together", async () => {
+    const block = { type: "text" as const, text: "x".repeat(MAX_RESULT_CHARS - 10) };
+    const { content } = await use({ tool: readTool({ run: () => ({ content: [block, block] }) }) });
+    assert.equal(textOf({ content: content.slice(0, 1) }), block.text);
+    assert.equal(
+      textOf({ content: content.slice(1) }),
+      `${"x".repeat(10)}\n[cut: ${MAX_RESULT_CHARS - 20} more characters]`,
+    );
+  });
+
+  it("rejects the moment the run ends, also when the tool ignores its signal", async () => {
+    const controller = new AbortController();
+    const tool = readTool({ run: () => new Promise(() => undefined) });
+    const used = box({ tool }).use(call(), principal, controller.signal);
+    setImmediate(() => controller.abort());
+    await assert.rejects(used, { name: "AbortError" });
+  });
+
+  it("does not run a tool whose run ended while a gate was thinking", async () => {
+    const controller = new AbortController();
+    let ran = false;
+    let open: () => void = () => undefined;
+    const gate = new Promise<void>((resolve) => (open = resolve));
+    const tool = readTool({ run: () => ((ran = true), "") });
+    const used = box({ tool, hooks: { before: hook(() => gate) } }).use(call(), principal, controller.signal);
+    controller.abort();
+    await assert.rejects(used, { name: "AbortError" });
+    open();
+    await new Promise((resolve) => setImmediate(resolve));
+    assert.equal(ran, false);
+  });
+});
