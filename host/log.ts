@@ -2,7 +2,8 @@
 import type { Logger } from "@svc/sdk";
 import pino from "pino";
 
-export type LogLevel = "debug" | "info" | "warn" | "error" | "silent";
+export const LOG_LEVELS = ["debug", "info", "warn", "error", "silent"] as const;
+export type LogLevel = (typeof LOG_LEVELS)[number];
 
 /** Keys whose values never reach a log, at any depth people are likely to use. */
 const SECRET_KEYS = ["token", "password", "apiKey", "authorization", "deviceToken", "secret", "signature"];

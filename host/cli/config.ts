@@ -1,13 +1,12 @@
 /** `svc config get|file|validate`: the configuration file, read here and now, no gateway needed. */
 import type { Plugin } from "@svc/sdk";
-import { readConfigFile } from "../config/file.ts";
-import type { PluginsSection } from "../config/host-schema.ts";
-import { resolvePaths } from "../config/paths.ts";
+import { type ConfigFile, type Issue, readConfigFile } from "../config/file.ts";
+import { type Paths, resolvePaths } from "../config/paths.ts";
 import { redact } from "../config/redact.ts";
 import { composeHints, composeSchema, type SectionOwner, unownedKeys } from "../config/sections.ts";
 import { configIssues } from "../config/store.ts";
-import { createPluginFinder } from "../kernel/load.ts";
 import { EXIT, type Output } from "./output.ts";
+import { plannedPlugins } from "./planned-plugins.ts";
 
 /** Where the file is, whether it is there or not. */
 export function printConfigFile(output: Output): number {
@@ -18,14 +17,16 @@ export function printConfigFile(output: Output): number {
 
 /** The value at a dotted path, secrets hidden. */
 export async function getConfig(path: string | undefined, output: Output): Promise<number> {
-  const { configPath } = resolvePaths();
-  const { resolved, issues } = await readConfigFile(configPath, process.env);
-  const [first] = issues;
+  const paths = resolvePaths();
+  const { configPath } = paths;
+  const file = await readConfigFile(configPath, process.env);
+  const [first] = file.issues;
   if (first) {
     output.note(`${configPath}: ${first.path ? `${first.path}: ` : ""}${first.message}\nNext: svc config validate`);
     return EXIT.refused;
   }
-  const value = at(redact(resolved, composeHints(composeSchema([]))), path);
+  const { installed } = await loadOwners(file, paths); // a plugin's schema says which of its values are secret
+  const value = at(redact(file.resolved, composeHints(composeSchema(installed))), path);
   if (value === undefined) {
     output.note(`${path} is not set in ${configPath}\nNext: svc config get`);
     return EXIT.refused;
@@ -46,9 +47,9 @@ function at(value: unknown, path: string | undefined): unknown {
 export async function validateConfig(output: Output): Promise<number> {
   const paths = resolvePaths();
   const file = await readConfigFile(paths.configPath, process.env);
-  const owners = await loadOwners((file.resolved["plugins"] ?? {}) as PluginsSection);
+  const { owners, missing } = await loadOwners(file, paths);
   const issues = configIssues(file, owners);
-  const warnings = unownedKeys(file, owners);
+  const warnings = [...missing, ...unownedKeys(file, owners)];
   const { path, exists } = file;
   if (output.json) {
     output.print({ path, exists, valid: issues.length === 0, issues, warnings });
@@ -66,12 +67,18 @@ export async function validateConfig(output: Output): Promise<number> {
   return issues.length > 0 ? EXIT.refused : EXIT.ok;
 }
 
-/** Sections of the plugins that would be loaded; one that cannot be imported is left to `svc plugins list`. */
-async function loadOwners({ use, load, entries }: PluginsSection): Promise<SectionOwner[]> {
-  const paths = resolvePaths();
-  const finder = createPluginFinder({ configDir: paths.configDir, cacheDir: paths.cacheDir, home: paths.home });
-  const named = Array.isArray(use) ? use.map((spec) => finder.find(spec)) : finder.bundle();
-  const sources = [...named, ...(load?.paths ?? []).map((spec) => finder.find(spec))];
+interface Owners {
+  /** Sections of the plugins that would run; of the disabled ones without their schema. */
+  readonly owners: readonly SectionOwner[];
+  /** The same with every schema there is. */
+  readonly installed: readonly SectionOwner[];
+  /** Plugins that are asked for and are not there. */
+  readonly missing: readonly Issue[];
+}
+
+/** Imports the plugins that would be loaded; one that cannot be imported is left to `svc plugins list`. */
+async function loadOwners(file: ConfigFile, paths: Paths): Promise<Owners> {
+  const { sources, disabled } = plannedPlugins(file, paths);
   const plugins = await Promise.all(
     sources.map(async (source): Promise<Plugin[]> => {
       if (!("load" in source)) return [];
@@ -81,9 +88,13 @@ async function loadOwners({ use, load, entries }: PluginsSection): Promise<Secti
       );
     }),
   );
-  return plugins.flat().map((plugin) => ({
-    section: plugin.section ?? plugin.id,
-    plugin: plugin.id,
-    schema: entries?.[plugin.id]?.enabled === false ? undefined : plugin.config,
-  }));
+  const installed = plugins
+    .flat()
+    .filter(({ config }) => config !== undefined)
+    .map((plugin) => ({ section: plugin.section ?? plugin.id, plugin: plugin.id, schema: plugin.config }));
+  return {
+    installed,
+    owners: installed.map((owner) => (disabled.has(owner.plugin) ? { ...owner, schema: undefined } : owner)),
+    missing: sources.flatMap((source) => ("load" in source ? [] : [{ path: "plugins", message: source.reason }])),
+  };
 }

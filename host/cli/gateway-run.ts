@@ -2,20 +2,24 @@
 import type { PluginReport } from "@svc/sdk/services";
 import { createGateway, type Gateway, type GatewayOptions } from "../gateway.ts";
 import { watchStrayErrors } from "../kernel/blame.ts";
-import type { LogLevel } from "../log.ts";
+import { LOG_LEVELS, type LogLevel } from "../log.ts";
 import { VERSION } from "../version.ts";
 import { EXIT, type Output } from "./output.ts";
 import { installedCommands } from "./plugin-verbs.ts";
 
 export interface RunFlags {
   readonly port?: string;
-  readonly logLevel?: LogLevel;
+  readonly logLevel?: string;
 }
 
 /** Runs until SIGINT or SIGTERM; a second signal does not wait. @returns the exit code */
 export async function runGateway({ port, logLevel }: RunFlags, output: Output): Promise<number> {
-  if (port !== undefined && !/^\d{1,5}$/.test(port)) {
+  if (port !== undefined && !(/^\d{1,5}$/.test(port) && Number(port) <= 65_535)) {
     output.note(`--port ${port}: it must be a number, 0 to 65535`);
+    return EXIT.usage;
+  }
+  if (logLevel !== undefined && !isLogLevel(logLevel)) {
+    output.note(`--log-level ${logLevel}: it must be one of ${LOG_LEVELS.join(", ")}`);
     return EXIT.usage;
   }
   const options: GatewayOptions = {
@@ -36,6 +40,10 @@ export async function runGateway({ port, logLevel }: RunFlags, output: Output): 
   await gateway.stop();
   unwatch();
   return error ? EXIT.refused : EXIT.ok;
+}
+
+function isLogLevel(text: string): text is LogLevel {
+  return LOG_LEVELS.some((level) => level === text);
 }
 
 function firstSignal(): Promise<undefined> {

@@ -23,11 +23,11 @@ export async function main(argv: readonly string[]): Promise<number> {
     exitCode = await action();
   };
   const program = createProgram(act, output);
-  if (!BUILT_IN.some((pattern) => pattern.test(argv.join(" "))) || argv.includes("--help") || argv.includes("-h")) {
-    const { installedCommands } = await import("./plugin-verbs.ts");
-    for (const verb of installedCommands()) await addVerb(program, verb, argv, act, output);
-  }
   try {
+    if (!BUILT_IN.some((pattern) => pattern.test(argv.join(" "))) || argv.includes("--help") || argv.includes("-h")) {
+      const { installedCommands } = await import("./plugin-verbs.ts");
+      for (const verb of installedCommands()) await addVerb(program, verb, argv, act, output);
+    }
     await program.parseAsync([...argv], { from: "user" });
   } catch (error) {
     if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.ok : EXIT.usage;

@@ -1,5 +1,5 @@
 /** What commands print, and how they end. */
-import { isGatewayError } from "@svc/sdk";
+import { GatewayError, isGatewayError } from "@svc/sdk";
 import { StartupRefusal } from "../auth/mode.ts";
 
 /** Exit codes of `svc`. Choice. */
@@ -23,6 +23,14 @@ export function createOutput(json: boolean): Output {
   };
 }
 
+/** The command line, not the gateway, is at fault. */
+export class WrongUsage extends Error {
+  override readonly name = "WrongUsage";
+}
+
+/** Nobody who could have refused anything answered. */
+export class Unreachable extends GatewayError {}
+
 /** Tells a failure to a person, or as JSON. @returns the exit code */
 export function reportFailure(error: unknown, { json }: Output): number {
   if (isGatewayError(error)) {
@@ -33,12 +41,12 @@ export function reportFailure(error: unknown, { json }: Output): number {
       process.stderr.write(
         `${code}: ${message}\n${retryAfterMs === undefined ? "" : `Try again in ${Math.ceil(retryAfterMs / 1_000)} s.\n`}`,
       );
-    return message.startsWith("cannot reach") || message.startsWith("no hello") ? EXIT.unreachable : EXIT.refused;
+    return error instanceof Unreachable ? EXIT.unreachable : EXIT.refused;
   }
   const message = error instanceof Error ? error.message : String(error);
   if (json) process.stdout.write(`${JSON.stringify({ ok: false, error: { code: "LOCAL", message } })}\n`);
   else process.stderr.write(`${error instanceof StartupRefusal ? "" : "error: "}${message}\n`);
-  return EXIT.refused;
+  return error instanceof WrongUsage ? EXIT.usage : EXIT.refused;
 }
 
 /** Columns as wide as their widest cell. */

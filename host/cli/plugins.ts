@@ -2,11 +2,11 @@
 import { readFileSync } from "node:fs";
 import type { PluginReport } from "@svc/sdk/services";
 import { readConfigFile } from "../config/file.ts";
-import type { PluginsSection } from "../config/host-schema.ts";
 import { resolvePaths } from "../config/paths.ts";
-import { createPluginFinder, type MissingPlugin, type PluginSource } from "../kernel/load.ts";
+import type { MissingPlugin, PluginSource } from "../kernel/load.ts";
 import { apiMismatch } from "../kernel/manifest.ts";
 import { EXIT, type Output, table } from "./output.ts";
+import { plannedPlugins } from "./planned-plugins.ts";
 
 interface Listed {
   readonly id: string;
@@ -43,11 +43,7 @@ export async function inspectPlugin(id: string, output: Output): Promise<number>
 
 async function planned(): Promise<readonly (PluginSource | MissingPlugin)[]> {
   const paths = resolvePaths();
-  const { resolved } = await readConfigFile(paths.configPath, process.env);
-  const { use, load } = (resolved["plugins"] ?? {}) as PluginsSection; // a wrong shape is told by `svc config validate`
-  const finder = createPluginFinder({ configDir: paths.configDir, cacheDir: paths.cacheDir, home: paths.home });
-  const named = Array.isArray(use) ? use.map((spec) => finder.find(spec)) : finder.bundle();
-  return [...named, ...(load?.paths ?? []).map((spec) => finder.find(spec))];
+  return plannedPlugins(await readConfigFile(paths.configPath, process.env), paths).sources;
 }
 
 async function collect(): Promise<Listed[]> {

@@ -1,12 +1,13 @@
 /** Which gateway a command talks to, and with which secret. Spec: http/auth.md §2 "Client/CLI-side order". */
 import { readFileSync } from "node:fs";
 import { type ClientOptions, connect, type GatewayClient } from "@svc/sdk/client";
-import { isGatewayError, GatewayError } from "@svc/sdk";
+import { isGatewayError } from "@svc/sdk";
 import { readKeptToken } from "../auth/secret.ts";
 import { readConfigFile } from "../config/file.ts";
 import type { GatewaySection } from "../config/host-schema.ts";
 import { type Environment, resolvePaths } from "../config/paths.ts";
 import { VERSION } from "../version.ts";
+import { Unreachable, WrongUsage } from "./output.ts";
 
 export interface TargetFlags {
   readonly url?: string;
@@ -32,25 +33,38 @@ function lastStarted(startupReport: string): string | undefined {
   }
 }
 
+/** Blank is unset, as for the gateway. What is no text is told by `svc config validate`. */
+function present(value: unknown): string | undefined {
+  return (typeof value === "string" && value.trim()) || undefined;
+}
+
 /** Flags, then environment, then configuration, then what the gateway left in the state directory. */
 export async function resolveTarget(flags: TargetFlags, env: Environment): Promise<Target> {
   const paths = resolvePaths(env);
   const { resolved } = await readConfigFile(paths.configPath, env);
-  const { port, auth } = (resolved["gateway"] ?? {}) as GatewaySection; // only three fields are looked at, each checked by use
-  const wanted = env["SVC_GATEWAY_PORT"]?.trim() || port;
+  const { port, auth, bind, customBindHost } = (resolved["gateway"] ?? {}) as GatewaySection; // a wrong shape shows in use
+  const wanted = present(env["SVC_GATEWAY_PORT"]) ?? port;
+  const host = bind === "custom" && customBindHost ? customBindHost : "127.0.0.1";
   const url =
-    flags.url ?? (wanted ? undefined : lastStarted(paths.startupReport)) ?? `ws://127.0.0.1:${wanted || DEFAULT_PORT}`;
-  const token = flags.token ?? (env["SVC_GATEWAY_TOKEN"]?.trim() || auth?.token || readKeptToken(paths.credentialsDir));
-  const password = flags.password ?? (env["SVC_GATEWAY_PASSWORD"]?.trim() || auth?.password);
+    flags.url ?? (wanted ? undefined : lastStarted(paths.startupReport)) ?? `ws://${host}:${wanted || DEFAULT_PORT}`;
+  const token =
+    flags.token ?? present(env["SVC_GATEWAY_TOKEN"]) ?? present(auth?.token) ?? readKeptToken(paths.credentialsDir);
+  const password = flags.password ?? present(env["SVC_GATEWAY_PASSWORD"]) ?? present(auth?.password);
   return { url, ...(token ? { token } : {}), ...(password ? { password } : {}) };
 }
 
-/** @throws GatewayError with the command that starts a gateway when nobody answers */
+/** What the client says when no gateway is there, in contrast to one that refuses. */
+const NOBODY = /^(cannot reach|no hello from|closed by) /;
+
+/** @throws WrongUsage the address is none; Unreachable with the command that starts a gateway; GatewayError its refusal */
 export async function connectTo(target: Target, options: Partial<ClientOptions> = {}): Promise<GatewayClient> {
+  if (!/^(wss?|https?):\/\//i.test(target.url) || !URL.canParse(target.url))
+    throw new WrongUsage(`"${target.url}" is no address of a gateway; write it like ws://127.0.0.1:${DEFAULT_PORT}`);
   try {
     return await connect({ ...target, ...options, client: { version: VERSION, ...options.client } });
   } catch (error) {
-    if (!isGatewayError(error) || error.code !== "UNAVAILABLE") throw error;
-    throw new GatewayError("UNAVAILABLE", `${error.message}\nNext: start it with: svc gateway run`, { cause: error });
+    if (!isGatewayError(error) || error.code !== "UNAVAILABLE" || !NOBODY.test(error.message)) throw error;
+    const next = "start it with: svc gateway run, or name another one with --url";
+    throw new Unreachable("UNAVAILABLE", `${error.message}\nNext: ${next}`, { cause: error });
   }
 }

@@ -218,6 +218,8 @@ function parseBody(schema: NonNullable<RouteSpec["body"]>, raw: Buffer): unknown
 async function refuse(context: Context, error: unknown, log: Logger): Promise<void> {
   const known = isGatewayError(error) ? error : internal(context, error, log);
   const { status, headers, body } = toHttpRefusal(known);
+  for (const name of context.res.getHeaderNames()) context.remove(name); // a reply that could not be sent may have left some
+  context.set(SECURITY_HEADERS);
   if (!context.req.complete) context.set("Connection", "close"); // what is left of the body is not read
   await sendReply(context, { status, headers, body }, () => undefined);
 }

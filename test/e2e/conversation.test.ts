@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { describe, it, type TestContext } from "node:test";
 import { agentEvent, agents, chat, chatEvent, models, sessions, type PayloadOf } from "@svc/sdk";
 import type { GatewayClient } from "@svc/sdk/client";
-import { type FakeModelServerOptions, startFakeModelServer, testGateway } from "@svc/sdk/testing";
+import { type FakeModelServer, type FakeModelServerOptions, startFakeModelServer, testGateway } from "@svc/sdk/testing";
 
 type ChatEvent = PayloadOf<typeof chatEvent>;
 type AgentEvent = PayloadOf<typeof agentEvent>;
@@ -44,6 +44,13 @@ function record(client: GatewayClient) {
   return { chats, steps, ended };
 }
 
+/** What the model server was asked, by position. */
+function body({ requests }: FakeModelServer, index: number): unknown {
+  const request = requests.at(index);
+  assert.ok(request);
+  return request.body;
+}
+
 const textOf = (event: ChatEvent | undefined) => event?.message?.content.map(({ text }) => text).join("");
 let serial = 0;
 const nextRun = () => `e2e-${++serial}`;
@@ -77,7 +84,7 @@ describe("a conversation", () => {
       await talker.call(chat.send, { sessionKey: "main", message, idempotencyKey: runId });
       await ended(runId);
     }
-    const last = server.requests.at(-1)?.body as { messages: { role: string }[] };
+    const last = body(server, -1) as { messages: { role: string }[] };
     assert.deepEqual(
       last.messages.map(({ role }) => role),
       ["system", "user", "assistant", "user"],
@@ -104,7 +111,7 @@ describe("a conversation", () => {
       list.filter(({ stream }) => stream === "tool").map(({ data }) => (data as { phase: string }).phase);
     assert.deepEqual(phases(steps), ["start", "result"]);
     assert.deepEqual(phases(stranger.steps), []);
-    const second = server.requests[1]?.body as { messages: { role: string; content: unknown }[] };
+    const second = body(server, 1) as { messages: { role: string; content: unknown }[] };
     const result = second.messages.find(({ role }) => role === "tool");
     assert.match(String(result?.content), /agent:main:main/);
   });
@@ -138,7 +145,7 @@ describe("a conversation", () => {
       attachments: [{ mimeType: "image/png", content: png }],
     });
     await ended(runId);
-    const { messages } = server.requests[0]?.body as {
+    const { messages } = body(server, 0) as {
       messages: { role: string; content: { type: string; image_url?: { url: string } }[] }[];
     };
     const picture = messages.at(-1)?.content.find(({ type }) => type === "image_url");
@@ -190,7 +197,7 @@ describe("a conversation", () => {
     await talker.call(chat.send, { sessionKey: "main", message: "one", idempotencyKey: first });
     await talker.call(chat.send, { sessionKey: "main", message: "two", idempotencyKey: second });
     await Promise.all([ended(first), ended(second)]);
-    const { messages } = server.requests[1]?.body as { messages: { role: string }[] };
+    const { messages } = body(server, 1) as { messages: { role: string }[] };
     assert.deepEqual(
       messages.map(({ role }) => role),
       ["system", "user", "assistant", "user"],

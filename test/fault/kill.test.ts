@@ -102,20 +102,19 @@ it(`nothing acknowledged is lost in ${ROUNDS} kills`, { timeout: 900_000 }, asyn
   const random = createRandom(SEED);
   const starts: number[] = [];
   let acknowledged = 0;
-  let running: GatewayProcess | undefined;
+  let running: GatewayProcess = await startGatewayProcess(stateDir);
   t.after(async () => {
-    await running?.kill();
+    await running.kill();
     await rm(stateDir, { recursive: true, force: true });
   });
-  running = await startGatewayProcess(stateDir);
   for (let round = 0; round < ROUNDS; round++) {
     const history: Acknowledged[] = [];
-    const clients = await Promise.all([0, 1, 2].map(() => running?.connect()));
-    const writers = clients.map((client, index) => client && write(client, `r${round}w${index}`, history));
+    const clients = await Promise.all([0, 1, 2].map(() => running.connect()));
+    const writers = clients.map((client, index) => write(client, `r${round}w${index}`, history));
     await new Promise((resolve) => setTimeout(resolve, 20 + random() * 250));
     await running.kill();
     await Promise.all(writers);
-    await Promise.all(clients.map((client) => client?.close()));
+    await Promise.all(clients.map((client) => client.close()));
     running = await startGatewayProcess(stateDir);
     starts.push(running.readyMs);
     const checker = await running.connect();

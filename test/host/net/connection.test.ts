@@ -456,7 +456,7 @@ describe("events", () => {
     const socket = await raw();
     await clock.advance(30_000);
     await waitFor(() => socket.frames.filter(({ event }) => event === "tick").length === 2);
-    const [first] = socket.frames.filter(({ event }) => event === "tick");
+    const first = socket.frames.find(({ event }) => event === "tick");
     assert.deepEqual(Object.keys(first?.payload ?? {}), ["ts"]);
   });
 });

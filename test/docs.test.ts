@@ -1,0 +1,59 @@
+/** The README tells the truth: what it quotes is what stands in the file, and what it links to is there. */
+import assert from "node:assert/strict";
+import { existsSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, it } from "node:test";
+import { ERRORS, HOOKS } from "@svc/sdk";
+import { root } from "./checkout.ts";
+
+const readme = readFileSync(join(root, "README.md"), "utf8");
+const quotes = [...readme.matchAll(/```\w+\n\/\/ ((?:examples)\/\S+)\n([\s\S]*?)```/g)].map(
+  ([, path = "", text = ""]) => ({ path, text }),
+);
+
+describe("the README", () => {
+  it("quotes the examples", () => {
+    assert.deepEqual(
+      quotes.map(({ path }) => path),
+      ["examples/own-namespace/greet.ts", "examples/trimmed-gateway/gateway.ts", "examples/trimmed-gateway/svc.json"],
+    );
+  });
+
+  for (const { path, text } of quotes) {
+    it(`quotes ${path} as it stands`, () => assert.equal(text, readFileSync(join(root, path), "utf8")));
+  }
+
+  it("links to what is there", () => {
+    const links = [...readme.matchAll(/\]\(([^)#:]+)\)/g)].map(([, to = ""]) => to);
+    assert.ok(links.length > 5);
+    assert.deepEqual(
+      links.filter((to) => !existsSync(join(root, to))),
+      [],
+    );
+  });
+
+  it("names commands of package.json that exist", () => {
+    const { scripts } = JSON.parse(readFileSync(join(root, "package.json"), "utf8")) as {
+      scripts: Record<string, string>;
+    };
+    const named = [...readme.matchAll(/npm run (\w+)/g)].map(([, name = ""]) => name);
+    assert.deepEqual(
+      named.filter((name) => !(name in scripts)),
+      [],
+    );
+  });
+});
+
+it("every hook of the catalogue says when it runs, what a return means and what a throw does", () => {
+  for (const [key, hook] of Object.entries(HOOKS)) {
+    assert.equal(hook.name, key);
+    for (const fact of [hook.when, hook.returns, hook.throws]) assert.match(fact, /^[A-Z`].*\.$/, `${key}: "${fact}"`);
+  }
+});
+
+it("every error of the catalogue has a status and a sentence", () => {
+  for (const [code, { http, meaning }] of Object.entries(ERRORS)) {
+    assert.ok(http >= 400 && http < 600, code);
+    assert.match(meaning, /\.( \(choice\))?$/, code);
+  }
+});
