@@ -35,7 +35,12 @@ export function violations(schema: TSchema, value: unknown): Violation[] {
   for (const error of validatorOf(schema).Errors(value)) {
     const { keyword, instancePath: path } = error;
     const params = error.params as Record<string, unknown>;
-    if (keyword === "boolean") continue; // restates additionalProperties
+    if (keyword === "boolean" && error.schemaPath.endsWith("/additionalProperties")) {
+      const at = path.lastIndexOf("/");
+      found.push({ path: path.slice(0, at), message: `unexpected property '${unescapePointer(path.slice(at + 1))}'` });
+      continue;
+    }
+    if (keyword === "additionalProperties") continue; // restates the ones above
     if (keyword === "type" && /\/anyOf\/\d+$/.test(error.schemaPath)) continue; // a member of a union of literals
     if (keyword === "enum") {
       const choices = params["allowedValues"] as unknown[];
@@ -48,12 +53,6 @@ export function violations(schema: TSchema, value: unknown): Violation[] {
       unionPaths.set(path, [...seen, params["allowedValue"]]);
       continue;
     }
-    if (keyword === "additionalProperties") {
-      for (const key of params["additionalProperties"] as string[]) {
-        found.push({ path, message: `unexpected property '${key}'` });
-      }
-      continue;
-    }
     const choices = unionPaths.get(path);
     if (keyword === "anyOf" && choices) {
       unionPaths.delete(path);
@@ -63,7 +62,14 @@ export function violations(schema: TSchema, value: unknown): Violation[] {
     found.push({ path, message: error.message });
   }
   for (const [path, choices] of unionPaths) found.push({ path, message: `must be ${JSON.stringify(choices[0])}` });
+  // Unions of objects may leave nothing to name; a value that does not match is never told to be fine.
+  if (found.length === 0 && !matches(schema, value)) found.push({ path: "", message: "does not match the schema" });
   return found.slice(0, 20);
+}
+
+/** JSON pointers write `/` as `~1` and `~` as `~0`. */
+function unescapePointer(segment: string): string {
+  return segment.replaceAll("~1", "/").replaceAll("~0", "~");
 }
 
 /** `violations` as one line: `at /path: text; at root: text`. Spec: protocol/frames-and-connect.md §2. */

@@ -17,10 +17,11 @@ import {
 } from "@svc/sdk";
 import type { PluginReport } from "@svc/sdk/services";
 import type { HookBus } from "../hooks/hook-bus.ts";
+import { describePlugin, duplicateOf } from "./describe.ts";
 import { type GraphNode, type Order, orderPlugins, tokenOf } from "./graph.ts";
 import { PluginInstance, type PluginState, within } from "./instance.ts";
 import type { MissingPlugin, PluginSource } from "./load.ts";
-import { apiMismatch, type Manifest, PLUGIN_ID, servesMethod } from "./manifest.ts";
+import { servesMethod } from "./manifest.ts";
 import { stagePlugin, type Staging, type Surroundings } from "./plugin-gateway.ts";
 import type { Registry } from "./registry.ts";
 
@@ -94,7 +95,13 @@ export class Kernel {
 
   /** Loads and starts everything of the plan. Never throws because of a plugin. */
   async boot(plan: PluginPlan): Promise<void> {
-    await Promise.all(plan.sources.map((source) => this.#describe(source, plan.disabled)));
+    const { clock, log } = this.#options;
+    const options = { disabled: plan.disabled, clock, log, deadlineMs: this.#stepMs };
+    const described = await Promise.all(plan.sources.map((source) => describePlugin(source, options)));
+    for (const found of described) {
+      const instance = this.#instances.has(found.id) ? duplicateOf(found) : found;
+      this.#instances.set(instance.id, instance);
+    }
     await this.#activate();
     this.#booted = true;
   }
@@ -110,56 +117,6 @@ export class Kernel {
       await instance.dispose(this.#options.clock);
       this.#move(instance, "stopped");
     }
-  }
-
-  /** Imports one plugin, after everything that can be said without its code. */
-  async #describe(source: PluginSource | MissingPlugin, disabled: ReadonlySet<string>): Promise<void> {
-    if (!("load" in source))
-      return this.#add(new PluginInstance(source.origin, undefined, undefined), "blocked", source.reason);
-    const { manifest } = source;
-    if (manifest && disabled.has(manifest.id)) {
-      const reason = `disabled by plugins.entries.${manifest.id}.enabled`;
-      return this.#add(new PluginInstance(manifest.id, source, manifest), "disabled", reason);
-    }
-    const mismatch = manifest && apiMismatch(manifest.api);
-    if (mismatch) return this.#add(new PluginInstance(manifest.id, source, manifest), "blocked", mismatch);
-
-    const begun = this.#options.clock.elapsed();
-    let plugin: Plugin;
-    try {
-      plugin = await within(this.#stepMs, this.#options.clock, source.load());
-    } catch (error) {
-      const instance = new PluginInstance(manifest?.id ?? source.origin, source, manifest);
-      this.#add(instance, "failed", `import: ${messageOf(error)}`);
-      this.#options.log.error({ plugin: instance.id, err: error }, `plugin ${instance.id} cannot be imported`);
-      return;
-    }
-    const instance = new PluginInstance(plugin.id, source, manifest);
-    instance.plugin = plugin;
-    instance.timings.importMs = Math.round(this.#options.clock.elapsed() - begun);
-    if (disabled.has(plugin.id)) this.#add(instance, "disabled", `disabled by plugins.entries.${plugin.id}.enabled`);
-    else this.#admit(instance, plugin, manifest);
-  }
-
-  #admit(instance: PluginInstance, plugin: Plugin, manifest: Manifest | undefined): void {
-    const wrong = !PLUGIN_ID.test(plugin.id)
-      ? `its id "${plugin.id}" does not match ${PLUGIN_ID.source}`
-      : manifest && manifest.id !== plugin.id
-        ? `its code says id "${plugin.id}", its package.json says "${manifest.id}"`
-        : apiMismatch(plugin.api);
-    this.#add(instance, wrong ? "blocked" : "described", wrong);
-  }
-
-  #add(instance: PluginInstance, state: PluginState, reason: string | undefined): void {
-    const twin = this.#instances.get(instance.id);
-    if (twin) {
-      twin.reason =
-        `${twin.reason ?? ""} also found as ${instance.source?.origin ?? "?"}; the first one is used`.trim();
-      return;
-    }
-    instance.state = state;
-    instance.reason = reason;
-    this.#instances.set(instance.id, instance);
   }
 
   /** Sets up, commits and starts whatever can run and does not yet. */

@@ -50,7 +50,7 @@ export async function sendReply(
   });
   context.status = status;
   context.set(headers);
-  if (type && context.response.get("Content-Type") === "") context.type = type;
+  if (type && !context.response.get("Content-Type")) context.type = type;
   context.body = payload;
   if (payload === null) context.status = status; // an empty body would turn 200 into 204
 }

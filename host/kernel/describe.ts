@@ -1,0 +1,77 @@
+/** From a source to a plugin that is known: refused for what can be said without its code, else imported. */
+import type { Clock, Logger, Plugin } from "@svc/sdk";
+import { PluginInstance, type PluginState, within } from "./instance.ts";
+import type { MissingPlugin, PluginSource } from "./load.ts";
+import { apiMismatch, type Manifest, PLUGIN_ID } from "./manifest.ts";
+
+export interface DescribeOptions {
+  readonly disabled: ReadonlySet<string>;
+  readonly clock: Clock;
+  readonly log: Logger;
+  /** Milliseconds an import may take. */
+  readonly deadlineMs: number;
+}
+
+/** Never rejects: what is wrong becomes the state and the reason of the instance. */
+export async function describePlugin(
+  source: PluginSource | MissingPlugin,
+  options: DescribeOptions,
+): Promise<PluginInstance> {
+  if (!("load" in source))
+    return settled(new PluginInstance(source.origin, undefined, undefined), "blocked", source.reason);
+  const { manifest } = source;
+  if (manifest && options.disabled.has(manifest.id)) {
+    return settled(new PluginInstance(manifest.id, source, manifest), "disabled", disabledBy(manifest.id));
+  }
+  const mismatch = manifest && apiMismatch(manifest.api);
+  if (mismatch) return settled(new PluginInstance(manifest.id, source, manifest), "blocked", mismatch);
+  return imported(source, options);
+}
+
+async function imported(
+  source: PluginSource,
+  { disabled, clock, log, deadlineMs }: DescribeOptions,
+): Promise<PluginInstance> {
+  const { manifest, origin } = source;
+  const begun = clock.elapsed();
+  let plugin: Plugin;
+  try {
+    plugin = await within(deadlineMs, clock, source.load());
+  } catch (error) {
+    const id = manifest?.id ?? origin;
+    log.error({ plugin: id, err: error }, `plugin ${id} cannot be imported`);
+    const text = error instanceof Error ? error.message : String(error);
+    return settled(new PluginInstance(id, source, manifest), "failed", `import: ${text}`);
+  }
+  const instance = new PluginInstance(plugin.id, source, manifest);
+  instance.plugin = plugin;
+  instance.timings.importMs = Math.round(clock.elapsed() - begun);
+  if (disabled.has(plugin.id)) return settled(instance, "disabled", disabledBy(plugin.id));
+  const wrong = contradiction(plugin, manifest);
+  return settled(instance, wrong ? "blocked" : "described", wrong);
+}
+
+/** A second plugin of an id that is taken: listed under its origin, never run. */
+export function duplicateOf(twin: PluginInstance): PluginInstance {
+  const origin = twin.source?.origin ?? "?";
+  const reason = `its id "${twin.id}" is taken by the plugin that was named first; remove one of them`;
+  return settled(new PluginInstance(`${twin.id} (${origin})`, twin.source, undefined), "blocked", reason);
+}
+
+function contradiction(plugin: Plugin, manifest: Manifest | undefined): string | undefined {
+  if (!PLUGIN_ID.test(plugin.id)) return `its id "${plugin.id}" does not match ${PLUGIN_ID.source}`;
+  if (manifest && manifest.id !== plugin.id) {
+    return `its code says id "${plugin.id}", its package.json says "${manifest.id}"`;
+  }
+  return apiMismatch(plugin.api);
+}
+
+function disabledBy(id: string): string {
+  return `disabled by plugins.entries.${id}.enabled`;
+}
+
+function settled(instance: PluginInstance, state: PluginState, reason: string | undefined): PluginInstance {
+  instance.state = state;
+  instance.reason = reason;
+  return instance;
+}

@@ -1,0 +1,184 @@
+/** How plugins are found, refused and imported: by package name, by directory, by file. */
+import assert from "node:assert/strict";
+import { mkdir, mkdtemp, readFile, rm, stat, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { describe, it, type TestContext } from "node:test";
+import { testGateway } from "@svc/sdk/testing";
+
+async function stateDirectory(t: TestContext): Promise<string> {
+  const directory = await mkdtemp(join(tmpdir(), "svc-load-"));
+  t.after(() => rm(directory, { recursive: true, force: true }));
+  return directory;
+}
+
+/** An installed package; `imported` tells whether its code ran. */
+async function install(
+  stateDir: string,
+  name: string,
+  svc: object,
+  code: string,
+): Promise<{ directory: string; imported: () => Promise<boolean> }> {
+  const directory = join(stateDir, "node_modules", name);
+  await mkdir(directory, { recursive: true });
+  await writeFile(join(directory, "package.json"), JSON.stringify({ name, version: "2.3.4", type: "module", svc }));
+  const mark = join(directory, "imported");
+  await writeFile(
+    join(directory, "plugin.ts"),
+    `import { writeFileSync } from "node:fs";\nwriteFileSync(${JSON.stringify(mark)}, "");\n${code}`,
+  );
+  return {
+    directory,
+    imported: () =>
+      stat(mark).then(
+        () => true,
+        () => false,
+      ),
+  };
+}
+
+const CODE = `
+import { defineContract, definePlugin, GatewayError, Type } from "@svc/sdk";
+const Any = Type.Object({});
+const contract = defineContract("things", { get: { summary: "-", scope: "operator.read", params: Any, result: Any } });
+export default definePlugin({
+  id: "things", api: "^1.0.0", config: Type.Object({ n: Type.Integer({ default: 1 }) }),
+  setup: (gateway) => gateway.serve(contract, { get: () => { throw new GatewayError("NOT_FOUND", "n is " + gateway.config.n); } }),
+});
+`;
+const SVC = { id: "things", api: "^1.0.0", entry: "./plugin.ts", namespaces: ["things"] };
+
+const start = (t: TestContext, stateDir: string, config: object) =>
+  testGateway(t, { stateDir, config: config as Record<string, unknown> });
+
+describe("a plugin package", () => {
+  it("is found by name beside the configuration, as TypeScript, on the host's own SDK", async (t) => {
+    const stateDir = await stateDirectory(t);
+    await install(stateDir, "@acme/things", SVC, CODE);
+    const { client, gateway } = await start(t, stateDir, { plugins: { use: ["@acme/things"] }, things: { n: 7 } });
+    assert.deepEqual(
+      gateway.plugins().map(({ id, version, state }) => [id, version, state]),
+      [["things", "2.3.4", "active"]],
+    );
+    await assert.rejects(client.request("things.get"), { code: "NOT_FOUND", message: "n is 7" });
+    assert.equal((await stat(join(stateDir, "cache/jiti"))).mode & 0o777, 0o700);
+  });
+
+  it("is found by its directory", async (t) => {
+    const stateDir = await stateDirectory(t);
+    const { directory } = await install(stateDir, "@acme/things", SVC, CODE);
+    const { gateway } = await start(t, stateDir, {
+      plugins: { use: [], load: { paths: [directory, "./node_modules/@acme/things"] } },
+    });
+    assert.equal(gateway.plugins()[0]?.state, "active");
+  });
+
+  it("of an id that is taken is listed, refused and named", async (t) => {
+    const stateDir = await stateDirectory(t);
+    const { directory } = await install(stateDir, "@acme/things", SVC, CODE);
+    const { gateway } = await start(t, stateDir, {
+      plugins: { use: ["@acme/things", "models"], load: { paths: [directory] } },
+    });
+    const things = gateway.plugins().filter(({ id }) => id.startsWith("things"));
+    assert.deepEqual(
+      things.map(({ id, state }) => [id, state]),
+      [
+        ["things", "active"],
+        [`things (${directory})`, "blocked"],
+      ],
+    );
+    assert.match(things[1]?.reason ?? "", /its id "things" is taken/);
+  });
+
+  const refusals: [why: string, svc: object, code: string, state: string, reason: RegExp][] = [
+    [
+      "for another plugin API",
+      { ...SVC, api: "^2.0.0" },
+      CODE,
+      "blocked",
+      /needs plugin API \^2\.0\.0, this gateway has 1\.0\.0/,
+    ],
+    ["whose range is none", { ...SVC, api: "newest" }, CODE, "blocked", /its api "newest" is not a version range/],
+    ["whose svc key is wrong, naming the path", { ...SVC, id: "Things!" }, CODE, "blocked", /key "svc": at \/id: /],
+    [
+      "whose svc key has unknown entries",
+      { ...SVC, permision: {} },
+      CODE,
+      "blocked",
+      /unexpected property 'permision'/,
+    ],
+  ];
+  for (const [why, svc, code, state, reason] of refusals) {
+    it(`${why} is refused before its code runs`, async (t) => {
+      const stateDir = await stateDirectory(t);
+      const { imported } = await install(stateDir, "@acme/things", svc, code);
+      const { gateway } = await start(t, stateDir, { plugins: { use: ["@acme/things"] } });
+      const [report] = gateway.plugins();
+      assert.equal(report?.state, state);
+      assert.match(report?.reason ?? "", reason);
+      assert.equal(await imported(), false);
+    });
+  }
+
+  it("that is disabled does not run, and its settings are kept and told", async (t) => {
+    const stateDir = await stateDirectory(t);
+    const { imported } = await install(stateDir, "@acme/things", SVC, CODE);
+    const config = {
+      plugins: { use: ["@acme/things"], entries: { things: { enabled: false } } },
+      things: { n: "wrong" },
+      nobodys: 1,
+    };
+    const { gateway, client } = await start(t, stateDir, config);
+    assert.deepEqual(
+      gateway.plugins().map(({ state }) => state),
+      ["disabled"],
+    );
+    assert.equal(await imported(), false);
+    assert.deepEqual(gateway.warnings, [
+      "things: not used: plugin things is not running; it is kept as it is",
+      "nobodys: not used: no installed plugin has this section; it is kept as it is",
+    ]);
+    await assert.rejects(
+      client.request("things.get"),
+      /unknown method: things\.get: provided by plugin things, which is not enabled \(disabled: disabled by plugins\.entries\.things\.enabled\)/,
+    );
+  });
+
+  it("that serves what its package does not list is refused", async (t) => {
+    const stateDir = await stateDirectory(t);
+    await install(stateDir, "@acme/things", { ...SVC, namespaces: ["other"] }, CODE);
+    const { gateway } = await start(t, stateDir, { plugins: { use: ["@acme/things"] } });
+    assert.match(
+      gateway.plugins()[0]?.reason ?? "",
+      /it serves things\.get, which its package\.json does not list under "svc\.namespaces"/,
+    );
+  });
+
+  it("whose code has another id is refused", async (t) => {
+    const stateDir = await stateDirectory(t);
+    await install(stateDir, "@acme/things", { ...SVC, id: "others" }, CODE);
+    const { gateway } = await start(t, stateDir, { plugins: { use: ["@acme/things"] } });
+    assert.match(gateway.plugins()[0]?.reason ?? "", /its code says id "things", its package\.json says "others"/);
+  });
+
+  it("without an svc key is no plugin", async (t) => {
+    const stateDir = await stateDirectory(t);
+    await mkdir(join(stateDir, "node_modules/plain"), { recursive: true });
+    await writeFile(join(stateDir, "node_modules/plain/package.json"), '{"name":"plain"}');
+    const { gateway } = await start(t, stateDir, { plugins: { use: ["plain"] } });
+    assert.match(gateway.plugins()[0]?.reason ?? "", /has no "svc" key, so it is not a plugin/);
+  });
+});
+
+it("the startup report says for every plugin what became of it", async (t) => {
+  const stateDir = await stateDirectory(t);
+  await writeFile(join(stateDir, "broken.ts"), "export default 1 +;");
+  await start(t, stateDir, { plugins: { use: ["models", "./broken.ts", "./absent.ts"] } });
+  const report = JSON.parse(await readFile(join(stateDir, "startup-report.json"), "utf8")) as {
+    plugins: { id: string; state: string; reason?: string }[];
+  };
+  const found = Object.fromEntries(report.plugins.map(({ id, state, reason }) => [id, [state, reason?.split(":")[0]]]));
+  assert.deepEqual(found["models"], ["active", undefined]);
+  assert.deepEqual(found["./broken.ts"], ["failed", "import"]);
+  assert.equal(found["./absent.ts"]?.[0], "blocked");
+});

@@ -1,0 +1,67 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { describeViolations, matches, NonEmpty, Strict, Type, violations, withDefaults } from "@svc/sdk";
+
+const Schema = Strict({
+  name: NonEmpty,
+  size: Type.Optional(Type.Integer({ minimum: 1, default: 5 })),
+  mode: Type.Optional(Type.Union([Type.Literal("a"), Type.Literal("b")])),
+  level: Type.Optional(Type.Enum(["low", "high"])),
+  inner: Type.Optional(Strict({ deep: Type.Array(Type.String()) })),
+});
+
+describe("violations", () => {
+  const cases: [why: string, value: unknown, text: string][] = [
+    ["nothing wrong", { name: "x" }, ""],
+    ["another type", 5, "at root: must be object"],
+    ["a missing key", {}, "at root: must have required properties name"],
+    ["an unknown key", { name: "x", more: 1 }, "at root: unexpected property 'more'"],
+    [
+      "an unknown key further down",
+      { name: "x", inner: { deep: [], more: 1 } },
+      "at /inner: unexpected property 'more'",
+    ],
+    ["a wrong item", { name: "x", inner: { deep: ["a", 1] } }, "at /inner/deep/1: must be string"],
+    ["a number out of range", { name: "x", size: 0 }, "at /size: must be >= 1"],
+    [
+      "a value outside a union of literals, told once with the choices",
+      { name: "x", mode: 1 },
+      'at /mode: must be one of "a", "b"',
+    ],
+    [
+      "a value outside an enum, with the choices",
+      { name: "x", level: "mid" },
+      'at /level: must be one of "low", "high"',
+    ],
+    [
+      "two things at once",
+      { name: "", size: 1.5 },
+      "at /name: must not have fewer than 1 characters; at /size: must be integer",
+    ],
+  ];
+  for (const [why, value, text] of cases) {
+    it(`tell ${why}`, () => {
+      assert.equal(describeViolations(Schema, value), text);
+      assert.equal(matches(Schema, value), text === "");
+    });
+  }
+
+  it("are at most twenty", () => {
+    const many = Object.fromEntries(Array.from({ length: 50 }, (_, index) => [`k${index}`, 1]));
+    const found = violations(Schema, { name: "x", ...many });
+    assert.ok(found.length > 0 && found.length <= 20, `${found.length}`);
+    assert.deepEqual(found[0], { path: "", message: "unexpected property 'k0'" });
+  });
+
+  it("prototype names are ordinary unknown keys", () => {
+    assert.equal(matches(Schema, JSON.parse('{"name":"x","__proto__":{"size":1}}')), false);
+    assert.equal(({} as Record<string, unknown>)["size"], undefined);
+  });
+});
+
+it("withDefaults copies, fills in and does not validate", () => {
+  const given = { name: "x" };
+  assert.deepEqual(withDefaults(Schema, given), { name: "x", size: 5 });
+  assert.deepEqual(given, { name: "x" });
+  assert.deepEqual(withDefaults(Schema, { name: 1 }), { name: 1, size: 5 });
+});
