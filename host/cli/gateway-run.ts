@@ -1,5 +1,6 @@
 /** `svc gateway run`: the gateway in the foreground. */
 import type { PluginReport } from "@svc/sdk/services";
+import { readKeptToken } from "../auth/secret.ts";
 import { createGateway, type Gateway, type GatewayOptions } from "../gateway.ts";
 import { watchStrayErrors } from "../kernel/blame.ts";
 import { LOG_LEVELS, type LogLevel } from "../log.ts";
@@ -94,7 +95,8 @@ function announce(gateway: Gateway, output: Output): void {
 function authLine({ auth, paths }: Gateway): string {
   if (auth.mode === "none") return "none: every program on this machine can use it";
   if (auth.mode === "password") return "password";
-  return `token; commands on this machine find it, others need it: ${paths.credentialsDir}/gateway-token (or the one you configured)`;
+  const kept = readKeptToken(paths.credentialsDir) === auth.token;
+  return kept ? `token, kept in ${paths.credentialsDir}/gateway-token` : "token, the configured one";
 }
 
 function pluginLine(plugins: readonly PluginReport[]): string {

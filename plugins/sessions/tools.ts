@@ -77,8 +77,8 @@ function tokensText(entry: SessionEntry | undefined, window: number | null): str
   const parts = [
     total === undefined ? undefined : `${total} in context`,
     window === null ? undefined : `window ${window}`,
-    `${entry?.inputTokens ?? 0} in`,
-    `${entry?.outputTokens ?? 0} out`,
+    `${entry?.inputTokens ?? "unknown"} in`,
+    `${entry?.outputTokens ?? "unknown"} out`,
   ];
   return parts.filter((part) => part !== undefined).join(", ");
 }

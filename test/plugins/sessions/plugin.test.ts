@@ -267,7 +267,7 @@ describe("the tools", () => {
   it("session_status works without session and model, and makes neither", async (t) => {
     const started = await start(t, { models: noModels });
     const text = await run(started, "session_status", toolCall("agent:main:none"));
-    const expected = ["Session: agent:main:none", "Session id: none yet", "Messages: 0", "Tokens: 0 in, 0 out"];
+    const expected = ["Session: agent:main:none", "Session id: none yet", "Messages: 0", "Tokens: unknown in, unknown out"];
     assert.equal(text, [...expected, "Time: 2026-03-02T12:00:00.000Z"].join("\n"));
     assert.equal(await started.service.count(), 0);
   });
