@@ -37,6 +37,7 @@ export async function startFake(plugin: Plugin, { storage, clock, config = {}, a
   const starts: (() => unknown)[] = [];
   let handlers: Handlers<typeof sessions> | undefined;
   let service: Sessions | undefined;
+  let hello: ((snapshot: object) => object) | undefined;
   let started = false;
 
   const gateway = {
@@ -55,6 +56,7 @@ export async function startFake(plugin: Plugin, { storage, clock, config = {}, a
     provide: (_token: unknown, value: Sessions) => (service = value),
     extend: (_point: unknown, id: string, tool: Tool) => tools.set(id, tool),
     start: (begin: () => unknown) => starts.push(begin),
+    hooks: { hello: { tap: (_name: string, handler: (snapshot: object) => object) => (hello = handler) } },
     emits: ({ name, kind }: HookSpec) => ({
       isUsed: () => true,
       emit: async (input: unknown) => {
@@ -67,7 +69,7 @@ export async function startFake(plugin: Plugin, { storage, clock, config = {}, a
   started = true;
   for (const start of starts) await start();
   if (!handlers || !service) throw new Error("the plugin served no methods or gave no service");
-  return { handlers, service, tools, emitted };
+  return { handlers, service, tools, emitted, hello: (snapshot: object) => hello?.(snapshot) };
 }
 
 /** A call of a method, as the host makes it. */

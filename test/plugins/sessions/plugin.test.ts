@@ -43,7 +43,7 @@ describe("the plugin sessions", () => {
   });
 
   it("tells clients about keys, with the agent main while nobody names a default", async (t) => {
-    const { service } = await start(t);
+    const { service, hello } = await start(t);
     const expected = {
       defaultAgentId: "main",
       mainKey: "main",
@@ -51,6 +51,7 @@ describe("the plugin sessions", () => {
       scope: "per-sender",
     };
     assert.deepEqual(service.defaults(), expected);
+    assert.deepEqual(hello({ other: 1 }), { other: 1, sessionDefaults: expected }, "web clients need it in hello-ok");
   });
 
   it("follows the default agent and the configured main key", async (t) => {
@@ -267,7 +268,12 @@ describe("the tools", () => {
   it("session_status works without session and model, and makes neither", async (t) => {
     const started = await start(t, { models: noModels });
     const text = await run(started, "session_status", toolCall("agent:main:none"));
-    const expected = ["Session: agent:main:none", "Session id: none yet", "Messages: 0", "Tokens: unknown in, unknown out"];
+    const expected = [
+      "Session: agent:main:none",
+      "Session id: none yet",
+      "Messages: 0",
+      "Tokens: unknown in, unknown out",
+    ];
     assert.equal(text, [...expected, "Time: 2026-03-02T12:00:00.000Z"].join("\n"));
     assert.equal(await started.service.count(), 0);
   });
