@@ -26,16 +26,11 @@ import { type Environment, type Paths, preparePaths, resolvePaths } from "./conf
 import { hostConfig, pluginSection, type SectionOwner, unownedKeys } from "./config/sections.ts";
 import { createConfigStore } from "./config/store.ts";
 import { HookBus } from "./hooks/hook-bus.ts";
-import { Kernel, type PluginPlan } from "./kernel/kernel.ts";
-import {
-  createPluginFinder,
-  inlineSource,
-  type MissingPlugin,
-  type PluginFinder,
-  type PluginSource,
-} from "./kernel/load.ts";
+import { Kernel } from "./kernel/kernel.ts";
+import { createPluginFinder, type PluginFinder } from "./kernel/load.ts";
 import { servesMethod } from "./kernel/manifest.ts";
 import { Registry } from "./kernel/registry.ts";
+import { configRefusal, planPlugins, portFrom } from "./startup.ts";
 import { createLogger, type LogLevel, type RootLogger } from "./log.ts";
 import { Broadcaster } from "./net/broadcast.ts";
 import { Dispatcher } from "./net/dispatch.ts";
@@ -83,8 +78,6 @@ export interface Gateway {
   [Symbol.asyncDispose](): Promise<void>;
 }
 
-const DEFAULT_PORT = 18_789;
-
 /**
  * Starts a gateway.
  * @throws StartupRefusal the configuration of the host is wrong, the combination is unsafe or the port is taken.
@@ -106,24 +99,6 @@ export async function createGateway(options: GatewayOptions = {}): Promise<Gatew
 
 function inlineConfig({ configPath }: Paths, config: Readonly<Record<string, unknown>>): ConfigFile {
   return { path: configPath, exists: false, text: "", hash: "", parsed: config, resolved: config, issues: [] };
-}
-
-function configRefusal({ path }: ConfigFile, issues: readonly { path: string; message: string }[]): string {
-  const lines = issues.map((issue) => `  ${issue.path || "(file)"}: ${issue.message}`);
-  return `the configuration ${path} is not valid:\n${lines.join("\n")}\nNext: correct it, then check it with: svc config validate`;
-}
-
-/** Which plugins to load. Order does not matter: the kernel sorts. */
-function planPlugins(finder: PluginFinder, { plugins }: HostConfig, chosen: GatewayOptions["plugins"]): PluginPlan {
-  const find = (spec: Plugin | string): PluginSource | MissingPlugin =>
-    typeof spec === "string" ? finder.find(spec) : inlineSource(spec);
-  const named = chosen ?? plugins.use;
-  const sources = named ? named.map(find) : finder.bundle();
-  const added = chosen ? [] : (plugins.load?.paths ?? []).map(find);
-  const disabled = Object.entries(plugins.entries ?? {}).flatMap(([id, { enabled }]) =>
-    enabled === false ? [id] : [],
-  );
-  return { sources: [...sources, ...added], disabled: new Set(disabled) };
 }
 
 interface Parts {
@@ -214,7 +189,7 @@ class RunningGateway implements Gateway {
     const plan = planPlugins(this.#finder, config, options.plugins);
     await this.#kernel.boot(plan);
     this.warnings.push(...unownedKeys(file, this.#sectionOwners()).map(({ path, message }) => `${path}: ${message}`));
-    const port = options.port ?? portFrom(env) ?? config.gateway.port ?? DEFAULT_PORT;
+    const port = options.port ?? portFrom(env, config);
     try {
       const onRequest = createHttpHandler({
         registry: this.#registry,
@@ -345,12 +320,4 @@ class RunningGateway implements Gateway {
   [Symbol.asyncDispose](): Promise<void> {
     return this.stop();
   }
-}
-
-function portFrom(env: Environment): number | undefined {
-  const text = env["SVC_GATEWAY_PORT"]?.trim();
-  if (!text) return undefined;
-  const port = Number(text);
-  if (Number.isInteger(port) && port >= 0 && port <= 65_535) return port;
-  throw new StartupRefusal(`SVC_GATEWAY_PORT is "${text}"; it must be a port, 0 to 65535`);
 }

@@ -5,19 +5,11 @@
  * All `setup`s run level by level without anybody seeing a thing, then everything is committed in one
  * synchronous step, then resources are acquired in the same order. One plugin's failure costs it and what needs it.
  */
-import {
-  type Clock,
-  HOOKS,
-  type HookEmitter,
-  type Logger,
-  type Plugin,
-  type Principal,
-  type SetupOutcome,
-  type TSchema,
-} from "@svc/sdk";
+import { type Clock, HOOKS, type HookEmitter, type Logger, type Plugin, type Principal, type TSchema } from "@svc/sdk";
 import type { PluginReport } from "@svc/sdk/services";
 import type { HookBus } from "../hooks/hook-bus.ts";
 import { describePlugin, duplicateOf } from "./describe.ts";
+import { failureOf } from "./failure.ts";
 import { type GraphNode, type Order, orderPlugins, tokenOf } from "./graph.ts";
 import { PluginInstance, type PluginState, within } from "./instance.ts";
 import type { MissingPlugin, PluginSource } from "./load.ts";
@@ -48,8 +40,6 @@ export interface PluginPlan {
   readonly sources: readonly (PluginSource | MissingPlugin)[];
   readonly disabled: ReadonlySet<string>;
 }
-
-const FIRST_RETRY_MS = 1_000;
 
 export class Kernel {
   readonly #options: KernelOptions;
@@ -292,22 +282,13 @@ export class Kernel {
     const { clock, log } = this.#options;
     await instance.dispose(clock);
     this.#forget(instance);
-    if (!isSetupOutcome(error)) {
+    const { state, reason, retryMs, isBug } = failureOf(step, error);
+    if (isBug) {
       instance.errors++;
       log.error({ plugin: instance.id, err: error }, `plugin ${instance.id} failed in ${step}`);
-      return this.#move(instance, "failed", `${step}: ${messageOf(error)}`);
     }
-    switch (error.outcome) {
-      case "auth-required":
-        return this.#move(instance, "blocked", `log in first: ${error.message}`);
-      case "misconfigured":
-        return this.#move(instance, "blocked", `configuration: ${error.path ?? ""}: ${error.message}`);
-      case "not-ready": {
-        const retryMs = error.retryMs ?? FIRST_RETRY_MS;
-        this.#move(instance, "pending", `${error.message}; next attempt in ${retryMs} ms`);
-        return this.#retryLater(retryMs);
-      }
-    }
+    this.#move(instance, state, reason);
+    if (retryMs !== undefined) this.#retryLater(retryMs);
   }
 
   #retryLater(ms: number): void {
@@ -329,12 +310,4 @@ export class Kernel {
   get #stepMs(): number {
     return this.#options.stepDeadlineMs ?? 10_000;
   }
-}
-
-function isSetupOutcome(error: unknown): error is SetupOutcome {
-  return error instanceof Error && error.name === "SetupOutcome" && "outcome" in error;
-}
-
-function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }

@@ -1,0 +1,127 @@
+import assert from "node:assert/strict";
+import { PassThrough } from "node:stream";
+import { describe, it } from "node:test";
+import { defineEvent, Type } from "@svc/sdk";
+import { Broadcaster, type Receiver } from "../../../host/net/broadcast.ts";
+import { closeReason, encodeTextFrame } from "../../../host/net/frame-codec.ts";
+import { Outbox } from "../../../host/net/outbox.ts";
+
+const event = defineEvent({ name: "demo", summary: "-", payload: Type.Unknown() });
+const guarded = defineEvent({ name: "guarded", summary: "-", payload: Type.Unknown(), scope: "operator.pairing" });
+
+function receiver(id: string, scopes: string[] = [], role: "operator" | "node" = "operator") {
+  const frames: Buffer[] = [];
+  const self: Receiver = { id, role, scopes, deliver: (frame) => void frames.push(frame) };
+  return { ...self, frames };
+}
+
+describe("the broadcaster", () => {
+  it("encodes once: every receiver of an audience gets the very same buffer", () => {
+    const broadcaster = new Broadcaster();
+    const [a, b] = [receiver("a"), receiver("b")];
+    broadcaster.add(a);
+    broadcaster.add(b);
+    broadcaster.publish(event, { n: 1 });
+    assert.equal(a.frames[0], b.frames[0]);
+  });
+
+  it("uses no number up while nobody listens", () => {
+    const broadcaster = new Broadcaster();
+    broadcaster.publish(event, 1);
+    const a = receiver("a");
+    broadcaster.add(a);
+    broadcaster.publish(event, 2);
+    assert.match(String(a.frames[0]), /"seq":1[,}]/);
+  });
+
+  it("sends a guarded event to operators who hold the scope or admin, never to nodes", () => {
+    const broadcaster = new Broadcaster();
+    const all = [
+      receiver("none"),
+      receiver("scope", ["operator.pairing"]),
+      receiver("admin", ["operator.admin"]),
+      receiver("node", ["operator.admin"], "node"),
+    ];
+    for (const one of all) broadcaster.add(one);
+    broadcaster.publish(guarded, 1);
+    assert.deepEqual(
+      all.map(({ frames }) => frames.length),
+      [0, 1, 1, 0],
+    );
+  });
+
+  it("forgets who left, and ignores connections it does not know", () => {
+    const broadcaster = new Broadcaster();
+    const a = receiver("a");
+    broadcaster.add(a);
+    broadcaster.remove(a);
+    broadcaster.publish(event, 1, { connections: ["a", "b"] });
+    assert.equal(a.frames.length, 0);
+  });
+});
+
+describe("a text frame", () => {
+  const lengths: [bytes: number, header: number][] = [
+    [0, 2],
+    [125, 2],
+    [126, 4],
+    [65_535, 4],
+    [65_536, 10],
+  ];
+  for (const [bytes, header] of lengths) {
+    it(`of ${bytes} bytes has a header of ${header}`, () => {
+      const frame = encodeTextFrame("x".repeat(bytes));
+      assert.equal(frame.length, header + bytes);
+      assert.equal(frame[0], 0x81);
+      const told = header === 2 ? frame[1] : header === 4 ? frame.readUInt16BE(2) : Number(frame.readBigUInt64BE(2));
+      assert.equal(told, bytes);
+    });
+  }
+
+  it("counts bytes, not characters", () => {
+    assert.equal(encodeTextFrame("ü".repeat(100)).readUInt16BE(2), 200);
+  });
+});
+
+describe("a close reason", () => {
+  it("is at most 120 bytes and never cut inside a character", () => {
+    assert.equal(closeReason("short"), "short");
+    const cut = closeReason(`${"x".repeat(119)}ü and more`);
+    assert.equal(cut, "x".repeat(119));
+  });
+});
+
+describe("the outbox", () => {
+  it("writes all frames of a tick at once", async () => {
+    const socket = new PassThrough();
+    const chunks: Buffer[] = [];
+    socket.on("data", (chunk: Buffer) => chunks.push(chunk));
+    const outbox = new Outbox(socket, 1_000);
+    for (const text of ["a", "b", "c"]) outbox.push(Buffer.from(text));
+    assert.equal(chunks.length, 0);
+    await new Promise((resolve) => setImmediate(resolve));
+    assert.deepEqual(chunks.map(String), ["abc"]);
+  });
+
+  it("is full when more waits than its reader may leave, queued or in the socket", async () => {
+    const socket = new PassThrough({ highWaterMark: 1 });
+    const outbox = new Outbox(socket, 10);
+    outbox.push(Buffer.alloc(10));
+    assert.equal(outbox.isFull, false);
+    outbox.push(Buffer.alloc(1));
+    assert.equal(outbox.isFull, true);
+    await new Promise((resolve) => setImmediate(resolve));
+    outbox.push(Buffer.alloc(11));
+    assert.equal(outbox.isFull, true);
+  });
+
+  it("ignores a closed socket", async () => {
+    const socket = new PassThrough();
+    socket.destroy();
+    const outbox = new Outbox(socket, 10);
+    outbox.push(Buffer.from("x"));
+    outbox.flush();
+    await new Promise((resolve) => setImmediate(resolve));
+    assert.equal(socket.readableLength, 0);
+  });
+});
