@@ -16,6 +16,7 @@ import {
   TICK_INTERVAL_MS,
 } from "@svc/sdk";
 import { ConfigStore, GatewayInfo, type PluginReport } from "@svc/sdk/services";
+import type { OriginPolicy } from "./auth/locality.ts";
 import { type AuthSettings, resolveAuth, resolveBind, StartupRefusal } from "./auth/mode.ts";
 import { pluginPrincipal } from "./auth/principal.ts";
 import { keepToken } from "./auth/secret.ts";
@@ -171,7 +172,7 @@ class RunningGateway implements Gateway {
       dispatcher: this.#dispatcher,
       log,
       auth,
-      origins: { allowedOrigins: config.gateway.controlUi?.allowedOrigins ?? [] },
+      origins: originPolicy(config),
       paths,
       ...(options.handshakeTimeoutMs === undefined ? {} : { handshakeTimeoutMs: options.handshakeTimeoutMs }),
       ...(options.maxBufferedBytes === undefined ? {} : { maxBufferedBytes: options.maxBufferedBytes }),
@@ -186,16 +187,17 @@ class RunningGateway implements Gateway {
   async start(): Promise<void> {
     const { options, config, file, env } = this.#parts;
     const addresses = resolveBind(config.gateway, this.auth);
-    const plan = planPlugins(this.#finder, config, options.plugins);
+    const plan = planPlugins(this.#finder, config.plugins, options.plugins);
+    const port = options.port ?? portFrom(env, config); // refused before anything runs
     await this.#kernel.boot(plan);
     this.warnings.push(...unownedKeys(file, this.#sectionOwners()).map(({ path, message }) => `${path}: ${message}`));
-    const port = options.port ?? portFrom(env, config);
     try {
       const onRequest = createHttpHandler({
         registry: this.#registry,
         hooks: this.#hooks,
         log: this.#parts.log,
         auth: this.auth,
+        origins: originPolicy(config),
       });
       this.#listener = await listen({
         addresses,
@@ -320,4 +322,8 @@ class RunningGateway implements Gateway {
   [Symbol.asyncDispose](): Promise<void> {
     return this.stop();
   }
+}
+
+function originPolicy({ gateway }: HostConfig): OriginPolicy {
+  return { allowedOrigins: gateway.controlUi?.allowedOrigins ?? [] };
 }

@@ -2,7 +2,7 @@
 import type { Plugin } from "@svc/sdk";
 import { StartupRefusal } from "./auth/mode.ts";
 import type { ConfigFile, Issue } from "./config/file.ts";
-import type { HostConfig } from "./config/host-schema.ts";
+import type { HostConfig, PluginsSection } from "./config/host-schema.ts";
 import type { Environment } from "./config/paths.ts";
 import type { PluginPlan } from "./kernel/kernel.ts";
 import { inlineSource, type MissingPlugin, type PluginFinder, type PluginSource } from "./kernel/load.ts";
@@ -18,7 +18,7 @@ export function configRefusal({ path }: ConfigFile, issues: readonly Issue[]): s
 /** Which plugins to load. Order does not matter: the kernel sorts. */
 export function planPlugins(
   finder: PluginFinder,
-  { plugins }: HostConfig,
+  plugins: PluginsSection,
   chosen: readonly (Plugin | string)[] | undefined,
 ): PluginPlan {
   const find = (spec: Plugin | string): PluginSource | MissingPlugin =>

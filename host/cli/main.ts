@@ -131,6 +131,9 @@ async function addVerb(
       (command, word) => command.commands.find((child) => child.name() === word) ?? command.command(word),
       program,
     );
+  if (parent.commands.some((child) => child.name() === last)) {
+    return output.note(`plugin ${installed.plugin}: its command "${installed.name}" is already there and was left out`);
+  }
   const command = withTarget(parent.command(last).description(installed.summary))
     .option("--json", "print one JSON value")
     .exitOverride();

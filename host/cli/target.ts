@@ -1,7 +1,7 @@
 /** Which gateway a command talks to, and with which secret. Spec: http/auth.md §2 "Client/CLI-side order". */
 import { readFileSync } from "node:fs";
 import { type ClientOptions, connect, type GatewayClient } from "@svc/sdk/client";
-import { isGatewayError } from "@svc/sdk";
+import { GatewayError, isGatewayError } from "@svc/sdk";
 import { readKeptToken } from "../auth/secret.ts";
 import { readConfigFile } from "../config/file.ts";
 import type { GatewaySection } from "../config/host-schema.ts";
@@ -63,8 +63,17 @@ export async function connectTo(target: Target, options: Partial<ClientOptions> 
   try {
     return await connect({ ...target, ...options, client: { version: VERSION, ...options.client } });
   } catch (error) {
-    if (!isGatewayError(error) || error.code !== "UNAVAILABLE" || !NOBODY.test(error.message)) throw error;
+    if (!isGatewayError(error)) throw error;
+    if (error.code === "NOT_PAIRED" && !target.token && !target.password) throw withoutCredential(error);
+    if (error.code !== "UNAVAILABLE" || !NOBODY.test(error.message)) throw error;
     const next = "start it with: svc gateway run, or name another one with --url";
     throw new Unreachable("UNAVAILABLE", `${error.message}\nNext: ${next}`, { cause: error });
   }
+}
+
+/** A gateway that is told no secret asks for a device instead, which a person at a command line does not have. */
+function withoutCredential({ code, message, details }: GatewayError): GatewayError {
+  const next =
+    "pass --token, or set SVC_GATEWAY_TOKEN; the token is in credentials/gateway-token of the gateway's state directory";
+  return new GatewayError(code, `${message}: no token or password was given\nNext: ${next}`, { details });
 }

@@ -16,7 +16,7 @@ import {
   type RouteSpec,
 } from "@svc/sdk";
 import type { Context, Next } from "koa";
-import { plainAddress } from "../auth/locality.ts";
+import { isLocal, originRefusal, type OriginPolicy, plainAddress } from "../auth/locality.ts";
 import type { AuthSettings } from "../auth/mode.ts";
 import { sharedSecretPrincipal } from "../auth/principal.ts";
 import { checkBearer } from "../auth/shared-secret.ts";
@@ -31,6 +31,7 @@ export interface HttpOptions {
   readonly hooks: HookBus;
   readonly log: Logger;
   readonly auth: AuthSettings;
+  readonly origins: OriginPolicy;
   /** Milliseconds a body may take. Default 30000. Spec: http/auth.md §4. */
   readonly bodyTimeoutMs?: number;
 }
@@ -136,10 +137,10 @@ function nothingServed(context: Context): void {
 }
 
 async function serveRoute(context: Context, { route, owner }: RouteEntry, options: HttpOptions): Promise<void> {
-  const { auth, log, bodyTimeoutMs = BODY_TIMEOUT_MS } = options;
+  const { log, bodyTimeoutMs = BODY_TIMEOUT_MS } = options;
   if (!owner.ready)
     throw new GatewayError("UNAVAILABLE", `plugin ${owner.id} is still starting`, { retryAfterMs: 500 });
-  const principal = route.auth === "gateway" ? authorizeRoute(context, route, auth) : undefined;
+  const principal = route.auth === "gateway" ? authorizeRoute(context, route, options) : undefined;
   const rawBody = await readBody(context.req, route.maxBodyBytes ?? DEFAULT_MAX_BODY_BYTES, bodyTimeoutMs);
   const body = route.body ? parseBody(route.body, rawBody) : undefined;
   const gone = new AbortController();
@@ -173,8 +174,16 @@ async function serveRoute(context: Context, { route, owner }: RouteEntry, option
 }
 
 /** @throws GatewayError `UNAUTHORIZED`, `FORBIDDEN` */
-function authorizeRoute(context: Context, { scope }: RouteSpec, auth: AuthSettings): Principal {
+function authorizeRoute(context: Context, { scope }: RouteSpec, { auth, origins }: HttpOptions): Principal {
   if (!checkBearer(auth, context.get("authorization"))) throw new GatewayError("UNAUTHORIZED", "Unauthorized");
+  // Without a credential anybody's web page could post here through the browser of whoever sits at this machine.
+  const peer = { remoteAddress: addressOf(context), headers: context.req.headers };
+  if (auth.mode === "none" && (!isLocal(peer) || originRefusal(peer, false, origins) !== undefined)) {
+    throw new GatewayError(
+      "FORBIDDEN",
+      "mode none serves programs of this machine, and pages of gateway.controlUi.allowedOrigins",
+    );
+  }
   // A bearer of the shared secret is the operator. Spec: §4.3 rule 2.
   const principal = sharedSecretPrincipal(auth.mode, "operator", ["operator.admin"]);
   if (scope && !coversScope(principal.scopes, scope)) throw new GatewayError("FORBIDDEN", `missing scope: ${scope}`);

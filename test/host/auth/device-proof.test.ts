@@ -1,0 +1,238 @@
+/** Device identity with real keys. Spec: protocol/frames-and-connect.md §6. */
+import assert from "node:assert/strict";
+import { createHash, generateKeyPairSync, type KeyObject, sign } from "node:crypto";
+import { describe, it } from "node:test";
+import type { ConnectParams } from "@svc/sdk";
+import { devicePayloads, verifyDevice } from "../../../host/auth/device-proof.ts";
+
+type Device = NonNullable<ConnectParams["device"]>;
+
+const NOW = 1_800_000_000_000;
+const NONCE = "3f0e2a52-0000-4000-8000-000000000001";
+
+interface Key {
+  readonly id: string;
+  readonly raw: Buffer;
+  readonly publicKey: KeyObject;
+  readonly privateKey: KeyObject;
+}
+
+function newKey(): Key {
+  const { publicKey, privateKey } = generateKeyPairSync("ed25519");
+  const raw = Buffer.from(String(publicKey.export({ format: "jwk" }).x), "base64url");
+  return { id: createHash("sha256").update(raw).digest("hex"), raw, publicKey, privateKey };
+}
+
+const key = newKey();
+const base: ConnectParams = {
+  minProtocol: 3,
+  maxProtocol: 3,
+  client: { id: "cli", version: "1.0.0", platform: "linux", mode: "cli", deviceFamily: "desktop" },
+  role: "operator",
+  scopes: ["operator.write", "operator.read"],
+  auth: { token: "t0ken" },
+};
+
+/** What the spec says a client signs, written down once more. */
+function payload(
+  version: "v2" | "v3",
+  { client, role = "operator", scopes = [], auth }: ConnectParams,
+  device: Device,
+) {
+  const token = auth?.token ?? auth?.deviceToken ?? "";
+  const fields = [version, device.id, client.id, client.mode, role, scopes.join(","), device.signedAt, token, NONCE];
+  const more =
+    version === "v3" ? [(client.platform ?? "").toLowerCase(), (client.deviceFamily ?? "").toLowerCase()] : [];
+  return [...fields, ...more].join("|");
+}
+
+interface Proof {
+  readonly params?: Partial<ConnectParams>;
+  readonly device?: Partial<Device>;
+  readonly version?: "v2" | "v3";
+  readonly signer?: Key;
+}
+
+/** Params of a connect whose device is proven; each case changes one thing before it is signed. */
+function proven({ params = {}, device = {}, version = "v3", signer = key }: Proof = {}): ConnectParams {
+  const connect = { ...base, ...params };
+  const claim = {
+    id: key.id,
+    publicKey: key.raw.toString("base64url"),
+    signature: "",
+    signedAt: NOW,
+    nonce: NONCE,
+    ...device,
+  };
+  const signature = sign(null, Buffer.from(payload(version, connect, claim)), signer.privateKey).toString("base64url");
+  return { ...connect, device: { ...claim, signature } };
+}
+
+/** The same, with one thing changed after it was signed. */
+const tampered = (device: Partial<Device>, params: Partial<ConnectParams> = {}): ConnectParams => {
+  const { device: signed, ...connect } = proven();
+  assert.ok(signed);
+  return { ...connect, ...params, device: { ...signed, ...device } };
+};
+
+const verify = (params: ConnectParams) => verifyDevice(params, NONCE, NOW);
+
+describe("a device proves itself", () => {
+  it("not at all when it does not try", () => assert.equal(verify(base), undefined));
+
+  for (const version of ["v2", "v3"] as const) {
+    it(`with a signature of ${version}`, () => assert.equal(verify(proven({ version })), key.id));
+  }
+
+  const spellings: [why: string, publicKey: string][] = [
+    ["base64url", key.raw.toString("base64url")],
+    ["base64url with padding", `${key.raw.toString("base64url")}=`],
+    ["base64", key.raw.toString("base64")],
+    ["base64 without padding", key.raw.toString("base64").replace(/=+$/, "")],
+    ["PEM", String(key.publicKey.export({ format: "pem", type: "spki" }))],
+    ["PEM without the last line end", String(key.publicKey.export({ format: "pem", type: "spki" })).trim()],
+  ];
+  for (const [why, publicKey] of spellings) {
+    it(`with its key as ${why}`, () => assert.equal(verify(proven({ device: { publicKey } })), key.id));
+  }
+
+  it("with any key in either alphabet", () => {
+    // among fifty keys there are some with the two letters in which the alphabets differ
+    for (let round = 0; round < 50; round++) {
+      const other = newKey();
+      for (const alphabet of ["base64", "base64url"] as const) {
+        const device = { id: other.id, publicKey: other.raw.toString(alphabet) };
+        assert.equal(verify(proven({ device, signer: other })), other.id);
+      }
+    }
+  });
+
+  const accepted: [why: string, proof: Proof][] = [
+    ["without scopes", { params: { scopes: [] } }],
+    ["as a node", { params: { role: "node" } }],
+    ["with a device token", { params: { auth: { deviceToken: "d" } } }],
+    ["with both tokens, of which the first is signed", { params: { auth: { token: "a", deviceToken: "d" } } }],
+    ["with a password, which is not signed", { params: { auth: { password: "p" } } }],
+    ["without any credential", { params: { auth: {} } }],
+    [
+      "on a platform with capitals",
+      { params: { client: { ...base.client, platform: "MacIntel", deviceFamily: "Mac" } } },
+    ],
+    ["without a device family", { params: { client: { id: "x", version: "1", platform: "web", mode: "ui" } } }],
+    ["at the edge of the time allowed, late", { device: { signedAt: NOW - 120_000 } }],
+    ["at the edge of the time allowed, early", { device: { signedAt: NOW + 120_000 } }],
+    ["with blanks around the nonce", { device: { nonce: ` ${NONCE}\n` } }],
+  ];
+  for (const [why, proof] of accepted) {
+    for (const version of ["v2", "v3"] as const) {
+      it(`${why} (${version})`, () => assert.equal(verify(proven({ ...proof, version })), key.id));
+    }
+  }
+
+  it("trims the platform, and lowers only ASCII letters", () => {
+    const client = { ...base.client, platform: " MacOS ÄÖ İ ", deviceFamily: "\tMac" };
+    const [v3] = devicePayloads({ ...base, client });
+    assert.ok(v3?.endsWith("|macos ÄÖ İ|mac"), v3);
+  });
+
+  it("signs nothing but the fields of the spec, in its order", () => {
+    const params = tampered({ signedAt: 5, nonce: "n", id: "i" });
+    assert.deepEqual(devicePayloads(params), [
+      "v3|i|cli|cli|operator|operator.write,operator.read|5|t0ken|n|linux|desktop",
+      "v2|i|cli|cli|operator|operator.write,operator.read|5|t0ken|n",
+    ]);
+  });
+});
+
+describe("a device is refused", () => {
+  const other = newKey();
+  const pem = (type: "x25519" | "ec") => {
+    const pair = type === "ec" ? generateKeyPairSync("ec", { namedCurve: "P-256" }) : generateKeyPairSync("x25519");
+    return String(pair.publicKey.export({ format: "pem", type: "spki" }));
+  };
+  const mismatch = ["device identity mismatch", "DEVICE_AUTH_DEVICE_ID_MISMATCH", "device-id-mismatch"];
+  const expired = ["device signature expired", "DEVICE_AUTH_SIGNATURE_EXPIRED", "device-signature-stale"];
+  const nonceMissing = ["device nonce required", "DEVICE_AUTH_NONCE_REQUIRED", "device-nonce-missing"];
+  const nonceMismatch = ["device nonce mismatch", "DEVICE_AUTH_NONCE_MISMATCH", "device-nonce-mismatch"];
+  const signature = ["device signature invalid", "DEVICE_AUTH_SIGNATURE_INVALID", "device-signature"];
+  const badKey = ["device public key invalid", "DEVICE_AUTH_PUBLIC_KEY_INVALID", "device-public-key"];
+
+  const rows: [why: string, params: ConnectParams, row: string[]][] = [
+    ["the id of another key", proven({ device: { id: other.id } }), mismatch],
+    [
+      "the key of another id",
+      proven({ device: { publicKey: other.raw.toString("base64url") }, signer: other }),
+      mismatch,
+    ],
+    ["an id that is no hash", proven({ device: { id: "device-1" } }), mismatch],
+    ["a signature too old", proven({ device: { signedAt: NOW - 120_001 } }), expired],
+    ["a signature of the future", proven({ device: { signedAt: NOW + 120_001 } }), expired],
+    ["a signature of 1970", proven({ device: { signedAt: 0 } }), expired],
+    ["a blank nonce", proven({ device: { nonce: " \t" } }), nonceMissing],
+    ["another nonce", proven({ device: { nonce: "another" } }), nonceMismatch],
+    ["the nonce in capitals", proven({ device: { nonce: NONCE.toUpperCase() } }), nonceMismatch],
+    ["another signer", proven({ signer: other }), signature],
+    ["half a signature", tampered({ signature: String(proven().device?.signature).slice(0, 40) }), signature],
+    ["a signature that is text", tampered({ signature: "signature" }), signature],
+    ["a signature of nothing", tampered({ signature: Buffer.alloc(64).toString("base64url") }), signature],
+    ["a time changed after signing", tampered({ signedAt: NOW + 1 }), signature],
+    [
+      "a scope added after signing",
+      tampered({}, { scopes: ["operator.write", "operator.read", "operator.admin"] }),
+      signature,
+    ],
+    ["scopes in another order", tampered({}, { scopes: ["operator.read", "operator.write"] }), signature],
+    ["another role", tampered({}, { role: "node" }), signature],
+    ["another token", tampered({}, { auth: { token: "other" } }), signature],
+    ["another client", tampered({}, { client: { ...base.client, id: "gateway-client" } }), signature],
+    ["another mode", tampered({}, { client: { ...base.client, mode: "ui" } }), signature],
+    ["another platform", tampered({}, { client: { ...base.client, platform: "darwin" } }), signature],
+    ["a key that is too short", proven({ device: { publicKey: key.raw.subarray(1).toString("base64url") } }), badKey],
+    [
+      "a key that is too long",
+      proven({ device: { publicKey: Buffer.concat([key.raw, key.raw]).toString("base64") } }),
+      badKey,
+    ],
+    ["a key that is text", proven({ device: { publicKey: "my key" } }), badKey],
+    [
+      "a broken PEM",
+      proven({ device: { publicKey: "-----BEGIN PUBLIC KEY-----\nx\n-----END PUBLIC KEY-----" } }),
+      badKey,
+    ],
+    ["a PEM of another curve", proven({ device: { publicKey: pem("x25519") } }), badKey],
+    ["a PEM of another kind", proven({ device: { publicKey: pem("ec") } }), badKey],
+  ];
+  for (const [why, params, [message, code, reason]] of rows) {
+    it(`for ${why}: ${message}`, () => {
+      assert.throws(() => verify(params), {
+        name: "GatewayError",
+        code: "INVALID_REQUEST",
+        message,
+        details: { code, reason },
+      });
+    });
+  }
+
+  it("with v3 the platform counts, with v2 it does not", () => {
+    const { device } = proven({ version: "v2" });
+    assert.ok(device);
+    assert.equal(verify({ ...base, client: { ...base.client, platform: "darwin" }, device }), key.id);
+  });
+
+  it("for the first row that applies, in the order key, id, time, nonce, signature", () => {
+    const wrong: Device = { id: "x", publicKey: "x", signature: "x", signedAt: 0, nonce: " " };
+    const steps: [right: Partial<Device>, message: string][] = [
+      [{}, "device public key invalid"],
+      [{ publicKey: key.raw.toString("base64url") }, "device identity mismatch"],
+      [{ id: key.id }, "device signature expired"],
+      [{ signedAt: NOW }, "device nonce required"],
+      [{ nonce: "x" }, "device nonce mismatch"],
+      [{ nonce: NONCE }, "device signature invalid"],
+    ];
+    let device = wrong;
+    for (const [right, message] of steps) {
+      device = { ...device, ...right };
+      assert.throws(() => verify({ ...base, device }), { message });
+    }
+  });
+});

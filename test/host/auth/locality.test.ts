@@ -1,0 +1,171 @@
+/** Who is on this machine, and which pages may connect. Spec: protocol/frames-and-connect.md §8. */
+import assert from "node:assert/strict";
+import type { IncomingHttpHeaders } from "node:http";
+import { describe, it } from "node:test";
+import { isLocal, isLoopback, originRefusal, plainAddress, type Peer } from "../../../host/auth/locality.ts";
+
+const peer = (headers: IncomingHttpHeaders = {}, remoteAddress = "127.0.0.1"): Peer => ({
+  remoteAddress,
+  headers: { host: "127.0.0.1:18789", ...headers },
+});
+
+describe("addresses", () => {
+  const plain: [address: string, expected: string][] = [
+    ["::ffff:10.0.0.1", "10.0.0.1"],
+    ["::FFFF:10.0.0.1", "10.0.0.1"],
+    ["10.0.0.1", "10.0.0.1"],
+    ["::1", "::1"],
+    ["::ffff:a00:1", "::ffff:a00:1"],
+    ["", ""],
+  ];
+  for (const [address, expected] of plain) {
+    it(`${address || "none"} is ${expected || "none"}`, () => assert.equal(plainAddress(address), expected));
+  }
+
+  const loopback: [address: string, is: boolean][] = [
+    ["127.0.0.1", true],
+    ["127.9.9.9", true],
+    ["::1", true],
+    ["[::1]", true],
+    ["::ffff:127.0.0.1", true],
+    ["[::ffff:127.0.0.1]", true],
+    ["128.0.0.1", false],
+    ["1.127.0.0", false],
+    ["127.0.0.1.example.com", false],
+    ["127.1", false],
+    ["0.0.0.0", false],
+    ["::", false],
+    ["localhost", false],
+    ["", false],
+  ];
+  for (const [address, is] of loopback) {
+    it(`${address || "none"} is ${is ? "" : "not "}loopback`, () => assert.equal(isLoopback(address), is));
+  }
+});
+
+describe("a local client", () => {
+  const remotes: [address: string, local: boolean][] = [
+    ["127.0.0.1", true],
+    ["127.9.9.9", true],
+    ["::1", true],
+    ["::ffff:127.0.0.1", true],
+    ["10.0.0.1", false],
+    ["::ffff:10.0.0.1", false],
+    ["fe80::1", false],
+    ["", false],
+  ];
+  for (const [address, local] of remotes) {
+    it(`${local ? "may" : "does not"} come from ${address || "nowhere"}`, () => {
+      assert.equal(isLocal(peer({}, address)), local);
+    });
+  }
+
+  const hosts: [host: string, local: boolean][] = [
+    ["localhost", true],
+    ["localhost:1", true],
+    ["LOCALHOST:18789", true],
+    ["127.0.0.1", true],
+    ["127.9.9.9:80", true],
+    ["[::1]", true],
+    ["[::1]:18789", true],
+    ["[::ffff:127.0.0.1]:1", true],
+    ["foo.ts.net", true],
+    ["Foo.TS.NET:443", true],
+    ["", false],
+    ["example.com", false],
+    ["localhost.example.com", false],
+    ["127.0.0.1.example.com", false],
+    ["notts.net", false],
+    ["foo.ts.net.example.com", false],
+    ["10.0.0.1:18789", false],
+    ["[fe80::1]:18789", false],
+    ["0.0.0.0:18789", false],
+  ];
+  for (const [host, local] of hosts) {
+    it(`${local ? "may ask" : "does not ask"} for ${host || "nothing"}`, () =>
+      assert.equal(isLocal(peer({ host })), local));
+  }
+
+  it("says whom it asks for", () => assert.equal(isLocal({ remoteAddress: "127.0.0.1", headers: {} }), false));
+
+  for (const header of ["x-forwarded-for", "x-real-ip", "x-forwarded-host", "forwarded"]) {
+    it(`does not come through a proxy, which sets ${header}`, () => {
+      assert.equal(isLocal(peer({ [header]: "127.0.0.1" })), false);
+      assert.equal(isLocal(peer({ [header]: "" })), false);
+    });
+  }
+});
+
+describe("the origin of a page", () => {
+  const remote = "10.0.0.9";
+  interface Row {
+    readonly origin?: string;
+    readonly headers?: IncomingHttpHeaders;
+    readonly from?: string;
+    readonly list?: readonly string[];
+    readonly required?: boolean;
+  }
+  const check = ({ origin, headers = {}, from = "127.0.0.1", list = [], required = false }: Row) =>
+    originRefusal(peer({ ...headers, ...(origin === undefined ? {} : { origin }) }, from), required, {
+      allowedOrigins: list,
+    });
+
+  const allowed: [why: string, row: Row][] = [
+    ["none, from a client that is no page", {}],
+    ["none, from a distant client that is no page", { from: remote }],
+    ["localhost, on this machine", { origin: "http://localhost:5173" }],
+    ["LOCALHOST, on this machine", { origin: "http://LOCALHOST" }],
+    ["127.9.9.9, on this machine, any port", { origin: "https://127.9.9.9:1", required: true }],
+    ["::1, on this machine", { origin: "http://[::1]:8080" }],
+    [
+      "one on the list",
+      { origin: "https://panel.example", from: remote, list: ["https://panel.example"], required: true },
+    ],
+    [
+      "one on the list, in another case",
+      { origin: "https://PANEL.example", from: remote, list: ["https://Panel.Example"] },
+    ],
+    [
+      "one on the list, through a proxy",
+      { origin: "https://panel.example", headers: { "x-forwarded-for": "1.2.3.4" }, list: ["https://panel.example"] },
+    ],
+    ["any, when the list says so", { origin: "https://other.example", from: remote, list: ["https://x", "*"] }],
+  ];
+  for (const [why, row] of allowed) it(`may be ${why}`, () => assert.equal(check(row), undefined));
+
+  const refused: [why: string, row: Row][] = [
+    ["missing, where one is required", { required: true }],
+    ["missing, where one is required and any is allowed", { required: true, list: ["*"] }],
+    ["null", { origin: "null", required: true }],
+    ["null, even when any is allowed", { origin: "null", list: ["*"] }],
+    ["no origin at all", { origin: "not an origin", list: ["*"] }],
+    ["empty", { origin: "", list: ["*"] }],
+    ["a stranger", { origin: "https://evil.example", required: true }],
+    ["a stranger, to a client that needs none", { origin: "https://evil.example" }],
+    ["a stranger with a familiar beginning", { origin: "http://localhost.evil.example" }],
+    ["a stranger with a familiar user", { origin: "http://localhost@evil.example" }],
+    ["a loopback page of a distant machine", { origin: "http://localhost:5173", from: remote }],
+    ["a loopback page through a proxy", { origin: "http://localhost", headers: { "x-forwarded-for": "1.2.3.4" } }],
+    [
+      "a loopback page that calls us by another name",
+      { origin: "http://localhost", headers: { host: "rebound.example" } },
+    ],
+    ["another scheme than the one on the list", { origin: "http://panel.example", list: ["https://panel.example"] }],
+    [
+      "another port than the one on the list",
+      { origin: "https://panel.example:8443", list: ["https://panel.example"] },
+    ],
+    ["a part of the one on the list", { origin: "https://panel", list: ["https://panel.example"] }],
+    ["a page on a tailnet name, which is not loopback", { origin: "https://foo.ts.net" }],
+  ];
+  for (const [why, row] of refused) {
+    it(`may not be ${why}`, () => assert.match(String(check(row)), /^origin not allowed \(/));
+  }
+
+  it("that is refused says where to allow it", () => {
+    assert.equal(
+      check({ origin: "https://panel.example" }),
+      "origin not allowed (add it to gateway.controlUi.allowedOrigins)",
+    );
+  });
+});

@@ -1,0 +1,72 @@
+import assert from "node:assert/strict";
+import { chmodSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { describe, it, type TestContext } from "node:test";
+import { keepToken, readKeptToken, sameSecret } from "../../../host/auth/secret.ts";
+
+function credentials(t: TestContext): string {
+  const directory = mkdtempSync(join(tmpdir(), "svc-credentials-"));
+  t.after(() => rmSync(directory, { recursive: true, force: true }));
+  return directory;
+}
+
+describe("comparing secrets", () => {
+  const rows: [given: string, expected: string, same: boolean][] = [
+    ["abc", "abc", true],
+    ["", "", true],
+    ["ä😀", "ä😀", true],
+    ["abc", "abd", false],
+    ["abc", "abcd", false],
+    ["abc", "", false],
+    ["abc", "ABC", false],
+    ["abc", "abc ", false],
+  ];
+  for (const [given, expected, same] of rows) {
+    const verb = same ? "is" : "is not";
+    it(`${JSON.stringify(given)} ${verb} ${JSON.stringify(expected)}`, () =>
+      assert.equal(sameSecret(given, expected), same));
+  }
+});
+
+describe("the gateway's own token", () => {
+  const modeOf = (file: string) => (statSync(file).mode & 0o777).toString(8);
+
+  it("does not exist before the first start", (t) => assert.equal(readKeptToken(credentials(t)), undefined));
+
+  it("is made once, for its owner only, and kept", (t) => {
+    const directory = credentials(t);
+    const token = keepToken(directory);
+    const file = join(directory, "gateway-token");
+    assert.match(token, /^[0-9a-f]{48}$/);
+    assert.equal(readFileSync(file, "utf8"), `${token}\n`);
+    assert.equal(modeOf(file), "600");
+    assert.deepEqual([keepToken(directory), readKeptToken(directory)], [token, token]);
+  });
+
+  it("is another one elsewhere", (t) => assert.notEqual(keepToken(credentials(t)), keepToken(credentials(t))));
+
+  for (const [why, text] of [
+    ["an empty file", ""],
+    ["a blank file", " \n"],
+  ]) {
+    it(`is made where ${why} stands, which becomes private`, (t) => {
+      const directory = credentials(t);
+      const file = join(directory, "gateway-token");
+      writeFileSync(file, String(text));
+      chmodSync(file, 0o644);
+      assert.equal(readKeptToken(directory), undefined);
+      assert.match(keepToken(directory), /^[0-9a-f]{48}$/);
+      assert.equal(modeOf(file), "600");
+    });
+  }
+
+  it("becomes private again when a copy of it was put back", (t) => {
+    const directory = credentials(t);
+    const file = join(directory, "gateway-token");
+    writeFileSync(file, "mine\n");
+    chmodSync(file, 0o644);
+    assert.equal(keepToken(directory), "mine");
+    assert.equal(modeOf(file), "600");
+  });
+});

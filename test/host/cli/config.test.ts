@@ -1,0 +1,202 @@
+import assert from "node:assert/strict";
+import { existsSync, mkdirSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { describe, it } from "node:test";
+import { home } from "./svc.ts";
+
+const few = { plugins: { use: ["config"] } };
+
+/** A plugin whose schema says what is secret where its name does not. */
+const VAULT = `import { definePlugin, Type } from "@svc/sdk";
+export default definePlugin({
+  id: "vault",
+  api: "^1.0.0",
+  config: Type.Object({ size: Type.Integer({ default: 1 }), pin: Type.Optional(Type.String({ sensitive: true })) }),
+  setup() {},
+});
+`;
+
+describe("svc config file", () => {
+  it("names the file, there or not, as text or as JSON", async (t) => {
+    const { svc, configPath, stateDir } = home(t);
+    assert.deepEqual(await svc(["config", "file"]), { code: 0, stdout: `${configPath}\n`, stderr: "" });
+    assert.deepEqual(JSON.parse((await svc(["config", "file", "--json"])).stdout), { path: configPath });
+    const unnamed = await svc(["config", "file"], { SVC_CONFIG_PATH: "" });
+    assert.equal(unnamed.stdout, `${join(stateDir, "svc.json")}\n`);
+    assert.ok(!existsSync(stateDir), "asking makes nothing");
+  });
+});
+
+describe("svc config get", () => {
+  const config = `{
+    // JSON5
+    gateway: { port: 19001, auth: { token: "CANARY" }, bind: "\${BIND}" },
+    models: { providers: { x: { apiKey: "CANARY" } } },
+    plugins: { use: ["config"] },
+  }`;
+  const env = { BIND: "lan" };
+
+  it("shows everything, secrets hidden, variables filled in", async (t) => {
+    const { code, stdout } = await home(t, config).svc(["config", "get"], env);
+    assert.equal(code, 0);
+    assert.deepEqual(JSON.parse(stdout), {
+      gateway: { port: 19001, auth: { token: "__SVC_REDACTED__" }, bind: "lan" },
+      models: { providers: { x: { apiKey: "__SVC_REDACTED__" } } },
+      plugins: { use: ["config"] },
+    });
+  });
+
+  const values: [path: string, args: string[], stdout: string][] = [
+    ["gateway.port", [], "19001\n"],
+    ["gateway.bind", [], "lan\n"],
+    ["gateway.bind", ["--json"], '"lan"\n'],
+    ["gateway.auth", ["--json"], '{"token":"__SVC_REDACTED__"}\n'],
+    ["gateway.auth.token", [], "__SVC_REDACTED__\n"],
+    ["plugins.use.0", [], "config\n"],
+  ];
+  for (const [path, args, stdout] of values) {
+    it(`shows one value: ${[path, ...args].join(" ")}`, async (t) => {
+      const finished = await home(t, config).svc(["config", "get", path, ...args], env);
+      assert.deepEqual(finished, { code: 0, stdout, stderr: "" });
+    });
+  }
+
+  for (const path of ["gateway.prot", "nothing", "gateway.port.x", "constructor", "__proto__"]) {
+    it(`says that a value is not set, and exits 1: ${path}`, async (t) => {
+      const { svc, configPath } = home(t, config);
+      const { code, stdout, stderr } = await svc(["config", "get", path], env);
+      assert.deepEqual([code, stdout], [1, ""]);
+      assert.equal(stderr, `${path} is not set in ${configPath}\nNext: svc config get\n`);
+    });
+  }
+
+  it("says what is wrong with a file that cannot be read, and what to do", async (t) => {
+    const broken = home(t, "{ gateway: }");
+    const { code, stderr } = await broken.svc(["config", "get"]);
+    assert.equal(code, 1);
+    assert.match(stderr, /svc\.json: JSON5: invalid character '}' at 1:12\nNext: svc config validate\n$/);
+    const unset = await home(t, config).svc(["config", "get"]);
+    assert.equal(unset.code, 1);
+    assert.match(unset.stderr, /svc\.json: gateway\.bind: environment variable BIND is not set/);
+  });
+
+  it("hides what the schema of a plugin calls secret, disabled or not", async (t) => {
+    for (const enabled of [true, false]) {
+      const plugins = { use: ["./vault.ts"], entries: { vault: { enabled } } };
+      const { svc, configPath } = home(t, { vault: { pin: "CANARY", size: 2 }, plugins });
+      writeFileSync(join(dirname(configPath), "vault.ts"), VAULT);
+      const { stdout } = await svc(["config", "get", "vault", "--json"]);
+      assert.deepEqual(JSON.parse(stdout), { pin: "__SVC_REDACTED__", size: 2 });
+    }
+  });
+});
+
+describe("svc config validate", () => {
+  it("is content with no file, and with a right one", async (t) => {
+    const none = home(t);
+    const { code, stdout } = await none.svc(["config", "validate"]);
+    assert.deepEqual([code, stdout], [0, `${none.configPath} does not exist; the defaults apply\n`]);
+    const right = home(t, few);
+    const valid = await right.svc(["config", "validate"]);
+    assert.deepEqual(valid, { code: 0, stdout: `${right.configPath} is valid\n`, stderr: "" });
+    assert.deepEqual(JSON.parse((await right.svc(["config", "validate", "--json"])).stdout), {
+      path: right.configPath,
+      exists: true,
+      valid: true,
+      issues: [],
+      warnings: [],
+    });
+  });
+
+  it("names every wrong key by its path, and exits 1", async (t) => {
+    const { svc, configPath } = home(t, {
+      ...few,
+      gateway: { port: "x", auth: { mode: "open" } },
+      logging: { lvl: 1 },
+    });
+    const { code, stdout } = await svc(["config", "validate"]);
+    assert.equal(code, 1);
+    assert.deepEqual(stdout.split("\n"), [
+      "error    gateway.port: must be integer",
+      'error    gateway.auth.mode: must be one of "token", "password", "none"',
+      "error    logging: unexpected property 'lvl'",
+      `${configPath} is not valid`,
+      "",
+    ]);
+    const report = JSON.parse((await svc(["config", "validate", "--json"])).stdout);
+    assert.deepEqual([report.valid, report.issues.length], [false, 3]);
+  });
+
+  it("says where a file stops being JSON5", async (t) => {
+    const { code, stdout } = await home(t, "{ gateway: }").svc(["config", "validate"]);
+    assert.equal(code, 1);
+    assert.match(stdout, /^error {4}\(file\): JSON5: invalid character '}' at 1:12$/m);
+  });
+
+  it("never shows a secret, right or wrong", async (t) => {
+    const { svc } = home(t, { ...few, gateway: { auth: { token: ["CANARY"], password: "CANARY" } } });
+    for (const args of [[], ["--json"]]) {
+      const { code, stdout, stderr } = await svc(["config", "validate", ...args]);
+      assert.equal(code, 1);
+      assert.ok(!`${stdout}${stderr}`.includes("CANARY"));
+    }
+  });
+
+  it("checks the sections of plugins, but not of a disabled one", async (t) => {
+    const check = async (enabled: boolean) => {
+      const plugins = { use: ["./vault.ts"], entries: { vault: { enabled } } };
+      const { svc, configPath } = home(t, { vault: { size: "x" }, plugins });
+      writeFileSync(join(dirname(configPath), "vault.ts"), VAULT);
+      return svc(["config", "validate"]);
+    };
+    const wrong = await check(true);
+    assert.equal(wrong.code, 1);
+    assert.match(wrong.stdout, /^error {4}vault\.size: must be integer$/m);
+    const disabled = await check(false);
+    assert.equal(disabled.code, 0);
+    assert.match(disabled.stdout, /^warning {2}vault: not used: plugin vault is not running; it is kept as it is$/m);
+  });
+
+  it("warns of keys nobody reads and of plugins that are not there, and is content", async (t) => {
+    const { code, stdout } = await home(t, { typo: 1, plugins: { use: ["config", "no-such"] } }).svc([
+      "config",
+      "validate",
+    ]);
+    assert.equal(code, 0);
+    assert.match(stdout, /^warning {2}typo: not used: no plugin in use has this section/m);
+    assert.match(stdout, /^warning {2}plugins: no plugin or package "no-such" is installed; next: npm install/m);
+  });
+
+  const crooked: [path: string, plugins: unknown][] = [
+    ["plugins", null],
+    ["plugins", "x"],
+    ["plugins.use", "config"],
+    ["plugins.use[0]", [1]],
+    ["plugins.load", { load: "x" }],
+    ["plugins.load.paths", { load: { paths: "x" } }],
+    ["plugins.load.paths[0]", { load: { paths: [null] } }],
+    ["plugins.entries", { entries: [] }],
+    ["plugins.entries.x", { entries: { x: null } }],
+  ];
+  for (const [path, value] of crooked) {
+    it(`survives what it is there to find: ${path}`, async (t) => {
+      const plugins = path.startsWith("plugins.use") ? { use: value } : value;
+      const { svc } = home(t, { plugins });
+      const { code, stdout, stderr } = await svc(["config", "validate", "--json"]);
+      assert.deepEqual([code, stderr], [1, ""]);
+      assert.ok(
+        JSON.parse(stdout).issues.some((issue: { path: string }) => issue.path === path),
+        stdout,
+      );
+      assert.equal((await svc(["plugins", "list", "--json"])).code, 0);
+    });
+  }
+});
+
+it("a configuration file that is a directory is said to be one", async (t) => {
+  const { svc, configPath } = home(t);
+  mkdirSync(configPath);
+  const { code, stdout } = await svc(["config", "validate"]);
+  assert.equal(code, 1);
+  assert.ok(stdout.includes(`error    (file): cannot read ${configPath}: EISDIR`), stdout);
+});

@@ -1,0 +1,173 @@
+import assert from "node:assert/strict";
+import { writeFileSync } from "node:fs";
+import { createServer } from "node:http";
+import { createServer as createTcpServer, type AddressInfo } from "node:net";
+import { dirname, join } from "node:path";
+import { describe, it } from "node:test";
+import { home } from "./svc.ts";
+
+const few = { plugins: { use: ["config"] } };
+
+describe("svc gateway call", () => {
+  it("finds a running gateway through the state directory, and prints what it answers", async (t) => {
+    const here = home(t, few);
+    await here.run();
+    const { code, stdout, stderr } = await here.svc(["gateway", "call", "config.get"]);
+    assert.deepEqual([code, stderr], [0, ""]);
+    assert.equal(JSON.parse(stdout).path, here.configPath);
+    assert.ok(stdout.startsWith("{\n  "), "indented for people");
+    const compact = await here.svc(["gateway", "call", "config.get", "--json", "--params", "{}"]);
+    assert.equal(compact.stdout.trimEnd().split("\n").length, 1);
+    assert.deepEqual(JSON.parse(compact.stdout), JSON.parse(stdout));
+  });
+
+  it("finds the credential in the configuration, the environment or a flag", async (t) => {
+    const here = home(t, { ...few, gateway: { auth: { token: "s3cret" } } });
+    const { ready, stop } = await here.run();
+    const call = ["gateway", "call", "config.get"];
+    assert.equal((await here.svc(call)).code, 0);
+    const elsewhere = home(t);
+    const at = [...call, "--url", ready.url];
+    assert.equal((await elsewhere.svc([...at, "--token", "s3cret"])).code, 0);
+    assert.equal((await elsewhere.svc(at, { SVC_GATEWAY_TOKEN: "s3cret" })).code, 0);
+    const none = await elsewhere.svc(at);
+    assert.equal(none.code, 1);
+    assert.match(
+      none.stderr,
+      /^NOT_PAIRED: .*no token or password was given\nNext: pass --token, or set SVC_GATEWAY_TOKEN/,
+    );
+    await stop();
+  });
+
+  it("with a blank token in the configuration uses the kept one, as the gateway does", async (t) => {
+    const here = home(t, { ...few, gateway: { auth: { token: " " } } });
+    await here.run();
+    assert.equal((await here.svc(["gateway", "call", "config.get"])).code, 0);
+  });
+
+  it("with a wrong token exits 1 and says where the right one is", async (t) => {
+    const here = home(t, few);
+    await here.run();
+    const wrong = ["gateway", "call", "config.get", "--token", "wrong"];
+    const { code, stdout, stderr } = await here.svc(wrong);
+    assert.deepEqual([code, stdout], [1, ""]);
+    assert.match(
+      stderr,
+      /^INVALID_REQUEST: unauthorized: gateway token mismatch \(the right one is .*SVC_GATEWAY_TOKEN/,
+    );
+    const { error } = JSON.parse((await here.svc([...wrong, "--json"])).stdout);
+    assert.deepEqual(error.details, { code: "AUTH_TOKEN_MISMATCH", authReason: "token_mismatch" });
+  });
+
+  const refused: [why: string, args: string[], says: RegExp][] = [
+    ["an unknown method", ["no.such"], /^INVALID_REQUEST: unknown method: no\.such\n$/],
+    ["a method of a plugin that is not in use", ["sessions.list"], /sessions\.list.*sessions/],
+    [
+      "wrong params",
+      ["config.get", "--params", '{"x": 1}'],
+      /invalid config\.get params: at root: unexpected property 'x'/,
+    ],
+    [
+      "params that are no object",
+      ["config.get", "--params", "[]"],
+      /invalid config\.get params: at root: must be object/,
+    ],
+  ];
+  it("passes refusals on, and exits 1", async (t) => {
+    const here = home(t, few);
+    await here.run();
+    for (const [why, args, says] of refused) {
+      const { code, stdout, stderr } = await here.svc(["gateway", "call", ...args]);
+      assert.deepEqual([code, stdout], [1, ""], why);
+      assert.match(stderr, says);
+    }
+  });
+});
+
+describe("svc gateway call without a gateway", () => {
+  const next = /\nNext: start it with: svc gateway run, or name another one with --url\n$/;
+
+  it("exits 3, names the address and the command that starts one", async (t) => {
+    const { code, stdout, stderr } = await home(t, { gateway: { port: 1 } }).svc(["gateway", "call", "health"]);
+    assert.deepEqual([code, stdout], [3, ""]);
+    assert.match(stderr, /^UNAVAILABLE: cannot reach ws:\/\/127\.0\.0\.1:1: /);
+    assert.match(stderr, next);
+  });
+
+  it("exits 3 with one JSON value, too", async (t) => {
+    const { code, stdout, stderr } = await home(t, { gateway: { port: 1 } }).svc([
+      "gateway",
+      "call",
+      "health",
+      "--json",
+    ]);
+    assert.deepEqual([code, stderr], [3, ""]);
+    const { ok, error } = JSON.parse(stdout);
+    assert.deepEqual([ok, error.code], [false, "UNAVAILABLE"]);
+    assert.match(error.message, /svc gateway run/);
+  });
+
+  it("exits 3 when the one that was there is gone", async (t) => {
+    const here = home(t, few);
+    const { ready, stop } = await here.run();
+    await stop();
+    const { code, stderr } = await here.svc(["gateway", "call", "config.get"]);
+    assert.equal(code, 3);
+    assert.ok(stderr.includes(`cannot reach ${ready.url}`), stderr);
+  });
+
+  it("exits 3 when something else listens there", async (t) => {
+    const web = createServer((_request, response) => void response.writeHead(404).end()).listen(0, "127.0.0.1");
+    const hangUp = createTcpServer((socket) => void socket.end("220 smtp\r\n")).listen(0, "127.0.0.1");
+    t.after(() => {
+      web.close();
+      hangUp.close();
+    });
+    for (const server of [web, hangUp]) {
+      if (!server.listening) await new Promise((resolve) => server.once("listening", resolve));
+      const { port } = server.address() as AddressInfo;
+      const { code, stderr } = await home(t).svc(["gateway", "call", "health", "--url", `ws://127.0.0.1:${port}`]);
+      assert.equal(code, 3, stderr);
+      assert.match(stderr, next);
+    }
+  });
+
+  it("exits 1, not 3, when the gateway is there and what it asked is not", async (t) => {
+    const here = home(t, { plugins: { use: ["./far.ts"] } });
+    const source = `import { defineContract, definePlugin, Type, unavailable } from "@svc/sdk";
+const far = defineContract("far", { ask: { summary: "x", scope: "operator.read", params: Type.Object({}), result: Type.Unknown() } });
+const ask = () => unavailable("cannot reach the moon", { retryAfterMs: 1500 });
+export default definePlugin({ id: "far", api: "^1.0.0", setup: (gateway) => gateway.serve(far, { ask }) });
+`;
+    writeFileSync(join(dirname(here.configPath), "far.ts"), source);
+    await here.run();
+    const { code, stderr } = await here.svc(["gateway", "call", "far.ask"]);
+    assert.deepEqual([code, stderr], [1, "UNAVAILABLE: cannot reach the moon\nTry again in 2 s.\n"]);
+  });
+});
+
+describe("svc gateway call, wrongly used", () => {
+  const rows: [args: string[], says: RegExp][] = [
+    [
+      ["--params", "{"],
+      /^--params is not JSON: .*\nExample: svc gateway call some\.method --params '\{"limit": 5\}'\n$/,
+    ],
+    [["--params", "limit=5"], /^--params is not JSON/],
+    [["--params", ""], /^--params is not JSON/],
+    [["--timeout", "soon"], /^--timeout soon: it must be milliseconds, 0 for no limit\n$/],
+    [["--timeout", "-1"], /--timeout/],
+    [
+      ["--url", "localhost:18789"],
+      /"localhost:18789" is no address of a gateway; write it like ws:\/\/127\.0\.0\.1:18789/,
+    ],
+    [["--url", "ws://"], /"ws:\/\/" is no address of a gateway/],
+    [["--url", "ftp://127.0.0.1"], /is no address of a gateway/],
+  ];
+  for (const [args, says] of rows) {
+    it(`${args.join(" ")} exits 2`, async (t) => {
+      const { code, stdout, stderr } = await home(t).svc(["gateway", "call", "some.method", ...args]);
+      assert.deepEqual([code, stdout], [2, ""]);
+      assert.match(stderr, says);
+    });
+  }
+});

@@ -1,0 +1,172 @@
+import assert from "node:assert/strict";
+import { existsSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { describe, it } from "node:test";
+import { home } from "./svc.ts";
+
+const few = { plugins: { use: ["config"] } };
+const modeOf = (path: string) => (statSync(path).mode & 0o777).toString(8);
+
+describe("svc gateway run", () => {
+  it("starts the whole bundle and says so in one line of JSON", async (t) => {
+    const here = home(t);
+    const { ready, stop } = await here.run();
+    assert.match(ready.url, /^ws:\/\/127\.0\.0\.1:\d+$/);
+    const { plugins, ...rest } = ready as unknown as { plugins: { id: string; state: string; reason?: string }[] };
+    assert.deepEqual(
+      plugins.filter(({ state }) => state !== "active").map(({ id, reason }) => `${id}: ${reason}`),
+      [],
+    );
+    assert.ok(plugins.length >= 9);
+    assert.deepEqual(
+      { ...rest, url: "", version: "" },
+      {
+        ready: true,
+        url: "",
+        version: "",
+        stateDir: here.stateDir,
+        authMode: "token",
+        warnings: [],
+      },
+    );
+    assert.equal((await fetch(`${ready.url.replace("ws", "http")}/healthz`)).status, 200);
+    const { code, stdout, stderr } = await stop();
+    assert.deepEqual([code, stderr], [0, ""]);
+    assert.equal(stdout.trimEnd().split("\n").length, 1);
+  });
+
+  for (const signal of ["SIGTERM", "SIGINT"] as const) {
+    it(`ends with 0 on ${signal}, its port free`, async (t) => {
+      const { stop, ready } = await home(t, few).run();
+      assert.equal((await stop(signal)).code, 0);
+      await assert.rejects(fetch(ready.url.replace("ws", "http")));
+    });
+  }
+
+  it("keeps its state to its owner", async (t) => {
+    const { stateDir, run } = home(t, few);
+    await run();
+    assert.equal(modeOf(stateDir), "700");
+    assert.equal(modeOf(join(stateDir, "credentials")), "700");
+    assert.equal(modeOf(join(stateDir, "cache")), "700");
+    assert.equal(modeOf(join(stateDir, "credentials/gateway-token")), "600");
+    assert.equal(modeOf(join(stateDir, "startup-report.json")), "600");
+  });
+
+  it("makes a token once, and keeps it over starts", async (t) => {
+    const { stateDir, run } = home(t, few);
+    const token = () => readFileSync(join(stateDir, "credentials/gateway-token"), "utf8");
+    const first = await run();
+    const made = token();
+    assert.match(made, /^[0-9a-f]{48}\n$/);
+    await first.stop();
+    await run();
+    assert.equal(token(), made);
+  });
+
+  it("makes none when it is told one, and prints none ever", async (t) => {
+    const { stateDir, run } = home(t, { ...few, gateway: { auth: { token: "CANARY" } } });
+    const { stop, ready } = await run();
+    const { stdout, stderr } = await stop();
+    assert.equal(ready["authMode"], "token");
+    assert.ok(!`${stdout}${stderr}${readFileSync(join(stateDir, "startup-report.json"), "utf8")}`.includes("CANARY"));
+    assert.ok(!existsSync(join(stateDir, "credentials/gateway-token")));
+  });
+
+  it("never writes the configuration file", async (t) => {
+    const text = "// mine\n{ plugins: { use: ['config'] } }\n";
+    const { configPath, run } = home(t, text);
+    await (await run()).stop();
+    assert.equal(readFileSync(configPath, "utf8"), text);
+    const none = home(t);
+    await (await none.run()).stop();
+    assert.ok(!existsSync(none.configPath));
+  });
+
+  it("names a plugin that did not come up, and runs without it", async (t) => {
+    const here = home(t, { plugins: { use: ["config", "./broken.ts"] }, typo: 1 });
+    const source =
+      'import { definePlugin } from "@svc/sdk";\nexport default definePlugin({ id: "broken", api: "^1.0.0", setup() { throw new Error("no luck"); } });\n';
+    writeFileSync(join(dirname(here.configPath), "broken.ts"), source);
+    const { ready } = await here.run(["--log-level", "silent"]);
+    const { plugins, warnings } = ready as unknown as { plugins: Record<string, unknown>[]; warnings: string[] };
+    const told = plugins.map(({ id, state, reason }) => [id, state, reason]);
+    assert.deepEqual(told, [
+      ["broken", "failed", "setup: no luck"],
+      ["config", "active", undefined],
+    ]);
+    assert.deepEqual(warnings, ["typo: not used: no plugin in use has this section; it is kept as it is"]);
+  });
+});
+
+describe("svc gateway run refuses to start", () => {
+  it("on a port that is taken, and says what to do", async (t) => {
+    const first = home(t, few);
+    const { port } = await first.run();
+    const sentence = `port ${port} on 127.0.0.1 is taken, perhaps by another gateway; stop it, or choose one with --port`;
+    const again = ["gateway", "run", "--port", port];
+    for (const here of [first, home(t, few)]) {
+      assert.deepEqual(await here.svc(again), { code: 1, stdout: "", stderr: `${sentence}\n` });
+    }
+    const { code, stdout } = await first.svc([...again, "--json"]);
+    assert.equal(code, 1);
+    assert.deepEqual(JSON.parse(stdout), { ok: false, error: { code: "LOCAL", message: sentence } });
+  });
+
+  const refusals: [why: string, config: unknown, env: Record<string, string>, says: RegExp][] = [
+    [
+      "with a wrong configuration",
+      { gateway: { port: "x" }, logging: { lvl: 1 } },
+      {},
+      /^the configuration \S+svc\.json is not valid:\n {2}gateway\.port: must be integer\n {2}logging: unexpected property 'lvl'\nNext: .*svc config validate\n$/,
+    ],
+    ["with a broken configuration", "{", {}, /\(file\): JSON5: invalid end of input/],
+    [
+      "with an unknown variable",
+      { x: "${NOBODY}" },
+      {},
+      / {2}x: environment variable NOBODY is not set or empty; set it/,
+    ],
+    [
+      "without the password its mode asks for",
+      { gateway: { auth: { mode: "password" } } },
+      {},
+      /set gateway\.auth\.password or SVC_GATEWAY_PASSWORD/,
+    ],
+    [
+      "for everybody without authentication",
+      { gateway: { bind: "lan", auth: { mode: "none" } } },
+      {},
+      /anybody could use this gateway; set mode "token"/,
+    ],
+    [
+      "on an address that is none",
+      { gateway: { bind: "custom" } },
+      {},
+      /gateway\.customBindHost is not set; set it to an IPv4/,
+    ],
+    [
+      "on a port that is none",
+      few,
+      { SVC_GATEWAY_PORT: "eighty" },
+      /SVC_GATEWAY_PORT is "eighty"; it must be a port, 0 to 65535/,
+    ],
+    [
+      "in a place that is no directory",
+      {},
+      { SVC_STATE_DIR: "/dev/null/svc" },
+      /the state directory cannot be used: .*\nNext: choose another one with SVC_STATE_DIR/,
+    ],
+  ];
+  for (const [why, config, env, says] of refusals) {
+    it(`${why}, and says what to do`, async (t) => {
+      const { code, stdout, stderr } = await home(t, config).svc(
+        ["gateway", "run", ...(env["SVC_GATEWAY_PORT"] ? [] : ["--port", "0"])],
+        env,
+      );
+      assert.deepEqual([code, stdout], [1, ""]);
+      assert.match(stderr, says);
+      assert.ok(!/^\s+at .*:\d+:\d+/m.test(stderr), "no stack trace");
+    });
+  }
+});

@@ -1,0 +1,79 @@
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, it } from "node:test";
+import { root } from "../../checkout.ts";
+import { home } from "./svc.ts";
+
+describe("svc --help", () => {
+  it("shows what is built in, what plugins add, and what exit codes mean", async (t) => {
+    const { code, stdout, stderr } = await home(t).svc(["--help"]);
+    assert.deepEqual([code, stderr], [0, ""]);
+    for (const word of ["gateway", "plugins", "config", "chat"]) assert.match(stdout, new RegExp(`^  ${word}\\b`, "m"));
+    assert.match(stdout, /Exit codes: 0 done, 1 refused or failed, 2 wrong usage, 3 no gateway answered\./);
+  });
+
+  it("of a group shows the verbs of plugins beside its own, with their summaries", async (t) => {
+    const { code, stdout } = await home(t).svc(["gateway", "--help"]);
+    assert.equal(code, 0);
+    const { svc } = JSON.parse(readFileSync(join(root, "plugins/health/package.json"), "utf8"));
+    assert.ok(svc.commands.length > 0);
+    for (const { name, summary } of svc.commands) {
+      assert.match(stdout, new RegExp(`^  ${name.split(" ")[1]} .*${summary.replace(/[?]/g, "\\?")}`, "m"));
+    }
+    assert.match(stdout, /^ {2}run .*Run the gateway/m);
+  });
+
+  for (const verb of [["gateway", "run"], ["gateway", "call"], ["config", "get"], ["chat"]]) {
+    it(`of ${verb.join(" ")} has whole command lines to copy`, async (t) => {
+      const { code, stdout } = await home(t).svc([...verb, "--help"]);
+      assert.equal(code, 0);
+      assert.match(stdout, new RegExp(`Examples:\n  svc ${verb.join(" ")}`));
+    });
+  }
+
+  it("needs neither a gateway nor a state directory, and makes none", async (t) => {
+    const { svc, stateDir } = home(t);
+    await svc(["--help"]);
+    await assert.rejects(async () => readFileSync(stateDir), { code: "ENOENT" });
+  });
+
+  it("does not stand in the way of the version", async (t) => {
+    const { version } = JSON.parse(readFileSync(join(root, "host/package.json"), "utf8"));
+    assert.deepEqual(await home(t).svc(["--version"]), { code: 0, stdout: `${version}\n`, stderr: "" });
+  });
+});
+
+describe("wrong usage", () => {
+  const rows: [args: string[], says: RegExp][] = [
+    [["foo"], /unknown command 'foo'/],
+    [["gateway", "foo"], /unknown command 'foo'/],
+    [["config", "foo"], /unknown command 'foo'/],
+    [["gatewya"], /unknown command 'gatewya'[^]*gateway/],
+    [["--bogus"], /unknown option '--bogus'/],
+    [["gateway", "call"], /missing required argument 'method'/],
+    [["gateway", "call", "x", "--bogus"], /unknown option '--bogus'/],
+    [["gateway", "call", "x", "y"], /too many arguments/],
+    [["plugins", "inspect"], /missing required argument 'id'/],
+    [["gateway", "run", "--port"], /argument missing/],
+    [["gateway", "run", "--port", "eighty"], /--port eighty: it must be a number, 0 to 65535/],
+    [["gateway", "run", "--port", "65536"], /--port 65536: it must be a number, 0 to 65535/],
+    [["gateway", "run", "--port", "-1"], /--port -1: it must be a number|argument missing/],
+    [["gateway", "run", "--log-level", "loud"], /--log-level loud: it must be one of debug, info, warn, error, silent/],
+  ];
+  for (const [args, says] of rows) {
+    it(`svc ${args.join(" ")}: exit code 2, told on standard error`, async (t) => {
+      const { code, stdout, stderr } = await home(t).svc(args);
+      assert.deepEqual([code, stdout], [2, ""]);
+      assert.match(stderr, says);
+    });
+  }
+
+  for (const args of [[], ["gateway"], ["plugins"], ["config"]]) {
+    it(`svc ${args.join(" ")}: shows the help, on standard error`, async (t) => {
+      const { code, stdout, stderr } = await home(t).svc(args);
+      assert.deepEqual([code, stdout], [2, ""]);
+      assert.match(stderr, /^Usage: svc/);
+    });
+  }
+});

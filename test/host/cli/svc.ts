@@ -1,0 +1,95 @@
+/** Runs the command `svc` as a person would: the built one, in a process of its own, with a state directory that vanishes. */
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { TestContext } from "node:test";
+import { root } from "../../checkout.ts";
+
+type Context = Pick<TestContext, "after">;
+
+export interface Home {
+  /** `SVC_STATE_DIR` of every command run here. */
+  readonly stateDir: string;
+  readonly configPath: string;
+  svc(args: readonly string[], env?: Readonly<Record<string, string>>): Promise<Finished>;
+  /** `svc gateway run --port 0 --json`, up and running; killed with the test. */
+  run(args?: readonly string[]): Promise<Running>;
+}
+
+export interface Finished {
+  readonly code: number | null;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+export interface Running {
+  /** What it said when it was ready. */
+  readonly ready: { readonly url: string; readonly stateDir: string; readonly [key: string]: unknown };
+  readonly port: string;
+  /** Sends the signal and waits for the end. */
+  stop(signal?: NodeJS.Signals): Promise<Finished>;
+}
+
+/** Milliseconds after which a command that should have ended is killed; its exit code is `null` then. */
+const COMMAND_TIMEOUT_MS = 30_000;
+
+/** @param config written to `svc.json`; text as it is, anything else as JSON */
+export function home(t: Context, config?: unknown): Home {
+  const directory = mkdtempSync(join(tmpdir(), "svc-cli-"));
+  t.after(() => rmSync(directory, { recursive: true, force: true }));
+  const stateDir = join(directory, "state");
+  const configPath = join(directory, "svc.json");
+  if (config !== undefined) writeFileSync(configPath, typeof config === "string" ? config : JSON.stringify(config));
+  const own = Object.entries(process.env).filter(([name]) => !name.startsWith("SVC_") && name !== "NODE_OPTIONS");
+  const environment = {
+    ...Object.fromEntries(own),
+    HOME: directory,
+    SVC_STATE_DIR: stateDir,
+    SVC_CONFIG_PATH: configPath,
+  };
+  const start = (
+    args: readonly string[],
+    { env = {}, timeout = 0 }: { env?: Readonly<Record<string, string>>; timeout?: number },
+  ) => {
+    const options = { cwd: root, env: { ...environment, ...env }, timeout, killSignal: "SIGKILL" } as const;
+    return collect(spawn(process.execPath, ["host/svc.js", ...args], options));
+  };
+
+  return {
+    stateDir,
+    configPath,
+    svc: (args, env = {}) => start(args, { env, timeout: COMMAND_TIMEOUT_MS }).finished,
+    async run(args = []) {
+      const { child, finished, firstLine } = start(["gateway", "run", "--port", "0", "--json", ...args], {});
+      t.after(async () => {
+        child.kill("SIGKILL");
+        await finished;
+      });
+      const ready = JSON.parse(await firstLine) as Running["ready"];
+      const stop = (signal: NodeJS.Signals = "SIGTERM") => {
+        child.kill(signal);
+        return finished;
+      };
+      return { ready, port: new URL(ready.url).port, stop };
+    },
+  };
+}
+
+function collect(child: ChildProcess) {
+  let stdout = "";
+  let stderr = "";
+  const finished = once(child, "close").then(([code]): Finished => ({ code: code as number | null, stdout, stderr }));
+  const firstLine = new Promise<string>((resolve, reject) => {
+    child.stdout?.on("data", (chunk: Buffer) => {
+      stdout += chunk.toString();
+      if (stdout.includes("\n")) resolve(stdout.slice(0, stdout.indexOf("\n")));
+    });
+    void finished.then(({ code }) => reject(new Error(`it ended with ${code}: ${stdout}${stderr}`)));
+  });
+  firstLine.catch(() => undefined); // only those who wait for it want to hear
+  child.stderr?.on("data", (chunk: Buffer) => (stderr += chunk.toString()));
+  child.stdin?.end();
+  return { child, finished, firstLine };
+}

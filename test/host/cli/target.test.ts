@@ -1,0 +1,104 @@
+/** Which gateway a command talks to. Spec: http/auth.md §2 "Client/CLI-side order". */
+import assert from "node:assert/strict";
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { describe, it, type TestContext } from "node:test";
+import { resolveTarget, type Target, type TargetFlags } from "../../../host/cli/target.ts";
+
+interface Situation {
+  readonly flags?: TargetFlags;
+  readonly env?: Record<string, string>;
+  readonly config?: unknown;
+  /** Address in the report of the last start. */
+  readonly last?: unknown;
+  readonly kept?: string;
+}
+
+async function target(t: TestContext, { flags = {}, env = {}, config, last, kept }: Situation): Promise<Target> {
+  const stateDir = mkdtempSync(join(tmpdir(), "svc-target-"));
+  t.after(() => rmSync(stateDir, { recursive: true, force: true }));
+  if (config !== undefined) writeFileSync(join(stateDir, "svc.json"), JSON.stringify(config));
+  if (last !== undefined) writeFileSync(join(stateDir, "startup-report.json"), JSON.stringify({ url: last }));
+  mkdirSync(join(stateDir, "credentials"));
+  if (kept !== undefined) writeFileSync(join(stateDir, "credentials/gateway-token"), `${kept}\n`);
+  return resolveTarget(flags, { ...env, SVC_STATE_DIR: stateDir });
+}
+
+describe("the address", () => {
+  const rows: [why: string, situation: Situation, url: string][] = [
+    ["nothing is known", {}, "ws://127.0.0.1:18789"],
+    ["the last start", { last: "ws://127.0.0.1:5" }, "ws://127.0.0.1:5"],
+    [
+      "the configuration before the last start",
+      { config: { gateway: { port: 6 } }, last: "ws://127.0.0.1:5" },
+      "ws://127.0.0.1:6",
+    ],
+    [
+      "the environment before the configuration",
+      { env: { SVC_GATEWAY_PORT: "7" }, config: { gateway: { port: 6 } } },
+      "ws://127.0.0.1:7",
+    ],
+    [
+      "a blank environment is none",
+      { env: { SVC_GATEWAY_PORT: " " }, config: { gateway: { port: 6 } } },
+      "ws://127.0.0.1:6",
+    ],
+    [
+      "a flag before all",
+      { flags: { url: "wss://x" }, env: { SVC_GATEWAY_PORT: "7" }, last: "ws://127.0.0.1:5" },
+      "wss://x",
+    ],
+    ["port 0 says nothing", { config: { gateway: { port: 0 } }, last: "ws://127.0.0.1:5" }, "ws://127.0.0.1:5"],
+    [
+      "an address of its own",
+      { config: { gateway: { port: 6, bind: "custom", customBindHost: "10.0.0.5" } } },
+      "ws://10.0.0.5:6",
+    ],
+    [
+      "an address that is not in use",
+      { config: { gateway: { port: 6, customBindHost: "10.0.0.5" } } },
+      "ws://127.0.0.1:6",
+    ],
+    ["a report without address", { last: 5 }, "ws://127.0.0.1:18789"],
+    ["a crooked configuration", { config: { gateway: null } }, "ws://127.0.0.1:18789"],
+  ];
+  for (const [why, situation, url] of rows) {
+    it(`${why}: ${url}`, async (t) => assert.equal((await target(t, situation)).url, url));
+  }
+});
+
+describe("the credential", () => {
+  const config = { gateway: { auth: { token: "configured", password: "pw" } } };
+  const rows: [why: string, situation: Situation, token: string | undefined, password: string | undefined][] = [
+    ["none", {}, undefined, undefined],
+    ["the kept one", { kept: "kept" }, "kept", undefined],
+    ["the configuration before the kept one", { config, kept: "kept" }, "configured", "pw"],
+    [
+      "the environment before the configuration",
+      { config, env: { SVC_GATEWAY_TOKEN: "e", SVC_GATEWAY_PASSWORD: "f" } },
+      "e",
+      "f",
+    ],
+    [
+      "flags before all",
+      { config, env: { SVC_GATEWAY_TOKEN: "e" }, flags: { token: "flag", password: "flag2" } },
+      "flag",
+      "flag2",
+    ],
+    ["an empty flag is none at all", { config, flags: { token: "" } }, undefined, "pw"],
+    [
+      "blank everywhere",
+      { config: { gateway: { auth: { token: " ", password: "\t" } } }, env: { SVC_GATEWAY_TOKEN: " " }, kept: "kept" },
+      "kept",
+      undefined,
+    ],
+    ["of a wrong type", { config: { gateway: { auth: { token: 5, password: [] } } }, kept: "kept" }, "kept", undefined],
+  ];
+  for (const [why, situation, token, password] of rows) {
+    it(`${why}: ${token ?? "no token"}, ${password ?? "no password"}`, async (t) => {
+      const found = await target(t, situation);
+      assert.deepEqual([found.token, found.password], [token, password]);
+    });
+  }
+});

@@ -1,0 +1,122 @@
+import assert from "node:assert/strict";
+import { mkdirSync } from "node:fs";
+import { describe, it, type TestContext } from "node:test";
+import { type ConfigFile, readConfigFile } from "../../../host/config/file.ts";
+import { configFile } from "./scene.ts";
+
+const EMPTY_HASH = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855";
+
+const read = (t: TestContext, text?: string, env: Record<string, string> = {}): Promise<ConfigFile> =>
+  readConfigFile(configFile(t, text).configPath, env);
+
+describe("the configuration file", () => {
+  it("may be missing: nothing is set, and the hash is that of no text", async (t) => {
+    const { exists, text, hash, parsed, resolved, issues } = await read(t);
+    assert.deepEqual(
+      { exists, text, hash, parsed, resolved, issues },
+      {
+        exists: false,
+        text: "",
+        hash: EMPTY_HASH,
+        parsed: {},
+        resolved: {},
+        issues: [],
+      },
+    );
+  });
+
+  it("is hashed as it stands, comments and line ends included", async (t) => {
+    const one = await read(t, '{"a": 1}');
+    const two = await read(t, '{"a": 1}\n');
+    assert.equal(one.hash, "f9d86028c6e0d64e225186f96acb69338b2c59764df79162107f5c4bb34d1310");
+    assert.notEqual(one.hash, two.hash);
+    assert.deepEqual(one.parsed, two.parsed);
+  });
+
+  it("may be JSON5: comments, bare keys, single quotes, trailing commas, a byte order mark", async (t) => {
+    const { parsed, issues } = await read(t, "\ufeff// mine\n{ gateway: { port: 0x10, /* why */ bind: 'lan', }, }\n");
+    assert.deepEqual([parsed, issues], [{ gateway: { port: 16, bind: "lan" } }, []]);
+  });
+
+  const broken: [why: string, text: string, message: RegExp][] = [
+    ["is not JSON5", "{ gateway: }", /JSON5: invalid character '}' at 1:12/],
+    ["ends too early", '{ "gateway": {', /JSON5: invalid end of input/],
+    ["is empty", "", /JSON5: invalid end of input/],
+    ["is a list", "[1]", /must hold one object/],
+    ["is null", "null", /must hold one object/],
+    ["is a text", "'x'", /must hold one object/],
+  ];
+  for (const [why, text, message] of broken) {
+    it(`that ${why} is an issue of the whole file, not an exception`, async (t) => {
+      const { exists, parsed, resolved, issues } = await read(t, text);
+      assert.deepEqual([exists, parsed, resolved, issues.length, issues[0]?.path], [true, {}, {}, 1, ""]);
+      assert.match(String(issues[0]?.message), message);
+    });
+  }
+
+  it("that cannot be read is an issue that names it", async (t) => {
+    const { configPath } = configFile(t);
+    mkdirSync(configPath);
+    const { exists, issues } = await readConfigFile(configPath, {});
+    assert.deepEqual([exists, issues.length, issues[0]?.path], [true, 1, ""]);
+    assert.ok(issues[0]?.message.startsWith(`cannot read ${configPath}: EISDIR`));
+  });
+
+  it("cannot reach the prototype of anything", async (t) => {
+    const text = '{"__proto__": {"polluted": 1}, "a": {"__proto__": {"polluted": 2}, "constructor": {"polluted": 3}}}';
+    for (const source of [text, `// JSON5\n${text}`]) {
+      const { parsed, resolved } = await read(t, source);
+      assert.equal(({} as Record<string, unknown>)["polluted"], undefined);
+      for (const value of [parsed, resolved]) {
+        assert.equal(Object.getPrototypeOf(value), Object.prototype);
+        assert.deepEqual(Object.keys(value), ["__proto__", "a"]);
+        assert.equal(value["polluted"], undefined);
+      }
+    }
+  });
+});
+
+describe("variables in the configuration", () => {
+  const env = { NAME: "ada", PORT_2: "81", EMPTY: "", _X: "x" };
+
+  const rows: [why: string, written: string, read: string][] = [
+    ["the whole text", "${NAME}", "ada"],
+    ["a part of it", "hi ${NAME}!", "hi ada!"],
+    ["two in one text", "${NAME}:${PORT_2}", "ada:81"],
+    ["a leading underscore", "${_X}", "x"],
+    ["the literal text", "$${NAME}", "${NAME}"],
+    ["the literal text of an unknown one", "$${NOBODY}", "${NOBODY}"],
+    ["a lower-case name is no variable", "${name}", "${name}"],
+    ["a dollar alone", "$NAME costs 5$", "$NAME costs 5$"],
+    ["an open brace", "${NAME", "${NAME"],
+  ];
+  for (const [why, written, expected] of rows) {
+    it(`${why}: ${written}`, async (t) => {
+      const { parsed, resolved, issues } = await read(t, JSON.stringify({ a: [{ b: written }] }), env);
+      assert.deepEqual(parsed, { a: [{ b: written }] });
+      assert.deepEqual([resolved, issues], [{ a: [{ b: expected }] }, []]);
+    });
+  }
+
+  it("are not looked for in the values of others, nor in keys", async (t) => {
+    const { resolved } = await read(t, '{"${NAME}": "${OUTER}"}', { ...env, OUTER: "${NAME}" });
+    assert.deepEqual(resolved, { "${NAME}": "${NAME}" });
+  });
+
+  for (const [why, name] of [
+    ["missing", "NOBODY"],
+    ["empty", "EMPTY"],
+  ]) {
+    it(`that are ${why} are an issue with the dotted path, the name and the way out`, async (t) => {
+      const { issues } = await read(t, JSON.stringify({ a: { list: ["x", { b: `\${${name}}` }] } }), env);
+      assert.deepEqual(
+        issues.map(({ path }) => path),
+        ["a.list[1].b"],
+      );
+      assert.equal(
+        issues[0]?.message,
+        `environment variable ${name} is not set or empty; set it, or write $\${${name}} for the text itself`,
+      );
+    });
+  }
+});

@@ -1,0 +1,173 @@
+/** Every rule of "Redaction". Spec: protocol/methods-config.md §1, http/config.md §3.1. */
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { redact, REDACTED, redactText } from "../../../host/config/redact.ts";
+
+/** `{ a: { b: leaf } }` for `a.b`. */
+function nested(path: string, leaf: unknown): unknown {
+  const keys = path.split(".");
+  return keys.reduceRight<unknown>((value, key) => ({ [key]: value }), leaf);
+}
+
+describe("what the name of a key makes secret", () => {
+  const hidden = [
+    "gateway.auth.token",
+    "channels.x.botToken",
+    "channels.x.BOTTOKEN",
+    "access_token",
+    "gateway.auth.password",
+    "x.passwordHash",
+    "hooks.secret",
+    "clientSecret",
+    "secrets.deep.value",
+    "models.providers.openai.apiKey",
+    "x.api_key",
+    "x.api-key",
+    "x.APIKEY",
+    "x.serviceAccount",
+    "x.serviceAccountRef",
+  ];
+  for (const path of hidden) {
+    it(`${path} is hidden`, () => assert.deepEqual(redact(nested(path, "canary"), {}), nested(path, REDACTED)));
+  }
+
+  const shown = [
+    "models.x.maxTokens",
+    "models.x.maxOutputTokens",
+    "models.x.maxInputTokens",
+    "models.x.maxCompletionTokens",
+    "models.x.contextTokens",
+    "usage.totalTokens",
+    "usage.tokenCount",
+    "x.tokenLimit",
+    "x.tokenBudget",
+    "gateway.passwordFile",
+    "secret.maxTokens",
+    "tokenizer",
+    "tokens",
+    "gateway.port",
+    "serviceAccountName",
+  ];
+  for (const path of shown) {
+    it(`${path} is shown`, () => assert.deepEqual(redact(nested(path, "plain"), {}), nested(path, "plain")));
+  }
+});
+
+describe("what a value makes of it", () => {
+  const rows: [why: string, value: unknown, expected: unknown][] = [
+    ["a text", "canary", REDACTED],
+    ["a number", 4711, REDACTED],
+    ["no text", "", ""],
+    ["null", null, null],
+    ["true", true, true],
+    ["a placeholder", "${MY_TOKEN}", "${MY_TOKEN}"],
+    ["a text with a placeholder in it", "Bearer ${MY_TOKEN}", REDACTED],
+    ["an escaped placeholder", "$${MY_TOKEN}", REDACTED],
+    ["a lower-case placeholder, which is none", "${my_token}", REDACTED],
+    ["a list", ["canary", "${A}", "", 1], [REDACTED, "${A}", "", REDACTED]],
+    ["lists in a list", [["canary"]], [[REDACTED]]],
+    ["a reference", { source: "env", provider: "p", id: "CANARY" }, { source: "env", provider: "p", id: REDACTED }],
+    ["a reference without provider", { source: "file", id: "canary" }, { source: "file", id: REDACTED }],
+    ["a reference by placeholder", { source: "env", id: "${A}" }, { source: "env", id: "${A}" }],
+    ["references in a list", [{ source: "env", id: "canary" }], [{ source: "env", id: REDACTED }]],
+  ];
+  for (const [why, value, expected] of rows) {
+    for (const key of ["token", "apiKey"]) {
+      it(`${why} under ${key}`, () => assert.deepEqual(redact({ [key]: value }, {}), { [key]: expected }));
+    }
+  }
+
+  it("the same shape as a reference under another name is left alone", () => {
+    const value = { link: { source: "env", id: "plain" } };
+    assert.deepEqual(redact(value, {}), value);
+  });
+
+  it("an object that only looks like a reference is read key by key", () => {
+    assert.deepEqual(redact({ apiKey: { source: "env", id: "canary", more: "canary" } }, {}), {
+      apiKey: { source: REDACTED, id: REDACTED, more: REDACTED },
+    });
+  });
+
+  it("a service account is hidden as a whole", () => {
+    const account = { type: "service_account", private_key: "canary", nested: { id: 1 } };
+    const found = new Set<string>();
+    assert.deepEqual(redact({ chat: { serviceAccount: account } }, {}, found), { chat: { serviceAccount: REDACTED } });
+    assert.ok(found.has("canary"));
+  });
+
+  it("a referenced service account keeps its reference", () => {
+    assert.deepEqual(redact({ serviceAccountRef: { source: "file", id: "canary" } }, {}), {
+      serviceAccountRef: { source: "file", id: REDACTED },
+    });
+  });
+});
+
+describe("what a hint makes of it", () => {
+  const rows: [why: string, hints: Record<string, unknown>, value: unknown, expected: unknown][] = [
+    ["says secret", { "a.pin": { sensitive: true } }, { a: { pin: "canary" } }, { a: { pin: REDACTED } }],
+    ["says not secret", { "a.token": { sensitive: false } }, { a: { token: "plain" } }, { a: { token: "plain" } }],
+    [
+      "of another path says nothing",
+      { "b.pin": { sensitive: true } },
+      { a: { pin: "plain" } },
+      { a: { pin: "plain" } },
+    ],
+    [
+      "without a word on it says nothing",
+      { "a.token": { label: "T" } },
+      { a: { token: "canary" } },
+      { a: { token: REDACTED } },
+    ],
+    [
+      "of map entries",
+      { "a.*.pin": { sensitive: true } },
+      { a: { x: { pin: "canary" } } },
+      { a: { x: { pin: REDACTED } } },
+    ],
+    ["of array items", { "a[].pin": { sensitive: true } }, { a: [{ pin: "canary" }] }, { a: [{ pin: REDACTED }] }],
+    ["of plain items", { "a[]": { sensitive: true } }, { a: ["canary"] }, { a: [REDACTED] }],
+    [
+      "of an object hides all of it",
+      { a: { sensitive: true } },
+      { a: { b: ["canary"], c: true } },
+      { a: { b: [REDACTED], c: true } },
+    ],
+    ["wins over a harmless name", { maxTokens: { sensitive: true } }, { maxTokens: 7 }, { maxTokens: REDACTED }],
+  ];
+  for (const [why, hints, value, expected] of rows) {
+    it(`a hint ${why}`, () => assert.deepEqual(redact(value, hints), expected));
+  }
+});
+
+describe("redaction", () => {
+  it("copies: what it was given stays as it was", () => {
+    const value = { a: [{ token: "canary" }] };
+    redact(value, {});
+    assert.deepEqual(value, { a: [{ token: "canary" }] });
+  });
+
+  it("collects what it hid, and only that", () => {
+    const found = new Set<string>();
+    redact({ token: "one", list: [{ password: "two" }], apiKey: 3, port: 4, secret: "${FOUR}" }, {}, found);
+    assert.deepEqual([...found], ["one", "two", "3"]);
+  });
+
+  it("does not follow keys to a prototype", () => {
+    const copy = redact(JSON.parse('{"__proto__": {"token": "canary"}}'), {}) as object;
+    assert.equal(JSON.stringify(copy), `{"__proto__":{"token":"${REDACTED}"}}`);
+    assert.equal(Object.getPrototypeOf(copy), Object.prototype);
+  });
+});
+
+describe("redaction of text", () => {
+  const rows: [why: string, text: string, secrets: string[], expected: string][] = [
+    ["every place", "a=abc b=abc", ["abc"], `a=${REDACTED} b=${REDACTED}`],
+    ["the longest first", "abcdef abc", ["abc", "abcdef"], `${REDACTED} ${REDACTED}`],
+    ["escaped in JSON", JSON.stringify({ k: 'a"b\n' }), ['a"b\n'], `{"k":"${REDACTED}"}`],
+    ["patterns are no patterns", "a.c abc $& x", ["a.c", "$&"], `${REDACTED} abc ${REDACTED} x`],
+    ["nothing to hide", "abc", [], "abc"],
+  ];
+  for (const [why, text, secrets, expected] of rows) {
+    it(why, () => assert.equal(redactText(text, new Set(secrets)), expected));
+  }
+});

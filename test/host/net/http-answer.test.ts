@@ -1,0 +1,282 @@
+/** What a route answers, how it fails, and a client that does not wait. Spec: http/auth.md §4. */
+import assert from "node:assert/strict";
+import { once } from "node:events";
+import { describe, it } from "node:test";
+import { definePlugin, type ErrorCode, GatewayError, type RouteReply } from "@svc/sdk";
+import { type Asked, errorOf, serve, webPlugin } from "./web-scene.ts";
+
+describe("what a route answers", () => {
+  const rows: [why: string, reply: RouteReply, status: number, type: string | null, body: string][] = [
+    ["nothing", {}, 200, null, ""],
+    ["a status alone", { status: 202 }, 202, null, ""],
+    ["no content", { status: 204 }, 204, null, ""],
+    ["text", { body: "hällo" }, 200, "text/plain; charset=utf-8", "hällo"],
+    ["text that looks like a page is text", { body: "<script>" }, 200, "text/plain; charset=utf-8", "<script>"],
+    ["a page that says it is one", { body: "<p>", headers: { "content-type": "text/html" } }, 200, "text/html", "<p>"],
+    ["empty text", { body: "" }, 200, "text/plain; charset=utf-8", ""],
+    ["bytes", { body: new Uint8Array([104, 105]) }, 200, "application/octet-stream", "hi"],
+    ["an object", { body: { a: [1, null] } }, 200, "application/json; charset=utf-8", '{"a":[1,null]}'],
+    ["a list", { body: [] }, 200, "application/json; charset=utf-8", "[]"],
+    ["null", { body: null }, 200, "application/json; charset=utf-8", "null"],
+    ["false", { body: false }, 200, "application/json; charset=utf-8", "false"],
+    ["a refusal of its own", { status: 404, body: "gone" }, 404, "text/plain; charset=utf-8", "gone"],
+    [
+      "an object with a type of its own",
+      { body: {}, headers: { "Content-Type": "application/x+json" } },
+      200,
+      "application/x+json",
+      "{}",
+    ],
+  ];
+  for (const [why, reply, status, type, body] of rows) {
+    it(`is sent: ${why}`, async (t) => {
+      const { ask } = await serve(
+        t,
+        webPlugin(() => reply),
+      );
+      const response = await ask("/plugins/web/answer");
+      assert.deepEqual(
+        [response.status, response.headers.get("content-type"), await response.text()],
+        [status, type, body],
+      );
+    });
+  }
+
+  it("may carry headers", async (t) => {
+    const { ask } = await serve(
+      t,
+      webPlugin(() => ({ status: 302, headers: { Location: "/x", "X-Mine": "1" } })),
+    );
+    const response = await ask("/plugins/web/answer", { redirect: "manual" });
+    assert.deepEqual(
+      [response.status, response.headers.get("location"), response.headers.get("x-mine")],
+      [302, "/x", "1"],
+    );
+  });
+
+  it("may be a stream, sent as it comes", async (t) => {
+    let release = () => {};
+    const second = new Promise<void>((resolve) => (release = resolve));
+    async function* body() {
+      yield "data: 1\n\n";
+      await second;
+      yield new TextEncoder().encode("data: 2\n\n");
+    }
+    const { ask } = await serve(
+      t,
+      webPlugin(() => ({ headers: { "content-type": "text/event-stream" }, body: body() })),
+    );
+    const response = await ask("/plugins/web/answer");
+    assert.equal(response.headers.get("content-type"), "text/event-stream");
+    const reader = response.body?.pipeThrough(new TextDecoderStream()).getReader();
+    assert.ok(reader);
+    assert.equal((await reader.read()).value, "data: 1\n\n");
+    release();
+    assert.equal((await reader.read()).value, "data: 2\n\n");
+    assert.equal((await reader.read()).done, true);
+  });
+
+  it("may be a stream of nothing", async (t) => {
+    async function* body() {}
+    const { ask } = await serve(
+      t,
+      webPlugin(() => ({ body: body() })),
+    );
+    const response = await ask("/plugins/web/answer");
+    assert.deepEqual([response.status, await response.text()], [200, ""]);
+  });
+});
+
+describe("a route that fails", () => {
+  const fails: [why: string, answer: (request: Asked) => unknown][] = [
+    [
+      "throws",
+      () => {
+        throw new Error("CANARY at /etc/passwd");
+      },
+    ],
+    ["rejects", () => Promise.reject(new Error("CANARY"))],
+    [
+      "throws no error",
+      () => {
+        throw { message: "CANARY" };
+      },
+    ], // oxlint-disable-line no-throw-literal
+    [
+      "throws an error that wants to be shown",
+      () => {
+        throw Object.assign(new Error("CANARY"), { expose: true, status: 418 });
+      },
+    ],
+    ["answers nothing at all", () => undefined],
+    ["answers what has no JSON", () => ({ body: 1n })],
+    [
+      "answers a circle",
+      () => {
+        const circle: Record<string, unknown> = { x: "CANARY" };
+        circle["self"] = circle;
+        return { body: circle };
+      },
+    ],
+    ["answers a function", () => ({ body: () => "CANARY" })],
+    ["answers a status that is none", () => ({ status: 99, body: "CANARY" })],
+    [
+      "answers a header that is none",
+      () => ({ headers: { "Content-Type": "text/csv", "X-Bad": "a\r\nSet-Cookie: CANARY" } }),
+    ],
+    [
+      "answers a stream that breaks at once",
+      () => ({
+        body: (async function* () {
+          yield* [];
+          throw new Error("CANARY");
+        })(),
+      }),
+    ],
+    [
+      "answers a stream of objects",
+      () => ({
+        body: (async function* () {
+          yield { x: "CANARY" };
+        })(),
+      }),
+    ],
+  ];
+  for (const [why, answer] of fails) {
+    it(`is 500 with an id to look for, nothing leaked, and is charged to its plugin: ${why}`, async (t) => {
+      const { ask, charged } = await serve(t, webPlugin(answer as () => RouteReply));
+      const response = await ask("/plugins/web/answer");
+      const text = await response.text();
+      assert.equal(response.status, 500, text);
+      assert.match(text, /^\{"error":\{"message":"internal error \([0-9a-f]{12}\)","type":"internal_error"\}\}$/);
+      assert.equal(response.headers.get("content-type"), "application/json; charset=utf-8");
+      assert.equal(response.headers.get("set-cookie"), null);
+      assert.equal(response.headers.get("x-content-type-options"), "nosniff");
+      assert.equal(charged(), 1);
+    });
+  }
+
+  for (const [why, rest] of [
+    [
+      "throws",
+      async function* () {
+        yield* [];
+        throw new Error("late");
+      },
+    ],
+    [
+      "yields what cannot be sent",
+      async function* () {
+        yield 5;
+      },
+    ],
+  ] as [string, () => AsyncGenerator<number>][]) {
+    it(`late, in a stream, is cut off: half an answer does not look whole (${why})`, async (t) => {
+      let go = () => {};
+      const firstRead = new Promise<void>((resolve) => (go = resolve));
+      async function* body() {
+        yield "first";
+        await firstRead;
+        yield* rest();
+      }
+      const { ask, charged } = await serve(
+        t,
+        webPlugin(() => ({ body: body() })),
+      );
+      const response = await ask("/plugins/web/answer");
+      assert.equal(response.status, 200);
+      go();
+      await assert.rejects(response.text());
+      assert.equal(charged(), 1);
+      assert.equal((await ask("/healthz")).status, 200);
+    });
+  }
+
+  const refusals: [code: ErrorCode, retryAfterMs: number | undefined, status: number, retryAfter: string | null][] = [
+    ["INVALID_REQUEST", undefined, 400, null],
+    ["UNAUTHORIZED", undefined, 401, null],
+    ["FORBIDDEN", undefined, 403, null],
+    ["NOT_FOUND", undefined, 404, null],
+    ["CONFLICT", undefined, 409, null],
+    ["PAYLOAD_TOO_LARGE", undefined, 413, null],
+    ["TOO_MANY_ATTEMPTS", 1_500, 429, "2"],
+    ["UNAVAILABLE", 60_000, 503, "60"],
+    ["UNAVAILABLE", undefined, 503, null],
+  ];
+  for (const [code, retryAfterMs, status, retryAfter] of refusals) {
+    it(`on purpose is ${status} with its sentence, and is nobody's fault: ${code}`, async (t) => {
+      const refuse = () => {
+        throw new GatewayError(code, "because", retryAfterMs === undefined ? {} : { retryAfterMs });
+      };
+      const { ask, charged } = await serve(t, webPlugin(refuse));
+      const response = await ask("/plugins/web/answer");
+      assert.deepEqual([response.status, response.headers.get("retry-after")], [status, retryAfter]);
+      assert.equal((await errorOf(response)).message, "because");
+      assert.equal(charged(), 0);
+    });
+  }
+
+  it("to write down its path costs its plugin that route, and nobody else a thing", async (t) => {
+    const plugin = definePlugin({
+      id: "crooked",
+      api: "^1.0.0",
+      setup(gateway) {
+        const route = { method: "GET", auth: "plugin", summary: "x", handler: () => ({ body: "straight" }) } as const;
+        gateway.route({ ...route, path: "/plugins/crooked/(" });
+        gateway.route({ ...route, path: "/plugins/crooked/straight" });
+      },
+    });
+    const { ask, gateway } = await serve(t, webPlugin(), { more: [plugin] });
+    assert.equal(await (await ask("/plugins/web/answer")).text(), "hello");
+    assert.equal(await (await ask("/plugins/crooked/straight")).text(), "straight");
+    assert.equal(gateway.plugins().find(({ id }) => id === "crooked")?.errors, 1);
+  });
+});
+
+describe("a client that goes away", () => {
+  it("aborts the signal of the handler", async (t) => {
+    let began = (_signal: AbortSignal) => {};
+    const signal = new Promise<AbortSignal>((resolve) => (began = resolve));
+    const { ask } = await serve(
+      t,
+      webPlugin(async (request) => {
+        began(request.signal);
+        await once(request.signal, "abort");
+        return { body: "too late" };
+      }),
+    );
+    const leave = new AbortController();
+    const response = ask("/plugins/web/answer", { signal: leave.signal }).catch(() => "gone");
+    const given = await signal;
+    assert.equal(given.aborted, false);
+    leave.abort();
+    assert.equal(await response, "gone");
+    if (!given.aborted) await once(given, "abort");
+    assert.equal(given.aborted, true);
+  });
+
+  it("ends the stream it was reading", async (t) => {
+    let ended = () => {};
+    const end = new Promise<void>((resolve) => (ended = resolve));
+    async function* body(signal: AbortSignal) {
+      try {
+        for (;;) {
+          yield "x".repeat(1_000);
+          await new Promise<void>((resolve) => setTimeout(resolve, signal.aborted ? 0 : 5));
+        }
+      } finally {
+        ended();
+      }
+    }
+    const { ask, charged } = await serve(
+      t,
+      webPlugin(({ signal }) => ({ body: body(signal) })),
+    );
+    const leave = new AbortController();
+    const response = await ask("/plugins/web/answer", { signal: leave.signal });
+    await response.body?.getReader().read();
+    leave.abort();
+    await end;
+    assert.equal(charged(), 0);
+  });
+});

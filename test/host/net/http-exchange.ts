@@ -1,0 +1,58 @@
+/** One HTTP exchange, written and read byte by byte: what a client library would tidy up is what tests want to see. */
+import { once } from "node:events";
+import { connect } from "node:net";
+
+export interface Exchange {
+  readonly status: number;
+  /** Names in lower case. */
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string;
+  /** The gateway closed the connection by itself. */
+  readonly closed: boolean;
+}
+
+export interface RawRequest {
+  readonly method?: string;
+  /** Sent as it is. */
+  readonly target: string;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly body?: string;
+}
+
+/** Milliseconds after which a connection counts as kept open. */
+const KEPT_OPEN_MS = 300;
+
+/** Sends the request and reads until the gateway closes, or until nothing more comes. */
+export async function exchange(
+  port: number,
+  { method = "GET", target, headers = {}, body = "" }: RawRequest,
+): Promise<Exchange> {
+  const socket = connect(port, "127.0.0.1");
+  await once(socket, "connect");
+  const lines = Object.entries({ Host: `127.0.0.1:${port}`, ...headers }).map(([name, value]) => `${name}: ${value}`);
+  socket.write([`${method} ${target} HTTP/1.1`, ...lines, "", body].join("\r\n"));
+  let text = "";
+  let closed = false;
+  await new Promise<void>((resolve) => {
+    const quiet = setTimeout(resolve, KEPT_OPEN_MS);
+    socket.on("data", (chunk: Buffer) => (text += chunk.toString("latin1")));
+    socket.on("error", () => undefined);
+    socket.on("close", () => {
+      closed = true;
+      clearTimeout(quiet);
+      resolve();
+    });
+  });
+  socket.destroy();
+  return { ...parse(text), closed };
+}
+
+function parse(text: string): Omit<Exchange, "closed"> {
+  const end = text.indexOf("\r\n\r\n");
+  const [first = "", ...lines] = text.slice(0, end).split("\r\n");
+  const headers = lines.map((line) => [
+    line.slice(0, line.indexOf(":")).toLowerCase(),
+    line.slice(line.indexOf(":") + 1).trim(),
+  ]);
+  return { status: Number(first.split(" ")[1]), headers: Object.fromEntries(headers), body: text.slice(end + 4) };
+}

@@ -1,0 +1,139 @@
+/** The HTTP handler on a server of its own: time limits, the log, and bytes as the server counts them. */
+import assert from "node:assert/strict";
+import { once } from "node:events";
+import { createServer } from "node:http";
+import { type AddressInfo, connect, type Socket } from "node:net";
+import { describe, it, type TestContext } from "node:test";
+import { definePlugin, type Logger, type RouteSpec } from "@svc/sdk";
+import { HookBus } from "../../../host/hooks/hook-bus.ts";
+import { emptyDeclarations } from "../../../host/kernel/declarations.ts";
+import { Registry } from "../../../host/kernel/registry.ts";
+import { createHttpHandler } from "../../../host/net/http.ts";
+import { fakeOwner } from "../hooks/fake-owner.ts";
+import { exchange } from "./http-exchange.ts";
+
+type Handler = RouteSpec["handler"];
+
+async function serve(
+  t: TestContext,
+  handler: Handler,
+  { bodyTimeoutMs, maxBodyBytes = 1_024 }: { bodyTimeoutMs?: number; maxBodyBytes?: number } = {},
+) {
+  const hooks = new HookBus();
+  const registry = new Registry(hooks);
+  const owner = fakeOwner("web", 0);
+  const route: RouteSpec = {
+    method: "POST",
+    path: "/plugins/web/in",
+    auth: "plugin",
+    summary: "in",
+    maxBodyBytes,
+    handler,
+  };
+  const declarations = emptyDeclarations(owner, definePlugin({ id: "web", api: "^1.0.0", setup() {} }));
+  declarations.routes.push({ route, owner });
+  const withdraw = registry.commit(declarations);
+  const errors: object[] = [];
+  const log: Logger = { debug() {}, info() {}, warn() {}, error: (fields) => void errors.push(fields) };
+  const server = createServer(
+    createHttpHandler({
+      registry,
+      hooks,
+      log,
+      auth: { mode: "none" },
+      origins: { allowedOrigins: [] },
+      ...(bodyTimeoutMs === undefined ? {} : { bodyTimeoutMs }),
+    }),
+  );
+  const sockets: Socket[] = [];
+  server.on("connection", (socket: Socket) => sockets.push(socket));
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  t.after(async () => {
+    server.closeAllConnections();
+    server.close();
+    await once(server, "close");
+  });
+  return { port: (server.address() as AddressInfo).port, owner, errors, sockets, withdraw };
+}
+
+const target = "/plugins/web/in";
+
+describe("a body that does not come in time", () => {
+  it("is answered with 408, and the connection closed", async (t) => {
+    const { port } = await serve(t, () => ({ body: "read" }), { bodyTimeoutMs: 50 });
+    const headers = { "Content-Length": "10" };
+    const { status, body, closed } = await exchange(port, { method: "POST", target, headers, body: "half" });
+    assert.deepEqual([status, closed], [408, true]);
+    assert.equal(body, '{"error":{"message":"Request body timeout","type":"invalid_request_error"}}');
+  });
+
+  it("has no part in how long the handler takes", async (t) => {
+    const slow: Handler = () => new Promise((resolve) => setTimeout(resolve, 150, { body: "slow" }));
+    const { port } = await serve(t, slow, { bodyTimeoutMs: 50 });
+    const { status, body } = await exchange(port, { method: "POST", target, headers: { "Content-Length": "0" } });
+    assert.deepEqual([status, body], [200, "slow"]);
+  });
+});
+
+describe("a body that is too large", () => {
+  for (const form of ["Content-Length: 4000000", "Transfer-Encoding: chunked"]) {
+    it(`is read no further than about its limit: ${form}`, async (t) => {
+      const { port, sockets } = await serve(t, () => assert.fail("the handler ran"));
+      const client = connect(port, "127.0.0.1");
+      client.on("error", () => undefined);
+      const answered = once(client, "data");
+      client.write(`POST ${target} HTTP/1.1\r\nHost: x\r\n${form}\r\n\r\n`);
+      const piece = "x".repeat(65_536);
+      for (let sent = 0; sent < 4_000_000; sent += piece.length) {
+        client.write(form.startsWith("Content") ? piece : `10000\r\n${piece}\r\n`);
+      }
+      const [answer] = (await answered) as [Buffer];
+      assert.match(answer.toString(), /^HTTP\/1\.1 413 /);
+      const [socket] = sockets;
+      assert.ok(socket);
+      if (!socket.destroyed) await once(socket, "close");
+      assert.ok(socket.bytesRead <= 4 * 65_536, `${socket.bytesRead} bytes were read`);
+      client.destroy();
+    });
+  }
+});
+
+describe("the log", () => {
+  it("has what the client is not told, under the id the client is told", async (t) => {
+    const { port, errors, owner } = await serve(t, () => {
+      throw new Error("the disk is full");
+    });
+    const { status, body } = await exchange(port, { method: "POST", target, headers: { "Content-Length": "0" } });
+    const id = /\(([0-9a-f]+)\)/.exec(body)?.[1];
+    assert.equal(status, 500);
+    assert.equal(errors.length, 1);
+    const [{ err, ...fields }] = errors as [{ err: Error }];
+    assert.equal(err.message, "the disk is full");
+    assert.deepEqual(fields, { method: "POST", path: target, correlationId: id });
+    assert.deepEqual(
+      owner.charges.map(({ where }) => where),
+      [`route POST ${target}`],
+    );
+  });
+
+  it("has nothing of a client that leaves in the middle of its body", async (t) => {
+    const { port, errors, owner, sockets } = await serve(t, () => assert.fail("the handler ran"));
+    const client = connect(port, "127.0.0.1");
+    client.write(`POST ${target} HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\nhalf`);
+    while (!sockets[0]?.bytesRead) await new Promise((resolve) => setTimeout(resolve, 5));
+    const closed = new Promise((resolve) => sockets[0]?.once("close", resolve)); // an error of the parser comes before it
+    client.destroy();
+    await closed;
+    await new Promise((resolve) => setTimeout(resolve, 20));
+    assert.deepEqual([errors, owner.charges], [[], []]);
+  });
+});
+
+it("a route that is withdrawn is gone at the next request", async (t) => {
+  const { port, withdraw } = await serve(t, () => ({ body: "here" }));
+  const request = { method: "POST", target, headers: { "Content-Length": "0" } };
+  assert.equal((await exchange(port, request)).status, 200);
+  withdraw();
+  assert.equal((await exchange(port, request)).status, 404);
+});

@@ -1,0 +1,351 @@
+/** Finding a route, its credential, the hook before it, and what every answer has. Spec: http/auth.md §4. */
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { definePlugin, notReady } from "@svc/sdk";
+import { exchange } from "./http-exchange.ts";
+import { errorOf, serve, webPlugin } from "./web-scene.ts";
+
+describe("a route with the gateway's credential", () => {
+  it("refuses without one, in the words clients know, and asks no browser for a password", async (t) => {
+    const { ask, asked } = await serve(t);
+    const response = await ask("/plugins/web/closed");
+    assert.equal(response.status, 401);
+    assert.equal(response.headers.get("www-authenticate"), null);
+    assert.equal(response.headers.get("content-type"), "application/json; charset=utf-8");
+    assert.deepEqual(await response.json(), { error: { message: "Unauthorized", type: "unauthorized" } });
+    assert.equal(asked.length, 0);
+  });
+
+  for (const [why, authorization] of [
+    ["a wrong secret", "Bearer wrong"],
+    ["no secret", "Bearer"],
+    ["another scheme", "Basic dG9rZW4="],
+    ["the bare secret", "s3cret"],
+  ] as const) {
+    it(`refuses ${why}`, async (t) => {
+      const { ask, asked } = await serve(t, webPlugin(), { config: { gateway: { auth: { token: "s3cret" } } } });
+      assert.equal((await ask("/plugins/web/closed", { headers: { authorization } })).status, 401);
+      assert.equal(asked.length, 0);
+    });
+  }
+
+  for (const scheme of ["Bearer", "bearer", "BEARER"]) {
+    it(`lets ${scheme} and the token in, as the operator`, async (t) => {
+      const { ask, gateway } = await serve(t);
+      const response = await ask("/plugins/web/closed", {
+        headers: { authorization: `${scheme} ${gateway.auth.token}` },
+      });
+      assert.equal(response.status, 200);
+      const { principal } = (await response.json()) as { principal: { id: string; scopes: string[] } };
+      assert.deepEqual([principal.id, principal.scopes], ["token", ["operator.admin"]]);
+    });
+  }
+
+  it("takes the password in mode password, and asks for nothing in mode none", async (t) => {
+    const withPassword = await serve(t, webPlugin(), { config: { gateway: { auth: { password: "pw" } } } });
+    assert.equal((await withPassword.ask("/plugins/web/closed")).status, 401);
+    const headers = { authorization: "Bearer pw" };
+    assert.equal((await withPassword.ask("/plugins/web/closed", { headers })).status, 200);
+    const open = await serve(t, webPlugin(), { config: { gateway: { auth: { mode: "none" } } } });
+    assert.equal((await open.ask("/plugins/web/closed")).status, 200);
+    const own = { origin: "http://localhost:5173" };
+    assert.equal((await open.ask("/plugins/web/closed", { headers: own })).status, 200);
+    const foreign = [{ origin: "https://evil.example" }, { origin: "null" }, { "x-forwarded-for": "10.0.0.1" }];
+    for (const headers of foreign) assert.equal((await open.ask("/plugins/web/closed", { headers })).status, 403);
+    const rebound = await exchange(open.port, {
+      method: "GET",
+      target: "/plugins/web/closed",
+      headers: { Host: "evil.example" },
+    });
+    assert.equal(rebound.status, 403, "a name that was made to point here");
+  });
+
+  const guests: [why: string, headers: Record<string, string>, status: number][] = [
+    ["a program of this machine", {}, 200],
+    ["a page of this machine", { Origin: "http://localhost:5173" }, 200],
+    ["a page on the list", { Origin: "https://panel.example" }, 200],
+    ["a page of a stranger", { Origin: "https://evil.example" }, 403],
+    ["a page without an origin", { Origin: "null" }, 403],
+    ["a page that calls us by another name", { Host: "rebound.example" }, 403],
+    ["whoever comes through a proxy", { "X-Forwarded-For": "127.0.0.1" }, 403],
+  ];
+  for (const [why, headers, status] of guests) {
+    it(`in mode none answers ${why} with ${status}`, async (t) => {
+      const gateway = { auth: { mode: "none" }, controlUi: { allowedOrigins: ["https://panel.example"] } };
+      const { port, asked } = await serve(t, webPlugin(), { config: { gateway } });
+      assert.equal((await exchange(port, { target: "/plugins/web/closed", headers })).status, status);
+      assert.equal(asked.length, status === 200 ? 1 : 0);
+    });
+  }
+
+  it("asks for the credential before it reads the body", async (t) => {
+    const { port } = await serve(t);
+    const headers = { "Content-Length": "1000" };
+    const { status, closed } = await exchange(port, { method: "POST", target: "/plugins/web/closed", headers });
+    assert.deepEqual([status, closed], [401, true]);
+  });
+});
+
+describe("a route that verifies requests itself", () => {
+  it("gets everything, and no principal", async (t) => {
+    const { ask, asked } = await serve(t);
+    assert.equal(
+      (await ask("/plugins/web/answer", { headers: { authorization: "Bearer x", "x-mine": "1" } })).status,
+      200,
+    );
+    const [request] = asked;
+    assert.equal(request?.principal, undefined);
+    assert.equal(request?.headers["authorization"], "Bearer x");
+    assert.equal(request?.headers["x-mine"], "1");
+    assert.equal(request?.remoteAddress, "127.0.0.1");
+  });
+});
+
+describe("finding a route", () => {
+  it("that is not there is 404, and says so", async (t) => {
+    const { ask } = await serve(t);
+    for (const path of ["/", "/plugins", "/plugins/web", "/plugins/web/other", "/plugins/web/items/1/parts"]) {
+      const response = await ask(path);
+      const { message, type } = await errorOf(response);
+      assert.deepEqual([response.status, type, message], [404, "not_found", `nothing is served at GET ${path}`]);
+    }
+  });
+
+  const methods: [method: string, path: string, allow: string][] = [
+    ["DELETE", "answer", "GET, HEAD"],
+    ["POST", "answer", "GET, HEAD"],
+    ["GET", "typed", "POST"],
+    ["HEAD", "typed", "POST"],
+    ["OPTIONS", "typed", "POST"],
+    ["PATCH", "raw", "POST, PUT"],
+    ["PROPFIND", "closed", "GET, HEAD, POST"],
+  ];
+  for (const [method, path, allow] of methods) {
+    it(`by another method is 405 with what is allowed: ${method} ${path}`, async (t) => {
+      const { port, asked } = await serve(t);
+      const { status, headers, body } = await exchange(port, { method, target: `/plugins/web/${path}` });
+      assert.deepEqual([status, headers["allow"], asked.length], [405, allow, 0]);
+      assert.equal(headers["content-type"], "text/plain; charset=utf-8");
+      if (method !== "HEAD") assert.equal(body, "Method Not Allowed");
+    });
+  }
+
+  it("by a method nobody knows on a path nobody knows is 404", async (t) => {
+    const { port } = await serve(t);
+    assert.equal((await exchange(port, { method: "OPTIONS", target: "/x" })).status, 404);
+    assert.equal((await exchange(port, { method: "PROPFIND", target: "/x" })).status, 404);
+  });
+
+  it("gives the parts of the path, decoded, and the query", async (t) => {
+    const { ask } = await serve(t);
+    const response = await ask("/plugins/web/items/caf%C3%A9%20x/parts/2?a=1&a=2&b=%2F&c");
+    assert.deepEqual(await response.json(), {
+      params: { id: "café x", part: "2" },
+      query: [
+        ["a", "1"],
+        ["a", "2"],
+        ["b", "/"],
+        ["c", ""],
+      ],
+      path: "/plugins/web/items/caf%C3%A9%20x/parts/2",
+      method: "GET",
+    });
+  });
+
+  it("with HEAD runs it and sends no body", async (t) => {
+    const { ask, asked } = await serve(t);
+    const response = await ask("/plugins/web/answer", { method: "HEAD" });
+    assert.deepEqual([response.status, response.headers.get("content-length"), await response.text()], [200, "5", ""]);
+    assert.equal(asked[0]?.method, "HEAD");
+  });
+
+  const odd = [
+    "//plugins/web/answer",
+    "/plugins//web/answer",
+    "/plugins/web//answer",
+    "/plugins/web/answer/",
+    "/plugins/web/answer//",
+    "/./plugins/web/answer",
+    "/plugins/web/./answer",
+    "/plugins/web/x/../answer",
+    "/plugins/web/%2e/answer",
+    "/plugins/web/x/%2e%2e/answer",
+    "/plugins/web/x/.%2E/answer",
+    "/plugins/web%2fanswer",
+    "/plugins%2Fweb/answer",
+    "/plugins/web/%61nswer",
+    "/plugins/web/answe%72",
+    "/plugins/web/%2561nswer",
+    "/PLUGINS/web/answer",
+    "/plugins/web/Answer",
+    "/plugins\\web\\answer",
+    "/plugins/web%5canswer",
+    "/plugins/web/answer%00",
+    "/plugins/web/answer%0a",
+    "/plugins/web/answer%20",
+    "/plugins/web/answer%23",
+    "/plugins/web/answer%3fx",
+    "/plugins/web/answer;x=1",
+    "/plugins/web/answer.",
+    "/plugins/web/answer%",
+    "/plugins/web/answer%zz",
+    "/plugins/web/%ef%bd%81nswer",
+    "/plugins/web/answer%e2%80%8b",
+    "http://127.0.0.1/plugins/web/answer",
+    "plugins/web/answer",
+    "*",
+    "/plugins/web/items/a%2fb/parts/1",
+    "/plugins/web/items/../parts/1",
+    "/plugins/web/items/%2e%2e/parts/1",
+    "/plugins/web/items//parts/1",
+    "/plugins/web/items/a%5cb/parts/1",
+    "/plugins/web/items/a%252fb/parts/1",
+  ];
+  it("takes one spelling of its path: no other reaches the handler", async (t) => {
+    const { port, asked } = await serve(t);
+    const answers = await Promise.all(odd.map(async (target) => ({ target, ...(await exchange(port, { target })) })));
+    for (const { target, status } of answers) assert.ok(status === 400 || status === 404, `${target}: ${status}`);
+    assert.equal(asked.length, 0);
+    const plain = await exchange(port, { target: "/plugins/web/answer?x=/../y" });
+    assert.deepEqual([plain.status, plain.body, asked.length], [200, "hello", 1]);
+  });
+});
+
+it("a plugin that is still starting is 503, with when to come back", async (t) => {
+  let attempts = 0;
+  let release = () => {};
+  const started = new Promise<void>((resolve) => (release = resolve));
+  let starting = () => {};
+  const begun = new Promise<void>((resolve) => (starting = resolve));
+  const plugin = definePlugin({
+    id: "slow",
+    api: "^1.0.0",
+    setup(gateway) {
+      if (++attempts === 1) notReady("later", 1);
+      gateway.route({
+        method: "GET",
+        path: "/plugins/slow/x",
+        auth: "plugin",
+        summary: "x",
+        handler: () => ({ body: "up" }),
+      });
+      gateway.start(() => {
+        starting();
+        return started;
+      });
+    },
+  });
+  const { ask, gateway } = await serve(t, webPlugin(), { more: [plugin] });
+  await begun;
+  const early = await ask("/plugins/slow/x");
+  assert.deepEqual([early.status, early.headers.get("retry-after")], [503, "1"]);
+  assert.deepEqual(await errorOf(early), { message: "plugin slow is still starting", type: "unavailable" });
+  release();
+  while (gateway.plugins().find(({ id }) => id === "slow")?.state !== "active") {
+    await new Promise((resolve) => setTimeout(resolve, 5));
+  }
+  assert.equal(await (await ask("/plugins/slow/x")).text(), "up");
+});
+
+describe("the hook httpRequest", () => {
+  /** Answers `/early` itself, and remembers what it was asked. */
+  function earlyPlugin(handler?: () => { status: number; body?: unknown }) {
+    const asked: { method: string; path: string; remoteAddress: string }[] = [];
+    const plugin = definePlugin({
+      id: "early",
+      api: "^1.0.0",
+      setup(gateway) {
+        gateway.hooks.httpRequest.tap("early", ({ method, path, remoteAddress, headers }) => {
+          asked.push({ method, path, remoteAddress });
+          if (handler) return handler();
+          return headers["x-early"] ? { status: 418, body: { early: true } } : undefined;
+        });
+      },
+    });
+    return { plugin, asked };
+  }
+
+  it("may answer before routing and before auth, or pass", async (t) => {
+    const early = earlyPlugin();
+    const { ask, asked } = await serve(t, webPlugin(), { more: [early.plugin] });
+    const headers = { "x-early": "1" };
+    for (const path of ["/plugins/web/closed", "/plugins/web/answer", "/nowhere"]) {
+      const response = await ask(path, { headers });
+      assert.deepEqual([response.status, await response.json()], [418, { early: true }]);
+      assert.equal(response.headers.get("x-content-type-options"), "nosniff");
+    }
+    assert.equal(asked.length, 0);
+    assert.equal((await ask("/plugins/web/answer")).status, 200);
+    assert.equal((await ask("/plugins/web/closed")).status, 401);
+  });
+
+  it("is given the path in its one spelling, and no path that has none", async (t) => {
+    const early = earlyPlugin();
+    const { port } = await serve(t, webPlugin(), { more: [early.plugin] });
+    await exchange(port, { target: "/caf%C3%A9?q=1" });
+    await exchange(port, { method: "POST", target: "/a/../b" });
+    assert.deepEqual(early.asked, [{ method: "GET", path: "/café", remoteAddress: "127.0.0.1" }]);
+  });
+
+  it("that throws is passed over", async (t) => {
+    const early = earlyPlugin(() => {
+      throw new Error("broken");
+    });
+    const { ask } = await serve(t, webPlugin(), { more: [early.plugin] });
+    assert.equal((await ask("/plugins/web/answer")).status, 200);
+  });
+});
+
+describe("every answer", () => {
+  it("tells browsers not to guess and not to tell on", async (t) => {
+    const { port, gateway } = await serve(
+      t,
+      webPlugin(() => {
+        throw new Error("x");
+      }),
+    );
+    const authorization = `Bearer ${gateway.auth.token}`;
+    const requests: [status: number, request: Parameters<typeof exchange>[1]][] = [
+      [200, { target: "/healthz" }],
+      [405, { target: "/healthz", method: "POST" }],
+      [200, { target: "/plugins/web/closed", headers: { authorization } }],
+      [400, { target: "/a/../b" }],
+      [400, { target: "/plugins/web/typed", method: "POST", headers: { "Content-Length": "1" }, body: "{" }],
+      [401, { target: "/plugins/web/closed" }],
+      [404, { target: "/x" }],
+      [405, { target: "/plugins/web/raw" }],
+      [413, { target: "/plugins/web/raw", method: "POST", headers: { "Content-Length": "5000" } }],
+      [500, { target: "/plugins/web/answer" }],
+    ];
+    for (const [status, request] of requests) {
+      const answer = await exchange(port, request);
+      assert.equal(answer.status, status, request.target);
+      assert.equal(answer.headers["x-content-type-options"], "nosniff", request.target);
+      assert.equal(answer.headers["referrer-policy"], "no-referrer", request.target);
+      assert.equal(answer.headers["access-control-allow-origin"], undefined);
+      assert.equal(answer.headers["x-powered-by"], undefined);
+    }
+  });
+});
+
+describe("the liveness answer", () => {
+  it("says that somebody is here, and nothing else, to anybody", async (t) => {
+    const { ask } = await serve(t);
+    const response = await ask("/healthz");
+    assert.deepEqual([response.status, await response.json()], [200, { ok: true }]);
+    assert.equal(response.headers.get("cache-control"), "no-store");
+    assert.equal(response.headers.get("content-type"), "application/json; charset=utf-8");
+  });
+
+  it("has no body for HEAD", async (t) => {
+    const { port } = await serve(t);
+    const { status, headers, body } = await exchange(port, { method: "HEAD", target: "/healthz" });
+    assert.deepEqual([status, headers["content-length"], body], [200, "11", ""]);
+  });
+
+  it("is given to GET and HEAD only", async (t) => {
+    const { port } = await serve(t);
+    const { status, headers } = await exchange(port, { method: "POST", target: "/healthz" });
+    assert.deepEqual([status, headers["allow"]], [405, "GET, HEAD"]);
+  });
+});

@@ -1,0 +1,74 @@
+import assert from "node:assert/strict";
+import { once } from "node:events";
+import { connect } from "node:net";
+import { describe, it, type TestContext } from "node:test";
+import { listen, type ListenOptions } from "../../../host/net/listen.ts";
+
+async function open(t: TestContext, options: Partial<ListenOptions> = {}) {
+  const listener = await listen({
+    addresses: ["127.0.0.1"],
+    port: 0,
+    onRequest: (_request, response) => void response.end("here"),
+    onSocket: (ws) => ws.close(),
+    ...options,
+  });
+  t.after(() => listener.close());
+  return listener;
+}
+
+describe("the port", () => {
+  it("is a free one when 0 is asked for, and answers", async (t) => {
+    const { port, addresses } = await open(t);
+    assert.ok(port > 0);
+    assert.deepEqual(addresses, ["127.0.0.1"]);
+    assert.equal(await (await fetch(`http://127.0.0.1:${port}/`)).text(), "here");
+  });
+
+  it("is the same on every address, and an address that is not there is left out", async (t) => {
+    const { port, addresses } = await open(t, { addresses: ["127.0.0.1", "127.0.0.2", "192.0.2.1"] });
+    assert.deepEqual(addresses, ["127.0.0.1", "127.0.0.2"]);
+    assert.equal(await (await fetch(`http://127.0.0.2:${port}/`)).text(), "here");
+  });
+
+  it("that is taken is refused with what to do", async (t) => {
+    const { port } = await open(t);
+    await assert.rejects(open(t, { port }), {
+      name: "StartupRefusal",
+      message: `port ${port} on 127.0.0.1 is taken, perhaps by another gateway; stop it, or choose one with --port`,
+    });
+  });
+
+  it("of an address this machine does not have is refused with what to do", async (t) => {
+    await assert.rejects(open(t, { addresses: ["192.0.2.1"], port: 18_789 }), (error: Error) => {
+      assert.equal(error.name, "StartupRefusal");
+      assert.match(error.message, /^cannot listen on 192\.0\.2\.1 port 18789: .*\nNext: .*gateway\.customBindHost/);
+      return true;
+    });
+  });
+
+  it("can be closed twice, cuts open connections, and is free afterwards", async (t) => {
+    const listener = await open(t);
+    const socket = connect(listener.port, "127.0.0.1");
+    await once(socket, "connect");
+    const cut = once(socket, "close");
+    await Promise.all([listener.close(), listener.close()]);
+    await cut;
+    await open(t, { port: listener.port });
+  });
+
+  it("takes nobody new once it refuses, and lets an answer in flight be finished", async (t) => {
+    let finish = () => {};
+    const listener = await open(t, {
+      onRequest: (_request, response) => {
+        finish = () => void response.end("late");
+        response.writeHead(200);
+        response.flushHeaders();
+      },
+    });
+    const answer = await fetch(`http://127.0.0.1:${listener.port}/`);
+    listener.refuse();
+    await assert.rejects(fetch(`http://127.0.0.1:${listener.port}/`));
+    finish();
+    assert.equal(await answer.text(), "late");
+  });
+});
