@@ -146,8 +146,8 @@ describe("svc gateway run refuses to start", () => {
       /gateway\.customBindHost is not set; set it to an IPv4/,
     ],
     [
-      "on a port that is none",
-      few,
+      "on a port that is none, before any plugin runs",
+      {},
       { SVC_GATEWAY_PORT: "eighty" },
       /SVC_GATEWAY_PORT is "eighty"; it must be a port, 0 to 65535/,
     ],
