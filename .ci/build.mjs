@@ -16,9 +16,13 @@ const wanted = (dir) => only.length === 0 || only.includes(dir);
 if (only.length === 0) {
   rmSync(".build", { recursive: true, force: true });
   try {
-    execFileSync(process.execPath, ["node_modules/typescript/bin/tsc", "--pretty", String(process.stdout.isTTY)], {
-      stdio: "inherit",
-    });
+    execFileSync(
+      process.execPath,
+      ["node_modules/typescript/bin/tsc", "--pretty", String(Boolean(process.stdout.isTTY))],
+      {
+        stdio: "inherit",
+      },
+    );
   } catch {
     process.stderr.write("build: types do not check; nothing was bundled\n");
     process.exit(1);

@@ -53,7 +53,8 @@ export class Connection implements Receiver {
   readonly id = randomUUID();
   readonly #options: ConnectionOptions;
   readonly #outbox: Outbox;
-  readonly #gone = new AbortController();
+  /** Made at the first call; most of what a short connection would cost otherwise. */
+  #gone: AbortController | undefined;
   readonly #nonce = randomUUID();
   readonly #deadline: NodeJS.Timeout;
   #accepted: Accepted | undefined;
@@ -192,7 +193,7 @@ export class Connection implements Receiver {
         params,
         principal,
         connection: this.#info,
-        signal: this.#gone.signal,
+        signal: (this.#gone ??= new AbortController()).signal,
         accept,
       });
     } catch (error) {
@@ -232,7 +233,7 @@ export class Connection implements Receiver {
   #closed(code: number): void {
     this.#closing = true;
     clearTimeout(this.#deadline);
-    this.#gone.abort();
+    this.#gone?.abort();
     this.#options.onClosed(this, code);
   }
 }

@@ -144,8 +144,11 @@ async function serveRoute(context: Context, { route, owner }: RouteEntry, option
   const rawBody = await readBody(context.req, route.maxBodyBytes ?? DEFAULT_MAX_BODY_BYTES, bodyTimeoutMs);
   const body = route.body ? parseBody(route.body, rawBody) : undefined;
   const gone = new AbortController();
-  if (context.res.closed) gone.abort();
-  else context.res.once("close", () => gone.abort());
+  const left = () => {
+    if (!context.res.writableFinished) gone.abort(); // an abort costs more than the rest of a small request
+  };
+  if (context.res.closed) left();
+  else context.res.once("close", left);
   const request = {
     method: context.method,
     path: context.path,

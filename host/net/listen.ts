@@ -39,7 +39,7 @@ export async function listen({ addresses, port, onRequest, onSocket }: ListenOpt
   for (const address of addresses) {
     const server = createServer(onRequest);
     server.on("upgrade", (request: IncomingMessage, socket: Duplex, head: Buffer) => {
-      socket.on("error", () => socket.destroy());
+      socket.on("error", cutOff);
       sockets.handleUpgrade(request, socket, head, (ws) => onSocket(ws, socket, request));
     });
     try {
@@ -65,6 +65,11 @@ export async function listen({ addresses, port, onRequest, onSocket }: ListenOpt
       await closed;
     },
   };
+}
+
+/** At module level: a closure of the upgrade handler would keep the request of every connection alive. */
+function cutOff(this: Duplex): void {
+  this.destroy();
 }
 
 function bind(server: Server, host: string, port: number): Promise<number> {

@@ -97,6 +97,7 @@ export async function startFakeModelServer(options: FakeModelServerOptions = {})
   const queue: FakeModelReply[] = Array.isArray(options.replies) ? [...options.replies] : [];
   const script: FakeModelScript = typeof options.replies === "function" ? options.replies : () => ({});
   const stopping = new AbortController();
+  setMaxListeners(0, stopping.signal); // every paced answer waits on it
   let toolCalls = 0;
 
   async function complete(req: IncomingMessage, res: ServerResponse): Promise<void> {

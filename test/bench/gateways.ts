@@ -1,0 +1,78 @@
+/** Gateways to measure: each with a fresh state directory, removed afterwards. */
+import { rmSync } from "node:fs";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { root } from "../checkout.ts";
+import {
+  type ServerProcess,
+  serverEnvironment,
+  type ServerOptions,
+  serverScript,
+  startServer,
+} from "./server-process.ts";
+
+/** Token of every gateway here. */
+export const TOKEN = "benchmark-token-0123456789abcdef";
+
+/** The smallest list that answers something a client asks for: `health` needs no other plugin. */
+export const MINIMAL: readonly string[] = ["health"];
+
+type Config = Readonly<Record<string, unknown>>;
+
+/** A state directory with a configuration in it. */
+export interface StateDir extends AsyncDisposable {
+  readonly path: string;
+  /** Environment of the commands that use it. */
+  readonly env: Readonly<Record<string, string>>;
+}
+
+const kept = new Set<string>();
+// A run that is cut off leaves no directory behind either.
+process.on("exit", () => {
+  for (const path of kept) rmSync(path, { recursive: true, force: true });
+});
+
+export async function makeStateDir(config: Config = {}): Promise<StateDir> {
+  const path = await mkdtemp(join(tmpdir(), "svc-bench-"));
+  kept.add(path);
+  await writeFile(join(path, "svc.json"), JSON.stringify(config));
+  return {
+    path,
+    env: { ...serverEnvironment(path), SVC_STATE_DIR: path, SVC_GATEWAY_TOKEN: TOKEN },
+    async [Symbol.asyncDispose]() {
+      await rm(path, { recursive: true, force: true });
+      kept.delete(path);
+    },
+  };
+}
+
+/** Command line of `svc`, as users run it. */
+export const SVC = join(root, "host/svc.js");
+
+/** `svc gateway run` on a free port. It cannot be asked anything. */
+export function runGateway({ env }: StateDir): Promise<ServerProcess> {
+  return startServer([SVC, "gateway", "run", "--port", "0", "--json"], { env, control: false });
+}
+
+export interface LoadedGateway extends ServerProcess {
+  readonly stateDir: string;
+}
+
+/**
+ * A gateway with the plugin of this benchmark beside the others, that can be asked what it used.
+ * @param config the full bundle, unless it says otherwise with `plugins.use`
+ */
+export async function startGateway(config: Config = {}, options: ServerOptions = {}): Promise<LoadedGateway> {
+  const plugins = { ...(config["plugins"] as object | undefined), load: { paths: [serverScript("bench-plugin")] } };
+  const state = await makeStateDir({ ...config, plugins });
+  const discard = () => state[Symbol.asyncDispose]();
+  try {
+    const server = await startServer([serverScript("gateway")], { ...options, env: state.env });
+    const stop = () => server.stop().then(discard);
+    return { ...server, stateDir: state.path, stop, [Symbol.asyncDispose]: stop };
+  } catch (error) {
+    await discard();
+    throw error;
+  }
+}

@@ -1,0 +1,83 @@
+/** HTTP load over plain sockets with keep-alive: one prepared request, counted answers. */
+import { connect, type Socket } from "node:net";
+
+export interface HttpLoad {
+  /** Base URL. */
+  readonly url: string;
+  readonly path: string;
+  readonly token?: string;
+  readonly body: string;
+  readonly connections: number;
+  /** Milliseconds. */
+  readonly ms: number;
+}
+
+const HEAD_END = "\r\n\r\n";
+const DRAIN_MS = 5_000;
+
+function requestBytes({ url, path, token, body }: HttpLoad): Buffer {
+  const lines = [
+    `POST ${path} HTTP/1.1`,
+    `Host: ${new URL(url).host}`,
+    "Content-Type: application/json",
+    `Content-Length: ${Buffer.byteLength(body)}`,
+    ...(token === undefined ? [] : [`Authorization: Bearer ${token}`]),
+  ];
+  return Buffer.from(`${lines.join("\r\n")}${HEAD_END}${body}`);
+}
+
+/** Bytes of the answer at the front of `bytes`, or 0 while it is not whole. @throws Error when it is not a 200 */
+function answerLength(bytes: Buffer): number {
+  const headEnd = bytes.indexOf(HEAD_END);
+  if (headEnd < 0) return 0;
+  const head = bytes.toString("latin1", 0, headEnd);
+  if (!head.startsWith("HTTP/1.1 200")) throw new Error(`a server refused: ${bytes.toString("utf8", 0, 300)}`);
+  const length = /content-length: (\d+)/i.exec(head)?.[1];
+  if (length === undefined) throw new Error("an answer has no length");
+  const total = headEnd + HEAD_END.length + Number(length);
+  return total <= bytes.length ? total : 0;
+}
+
+/** Answers a second. @throws Error when a server refuses or stops answering */
+export function runHttpLoad(load: HttpLoad): Promise<number> {
+  const request = requestBytes(load);
+  const { hostname, port } = new URL(load.url);
+  const sockets: Socket[] = [];
+  return new Promise<number>((resolve, reject) => {
+    const end = performance.now() + load.ms;
+    const stuck = setTimeout(() => reject(new Error("a server stopped answering")), load.ms + DRAIN_MS);
+    let answers = 0;
+    let open = load.connections;
+    const answered = (socket: Socket) => {
+      if (performance.now() < end) {
+        answers++;
+        return void socket.write(request);
+      }
+      open -= 1;
+      if (open > 0) return;
+      clearTimeout(stuck);
+      resolve((answers / load.ms) * 1_000);
+    };
+    for (let number = 0; number < load.connections; number++) {
+      const socket = connect({ host: hostname, port: Number(port), noDelay: true });
+      let bytes: Buffer = Buffer.alloc(0);
+      socket.on("error", reject);
+      socket.on("data", (chunk) => {
+        bytes = bytes.length === 0 ? chunk : Buffer.concat([bytes, chunk]);
+        try {
+          const length = answerLength(bytes);
+          if (length === 0) return;
+          bytes = bytes.subarray(length);
+          answered(socket);
+        } catch (error) {
+          clearTimeout(stuck);
+          reject(error as Error); // nothing else is thrown here
+        }
+      });
+      socket.write(request);
+      sockets.push(socket);
+    }
+  }).finally(() => {
+    for (const socket of sockets) socket.destroy();
+  });
+}

@@ -1,0 +1,35 @@
+/** The model server of the benchmark, in the load process; how fast it answers is said in the question. */
+import { type FakeModelServer, startFakeModelServer } from "@svc/sdk/testing";
+
+/** Milliseconds before each piece of a paced answer: 50 tokens a second. */
+export const PACE_MS = 20;
+
+/** Ways to answer. The question names one; a gateway may put more around it. */
+export const ANSWERS = {
+  /** 20 tokens at once. */
+  short: { question: "short answer", tokens: 20, delayMs: 0 },
+  /** 200 tokens at once. */
+  burst: { question: "long answer", tokens: 200, delayMs: 0 },
+  /** 25 tokens, one each `PACE_MS`. */
+  paced: { question: "paced answer", tokens: 25, delayMs: PACE_MS },
+} as const;
+
+export type AnswerKind = keyof typeof ANSWERS;
+
+export function startModel(): Promise<FakeModelServer> {
+  return startFakeModelServer({
+    replies({ body }) {
+      const asked = JSON.stringify(body.messages?.at(-1)?.content ?? "");
+      const kind = Object.values(ANSWERS).find(({ question }) => asked.includes(question)) ?? ANSWERS.short;
+      return { pieces: Array.from({ length: kind.tokens }, (_, index) => `token${index} `), delayMs: kind.delayMs };
+    },
+  });
+}
+
+/** Configuration of a gateway that asks this server. */
+export function modelConfig(baseUrl: string, concurrentRuns: number): Record<string, unknown> {
+  return {
+    models: { default: "bench/model", providers: { bench: { baseUrl, apiKey: "none", models: [{ id: "model" }] } } },
+    agents: { defaults: { maxConcurrent: concurrentRuns } },
+  };
+}

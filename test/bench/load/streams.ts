@@ -1,0 +1,109 @@
+/** Questions whose answers come piece by piece: over a WebSocket through a gateway or a relay, or straight from the model server. */
+import { Agent, request as httpRequest } from "node:http";
+import { createInterface } from "node:readline";
+import { ANSWERS, type AnswerKind } from "./model.ts";
+import { clientFrame } from "./frames.ts";
+import type { LoadSocket } from "./socket.ts";
+
+/** Milliseconds from the question. */
+export interface Timing {
+  readonly firstMs: number;
+  readonly lastMs: number;
+}
+
+/** Asks once. Resolves when the answer is over. @throws Error when it fails, or is not over within 15 seconds */
+export type Ask = (kind: AnswerKind) => Promise<Timing>;
+
+const ANSWER_MS = 15_000;
+
+interface AgentPayload {
+  readonly runId: string;
+  readonly stream: string;
+  readonly data: { readonly phase?: string; readonly error?: string; readonly delta?: string };
+}
+
+interface Frame {
+  readonly ok?: boolean;
+  readonly error?: { readonly message: string };
+  readonly event?: string;
+  readonly payload?: AgentPayload;
+}
+
+interface Listening {
+  piece(): void;
+  end(error?: Error): void;
+}
+
+let questions = 0;
+
+/** `chat.send`, each in a session of its own; the answer is what `agent` events say. Takes the socket over. */
+export function askBySocket(socket: LoadSocket): Ask {
+  const runs = new Map<string, Listening>();
+  const failAll = (error: Error) => {
+    for (const run of runs.values()) run.end(error);
+  };
+  socket.onFailure(failAll);
+  socket.listen((buffer, start, end) => {
+    const { event, payload, ok, error } = JSON.parse(buffer.toString("utf8", start, end)) as Frame;
+    if (ok === false) return failAll(new Error(`a question was refused: ${error?.message}`));
+    if (event !== "agent" || !payload) return;
+    const { runId, stream, data } = payload;
+    if (stream === "assistant") runs.get(runId)?.piece();
+    if (stream !== "lifecycle" || data.phase === "start") return;
+    runs.get(runId)?.end(data.phase === "end" ? undefined : new Error(`a run failed: ${data.error}`));
+  });
+  return (kind) => {
+    const runId = `run-${process.pid}-${++questions}`;
+    const params = {
+      sessionKey: `agent:main:stream-${questions}`,
+      message: ANSWERS[kind].question,
+      idempotencyKey: runId,
+    };
+    const frame = clientFrame(JSON.stringify({ type: "req", id: runId, method: "chat.send", params }));
+    return timed((listening) => {
+      runs.set(runId, listening);
+      socket.write(frame);
+    }).finally(() => runs.delete(runId));
+  };
+}
+
+/** The public API of model servers. */
+export function askDirectly(baseUrl: string, agent: Agent): Ask {
+  const url = new URL(`${baseUrl}/chat/completions`);
+  return (kind) => {
+    const messages = [{ role: "user", content: ANSWERS[kind].question }];
+    const body = JSON.stringify({ model: "model", stream: true, messages });
+    const headers = { "content-type": "application/json", "content-length": Buffer.byteLength(body) };
+    return timed((listening) => {
+      const question = httpRequest(url, { agent, method: "POST", headers }, (answer) => {
+        createInterface(answer).on("line", (line) => {
+          if (line === "data: [DONE]") listening.end();
+          else if (/"content":"[^"]/.test(line)) listening.piece();
+        });
+      });
+      question.once("error", (error) => listening.end(error));
+      question.end(body);
+    });
+  };
+}
+
+function timed(ask: (listening: Listening) => void): Promise<Timing> {
+  return new Promise((resolve, reject) => {
+    const begun = performance.now();
+    let firstMs: number | undefined;
+    let lastMs = 0;
+    const late = setTimeout(() => reject(new Error("an answer did not come to its end")), ANSWER_MS);
+    ask({
+      piece() {
+        lastMs = performance.now() - begun;
+        firstMs ??= lastMs;
+      },
+      end(error) {
+        clearTimeout(late);
+        if (error) reject(error);
+        else if (firstMs === undefined) reject(new Error("an answer was empty"));
+        else resolve({ firstMs, lastMs });
+      },
+    });
+  });
+}

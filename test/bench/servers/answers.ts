@@ -1,0 +1,53 @@
+/** The work that the bare servers and the plugin of the benchmark share, so that both sides send the same bytes. */
+
+/** As large as the health summary of the full bundle: about 500 bytes of JSON. */
+export const HEALTH_SIZED = {
+  ok: true,
+  ts: 1_700_000_000_000,
+  durationMs: 3,
+  channels: {},
+  channelOrder: [],
+  channelLabels: {},
+  heartbeatSeconds: 1_800,
+  defaultAgentId: "main",
+  agents: [{ agentId: "main", isDefault: true, heartbeat: { enabled: true, every: "30m", everyMs: 1_800_000 } }],
+  sessions: {
+    path: "state.sqlite",
+    count: 128,
+    recent: Array.from({ length: 2 }, (_, index) => ({
+      key: `agent:main:conversation-${index}`,
+      updatedAt: 1_700_000_000_000 - index,
+      age: index,
+    })),
+  },
+} as const;
+
+/** Payload of the event that is sent to many: as large as a piece of a streamed reply. */
+export const NEWS = {
+  runId: "5f6d2c1e-8a0b-4f0e-9d55-0f7f9a1f2b3c",
+  stream: "assistant",
+  ts: 1_700_000_000_000,
+  data: { text: "x".repeat(200), delta: "x" },
+  sessionKey: "agent:main:main",
+} as const;
+
+/** Names on the wire. */
+export const NAMES = { healthSized: "bench.healthSized", publish: "bench.publish", news: "bench.news" } as const;
+
+interface Request {
+  readonly id: string;
+  readonly method: string;
+}
+
+/** What a bare server does with a message: parse, answer. `publish` is called for the one that is sent on to all. */
+export function answer(text: string, publish: (event: string) => void): string {
+  const { id, method } = JSON.parse(text) as Request;
+  if (method === NAMES.publish) publish(newsEvent());
+  return JSON.stringify({ type: "res", id, ok: true, payload: HEALTH_SIZED });
+}
+
+let seq = 0;
+
+function newsEvent(): string {
+  return JSON.stringify({ type: "event", event: NAMES.news, payload: NEWS, seq: ++seq });
+}

@@ -1,0 +1,17 @@
+/** The plainest server of the same stack: `ws`, one send per answer, one send per receiver of an encoded event. */
+import type { AddressInfo } from "node:net";
+import { WebSocketServer } from "ws";
+import { answer } from "./answers.ts";
+import { announce } from "./control.ts";
+
+const server = new WebSocketServer({ host: "127.0.0.1", port: 0, perMessageDeflate: false });
+
+function publish(event: string): void {
+  for (const client of server.clients) client.send(event);
+}
+
+server.on("connection", (client) => {
+  client.on("error", () => client.terminate());
+  client.on("message", (data: Buffer) => client.send(answer(data.toString(), publish)));
+});
+server.on("listening", () => announce(`ws://127.0.0.1:${(server.address() as AddressInfo).port}`));

@@ -1,0 +1,60 @@
+/** The benchmark's plugin: a method and a route that do next to nothing, so that what is measured is the gateway. */
+import { definePlugin, optional, Type, unavailable } from "@svc/sdk";
+import { Sessions } from "@svc/sdk/services";
+import { type IntervalHistogram, monitorEventLoopDelay } from "node:perf_hooks";
+import { HEALTH_SIZED, NEWS } from "./answers.ts";
+import { bench, newsEvent } from "./contract.ts";
+import { seed } from "./seed.ts";
+
+/** Milliseconds between two looks of the monitor; part of what it records. */
+const RESOLUTION_MS = 5;
+
+const DONE = { ok: true } as const;
+
+export default definePlugin({
+  id: "bench",
+  api: "^1.0.0",
+  requires: { sessions: optional(Sessions) },
+
+  setup(gateway) {
+    const publish = gateway.event(newsEvent);
+    let monitor: IntervalHistogram | undefined;
+
+    gateway.serve(bench, {
+      healthSized: () => HEALTH_SIZED,
+      publish() {
+        publish(NEWS);
+        return DONE;
+      },
+      async seed({ params }) {
+        const { sessions } = gateway.services;
+        if (!sessions) return unavailable("there are no sessions to fill; add the plugin sessions");
+        await seed(sessions, params);
+        return DONE;
+      },
+      watchLoop() {
+        monitor?.disable();
+        monitor = monitorEventLoopDelay({ resolution: RESOLUTION_MS });
+        monitor.enable();
+        return DONE;
+      },
+      loopDelay() {
+        if (!monitor) return unavailable("nothing was measured; call bench.watchLoop first");
+        monitor.disable();
+        const late = (nanoseconds: number) => Math.max(0, nanoseconds / 1e6 - RESOLUTION_MS);
+        return { p99: late(monitor.percentile(99)), max: late(monitor.max) };
+      },
+    });
+
+    gateway.route({
+      method: "POST",
+      path: "/plugins/bench/wake",
+      auth: "gateway",
+      scope: "operator.write",
+      summary: "Reads a body and answers",
+      body: Type.Object({ text: Type.String() }),
+      handler: ({ body }) => ({ body: { ok: true, length: body.text.length } }),
+    });
+    gateway.start(() => () => void monitor?.disable());
+  },
+});

@@ -1,0 +1,30 @@
+/** What every server of the benchmark has in common: it says where it listens, what it used, and goes when asked. */
+
+/** `collect` runs the garbage collector first, where node was started with `--expose-gc`. */
+export type Question = "usage" | "collect";
+
+export interface Usage {
+  /** User and system time of the whole process, threads included, in microseconds. */
+  readonly cpuMicros: number;
+  readonly residentBytes: number;
+}
+
+function usage(): Usage {
+  const { user, system } = process.cpuUsage();
+  return { cpuMicros: user + system, residentBytes: process.memoryUsage.rss() };
+}
+
+/** Prints the address as one line of JSON, answers questions, and stops with the process that started it. */
+export function announce(url: string, stop: () => void | Promise<void> = () => undefined): void {
+  const leave = async () => {
+    await stop();
+    process.exit(0);
+  };
+  process.once("SIGTERM", () => void leave());
+  process.once("disconnect", () => void leave());
+  process.on("message", (question: Question) => {
+    if (question === "collect") globalThis.gc?.();
+    process.send?.(usage());
+  });
+  process.stdout.write(`${JSON.stringify({ ready: true, url })}\n`);
+}

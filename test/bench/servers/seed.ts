@@ -1,0 +1,51 @@
+/** Fills a store through the `Sessions` service, as plugins do. */
+import type { Message, Sessions } from "@svc/sdk/services";
+
+/** Writes at a time: they share commits, and the queue stays short. */
+const TOGETHER = 250;
+
+export interface Amount {
+  readonly sessions: number;
+  readonly messages: number;
+  /** Session that gets the messages. */
+  readonly sessionKey: string;
+}
+
+/** Resolves when everything is on disk. */
+export async function seed(sessions: Sessions, { sessions: count, messages, sessionKey }: Amount): Promise<void> {
+  for (let from = 0; from < count; from += TOGETHER) {
+    const numbers = Array.from({ length: Math.min(TOGETHER, count - from) }, (_, index) => from + index);
+    await Promise.all(
+      numbers.map((number) =>
+        sessions.ensure(`agent:main:seeded-${number}`, {
+          displayName: `Conversation ${number}`,
+          model: "example-model",
+          modelProvider: "example",
+          inputTokens: number,
+          outputTokens: number,
+          totalTokens: 2 * number,
+        }),
+      ),
+    );
+  }
+  for (let from = 0; from < messages; from += TOGETHER) {
+    const numbers = Array.from({ length: Math.min(TOGETHER, messages - from) }, (_, index) => from + index);
+    await sessions.append(sessionKey, numbers.map(message));
+  }
+}
+
+/** A user message, then an answer of about 300 characters. */
+function message(number: number): Message {
+  const timestamp = 1_700_000_000_000 + number;
+  if (number % 2 === 0)
+    return { role: "user", content: [{ type: "text", text: `Question number ${number}?` }], timestamp };
+  return {
+    role: "assistant",
+    content: [{ type: "text", text: `Answer number ${number}. `.repeat(14) }],
+    api: "example",
+    provider: "example",
+    model: "example-model",
+    stopReason: "stop",
+    timestamp,
+  };
+}

@@ -1,0 +1,47 @@
+/** Resident memory of a server nobody talks to. */
+import { setTimeout as sleep } from "node:timers/promises";
+import { atMost, type Row } from "../figures.ts";
+import { makeStateDir, MINIMAL, runGateway, type StateDir } from "../gateways.ts";
+import { residentMiB } from "../machine.ts";
+import { serverScript, startServer } from "../server-process.ts";
+import type { Subject } from "../suite.ts";
+
+/** One round: all three idle at the same time, which costs none of them anything. */
+async function idle(full: StateDir, minimal: StateDir, ms: number): Promise<[number, number, number]> {
+  await using fullGateway = await runGateway(full);
+  await using minimalGateway = await runGateway(minimal);
+  await using bare = await startServer([serverScript("bare-ws")]);
+  await sleep(ms);
+  return [residentMiB(fullGateway.pid), residentMiB(minimalGateway.pid), residentMiB(bare.pid)];
+}
+
+export const idleMemory: Subject = {
+  name: "idle-memory",
+  async measure({ rounds, idleMs }) {
+    await using full = await makeStateDir();
+    await using minimal = await makeStateDir({ plugins: { use: [...MINIMAL] } });
+    const taken: [number, number, number][] = [];
+    for (let round = 0; round < rounds; round++) taken.push(await idle(full, minimal, idleMs));
+    const bare = { name: "bare ws", rounds: taken.map(([, , mib]) => mib) };
+    const row = (figure: string, ours: readonly number[], limit: number): Row => ({
+      subject: "idle memory",
+      figure,
+      unit: "MiB",
+      ours,
+      bare,
+      target: atMost(limit, "MiB"),
+    });
+    return [
+      row(
+        "full bundle",
+        taken.map(([mib]) => mib),
+        110,
+      ),
+      row(
+        `minimal: only ${MINIMAL.join(", ")}`,
+        taken.map(([, mib]) => mib),
+        85,
+      ),
+    ];
+  },
+};
