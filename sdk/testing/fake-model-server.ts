@@ -5,7 +5,7 @@
  *     // point models.providers.<name>.baseUrl at server.url
  *     assert.equal(server.requests[0]?.body.model, "fake-model");
  */
-import { once } from "node:events";
+import { once, setMaxListeners } from "node:events";
 import { createServer, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { text as readText } from "node:stream/consumers";
