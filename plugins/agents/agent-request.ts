@@ -8,8 +8,13 @@ import {
   type ParamsOf,
   type Principal,
 } from "@svc/sdk";
-import type { AgentDirectory, RunRequest, SessionEntry, Sessions } from "@svc/sdk/services";
-import { parseAttachments } from "./attachments.ts";
+import {
+  type AgentDirectory,
+  readAttachments,
+  type RunRequest,
+  type SessionEntry,
+  type Sessions,
+} from "@svc/sdk/services";
 import { normalizeAgentId } from "./directory.ts";
 
 export type AgentParams = ParamsOf<typeof agents.run>;
@@ -39,7 +44,7 @@ const GREETING =
 export async function toRunRequest(params: AgentParams, caller: Caller, sources: RequestSources): Promise<RunRequest> {
   const { sessions } = sources.services;
   refuseDelivery(params);
-  const { images, dropped } = parseAttachments(params.attachments);
+  const { images, dropped } = readAttachments(params.attachments);
   for (const reason of dropped) sources.log.info({ runId: params.idempotencyKey }, `attachment left out: ${reason}`);
   const text = params.message.trim();
   if (text === "" && images.length === 0) invalidRequest("the message is empty; send text or an image");

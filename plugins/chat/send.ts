@@ -8,9 +8,15 @@ import {
   type ParamsOf,
   type ResultOf,
 } from "@svc/sdk";
-import type { AgentRuns, ImageBlock, RunRequest, RunState, Sessions } from "@svc/sdk/services";
+import {
+  type AgentRuns,
+  type ImageBlock,
+  readAttachments,
+  type RunRequest,
+  type RunState,
+  type Sessions,
+} from "@svc/sdk/services";
 import type { Aborts } from "./abort.ts";
-import { imagesOf, readAttachments } from "./attachments.ts";
 import type { CommandLog } from "./command-log.ts";
 import { type Command, commandIn, commandReply } from "./commands.ts";
 import { injectedMessage } from "./injected.ts";
@@ -50,16 +56,12 @@ export function createSend(options: SendOptions): Handler<typeof chat.send> {
 
   async function check(call: SendCall): Promise<Accepted> {
     const message = cleanMessage(call.params.message);
-    const attachments = readAttachments(call.params.attachments ?? []);
-    if (isBlank(message) && attachments.length === 0)
-      invalidRequest("message is empty; write something or attach an image");
-    const images = imagesOf(attachments);
-    for (const { name, imageType } of attachments) {
-      if (imageType === undefined)
-        log.info({ runId: call.params.idempotencyKey, name }, "attachment is not an image: dropped");
+    const { images, dropped } = readAttachments(call.params.attachments);
+    for (const reason of dropped) log.info({ runId: call.params.idempotencyKey }, `attachment left out: ${reason}`);
+    if (isBlank(message) && images.length === 0) {
+      const why = dropped.length > 0 ? ` and ${dropped[0]}` : "";
+      invalidRequest(`message is empty${why}; write something or attach an image`);
     }
-    if (isBlank(message) && images.length === 0) invalidRequest("message is empty and no attachment is an image");
-
     const key = sessions.canonicalKey(call.params.sessionKey);
     const entry = await sessions.get(key);
     if (entry?.sendPolicy === "deny") {

@@ -1,5 +1,6 @@
 /** Services and extension points that plugins share: `@svc/sdk/services`. */
 export * from "./agents.ts";
+export * from "./attachments.ts";
 export * from "./host.ts";
 export * from "./messages.ts";
 export * from "./models.ts";

@@ -1,11 +1,12 @@
 /** Files sent along with a message: which of them are images a model can get. Decides only. Spec: protocol/methods-chat.md §2. */
-import { invalidRequest } from "@svc/sdk";
-import type { ImageBlock } from "@svc/sdk/services";
+import { invalidRequest } from "../errors.ts";
+import type { ImageBlock } from "./messages.ts";
 
 /** Most bytes of one attachment, decoded. Spec: methods-chat.md §2. */
 export const MAX_ATTACHMENT_BYTES = 5_000_000;
 
-export interface ParsedAttachments {
+/** What became of the attachments of a message. */
+export interface ReadAttachments {
   readonly images: readonly ImageBlock[];
   /** What was left out and why, for the log. */
   readonly dropped: readonly string[];
@@ -15,7 +16,7 @@ export interface ParsedAttachments {
  * Items without content are dropped in silence, those that are no image are named in `dropped`.
  * @throws GatewayError `INVALID_REQUEST`: bad base64, or 0 or more than 5,000,000 bytes
  */
-export function parseAttachments(attachments: readonly unknown[] = []): ParsedAttachments {
+export function readAttachments(attachments: readonly unknown[] = []): ReadAttachments {
   const images: ImageBlock[] = [];
   const dropped: string[] = [];
   for (const [index, attachment] of attachments.entries()) {
@@ -35,16 +36,18 @@ function fieldsOf(attachment: unknown): { content?: unknown; fileName?: unknown 
   return typeof attachment === "object" && attachment !== null ? attachment : {};
 }
 
+const DATA_URL_HEAD = /^data:[^,]*;base64,/i;
+
 /** Base64 text of a string, a data URL or (callers inside the process) bytes; `undefined` for anything else. */
 function base64Of(content: unknown): string | undefined {
   if (content instanceof Uint8Array) return Buffer.from(content).toString("base64");
-  if (typeof content !== "string" || content === "") return undefined;
-  const comma = content.startsWith("data:") ? content.indexOf(",") : -1;
-  return content.slice(comma + 1).replace(/\s+/g, "");
+  if (typeof content !== "string" || content.trim() === "") return undefined;
+  return content.trim().replace(DATA_URL_HEAD, "").replace(/\s+/g, "");
 }
 
 function checkBase64(data: string, name: string): void {
-  if (data.length % 4 !== 0 || !/^[A-Za-z0-9+/]*={0,2}$/.test(data)) invalidRequest(`${name}: content is not base64`);
+  if (data.length % 4 !== 0 || !/^[A-Za-z0-9+/]*={0,2}$/.test(data))
+    invalidRequest(`${name}: content is not base64; send base64 text or a data URL`);
   const bytes = (data.length / 4) * 3 - (data.endsWith("==") ? 2 : data.endsWith("=") ? 1 : 0);
   if (bytes === 0) invalidRequest(`${name}: is empty`);
   if (bytes > MAX_ATTACHMENT_BYTES) {
