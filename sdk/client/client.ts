@@ -145,7 +145,7 @@ class Connection implements GatewayClient {
       let refusal: Error | undefined;
       const late = setTimeout(() => {
         refusal = new GatewayError("UNAVAILABLE", `no hello from ${this.#options.url} in time`);
-        socket.close(1008, "connect timeout");
+        socket.close(4008, "connect timeout"); // the runtime's own WebSocket takes only 1000 and 3000-4999
         reject(refusal);
       }, this.#options.connectTimeoutMs ?? 10_000);
 
