@@ -166,18 +166,20 @@ class Connection implements GatewayClient {
         this.#watch();
         resolve();
       };
-      socket.onerror = ({ message, error }: { message?: string; error?: Error }) => {
-        refusal ??= new GatewayError(
-          "UNAVAILABLE",
-          `cannot reach ${this.#options.url}: ${message || error?.message || "connection failed"}`,
-          { cause: error },
-        );
-      };
-      socket.onclose = ({ code, reason }: { code: number; reason: string }) => {
+      let ended = false;
+      const end = (code: number, reason: string) => {
+        if (ended) return;
+        ended = true;
         clearTimeout(late);
         reject(refusal ?? new GatewayError("UNAVAILABLE", `closed by ${this.#options.url}: ${code} ${reason}`));
         this.#lost(code, reason, ready, refusal);
       };
+      socket.onerror = ({ message, error }: { message?: string; error?: Error }) => {
+        const why = message || error?.message || "connection failed";
+        refusal ??= new GatewayError("UNAVAILABLE", `cannot reach ${this.#options.url}: ${why}`, { cause: error });
+        if (!ready) end(1006, ""); // some runtimes tell no close after a connection that never was
+      };
+      socket.onclose = ({ code, reason }: { code: number; reason: string }) => end(code, reason);
     });
   }
 
