@@ -24,7 +24,7 @@ import { systemClock } from "./clock.ts";
 import { type ConfigFile, readConfigFile } from "./config/file.ts";
 import type { HostConfig } from "./config/host-schema.ts";
 import { type Environment, type Paths, preparePaths, resolvePaths } from "./config/paths.ts";
-import { hostConfig, pluginSection, type SectionOwner, unownedKeys } from "./config/sections.ts";
+import { hostConfig, pluginSection, unownedKeys } from "./config/sections.ts";
 import { createConfigStore } from "./config/store.ts";
 import { HookBus } from "./hooks/hook-bus.ts";
 import { Kernel } from "./kernel/kernel.ts";
@@ -45,7 +45,7 @@ export interface GatewayOptions {
   readonly plugins?: readonly (Plugin | string)[];
   /** Used instead of the configuration file, which is not read then. */
   readonly config?: Readonly<Record<string, unknown>>;
-  /** Default: `gateway.port`, `SVC_GATEWAY_PORT`, 18789. 0 picks a free port. */
+  /** Default: `SVC_GATEWAY_PORT`, `gateway.port`, 18789. 0 picks a free port. */
   readonly port?: number;
   /** Default: `SVC_STATE_DIR`, else `~/.svc`. */
   readonly stateDir?: string;
@@ -174,13 +174,13 @@ class RunningGateway implements Gateway {
       auth,
       origins: originPolicy(config),
       paths,
-      ...(options.handshakeTimeoutMs === undefined ? {} : { handshakeTimeoutMs: options.handshakeTimeoutMs }),
-      ...(options.maxBufferedBytes === undefined ? {} : { maxBufferedBytes: options.maxBufferedBytes }),
+      handshakeTimeoutMs: options.handshakeTimeoutMs,
+      maxBufferedBytes: options.maxBufferedBytes,
     });
     this.#registry.provide(GatewayInfo, this.#info());
     this.#registry.provide(
       ConfigStore,
-      createConfigStore({ paths, env, version: VERSION, owners: () => this.#sectionOwners() }),
+      createConfigStore({ paths, env, version: VERSION, owners: () => this.#kernel.sections() }),
     );
   }
 
@@ -190,7 +190,7 @@ class RunningGateway implements Gateway {
     const plan = planPlugins(this.#finder, config.plugins, options.plugins);
     const port = options.port ?? portFrom(env, config); // refused before anything runs
     await this.#kernel.boot(plan);
-    this.warnings.push(...unownedKeys(file, this.#sectionOwners()).map(({ path, message }) => `${path}: ${message}`));
+    this.warnings.push(...unownedKeys(file, this.#kernel.sections()).map(({ path, message }) => `${path}: ${message}`));
     try {
       const onRequest = createHttpHandler({
         registry: this.#registry,
@@ -245,10 +245,6 @@ class RunningGateway implements Gateway {
       plugins: () => this.plugins(),
       connections: () => this.connections(),
     };
-  }
-
-  #sectionOwners(): SectionOwner[] {
-    return this.#kernel.sections();
   }
 
   /** An installed plugin that serves the method and was not asked for. */

@@ -32,7 +32,7 @@ export async function runGateway({ port, logLevel }: RunFlags, output: Output): 
   const unwatch = watchStrayErrors((error) => fatal(error));
   const asked = firstSignal();
   const gateway = await createGateway(options);
-  announce(gateway, output);
+  await announce(gateway, output);
   const error = await Promise.race([died.then((reason) => ({ reason })), asked]);
   if (error)
     output.note(
@@ -58,7 +58,7 @@ function firstSignal(): Promise<undefined> {
   });
 }
 
-function announce(gateway: Gateway, output: Output): void {
+async function announce(gateway: Gateway, output: Output): Promise<void> {
   const { url, paths, auth } = gateway;
   const plugins = gateway.plugins();
   if (output.json) {
@@ -85,7 +85,7 @@ function announce(gateway: Gateway, output: Output): void {
     ...gateway.warnings.map((warning) => `  warning    ${warning}`),
     "",
     "From another terminal:",
-    ...tryLines(plugins),
+    ...(await tryLines(plugins)),
     "",
     "Stop with Ctrl-C.",
   ];
@@ -103,9 +103,9 @@ function pluginLine(plugins: readonly PluginReport[]): string {
   return `${plugins.filter(({ state }) => state === "active").length} of ${plugins.length} active`;
 }
 
-function tryLines(plugins: readonly PluginReport[]): string[] {
+async function tryLines(plugins: readonly PluginReport[]): Promise<string[]> {
   const running = new Set(plugins.filter(({ state }) => state === "active").map(({ id }) => id));
-  const verbs = installedCommands().filter(({ plugin }) => running.has(plugin));
+  const verbs = (await installedCommands()).filter(({ plugin }) => running.has(plugin));
   const rows = [
     ...verbs,
     { name: "gateway call <method>", summary: "Call any method" },

@@ -26,7 +26,7 @@ export async function main(argv: readonly string[]): Promise<number> {
   try {
     if (!BUILT_IN.some((pattern) => pattern.test(argv.join(" "))) || argv.includes("--help") || argv.includes("-h")) {
       const { installedCommands } = await import("./plugin-verbs.ts");
-      for (const verb of installedCommands()) await addVerb(program, verb, argv, act, output);
+      for (const verb of await installedCommands()) await addVerb(program, verb, argv, act, output);
     }
     await program.parseAsync([...argv], { from: "user" });
   } catch (error) {

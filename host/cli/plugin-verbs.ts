@@ -1,11 +1,12 @@
 /** Verbs that plugins add. Help reads package.json only; a plugin's command file is imported when its verb runs. */
-import { homedir } from "node:os";
 import { join } from "node:path";
 import type { Command as Verb, CommandContext } from "@svc/sdk/cli";
+import { readConfigFile } from "../config/file.ts";
 import { resolvePaths } from "../config/paths.ts";
 import { createPluginFinder, importModule } from "../kernel/load.ts";
 import type { Manifest } from "../kernel/manifest.ts";
 import type { Output } from "./output.ts";
+import { plannedPlugins } from "./planned-plugins.ts";
 import { connectTo, resolveTarget, type TargetFlags } from "./target.ts";
 
 /** A verb as help knows it. */
@@ -16,15 +17,19 @@ export interface InstalledCommand {
   readonly manifest: Manifest;
 }
 
-/** The verbs of the bundle's plugins, without running any of them. */
-export function installedCommands(): InstalledCommand[] {
+/** The verbs of the plugins a start would load and of the bundle's, each name once; runs none of them. */
+export async function installedCommands(): Promise<InstalledCommand[]> {
   const paths = resolvePaths();
-  const finder = createPluginFinder({ configDir: paths.configDir, cacheDir: paths.cacheDir, home: homedir() });
-  return finder.bundle().flatMap((source) => {
+  const finder = createPluginFinder({ configDir: paths.configDir, cacheDir: paths.cacheDir, home: paths.home });
+  const { sources } = plannedPlugins(await readConfigFile(paths.configPath, process.env), paths);
+  const byName = new Map<string, InstalledCommand>();
+  for (const source of [...sources, ...finder.bundle()]) {
     const manifest = "load" in source ? source.manifest : undefined;
-    if (!manifest) return [];
-    return (manifest.commands ?? []).map(({ name, summary }) => ({ name, summary, plugin: manifest.id, manifest }));
-  });
+    for (const { name, summary } of manifest?.commands ?? []) {
+      if (manifest && !byName.has(name)) byName.set(name, { name, summary, plugin: manifest.id, manifest });
+    }
+  }
+  return [...byName.values()];
 }
 
 /** @throws Error when the package names a verb its command file does not have */

@@ -33,6 +33,8 @@ export class PluginInstance {
   plugin: Plugin | undefined;
   state: PluginState = "described";
   reason: string | undefined;
+  /** It asked for time and has it: not tried again before its own retry falls due. */
+  resting = false;
   generation = 0;
   errors = 0;
   declarations: Declarations | undefined;

@@ -46,6 +46,8 @@ export class Kernel {
   readonly #instances = new Map<string, PluginInstance>();
   readonly #stateHook: HookEmitter<typeof HOOKS.pluginState>;
   readonly #retries = new Set<() => void>();
+  /** One activation at a time: two would set the same waiting plugin up twice. */
+  #activation: Promise<void> = Promise.resolve();
   #order: string[] = [];
   #booted = false;
   #stopping = false;
@@ -100,6 +102,7 @@ export class Kernel {
   async stop(): Promise<void> {
     this.#stopping = true;
     for (const cancel of this.#retries) cancel();
+    await this.#activation;
     for (const id of [...this.#order].reverse()) {
       const instance = this.#instances.get(id);
       if (!instance || (instance.state !== "active" && instance.state !== "starting")) continue;
@@ -109,16 +112,21 @@ export class Kernel {
     }
   }
 
-  /** Sets up, commits and starts whatever can run and does not yet. */
-  async #activate(): Promise<void> {
-    const order = this.#plan();
-    const staged = await this.#stageAll(order);
-    this.#commitAll(staged);
-    await this.#startAll(staged.map(({ instance }) => instance));
+  /** Sets up, commits and starts whatever can run and does not yet, after what is under way. Never rejects. */
+  #activate(): Promise<void> {
+    this.#activation = this.#activation.then(async () => {
+      if (this.#stopping) return;
+      const staged = await this.#stageAll(this.#plan());
+      this.#commitAll(staged);
+      await this.#startAll(staged.map(({ instance }) => instance));
+    });
+    return this.#activation;
   }
 
   #plan(): Order {
-    const waiting = [...this.#instances.values()].filter(({ state }) => state === "described" || state === "pending");
+    const waiting = [...this.#instances.values()].filter(
+      ({ state, resting }) => state === "described" || (state === "pending" && !resting),
+    );
     const nodes = waiting.flatMap(({ id, plugin }): GraphNode[] => (plugin ? [{ id, plugin }] : []));
     const order = orderPlugins(nodes, this.#options.registry.services());
     for (const [id, reason] of order.waiting) {
@@ -288,13 +296,15 @@ export class Kernel {
       log.error({ plugin: instance.id, err: error }, `plugin ${instance.id} failed in ${step}`);
     }
     this.#move(instance, state, reason);
-    if (retryMs !== undefined) this.#retryLater(retryMs);
+    if (retryMs !== undefined) this.#retryLater(instance, retryMs);
   }
 
-  #retryLater(ms: number): void {
+  #retryLater(instance: PluginInstance, ms: number): void {
+    instance.resting = true;
     const cancel = this.#options.clock.setTimeout(() => {
       this.#retries.delete(cancel);
-      if (!this.#stopping) void this.#activate();
+      instance.resting = false;
+      void this.#activate();
     }, ms);
     this.#retries.add(cancel);
   }

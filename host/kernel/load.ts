@@ -87,17 +87,22 @@ export function createPluginFinder({ configDir, cacheDir, home }: FinderOptions)
     return undefined;
   }
 
-  function fromDirectory(directory: string, origin: string): PluginSource | MissingPlugin {
+  /** @returns `undefined` for a package that is no plugin. */
+  function pluginIn(directory: string, origin: string): PluginSource | MissingPlugin | undefined {
     try {
       const manifest = readManifest(directory);
-      if (!manifest) return { origin, reason: `${directory}/package.json has no "svc" key, so it is not a plugin` };
-      return { origin, manifest, load: () => importPlugin(join(directory, manifest.entry), cacheDir) };
+      return manifest && { origin, manifest, load: () => importPlugin(join(directory, manifest.entry), cacheDir) };
     } catch (error) {
       return {
         origin,
         reason: error instanceof ManifestError ? error.message : `cannot read ${directory}/package.json`,
       };
     }
+  }
+
+  function fromDirectory(directory: string, origin: string): PluginSource | MissingPlugin {
+    const reason = `${directory}/package.json has no "svc" key, so it is not a plugin`;
+    return pluginIn(directory, origin) ?? { origin, reason };
   }
 
   function fromPath(spec: string): PluginSource | MissingPlugin {
@@ -115,8 +120,7 @@ export function createPluginFinder({ configDir, cacheDir, home }: FinderOptions)
     return Object.keys(dependencies).flatMap((name) => {
       const found = packageDirectory(name, [require]);
       if (!found) return [{ origin: name, reason: `package ${name} is not installed; run: npm install` }];
-      const source = fromDirectory(found, name);
-      return "reason" in source && source.reason.includes('no "svc" key') ? [] : [source];
+      return pluginIn(found, name) ?? []; // the host itself is one of them
     });
   }
 

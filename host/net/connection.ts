@@ -42,8 +42,8 @@ export interface ConnectionOptions {
   onReady(connection: Connection): void;
   onClosed(connection: Connection, code: number): void;
   /** Milliseconds. Default 10000. */
-  readonly handshakeTimeoutMs?: number;
-  readonly maxBufferedBytes?: number;
+  readonly handshakeTimeoutMs: number | undefined;
+  readonly maxBufferedBytes: number | undefined;
 }
 
 /** Milliseconds a peer gets to answer our close before its socket is cut. */

@@ -43,11 +43,6 @@ export interface DispatcherOptions {
   readonly checkResults: boolean;
 }
 
-/** An unexpected error, told with the id under which the log has it. */
-export interface InternalError {
-  readonly correlationId: string;
-}
-
 export class Dispatcher {
   readonly #options: DispatcherOptions;
   readonly #params;
@@ -185,7 +180,7 @@ export class Dispatcher {
     const correlationId = randomBytes(6).toString("hex");
     this.#options.log.error({ err: error, method, correlationId }, `${method} failed unexpectedly`);
     return new GatewayError("INTERNAL", `internal error (${correlationId})`, {
-      details: { correlationId } satisfies InternalError,
+      details: { correlationId },
     });
   }
 }

@@ -36,8 +36,8 @@ export interface DoorOptions {
   readonly origins: OriginPolicy;
   /** Told to admins in `hello-ok`. */
   readonly paths: { readonly configPath: string; readonly stateDir: string };
-  readonly handshakeTimeoutMs?: number;
-  readonly maxBufferedBytes?: number;
+  readonly handshakeTimeoutMs: number | undefined;
+  readonly maxBufferedBytes: number | undefined;
 }
 
 export class Door {
@@ -77,8 +77,8 @@ export class Door {
       admit: (info, accepted) => this.#admit(info, accepted),
       onReady: (ready) => this.#onReady(ready),
       onClosed: (closed, code) => this.#onClosed(closed, code),
-      ...(handshakeTimeoutMs === undefined ? {} : { handshakeTimeoutMs }),
-      ...(maxBufferedBytes === undefined ? {} : { maxBufferedBytes }),
+      handshakeTimeoutMs,
+      maxBufferedBytes,
     });
     this.#all.add(connection);
     if (this.#hooks.opened.isUsed()) void this.#hooks.opened.emit(connection.info);

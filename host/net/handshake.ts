@@ -75,9 +75,10 @@ export async function handshake(text: string, context: HandshakeContext): Promis
     const role = readRole(params);
     checkOrigin(params, context);
     const shared = checkShared(context.auth, params.auth);
-    checkDevicePresent(params, role, shared, context);
+    const trusted = shared.ok && (context.auth.mode !== "none" || isLocal(context.peer));
+    checkDevicePresent(params, role, shared, trusted);
     const deviceId = verifyDevice(params, context.nonce, context.now);
-    const principal = await authenticate({ params, role, shared, deviceId }, context);
+    const principal = await authenticate({ params, role, shared, trusted, deviceId }, context);
     return { requestId, params, role, principal, local: isLocal(context.peer), deviceId };
   } catch (error) {
     throw toRefusal(error, requestId);
@@ -137,12 +138,7 @@ function checkOrigin({ client }: ConnectParams, { peer, origins }: HandshakeCont
 }
 
 /** Row 8: who must have a device, and lacks it. A wrong credential is judged as such instead. Spec: frames-and-connect.md §9. */
-function checkDevicePresent(
-  params: ConnectParams,
-  role: Role,
-  shared: SharedAuth,
-  { auth, peer }: HandshakeContext,
-): void {
+function checkDevicePresent(params: ConnectParams, role: Role, shared: SharedAuth, trusted: boolean): void {
   if (params.device) return;
   if (params.client.id === WEB_PANEL_CLIENT_ID) {
     throw new GatewayError(
@@ -153,8 +149,6 @@ function checkDevicePresent(
       },
     );
   }
-  // Choice: mode `none` lets operators of this machine in without a device; the contract says "no authentication".
-  const trusted = shared.ok && (auth.mode !== "none" || isLocal(peer));
   if (role === "operator" && trusted) return;
   if (!shared.ok && hasCredential(params)) return; // row 10 asks the plugins, then tells what is wrong with it
   throw new GatewayError("NOT_PAIRED", "device identity required", { details: { code: "DEVICE_IDENTITY_REQUIRED" } });
@@ -174,13 +168,16 @@ interface Claim {
   readonly params: ConnectParams;
   readonly role: Role;
   readonly shared: SharedAuth;
+  /** Choice: mode `none` trusts operators of this machine and nobody else; the contract says "no authentication". */
+  readonly trusted: boolean;
   readonly deviceId: string | undefined;
 }
 
 /** Rows 10 and 11: the shared secret, else a plugin that vouches; a node is only let in by a plugin that paired it. */
-async function authenticate({ params, role, shared, deviceId }: Claim, context: HandshakeContext): Promise<Principal> {
+async function authenticate(claim: Claim, context: HandshakeContext): Promise<Principal> {
+  const { params, role, shared, trusted, deviceId } = claim;
   const scopes = requestedScopes(params.scopes);
-  if (shared.ok && role === "operator") return sharedSecretPrincipal(context.auth.mode, role, scopes);
+  if (trusted && role === "operator") return sharedSecretPrincipal(context.auth.mode, role, scopes);
   const { connectionId, peer } = context;
   const known = deviceId !== undefined || (role === "operator" && hasCredential(params));
   const local = isLocal(peer);

@@ -1,9 +1,36 @@
 import assert from "node:assert/strict";
-import { readFileSync } from "node:fs";
-import { join } from "node:path";
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
 import { describe, it } from "node:test";
 import { root } from "../../checkout.ts";
 import { home } from "./svc.ts";
+
+/** A plugin package with a verb of its own, in TypeScript. */
+function installVerb(configDir: string): void {
+  const directory = join(configDir, "greeter");
+  mkdirSync(directory, { recursive: true });
+  const commands = [{ name: "greet", summary: "Greet somebody" }];
+  const svc = { id: "greeter", api: "^1.0.0", entry: "./plugin.ts", cli: "./cli.ts", commands };
+  writeFileSync(
+    join(directory, "package.json"),
+    JSON.stringify({ name: "greeter", version: "1.0.0", type: "module", svc }),
+  );
+  writeFileSync(join(directory, "plugin.ts"), 'throw new Error("a command loads no plugin");');
+  writeFileSync(
+    join(directory, "cli.ts"),
+    `import { defineCommands } from "@svc/sdk/cli";
+export default defineCommands([
+  { name: "greet", summary: "Greet somebody", args: "<name>", async run({ args, print }) { print("Hello, " + args[0]); } },
+]);`,
+  );
+}
+
+it("a plugin that the configuration names adds its verbs, too, and is not run for them", async (t) => {
+  const { svc, configPath } = home(t, { plugins: { load: { paths: ["./greeter"] } } });
+  installVerb(dirname(configPath));
+  assert.match((await svc(["--help"])).stdout, /^ {2}greet .*Greet somebody/m);
+  assert.deepEqual(await svc(["greet", "Ada"]), { code: 0, stdout: "Hello, Ada\n", stderr: "" });
+});
 
 describe("svc --help", () => {
   it("shows what is built in, what plugins add, and what exit codes mean", async (t) => {

@@ -329,6 +329,71 @@ describe("waiting", () => {
     assert.deepEqual(await client.call(bad.ping, {}), {});
   });
 
+  it("two that are not ready are each tried at their own time, and at no other", async (t) => {
+    const clock = createFakeClock();
+    const attempts = { aa: 0, bb: 0 };
+    const make = (id: "aa" | "bb", ms: number) =>
+      definePlugin({
+        id,
+        api: "^1.0.0",
+        setup() {
+          attempts[id]++;
+          notReady("not yet", ms);
+        },
+      });
+    await testGateway(t, { plugins: [make("aa", 1_000), make("bb", 1_000)], gateway: { clock } });
+    await clock.advance(5_000);
+    assert.deepEqual(attempts, { aa: 6, bb: 6 });
+  });
+
+  it("one that is tried again while another comes up is set up once", async (t) => {
+    const clock = createFakeClock();
+    const seen: string[] = [];
+    let ready = false;
+    const late = (id: string, ms: number) =>
+      definePlugin({
+        id,
+        api: "^1.0.0",
+        async setup(gateway) {
+          if (!ready) notReady("not yet", ms);
+          seen.push(`${id} setup`);
+          await new Promise((resolve) => gateway.clock.setTimeout(() => resolve(undefined), 100));
+          gateway.start(() => void seen.push(`${id} start`));
+        },
+      });
+    const { gateway } = await testGateway(t, { plugins: [late("aa", 1_000), late("bb", 1_050)], gateway: { clock } });
+    ready = true;
+    await clock.advance(2_000);
+    assert.deepEqual(seen, ["aa setup", "aa start", "bb setup", "bb start"]);
+    assert.deepEqual(
+      gateway.plugins().map(({ state }) => state),
+      ["active", "active"],
+    );
+  });
+
+  it("a stop waits for one that is coming up, and stops it", async (t) => {
+    const clock = createFakeClock();
+    const seen: string[] = [];
+    let ready = false;
+    const late = definePlugin({
+      id: "late",
+      api: "^1.0.0",
+      async setup(gateway) {
+        if (!ready) notReady("not yet", 1_000);
+        await new Promise((resolve) => setTimeout(resolve, 50));
+        gateway.start(() => {
+          seen.push("start");
+          return () => void seen.push("stop");
+        });
+      },
+    });
+    const { gateway } = await testGateway(t, { plugins: [late], gateway: { clock } });
+    ready = true;
+    await clock.advance(1_000);
+    await gateway.stop();
+    assert.deepEqual(seen, ["start", "stop"]);
+  });
+
   it("an optional service that is absent is undefined", async (t) => {
     const seen: unknown[] = [];
     await startWith(

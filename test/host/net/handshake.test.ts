@@ -249,6 +249,16 @@ describe("handshake refuses, in the wire's order", () => {
       { auth: none, peer: remote },
     ],
     [
+      "mode none from far away with a device anybody can make",
+      connect({ auth: {}, device: device({ auth: {} }) }),
+      {
+        close: [1008, "pairing required"],
+        code: "NOT_PAIRED",
+        details: { code: "PAIRING_REQUIRED", reason: "not-paired" },
+      },
+      { auth: none, peer: remote },
+    ],
+    [
       "a node without a device",
       connect({ role: "node" }),
       { close: [1008, "device identity required"], code: "NOT_PAIRED", details: { code: "DEVICE_IDENTITY_REQUIRED" } },
