@@ -3,7 +3,7 @@ import type { Contract, EventSpec, Method, ParamsOf, PayloadOf, ResultOf } from 
 import type { ConnectionInfo, GatewayHooks } from "./hook-catalogue.ts";
 import type { HookEmitter, HookFacade, HookSpec } from "./hooks.ts";
 import type { Principal, Scope } from "./principal.ts";
-import type { Static, TSchema } from "./schema.ts";
+import { closedSchema, type Static, type TSchema } from "./schema.ts";
 import type { ExtensionPoint, ExtensionView, Requirements, ServicesOf, ServiceToken } from "./service.ts";
 
 /** Version of this API. A plugin's `api` is a semver range that must contain it. */
@@ -159,7 +159,7 @@ export interface Plugin<S extends TSchema = TSchema, R extends Requirements = Re
   readonly api: string;
   /** Default: the version in package.json, else `0.0.0`. */
   readonly version?: string;
-  /** Schema of its configuration section. */
+  /** Schema of its configuration section. Unknown keys are refused by name unless it says otherwise (`additionalProperties`). */
   readonly config?: S;
   /** Top-level key of that section. Default: the id. */
   readonly section?: string;
@@ -176,7 +176,8 @@ export const PLUGIN = Symbol.for("svc.plugin/1");
 
 /** Declares a plugin; the default export of its entry file. */
 export function definePlugin<S extends TSchema, R extends Requirements = {}>(plugin: Plugin<S, R>): Plugin {
-  return Object.assign({ ...plugin }, { [PLUGIN]: true }) as unknown as Plugin; // the kernel keeps plugins of all types in one list
+  const config = plugin.config && { config: closedSchema(plugin.config) };
+  return Object.assign({ ...plugin, ...config }, { [PLUGIN]: true }) as unknown as Plugin; // the kernel keeps plugins of all types in one list
 }
 
 /** Whether `value` came from `definePlugin`. */

@@ -88,5 +88,26 @@ export function Strict<P extends TProperties>(properties: P, options: object = {
   return Type.Object(properties, { additionalProperties: false, ...options });
 }
 
+/** The same schema, refusing keys it does not name; one that says something about further keys stays as it is. */
+export function closedSchema<S extends TSchema>(schema: S): S {
+  if (!("properties" in schema) || "additionalProperties" in schema || "patternProperties" in schema) return schema;
+  const closed = { value: false, enumerable: true };
+  // A copy by descriptors: TypeBox keeps what kind of schema it is in keys that a spread leaves out.
+  const copy: unknown = Object.defineProperties(
+    {},
+    { ...Object.getOwnPropertyDescriptors(schema), additionalProperties: closed },
+  );
+  return copy as S;
+}
+
+/** Freezes plain data through and through; objects of classes are left alone. @returns the value itself */
+export function deepFreeze<T>(value: T): T {
+  if (typeof value !== "object" || value === null || Object.isFrozen(value)) return value;
+  if (!Array.isArray(value) && Object.getPrototypeOf(value) !== Object.prototype) return value;
+  Object.freeze(value);
+  for (const child of Object.values(value)) deepFreeze(child);
+  return value;
+}
+
 /** A string of at least one character. */
 export const NonEmpty = Type.String({ minLength: 1 });

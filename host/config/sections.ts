@@ -1,5 +1,5 @@
 /** Which part of the configuration belongs to whom, and whether it is right. Pure. */
-import { type Plugin, type TSchema, violations, withDefaults } from "@svc/sdk";
+import { deepFreeze, type Plugin, type TSchema, violations, withDefaults } from "@svc/sdk";
 import type { ConfigFile, Issue } from "./file.ts";
 import { FREE_KEYS, HOST_SECTIONS, type HostConfig } from "./host-schema.ts";
 
@@ -97,12 +97,4 @@ export function composeHints(schema: unknown): Record<string, unknown> {
   };
   visit(schema, "");
   return hints;
-}
-
-export function deepFreeze<T>(value: T): T {
-  if (typeof value === "object" && value !== null && !Object.isFrozen(value)) {
-    Object.freeze(value);
-    for (const child of Object.values(value)) deepFreeze(child);
-  }
-  return value;
 }

@@ -1,6 +1,6 @@
 /** All hooks of one gateway: taps by plugins, emission by owners, on tapable. */
 import { isDeepStrictEqual } from "node:util";
-import type { Denial, HookEmitter, HookKind, HookSpec, TapOptions } from "@svc/sdk";
+import { deepFreeze, type Denial, type HookEmitter, type HookKind, type HookSpec, type TapOptions } from "@svc/sdk";
 import { AsyncParallelHook, AsyncSeriesBailHook, AsyncSeriesHook, AsyncSeriesWaterfallHook, SyncHook } from "tapable";
 import { Deadlines } from "./deadline.ts";
 import { type AnyHandler, type Emission, guard, TRACE_THROWS } from "./guard.ts";
@@ -131,15 +131,6 @@ function unheard(kind: HookKind, input: unknown): unknown {
   if (kind === "waterfall") return Promise.resolve(input);
   if (kind === "collect") return Promise.resolve([]);
   return Promise.resolve(undefined);
-}
-
-/** Gates see a value that nobody can change behind their back. Leaves alone what is not plain data. */
-function deepFreeze(value: unknown): void {
-  if (typeof value !== "object" || value === null || Object.isFrozen(value)) return;
-  const plain = Array.isArray(value) || Object.getPrototypeOf(value) === Object.prototype;
-  if (!plain) return;
-  Object.freeze(value);
-  for (const child of Object.values(value)) deepFreeze(child);
 }
 
 /** A denial's words for the caller. */

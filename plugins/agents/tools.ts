@@ -1,6 +1,7 @@
 /** A tool call from the model's wish to the model's answer: hooks, validation, gate, scope, run, bounds. */
 import {
   coversScope,
+  deepFreeze,
   describeViolations,
   type ExtensionView,
   type HookEmitter,
@@ -113,10 +114,4 @@ function bounded(result: ToolResult): ToolResult {
 
 function failure(text: string): ToolResult {
   return { content: [{ type: "text", text }], isError: true };
-}
-
-function deepFreeze<T>(value: T): T {
-  if (typeof value !== "object" || value === null || Object.isFrozen(value)) return value;
-  for (const child of Object.values(value)) deepFreeze(child);
-  return Object.freeze(value);
 }

@@ -1,6 +1,16 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { describeViolations, matches, NonEmpty, Strict, Type, violations, withDefaults } from "@svc/sdk";
+import {
+  closedSchema,
+  deepFreeze,
+  describeViolations,
+  matches,
+  NonEmpty,
+  Strict,
+  Type,
+  violations,
+  withDefaults,
+} from "@svc/sdk";
 
 const Schema = Strict({
   name: NonEmpty,
@@ -64,4 +74,26 @@ it("withDefaults copies, fills in and does not validate", () => {
   assert.deepEqual(withDefaults(Schema, given), { name: "x", size: 5 });
   assert.deepEqual(given, { name: "x" });
   assert.deepEqual(withDefaults(Schema, { name: 1 }), { name: 1, size: 5 });
+});
+
+describe("closedSchema", () => {
+  it("refuses unknown keys, keeps defaults, and leaves the original alone", () => {
+    const open = Type.Object({ size: Type.Integer({ default: 5 }) });
+    const closed = closedSchema(open);
+    assert.deepEqual(withDefaults(closed, {}), { size: 5 });
+    assert.deepEqual([matches(closed, { size: 1, more: 1 }), matches(open, { size: 1, more: 1 })], [false, true]);
+  });
+
+  it("leaves a schema alone that says something about further keys", () => {
+    const given = Type.Object({}, { additionalProperties: Type.String() });
+    assert.equal(closedSchema(given), given);
+    const map = Type.Record(Type.String(), Type.Integer());
+    assert.equal(closedSchema(map), map);
+  });
+});
+
+it("deepFreeze freezes plain data and nothing else", () => {
+  const map = new Map();
+  const value = deepFreeze({ list: [{ n: 1 }], map });
+  assert.ok(Object.isFrozen(value.list[0]) && !Object.isFrozen(map));
 });

@@ -128,6 +128,15 @@ describe("a plugin that breaks before it runs", () => {
     assert.match(report?.reason ?? "", /configuration: bad\.max: must be integer/);
   });
 
+  it("is given a setting it does not have, though its schema says nothing about further keys", async (t) => {
+    const { gateway } = await testGateway(t, {
+      plugins: [goodPlugin, "storage-sqlite"],
+      config: { "storage-sqlite": { flie: "x" } },
+    });
+    const report = gateway.plugins().find(({ id }) => id === "storage-sqlite");
+    assert.match(report?.reason ?? "", /configuration: storage-sqlite: unexpected property 'flie'/);
+  });
+
   it("promises a service and does not provide it", async (t) => {
     const Thing = defineService<object>()("thing", "1.0.0");
     const { report } = await startWith(t, definePlugin({ id: "bad", api: "^1.0.0", provides: [Thing], setup() {} }));
