@@ -89,6 +89,9 @@ await bundle("host", { index: "index.ts", cli: "cli/main.ts" }, [
   "semver",
   "raw-body",
   "pino",
+  "@croct/json5-parser",
+  "chokidar",
+  "ipaddr.js",
 ]);
 for (const name of readdirSync("plugins")) {
   const dir = join("plugins", name);

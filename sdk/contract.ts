@@ -14,9 +14,22 @@ export interface MethodSpec<P extends TSchema = TSchema, R extends TSchema = TSc
   readonly role?: "operator" | "node" | "any";
   /** Clients are not told about it in `features.methods` when false. Default true. */
   readonly advertised?: boolean;
+  /** Budget it shares with all methods of the same bucket; consumed after authorisation and before validation. */
+  readonly limit?: RateLimit;
   readonly params: P;
   readonly result: R;
 }
+
+/** How often methods may be called, by device and client address. Spec: protocol/authorization.md §4. */
+export interface RateLimit {
+  readonly bucket: string;
+  readonly calls: number;
+  /** Milliseconds; the window starts at the first call in it. */
+  readonly windowMs: number;
+}
+
+/** Budget of everything that may restart the gateway: 3 calls in 60 s. Spec: §8. */
+export const CONTROL_PLANE_WRITES: RateLimit = { bucket: "control-plane-write", calls: 3, windowMs: 60_000 };
 
 /** A method of a contract: its spec with the wire name filled in. */
 export interface Method<P extends TSchema = TSchema, R extends TSchema = TSchema> extends MethodSpec<P, R> {

@@ -36,6 +36,30 @@ export interface Identity {
   readonly scopes: readonly Scope[];
 }
 
+/** A connection whose credential was accepted and that is not let in yet. */
+export interface Admission extends ConnectionInfo {
+  /** What it asked for, without its secrets. `device` was verified. */
+  readonly connect: Omit<ConnectParams, "auth">;
+  readonly principal: Principal;
+  /** It carried the `Origin` of a web page. */
+  readonly fromPage: boolean;
+}
+
+/** A device that asks to be let in. Spec: protocol/frames-and-connect.md §10. */
+export interface PairingRequest {
+  readonly requestId?: string;
+  readonly reason: "not-paired" | "metadata-upgrade" | "role-upgrade" | "scope-upgrade";
+}
+
+/** Token of a paired device. Spec: protocol/frames-and-connect.md §11. */
+export interface DeviceToken {
+  readonly deviceToken: string;
+  readonly role: string;
+  readonly scopes: readonly string[];
+  /** epoch ms */
+  readonly issuedAtMs?: number;
+}
+
 /** One method call on its way. `params` is frozen where a gate sees it. */
 export interface RpcCall {
   readonly method: string;
@@ -75,6 +99,21 @@ export const HOOKS = {
     throws: recorded,
   }),
 
+  configValidate: defineHook<{ config: unknown; previous: unknown; changed: readonly string[] }>()("gate", {
+    name: "configValidate",
+    owner: "host",
+    when: "A new configuration passed its schemas, before it is used or written.",
+    returns: "A denial: the configuration is refused, the running one stays.",
+    throws: denies,
+  }),
+  configChanged: defineHook<{ changed: readonly string[] }>()("series", {
+    name: "configChanged",
+    owner: "host",
+    when: "A new configuration is in use, after the plugins it concerns were told or reloaded.",
+    returns: never,
+    throws: recorded,
+  }),
+
   connectionOpened: defineHook<ConnectionInfo>()("observe", {
     name: "connectionOpened",
     owner: "host",
@@ -89,12 +128,26 @@ export const HOOKS = {
     returns: "Who it is.",
     throws: `${skipped} Nobody answers: refused.`,
   }),
-  admit: defineHook<ConnectionInfo>()("gate", {
+  admit: defineHook<Admission>()("gate", {
     name: "admit",
     owner: "host",
-    when: "A credential was accepted, before `hello-ok`.",
-    returns: "A denial with its reason.",
+    when: "A credential was accepted, before `hello-ok`: bans, maintenance, and whether a device is paired.",
+    returns: "A denial with its reason; `code` and `details` go to the client, e.g. `NOT_PAIRED`.",
     throws: denies,
+  }),
+  deviceToken: defineHook<Admission, DeviceToken>()("first", {
+    name: "deviceToken",
+    owner: "host",
+    when: "A connection with a verified device was admitted.",
+    returns: "The token that device may come back with: `hello-ok.auth`.",
+    throws: `${skipped} Nobody answers: \`hello-ok\` has no \`auth\`.`,
+  }),
+  pairing: defineHook<AuthAttempt, PairingRequest>()("first", {
+    name: "pairing",
+    owner: "host",
+    when: "A device proved its key, and nobody vouches for it: it is about to be refused with `NOT_PAIRED`.",
+    returns: "The request somebody may approve, which the client is told.",
+    throws: `${skipped} The client is refused without one.`,
   }),
   hello: defineHook<Record<string, unknown>>()("waterfall", {
     name: "hello",

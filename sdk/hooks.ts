@@ -4,6 +4,7 @@
  * Tap inside `setup` only: later taps throw. Within a phase taps run in plugin order. A handler has the
  * deadline of its kind; what it throws never reaches the caller except where the kind says so.
  */
+import type { ErrorCode } from "./errors.ts";
 
 /**
  * - `observe`: all run at once, nothing is returned, a throw is recorded.
@@ -33,6 +34,10 @@ export interface Denial {
   /** Shown to whoever asked. */
   readonly reason: string;
   readonly retryAfterMs?: number;
+  /** Error code for the client. Default: what the hook says. */
+  readonly code?: ErrorCode;
+  /** `error.details` for the client. */
+  readonly details?: unknown;
 }
 
 /** One hook: its kind and its three facts. Make one with `defineHook`. */

@@ -15,4 +15,6 @@ export * from "./contracts/chat.ts";
 export * from "./contracts/config.ts";
 export * from "./contracts/health.ts";
 export * from "./contracts/models.ts";
+export * from "./contracts/plugins.ts";
 export * from "./contracts/sessions.ts";
+export { SessionUsage, UsageTotals } from "./contracts/usage.ts";

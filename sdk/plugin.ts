@@ -106,11 +106,19 @@ export interface RouteSpec<B extends TSchema = TSchema> {
 /** Stops what a `start` began. Called once, within 5 seconds. */
 export type Stop = () => void | Promise<void>;
 
+/** Further top-level keys of the configuration that a plugin owns, each with its schema. */
+export type Sections = Readonly<Record<string, TSchema>>;
+
+/** Their values, validated, defaults filled in, frozen. */
+export type SectionValues<X extends Sections> = { readonly [K in keyof X]: Static<X[K]> };
+
 /** What `setup` gets. Declarations may only be made inside `setup`; a later one throws and names the rule. */
-export interface PluginGateway<Config = unknown, R extends Requirements = Requirements> {
+export interface PluginGateway<Config = unknown, R extends Requirements = Requirements, X extends Sections = Sections> {
   readonly id: string;
-  /** The plugin's own section, validated, defaults filled in, frozen. */
+  /** The plugin's own section, validated, defaults filled in, frozen: as it was when this generation was set up. */
   readonly config: Config;
+  /** The same for its further sections. */
+  readonly sections: SectionValues<X>;
   /** What `requires` asked for. Use them from `start` on: their providers have started then. */
   readonly services: ServicesOf<R>;
   readonly log: Logger;
@@ -140,6 +148,15 @@ export interface PluginGateway<Config = unknown, R extends Requirements = Requir
   /** Acquires resources, after everything this plugin requires has started. What it returns releases them. */
   start(begin: () => void | Stop | Promise<void | Stop>): void;
 
+  /**
+   * Takes changes of keys that the schema marks `reload: "hot"`; without it, and for all other keys, the plugin is
+   * reloaded. A throw is recorded and the plugin is reloaded instead.
+   */
+  configChanged(handler: (config: Config, sections: SectionValues<X>) => void | Promise<void>): void;
+
+  /** Says whether it has work under way that a planned restart should wait for, e.g. a run. A throw counts as yes. */
+  busy(check: () => boolean): void;
+
   /** Runs `work` every `ms` milliseconds from start until stop; a throw is recorded. */
   every(ms: number, work: () => void | Promise<void>): void;
   /** Runs `work` once, `ms` milliseconds after now (or after start, when called in `setup`); a throw is recorded. */
@@ -152,32 +169,47 @@ export interface PluginGateway<Config = unknown, R extends Requirements = Requir
 }
 
 /** A plugin. */
-export interface Plugin<S extends TSchema = TSchema, R extends Requirements = Requirements> {
+export interface Plugin<
+  S extends TSchema = TSchema,
+  R extends Requirements = Requirements,
+  X extends Sections = Sections,
+> {
   /** `^[a-z][a-z0-9-]{1,63}$` */
   readonly id: string;
   /** Semver range of `API_VERSION`; checked before import (package.json) and again here. */
   readonly api: string;
   /** Default: the version in package.json, else `0.0.0`. */
   readonly version?: string;
-  /** Schema of its configuration section. Unknown keys are refused by name unless it says otherwise (`additionalProperties`). */
+  /**
+   * Schema of its configuration section. Unknown keys are refused by name unless it says otherwise (`additionalProperties`).
+   * Keywords beside JSON Schema: `reload: "hot"` (see `configChanged`), `sensitive: true` (hidden from readers), and for
+   * forms `title`, `description`, `group`, `order`, `advanced`, `placeholder`.
+   */
   readonly config?: S;
   /** Top-level key of that section. Default: the id. */
   readonly section?: string;
+  /** Further top-level keys it owns. A key has one owner. */
+  readonly sections?: X;
   readonly requires?: R;
   readonly provides?: readonly ServiceToken<unknown>[];
   /** Plugin ids that go first in order when present; not a requirement. */
   readonly after?: readonly string[];
   /** Declares; must not open anything. May throw `notReady`, `authRequired`, `misconfigured`. */
-  setup(gateway: PluginGateway<Static<S>, R>): void | Promise<void>;
+  setup(gateway: PluginGateway<Static<S>, R, X>): void | Promise<void>;
 }
 
 /** Marks a plugin so that two copies of this SDK agree on what one is. */
 export const PLUGIN = Symbol.for("svc.plugin/1");
 
 /** Declares a plugin; the default export of its entry file. */
-export function definePlugin<S extends TSchema, R extends Requirements = {}>(plugin: Plugin<S, R>): Plugin {
+export function definePlugin<S extends TSchema, R extends Requirements = {}, X extends Sections = {}>(
+  plugin: Plugin<S, R, X>,
+): Plugin {
   const config = plugin.config && { config: closedSchema(plugin.config) };
-  return Object.assign({ ...plugin, ...config }, { [PLUGIN]: true }) as unknown as Plugin; // the kernel keeps plugins of all types in one list
+  const sections = plugin.sections && {
+    sections: Object.fromEntries(Object.entries(plugin.sections).map(([key, schema]) => [key, closedSchema(schema)])),
+  };
+  return Object.assign({ ...plugin, ...config, ...sections }, { [PLUGIN]: true }) as unknown as Plugin; // the kernel keeps plugins of all types in one list
 }
 
 /** Whether `value` came from `definePlugin`. */

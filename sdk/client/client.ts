@@ -3,12 +3,13 @@
  *
  * One socket at a time. A lost connection rejects the calls that were in flight (nobody knows whether they
  * ran) and is opened again with back-off and jitter; a refused `connect` is final unless the gateway said when to retry.
+ * Events that were missed meanwhile follow the new `hello-ok`, in order; where the gateway no longer has them, `onGap` says so.
  */
 import type { EventSpec, Method, ParamsOf, PayloadOf, ResultOf } from "../contract.ts";
 import { type ErrorCode, ERRORS, GatewayError } from "../errors.ts";
 import type { Role } from "../principal.ts";
 import type { ConnectParams, HelloOk } from "../protocol/connect.ts";
-import { type EventFrame, PROTOCOL, type ResponseFrame } from "../protocol/frames.ts";
+import { type EventCursor, type EventFrame, PROTOCOL, RESUME_CAP, type ResponseFrame } from "../protocol/frames.ts";
 
 /** The part of a WebSocket the client uses; both `ws` and the browser's have it. */
 interface Socket {
@@ -80,7 +81,7 @@ export interface GatewayClient {
   on<E extends EventSpec>(event: E, listener: (payload: PayloadOf<E>, frame: EventFrame) => void): () => void;
   /** Every event frame. @returns stops listening. */
   onEvent(listener: (frame: EventFrame) => void): () => void;
-  /** A numbered event was missed: refresh what was built from events. @returns stops listening. */
+  /** Events were missed and cannot be had: refresh what was built from events. @returns stops listening. */
   onGap(listener: (expected: number, received: number) => void): () => void;
   onClose(listener: (info: CloseInfo) => void): () => void;
   /** After a reconnect. @returns stops listening. */
@@ -125,6 +126,7 @@ class Connection implements GatewayClient {
   #socket: Socket | undefined;
   #nextId = 1;
   #lastSeq: number | undefined;
+  #cursor: EventCursor | undefined;
   #attempt = 0;
   #retry: NodeJS.Timeout | undefined;
   #watchdog: NodeJS.Timeout | undefined;
@@ -165,6 +167,7 @@ class Connection implements GatewayClient {
         this.#attempt = 0;
         this.#watch();
         resolve();
+        this.#resumed(this.hello.resume);
       };
       let ended = false;
       const end = (code: number, reason: string) => {
@@ -197,7 +200,8 @@ class Connection implements GatewayClient {
       },
       role: role ?? "operator",
       scopes: [...(scopes ?? DEFAULT_SCOPES)],
-      caps: [...(caps ?? [])],
+      caps: [...new Set([...(caps ?? []), RESUME_CAP])],
+      ...(this.#cursor ? { resume: this.#cursor } : {}),
     };
     if (token !== undefined || password !== undefined) {
       params.auth = { ...(token === undefined ? {} : { token }), ...(password === undefined ? {} : { password }) };
@@ -205,9 +209,21 @@ class Connection implements GatewayClient {
     return { type: "req", id: "connect", method: "connect", params };
   }
 
+  /** @param resume absent: a gateway that cannot resume */
+  #resumed(resume: HelloOk["resume"]): void {
+    const before = this.#cursor;
+    if (!before || resume?.complete) {
+      this.#cursor ??= resume?.cursor; // what was missed follows and moves it on
+      return;
+    }
+    this.#cursor = resume?.cursor;
+    this.#tell("gap", before.n + 1, resume?.cursor.n ?? before.n + 1);
+  }
+
   #receive(frame: EventFrame | ResponseFrame): void {
     if (frame.type === "res") return this.#answer(frame);
     if (frame.event === "tick") this.#watch();
+    if (frame.cursor) this.#cursor = frame.cursor;
     if (frame.seq !== undefined) {
       const expected = this.#lastSeq === undefined ? frame.seq : this.#lastSeq + 1;
       this.#lastSeq = frame.seq;

@@ -3,6 +3,28 @@ import { defineContract, defineEvent } from "../contract.ts";
 import { NonEmpty, Strict, Type } from "../schema.ts";
 
 const text = Type.Optional(Type.String());
+const AgentId = Type.String({ minLength: 1, maxLength: 200 });
+const AgentName = Type.String({ minLength: 1, maxLength: 200 });
+const WorkspacePath = Type.String({ minLength: 1, maxLength: 4096, description: "absolute, or from `~`" });
+const Emoji = Type.String({ minLength: 1, maxLength: 64 });
+const Avatar = Type.String({
+  minLength: 1,
+  maxLength: 2048,
+  description: "http(s) or data URL, path of an image in the workspace, or a few characters",
+});
+
+/** How an agent presents itself; `avatarUrl` can be shown as it is. */
+const AgentIdentity = Type.Object({ name: text, theme: text, emoji: text, avatar: text, avatarUrl: text });
+
+/** A file of a workspace: there, or missing. */
+const WorkspaceFile = Type.Object({
+  name: Type.String(),
+  path: Type.String(),
+  missing: Type.Boolean(),
+  size: Type.Optional(Type.Integer({ description: "bytes" })),
+  updatedAtMs: Type.Optional(Type.Integer({ description: "epoch ms" })),
+  content: text,
+});
 
 /** Run agents and name them. */
 export const agents = defineContract("agents", {
@@ -62,6 +84,18 @@ export const agents = defineContract("agents", {
       error: Type.Optional(Type.String()),
     }),
   },
+  identity: {
+    name: "agent.identity.get",
+    summary: "Name and picture to show for an agent",
+    scope: "operator.read",
+    params: Strict({ agentId: Type.Optional(AgentId), sessionKey: text }),
+    result: Type.Object({
+      agentId: Type.String(),
+      name: Type.String({ maxLength: 50 }),
+      avatar: Type.String({ maxLength: 200 }),
+      emoji: Type.Optional(Type.String({ maxLength: 16 })),
+    }),
+  },
   list: {
     summary: "The configured agents, the default one first",
     scope: "operator.read",
@@ -70,9 +104,78 @@ export const agents = defineContract("agents", {
       defaultId: Type.String(),
       mainKey: Type.String(),
       scope: Type.Union([Type.Literal("per-sender"), Type.Literal("global")]),
-      agents: Type.Array(
-        Type.Object({ id: Type.String(), name: Type.Optional(Type.String()), identity: Type.Optional(Type.Unknown()) }),
+      agents: Type.Array(Type.Object({ id: Type.String(), name: text, identity: Type.Optional(AgentIdentity) })),
+    }),
+  },
+  create: {
+    summary: "Add an agent with a workspace of its own",
+    scope: "operator.admin",
+    params: Strict({
+      name: AgentName,
+      workspace: WorkspacePath,
+      emoji: Type.Optional(Emoji),
+      avatar: Type.Optional(Avatar),
+    }),
+    result: Type.Object({
+      ok: Type.Literal(true),
+      agentId: Type.String(),
+      name: Type.String(),
+      workspace: Type.String(),
+    }),
+  },
+  update: {
+    summary: "Change an agent; what is left out stays",
+    scope: "operator.admin",
+    params: Strict({
+      agentId: AgentId,
+      name: Type.Optional(AgentName),
+      workspace: Type.Optional(WorkspacePath),
+      model: Type.Optional(Type.String({ minLength: 1, maxLength: 200, description: "`provider/id` or an alias" })),
+      avatar: Type.Optional(Avatar),
+    }),
+    result: Type.Object({ ok: Type.Literal(true), agentId: Type.String() }),
+  },
+  delete: {
+    summary: "Take an agent off the list; its files go to the trash",
+    scope: "operator.admin",
+    params: Strict({
+      agentId: AgentId,
+      deleteFiles: Type.Optional(
+        Type.Boolean({ description: "default true: files to the trash, conversations archived; false: both stay" }),
       ),
+    }),
+    result: Type.Object({
+      ok: Type.Literal(true),
+      agentId: Type.String(),
+      removedBindings: Type.Integer({ minimum: 0 }),
+      trash: Type.Optional(Type.String({ description: "where its files lie now" })),
+      kept: Type.Optional(Type.Array(Type.String(), { description: "what stays where it is, and why" })),
+    }),
+  },
+  filesList: {
+    name: "agents.files.list",
+    summary: "The files an agent's prompt is made of",
+    scope: "operator.read",
+    params: Strict({ agentId: AgentId }),
+    result: Type.Object({ agentId: Type.String(), workspace: Type.String(), files: Type.Array(WorkspaceFile) }),
+  },
+  filesGet: {
+    name: "agents.files.get",
+    summary: "One of these files",
+    scope: "operator.read",
+    params: Strict({ agentId: AgentId, name: NonEmpty }),
+    result: Type.Object({ agentId: Type.String(), workspace: Type.String(), file: WorkspaceFile }),
+  },
+  filesSet: {
+    name: "agents.files.set",
+    summary: "Write one of these files",
+    scope: "operator.admin",
+    params: Strict({ agentId: AgentId, name: NonEmpty, content: Type.String() }),
+    result: Type.Object({
+      ok: Type.Literal(true),
+      agentId: Type.String(),
+      workspace: Type.String(),
+      file: WorkspaceFile,
     }),
   },
 });

@@ -1,10 +1,44 @@
 /** Config namespace. Spec: §4.1 row "Config"; params and results: protocol/methods-config.md. */
-import { defineContract } from "../contract.ts";
-import { Strict, Type } from "../schema.ts";
+import { CONTROL_PLANE_WRITES, defineContract } from "../contract.ts";
+import { NonEmpty, Strict, Type } from "../schema.ts";
 
 const Issue = Type.Object({ path: Type.String(), message: Type.String() });
 
-/** Read the configuration and its schema. */
+const Written = {
+  ok: Type.Literal(true),
+  path: Type.String(),
+  config: Type.Unknown({ description: "with defaults, secrets hidden" }),
+  hash: Type.String({ description: "of the file as it stands now; the next `baseHash`" }),
+  changed: Type.Array(Type.String(), { description: "dotted paths that differ from before" }),
+};
+
+const Restart = Type.Object({
+  ok: Type.Literal(true),
+  pid: Type.Integer(),
+  signal: Type.Literal("SIGUSR1"),
+  delayMs: Type.Integer({ description: "milliseconds until the restart, cooldown included" }),
+  reason: Type.String(),
+  mode: Type.Literal("emit"),
+  coalesced: Type.Boolean(),
+  cooldownMsApplied: Type.Integer(),
+  scheduled: Type.Boolean({ description: "false: the change is in effect and needs no restart" }),
+});
+
+const Sentinel = Type.Object({ path: Type.Union([Type.String(), Type.Null()]), payload: Type.Unknown() });
+
+const writeParams = {
+  raw: NonEmpty,
+  baseHash: Type.Optional(NonEmpty),
+};
+
+const restartParams = {
+  ...writeParams,
+  sessionKey: Type.Optional(Type.String({ description: "session to tell `note`" })),
+  note: Type.Optional(Type.String()),
+  restartDelayMs: Type.Optional(Type.Integer({ minimum: 0, description: "milliseconds; default 2000, at most 60000" })),
+};
+
+/** Read and change the configuration. */
 export const config = defineContract("config", {
   get: {
     summary: "The configuration file as read, redacted",
@@ -23,6 +57,26 @@ export const config = defineContract("config", {
       warnings: Type.Array(Issue),
       legacyIssues: Type.Array(Issue),
     }),
+  },
+  set: {
+    summary: "Replace the configuration file",
+    scope: "operator.admin",
+    params: Strict(writeParams),
+    result: Type.Object(Written),
+  },
+  patch: {
+    summary: "Merge a patch into the configuration file; restarts where a changed key needs it",
+    scope: "operator.admin",
+    limit: CONTROL_PLANE_WRITES,
+    params: Strict(restartParams),
+    result: Type.Object({ ...Written, restart: Restart, sentinel: Sentinel }),
+  },
+  apply: {
+    summary: "Replace the configuration file; restarts where a changed key needs it",
+    scope: "operator.admin",
+    limit: CONTROL_PLANE_WRITES,
+    params: Strict(restartParams),
+    result: Type.Object({ ...Written, restart: Restart, sentinel: Sentinel }),
   },
   schema: {
     summary: "JSON Schema of the whole configuration, plugins included",

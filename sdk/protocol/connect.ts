@@ -1,6 +1,6 @@
 /** `connect` and its answer. Spec: §2.2-2.4, protocol/frames-and-connect.md §4 and §11. */
 import { NonEmpty, Strict, type Static, Type } from "../schema.ts";
-import { StateVersion } from "./frames.ts";
+import { EventCursor, StateVersion } from "./frames.ts";
 
 /**
  * Who is calling. Choice (spec/README.md): any non-empty `id` and `mode` is accepted, the known ones have
@@ -53,6 +53,8 @@ export const ConnectParams = Strict({
       password: Type.Optional(Type.String()),
     }),
   ),
+  /** The last event a client with the cap `resume` has seen: what came after is sent again. */
+  resume: Type.Optional(EventCursor),
   locale: Type.Optional(Type.String()),
   userAgent: Type.Optional(Type.String()),
 });
@@ -79,6 +81,8 @@ export const HelloOk = Type.Object({
       issuedAtMs: Type.Optional(Type.Integer()),
     }),
   ),
+  /** For clients with the cap `resume`: where the events to come begin, and whether all that was missed follows. */
+  resume: Type.Optional(Type.Object({ cursor: EventCursor, complete: Type.Boolean() })),
   policy: Type.Object({ maxPayload: Type.Integer(), maxBufferedBytes: Type.Integer(), tickIntervalMs: Type.Integer() }),
 });
 export type HelloOk = Static<typeof HelloOk>;

@@ -36,6 +36,13 @@ export const ResponseFrame = Strict({
 });
 export type ResponseFrame = Static<typeof ResponseFrame>;
 
+/** Place of an event in all that this gateway has sent. Only clients with the cap `resume` see one. */
+export const EventCursor = Strict({ epoch: NonEmpty, n: Type.Integer({ minimum: 0 }) });
+export type EventCursor = Static<typeof EventCursor>;
+
+/** Cap of clients that take cursors and may come back with one. Choice (spec/README.md "seq"). */
+export const RESUME_CAP = "resume";
+
 /** Gateway to client, unasked. */
 export const EventFrame = Strict({
   type: Type.Literal("event"),
@@ -43,6 +50,7 @@ export const EventFrame = Strict({
   payload: Type.Optional(Type.Unknown()),
   seq: Type.Optional(Type.Integer({ minimum: 0 })),
   stateVersion: Type.Optional(StateVersion),
+  cursor: Type.Optional(EventCursor),
 });
 export type EventFrame = Static<typeof EventFrame>;
 

@@ -2,12 +2,15 @@
 import type { Principal } from "../principal.ts";
 import { defineService } from "../service.ts";
 import type { AssistantMessage, ImageBlock, Usage } from "./messages.ts";
+import type { ThinkingLevel } from "./models.ts";
 
 /** One configured agent. */
 export interface AgentInfo {
   readonly id: string;
   readonly name?: string;
   readonly isDefault: boolean;
+  /** Directory of its files. */
+  readonly workspace: string;
 }
 
 /** The configured agents. */
@@ -29,7 +32,18 @@ export interface RunRequest {
   readonly sessionKey: string;
   readonly message: string;
   readonly images?: readonly ImageBlock[];
-  readonly thinking?: string;
+  readonly thinking?: ThinkingLevel;
+  /** Model to use instead of the session's and the agent's. */
+  readonly model?: string;
+  /** Which global lane it waits in after that of its session: `main` (default), `subagent`, `cron`, `nested`, or a name of one's own. Spec: http/sessions-routing.md §6. */
+  readonly lane?: string;
+  /**
+   * What happens while the session is busy. Default: `agent` and internal runs wait for their turn (`followup`); a
+   * channel or a chat passes what the session and `messages.queue` say.
+   */
+  readonly queue?: QueueMode;
+  /** Run that started this one, for sub-runs: stopping it stops this one. */
+  readonly parentRunId?: string;
   /** Milliseconds; 0 means no limit; default `agents.defaults.timeoutSeconds`. */
   readonly timeoutMs?: number;
   readonly extraSystemPrompt?: string;
@@ -39,6 +53,9 @@ export interface RunRequest {
   readonly connectionId?: string;
   readonly principal: Principal;
 }
+
+/** What to do with a message for a session whose run is active. Spec: http/sessions-routing.md §6. */
+export type QueueMode = "collect" | "followup" | "steer" | "steer-backlog" | "interrupt";
 
 /** How a run ended. */
 export interface RunOutcome {
@@ -51,8 +68,10 @@ export interface RunOutcome {
   /** Whole text of the reply, or what there was of it. */
   readonly text: string;
   readonly errorMessage?: string;
-  /** `rpc`, `stop`, `timeout`, `restart` for aborted runs. */
+  /** `rpc`, `stop`, `timeout`, `restart` for aborted runs; `collected` or `steered` for a request whose message went into another run. */
   readonly abortReason?: string;
+  /** Run that took this one's message over. */
+  readonly mergedInto?: string;
   readonly message?: AssistantMessage;
   readonly usage?: Usage;
   readonly provider?: string;
@@ -94,7 +113,9 @@ export interface AgentRuns {
   start(
     request: RunRequest,
   ): Promise<{ readonly fresh: boolean; readonly state: RunState; readonly acceptedAt: number }>;
-  /** Stops a run that waits or runs. @returns whether there was one to stop. */
+  /** How messages for this session are queued: its entry, then `messages.queue` by channel, then overall. */
+  queueMode(sessionKey: string, channel?: string): Promise<QueueMode>;
+  /** Stops a run that waits or runs, and its sub-runs. @returns whether there was one to stop. */
   abort(runId: string, reason: string): boolean;
   /** Runs of a session that wait or run, oldest first. */
   active(sessionKey: string): readonly RunState[];
@@ -102,6 +123,19 @@ export interface AgentRuns {
   /** The outcome, or `undefined` after `timeoutMs` milliseconds. Unknown runs are waited for too. */
   wait(runId: string, timeoutMs: number): Promise<RunOutcome | undefined>;
 }
+
+/** A file of an agent's workspace that may be read and written. */
+export const WORKSPACE_FILES = [
+  "AGENTS.md",
+  "SOUL.md",
+  "TOOLS.md",
+  "IDENTITY.md",
+  "USER.md",
+  "HEARTBEAT.md",
+  "BOOTSTRAP.md",
+  "MEMORY.md",
+  "memory.md",
+] as const;
 
 /** Agent turns. Provided by the plugin `agents`. */
 export const AgentRuns = defineService<AgentRuns>()("agent.runs", "1.0.0");

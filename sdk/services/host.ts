@@ -17,12 +17,66 @@ export interface ConfigSnapshot {
   readonly legacyIssues: readonly { path: string; message: string }[];
 }
 
-/** Reads the configuration. */
+/** How a change takes effect: at once, by a reload of the plugin that owns the key, or by a restart of the gateway. */
+export type ReloadKind = "hot" | "plugin" | "restart";
+
+/** Who changes the configuration, for the audit line. */
+export interface ConfigAuthor {
+  /** E.g. a principal id, `cli`. */
+  readonly actor: string;
+  /** E.g. `config.patch`. */
+  readonly action: string;
+}
+
+/** A change written as text. */
+export interface ConfigChange extends ConfigAuthor {
+  /** `replace`: `raw` is the whole file. `patch`: `raw` is a merge patch (RFC 7396). */
+  readonly mode: "replace" | "patch";
+  /** JSON5. The redaction sentinel stands for the value that is there. */
+  readonly raw: string;
+  /** Hash of the file the change was made from; required when there is a file. */
+  readonly baseHash?: string;
+}
+
+/** One value put at a path, or taken away (`value` absent or `undefined`). Numbers are places in arrays. */
+export interface ConfigEdit {
+  readonly path: readonly (string | number)[];
+  readonly value?: unknown;
+}
+
+/** What became of a change. */
+export interface ConfigWritten {
+  readonly path: string;
+  /** Of the file as it stands now. */
+  readonly hash: string;
+  /** With defaults, secrets hidden. */
+  readonly config: unknown;
+  /** Dotted paths that differ from before. */
+  readonly changed: readonly string[];
+  /** What the changed keys need, the strongest of them; `undefined` when nothing changed. */
+  readonly reload: ReloadKind | undefined;
+}
+
+/** Reads and changes the configuration. */
 export interface ConfigStore {
   /** Reads the file anew. */
   snapshot(): Promise<ConfigSnapshot>;
   /** The composed JSON Schema, with hints for forms. */
   schema(): { schema: unknown; uiHints: Record<string, unknown>; version: string };
+  /**
+   * Writes a change to the file, durably, and brings the running gateway in line with it (a restart is left to `Restarts`).
+   * Order of checks: base hash, syntax, sentinels, schema, the hook `configValidate`.
+   * @throws GatewayError `INVALID_REQUEST` naming what is wrong, `details.issues` for schema violations; `UNAVAILABLE` when the file cannot be written
+   */
+  write(change: ConfigChange): Promise<ConfigWritten>;
+  /**
+   * As `write`, for single values: `decide` gets the file as parsed (no defaults, placeholders unresolved) and runs
+   * under the lock all writers share. No edits: nothing is written. @throws GatewayError as `write`, and whatever `decide` throws
+   */
+  edit(
+    author: ConfigAuthor,
+    decide: (parsed: Readonly<Record<string, unknown>>) => readonly ConfigEdit[],
+  ): Promise<ConfigWritten>;
 }
 
 /** The configuration file. Provided by the host. */
@@ -33,8 +87,10 @@ export interface PluginReport {
   readonly id: string;
   readonly version: string;
   readonly state: string;
-  /** Why it is not active. */
+  /** Why it is not active, or what an operator should know about it. */
   readonly reason?: string;
+  /** epoch ms of the next attempt of the gateway itself */
+  readonly retryAt?: number;
   readonly generation: number;
   /** Milliseconds each step took. */
   readonly importMs?: number;
@@ -45,6 +101,67 @@ export interface PluginReport {
   /** What it declared that does nothing now, e.g. a contribution without an owner. */
   readonly inert: readonly string[];
 }
+
+/** What a reload of a plugin came to. */
+export interface ReloadReport {
+  readonly id: string;
+  /** True when the new version runs. */
+  readonly ok: boolean;
+  /** Why not; the former version runs on, unless `state` says otherwise. */
+  readonly reason?: string;
+  /** State after it. */
+  readonly state: string;
+  readonly generation: number;
+  /** The new version had started to replace the old one and failed; the old one was started again. */
+  readonly rolledBack: boolean;
+  /** Plugins that were restarted with it, because they use what it provides. */
+  readonly restarted: readonly string[];
+  /** Milliseconds during which calls to it were held. */
+  readonly heldMs: number;
+}
+
+/** Controls the plugins of this gateway. */
+export interface PluginControl {
+  reports(): readonly PluginReport[];
+  /**
+   * Loads a plugin's code anew and puts it in the place of the running one, with calls to it held meanwhile.
+   * Also brings back a plugin that failed or is in quarantine.
+   * @throws GatewayError `NOT_FOUND` for an id that is not here
+   */
+  reload(id: string): Promise<ReloadReport>;
+}
+
+/** Reloading plugins. Provided by the host. */
+export const PluginControl = defineService<PluginControl>()("plugin.control", "1.0.0");
+
+/** A restart that was asked for. Spec: protocol/methods-config.md §3. */
+export interface ScheduledRestart {
+  /** Milliseconds until it is due, cooldown included; 0 when one is under way. */
+  readonly delayMs: number;
+  /** It joined one that was pending. */
+  readonly coalesced: boolean;
+  readonly cooldownMsApplied: number;
+}
+
+/** Restarts of the gateway within its process. */
+export interface Restarts {
+  /** False where nobody can start it again: a gateway inside another program. */
+  readonly possible: boolean;
+  /** @param options.delayMs default 2000, clamped to 0..60000. @throws GatewayError `UNAVAILABLE` where not `possible` */
+  schedule(options: { readonly reason: string; readonly delayMs?: number }): ScheduledRestart;
+}
+
+/** Restarts. Provided by the host. */
+export const Restarts = defineService<Restarts>()("gateway.restarts", "1.0.0");
+
+/** Ends what relies on a credential. */
+export interface Credentials {
+  /** Everything that acts as this principal is dead from now on: its connections are closed with 1008, its calls refused. */
+  revoke(principalId: string, reason: string): void;
+}
+
+/** Revoking credentials that a plugin vouched for. Provided by the host. */
+export const Credentials = defineService<Credentials>()("credentials", "1.0.0");
 
 /** What this gateway is and does. */
 export interface GatewayInfo {

@@ -10,6 +10,8 @@ export interface TextBlock {
 export interface ThinkingBlock {
   readonly type: "thinking";
   readonly thinking: string;
+  /** What the provider wants to see again with the thought, opaque. */
+  readonly thinkingSignature?: string;
 }
 
 /** A picture, inline. */
@@ -28,6 +30,15 @@ export interface ToolCallBlock {
   readonly arguments: Readonly<Record<string, unknown>>;
 }
 
+/** Price of one answer in US dollars, by kind of token. */
+export interface Cost {
+  readonly input: number;
+  readonly output: number;
+  readonly cacheRead: number;
+  readonly cacheWrite: number;
+  readonly total: number;
+}
+
 /** Tokens of one answer, as the provider counted them. */
 export interface Usage {
   readonly input: number;
@@ -35,6 +46,8 @@ export interface Usage {
   readonly cacheRead: number;
   readonly cacheWrite: number;
   readonly totalTokens: number;
+  /** Filled in by the plugin `models` where the price of the model is configured. */
+  readonly cost?: Cost;
 }
 
 /** What a person or an outside system said. */

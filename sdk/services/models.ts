@@ -26,6 +26,35 @@ export interface ResolvedModel {
   readonly maxTokens?: number;
   readonly input?: readonly string[];
   readonly reasoning?: boolean;
+  /** US dollars for a million tokens of each kind; absent: unknown. */
+  readonly cost?: Readonly<Record<"input" | "output" | "cacheRead" | "cacheWrite", number>>;
+  /** It takes the thinking level `xhigh`. Default false. */
+  readonly xhigh?: boolean;
+}
+
+/** How hard a model thinks before it speaks. Spec: protocol/methods-sessions.md §5. */
+export const THINKING_LEVELS = ["off", "minimal", "low", "medium", "high", "xhigh", "adaptive"] as const;
+export type ThinkingLevel = (typeof THINKING_LEVELS)[number];
+
+const THINKING_ALIASES: Readonly<Record<string, ThinkingLevel>> = {
+  on: "low",
+  enable: "low",
+  enabled: "low",
+  min: "minimal",
+  med: "medium",
+  mid: "medium",
+  max: "high",
+  "x-high": "xhigh",
+  auto: "adaptive",
+  none: "off",
+  disable: "off",
+  disabled: "off",
+};
+
+/** The level a person meant, in any case, with its aliases; `undefined` for no level. */
+export function parseThinkingLevel(text: string): ThinkingLevel | undefined {
+  const word = text.trim().toLowerCase();
+  return THINKING_LEVELS.find((level) => level === word) ?? THINKING_ALIASES[word];
 }
 
 /** One question to a model. */
@@ -34,7 +63,8 @@ export interface ModelRequest {
   readonly system: string;
   readonly messages: readonly Message[];
   readonly tools: readonly ToolSpec[];
-  readonly thinking?: string;
+  /** Absent: the model's own default. `adaptive`: the model decides. */
+  readonly thinking?: ThinkingLevel;
   /** Groups requests of one conversation, for provider-side caches. */
   readonly sessionKey?: string;
 }
@@ -42,7 +72,7 @@ export interface ModelRequest {
 /** What a model answers, piece by piece; `finish` is the last piece and comes exactly once. */
 export type ModelEvent =
   | { readonly type: "text"; readonly delta: string }
-  | { readonly type: "thinking"; readonly delta: string }
+  | { readonly type: "thinking"; readonly delta: string; readonly signature?: string }
   | {
       readonly type: "toolCall";
       readonly id: string;
@@ -51,8 +81,9 @@ export type ModelEvent =
     }
   | { readonly type: "finish"; readonly reason: Exclude<StopReason, "error" | "aborted">; readonly usage?: Usage };
 
-/** A configured account of a provider: `models.providers.<name>`. */
+/** A configured account of a provider: `models.providers.<name>`, or one of its `accounts`. */
 export interface ProviderAccount {
+  /** `<provider>`, or `<provider>:<account>` where there are several. */
   readonly name: string;
   readonly baseUrl?: string;
   readonly apiKey?: string;
@@ -65,9 +96,18 @@ export interface ModelProvider {
   readonly builtin?: readonly ModelChoice[];
   /**
    * Asks the model. Stops at `signal`.
-   * @throws GatewayError `UNAVAILABLE` with a message for people when the server cannot be used or breaks off.
+   * @throws GatewayError `UNAVAILABLE` with a message for people when the server cannot be used or breaks off;
+   * `details` is a `ProviderFailure`, which decides about cooldown and the next account.
    */
   stream(request: ModelRequest, account: ProviderAccount, signal: AbortSignal): AsyncIterable<ModelEvent>;
+}
+
+/** Why a provider could not answer; the `details` of its refusal. */
+export interface ProviderFailure {
+  /** `auth`: the key is refused. `billing`: no credit. `request`: the question itself is refused, another account would refuse it too. */
+  readonly kind: "rate_limit" | "auth" | "billing" | "timeout" | "network" | "server_error" | "request";
+  /** HTTP status where there was one. */
+  readonly status?: number;
 }
 
 /** Kinds of model servers. Owner: the plugin `models`. */
@@ -78,13 +118,28 @@ export interface Models {
   /** All usable models, by provider then name. */
   list(): readonly ModelChoice[];
   /**
-   * @param ref `provider/id` or a bare id; absent: the configured default, else the built-in one.
+   * @param ref `provider/id`, a bare id or an alias; absent: the configured default, else the built-in one.
    * @throws GatewayError `NOT_FOUND` when nothing matches.
    */
   resolve(ref?: string): ResolvedModel;
-  /** Asks `request.model`. Same errors as `ModelProvider.stream`. */
+  /**
+   * Asks `request.model`: the accounts of its provider in turn, those that failed lately last; an account that fails
+   * before its first piece cools down and the next one is asked. `finish.usage.cost` is filled in.
+   * Same errors as `ModelProvider.stream`.
+   */
   stream(request: ModelRequest, signal: AbortSignal): AsyncIterable<ModelEvent>;
+  /** epoch ms until which every account of this model cools down; `undefined` when one can be asked now. */
+  coolingUntil(model: ResolvedModel): number | undefined;
 }
+
+/** Which models may be used, and their short names. Spec: protocol/methods-models.md §1. */
+export interface ModelPolicy {
+  /** `provider/model` -> its alias; `undefined`: every model may be used. */
+  allowed(): ReadonlyMap<string, { readonly alias?: string }> | undefined;
+}
+
+/** `agents.defaults.models`. Provided by the plugin `agents`. */
+export const ModelPolicy = defineService<ModelPolicy>()("model.policy", "1.0.0");
 
 /** Language models. Provided by the plugin `models`. */
 export const Models = defineService<Models>()("models", "1.0.0");

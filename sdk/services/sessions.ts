@@ -42,6 +42,32 @@ export interface SessionDefaults {
   readonly scope: "per-sender" | "global";
 }
 
+/** Where a message from outside comes from. Spec: http/sessions-routing.md §3. */
+export interface InboundAddress {
+  readonly channel: string;
+  /** Default `default`. */
+  readonly accountId?: string;
+  readonly peer?: { readonly kind: "direct" | "group" | "channel"; readonly id: string };
+  /** Of the thread's parent. */
+  readonly parentPeer?: { readonly kind: "direct" | "group" | "channel"; readonly id: string };
+  readonly threadId?: string;
+  readonly guildId?: string;
+  readonly teamId?: string;
+  readonly roles?: readonly string[];
+}
+
+/** Where it goes. */
+export interface Route {
+  readonly agentId: string;
+  readonly channel: string;
+  readonly accountId: string;
+  /** Canonical. */
+  readonly sessionKey: string;
+  readonly mainSessionKey: string;
+  /** Rule that decided, e.g. `binding.peer`, `default`. */
+  readonly matchedBy: string;
+}
+
 /** Finds, fills and restarts conversations. */
 export interface Sessions {
   defaults(): SessionDefaults;
@@ -68,6 +94,33 @@ export interface Sessions {
   /** Newest first, by the agent when given. */
   recent(options: { limit: number; agentId?: string }): Promise<readonly { key: string; entry: SessionEntry }[]>;
   count(agentId?: string): Promise<number>;
+  /**
+   * What a model is to be shown: the summary of the last compaction, and the messages after it, at most the last `limit`.
+   */
+  context(
+    canonicalKey: string,
+    limit: number,
+  ): Promise<{ readonly summary: string | undefined; readonly items: readonly TranscriptItem[] }>;
+  /**
+   * Records that everything before the message `firstKeptId` is summed up by `summary`; the messages stay stored.
+   * Raises `compactionCount`. Durable when it resolves. @throws GatewayError `NOT_FOUND` for a message that is not in the transcript
+   */
+  addCompaction(
+    canonicalKey: string,
+    compaction: { readonly summary: string; readonly firstKeptId: string; readonly tokensBefore: number },
+  ): Promise<void>;
+  /**
+   * To be called for each inbound message before its run: starts the session afresh when its reset policy says so.
+   * Spec: http/sessions-routing.md §5. @returns the entry to use, and whether it is a new conversation
+   */
+  freshen(
+    canonicalKey: string,
+    context?: { readonly channel?: string; readonly isThread?: boolean; readonly isGroup?: boolean },
+  ): Promise<{ readonly entry: SessionEntry; readonly restarted: boolean }>;
+  /** Which agent and which session a message from outside belongs to. Pure, by the configuration. */
+  route(inbound: InboundAddress): Route;
+  /** Whether the gateway may speak in this session: its entry, then `session.sendPolicy`. */
+  sendPolicy(canonicalKey: string, entry: SessionEntry | undefined): "allow" | "deny";
   /** As `sessions.reset`. */
   reset(canonicalKey: string, reason: "new" | "reset"): Promise<SessionEntry>;
   /** Where sessions live, for people. */

@@ -57,7 +57,7 @@ describe("connect", () => {
       maxProtocol: 3,
       role: "operator",
       scopes: ["operator.read"],
-      caps: ["tool-events"],
+      caps: ["tool-events", "resume"],
       auth: { token: "t" },
     });
     assert.equal((client as { id: string }).id, "cli");
