@@ -1,6 +1,15 @@
 /** All hooks of one gateway: taps by plugins, emission by owners, on tapable. */
 import { isDeepStrictEqual } from "node:util";
-import { deepFreeze, type Denial, type HookEmitter, type HookKind, type HookSpec, type TapOptions } from "@svc/sdk";
+import {
+  deepFreeze,
+  type Denial,
+  type ErrorCode,
+  GatewayError,
+  type HookEmitter,
+  type HookKind,
+  type HookSpec,
+  type TapOptions,
+} from "@svc/sdk";
 import { AsyncParallelHook, AsyncSeriesBailHook, AsyncSeriesHook, AsyncSeriesWaterfallHook, SyncHook } from "tapable";
 import { Deadlines } from "./deadline.ts";
 import { type AnyHandler, type Emission, guard, TRACE_THROWS } from "./guard.ts";
@@ -31,9 +40,15 @@ function createEngine(kind: HookKind): Engine {
   }
 }
 
+/** The taps of one hook and key: tapable's engine, and who stands behind each tap. */
+interface Slot {
+  readonly engine: Engine;
+  owners: readonly Owner[];
+}
+
 interface Channel {
   readonly spec: HookSpec;
-  readonly engines: Map<string, Engine>;
+  readonly slots: Map<string, Slot>;
 }
 
 /** One tap, as reports list it. */
@@ -59,11 +74,15 @@ export class HookBus {
 
   /** Adds a tap. @returns takes it out again; calls in flight keep their own list. */
   tap(spec: HookSpec, key: string | undefined, owner: Owner, options: TapOptions, handler: AnyHandler): () => void {
-    const engine = this.#engine(spec, key);
+    const slot = this.#slot(spec, key);
+    const { engine } = slot;
     const tapOptions = { name: owner.id, stage: STAGE[options.phase ?? "normal"] + owner.order };
     const record: TapRecord = { hook: spec.name, key, plugin: owner.id };
     const untap = () => {
-      if (this.#taps.delete(record)) removeTap(engine, tapped);
+      if (!this.#taps.delete(record)) return;
+      removeTap(engine, tapped);
+      const place = slot.owners.indexOf(owner);
+      slot.owners = slot.owners.filter((_, index) => index !== place);
     };
     let tapped: Function;
     if (spec.kind === "trace") {
@@ -75,33 +94,43 @@ export class HookBus {
       (engine as AsyncSeriesHook<[unknown, Emission]>).tapAsync(tapOptions, guarded as never); // callback types differ by kind
     }
     this.#taps.add(record);
+    slot.owners = [...slot.owners, owner];
     return untap;
+  }
+
+  /** Denies at a gate in the place of a plugin that is away. @returns opens it again */
+  seal(spec: HookSpec, key: string | undefined, plugin: string): () => void {
+    const denial: Denial = { allow: false, reason: `plugin ${plugin} is not running`, retryAfterMs: 1_000 };
+    return this.tap(spec, key, absentOwner(plugin), { name: "sealed" }, () => denial);
   }
 
   /** The owner's side. */
   emitter<H extends HookSpec>(spec: H): HookEmitter<H> {
     const emit = (input: unknown, key?: string): unknown => {
-      const engine = this.#channels.get(spec.name)?.engines.get(key ?? NO_KEY);
-      if (!engine || engine.taps.length === 0) return unheard(spec.kind, input);
+      const slot = this.#channels.get(spec.name)?.slots.get(key ?? NO_KEY);
+      if (!slot || slot.owners.length === 0) return unheard(spec.kind, input);
+      const { engine, owners } = slot;
       const emission: Emission = { key, collected: [] };
       if (spec.kind === "trace") return (engine as SyncHook<[unknown, Emission]>).call(input, emission);
+      const back = returnOfOne(owners);
+      if (back) return back.then(() => emit(input, key));
       if (spec.kind === "gate") deepFreeze(input);
       const done = (engine as AsyncSeriesHook<[unknown, Emission]>).promise(input, emission) as Promise<unknown>;
       return spec.kind === "collect" ? done.then(() => emission.collected) : done;
     };
-    const isUsed = (key?: string) => (this.#channels.get(spec.name)?.engines.get(key ?? NO_KEY)?.taps.length ?? 0) > 0;
+    const isUsed = (key?: string) => (this.#channels.get(spec.name)?.slots.get(key ?? NO_KEY)?.owners.length ?? 0) > 0;
     return { isUsed, emit: emit as HookEmitter<H>["emit"] }; // the kind decides the result; the table in the SDK types it
   }
 
-  #engine(spec: HookSpec, key: string | undefined): Engine {
+  #slot(spec: HookSpec, key: string | undefined): Slot {
     let channel = this.#channels.get(spec.name);
-    if (!channel) this.#channels.set(spec.name, (channel = { spec, engines: new Map() }));
+    if (!channel) this.#channels.set(spec.name, (channel = { spec, slots: new Map() }));
     else if (channel.spec !== spec && !isDeepStrictEqual(channel.spec, spec)) {
       throw new Error(`two hooks are called ${spec.name}; rename the one of ${spec.owner}`);
     }
-    let engine = channel.engines.get(key ?? NO_KEY);
-    if (!engine) channel.engines.set(key ?? NO_KEY, (engine = createEngine(spec.kind)));
-    return engine;
+    let slot = channel.slots.get(key ?? NO_KEY);
+    if (!slot) channel.slots.set(key ?? NO_KEY, (slot = { engine: createEngine(spec.kind), owners: [] }));
+    return slot;
   }
 
   /** `trace` handlers run on hot paths: no promise, no deadline, removed after a few throws. */
@@ -119,6 +148,31 @@ export class HookBus {
   }
 }
 
+/** Set while a plugin that taps here is between two generations: the new one is to hear this, too. */
+function returnOfOne(owners: readonly Owner[]): Promise<void> | undefined {
+  for (const { away, hold } of owners) if (away && !hold?.passes()) return away;
+  return undefined;
+}
+
+/** Answerable for the deny that stands in for a plugin. */
+function absentOwner(id: string): Owner {
+  const { signal } = new AbortController();
+  const nothing = () => undefined;
+  const run = <T>(work: () => T) => work();
+  return {
+    id,
+    order: 0,
+    signal,
+    ready: true,
+    hold: undefined,
+    away: undefined,
+    enter: nothing,
+    leave: nothing,
+    run,
+    charge: nothing,
+  };
+}
+
 /** tapable has no untap: a filtered list, and a no-op interceptor that makes it forget the compiled function. */
 function removeTap(engine: Engine, tapped: Function): void {
   engine.taps = engine.taps.filter(({ fn }) => fn !== tapped) as typeof engine.taps;
@@ -133,7 +187,14 @@ function unheard(kind: HookKind, input: unknown): unknown {
   return Promise.resolve(undefined);
 }
 
-/** A denial's words for the caller. */
-export function denialText(denial: Denial): string {
-  return denial.reason || "denied by a plugin";
+/** A denial as the caller gets it. */
+export function refusalOf(
+  { reason, code, details, retryAfterMs }: Denial,
+  defaultCode: ErrorCode,
+  defaultDetails?: unknown,
+): GatewayError {
+  return new GatewayError(code ?? defaultCode, reason || "denied by a plugin", {
+    details: details ?? defaultDetails,
+    ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
+  });
 }

@@ -1,5 +1,8 @@
 /** Whoever is answerable for a piece of code that runs inside the gateway. */
 
+/** What a failure was charged for. Failures that any caller can provoke do not count towards quarantine. */
+export type Charge = "counts" | "caller";
+
 export interface Owner {
   /** Plugin id, or `host`. */
   readonly id: string;
@@ -9,8 +12,23 @@ export interface Owner {
   readonly signal: AbortSignal;
   /** True between its start and its stop; until then its methods answer UNAVAILABLE. */
   readonly ready: boolean;
+  /** Set while the plugin is being replaced: what is new waits for it. */
+  readonly hold: Hold | undefined;
+  /** Set from the stop of the old generation until the new one runs: its taps cannot answer now. */
+  readonly away: Promise<void> | undefined;
+  /** A call or request of this generation begins; `leave` when it has ended. */
+  enter(): void;
+  leave(): void;
   /** Runs `work` so that whatever it throws later can be traced back here. */
   run<T>(work: () => T): T;
-  /** Counts and logs a failure. `where` names the place for people, e.g. `hook admit`. */
-  charge(error: unknown, where: string): void;
+  /** Counts and logs a failure. `where` names the place for people, e.g. `hook admit`. Default: it counts. */
+  charge(error: unknown, where: string, charge?: Charge): void;
+}
+
+/** Calls that wait for a plugin to be replaced. */
+export interface Hold {
+  /** Whether this caller goes on at once: work the replacement itself waits for. */
+  passes(): boolean;
+  /** Resolves when the call can be looked up anew. @throws GatewayError `UNAVAILABLE` when it took too long */
+  wait(): Promise<void>;
 }

@@ -57,7 +57,12 @@ export interface Declarations {
   readonly emittedHooks: HookSpec[];
   readonly taps: TapEntry[];
   readonly starts: (() => void | Stop | Promise<void | Stop>)[];
+  /** Takes changes of hot keys; absent: the plugin is reloaded for every change. */
+  configHandler: ConfigHandler | undefined;
+  readonly busyChecks: (() => boolean)[];
 }
+
+export type ConfigHandler = (config: unknown, sections: Readonly<Record<string, unknown>>) => void | Promise<void>;
 
 export function emptyDeclarations(owner: Owner, plugin: Plugin): Declarations {
   return {
@@ -72,6 +77,8 @@ export function emptyDeclarations(owner: Owner, plugin: Plugin): Declarations {
     emittedHooks: [],
     taps: [],
     starts: [],
+    configHandler: undefined,
+    busyChecks: [],
   };
 }
 

@@ -1,6 +1,8 @@
 /** From a source to a plugin that is known: refused for what can be said without its code, else imported. */
 import type { Clock, Logger, Plugin } from "@svc/sdk";
-import { PluginInstance, type PluginState, within } from "./instance.ts";
+import { within } from "./generation.ts";
+import { PluginInstance } from "./instance.ts";
+import type { PluginState } from "./state.ts";
 import type { MissingPlugin, PluginSource } from "./load.ts";
 import { apiMismatch, type Manifest, PLUGIN_ID } from "./manifest.ts";
 
@@ -47,7 +49,7 @@ async function imported(
   instance.plugin = plugin;
   instance.timings.importMs = Math.round(clock.elapsed() - begun);
   if (disabled.has(plugin.id)) return settled(instance, "disabled", disabledBy(plugin.id));
-  const wrong = contradiction(plugin, manifest);
+  const wrong = checkCode(plugin, manifest);
   return settled(instance, wrong ? "blocked" : "described", wrong);
 }
 
@@ -58,7 +60,8 @@ export function duplicateOf(twin: PluginInstance): PluginInstance {
   return settled(new PluginInstance(`${twin.id} (${origin})`, twin.source, undefined), "blocked", reason);
 }
 
-function contradiction(plugin: Plugin, manifest: Manifest | undefined): string | undefined {
+/** Why this code cannot run here, or `undefined`. */
+export function checkCode(plugin: Plugin, manifest: Manifest | undefined): string | undefined {
   if (!PLUGIN_ID.test(plugin.id)) return `its id "${plugin.id}" does not match ${PLUGIN_ID.source}`;
   if (manifest && manifest.id !== plugin.id) {
     return `its code says id "${plugin.id}", its package.json says "${manifest.id}"`;

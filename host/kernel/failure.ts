@@ -1,6 +1,6 @@
-/** What a broken `setup` or `start` means for its plugin. Pure. */
+/** What failures of a plugin come to: its state, the next attempt, and when they are too many. Pure. */
 import type { SetupOutcome } from "@svc/sdk";
-import type { PluginState } from "./instance.ts";
+import type { PluginState } from "./state.ts";
 
 export interface Failure {
   readonly state: PluginState;
@@ -30,4 +30,49 @@ export function failureOf(step: "setup" | "start", error: unknown): Failure {
 
 function isSetupOutcome(error: unknown): error is SetupOutcome {
   return error instanceof Error && error.name === "SetupOutcome" && "outcome" in error;
+}
+
+/** So many failures within so many milliseconds are too many. */
+const TOO_MANY = 5;
+const WINDOW_MS = 60_000;
+/** Milliseconds of quarantine: first, second, every further time. */
+const QUARANTINE_MS = [60_000, 300_000, 1_800_000] as const;
+/** After so many quiet milliseconds the next quarantine is a first one again. */
+const FORGIVEN_MS = 1_800_000;
+/** Milliseconds before a plugin that did not start is tried again; doubles. */
+const RESTART_MS = 1_000;
+
+/** The recent failures of one plugin. */
+export class FailureWindow {
+  #times: number[] = [];
+  #quarantines = 0;
+  #lastQuarantine = Number.NEGATIVE_INFINITY;
+
+  /** @param now monotonic ms. @returns whether that was one too many */
+  add(now: number): boolean {
+    this.#times = this.#times.filter((time) => now - time < WINDOW_MS);
+    this.#times.push(now);
+    return this.#times.length >= TOO_MANY;
+  }
+
+  /** Milliseconds this quarantine lasts. */
+  quarantine(now: number): number {
+    if (now - this.#lastQuarantine > FORGIVEN_MS + (QUARANTINE_MS[this.#quarantines - 1] ?? 0)) this.#quarantines = 0;
+    const ms = QUARANTINE_MS[Math.min(this.#quarantines, QUARANTINE_MS.length - 1)] ?? QUARANTINE_MS[2];
+    this.#quarantines++;
+    this.#lastQuarantine = now;
+    this.#times = [];
+    return ms;
+  }
+
+  /** Milliseconds until a plugin that did not start is tried again. */
+  get restartMs(): number {
+    return RESTART_MS * 2 ** Math.max(0, this.#times.length - 1);
+  }
+
+  /** An operator has seen to it. */
+  clear(): void {
+    this.#times = [];
+    this.#quarantines = 0;
+  }
 }

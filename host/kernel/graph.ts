@@ -23,6 +23,13 @@ export function tokenOf(requirement: Requirement): {
   return { token: requirement.token, hard: false, ordered: requirement.kind === "optional" };
 }
 
+/** Whether the plugin was set up with a service of one of these ids in its hands, so that it has to follow a change of it. */
+export function holdsService(plugin: Plugin, serviceIds: ReadonlySet<string>): boolean {
+  return Object.values(plugin.requires ?? {})
+    .map((requirement) => tokenOf(requirement))
+    .some(({ token, ordered }) => ordered && serviceIds.has(token.id));
+}
+
 /** Same major version: `1.4.0` serves `1.0.0`. */
 function serves(provided: ServiceToken<unknown>, wanted: ServiceToken<unknown>): boolean {
   return provided.id === wanted.id && provided.version.split(".")[0] === wanted.version.split(".")[0];

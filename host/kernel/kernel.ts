@@ -1,38 +1,27 @@
 /**
- * Brings plugins up and takes them down.
+ * Brings plugins up, replaces them and takes them down.
  *
  * described -> (disabled) | blocked | pending -> staged -> starting -> active -> draining -> stopped, or failed.
  * All `setup`s run level by level without anybody seeing a thing, then everything is committed in one
  * synchronous step, then resources are acquired in the same order. One plugin's failure costs it and what needs it.
  */
-import { type Clock, HOOKS, type HookEmitter, type Logger, type Plugin, type Principal, type TSchema } from "@svc/sdk";
-import type { PluginReport } from "@svc/sdk/services";
-import type { HookBus } from "../hooks/hook-bus.ts";
-import { describePlugin, duplicateOf } from "./describe.ts";
-import { failureOf } from "./failure.ts";
-import { type GraphNode, type Order, orderPlugins, tokenOf } from "./graph.ts";
-import { PluginInstance, type PluginState, within } from "./instance.ts";
+import { GatewayError, type Plugin, type TSchema } from "@svc/sdk";
+import type { PluginReport, ReloadReport } from "@svc/sdk/services";
+import type { Hold, Owner } from "../hooks/owner.ts";
+import { currentOwner } from "./blame.ts";
+import { Activation } from "./activation.ts";
+import { checkCode, describePlugin, duplicateOf } from "./describe.ts";
+import { within } from "./generation.ts";
+import { tokenOf } from "./graph.ts";
+import type { PluginInstance } from "./instance.ts";
+import type { PluginState } from "./state.ts";
+import { Lifecycle, type LifecycleOptions, type NotStaged } from "./lifecycle.ts";
 import type { MissingPlugin, PluginSource } from "./load.ts";
-import { servesMethod } from "./manifest.ts";
-import { stagePlugin, type Staging, type Surroundings } from "./plugin-gateway.ts";
-import type { Registry } from "./registry.ts";
+import { replace } from "./replacement.ts";
 
-export interface KernelOptions {
-  readonly log: Logger;
-  readonly clock: Clock;
-  readonly hooks: HookBus;
-  readonly registry: Registry;
-  readonly surroundings: Omit<Surroundings, "log">;
-  /** A plugin's validated section, or what is wrong with it. */
-  configure(plugin: Plugin): { readonly value: unknown } | { readonly issue: string };
-  /** Log of one plugin. */
-  logFor(id: string): Logger;
-  /** Mints what a plugin acts as when it calls methods. */
-  principalFor(id: string, scopes: readonly string[]): Principal;
+export interface KernelOptions extends LifecycleOptions {
   /** Report of an installed plugin outside the plan that would serve this method. */
   unloaded(method: string): PluginReport | undefined;
-  /** Milliseconds one plugin's import, setup or start may take. Default 10000. */
-  readonly stepDeadlineMs?: number;
 }
 
 /** What to load. */
@@ -41,283 +30,311 @@ export interface PluginPlan {
   readonly disabled: ReadonlySet<string>;
 }
 
+/** A section of the configuration and its owner; without a schema while the plugin is not loaded. */
+export interface OwnedSection {
+  readonly section: string;
+  readonly plugin: string;
+  readonly schema: TSchema | undefined;
+}
+
+/** A plugin that would serve a method. */
+export interface AbsentPlugin extends PluginReport {
+  /** Until the gateway's own next attempt. */
+  readonly retryAfterMs?: number;
+}
+
 export class Kernel {
   readonly #options: KernelOptions;
+  readonly #lifecycle: Lifecycle;
   readonly #instances = new Map<string, PluginInstance>();
-  readonly #stateHook: HookEmitter<typeof HOOKS.pluginState>;
-  readonly #retries = new Set<() => void>();
-  /** One activation at a time: two would set the same waiting plugin up twice. */
-  #activation: Promise<void> = Promise.resolve();
-  #order: string[] = [];
-  #booted = false;
+  readonly #activation: Activation;
+  /** One change at a time: two would set the same waiting plugin up twice. */
+  #changes: Promise<unknown> = Promise.resolve();
   #stopping = false;
 
   constructor(options: KernelOptions) {
     this.#options = options;
-    this.#stateHook = options.hooks.emitter(HOOKS.pluginState);
+    this.#lifecycle = new Lifecycle(options, (instance) => this.#countFailure(instance));
+    this.#activation = new Activation({
+      lifecycle: this.#lifecycle,
+      instances: this.#instances,
+      settle: (instance, failure) => this.#settle(instance, failure),
+    });
   }
 
   reports(): PluginReport[] {
     const { registry } = this.#options;
     const byId = [...this.#instances.values()].sort((left, right) => (left.id < right.id ? -1 : 1));
-    return byId.map((instance) =>
-      instance.report(
-        instance.declarations && instance.state === "active" ? registry.inert(instance.declarations) : [],
-      ),
-    );
-  }
-
-  /** Who owns which configuration section; without a schema while the plugin is not loaded. */
-  sections(): { section: string; plugin: string; schema: TSchema | undefined }[] {
-    return [...this.#instances.values()].flatMap(({ id, plugin, manifest, state }) => {
-      if (plugin && !plugin.config) return [];
-      const section = plugin?.section ?? manifest?.section ?? plugin?.id ?? manifest?.id;
-      if (section === undefined) return [];
-      return [{ section, plugin: id, schema: state === "disabled" ? undefined : plugin?.config }];
+    return byId.map((instance) => {
+      const { current, state } = instance;
+      return instance.report(current?.declarations && state === "active" ? registry.inert(current.declarations) : []);
     });
   }
 
-  /** Plugin that would serve this method, were it running, and why it is not. */
-  absentProvider(method: string): PluginReport | undefined {
+  /** Who owns which configuration section. */
+  sections(): OwnedSection[] {
+    return [...this.#instances.values()].flatMap(({ id, plugin, manifest, state }) => {
+      const schemas = { ...sectionsOf(plugin), ...(plugin ? {} : unknownSections(manifest?.section ?? manifest?.id)) };
+      return Object.entries(schemas).map(([section, schema]) => ({
+        section,
+        plugin: id,
+        schema: state === "disabled" ? undefined : schema,
+      }));
+    });
+  }
+
+  /** Plugin that would serve this method, were it running, why it is not, and when the gateway tries again. */
+  absentProvider(method: string): AbsentPlugin | undefined {
     for (const instance of this.#instances.values()) {
-      if (servesMethod(instance.manifest, method) && instance.state !== "active") return instance.report([]);
+      if (!instance.serves(method) || instance.state === "active") continue;
+      const { retryAt } = instance;
+      const retryAfterMs = retryAt === undefined ? undefined : Math.max(500, retryAt - this.#options.clock.now());
+      return { ...instance.report([]), ...(retryAfterMs === undefined ? {} : { retryAfterMs }) };
     }
     return this.#options.unloaded(method);
+  }
+
+  /** What a call of an unknown method waits for: its plugin is being replaced by a version that has it, perhaps. */
+  holdFor(method: string): Hold | undefined {
+    for (const instance of this.#instances.values()) if (instance.hold && instance.serves(method)) return instance.hold;
+    return undefined;
+  }
+
+  /** Whether some plugin has work under way that a planned restart should wait for. */
+  isBusy(): boolean {
+    return this.#inOrder().some(({ current }) =>
+      current?.declarations?.busyChecks.some((check) => current.ready && current.owner.run(check)),
+    );
   }
 
   /** Loads and starts everything of the plan. Never throws because of a plugin. */
   async boot(plan: PluginPlan): Promise<void> {
     const { clock, log } = this.#options;
-    const options = { disabled: plan.disabled, clock, log, deadlineMs: this.#stepMs };
+    const options = { disabled: plan.disabled, clock, log, deadlineMs: this.#lifecycle.stepMs };
     const described = await Promise.all(plan.sources.map((source) => describePlugin(source, options)));
     for (const found of described) {
       const instance = this.#instances.has(found.id) ? duplicateOf(found) : found;
       this.#instances.set(instance.id, instance);
+      if (instance.state !== "disabled") this.#lifecycle.seal(instance);
     }
-    await this.#activate();
-    this.#booted = true;
+    await this.#serially(() => this.#activation.run());
+    this.#lifecycle.announces = true;
+  }
+
+  /**
+   * Loads a plugin's code anew and puts it in the place of the running one; brings back one that is not running.
+   * @throws GatewayError `NOT_FOUND`
+   */
+  reload(id: string): Promise<ReloadReport> {
+    const asker = currentOwner();
+    return this.#serially(async () => {
+      const instance = this.#known(id);
+      const plugin = await this.#freshCode(instance);
+      if (typeof plugin === "string") return notReloaded(instance, plugin);
+      return this.#renew(instance, plugin, asker);
+    });
+  }
+
+  /**
+   * Brings plugins in line with a new configuration: hot keys are handed to those that take them, the others are replaced.
+   * @param hot ids of plugins of which only hot keys changed
+   */
+  reconfigure(ids: readonly string[], hot: ReadonlySet<string>): Promise<readonly ReloadReport[]> {
+    const asker = currentOwner();
+    return this.#serially(async () => {
+      const reports: ReloadReport[] = [];
+      const restarted = new Set<string>();
+      for (const instance of this.#inOrder()) {
+        const { id, plugin } = instance;
+        if (!ids.includes(id) || restarted.has(id) || !plugin || instance.state === "disabled") continue;
+        if (hot.has(id) && (await this.#absorbs(instance))) continue;
+        const report = await this.#renew(instance, plugin, asker);
+        for (const other of report.restarted) restarted.add(other);
+        reports.push(report);
+      }
+      return reports;
+    });
   }
 
   /** Stops everything, in reverse order. */
   async stop(): Promise<void> {
     this.#stopping = true;
-    for (const cancel of this.#retries) cancel();
-    await this.#activation;
-    for (const id of [...this.#order].reverse()) {
-      const instance = this.#instances.get(id);
-      if (!instance || (instance.state !== "active" && instance.state !== "starting")) continue;
-      this.#move(instance, "draining");
-      await instance.dispose(this.#options.clock);
-      this.#move(instance, "stopped");
+    for (const { cancelRetry } of this.#instances.values()) cancelRetry?.();
+    await this.#changes;
+    for (const instance of this.#inOrder().reverse()) {
+      const { current } = instance;
+      if (!current) continue;
+      this.#lifecycle.move(instance, "draining");
+      await current.dispose(this.#options.clock);
+      instance.current = undefined;
+      this.#lifecycle.move(instance, "stopped");
     }
   }
 
-  /** Sets up, commits and starts whatever can run and does not yet, after what is under way. Never rejects. */
-  #activate(): Promise<void> {
-    this.#activation = this.#activation.then(async () => {
-      if (this.#stopping) return;
-      const staged = await this.#stageAll(this.#plan());
-      this.#commitAll(staged);
-      await this.#startAll(staged.map(({ instance }) => instance));
-    });
-    return this.#activation;
+  /** After what is under way, whatever became of that. */
+  #serially<T>(change: () => Promise<T>): Promise<T> {
+    const done = this.#changes.then(change);
+    this.#changes = done.catch(() => undefined);
+    return done;
   }
 
-  #plan(): Order {
-    const waiting = [...this.#instances.values()].filter(
-      ({ state, resting }) => state === "described" || (state === "pending" && !resting),
-    );
-    const nodes = waiting.flatMap(({ id, plugin }): GraphNode[] => (plugin ? [{ id, plugin }] : []));
-    const order = orderPlugins(nodes, this.#options.registry.services());
-    for (const [id, reason] of order.waiting) {
-      const instance = this.#instances.get(id);
-      if (instance) this.#move(instance, "pending", reason);
-    }
-    return order;
-  }
-
-  async #stageAll(order: Order): Promise<{ instance: PluginInstance; staging: Staging }[]> {
-    const services = new Map<string, unknown>();
-    const staged: { instance: PluginInstance; staging: Staging }[] = [];
-    let position = this.#order.length;
-    for (const level of order.levels) {
-      const results = await Promise.all(level.map((id) => this.#stage(id, position + level.indexOf(id), services)));
-      position += level.length;
-      for (const result of results) {
-        if (!result) continue;
-        staged.push(result);
-        for (const { token, value } of result.staging.declarations.services) services.set(token.id, value);
-      }
-    }
-    return staged;
-  }
-
-  async #stage(id: string, position: number, services: ReadonlyMap<string, unknown>) {
+  #known(id: string): PluginInstance {
     const instance = this.#instances.get(id);
-    const plugin = instance?.plugin;
-    if (!instance || !plugin) return undefined;
-    const { clock, registry, logFor, principalFor, configure, surroundings } = this.#options;
-    const lacking = Object.values(plugin.requires ?? {})
-      .map((requirement) => tokenOf(requirement))
-      .find(({ token, hard }) => hard && registry.service(token.id) === undefined && !services.has(token.id));
-    if (lacking) {
-      this.#move(instance, "pending", `waits for the service ${lacking.token.id}, whose plugin did not come up`);
-      return undefined;
-    }
-    const section = configure(plugin);
-    if ("issue" in section) {
-      this.#move(instance, "blocked", `configuration: ${section.issue}`);
-      return undefined;
-    }
-    const log = logFor(id);
-    const owner = instance.renew(position, log);
-    const principal = principalFor(id, instance.manifest?.permissions?.calls ?? []);
-    const staging = stagePlugin({
-      plugin,
-      owner,
-      config: section.value,
-      principal,
-      surroundings: { ...surroundings, log },
-      staged: services,
-    });
-    const begun = clock.elapsed();
+    if (instance) return instance;
+    const ids = [...this.#instances.keys()].sort().join(", ");
+    throw new GatewayError("NOT_FOUND", `no plugin "${id}" in this gateway; there are: ${ids}`);
+  }
+
+  #inOrder(): PluginInstance[] {
+    const last = Number.POSITIVE_INFINITY;
+    return [...this.#instances.values()].sort((left, right) => (left.position ?? last) - (right.position ?? last));
+  }
+
+  /** @returns why there is none */
+  async #freshCode({ id, source, manifest }: PluginInstance): Promise<Plugin | string> {
+    if (!source) return "its package is not there; install it, then restart the gateway";
     try {
-      await within(
-        this.#stepMs,
-        clock,
-        owner.run(() => plugin.setup(staging.gateway as never)),
-      ); // typed by definePlugin
+      const plugin = await within(this.#lifecycle.stepMs, this.#options.clock, source.load({ fresh: true }));
+      if (plugin.id !== id)
+        return `its code says id "${plugin.id}" now; restart the gateway to take it as another plugin`;
+      return checkCode(plugin, manifest) ?? plugin;
     } catch (error) {
-      await this.#failed(instance, "setup", error);
-      return undefined;
-    } finally {
-      staging.seal();
-    }
-    instance.timings.setupMs = Math.round(clock.elapsed() - begun);
-    const unmet = plugin.provides?.find(
-      (token) => !staging.declarations.services.some((service) => service.token.id === token.id),
-    );
-    if (unmet) {
-      await this.#failed(instance, "setup", new Error(`it lists ${unmet.id} under "provides" and did not provide it`));
-      return undefined;
-    }
-    this.#move(instance, "staged");
-    return { instance, staging };
-  }
-
-  /** One synchronous step: from no declaration of these plugins to all of them. */
-  #commitAll(staged: readonly { instance: PluginInstance; staging: Staging }[]): void {
-    const { registry } = this.#options;
-    for (const { instance, staging } of staged) {
-      const { declarations } = staging;
-      const conflict = registry.conflict(declarations, instance.manifest);
-      if (conflict) {
-        this.#move(instance, "failed", conflict);
-        continue;
-      }
-      instance.declarations = declarations;
-      instance.committed(registry.commit(declarations));
-      this.#order.push(instance.id);
-      this.#move(instance, "starting");
+      return `import: ${error instanceof Error ? error.message : String(error)}`;
     }
   }
 
-  /** Starts in order; a plugin waits for those it requires, not for the others. */
-  async #startAll(instances: readonly PluginInstance[]): Promise<void> {
-    const started = new Map<string, Promise<boolean>>();
-    for (const instance of instances) {
-      const providers = this.#providersOf(instance).map((id) => started.get(id) ?? Promise.resolve(this.#isUp(id)));
-      started.set(
-        instance.id,
-        Promise.all(providers).then((up) => this.#start(instance, up.every(Boolean))),
-      );
+  /** Replaces what runs; sets up anew what does not. */
+  async #renew(instance: PluginInstance, plugin: Plugin, asker: Owner | undefined): Promise<ReloadReport> {
+    instance.failures.clear();
+    if (instance.state === "disabled") return notReloaded(instance, instance.reason ?? "it is disabled");
+    if (instance.current && instance.state === "active") {
+      return replace(instance, plugin, {
+        lifecycle: this.#lifecycle,
+        log: this.#options.log,
+        asker,
+        instances: () => this.#inOrder(),
+        activate: () => this.#activation.run(),
+        failed: (failed, { reason }) => this.#settle(failed, { state: "failed", reason }),
+      });
     }
-    await Promise.all(started.values());
+    instance.plugin = plugin;
+    this.#ready(instance);
+    await this.#activation.run();
+    const { id, state, reason, generation } = instance;
+    const ok = state === "active";
+    return {
+      id,
+      ok,
+      state,
+      generation,
+      rolledBack: false,
+      restarted: [],
+      heldMs: 0,
+      ...(ok || reason === undefined ? {} : { reason }),
+    };
   }
 
-  #isUp(id: string): boolean {
-    return this.#instances.get(id)?.state === "active";
-  }
-
-  /** Running plugins whose services this one cannot do without. */
-  #providersOf({ plugin }: PluginInstance): string[] {
-    const wanted = Object.values(plugin?.requires ?? {})
-      .map((requirement) => tokenOf(requirement))
-      .filter(({ ordered }) => ordered)
-      .map(({ token }) => token.id);
-    return [...this.#instances.values()]
-      .filter(({ declarations }) => declarations?.services.some(({ token }) => wanted.includes(token.id)))
-      .map(({ id }) => id);
-  }
-
-  async #start(instance: PluginInstance, providersUp: boolean): Promise<boolean> {
-    const { clock } = this.#options;
-    const { declarations } = instance;
-    if (instance.state !== "starting" || !declarations) return false;
-    if (!providersUp && this.#lacksProvider(instance)) {
-      await instance.dispose(clock);
-      this.#forget(instance);
-      this.#move(instance, "pending", "waits for a plugin it requires, which did not start");
+  /** Hands a running plugin its new configuration. @returns whether it took it */
+  async #absorbs({ id, current }: PluginInstance): Promise<boolean> {
+    const handler = current?.declarations?.configHandler;
+    if (!current || !handler || !current.ready) return false;
+    const config = this.#options.configure(current.plugin);
+    if ("issue" in config) return false;
+    try {
+      const handled = current.owner.run(() => handler(config.value, config.sections));
+      await within(this.#lifecycle.stepMs, this.#options.clock, handled);
+      return true;
+    } catch (error) {
+      current.owner.charge(error, `configChanged of plugin ${id}`);
       return false;
     }
-    const begun = clock.elapsed();
-    try {
-      for (const begin of declarations.starts) {
-        const stop = await within(this.#stepMs, clock, declarations.owner.run(begin));
-        if (typeof stop === "function") instance.started(stop);
-      }
-    } catch (error) {
-      await this.#failed(instance, "start", error);
-      return false;
-    }
-    instance.timings.startMs = Math.round(clock.elapsed() - begun);
-    this.#move(instance, "active");
-    return true;
   }
 
-  #lacksProvider({ plugin }: PluginInstance): boolean {
-    return Object.values(plugin?.requires ?? {})
-      .map((requirement) => tokenOf(requirement))
-      .some(({ token, hard }) => hard && this.#options.registry.service(token.id) === undefined);
-  }
-
-  #forget({ id }: PluginInstance): void {
-    this.#order = this.#order.filter((other) => other !== id);
-  }
-
-  /** Takes back what the plugin did so far and says what comes next. */
-  async #failed(instance: PluginInstance, step: "setup" | "start", error: unknown): Promise<void> {
-    const { clock, log } = this.#options;
-    await instance.dispose(clock);
-    this.#forget(instance);
-    const { state, reason, retryMs, isBug } = failureOf(step, error);
-    if (isBug) {
-      instance.errors++;
-      log.error({ plugin: instance.id, err: error }, `plugin ${instance.id} failed in ${step}`);
-    }
-    this.#move(instance, state, reason);
+  /** Its state for now, and its next attempt when the gateway makes one by itself. */
+  #settle(instance: PluginInstance, { state, reason, retryMs }: NotStaged): void {
+    this.#lifecycle.seal(instance);
+    this.#lifecycle.move(instance, state, reason);
     if (retryMs !== undefined) this.#retryLater(instance, retryMs);
   }
 
   #retryLater(instance: PluginInstance, ms: number): void {
-    instance.resting = true;
-    const cancel = this.#options.clock.setTimeout(() => {
-      this.#retries.delete(cancel);
-      instance.resting = false;
-      void this.#activate();
+    const { clock } = this.#options;
+    instance.cancelRetry?.();
+    instance.retryAt = clock.now() + ms;
+    instance.cancelRetry = clock.setTimeout(() => {
+      void this.#serially(async () => {
+        if (instance.retryAt === undefined || this.#stopping) return;
+        this.#ready(instance);
+        await this.#activation.run();
+      });
     }, ms);
-    this.#retries.add(cancel);
   }
 
-  #move(instance: PluginInstance, to: PluginState, reason?: string): void {
-    const from = instance.state;
-    instance.state = to;
-    instance.reason = reason;
-    if (!this.#booted || !this.#stateHook.isUsed()) return;
-    void this.#stateHook.emit({ id: instance.id, from, to, ...(reason === undefined ? {} : { reason }) });
+  /** It may be set up again. */
+  #ready(instance: PluginInstance): void {
+    instance.cancelRetry?.();
+    instance.cancelRetry = undefined;
+    instance.retryAt = undefined;
+    this.#lifecycle.move(instance, "described");
   }
 
-  get #stepMs(): number {
-    return this.#options.stepDeadlineMs ?? 10_000;
+  /** Too many failures in too short a time: it rests, and with it what needs it. */
+  #countFailure(instance: PluginInstance): void {
+    const now = this.#options.clock.elapsed();
+    if (!instance.failures.add(now) || instance.state !== "active" || this.#stopping) return;
+    const restMs = instance.failures.quarantine(now);
+    const { log } = this.#options;
+    log.error(
+      { plugin: instance.id, restMs },
+      `plugin ${instance.id} failed too often and rests for ${restMs / 1_000} s`,
+    );
+    void this.#serially(async () => {
+      if (instance.state !== "active") return;
+      await this.#rest(instance);
+      const reason = `failed 5 times within a minute; see the log, mend it, then: svc plugins reload ${instance.id}`;
+      this.#settle(instance, { state: "quarantined", reason, retryMs: restMs });
+    });
   }
+
+  /** Takes a plugin down and, before it, all that cannot do without its services. */
+  async #rest(instance: PluginInstance): Promise<void> {
+    const services = new Set(instance.plugin?.provides?.map(({ id }) => id));
+    for (const other of this.#inOrder().reverse()) {
+      const { plugin, current } = other;
+      if (other === instance || !current || !plugin || !needs(plugin, services)) continue;
+      await this.#rest(other);
+      this.#settle(other, { state: "pending", reason: `waits for plugin ${instance.id}, which is in quarantine` });
+    }
+    await this.#lifecycle.takeDown(instance);
+  }
+}
+
+function needs(plugin: Plugin, services: ReadonlySet<string>): boolean {
+  return Object.values(plugin.requires ?? {})
+    .map((requirement) => tokenOf(requirement))
+    .some(({ token, hard }) => hard && services.has(token.id));
+}
+
+/** Sections of a loaded plugin with their schemas. */
+export function sectionsOf(plugin: Plugin | undefined): Record<string, TSchema> {
+  if (!plugin) return {};
+  return { ...(plugin.config ? { [plugin.section ?? plugin.id]: plugin.config } : {}), ...plugin.sections };
+}
+
+function unknownSections(section: string | undefined): Record<string, undefined> {
+  return section === undefined ? {} : { [section]: undefined };
+}
+
+function notReloaded(instance: PluginInstance, reason: string): ReloadReport {
+  const { id, state, generation } = instance;
+  return {
+    id,
+    ok: false,
+    reason,
+    state: state satisfies PluginState,
+    generation,
+    rolledBack: false,
+    restarted: [],
+    heldMs: 0,
+  };
 }

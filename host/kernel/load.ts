@@ -12,7 +12,12 @@ export interface PluginSource {
   readonly origin: string;
   /** Known before import for packages. */
   readonly manifest: Manifest | undefined;
-  load(): Promise<Plugin>;
+  /** @param options.fresh reads the code anew where it has changed */
+  load(options?: LoadOptions): Promise<Plugin>;
+}
+
+export interface LoadOptions {
+  readonly fresh?: boolean;
 }
 
 /** A plugin that was asked for and cannot be loaded. */
@@ -35,8 +40,12 @@ async function virtualModules(): Promise<Record<string, unknown>> {
 }
 
 /** Imports a module; TypeScript goes through jiti, whose cache is private to the state directory. */
-export async function importModule(file: string, cacheDir: string): Promise<unknown> {
-  if (!/\.[cm]?ts$/.test(file)) return import(pathToFileURL(file).href);
+export async function importModule(
+  file: string,
+  cacheDir: string,
+  { fresh = false }: LoadOptions = {},
+): Promise<unknown> {
+  if (!/\.[cm]?ts$/.test(file)) return import(fresh ? versionedUrl(file) : firstUrl(file));
   const { createJiti } = await import("jiti");
   const jiti = createJiti(pathToFileURL(file).href, {
     fsCache: cacheDir,
@@ -46,8 +55,38 @@ export async function importModule(file: string, cacheDir: string): Promise<unkn
   return jiti.import(file);
 }
 
-async function importPlugin(file: string, cacheDir: string): Promise<Plugin> {
-  const { default: plugin } = (await importModule(file, cacheDir)) as { default?: unknown };
+/** What was imported of each file: its URL by its version. */
+const imported = new Map<string, Map<string, string>>();
+
+/** Changes with the text. */
+function versionOf(file: string): string {
+  const { mtimeMs, size } = statSync(file);
+  return `${Math.round(mtimeMs * 1_000).toString(36)}-${size.toString(36)}`;
+}
+
+function firstUrl(file: string): string {
+  const url = pathToFileURL(file).href;
+  if (!imported.has(file)) imported.set(file, new Map([[versionOf(file), url]]));
+  return url;
+}
+
+/**
+ * The runtime never forgets a module, so only changed code gets a new name.
+ * A built plugin is one file: what that file imports relatively is not read anew.
+ */
+function versionedUrl(file: string): string {
+  firstUrl(file);
+  const version = versionOf(file);
+  const versions = imported.get(file);
+  const known = versions?.get(version);
+  if (known !== undefined) return known;
+  const url = `${pathToFileURL(file).href}?version=${version}`;
+  versions?.set(version, url);
+  return url;
+}
+
+async function importPlugin(file: string, cacheDir: string, options?: LoadOptions): Promise<Plugin> {
+  const { default: plugin } = (await importModule(file, cacheDir, options)) as { default?: unknown };
   if (!isPlugin(plugin))
     throw new Error(`${file} does not export a plugin; write: export default definePlugin({ ... })`);
   return plugin;
@@ -91,7 +130,13 @@ export function createPluginFinder({ configDir, cacheDir, home }: FinderOptions)
   function pluginIn(directory: string, origin: string): PluginSource | MissingPlugin | undefined {
     try {
       const manifest = readManifest(directory);
-      return manifest && { origin, manifest, load: () => importPlugin(join(directory, manifest.entry), cacheDir) };
+      return (
+        manifest && {
+          origin,
+          manifest,
+          load: (options) => importPlugin(join(directory, manifest.entry), cacheDir, options),
+        }
+      );
     } catch (error) {
       return {
         origin,
@@ -109,7 +154,7 @@ export function createPluginFinder({ configDir, cacheDir, home }: FinderOptions)
     const path = spec.startsWith("~/") ? join(home, spec.slice(2)) : isAbsolute(spec) ? spec : resolve(configDir, spec);
     if (!existsSync(path)) return { origin: spec, reason: `there is nothing at ${path}` };
     if (statSync(path).isDirectory()) return fromDirectory(path, spec);
-    return { origin: spec, manifest: undefined, load: () => importPlugin(path, cacheDir) };
+    return { origin: spec, manifest: undefined, load: (options) => importPlugin(path, cacheDir, options) };
   }
 
   function bundle(): readonly (PluginSource | MissingPlugin)[] {

@@ -21,6 +21,8 @@ export const ManifestFields = Strict({
   section: Type.Optional(NonEmpty),
   /** Path prefixes it may mount routes under, beside `/plugins/<id>/`. */
   routes: Type.Optional(Type.Array(Type.String({ pattern: "^/" }))),
+  /** Gate hooks it taps: `<hook>`, or `<hook>:<key>` of a keyed one. They stay shut while it is away. */
+  gates: Type.Optional(Type.Array(NonEmpty)),
   permissions: Type.Optional(Strict({ calls: Type.Optional(Type.Array(Type.Enum([...SCOPES]))) })),
   /** Path of the file with its verbs, and what help says of each. */
   cli: Type.Optional(NonEmpty),

@@ -19,7 +19,8 @@ import {
 import type { AnyHandler } from "../hooks/guard.ts";
 import type { HookBus } from "../hooks/hook-bus.ts";
 import type { Owner } from "../hooks/owner.ts";
-import { type Declarations, emptyDeclarations, methodsOf } from "./declarations.ts";
+import { type ConfigHandler, type Declarations, emptyDeclarations, methodsOf } from "./declarations.ts";
+import type { PluginConfig } from "./generation.ts";
 import { tokenOf } from "./graph.ts";
 import type { Registry } from "./registry.ts";
 
@@ -47,7 +48,7 @@ export interface Staging {
 export interface StagingOptions {
   readonly plugin: Plugin;
   readonly owner: Owner;
-  readonly config: unknown;
+  readonly config: PluginConfig;
   readonly principal: Principal;
   readonly surroundings: Surroundings;
   /** Services staged by plugins that go first, not committed yet. */
@@ -77,7 +78,7 @@ export function stagePlugin({ plugin, owner, config, principal, surroundings, st
     };
     return spec.keyed ? { for: tapper } : tapper(undefined);
   };
-  const service = (id: string) => registry.service(id) ?? staged.get(id);
+  const service = (id: string) => staged.get(id) ?? registry.service(id);
   const services = Object.entries(plugin.requires ?? {}).map(([name, requirement]) => {
     const { token } = tokenOf(requirement);
     return [name, requirement.kind === "live" ? { get: () => registry.service(token.id) } : service(token.id)];
@@ -101,7 +102,8 @@ export function stagePlugin({ plugin, owner, config, principal, surroundings, st
 
   const gateway = {
     id: plugin.id,
-    config,
+    config: config.value,
+    sections: config.sections,
     services: Object.freeze(Object.fromEntries(services)),
     log,
     clock,
@@ -154,6 +156,14 @@ export function stagePlugin({ plugin, owner, config, principal, surroundings, st
     start(begin: Declarations["starts"][number]) {
       declare("start");
       declarations.starts.push(begin);
+    },
+    busy(check: () => boolean) {
+      declare("busy");
+      declarations.busyChecks.push(check);
+    },
+    configChanged(handler: ConfigHandler) {
+      declare("configChanged");
+      declarations.configHandler = handler;
     },
     every(ms: number, work: () => void | Promise<void>) {
       const begin = () => whileAlive(() => clock.setInterval(contained("every()", work), ms));

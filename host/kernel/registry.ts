@@ -13,12 +13,22 @@ export class Registry {
   readonly #points = new Map<string, Owner>();
   readonly #emitters = new Map<string, string>();
   #extensions: readonly ExtensionEntry[] = [];
+  /** Each handshake asks for it; forgotten at every change. */
+  #advertised: string[] | undefined;
   readonly #hooks: HookBus;
   /** Grows with every change of the routes, so that a router built from them knows it is old. */
   routesVersion = 0;
 
   constructor(hooks: HookBus) {
     this.#hooks = hooks;
+  }
+
+  /** What clients are told they can call. */
+  advertisedMethods(): string[] {
+    this.#advertised ??= [...this.methods.values()]
+      .filter(({ method }) => method.advertised !== false)
+      .map(({ method }) => method.name);
+    return this.#advertised;
   }
 
   routes(): readonly RouteEntry[] {
@@ -43,14 +53,14 @@ export class Registry {
     const { plugin } = staged;
     for (const { method } of staged.methods) {
       const other = this.methods.get(method.name);
-      if (other) return `method ${method.name} is already served by ${other.owner.id}`;
+      if (other && other.owner.id !== plugin.id) return `method ${method.name} is already served by ${other.owner.id}`;
       if (manifest?.directory && !servesMethod(manifest, method.name)) {
         return `it serves ${method.name}, which its package.json does not list under "svc.namespaces"`;
       }
     }
     for (const { event } of staged.events) {
       const other = this.events.get(event.name);
-      if (other) return `event ${event.name} is already declared by ${other.owner.id}`;
+      if (other && other.owner.id !== plugin.id) return `event ${event.name} is already declared by ${other.owner.id}`;
     }
     for (const { route } of staged.routes) {
       const prefixes = [`/plugins/${plugin.id}/`, ...(manifest?.routes ?? [])];
@@ -60,15 +70,22 @@ export class Registry {
       if (route.auth === "gateway" && route.scope === undefined)
         return `route ${route.path} has auth "gateway" and no scope`;
       const other = this.routes().find(({ route: { method, path } }) => method === route.method && path === route.path);
-      if (other) return `route ${route.method} ${route.path} is already mounted by ${other.owner.id}`;
+      if (other && other.owner.id !== plugin.id)
+        return `route ${route.method} ${route.path} is already mounted by ${other.owner.id}`;
     }
     for (const { id } of staged.ownedPoints) {
       const other = this.#points.get(id);
-      if (other) return `extension point ${id} is already owned by ${other.id}`;
+      if (other && other.id !== plugin.id) return `extension point ${id} is already owned by ${other.id}`;
     }
     for (const { point, id } of staged.extensions) {
       const other = this.#extensions.find((entry) => entry.point === point && entry.id === id);
-      if (other) return `${point} "${id}" is already contributed by ${other.owner.id}`;
+      if (other && other.owner.id !== plugin.id) return `${point} "${id}" is already contributed by ${other.owner.id}`;
+    }
+    for (const { spec, key } of staged.taps) {
+      const gate = key === undefined ? spec.name : `${spec.name}:${key}`;
+      if (spec.kind === "gate" && manifest?.directory && !manifest.gates?.includes(gate)) {
+        return `it taps the gate ${gate}, which its package.json does not list under "svc.gates"`;
+      }
     }
     for (const hook of staged.emittedHooks) {
       if (hook.owner !== plugin.id) return `hook ${hook.name} belongs to ${hook.owner}, only that plugin may emit it`;
@@ -78,7 +95,8 @@ export class Registry {
 
   /** Makes everything visible in one synchronous step. @returns takes all of it back, newest first; safe to call twice. */
   commit(staged: Declarations): () => void {
-    const undo: (() => void)[] = [];
+    const undo: (() => void)[] = [() => (this.#advertised = undefined)];
+    this.#advertised = undefined;
     for (const service of staged.services) {
       this.#services.set(service.token.id, service);
       undo.push(() => this.#services.delete(service.token.id));

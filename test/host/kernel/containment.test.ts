@@ -85,16 +85,6 @@ describe("a plugin that breaks before it runs", () => {
       "blocked",
       /configuration: \/max: too small/,
     ],
-    [
-      "throws in start",
-      (gateway) =>
-        gateway.start(() => {
-          throw new Error("boom");
-        }),
-      "failed",
-      /start: boom/,
-    ],
-    ["rejects in start", (gateway) => gateway.start(() => Promise.reject(new Error("boom"))), "failed", /start: boom/],
   ];
   for (const [how, setup, state, reason] of setups) {
     it(how, async (t) => {
@@ -107,6 +97,48 @@ describe("a plugin that breaks before it runs", () => {
       assert.equal(report()?.state, state);
       assert.match(report()?.reason ?? "", reason);
       await assert.rejects(client.call(bad.ping, {}), /unknown method: bad\.ping/, "nothing it declared is visible");
+    });
+  }
+
+  const starts: [how: string, begin: () => void | Promise<void>][] = [
+    [
+      "throws in start",
+      () => {
+        throw new Error("boom");
+      },
+    ],
+    ["rejects in start", () => Promise.reject(new Error("boom"))],
+  ];
+  for (const [how, begin] of starts) {
+    it(`${how}: what it declared is gone, and it is tried again`, async (t) => {
+      const seen: string[] = [];
+      const plugin = definePlugin({
+        id: "bad",
+        api: "^1.0.0",
+        setup(gateway) {
+          gateway.serve(bad, { ping: () => ({}) });
+          gateway.hooks.hello.tap("bad", (hello) => (seen.push("hello"), hello));
+          gateway.start(begin);
+        },
+      });
+      const { report, client } = await startWith(t, plugin);
+      assert.equal(report()?.state, "failed");
+      assert.match(report()?.reason ?? "", /start: boom/);
+      await assert.rejects(client.call(bad.ping, {}), { code: "UNAVAILABLE", message: /plugin bad is failed/ });
+      assert.deepEqual(seen, [], "its hooks are gone");
+    });
+
+    it(`${how}: a gate it stands at stays shut`, async (t) => {
+      const plugin = definePlugin({
+        id: "bad",
+        api: "^1.0.0",
+        setup(gateway) {
+          gateway.hooks.admit.tap("bad", () => undefined);
+          gateway.start(begin);
+        },
+      });
+      const refused = testGateway(t, { plugins: [goodPlugin, plugin] });
+      await assert.rejects(refused, { message: "plugin bad is not running", retryAfterMs: 1_000 });
     });
   }
 

@@ -172,13 +172,14 @@ describe("a plugin package", () => {
 
 it("the startup report says for every plugin what became of it", async (t) => {
   const stateDir = await stateDirectory(t);
+  await install(stateDir, "@acme/things", SVC, CODE);
   await writeFile(join(stateDir, "broken.ts"), "export default 1 +;");
-  await start(t, stateDir, { plugins: { use: ["models", "./broken.ts", "./absent.ts"] } });
+  await start(t, stateDir, { plugins: { use: ["@acme/things", "./broken.ts", "./absent.ts"] } });
   const report = JSON.parse(await readFile(join(stateDir, "startup-report.json"), "utf8")) as {
     plugins: { id: string; state: string; reason?: string }[];
   };
   const found = Object.fromEntries(report.plugins.map(({ id, state, reason }) => [id, [state, reason?.split(":")[0]]]));
-  assert.deepEqual(found["models"], ["active", undefined]);
+  assert.deepEqual(found["things"], ["active", undefined]);
   assert.deepEqual(found["./broken.ts"], ["failed", "import"]);
   assert.equal(found["./absent.ts"]?.[0], "blocked");
 });

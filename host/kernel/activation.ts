@@ -1,0 +1,152 @@
+/**
+ * Brings up whatever can run and does not yet: all `setup`s level by level without anybody seeing a thing, then
+ * everything committed in one synchronous step, then resources acquired in the same order.
+ */
+import type { Plugin } from "@svc/sdk";
+import { type GraphNode, holdsService, type Order, orderPlugins, tokenOf } from "./graph.ts";
+import type { PluginInstance } from "./instance.ts";
+import type { Lifecycle, NotStaged, Staged } from "./lifecycle.ts";
+
+export interface ActivationOptions {
+  readonly lifecycle: Lifecycle;
+  readonly instances: ReadonlyMap<string, PluginInstance>;
+  /** Gives a plugin its state after a failure, and its next attempt. */
+  settle(instance: PluginInstance, failure: NotStaged): void;
+}
+
+export class Activation {
+  readonly #lifecycle: Lifecycle;
+  readonly #instances: ReadonlyMap<string, PluginInstance>;
+  readonly #settle: ActivationOptions["settle"];
+  #positions = 0;
+
+  constructor({ lifecycle, instances, settle }: ActivationOptions) {
+    this.#lifecycle = lifecycle;
+    this.#instances = instances;
+    this.#settle = settle;
+  }
+
+  /** Sets up, commits and starts whatever can run and does not yet. Never rejects. */
+  async run(): Promise<void> {
+    const { levels, waiting } = this.#plan();
+    for (const [id, reason] of waiting) await this.giveUp(this.#instances.get(id), { state: "pending", reason });
+    const staged = await this.#stageAll(levels);
+    const conflicts = staged.flatMap(({ instance, result }) => {
+      const conflict = this.#lifecycle.commit(instance, result);
+      return conflict === undefined ? [] : [{ instance, conflict }];
+    });
+    for (const { instance, conflict } of conflicts) await this.giveUp(instance, { state: "failed", reason: conflict });
+    await this.#startAll(staged.map(({ instance }) => instance));
+  }
+
+  #plan(): Order {
+    const waiting = [...this.#instances.values()].filter(
+      ({ state, retryAt }) => state === "described" || (state === "pending" && retryAt === undefined),
+    );
+    const nodes = waiting.flatMap(({ id, plugin }): GraphNode[] => (plugin ? [{ id, plugin }] : []));
+    const own = new Set(nodes.flatMap(({ plugin }) => plugin.provides?.map(({ id }) => id) ?? []));
+    // What a waiting plugin provided before does not count: it is about to provide it anew.
+    const taken = new Set(this.#running().flatMap(({ plugin }) => plugin?.provides?.map(({ id }) => id) ?? []));
+    const available = this.#lifecycle.registry.services().filter(({ id }) => !own.has(id) || taken.has(id));
+    return orderPlugins(nodes, available);
+  }
+
+  #running(): PluginInstance[] {
+    return [...this.#instances.values()].filter(
+      ({ current, state }) => current && (state === "active" || state === "starting"),
+    );
+  }
+
+  async #stageAll(levels: Order["levels"]): Promise<{ instance: PluginInstance; result: Staged }[]> {
+    const services = new Map<string, unknown>();
+    const staged: { instance: PluginInstance; result: Staged }[] = [];
+    for (const level of levels) {
+      const instances = level.flatMap((id) => this.#instances.get(id) ?? []);
+      for (const instance of instances) instance.position ??= this.#positions++;
+      const results = await Promise.all(instances.map((instance) => this.#stage(instance, services)));
+      for (const result of results) {
+        if (!result) continue;
+        staged.push(result);
+        for (const { token, value } of result.result.declarations.services) services.set(token.id, value);
+      }
+    }
+    return staged;
+  }
+
+  async #stage(instance: PluginInstance, services: ReadonlyMap<string, unknown>) {
+    const { plugin } = instance;
+    if (!plugin) return undefined;
+    const lacking = this.#lacking(plugin, (id) => services.has(id));
+    if (lacking !== undefined) {
+      const reason = `waits for the service ${lacking}, whose plugin did not come up`;
+      await this.giveUp(instance, { state: "pending", reason });
+      return undefined;
+    }
+    const result = await this.#lifecycle.stage(instance, plugin, services);
+    if (!("generation" in result)) {
+      await this.giveUp(instance, result);
+      return undefined;
+    }
+    this.#lifecycle.move(instance, "staged");
+    return { instance, result };
+  }
+
+  /** A service it cannot do without and that is not there. */
+  #lacking(plugin: Plugin, isStaged: (id: string) => boolean): string | undefined {
+    return Object.values(plugin.requires ?? {})
+      .map((requirement) => tokenOf(requirement))
+      .find(
+        ({ token, hard }) => hard && !isStaged(token.id) && this.#lifecycle.registry.service(token.id) === undefined,
+      )?.token.id;
+  }
+
+  /** Starts in order; a plugin waits for those it requires, not for the others. */
+  async #startAll(instances: readonly PluginInstance[]): Promise<void> {
+    const started = new Map<string, Promise<void>>();
+    for (const instance of instances) {
+      const providers = this.#providersOf(instance).map((id) => started.get(id) ?? Promise.resolve());
+      started.set(
+        instance.id,
+        Promise.all(providers).then(() => this.#start(instance)),
+      );
+    }
+    await Promise.all(started.values());
+  }
+
+  /** Plugins whose services this one cannot do without. */
+  #providersOf({ plugin }: PluginInstance): string[] {
+    if (!plugin) return [];
+    return [...this.#instances.values()]
+      .filter(({ current }) => {
+        const services = current?.declarations?.services.map(({ token }) => token.id) ?? [];
+        return holdsService(plugin, new Set(services));
+      })
+      .map(({ id }) => id);
+  }
+
+  async #start(instance: PluginInstance): Promise<void> {
+    const { plugin } = instance;
+    if (instance.state !== "starting" || !plugin) return;
+    if (this.#lacking(plugin, () => false) !== undefined) {
+      return this.giveUp(instance, { state: "pending", reason: "waits for a plugin it requires, which did not start" });
+    }
+    const failure = await this.#lifecycle.start(instance);
+    if (!failure) return;
+    this.#settle(instance, failure.state === "failed" ? this.#nextAttempt(instance, failure.reason) : failure);
+  }
+
+  /** Soon, and later each time; too many in a row and it rests. */
+  #nextAttempt({ id, failures }: PluginInstance, reason: string): NotStaged {
+    const now = this.#lifecycle.clock.elapsed();
+    if (!failures.add(now)) return { state: "failed", reason, retryMs: failures.restartMs };
+    const why = `${reason}; failed 5 times within a minute; mend it, then: svc plugins reload ${id}`;
+    return { state: "quarantined", reason: why, retryMs: failures.quarantine(now) };
+  }
+
+  /** Takes down what is left of an older generation, so that nobody goes on with it. */
+  async giveUp(instance: PluginInstance | undefined, failure: NotStaged): Promise<void> {
+    if (!instance) return;
+    await this.#lifecycle.takeDown(instance);
+    this.#settle(instance, failure);
+  }
+}

@@ -1,0 +1,140 @@
+/** One life of a plugin: what it declared, what it has under way, and what has to be undone when it goes. */
+import type { Clock, Logger, Plugin, Stop } from "@svc/sdk";
+import type { Charge, Owner } from "../hooks/owner.ts";
+import { runAs } from "./blame.ts";
+import type { Declarations } from "./declarations.ts";
+import type { ReplacementHold } from "./hold.ts";
+
+/** Milliseconds one stop may take before the next is asked. */
+const STOP_DEADLINE_MS = 5_000;
+
+/** What all generations of a plugin share. */
+export interface Lineage {
+  readonly id: string;
+  /** Set while the plugin is being replaced. */
+  readonly hold: ReplacementHold | undefined;
+  errors: number;
+}
+
+export interface GenerationOptions {
+  readonly instance: Lineage;
+  readonly number: number;
+  readonly order: number;
+  readonly plugin: Plugin;
+  /** Validated configuration it was set up with. */
+  readonly config: PluginConfig;
+  readonly log: Logger;
+  /** Told of each failure that counts. */
+  onFailure(): void;
+}
+
+/** A plugin's own section and its further ones. */
+export interface PluginConfig {
+  readonly value: unknown;
+  readonly sections: Readonly<Record<string, unknown>>;
+}
+
+export class Generation {
+  readonly number: number;
+  readonly plugin: Plugin;
+  readonly config: PluginConfig;
+  readonly owner: Owner;
+  declarations: Declarations | undefined;
+  /** Started, and not stopped yet. */
+  ready = false;
+  /** Something of it could not be stopped. */
+  leaky = false;
+  readonly #controller = new AbortController();
+  #withdraw: (() => void) | undefined;
+  #stops: Stop[] = [];
+  #underWay = 0;
+  #idle: { readonly calls: number; readonly reached: () => void } | undefined;
+
+  constructor({ instance, number, order, plugin, config, log, onFailure }: GenerationOptions) {
+    this.number = number;
+    this.plugin = plugin;
+    this.config = config;
+    const { signal } = this.#controller;
+    const isReady = () => this.ready;
+    const owner: Owner = {
+      id: instance.id,
+      order,
+      signal,
+      get ready() {
+        return isReady();
+      },
+      get hold() {
+        return instance.hold;
+      },
+      get away() {
+        return isReady() ? undefined : instance.hold?.released;
+      },
+      enter: () => void this.#underWay++,
+      leave: () => {
+        if (--this.#underWay === this.#idle?.calls) this.#idle.reached();
+      },
+      run: (work) => runAs(owner, work),
+      charge: (error: unknown, where: string, charge: Charge = "counts") => {
+        instance.errors++;
+        log.error({ plugin: instance.id, where, err: error }, `plugin ${instance.id} failed in ${where}`);
+        if (charge === "counts" && !signal.aborted) onFailure();
+      },
+    };
+    this.owner = owner;
+  }
+
+  /** Remembers how to take the commit back. */
+  committed(declarations: Declarations, withdraw: () => void): void {
+    this.declarations = declarations;
+    this.#withdraw = withdraw;
+  }
+
+  started(stop: Stop): void {
+    this.#stops.push(stop);
+  }
+
+  /** Resolves when at most so many calls of this generation are under way. */
+  idle(calls: number): Promise<void> {
+    if (this.#underWay <= calls) return Promise.resolve();
+    return new Promise((reached) => (this.#idle = { calls, reached }));
+  }
+
+  /** Its stops newest first (its hooks and events still work), then signal and timers. Declarations stay. Safe to call twice. */
+  async stop(clock: Clock): Promise<void> {
+    for (const stop of this.#stops.splice(0).reverse()) {
+      try {
+        await within(STOP_DEADLINE_MS, clock, this.owner.run(stop));
+      } catch (error) {
+        this.leaky = true;
+        this.owner.charge(error, "stop", "caller");
+      }
+    }
+    this.ready = false;
+    this.#controller.abort();
+  }
+
+  /** Takes its declarations back, in one synchronous step. Safe to call twice. */
+  withdraw(): void {
+    this.#withdraw?.();
+    this.#withdraw = undefined;
+  }
+
+  /** Ends it altogether. */
+  async dispose(clock: Clock): Promise<void> {
+    await this.stop(clock);
+    this.withdraw();
+  }
+}
+
+/** Waits for `work` at most `ms` milliseconds. @throws Error when the time is up, or what `work` rejects with */
+export async function within<T>(ms: number, clock: Clock, work: T | PromiseLike<T>): Promise<T> {
+  let cancel = () => {};
+  const late = new Promise<never>((_, reject) => {
+    cancel = clock.setTimeout(() => reject(new Error(`not done within ${ms} ms`)), ms);
+  });
+  try {
+    return await Promise.race([work, late]);
+  } finally {
+    cancel();
+  }
+}

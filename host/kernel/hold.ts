@@ -1,0 +1,45 @@
+/** Calls that wait while a plugin is replaced, so that no caller notices. */
+import { type Clock, GatewayError } from "@svc/sdk";
+import type { Hold } from "../hooks/owner.ts";
+import { currentOwner } from "./blame.ts";
+
+/** Milliseconds one call waits at most. Choice: longer than a usual swap, shorter than a client's patience. */
+const HOLD_MS = 5_000;
+const RETRY_MS = 1_000;
+
+export class ReplacementHold implements Hold {
+  /** Resolves at the release, whatever came of the replacement. */
+  readonly released: Promise<void>;
+  readonly begunAt: number;
+  readonly #clock: Clock;
+  #release!: () => void;
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+    this.begunAt = clock.elapsed();
+    this.released = new Promise((resolve) => (this.#release = resolve));
+  }
+
+  /** The drain waits for what plugins of this replacement have under way, so that must not wait for the replacement. */
+  passes(): boolean {
+    return currentOwner()?.hold === this;
+  }
+
+  async wait(): Promise<void> {
+    let cancel = () => {};
+    const late = new Promise<never>((_, reject) => {
+      const refuse = () =>
+        reject(new GatewayError("UNAVAILABLE", "the plugin is being reloaded; try again", { retryAfterMs: RETRY_MS }));
+      cancel = this.#clock.setTimeout(refuse, HOLD_MS);
+    });
+    try {
+      await Promise.race([this.released, late]);
+    } finally {
+      cancel();
+    }
+  }
+
+  release(): void {
+    this.#release();
+  }
+}

@@ -1,0 +1,161 @@
+/**
+ * Puts a new generation of a plugin in the place of the running one, without a restart.
+ *
+ * Everything that can fail without harm comes first, while the old one serves: its code, its configuration, its setup.
+ * Then what is new is held, what is under way ends, plugins that use its services stop, it stops, the new declarations
+ * take the place of the old ones in one step, and it starts. Should the start fail, the old one comes back.
+ */
+import type { Logger, Plugin } from "@svc/sdk";
+import type { ReloadReport } from "@svc/sdk/services";
+import type { Owner } from "../hooks/owner.ts";
+import type { Generation, PluginConfig } from "./generation.ts";
+import { holdsService } from "./graph.ts";
+import { ReplacementHold } from "./hold.ts";
+import type { PluginInstance } from "./instance.ts";
+import type { Lifecycle, Staged } from "./lifecycle.ts";
+
+/** Milliseconds what is under way may take to end; then it is cut off. Choice: shorter than callers are held. */
+const DRAIN_MS = 3_000;
+
+export interface ReplacementOptions {
+  readonly lifecycle: Lifecycle;
+  readonly log: Logger;
+  /** All plugins, in the order they were committed. */
+  instances(): readonly PluginInstance[];
+  /** Sets up, commits and starts everything that is `described`. */
+  activate(): Promise<void>;
+  /** Whose call asked for the replacement: that one is not waited for. */
+  readonly asker: Owner | undefined;
+  /** Gives a plugin its state after a failure, and its next attempt. */
+  failed(instance: PluginInstance, failure: { state: string; reason: string }): void;
+}
+
+/**
+ * @param plugin the new code; the same for a mere change of configuration
+ * @returns never rejects because of the plugin: the report says what became of it
+ */
+export async function replace(
+  instance: PluginInstance,
+  plugin: Plugin,
+  options: ReplacementOptions,
+): Promise<ReloadReport> {
+  const { lifecycle } = options;
+  const old = instance.current;
+  if (!old) throw new Error(`plugin ${instance.id} has no generation to replace`);
+  const staged = await lifecycle.stage(instance, plugin, new Map());
+  if (!("generation" in staged)) return report(instance, { reason: staged.reason });
+
+  const dependents = dependentsOf(instance, [old.plugin, plugin], options.instances());
+  const hold = new ReplacementHold(lifecycle.clock);
+  const all = [instance, ...dependents];
+  for (const held of all) held.hold = hold;
+  try {
+    await drained(all, options);
+    for (const dependent of [...dependents].reverse()) await standDown(dependent, lifecycle);
+    await standDown(instance, lifecycle);
+    const failure = await takeOver(instance, staged, lifecycle);
+    const rolledBack = failure !== undefined && (await comeBack(instance, old, failure, options));
+    for (const dependent of dependents) lifecycle.move(dependent, "described");
+    await options.activate();
+    return report(instance, {
+      ...(failure === undefined ? {} : { reason: failure }),
+      rolledBack,
+      restarted: dependents.map(({ id }) => id),
+      heldMs: Math.round(lifecycle.clock.elapsed() - hold.begunAt),
+    });
+  } finally {
+    for (const held of all) held.hold = undefined;
+    hold.release();
+  }
+}
+
+/** Plugins that have a service of it in their hands, and those that have one of theirs; in order. */
+function dependentsOf(
+  changed: PluginInstance,
+  versions: readonly Plugin[],
+  instances: readonly PluginInstance[],
+): PluginInstance[] {
+  const services = new Set(versions.flatMap(({ provides = [] }) => provides.map(({ id }) => id)));
+  const found = new Set<PluginInstance>();
+  for (let grew = true; grew;) {
+    grew = false;
+    for (const instance of instances) {
+      const { current } = instance;
+      if (instance === changed || found.has(instance) || !current || !holdsService(current.plugin, services)) continue;
+      found.add(instance);
+      for (const { id } of current.plugin.provides ?? []) services.add(id);
+      grew = true;
+    }
+  }
+  return instances.filter((instance) => found.has(instance));
+}
+
+/** Waits until nothing of these plugins is under way, or the time is up. */
+async function drained(
+  instances: readonly PluginInstance[],
+  { lifecycle: { clock }, asker }: ReplacementOptions,
+): Promise<void> {
+  let cancel = () => {};
+  const late = new Promise<void>((resolve) => (cancel = clock.setTimeout(resolve, DRAIN_MS)));
+  const idle = instances.map(({ current }) => current?.idle(current.owner === asker ? 1 : 0) ?? Promise.resolve());
+  await Promise.race([Promise.all(idle), late]);
+  cancel();
+}
+
+/** Stops the running generation; its declarations stay until others take their place, so that nothing seems unknown meanwhile. */
+async function standDown(instance: PluginInstance, lifecycle: Lifecycle): Promise<void> {
+  lifecycle.seal(instance);
+  await instance.current?.stop(lifecycle.clock);
+  lifecycle.move(instance, "reloading");
+}
+
+/** @returns why the new generation does not run, or `undefined` */
+async function takeOver(instance: PluginInstance, staged: Staged, lifecycle: Lifecycle): Promise<string | undefined> {
+  const conflict = lifecycle.commit(instance, staged);
+  if (conflict !== undefined) return conflict;
+  return (await lifecycle.start(instance))?.reason;
+}
+
+/** The old code with its old configuration, set up again. @returns whether it runs */
+async function comeBack(
+  instance: PluginInstance,
+  { plugin, config }: Generation,
+  reason: string,
+  { lifecycle, log, failed }: ReplacementOptions,
+): Promise<boolean> {
+  log.warn(
+    { plugin: instance.id, reason },
+    `the new version of plugin ${instance.id} does not run; the old one comes back`,
+  );
+  const failure = await runAgain(instance, plugin, config, lifecycle);
+  if (failure === undefined) {
+    lifecycle.move(instance, "active", `rolled back: the new version did not start: ${reason}`);
+    return true;
+  }
+  failed(instance, { state: "failed", reason: `${reason}; and the former version did not come back: ${failure}` });
+  return false;
+}
+
+async function runAgain(
+  instance: PluginInstance,
+  plugin: Plugin,
+  config: PluginConfig,
+  lifecycle: Lifecycle,
+): Promise<string | undefined> {
+  const staged = await lifecycle.stage(instance, plugin, new Map(), config);
+  return "generation" in staged ? takeOver(instance, staged, lifecycle) : staged.reason;
+}
+
+function report(instance: PluginInstance, fields: Partial<ReloadReport>): ReloadReport {
+  const { id, state, generation, current } = instance;
+  return {
+    id,
+    ok: fields.reason === undefined && state === "active",
+    state,
+    generation: current?.number ?? generation,
+    rolledBack: false,
+    restarted: [],
+    heldMs: 0,
+    ...fields,
+  };
+}

@@ -1,0 +1,258 @@
+/** What a replacement means to plugins that use what the replaced one provides. */
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { definePlugin, defineService, live, notReady, optional, type Plugin } from "@svc/sdk";
+import { PluginControl } from "@svc/sdk/services";
+import { createFakeClock } from "@svc/sdk/testing";
+import { barrier, contractOf, settled, slotOf, startScene, until } from "./reload-scene.ts";
+
+const limited = { timeout: 20_000 };
+interface Named {
+  readonly name: string;
+}
+const Base = defineService<Named>()("base", "1.0.0");
+const Middle = defineService<Named>()("middle", "1.0.0");
+const methods = { ...contractOf("middle", "ask"), top: contractOf("top", "ask").ask };
+
+/** Provides `Base`; says in `log` when it starts and stops. */
+const base = (name: string, log: string[] = [], more: Partial<Plugin> = {}): Plugin =>
+  definePlugin({
+    id: "base",
+    api: "^1.0.0",
+    provides: [Base],
+    setup(gateway) {
+      gateway.provide(Base, { name });
+      gateway.start(() => (log.push(`start ${name}`), () => void log.push(`stop ${name}`)));
+    },
+    ...more,
+  } as Plugin);
+
+function chain(log: string[] = []) {
+  const middle = definePlugin({
+    id: "middle",
+    api: "^1.0.0",
+    requires: { base: Base },
+    provides: [Middle],
+    setup(gateway) {
+      const { base: below } = gateway.services;
+      gateway.provide(Middle, { name: `middle on ${below.name}` });
+      gateway.serve({ ask: methods.ask }, { ask: () => ({ answer: below.name }) });
+      gateway.start(() => (log.push("start middle"), () => void log.push(`stop middle on ${below.name}`)));
+    },
+  });
+  const top = definePlugin({
+    id: "top",
+    api: "^1.0.0",
+    requires: { middle: Middle },
+    setup(gateway) {
+      const { middle: below } = gateway.services;
+      gateway.serve({ ask: methods.top }, { ask: () => ({ answer: below.name }) });
+      gateway.start(() => (log.push("start top"), () => void log.push("stop top")));
+    },
+  });
+  return { middle, top };
+}
+
+describe("dependents", limited, () => {
+  it("stop before it and start after it, in order, and hold the new service", async (t) => {
+    const log: string[] = [];
+    const { middle, top } = chain(log);
+    const slot = await slotOf(t, base("one", log));
+    const { client, reload } = await startScene(t, [top, middle, slot]);
+    log.length = 0;
+    slot.become(base("two", log));
+    const { ok, restarted } = await reload("base");
+    assert.deepEqual([ok, restarted], [true, ["middle", "top"]]);
+    assert.deepEqual(log, ["stop top", "stop middle on one", "stop one", "start two", "start middle", "start top"]);
+    assert.deepEqual(await client.call(methods.top, {}), { answer: "middle on two" });
+  });
+
+  it("of a plugin in the middle: those below stay as they are", async (t) => {
+    const log: string[] = [];
+    const { middle, top } = chain(log);
+    const { reload } = await startScene(t, [base("one", log), middle, top]);
+    log.length = 0;
+    assert.deepEqual((await reload("middle")).restarted, ["top"]);
+    assert.deepEqual(log, ["stop top", "stop middle on one", "start middle", "start top"]);
+  });
+
+  it("are held, too: their callers notice nothing", async (t) => {
+    const { middle, top } = chain();
+    const gate = barrier();
+    const slot = await slotOf(t, base("one"));
+    const { client, reload, state } = await startScene(t, [slot, middle, top]);
+    slot.become(
+      definePlugin({
+        id: "base",
+        api: "^1.0.0",
+        provides: [Base],
+        setup(gateway) {
+          gateway.provide(Base, { name: "two" });
+          gateway.start(() => gate.passed);
+        },
+      }),
+    );
+    const reloading = reload("base");
+    await until(() => state("base") === "starting");
+    assert.deepEqual([state("middle"), state("top")], ["reloading", "reloading"]);
+    const held = [client.call(methods.ask, {}), client.call(methods.top, {})];
+    await settled(20);
+    gate.open();
+    assert.deepEqual(await Promise.all(held), [{ answer: "two" }, { answer: "middle on two" }]);
+    assert.equal((await reloading).ok, true);
+  });
+
+  it("come back on the old service after a roll-back", async (t) => {
+    const { middle, top } = chain();
+    const slot = await slotOf(t, base("one"));
+    const { client, reload } = await startScene(t, [slot, middle, top]);
+    slot.become(
+      definePlugin({
+        id: "base",
+        api: "^1.0.0",
+        provides: [Base],
+        setup(gateway) {
+          gateway.provide(Base, { name: "two" });
+          gateway.start(() => Promise.reject(new Error("no")));
+        },
+      }),
+    );
+    const { rolledBack, restarted } = await reload("base");
+    assert.deepEqual([rolledBack, restarted], [true, ["middle", "top"]]);
+    assert.deepEqual(await client.call(methods.top, {}), { answer: "middle on one" });
+  });
+
+  it("with an optional requirement follow, those with a live one are left alone and see the new service", async (t) => {
+    const setups: string[] = [];
+    const loose = definePlugin({
+      id: "loose",
+      api: "^1.0.0",
+      requires: { base: optional(Base) },
+      setup(gateway) {
+        const name = gateway.services.base?.name ?? "none";
+        setups.push(`loose ${name}`);
+        gateway.serve({ ask: methods.ask }, { ask: () => ({ answer: name }) });
+      },
+    });
+    const following = definePlugin({
+      id: "following",
+      api: "^1.0.0",
+      requires: { base: live(Base) },
+      setup(gateway) {
+        setups.push("following");
+        gateway.serve({ ask: methods.top }, { ask: () => ({ answer: gateway.services.base.get()?.name ?? "none" }) });
+      },
+    });
+    const slot = await slotOf(t, base("one"));
+    const { client, reload } = await startScene(t, [slot, loose, following]);
+    slot.become(base("two"));
+    assert.deepEqual((await reload("base")).restarted, ["loose"]);
+    assert.deepEqual(
+      setups,
+      ["following", "loose one", "loose two"].sort((a, b) => setups.indexOf(a) - setups.indexOf(b)),
+    );
+    assert.deepEqual(await client.call(methods.ask, {}), { answer: "two" });
+    assert.deepEqual(await client.call(methods.top, {}), { answer: "two" });
+  });
+
+  it("that waited for a service the new version brings come up", async (t) => {
+    const { middle, top } = chain();
+    const slot = await slotOf(t, definePlugin({ id: "base", api: "^1.0.0", setup() {} }));
+    const { client, reload, state } = await startScene(t, [slot, middle, top]);
+    assert.deepEqual([state("middle"), state("top")], ["pending", "pending"]);
+    slot.become(base("two"));
+    await reload("base");
+    assert.deepEqual([state("middle"), state("top")], ["active", "active"]);
+    assert.deepEqual(await client.call(methods.top, {}), { answer: "middle on two" });
+  });
+
+  it("of a service the new version no longer has wait for it and say so, and their methods are refused usefully", async (t) => {
+    const { middle, top } = chain();
+    const slot = await slotOf(t, base("one"));
+    const { client, reload, report } = await startScene(t, [slot, middle, top]);
+    slot.become(definePlugin({ id: "base", api: "^1.0.0", setup() {} }));
+    assert.equal((await reload("base")).ok, true);
+    assert.deepEqual([report("middle")?.state, report("top")?.state], ["pending", "pending"]);
+    assert.match(report("middle")?.reason ?? "", /^waits for the service base 1\.0\.0/);
+    await assert.rejects(
+      client.call(methods.ask, {}),
+      /provided by plugin middle, which is not enabled \(pending: waits for/,
+    );
+    slot.become(base("back"));
+    await reload("base");
+    assert.deepEqual(await client.call(methods.top, {}), { answer: "middle on back" });
+  });
+
+  it("that do not come back are failed and tried again; the one replaced is fine", async (t) => {
+    const clock = createFakeClock();
+    let broken = false;
+    const fragile = definePlugin({
+      id: "middle",
+      api: "^1.0.0",
+      requires: { base: Base },
+      provides: [Middle],
+      setup(gateway) {
+        gateway.provide(Middle, { name: `fragile on ${gateway.services.base.name}` });
+        gateway.serve({ ask: methods.ask }, { ask: () => ({}) });
+        gateway.start(() => (broken ? Promise.reject(new Error("cannot")) : undefined));
+      },
+    });
+    const { top } = chain();
+    const slot = await slotOf(t, base("one"));
+    const { client, reload, report, state } = await startScene(t, [slot, fragile, top], { gateway: { clock } });
+    broken = true;
+    slot.become(base("two"));
+    assert.equal((await reload("base")).ok, true);
+    assert.deepEqual([state("middle"), report("middle")?.reason, state("top")], ["failed", "start: cannot", "pending"]);
+    await assert.rejects(client.call(methods.ask, {}), { code: "UNAVAILABLE", message: /plugin middle is failed/ });
+    broken = false;
+    await clock.advance(1_000);
+    assert.deepEqual([state("middle"), state("top")], ["active", "active"]);
+    assert.deepEqual(await client.call(methods.top, {}), { answer: "fragile on two" });
+  });
+
+  it("that are not ready after it come back at their own time", async (t) => {
+    const clock = createFakeClock();
+    let asleep = false;
+    const sleepy = definePlugin({
+      id: "middle",
+      api: "^1.0.0",
+      requires: { base: Base },
+      setup() {
+        if (asleep) notReady("asleep", 2_000);
+      },
+    });
+    const slot = await slotOf(t, base("one"));
+    const { reload, state } = await startScene(t, [slot, sleepy], { gateway: { clock } });
+    asleep = true;
+    await reload("base");
+    assert.equal(state("middle"), "pending");
+    asleep = false;
+    await clock.advance(2_000);
+    assert.equal(state("middle"), "active");
+  });
+
+  it("may reload what they rely on from a handler, which is not waited for", async (t) => {
+    const clock = createFakeClock();
+    const asking = definePlugin({
+      id: "middle",
+      api: "^1.0.0",
+      requires: { base: Base, control: PluginControl },
+      setup(gateway) {
+        const { base: below, control } = gateway.services;
+        gateway.serve(
+          { ask: methods.ask, top: methods.top },
+          {
+            ask: async () => ({ ok: (await control.reload("base")).ok, from: below.name }),
+            top: () => ({ answer: below.name }),
+          },
+        );
+      },
+    });
+    const slot = await slotOf(t, base("one"));
+    const { client } = await startScene(t, [slot, asking], { gateway: { clock } });
+    slot.become(base("two"));
+    assert.deepEqual(await client.call(methods.ask, {}), { ok: true, from: "one" });
+    assert.deepEqual(await client.call(methods.top, {}), { answer: "two" });
+  });
+});

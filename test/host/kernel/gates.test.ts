@@ -1,0 +1,210 @@
+/** Gates stay shut while their plugin is away; only an operator who disables it opens them. */
+import assert from "node:assert/strict";
+import { describe, it, type TestContext } from "node:test";
+import { authRequired, definePlugin, defineService, notReady, type Plugin, type PluginGateway } from "@svc/sdk";
+import { createFakeClock, testGateway } from "@svc/sdk/testing";
+import { barrier, contractOf, settled, slotOf, startScene, until } from "./reload-scene.ts";
+
+const limited = { timeout: 20_000 };
+const shop = contractOf("shop", "guarded", "free");
+const shopPlugin = definePlugin({
+  id: "shop",
+  api: "^1.0.0",
+  setup: (gateway) => gateway.serve(shop, { guarded: () => ({ ok: true }), free: () => ({ ok: true }) }),
+});
+const SHUT = { code: "UNAVAILABLE", message: "plugin warden is not running", retryAfterMs: 1_000 };
+
+type Setup = (gateway: PluginGateway) => void | Promise<void>;
+/** Stands at the gate of `shop.guarded` and lets everybody through; `more` goes on. */
+const warden = (more: Setup = () => {}, fields: Partial<Plugin> = {}): Plugin =>
+  definePlugin({
+    id: "warden",
+    api: "^1.0.0",
+    setup(gateway) {
+      gateway.hooks.rpcBefore.for("shop.guarded").tap("look", () => undefined);
+      return more(gateway);
+    },
+    ...fields,
+  } as Plugin);
+const MANIFEST = { id: "warden", gates: ["rpcBefore:shop.guarded"] };
+
+async function scene(t: TestContext, plugin: unknown, options: Parameters<typeof startScene>[2] = {}) {
+  const slot = await slotOf(t, plugin, MANIFEST);
+  const running = await startScene(t, [shopPlugin, slot], options);
+  const guarded = () => running.client.call(shop.guarded, {});
+  const shut = async () => {
+    await assert.rejects(guarded(), SHUT);
+    assert.deepEqual(await running.client.call(shop.free, {}), { ok: true }, "another key is open");
+  };
+  const open = async () => assert.deepEqual(await guarded(), { ok: true });
+  return { ...running, slot, shut, open };
+}
+
+describe("a gate that a package lists is shut", limited, () => {
+  const fail = () => {
+    throw new Error("boom");
+  };
+  const Nothing = defineService<object>()("nothing", "1.0.0");
+  const away: [why: string, plugin: unknown, state: string][] = [
+    ["when its plugin cannot be imported", fail, "failed"],
+    ["when its setup throws", warden(fail), "failed"],
+    ["when it throws before it has tapped", definePlugin({ id: "warden", api: "^1.0.0", setup: fail }), "failed"],
+    ["when it needs a login", warden(() => authRequired("open the page")), "blocked"],
+    ["when it is not ready", warden(() => notReady("asleep", 60_000)), "pending"],
+    ["when it waits for a service", warden(undefined, { requires: { nothing: Nothing } }), "pending"],
+    ["when it was made for another API", warden(undefined, { api: "^9.0.0" }), "blocked"],
+    ["when its start throws", warden((gateway) => gateway.start(fail)), "failed"],
+  ];
+  for (const [why, plugin, state] of away) {
+    it(`${why}, and opens when it runs`, async (t) => {
+      const { slot, shut, open, reload, report } = await scene(t, plugin);
+      assert.equal(report("warden")?.state, state);
+      await shut();
+      slot.become(warden());
+      assert.equal((await reload("warden")).ok, true);
+      await open();
+    });
+  }
+
+  it("until its plugin has started, though it was committed", async (t) => {
+    const gate = barrier();
+    const slot = await slotOf(
+      t,
+      warden((gateway) => gateway.start(() => gate.passed)),
+      MANIFEST,
+    );
+    const seen: unknown[] = [];
+    const early = definePlugin({
+      id: "early",
+      api: "^1.0.0",
+      setup: (gateway) => {
+        const call = () =>
+          gateway
+            .call(
+              shop.guarded,
+              {},
+              { principal: { id: "x", role: "operator", scopes: ["operator.read"], provenance: "plugin", epoch: 0 } },
+            )
+            .catch((error: Error) => error.message);
+        gateway.start(async () => {
+          await settled(); // what it calls has started by then
+          seen.push(await call());
+          gate.open();
+        });
+      },
+    });
+    const { client } = await startScene(t, [shopPlugin, slot, early]);
+    assert.deepEqual(seen, ["plugin warden is not running"]);
+    assert.deepEqual(await client.call(shop.guarded, {}), { ok: true });
+  });
+
+  it("while it is taken down by one it needs", async (t) => {
+    const Needed = defineService<object>()("needed", "1.0.0");
+    const needed = await slotOf(
+      t,
+      definePlugin({
+        id: "needed",
+        api: "^1.0.0",
+        provides: [Needed],
+        setup: (gateway) => gateway.provide(Needed, {}),
+      }),
+    );
+    const slot = await slotOf(t, warden(undefined, { requires: { needed: Needed } }), MANIFEST);
+    const { client, reload, state } = await startScene(t, [shopPlugin, slot, needed]);
+    assert.deepEqual(await client.call(shop.guarded, {}), { ok: true });
+    needed.become(definePlugin({ id: "needed", api: "^1.0.0", setup() {} }));
+    await reload("needed");
+    assert.equal(state("warden"), "pending");
+    await assert.rejects(client.call(shop.guarded, {}), SHUT);
+  });
+
+  it("but not by one that an operator disabled", async (t) => {
+    const config = { plugins: { entries: { warden: { enabled: false } } } };
+    const { open, state } = await scene(t, warden(), { config });
+    assert.equal(state("warden"), "disabled");
+    await open();
+  });
+
+  it("also in quarantine, until a reload ends that", async (t) => {
+    const clock = createFakeClock();
+    const { shut, open, reload, state } = await scene(
+      t,
+      warden((gateway) => gateway.every(1_000, fail)),
+      { gateway: { clock } },
+    );
+    await open();
+    await clock.advance(5_000);
+    assert.equal(state("warden"), "quarantined");
+    await shut();
+    await reload("warden");
+    await open();
+  });
+});
+
+describe("a gate whose plugin is being replaced", limited, () => {
+  it("is asked by nobody meanwhile: calls wait for the new version, and it decides", async (t) => {
+    const { slot, client, reload, state } = await scene(t, warden());
+    const gate = barrier();
+    slot.become(
+      definePlugin({
+        id: "warden",
+        api: "^1.0.0",
+        setup(gateway) {
+          gateway.hooks.rpcBefore
+            .for("shop.guarded")
+            .tap("look", () => ({ allow: false, reason: "the new one says no" }));
+          gateway.start(() => gate.passed);
+        },
+      }),
+    );
+    const reloading = reload("warden");
+    await until(() => state("warden") === "starting");
+    const held = client.call(shop.guarded, {});
+    let answered = false;
+    held.then(
+      () => (answered = true),
+      () => (answered = true),
+    );
+    await settled(20);
+    assert.equal(answered, false);
+    gate.open();
+    await assert.rejects(held, { code: "UNAVAILABLE", message: "the new one says no" });
+    await reloading;
+  });
+
+  it("stays shut when neither version comes back", async (t) => {
+    let starts = 0;
+    const once = warden((gateway) =>
+      gateway.start(() => (++starts > 1 ? Promise.reject(new Error("gone")) : undefined)),
+    );
+    const { slot, reload, shut, state, open } = await scene(t, once);
+    slot.become(warden((gateway) => gateway.start(() => Promise.reject(new Error("new")))));
+    await reload("warden");
+    assert.equal(state("warden"), "failed");
+    await shut();
+    slot.become(warden());
+    await reload("warden");
+    await open();
+  });
+
+  it("that the new version no longer guards is open afterwards", async (t) => {
+    const { slot, reload, open } = await scene(
+      t,
+      warden(() => undefined),
+    );
+    slot.become(definePlugin({ id: "warden", api: "^1.0.0", setup() {} }));
+    assert.equal((await reload("warden")).ok, true);
+    await open();
+  });
+});
+
+it("a gate tapped by a plugin without a package is shut once it was there and is away", limited, async (t) => {
+  const clock = createFakeClock();
+  const plugin = warden((gateway) => gateway.every(1_000, () => Promise.reject(new Error("boom"))));
+  const { client, gateway } = await testGateway(t, { plugins: [shopPlugin, plugin], gateway: { clock } });
+  await clock.advance(5_000);
+  assert.equal(gateway.plugins().find(({ id }) => id === "warden")?.state, "quarantined");
+  await assert.rejects(client.call(shop.guarded, {}), SHUT);
+  await clock.advance(60_000);
+  assert.deepEqual(await client.call(shop.guarded, {}), { ok: true });
+});

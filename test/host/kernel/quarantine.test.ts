@@ -1,0 +1,262 @@
+/** Five counted failures within a minute: the plugin rests, longer each time, and comes back by itself. */
+import assert from "node:assert/strict";
+import { describe, it, type TestContext } from "node:test";
+import { definePlugin, defineService, optional, type Plugin, type PluginGateway } from "@svc/sdk";
+import { createFakeClock } from "@svc/sdk/testing";
+import { contractOf, settled, slotOf, startScene, until } from "./reload-scene.ts";
+
+const limited = { timeout: 20_000 };
+const ill = contractOf("ill", "ask", "break");
+const Care = defineService<object>()("care", "1.0.0");
+const boom = () => {
+  throw new Error("boom");
+};
+
+/** Serves, and fails as the test says. */
+const illPlugin = (more: (gateway: PluginGateway) => void = () => {}): Plugin =>
+  definePlugin({
+    id: "ill",
+    api: "^1.0.0",
+    provides: [Care],
+    setup(gateway) {
+      gateway.provide(Care, {});
+      gateway.serve(ill, { ask: () => ({ ok: true }), break: boom });
+      const handler = () => boom();
+      gateway.route({ method: "GET", path: "/plugins/ill/x", auth: "plugin", summary: "-", handler });
+      more(gateway);
+    },
+  });
+
+async function scene(t: TestContext, plugin: Plugin = illPlugin(), more: Plugin[] = []) {
+  const clock = createFakeClock();
+  const slot = await slotOf(t, plugin);
+  const running = await startScene(t, [slot, ...more], { gateway: { clock } });
+  const asks = () => running.client.call(ill.ask, {});
+  return { ...running, clock, slot, asks };
+}
+
+describe("what counts", limited, () => {
+  it("timers that throw", async (t) => {
+    const { clock, state } = await scene(
+      t,
+      illPlugin((gateway) => gateway.every(1_000, boom)),
+    );
+    await clock.advance(4_000);
+    assert.equal(state("ill"), "active");
+    await clock.advance(1_000);
+    assert.equal(state("ill"), "quarantined");
+  });
+
+  it("hooks that throw", async (t) => {
+    const { connect, state } = await scene(
+      t,
+      illPlugin(({ hooks }) => hooks.hello.tap("x", boom)),
+    );
+    await connect(); // the first client of the scene was one, too
+    await connect();
+    await connect();
+    assert.equal(state("ill"), "active");
+    await connect();
+    await until(() => state("ill") === "quarantined");
+  });
+
+  it("timers that reject", async (t) => {
+    const { state, clock, report } = await scene(
+      t,
+      illPlugin((gateway) => gateway.every(1_000, () => Promise.reject(new Error("later")))),
+    );
+    await clock.advance(5_000);
+    await until(() => state("ill") === "quarantined");
+    assert.equal(report("ill")?.errors, 5);
+  });
+
+  it("not methods and routes: any caller could shut a plugin down with them", async (t) => {
+    const { client, gateway, state, report } = await scene(t);
+    for (let turn = 0; turn < 10; turn++) {
+      await assert.rejects(client.call(ill.break, {}), { code: "INTERNAL" });
+      assert.equal((await fetch(`${gateway.url.replace("ws", "http")}/plugins/ill/x`)).status, 500);
+    }
+    await settled();
+    assert.deepEqual([state("ill"), report("ill")?.errors], ["active", 20]);
+  });
+
+  it("not four in each minute", async (t) => {
+    const { clock, state } = await scene(
+      t,
+      illPlugin((gateway) => gateway.every(15_000, boom)),
+    );
+    await clock.advance(600_000);
+    assert.equal(state("ill"), "active");
+  });
+
+  it("not failures of a generation that was replaced", async (t) => {
+    const { clock, slot, reload, state } = await scene(
+      t,
+      illPlugin((gateway) => gateway.every(1_000, boom)),
+    );
+    await clock.advance(4_000);
+    slot.become(illPlugin());
+    await reload("ill");
+    await clock.advance(4_000);
+    assert.equal(state("ill"), "active");
+  });
+});
+
+describe("a quarantine", limited, () => {
+  it("answers UNAVAILABLE with when it ends, tells why and when in the report, and ends", async (t) => {
+    let broken = true;
+    const { clock, report, asks } = await scene(
+      t,
+      illPlugin((gateway) => gateway.every(1_000, () => (broken ? boom() : undefined))),
+    );
+    const begun = clock.now() + 5_000;
+    await clock.advance(5_000);
+    const { state, reason, retryAt } = report("ill") ?? {};
+    assert.deepEqual([state, retryAt], ["quarantined", begun + 60_000]);
+    assert.match(reason ?? "", /failed 5 times within a minute; .+ svc plugins reload ill$/);
+    await assert.rejects(asks(), (error: { code?: string; retryAfterMs?: number; message?: string }) => {
+      assert.equal(error.code, "UNAVAILABLE");
+      assert.match(error.message ?? "", /ill\.ask is not there now: plugin ill is quarantined/);
+      assert.equal(error.retryAfterMs, 60_000);
+      return true;
+    });
+    broken = false;
+    await clock.advance(59_999);
+    assert.equal(report("ill")?.state, "quarantined");
+    await clock.advance(1);
+    assert.deepEqual(
+      [report("ill")?.state, report("ill")?.retryAt, report("ill")?.generation],
+      ["active", undefined, 2],
+    );
+    assert.deepEqual(await asks(), { ok: true });
+  });
+
+  it("lasts 1, 5, 30 and 30 minutes", async (t) => {
+    const { clock, state, report } = await scene(
+      t,
+      illPlugin((gateway) => gateway.every(1_000, boom)),
+    );
+    const lasted: number[] = [];
+    for (let turn = 0; turn < 4; turn++) {
+      await clock.advance(5_000);
+      assert.equal(state("ill"), "quarantined");
+      const restMs = (report("ill")?.retryAt ?? 0) - clock.now();
+      lasted.push(restMs / 60_000);
+      await clock.advance(restMs);
+      assert.equal(state("ill"), "active");
+    }
+    assert.deepEqual(lasted, [1, 5, 30, 30]);
+  });
+
+  it("is a first one again after half an hour of good health", async (t) => {
+    let broken = true;
+    const { clock, report } = await scene(
+      t,
+      illPlugin((gateway) => gateway.every(1_000, () => (broken ? boom() : undefined))),
+    );
+    const rest = () => ((report("ill")?.retryAt ?? 0) - clock.now()) / 60_000;
+    await clock.advance(5_000);
+    assert.equal(rest(), 1);
+    broken = false;
+    await clock.advance(60_000 + 1_800_000);
+    broken = true;
+    await clock.advance(5_000);
+    assert.equal(rest(), 1);
+  });
+
+  it("takes along those that cannot do without it, and brings them back; the others stay", async (t) => {
+    const log: string[] = [];
+    const patient = (id: string, requires: Plugin["requires"]) =>
+      definePlugin({
+        id,
+        api: "^1.0.0",
+        requires: requires ?? {},
+        setup: (gateway) => gateway.start(() => (log.push(`start ${id}`), () => void log.push(`stop ${id}`))),
+      });
+    let broken = true;
+    const more = [patient("needs", { care: Care }), patient("likes", { care: optional(Care) }), patient("other", {})];
+    const { clock, report, state } = await scene(
+      t,
+      illPlugin((gateway) => gateway.every(1_000, () => (broken ? boom() : undefined))),
+      more,
+    );
+    log.length = 0;
+    await clock.advance(5_000);
+    assert.deepEqual([state("needs"), state("likes"), state("other")], ["pending", "active", "active"]);
+    assert.match(report("needs")?.reason ?? "", /waits for plugin ill, which is in quarantine/);
+    broken = false;
+    await clock.advance(60_000);
+    assert.deepEqual([state("ill"), state("needs")], ["active", "active"]);
+    assert.deepEqual(log, ["stop needs", "start needs"]);
+  });
+
+  it("is ended at once by a reload, and the next one is a first one", async (t) => {
+    const { clock, slot, reload, report, asks } = await scene(
+      t,
+      illPlugin((gateway) => gateway.every(1_000, boom)),
+    );
+    await clock.advance(5_000);
+    slot.become(illPlugin());
+    assert.equal((await reload("ill")).state, "active");
+    assert.deepEqual(await asks(), { ok: true });
+    assert.equal(report("ill")?.retryAt, undefined);
+    await clock.advance(3_600_000);
+    assert.equal(report("ill")?.generation, 2, "its own attempt was called off");
+  });
+
+  it("does not outlive the gateway", async (t) => {
+    const { clock, gateway } = await scene(
+      t,
+      illPlugin((gateway) => gateway.every(1_000, boom)),
+    );
+    await clock.advance(5_000);
+    await gateway.stop();
+    assert.equal(clock.pending, 0);
+  });
+});
+
+describe("a start that fails", limited, () => {
+  const failing = (begins: number[], now: () => number, isBroken: () => boolean) =>
+    illPlugin((gateway) =>
+      gateway.start(() => {
+        begins.push(now());
+        if (isBroken()) boom();
+      }),
+    );
+
+  it("is tried again after 1, 2, 4, 8 seconds, then it rests", async (t) => {
+    const clock = createFakeClock();
+    const begun = clock.now();
+    const begins: number[] = [];
+    const plugin = failing(
+      begins,
+      () => (clock.now() - begun) / 1_000,
+      () => true,
+    );
+    const { state, report } = await startScene(t, [plugin], { gateway: { clock } });
+    assert.equal(state("ill"), "failed");
+    assert.equal(report("ill")?.retryAt, begun + 1_000);
+    await clock.advance(15_000);
+    assert.deepEqual(begins, [0, 1, 3, 7, 15]);
+    assert.equal(state("ill"), "quarantined");
+    assert.equal(report("ill")?.retryAt, begun + 15_000 + 60_000);
+  });
+
+  it("and then does not is there, and what waits for it comes up", async (t) => {
+    const clock = createFakeClock();
+    let broken = true;
+    const needs = definePlugin({ id: "needs", api: "^1.0.0", requires: { care: Care }, setup() {} });
+    const plugin = failing(
+      [],
+      () => 0,
+      () => broken,
+    );
+    const { state, client } = await startScene(t, [plugin, needs], { gateway: { clock } });
+    assert.deepEqual([state("ill"), state("needs")], ["failed", "pending"]);
+    await assert.rejects(client.call(ill.ask, {}), { code: "UNAVAILABLE", retryAfterMs: 1_000 });
+    broken = false;
+    await clock.advance(1_000);
+    assert.deepEqual([state("ill"), state("needs")], ["active", "active"]);
+    assert.deepEqual(await client.call(ill.ask, {}), { ok: true });
+  });
+});

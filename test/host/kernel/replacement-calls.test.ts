@@ -1,0 +1,169 @@
+/** Calls and requests around a replacement: those under way end where they began, new ones wait, none is lost. */
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { definePlugin, type Plugin, type PluginGateway } from "@svc/sdk";
+import { createFakeClock } from "@svc/sdk/testing";
+import { barrier, contractOf, settled, slotOf, startScene, until } from "./reload-scene.ts";
+
+const limited = { timeout: 30_000 };
+const shop = contractOf("shop", "ask", "slow", "extra");
+
+type More = (gateway: PluginGateway) => void;
+const version = (answer: string, slow: () => unknown = () => ({}), more: More = () => {}): Plugin =>
+  definePlugin({
+    id: "shop",
+    api: "^1.0.0",
+    setup(gateway) {
+      const handlers = { ask: () => ({ answer }), slow: async () => ({ answer, got: await slow() }) };
+      gateway.serve({ ask: shop.ask, slow: shop.slow }, handlers);
+      more(gateway);
+    },
+  });
+
+describe("callers during replacements", limited, () => {
+  it("many at once, over many reloads: none fails, no socket closes, answers only go forward", async (t) => {
+    const slot = await slotOf(t, version("0"));
+    const { reload, connect } = await startScene(t, [slot]);
+    const clients = await Promise.all(Array.from({ length: 8 }, () => connect()));
+    const failures: unknown[] = [];
+    let closed = 0;
+    const ongoing = new AbortController();
+    let calls = 0;
+    const ask = async (client: (typeof clients)[number]) => {
+      let last = 0;
+      while (!ongoing.signal.aborted) {
+        try {
+          const { answer } = (await client.call(shop.ask, {})) as { answer: string };
+          if (Number(answer) < last) failures.push(`answer ${answer} after ${last}`);
+          last = Number(answer);
+          calls++;
+        } catch (error) {
+          failures.push(error);
+        }
+      }
+    };
+    for (const client of clients) client.onClose(() => closed++);
+    const asking = clients.flatMap((client) => [ask(client), ask(client), ask(client)]);
+    for (let turn = 1; turn <= 20; turn++) {
+      slot.become(
+        version(String(turn), undefined, (gateway) =>
+          gateway.start(async () => {
+            await settled();
+            return () => settled();
+          }),
+        ),
+      );
+      assert.equal((await reload("shop")).ok, true);
+    }
+    ongoing.abort();
+    await Promise.all(asking);
+    assert.deepEqual([failures, closed], [[], 0]);
+    assert.ok(calls > 100, `${calls} calls`);
+  });
+
+  it("of HTTP routes wait likewise", async (t) => {
+    const gate = barrier();
+    const routed = (answer: string, begin: () => void | Promise<void> = () => {}) =>
+      version(answer, undefined, (gateway) => {
+        const handler = () => ({ body: answer });
+        gateway.route({ method: "GET", path: "/plugins/shop/x", auth: "plugin", summary: "-", handler });
+        gateway.start(begin);
+      });
+    const slot = await slotOf(t, routed("old"));
+    const { gateway, reload, state } = await startScene(t, [slot]);
+    const ask = () => fetch(`${gateway.url.replace("ws", "http")}/plugins/shop/x`).then((answer) => answer.text());
+    assert.equal(await ask(), "old");
+    slot.become(routed("new", () => gate.passed));
+    const reloading = reload("shop");
+    await until(() => state("shop") === "starting");
+    const held = [ask(), ask()];
+    await settled();
+    gate.open();
+    assert.deepEqual(await Promise.all(held), ["new", "new"]);
+    assert.equal((await reloading).ok, true);
+  });
+
+  it("of a method that only the new version has wait for it", async (t) => {
+    const gate = barrier();
+    const slot = await slotOf(t, version("old"), { id: "shop", namespaces: ["shop"] });
+    const { client, reload, state } = await startScene(t, [slot]);
+    await assert.rejects(client.call(shop.extra, {}), /unknown method/);
+    slot.become(
+      version("new", undefined, (gateway) => {
+        gateway.serve({ extra: shop.extra }, { extra: () => ({ answer: "extra" }) });
+        gateway.start(() => gate.passed);
+      }),
+    );
+    const reloading = reload("shop");
+    await until(() => state("shop") === "starting");
+    const answer = client.call(shop.extra, {});
+    gate.open();
+    assert.deepEqual(await answer, { answer: "extra" });
+    await reloading;
+  });
+
+  it("of a method the new version no longer has are told so, in the end", async (t) => {
+    const gate = barrier();
+    const slot = await slotOf(t, version("old"));
+    const { client, reload, state } = await startScene(t, [slot]);
+    slot.become(definePlugin({ id: "shop", api: "^1.0.0", setup: (gateway) => gateway.start(() => gate.passed) }));
+    const reloading = reload("shop");
+    await until(() => state("shop") === "starting");
+    const held = client.call(shop.ask, {});
+    held.catch(() => undefined);
+    gate.open();
+    await assert.rejects(held, { code: "INVALID_REQUEST", message: /^unknown method: shop\.ask/ });
+    await reloading;
+  });
+
+  it("are refused with when to come back, once a start has hung for five seconds", async (t) => {
+    const clock = createFakeClock();
+    const slot = await slotOf(t, version("old"));
+    const { client, reload, state } = await startScene(t, [slot], { gateway: { clock } });
+    slot.become(version("new", undefined, (gateway) => gateway.start(() => new Promise<void>(() => {}))));
+    const reloading = reload("shop");
+    await until(() => state("shop") === "starting");
+    const held = client.call(shop.ask, {});
+    const refused = assert.rejects(held, {
+      code: "UNAVAILABLE",
+      message: "the plugin is being reloaded; try again",
+      retryAfterMs: 1_000,
+    });
+    await until(() => clock.pending > 2, "the call to be held");
+    await settled(20);
+    await clock.advance(5_000);
+    await refused;
+    await clock.advance(5_000); // the limit of a start
+    const { rolledBack, reason } = await reloading;
+    assert.deepEqual([rolledBack, reason], [true, "start: not done within 10000 ms"]);
+    assert.deepEqual(await client.call(shop.ask, {}), { answer: "old" });
+  });
+
+  it("of HTTP routes are then refused with 503 and Retry-After", async (t) => {
+    const clock = createFakeClock();
+    const routed = (begin: () => void | Promise<void>) =>
+      version("x", undefined, (gateway) => {
+        const handler = () => ({ body: "x" });
+        gateway.route({ method: "GET", path: "/plugins/shop/x", auth: "plugin", summary: "-", handler });
+        gateway.start(begin);
+      });
+    const slot = await slotOf(
+      t,
+      routed(() => {}),
+    );
+    const { gateway, reload, state } = await startScene(t, [slot], { gateway: { clock } });
+    const ask = () => fetch(`${gateway.url.replace("ws", "http")}/plugins/shop/x`);
+    assert.equal((await ask()).status, 200);
+    slot.become(routed(() => new Promise<void>(() => {})));
+    const reloading = reload("shop");
+    await until(() => state("shop") === "starting");
+    const pending = clock.pending;
+    const held = ask();
+    await until(() => clock.pending > pending, "the request to be held");
+    await clock.advance(5_000);
+    const { status, headers } = await held;
+    assert.deepEqual([status, headers.get("retry-after")], [503, "1"]);
+    await clock.advance(5_000);
+    assert.equal((await reloading).rolledBack, true);
+  });
+});

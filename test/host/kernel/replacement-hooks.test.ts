@@ -1,0 +1,175 @@
+/** Hooks emitted while a tapping plugin is replaced reach one of its generations, once; what the old one declared is gone. */
+import assert from "node:assert/strict";
+import { describe, it, type TestContext } from "node:test";
+import {
+  defineEvent,
+  defineExtensionPoint,
+  defineHook,
+  definePlugin,
+  type HookEmitter,
+  type HookKind,
+  type HookSpec,
+  type Plugin,
+  Type,
+} from "@svc/sdk";
+import { barrier, contractOf, settled, slotOf, startScene, until } from "./reload-scene.ts";
+
+const limited = { timeout: 20_000 };
+const facts = { owner: "bell", when: "-", returns: "-", throws: "-" };
+const specs = Object.fromEntries(
+  (["observe", "series", "first", "gate", "waterfall", "collect"] as const).map((kind) => [
+    kind,
+    defineHook<{ text: string }, string>()(kind as HookKind, { name: `bell-${kind}`, ...facts }),
+  ]),
+) as Record<"observe" | "series" | "first" | "gate" | "waterfall" | "collect", HookSpec>;
+type Kind = keyof typeof specs;
+
+/** Owns one hook of each kind; the test rings. */
+function bell() {
+  const emitters = new Map<string, HookEmitter<HookSpec>>();
+  const plugin = definePlugin({
+    id: "bell",
+    api: "^1.0.0",
+    setup(gateway) {
+      for (const [kind, spec] of Object.entries(specs)) emitters.set(kind, gateway.emits(spec));
+    },
+  });
+  return { plugin, ring: (kind: Kind, text: string) => emitters.get(kind)?.emit({ text }) as Promise<unknown> };
+}
+
+const answers: Record<Kind, (name: string, text: string) => unknown> = {
+  observe: () => undefined,
+  series: () => undefined,
+  first: (name) => name,
+  gate: (name) => ({ allow: false, reason: name }),
+  waterfall: (name, text) => ({ text: `${text} by ${name}` }),
+  collect: (name) => name,
+};
+
+const listener = (name: string, kind: Kind, heard: string[], begin: () => void | Promise<void> = () => {}): Plugin =>
+  definePlugin({
+    id: "listener",
+    api: "^1.0.0",
+    setup(gateway) {
+      const tap = gateway.hook(specs[kind]) as unknown as {
+        tap(name: string, handler: (input: { text: string }) => unknown): void;
+      };
+      tap.tap("hear", ({ text }) => {
+        heard.push(`${name} ${text}`);
+        return answers[kind](name, text);
+      });
+      gateway.start(begin);
+    },
+  });
+
+async function scene(t: TestContext, kind: Kind) {
+  const { plugin, ring } = bell();
+  const heard: string[] = [];
+  const gate = barrier();
+  const slot = await slotOf(t, listener("old", kind, heard));
+  const running = await startScene(t, [plugin, slot]);
+  slot.become(listener("new", kind, heard, () => gate.passed));
+  return { ...running, ring, heard, gate };
+}
+
+describe("a hook that is emitted during the swap", limited, () => {
+  const results: Record<Kind, unknown> = {
+    observe: undefined,
+    series: undefined,
+    first: "new",
+    gate: { allow: false, reason: "new" },
+    waterfall: { text: "during by new" },
+    collect: [{ plugin: "listener", value: "new" }],
+  };
+  for (const kind of Object.keys(specs) as Kind[]) {
+    it(`${kind}: reaches the new generation, exactly once`, async (t) => {
+      const { ring, heard, gate, reload, state } = await scene(t, kind);
+      await ring(kind, "before");
+      const reloading = reload("listener");
+      await until(() => state("listener") === "starting");
+      const during = ring(kind, "during");
+      await settled(20);
+      assert.deepEqual(heard, ["old before"], "nobody has heard it yet");
+      gate.open();
+      assert.deepEqual(await during, results[kind]);
+      await reloading;
+      await ring(kind, "after");
+      assert.deepEqual(heard, ["old before", "new during", "new after"]);
+    });
+  }
+
+  it("rung without a pause over ten reloads is heard once each", async (t) => {
+    const { plugin, ring } = bell();
+    const heard: string[] = [];
+    const slot = await slotOf(t, listener("0", "series", heard));
+    const { reload } = await startScene(t, [plugin, slot]);
+    const ongoing = new AbortController();
+    let rung = 0;
+    const ringing = (async () => {
+      while (!ongoing.signal.aborted) {
+        await ring("series", String(rung++));
+        await settled(1);
+      }
+    })();
+    for (let turn = 1; turn <= 10; turn++) {
+      slot.become(listener(String(turn), "series", heard, () => settled()));
+      await reload("listener");
+    }
+    ongoing.abort();
+    await ringing;
+    assert.deepEqual(
+      heard.map((text) => Number(text.split(" ")[1])),
+      Array.from({ length: rung }, (_, index) => index),
+    );
+  });
+});
+
+describe("what the old generation declared and the new one does not", limited, () => {
+  const event = defineEvent({ name: "old.event", summary: "-", payload: Type.Unknown() });
+  const Point = defineExtensionPoint<string>("test.point");
+  const old = contractOf("old", "ask");
+
+  it("is gone: methods, events, routes, hooks, contributions, timers", async (t) => {
+    const seen: string[] = [];
+    let view: { list(): readonly { readonly id: string }[] } | undefined;
+    const owner = definePlugin({ id: "owner", api: "^1.0.0", setup: (gateway) => void (view = gateway.own(Point)) });
+    const { createFakeClock } = await import("@svc/sdk/testing");
+    const clock = createFakeClock();
+    const slot = await slotOf(
+      t,
+      definePlugin({
+        id: "old",
+        api: "^1.0.0",
+        setup(gateway) {
+          const emit = gateway.event(event);
+          gateway.serve(old, { ask: () => ({}) });
+          gateway.route({
+            method: "GET",
+            path: "/plugins/old/x",
+            auth: "plugin",
+            summary: "-",
+            handler: () => ({ body: "old" }),
+          });
+          gateway.hooks.hello.tap("x", (hello) => (seen.push("hello"), hello));
+          gateway.extend(Point, "old", "old");
+          gateway.every(1_000, () => (seen.push("tick"), emit("tick")));
+          gateway.after(2_000, () => void seen.push("after"));
+          gateway.start(() => gateway.every(1_000, () => void seen.push("late tick")));
+        },
+      }),
+    );
+    const { client, gateway, reload, connect } = await startScene(t, [owner, slot], { gateway: { clock } });
+    const route = () => fetch(`${gateway.url.replace("ws", "http")}/plugins/old/x`).then(({ status }) => status);
+    await clock.advance(1_000);
+    assert.deepEqual([await route(), view?.list().length, seen], [200, 1, ["hello", "tick", "late tick"]]);
+    seen.length = 0;
+    const pending = clock.pending;
+    slot.become(definePlugin({ id: "old", api: "^1.0.0", setup() {} }));
+    assert.equal((await reload("old")).ok, true);
+    await clock.advance(5_000);
+    const { hello } = await connect();
+    assert.deepEqual([await route(), view?.list().length, seen, clock.pending], [404, 0, [], pending - 3]);
+    await assert.rejects(client.call(old.ask, {}), /^GatewayError: unknown method: old\.ask$/);
+    assert.ok(!hello.features.events.includes("old.event") && !hello.features.methods.includes("old.ask"));
+  });
+});

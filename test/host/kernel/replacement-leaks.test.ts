@@ -1,0 +1,200 @@
+/** Two hundred generations of a plugin with everything declared leave no more behind than one. */
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { setFlagsFromString } from "node:v8";
+import { runInNewContext } from "node:vm";
+import {
+  defineEvent,
+  defineExtensionPoint,
+  defineHook,
+  definePlugin,
+  defineService,
+  type Plugin,
+  type Principal,
+  type TSchema,
+  Type,
+} from "@svc/sdk";
+import { createFakeClock } from "@svc/sdk/testing";
+import type { PluginReport } from "@svc/sdk/services";
+import { HookBus } from "../../../host/hooks/hook-bus.ts";
+import { Kernel } from "../../../host/kernel/kernel.ts";
+import { Registry } from "../../../host/kernel/registry.ts";
+import { contractOf } from "./reload-scene.ts";
+
+const limited = { timeout: 60_000 };
+const RELOADS = 200;
+const Point = defineExtensionPoint<object>("test.point");
+const Own = defineExtensionPoint<object>("test.own");
+const Thing = defineService<object>()("thing", "1.0.0");
+const hook = defineHook<object>()("series", { name: "test-hook", owner: "all", when: "-", returns: "-", throws: "-" });
+const all = contractOf("all", "one", "two");
+const event = defineEvent({ name: "all.event", summary: "-", payload: Type.Unknown() });
+
+/** Declares one of everything, in an object that cannot be mistaken. */
+function everything(ballast: object, weak: WeakRef<object>[]): Plugin {
+  return definePlugin({
+    id: "all",
+    api: "^1.0.0",
+    provides: [Thing],
+    config: Type.Object({ n: Type.Integer({ default: 1 }) }) as TSchema,
+    setup(gateway) {
+      const held = { ballast, text: "x".repeat(10_000) };
+      weak.push(new WeakRef(held));
+      const keep = () => held.text.length;
+      gateway.provide(Thing, held);
+      gateway.serve(all, { one: () => ({ n: keep() }), two: () => ({ n: keep() }) });
+      gateway.event(event);
+      gateway.route({
+        method: "GET",
+        path: "/plugins/all/x",
+        auth: "plugin",
+        summary: "-",
+        handler: () => ({ body: keep() }),
+      });
+      gateway.extend(Point, "x", held);
+      gateway.own(Own);
+      gateway.emits(hook);
+      gateway.hook(hook).tap("own", () => void keep());
+      gateway.hooks.hello.tap("hello", (value) => (keep(), value));
+      gateway.hooks.admit.tap("admit", () => void keep());
+      gateway.hooks.rpcBefore.for("all.one").tap("before", () => void keep());
+      gateway.hooks.connectionClosed.tapPromise("closed", async () => void keep());
+      gateway.every(1_000, () => void keep());
+      gateway.after(3_600_000, () => void keep());
+      gateway.busy(() => keep() < 0);
+      gateway.configChanged(() => void keep());
+      gateway.start(() => {
+        gateway.every(2_000, () => void keep());
+        gateway.after(7_200_000, () => void keep());
+        return () => void keep();
+      });
+    },
+  });
+}
+
+const user = definePlugin({
+  id: "user",
+  api: "^1.0.0",
+  requires: { thing: Thing },
+  setup: (gateway) => void gateway.own(Point),
+});
+
+function kernelOf(load: () => Plugin) {
+  const clock = createFakeClock();
+  const hooks = new HookBus();
+  const registry = new Registry(hooks);
+  const log = { debug() {}, info() {}, warn() {}, error() {} };
+  const nobody: Principal = { id: "x", role: "operator", scopes: [], provenance: "plugin", epoch: 0 };
+  const kernel = new Kernel({
+    log,
+    clock,
+    hooks,
+    registry,
+    surroundings: {
+      clock,
+      hooks,
+      registry,
+      stateDir: "/nowhere",
+      publish: () => {},
+      invoke: () => Promise.resolve(undefined),
+    },
+    configure: () => ({ value: { n: 1 }, sections: {} }),
+    logFor: () => log,
+    principalFor: () => nobody,
+    unloaded: (): PluginReport | undefined => undefined,
+  });
+  const source = (plugin: () => Plugin) => ({
+    origin: "inline",
+    manifest: undefined,
+    load: () => Promise.resolve(plugin()),
+  });
+  const boot = () => kernel.boot({ sources: [source(load), source(() => user)], disabled: new Set() });
+  /** Everything there is to count. */
+  const count = () => ({
+    methods: registry.methods.size,
+    events: registry.events.size,
+    routes: registry.routes().length,
+    services: registry.services().length,
+    contributions: registry.view(Point.id).list().length,
+    taps: hooks.taps().length,
+    timers: clock.pending,
+  });
+  return { kernel, clock, boot, count };
+}
+
+describe(`${RELOADS} reloads`, limited, () => {
+  it("leave the registry, the taps, the timers and the heap as they were", async () => {
+    setFlagsFromString("--expose-gc");
+    const collect = runInNewContext("gc") as () => void;
+    const weak: WeakRef<object>[] = [];
+    const { kernel, clock, boot, count } = kernelOf(() => everything({}, weak));
+    await boot();
+    const first = count();
+    assert.deepEqual(first, { methods: 2, events: 1, routes: 1, services: 1, contributions: 1, taps: 5, timers: 4 });
+    const heap = async () => {
+      for (let turn = 0; turn < 3; turn++) {
+        await new Promise((resolve) => setImmediate(resolve));
+        collect();
+      }
+      return process.memoryUsage().heapUsed;
+    };
+    const turns = async (times: number) => {
+      for (let turn = 0; turn < times; turn++) {
+        const { ok, restarted, reason } = await kernel.reload("all");
+        assert.deepEqual([ok, restarted, reason], [true, ["user"], undefined]);
+        await clock.advance(1_000);
+      }
+    };
+    await turns(RELOADS / 2);
+    const before = await heap();
+    await turns(RELOADS / 2);
+    const after = await heap();
+    assert.deepEqual(count(), first);
+    const alive = weak.filter((ref) => ref.deref() !== undefined).length;
+    assert.ok(alive <= 2, `${alive} generations are still held`);
+    assert.ok(
+      (after - before) / (RELOADS / 2) < 2_000,
+      `${Math.round((after - before) / (RELOADS / 2))} bytes per reload`,
+    );
+    await kernel.stop();
+    assert.deepEqual(count(), { methods: 0, events: 0, routes: 0, services: 0, contributions: 0, taps: 0, timers: 0 });
+  });
+
+  it("that are all refused leave nothing either", async () => {
+    let broken = false;
+    const weak: WeakRef<object>[] = [];
+    const { kernel, boot, count } = kernelOf(() => {
+      const plugin = everything({}, weak);
+      if (!broken) return plugin;
+      return { ...plugin, setup: async (gateway) => (await plugin.setup(gateway), Promise.reject(new Error("boom"))) };
+    });
+    await boot();
+    const first = count();
+    broken = true;
+    for (let turn = 0; turn < RELOADS; turn++) assert.equal((await kernel.reload("all")).ok, false);
+    assert.deepEqual(count(), first);
+    await kernel.stop();
+  });
+
+  it("that are all rolled back leave nothing either", async () => {
+    let broken = false;
+    const { kernel, boot, count } = kernelOf(() => {
+      const plugin = everything({}, []);
+      if (!broken) return plugin;
+      const setup: Plugin["setup"] = async (gateway) => {
+        await plugin.setup(gateway);
+        gateway.start(() => Promise.reject(new Error("boom")));
+      };
+      return { ...plugin, setup };
+    });
+    await boot();
+    const first = count();
+    broken = true;
+    for (let turn = 0; turn < 50; turn++) {
+      const { rolledBack, state } = await kernel.reload("all");
+      assert.deepEqual([rolledBack, state], [true, "active"]);
+    }
+    assert.deepEqual(count(), first);
+    await kernel.stop();
+  });
+});

@@ -1,0 +1,217 @@
+/** New code in the place of the running one, without a restart: what serves, what is refused, what comes back. */
+import assert from "node:assert/strict";
+import { rename, utimes, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { describe, it } from "node:test";
+import { authRequired, definePlugin, misconfigured, notReady, type Plugin, Type } from "@svc/sdk";
+import { contractOf, directoryOf, slotOf, startScene } from "./reload-scene.ts";
+
+const limited = { timeout: 20_000 };
+const shop = contractOf("shop", "ask");
+const version = (answer: string, more: Partial<Plugin> & { also?: Plugin["setup"] } = {}): Plugin => {
+  const { also, ...fields } = more;
+  return definePlugin({
+    id: "shop",
+    api: "^1.0.0",
+    setup(gateway) {
+      gateway.serve(shop, { ask: () => ({ answer }) });
+      return also?.(gateway);
+    },
+    ...fields,
+  } as Plugin);
+};
+
+describe("a reload", limited, () => {
+  it("serves the new code over the socket that is open", async (t) => {
+    const slot = await slotOf(t, version("old"));
+    const { client, reload, report } = await startScene(t, [slot]);
+    const closes: unknown[] = [];
+    client.onClose((info) => closes.push(info));
+    assert.deepEqual(await client.call(shop.ask, {}), { answer: "old" });
+    slot.become(version("new", { version: "2.0.0" }));
+    const { heldMs, ...told } = await reload("shop");
+    assert.deepEqual(told, { id: "shop", ok: true, state: "active", generation: 2, rolledBack: false, restarted: [] });
+    assert.ok(heldMs >= 0);
+    assert.deepEqual(await client.call(shop.ask, {}), { answer: "new" });
+    assert.deepEqual([report("shop")?.generation, report("shop")?.version, closes], [2, "2.0.0", []]);
+  });
+
+  it("reads a TypeScript file that was edited on disk", async (t) => {
+    const directory = await directoryOf(t);
+    const code = (answer: string) => `
+      import { defineContract, definePlugin, Type } from "@svc/sdk";
+      const answer: string = ${JSON.stringify(answer)};
+      const Any = Type.Object({});
+      const contract = defineContract("shop", { ask: { summary: "-", scope: "operator.read", params: Any, result: Any } });
+      export default definePlugin({ id: "shop", api: "^1.0.0", setup: (gateway) => gateway.serve(contract, { ask: () => ({ answer }) }) });`;
+    const file = join(directory, "shop.ts");
+    await writeFile(file, code("old"));
+    const { client, reload } = await startScene(t, [file]);
+    for (const answer of ["new", "now", "old"]) {
+      await writeFile(file, code(answer)); // of the same length: a date alone must not decide
+      assert.equal((await reload("shop")).ok, true);
+      assert.deepEqual(await client.call(shop.ask, {}), { answer });
+    }
+  });
+
+  it("reads a built file that was replaced on disk, and not one that was not", async (t) => {
+    const directory = await directoryOf(t);
+    const file = join(directory, "shop.mjs");
+    const code = (name: string) => `
+      globalThis.__svcImports = (globalThis.__svcImports ?? 0) + 1;
+      export default { id: "shop", api: "^1.0.0", version: "${name}", setup() {}, [Symbol.for("svc.plugin/1")]: true };`;
+    await writeFile(file, code("1.0.0"));
+    const { reload, report } = await startScene(t, [file]);
+    await reload("shop");
+    assert.deepEqual([report("shop")?.version, Reflect.get(globalThis, "__svcImports")], ["1.0.0", 1]);
+    await writeFile(`${file}.next`, code("1.0.1"));
+    await utimes(`${file}.next`, new Date(), new Date(Date.now() + 5_000));
+    await rename(`${file}.next`, file);
+    await reload("shop");
+    assert.deepEqual([report("shop")?.version, Reflect.get(globalThis, "__svcImports")], ["1.0.1", 2]);
+  });
+
+  it("of a plugin nobody knows names those there are", async (t) => {
+    const { reload } = await startScene(t, [version("x")]);
+    await assert.rejects(reload("nobody"), { code: "NOT_FOUND", message: /there are: operator, shop$/ });
+  });
+
+  it("of one that is disabled leaves it so, and says why", async (t) => {
+    const { reload, client } = await startScene(t, [version("x")], {
+      config: { plugins: { entries: { shop: { enabled: false } } } },
+    });
+    const { ok, state, reason } = await reload("shop");
+    assert.deepEqual([ok, state, reason], [false, "disabled", "disabled by plugins.entries.shop.enabled"]);
+    await assert.rejects(client.call(shop.ask, {}), { code: "INVALID_REQUEST" });
+  });
+
+  it("brings one up that could not be set up before", async (t) => {
+    const slot = await slotOf(t, version("x", { also: () => authRequired("log in") }));
+    const { reload, client, state } = await startScene(t, [slot]);
+    assert.equal(state("shop"), "blocked");
+    slot.become(version("in"));
+    assert.deepEqual((await reload("shop")).state, "active");
+    assert.deepEqual(await client.call(shop.ask, {}), { answer: "in" });
+  });
+});
+
+describe("what cannot be set up leaves the old version serving", limited, () => {
+  const boom = () => {
+    throw new Error("boom");
+  };
+  const rows: [why: string, next: unknown, reason: RegExp][] = [
+    ["setup throws", version("new", { also: boom }), /^setup: boom$/],
+    ["setup rejects", version("new", { also: () => Promise.reject(new Error("later")) }), /^setup: later$/],
+    ["setup is not ready", version("new", { also: () => notReady("asleep", 100) }), /^asleep; next attempt/],
+    ["setup asks for a login", version("new", { also: () => authRequired("open it") }), /^log in first: open it$/],
+    [
+      "setup cannot use its settings",
+      version("new", { also: () => misconfigured("/a", "no") }),
+      /^configuration: \/a: no$/,
+    ],
+    [
+      "its settings do not match its new schema",
+      version("new", { config: Type.Object({ must: Type.Integer() }) }),
+      /^configuration: shop: must have required properties? must|^configuration: shop.*must/,
+    ],
+    ["it has another id", version("new", { id: "other" }), /^its code says id "other" now; restart the gateway/],
+    ["it was made for another API", version("new", { api: "^9.0.0" }), /needs plugin API \^9\.0\.0, this gateway has/],
+    ["its import throws", boom, /^import: boom$/],
+    ["it exports something else", 42, /^import: .*does not export a plugin/],
+    [
+      "it serves a method of another",
+      version("new", {
+        also: (gateway) => gateway.serve(contractOf("neighbour", "hello"), { hello: () => ({}) }),
+      }),
+      /^method neighbour\.hello is already served by neighbour$/,
+    ],
+    [
+      "it mounts a route outside its paths",
+      version("new", {
+        also: (gateway) =>
+          gateway.route({ method: "GET", path: "/else", auth: "plugin", summary: "-", handler: () => ({}) }),
+      }),
+      /^route \/else lies outside/,
+    ],
+  ];
+  const neighbour = definePlugin({
+    id: "neighbour",
+    api: "^1.0.0",
+    setup: (gateway) => gateway.serve(contractOf("neighbour", "hello"), { hello: () => ({}) }),
+  });
+  for (const [why, next, reason] of rows) {
+    it(why, async (t) => {
+      const slot = await slotOf(t, version("old"));
+      const { client, reload, report } = await startScene(t, [slot, neighbour]);
+      slot.become(next);
+      const told = await reload("shop");
+      assert.deepEqual([told.ok, told.state, told.rolledBack, told.generation], [false, "active", false, 1]);
+      assert.match(told.reason ?? "", reason);
+      assert.deepEqual(await client.call(shop.ask, {}), { answer: "old" });
+      assert.equal(report("shop")?.generation, 1);
+      slot.become(version("mended"));
+      assert.equal((await reload("shop")).ok, true);
+      assert.deepEqual(await client.call(shop.ask, {}), { answer: "mended" });
+    });
+  }
+
+  const packaged: [why: string, next: Plugin, reason: RegExp][] = [
+    [
+      "it taps a gate its package does not list",
+      version("new", { also: (gateway) => gateway.hooks.admit.tap("x", () => undefined) }),
+      /^it taps the gate admit, which its package\.json does not list under "svc\.gates"$/,
+    ],
+    [
+      "it serves a method its package does not list",
+      version("new", { also: (gateway) => gateway.serve(contractOf("mall", "ask"), { ask: () => ({}) }) }),
+      /^it serves mall\.ask, which its package\.json does not list under "svc\.namespaces"$/,
+    ],
+  ];
+  for (const [why, next, reason] of packaged) {
+    it(why, async (t) => {
+      const slot = await slotOf(t, version("old"), { id: "shop", namespaces: ["shop"] });
+      const { client, reload } = await startScene(t, [slot]);
+      slot.become(next);
+      const told = await reload("shop");
+      assert.match(told.reason ?? "", reason);
+      assert.deepEqual(await client.call(shop.ask, {}), { answer: "old" });
+    });
+  }
+});
+
+describe("what does not start", limited, () => {
+  const failing = (answer: string) =>
+    version(answer, { also: (gateway) => gateway.start(() => Promise.reject(new Error("no port"))) });
+
+  it("is rolled back: the old version runs again, as a new generation, and its report says so", async (t) => {
+    const seen: string[] = [];
+    const old = version("old", {
+      also: (gateway) => gateway.start(() => (seen.push("start"), () => void seen.push("stop"))),
+    });
+    const slot = await slotOf(t, old);
+    const { client, reload, report } = await startScene(t, [slot]);
+    slot.become(failing("new"));
+    const { ok, rolledBack, state, reason, generation } = await reload("shop");
+    assert.deepEqual([ok, rolledBack, state, generation, reason], [false, true, "active", 3, "start: no port"]);
+    assert.match(report("shop")?.reason ?? "", /^rolled back: the new version did not start: start: no port$/);
+    assert.deepEqual(await client.call(shop.ask, {}), { answer: "old" });
+    assert.deepEqual(seen, ["start", "stop", "start"]);
+  });
+
+  it("leaves `failed` and both reasons when the old version does not come back either, until a reload mends it", async (t) => {
+    let starts = 0;
+    const once = version("old", {
+      also: (gateway) => gateway.start(() => (++starts > 1 ? Promise.reject(new Error("port lost")) : undefined)),
+    });
+    const slot = await slotOf(t, once);
+    const { client, reload, report } = await startScene(t, [slot]);
+    slot.become(failing("new"));
+    const told = await reload("shop");
+    assert.deepEqual([told.ok, told.rolledBack, told.state], [false, false, "failed"]);
+    assert.match(report("shop")?.reason ?? "", /no port; and the former version did not come back: start: port lost/);
+    await assert.rejects(client.call(shop.ask, {}), /plugin shop/);
+    slot.become(version("mended"));
+    assert.equal((await reload("shop")).state, "active");
+    assert.deepEqual(await client.call(shop.ask, {}), { answer: "mended" });
+  });
+});

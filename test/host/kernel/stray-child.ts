@@ -1,0 +1,49 @@
+/** Run by stray.test.ts in a process of its own: a plugin that rejects where nobody waits, five times. */
+import { definePlugin, type Principal } from "@svc/sdk";
+import { createFakeClock } from "@svc/sdk/testing";
+import { HookBus } from "../../../host/hooks/hook-bus.ts";
+import { watchStrayErrors } from "../../../host/kernel/blame.ts";
+import { Kernel } from "../../../host/kernel/kernel.ts";
+import { Registry } from "../../../host/kernel/registry.ts";
+
+const log = { debug() {}, info() {}, warn() {}, error() {} };
+const clock = createFakeClock();
+const hooks = new HookBus();
+const registry = new Registry(hooks);
+const nobody: Principal = { id: "x", role: "operator", scopes: [], provenance: "plugin", epoch: 0 };
+const kernel = new Kernel({
+  log,
+  clock,
+  hooks,
+  registry,
+  surroundings: {
+    clock,
+    hooks,
+    registry,
+    stateDir: "/nowhere",
+    publish: () => {},
+    invoke: () => Promise.resolve(undefined),
+  },
+  configure: () => ({ value: {}, sections: {} }),
+  logFor: () => log,
+  principalFor: () => nobody,
+  unloaded: () => undefined,
+});
+const stray = definePlugin({
+  id: "stray",
+  api: "^1.0.0",
+  setup: (gateway) => gateway.every(1_000, () => void Promise.reject(new Error("nobody waits"))),
+});
+watchStrayErrors(() => process.exit(3));
+await kernel.boot({
+  sources: [{ origin: "inline", manifest: undefined, load: () => Promise.resolve(stray) }],
+  disabled: new Set(),
+});
+const states: string[] = [];
+for (let turn = 0; turn < 5; turn++) {
+  await clock.advance(1_000);
+  await new Promise((resolve) => setTimeout(resolve, 20));
+  states.push(kernel.reports()[0]?.state ?? "none");
+}
+process.stdout.write(JSON.stringify(states));
+await kernel.stop();
