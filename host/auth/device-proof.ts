@@ -4,7 +4,13 @@ import { type ConnectParams, GatewayError } from "@svc/sdk";
 
 /** Milliseconds a signature may be older or newer than now. */
 const SKEW_MS = 120_000;
-const RAW_KEY_BYTES = 32;
+/** 32 bytes in either alphabet, padded or not. */
+const RAW_KEY = /^[\w+/-]{43}=?$/;
+/** 64 bytes, likewise. */
+const SIGNATURE = /^[\w+/-]{86}(?:==)?$/;
+/** Longest PEM that is read: the one of an Ed25519 key has 113 characters. */
+const MAX_PEM = 512;
+const PEM = /^-----BEGIN PUBLIC KEY-----\s[\w+/=\s]+-----END PUBLIC KEY-----$/;
 
 type Reason = readonly [message: string, code: string, reason: string];
 const REASONS = {
@@ -21,6 +27,9 @@ function refuse([message, code, reason]: Reason): never {
 }
 
 /**
+ * Choice: everything has one spelling but the key, which has those of the spec; an id in capitals is no id.
+ * Keys are not cached: reading one takes a tenth of the time that checking the signature takes.
+ * @param params as they came, aliases unresolved, since the signature covers them
  * @param nonce the challenge of this connection
  * @returns the device id. @throws GatewayError `INVALID_REQUEST` with the row of the failure table
  */
@@ -29,14 +38,15 @@ export function verifyDevice(params: ConnectParams, nonce: string, now: number):
   if (!device) return undefined;
   const key = readPublicKey(device.publicKey);
   if (!key) refuse(REASONS.key);
-  if (createHash("sha256").update(key.raw).digest("hex") !== device.id.toLowerCase()) refuse(REASONS.mismatch);
+  if (createHash("sha256").update(key.raw).digest("hex") !== device.id) refuse(REASONS.mismatch);
   if (Math.abs(now - device.signedAt) > SKEW_MS) refuse(REASONS.expired);
   if (device.nonce.trim() === "") refuse(REASONS.nonceMissing);
   if (device.nonce.trim() !== nonce) refuse(REASONS.nonceMismatch);
-  const signature = Buffer.from(device.signature, "base64url");
+  if (!SIGNATURE.test(device.signature)) refuse(REASONS.signature);
+  const signature = Buffer.from(device.signature, "base64"); // reads both alphabets
   const signed = devicePayloads(params).some((payload) => verify(null, Buffer.from(payload), key.object, signature));
   if (!signed) refuse(REASONS.signature);
-  return device.id.toLowerCase();
+  return device.id;
 }
 
 /** What a client may have signed: version 3, then version 2. */
@@ -58,18 +68,18 @@ export function devicePayloads({ client, role = "operator", scopes = [], auth, d
 }
 
 function readPublicKey(text: string): { object: KeyObject; raw: Buffer } | undefined {
+  const key = text.trim();
+  if (RAW_KEY.test(key)) return fromRaw(Buffer.from(key, "base64"));
+  if (key.length > MAX_PEM || !PEM.test(key)) return undefined; // a private key is a PEM, too, and not for us
   try {
-    const object = text.includes("-----BEGIN") ? createPublicKey(text) : fromRaw(Buffer.from(text, "base64"));
-    const { kty, crv, x } = object.export({ format: "jwk" });
-    if (kty !== "OKP" || crv !== "Ed25519" || x === undefined) return undefined;
-    return { object, raw: Buffer.from(x, "base64url") };
+    const { kty, crv, x } = createPublicKey(key).export({ format: "jwk" });
+    return kty === "OKP" && crv === "Ed25519" && x !== undefined ? fromRaw(Buffer.from(x, "base64url")) : undefined;
   } catch {
     return undefined;
   }
 }
 
-/** `Buffer.from(…, "base64")` reads both alphabets, padded or not. */
-function fromRaw(raw: Buffer): KeyObject {
-  if (raw.length !== RAW_KEY_BYTES) throw new Error("not an Ed25519 key");
-  return createPublicKey({ format: "jwk", key: { kty: "OKP", crv: "Ed25519", x: raw.toString("base64url") } });
+function fromRaw(raw: Buffer): { object: KeyObject; raw: Buffer } {
+  const jwk = { kty: "OKP", crv: "Ed25519", x: raw.toString("base64url") };
+  return { object: createPublicKey({ format: "jwk", key: jwk }), raw };
 }

@@ -1,25 +1,21 @@
-/** Is the client on this machine, and may a page of this origin connect? Spec: protocol/frames-and-connect.md §8. Pure. */
-import { isIP } from "node:net";
+/** Is the client on this machine, and may a page of this origin connect? Spec: http/auth.md §7.2-7.3; protocol/frames-and-connect.md §8. Pure. */
 import type { IncomingHttpHeaders } from "node:http";
-
-/** What is known of a peer before it says anything. */
-export interface Peer {
-  readonly remoteAddress: string;
-  readonly headers: IncomingHttpHeaders;
-}
+import { isIPv4 } from "node:net";
+import { addressLiteral, type Peer } from "./client-address.ts";
 
 /** What a proxy adds. Choice: the standard `forwarded` beside the three of the spec. */
 const FORWARDED = ["x-forwarded-for", "x-real-ip", "x-forwarded-host", "forwarded"] as const;
 
-/** `::ffff:127.0.0.1` and `127.0.0.1` are one address. */
-export function plainAddress(address: string): string {
-  return address.replace(/^::ffff:(?=\d+\.\d+\.\d+\.\d+$)/i, "");
+/** Some proxy, trusted or not, has its hands in this request. */
+export function isForwarded(headers: IncomingHttpHeaders): boolean {
+  return FORWARDED.some((name) => headers[name] !== undefined);
 }
 
 /** An address that only reaches this machine: 127.0.0.0/8 or ::1, also in brackets or IPv4-mapped. */
 export function isLoopback(host: string): boolean {
-  const plain = plainAddress(host.replace(/^\[|\]$/g, ""));
-  return plain === "::1" || (isIP(plain) === 4 && plain.startsWith("127."));
+  if (isIPv4(host)) return host.startsWith("127.");
+  const plain = addressLiteral(host.replace(/^\[(.*:.*)\]$/, "$1"));
+  return plain !== undefined && (plain === "::1" || (isIPv4(plain) && plain.startsWith("127.")));
 }
 
 /** Host name of a `Host` header or origin: lower case, no port. */
@@ -32,28 +28,70 @@ function isLocalName(host: string): boolean {
   return name === "localhost" || isLoopback(name) || name.endsWith(".ts.net");
 }
 
-/** A loopback peer that addressed this machine as itself, and no proxy in between. */
-export function isLocal({ remoteAddress, headers }: Peer): boolean {
-  const proxied = FORWARDED.some((name) => headers[name] !== undefined);
-  return !proxied && isLoopback(remoteAddress) && headers.host !== undefined && isLocalName(headers.host);
+/**
+ * A client on this machine that addressed it as itself, with no proxy in between but a trusted one.
+ * Choice: that one has to be on this machine as well, since the loopback of another is not ours.
+ */
+export function isLocal({ remoteAddress, clientAddress, headers, viaProxy }: Peer): boolean {
+  if (clientAddress === undefined || !isLoopback(clientAddress)) return false;
+  if (viaProxy ? !isLoopback(remoteAddress) : isForwarded(headers)) return false;
+  return headers.host !== undefined && isLocalName(headers.host);
 }
 
 export interface OriginPolicy {
   /** Full origins, or `*`. */
   readonly allowedOrigins: readonly string[];
+  /** `gateway.controlUi.dangerouslyAllowHostHeaderOriginFallback`. Default false. */
+  readonly hostHeaderFallback?: boolean;
+  /**
+   * A client may be let in without a secret that it has to know: modes `none` and `trusted-proxy`. Default true.
+   * Choice: then an origin counts behind a proxy, too; else any page could connect with whatever the proxy adds.
+   */
+  readonly ambient?: boolean;
 }
 
-/**
- * Why a page may not connect, or `undefined` when it may.
- * @param required web clients must send an origin; others are only checked when they do.
- */
-export function originRefusal(peer: Peer, required: boolean, { allowedOrigins }: OriginPolicy): string | undefined {
-  const { origin } = peer.headers;
-  if (origin === undefined) return required ? "origin not allowed (none was sent)" : undefined;
-  if (!URL.canParse(origin)) return "origin not allowed (it is not an origin)"; // `null`, too: not even `*` means it
-  if (allowedOrigins.includes("*") || allowedOrigins.some((allowed) => allowed.toLowerCase() === origin.toLowerCase()))
-    return undefined;
-  const host = new URL(origin).hostname;
-  if (isLocal(peer) && (host === "localhost" || isLoopback(host))) return undefined;
-  return "origin not allowed (add it to gateway.controlUi.allowedOrigins)";
+/** What let a page in; `undefined` when nothing had to be asked. `host-header-fallback` deserves a warning in the log. */
+export type OriginVerdict =
+  | { readonly ok: true; readonly matchedBy?: "allowlist" | "host-header-fallback" | "local-loopback" }
+  | { readonly ok: false; readonly reason: string };
+
+/** @param required web clients must send an origin; others are checked when they send one, see `OriginPolicy.ambient` */
+export function checkOrigin(peer: Peer, required: boolean, policy: OriginPolicy): OriginVerdict {
+  const { allowedOrigins, hostHeaderFallback = false, ambient = true } = policy;
+  const { origin, host } = peer.headers;
+  if (!required && (origin === undefined || (!ambient && isForwarded(peer.headers)))) return { ok: true };
+  if (origin === undefined) return { ok: false, reason: "origin not allowed (none was sent)" };
+  const url = parseOrigin(origin);
+  if (!url) return { ok: false, reason: "origin not allowed (it is not an origin)" }; // `null`, too: not even `*` means it
+  const wanted = origin.toLowerCase();
+  if (allowedOrigins.some((allowed) => allowed === "*" || allowed.trim().toLowerCase() === wanted))
+    return { ok: true, matchedBy: "allowlist" };
+  if (hostHeaderFallback && host !== undefined && isHostOf(url, host.toLowerCase()))
+    return { ok: true, matchedBy: "host-header-fallback" };
+  if ((url.hostname === "localhost" || isLoopback(url.hostname)) && isLocal(peer))
+    return { ok: true, matchedBy: "local-loopback" };
+  return { ok: false, reason: "origin not allowed (add it to gateway.controlUi.allowedOrigins)" };
+}
+
+/** Why a page may not connect, or `undefined` when it may. As `checkOrigin`. */
+export function originRefusal(peer: Peer, required: boolean, policy: OriginPolicy): string | undefined {
+  const verdict = checkOrigin(peer, required, policy);
+  return verdict.ok ? undefined : verdict.reason;
+}
+
+/** Longer than any origin a browser sends. */
+const MAX_ORIGIN = 2_048;
+
+function parseOrigin(origin: string): URL | undefined {
+  return origin.length <= MAX_ORIGIN && URL.canParse(origin) ? new URL(origin) : undefined;
+}
+
+const DEFAULT_PORTS: ReadonlyMap<string, string> = new Map([
+  ["http:", "80"],
+  ["https:", "443"],
+]);
+
+/** Host and port are the same; a port that goes without saying may be said. */
+function isHostOf({ protocol, host, hostname, port }: URL, header: string): boolean {
+  return host !== "" && (header === host || (port === "" && header === `${hostname}:${DEFAULT_PORTS.get(protocol)}`));
 }

@@ -1,38 +1,34 @@
-/** How clients prove themselves: the mode and its secret. Spec: §5.1, http/auth.md §1-3. */
-import { isIPv4 } from "node:net";
+/** How clients prove themselves: the mode and what it relies on. Spec: §5.1, http/auth.md §1-2. Pure. */
 import type { GatewaySection } from "../config/host-schema.ts";
 import type { Environment } from "../config/paths.ts";
-import { isLoopback } from "./locality.ts";
+import { environmentNames } from "./aliases.ts";
+import { compileAddresses } from "./client-address.ts";
+import { type AuthSettings, StartupRefusal } from "./settings.ts";
+import type { TrustedProxySettings } from "./trusted-proxy.ts";
 
-export type AuthMode = "token" | "password" | "none";
+export { resolveBind } from "./bind.ts";
+export { type AuthMode, type AuthSettings, StartupRefusal } from "./settings.ts";
 
-/** What a start decided about authentication. */
-export interface AuthSettings {
-  readonly mode: AuthMode;
-  /** Set in mode `token`. */
-  readonly token?: string;
-  /** Set in mode `password`. */
-  readonly password?: string;
-}
-
-/** A start that would be unsafe or could not work; the message names the way out. */
-export class StartupRefusal extends Error {
-  override readonly name = "StartupRefusal";
-}
-
-const present = (value: string | undefined) => value?.trim() || undefined;
+/** Blank is unset. What is no text is refused by the schema; here it counts as unset, too. */
+const present = (value: unknown) => (typeof value === "string" && value.trim()) || undefined;
 
 /**
- * Explicit mode, else `password` when there is one, else `token`. Configuration wins over environment; blank is unset.
+ * Explicit mode, else `password` when there is one, else `token`. Configuration wins over environment, `SVC_` names
+ * over those of `gateway.aliases`; blank is unset.
+ * Choice: overlay network identity (`gateway.auth.allowTailscale`, `gateway.tailscale`) is not offered; the schema
+ * refuses those keys by name.
  * @param generateToken called only in mode `token` when there is none anywhere.
- * @throws StartupRefusal mode `password` without a password
+ * @throws StartupRefusal mode `password` without a password; mode `trusted-proxy` without its header or a proxy
  */
 export function resolveAuth(section: GatewaySection, env: Environment, generateToken: () => string): AuthSettings {
-  const { auth = {} } = section;
-  const token = present(auth.token) ?? present(env["SVC_GATEWAY_TOKEN"]);
-  const password = present(auth.password) ?? present(env["SVC_GATEWAY_PASSWORD"]);
+  const { auth = {}, aliases } = section;
+  const names = environmentNames(aliases);
+  const fromEnvironment = (of: readonly string[]) => of.map((name) => present(env[name])).find(Boolean);
+  const token = present(auth.token) ?? fromEnvironment(names.token);
+  const password = present(auth.password) ?? fromEnvironment(names.password);
   const mode = auth.mode ?? (password ? "password" : "token");
   if (mode === "none") return { mode };
+  if (mode === "trusted-proxy") return { mode, trustedProxy: readTrustedProxy(section) };
   if (mode === "token") return { mode, token: token ?? generateToken() };
   if (!password) {
     throw new StartupRefusal(
@@ -42,24 +38,20 @@ export function resolveAuth(section: GatewaySection, env: Environment, generateT
   return { mode, password };
 }
 
-/**
- * Addresses to listen on.
- * @throws StartupRefusal mode `none` off loopback, or `custom` without an IPv4 address. Spec: http/auth.md §3
- */
-export function resolveBind(section: GatewaySection, { mode }: AuthSettings): readonly string[] {
-  const { bind = "loopback", customBindHost } = section;
-  if (bind === "loopback") return ["127.0.0.1", "::1"];
-  if (bind === "custom" && !isIPv4(customBindHost ?? "")) {
-    const what = customBindHost === undefined ? "is not set" : `is "${customBindHost}"`;
+/** Spec: http/auth.md §2 "Startup outcomes". Choice: proxies of which none is an address count as no proxies. */
+function readTrustedProxy({ auth = {}, trustedProxies = [] }: GatewaySection): TrustedProxySettings {
+  const { userHeader, requiredHeaders = [], allowUsers = [] } = auth.trustedProxy ?? {};
+  const header = present(userHeader);
+  if (!header) {
     throw new StartupRefusal(
-      `gateway.bind is "custom" and gateway.customBindHost ${what}; set it to an IPv4 address of this machine`,
+      `gateway.auth.mode is trusted-proxy and gateway.auth.trustedProxy${auth.trustedProxy ? ".userHeader is blank" : " is not set"}; set gateway.auth.trustedProxy.userHeader to the header in which the proxy names the user`,
     );
   }
-  const address = bind === "lan" ? "0.0.0.0" : String(customBindHost);
-  if (mode === "none" && !isLoopback(address)) {
+  if (compileAddresses(trustedProxies).empty) {
+    const what = trustedProxies.length === 0 ? "is empty" : `has no valid entry (${trustedProxies.join(", ")})`;
     throw new StartupRefusal(
-      `gateway.bind is "${bind}" and gateway.auth.mode is "none", so anybody could use this gateway; set mode "token"`,
+      `gateway.auth.mode is trusted-proxy and gateway.trustedProxies ${what}; list the addresses of the proxy there, e.g. "10.0.0.2" or "10.0.0.0/24"`,
     );
   }
-  return [address];
+  return { userHeader: header, requiredHeaders, allowUsers, trustedProxies };
 }

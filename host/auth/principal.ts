@@ -1,9 +1,15 @@
-/** Mints principals: the only place where authority comes into being. */
-import type { Principal, Role } from "@svc/sdk";
-import type { AuthMode } from "./mode.ts";
+/** Mints principals, and knows which of them still count: the only place where authority comes into being. */
+import { isDeepStrictEqual } from "node:util";
+import { coversScope, type Principal, type Role, SCOPES } from "@svc/sdk";
+import type { AuthSettings } from "./settings.ts";
 
-/** One number for all credentials of this process; it will grow when one of them changes. */
-const EPOCH = 1;
+type Provenance = Principal["provenance"];
+
+/** The credentials that a change of the settings ends, all at once. */
+export const SHARED_PROVENANCES: readonly Provenance[] = Object.freeze(["token", "password", "none", "trusted-proxy"]);
+
+const PROXY_PREFIX = "trusted-proxy:";
+const PLUGIN_PREFIX = "plugin:";
 
 /** Names clients use for a scope beside its own. Spec: spec/README.md "admin scope". */
 const SCOPE_ALIASES: ReadonlyMap<string, string> = new Map([["admin", "operator.admin"]]);
@@ -13,29 +19,132 @@ export function requestedScopes(scopes: readonly string[] = []): string[] {
   return [...new Set(scopes.map((scope) => SCOPE_ALIASES.get(scope) ?? scope))];
 }
 
-/** Who holds the gateway's shared secret: all that was asked for is granted. */
-export function sharedSecretPrincipal(mode: AuthMode, role: Role, scopes: readonly string[]): Principal {
-  return Object.freeze({ id: mode, role, scopes: Object.freeze([...scopes]), provenance: mode, epoch: EPOCH });
+/** Which of `wanted` are among `held` or covered by them. Nodes hold what is named, nothing else. Spec: frames-and-connect.md §7. */
+function within(held: readonly string[], wanted: readonly string[], role: Role): string[] {
+  const covered = role === "node" ? [] : SCOPES.filter((scope) => coversScope(held, scope));
+  return wanted.filter((scope) => held.includes(scope) || covered.some((known) => known === scope));
 }
 
-/** Who a plugin vouched for: never more than was asked for. */
-export function vouchedPrincipal(
-  id: string,
-  role: Role,
-  vouched: readonly string[],
-  requested: readonly string[],
-): Principal {
-  const scopes = requested.filter((scope) => vouched.includes(scope));
-  return Object.freeze({ id, role, scopes: Object.freeze(scopes), provenance: "device", epoch: EPOCH });
+/** The same principal with those of `scopes` that it holds or covers; identity and epoch stay, so it dies with its source. */
+export function narrow(principal: Principal, scopes: readonly string[]): Principal {
+  return mint({ ...principal, scopes: within(principal.scopes, scopes, principal.role) });
 }
 
-/** What a plugin acts as: exactly the scopes its package asks for. */
+/** What a plugin acts as: exactly the scopes its package asks for. Never dies; the kernel ends a plugin otherwise. */
 export function pluginPrincipal(id: string, scopes: readonly string[]): Principal {
-  return Object.freeze({
-    id: `plugin:${id}`,
-    role: "operator",
-    scopes: Object.freeze([...scopes]),
-    provenance: "plugin",
-    epoch: EPOCH,
-  });
+  return mint({ id: PLUGIN_PREFIX + id, role: "operator", scopes, provenance: "plugin", epoch: 0 });
+}
+
+function mint({ id, role, scopes, provenance, epoch }: Principal): Principal {
+  return Object.freeze({ id, role, scopes: Object.freeze([...scopes]), provenance, epoch });
+}
+
+export class Authority {
+  #settings: AuthSettings;
+  /** Grows with every change of a credential. Never falls; a principal carries the one its credential was verified in. */
+  #epoch = 1;
+  /** Shared credentials verified in an earlier epoch are dead. */
+  #sharedSince = 1;
+  /** By principal id: the epoch whose credentials, and all before, are dead. Kept for good, one entry per id. */
+  readonly #revoked = new Map<string, number>();
+
+  constructor(settings: AuthSettings) {
+    this.#settings = settings;
+  }
+
+  get settings(): AuthSettings {
+    return this.#settings;
+  }
+
+  /**
+   * Now. Whoever waits between looking at a credential and minting takes it before the look and passes it as `since`:
+   * a principal whose credential was changed or revoked meanwhile is dead from the start.
+   */
+  get epoch(): number {
+    return this.#epoch;
+  }
+
+  /**
+   * Takes new settings over; with any change all principals of shared credentials are dead.
+   * @returns the provenances that ended, to close their connections; empty when nothing changed
+   */
+  replace(settings: AuthSettings): readonly Provenance[] {
+    if (isDeepStrictEqual(settings, this.#settings)) return [];
+    this.#settings = settings;
+    this.#epoch += 1;
+    this.#sharedSince = this.#epoch;
+    return SHARED_PROVENANCES;
+  }
+
+  /** All principals with this id are dead; those minted from now on are live. Plugins cannot be revoked. */
+  revoke(principalId: string): void {
+    this.#revoked.set(principalId, this.#epoch);
+    this.#epoch += 1;
+  }
+
+  /**
+   * Whether the credential behind a principal still counts. Runs on every call: it allocates nothing.
+   * What acts for a webhook ends as a device does: by its id.
+   */
+  isLive(principal: Principal): boolean {
+    switch (principal.provenance) {
+      case "plugin":
+        return true;
+      case "device":
+      case "webhook":
+        return this.#isNotRevoked(principal);
+      default:
+        return principal.epoch >= this.#sharedSince && this.#isNotRevoked(principal);
+    }
+  }
+
+  #isNotRevoked(principal: Principal): boolean {
+    if (this.#revoked.size === 0) return true;
+    const revokedAt = this.#revoked.get(principal.id);
+    return revokedAt === undefined || principal.epoch > revokedAt;
+  }
+
+  /** Who holds the gateway's shared secret, or needs none: all that was asked for is granted. */
+  sharedPrincipal(role: Role, scopes: readonly string[], since: number = this.#epoch): Principal {
+    const { mode } = this.#settings;
+    if (mode === "trusted-proxy") throw new Error("mode trusted-proxy knows users: mint with proxyPrincipal");
+    return mint({ id: mode, role, scopes, provenance: mode, epoch: since });
+  }
+
+  /** Whom a trusted proxy named: all that was asked for is granted. */
+  proxyPrincipal(user: string, role: Role, scopes: readonly string[], since: number = this.#epoch): Principal {
+    return mint({ id: PROXY_PREFIX + user, role, scopes, provenance: "trusted-proxy", epoch: since });
+  }
+
+  /** Who a plugin vouched for: never more than was asked for. @throws Error the plugin gave an id that is somebody else's */
+  vouchedPrincipal(
+    id: string,
+    role: Role,
+    vouched: readonly string[],
+    requested: readonly string[],
+    since: number = this.#epoch,
+  ): Principal {
+    checkVouchedId(id);
+    return mint({ id, role, scopes: within(vouched, requested, role), provenance: "device", epoch: since });
+  }
+
+  pluginPrincipal(id: string, scopes: readonly string[]): Principal {
+    return pluginPrincipal(id, scopes);
+  }
+}
+
+/** Prefixes and names that other provenances use. */
+const RESERVED = /^(token|password|none|trusted-proxy|trusted-proxy:.*|plugin:.*|webhook:.*)$/is;
+
+function checkVouchedId(id: string): void {
+  const why =
+    id.trim() === "" || id !== id.trim()
+      ? "it is blank or has blanks around it"
+      : id.length > 256 || /\p{C}/u.test(id)
+        ? "it is too long or has characters that cannot be seen"
+        : RESERVED.test(id)
+          ? "that id belongs to another kind of credential"
+          : undefined;
+  if (why)
+    throw new Error(`a plugin vouched for ${JSON.stringify(id.slice(0, 64))}: ${why}; use an id like device:<id>`);
 }

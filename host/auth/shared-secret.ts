@@ -1,59 +1,86 @@
-/** The gateway's own secret, over WebSocket and HTTP. Spec: protocol/frames-and-connect.md §7, http/auth.md §4. */
+/** The gateway's own secret, or a proxy's word, over WebSocket and HTTP. Spec: protocol/frames-and-connect.md §7, http/auth.md §4. Pure. */
 import type { ConnectParams } from "@svc/sdk";
-import type { AuthSettings } from "./mode.ts";
+import type { Peer } from "./client-address.ts";
+import type { AuthSettings } from "./settings.ts";
 import { sameSecret } from "./secret.ts";
+import { checkTrustedProxy } from "./trusted-proxy.ts";
 
-/** What the shared credential came to. `reason` is the wire's `authReason`. */
-export type SharedAuth = { readonly ok: true } | { readonly ok: false; readonly reason: string };
+/** What the shared credential came to. `user` is set in mode `trusted-proxy`; `reason` is the wire's `authReason`. */
+export type SharedAuth =
+  | { readonly ok: true; readonly user?: string }
+  | { readonly ok: false; readonly reason: string };
+
+/** Longer secrets are wrong without being looked at: hashing one costs time, and nobody has proven anything yet. */
+const MAX_SECRET = 8_192;
 
 const present = (value: string | undefined) => value?.trim() || undefined;
 
+function compare(kind: "token" | "password", given: string | undefined, expected: string | undefined): SharedAuth {
+  if (expected === undefined) return { ok: false, reason: `${kind}_missing_config` };
+  if (given === undefined) return { ok: false, reason: `${kind}_missing` };
+  const tooLong = given.length > Math.max(MAX_SECRET, expected.length);
+  return !tooLong && sameSecret(given, expected) ? { ok: true } : { ok: false, reason: `${kind}_mismatch` };
+}
+
 /**
- * Checks `connect.auth` against the mode.
+ * Checks `connect.auth` against the mode. Blanks around do not count; a blank credential is a missing one.
  * Choice (spec/README.md): the password is accepted in `auth.token`, too.
+ * @param peer needed in mode `trusted-proxy` only
  */
-export function checkShared({ mode, token, password }: AuthSettings, auth: ConnectParams["auth"]): SharedAuth {
+export function checkShared(settings: AuthSettings, auth: ConnectParams["auth"], peer?: Peer): SharedAuth {
+  const { mode, token, password } = settings;
   if (mode === "none") return { ok: true };
-  const given = mode === "token" ? present(auth?.token) : (present(auth?.password) ?? present(auth?.token));
-  const expected = mode === "token" ? token : password;
-  if (expected === undefined) return { ok: false, reason: `${mode}_missing_config` };
-  if (given === undefined) return { ok: false, reason: `${mode}_missing` };
-  return sameSecret(given, expected) ? { ok: true } : { ok: false, reason: `${mode}_mismatch` };
+  if (mode === "trusted-proxy") return checkTrustedProxy(peer, settings);
+  if (mode === "token") return compare("token", present(auth?.token), present(token));
+  return compare("password", present(auth?.password) ?? present(auth?.token), present(password));
 }
 
-/** Checks an `Authorization` header: `Bearer <secret>`, the scheme in any case. */
-export function checkBearer({ mode, token, password }: AuthSettings, header: string | undefined): boolean {
-  if (mode === "none") return true;
-  const given = /^bearer\s+(.+)$/i.exec(header ?? "")?.[1]?.trim();
-  const expected = mode === "token" ? token : password;
-  return Boolean(given && expected) && sameSecret(given ?? "", expected ?? "");
+/** The secret of an `Authorization` header: `Bearer <secret>`, the scheme in any case. Blank is none. */
+export function bearerOf(header: string | undefined): string | undefined {
+  return present(/^bearer\s+(.+)$/i.exec(header ?? "")?.[1]);
 }
 
-const DETAIL_CODES: Readonly<Record<string, string>> = {
-  token_missing: "AUTH_TOKEN_MISSING",
-  token_mismatch: "AUTH_TOKEN_MISMATCH",
-  token_missing_config: "AUTH_TOKEN_NOT_CONFIGURED",
-  password_missing: "AUTH_PASSWORD_MISSING",
-  password_mismatch: "AUTH_PASSWORD_MISMATCH",
-  password_missing_config: "AUTH_PASSWORD_NOT_CONFIGURED",
-  device_token_mismatch: "AUTH_DEVICE_TOKEN_MISMATCH",
-};
+const DETAIL_CODES: ReadonlyMap<string, string> = new Map([
+  ["token_missing", "AUTH_TOKEN_MISSING"],
+  ["token_mismatch", "AUTH_TOKEN_MISMATCH"],
+  ["token_missing_config", "AUTH_TOKEN_NOT_CONFIGURED"],
+  ["password_missing", "AUTH_PASSWORD_MISSING"],
+  ["password_mismatch", "AUTH_PASSWORD_MISMATCH"],
+  ["password_missing_config", "AUTH_PASSWORD_NOT_CONFIGURED"],
+  ["device_token_mismatch", "AUTH_DEVICE_TOKEN_MISMATCH"],
+  ["rate_limited", "AUTH_RATE_LIMITED"],
+]);
 
-/** `details.code` for an `authReason`. */
-export function authDetailCode(reason: string): string {
-  return DETAIL_CODES[reason] ?? "AUTH_UNAUTHORIZED";
+/** `details.code` for an `authReason`; those of mode `trusted-proxy` have none of their own. */
+export function authDetailCode(reason: string | undefined): string {
+  return reason === undefined ? "AUTH_REQUIRED" : (DETAIL_CODES.get(reason) ?? "AUTH_UNAUTHORIZED");
 }
 
-const SENTENCES: Readonly<Record<string, string>> = {
-  token_missing: "gateway token missing (pass --token, or set SVC_GATEWAY_TOKEN)",
-  token_mismatch:
+const MISSING_HEADER = "trusted_proxy_missing_header_";
+const SENTENCES: ReadonlyMap<string, string> = new Map([
+  ["token_missing", "gateway token missing (pass --token, or set SVC_GATEWAY_TOKEN)"],
+  [
+    "token_mismatch",
     "gateway token mismatch (the right one is where `svc gateway run` says: SVC_GATEWAY_TOKEN, gateway.auth.token or the kept token file)",
-  password_missing: "gateway password missing (pass --password, or set SVC_GATEWAY_PASSWORD)",
-  password_mismatch: "gateway password mismatch (use gateway.auth.password of the gateway)",
-  device_token_mismatch: "device token mismatch (connect with the gateway token to get a new one)",
-};
+  ],
+  ["token_missing_config", "gateway token not configured (set gateway.auth.token of the gateway)"],
+  ["password_missing", "gateway password missing (pass --password, or set SVC_GATEWAY_PASSWORD)"],
+  ["password_mismatch", "gateway password mismatch (use gateway.auth.password of the gateway)"],
+  ["password_missing_config", "gateway password not configured (set gateway.auth.password of the gateway)"],
+  ["device_token_mismatch", "device token mismatch (connect with the gateway token to get a new one)"],
+  ["rate_limited", "too many failed attempts (wait some minutes, then use the right credential)"],
+  ["trusted_proxy_config_missing", "no proxy header configured (set gateway.auth.trustedProxy.userHeader)"],
+  ["trusted_proxy_no_proxies_configured", "no proxy is trusted (set gateway.trustedProxies)"],
+  ["trusted_proxy_no_request", "no request to take the user from (connect through the proxy)"],
+  ["trusted_proxy_untrusted_source", "this address is no trusted proxy (connect through the proxy)"],
+  ["trusted_proxy_user_missing", "the proxy named no user (log in at the proxy)"],
+  ["trusted_proxy_user_not_allowed", "this user is not allowed (ask for gateway.auth.trustedProxy.allowUsers)"],
+]);
 
 /** The sentence a client shows; existing ones match its first word. */
-export function unauthorizedText(reason: string): string {
-  return `unauthorized: ${SENTENCES[reason] ?? reason.replaceAll("_", " ")}`;
+export function unauthorizedText(reason: string | undefined): string {
+  if (reason === undefined) return "unauthorized: a credential is required (pass --token or --password)";
+  if (reason.startsWith(MISSING_HEADER))
+    return `unauthorized: the proxy did not send the header ${reason.slice(MISSING_HEADER.length)} (log in at the proxy)`;
+  return `unauthorized: ${SENTENCES.get(reason) ?? reason.replaceAll("_", " ")}`;
 }

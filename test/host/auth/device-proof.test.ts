@@ -96,6 +96,14 @@ describe("a device proves itself", () => {
     it(`with its key as ${why}`, () => assert.equal(verify(proven({ device: { publicKey } })), key.id));
   }
 
+  it("with its signature in either alphabet, padded or not", () => {
+    const { device, ...connect } = proven();
+    assert.ok(device);
+    const raw = Buffer.from(device.signature, "base64url");
+    for (const signature of [raw.toString("base64"), raw.toString("base64").slice(0, -2), `${device.signature}==`])
+      assert.equal(verify({ ...connect, device: { ...device, signature } }), key.id);
+  });
+
   it("with any key in either alphabet", () => {
     // among fifty keys there are some with the two letters in which the alphabets differ
     for (let round = 0; round < 50; round++) {
@@ -157,7 +165,38 @@ describe("a device is refused", () => {
   const signature = ["device signature invalid", "DEVICE_AUTH_SIGNATURE_INVALID", "device-signature"];
   const badKey = ["device public key invalid", "DEVICE_AUTH_PUBLIC_KEY_INVALID", "device-public-key"];
 
+  const [signed] = [String(proven().device?.signature)];
+  const privatePem = String(key.privateKey.export({ format: "pem", type: "pkcs8" }));
+  const publicPem = String(key.publicKey.export({ format: "pem", type: "spki" }));
+
   const rows: [why: string, params: ConnectParams, row: string[]][] = [
+    ["its id in capitals", proven({ device: { id: key.id.toUpperCase() } }), mismatch],
+    ["its id with a blank", proven({ device: { id: ` ${key.id}` } }), mismatch],
+    ["a signature of one byte more", tampered({ signature: `${signed}AA` }), signature],
+    ["a signature of one byte less", tampered({ signature: signed.slice(0, -1) }), signature],
+    ["a signature with blanks", tampered({ signature: ` ${signed}` }), signature],
+    [
+      "a signature with other characters in it",
+      tampered({ signature: `${signed.slice(0, 9)}!${signed.slice(9)}` }),
+      signature,
+    ],
+    [
+      "a signature in hexadecimal",
+      tampered({ signature: Buffer.from(signed, "base64url").toString("hex") }),
+      signature,
+    ],
+    ["an endless signature", tampered({ signature: "A".repeat(1_000_000) }), signature],
+    [
+      "a key with other characters in it",
+      proven({ device: { publicKey: `!${key.raw.toString("base64url")}` } }),
+      badKey,
+    ],
+    ["a key in hexadecimal", proven({ device: { publicKey: key.raw.toString("hex") } }), badKey],
+    ["an endless key", proven({ device: { publicKey: "A".repeat(1_000_000) } }), badKey],
+    ["its private key", proven({ device: { publicKey: privatePem } }), badKey],
+    ["two keys", proven({ device: { publicKey: publicPem + publicPem } }), badKey],
+    ["a PEM in the middle of something", proven({ device: { publicKey: `x ${publicPem}` } }), badKey],
+    ["an endless PEM", proven({ device: { publicKey: publicPem.replace("\n", "\n".repeat(1_000)) } }), badKey],
     ["the id of another key", proven({ device: { id: other.id } }), mismatch],
     [
       "the key of another id",
@@ -212,6 +251,39 @@ describe("a device is refused", () => {
       });
     });
   }
+
+  const inBothVersions: [why: string, proof: Proof, row: string[]][] = [
+    ["the id of another key", { device: { id: other.id } }, mismatch],
+    ["a signature too old", { device: { signedAt: NOW - 120_001 } }, expired],
+    ["a signature of the future", { device: { signedAt: NOW + 120_001 } }, expired],
+    ["a blank nonce", { device: { nonce: " " } }, nonceMissing],
+    ["another nonce", { device: { nonce: "another" } }, nonceMismatch],
+    ["another signer", { signer: other }, signature],
+    ["a key that is none", { device: { publicKey: "x" } }, badKey],
+  ];
+  const changed: [why: string, params: Partial<ConnectParams>][] = [
+    ["the role", { role: "node" }],
+    ["the scopes", { scopes: ["operator.admin"] }],
+    ["the order of scopes", { scopes: ["operator.read", "operator.write"] }],
+    ["the token", { auth: { token: "other" } }],
+    ["the token for a device token of the same text", { auth: { token: "", deviceToken: "t0ken" } }],
+    ["the client id", { client: { ...base.client, id: "svc-control-ui" } }],
+    ["the client mode", { client: { ...base.client, mode: "ui" } }],
+  ];
+  for (const version of ["v2", "v3"] as const) {
+    for (const [why, proof, [message]] of inBothVersions)
+      it(`for ${why} (${version})`, () => assert.throws(() => verify(proven({ ...proof, version })), { message }));
+    for (const [why, params] of changed)
+      it(`for changing ${why} after signing (${version})`, () =>
+        assert.throws(() => verify({ ...proven({ version }), ...params }), { message: "device signature invalid" }));
+  }
+
+  it("for an id under an alias: what was signed is what was sent", () => {
+    const sent = proven({ params: { client: { ...base.client, id: "acme-control-ui" } } });
+    assert.equal(verify(sent), key.id);
+    const renamed = { ...sent, client: { ...sent.client, id: "svc-control-ui" } };
+    assert.throws(() => verify(renamed), { message: "device signature invalid" });
+  });
 
   it("with v3 the platform counts, with v2 it does not", () => {
     const { device } = proven({ version: "v2" });

@@ -2,26 +2,13 @@
 import assert from "node:assert/strict";
 import type { IncomingHttpHeaders } from "node:http";
 import { describe, it } from "node:test";
-import { isLocal, isLoopback, originRefusal, plainAddress, type Peer } from "../../../host/auth/locality.ts";
+import { type Peer, proxyPolicy, resolvePeer } from "../../../host/auth/client-address.ts";
+import { checkOrigin, isLocal, isLoopback, type OriginPolicy, originRefusal } from "../../../host/auth/locality.ts";
 
-const peer = (headers: IncomingHttpHeaders = {}, remoteAddress = "127.0.0.1"): Peer => ({
-  remoteAddress,
-  headers: { host: "127.0.0.1:18789", ...headers },
-});
+const peer = (headers: IncomingHttpHeaders = {}, remoteAddress = "127.0.0.1", trustedProxies: string[] = []): Peer =>
+  resolvePeer(remoteAddress, { host: "127.0.0.1:18789", ...headers }, proxyPolicy({ trustedProxies }));
 
 describe("addresses", () => {
-  const plain: [address: string, expected: string][] = [
-    ["::ffff:10.0.0.1", "10.0.0.1"],
-    ["::FFFF:10.0.0.1", "10.0.0.1"],
-    ["10.0.0.1", "10.0.0.1"],
-    ["::1", "::1"],
-    ["::ffff:a00:1", "::ffff:a00:1"],
-    ["", ""],
-  ];
-  for (const [address, expected] of plain) {
-    it(`${address || "none"} is ${expected || "none"}`, () => assert.equal(plainAddress(address), expected));
-  }
-
   const loopback: [address: string, is: boolean][] = [
     ["127.0.0.1", true],
     ["127.9.9.9", true],
@@ -29,6 +16,12 @@ describe("addresses", () => {
     ["[::1]", true],
     ["::ffff:127.0.0.1", true],
     ["[::ffff:127.0.0.1]", true],
+    ["::ffff:7f00:1", true],
+    ["0:0:0:0:0:0:0:1", true],
+    ["::127.0.0.1", false],
+    ["[127.0.0.1]", false],
+    ["127.0.0.1:80", false],
+    ["0177.0.0.1", false],
     ["128.0.0.1", false],
     ["1.127.0.0", false],
     ["127.0.0.1.example.com", false],
@@ -86,13 +79,40 @@ describe("a local client", () => {
       assert.equal(isLocal(peer({ host })), local));
   }
 
-  it("says whom it asks for", () => assert.equal(isLocal({ remoteAddress: "127.0.0.1", headers: {} }), false));
+  it("says whom it asks for", () => assert.equal(isLocal(resolvePeer("127.0.0.1", {}, proxyPolicy({}))), false));
 
   for (const header of ["x-forwarded-for", "x-real-ip", "x-forwarded-host", "forwarded"]) {
     it(`does not come through a proxy, which sets ${header}`, () => {
       assert.equal(isLocal(peer({ [header]: "127.0.0.1" })), false);
       assert.equal(isLocal(peer({ [header]: "" })), false);
     });
+  }
+
+  const proxied: [why: string, headers: IncomingHttpHeaders, from: string, trusted: string[], local: boolean][] = [
+    ["through a trusted proxy here, for a client here", { "x-forwarded-for": "127.0.0.1" }, "::1", ["::1"], true],
+    ["through a trusted proxy here, for a client elsewhere", { "x-forwarded-for": "1.1.1.1" }, "::1", ["::1"], false],
+    ["through a trusted proxy here that names nobody", {}, "127.0.0.1", ["127.0.0.1"], false],
+    [
+      "through a trusted proxy elsewhere, for its loopback",
+      { "x-forwarded-for": "127.0.0.1" },
+      "10.0.0.1",
+      ["10.0.0.1"],
+      false,
+    ],
+    ["through a stranger who claims loopback", { "x-forwarded-for": "127.0.0.1" }, "10.0.0.1", [], false],
+    ["through an undeclared proxy here", { "x-forwarded-for": "127.0.0.1" }, "127.0.0.1", [], false],
+    [
+      "through a trusted proxy, under a foreign name",
+      { "x-forwarded-for": "127.0.0.1", host: "evil.example" },
+      "::1",
+      ["::1"],
+      false,
+    ],
+    ["directly, with another machine as proxy", {}, "127.0.0.1", ["10.0.0.1"], true],
+  ];
+  for (const [why, headers, from, trusted, local] of proxied) {
+    it(`${local ? "may come" : "does not come"} ${why}`, () =>
+      assert.equal(isLocal(peer(headers, from, trusted)), local));
   }
 });
 
@@ -157,6 +177,9 @@ describe("the origin of a page", () => {
     ],
     ["a part of the one on the list", { origin: "https://panel", list: ["https://panel.example"] }],
     ["a page on a tailnet name, which is not loopback", { origin: "https://foo.ts.net" }],
+    ["one on a list of blanks", { origin: "https://panel.example", list: ["", " "] }],
+    ["two at once", { origin: "https://panel.example, https://panel.example", list: ["*"] }],
+    ["endless", { origin: `https://${"a".repeat(3_000)}.example`, list: ["*"] }],
   ];
   for (const [why, row] of refused) {
     it(`may not be ${why}`, () => assert.match(String(check(row)), /^origin not allowed \(/));
@@ -167,5 +190,82 @@ describe("the origin of a page", () => {
       check({ origin: "https://panel.example" }),
       "origin not allowed (add it to gateway.controlUi.allowedOrigins)",
     );
+  });
+
+  const policy = (more: Partial<OriginPolicy> = {}): OriginPolicy => ({ allowedOrigins: [], ...more });
+  const stranger = { origin: "https://evil.example", "x-forwarded-for": "1.2.3.4" };
+
+  it("is not asked for behind a proxy, where clients have to know a secret", () => {
+    assert.deepEqual(checkOrigin(peer(stranger), false, policy({ ambient: false })), { ok: true });
+    const direct = peer({ origin: stranger.origin });
+    assert.equal(checkOrigin(direct, false, policy({ ambient: false })).ok, false);
+  });
+
+  it("is asked for behind a proxy, where clients need none, and of web clients always", () => {
+    assert.equal(checkOrigin(peer(stranger), false, policy({ ambient: true })).ok, false);
+    assert.equal(checkOrigin(peer(stranger), false, policy()).ok, false);
+    assert.equal(checkOrigin(peer(stranger), true, policy({ ambient: false })).ok, false);
+  });
+
+  const matched: [rule: string, headers: IncomingHttpHeaders, from: string, policy: OriginPolicy][] = [
+    ["allowlist", { origin: "https://Panel.example" }, remote, policy({ allowedOrigins: [" https://panel.example "] })],
+    [
+      "allowlist",
+      { origin: "http://localhost:1" },
+      "127.0.0.1",
+      policy({ allowedOrigins: ["*"], hostHeaderFallback: true }),
+    ],
+    [
+      "host-header-fallback",
+      { origin: "https://gw.example", host: "GW.example" },
+      remote,
+      policy({ hostHeaderFallback: true }),
+    ],
+    [
+      "host-header-fallback",
+      { origin: "http://gw.example:8080", host: "gw.example:8080" },
+      remote,
+      policy({ hostHeaderFallback: true }),
+    ],
+    [
+      "host-header-fallback",
+      { origin: "https://gw.example", host: "gw.example:443" },
+      remote,
+      policy({ hostHeaderFallback: true }),
+    ],
+    [
+      "host-header-fallback",
+      { origin: "http://localhost", host: "localhost" },
+      "127.0.0.1",
+      policy({ hostHeaderFallback: true }),
+    ],
+    [
+      "local-loopback",
+      { origin: "http://localhost:5173", host: "127.0.0.1:1" },
+      "127.0.0.1",
+      policy({ hostHeaderFallback: true }),
+    ],
+  ];
+  for (const [matchedBy, headers, from, rules] of matched) {
+    it(`${headers.origin} to ${headers.host ?? "127.0.0.1"} is let in by ${matchedBy}`, () =>
+      assert.deepEqual(checkOrigin(peer(headers, from), true, rules), { ok: true, matchedBy }));
+  }
+
+  const notTheHost: [origin: string, host: string][] = [
+    ["https://gw.example", "gw.example:8080"],
+    ["https://gw.example:8080", "gw.example"],
+    ["http://gw.example", "gw.example:443"],
+    ["https://evil.example", "gw.example"],
+    ["https://gw.example", "evil@gw.example"],
+    ["file:///x", ""],
+  ];
+  for (const [origin, host] of notTheHost) {
+    it(`${origin} is not the host ${host || "of nothing"}`, () =>
+      assert.equal(checkOrigin(peer({ origin, host }, remote), true, policy({ hostHeaderFallback: true })).ok, false));
+  }
+
+  it("that equals the host does not help without the flag", () => {
+    const same = peer({ origin: "https://gw.example", host: "gw.example" }, remote);
+    assert.equal(checkOrigin(same, true, policy()).ok, false);
   });
 });

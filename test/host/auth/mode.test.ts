@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { type AuthSettings, resolveAuth, resolveBind, StartupRefusal } from "../../../host/auth/mode.ts";
+import { type AuthSettings, resolveAuth, StartupRefusal } from "../../../host/auth/mode.ts";
 import type { GatewaySection } from "../../../host/config/host-schema.ts";
 
 type Auth = NonNullable<GatewaySection["auth"]>;
@@ -72,39 +72,88 @@ describe("how clients prove themselves", () => {
   });
 });
 
-describe("where a gateway listens", () => {
-  const token: AuthSettings = { mode: "token", token: "t" };
-  const none: AuthSettings = { mode: "none" };
+describe("mode trusted-proxy", () => {
+  const never = () => assert.fail("a token was made");
+  const section = (auth: Auth, trustedProxies?: string[]): GatewaySection => ({
+    auth: { mode: "trusted-proxy", ...auth },
+    ...(trustedProxies ? { trustedProxies } : {}),
+  });
 
-  const rows: [why: string, section: GatewaySection, auth: AuthSettings, addresses: string[]][] = [
-    ["unless told otherwise", {}, token, ["127.0.0.1", "::1"]],
-    ["loopback", { bind: "loopback" }, none, ["127.0.0.1", "::1"]],
-    ["lan", { bind: "lan" }, token, ["0.0.0.0"]],
-    ["custom", { bind: "custom", customBindHost: "10.0.0.5" }, token, ["10.0.0.5"]],
-    ["custom and in truth loopback", { bind: "custom", customBindHost: "127.0.0.2" }, none, ["127.0.0.2"]],
-    ["a host without bind", { customBindHost: "10.0.0.5" }, token, ["127.0.0.1", "::1"]],
+  it("relies on its header, its lists and its proxies, and on no secret", () => {
+    const trustedProxy = { userHeader: " X-User ", requiredHeaders: ["x-sso"], allowUsers: ["alice", " "] };
+    const settings = resolveAuth(section({ trustedProxy, token: "t", password: "p" }, ["10.0.0.1"]), {}, never);
+    assert.deepEqual(settings, {
+      mode: "trusted-proxy",
+      trustedProxy: { ...trustedProxy, userHeader: "X-User", trustedProxies: ["10.0.0.1"] },
+    });
+    const minimal = resolveAuth(section({ trustedProxy: { userHeader: "x" } }, ["::/0", "junk"]), {}, never);
+    assert.deepEqual(minimal.trustedProxy, {
+      userHeader: "x",
+      requiredHeaders: [],
+      allowUsers: [],
+      trustedProxies: ["::/0", "junk"],
+    });
+  });
+
+  const refusals: [why: string, section: GatewaySection, message: RegExp][] = [
+    [
+      "missing trustedProxy object",
+      section({}, ["10.0.0.1"]),
+      /trustedProxy is not set; set gateway\.auth\.trustedProxy\.userHeader/,
+    ],
+    ["blank userHeader", section({ trustedProxy: { userHeader: " " } }, ["10.0.0.1"]), /userHeader is blank; set/],
+    [
+      "trustedProxies absent",
+      section({ trustedProxy: { userHeader: "x" } }),
+      /gateway\.trustedProxies is empty; list the addresses/,
+    ],
+    ["trustedProxies empty", section({ trustedProxy: { userHeader: "x" } }, []), /gateway\.trustedProxies is empty/],
+    ["trustedProxies blank", section({ trustedProxy: { userHeader: "x" } }, [" "]), /has no valid entry \( \)/],
+    ["trustedProxies a star", section({ trustedProxy: { userHeader: "x" } }, ["*"]), /has no valid entry \(\*\); list/],
   ];
-  for (const [why, section, auth, addresses] of rows) {
-    it(`${why}: ${addresses.join(" and ")}`, () => assert.deepEqual(resolveBind(section, auth), addresses));
+  for (const [why, refused, message] of refusals) {
+    it(`${why}: startup error`, () =>
+      assert.throws(() => resolveAuth(refused, {}, never), { name: "StartupRefusal", message }));
   }
 
-  const refusals: [why: string, section: GatewaySection, auth: AuthSettings, message: RegExp][] = [
-    ["lan without authentication", { bind: "lan" }, none, /bind is "lan".*"none".*set mode "token"/],
+  it("is never chosen by itself", () => {
+    const unchosen = { auth: { trustedProxy: { userHeader: "x" } }, trustedProxies: ["10.0.0.1"] };
+    assert.equal(resolveAuth(unchosen, {}, () => generated).mode, "token");
+  });
+});
+
+describe("the environment under another name", () => {
+  const env = { ACME_GATEWAY_TOKEN: "a", MY_APP_GATEWAY_PASSWORD: "m" };
+  const rows: [why: string, section: GatewaySection, env: Env, settings: AuthSettings][] = [
+    ["is not read without an alias", {}, env, { mode: "token", token: generated }],
+    ["is read with one", { aliases: ["acme"] }, env, { mode: "token", token: "a" }],
+    ["is read in capitals, with underscores", { aliases: ["my-app"] }, env, { mode: "password", password: "m" }],
     [
-      "another address without authentication",
-      { bind: "custom", customBindHost: "10.0.0.5" },
-      none,
-      /"custom".*"none"/,
+      "comes after the own name",
+      { aliases: ["acme"] },
+      { ...env, SVC_GATEWAY_TOKEN: "s" },
+      { mode: "token", token: "s" },
     ],
-    ["every address without authentication", { bind: "custom", customBindHost: "0.0.0.0" }, none, /"custom".*"none"/],
-    ["custom without an address", { bind: "custom" }, token, /customBindHost is not set; set it to an IPv4 address/],
-    ["custom with a blank address", { bind: "custom", customBindHost: " " }, token, /customBindHost is " "/],
-    ["custom with a name", { bind: "custom", customBindHost: "localhost" }, token, /is "localhost"; set it to an IPv4/],
-    ["custom with IPv6", { bind: "custom", customBindHost: "::1" }, token, /is "::1"; set it to an IPv4/],
+    ["comes after the configuration", { aliases: ["acme"], auth: { token: "t" } }, env, { mode: "token", token: "t" }],
+    [
+      "is read when the own one is blank",
+      { aliases: ["acme"] },
+      { ...env, SVC_GATEWAY_TOKEN: " " },
+      { mode: "token", token: "a" },
+    ],
+    [
+      "is read in the order of aliases",
+      { aliases: ["b", "acme"] },
+      { ...env, B_GATEWAY_TOKEN: "b" },
+      { mode: "token", token: "b" },
+    ],
   ];
-  for (const [why, section, auth, message] of refusals) {
-    it(`refuses ${why}`, () => {
-      assert.throws(() => resolveBind(section, auth), { name: "StartupRefusal", message });
-    });
+  for (const [why, section, variables, settings] of rows) {
+    it(why, () =>
+      assert.deepEqual(
+        resolveAuth(section, variables, () => generated),
+        settings,
+      ),
+    );
   }
 });

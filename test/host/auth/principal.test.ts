@@ -1,12 +1,15 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import type { Principal } from "@svc/sdk";
-import {
-  pluginPrincipal,
-  requestedScopes,
-  sharedSecretPrincipal,
-  vouchedPrincipal,
-} from "../../../host/auth/principal.ts";
+import { array, assert as check, boolean, constantFrom, oneof, property, record, subarray } from "fast-check";
+import type { AuthSettings } from "../../../host/auth/mode.ts";
+import { Authority, narrow, pluginPrincipal, requestedScopes } from "../../../host/auth/principal.ts";
+
+const token: AuthSettings = { mode: "token", token: "t" };
+const proxy = (changes: object = {}): AuthSettings => ({
+  mode: "trusted-proxy",
+  trustedProxy: { userHeader: "x-user", requiredHeaders: [], allowUsers: [], trustedProxies: ["10.0.0.1"], ...changes },
+});
 
 describe("requested scopes", () => {
   const rows: [why: string, asked: string[] | undefined, got: string[]][] = [
@@ -29,37 +32,86 @@ describe("requested scopes", () => {
 describe("a principal", () => {
   it("of the shared secret holds what was asked for, and says how it came to be", () => {
     for (const mode of ["token", "password", "none"] as const) {
-      const { epoch, ...rest } = sharedSecretPrincipal(mode, "operator", ["operator.read"]);
+      const { epoch, ...rest } = new Authority({ mode }).sharedPrincipal("operator", ["operator.read"]);
       assert.deepEqual(rest, { id: mode, role: "operator", scopes: ["operator.read"], provenance: mode });
       assert.ok(Number.isInteger(epoch));
     }
   });
 
-  const vouched: [why: string, vouched: string[], asked: string[], held: string[]][] = [
-    ["both", ["operator.read"], ["operator.read"], ["operator.read"]],
-    ["less than vouched", ["operator.read", "operator.write"], ["operator.read"], ["operator.read"]],
-    ["less than asked", ["operator.read"], ["operator.read", "operator.write"], ["operator.read"]],
-    ["nothing in common", ["operator.read"], ["operator.admin"], []],
-    ["nothing asked", ["operator.admin"], [], []],
+  it("of a trusted proxy is its user", () => {
+    const { epoch: _, ...rest } = new Authority(proxy()).proxyPrincipal("alice", "operator", ["operator.read"]);
+    const expected = {
+      id: "trusted-proxy:alice",
+      role: "operator",
+      scopes: ["operator.read"],
+      provenance: "trusted-proxy",
+    };
+    assert.deepEqual(rest, expected);
+    assert.throws(() => new Authority(proxy()).sharedPrincipal("operator", []), /mint with proxyPrincipal/);
+  });
+
+  const vouched: [why: string, role: Principal["role"], vouched: string[], asked: string[], held: string[]][] = [
+    ["both", "operator", ["operator.read"], ["operator.read"], ["operator.read"]],
+    ["less than vouched", "operator", ["operator.read", "operator.write"], ["operator.read"], ["operator.read"]],
+    ["less than asked", "operator", ["operator.read"], ["operator.read", "operator.write"], ["operator.read"]],
+    ["nothing in common", "operator", ["operator.read"], ["operator.admin"], []],
+    ["nothing asked", "operator", ["operator.admin"], [], []],
+    [
+      "admin covers what operators can hold",
+      "operator",
+      ["operator.admin"],
+      ["operator.pairing", "x.y"],
+      ["operator.pairing"],
+    ],
+    ["write covers read", "operator", ["operator.write"], ["operator.read", "operator.admin"], ["operator.read"]],
+    ["nodes by name only", "node", ["operator.admin", "x"], ["operator.read", "x"], ["x"]],
   ];
-  for (const [why, scopes, asked, held] of vouched) {
+  for (const [why, role, scopes, asked, held] of vouched) {
     it(`that a plugin vouched for never holds more than was asked for, nor more than vouched: ${why}`, () => {
-      const { epoch: _, ...rest } = vouchedPrincipal("device:x", "node", scopes, asked);
-      assert.deepEqual(rest, { id: "device:x", role: "node", scopes: held, provenance: "device" });
+      const { epoch: _, ...rest } = new Authority(token).vouchedPrincipal("device:x", role, scopes, asked);
+      assert.deepEqual(rest, { id: "device:x", role, scopes: held, provenance: "device" });
     });
+  }
+
+  const ids = [
+    "token",
+    "Password",
+    "none",
+    "trusted-proxy",
+    "trusted-proxy:alice",
+    "plugin:x",
+    "PLUGIN:x",
+    "webhook:1",
+    "",
+    " ",
+    " x",
+    "x\n",
+    "x\u0000",
+    "x".repeat(257),
+  ];
+  for (const id of ids) {
+    it(`that a plugin vouched for is nobody else: ${JSON.stringify(id.slice(0, 20))}`, () =>
+      assert.throws(() => new Authority(token).vouchedPrincipal(id, "operator", [], []), /use an id like device:<id>/));
   }
 
   it("of a plugin holds exactly what its package asks for", () => {
     const { epoch: _, ...rest } = pluginPrincipal("notes", ["operator.read"]);
     assert.deepEqual(rest, { id: "plugin:notes", role: "operator", scopes: ["operator.read"], provenance: "plugin" });
+    assert.deepEqual(
+      new Authority(token).pluginPrincipal("notes", ["operator.read"]),
+      pluginPrincipal("notes", ["operator.read"]),
+    );
   });
 
   it("cannot grow afterwards, not even through the list it was made of", () => {
     const scopes = ["operator.read"];
+    const authority = new Authority(token);
     const made: Principal[] = [
-      sharedSecretPrincipal("token", "operator", scopes),
-      vouchedPrincipal("x", "operator", scopes, scopes),
+      authority.sharedPrincipal("operator", scopes),
+      authority.proxyPrincipal("alice", "operator", scopes),
+      authority.vouchedPrincipal("x", "operator", scopes, scopes),
       pluginPrincipal("x", scopes),
+      narrow(authority.sharedPrincipal("operator", scopes), scopes),
     ];
     scopes.push("operator.admin");
     for (const principal of made) {
@@ -67,5 +119,171 @@ describe("a principal", () => {
       assert.ok(Object.isFrozen(principal));
       assert.throws(() => (principal.scopes as string[]).push("operator.admin"), TypeError);
     }
+  });
+
+  const narrowed: [why: string, held: string[], to: string[], left: string[]][] = [
+    ["to less", ["operator.read", "operator.write"], ["operator.read"], ["operator.read"]],
+    ["to what is covered", ["operator.admin"], ["operator.read"], ["operator.read"]],
+    ["to nothing", ["operator.admin"], [], []],
+    ["not to more", ["operator.read"], ["operator.admin", "operator.read"], ["operator.read"]],
+    ["to nothing it does not hold", ["operator.read"], ["operator.write"], []],
+  ];
+  for (const [why, held, to, left] of narrowed) {
+    it(`narrows ${why} and stays the same otherwise`, () => {
+      const source = new Authority(token).sharedPrincipal("operator", held);
+      assert.deepEqual(narrow(source, to), { ...source, scopes: left });
+    });
+  }
+});
+
+describe("what a principal relies on", () => {
+  const all = (authority: Authority) => ({
+    shared: authority.sharedPrincipal("operator", []),
+    proxied: authority.proxyPrincipal("alice", "operator", []),
+    device: authority.vouchedPrincipal("device:1", "node", [], []),
+    other: authority.vouchedPrincipal("device:2", "node", [], []),
+    plugin: authority.pluginPrincipal("x", []),
+  });
+  const live = (authority: Authority, made: Record<string, Principal>) =>
+    Object.keys(made).filter((name) => authority.isLive(made[name] as Principal));
+
+  it("counts from the start", () => {
+    const authority = new Authority(token);
+    assert.deepEqual(live(authority, all(authority)), ["shared", "proxied", "device", "other", "plugin"]);
+  });
+
+  const changes: [why: string, from: AuthSettings, to: AuthSettings][] = [
+    ["another token", token, { mode: "token", token: "u" }],
+    ["another mode", token, { mode: "none" }],
+    ["another password", { mode: "password", password: "p" }, { mode: "password", password: "q" }],
+    ["another user header", proxy(), proxy({ userHeader: "x-other" })],
+    ["another required header", proxy(), proxy({ requiredHeaders: ["x"] })],
+    ["other users", proxy(), proxy({ allowUsers: ["bob"] })],
+    ["other proxies", proxy(), proxy({ trustedProxies: ["10.0.0.2"] })],
+  ];
+  for (const [why, from, to] of changes) {
+    it(`${why} ends every shared principal, and nobody else`, () => {
+      const authority = new Authority(from);
+      const made = { ...all(new Authority(token)) };
+      assert.deepEqual(authority.replace(to), ["token", "password", "none", "trusted-proxy"]);
+      assert.deepEqual(live(authority, made), ["device", "other", "plugin"]);
+      assert.equal(authority.settings, to);
+      assert.ok(authority.isLive(authority.proxyPrincipal("alice", "operator", [])));
+    });
+  }
+
+  it("that is said again changes nothing, and stays the same object", () => {
+    for (const settings of [token, proxy()]) {
+      const authority = new Authority(settings);
+      const made = all(new Authority(token));
+      assert.deepEqual(authority.replace(structuredClone(settings)), []);
+      assert.equal(authority.settings, settings);
+      assert.equal(live(authority, made).length, 5);
+    }
+  });
+
+  it("is put back: what died stays dead", () => {
+    const authority = new Authority(token);
+    const before = authority.sharedPrincipal("operator", []);
+    authority.replace({ mode: "none" });
+    authority.replace(token);
+    assert.equal(authority.isLive(before), false);
+  });
+
+  it("is revoked for one id, and what is minted later is live again", () => {
+    const authority = new Authority(token);
+    const made = all(authority);
+    authority.revoke("device:1");
+    assert.deepEqual(live(authority, made), ["shared", "proxied", "other", "plugin"]);
+    const again = authority.vouchedPrincipal("device:1", "node", [], []);
+    assert.ok(authority.isLive(again));
+    authority.revoke("device:1");
+    assert.equal(authority.isLive(again), false);
+  });
+
+  it("is revoked for one user of a proxy, or for everybody with the secret; plugins stay", () => {
+    const authority = new Authority(token);
+    const made = all(authority);
+    authority.revoke("trusted-proxy:alice");
+    authority.revoke("plugin:x");
+    assert.deepEqual(live(authority, made), ["shared", "device", "other", "plugin"]);
+    authority.revoke("token");
+    assert.deepEqual(live(authority, made), ["device", "other", "plugin"]);
+    assert.ok(authority.isLive(authority.sharedPrincipal("operator", [])));
+  });
+
+  it("dies with its source", () => {
+    const authority = new Authority(token);
+    const { shared, device } = all(authority);
+    const derived = { shared: narrow(shared, []), device: narrow(device, []) };
+    authority.replace({ mode: "none" });
+    assert.deepEqual(live(authority, derived), ["device"]);
+    authority.revoke("device:1");
+    assert.deepEqual(live(authority, derived), []);
+  });
+
+  it("that changes between the look at a credential and the minting is dead from the start", () => {
+    const authority = new Authority(token);
+    const since = authority.epoch;
+    authority.revoke("device:1");
+    authority.replace({ mode: "none" });
+    assert.equal(authority.isLive(authority.vouchedPrincipal("device:1", "node", [], [], since)), false);
+    assert.ok(authority.isLive(authority.vouchedPrincipal("device:2", "node", [], [], since)));
+    assert.equal(authority.isLive(authority.sharedPrincipal("operator", [], since)), false);
+    assert.equal(authority.isLive(authority.proxyPrincipal("a", "operator", [], since)), false);
+  });
+
+  it("never counts again once it was revoked or replaced, in any order of events", () => {
+    type Step = { mint: string } | { revoke: string } | { replace: string } | { narrow: boolean };
+    const id = constantFrom("device:1", "device:2", "token");
+    const step = oneof(
+      record({ mint: id }),
+      record({ revoke: id }),
+      record({ replace: constantFrom("a", "b") }),
+      record({ narrow: boolean() }),
+    );
+    check(
+      property(array(step, { maxLength: 40 }), (steps: Step[]) => {
+        const authority = new Authority({ mode: "token", token: "a" });
+        let made: { principal: Principal; dead: boolean }[] = [];
+        let current = "a";
+        for (const event of steps) {
+          if ("mint" in event) {
+            const shared = event.mint === "token";
+            const principal = shared
+              ? authority.sharedPrincipal("operator", [])
+              : authority.vouchedPrincipal(event.mint, "operator", [], []);
+            made.push({ principal, dead: false });
+          } else if ("revoke" in event) {
+            authority.revoke(event.revoke);
+            made = made.map((one) => (one.principal.id === event.revoke ? { ...one, dead: true } : one));
+          } else if ("replace" in event) {
+            authority.replace({ mode: "token", token: event.replace });
+            if (event.replace !== current)
+              made = made.map((one) => (one.principal.provenance === "token" ? { ...one, dead: true } : one));
+            current = event.replace;
+          } else
+            made = [...made, ...made.map(({ principal, dead }) => ({ principal: narrow(principal, []), dead }))].slice(
+              0,
+              50,
+            );
+          for (const { principal, dead } of made) assert.equal(authority.isLive(principal), !dead);
+        }
+      }),
+    );
+  });
+
+  it("narrowing only ever shrinks", () => {
+    const scopes = ["operator.read", "operator.write", "operator.admin", "operator.pairing", "x.y"];
+    check(
+      property(subarray(scopes), subarray(scopes), (held, wanted) => {
+        const source = new Authority(token).sharedPrincipal("operator", held);
+        const covers = (scope: string) =>
+          held.includes(scope) ||
+          (scope !== "x.y" && held.includes("operator.admin")) ||
+          (scope === "operator.read" && held.includes("operator.write"));
+        for (const scope of narrow(source, wanted).scopes) assert.ok(wanted.includes(scope) && covers(scope));
+      }),
+    );
   });
 });

@@ -3,11 +3,18 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import type { ConnectParams } from "@svc/sdk";
 import type { AuthSettings } from "../../../host/auth/mode.ts";
-import { authDetailCode, checkBearer, checkShared, unauthorizedText } from "../../../host/auth/shared-secret.ts";
+import { type Peer, proxyPolicy, resolvePeer } from "../../../host/auth/client-address.ts";
+import { authDetailCode, bearerOf, checkShared, unauthorizedText } from "../../../host/auth/shared-secret.ts";
 
 const token: AuthSettings = { mode: "token", token: "right" };
 const password: AuthSettings = { mode: "password", password: "right" };
 const none: AuthSettings = { mode: "none" };
+const proxy: AuthSettings = {
+  mode: "trusted-proxy",
+  trustedProxy: { userHeader: "x-user", requiredHeaders: [], allowUsers: [], trustedProxies: ["10.0.0.1"] },
+};
+const alice = resolvePeer("10.0.0.1", { "x-user": "alice" }, proxyPolicy({ trustedProxies: ["10.0.0.1"] }));
+const nobody = resolvePeer("10.0.0.1", {}, proxyPolicy({ trustedProxies: ["10.0.0.1"] }));
 
 describe("the shared secret over WebSocket", () => {
   const rows: [why: string, settings: AuthSettings, auth: ConnectParams["auth"], outcome: true | string][] = [
@@ -53,12 +60,44 @@ describe("the shared secret over WebSocket", () => {
     });
   }
 
+  it("mode trusted-proxy, the proxy's word and no other credential", () => {
+    assert.deepEqual(checkShared(proxy, undefined, alice), { ok: true, user: "alice" });
+    assert.deepEqual(checkShared(proxy, { token: "right" }, nobody), {
+      ok: false,
+      reason: "trusted_proxy_user_missing",
+    });
+    assert.deepEqual(checkShared(proxy, { token: "right" }), { ok: false, reason: "trusted_proxy_no_request" });
+  });
+
+  for (const blank of ["", " ", "\t\n"]) {
+    it(`a configured secret of ${JSON.stringify(blank)} is none, and nothing matches it`, () => {
+      for (const given of [undefined, "", " ", blank, "x"]) {
+        const auth = given === undefined ? undefined : { token: given, password: given };
+        const missing = (mode: string) => ({ ok: false, reason: `${mode}_missing_config` });
+        assert.deepEqual(checkShared({ mode: "token", token: blank }, auth), missing("token"));
+        assert.deepEqual(checkShared({ mode: "password", password: blank }, auth), missing("password"));
+      }
+    });
+  }
+
+  it("an endless credential is wrong", () => {
+    const endless = "x".repeat(100_000);
+    assert.deepEqual(checkShared(token, { token: endless }), { ok: false, reason: "token_mismatch" });
+    assert.deepEqual(checkShared({ mode: "token", token: endless }, { token: endless }), { ok: true });
+  });
+
   it("a blank password lets the token be looked at", () => {
     assert.deepEqual(checkShared(password, { password: " ", token: "right" }), { ok: true });
   });
 });
 
 describe("the shared secret over HTTP", () => {
+  /** The same value is offered both as token and as password. */
+  function overHttp(settings: AuthSettings, header: string | undefined, peer?: Peer) {
+    const bearer = bearerOf(header);
+    return checkShared(settings, bearer === undefined ? undefined : { token: bearer, password: bearer }, peer);
+  }
+
   const rows: [header: string | undefined, ok: boolean][] = [
     ["Bearer right", true],
     ["bearer right", true],
@@ -78,29 +117,55 @@ describe("the shared secret over HTTP", () => {
   ];
   for (const [header, ok] of rows) {
     it(`${JSON.stringify(header) ?? "no header"} is ${ok ? "" : "not "}enough`, () => {
-      assert.equal(checkBearer(token, header), ok);
-      assert.equal(checkBearer(password, header), ok);
-      assert.equal(checkBearer(none, header), true);
+      assert.equal(overHttp(token, header).ok, ok);
+      assert.equal(overHttp(password, header).ok, ok);
+      assert.equal(overHttp(none, header).ok, true);
     });
   }
 
   it("never matches a secret that is not set", () => {
     for (const header of ["Bearer ", "Bearer undefined", undefined]) {
-      assert.equal(checkBearer({ mode: "token" }, header), false);
-      assert.equal(checkBearer({ mode: "token", token: "" }, header), false);
+      for (const settings of [{}, { token: "" }, { token: " " }])
+        assert.equal(overHttp({ mode: "token", ...settings }, header).ok, false);
     }
+  });
+
+  it("is not read in mode trusted-proxy, which names the user", () => {
+    assert.deepEqual(overHttp(proxy, "Bearer wrong", alice), { ok: true, user: "alice" });
+    assert.equal(overHttp(proxy, "Bearer right", nobody).ok, false);
+    assert.equal(overHttp(proxy, "Bearer right").ok, false);
+  });
+
+  it("is what follows the scheme, without blanks; blanks alone are nothing", () => {
+    assert.deepEqual(["Bearer  a b ", "Bearer \t ", "Basic a", undefined].map(bearerOf), [
+      "a b",
+      undefined,
+      undefined,
+      undefined,
+    ]);
   });
 });
 
 describe("what a refusal says", () => {
-  const rows: [reason: string, code: string, next: RegExp][] = [
+  const rows: [reason: string | undefined, code: string, next: RegExp][] = [
+    [undefined, "AUTH_REQUIRED", /--token or --password/],
     ["token_missing", "AUTH_TOKEN_MISSING", /--token.*SVC_GATEWAY_TOKEN/],
     ["token_mismatch", "AUTH_TOKEN_MISMATCH", /gateway\.auth\.token/],
-    ["token_missing_config", "AUTH_TOKEN_NOT_CONFIGURED", /token missing config/],
+    ["token_missing_config", "AUTH_TOKEN_NOT_CONFIGURED", /set gateway\.auth\.token/],
     ["password_missing", "AUTH_PASSWORD_MISSING", /--password.*SVC_GATEWAY_PASSWORD/],
     ["password_mismatch", "AUTH_PASSWORD_MISMATCH", /gateway\.auth\.password/],
-    ["password_missing_config", "AUTH_PASSWORD_NOT_CONFIGURED", /password missing config/],
+    ["password_missing_config", "AUTH_PASSWORD_NOT_CONFIGURED", /set gateway\.auth\.password/],
     ["device_token_mismatch", "AUTH_DEVICE_TOKEN_MISMATCH", /device token mismatch/],
+    ["rate_limited", "AUTH_RATE_LIMITED", /too many failed attempts \(wait/],
+    ["trusted_proxy_config_missing", "AUTH_UNAUTHORIZED", /set gateway\.auth\.trustedProxy\.userHeader/],
+    ["trusted_proxy_no_proxies_configured", "AUTH_UNAUTHORIZED", /set gateway\.trustedProxies/],
+    ["trusted_proxy_no_request", "AUTH_UNAUTHORIZED", /connect through the proxy/],
+    ["trusted_proxy_untrusted_source", "AUTH_UNAUTHORIZED", /connect through the proxy/],
+    ["trusted_proxy_missing_header_x-sso", "AUTH_UNAUTHORIZED", /the header x-sso \(log in/],
+    ["trusted_proxy_user_missing", "AUTH_UNAUTHORIZED", /named no user/],
+    ["trusted_proxy_user_not_allowed", "AUTH_UNAUTHORIZED", /allowUsers/],
+    ["unauthorized", "AUTH_UNAUTHORIZED", /unauthorized/],
+    ["constructor", "AUTH_UNAUTHORIZED", /constructor/],
     ["something_new", "AUTH_UNAUTHORIZED", /something new/],
   ];
   for (const [reason, code, next] of rows) {

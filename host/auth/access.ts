@@ -1,0 +1,80 @@
+/**
+ * All that decides who gets in, as the configuration says now: credentials, origins, proxies, aliases, limiters.
+ * One object for every way in; a new configuration changes it in place.
+ */
+import type { Clock } from "@svc/sdk";
+import type { GatewaySection } from "../config/host-schema.ts";
+import { type Peer, type ProxyPolicy, proxyPolicy } from "./client-address.ts";
+import { FailureLimiter, limiterKey, type LimiterScope, type Locked, type Reservation } from "./failure-limiter.ts";
+import type { OriginPolicy } from "./locality.ts";
+import { originPolicy } from "./origins.ts";
+import { Authority } from "./principal.ts";
+import type { AuthSettings } from "./settings.ts";
+
+/** Rules for the control panel. Spec: protocol/frames-and-connect.md §9. */
+export interface PanelPolicy {
+  /** It may connect without a device from this machine over plain HTTP. */
+  readonly allowInsecureAuth: boolean;
+  /** Its device is ignored even when it sends one. */
+  readonly ignoresDevices: boolean;
+}
+
+export class Access {
+  readonly authority: Authority;
+  /** Of programs. */
+  readonly limiter: FailureLimiter;
+  /** Of web pages: this machine is not exempt, since any page can run here. Spec: protocol/authorization.md §5. */
+  readonly pageLimiter: FailureLimiter;
+  origins!: OriginPolicy;
+  proxies!: ProxyPolicy;
+  panel!: PanelPolicy;
+  aliases!: readonly string[];
+
+  constructor(settings: AuthSettings, section: GatewaySection, port: number, clock: Clock) {
+    this.authority = new Authority(settings);
+    this.limiter = new FailureLimiter({}, clock);
+    this.pageLimiter = new FailureLimiter({ exemptLoopback: false }, clock);
+    this.configure(settings, section, port);
+  }
+
+  /** What an operator should know about these settings. */
+  warnings(): string[] {
+    const malformed = this.proxies.trusted.malformed.map(
+      (entry) => `gateway.trustedProxies: "${entry}" is no address or network and matches nothing`,
+    );
+    const fallback =
+      "gateway.controlUi.dangerouslyAllowHostHeaderOriginFallback lets in any page served under this name";
+    return this.origins.hostHeaderFallback ? [...malformed, fallback] : malformed;
+  }
+
+  /**
+   * Counts a guess before it is looked at; `undefined` for the shared secret in modes that have none to guess.
+   * @param fromPage a WebSocket that carries `Origin`
+   */
+  reserveGuess(scope: LimiterScope, peer: Peer, fromPage: boolean): Reservation | Locked | undefined {
+    const { mode } = this.authority.settings;
+    if (scope === "shared-secret" && mode !== "token" && mode !== "password") return undefined;
+    const limiter = fromPage ? this.pageLimiter : this.limiter;
+    return limiter.reserve(scope, limiterKey(peer, fromPage));
+  }
+
+  /**
+   * Takes new settings over.
+   * @param port the one that is listened on
+   * @returns whether credentials changed, so that those who came in by the old ones have to go
+   */
+  configure(settings: AuthSettings, section: GatewaySection, port: number): boolean {
+    const { auth = {}, controlUi = {}, aliases = [] } = section;
+    const { rateLimit = {} } = auth;
+    this.limiter.configure(rateLimit);
+    this.pageLimiter.configure({ ...rateLimit, exemptLoopback: false });
+    this.origins = originPolicy(section, port, settings.mode);
+    this.proxies = proxyPolicy(section);
+    this.panel = {
+      allowInsecureAuth: controlUi.allowInsecureAuth ?? false,
+      ignoresDevices: controlUi.dangerouslyDisableDeviceAuth ?? false,
+    };
+    this.aliases = aliases;
+    return this.authority.replace(settings).length > 0;
+  }
+}

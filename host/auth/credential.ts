@@ -1,0 +1,55 @@
+/** Row 7 of the handshake: what the shared credential came to, counted before it is looked at. Spec: protocol/frames-and-connect.md §7. */
+import type { ConnectParams } from "@svc/sdk";
+import type { Access } from "./access.ts";
+import type { Peer } from "./client-address.ts";
+import type { Reservation } from "./failure-limiter.ts";
+import { isLocal } from "./locality.ts";
+import { checkShared } from "./shared-secret.ts";
+
+export interface Credential {
+  readonly ok: boolean;
+  /** The wire's `authReason`; meaningless when `ok`. */
+  readonly reason: string;
+  /**
+   * It stands for an operator by itself.
+   * Choice: mode `none` trusts operators of this machine and nobody else; the contract says "no authentication".
+   */
+  readonly trusted: boolean;
+  /** Some credential was sent, right or wrong. */
+  readonly offered: boolean;
+  /** Whom a trusted proxy named. */
+  readonly user: string | undefined;
+  /** Epoch in which it was looked at: what is minted from it is no younger. */
+  readonly since: number;
+  /**
+   * The device token that was sent beside a device: to be told what came of it, so that it is counted. Absent: none, or
+   * the shared credential was right.
+   */
+  readonly deviceGuess: Reservation | "locked" | undefined;
+}
+
+export function verifyShared({ auth, device }: ConnectParams, peer: Peer, access: Access): Credential {
+  const { settings, epoch: since } = access.authority;
+  const offered = [auth?.token, auth?.deviceToken, auth?.password].some((value) => value?.trim());
+  const fromPage = peer.headers.origin !== undefined;
+  const candidate = device !== undefined && Boolean(auth?.deviceToken?.trim() || auth?.token?.trim());
+  // Reserved before anything is compared: a device anybody can make must not be a way to guess the shared secret freely.
+  const guess = candidate ? access.reserveGuess("device-token", peer, fromPage) : undefined;
+  const reservation = access.reserveGuess("shared-secret", peer, fromPage);
+  const failed = (reason: string) => ({ ok: false, reason, trusted: false, offered, user: undefined, since });
+  if (guess?.locked) {
+    if (reservation && !reservation.locked) reservation.release();
+    return { ...failed("rate_limited"), deviceGuess: "locked" };
+  }
+  if (reservation?.locked) return { ...failed("rate_limited"), deviceGuess: guess };
+  const shared = checkShared(settings, auth, peer);
+  if (shared.ok) {
+    reservation?.succeeded();
+    guess?.release();
+    const trusted = settings.mode !== "none" || isLocal(peer);
+    return { ok: true, reason: "", trusted, offered, user: shared.user, since, deviceGuess: undefined };
+  }
+  if (candidate) reservation?.release(); // counted as a device token instead. Spec: protocol/authorization.md §5
+  else reservation?.failed();
+  return { ...failed(shared.reason), deviceGuess: guess };
+}

@@ -1,0 +1,32 @@
+/** Row 8 of the handshake: who must prove a device, and who need not. Spec: protocol/frames-and-connect.md §9. Pure. */
+import { type ConnectParams, GatewayError, type Role, WEB_PANEL_CLIENT_ID } from "@svc/sdk";
+import type { PanelPolicy } from "./access.ts";
+import type { Credential } from "./credential.ts";
+
+export interface DeviceClaim {
+  readonly params: ConnectParams;
+  /** With aliases resolved. */
+  readonly clientId: string;
+  readonly role: Role;
+  readonly credential: Credential;
+  readonly local: boolean;
+  readonly panel: PanelPolicy;
+}
+
+/**
+ * @returns whether there is a device whose proof counts
+ * @throws GatewayError there is none and there must be one. A wrong credential is judged as such instead, later.
+ */
+export function checkDevicePresent({ params, clientId, role, credential, local, panel }: DeviceClaim): boolean {
+  const isPanel = clientId === WEB_PANEL_CLIENT_ID;
+  if (isPanel && panel.ignoresDevices && credential.trusted) return false;
+  if (params.device) return true;
+  const byProxy = credential.trusted && credential.user !== undefined && role === "operator";
+  if (isPanel && !byProxy && !(panel.allowInsecureAuth && local)) {
+    const message = "the control panel needs a device identity: open it over HTTPS or localhost (secure context)";
+    throw new GatewayError("INVALID_REQUEST", message, { details: { code: "CONTROL_UI_DEVICE_IDENTITY_REQUIRED" } });
+  }
+  if (role === "operator" && credential.trusted) return false;
+  if (!credential.ok && credential.offered) return false; // row 10 asks the plugins, then tells what is wrong with it
+  throw new GatewayError("NOT_PAIRED", "device identity required", { details: { code: "DEVICE_IDENTITY_REQUIRED" } });
+}

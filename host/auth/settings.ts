@@ -1,0 +1,20 @@
+/** What a start decided about authentication, and how it says that it cannot start. */
+import type { TrustedProxySettings } from "./trusted-proxy.ts";
+
+export type AuthMode = "token" | "password" | "none" | "trusted-proxy";
+
+/** What a start decided about authentication: the mode, and what that mode relies on. */
+export interface AuthSettings {
+  readonly mode: AuthMode;
+  /** Set in mode `token`. */
+  readonly token?: string;
+  /** Set in mode `password`. */
+  readonly password?: string;
+  /** Set in mode `trusted-proxy`. */
+  readonly trustedProxy?: TrustedProxySettings;
+}
+
+/** A start that would be unsafe or could not work; the message names the way out. */
+export class StartupRefusal extends Error {
+  override readonly name = "StartupRefusal";
+}

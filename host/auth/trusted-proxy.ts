@@ -1,0 +1,57 @@
+/** Who a trusted proxy says is there. Spec: http/auth.md §5. Pure. */
+import type { IncomingHttpHeaders } from "node:http";
+import type { Peer } from "./client-address.ts";
+
+/** What mode `trusted-proxy` relies on. */
+export interface TrustedProxySettings {
+  /** Name of the header that carries the user; any case. */
+  readonly userHeader: string;
+  /** Headers that must be there and not blank. */
+  readonly requiredHeaders: readonly string[];
+  /** Exactly these users; empty means everyone the proxy lets through. `*` is a name like others. */
+  readonly allowUsers: readonly string[];
+  /** `gateway.trustedProxies`. */
+  readonly trustedProxies: readonly string[];
+}
+
+export type ProxyAuth = { readonly ok: true; readonly user: string } | { readonly ok: false; readonly reason: string };
+
+/** Characters of a user name. Choice: the spec sets no limit. */
+const MAX_USER = 256;
+
+/** The order of checks, and their reasons, are the wire's. */
+export function checkTrustedProxy(
+  peer: Peer | undefined,
+  { trustedProxy: settings }: { readonly trustedProxy?: TrustedProxySettings | undefined },
+): ProxyAuth {
+  if (!settings || settings.userHeader.trim() === "") return refused("config_missing");
+  if (settings.trustedProxies.length === 0) return refused("no_proxies_configured");
+  if (!peer) return refused("no_request");
+  if (!peer.viaProxy) return refused("untrusted_source");
+  const missing = settings.requiredHeaders.find((name) => headerValue(peer.headers, name) === undefined);
+  if (missing !== undefined) return refused(`missing_header_${missing.trim().toLowerCase()}`);
+  const user = headerValue(peer.headers, settings.userHeader);
+  if (user === undefined) return refused("user_missing");
+  const { allowUsers } = settings;
+  if (!isUserName(user) || (allowUsers.length > 0 && !allowUsers.includes(user))) return refused("user_not_allowed");
+  return { ok: true, user };
+}
+
+function refused(reason: string): ProxyAuth {
+  return { ok: false, reason: `trusted_proxy_${reason}` };
+}
+
+/**
+ * Trimmed, the first where there are several; blank is absent.
+ * Choice: what Node joined with a comma is one value, since names may hold commas and no list of users would match it.
+ */
+function headerValue(headers: IncomingHttpHeaders, name: string): string | undefined {
+  const key = name.trim().toLowerCase();
+  const value = Object.hasOwn(headers, key) ? headers[key] : undefined;
+  return (Array.isArray(value) ? value[0] : value)?.trim() || undefined;
+}
+
+/** Choice: a name that is endless or cannot be seen is nobody's; it would spoil logs and audit lines. */
+function isUserName(user: string): boolean {
+  return user.length <= MAX_USER && !/\p{C}/u.test(user);
+}
