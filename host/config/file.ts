@@ -1,92 +1,72 @@
 /** Reads the configuration file. Never writes, never throws for what a person wrote: it says what is wrong. */
-import { createHash } from "node:crypto";
-import { readFile } from "node:fs/promises";
+import { type Issue, substitute } from "./environment.ts";
+import { expandIncludes } from "./include.ts";
+import { MAX_CONFIG_BYTES, parseConfig, sha256 } from "./parse.ts";
 import type { Environment } from "./paths.ts";
+import { isObject, type PlainObject } from "./plain-data.ts";
+import { decodeUtf8, readRegularFile } from "./read-bytes.ts";
 
-export interface Issue {
-  /** Dotted, empty for the whole file. */
-  readonly path: string;
-  readonly message: string;
-}
+export type { Issue } from "./environment.ts";
 
 export interface ConfigFile {
   readonly path: string;
   readonly exists: boolean;
   /** Text as it stands, empty when there is no file. */
   readonly text: string;
-  /** SHA-256 of the text, hex. */
+  /** SHA-256 of the text, hex; includes and environment do not count. Empty when the file is there and cannot be read. */
   readonly hash: string;
   /** The object in the file; `{}` when there is none or it cannot be parsed. */
-  readonly parsed: Readonly<Record<string, unknown>>;
-  /** `parsed` with `${NAME}` replaced from the environment. */
-  readonly resolved: Readonly<Record<string, unknown>>;
+  readonly parsed: PlainObject;
+  /** `parsed` with included files in place, variables not yet. */
+  readonly expanded: PlainObject;
+  /** `expanded` with `${NAME}` replaced from the environment; `{}` when an include failed. */
+  readonly resolved: PlainObject;
   readonly issues: readonly Issue[];
+  /** Every file it is made of, the main one first; included ones that could not be read are among them. */
+  readonly files: readonly string[];
 }
+
+const EMPTY = { parsed: {}, expanded: {}, resolved: {} } as const;
 
 /** @throws nothing: an unreadable file is an issue. JSON5. */
 export async function readConfigFile(path: string, env: Environment): Promise<ConfigFile> {
   let text: string;
   try {
-    text = await readFile(path, "utf8");
+    text = decodeUtf8((await readRegularFile(path)).bytes);
   } catch (error) {
-    const missing = (error as NodeJS.ErrnoException).code === "ENOENT";
-    const issues = missing ? [] : [{ path: "", message: `cannot read ${path}: ${(error as Error).message}` }];
-    return { path, exists: !missing, text: "", hash: sha256(""), parsed: {}, resolved: {}, issues };
+    const { code, message } = error as NodeJS.ErrnoException;
+    if (code === "ENOENT") return missingFile(path);
+    const why = code === "ERR_ENCODING_INVALID_ENCODED_DATA" ? "it is not UTF-8" : message;
+    const issues = [{ path: "", message: `cannot read ${path}: ${why}` }];
+    return { ...EMPTY, path, exists: true, text: "", hash: "", issues, files: [path] };
   }
-  const base = { path, exists: true, text, hash: sha256(text) };
-  const parsed = await parseConfig(text);
-  if ("message" in parsed)
-    return { ...base, parsed: {}, resolved: {}, issues: [{ path: "", message: parsed.message }] };
+  return interpretConfig(path, text, env);
+}
+
+/** What `text` means as the file at `path`. Reads the files it includes. */
+export async function interpretConfig(path: string, text: string, env: Environment): Promise<ConfigFile> {
+  const base = { ...EMPTY, path, exists: true, text, hash: sha256(text) };
+  const broken = (message: string) => ({ ...base, issues: [{ path: "", message }], files: [path] });
+  if (Buffer.byteLength(text) > MAX_CONFIG_BYTES) return broken("the configuration is larger than 2 MiB");
+  const main = await parseConfig(text);
+  if ("message" in main) return broken(main.message);
+
+  const expanded = await expandIncludes(main.value, path);
+  const files = [path, ...expanded.files];
+  if ("message" in expanded) return { ...broken(expanded.message), parsed: main.value, files };
+  if (!isObject(expanded.value))
+    return { ...broken("the included file must hold one object"), parsed: main.value, files };
   const issues: Issue[] = [];
-  const resolved = substitute(parsed.value, env, "", issues) as Record<string, unknown>; // an object stays one
-  return { ...base, parsed: parsed.value, resolved, issues };
+  const resolved = substitute(expanded.value, env, issues) as PlainObject; // an object stays one
+  return { ...base, parsed: main.value, expanded: expanded.value, resolved, issues, files };
 }
 
-/** Reads JSON5 (plain JSON by the faster parser). @returns the object, or why there is none */
-export async function parseConfig(text: string): Promise<{ value: Record<string, unknown> } | { message: string }> {
-  let value: unknown;
-  try {
-    value = text.trimStart().startsWith("{") ? JSON.parse(text) : undefined;
-  } catch {
-    value = undefined; // not plain JSON: let the JSON5 parser judge it
-  }
-  if (value === undefined) {
-    const { default: JSON5 } = await import("json5");
-    try {
-      value = JSON5.parse(text);
-    } catch (error) {
-      return { message: (error as Error).message };
-    }
-  }
-  if (typeof value !== "object" || value === null || Array.isArray(value))
-    return { message: "the file must hold one object" };
-  return { value: value as Record<string, unknown> };
+function missingFile(path: string): ConfigFile {
+  return { ...EMPTY, path, exists: false, text: "", hash: sha256(""), issues: [], files: [path] };
 }
 
-/** Replaces `${NAME}` in strings; `$${NAME}` is a literal. A missing or empty variable is an issue. Spec: http/config.md §2.2. */
-function substitute(value: unknown, env: Environment, path: string, issues: Issue[]): unknown {
-  if (typeof value === "string") {
-    return value.replace(/(\$?)\$\{([A-Z_][A-Z0-9_]*)\}/g, (whole, escaped: string, name: string) => {
-      if (escaped) return whole.slice(1);
-      const found = env[name];
-      if (!found) issues.push({ path, message: missingVariable(name) });
-      return found ?? "";
-    });
-  }
-  if (Array.isArray(value)) return value.map((item, index) => substitute(item, env, `${path}[${index}]`, issues));
-  if (typeof value !== "object" || value === null) return value;
-  const entries = Object.entries(value).map(([key, item]) => [
-    key,
-    substitute(item, env, path ? `${path}.${key}` : key, issues),
-  ]);
-  return Object.fromEntries(entries);
-}
-
-/** Choice: an empty variable counts as missing, as in the spec, and the way to write the text itself is told. */
-function missingVariable(name: string): string {
-  return `environment variable ${name} is not set or empty; set it, or write $\${${name}} for the text itself`;
-}
-
-export function sha256(text: string): string {
-  return createHash("sha256").update(text).digest("hex");
+/** The configuration a program gives to the gateway it embeds: taken as it is, no variables. */
+export function givenConfig(path: string, config: PlainObject): ConfigFile {
+  const as = { parsed: config, expanded: config, resolved: config };
+  return { ...as, path, exists: false, text: "", hash: "", issues: [], files: [] };
 }

@@ -1,40 +1,123 @@
-/** The configuration sections the host itself owns. Spec: http/auth.md §1, http/config-keys.md; strict: unknown keys are named. */
-import { NonEmpty, type Static, Strict, Type } from "@svc/sdk";
+/**
+ * The configuration sections the host itself owns. Spec: http/auth.md §1, http/config-keys.md; strict: unknown keys are named.
+ * Each leaf says how a change of it takes effect: `reload: "hot"` at once, `reload: "restart"` with a restart.
+ * No defaults here: an absent key stays absent, and the code that reads it knows what that means.
+ * Choice: overlay network keys (`gateway.auth.allowTailscale`, `gateway.tailscale`) are not offered and refused as unknown.
+ */
+import { NonEmpty, type Static, Strict, type TSchema, Type } from "@svc/sdk";
+
+type Options = Record<string, unknown>;
+
+const hot = (description: string, more: Options = {}) => ({ description, reload: "hot", ...more });
+const restart = (description: string, more: Options = {}) => ({ description, reload: "restart", ...more });
+
+const Texts = (options: Options) => Type.Optional(Type.Array(NonEmpty, options));
+const Flag = (options: Options) => Type.Optional(Type.Boolean(options));
+const Count = (minimum: number, maximum: number, options: Options) =>
+  Type.Optional(Type.Integer({ minimum, maximum, ...options }));
+const Entries = <S extends TSchema>(item: S, options: Options) => Type.Optional(Type.Array(item, options));
+
+const DAY_MS = 86_400_000;
+
+/** Name of an HTTP header. */
+const HEADER_NAME = "^[A-Za-z0-9!#$%&'*+.^_`|~-]{1,128}$";
+
+const RateLimit = Strict({
+  maxAttempts: Count(1, 1_000, hot("Failed attempts within the window that lock an address out. Default 10.")),
+  windowMs: Count(1, DAY_MS, hot("Milliseconds of the sliding window. Default 60000.")),
+  lockoutMs: Count(1, DAY_MS, hot("Milliseconds an address stays locked out. Default 300000.")),
+  exemptLoopback: Flag(hot("Programs of this machine are never locked out; web pages can be. Default true.")),
+});
+
+const TrustedProxy = Strict({
+  userHeader: Type.String(hot("Header in which the proxy names the user; any case.", { pattern: HEADER_NAME })),
+  requiredHeaders: Entries(
+    Type.String({ pattern: HEADER_NAME }),
+    hot("Headers that must be there and not blank. Default: none."),
+  ),
+  allowUsers: Texts(hot("Exactly these users, case and all. Empty: everyone the proxy lets through.")),
+});
+
+const Auth = Strict({
+  mode: Type.Optional(
+    Type.Enum(
+      ["none", "token", "password", "trusted-proxy"],
+      hot("How clients prove themselves. Default: password when there is one, else token."),
+    ),
+  ),
+  token: Type.Optional(
+    Type.String(hot("Secret of mode token; blank is unset. Default: one is made and kept.", { sensitive: true })),
+  ),
+  password: Type.Optional(Type.String(hot("Secret of mode password; blank is unset.", { sensitive: true }))),
+  rateLimit: Type.Optional(RateLimit),
+  trustedProxy: Type.Optional(TrustedProxy),
+});
+
+const ControlUi = Strict({
+  enabled: Flag(hot("Says that web pages use this gateway; then it does not start where none could.")),
+  allowedOrigins: Texts(hot("Pages that may connect: full origins, or *. Pages of this machine always may.")),
+  dangerouslyAllowHostHeaderOriginFallback: Flag(
+    hot("Also lets pages in whose origin is the Host header of the request. Default false."),
+  ),
+  allowInsecureAuth: Flag(hot("The panel may connect without a device from this machine over HTTP. Default false.")),
+  dangerouslyDisableDeviceAuth: Flag(hot("The panel needs no device anywhere, only the secret. Default false.")),
+});
+
+const Reload = Strict({
+  mode: Type.Optional(
+    Type.Enum(
+      ["hybrid", "hot", "restart", "off"],
+      hot(
+        "What a changed file does: at once where possible, else a restart (hybrid, the default); only that; always a restart; nothing.",
+      ),
+    ),
+  ),
+  debounceMs: Count(0, 60_000, hot("Milliseconds the file must rest before it is read. Default 300.")),
+});
 
 export const GatewaySection = Strict({
-  port: Type.Optional(
-    Type.Integer({ minimum: 0, maximum: 65_535, description: "Default 18789; 0 picks a free port." }),
+  port: Count(0, 65_535, restart("Default 18789; 0 picks a free port.")),
+  bind: Type.Optional(
+    Type.Enum(
+      ["loopback", "lan", "tailnet", "auto", "custom"],
+      restart(
+        "Where to listen: this machine (the default), every network, the overlay network, what there is, or customBindHost.",
+      ),
+    ),
   ),
-  bind: Type.Optional(Type.Enum(["loopback", "lan", "custom"])),
-  customBindHost: Type.Optional(NonEmpty),
-  auth: Type.Optional(
-    Strict({
-      mode: Type.Optional(Type.Enum(["token", "password", "none"])),
-      token: Type.Optional(Type.String({ sensitive: true })),
-      password: Type.Optional(Type.String({ sensitive: true })),
+  customBindHost: Type.Optional(
+    Type.String(restart('IPv4 address of this machine, for bind "custom".', { minLength: 1 })),
+  ),
+  auth: Type.Optional(Auth),
+  trustedProxies: Texts(
+    hot("Addresses and networks (CIDR) of proxies whose word about clients counts. Default: none."),
+  ),
+  allowRealIpFallback: Flag(hot("X-Real-IP counts where X-Forwarded-For names no client. Default false.")),
+  controlUi: Type.Optional(ControlUi),
+  aliases: Entries(
+    Type.String({ pattern: "^(?!svc$)[a-z][a-z0-9-]{1,31}$" }),
+    hot("Names that existing clients use instead of svc in client ids, headers and environment variables.", {
+      uniqueItems: true,
+      maxItems: 16,
     }),
   ),
-  controlUi: Type.Optional(
-    Strict({ allowedOrigins: Type.Optional(Type.Array(NonEmpty, { description: "Full origins, or *." })) }),
-  ),
+  reload: Type.Optional(Reload),
 });
 export type GatewaySection = Static<typeof GatewaySection>;
 
 export const PluginsSection = Strict({
-  use: Type.Optional(
-    Type.Array(NonEmpty, {
-      description: "Exactly these plugins: ids, package names or paths. Default: the full bundle.",
-    }),
+  use: Texts(restart("Exactly these plugins: ids, package names or paths. Default: the full bundle.")),
+  load: Type.Optional(Strict({ paths: Texts(restart("Plugins to add, by path or package name.")) })),
+  entries: Type.Optional(
+    Type.Record(Type.String(), Strict({ enabled: Flag(restart("False leaves the plugin out. Default true.")) })),
   ),
-  load: Type.Optional(
-    Strict({ paths: Type.Optional(Type.Array(NonEmpty, { description: "Plugins to add, by path or package name." })) }),
-  ),
-  entries: Type.Optional(Type.Record(Type.String(), Strict({ enabled: Type.Optional(Type.Boolean()) }))),
 });
 export type PluginsSection = Static<typeof PluginsSection>;
 
 export const LoggingSection = Strict({
-  level: Type.Optional(Type.Enum(["debug", "info", "warn", "error", "silent"])),
+  level: Type.Optional(
+    Type.Enum(["debug", "info", "warn", "error", "silent"], hot("Least level that is logged. Default info.")),
+  ),
 });
 export type LoggingSection = Static<typeof LoggingSection>;
 

@@ -27,9 +27,14 @@ function nameOf(path: readonly string[]): string {
   return path.filter((part) => part !== "[]").join(".");
 }
 
-function isSensitive(path: readonly string[], hints: Hints): boolean {
-  const name = nameOf(path);
-  return hintFor(path, hints) ?? (SENSITIVE.test(name) && !HARMLESS.test(name));
+/** Whether a dotted path names a secret, no hint considered. */
+export function isSecretName(name: string): boolean {
+  return SENSITIVE.test(name) && !HARMLESS.test(name);
+}
+
+/** Whether values at this path are hidden. `[]` stands for any item of a list. */
+export function isSensitive(path: readonly string[], hints: Hints): boolean {
+  return hintFor(path, hints) ?? isSecretName(nameOf(path));
 }
 
 /** `{ source, provider?, id }`: names a secret that is kept elsewhere; only `id` says which. */

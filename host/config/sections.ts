@@ -2,13 +2,16 @@
 import { deepFreeze, type Plugin, type TSchema, violations, withDefaults } from "@svc/sdk";
 import type { ConfigFile, Issue } from "./file.ts";
 import { FREE_KEYS, HOST_SECTIONS, type HostConfig } from "./host-schema.ts";
+import { own, type PlainObject } from "./plain-data.ts";
+import type { SectionOwner } from "./schema.ts";
 
-/** A plugin's claim on a top-level key. `schema` is absent while the plugin is not loaded. */
-export interface SectionOwner {
-  readonly section: string;
-  readonly plugin: string;
-  readonly schema: TSchema | undefined;
-}
+export { composeHints } from "./hints.ts";
+export { composeSchema, type SectionOwner } from "./schema.ts";
+
+/** What a plugin gets to see of the configuration, or what is wrong with it in one line. */
+export type PluginSettings =
+  | { readonly value: unknown; readonly sections: Readonly<Record<string, unknown>> }
+  | { readonly issue: string };
 
 /** `/auth/mode` below `gateway` -> `gateway.auth.mode`; `/list/0` -> `list[0]`. */
 function dotted(section: string, pointer: string): string {
@@ -16,9 +19,20 @@ function dotted(section: string, pointer: string): string {
   return section + path.replaceAll("~1", "/").replaceAll("~0", "~");
 }
 
-/** What the file says under a top-level key, `{}` when it says nothing. `null` is a value, and a wrong one. */
-export function sectionOf(resolved: ConfigFile["resolved"], section: string): unknown {
-  return Object.hasOwn(resolved, section) ? resolved[section] : {};
+/**
+ * What the file says under a top-level key. `null` is a value, and a wrong one. When it says nothing: what the schema
+ * has as default, else an empty list for a list, else `{}`.
+ */
+export function sectionOf(resolved: ConfigFile["resolved"], section: string, schema?: TSchema): unknown {
+  if (Object.hasOwn(resolved, section)) return resolved[section];
+  const fallback = own(schema, "default");
+  if (fallback !== undefined) return structuredClone(fallback);
+  return own(schema, "type") === "array" ? [] : {};
+}
+
+/** A section with the defaults of its schema; never validates. */
+export function filledSection(resolved: ConfigFile["resolved"], section: string, schema: TSchema): unknown {
+  return withDefaults(schema, sectionOf(resolved, section, schema));
 }
 
 /** What is wrong with one section, in dotted paths. */
@@ -28,73 +42,84 @@ export function sectionIssues(section: string, schema: TSchema, value: unknown):
 
 /** The host's sections, absent ones empty. @returns also what is wrong with them: those issues stop a start */
 export function hostConfig({ resolved, issues }: ConfigFile): { config: HostConfig; issues: Issue[] } {
-  const found: Issue[] = [...issues];
+  const found: Issue[] = [];
   const sections = Object.entries(HOST_SECTIONS).map(([section, schema]) => {
     const value = sectionOf(resolved, section);
     found.push(...sectionIssues(section, schema, value));
     return [section, value];
   });
-  return { config: Object.fromEntries(sections) as HostConfig, issues: found };
+  return { config: Object.fromEntries(sections) as HostConfig, issues: [...issues, ...unlessTold(issues, found)] };
 }
 
-/** A plugin's section with defaults, frozen, or what is wrong with it in one line. */
-export function pluginSection(plugin: Plugin, { resolved }: ConfigFile): { value: unknown } | { issue: string } {
+/** Everything wrong with a file, given who owns what. */
+export function configIssues(file: ConfigFile, owners: readonly SectionOwner[]): Issue[] {
+  const found = ownedSections(owners).flatMap(({ section, schema }) =>
+    sectionIssues(section, schema, filledSection(file.resolved, section, schema)),
+  );
+  return [...hostConfig(file).issues, ...unlessTold(file.issues, found)];
+}
+
+/** A file that could not be read has no values to judge, and a variable that is missing is told once. */
+function unlessTold(told: readonly Issue[], found: readonly Issue[]): readonly Issue[] {
+  if (told.some(({ path }) => path === "")) return [];
+  return found.filter(({ path }) => !told.some((issue) => issue.path === path));
+}
+
+/** What is in force: the file, and the defaults of every plugin that is loaded. */
+export function effectiveConfig({ resolved }: ConfigFile, owners: readonly SectionOwner[]): PlainObject {
+  const filled = ownedSections(owners).map(
+    ({ section, schema }) => [section, filledSection(resolved, section, schema)] as const,
+  );
+  return Object.fromEntries([...Object.entries(resolved), ...filled]);
+}
+
+/** Owners that are loaded. A key of the host stays the host's; of two plugins the first has it. */
+export function ownedSections(
+  owners: readonly SectionOwner[],
+): readonly { readonly section: string; readonly schema: TSchema }[] {
+  const bySection = new Map<string, TSchema>();
+  for (const { section, schema } of owners)
+    if (schema && !isHostKey(section) && !bySection.has(section)) bySection.set(section, schema);
+  return [...bySection].map(([section, schema]) => ({ section, schema }));
+}
+
+function isHostKey(section: string): boolean {
+  return Object.hasOwn(HOST_SECTIONS, section) || FREE_KEYS.includes(section);
+}
+
+/** A plugin's sections with defaults, frozen, or what is wrong with them. */
+export function pluginSection(plugin: Plugin, { resolved }: ConfigFile): PluginSettings {
   const section = plugin.section ?? plugin.id;
-  if (!plugin.config) {
-    return Object.hasOwn(resolved, section)
-      ? { issue: `${section}: this plugin has no settings; take the section out` }
-      : { value: Object.freeze({}) };
+  const further = Object.entries(plugin.sections ?? {});
+  const claimed = [...(plugin.config ? [section] : []), ...further.map(([key]) => key)];
+  for (const [index, key] of claimed.entries()) {
+    if (isHostKey(key))
+      return { issue: `${key}: this section belongs to the gateway; the plugin must use another one` };
+    if (claimed.indexOf(key) < index) return { issue: `${key}: the plugin claims this section twice` };
   }
-  const value = withDefaults(plugin.config, sectionOf(resolved, section));
-  const [first, ...more] = sectionIssues(section, plugin.config, value);
+  const unasked = !plugin.config && Object.hasOwn(resolved, section) && !claimed.includes(section);
+  if (unasked && !isHostKey(section)) return { issue: `${section}: this plugin has no settings; take the section out` };
+
+  const issues: Issue[] = [];
+  const read = (key: string, schema: TSchema) => {
+    const value = filledSection(resolved, key, schema);
+    issues.push(...sectionIssues(key, schema, value));
+    return deepFreeze(value);
+  };
+  const value = plugin.config ? read(section, plugin.config) : Object.freeze({});
+  const sections = Object.freeze(Object.fromEntries(further.map(([key, schema]) => [key, read(key, schema)])));
+  const [first, ...more] = issues;
   if (first) return { issue: `${first.path}: ${first.message}${more.length > 0 ? ` (and ${more.length} more)` : ""}` };
-  return { value: deepFreeze(value) };
+  return { value, sections };
 }
 
 /** Keys nobody reads now. They are kept: a section outlives its plugin. */
 export function unownedKeys({ resolved }: ConfigFile, owners: readonly SectionOwner[]): Issue[] {
-  const mine = new Set([...Object.keys(HOST_SECTIONS), ...FREE_KEYS]);
   return Object.keys(resolved)
-    .filter((key) => !mine.has(key) && !owners.some(({ section, schema }) => section === key && schema))
+    .filter((key) => !isHostKey(key) && !owners.some(({ section, schema }) => section === key && schema))
     .map((key) => {
       const owner = owners.find(({ section }) => section === key);
       const why = owner ? `plugin ${owner.plugin} is not running` : "no plugin in use has this section";
       return { path: key, message: `not used: ${why}; it is kept as it is` };
     });
-}
-
-/** JSON Schema of everything. Keys of plugins that are not here stay allowed. */
-export function composeSchema(owners: readonly SectionOwner[]): Record<string, unknown> {
-  const properties: Record<string, unknown> = { $schema: { type: "string" }, meta: { type: "object" } };
-  for (const [section, schema] of Object.entries(HOST_SECTIONS)) properties[section] = toJsonSchema(schema);
-  for (const { section, schema } of owners) if (schema) properties[section] = toJsonSchema(schema);
-  return { $schema: "http://json-schema.org/draft-07/schema#", title: "SvcConfig", type: "object", properties };
-}
-
-/** A TypeBox schema is JSON Schema plus hidden keys; a round trip drops those. */
-function toJsonSchema(schema: TSchema): unknown {
-  return JSON.parse(JSON.stringify(schema));
-}
-
-/** Hints for forms: what schemas say about label, help and secrecy, by dotted path (`*` map entry, `[]` array item). */
-export function composeHints(schema: unknown): Record<string, unknown> {
-  const hints: Record<string, unknown> = {};
-  const visit = (node: unknown, path: string) => {
-    if (typeof node !== "object" || node === null) return;
-    const { sensitive, description, title, properties, items, patternProperties, additionalProperties, ...rest } =
-      node as Record<string, unknown>;
-    const hint = {
-      ...(typeof title === "string" ? { label: title } : {}),
-      ...(typeof description === "string" ? { help: description } : {}),
-      ...(typeof sensitive === "boolean" ? { sensitive } : {}),
-    };
-    if (path && Object.keys(hint).length > 0) hints[path] = { ...(hints[path] as object | undefined), ...hint };
-    for (const [key, child] of Object.entries(properties ?? {})) visit(child, path ? `${path}.${key}` : key);
-    for (const child of Object.values(patternProperties ?? {})) visit(child, `${path}.*`);
-    if (typeof additionalProperties === "object") visit(additionalProperties, `${path}.*`);
-    if (items) visit(items, `${path}[]`);
-    for (const choice of [rest["anyOf"], rest["oneOf"], rest["allOf"]].flat()) visit(choice, path);
-  };
-  visit(schema, "");
-  return hints;
 }

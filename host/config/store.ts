@@ -1,81 +1,243 @@
-/** The configuration as other parts of the gateway see it: read anew at each question, secrets hidden. */
-import { isDeepStrictEqual } from "node:util";
-import { withDefaults } from "@svc/sdk";
-import type { ConfigSnapshot, ConfigStore } from "@svc/sdk/services";
-import { type ConfigFile, type Issue, parseConfig, readConfigFile } from "./file.ts";
+/**
+ * The configuration of a running gateway: read, changed, watched. One lock for all of it: a change is checked, written
+ * and brought into force before the next one is looked at.
+ */
+import { type Clock, type Denial, GatewayError, invalidRequest, type Logger } from "@svc/sdk";
+import type { ConfigAuthor, ConfigStore as ConfigService, ConfigWritten, ReloadKind } from "@svc/sdk/services";
+import { systemClock } from "../clock.ts";
+import { appendAudit, auditPath, auditRecord } from "./audit.ts";
+import { changedKeys, changedPaths, reloadKinds, strongest } from "./changes.ts";
+import { checkBaseHash, editedText, type Ground, patchedText, replacedText } from "./draft.ts";
+import { type ConfigFile, interpretConfig, type Issue, readConfigFile } from "./file.ts";
+import { createLock } from "./lock.ts";
 import type { Environment, Paths } from "./paths.ts";
-import { redact, redactText } from "./redact.ts";
-import {
-  composeHints,
-  composeSchema,
-  hostConfig,
-  sectionIssues,
-  sectionOf,
-  type SectionOwner,
-  unownedKeys,
-} from "./sections.ts";
+import { sameData } from "./plain-data.ts";
+import { type Hints, redact } from "./redact.ts";
+import { composeHints, composeSchema, configIssues, effectiveConfig, type SectionOwner } from "./sections.ts";
+import { describeConfig } from "./snapshot.ts";
+import { type Files, writeConfigFile } from "./write-file.ts";
+
+export { configIssues } from "./sections.ts";
+
+/** From what the gateway uses to what it shall use. */
+export interface ConfigTransition {
+  readonly previous: ConfigFile;
+  readonly next: ConfigFile;
+  /** Dotted paths that differ, defaults filled in. */
+  readonly changed: readonly string[];
+  /** What each of them needs. */
+  readonly kinds: ReadonlyMap<string, ReloadKind>;
+  /** Who made the change; absent: somebody edited the file. */
+  readonly author?: ConfigAuthor;
+}
 
 export interface ConfigStoreOptions {
-  readonly paths: Paths;
+  readonly paths: Pick<Paths, "configPath" | "stateDir">;
   readonly env: Environment;
   readonly version: string;
   /** Who owns which section now. */
   owners(): readonly SectionOwner[];
+  /** What the gateway was started with. Default: nothing at all. */
+  readonly initial?: ConfigFile;
+  /** `initial` was given by the program around the gateway: there is no file, and nothing can be written. Default false. */
+  readonly given?: boolean;
+  readonly clock?: Clock;
+  readonly log?: Pick<Logger, "warn" | "error">;
+  /** The gate before a change is written or used. Must not wait for a write. Default: none. */
+  validate?(change: ConfigTransition): Promise<Denial | undefined>;
+  /** Brings the gateway in line. Must not wait for a write: it would wait for itself. Default: nothing runs. */
+  apply?(change: ConfigTransition): Promise<void>;
+  /** Default: the real file system. */
+  readonly files?: Files;
 }
 
-export function createConfigStore({ paths, env, version, owners }: ConfigStoreOptions): ConfigStore {
+/** Why the gateway does not use what the file says. */
+export interface ConfigProblem {
+  readonly message: string;
+  readonly issues: readonly Issue[];
+}
+
+export interface ConfigStore extends ConfigService {
+  /** What the gateway uses. */
+  readonly running: ConfigFile;
+  readonly problem: ConfigProblem | undefined;
+  /** Looks at the file: unchanged is nothing, invalid is a `problem` and the running one stays, valid is applied. Never throws. */
+  refresh(): Promise<void>;
+}
+
+export function createConfigStore(options: ConfigStoreOptions): ConfigStore {
+  const { paths, env, version, owners, clock = systemClock, log = SILENT, files } = options;
+  const lock = createLock();
+  let running = options.initial ?? unread(paths.configPath);
+  let problem: ConfigProblem | undefined;
+  const secret = new Map<string, object>();
+  /** What was refused or failed last: looked at again only when it is another text or another environment. */
+  let refused: ConfigFile | undefined;
+
   const schema = () => {
     const composed = composeSchema(owners());
     return { schema: composed, uiHints: composeHints(composed), version };
   };
+  /** Also what plugins that are gone by now said to be secret: their sections are still in the file. */
+  const hints = (): Hints => {
+    const { uiHints } = schema();
+    for (const [path, { sensitive }] of Object.entries(uiHints)) if (sensitive) secret.set(path, { sensitive });
+    return { ...Object.fromEntries(secret), ...uiHints };
+  };
+  const read = () => readConfigFile(paths.configPath, env);
+
+  function transition(next: ConfigFile, author?: ConfigAuthor): ConfigTransition {
+    const now = owners();
+    const keys = changedKeys(effectiveConfig(running, now), effectiveConfig(next, now));
+    const kinds = reloadKinds(keys, now);
+    return { previous: running, next, changed: [...kinds.keys()], kinds, ...(author ? { author } : {}) };
+  }
+
+  /** Never throws: the file is written, and what it says is tried again with the next change. */
+  async function bringInForce(change: ConfigTransition): Promise<void> {
+    problem = refused = undefined;
+    try {
+      if (change.changed.length > 0) await options.apply?.(change);
+      running = change.next;
+    } catch (err) {
+      refused = change.next;
+      const message = `the configuration could not be applied: ${messageOf(err)}; the next change tries again`;
+      problem = { message, issues: [] };
+      log.error({ err, changed: change.changed }, message);
+    }
+  }
+
+  async function commit(current: ConfigFile, text: string, author: ConfigAuthor): Promise<ConfigWritten> {
+    const next = await interpretConfig(paths.configPath, text, env);
+    const issues = configIssues(next, owners());
+    if (issues.length > 0) throw new GatewayError("INVALID_REQUEST", "invalid config", { details: { issues } });
+    const change = transition(next, author);
+    const denial = await options.validate?.(change);
+    if (denial) throw refusal(denial);
+    if (!current.exists || current.text !== text) await write(current, next, author);
+    await bringInForce(change);
+    return written(next, change);
+  }
+
+  async function write(before: ConfigFile, after: ConfigFile, { actor, action }: ConfigAuthor): Promise<void> {
+    const changedPathCount = changedPaths(before.resolved, after.resolved).length;
+    const line = { actor, action, at: clock.now(), version, before, after, changedPathCount };
+    try {
+      await writeConfigFile(after.path, after.text, { expectedHash: before.hash, ...(files ? { files } : {}) });
+    } catch (error) {
+      await audit({ ...line, error });
+      throw error;
+    }
+    await audit(line);
+  }
+
+  async function audit(line: Parameters<typeof auditRecord>[0]): Promise<void> {
+    const path = auditPath(paths.stateDir);
+    await appendAudit(path, auditRecord(line)).catch((err: unknown) =>
+      log.error({ err, path }, "a write of the configuration is missing from its audit log"),
+    );
+  }
+
+  function written({ path, hash }: ConfigFile, { next, changed, kinds }: ConfigTransition): ConfigWritten {
+    const config = redact(effectiveConfig(next, owners()), hints());
+    return { path, hash, config, changed, reload: strongest(kinds.values()) };
+  }
+
+  async function look(): Promise<void> {
+    const next = await read();
+    if (sameFile(next, running)) return void (problem = refused = undefined);
+    if (refused && sameFile(next, refused)) return;
+    const issues = next.exists ? configIssues(next, owners()) : [GONE];
+    const change = issues.length > 0 ? undefined : transition(next);
+    const denial = change && (await options.validate?.(change));
+    if (change && !denial) return bringInForce(change);
+    refused = next;
+    const why = denial ? [denial.reason] : issues.map(({ path, message }) => (path ? `${path}: ${message}` : message));
+    const message = `${next.path} is not used, the configuration that runs stays: ${why.join("; ")}`;
+    problem = { message, issues };
+    log.warn({ path: next.path, issues: issues.length }, message);
+  }
+
+  const writable = () => {
+    if (options.given)
+      invalidRequest(
+        "the configuration is given by the program this gateway runs in; change it there, then start the gateway anew",
+      );
+  };
+  const ground = (file: ConfigFile): Ground => ({ file, env, hints: hints() });
+
   return {
     schema,
-    async snapshot(): Promise<ConfigSnapshot> {
-      const file = await readConfigFile(paths.configPath, env);
-      return describe(file, owners(), schema().uiHints);
+    get running() {
+      return running;
     },
+    get problem() {
+      return problem;
+    },
+    snapshot: async () => describeConfig(options.given ? running : await read(), owners(), hints()),
+    write: ({ mode, raw, baseHash, ...author }) =>
+      lock(async () => {
+        writable();
+        const current = await read();
+        checkBaseHash(current, baseHash);
+        if (mode === "patch") refuseOnBroken(configIssues(current, owners()));
+        const draft = mode === "patch" ? patchedText : replacedText;
+        return commit(current, await draft(raw, ground(current)), author);
+      }),
+    edit: (author, decide) =>
+      lock(async () => {
+        writable();
+        const current = await read();
+        refuseOnBroken(current.issues.filter(({ path }) => path === "")); // an edit may be what repairs the rest
+        const edits = decide(current.parsed);
+        if (edits.length === 0) return written(current, { ...transition(running), next: current });
+        return commit(current, await editedText(edits, ground(current)), author);
+      }),
+    refresh: () =>
+      lock(async () => {
+        if (!options.given) await look();
+      }).catch((err: unknown) => {
+        problem = { message: `the configuration could not be looked at: ${messageOf(err)}`, issues: [] };
+        log.error({ err }, problem.message);
+      }),
   };
 }
 
-/** Everything wrong with a file, given who owns what. */
-export function configIssues(file: ConfigFile, owners: readonly SectionOwner[]): Issue[] {
-  const { issues } = hostConfig(file);
-  for (const { section, schema } of owners) {
-    if (schema) issues.push(...sectionIssues(section, schema, withDefaults(schema, sectionOf(file.resolved, section))));
-  }
-  return issues;
+const SILENT = { warn: () => undefined, error: () => undefined };
+
+/** Choice: a file that vanishes does not turn every setting to its default at run time. */
+const GONE: Issue = { path: "", message: "the file is gone; put it back, or restart to run with the defaults" };
+
+function unread(path: string): ConfigFile {
+  const none = { parsed: {}, expanded: {}, resolved: {} };
+  return { ...none, path, exists: false, text: "", hash: "", issues: [], files: [path] };
 }
 
-async function describe(
-  file: ConfigFile,
-  owners: readonly SectionOwner[],
-  hints: Record<string, unknown>,
-): Promise<ConfigSnapshot> {
-  const { path, exists, hash, text } = file;
-  const issues = configIssues(file, owners);
-  const head = { path, exists, hash, issues, warnings: unownedKeys(file, owners), legacyIssues: [] };
-  if (issues.length > 0) return { ...head, valid: false, raw: null, parsed: null, resolved: {}, config: {} };
-
-  const effective = { ...file.resolved };
-  for (const { section, schema } of owners)
-    if (schema) effective[section] = withDefaults(schema, sectionOf(file.resolved, section));
-  const secrets = new Set<string>();
-  const parsed = redact(file.parsed, hints, secrets);
-  redact(file.resolved, hints, secrets);
-  return {
-    ...head,
-    valid: true,
-    raw: exists ? await redactedText(text, parsed, secrets) : null,
-    parsed,
-    resolved: redact(file.resolved, hints),
-    config: redact(effective, hints),
-  };
+function sameFile(left: ConfigFile, right: ConfigFile): boolean {
+  return (
+    left.exists === right.exists &&
+    left.hash === right.hash &&
+    sameData(left.resolved, right.resolved) &&
+    sameData(left.issues, right.issues)
+  );
 }
 
-/** The text with secrets cut out, comments kept; where that would cut into something else, the redacted object as JSON. */
-async function redactedText(text: string, redacted: unknown, secrets: ReadonlySet<string>): Promise<string> {
-  const cut = redactText(text, secrets);
-  const reread = await parseConfig(cut);
-  const same = "value" in reread && isDeepStrictEqual(reread.value, redacted);
-  return same ? cut : `${JSON.stringify(redacted, null, 2)}\n`;
+function refuseOnBroken(issues: readonly Issue[]): void {
+  if (issues.length === 0) return;
+  throw new GatewayError(
+    "INVALID_REQUEST",
+    "the current config is invalid; fix it first, or replace it with config.set",
+    {
+      details: { issues },
+    },
+  );
+}
+
+function refusal({ code, reason, details, retryAfterMs }: Denial): GatewayError {
+  const wait = retryAfterMs === undefined ? {} : { retryAfterMs };
+  return new GatewayError(code ?? "INVALID_REQUEST", reason, { details, ...wait });
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
 }

@@ -1,5 +1,7 @@
 import assert from "node:assert/strict";
-import { mkdirSync } from "node:fs";
+import { execFileSync } from "node:child_process";
+import { mkdirSync, rmSync, writeFileSync } from "node:fs";
+import { basename, dirname, join } from "node:path";
 import { describe, it, type TestContext } from "node:test";
 import { type ConfigFile, readConfigFile } from "../../../host/config/file.ts";
 import { configFile } from "./scene.ts";
@@ -8,6 +10,8 @@ const EMPTY_HASH = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852
 
 const read = (t: TestContext, text?: string, env: Record<string, string> = {}): Promise<ConfigFile> =>
   readConfigFile(configFile(t, text).configPath, env);
+
+const firstIssue = async (path: string) => String((await readConfigFile(path, {})).issues[0]?.message);
 
 describe("the configuration file", () => {
   it("may be missing: nothing is set, and the hash is that of no text", async (t) => {
@@ -60,6 +64,39 @@ describe("the configuration file", () => {
     const { exists, issues } = await readConfigFile(configPath, {});
     assert.deepEqual([exists, issues.length, issues[0]?.path], [true, 1, ""]);
     assert.ok(issues[0]?.message.startsWith(`cannot read ${configPath}: EISDIR`));
+  });
+
+  it("that is no regular file, too large, too deep or no UTF-8 is refused without waiting", async (t) => {
+    const { configPath } = configFile(t);
+    execFileSync("mkfifo", [configPath]);
+    assert.match(await firstIssue(configPath), /not a regular file/);
+    rmSync(configPath);
+    writeFileSync(configPath, `{"a": "${"x".repeat(2 * 1024 * 1024)}"}`);
+    assert.match(await firstIssue(configPath), /larger than 2 MiB/);
+    writeFileSync(configPath, Buffer.from([0x7b, 0xff, 0x7d]));
+    assert.match(await firstIssue(configPath), /not UTF-8/);
+    for (const depth of [101, 500_000]) {
+      writeFileSync(configPath, `{"a": ${"[".repeat(depth)}${"]".repeat(depth)}}`);
+      assert.match(await firstIssue(configPath), /more than 100 levels/);
+    }
+    writeFileSync(configPath, `{"a": ${"[".repeat(99)}${"]".repeat(99)}}`);
+    assert.equal(await firstIssue(configPath), "undefined");
+  });
+
+  it("that cannot be read has no hash, so that nothing is written over it", async (t) => {
+    const { configPath } = configFile(t);
+    mkdirSync(configPath);
+    assert.equal((await readConfigFile(configPath, {})).hash, "");
+  });
+
+  it("lists the files it is made of", async (t) => {
+    const { configPath } = configFile(t, '{"$include": ["./a.json5", "./gone.json5"]}');
+    writeFileSync(join(dirname(configPath), "a.json5"), "{}");
+    const { files } = await readConfigFile(configPath, {});
+    assert.deepEqual(
+      files.map((file) => basename(file)),
+      ["svc.json", "a.json5", "gone.json5"],
+    );
   });
 
   it("cannot reach the prototype of anything", async (t) => {

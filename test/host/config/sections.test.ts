@@ -2,9 +2,11 @@ import assert from "node:assert/strict";
 import { describe, it, type TestContext } from "node:test";
 import { definePlugin, Strict, Type } from "@svc/sdk";
 import { type ConfigFile, readConfigFile } from "../../../host/config/file.ts";
+import { HOST_SECTIONS } from "../../../host/config/host-schema.ts";
 import {
-  composeHints,
   composeSchema,
+  configIssues,
+  effectiveConfig,
   hostConfig,
   pluginSection,
   type SectionOwner,
@@ -47,7 +49,7 @@ describe("the host's sections", () => {
       "a mode that is none",
       { gateway: { auth: { mode: "open" } } },
       "gateway.auth.mode",
-      /"token", "password", "none"/,
+      /must be one of .*"password"/,
     ],
     ["a number as token", { gateway: { auth: { token: 1 } } }, "gateway.auth.token", /must be string/],
     ["a list as section", { gateway: [] }, "gateway", /must be object/],
@@ -108,7 +110,7 @@ describe("a plugin's section", () => {
   it("lies under the key the plugin names", async (t) => {
     const renamed = definePlugin({ ...notes, section: "note" });
     const file = await read(t, { note: { max: 5 }, notes: { max: 6 } });
-    assert.deepEqual(pluginSection(renamed, file), { value: { max: 5 } });
+    assert.deepEqual(pluginSection(renamed, file), { value: { max: 5 }, sections: {} });
   });
 
   const issues: [why: string, plugin: typeof notes, value: unknown, issue: string][] = [
@@ -128,8 +130,74 @@ describe("a plugin's section", () => {
 
   it("is empty for a plugin without settings, even one named like something every object has", async (t) => {
     const file = await read(t, {});
-    assert.deepEqual(pluginSection(plain, file), { value: {} });
-    assert.deepEqual(pluginSection(definePlugin({ ...plain, id: "constructor" }), file), { value: {} });
+    assert.deepEqual(pluginSection(plain, file), { value: {}, sections: {} });
+    const named = definePlugin({ ...plain, id: "constructor" });
+    assert.deepEqual(pluginSection(named, file), { value: {}, sections: {} });
+  });
+});
+
+describe("further sections of a plugin", () => {
+  const wide = definePlugin({
+    id: "wide",
+    api: "^1.0.0",
+    config: Type.Object({ a: Type.Integer({ default: 1 }) }),
+    sections: {
+      extra: Type.Object({ b: Type.Optional(Type.Integer()), deep: Type.Array(Type.String(), { default: [] }) }),
+      rules: Type.Array(Type.Object({ to: Type.String() })),
+    },
+    setup() {},
+  });
+
+  it("are validated, filled and frozen, and absent ones are empty", async (t) => {
+    const absent = pluginSection(wide, await read(t, {}));
+    assert.deepEqual(absent, { value: { a: 1 }, sections: { extra: { deep: [] }, rules: [] } });
+    const given = pluginSection(wide, await read(t, { extra: { b: 2 }, rules: [{ to: "x" }] }));
+    assert.deepEqual(given, { value: { a: 1 }, sections: { extra: { b: 2, deep: [] }, rules: [{ to: "x" }] } });
+    assert.ok("sections" in given && Object.isFrozen(given.sections) && Object.isFrozen(given.sections["rules"]));
+  });
+
+  it("that are wrong are named, unknown keys included", async (t) => {
+    const wrong = async (value: unknown) => (pluginSection(wide, await read(t, value)) as { issue: string }).issue;
+    assert.match(await wrong({ rules: [{ to: 1 }] }), /^rules\[0\]\.to: must be string/);
+    assert.match(await wrong({ extra: { c: 1 } }), /^extra: unexpected property 'c'/);
+    assert.match(await wrong({ rules: {} }), /^rules: must be array/);
+  });
+
+  it("cannot be the host's, nor claimed twice", async (t) => {
+    const file = await read(t, { gateway: { port: 1 } });
+    const claim = (key: string, section = "wide") =>
+      pluginSection(definePlugin({ ...wide, section, sections: { [key]: Type.Object({}) } }), file);
+    assert.match((claim("gateway") as { issue: string }).issue, /gateway: this section belongs to the gateway/);
+    assert.match((claim("meta") as { issue: string }).issue, /meta: this section belongs to the gateway/);
+    assert.match((claim("x", "plugins") as { issue: string }).issue, /plugins: this section belongs/);
+    assert.match((claim("same", "same") as { issue: string }).issue, /same: the plugin claims this section twice/);
+  });
+
+  it("have an owner entry each, and the first of two owners has a key", async (t) => {
+    const owners: SectionOwner[] = [
+      { section: "extra", plugin: "wide", schema: Strict({ b: Type.Integer({ default: 7 }) }) },
+      { section: "rules", plugin: "wide", schema: Type.Array(Type.String()) },
+      { section: "extra", plugin: "late", schema: Strict({}) },
+      { section: "gateway", plugin: "late", schema: Strict({}) },
+    ];
+    const file = await read(t, { gateway: { port: 1 }, rules: ["a"] });
+    assert.deepEqual(configIssues(file, owners), []);
+    assert.deepEqual(effectiveConfig(file, owners), { gateway: { port: 1 }, rules: ["a"], extra: { b: 7 } });
+    assert.deepEqual(
+      configIssues(await read(t, { rules: "x", extra: { c: 1 } }), owners).map(({ path }) => path),
+      ["extra", "extra", "rules"].slice(1),
+    );
+    assert.deepEqual(unownedKeys(file, owners), []);
+  });
+
+  it("of a file that cannot be used are not judged", async (t) => {
+    const needy: SectionOwner = { section: "n", plugin: "n", schema: Strict({ key: Type.String({ minLength: 1 }) }) };
+    assert.equal(configIssues(await read(t, "{"), [needy]).length, 1);
+    assert.equal(configIssues(await read(t, { $include: "gone.json" }), [needy]).length, 1);
+    assert.deepEqual(
+      configIssues(await read(t, { n: { key: "${NOBODY}" } }), [needy]).map(({ path }) => path),
+      ["n.key"],
+    );
   });
 });
 
@@ -167,22 +235,8 @@ describe("the composed schema", () => {
 
   it("holds the host's sections and those of running plugins, and leaves the others free", () => {
     const { properties, additionalProperties } = composed as { properties: object; additionalProperties?: unknown };
-    assert.deepEqual(Object.keys(properties), ["$schema", "meta", "gateway", "plugins", "logging", "notes"]);
+    assert.deepEqual(Object.keys(properties), ["$schema", "meta", ...Object.keys(HOST_SECTIONS), "notes"]);
     assert.equal(additionalProperties, undefined);
     assert.deepEqual(JSON.parse(JSON.stringify(composed)), composed, "it is plain JSON");
-  });
-
-  it("gives hints by dotted path: map entries, array items and members of a union", () => {
-    const hints = composeHints(composed);
-    const mine = Object.fromEntries(Object.entries(hints).filter(([path]) => path.startsWith("notes.")));
-    assert.deepEqual(mine, {
-      "notes.key": { label: "Key", sensitive: true },
-      "notes.byName.*.pin": { help: "A pin", sensitive: true },
-      "notes.list[].pin": { sensitive: true },
-      "notes.either.pin": { sensitive: true },
-      "notes.open": { sensitive: false },
-    });
-    assert.deepEqual(hints["gateway.auth.token"], { sensitive: true });
-    assert.deepEqual(hints["gateway.auth.password"], { sensitive: true });
   });
 });

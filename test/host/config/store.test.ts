@@ -102,7 +102,7 @@ describe("a snapshot of the configuration", () => {
     owners = [notes];
     const { schema, uiHints, version } = store.schema();
     assert.equal(version, "1.2.3");
-    assert.deepEqual(uiHints["notes.pin"], { sensitive: true });
+    assert.equal((uiHints["notes.pin"] as { sensitive?: boolean }).sensitive, true);
     assert.ok("notes" in (schema as { properties: object }).properties);
   });
 });

@@ -1,0 +1,99 @@
+/** The log of writes to the configuration: who, when, how much. Never what. Spec: protocol/stores.md §9. */
+import { constants } from "node:fs";
+import { mkdir, open } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import type { ConfigAuthor } from "@svc/sdk/services";
+import type { ConfigFile } from "./file.ts";
+import { own } from "./plain-data.ts";
+
+/** One write, done or failed. */
+export interface AuditedWrite extends ConfigAuthor {
+  /** epoch ms */
+  readonly at: number;
+  /** Of the gateway. Stands here instead of in the file: a file people keep should change only where they change it. */
+  readonly version: string;
+  readonly before: ConfigFile;
+  readonly after: ConfigFile;
+  readonly changedPathCount: number;
+  /** What the write failed with. */
+  readonly error?: unknown;
+}
+
+/** Below the state directory. */
+export function auditPath(stateDir: string): string {
+  return join(stateDir, "logs", "config-audit.jsonl");
+}
+
+/** Fields of one line. Arguments of the process beyond the script are left out: they may be secrets. */
+export function auditRecord(write: AuditedWrite): Record<string, unknown> {
+  const { actor, action, at, version, before, after, changedPathCount, error } = write;
+  const [previousBytes, nextBytes] = [Buffer.byteLength(before.text), Buffer.byteLength(after.text)];
+  const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error;
+  const failure = {
+    errorCode: codeOf(cause) ?? codeOf(error) ?? "UNKNOWN",
+    errorMessage: error instanceof Error ? error.message : String(error),
+  };
+  return {
+    ts: new Date(at).toISOString(),
+    source: "config-io",
+    event: "config.write",
+    actor,
+    action,
+    version,
+    configPath: after.path,
+    pid: process.pid,
+    ppid: process.ppid,
+    cwd: process.cwd(),
+    argv: process.argv.slice(0, 2),
+    execArgv: [],
+    watchMode: false,
+    watchSession: null,
+    watchCommand: null,
+    existsBefore: before.exists,
+    previousHash: before.exists ? before.hash : null,
+    nextHash: after.hash,
+    previousBytes: before.exists ? previousBytes : null,
+    nextBytes,
+    changedPathCount,
+    hasMetaBefore: Object.hasOwn(before.parsed, "meta"),
+    hasMetaAfter: Object.hasOwn(after.parsed, "meta"),
+    gatewayModeBefore: gatewayMode(before),
+    gatewayModeAfter: gatewayMode(after),
+    suspicious: suspicions(before, after),
+    result: error === undefined ? "rename" : "failed",
+    ...(error === undefined ? {} : failure),
+  };
+}
+
+function codeOf(error: unknown): string | undefined {
+  const code = own(error, "code");
+  return typeof code === "string" ? code : undefined;
+}
+
+/** One of two known words, or nothing: no other value of the file ever stands in a line. */
+function gatewayMode({ parsed }: ConfigFile): string | null {
+  const mode = own(own(parsed, "gateway"), "mode");
+  return mode === "local" || mode === "remote" ? mode : null;
+}
+
+/** Spec: http/config.md §4.2; the `meta` rule has no place here, since `meta` is not written. */
+function suspicions(before: ConfigFile, after: ConfigFile): string[] {
+  const [was, is] = [Buffer.byteLength(before.text), Buffer.byteLength(after.text)];
+  const found: string[] = [];
+  if (was >= 512 && is < was / 2) found.push(`size-drop:${was}->${is}`);
+  if (gatewayMode(before) && !gatewayMode(after)) found.push("gateway-mode-removed");
+  return found;
+}
+
+/** Appends one line, mode 0600, in one write. @throws Error of the file system */
+export async function appendAudit(path: string, record: Record<string, unknown>): Promise<void> {
+  await mkdir(dirname(path), { recursive: true, mode: 0o700 });
+  const flags = constants.O_WRONLY | constants.O_APPEND | constants.O_CREAT | constants.O_NOFOLLOW;
+  const handle = await open(path, flags, 0o600);
+  try {
+    await handle.chmod(0o600); // an older file may be wider
+    await handle.appendFile(`${JSON.stringify(record)}\n`);
+  } finally {
+    await handle.close();
+  }
+}

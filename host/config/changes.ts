@@ -1,0 +1,87 @@
+/** What differs between two configurations, and what each difference needs. Spec: http/config.md §5. Pure. */
+import type { TSchema } from "@svc/sdk";
+import type { ReloadKind } from "@svc/sdk/services";
+import { HOST_SECTIONS } from "./host-schema.ts";
+import { isObject, own, sameData } from "./plain-data.ts";
+import { ownedSections, type SectionOwner } from "./sections.ts";
+
+/** Keys from the root down. */
+export type KeyPath = readonly string[];
+
+/** Paths of the smallest parts that differ; a list counts as a whole. */
+export function changedKeys(before: unknown, after: unknown, path: KeyPath = []): KeyPath[] {
+  if (sameData(before, after)) return [];
+  const [left, right] = [before ?? {}, after ?? {}];
+  if (!isObject(left) || !isObject(right) || before === null || after === null) return [path];
+  const keys = [...new Set([...Object.keys(left), ...Object.keys(right)])];
+  const below = keys.flatMap((key) => changedKeys(own(left, key), own(right, key), [...path, key]));
+  return below.length > 0 ? below : [path]; // an empty object came or went
+}
+
+/** The same, dotted. */
+export function changedPaths(before: unknown, after: unknown): string[] {
+  return changedKeys(before, after).map((path) => path.join("."));
+}
+
+/**
+ * What a change of the key at `path` needs: the `reload` keyword of the schema node nearest to it, the section itself
+ * included. Without one: a restart for the host's keys, a reload for those of a plugin. Keys of a section nobody has a
+ * schema for take effect at once, since they have none.
+ */
+export function reloadKindOf(path: KeyPath | string, schemaOfSection: TSchema | undefined): ReloadKind {
+  if (!schemaOfSection) return "hot";
+  const [section = "", ...keys] = typeof path === "string" ? path.split(".") : path;
+  let kind = keywordOf([schemaOfSection]) ?? (Object.hasOwn(HOST_SECTIONS, section) ? "restart" : "plugin");
+  let nodes: readonly unknown[] = [schemaOfSection];
+  for (const key of keys) {
+    nodes = nodes.flatMap((node) => childrenOf(node, key));
+    kind = keywordOf(nodes) ?? kind;
+  }
+  return kind;
+}
+
+/** The members of a union may say different things: the strongest counts. */
+function keywordOf(nodes: readonly unknown[]): ReloadKind | undefined {
+  const kinds = nodes.flatMap(alternatives).map((node) => own(node, "reload"));
+  return strongest(kinds.filter((kind) => isReloadKind(kind)));
+}
+
+function isReloadKind(value: unknown): value is ReloadKind {
+  return typeof value === "string" && STRENGTH.includes(value as ReloadKind);
+}
+
+function alternatives(node: unknown): readonly unknown[] {
+  const members = ["anyOf", "oneOf", "allOf"].flatMap((key) => own(node, key) ?? []);
+  return [node, ...members.flatMap(alternatives)];
+}
+
+function childrenOf(parent: unknown, key: string): readonly unknown[] {
+  return alternatives(parent).flatMap((node) => {
+    const named = own(own(node, "properties"), key);
+    if (named !== undefined) return [named];
+    const patterns = Object.entries((own(node, "patternProperties") ?? {}) as object);
+    const matching = patterns.filter(([pattern]) => new RegExp(pattern).test(key)).map(([, child]) => child as unknown);
+    const rest = own(node, "additionalProperties");
+    return matching.length > 0 ? matching : isObject(rest) ? [rest] : [];
+  });
+}
+
+const STRENGTH: readonly ReloadKind[] = ["hot", "plugin", "restart"];
+
+/** `undefined` for none. */
+export function strongest(kinds: Iterable<ReloadKind>): ReloadKind | undefined {
+  const at = Math.max(-1, ...[...kinds].map((kind) => STRENGTH.indexOf(kind)));
+  return STRENGTH[at];
+}
+
+/** What each changed path (dotted) needs, given who owns what. */
+export function reloadKinds(changed: readonly KeyPath[], owners: readonly SectionOwner[]): Map<string, ReloadKind> {
+  const schemas = new Map<string, TSchema>(ownedSections(owners).map(({ section, schema }) => [section, schema]));
+  for (const [section, schema] of Object.entries(HOST_SECTIONS)) schemas.set(section, schema);
+  const kinds = new Map<string, ReloadKind>();
+  for (const path of changed) {
+    const [name, kind] = [path.join("."), reloadKindOf(path, schemas.get(path[0] ?? ""))];
+    kinds.set(name, strongest([kind, kinds.get(name) ?? kind]) ?? kind); // keys with dots in them may meet in one name
+  }
+  return kinds;
+}

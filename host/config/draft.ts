@@ -1,0 +1,118 @@
+/** From a change that was asked for to the text the file shall have. Checks what can be checked without the schema. */
+import { invalidRequest } from "@svc/sdk";
+import type { ConfigChange, ConfigEdit } from "@svc/sdk/services";
+import { rewriteText } from "./edit-text.ts";
+import { keepPlaceholders, substitute } from "./environment.ts";
+import type { ConfigFile } from "./file.ts";
+import { expandIncludes } from "./include.ts";
+import { applyEdits, dropInherited, mergePatch } from "./merge-patch.ts";
+import { parseConfig, parseJson5 } from "./parse.ts";
+import type { Environment } from "./paths.ts";
+import { isObject, own, type PlainObject, sameData } from "./plain-data.ts";
+import type { Hints } from "./redact.ts";
+import { restore } from "./restore.ts";
+import { configChanged } from "./write-file.ts";
+
+/** The file a change is made to, and what is needed to understand it. */
+export interface Ground {
+  readonly file: ConfigFile;
+  readonly env: Environment;
+  readonly hints: Hints;
+}
+
+/** @throws GatewayError `INVALID_REQUEST`: the change was made from another file than the one that is there */
+export function checkBaseHash({ exists, hash }: ConfigFile, baseHash: string | undefined): void {
+  if (exists && hash === "")
+    invalidRequest(
+      "config base hash unavailable, since the file cannot be read; re-run config.get to see why, then retry",
+    );
+  if (exists && baseHash === undefined)
+    invalidRequest("config base hash required; re-run config.get and retry with its hash as baseHash");
+  if (baseHash !== undefined && baseHash.toLowerCase() !== hash) configChanged();
+}
+
+/** The caller's text as it is, sentinels aside. @throws GatewayError `INVALID_REQUEST`: syntax, or a sentinel for nothing */
+export async function replacedText(raw: ConfigChange["raw"], { file, hints }: Ground): Promise<string> {
+  const parsed = await parseConfig(raw);
+  if ("message" in parsed) invalidRequest(parsed.message);
+  const restored = restore(parsed.value, [file.parsed, file.expanded], hints) as PlainObject; // an object stays one
+  return sameData(restored, parsed.value) ? raw : rewriteText(raw, restored);
+}
+
+/**
+ * The file with a merge patch. It is made to the file as written: no defaults, placeholders and includes stay. A key an
+ * included file gives is overridden in the main file. @throws GatewayError `INVALID_REQUEST`
+ */
+export async function patchedText(raw: ConfigChange["raw"], ground: Ground): Promise<string> {
+  const { file, env, hints } = ground;
+  const parsed = await parseJson5(raw);
+  if ("message" in parsed) invalidRequest(parsed.message);
+  if (!isObject(parsed.value)) invalidRequest("a patch must be one object; to replace the whole file use config.set");
+  const patch = restore(parsed.value, [file.parsed, file.expanded], hints);
+  const merged = keepPlaceholders(mergePatch(file.parsed, patch), file.parsed, env);
+  const next = dropInherited(merged, file.parsed, file.expanded) as PlainObject;
+  if (hasIncludes(file)) {
+    const meant = await expanded(mergePatch(file.expanded, patch), file.path);
+    await checkIncludes(next, ground, ({ found }) => firstDifference(meant, found, env));
+  }
+  return rewriteText(file.text, next);
+}
+
+/** The file with single values put or taken away. @throws GatewayError `INVALID_REQUEST` */
+export async function editedText(edits: readonly ConfigEdit[], ground: Ground): Promise<string> {
+  const { file, hints } = ground;
+  const next = restore(applyEdits(file.parsed, edits), [file.parsed, file.expanded], hints) as PlainObject;
+  if (hasIncludes(file)) {
+    await checkIncludes(next, ground, async ({ found }) => {
+      for (const { path } of edits) {
+        const wanted = await expanded(valueAt(next, path), file.path);
+        if (path.every((step) => typeof step === "string") && !sameData(wanted, valueAt(found, path)))
+          return path.join(".");
+      }
+      return undefined;
+    });
+  }
+  return rewriteText(file.text, next);
+}
+
+function hasIncludes({ files }: ConfigFile): boolean {
+  return files.length > 1;
+}
+
+async function expanded(value: unknown, path: string): Promise<unknown> {
+  const result = await expandIncludes(value, path);
+  return "value" in result ? result.value : undefined; // a broken include is told by the check of the whole
+}
+
+/** Lists of included files grow and their keys cannot be taken away from outside: what would come to nothing is refused. */
+async function checkIncludes(
+  next: PlainObject,
+  { file }: Ground,
+  differs: (result: { found: unknown }) => Promise<string | undefined> | string | undefined,
+): Promise<void> {
+  const found = await expanded(next, file.path);
+  if (found === undefined) return;
+  const path = await differs({ found });
+  if (path === undefined) return;
+  const [, ...included] = file.files;
+  invalidRequest(
+    `${path || "the configuration"} comes from an included file, which the main file cannot take back; change it in ${included.join(" or ")}`,
+  );
+}
+
+/** Dotted path of a first difference, placeholders seen through. */
+function firstDifference(meant: unknown, found: unknown, env: Environment, path = ""): string | undefined {
+  if (isObject(meant) && isObject(found)) {
+    for (const key of new Set([...Object.keys(meant), ...Object.keys(found)])) {
+      const below = firstDifference(own(meant, key), own(found, key), env, path ? `${path}.${key}` : key);
+      if (below !== undefined) return below;
+    }
+    return undefined;
+  }
+  const same = sameData(substitute(meant, env, []), substitute(found, env, []));
+  return same ? undefined : path;
+}
+
+function valueAt(node: unknown, path: ConfigEdit["path"]): unknown {
+  return path.reduce<unknown>((value, step) => own(value, step), node);
+}

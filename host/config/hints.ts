@@ -1,0 +1,140 @@
+/** Hints for forms, read off the schema. Spec: http/config.md §3.2. Pure. */
+import { isObject, own, type PlainObject } from "./plain-data.ts";
+import { isSecretName } from "./redact.ts";
+
+/** What a form should know about a key. */
+export interface Hint {
+  readonly label?: string;
+  readonly help?: string;
+  /** Heading it stands under; that of its section unless the schema says otherwise. */
+  readonly group?: string;
+  /** Sections by the numbers of the spec, keys by their place in the schema, unless the schema says otherwise. */
+  readonly order?: number;
+  readonly advanced?: boolean;
+  readonly sensitive?: boolean;
+  readonly placeholder?: string;
+  readonly tags?: readonly string[];
+}
+
+/** Numbers of the host's sections. Spec. Sections of plugins say theirs with `order` on the section's schema. */
+const SECTION_ORDER: Readonly<Record<string, number>> = {
+  wizard: 20,
+  update: 25,
+  cli: 26,
+  diagnostics: 27,
+  gateway: 30,
+  ui: 120,
+  plugins: 205,
+  discovery: 210,
+  logging: 900,
+};
+
+/** Choice: sections without a number stand after those that have one, before the log. */
+const UNNUMBERED = 800;
+
+/** Words of a key that tell what it is about. Choice: one word, one tag. */
+const TAGS: readonly [tag: string, words: RegExp][] = [
+  ["security", /^(auth|token|password|secret|tls|origins?|allow|deny|trusted)$/],
+  ["auth", /^(auth|token|password|credentials?)$/],
+  ["network", /^(port|bind|host|url|proxy|proxies|tls|origins?|address|timeout)$/],
+  ["access", /^(allow|allowed|deny|policy|scopes?)$/],
+  ["observability", /^(logging|log|diagnostics|trace)$/],
+  ["performance", /^(max|limit|concurrent|concurrency|cache|debounce)$/],
+  ["reliability", /^(retry|retries|backoff|timeout|drain|reload)$/],
+  ["storage", /^(store|storage|directory|dir|paths?|file|retention)$/],
+];
+
+interface Where {
+  readonly path: string;
+  readonly group: string | undefined;
+  /** Place among its siblings, from 1; undefined for map entries and items. */
+  readonly place: number | undefined;
+}
+
+/** By dotted path: `*` is a map entry, `[]` an item of a list. Every key of the schema has one. */
+export function composeHints(schema: unknown): Record<string, Hint> {
+  const hints = new Map<string, Hint>();
+  const visit = (node: unknown, where: Where) => {
+    if (!isObject(node)) return;
+    const { path } = where;
+    const group = text(node, "group") ?? where.group;
+    if (path) {
+      const hint = { ...hintOf(node, { ...where, group }), ...hints.get(path) }; // of two in a union, the first
+      if (Object.keys(hint).length > 0) hints.set(path, hint);
+    }
+    const properties = Object.entries((own(node, "properties") ?? {}) as object);
+    for (const [index, [key, child]] of properties.entries()) {
+      const top = path === "";
+      visit(child, {
+        path: top ? key : `${path}.${key}`,
+        group: top ? (text(child, "title") ?? labelOf(key)) : group,
+        place: index + 1,
+      });
+    }
+    const inside = { group, place: undefined };
+    for (const child of Object.values((own(node, "patternProperties") ?? {}) as object))
+      visit(child, { ...inside, path: `${path}.*` });
+    visit(own(node, "additionalProperties"), { ...inside, path: `${path}.*` });
+    visit(own(node, "items"), { ...inside, path: `${path}[]` });
+    for (const choice of ["anyOf", "oneOf", "allOf"].flatMap((key) => own(node, key) ?? [])) visit(choice, where);
+  };
+  visit(schema, { path: "", group: undefined, place: undefined });
+  return Object.fromEntries(hints);
+}
+
+function hintOf(node: PlainObject, { path, group, place }: Where): Hint {
+  const key = place === undefined ? undefined : path.slice(path.lastIndexOf(".") + 1);
+  const sensitive = own(node, "sensitive") ?? (isText(node) && isSecretName(path) ? true : undefined);
+  const order = own(node, "order") ?? (path === key ? (SECTION_ORDER[path] ?? UNNUMBERED) : place);
+  const advanced = own(node, "advanced");
+  const tags = tagsOf(node, key, sensitive === true);
+  return {
+    ...optional("label", text(node, "title") ?? (key === undefined ? undefined : labelOf(key))),
+    ...optional("help", text(node, "description")),
+    ...(key === undefined ? {} : optional("group", group)),
+    ...(typeof order === "number" ? { order } : {}),
+    ...(typeof advanced === "boolean" ? { advanced } : {}),
+    ...(typeof sensitive === "boolean" ? { sensitive } : {}),
+    ...optional("placeholder", text(node, "placeholder")),
+    ...(tags.length > 0 ? { tags } : {}),
+  };
+}
+
+function optional(key: string, value: string | undefined): Hint {
+  return value === undefined ? {} : { [key]: value };
+}
+
+function text(node: unknown, key: string): string | undefined {
+  const value = own(node, key);
+  return typeof value === "string" ? value : undefined;
+}
+
+/** Objects and lists are read key by key: a hint on them would hide all of it. */
+function isText(node: PlainObject): boolean {
+  const type = own(node, "type");
+  return type === "string" || type === "number" || type === "integer";
+}
+
+/** `customBindHost` -> `Custom Bind Host`. */
+function labelOf(key: string): string {
+  const words = wordsOf(key).map((word) => word.charAt(0).toUpperCase() + word.slice(1));
+  return words.join(" ") || key;
+}
+
+function wordsOf(key: string): string[] {
+  return key
+    .replace(/([a-z0-9])([A-Z])/g, "$1 $2")
+    .split(/[^A-Za-z0-9]+/)
+    .filter(Boolean);
+}
+
+/** What the schema says, else what the words of the key tell. */
+function tagsOf(node: PlainObject, key: string | undefined, secret: boolean): string[] {
+  const given = own(node, "tags");
+  const words = key === undefined ? [] : wordsOf(key).map((word) => word.toLowerCase());
+  const derived = TAGS.filter(([, pattern]) => words.some((word) => pattern.test(word))).map(([tag]) => tag);
+  const all = Array.isArray(given) ? given.filter((tag) => typeof tag === "string") : derived;
+  return [
+    ...new Set([...(secret ? ["security"] : []), ...all, ...(own(node, "advanced") === true ? ["advanced"] : [])]),
+  ];
+}

@@ -1,0 +1,120 @@
+/** `$include`: a configuration made of several files. Spec: http/config.md §2.1. */
+import { realpath } from "node:fs/promises";
+import { dirname, resolve } from "node:path";
+import { parseJson5 } from "./parse.ts";
+import { cleanCopy, isObject } from "./plain-data.ts";
+import { decodeUtf8, isInside, readRegularFile } from "./read-bytes.ts";
+
+export const INCLUDE = "$include";
+
+/** Files within files. Spec. */
+const MAX_DEPTH = 10;
+/** Choice: files that include each other many times over stop somewhere. */
+const MAX_FILES = 256;
+
+/** What became of the includes. `files` are those that were looked at, the missing ones among them. */
+export type Expanded = { readonly files: readonly string[] } & (
+  | { readonly value: unknown }
+  | { readonly message: string }
+);
+
+interface Walk {
+  /** Directory of the main file, as named and as it really is. */
+  readonly directory: string;
+  readonly realDirectory: string;
+  readonly files: Set<string>;
+  reads: number;
+}
+
+/** Where the walk stands: the file being expanded, and the real paths of it and of those that led to it. */
+interface Place {
+  readonly file: string;
+  readonly chain: readonly string[];
+}
+
+/** A rule of §2.1 that is broken; its message is the issue. */
+class IncludeError extends Error {}
+
+/** Puts included files in place. Never throws: one message says what is wrong. */
+export async function expandIncludes(value: unknown, mainPath: string): Promise<Expanded> {
+  if (!mentionsInclude(value)) return { value, files: [] };
+  const directory = dirname(mainPath);
+  const files = new Set<string>();
+  try {
+    const realDirectory = await realpath(directory);
+    const main = await realpath(mainPath).catch(() => mainPath); // not written yet
+    const walk: Walk = { directory, realDirectory, files, reads: 0 };
+    return { value: await expand(value, { file: mainPath, chain: [main] }, walk), files: [...files] };
+  } catch (error) {
+    return { message: (error as Error).message, files: [...files] };
+  }
+}
+
+function mentionsInclude(value: unknown): boolean {
+  if (Array.isArray(value)) return value.some(mentionsInclude);
+  return isObject(value) && (Object.hasOwn(value, INCLUDE) || Object.values(value).some(mentionsInclude));
+}
+
+async function expand(node: unknown, place: Place, walk: Walk): Promise<unknown> {
+  if (Array.isArray(node)) {
+    const items: unknown[] = [];
+    for (const item of node) items.push(await expand(item, place, walk));
+    return items;
+  }
+  if (!isObject(node)) return node;
+  const entries: [string, unknown][] = [];
+  for (const [key, item] of Object.entries(node))
+    if (key !== INCLUDE) entries.push([key, await expand(item, place, walk)]);
+  if (!Object.hasOwn(node, INCLUDE)) return Object.fromEntries(entries);
+
+  const included = await includeAll(node[INCLUDE], place, walk);
+  if (entries.length === 0) return included;
+  if (!isObject(included))
+    throw new IncludeError(`${INCLUDE} in ${place.file}: other keys stand beside it, so the file must hold one object`);
+  return merge(included, Object.fromEntries(entries));
+}
+
+async function includeAll(directive: unknown, place: Place, walk: Walk): Promise<unknown> {
+  if (typeof directive === "string") return includeOne(directive, place, walk);
+  if (!Array.isArray(directive) || !directive.every((name) => typeof name === "string"))
+    throw new IncludeError(`${INCLUDE} in ${place.file} must be a path or a list of paths`);
+  let merged: unknown = {};
+  for (const name of directive) merged = merge(merged, await includeOne(name, place, walk));
+  return merged;
+}
+
+async function includeOne(name: string, place: Place, walk: Walk): Promise<unknown> {
+  const refuse = (why: string) => new IncludeError(`${INCLUDE} ${JSON.stringify(name)} in ${place.file}: ${why}`);
+  if (place.chain.length > MAX_DEPTH) throw refuse(`more than ${MAX_DEPTH} levels of files within files`);
+  if (++walk.reads > MAX_FILES) throw refuse(`more than ${MAX_FILES} included files`);
+  const path = resolve(dirname(place.file), name);
+  if (!isInside(walk.directory, path))
+    throw refuse(`it lies outside ${walk.directory}, the directory of the main file`);
+  walk.files.add(path);
+  const { bytes, realPath } = await readRegularFile(path, { directory: walk.realDirectory }).catch((error: Error) => {
+    throw refuse(error.message);
+  });
+  if (place.chain.includes(realPath)) throw refuse("it includes itself");
+  const parsed = await parseJson5(decode(bytes, refuse));
+  if ("message" in parsed) throw refuse(parsed.message);
+  const content = await expand(parsed.value, { file: path, chain: [...place.chain, realPath] }, walk);
+  return cleanCopy(content);
+}
+
+function decode(bytes: Buffer, refuse: (why: string) => Error): string {
+  try {
+    return decodeUtf8(bytes);
+  } catch {
+    throw refuse("it is not UTF-8");
+  }
+}
+
+/** Objects key by key, lists one after the other, everything else: the later one. */
+function merge(earlier: unknown, later: unknown): unknown {
+  if (Array.isArray(earlier) && Array.isArray(later)) return cleanCopy([...earlier, ...later]);
+  if (!isObject(earlier) || !isObject(later)) return cleanCopy(later);
+  const merged = new Map(Object.entries(earlier));
+  for (const [key, item] of Object.entries(later))
+    merged.set(key, merged.has(key) ? merge(merged.get(key), item) : item);
+  return cleanCopy(Object.fromEntries(merged));
+}

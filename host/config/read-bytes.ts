@@ -1,0 +1,68 @@
+/** Opens files of the configuration: checks and reads the same open file, so that nothing can be put in its place between. */
+import { constants } from "node:fs";
+import { type FileHandle, open, realpath, stat } from "node:fs/promises";
+import { relative, sep } from "node:path";
+import { MAX_CONFIG_BYTES } from "./parse.ts";
+
+/** Where an included file may lie. */
+export interface Containment {
+  /** Real path of the directory. */
+  readonly directory: string;
+}
+
+export interface ReadBytes {
+  readonly bytes: Buffer;
+  /** Where the file really lies. */
+  readonly realPath: string;
+}
+
+/**
+ * The bytes of a regular file of at most 2 MiB. With `within`, the file must have one name only and really lie there.
+ * Never waits for a pipe. @throws Error of the file system, or one that says which rule is broken
+ */
+export async function readRegularFile(path: string, within?: Containment): Promise<ReadBytes> {
+  const handle = await open(path, constants.O_RDONLY | constants.O_NONBLOCK);
+  try {
+    const opened = await handle.stat();
+    if (!opened.isFile() && (within || !opened.isDirectory())) throw new Error("it is not a regular file");
+    if (opened.size > MAX_CONFIG_BYTES) throw tooLarge();
+    const realPath = await realpath(path);
+    if (within) {
+      if (opened.nlink > 1) throw new Error("it has hard links; copy it instead");
+      if (!isInside(within.directory, realPath)) throw new Error(`it lies outside ${within.directory}`);
+      const there = await stat(realPath);
+      if (there.ino !== opened.ino || there.dev !== opened.dev) throw new Error("it was replaced while it was read");
+    }
+    return { bytes: await readAtMost(handle, MAX_CONFIG_BYTES), realPath }; // a directory says EISDIR here
+  } finally {
+    await handle.close();
+  }
+}
+
+/** Reads to the end; the size may have grown since it was looked at. */
+async function readAtMost(handle: FileHandle, limit: number): Promise<Buffer> {
+  const chunks: Buffer[] = [];
+  let total = 0;
+  for (;;) {
+    const { bytesRead, buffer } = await handle.read(Buffer.alloc(64 * 1024));
+    if (bytesRead === 0) return Buffer.concat(chunks);
+    total += bytesRead;
+    if (total > limit) throw tooLarge();
+    chunks.push(buffer.subarray(0, bytesRead));
+  }
+}
+
+function tooLarge(): Error {
+  return new Error("it is larger than 2 MiB");
+}
+
+/** By path segments: `/a/bc` is not inside `/a/b`. */
+export function isInside(directory: string, path: string): boolean {
+  const way = relative(directory, path);
+  return way !== "" && way !== ".." && !way.startsWith(`..${sep}`) && !way.startsWith(sep);
+}
+
+/** UTF-8, byte order mark kept. @throws TypeError for bytes that are no UTF-8: writing them back would change them */
+export function decodeUtf8(bytes: Uint8Array): string {
+  return new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes);
+}

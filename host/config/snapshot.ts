@@ -1,0 +1,33 @@
+/** The configuration as readers see it: secrets hidden. Spec: protocol/methods-config.md §1. */
+import type { ConfigSnapshot } from "@svc/sdk/services";
+import type { ConfigFile } from "./file.ts";
+import { parseConfig } from "./parse.ts";
+import { sameData } from "./plain-data.ts";
+import { type Hints, redact, redactText } from "./redact.ts";
+import { configIssues, effectiveConfig, type SectionOwner, unownedKeys } from "./sections.ts";
+
+/** An invalid file shows its issues and its hash and nothing else. */
+export async function describeConfig(
+  file: ConfigFile,
+  owners: readonly SectionOwner[],
+  hints: Hints,
+): Promise<ConfigSnapshot> {
+  const { path, exists, hash, text } = file;
+  const issues = configIssues(file, owners);
+  const head = { path, exists, hash, issues, warnings: unownedKeys(file, owners), legacyIssues: [] };
+  if (issues.length > 0) return { ...head, valid: false, raw: null, parsed: null, resolved: {}, config: {} };
+
+  const secrets = new Set<string>();
+  const parsed = redact(file.parsed, hints, secrets);
+  const resolved = redact(file.resolved, hints, secrets);
+  const config = redact(effectiveConfig(file, owners), hints, secrets);
+  const raw = exists ? await redactedText(text, parsed, secrets) : null;
+  return { ...head, valid: true, raw, parsed, resolved, config };
+}
+
+/** The text with secrets cut out, comments kept; where that would cut into something else, the redacted object as JSON. */
+async function redactedText(text: string, redacted: unknown, secrets: ReadonlySet<string>): Promise<string> {
+  const cut = redactText(text, secrets);
+  const reread = await parseConfig(cut);
+  return "value" in reread && sameData(reread.value, redacted) ? cut : `${JSON.stringify(redacted, null, 2)}\n`;
+}

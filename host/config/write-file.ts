@@ -1,0 +1,130 @@
+/**
+ * Writes the configuration file so that a crash at any moment leaves the old text or the new one, and keeps the five
+ * texts before it. Spec: http/config.md §4.2.
+ */
+import { randomBytes } from "node:crypto";
+import { lstat, mkdir, open, readFile, readlink, realpath, rename, unlink } from "node:fs/promises";
+import { dirname, resolve } from "node:path";
+import { invalidRequest, isGatewayError, unavailable } from "@svc/sdk";
+import { sha256 } from "./parse.ts";
+
+/** What is used of the file system, so that a test can make any step fail. */
+export interface Files {
+  readonly lstat: typeof lstat;
+  readonly mkdir: typeof mkdir;
+  readonly open: typeof open;
+  readonly readFile: (path: string) => Promise<Buffer>;
+  readonly readlink: (path: string) => Promise<string>;
+  readonly realpath: (path: string) => Promise<string>;
+  readonly rename: typeof rename;
+  readonly unlink: typeof unlink;
+}
+
+export const nodeFiles: Files = { lstat, mkdir, open, readFile, readlink, realpath, rename, unlink };
+
+/** `.bak` is the newest, `.bak.4` the oldest. */
+const BACKUPS = ["", ".1", ".2", ".3", ".4"].map((number) => `.bak${number}`);
+
+export interface WriteOptions {
+  /** Hash of the text the new one was made from; another one there by now is a conflict. */
+  readonly expectedHash: string;
+  readonly files?: Files;
+}
+
+/**
+ * Puts `text` at `path`, mode 0600, on disk when this resolves. A symbolic link stays one, its target is written;
+ * backups lie beside the link. Order: new text to a file of its own and synced, backup of the old one, rename, directory synced.
+ * @throws GatewayError `INVALID_REQUEST` when the file changed meanwhile, `UNAVAILABLE` naming the cause
+ */
+export async function writeConfigFile(path: string, text: string, options: WriteOptions): Promise<void> {
+  const files = options.files ?? nodeFiles;
+  try {
+    const target = await targetOf(path, files);
+    await files.mkdir(dirname(target), { recursive: true, mode: 0o700 });
+    await replace(target, Buffer.from(text), files, async () => {
+      const old = await readIfThere(target, files);
+      if (old) await keepBackup(path, old, files);
+      const now = old && (await readIfThere(target, files)); // somebody else may have written meanwhile
+      if (sha256(now ?? "") !== options.expectedHash) configChanged();
+    });
+  } catch (cause) {
+    if (isGatewayError(cause)) throw cause;
+    const why = cause instanceof Error ? cause.message : String(cause);
+    unavailable(
+      `the configuration ${path} could not be written: ${why}; make room or set its permissions right, then try again`,
+      {
+        cause,
+      },
+    );
+  }
+}
+
+/** The file was changed since it was read. @throws GatewayError `INVALID_REQUEST` always. Spec: methods-config.md §3 */
+export function configChanged(): never {
+  invalidRequest("config changed since last load; re-run config.get and retry");
+}
+
+/** Where a link leads, whether its target is there or not. */
+async function targetOf(path: string, files: Files): Promise<string> {
+  try {
+    return await files.realpath(path);
+  } catch (error) {
+    if (!isMissing(error)) throw error;
+  }
+  const link = await files.lstat(path).catch(absent);
+  return link?.isSymbolicLink() ? resolve(dirname(path), await files.readlink(path)) : path;
+}
+
+async function readIfThere(path: string, files: Files): Promise<Buffer | undefined> {
+  return files.readFile(path).catch(absent);
+}
+
+function absent(error: unknown): undefined {
+  if (!isMissing(error)) throw error;
+  return undefined;
+}
+
+function isMissing(error: unknown): boolean {
+  return (error as NodeJS.ErrnoException).code === "ENOENT";
+}
+
+/** Each backup becomes the next older one. A crash in between leaves a gap, never two halves. */
+async function keepBackup(path: string, bytes: Buffer, files: Files): Promise<void> {
+  const [newest = ".bak"] = BACKUPS;
+  await replace(path + newest, bytes, files, async () => {
+    for (let index = BACKUPS.length - 1; index > 0; index--)
+      await files.rename(`${path}${BACKUPS[index - 1]}`, `${path}${BACKUPS[index]}`).catch(absent);
+  });
+}
+
+/** Writes beside `path`, syncs, runs `beforeRename`, renames, syncs the directory. A failure leaves nothing of its own. */
+async function replace(path: string, bytes: Buffer, files: Files, beforeRename: () => Promise<void>): Promise<void> {
+  const staged = `${path}.${process.pid}.${randomBytes(6).toString("hex")}.tmp`;
+  try {
+    const handle = await files.open(staged, "wx", 0o600);
+    try {
+      await handle.writeFile(bytes);
+      await handle.sync();
+    } finally {
+      await handle.close();
+    }
+    await beforeRename();
+    await files.rename(staged, path);
+  } catch (error) {
+    await files.unlink(staged).catch(() => undefined); // it may not have come to be
+    throw error;
+  }
+  await syncDirectory(dirname(path), files);
+}
+
+/** Makes a rename last. Some file systems cannot sync a directory; there it lasts without. */
+async function syncDirectory(directory: string, files: Files): Promise<void> {
+  const handle = await files.open(directory, "r");
+  try {
+    await handle.sync();
+  } catch (error) {
+    if (!["EINVAL", "ENOTSUP", "EPERM"].includes(String((error as NodeJS.ErrnoException).code))) throw error;
+  } finally {
+    await handle.close();
+  }
+}

@@ -1,0 +1,121 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import * as fc from "fast-check";
+import { redact, REDACTED } from "../../../host/config/redact.ts";
+import { restore } from "../../../host/config/restore.ts";
+
+const S = REDACTED;
+
+describe("the sentinel", () => {
+  const rows: [why: string, value: unknown, current: unknown, expected: unknown][] = [
+    ["becomes the current value", { token: S }, { token: "x" }, { token: "x" }],
+    ["becomes a number", { password: S }, { password: 7 }, { password: 7 }],
+    ["keeps a placeholder", { token: S }, { token: "${TOKEN}" }, { token: "${TOKEN}" }],
+    [
+      "stands for a whole object",
+      { serviceAccount: S },
+      { serviceAccount: { k: [1] } },
+      { serviceAccount: { k: [1] } },
+    ],
+    [
+      "of a reference is its id",
+      { token: { source: "env", id: S } },
+      { token: { source: "env", id: "A" } },
+      { token: { source: "env", id: "A" } },
+    ],
+    ["of items goes by index", { apiKey: ["new", S] }, { apiKey: ["a", "b"] }, { apiKey: ["new", "b"] }],
+    [
+      "of entries with ids goes by id, also when they moved",
+      {
+        list: [
+          { id: "b", token: S },
+          { id: "a", token: S },
+        ],
+      },
+      {
+        list: [
+          { id: "a", token: "A" },
+          { id: "b", token: "B" },
+        ],
+      },
+      {
+        list: [
+          { id: "b", token: "B" },
+          { id: "a", token: "A" },
+        ],
+      },
+    ],
+    ["leaves the rest as it is", { a: 1, token: S, b: [null] }, { a: 9, token: "x" }, { a: 1, token: "x", b: [null] }],
+  ];
+  for (const [why, value, current, expected] of rows) {
+    it(why, () => assert.deepEqual(restore(value, [current], {}), expected));
+  }
+
+  it("looks in the second source when the first has nothing", () => {
+    assert.deepEqual(restore({ token: S }, [{}, { token: "inherited" }], {}), { token: "inherited" });
+    assert.deepEqual(restore({ token: S }, [{ token: "mine" }, { token: "inherited" }], {}), { token: "mine" });
+  });
+
+  const refusals: [why: string, value: unknown, current: unknown, key: string, hints?: Record<string, unknown>][] = [
+    ["nothing is stored", { a: { token: S } }, {}, "a.token"],
+    ["the list is shorter", { apiKey: ["x", S] }, { apiKey: ["x"] }, "apiKey[1]"],
+    ["the id is new", { list: [{ id: "c", token: S }] }, { list: [{ id: "a", token: "A" }] }, "list[0].token"],
+    ["the key is no secret", { port: S }, { port: 1 }, "port"],
+    ["a hint says it is no secret", { token: S }, { token: "x" }, "token", { token: { sensitive: false } }],
+    ["it is part of a text", { token: `Bearer ${S}` }, { token: "x" }, "token"],
+    ["it is part of a key", { [`a${S}`]: 1 }, {}, `a${S}`],
+    [
+      "it would come from a prototype",
+      JSON.parse(`{"secret": {"toString": "${S}"}}`),
+      { secret: {} },
+      "secret.toString",
+    ],
+  ];
+  for (const [why, value, current, key, hints = {}] of refusals) {
+    it(`is refused, naming the key, when ${why}`, () => {
+      assert.throws(
+        () => restore(value, [current], hints),
+        (error: Error & { code?: string }) =>
+          error.code === "INVALID_REQUEST" && error.message.includes(`in key ${key} is not valid as real data`),
+      );
+    });
+  }
+});
+
+describe("redact, then restore", () => {
+  const key = fc.constantFrom(
+    "token",
+    "password",
+    "plain",
+    "apiKey",
+    "id",
+    "serviceAccount",
+    "source",
+    "maxTokens",
+    "pin",
+  );
+  const leaf = fc.oneof(fc.string(), fc.integer(), fc.boolean(), fc.constant(null), fc.constantFrom("${A}", "", "x"));
+  const { tree } = fc.letrec<{ tree: unknown }>((tie) => ({
+    tree: fc.oneof(
+      { maxDepth: 4 },
+      leaf,
+      fc.array(tie("tree"), { maxLength: 3 }),
+      fc.dictionary(key, tie("tree"), { maxKeys: 4, noNullPrototype: true }),
+    ),
+  }));
+  const hints = fc.dictionary(
+    fc.constantFrom("pin", "plain", "plain.pin", "*.pin", "plain[]", "token"),
+    fc.record({ sensitive: fc.boolean() }),
+  );
+
+  it("gives the original", () => {
+    fc.assert(
+      fc.property(fc.dictionary(key, tree, { noNullPrototype: true }), hints, (config, hints) => {
+        const original = structuredClone(config);
+        assert.deepEqual(restore(redact(config, hints), [config], hints), original);
+        assert.deepEqual(config, original, "what was given is left alone");
+      }),
+      { numRuns: 500 },
+    );
+  });
+});

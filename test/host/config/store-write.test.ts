@@ -1,0 +1,587 @@
+/** Writing through the store. Spec: protocol/methods-config.md §3, http/config.md §4. */
+import assert from "node:assert/strict";
+import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, it, type TestContext } from "node:test";
+import { type Denial, Strict, Type } from "@svc/sdk";
+import type { ConfigChange } from "@svc/sdk/services";
+import { givenConfig, readConfigFile } from "../../../host/config/file.ts";
+import { sha256 } from "../../../host/config/parse.ts";
+import { REDACTED } from "../../../host/config/redact.ts";
+import type { SectionOwner } from "../../../host/config/sections.ts";
+import { type ConfigStoreOptions, type ConfigTransition, createConfigStore } from "../../../host/config/store.ts";
+import { nodeFiles } from "../../../host/config/write-file.ts";
+import { configFile } from "./scene.ts";
+
+const notes: SectionOwner = {
+  section: "notes",
+  plugin: "notes",
+  schema: Strict({
+    max: Type.Integer({ default: 100, reload: "hot" }),
+    name: Type.Optional(Type.String()),
+    pin: Type.Optional(Type.String({ sensitive: true })),
+    list: Type.Optional(Type.Array(Type.Object({ id: Type.String(), token: Type.Optional(Type.String()) }))),
+    extra: Type.Optional(Type.Object({}, { additionalProperties: true })),
+  }),
+};
+const AUTHOR = { actor: "ada", action: "config.test" };
+const START = Date.UTC(2026, 0, 1);
+
+/** A store on a file with this text, its transitions, and the shortest ways to write. */
+async function scene(t: TestContext, text?: string, more: Partial<ConfigStoreOptions> = {}) {
+  const paths = configFile(t, text);
+  const env = more.env ?? {};
+  const applied: ConfigTransition[] = [];
+  const logged: string[] = [];
+  const note = (_fields: object, message: string) => void logged.push(message);
+  const store = createConfigStore({
+    paths,
+    env,
+    version: "1.2.3",
+    owners: () => [notes],
+    initial: await readConfigFile(paths.configPath, env),
+    clock: { now: () => START, elapsed: () => 0, setTimeout: () => () => {}, setInterval: () => () => {} },
+    log: { warn: note, error: note },
+    apply: async (change) => void applied.push(change),
+    ...more,
+  });
+  const current = () => (existsSync(paths.configPath) ? readFileSync(paths.configPath, "utf8") : "");
+  const write = (mode: ConfigChange["mode"], raw: unknown, rest: object = {}) =>
+    store.write({
+      ...AUTHOR,
+      mode,
+      raw: typeof raw === "string" ? raw : JSON.stringify(raw),
+      ...(existsSync(paths.configPath) ? { baseHash: sha256(current()) } : {}),
+      ...rest,
+    });
+  const auditFile = join(paths.stateDir, "logs/config-audit.jsonl");
+  const audit = () =>
+    existsSync(auditFile)
+      ? readFileSync(auditFile, "utf8")
+          .trim()
+          .split("\n")
+          .map((line) => JSON.parse(line) as Record<string, unknown>)
+      : [];
+  return { ...paths, store, applied, logged, current, write, audit, auditFile };
+}
+
+const refused = (message: RegExp) => ({ name: "GatewayError", code: "INVALID_REQUEST", message });
+
+describe("a write that replaces", () => {
+  it("puts the caller's text there, word for word, and the gateway follows", async (t) => {
+    const { write, current, store, applied, configPath } = await scene(t, "{}");
+    const text = "// mine\n{ notes: { max: 5, name: 'x' }, }";
+    const result = await write("replace", text);
+    assert.equal(current(), text);
+    assert.deepEqual(result, {
+      path: configPath,
+      hash: sha256(text),
+      config: { notes: { max: 5, name: "x" } },
+      changed: ["notes.max", "notes.name"],
+      reload: "plugin",
+    });
+    assert.equal(store.running.text, text);
+    assert.deepEqual([applied.length, applied[0]?.previous.text, applied[0]?.next.text], [1, "{}", text]);
+    assert.deepEqual(Object.fromEntries(applied[0]?.kinds ?? []), { "notes.max": "hot", "notes.name": "plugin" });
+  });
+
+  it("needs no hash where there is no file, and makes it private", async (t) => {
+    const { write, current, configPath } = await scene(t);
+    await write("replace", "{}");
+    assert.deepEqual([current(), (statSync(configPath).mode & 0o777).toString(8)], ["{}", "600"]);
+  });
+
+  it("puts secrets back where the sentinel stands, and leaves comments alone", async (t) => {
+    const before = "{ notes: { pin: 'CANARY' }, gateway: { auth: { token: '${TOKEN}' } } }";
+    const { write, current } = await scene(t, before, { env: { TOKEN: "t" } });
+    const raw = `{\n  // kept\n  notes: { pin: '${REDACTED}', max: 3 },\n  gateway: { auth: { token: '${REDACTED}' } }, // too\n}\n`;
+    const { config } = await write("replace", raw);
+    assert.equal(current(), raw.replace(REDACTED, "CANARY").replace(REDACTED, "${TOKEN}"));
+    assert.ok(!JSON.stringify(config).includes("CANARY"));
+  });
+
+  it("of nothing new writes nothing: no backup, no audit line", async (t) => {
+    const { write, audit, applied, stateDir } = await scene(t, "{ notes: {max: 1} }");
+    const result = await write("replace", "{ notes: {max: 1} }");
+    assert.deepEqual([result.changed, result.reload, applied, audit()], [[], undefined, [], []]);
+    assert.ok(!readdirSync(stateDir).some((name) => name.includes(".bak")));
+  });
+
+  it("of comments or defaults only changes the file and nothing that runs", async (t) => {
+    const { write, current, applied, store } = await scene(t, "{}");
+    const { changed, reload } = await write("replace", "// hello\n{ notes: { max: 100 } }");
+    assert.deepEqual([changed, reload, applied], [[], undefined, []]);
+    assert.equal(store.running.text, current());
+  });
+});
+
+describe("a write that patches", () => {
+  it("changes what it names in the text, and writes out no default", async (t) => {
+    const { write, current } = await scene(t, "{\n  // why\n  notes: { name: 'a', max: 7 }, // end\n}\n");
+    const { config, changed } = await write("patch", { notes: { name: "b", max: null } });
+    assert.equal(current(), "{\n  // why\n  notes: { name: 'b' }, // end\n}\n");
+    assert.deepEqual([config, changed], [{ notes: { name: "b", max: 100 } }, ["notes.max", "notes.name"].reverse()]);
+  });
+
+  it("makes the file, as plain JSON", async (t) => {
+    const { write, current } = await scene(t);
+    await write("patch", "{notes: {name: 'a'}}");
+    assert.equal(current(), '{\n  "notes": {\n    "name": "a"\n  }\n}\n');
+  });
+
+  it("keeps a placeholder whose value is only repeated", async (t) => {
+    const { write, current } = await scene(t, '{"notes":{"name":"${NAME}","list":[{"id":"${ID}","token":"x"}]}}', {
+      env: { NAME: "ada", ID: "one" },
+    });
+    await write("patch", { notes: { name: "ada", max: 2 } });
+    assert.match(current(), /"name":"\$\{NAME\}"/);
+    await write("patch", { notes: { name: "bob" } });
+    assert.match(current(), /"name":"bob"/);
+    assert.match(current(), /"id":"\$\{ID\}"/);
+  });
+
+  it("merges entries by id and gives each its own secret back", async (t) => {
+    const { write, store } = await scene(t, '{"notes":{"list":[{"id":"a","token":"A"},{"id":"b","token":"B"}]}}');
+    await write("patch", { notes: { list: [{ id: "b", token: REDACTED, x: 1 }, { id: "c" }] } });
+    assert.deepEqual(store.running.parsed["notes"], {
+      list: [{ id: "a", token: "A" }, { id: "b", token: "B", x: 1 }, { id: "c" }],
+    });
+  });
+
+  it("never reaches a prototype", async (t) => {
+    const { write, store } = await scene(t, "{}");
+    await write(
+      "patch",
+      '{"__proto__":{"p":1},"constructor":{"prototype":{"p":1}},"notes":{"extra":{"__proto__":{"p":1},"k":1}}}',
+    );
+    assert.equal(({} as Record<string, unknown>)["p"], undefined);
+    assert.deepEqual(store.running.parsed, { notes: { extra: { k: 1 } } });
+  });
+});
+
+describe("a refused write changes nothing:", () => {
+  const TEXT = '{"notes": {"pin": "CANARY"}, "plain": 1}';
+  const rows: [why: string, mode: ConfigChange["mode"], raw: unknown, rest: object, message: RegExp][] = [
+    ["no hash", "replace", {}, { baseHash: undefined }, /base hash required.*config\.get/],
+    ["another hash", "replace", {}, { baseHash: sha256("{}") }, /config changed.*config\.get/],
+    ["broken text", "replace", "{", {}, /JSON5: invalid end of input/],
+    ["a broken patch", "patch", "{", {}, /JSON5: invalid end of input/],
+    ["a list", "replace", "[]", {}, /one object/],
+    ["a patch that is a list", "patch", "[]", {}, /patch must be one object/],
+    ["a patch that is null", "patch", "null", {}, /patch must be one object/],
+    ["a sentinel for nothing", "replace", { plain: REDACTED }, {}, /in key plain is not valid/],
+    [
+      "a sentinel for nothing in a patch",
+      "patch",
+      { notes: { list: [{ id: "x", token: REDACTED }] } },
+      {},
+      /in key notes\.list\[0\]\.token/,
+    ],
+    ["a schema violation", "replace", { notes: { max: "x" } }, {}, /^invalid config$/],
+    ["an unknown key", "patch", { notes: { maxx: 1 } }, {}, /^invalid config$/],
+    ["an unknown variable", "patch", { notes: { name: "${NOBODY}" } }, {}, /^invalid config$/],
+    ["an include that is not there", "patch", { notes: { $include: "gone.json" } }, {}, /^invalid config$/],
+    ["2 MiB", "replace", { notes: { name: "x".repeat(2 << 20) } }, {}, /^invalid config$/],
+  ];
+  for (const [why, mode, raw, rest, message] of rows) {
+    it(why, async (t) => {
+      const { write, current, applied, audit, store, stateDir } = await scene(t, TEXT);
+      await assert.rejects(
+        write(mode, raw, rest) as Promise<unknown>,
+        (error: Error & { code?: string; details?: { issues: unknown[] } }) => {
+          assert.match(error.message, message);
+          assert.equal(error.code, "INVALID_REQUEST");
+          assert.ok(!JSON.stringify([error.message, error.details]).includes("CANARY"));
+          if (error.message === "invalid config") assert.ok((error.details?.issues.length ?? 0) > 0);
+          return true;
+        },
+      );
+      assert.deepEqual([current(), applied, audit(), store.running.text], [TEXT, [], [], TEXT]);
+      assert.deepEqual(readdirSync(stateDir), ["svc.json"]);
+    });
+  }
+
+  it("a patch of a broken file, while replacing it is what repairs it", async (t) => {
+    const { write, current, store } = await scene(t, '{"notes": {"max": "x"}}');
+    await assert.rejects(write("patch", { notes: { max: 1 } }), refused(/current config is invalid/));
+    await write("replace", { notes: { max: 1 } });
+    assert.equal(current(), '{"notes":{"max":1}}');
+    assert.equal(store.running.text, current());
+  });
+
+  it("the file cannot be read", async (t) => {
+    const paths = configFile(t);
+    mkdirSync(paths.configPath);
+    const store = createConfigStore({ paths, env: {}, version: "1", owners: () => [] });
+    const change = { ...AUTHOR, mode: "replace", raw: "{}", baseHash: sha256("") } as const;
+    await assert.rejects(store.write(change), refused(/base hash unavailable.*config\.get/));
+  });
+
+  it("a hash of a file that is gone", async (t) => {
+    const { write } = await scene(t);
+    await assert.rejects(write("replace", {}, { baseHash: sha256("{}") }), refused(/config changed/));
+  });
+
+  it("the gate denies, with its code and reason; it sees the whole transition before anything is written", async (t) => {
+    const seen: ConfigTransition[] = [];
+    const denial: Denial = { allow: false, reason: "not on a Friday", code: "CONFLICT", details: { day: 5 } };
+    const { write, current, audit } = await scene(t, TEXT, {
+      validate: async (change) => {
+        seen.push(change);
+        return denial;
+      },
+    });
+    await assert.rejects(write("patch", { notes: { max: 1 } }), {
+      code: "CONFLICT",
+      message: "not on a Friday",
+      details: { day: 5 },
+    });
+    assert.deepEqual([seen.length, seen[0]?.changed, current(), audit()], [1, ["notes.max"], TEXT, []]);
+  });
+
+  it("the disk fails: UNAVAILABLE with the cause, and the audit says so", async (t) => {
+    const full = () => Promise.reject(Object.assign(new Error("no space left"), { code: "ENOSPC" }));
+    const { write, current, audit, applied, store } = await scene(t, TEXT, { files: { ...nodeFiles, rename: full } });
+    await assert.rejects(write("patch", { notes: { max: 1 } }), { code: "UNAVAILABLE", message: /no space left/ });
+    assert.deepEqual([current(), applied, store.running.text], [TEXT, [], TEXT]);
+    assert.deepEqual(
+      audit().map(({ result, errorCode }) => [result, errorCode]),
+      [["failed", "ENOSPC"]],
+    );
+  });
+
+  it("the configuration is given by a program", async (t) => {
+    const paths = configFile(t);
+    const initial = givenConfig(paths.configPath, { notes: { max: 5 } });
+    const store = createConfigStore({ paths, env: {}, version: "1", owners: () => [notes], initial, given: true });
+    await assert.rejects(store.write({ ...AUTHOR, mode: "replace", raw: "{}" }), refused(/given by the program/));
+    await assert.rejects(
+      store.edit(AUTHOR, () => []),
+      refused(/given by the program/),
+    );
+    await store.refresh();
+    const { config, exists, valid } = await store.snapshot();
+    assert.deepEqual([config, exists, valid], [{ notes: { max: 5 } }, false, true]);
+    assert.ok(!existsSync(paths.configPath));
+  });
+
+  it("checks come in the order hash, syntax, sentinels, schema, gate", async (t) => {
+    const { write } = await scene(t, TEXT, { validate: async () => ({ allow: false, reason: "gate" }) });
+    const wrong = { baseHash: sha256("") };
+    await assert.rejects(write("replace", "{", wrong), refused(/config changed/));
+    await assert.rejects(write("replace", `{"plain": "${REDACTED}", `), refused(/JSON5/));
+    await assert.rejects(write("replace", { plain: REDACTED, notes: 1 }), refused(/Sentinel/));
+    await assert.rejects(write("replace", { notes: 1 }), refused(/invalid config/));
+    await assert.rejects(write("replace", { notes: {} }), refused(/gate/));
+  });
+});
+
+describe("writers who race", () => {
+  it("on one base hash: exactly one wins, the others are told", async (t) => {
+    const { write, store, current, audit } = await scene(t, "{}");
+    const results = await Promise.allSettled(
+      Array.from({ length: 8 }, (_, index) => write(index % 2 ? "patch" : "replace", { notes: { max: index } })),
+    );
+    const won = results.filter(({ status }) => status === "fulfilled");
+    assert.equal(won.length, 1);
+    for (const result of results)
+      if (result.status === "rejected") assert.match(String(result.reason.message), /config changed/);
+    assert.equal(store.running.text, current());
+    assert.equal(audit().length, 1);
+  });
+
+  it("by edits: none is lost", async (t) => {
+    const { store } = await scene(t, "{}");
+    const add = (index: number) => store.edit(AUTHOR, () => [{ path: ["notes", "extra", `k${index}`], value: index }]);
+    await Promise.all(Array.from({ length: 10 }, (_, index) => add(index)));
+    const { extra } = store.running.parsed["notes"] as { extra: object };
+    assert.equal(Object.keys(extra).length, 10);
+  });
+
+  it("with a person: what is on disk counts, seen or not", async (t) => {
+    const { store, write, configPath, current } = await scene(t, "{}");
+    writeFileSync(configPath, '{"notes": {"max": 1}}');
+    const change = { ...AUTHOR, mode: "replace", raw: "{}", baseHash: sha256("{}") } as const;
+    await assert.rejects(store.write(change), refused(/config changed/));
+    const { changed } = await write("patch", { notes: { name: "x" } });
+    assert.deepEqual(changed, ["notes.max", "notes.name"], "the gateway gets both");
+    assert.equal(store.running.text, current());
+  });
+});
+
+describe("an edit", () => {
+  it("sees the file as parsed, and keeps the rest of the text", async (t) => {
+    const text = "{\n  // why\n  notes: { name: '${NAME}', max: 1 },\n}\n";
+    const { store, current } = await scene(t, text, { env: { NAME: "ada" } });
+    let seen: unknown;
+    const { changed, reload } = await store.edit(AUTHOR, (parsed) => {
+      seen = parsed;
+      return [{ path: ["notes", "max"], value: 2 }];
+    });
+    assert.deepEqual(seen, { notes: { name: "${NAME}", max: 1 } });
+    assert.equal(current(), text.replace("max: 1", "max: 2"));
+    assert.deepEqual([changed, reload], [["notes.max"], "hot"]);
+  });
+
+  it("of nothing writes nothing", async (t) => {
+    const { store, audit, configPath } = await scene(t);
+    const { changed, hash, reload } = await store.edit(AUTHOR, () => []);
+    assert.deepEqual([changed, hash, reload, audit(), existsSync(configPath)], [[], sha256(""), undefined, [], false]);
+  });
+
+  it("may repair a file that breaks a schema, not one that cannot be read", async (t) => {
+    const { store, current, configPath } = await scene(t, '{"notes": {"max": "x"}}');
+    await store.edit(AUTHOR, () => [{ path: ["notes", "max"] }]);
+    assert.equal(current(), '{"notes": {}}');
+    writeFileSync(configPath, "{");
+    await assert.rejects(
+      store.edit(AUTHOR, () => [{ path: ["a"], value: 1 }]),
+      refused(/current config is invalid/),
+    );
+  });
+
+  it("throws what `decide` throws, and what is wrong with the result; the lock is free after it", async (t) => {
+    const { store } = await scene(t, "{}");
+    const boom = () => {
+      throw new Error("changed my mind");
+    };
+    await assert.rejects(store.edit(AUTHOR, boom), /changed my mind/);
+    await assert.rejects(
+      store.edit(AUTHOR, () => [{ path: ["notes", "max"], value: "x" }]),
+      refused(/invalid config/),
+    );
+    await assert.rejects(
+      store.edit(AUTHOR, () => [{ path: ["notes", "pin"], value: REDACTED }]),
+      refused(/Sentinel/),
+    );
+    await store.edit(AUTHOR, () => [{ path: ["notes", "max"], value: 1 }]);
+  });
+});
+
+describe("a file with includes", () => {
+  async function included(t: TestContext) {
+    const made = await scene(t, "{}", { env: { PIN: "from-env" } });
+    writeFileSync(
+      join(made.stateDir, "notes.json"),
+      '{"max": 1, "name": "theirs", "pin": "CANARY", "list": [{"id": "a"}]}',
+    );
+    await made.write("replace", '{\n  // theirs\n  notes: { $include: "./notes.json" },\n}\n');
+    return made;
+  }
+
+  it("gets overrides beside the include; nothing is written inline", async (t) => {
+    const { write, current, store } = await included(t);
+    await write("patch", { notes: { max: 2, name: "theirs", pin: REDACTED } });
+    assert.match(current(), /\/\/ theirs/);
+    assert.deepEqual(store.running.parsed, { notes: { $include: "./notes.json", max: 2 } });
+    await store.edit(AUTHOR, () => [{ path: ["notes", "name"], value: "mine" }]);
+    assert.deepEqual(store.running.parsed, { notes: { $include: "./notes.json", max: 2, name: "mine" } });
+    assert.equal((store.running.resolved["notes"] as { pin: string }).pin, "CANARY");
+    await write("patch", { notes: { list: [{ id: "b" }] } });
+    assert.deepEqual((store.running.resolved["notes"] as { list: unknown }).list, [{ id: "a" }, { id: "b" }]);
+    await write("patch", { notes: { name: null } }).then(
+      () => assert.fail("the included name would come back"),
+      (error: Error) => assert.match(error.message, /notes\.name comes from an included file.*notes\.json/),
+    );
+  });
+
+  const impossible: [why: string, patch: object, path: RegExp][] = [
+    ["deleted", { notes: { max: null } }, /^notes\.max comes from/],
+    ["merged by id", { notes: { list: [{ id: "a", token: "x" }] } }, /^notes\.list comes from/],
+  ];
+  for (const [why, patch, message] of impossible) {
+    it(`says which file to change when something in it would have to be ${why}`, async (t) => {
+      const { write, current } = await included(t);
+      const before = current();
+      await assert.rejects(write("patch", patch), refused(message));
+      assert.equal(current(), before);
+    });
+  }
+
+  it("refuses an edit that would come to nothing", async (t) => {
+    const { store } = await included(t);
+    await assert.rejects(
+      store.edit(AUTHOR, () => [{ path: ["notes", "max"] }]),
+      refused(/notes\.max comes from/),
+    );
+    const list = [{ id: "z" }];
+    await assert.rejects(
+      store.edit(AUTHOR, () => [{ path: ["notes", "list"], value: list }]),
+      refused(/notes\.list comes/),
+    );
+  });
+});
+
+describe("bringing a change into force", () => {
+  it("that fails keeps the file, tells the log and `problem`, and is tried again with the next change", async (t) => {
+    let fails = true;
+    const tried: (readonly string[])[] = [];
+    const { write, store, current, logged } = await scene(t, "{}", {
+      apply: async ({ changed }) => {
+        tried.push(changed);
+        if (fails) throw new Error("no room");
+      },
+    });
+    await write("patch", { notes: { max: 1 } });
+    assert.match(current(), /"max": 1/);
+    assert.match(String(store.problem?.message), /could not be applied: no room/);
+    assert.deepEqual([store.running.text, logged.length], ["{}", 1]);
+    await store.refresh(); // the watcher comes by: nothing new
+    assert.equal(tried.length, 1);
+    fails = false;
+    await write("patch", { notes: { name: "x" } });
+    assert.deepEqual(tried, [["notes.max"], ["notes.max", "notes.name"]]);
+    assert.deepEqual([store.running.text, store.problem], [current(), undefined]);
+  });
+});
+
+describe("a look at the file", () => {
+  it("of no change is nothing; of a change applies it once", async (t) => {
+    const { store, applied, configPath } = await scene(t, "{}");
+    await store.refresh();
+    assert.equal(applied.length, 0);
+    writeFileSync(configPath, '{"notes": {"max": 1}}');
+    await Promise.all([store.refresh(), store.refresh()]);
+    assert.deepEqual(
+      applied.map(({ changed }) => changed),
+      [["notes.max"]],
+    );
+    assert.deepEqual(store.running.parsed, { notes: { max: 1 } });
+  });
+
+  it("after an own write is nothing", async (t) => {
+    const { store, write, applied } = await scene(t, "{}");
+    await write("patch", { notes: { max: 1 } });
+    await store.refresh();
+    assert.equal(applied.length, 1);
+  });
+
+  it("sees a change of an included file, whose hash is not told", async (t) => {
+    const { store, applied, stateDir, write } = await scene(t, "{}");
+    writeFileSync(join(stateDir, "n.json"), '{"max": 1}');
+    await write("replace", '{notes: {$include: "n.json"}}');
+    writeFileSync(join(stateDir, "n.json"), '{"max": 2}');
+    await store.refresh();
+    assert.deepEqual(
+      applied.map(({ changed }) => changed),
+      [["notes.max"], ["notes.max"]],
+    );
+    assert.deepEqual(store.running.resolved, { notes: { max: 2 } });
+  });
+
+  const bad: [why: string, text: string, message: RegExp][] = [
+    ["broken", "{", /JSON5/],
+    ["invalid", '{"notes": {"max": "x"}}', /notes\.max: must be integer/],
+    ["lacking a variable", '{"notes": {"name": "${NOBODY}"}}', /NOBODY is not set/],
+  ];
+  for (const [why, text, message] of bad) {
+    it(`that finds it ${why} keeps what runs, and says so once`, async (t) => {
+      const { store, applied, logged, configPath } = await scene(t, "{}");
+      writeFileSync(configPath, text);
+      await store.refresh();
+      await store.refresh();
+      assert.match(String(store.problem?.message), message);
+      assert.deepEqual([store.running.text, applied, logged.length], ["{}", [], 1]);
+      writeFileSync(configPath, "{}");
+      await store.refresh();
+      assert.equal(store.problem, undefined);
+    });
+  }
+
+  it("that finds it gone keeps what runs; that finds it back goes on", async (t) => {
+    const { store, configPath, applied } = await scene(t, '{"notes": {"max": 1}}');
+    const { rmSync } = await import("node:fs");
+    rmSync(configPath);
+    await store.refresh();
+    assert.match(String(store.problem?.message), /the file is gone; put it back/);
+    assert.deepEqual(store.running.parsed, { notes: { max: 1 } });
+    writeFileSync(configPath, '{"notes": {"max": 2}}');
+    await store.refresh();
+    assert.deepEqual([store.problem, applied.length], [undefined, 1]);
+  });
+
+  it("asks the gate", async (t) => {
+    const { store, configPath, applied } = await scene(t, "{}", {
+      validate: async () => ({ allow: false, reason: "not today" }),
+    });
+    writeFileSync(configPath, '{"notes": {"max": 1}}');
+    await store.refresh();
+    assert.match(String(store.problem?.message), /not today/);
+    assert.equal(applied.length, 0);
+  });
+
+  it("never throws, whatever the gate does", async (t) => {
+    const { store, configPath } = await scene(t, "{}", {
+      validate: async () => {
+        throw new Error("gate broke");
+      },
+    });
+    writeFileSync(configPath, '{"notes": {"max": 1}}');
+    await store.refresh();
+    assert.match(String(store.problem?.message), /gate broke/);
+  });
+});
+
+describe("the audit log", () => {
+  it("says who, when and how much, privately, and never what", async (t) => {
+    const { write, audit, auditFile, configPath, current } = await scene(t, undefined);
+    mkdirSync(join(auditFile, ".."));
+    writeFileSync(auditFile, "", { mode: 0o644 });
+    process.argv.push("gateway.auth.token", "CANARY-0"); // as after `svc config set`
+    t.after(() => process.argv.splice(-2));
+    await write("replace", { notes: { pin: "CANARY-1", name: "CANARY-2" }, "CANARY-3": 1, meta: {}, gateway: {} });
+    const first = current();
+    await write("patch", { notes: { pin: "CANARY-4" } });
+    const [one, two] = audit();
+    assert.deepEqual(
+      [
+        one?.["event"],
+        one?.["source"],
+        one?.["ts"],
+        one?.["actor"],
+        one?.["action"],
+        one?.["version"],
+        one?.["configPath"],
+      ],
+      ["config.write", "config-io", "2026-01-01T00:00:00.000Z", "ada", "config.test", "1.2.3", configPath],
+    );
+    assert.deepEqual(
+      [one?.["existsBefore"], one?.["previousHash"], one?.["nextHash"], one?.["hasMetaBefore"], one?.["hasMetaAfter"]],
+      [false, null, sha256(first), false, true],
+    );
+    assert.deepEqual(
+      [two?.["previousHash"], two?.["nextHash"], two?.["previousBytes"], two?.["nextBytes"], two?.["changedPathCount"]],
+      [sha256(first), sha256(current()), Buffer.byteLength(first), Buffer.byteLength(current()), 1],
+    );
+    assert.deepEqual([two?.["result"], two?.["suspicious"], two?.["pid"]], ["rename", [], process.pid]);
+    assert.equal((statSync(auditFile).mode & 0o777).toString(8), "600");
+    assert.ok(!readFileSync(auditFile, "utf8").includes("CANARY"));
+    const fields =
+      "ts source event configPath pid ppid cwd argv execArgv watchMode watchSession watchCommand existsBefore previousHash nextHash previousBytes nextBytes changedPathCount hasMetaBefore hasMetaAfter gatewayModeBefore gatewayModeAfter suspicious result actor action";
+    for (const field of fields.split(" ")) assert.ok(one && field in one, field);
+  });
+
+  it("marks a file that shrank to less than half", async (t) => {
+    const { write, audit } = await scene(t, JSON.stringify({ notes: { name: "x".repeat(600) } }));
+    await write("patch", { notes: { name: null } });
+    assert.match(String(audit()[0]?.["suspicious"]), /^size-drop:\d+->\d+$/);
+  });
+
+  it("that cannot be written costs a log line, not the write", async (t) => {
+    const { write, current, stateDir, logged } = await scene(t, "{}");
+    writeFileSync(join(stateDir, "logs"), "in the way");
+    await write("patch", { notes: { max: 1 } });
+    assert.match(current(), /"max": 1/);
+    assert.match(String(logged[0]), /missing from its audit log/);
+  });
+});
+
+it("secrets of a plugin that is gone stay hidden", async (t) => {
+  let owners: readonly SectionOwner[] = [notes];
+  const { store, write } = await scene(t, '{"notes": {"pin": "CANARY"}}', { owners: () => owners });
+  await store.snapshot();
+  owners = [{ ...notes, schema: undefined }];
+  assert.ok(!JSON.stringify(await store.snapshot()).includes("CANARY"));
+  const { config } = await write("patch", { notes: { max: 1 } });
+  assert.ok(!JSON.stringify(config).includes("CANARY"));
+});

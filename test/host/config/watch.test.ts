@@ -1,0 +1,176 @@
+/** Real files, real events; each test waits for the call it expects. */
+import assert from "node:assert/strict";
+import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, it, type TestContext } from "node:test";
+import { systemClock } from "../../../host/clock.ts";
+import { watchConfig } from "../../../host/config/watch.ts";
+import { tempDirectory } from "./scene.ts";
+
+const LIMIT = { timeout: 20_000 };
+const log = { debug() {}, info() {}, warn() {}, error() {} };
+
+/** A watched directory; `next()` resolves at the next call that was not waited for yet. */
+async function watched(t: TestContext, files: string[], during: () => Promise<void> = async () => {}) {
+  const heard = { calls: 0, taken: 0 };
+  let wake = () => {};
+  const stop = await watchConfig({
+    files: () => files,
+    debounceMs: () => 30,
+    stableMs: 20,
+    clock: systemClock,
+    log,
+    async changed() {
+      heard.calls++;
+      await during();
+      wake();
+    },
+  });
+  t.after(stop);
+  const next = async () => {
+    while (heard.calls === heard.taken) await new Promise<void>((resolve) => (wake = resolve));
+    heard.taken = heard.calls;
+  };
+  return { next, stop, calls: () => heard.calls };
+}
+
+/** As a gateway does: reads everything at each call. `write` resolves when what it wrote was read. */
+async function reader(t: TestContext, files: string[]) {
+  let seen = "";
+  const { next } = await watched(t, files, async () => {
+    seen = files.map((path) => (existsSync(path) ? readFileSync(path, "utf8") : "")).join("|");
+  });
+  const until = async (text: string) => {
+    while (!seen.split("|").includes(text)) await next();
+  };
+  return {
+    until,
+    async write(path: string, text: string) {
+      writeFileSync(path, text);
+      await until(text);
+    },
+  };
+}
+
+describe("watching the configuration", () => {
+  it("tells of a write, of a rename over it, of its end and of its return", LIMIT, async (t) => {
+    const path = join(tempDirectory(t), "svc.json");
+    writeFileSync(path, "1");
+    const { next } = await watched(t, [path]);
+    writeFileSync(path, "22");
+    await next();
+    for (const text of ["333", "4444", "55555"]) {
+      writeFileSync(`${path}.tmp`, text);
+      renameSync(`${path}.tmp`, path);
+      await next();
+    }
+    rmSync(path);
+    await next();
+    writeFileSync(path, "again");
+    await next();
+    writeFileSync(path, "and again");
+    await next();
+  });
+
+  it("tells of a file that was not there at first", LIMIT, async (t) => {
+    const path = join(tempDirectory(t), "svc.json");
+    const { next } = await watched(t, [path]);
+    writeFileSync(path, "1");
+    await next();
+  });
+
+  it("tells of a file in a directory that comes, goes and comes again", LIMIT, async (t) => {
+    const directory = join(tempDirectory(t), "not/there");
+    const path = join(directory, "svc.json");
+    const { write, until } = await reader(t, [path]);
+    for (const text of ["1", "2"]) {
+      mkdirSync(directory, { recursive: true });
+      await write(path, text);
+      rmSync(join(directory, ".."), { recursive: true });
+      await until("");
+    }
+  });
+
+  it("tells of included files in other directories, and of those that come to be included", LIMIT, async (t) => {
+    const root = tempDirectory(t);
+    mkdirSync(join(root, "sub"));
+    mkdirSync(join(root, "late"));
+    const [main, included, later] = [join(root, "svc.json"), join(root, "sub/a.json"), join(root, "late/b.json")];
+    for (const path of [main, included, later]) writeFileSync(path, "1");
+    const files = [main, included];
+    const { write } = await reader(t, files);
+    await write(included, "2");
+    files.push(later, join(root, "b2.json"));
+    await write(main, "3");
+    await write(later, "4");
+    await write(join(root, "b2.json"), "5");
+    files.splice(1, 1);
+    await write(main, "6");
+    files.push(included);
+    await write(main, "7");
+    await write(included, "8");
+  });
+
+  it("tells of the file behind a link, and of a link that is turned", LIMIT, async (t) => {
+    const root = tempDirectory(t);
+    mkdirSync(join(root, "one"));
+    mkdirSync(join(root, "two"));
+    mkdirSync(join(root, "conf"));
+    writeFileSync(join(root, "one/x.json"), "1");
+    writeFileSync(join(root, "two/x.json"), "22");
+    const path = join(root, "conf/svc.json");
+    symlinkSync("../one/x.json", path);
+    const { next } = await watched(t, [path]);
+    writeFileSync(join(root, "one/x.json"), "333");
+    await next();
+    symlinkSync("../two/x.json", `${path}.new`);
+    renameSync(`${path}.new`, path);
+    await next();
+    writeFileSync(join(root, "two/x.json"), "4444");
+    await next();
+  });
+
+  it("tells once of a burst, and not of other files in the directory", LIMIT, async (t) => {
+    const root = tempDirectory(t);
+    const path = join(root, "svc.json");
+    writeFileSync(path, "1");
+    const { next, calls } = await watched(t, [path]);
+    for (let size = 1; size < 20; size++) writeFileSync(path, "x".repeat(size));
+    await next();
+    assert.equal(calls(), 1);
+    writeFileSync(join(root, "state.db"), "noise");
+    writeFileSync(path, "end");
+    await next();
+    assert.equal(calls(), 2);
+  });
+
+  it("goes on after a call that throws", LIMIT, async (t) => {
+    const path = join(tempDirectory(t), "svc.json");
+    let failures = 0;
+    let failed = () => {};
+    const once = new Promise<void>((resolve) => (failed = resolve));
+    const { next } = await watched(t, [path], async () => {
+      if (failures++ > 0) return;
+      failed();
+      throw new Error("no");
+    });
+    writeFileSync(path, "1");
+    await once;
+    writeFileSync(path, "22");
+    await next();
+  });
+
+  it("stops, twice if need be, and tells nothing any more", LIMIT, async (t) => {
+    const path = join(tempDirectory(t), "svc.json");
+    const { stop, calls } = await watched(t, [path]);
+    writeFileSync(path, "1");
+    await stop();
+    await stop();
+    writeFileSync(path, "2");
+    const other = join(path, "..", "other.json"); // a second watcher hears of what comes later than that
+    const second = await watched(t, [other]);
+    writeFileSync(other, "1");
+    await second.next();
+    assert.equal(calls(), 0);
+  });
+});

@@ -1,0 +1,219 @@
+/** Spec: http/config.md §4.2. The fault tests fail each call to the file system in turn. */
+import assert from "node:assert/strict";
+import {
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
+import type { FileHandle } from "node:fs/promises";
+import { join } from "node:path";
+import { describe, it } from "node:test";
+import { sha256 } from "../../../host/config/parse.ts";
+import { type Files, nodeFiles, writeConfigFile } from "../../../host/config/write-file.ts";
+import { tempDirectory } from "./scene.ts";
+
+const modeOf = (path: string) => (statSync(path).mode & 0o777).toString(8);
+const write = (path: string, text: string, files?: Files) => {
+  const expectedHash = sha256(existsSync(path) ? readFileSync(path) : "");
+  return writeConfigFile(path, text, files ? { expectedHash, files } : { expectedHash });
+};
+
+/** Every call of the file system, in order; the one of number `failing` fails before it does anything. */
+function tapped(failing = -1): { files: Files; calls: string[]; at: (count: number, run: () => void) => void } {
+  const calls: string[] = [];
+  const hooks = new Map<number, () => void>();
+  const step = (name: string) => {
+    hooks.get(calls.length)?.();
+    calls.push(name);
+    if (calls.length - 1 === failing) throw Object.assign(new Error("no space left"), { code: "ENOSPC" });
+  };
+  const handleTap = (handle: FileHandle, name: string) =>
+    new Proxy(handle, {
+      get(target, key) {
+        const value: unknown = Reflect.get(target, key);
+        if (typeof value !== "function") return value;
+        return async (...args: unknown[]) => {
+          if (key === "close") {
+            await target.close(); // a close that fails has closed
+            return step(`close ${name}`);
+          }
+          step(`${String(key)} ${name}`);
+          return value.apply(target, args) as unknown;
+        };
+      },
+    });
+  const files = new Proxy(nodeFiles, {
+    get(target, key: keyof Files) {
+      return async (...args: never[]) => {
+        const name =
+          String(args[0])
+            .split("/")
+            .at(-1)
+            ?.replace(/\.\d+\.[0-9a-f]+\.tmp$/, ".tmp") ?? "";
+        step(`${key} ${name}`);
+        const result: unknown = await (target[key] as (...args: never[]) => unknown)(...args);
+        return key === "open" ? handleTap(result as FileHandle, name) : result;
+      };
+    },
+  });
+  return { files, calls, at: (count, run) => hooks.set(count, run) };
+}
+
+describe("a write of the configuration", () => {
+  it("makes the file, private, also below a directory that is not there", async (t) => {
+    const path = join(tempDirectory(t), "new/deep/svc.json");
+    await write(path, "{}\n");
+    assert.deepEqual([readFileSync(path, "utf8"), modeOf(path), modeOf(join(path, ".."))], ["{}\n", "600", "700"]);
+    assert.deepEqual(readdirSync(join(path, "..")), ["svc.json"], "no backup of nothing");
+  });
+
+  it("makes a wider file private", async (t) => {
+    const path = join(tempDirectory(t), "svc.json");
+    writeFileSync(path, "{}", { mode: 0o644 });
+    await write(path, "{a: 1}");
+    assert.deepEqual([modeOf(path), modeOf(`${path}.bak`)], ["600", "600"]);
+  });
+
+  it("keeps the five texts before, newest first, and other files", async (t) => {
+    const path = join(tempDirectory(t), "svc.json");
+    writeFileSync(`${path}.bak.mine`, "mine");
+    for (let version = 0; version <= 7; version++) await write(path, `${version}`);
+    const kept = ["", ".bak", ".bak.1", ".bak.2", ".bak.3", ".bak.4"].map((end) => readFileSync(path + end, "utf8"));
+    assert.deepEqual(kept, ["7", "6", "5", "4", "3", "2"]);
+    assert.equal(readdirSync(join(path, "..")).length, 7);
+    assert.equal(readFileSync(`${path}.bak.mine`, "utf8"), "mine");
+  });
+
+  for (const [why, exists] of [
+    ["that is there", true],
+    ["that is not there", false],
+  ] as const) {
+    it(`keeps a link and writes its target ${why}; backups lie beside the link`, async (t) => {
+      const root = tempDirectory(t);
+      mkdirSync(join(root, "real"));
+      const [path, target] = [join(root, "svc.json"), join(root, "real/target.json")];
+      if (exists) writeFileSync(target, "old");
+      symlinkSync("real/target.json", path);
+      await write(path, "new");
+      assert.ok(lstatSync(path).isSymbolicLink());
+      assert.deepEqual([readlinkSync(path), readFileSync(target, "utf8")], ["real/target.json", "new"]);
+      assert.deepEqual(readdirSync(join(root, "real")), ["target.json"]);
+      assert.equal(existsSync(`${path}.bak`), exists);
+    });
+  }
+
+  it("writes over no link that stands where a backup goes", async (t) => {
+    const root = tempDirectory(t);
+    const path = join(root, "svc.json");
+    writeFileSync(path, "old");
+    writeFileSync(join(root, "precious"), "precious");
+    symlinkSync("precious", `${path}.bak`);
+    await write(path, "new");
+    assert.equal(readFileSync(join(root, "precious"), "utf8"), "precious");
+    assert.equal(readFileSync(`${path}.bak`, "utf8"), "old");
+  });
+
+  it("is refused when somebody else wrote since, even between the first look and the rename", async (t) => {
+    const path = join(tempDirectory(t), "svc.json");
+    writeFileSync(path, "theirs");
+    await assert.rejects(writeConfigFile(path, "mine", { expectedHash: sha256("old") }), { code: "INVALID_REQUEST" });
+    const { files, calls, at } = tapped();
+    await write(path, "first", files);
+    const secondLook = calls.findLastIndex((call) => call === "readFile svc.json");
+    const late = tapped();
+    late.at(secondLook, () => writeFileSync(path, "theirs again"));
+    at(0, () => {});
+    await assert.rejects(write(path, "mine", late.files), { code: "INVALID_REQUEST", message: /config changed/ });
+    assert.equal(readFileSync(path, "utf8"), "theirs again");
+    assert.deepEqual(
+      readdirSync(join(path, "..")).filter((name) => name.endsWith(".tmp")),
+      [],
+    );
+  });
+
+  it("syncs the text before it gets its name, and the directory after", async (t) => {
+    const path = join(tempDirectory(t), "svc.json");
+    writeFileSync(path, "old");
+    const { files, calls } = tapped();
+    await write(path, "new", files);
+    const order = [
+      "writeFile svc.json.tmp",
+      "sync svc.json.tmp",
+      "sync svc.json.bak.tmp",
+      "rename svc.json.bak.tmp",
+      "rename svc.json.tmp",
+    ].map((call) => calls.indexOf(call));
+    assert.ok(
+      order.every((at, index) => at >= 0 && at > (order[index - 1] ?? -1)),
+      calls.join("\n"),
+    );
+    const directory = String(path.split("/").at(-2));
+    assert.ok(calls.lastIndexOf(`sync ${directory}`) > calls.indexOf("rename svc.json.tmp"));
+    assert.ok(!calls.includes("rename svc.json"), "the file itself is never moved away: it is there at every moment");
+    assert.ok(!calls.some((call) => /^(writeFile|truncate|open) svc\.json$/.test(call)), "nor written in place");
+  });
+
+  it("that fails at any step leaves the old text or the new one, no file of its own, and says why", async (t) => {
+    const root = tempDirectory(t);
+    const dry = tapped();
+    writeFileSync(join(root, "svc.json"), "old");
+    writeFileSync(join(root, "svc.json.bak"), "older");
+    await write(join(root, "svc.json"), "new", dry.files);
+    assert.ok(dry.calls.length > 15, dry.calls.join("\n"));
+    const outcomes = new Set<string>();
+    for (let failing = 0; failing < dry.calls.length; failing++) {
+      const directory = tempDirectory(t);
+      const path = join(directory, "svc.json");
+      writeFileSync(path, "old");
+      writeFileSync(`${path}.bak`, "older");
+      const { files, calls } = tapped(failing);
+      await assert.rejects(
+        write(path, "new", files),
+        { name: "GatewayError", code: "UNAVAILABLE", message: /svc\.json could not be written: no space left; / },
+        `step ${failing}: ${calls[failing]}`,
+      );
+      const text = readFileSync(path, "utf8");
+      outcomes.add(text);
+      assert.ok(text === "old" || text === "new", `step ${failing}`);
+      const names = readdirSync(directory);
+      assert.deepEqual(
+        names.filter((name) => name.endsWith(".tmp")),
+        [],
+        `step ${failing}: ${calls[failing]}`,
+      );
+      const kept = names.map((name) => readFileSync(join(directory, name), "utf8"));
+      assert.ok(kept.includes("older"), `the backup is not lost at step ${failing}`);
+    }
+    assert.deepEqual([...outcomes].sort(), ["new", "old"]);
+  });
+
+  it("stands still at any moment with a whole file: killed before each step, old or new is there", async (t) => {
+    const directory = tempDirectory(t);
+    const path = join(directory, "svc.json");
+    writeFileSync(path, "old");
+    const seen: string[] = [];
+    const { files, at } = tapped();
+    for (let step = 0; step < 40; step++) at(step, () => seen.push(readFileSync(path, "utf8")));
+    await write(path, "new", files);
+    assert.ok(seen.length > 15);
+    assert.deepEqual(seen, [...seen.filter((text) => text === "old"), ...seen.filter((text) => text === "new")]);
+  });
+
+  it("goes on where a directory cannot be synced at all", async (t) => {
+    const path = join(tempDirectory(t), "svc.json");
+    const open = (async (name: string, ...rest: []) => {
+      const handle = await nodeFiles.open(name, ...rest);
+      if (!name.endsWith(".tmp"))
+        handle.sync = () => Promise.reject(Object.assign(new Error("not here"), { code: "EINVAL" }));
+      return handle;
+    }) as typeof nodeFiles.open;
+    await write(path, "new", { ...nodeFiles, open });
+    assert.equal(readFileSync(path, "utf8"), "new");
+  });
+});
