@@ -2,82 +2,48 @@
  * Puts a gateway together: configuration, credentials, plugins, port. Every other file of the host has one of these
  * as its subject; this one only says what is connected to what, and in which order it starts and stops.
  */
-import { writeFileSync } from "node:fs";
 import {
   type Clock,
   CLOSE,
   type ConnectionInfo,
   GatewayError,
   HOOKS,
-  type Plugin,
+  type Logger,
   type Principal,
   shutdown,
   tick,
   TICK_INTERVAL_MS,
 } from "@svc/sdk";
-import { ConfigStore, GatewayInfo, type PluginReport } from "@svc/sdk/services";
-import type { OriginPolicy } from "./auth/locality.ts";
+import { ConfigStore, Credentials, GatewayInfo, PluginControl, type PluginReport, Restarts } from "@svc/sdk/services";
+import { Access } from "./auth/access.ts";
 import { type AuthSettings, resolveAuth, resolveBind, StartupRefusal } from "./auth/mode.ts";
 import { pluginPrincipal } from "./auth/principal.ts";
 import { keepToken } from "./auth/secret.ts";
 import { systemClock } from "./clock.ts";
-import { type ConfigFile, readConfigFile } from "./config/file.ts";
+import { type ConfigFile, givenConfig, readConfigFile } from "./config/file.ts";
 import type { HostConfig } from "./config/host-schema.ts";
 import { type Environment, type Paths, preparePaths, resolvePaths } from "./config/paths.ts";
 import { hostConfig, pluginSection, unownedKeys } from "./config/sections.ts";
-import { createConfigStore } from "./config/store.ts";
+import { type ConfigStore as LiveConfig, createConfigStore } from "./config/store.ts";
+import { watchConfig } from "./config/watch.ts";
 import { HookBus } from "./hooks/hook-bus.ts";
 import { Kernel } from "./kernel/kernel.ts";
 import { createPluginFinder, type PluginFinder } from "./kernel/load.ts";
 import { servesMethod } from "./kernel/manifest.ts";
 import { Registry } from "./kernel/registry.ts";
+import type { Gateway, GatewayOptions, StopOptions } from "./options.ts";
+import { createReconfigure, type Reconfigure } from "./reconfigure.ts";
+import { createRestarts, type HostRestarts } from "./restarts.ts";
 import { configRefusal, planPlugins, portFrom } from "./startup.ts";
-import { createLogger, type LogLevel, type RootLogger } from "./log.ts";
+import { writeStartupReport } from "./startup-report.ts";
+import { createLogger, type RootLogger } from "./log.ts";
 import { Broadcaster } from "./net/broadcast.ts";
+import { CallLimiter } from "./net/call-limiter.ts";
 import { Dispatcher } from "./net/dispatch.ts";
 import { Door } from "./net/door.ts";
-import { createHttpHandler } from "./net/http.ts";
+import { createHttpHandler, type HttpHandler } from "./net/http.ts";
 import { listen, type Listener } from "./net/listen.ts";
 import { VERSION } from "./version.ts";
-
-export interface GatewayOptions {
-  /** Exactly these plugins: values, ids, package names or paths. Default: `plugins.use` of the configuration, else the full bundle. */
-  readonly plugins?: readonly (Plugin | string)[];
-  /** Used instead of the configuration file, which is not read then. */
-  readonly config?: Readonly<Record<string, unknown>>;
-  /** Default: `SVC_GATEWAY_PORT`, `gateway.port`, 18789. 0 picks a free port. */
-  readonly port?: number;
-  /** Default: `SVC_STATE_DIR`, else `~/.svc`. */
-  readonly stateDir?: string;
-  /** Default: the process environment. */
-  readonly env?: Environment;
-  readonly clock?: Clock;
-  /** Default: `logging.level`, else `info`. */
-  readonly logLevel?: LogLevel;
-  /** Compare every result with its schema. Default false; on in tests. */
-  readonly checkResults?: boolean;
-  /** Milliseconds a stop waits for calls in flight. Default 5000. */
-  readonly drainMs?: number;
-  /** Milliseconds a socket has for `connect`. Default 10000. */
-  readonly handshakeTimeoutMs?: number;
-  /** Bytes a slow reader may leave unread. Default 52428800. */
-  readonly maxBufferedBytes?: number;
-}
-
-export interface Gateway {
-  /** `ws://127.0.0.1:<port>` */
-  readonly url: string;
-  readonly port: number;
-  readonly auth: AuthSettings;
-  readonly paths: Paths;
-  plugins(): readonly PluginReport[];
-  connections(): readonly ConnectionInfo[];
-  /** Things an operator should know about the start. */
-  readonly warnings: readonly string[];
-  /** Drains, tells clients, stops plugins in reverse, closes. Safe to call twice. */
-  stop(reason?: string): Promise<void>;
-  [Symbol.asyncDispose](): Promise<void>;
-}
 
 /**
  * Starts a gateway.
@@ -88,18 +54,17 @@ export async function createGateway(options: GatewayOptions = {}): Promise<Gatew
   const env = options.env ?? process.env;
   const paths = resolvePaths(options.stateDir === undefined ? env : { ...env, SVC_STATE_DIR: options.stateDir });
   preparePaths(paths);
-  const file = options.config ? inlineConfig(paths, options.config) : await readConfigFile(paths.configPath, env);
+  const file = options.config
+    ? givenConfig(paths.configPath, options.config)
+    : await readConfigFile(paths.configPath, env);
   const { config, issues } = hostConfig(file);
   if (issues.length > 0) throw new StartupRefusal(configRefusal(file, issues));
   const auth = resolveAuth(config.gateway, env, () => keepToken(paths.credentialsDir));
   const log = createLogger(options.logLevel ?? config.logging.level ?? "info");
-  const gateway = new RunningGateway({ options, env, paths, file, config, auth, log });
+  const port = options.port ?? portFrom(env, config);
+  const gateway = new RunningGateway({ options, env, paths, file, config, auth, log, port });
   await gateway.start();
   return gateway;
-}
-
-function inlineConfig({ configPath }: Paths, config: Readonly<Record<string, unknown>>): ConfigFile {
-  return { path: configPath, exists: false, text: "", hash: "", parsed: config, resolved: config, issues: [] };
 }
 
 interface Parts {
@@ -110,10 +75,10 @@ interface Parts {
   readonly config: HostConfig;
   readonly auth: AuthSettings;
   readonly log: RootLogger;
+  readonly port: number;
 }
 
 class RunningGateway implements Gateway {
-  readonly auth: AuthSettings;
   readonly paths: Paths;
   readonly warnings: string[] = [];
   readonly #parts: Parts;
@@ -121,33 +86,81 @@ class RunningGateway implements Gateway {
   readonly #hooks = new HookBus();
   readonly #registry = new Registry(this.#hooks);
   readonly #broadcaster = new Broadcaster();
+  readonly #access: Access;
   readonly #dispatcher: Dispatcher;
   readonly #kernel: Kernel;
   readonly #finder: PluginFinder;
   readonly #door: Door;
+  readonly #http: HttpHandler;
+  readonly #restarts: HostRestarts;
+  readonly #config: LiveConfig;
   readonly #startedAt: number;
   readonly #internalSignal = new AbortController();
+  /** What plugins are set up with. */
+  #file: ConfigFile;
   #listener: Listener | undefined;
-  #stopTick: (() => void) | undefined;
+  readonly #stops: (() => void | Promise<void>)[] = [];
   #stopped: Promise<void> | undefined;
 
   constructor(parts: Parts) {
-    const { options, auth, paths, log, file, env, config } = parts;
+    const { options, auth, paths, log, file, env, config, port } = parts;
     this.#parts = parts;
-    this.auth = auth;
+    this.#file = file;
     this.paths = paths;
     this.#clock = options.clock ?? systemClock;
     this.#finder = createPluginFinder({ configDir: paths.configDir, cacheDir: paths.cacheDir, home: paths.home });
     this.#startedAt = this.#clock.now();
-    const absentProvider = (method: string) => this.#kernel.absentProvider(method);
+    this.#access = new Access(auth, config.gateway, port, this.#clock);
     this.#dispatcher = new Dispatcher({
       registry: this.#registry,
       hooks: this.#hooks,
       log,
-      absentProvider,
+      limiter: new CallLimiter(this.#clock),
+      isLive: (principal) => this.#access.authority.isLive(principal),
+      absentProvider: (method) => this.#kernel.absentProvider(method),
+      holdFor: (method) => this.#kernel.holdFor(method),
       checkResults: options.checkResults ?? false,
     });
-    this.#kernel = new Kernel({
+    this.#kernel = this.#createKernel();
+    const shared = { hooks: this.#hooks, registry: this.#registry, log, access: this.#access };
+    this.#http = createHttpHandler(shared);
+    this.#door = new Door({
+      ...shared,
+      broadcaster: this.#broadcaster,
+      dispatcher: this.#dispatcher,
+      paths,
+      handshakeTimeoutMs: options.handshakeTimeoutMs,
+      maxBufferedBytes: options.maxBufferedBytes,
+    });
+    this.#restarts = createRestarts({
+      clock: this.#clock,
+      log,
+      isIdle: () => !this.#kernel.isBusy(),
+      ...options.restart,
+    });
+    const reconfigure = this.#createReconfigure();
+    this.#config = createConfigStore({
+      paths,
+      env,
+      version: VERSION,
+      owners: () => this.#kernel.sections(),
+      initial: file,
+      given: options.config !== undefined,
+      clock: this.#clock,
+      log,
+      validate: (change) => reconfigure.validate(change),
+      apply: async (change) => {
+        await reconfigure.apply(change);
+        this.#writeReport();
+      },
+    });
+    this.#provideServices();
+  }
+
+  #createKernel(): Kernel {
+    const { log, paths } = this.#parts;
+    const logs = new Map<string, Logger>();
+    return new Kernel({
       log,
       clock: this.#clock,
       hooks: this.#hooks,
@@ -160,63 +173,108 @@ class RunningGateway implements Gateway {
         publish: (event, payload, audience) => this.#broadcaster.publish(event, payload, audience),
         invoke: (method, params, principal) => this.#invoke(method, params, principal),
       },
-      configure: (plugin) => pluginSection(plugin, file),
-      logFor: (id) => log.child({ plugin: id }),
+      configure: (plugin) => pluginSection(plugin, this.#file),
+      logFor: (id) => {
+        const known = logs.get(id) ?? log.child({ plugin: id });
+        logs.set(id, known);
+        return known;
+      },
       principalFor: pluginPrincipal,
       unloaded: (method) => this.#unloadedProvider(method),
     });
-    this.#door = new Door({
+  }
+
+  #createReconfigure(): Reconfigure {
+    const { env, paths, log, options, port } = this.#parts;
+    return createReconfigure({
+      env,
+      credentialsDir: paths.credentialsDir,
+      access: this.#access,
+      kernel: this.#kernel,
       hooks: this.#hooks,
-      registry: this.#registry,
-      broadcaster: this.#broadcaster,
-      dispatcher: this.#dispatcher,
       log,
-      auth,
-      origins: originPolicy(config),
-      paths,
-      handshakeTimeoutMs: options.handshakeTimeoutMs,
-      maxBufferedBytes: options.maxBufferedBytes,
+      restarts: this.#restarts,
+      port: () => this.#listener?.port ?? port,
+      use: (file) => (this.#file = file),
+      setLogLevel: options.logLevel === undefined ? (level) => log.setLevel(level) : undefined,
+      closeDead: (reason) => this.#closeDead(reason),
     });
+  }
+
+  #provideServices(): void {
     this.#registry.provide(GatewayInfo, this.#info());
-    this.#registry.provide(
-      ConfigStore,
-      createConfigStore({ paths, env, version: VERSION, owners: () => this.#kernel.sections() }),
-    );
+    this.#registry.provide(ConfigStore, this.#config);
+    this.#registry.provide(Restarts, this.#restarts);
+    this.#registry.provide(PluginControl, {
+      reports: () => this.plugins(),
+      reload: async (id) => {
+        const report = await this.#kernel.reload(id);
+        this.#writeReport();
+        return report;
+      },
+    });
+    this.#registry.provide(Credentials, {
+      revoke: (principalId, reason) => {
+        this.#access.authority.revoke(principalId);
+        this.#closeDead(reason);
+      },
+    });
+  }
+
+  #closeDead(reason: string): void {
+    this.#door.closeDead(reason);
+    this.#http.closeDead();
   }
 
   async start(): Promise<void> {
-    const { options, config, file, env } = this.#parts;
-    const addresses = resolveBind(config.gateway, this.auth);
+    const { options, config, auth, port } = this.#parts;
+    const addresses = resolveBind(config.gateway, auth);
     const plan = planPlugins(this.#finder, config.plugins, options.plugins);
-    const port = options.port ?? portFrom(env, config); // refused before anything runs
     await this.#kernel.boot(plan);
-    this.warnings.push(...unownedKeys(file, this.#kernel.sections()).map(({ path, message }) => `${path}: ${message}`));
+    const unused = unownedKeys(this.#file, this.#kernel.sections());
+    this.warnings.push(...unused.map(({ path, message }) => `${path}: ${message}`), ...this.#access.warnings());
     try {
-      const onRequest = createHttpHandler({
-        registry: this.#registry,
-        hooks: this.#hooks,
-        log: this.#parts.log,
-        auth: this.auth,
-        origins: originPolicy(config),
-      });
       this.#listener = await listen({
         addresses,
         port,
-        onRequest,
+        onRequest: (request, response) => this.#http.handle(request, response),
         onSocket: (ws, socket, request) => this.#door.open(ws, socket, request),
       });
     } catch (error) {
       await this.#kernel.stop();
       throw error;
     }
-    this.#stopTick = this.#clock.setInterval(
-      () => this.#broadcaster.publish(tick, { ts: this.#clock.now() }),
-      TICK_INTERVAL_MS,
+    this.#access.configure(auth, config.gateway, this.port);
+    this.#stops.push(
+      this.#clock.setInterval(() => this.#broadcaster.publish(tick, { ts: this.#clock.now() }), TICK_INTERVAL_MS),
+      () => this.#restarts.stop(),
     );
     this.#writeReport();
+    this.#watchConfig();
     void this.#hooks.emitter(HOOKS.hostReady).emit({ url: this.url });
   }
 
+  /** In the background: nobody waits for it, and a change made before it is ready is found by a first look. */
+  #watchConfig(): void {
+    const { options, log } = this.#parts;
+    if (options.config !== undefined) return;
+    const stop = watchConfig({
+      files: () => this.#config.running.files,
+      debounceMs: () => hostConfig(this.#config.running).config.gateway.reload?.debounceMs ?? 300,
+      changed: () => this.#config.refresh(),
+      clock: this.#clock,
+      log,
+    });
+    stop.then(
+      () => void this.#config.refresh(),
+      (error: unknown) => log.error({ err: error }, "the configuration cannot be watched; changes need a restart"),
+    );
+    this.#stops.push(async () => (await stop)());
+  }
+
+  get auth(): AuthSettings {
+    return this.#access.authority.settings;
+  }
   get port(): number {
     return this.#listener?.port ?? 0;
   }
@@ -233,12 +291,15 @@ class RunningGateway implements Gateway {
 
   #info(): GatewayInfo {
     const listener = () => (this.#listener ? this.url : undefined);
+    const mode = () => this.auth.mode;
     return {
       version: VERSION,
       startedAt: this.#startedAt,
       stateDir: this.paths.stateDir,
       configPath: this.paths.configPath,
-      authMode: this.auth.mode,
+      get authMode() {
+        return mode();
+      },
       get url() {
         return listener();
       },
@@ -279,31 +340,29 @@ class RunningGateway implements Gateway {
   }
 
   #writeReport(): void {
-    const report = {
-      version: VERSION,
+    writeStartupReport({
+      path: this.paths.startupReport,
       startedAt: this.#startedAt,
       url: this.url,
       plugins: this.plugins(),
       warnings: this.warnings,
-    };
-    try {
-      writeFileSync(this.paths.startupReport, `${JSON.stringify(report, null, 2)}\n`, { mode: 0o600 });
-    } catch (error) {
-      this.#parts.log.warn({ err: error }, "the startup report could not be written");
-    }
+      file: this.#file,
+      owners: this.#kernel.sections(),
+      log: this.#parts.log,
+    });
   }
 
-  stop(reason = "gateway stopping"): Promise<void> {
-    return (this.#stopped ??= this.#shutDown(reason));
+  stop(reason = "gateway stopping", options: StopOptions = {}): Promise<void> {
+    return (this.#stopped ??= this.#shutDown(reason, options));
   }
 
-  async #shutDown(reason: string): Promise<void> {
+  async #shutDown(reason: string, { restartExpectedMs }: StopOptions): Promise<void> {
     const { drainMs = 5_000 } = this.#parts.options;
     this.#listener?.refuse();
     this.#door.refuse();
-    this.#stopTick?.();
-    this.#broadcaster.publish(shutdown, { reason, restartExpectedMs: null });
+    this.#broadcaster.publish(shutdown, { reason, restartExpectedMs: restartExpectedMs ?? null });
     void this.#hooks.emitter(HOOKS.hostStopping).emit({ reason });
+    for (const stop of this.#stops.reverse()) await stop();
     this.#dispatcher.close(new GatewayError("UNAVAILABLE", "the gateway is stopping", { retryAfterMs: 1_000 }));
     let cancel = () => {};
     const late = new Promise<void>((resolve) => (cancel = this.#clock.setTimeout(resolve, drainMs)));
@@ -318,8 +377,4 @@ class RunningGateway implements Gateway {
   [Symbol.asyncDispose](): Promise<void> {
     return this.stop();
   }
-}
-
-function originPolicy({ gateway }: HostConfig): OriginPolicy {
-  return { allowedOrigins: gateway.controlUi?.allowedOrigins ?? [] };
 }

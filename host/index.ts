@@ -1,4 +1,6 @@
 /** Embedding: `createGateway` starts a gateway inside your own program. */
 export { type AuthMode, type AuthSettings, StartupRefusal } from "./auth/mode.ts";
-export { createGateway, type Gateway, type GatewayOptions } from "./gateway.ts";
+export { createGateway } from "./gateway.ts";
+export type { Gateway, GatewayOptions, StopOptions } from "./options.ts";
+export type { Restarter } from "./restarts.ts";
 export { watchStrayErrors } from "./kernel/blame.ts";

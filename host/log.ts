@@ -12,12 +12,26 @@ const REDACT_PATHS = SECRET_KEYS.flatMap((key) => [key, `*.${key}`, `*.*.${key}`
 /** A log whose children carry fields of their own. */
 export interface RootLogger extends Logger {
   child(fields: object): Logger;
+  /** From now on, for itself and what was made by \`child\`. */
+  setLevel(level: LogLevel): void;
 }
 
 /** JSON lines on standard error, written synchronously: a crash loses none. */
 export function createLogger(level: LogLevel): RootLogger {
-  return pino(
+  const root = pino(
     { level, redact: { paths: REDACT_PATHS, censor: "[redacted]" }, base: null },
     pino.destination({ dest: 2, sync: true }),
   );
+  const plainChild = root.child.bind(root);
+  const all = [root]; // a child has a level of its own
+  return Object.assign(root, {
+    child(fields: object): Logger {
+      const child = plainChild(fields);
+      all.push(child);
+      return child;
+    },
+    setLevel(next: LogLevel): void {
+      for (const log of all) log.level = next;
+    },
+  }) as RootLogger;
 }

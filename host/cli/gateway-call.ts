@@ -21,7 +21,9 @@ export async function callMethod(method: string, flags: CallFlags, output: Outpu
   }
   const timeoutMs = flags.timeout === undefined ? 30_000 : Number(flags.timeout);
   if (!Number.isFinite(timeoutMs) || timeoutMs < 0) {
-    output.note(`--timeout ${flags.timeout}: it must be milliseconds, 0 for no limit`);
+    output.note(
+      `--timeout ${flags.timeout}: it must be milliseconds, 0 for no limit\nExample: svc gateway call ${method} --timeout 60000`,
+    );
     return EXIT.usage;
   }
   const client = await connectTo(await resolveTarget(flags, process.env));

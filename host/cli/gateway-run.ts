@@ -1,46 +1,71 @@
 /** `svc gateway run`: the gateway in the foreground. */
 import type { PluginReport } from "@svc/sdk/services";
 import { readKeptToken } from "../auth/secret.ts";
-import { createGateway, type Gateway, type GatewayOptions } from "../gateway.ts";
+import { createGateway } from "../gateway.ts";
+import type { Gateway, GatewayOptions } from "../options.ts";
 import { watchStrayErrors } from "../kernel/blame.ts";
 import { LOG_LEVELS, type LogLevel } from "../log.ts";
 import { VERSION } from "../version.ts";
+import { systemClock } from "../clock.ts";
 import { EXIT, type Output } from "./output.ts";
 import { installedCommands } from "./plugin-verbs.ts";
+import { runWithRestarts } from "./restart-loop.ts";
 
 export interface RunFlags {
   readonly port?: string;
   readonly logLevel?: string;
 }
 
-/** Runs until SIGINT or SIGTERM; a second signal does not wait. @returns the exit code */
+/** Runs until SIGINT or SIGTERM; a second signal does not wait. SIGUSR1 restarts within the process. @returns the exit code */
 export async function runGateway({ port, logLevel }: RunFlags, output: Output): Promise<number> {
   if (port !== undefined && !(/^\d{1,5}$/.test(port) && Number(port) <= 65_535)) {
-    output.note(`--port ${port}: it must be a number, 0 to 65535`);
+    output.note(`--port ${port}: it must be a number, 0 to 65535\nNext: svc gateway run --port 18789`);
     return EXIT.usage;
   }
   if (logLevel !== undefined && !isLogLevel(logLevel)) {
-    output.note(`--log-level ${logLevel}: it must be one of ${LOG_LEVELS.join(", ")}`);
+    output.note(
+      `--log-level ${logLevel}: it must be one of ${LOG_LEVELS.join(", ")}\nNext: svc gateway run --log-level info`,
+    );
     return EXIT.usage;
   }
-  const options: GatewayOptions = {
-    logLevel: logLevel ?? "warn",
-    ...(port === undefined ? {} : { port: Number(port) }),
-  };
-  let fatal = (_error: unknown): void => {};
-  const died = new Promise<unknown>((resolve) => (fatal = resolve));
-  const unwatch = watchStrayErrors((error) => fatal(error));
-  const asked = firstSignal();
-  const gateway = await createGateway(options);
-  await announce(gateway, output);
-  const error = await Promise.race([died.then((reason) => ({ reason })), asked]);
-  if (error)
-    output.note(
-      `fatal: ${error.reason instanceof Error ? (error.reason.stack ?? error.reason.message) : String(error.reason)}`,
-    );
-  await gateway.stop();
+  let fatal: { readonly reason: unknown } | undefined;
+  let die = () => {};
+  const died = new Promise<void>((resolve) => (die = resolve));
+  const unwatch = watchStrayErrors((reason) => {
+    fatal ??= { reason };
+    die();
+  });
+  await runWithRestarts<Gateway>({
+    clock: systemClock,
+    ended: Promise.race([died, firstSignal()]),
+    onRequest: (ask) => void process.on("SIGUSR1", () => ask("SIGUSR1")),
+    start(restart, former) {
+      // A free port that was picked once is the one clients know.
+      const wanted = port === undefined ? undefined : Number(port) || former?.port || 0;
+      const options: GatewayOptions = {
+        logLevel: logLevel ?? "warn",
+        ...(wanted === undefined ? {} : { port: wanted }),
+      };
+      return createGateway({ ...options, restart });
+    },
+    async up(gateway, reason) {
+      if (reason === undefined) await announce(gateway, output);
+      else output.note(`gateway restarted (${reason}): ${gateway.url}, plugins ${pluginLine(gateway.plugins())}`);
+    },
+    failed: (error, retryMs) =>
+      output.note(`the gateway does not start again: ${textOf(error)}\nIt is tried again every ${retryMs / 1_000} s.`),
+  });
   unwatch();
-  return error ? EXIT.refused : EXIT.ok;
+  if (fatal) output.note(`fatal: ${stackOf(fatal.reason)}`);
+  return fatal ? EXIT.refused : EXIT.ok;
+}
+
+function textOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}
+
+function stackOf(error: unknown): string {
+  return error instanceof Error ? (error.stack ?? error.message) : String(error);
 }
 
 function isLogLevel(text: string): text is LogLevel {
@@ -105,11 +130,12 @@ function pluginLine(plugins: readonly PluginReport[]): string {
 
 async function tryLines(plugins: readonly PluginReport[]): Promise<string[]> {
   const running = new Set(plugins.filter(({ state }) => state === "active").map(({ id }) => id));
-  const verbs = (await installedCommands()).filter(({ plugin }) => running.has(plugin));
+  const verbs = (await installedCommands()).filter(({ plugin, name }) => running.has(plugin) && !name.includes(" "));
   const rows = [
     ...verbs,
     { name: "gateway call <method>", summary: "Call any method" },
     { name: "plugins list", summary: "What runs here" },
+    { name: "--help", summary: "Everything else" },
   ];
   return rows.map(({ name, summary }) => `  npx svc ${name.padEnd(24)} ${summary}`);
 }

@@ -2,16 +2,20 @@
  * Events to connections: encoded once, one shared frame for all who get the same.
  *
  * Only events that every connection receives are numbered, so a healthy client never sees a hole; events for a
- * scope or for named connections carry no number. Spec: spec/README.md "seq"; §6.
+ * scope or for named connections carry no number. Clients that can resume get a cursor on what they could ask for
+ * again. Spec: spec/README.md "seq"; §6.
  */
-import { type Audience, coversScope, type EventSpec, StateVersion } from "@svc/sdk";
-import { encodeEvent } from "./frame-codec.ts";
+import { type Audience, coversScope, type EventCursor, type EventSpec, StateVersion } from "@svc/sdk";
+import { encodeEventText } from "./frame-codec.ts";
+import { type ReplayEntry, ReplayLog } from "./replay.ts";
 
 /** The part of a connection events need. */
 export interface Receiver {
   readonly id: string;
   readonly role: "operator" | "node";
   readonly scopes: readonly string[];
+  /** It announced the cap `resume`. */
+  readonly resumes: boolean;
   /** Queues one frame; a slow reader misses it when `droppable`, else is cut off. */
   deliver(frame: Buffer, droppable: boolean): void;
 }
@@ -26,6 +30,8 @@ export class Broadcaster {
   /** Versions start at 1. Spec: protocol/frames-and-connect.md §11. */
   readonly #versions = Object.fromEntries(VERSIONED.map((name) => [name, 1])) as Versions;
   #seq = 0;
+  /** Kept from the first client on that could ask for it. */
+  #replay: ReplayLog | undefined;
 
   add(receiver: Receiver): void {
     this.#receivers.set(receiver.id, receiver);
@@ -39,15 +45,42 @@ export class Broadcaster {
     return { ...this.#versions };
   }
 
+  /** Where events begin for a client that can resume, and what it missed: `undefined` when some of that is gone. */
+  resume(since: EventCursor | undefined): { cursor: EventCursor; missed: readonly ReplayEntry[] | undefined } {
+    this.#replay ??= new ReplayLog();
+    const { cursor } = this.#replay;
+    return { cursor, missed: since === undefined ? [] : this.#replay.since(since) };
+  }
+
+  /** Sends again what a client missed and may see. To be called before it is added. */
+  replay(missed: readonly ReplayEntry[], receiver: Receiver): void {
+    for (const { event, payload, seq, stateVersion, n } of missed) {
+      if (!mayReceive(event, receiver) || !this.#replay) continue;
+      const cursor = { epoch: this.#replay.epoch, n };
+      receiver.deliver(encodeEventText(event.name, payload, { seq, stateVersion, cursor }), event.droppable ?? false);
+    }
+  }
+
   /** Never throws because of a receiver. Order per receiver is the order of calls. */
   publish(event: EventSpec, payload: unknown, audience: Audience = {}): void {
     const stateVersion = event.snapshot ? this.#raise(event.name) : undefined;
     const receivers = this.#audience(event, audience);
-    if (receivers.length === 0) return;
-    const forAll = audience.connections === undefined && event.scope === undefined;
-    const frame = encodeEvent(event.name, payload, forAll ? ++this.#seq : undefined, stateVersion);
+    const isTargeted = audience.connections !== undefined;
+    if (receivers.length === 0 && (isTargeted || !this.#replay)) return;
+    const text = JSON.stringify(payload) as string | undefined; // no payload, no text
+    const seq = !isTargeted && event.scope === undefined && this.#receivers.size > 0 ? ++this.#seq : undefined;
+    const kept = isTargeted ? undefined : this.#replay?.append({ event, payload: text, seq, stateVersion });
     const droppable = audience.droppable ?? event.droppable ?? false;
-    for (const receiver of receivers) receiver.deliver(frame, droppable);
+    let plain: Buffer | undefined;
+    let marked: Buffer | undefined;
+    for (const receiver of receivers) {
+      if (receiver.resumes && kept && this.#replay) {
+        const cursor = { epoch: this.#replay.epoch, n: kept.n };
+        receiver.deliver((marked ??= encodeEventText(event.name, text, { seq, stateVersion, cursor })), droppable);
+      } else {
+        receiver.deliver((plain ??= encodeEventText(event.name, text, { seq, stateVersion })), droppable);
+      }
+    }
   }
 
   #raise(name: string): StateVersion | undefined {
@@ -56,13 +89,16 @@ export class Broadcaster {
     return this.stateVersion;
   }
 
-  #audience({ scope }: EventSpec, { connections }: Audience): Receiver[] {
+  #audience(event: EventSpec, { connections }: Audience): Receiver[] {
     const candidates = connections
       ? connections.flatMap((id) => this.#receivers.get(id) ?? [])
       : [...this.#receivers.values()];
-    if (scope === undefined) return candidates;
-    return candidates.filter(({ role, scopes }) => role === "operator" && coversScope(scopes, scope));
+    return event.scope === undefined ? candidates : candidates.filter((receiver) => mayReceive(event, receiver));
   }
+}
+
+function mayReceive({ scope }: EventSpec, { role, scopes }: Receiver): boolean {
+  return scope === undefined || (role === "operator" && coversScope(scopes, scope));
 }
 
 function isVersioned(name: string): name is keyof StateVersion {

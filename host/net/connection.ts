@@ -17,94 +17,105 @@ import {
   matches,
   MAX_BUFFERED_BYTES,
   MAX_PAYLOAD_BYTES,
+  type Principal,
   RequestFrame,
+  RESUME_CAP,
   toErrorShape,
 } from "@svc/sdk";
 import type { WebSocket } from "ws";
-import { isLocal, type Peer } from "../auth/locality.ts";
+import type { Peer } from "../auth/client-address.ts";
+import { isLocal } from "../auth/locality.ts";
 import type { Receiver } from "./broadcast.ts";
 import type { Dispatcher } from "./dispatch.ts";
 import { closeReason, encodeEvent, encodeFailure, encodeResult } from "./frame-codec.ts";
 import { type Accepted, handshake, type HandshakeContext, HandshakeRefusal } from "./handshake.ts";
 import { Outbox } from "./outbox.ts";
 
+/** What every connection of one door shares. */
 export interface ConnectionOptions {
-  readonly ws: WebSocket;
-  /** The socket below `ws`, for writing shared frames. */
-  readonly socket: Duplex;
-  readonly peer: Peer;
   readonly log: Logger;
   readonly dispatcher: Dispatcher;
   /** Everything of the handshake that is not this connection's own. */
   readonly handshakeContext: Omit<HandshakeContext, "connectionId" | "peer" | "nonce" | "now">;
   /** The gates after authentication, then `hello-ok`. @throws GatewayError when a gate says no */
-  admit(info: ConnectionInfo, accepted: Accepted): Promise<HelloOk>;
-  onReady(connection: Connection): void;
+  admit(info: ConnectionInfo, accepted: Accepted, fromPage: boolean): Promise<HelloOk>;
+  /** It is accepted and its `hello-ok` is written. */
+  onReady(connection: Connection, accepted: Accepted): void;
   onClosed(connection: Connection, code: number): void;
   /** Milliseconds. Default 10000. */
   readonly handshakeTimeoutMs: number | undefined;
   readonly maxBufferedBytes: number | undefined;
 }
 
+/** What is only needed until a connection is accepted; most of what it costs. */
+interface Stranger {
+  readonly peer: Peer;
+  readonly nonce: string;
+  readonly deadline: NodeJS.Timeout;
+  handshaking: boolean;
+}
+
 /** Milliseconds a peer gets to answer our close before its socket is cut. */
 const CLOSE_GRACE_MS = 1_000;
+/** So many refused roles in a row are taken, one more closes. Spec: protocol/authorization.md §4. */
+const MOST_UNAUTHORIZED = 10;
 
 export class Connection implements Receiver {
   readonly id = randomUUID();
   readonly #options: ConnectionOptions;
+  readonly #ws: WebSocket;
   readonly #outbox: Outbox;
   /** Made at the first call; most of what a short connection would cost otherwise. */
   #gone: AbortController | undefined;
-  readonly #nonce = randomUUID();
-  readonly #deadline: NodeJS.Timeout;
-  #accepted: Accepted | undefined;
+  #stranger: Stranger | undefined;
+  #principal: Principal | undefined;
   #info: ConnectionInfo;
-  #handshaking = false;
+  #unauthorized = 0;
   #closing = false;
 
-  constructor(options: ConnectionOptions) {
-    const {
-      ws,
-      socket,
-      peer,
-      handshakeTimeoutMs = HANDSHAKE_TIMEOUT_MS,
-      maxBufferedBytes = MAX_BUFFERED_BYTES,
-    } = options;
+  /** @param socket the one below `ws`, for writing shared frames */
+  constructor(ws: WebSocket, socket: Duplex, peer: Peer, options: ConnectionOptions) {
+    const { handshakeTimeoutMs = HANDSHAKE_TIMEOUT_MS, maxBufferedBytes = MAX_BUFFERED_BYTES } = options;
     this.#options = options;
+    this.#ws = ws;
     this.#outbox = new Outbox(socket, maxBufferedBytes);
-    const { remoteAddress } = peer;
     this.#info = {
       id: this.id,
-      remoteAddress,
+      remoteAddress: peer.clientAddress ?? peer.remoteAddress,
       local: isLocal(peer),
       client: undefined,
       caps: [],
       device: undefined,
       principal: undefined,
     };
-    this.#deadline = setTimeout(() => this.close(CLOSE.normal, ""), handshakeTimeoutMs);
+    const nonce = randomUUID();
+    const deadline = setTimeout(() => this.close(CLOSE.normal, ""), handshakeTimeoutMs);
+    this.#stranger = { peer, nonce, deadline, handshaking: false };
     this.#limitUntilAccepted(socket);
     ws.on("message", (data: Buffer) => this.#receive(data));
     ws.on("error", (error) => options.log.debug({ connection: this.id, err: error }, "socket error"));
     ws.on("close", (code) => this.#closed(code));
-    this.#outbox.push(encodeEvent(connectChallenge.name, { nonce: this.#nonce, ts: Date.now() }));
+    this.#outbox.push(encodeEvent(connectChallenge.name, { nonce, ts: Date.now() }));
   }
 
   get info(): ConnectionInfo {
     return this.#info;
   }
   get role(): "operator" | "node" {
-    return this.#accepted?.role ?? "operator";
+    return this.#principal?.role ?? "operator";
   }
   get scopes(): readonly string[] {
-    return this.#accepted?.principal.scopes ?? [];
+    return this.#principal?.scopes ?? [];
+  }
+  get resumes(): boolean {
+    return this.#info.caps.includes(RESUME_CAP);
   }
 
   /** A stranger gets little memory: more bytes than that before `connect` is accepted close the socket. */
   #limitUntilAccepted(socket: Duplex): void {
     let received = 0;
     const count = (chunk: Buffer) => {
-      if (this.#accepted) {
+      if (this.#principal) {
         socket.off("data", count);
         return;
       }
@@ -118,32 +129,30 @@ export class Connection implements Receiver {
 
   #receive(data: Buffer): void {
     if (this.#closing) return;
-    if (this.#accepted) return this.#request(data.toString());
-    if (this.#handshaking) return this.close(CLOSE.policy, "invalid handshake: wait for the answer to connect");
-    this.#handshaking = true;
-    void this.#shakeHands(data.toString());
+    if (this.#principal) return this.#request(data.toString(), this.#principal);
+    const stranger = this.#stranger;
+    if (!stranger || stranger.handshaking)
+      return this.close(CLOSE.policy, "invalid handshake: wait for the answer to connect");
+    stranger.handshaking = true;
+    void this.#shakeHands(data.toString(), stranger);
   }
 
-  async #shakeHands(text: string): Promise<void> {
-    const { handshakeContext, peer, admit, onReady, log } = this.#options;
+  async #shakeHands(text: string, { peer, nonce, deadline }: Stranger): Promise<void> {
+    const { handshakeContext, admit, onReady, log } = this.#options;
     let requestId: string | undefined;
     try {
-      const accepted = await handshake(text, {
-        ...handshakeContext,
-        connectionId: this.id,
-        peer,
-        nonce: this.#nonce,
-        now: Date.now(),
-      });
+      const context = { ...handshakeContext, connectionId: this.id, peer, nonce, now: Date.now() };
+      const accepted = await handshake(text, context);
       requestId = accepted.requestId;
-      const { params, principal, deviceId } = accepted;
-      this.#info = { ...this.#info, client: params.client, caps: params.caps ?? [], device: deviceId, principal };
-      const hello = await admit(this.#info, accepted);
+      const { params, principal, deviceId: device } = accepted;
+      this.#info = { ...this.#info, client: params.client, caps: params.caps ?? [], device, principal };
+      const hello = await admit(this.#info, accepted, peer.headers.origin !== undefined);
       if (this.#closing) return;
-      clearTimeout(this.#deadline);
-      this.#accepted = accepted;
+      clearTimeout(deadline);
+      this.#stranger = undefined;
+      this.#principal = principal;
       this.#outbox.push(encodeResult(requestId, hello));
-      onReady(this);
+      onReady(this, accepted);
     } catch (error) {
       this.#refuse(error, requestId, log);
     }
@@ -162,7 +171,7 @@ export class Connection implements Receiver {
   }
 
   /** A frame of an accepted connection. Text that is not JSON is only logged. Spec: protocol/frames-and-connect.md §2. */
-  #request(text: string): void {
+  #request(text: string, principal: Principal): void {
     let frame: unknown;
     try {
       frame = JSON.parse(text);
@@ -179,12 +188,10 @@ export class Connection implements Receiver {
         encodeFailure(id, { code: "INVALID_REQUEST", message: "connect is only valid as the first request" }),
       );
     }
-    this.#call(id, method, params);
+    this.#call(id, method, params, principal);
   }
 
-  #call(id: string, method: string, params: unknown): void {
-    const principal = this.#accepted?.principal;
-    if (!principal) return;
+  #call(id: string, method: string, params: unknown, principal: Principal): void {
     let answer: unknown;
     try {
       const accept = (payload: unknown) => this.#outbox.push(encodeResult(id, payload));
@@ -207,11 +214,14 @@ export class Connection implements Receiver {
   }
 
   #answer(id: string, result: unknown): void {
+    this.#unauthorized = 0;
     this.#outbox.push(encodeResult(id, result));
   }
 
   #fail(id: string, error: GatewayError): void {
     this.#outbox.push(encodeFailure(id, toErrorShape(error), error.payload));
+    this.#unauthorized = error.message.startsWith("unauthorized role:") ? this.#unauthorized + 1 : 0;
+    if (this.#unauthorized > MOST_UNAUTHORIZED) this.close(CLOSE.policy, "repeated unauthorized calls");
   }
 
   /** Spec: §6 rule 2. */
@@ -224,15 +234,15 @@ export class Connection implements Receiver {
   close(code: number, reason: string): void {
     if (this.#closing) return;
     this.#closing = true;
-    const { ws } = this.#options;
     this.#outbox.flush();
-    ws.close(code, closeReason(reason));
-    setTimeout(() => ws.terminate(), CLOSE_GRACE_MS).unref();
+    this.#ws.close(code, closeReason(reason));
+    setTimeout(() => this.#ws.terminate(), CLOSE_GRACE_MS).unref();
   }
 
   #closed(code: number): void {
     this.#closing = true;
-    clearTimeout(this.#deadline);
+    clearTimeout(this.#stranger?.deadline);
+    this.#stranger = undefined;
     this.#gone?.abort();
     this.#options.onClosed(this, code);
   }

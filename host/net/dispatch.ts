@@ -1,13 +1,11 @@
 /**
  * One method call, from its name to its answer, whatever transport it came by.
  *
- * method -> role -> scope -> ready -> rpcParams -> validate -> rpcBefore -> handler -> rpcResult -> rpcAfter.
- * Hooks nobody tapped are not called, and nothing is awaited where the handler is synchronous.
+ * credential -> method -> role -> scope -> limit -> ready -> rpcParams -> validate -> rpcBefore -> handler -> rpcResult
+ * -> rpcAfter. Hooks nobody tapped are not called, and nothing is awaited where the handler is synchronous.
  */
 import { randomBytes } from "node:crypto";
 import {
-  type Call,
-  type ConnectionInfo,
   coversScope,
   describeViolations,
   GatewayError,
@@ -18,19 +16,19 @@ import {
   type Method,
   type Principal,
 } from "@svc/sdk";
-import type { PluginReport } from "@svc/sdk/services";
-import { denialText, type HookBus } from "../hooks/hook-bus.ts";
+import { type HookBus, refusalOf } from "../hooks/hook-bus.ts";
+import type { Hold, Owner } from "../hooks/owner.ts";
 import type { MethodEntry } from "../kernel/declarations.ts";
+import type { AbsentPlugin } from "../kernel/kernel.ts";
 import type { Registry } from "../kernel/registry.ts";
+import { type CallLimiter, limitKey, limitRefusal } from "./call-limiter.ts";
+import { HandlerCall, type IncomingCall } from "./handler-call.ts";
 
-/** A call on its way in. */
-export interface IncomingCall {
-  readonly method: string;
-  readonly params: unknown;
-  readonly principal: Principal;
-  readonly connection: ConnectionInfo | undefined;
-  readonly signal: AbortSignal;
-  accept(payload: unknown): void;
+/** A call, its begin (monotonic ms), and whose work it is once that is known. */
+interface RunningCall {
+  readonly call: IncomingCall;
+  readonly begun: number;
+  owner: Owner | undefined;
 }
 
 export interface DispatcherOptions {
@@ -38,7 +36,12 @@ export interface DispatcherOptions {
   readonly hooks: HookBus;
   readonly log: Logger;
   /** Plugin that would serve a method, and why it does not. */
-  absentProvider(method: string): PluginReport | undefined;
+  absentProvider(method: string): AbsentPlugin | undefined;
+  /** What a call of a method nobody serves waits for: its plugin is being replaced. */
+  holdFor(method: string): Hold | undefined;
+  /** Whether the credential behind a principal still counts. */
+  isLive(principal: Principal): boolean;
+  readonly limiter: CallLimiter;
   /** Compare results with their schemas: tests and development. A mismatch is a bug and becomes INTERNAL. */
   readonly checkResults: boolean;
 }
@@ -77,40 +80,59 @@ export class Dispatcher {
    * @throws GatewayError any refusal; an unexpected error comes out as INTERNAL with its correlation id
    */
   call(call: IncomingCall): unknown {
-    const begun = performance.now();
+    const running: RunningCall = { call, begun: performance.now(), owner: undefined };
     this.#inFlight++;
     let answer: unknown;
     try {
-      answer = this.#run(call);
+      answer = this.#run(running);
     } catch (error) {
-      throw this.#finish(call, begun, error);
+      throw this.#finish(running, error);
     }
     if (!(answer instanceof Promise)) {
-      this.#finish(call, begun);
+      this.#finish(running);
       return answer;
     }
     return answer.then(
       (result: unknown) => {
-        this.#finish(call, begun);
+        this.#finish(running);
         return result;
       },
       (error: unknown) => {
-        throw this.#finish(call, begun, error);
+        throw this.#finish(running, error);
       },
     );
   }
 
-  #run(call: IncomingCall): unknown {
+  #run(running: RunningCall, limited = false): unknown {
     if (this.#closed) throw this.#closed;
+    const { call } = running;
     const { method: name, principal } = call;
+    if (!this.#options.isLive(principal)) throw deadCredential();
     const entry = this.#options.registry.methods.get(name);
+    const hold = entry ? entry.owner.hold : this.#options.holdFor(name);
+    if (!entry && !hold) throw this.#unknownMethod(name);
+    if (entry) {
+      authorize(entry.method, principal);
+      if (!limited) this.#limit(entry.method, call);
+    }
+    if (hold && !hold.passes()) return hold.wait().then(() => this.#run(running, entry !== undefined)); // it may be another one then
     if (!entry) throw this.#unknownMethod(name);
-    authorize(entry.method, principal);
     if (!entry.owner.ready)
       throw new GatewayError("UNAVAILABLE", `plugin ${entry.owner.id} is still starting`, { retryAfterMs: 500 });
+    running.owner = entry.owner;
+    entry.owner.enter();
     const params = call.params ?? {};
     const hooked = this.#params.isUsed(name) || this.#before.isUsed(name) || this.#result.isUsed(name);
     return hooked ? this.#throughHooks(entry, call, params) : this.#handle(entry, call, valid(entry.method, params));
+  }
+
+  /** Spec: protocol/authorization.md §4. @throws GatewayError `UNAVAILABLE` */
+  #limit({ name, limit }: Method, { connection }: IncomingCall): void {
+    if (!limit || !connection) return; // calls from inside are the plugin's own affair
+    const { device, remoteAddress, local, id } = connection;
+    const key = limitKey({ deviceId: device, clientAddress: remoteAddress, local, connectionId: id });
+    const over = this.#options.limiter.take(limit, key);
+    if (over) throw limitRefusal(name, limit, over.retryAfterMs);
   }
 
   async #throughHooks(entry: MethodEntry, call: IncomingCall, given: unknown): Promise<unknown> {
@@ -119,33 +141,39 @@ export class Dispatcher {
     const params = valid(entry.method, changed.params);
     const denial = await this.#before.emit({ method: name, params, principal, connectionId: connection?.id }, name);
     if (denial) {
-      const { retryAfterMs } = denial;
-      throw new GatewayError("UNAVAILABLE", denialText(denial), retryAfterMs === undefined ? {} : { retryAfterMs });
+      throw refusalOf(denial, "UNAVAILABLE");
     }
     const result = await this.#handle(entry, call, params);
     return (await this.#result.emit({ result, principal }, name)).result;
   }
 
   #handle({ method, handler, owner }: MethodEntry, call: IncomingCall, params: unknown): unknown {
-    const { principal, connection, signal, accept } = call;
-    const handlerCall: Call<never> = { params: params as never, principal, connection, signal, accept }; // validated just before
+    const handlerCall = new HandlerCall(call, params, owner.signal);
     let result: unknown;
     try {
       result = owner.run(() => handler(handlerCall));
     } catch (error) {
+      handlerCall.ended();
       throw this.#charged(owner, method, error);
     }
-    if (!(result instanceof Promise)) return this.#checked(method, result);
+    if (!(result instanceof Promise)) {
+      handlerCall.ended();
+      return this.#checked(method, result);
+    }
     return result.then(
-      (value: unknown) => this.#checked(method, value),
+      (value: unknown) => {
+        handlerCall.ended();
+        return this.#checked(method, value);
+      },
       (error: unknown) => {
+        handlerCall.ended();
         throw this.#charged(owner, method, error);
       },
     );
   }
 
   #charged(owner: MethodEntry["owner"], { name }: Method, error: unknown): unknown {
-    if (!isGatewayError(error)) owner.charge(error, `method ${name}`);
+    if (!isGatewayError(error)) owner.charge(error, `method ${name}`, "caller");
     return error;
   }
 
@@ -156,6 +184,10 @@ export class Dispatcher {
 
   #unknownMethod(name: string): GatewayError {
     const absent = this.#options.absentProvider(name);
+    if (absent?.retryAfterMs !== undefined) {
+      const { id, state, retryAfterMs } = absent;
+      return new GatewayError("UNAVAILABLE", `${name} is not there now: plugin ${id} is ${state}`, { retryAfterMs });
+    }
     const hint = absent
       ? `: provided by plugin ${absent.id}, which is not enabled (${absent.state}${absent.reason ? `: ${absent.reason}` : ""})`
       : "";
@@ -165,7 +197,8 @@ export class Dispatcher {
   }
 
   /** Counts the call out and tells observers. @returns the error as clients may see it */
-  #finish({ method, principal }: IncomingCall, begun: number, error?: unknown): unknown {
+  #finish({ call: { method, principal }, begun, owner }: RunningCall, error?: unknown): unknown {
+    owner?.leave();
     if (--this.#inFlight === 0) this.#idle?.();
     const seen = error === undefined ? undefined : this.#presentable(method, error);
     if (this.#after.isUsed()) {
@@ -194,6 +227,12 @@ export function authorize({ role = "operator", scope }: Method, principal: Princ
   }
   if (role === "node" || scope === "none" || coversScope(principal.scopes, scope)) return;
   throw new GatewayError("INVALID_REQUEST", `missing scope: ${scope}`, { details: { code: "MISSING_SCOPE", scope } });
+}
+
+/** Sent to whoever goes on with a credential that was revoked or replaced; its connection is closed as well. */
+function deadCredential(): GatewayError {
+  const message = "unauthorized: this credential was revoked or replaced; connect again";
+  return new GatewayError("INVALID_REQUEST", message, { details: { code: "AUTH_UNAUTHORIZED" } });
 }
 
 function valid({ name, params: schema }: Method, params: unknown): unknown {

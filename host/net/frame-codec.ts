@@ -1,5 +1,5 @@
 /** Frames to bytes. One text frame is one buffer, so that many receivers can share it and one write can carry many. */
-import type { ErrorShape, EventFrame, StateVersion } from "@svc/sdk";
+import type { ErrorShape, EventCursor, StateVersion } from "@svc/sdk";
 
 const FINAL_TEXT = 0x81;
 const LENGTH_16 = 126;
@@ -23,12 +23,30 @@ export function encodeTextFrame(text: string): Buffer {
   return frame;
 }
 
-/** `undefined` payloads are left out: a key is present or absent, never null by accident. */
-export function encodeEvent(event: string, payload: unknown, seq?: number, stateVersion?: StateVersion): Buffer {
-  const frame: EventFrame = { type: "event", event, payload };
-  if (seq !== undefined) frame.seq = seq;
-  if (stateVersion !== undefined) frame.stateVersion = stateVersion;
-  return encodeTextFrame(JSON.stringify(frame));
+/** What stands beside name and payload of an event. Absent keys are absent: existing clients hang on a null or a strange key. */
+export interface EventMarks {
+  readonly seq?: number | undefined;
+  readonly stateVersion?: StateVersion | undefined;
+  readonly cursor?: EventCursor | undefined;
+}
+
+/** @param payload JSON text; `undefined` payloads are left out */
+export function encodeEventText(
+  event: string,
+  payload: string | undefined,
+  { seq, stateVersion, cursor }: EventMarks = {},
+): Buffer {
+  let text = `{"type":"event","event":${JSON.stringify(event)}`;
+  if (payload !== undefined) text += `,"payload":${payload}`;
+  if (seq !== undefined) text += `,"seq":${seq}`;
+  if (stateVersion !== undefined) text += `,"stateVersion":${JSON.stringify(stateVersion)}`;
+  if (cursor !== undefined) text += `,"cursor":${JSON.stringify(cursor)}`;
+  return encodeTextFrame(`${text}}`);
+}
+
+/** As `encodeEventText`, of a payload that is not JSON yet. */
+export function encodeEvent(event: string, payload: unknown, marks?: EventMarks): Buffer {
+  return encodeEventText(event, JSON.stringify(payload) as string | undefined, marks);
 }
 
 export function encodeResult(id: string, payload: unknown): Buffer {

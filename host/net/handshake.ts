@@ -2,7 +2,7 @@
  * First request on a connection: who is there, and which protocol do we speak?
  *
  * Decides and returns; it never touches the socket. `connection.ts` sends what this returns, or what the refusal
- * says, and closes. The order of checks is the wire's. Spec: §2.2, §3, §5.1; protocol/frames-and-connect.md §5-§9.
+ * says, and closes. The order of checks is the wire's. Spec: §2.2, §3, §5.1; protocol/frames-and-connect.md §5-§10.
  */
 import {
   type AuthAttempt,
@@ -14,30 +14,35 @@ import {
   type Identity,
   isWebClient,
   matches,
+  type PairingRequest,
   type Principal,
   PROTOCOL,
   RequestFrame,
   type Role,
   toErrorShape,
-  WEB_PANEL_CLIENT_ID,
 } from "@svc/sdk";
+import type { Access } from "../auth/access.ts";
+import { canonicalClientId } from "../auth/aliases.ts";
+import { type Credential, verifyShared } from "../auth/credential.ts";
 import { verifyDevice } from "../auth/device-proof.ts";
-import { isLocal, originRefusal, type OriginPolicy, type Peer } from "../auth/locality.ts";
-import type { AuthSettings } from "../auth/mode.ts";
-import { requestedScopes, sharedSecretPrincipal, vouchedPrincipal } from "../auth/principal.ts";
-import { authDetailCode, checkShared, type SharedAuth, unauthorizedText } from "../auth/shared-secret.ts";
+import type { Peer } from "../auth/client-address.ts";
+import { isLocal, originRefusal } from "../auth/locality.ts";
+import { checkDevicePresent } from "../auth/device-presence.ts";
+import { requestedScopes } from "../auth/principal.ts";
+import { authDetailCode, unauthorizedText } from "../auth/shared-secret.ts";
 
 export interface HandshakeContext {
   readonly connectionId: string;
   readonly peer: Peer;
   /** The challenge this connection was sent. */
   readonly nonce: string;
-  readonly auth: AuthSettings;
-  readonly origins: OriginPolicy;
+  readonly access: Access;
   /** epoch ms */
   readonly now: number;
   /** Asks plugins who this is; `undefined` when none of them knows. */
   vouch(attempt: AuthAttempt): Promise<Identity | undefined>;
+  /** Asks plugins for the request that an unknown device may come in by. */
+  pairing(attempt: AuthAttempt): Promise<PairingRequest | undefined>;
 }
 
 export interface Accepted {
@@ -46,6 +51,7 @@ export interface Accepted {
   readonly role: Role;
   readonly principal: Principal;
   readonly local: boolean;
+  /** Set when its proof was verified. */
   readonly deviceId: string | undefined;
 }
 
@@ -69,17 +75,25 @@ export class HandshakeRefusal extends Error {
 /** @throws HandshakeRefusal at the first check that fails */
 export async function handshake(text: string, context: HandshakeContext): Promise<Accepted> {
   const { id: requestId, params: raw } = readRequest(text);
+  const { access, peer, nonce, now } = context;
   try {
     checkVersion(raw);
     const params = readParams(raw);
+    const clientId = canonicalClientId(params.client.id, access.aliases);
     const role = readRole(params);
-    checkOrigin(params, context);
-    const shared = checkShared(context.auth, params.auth);
-    const trusted = shared.ok && (context.auth.mode !== "none" || isLocal(context.peer));
-    checkDevicePresent(params, role, shared, trusted);
-    const deviceId = verifyDevice(params, context.nonce, context.now);
-    const principal = await authenticate({ params, role, shared, trusted, deviceId }, context);
-    return { requestId, params, role, principal, local: isLocal(context.peer), deviceId };
+    checkOrigin({ ...params.client, id: clientId }, peer, access);
+    const credential = verifyShared(params, peer, access);
+    const device = checkDevicePresent({
+      params,
+      clientId,
+      role,
+      credential,
+      local: isLocal(peer),
+      panel: access.panel,
+    });
+    const deviceId = device ? verifyDevice(params, nonce, now) : undefined; // the signature covers the id as it was sent
+    const principal = await authenticate({ params, role, credential, deviceId }, context);
+    return { requestId, params, role, principal, local: isLocal(peer), deviceId };
   } catch (error) {
     throw toRefusal(error, requestId);
   }
@@ -132,61 +146,67 @@ function readRole({ role = "operator" }: ConnectParams): Role {
   throw new GatewayError("INVALID_REQUEST", "invalid role");
 }
 
-function checkOrigin({ client }: ConnectParams, { peer, origins }: HandshakeContext): void {
+function checkOrigin(client: ConnectParams["client"], peer: Peer, { origins }: Access): void {
   const refusal = originRefusal(peer, isWebClient(client), origins);
   if (refusal) throw new GatewayError("INVALID_REQUEST", refusal);
-}
-
-/** Row 8: who must have a device, and lacks it. A wrong credential is judged as such instead. Spec: frames-and-connect.md §9. */
-function checkDevicePresent(params: ConnectParams, role: Role, shared: SharedAuth, trusted: boolean): void {
-  if (params.device) return;
-  if (params.client.id === WEB_PANEL_CLIENT_ID) {
-    throw new GatewayError(
-      "INVALID_REQUEST",
-      "the control panel needs a device identity: open it over HTTPS or localhost (secure context)",
-      {
-        details: { code: "CONTROL_UI_DEVICE_IDENTITY_REQUIRED" },
-      },
-    );
-  }
-  if (role === "operator" && trusted) return;
-  if (!shared.ok && hasCredential(params)) return; // row 10 asks the plugins, then tells what is wrong with it
-  throw new GatewayError("NOT_PAIRED", "device identity required", { details: { code: "DEVICE_IDENTITY_REQUIRED" } });
-}
-
-function hasCredential({ auth }: ConnectParams): boolean {
-  return [auth?.token, auth?.deviceToken, auth?.password].some((value) => value?.trim());
-}
-
-function unauthorized(reason: string): GatewayError {
-  return new GatewayError("INVALID_REQUEST", unauthorizedText(reason), {
-    details: { code: authDetailCode(reason), authReason: reason },
-  });
 }
 
 interface Claim {
   readonly params: ConnectParams;
   readonly role: Role;
-  readonly shared: SharedAuth;
-  /** Choice: mode `none` trusts operators of this machine and nobody else; the contract says "no authentication". */
-  readonly trusted: boolean;
+  readonly credential: Credential;
   readonly deviceId: string | undefined;
 }
 
 /** Rows 10 and 11: the shared secret, else a plugin that vouches; a node is only let in by a plugin that paired it. */
 async function authenticate(claim: Claim, context: HandshakeContext): Promise<Principal> {
-  const { params, role, shared, trusted, deviceId } = claim;
+  const { params, role, credential, deviceId } = claim;
+  const { authority } = context.access;
   const scopes = requestedScopes(params.scopes);
-  if (trusted && role === "operator") return sharedSecretPrincipal(context.auth.mode, role, scopes);
+  if (credential.trusted && role === "operator") {
+    return credential.user === undefined
+      ? authority.sharedPrincipal(role, scopes, credential.since)
+      : authority.proxyPrincipal(credential.user, role, scopes, credential.since);
+  }
   const { connectionId, peer } = context;
-  const known = deviceId !== undefined || (role === "operator" && hasCredential(params));
-  const local = isLocal(peer);
-  const identity = known
-    ? await context.vouch({ connectionId, remoteAddress: peer.remoteAddress, local, connect: params, deviceId })
-    : undefined;
-  if (identity) return vouchedPrincipal(identity.id, role, identity.scopes, scopes);
-  if (!shared.ok) throw unauthorized(params.auth?.deviceToken?.trim() ? "device_token_mismatch" : shared.reason);
+
+  const attempt = {
+    connectionId,
+    remoteAddress: peer.clientAddress ?? peer.remoteAddress,
+    local: isLocal(peer),
+    connect: params,
+    deviceId,
+  };
+  const known = deviceId !== undefined || (role === "operator" && credential.offered); // a node always needs a device
+  const identity = known ? await vouched(credential, attempt, context) : undefined;
+  if (identity) return authority.vouchedPrincipal(identity.id, role, identity.scopes, scopes, credential.since);
+  if (!credential.ok)
+    throw unauthorized(
+      params.auth?.deviceToken?.trim() && credential.reason !== "rate_limited"
+        ? "device_token_mismatch"
+        : credential.reason,
+    );
+  const request = deviceId === undefined ? undefined : await context.pairing(attempt);
   throw new GatewayError("NOT_PAIRED", "pairing required", {
-    details: { code: "PAIRING_REQUIRED", reason: "not-paired" },
+    details: { code: "PAIRING_REQUIRED", reason: "not-paired", ...request },
+  });
+}
+
+/** What plugins say, counted like any other guess. @throws GatewayError locked out */
+async function vouched(
+  { deviceGuess, reason }: Credential,
+  attempt: AuthAttempt,
+  { vouch }: HandshakeContext,
+): Promise<Identity | undefined> {
+  const isLocked = deviceGuess === "locked" || (reason === "rate_limited" && attempt.deviceId === undefined);
+  if (isLocked) throw unauthorized("rate_limited");
+  const identity = await vouch(attempt);
+  if (identity) deviceGuess?.succeeded();
+  return identity;
+}
+
+function unauthorized(reason: string): GatewayError {
+  return new GatewayError("INVALID_REQUEST", unauthorizedText(reason), {
+    details: { code: authDetailCode(reason), authReason: reason },
   });
 }

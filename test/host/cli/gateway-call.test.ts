@@ -154,7 +154,10 @@ describe("svc gateway call, wrongly used", () => {
     ],
     [["--params", "limit=5"], /^--params is not JSON/],
     [["--params", ""], /^--params is not JSON/],
-    [["--timeout", "soon"], /^--timeout soon: it must be milliseconds, 0 for no limit\n$/],
+    [
+      ["--timeout", "soon"],
+      /^--timeout soon: it must be milliseconds, 0 for no limit\nExample: svc gateway call .* --timeout 60000\n$/,
+    ],
     [["--timeout", "-1"], /--timeout/],
     [
       ["--url", "localhost:18789"],

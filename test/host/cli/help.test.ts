@@ -51,7 +51,14 @@ describe("svc --help", () => {
     assert.match(stdout, /^ {2}run .*Run the gateway/m);
   });
 
-  for (const verb of [["gateway", "run"], ["gateway", "call"], ["config", "get"], ["chat"]]) {
+  const verbs = [
+    ["gateway", "run"],
+    ["gateway", "call"],
+    ...["get", "set", "unset", "validate", "schema", "file", "diff"].map((verb) => ["config", verb]),
+    ...["list", "why", "reload", "inspect"].map((verb) => ["plugins", verb]),
+    ["chat"],
+  ];
+  for (const verb of verbs) {
     it(`of ${verb.join(" ")} has whole command lines to copy`, async (t) => {
       const { code, stdout } = await home(t).svc([...verb, "--help"]);
       assert.equal(code, 0);
@@ -81,6 +88,10 @@ describe("wrong usage", () => {
     [["gateway", "call"], /missing required argument 'method'/],
     [["gateway", "call", "x", "--bogus"], /unknown option '--bogus'/],
     [["gateway", "call", "x", "y"], /too many arguments/],
+    [["config", "ste"], /unknown command 'ste'[^]*Did you mean set/],
+    [["plugins", "realod", "x"], /unknown command 'realod'[^]*Did you mean reload/],
+    [["completion"], /missing required argument 'shell'/],
+    [["completion", "tcsh"], /'tcsh' is invalid for argument 'shell'. Allowed choices are bash, zsh, fish/],
     [["plugins", "inspect"], /missing required argument 'id'/],
     [["gateway", "run", "--port"], /argument missing/],
     [["gateway", "run", "--port", "eighty"], /--port eighty: it must be a number, 0 to 65535/],

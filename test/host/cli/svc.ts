@@ -28,6 +28,10 @@ export interface Running {
   /** What it said when it was ready. */
   readonly ready: { readonly url: string; readonly stateDir: string; readonly [key: string]: unknown };
   readonly port: string;
+  readonly pid: number;
+  /** What matches first on standard error, from now or before. */
+  says(pattern: RegExp): Promise<string>;
+  kill(signal: NodeJS.Signals): void;
   /** Sends the signal and waits for the end. */
   stop(signal?: NodeJS.Signals): Promise<Finished>;
 }
@@ -62,7 +66,7 @@ export function home(t: Context, config?: unknown): Home {
     configPath,
     svc: (args, env = {}) => start(args, { env, timeout: COMMAND_TIMEOUT_MS }).finished,
     async run(args = []) {
-      const { child, finished, firstLine } = start(["gateway", "run", "--port", "0", "--json", ...args], {});
+      const { child, finished, firstLine, says } = start(["gateway", "run", "--port", "0", "--json", ...args], {});
       t.after(async () => {
         child.kill("SIGKILL");
         await finished;
@@ -72,7 +76,8 @@ export function home(t: Context, config?: unknown): Home {
         child.kill(signal);
         return finished;
       };
-      return { ready, port: new URL(ready.url).port, stop };
+      const kill = (signal: NodeJS.Signals) => void child.kill(signal);
+      return { ready, port: new URL(ready.url).port, pid: child.pid ?? 0, says, kill, stop };
     },
   };
 }
@@ -89,7 +94,23 @@ function collect(child: ChildProcess) {
     void finished.then(({ code }) => reject(new Error(`it ended with ${code}: ${stdout}${stderr}`)));
   });
   firstLine.catch(() => undefined); // only those who wait for it want to hear
-  child.stderr?.on("data", (chunk: Buffer) => (stderr += chunk.toString()));
+  const looking = new Set<() => void>();
+  child.stderr?.on("data", (chunk: Buffer) => {
+    stderr += chunk.toString();
+    for (const look of looking) look();
+  });
+  const says = (pattern: RegExp) =>
+    new Promise<string>((resolve, reject) => {
+      const look = () => {
+        const [found] = pattern.exec(stderr) ?? [];
+        if (found === undefined) return;
+        looking.delete(look);
+        resolve(found);
+      };
+      looking.add(look);
+      look();
+      void finished.then(({ code }) => reject(new Error(`it ended with ${code} and never said ${pattern}: ${stderr}`)));
+    });
   child.stdin?.end();
-  return { child, finished, firstLine };
+  return { child, finished, firstLine, says };
 }

@@ -9,9 +9,9 @@ import { Outbox } from "../../../host/net/outbox.ts";
 const event = defineEvent({ name: "demo", summary: "-", payload: Type.Unknown() });
 const guarded = defineEvent({ name: "guarded", summary: "-", payload: Type.Unknown(), scope: "operator.pairing" });
 
-function receiver(id: string, scopes: string[] = [], role: "operator" | "node" = "operator") {
+function receiver(id: string, scopes: string[] = [], role: "operator" | "node" = "operator", resumes = false) {
   const frames: Buffer[] = [];
-  const self: Receiver = { id, role, scopes, deliver: (frame) => void frames.push(frame) };
+  const self: Receiver = { id, role, scopes, resumes, deliver: (frame) => void frames.push(frame) };
   return { ...self, frames };
 }
 
@@ -48,6 +48,39 @@ describe("the broadcaster", () => {
       all.map(({ frames }) => frames.length),
       [0, 1, 1, 0],
     );
+  });
+
+  it("gives a cursor to those who can resume, in one frame they share; all others share theirs, without it", () => {
+    const broadcaster = new Broadcaster();
+    const [plain, other] = [receiver("plain"), receiver("other")];
+    const [first, second] = [receiver("first", [], "operator", true), receiver("second", [], "operator", true)];
+    const { cursor } = broadcaster.resume(undefined);
+    for (const one of [plain, other, first, second]) broadcaster.add(one);
+    broadcaster.publish(event, { n: 1 });
+    const text = (one: typeof plain) => JSON.parse(String(one.frames[0]?.subarray(2))) as Record<string, unknown>;
+    assert.deepEqual(text(first)["cursor"], { epoch: cursor.epoch, n: 1 });
+    assert.deepEqual(Object.keys(text(plain)), ["type", "event", "payload", "seq"]);
+    assert.equal(first.frames[0], second.frames[0]);
+    assert.equal(plain.frames[0], other.frames[0]);
+  });
+
+  it("keeps nothing before somebody could ask for it, and guarded events without a number", () => {
+    const broadcaster = new Broadcaster();
+    broadcaster.publish(event, "before");
+    const { cursor } = broadcaster.resume(undefined);
+    broadcaster.publish(guarded, 1);
+    broadcaster.publish(event, 2);
+    const { missed } = broadcaster.resume(cursor);
+    assert.deepEqual(
+      missed?.map(({ event: { name }, payload, seq }) => [name, payload, seq]),
+      [
+        ["guarded", "1", undefined],
+        ["demo", "2", undefined],
+      ],
+    );
+    const reader = receiver("reader", [], "operator", true);
+    broadcaster.replay(missed ?? [], reader);
+    assert.equal(reader.frames.length, 1, "what its scopes do not cover stays away");
   });
 
   it("forgets who left, and ignores connections it does not know", () => {

@@ -1,57 +1,23 @@
 /** Every row of "Order of checks in connect". Spec: protocol/frames-and-connect.md §5-§9. */
 import assert from "node:assert/strict";
-import { generateKeyPairSync, sign, createHash } from "node:crypto";
 import { describe, it } from "node:test";
-import type { ConnectParams, Identity } from "@svc/sdk";
-import type { AuthSettings } from "../../../host/auth/mode.ts";
-import { devicePayloads } from "../../../host/auth/device-proof.ts";
-import { handshake, type HandshakeContext, HandshakeRefusal } from "../../../host/net/handshake.ts";
-import { connectFrame } from "../../raw-socket.ts";
-
-const local = { remoteAddress: "127.0.0.1", headers: { host: "127.0.0.1:18789" } };
-const remote = { remoteAddress: "10.0.0.9", headers: { host: "gateway.example" } };
-const NOW = 1_800_000_000_000;
-
-const context = (changes: Partial<HandshakeContext> = {}): HandshakeContext => ({
-  connectionId: "conn",
-  peer: local,
-  nonce: "nonce-1",
-  auth: { mode: "token", token: "right" },
-  origins: { allowedOrigins: [] },
-  now: NOW,
-  vouch: () => Promise.resolve(undefined),
-  ...changes,
-});
-
-const password: AuthSettings = { mode: "password", password: "right" };
-const none: AuthSettings = { mode: "none" };
-const connect = (params: object = {}, frame: object = {}) => JSON.stringify(connectFrame("right", params, frame));
-const refusal = async (text: string, changes: Partial<HandshakeContext> = {}): Promise<HandshakeRefusal> => {
-  const error = await handshake(text, context(changes)).then(
-    () => assert.fail("it was accepted"),
-    (thrown: unknown) => thrown,
-  );
-  assert.ok(error instanceof HandshakeRefusal);
-  return error;
-};
-
-function device(params: object = {}, changes: Record<string, unknown> = {}) {
-  const { publicKey, privateKey } = generateKeyPairSync("ed25519");
-  const raw = Buffer.from(String(publicKey.export({ format: "jwk" }).x), "base64url");
-  const claim = {
-    id: createHash("sha256").update(raw).digest("hex"),
-    publicKey: raw.toString("base64url"),
-    signature: "",
-    signedAt: NOW,
-    nonce: "nonce-1",
-  };
-  const frame = connectFrame("right", { ...params, device: claim });
-  const [v3 = ""] = devicePayloads(frame["params"] as ConnectParams);
-  return { ...claim, signature: sign(null, Buffer.from(v3), privateKey).toString("base64url"), ...changes };
-}
+import type { Identity } from "@svc/sdk";
+import { handshake } from "../../../host/net/handshake.ts";
+import {
+  type Changes,
+  connect,
+  context,
+  device,
+  local,
+  none,
+  NOW,
+  password,
+  refusal,
+  remote,
+} from "./connect-scene.ts";
 
 describe("handshake accepts", () => {
-  const accepted: [why: string, text: string, changes?: Partial<HandshakeContext>][] = [
+  const accepted: [why: string, text: string, changes?: Changes][] = [
     ["the token", connect()],
     ["a range around our version", connect({ minProtocol: 1, maxProtocol: 9 })],
     ["the password in auth.password", connect({ auth: { password: "right" } }), { auth: password }],
@@ -73,7 +39,7 @@ describe("handshake accepts", () => {
       connect(),
       {
         peer: { ...remote, headers: { origin: "https://Panel.example" } },
-        origins: { allowedOrigins: ["https://panel.example"] },
+        gateway: { controlUi: { allowedOrigins: ["https://panel.example"] } },
       },
     ],
     [
@@ -104,7 +70,7 @@ describe("handshake accepts", () => {
   });
 
   it("whom a plugin vouches for, with no more than was asked for", async () => {
-    const identity: Identity = { id: "device:x", scopes: ["operator.admin", "operator.read"] };
+    const identity: Identity = { id: "device:x", scopes: ["operator.read", "operator.pairing"] };
     const { principal } = await handshake(
       connect({ auth: { deviceToken: "issued" }, device: device({ auth: { deviceToken: "issued" } }) }),
       context({ vouch: () => Promise.resolve(identity) }),
@@ -125,7 +91,7 @@ describe("handshake refuses, in the wire's order", () => {
     why: string,
     text: string,
     expected: { close: [number, string | RegExp]; code?: string; details?: object },
-    changes?: Partial<HandshakeContext>,
+    changes?: Changes,
   ];
   const web = { id: "svc-control-ui", version: "1", platform: "web", mode: "webchat" };
   const rows: Row[] = [

@@ -5,6 +5,8 @@ import { createServer } from "node:http";
 import { type AddressInfo, connect, type Socket } from "node:net";
 import { describe, it, type TestContext } from "node:test";
 import { definePlugin, type Logger, type RouteSpec } from "@svc/sdk";
+import { createFakeClock } from "@svc/sdk/testing";
+import { Access } from "../../../host/auth/access.ts";
 import { HookBus } from "../../../host/hooks/hook-bus.ts";
 import { emptyDeclarations } from "../../../host/kernel/declarations.ts";
 import { Registry } from "../../../host/kernel/registry.ts";
@@ -40,10 +42,9 @@ async function serve(
       registry,
       hooks,
       log,
-      auth: { mode: "none" },
-      origins: { allowedOrigins: [] },
+      access: new Access({ mode: "none" }, {}, 18_789, createFakeClock()),
       ...(bodyTimeoutMs === undefined ? {} : { bodyTimeoutMs }),
-    }),
+    }).handle,
   );
   const sockets: Socket[] = [];
   server.on("connection", (socket: Socket) => sockets.push(socket));

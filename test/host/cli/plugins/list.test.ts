@@ -2,8 +2,8 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, it } from "node:test";
-import { root } from "../../checkout.ts";
-import { home } from "./svc.ts";
+import { root } from "../../../checkout.ts";
+import { home } from "../svc.ts";
 
 describe("svc plugins list", () => {
   it("names everything of the bundle before anything was started", async (t) => {

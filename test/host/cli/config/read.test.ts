@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { existsSync, mkdirSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { describe, it } from "node:test";
-import { home } from "./svc.ts";
+import { home } from "../svc.ts";
 
 const few = { plugins: { use: ["config"] } };
 
@@ -118,7 +118,7 @@ describe("svc config validate", () => {
     assert.equal(code, 1);
     assert.deepEqual(stdout.split("\n"), [
       "error    gateway.port: must be integer",
-      'error    gateway.auth.mode: must be one of "token", "password", "none"',
+      'error    gateway.auth.mode: must be one of "none", "token", "password", "trusted-proxy"',
       "error    logging: unexpected property 'lvl'",
       `${configPath} is not valid`,
       "",
@@ -199,4 +199,35 @@ it("a configuration file that is a directory is said to be one", async (t) => {
   const { code, stdout } = await svc(["config", "validate"]);
   assert.equal(code, 1);
   assert.ok(stdout.includes(`error    (file): cannot read ${configPath}: EISDIR`), stdout);
+});
+
+describe("svc config schema", { timeout: 60_000 }, () => {
+  it("shows all of it, sections of plugins included, or one part", async (t) => {
+    const { svc } = home(t, { plugins: { use: ["sessions"] } });
+    const whole = JSON.parse((await svc(["config", "schema"])).stdout);
+    assert.ok(whole.properties.gateway && whole.properties.session);
+    const { stdout } = await svc(["config", "schema", "gateway.port", "--json"]);
+    assert.deepEqual(JSON.parse(stdout), whole.properties.gateway.properties.port);
+  });
+
+  it("says when nobody knows the key, and what to do", async (t) => {
+    const { code, stdout, stderr } = await home(t, few).svc(["config", "schema", "gateway.prot"]);
+    assert.deepEqual([code, stdout], [1, ""]);
+    assert.match(stderr, /no plugin in use knows a key gateway\.prot\nNext: svc config schema/);
+  });
+});
+
+describe("svc config validate <file>", { timeout: 60_000 }, () => {
+  it("checks another file, and says when there is none", async (t) => {
+    const { svc, configPath } = home(t, few);
+    const draft = join(dirname(configPath), "draft.json");
+    writeFileSync(draft, '{ "gateway": { "port": "x" } }');
+    const wrong = await svc(["config", "validate", draft]);
+    assert.deepEqual(
+      [wrong.code, wrong.stdout],
+      [1, `error    gateway.port: must be integer\n${draft} is not valid\n`],
+    );
+    const none = await svc(["config", "validate", `${draft}.gone`]);
+    assert.deepEqual([none.code, none.stdout.split("\n")[0]], [1, "error    (file): there is no such file"]);
+  });
 });

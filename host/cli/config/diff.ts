@@ -1,0 +1,81 @@
+/** `svc config diff [file]`: where two configurations differ, secrets hidden. */
+import { readFileSync } from "node:fs";
+import { resolve } from "node:path";
+import { type ConfigFile, readConfigFile } from "../../config/file.ts";
+import { type Paths, resolvePaths } from "../../config/paths.ts";
+import { redact } from "../../config/redact.ts";
+import { composeHints, composeSchema, configIssues, effectiveConfig } from "../../config/sections.ts";
+import { EXIT, type Output } from "../output.ts";
+import { describeDifference, type Difference, differences } from "./differences.ts";
+import { loadOwners, type Owners } from "./owners.ts";
+import { formatPath, valueAt } from "./path.ts";
+import { isUnreadable } from "./read.ts";
+
+/**
+ * Without `given`: what the gateway that was started last from this state directory uses, against the file. With it:
+ * the file against the given one. @returns 0 when both say the same, 1 when they differ
+ */
+export async function diffConfig(given: string | undefined, output: Output): Promise<number> {
+  const paths = resolvePaths();
+  const file = await readConfigFile(paths.configPath, process.env);
+  if (isUnreadable(file, output)) return EXIT.refused;
+  const owners = await loadOwners(file, paths);
+  return given === undefined ? diffRunning(file, owners, paths, output) : diffFiles(file, given, owners, output);
+}
+
+async function diffFiles(file: ConfigFile, given: string, { installed }: Owners, output: Output): Promise<number> {
+  const other = await readConfigFile(resolve(given), process.env);
+  if (!other.exists) {
+    output.note(`there is no file ${other.path}\nNext: name another one, or leave it out`);
+    return EXIT.refused;
+  }
+  if (isUnreadable(other, output)) return EXIT.refused;
+  const hints = composeHints(composeSchema(installed));
+  const [left, right] = [effectiveConfig(file, installed), effectiveConfig(other, installed)];
+  const [shownLeft, shownRight] = [redact(left, hints), redact(right, hints)];
+  // Compared as they are, shown with secrets hidden.
+  const found = differences(left, right).map(({ path }) => ({
+    path,
+    left: valueAt(shownLeft, path),
+    right: valueAt(shownRight, path),
+  }));
+  return report(found, [file.path, other.path], output);
+}
+
+async function diffRunning(file: ConfigFile, { owners, installed }: Owners, paths: Paths, output: Output) {
+  const running = runningConfig(paths.startupReport);
+  if (running === undefined) {
+    output.note(
+      `no gateway was started from ${paths.stateDir}\nNext: svc gateway run, or compare with a file: svc config diff <file>`,
+    );
+    return EXIT.refused;
+  }
+  const [wrong] = configIssues(file, owners);
+  if (wrong) output.note(`${file.path} is not valid, so no gateway takes it up\nNext: svc config validate`);
+  const shown = redact(effectiveConfig(file, owners), composeHints(composeSchema(installed)));
+  return report(differences(running, shown), ["gateway", "file"], output);
+}
+
+/** What the gateway wrote down about the configuration it uses, secrets hidden. */
+function runningConfig(startupReport: string): unknown {
+  try {
+    return (JSON.parse(readFileSync(startupReport, "utf8")) as { config?: unknown }).config;
+  } catch {
+    return undefined; // never started
+  }
+}
+
+function report(found: readonly Difference[], names: readonly [string, string], output: Output): number {
+  const same = found.length === 0;
+  if (output.json) {
+    const changes = found.map(({ path, left, right }) => ({ path: formatPath(path), left, right }));
+    output.print({ same, left: names[0], right: names[1], changes });
+  } else if (same) {
+    output.print(`${names[0]} and ${names[1]} say the same`);
+  } else {
+    output.print(
+      found.flatMap((one) => [formatPath(one.path) || "(file)", ...describeDifference(one, names)]).join("\n"),
+    );
+  }
+  return same ? EXIT.ok : EXIT.refused;
+}

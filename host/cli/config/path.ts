@@ -1,0 +1,82 @@
+/** Paths into the configuration as people write them: `gateway.port`, `plugins.use[0]`, `hooks."a.b".x`. Pure. */
+import { WrongUsage } from "../output.ts";
+
+/** Keys and places in arrays. A bare number may be either: the value it is applied to decides. */
+export type Path = readonly (string | number)[];
+
+const INDEX = /\[(\d+)\]/y;
+const QUOTED = /\[?(?:"((?:[^"\\]|\\.)*)"|'((?:[^'\\]|\\.)*)')\]?/y;
+const BARE = /[^.[\]"']+/y;
+
+/** Keys that would reach into the prototype of an object. */
+const FORBIDDEN = new Set(["__proto__", "prototype", "constructor"]);
+
+/** @throws WrongUsage the text is no path */
+export function parsePath(text: string): Path {
+  const path: (string | number)[] = [];
+  let at = 0;
+  const take = (pattern: RegExp) => {
+    pattern.lastIndex = at;
+    const match = pattern.exec(text);
+    if (match) at = pattern.lastIndex;
+    return match;
+  };
+  while (at < text.length) {
+    const index = path.length > 0 && take(INDEX);
+    if (index) {
+      path.push(Number(index[1]));
+      continue;
+    }
+    const bracket = text[at] === "[";
+    if (path.length > 0 && !bracket && text[at++] !== ".") throw notAPath(text);
+    const quoted = take(QUOTED);
+    if (quoted) {
+      const [whole, double, single] = quoted;
+      if (bracket !== whole.endsWith("]") || bracket !== whole.startsWith("[")) throw notAPath(text);
+      path.push((double ?? single ?? "").replace(/\\(.)/g, "$1"));
+      continue;
+    }
+    const bare = take(BARE);
+    if (!bare) throw notAPath(text);
+    path.push(bare[0]);
+  }
+  if (path.length === 0) throw notAPath(text);
+  return path;
+}
+
+function notAPath(text: string): WrongUsage {
+  return new WrongUsage(
+    `"${text}" is no path into the configuration; write it like gateway.port, plugins.use[0] or hooks."a.b".x`,
+  );
+}
+
+/** The path for people, quoted where it has to be. */
+export function formatPath(path: Path): string {
+  return path
+    .map((part, index) => {
+      if (typeof part === "number") return `[${part}]`;
+      const text = /^[^.[\]"'\s]+$/.test(part) ? part : JSON.stringify(part);
+      return index === 0 ? text : `.${text}`;
+    })
+    .join("");
+}
+
+/** The own value there, or `undefined`. */
+export function valueAt(value: unknown, path: Path): unknown {
+  return path.reduce<unknown>((node, part) => {
+    if (typeof node !== "object" || node === null || !Object.hasOwn(node, part)) return undefined;
+    return (node as Record<string | number, unknown>)[part];
+  }, value);
+}
+
+/** The path with bare numbers turned into places, where an array stands. @throws WrongUsage for a key nobody may set */
+export function placeIn(value: unknown, path: Path): Path {
+  const forbidden = path.find((part) => FORBIDDEN.has(String(part)));
+  if (forbidden !== undefined) throw new WrongUsage(`"${forbidden}" cannot be a key of the configuration`);
+  let node: unknown = value;
+  return path.map((part) => {
+    const place = Array.isArray(node) && /^\d+$/.test(String(part)) ? Number(part) : part;
+    node = valueAt(node, [place]);
+    return place;
+  });
+}

@@ -1,0 +1,80 @@
+/** `svc config get|file|validate|schema`: the configuration file, read here and now, no gateway needed. */
+import { resolve } from "node:path";
+import { type ConfigFile, readConfigFile } from "../../config/file.ts";
+import { resolvePaths } from "../../config/paths.ts";
+import { redact } from "../../config/redact.ts";
+import { composeHints, composeSchema, configIssues, unownedKeys } from "../../config/sections.ts";
+import { EXIT, type Output } from "../output.ts";
+import { loadOwners } from "./owners.ts";
+import { parsePath, valueAt } from "./path.ts";
+import { schemaAt } from "./schema-at.ts";
+
+/** Where the file is, whether it is there or not. */
+export function printConfigFile(output: Output): number {
+  const { configPath } = resolvePaths();
+  output.print(output.json ? { path: configPath } : configPath);
+  return EXIT.ok;
+}
+
+/** The value at a path, secrets hidden. */
+export async function getConfig(path: string | undefined, output: Output): Promise<number> {
+  const wanted = path ? parsePath(path) : [];
+  const paths = resolvePaths();
+  const { configPath } = paths;
+  const file = await readConfigFile(configPath, process.env);
+  if (isUnreadable(file, output)) return EXIT.refused;
+  const { installed } = await loadOwners(file, paths); // a plugin's schema says which of its values are secret
+  const value = valueAt(redact(file.resolved, composeHints(composeSchema(installed))), wanted);
+  if (value === undefined) {
+    output.note(`${path} is not set in ${configPath}\nNext: svc config get`);
+    return EXIT.refused;
+  }
+  output.print(value);
+  return EXIT.ok;
+}
+
+/** Says what is wrong with a file that has no meaning at all. */
+export function isUnreadable({ path, issues }: ConfigFile, output: Output): boolean {
+  const [first] = issues;
+  if (first) output.note(`${path}: ${first.path ? `${first.path}: ` : ""}${first.message}\nNext: svc config validate`);
+  return first !== undefined;
+}
+
+/** Checks a file against the host's schema and that of every plugin it would load. Starts nothing. */
+export async function validateConfig(given: string | undefined, output: Output): Promise<number> {
+  const paths = resolvePaths();
+  const file = await readConfigFile(given === undefined ? paths.configPath : resolve(given), process.env);
+  const { owners, missing } = await loadOwners(file, paths);
+  const issues = [...configIssues(file, owners)];
+  if (given !== undefined && !file.exists) issues.push({ path: "", message: "there is no such file" });
+  const warnings = [...missing, ...unownedKeys(file, owners)];
+  const { path, exists } = file;
+  if (output.json) {
+    output.print({ path, exists, valid: issues.length === 0, issues, warnings });
+  } else {
+    for (const issue of issues) output.print(`error    ${issue.path || "(file)"}: ${issue.message}`);
+    for (const warning of warnings) output.print(`warning  ${warning.path}: ${warning.message}`);
+    output.print(
+      issues.length > 0
+        ? `${path} is not valid`
+        : exists
+          ? `${path} is valid`
+          : `${path} does not exist; the defaults apply`,
+    );
+  }
+  return issues.length > 0 ? EXIT.refused : EXIT.ok;
+}
+
+/** JSON Schema of the configuration or of one part of it. */
+export async function printSchema(path: string | undefined, output: Output): Promise<number> {
+  const wanted = path ? parsePath(path) : [];
+  const paths = resolvePaths();
+  const { installed } = await loadOwners(await readConfigFile(paths.configPath, process.env), paths);
+  const schema = schemaAt(composeSchema(installed), wanted);
+  if (schema === undefined) {
+    output.note(`no plugin in use knows a key ${path}\nNext: svc config schema, or svc plugins list`);
+    return EXIT.refused;
+  }
+  output.print(schema);
+  return EXIT.ok;
+}

@@ -1,0 +1,92 @@
+/** `svc config set|unset`: changes the configuration file, whether a gateway runs or not: a running one watches the file. */
+import { isGatewayError } from "@svc/sdk";
+import type { ConfigEdit, ConfigStore, ConfigWritten } from "@svc/sdk/services";
+import { readConfigFile } from "../../config/file.ts";
+import { type Paths, resolvePaths } from "../../config/paths.ts";
+import { createConfigStore } from "../../config/store.ts";
+import { VERSION } from "../../version.ts";
+import { EXIT, type Output } from "../output.ts";
+import { describeEffect } from "./effect.ts";
+import { loadOwners } from "./owners.ts";
+import { formatPath, type Path, parsePath, placeIn, valueAt } from "./path.ts";
+import { parseValue } from "./value.ts";
+
+export interface SetFlags {
+  /** Take the value as text, whatever it looks like. */
+  readonly string?: boolean;
+}
+
+/** @returns the exit code */
+export async function setConfig(path: string, text: string, flags: SetFlags, output: Output): Promise<number> {
+  const wanted = parsePath(path);
+  const value = await parseValue(text, flags.string ?? false);
+  const hint = typeof value === "string" ? "" : `\nTo set it as text: svc config set --string ${path} ${quoted(text)}`;
+  return change("config.set", hint, output, (parsed) => [{ path: place(parsed, wanted), value }]);
+}
+
+/** @returns the exit code */
+export async function unsetConfig(path: string, output: Output): Promise<number> {
+  const wanted = parsePath(path);
+  let absent = false;
+  const code = await change("config.unset", "", output, (parsed) => {
+    const at = place(parsed, wanted);
+    absent = valueAt(parsed, at) === undefined;
+    return absent ? [] : [{ path: at }];
+  });
+  if (!absent) return code;
+  output.note(`${path} is not set in ${resolvePaths().configPath}\nNext: svc config get`);
+  return EXIT.refused;
+}
+
+function place(parsed: unknown, path: Path): (string | number)[] {
+  return [...placeIn(parsed, path)];
+}
+
+/** For a shell, when it needs it. */
+function quoted(text: string): string {
+  return /^[\w./:@%+=,-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`;
+}
+
+type Decide = (parsed: Readonly<Record<string, unknown>>) => readonly ConfigEdit[];
+
+async function change(action: string, hint: string, output: Output, decide: Decide): Promise<number> {
+  const paths = resolvePaths();
+  const store = await openStore(paths);
+  let edits: readonly ConfigEdit[] = [];
+  let written: ConfigWritten;
+  try {
+    written = await store.edit({ actor: "cli", action }, (parsed) => (edits = decide(parsed)));
+  } catch (error) {
+    const issues = issuesOf(error);
+    if (output.json || !issues) throw error;
+    for (const { path, message } of issues) output.note(`${path || "(file)"}: ${message}`);
+    const wrong = issues[0]?.path ?? "";
+    const about = edits.some(({ path }) => formatPath(path) === wrong) ? hint : "";
+    output.note(`Nothing was changed.${about}\nNext: svc config ${wrong ? `schema ${quoted(wrong)}` : "validate"}`);
+    return EXIT.refused;
+  }
+  if (edits.length > 0) await tell(written, paths, output);
+  return EXIT.ok;
+}
+
+async function tell({ path, hash, changed, reload }: ConfigWritten, paths: Paths, output: Output): Promise<void> {
+  if (output.json) return output.print({ path, hash, changed, reload: reload ?? null });
+  if (changed.length === 0) return output.print(`${path} says that already.`);
+  const { resolved } = await readConfigFile(paths.configPath, process.env);
+  const mode = valueAt(resolved, ["gateway", "reload", "mode"]);
+  output.print(`${path}: changed ${changed.join(", ")}\n${describeEffect(reload, mode)}`);
+}
+
+/** What the store found wrong with the result, where it says so path by path. */
+function issuesOf(error: unknown): readonly { path: string; message: string }[] | undefined {
+  if (!isGatewayError(error)) return undefined;
+  const { issues } = (error.details ?? {}) as { issues?: readonly { path: string; message: string }[] };
+  return Array.isArray(issues) && issues.length > 0 ? issues : undefined;
+}
+
+/** The file as this process would use it, with the sections of all plugins that a start would load. */
+async function openStore(paths: Paths): Promise<ConfigStore> {
+  const file = await readConfigFile(paths.configPath, process.env);
+  const { owners } = await loadOwners(file, paths);
+  return createConfigStore({ paths, env: process.env, version: VERSION, owners: () => owners, initial: file });
+}

@@ -1,0 +1,53 @@
+/** `svc plugins reload <id>`: the code of one plugin anew, in the running gateway. */
+import { GatewayError, isGatewayError, plugins, type ResultOf } from "@svc/sdk";
+import { EXIT, type Output } from "../output.ts";
+import { connectTo, resolveTarget, type TargetFlags } from "../target.ts";
+
+/** Milliseconds. A reload waits for calls in flight and for the plugin's own stop and start. */
+const TIMEOUT = 120_000;
+
+type Reloaded = ResultOf<typeof plugins.reload>;
+
+/** @returns 0 when the new version runs, 1 when it does not */
+export async function reloadPlugin(id: string, flags: TargetFlags, output: Output): Promise<number> {
+  const client = await connectTo(await resolveTarget(flags, process.env));
+  let report: Reloaded;
+  try {
+    report = await client.call(plugins.reload, { id }, { timeoutMs: TIMEOUT });
+  } catch (error) {
+    throw withNextStep(error);
+  } finally {
+    await client.close();
+  }
+  output.print(output.json ? report : describeReload(report));
+  return report.ok ? EXIT.ok : EXIT.refused;
+}
+
+/** Pure. */
+export function describeReload({ id, ok, reason, state, generation, rolledBack, restarted, heldMs }: Reloaded): string {
+  const held = `calls to it were held ${heldMs} ms`;
+  const others = restarted.length > 0 ? [`restarted with it: ${restarted.join(", ")}`] : [];
+  if (ok) return [`${id}: reloaded, generation ${generation}; ${held}`, ...others].join("\n");
+  const became = rolledBack
+    ? `rolled back: the former version runs again (generation ${generation}); ${held}`
+    : state === "active"
+      ? `the former version runs on (generation ${generation})`
+      : `it is ${state} now; ${held}`;
+  return [
+    `${id}: not reloaded: ${reason ?? "it did not say why"}`,
+    became,
+    ...others,
+    `Next: svc plugins why ${id}`,
+  ].join("\n");
+}
+
+function withNextStep(error: unknown): unknown {
+  if (!isGatewayError(error)) return error;
+  const next =
+    error.code === "NOT_FOUND"
+      ? "svc plugins list"
+      : error.message.startsWith(`unknown method: ${plugins.reload.name}`)
+        ? "add the plugin that serves it to plugins.use: svc config get plugins.use"
+        : undefined;
+  return next ? new GatewayError(error.code, `${error.message}\nNext: ${next}`, { details: error.details }) : error;
+}

@@ -1,0 +1,96 @@
+/** `svc plugins why <id>`: state, reason, what it waits for, and the next step. Works on files alone; starts no plugin. */
+import type { Plugin } from "@svc/sdk";
+import { readConfigFile } from "../../config/file.ts";
+import { resolvePaths } from "../../config/paths.ts";
+import { sectionOf } from "../../config/sections.ts";
+import { createPluginFinder, type MissingPlugin, type PluginSource } from "../../kernel/load.ts";
+import { apiMismatch } from "../../kernel/manifest.ts";
+import { EXIT, type Output } from "../output.ts";
+import { plannedPlugins } from "../planned-plugins.ts";
+import type { TargetFlags } from "../target.ts";
+import { valueAt } from "../config/path.ts";
+import { type Candidate, lacksOf, nextStep } from "./explanation.ts";
+import { type Known, knownReports } from "./live.ts";
+
+export async function explainPlugin(id: string, flags: TargetFlags, output: Output): Promise<number> {
+  const paths = resolvePaths();
+  const file = await readConfigFile(paths.configPath, process.env);
+  const { sources, disabled } = plannedPlugins(file, paths);
+  const finder = createPluginFinder({ configDir: paths.configDir, cacheDir: paths.cacheDir, home: paths.home });
+  const planned = new Set(sources.map(({ origin }) => origin));
+  const outside = finder.bundle().filter(({ origin }) => !planned.has(origin));
+  const known = await knownReports(flags);
+  const everything = await Promise.all([
+    ...sources.map((source) => candidateOf(source, known, disabled, true)),
+    ...outside.map((source) => candidateOf(source, known, disabled, false)),
+  ]);
+  // The bundle and `plugins.use` may name the same plugin in two ways; the planned one is the one that counts.
+  const all = everything.filter((one, index) => everything.findIndex((other) => other.id === one.id) === index);
+  const one = all.find((candidate) => candidate.id === id) ?? reported(id, known);
+  if (!one) {
+    output.note(`no plugin "${id}" here\nNext: svc plugins list, or install its package and add it to plugins.use`);
+    return EXIT.refused;
+  }
+  const use = valueAt(sectionOf(file.resolved, "plugins"), ["use"]);
+  const lacks = one.state === "active" ? [] : lacksOf(one, all);
+  const next = nextStep(one, lacks, Array.isArray(use) ? use.length : undefined);
+  const { state, reason, retryAt } = one;
+  const { source } = known;
+  if (output.json) {
+    output.print({ id, state, source, reason, retryAt, waitsFor: lacks, next });
+    return EXIT.ok;
+  }
+  const lines = [
+    `${id}: ${state}${source === "last start" ? " (at the last start)" : ""}`,
+    ...(reason ? [`  reason     ${reason}`] : []),
+    ...(retryAt === undefined ? [] : [`  retry at   ${new Date(retryAt).toISOString()}`]),
+    ...lacks.flatMap(({ service, providers }) => [
+      `  waits for  the service ${service}`,
+      `  provided   by ${providers.map((by) => `${by.id} (${by.state})`).join(", ") || "no installed plugin"}`,
+    ]),
+    ...(next ? [`Next: ${next}`] : []),
+  ];
+  output.print(lines.join("\n"));
+  return EXIT.ok;
+}
+
+/** What this machine and the gateway know of a plugin. Imports its code, which runs nothing of it. */
+async function candidateOf(
+  source: PluginSource | MissingPlugin,
+  { source: from, reports }: Known,
+  disabled: ReadonlySet<string>,
+  inUse: boolean,
+): Promise<Candidate> {
+  if (!("load" in source)) return { id: source.origin, state: "blocked", reason: source.reason, plugin: undefined };
+  const { manifest, origin } = source;
+  const mismatch = manifest && apiMismatch(manifest.api);
+  const loaded = mismatch ? mismatch : await importPlugin(source);
+  const plugin = typeof loaded === "string" ? undefined : loaded;
+  const id = plugin?.id ?? manifest?.id ?? origin;
+  const report = reports.find((entry) => entry.id === id);
+  if (report && (from === "gateway" || inUse)) {
+    const { state, reason, retryAt } = report;
+    return { id, state, plugin, ...(reason ? { reason } : {}), ...(retryAt === undefined ? {} : { retryAt }) };
+  }
+  if (!inUse) return { id, state: "not in use", plugin };
+  if (disabled.has(id)) return { id, state: "disabled", reason: `disabled by plugins.entries.${id}.enabled`, plugin };
+  if (typeof loaded === "string") return { id, state: "blocked", reason: loaded, plugin };
+  return { id, state: from === "gateway" ? "not loaded" : "not started yet", plugin };
+}
+
+/** @returns why it cannot be imported */
+async function importPlugin(source: PluginSource): Promise<Plugin | string> {
+  try {
+    return await source.load();
+  } catch (error) {
+    return `import: ${error instanceof Error ? error.message : String(error)}`;
+  }
+}
+
+/** One that only the gateway knows. */
+function reported(id: string, { reports }: Known): Candidate | undefined {
+  const report = reports.find((entry) => entry.id === id);
+  if (!report) return undefined;
+  const { state, reason, retryAt } = report;
+  return { id, state, plugin: undefined, ...(reason ? { reason } : {}), ...(retryAt === undefined ? {} : { retryAt }) };
+}

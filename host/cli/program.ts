@@ -1,0 +1,63 @@
+/** All verbs of `svc` in one tree: the built-in ones, and those of plugins where they are needed. */
+import { Command } from "commander";
+import { VERSION } from "../version.ts";
+import { EXIT, type Output } from "./output.ts";
+import type { InstalledCommand } from "./plugin-verbs.ts";
+import { examples, JSON_OPTION, type Wiring, withTarget } from "./verb.ts";
+import { addCompletionVerb } from "./verbs/completion.ts";
+import { addConfigVerbs } from "./verbs/config.ts";
+import { addGatewayVerbs } from "./verbs/gateway.ts";
+import { addPluginVerbs } from "./verbs/plugins.ts";
+
+/** The built-in verbs. */
+export function createProgram(output: Output, act: Wiring["act"]): Command {
+  const program = new Command("svc")
+    .description("A single-port gateway that people extend with plugins.")
+    .version(VERSION)
+    .exitOverride()
+    .showHelpAfterError("(add --help for what is possible)")
+    .addHelpText("after", "\nExit codes: 0 done, 1 refused or failed, 2 wrong usage, 3 no gateway answered.");
+  const wiring = { program, output, act };
+  addGatewayVerbs(wiring);
+  addPluginVerbs(wiring);
+  addConfigVerbs(wiring);
+  addCompletionVerb(wiring);
+  return program;
+}
+
+/** Adds the verbs of plugins: of each its summary, and of those that `words` begin with their options as well. */
+export async function addInstalledVerbs(wiring: Wiring, words: readonly string[]): Promise<void> {
+  const { installedCommands } = await import("./plugin-verbs.ts");
+  for (const verb of await installedCommands()) await addInstalledVerb(wiring, verb, words);
+}
+
+/** Its own options are only known after its file is loaded. */
+async function addInstalledVerb(
+  { program, output, act }: Wiring,
+  installed: InstalledCommand,
+  argv: readonly string[],
+): Promise<void> {
+  const words = installed.name.split(" ");
+  const last = words.at(-1) ?? installed.name;
+  const parent = words
+    .slice(0, -1)
+    .reduce(
+      (command, word) =>
+        command.commands.find((child) => child.name() === word) ??
+        command.command(word).description(`Commands of the plugin ${installed.plugin}`),
+      program,
+    );
+  if (parent.commands.some((child) => child.name() === last)) {
+    return output.note(`plugin ${installed.plugin}: its command "${installed.name}" is already there and was left out`);
+  }
+  const command = withTarget(parent.command(last).description(installed.summary))
+    .option(...JSON_OPTION)
+    .exitOverride();
+  if (!words.every((word, index) => argv[index] === word)) return;
+  const { loadVerb, verbContext } = await import("./plugin-verbs.ts");
+  const verb = await loadVerb(installed);
+  for (const argument of verb.args?.split(/\s+(?=[<[])/).filter(Boolean) ?? []) command.argument(argument);
+  for (const { flags, description, default: value } of verb.options ?? []) command.option(flags, description, value);
+  if (verb.examples) command.addHelpText("after", examples(...verb.examples));
+  command.action(() => act(async () => (await verb.run(verbContext(command.args, command.opts(), output))) ?? EXIT.ok));
+}

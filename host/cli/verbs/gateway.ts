@@ -1,0 +1,29 @@
+/** Wiring of `svc gateway run|call`. */
+import type { RunFlags } from "../gateway-run.ts";
+import { examples, JSON_OPTION, type Wiring, withTarget } from "../verb.ts";
+
+export function addGatewayVerbs({ program, output, act }: Wiring): void {
+  const gateway = program.command("gateway").description("Run a gateway, and talk to one");
+  gateway
+    .command("run")
+    .description("Run the gateway in this terminal")
+    .option("--port <port>", "port to listen on; 0 picks a free one (default: SVC_GATEWAY_PORT, gateway.port, 18789)")
+    .option("--log-level <level>", "debug, info, warn, error or silent")
+    .option(...JSON_OPTION)
+    .addHelpText("after", "\nSIGUSR1 restarts it within the process; SIGINT and SIGTERM stop it.")
+    .addHelpText("after", examples("svc gateway run", "svc gateway run --port 19001"))
+    .action((flags: RunFlags) => act(async () => (await import("../gateway-run.ts")).runGateway(flags, output)));
+  withTarget(gateway.command("call <method>"))
+    .description("Call any method of a running gateway")
+    .option("--params <json>", "params of the method")
+    .option("--timeout <ms>", "milliseconds to wait; 0 for no limit (default: 30000)")
+    .option("--final", "for methods that answer twice: wait for the second answer")
+    .option(...JSON_OPTION)
+    .addHelpText(
+      "after",
+      examples("svc gateway call config.get", `svc gateway call some.method --params '{"limit": 5}' --json`),
+    )
+    .action((method: string, flags: object) =>
+      act(async () => (await import("../gateway-call.ts")).callMethod(method, flags, output)),
+    );
+}

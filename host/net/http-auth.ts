@@ -1,0 +1,46 @@
+/** Who sends an HTTP request, and whether it may: the order of checks of http/auth.md §4. */
+import { coversScope, GatewayError, type Principal, type RouteSpec } from "@svc/sdk";
+import type { Access } from "../auth/access.ts";
+import type { Peer } from "../auth/client-address.ts";
+import { isLocal, originRefusal } from "../auth/locality.ts";
+import { bearerOf, checkShared } from "../auth/shared-secret.ts";
+
+/** A bearer of the shared secret is the operator. Spec: §4.3 rule 2. */
+const SCOPES = ["operator.admin"];
+
+/** @throws GatewayError `UNAUTHORIZED`, `FORBIDDEN`, `TOO_MANY_ATTEMPTS` */
+export function authorizeRoute(
+  authorization: string,
+  peer: Peer,
+  { scope }: Pick<RouteSpec, "scope">,
+  access: Access,
+): Principal {
+  const principal = authenticate(authorization, peer, access);
+  if (scope && !coversScope(principal.scopes, scope)) throw new GatewayError("FORBIDDEN", `missing scope: ${scope}`);
+  return principal;
+}
+
+function authenticate(authorization: string, peer: Peer, access: Access): Principal {
+  const { authority, origins } = access;
+  const { settings } = authority;
+  const reservation = access.reserveGuess("shared-secret", peer, false);
+  if (reservation?.locked) {
+    const { retryAfterMs } = reservation;
+    throw new GatewayError("TOO_MANY_ATTEMPTS", "too many failed attempts; wait, then try again", { retryAfterMs });
+  }
+  const bearer = bearerOf(authorization);
+  const auth = checkShared(settings, bearer === undefined ? undefined : { token: bearer, password: bearer }, peer);
+  if (!auth.ok) {
+    reservation?.failed();
+    throw new GatewayError("UNAUTHORIZED", "Unauthorized");
+  }
+  reservation?.succeeded();
+  // Where the request itself carries no secret, anybody's web page could post through the browser of whoever may.
+  const ambient = settings.mode === "none" || auth.user !== undefined;
+  const strange = ambient ? originRefusal(peer, false, origins) : undefined;
+  if (strange !== undefined) throw new GatewayError("FORBIDDEN", strange);
+  if (auth.user !== undefined) return authority.proxyPrincipal(auth.user, "operator", SCOPES);
+  if (settings.mode === "none" && !isLocal(peer))
+    throw new GatewayError("FORBIDDEN", "mode none serves programs of this machine only; set gateway.auth.mode");
+  return authority.sharedPrincipal("operator", SCOPES);
+}

@@ -1,0 +1,58 @@
+/** The last events that everybody could have had, kept so that a client which lost its socket gets what it missed. */
+import { randomUUID } from "node:crypto";
+import type { EventCursor, EventSpec, StateVersion } from "@svc/sdk";
+
+/** Events and bytes kept, the older ones go first. Choice: about a minute of a busy gateway. */
+const MOST_EVENTS = 1_000;
+const MOST_BYTES = 8_388_608;
+
+export interface ReplayEntry {
+  readonly n: number;
+  readonly event: EventSpec;
+  /** JSON; absent payloads are `undefined`. */
+  readonly payload: string | undefined;
+  readonly seq: number | undefined;
+  readonly stateVersion: StateVersion | undefined;
+}
+
+export class ReplayLog {
+  /** Numbers of another process mean nothing here. */
+  readonly epoch = randomUUID();
+  /** Holes are entries that went: nothing of them is held on to. */
+  #entries: (ReplayEntry | undefined)[] = [];
+  #first = 0;
+  #bytes = 0;
+  #n = 0;
+  /** Nothing before it was kept. */
+  #keptSince = 0;
+
+  /** Place of the newest event. */
+  get cursor(): EventCursor {
+    return { epoch: this.epoch, n: this.#n };
+  }
+
+  append(entry: Omit<ReplayEntry, "n">): ReplayEntry {
+    const kept = { ...entry, n: ++this.#n };
+    this.#entries.push(kept);
+    this.#bytes += kept.payload?.length ?? 0;
+    while (this.#entries.length - this.#first > MOST_EVENTS || this.#bytes > MOST_BYTES) this.#dropOldest();
+    return kept;
+  }
+
+  /** What came after `cursor`, oldest first; `undefined` when some of it is gone. */
+  since({ epoch, n }: EventCursor): readonly ReplayEntry[] | undefined {
+    if (epoch !== this.epoch || n > this.#n || n < this.#keptSince) return undefined;
+    return this.#entries.slice(this.#first).filter((entry) => entry !== undefined && entry.n > n) as ReplayEntry[]; // holes lie before
+  }
+
+  #dropOldest(): void {
+    const oldest = this.#entries[this.#first];
+    if (!oldest) return;
+    this.#keptSince = oldest.n;
+    this.#bytes -= oldest.payload?.length ?? 0;
+    this.#entries[this.#first++] = undefined;
+    if (this.#first < MOST_EVENTS) return;
+    this.#entries = this.#entries.slice(this.#first);
+    this.#first = 0;
+  }
+}

@@ -1,0 +1,54 @@
+/** What a gateway is started with, and what its starter gets. */
+import type { Clock, ConnectionInfo, Plugin } from "@svc/sdk";
+import type { PluginReport } from "@svc/sdk/services";
+import type { AuthSettings } from "./auth/settings.ts";
+import type { Environment, Paths } from "./config/paths.ts";
+import type { LogLevel } from "./log.ts";
+import type { Restarter } from "./restarts.ts";
+
+export interface GatewayOptions {
+  /** Exactly these plugins: values, ids, package names or paths. Default: `plugins.use` of the configuration, else the full bundle. */
+  readonly plugins?: readonly (Plugin | string)[];
+  /** Used instead of the configuration file, which is not read then. */
+  readonly config?: Readonly<Record<string, unknown>>;
+  /** Default: `SVC_GATEWAY_PORT`, `gateway.port`, 18789. 0 picks a free port. */
+  readonly port?: number;
+  /** Default: `SVC_STATE_DIR`, else `~/.svc`. */
+  readonly stateDir?: string;
+  /** Default: the process environment. */
+  readonly env?: Environment;
+  readonly clock?: Clock;
+  /** Default: `logging.level`, else `info`. */
+  readonly logLevel?: LogLevel;
+  /** Compare every result with its schema. Default false; on in tests. */
+  readonly checkResults?: boolean;
+  /** Milliseconds a stop waits for calls in flight. Default 5000. */
+  readonly drainMs?: number;
+  /** Milliseconds a socket has for `connect`. Default 10000. */
+  readonly handshakeTimeoutMs?: number;
+  /** Bytes a slow reader may leave unread. Default 52428800. */
+  readonly maxBufferedBytes?: number;
+  /** Who starts the gateway again when a changed key needs it. Default: nobody, and the log says what waits for a restart. */
+  readonly restart?: Restarter;
+}
+
+/** How a stop is announced to clients. */
+export interface StopOptions {
+  /** Milliseconds until it is back. Default: it is not coming back. */
+  readonly restartExpectedMs?: number;
+}
+
+export interface Gateway {
+  /** `ws://127.0.0.1:<port>` */
+  readonly url: string;
+  readonly port: number;
+  readonly auth: AuthSettings;
+  readonly paths: Paths;
+  plugins(): readonly PluginReport[];
+  connections(): readonly ConnectionInfo[];
+  /** Things an operator should know about the start. */
+  readonly warnings: readonly string[];
+  /** Drains, tells clients, stops plugins in reverse, closes. Safe to call twice. */
+  stop(reason?: string, options?: StopOptions): Promise<void>;
+  [Symbol.asyncDispose](): Promise<void>;
+}

@@ -1,0 +1,130 @@
+/**
+ * Brings a running gateway in line with a new configuration: the host's own keys at once, plugins by handing them their
+ * section or by a reload, the rest by a restart. Spec: protocol/methods-config.md §4-5, http/config.md §5.
+ */
+import { type Denial, HOOKS, type Logger } from "@svc/sdk";
+import type { Restarts } from "@svc/sdk/services";
+import type { Access } from "./auth/access.ts";
+import { resolveAuth, resolveBind, StartupRefusal } from "./auth/mode.ts";
+import { keepToken } from "./auth/secret.ts";
+import type { ConfigFile } from "./config/file.ts";
+import type { HostConfig } from "./config/host-schema.ts";
+import type { Environment } from "./config/paths.ts";
+import { redact } from "./config/redact.ts";
+import { composeHints, composeSchema, hostConfig } from "./config/sections.ts";
+import type { ConfigTransition } from "./config/store.ts";
+import type { HookBus } from "./hooks/hook-bus.ts";
+import type { Kernel } from "./kernel/kernel.ts";
+import type { LogLevel } from "./log.ts";
+
+export interface ReconfigureOptions {
+  readonly env: Environment;
+  readonly credentialsDir: string;
+  readonly access: Access;
+  readonly kernel: Kernel;
+  readonly hooks: HookBus;
+  readonly log: Logger;
+  readonly restarts: Restarts;
+  /** The one that is listened on. */
+  port(): number;
+  /** From now on plugins are set up with this file. */
+  use(file: ConfigFile): void;
+  /** Absent: fixed from outside. */
+  readonly setLogLevel: ((level: LogLevel) => void) | undefined;
+  /** Ends what relies on credentials that no longer count. */
+  closeDead(reason: string): void;
+}
+
+export interface Reconfigure {
+  /** Why the new configuration cannot be used, or `undefined`. */
+  validate(change: ConfigTransition): Promise<Denial | undefined>;
+  apply(change: ConfigTransition): Promise<void>;
+}
+
+export function createReconfigure(options: ReconfigureOptions): Reconfigure {
+  const { env, credentialsDir, access, kernel, hooks, log, restarts, port, use, setLogLevel, closeDead } = options;
+  const validateHook = hooks.emitter(HOOKS.configValidate);
+  const changedHook = hooks.emitter(HOOKS.configChanged);
+
+  const authOf = (gateway: HostConfig["gateway"]) => resolveAuth(gateway, env, () => keepToken(credentialsDir));
+  const shown = (file: ConfigFile) => redact(file.resolved, composeHints(composeSchema(kernel.sections())));
+
+  async function applyHot({ next, changed, kinds }: ConfigTransition): Promise<void> {
+    const { config } = hostConfig(next);
+    use(next);
+    if (changed.some((path) => path === "gateway" || path.startsWith("gateway."))) {
+      const gone = access.configure(authOf(config.gateway), config.gateway, port());
+      if (gone) closeDead("unauthorized: the gateway's credential was changed; connect with the new one");
+    }
+    setLogLevel?.(config.logging.level ?? "info");
+    const { ids, hot } = pluginsConcerned(kernel, changed, kinds);
+    for (const { id, ok, reason } of await kernel.reconfigure(ids, hot)) {
+      if (!ok) log.warn({ plugin: id, reason }, `plugin ${id} did not take the new configuration`);
+    }
+    if (changedHook.isUsed()) await changedHook.emit({ changed });
+  }
+
+  return {
+    async validate({ next, previous, changed }) {
+      const { gateway } = hostConfig(next).config;
+      try {
+        resolveBind(gateway, authOf(gateway)); // what a start would refuse is refused now
+      } catch (error) {
+        if (error instanceof StartupRefusal) return { allow: false, reason: error.message };
+        throw error;
+      }
+      if (!validateHook.isUsed()) return undefined;
+      return validateHook.emit({ config: shown(next), previous: shown(previous), changed });
+    },
+
+    async apply(change) {
+      const { next, kinds, author } = change;
+      const { mode = "hybrid" } = hostConfig(next).config.gateway.reload ?? {};
+      const strong = [...kinds].filter(([, kind]) => kind === "restart").map(([path]) => path);
+      const byHand = author === undefined; // somebody edited the file
+      if (byHand && mode === "off") {
+        log.info(
+          { changed: change.changed },
+          "the configuration file changed and gateway.reload.mode is off: not used before a restart",
+        );
+        return;
+      }
+      if (byHand && mode === "restart") return restart(restarts, log, change.changed);
+      await applyHot(change);
+      if (strong.length === 0) return;
+      // Who asks for more than the write asks for the restart, too, and says when.
+      if (author?.action === "config.patch" || author?.action === "config.apply") return;
+      if (mode === "hot") {
+        log.warn(
+          { changed: strong },
+          `gateway.reload.mode is hot: these keys take effect with the next restart: ${strong.join(", ")}`,
+        );
+        return;
+      }
+      restart(restarts, log, strong);
+    },
+  };
+}
+
+function restart(restarts: Restarts, log: Logger, changed: readonly string[]): void {
+  if (restarts.possible) restarts.schedule({ reason: `configuration: ${changed.join(", ")}` });
+  else log.warn({ changed }, `restart the gateway for these keys to take effect: ${changed.join(", ")}`);
+}
+
+/** Plugins whose sections changed, and those of them that only changed in hot keys. */
+function pluginsConcerned(
+  kernel: Kernel,
+  changed: readonly string[],
+  kinds: ConfigTransition["kinds"],
+): { ids: string[]; hot: Set<string> } {
+  const ids = new Set<string>();
+  const notHot = new Set<string>();
+  for (const { section, plugin } of kernel.sections()) {
+    for (const path of changed) {
+      if (path !== section && !path.startsWith(`${section}.`)) continue;
+      ids.add(plugin);
+      if (kinds.get(path) !== "hot") notHot.add(plugin);
+    }
+  }
+  return { ids: [...ids], hot: new Set([...ids].filter((id) => !notHot.has(id))) };
+}

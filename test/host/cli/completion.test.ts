@@ -1,0 +1,103 @@
+import assert from "node:assert/strict";
+import { spawn, spawnSync } from "node:child_process";
+import { mkdirSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { describe, it } from "node:test";
+import { root } from "../../checkout.ts";
+import { home } from "./svc.ts";
+
+const few = { plugins: { use: ["config"] } };
+
+describe("svc completion --complete", { timeout: 60_000 }, () => {
+  const rows: [words: string[], found: string[]][] = [
+    [["conf"], ["config"]],
+    [
+      ["config", "s"],
+      ["set", "schema"],
+    ],
+    [
+      ["config", "get", "--"],
+      ["--json", "--help"],
+    ],
+    [["config", "get", "--json", "--"], ["--help"]],
+    [["gateway", "run", "--p"], ["--port"]],
+    [["gateway", "run", "--port", ""], []],
+    [["gateway", "run", "--port", "1", "--l"], ["--log-level"]],
+    [
+      ["completion", ""],
+      ["bash", "zsh", "fish"],
+    ],
+    [["completion", "bash", ""], []],
+    [["config", "set", "gateway.port", ""], []],
+    [["nonsense", "x"], []],
+    [["gateway", "call", "--", "--"], []],
+  ];
+  for (const [words, found] of rows) {
+    it(`svc ${words.join(" ")}: ${found.join(" ") || "nothing"}`, async (t) => {
+      const { code, stdout, stderr } = await home(t, few).svc(["completion", "--complete", "--", ...words]);
+      assert.deepEqual([code, stderr], [0, ""]);
+      assert.deepEqual(stdout.split("\n").filter(Boolean).sort(), [...found].sort());
+    });
+  }
+
+  it("says what each is about, when asked", async (t) => {
+    const { stdout } = await home(t, few).svc(["completion", "--complete", "--describe", "--", "config", "unset"]);
+    assert.equal(stdout, "unset\tTake one value out\n");
+  });
+
+  it("knows the verbs and options of plugins, and runs none", async (t) => {
+    const { svc, configPath } = home(t, { plugins: { use: ["./greeter"] } });
+    const directory = join(dirname(configPath), "greeter");
+    mkdirSync(directory);
+    const commands = [{ name: "greet", summary: "Greet somebody" }];
+    const svcKey = { id: "greeter", api: "^1.0.0", entry: "./plugin.ts", cli: "./cli.ts", commands };
+    writeFileSync(join(directory, "package.json"), JSON.stringify({ name: "greeter", version: "1.0.0", svc: svcKey }));
+    writeFileSync(join(directory, "plugin.ts"), 'throw new Error("a completion loads no plugin");');
+    writeFileSync(
+      join(directory, "cli.ts"),
+      `import { defineCommands } from "@svc/sdk/cli";
+const options = [{ flags: "--loud", description: "Shout" }];
+export default defineCommands([{ name: "greet", summary: "Greet somebody", options, async run() {} }]);`,
+    );
+    const ask = async (...words: string[]) => (await svc(["completion", "--complete", "--", ...words])).stdout;
+    assert.equal(await ask("gre"), "greet\n");
+    assert.equal(await ask("greet", "--l"), "--loud\n");
+  });
+
+  it("is silent about a configuration that is broken", async (t) => {
+    const { svc } = home(t, "{");
+    const { code, stdout, stderr } = await svc(["completion", "--complete", "--", "plug"]);
+    assert.deepEqual([code, stdout, stderr], [0, "plugins\n", ""]);
+  });
+});
+
+describe("svc completion", { timeout: 60_000 }, () => {
+  for (const shell of ["bash", "zsh", "fish"]) {
+    it(`prints a script for ${shell} that the shell accepts, where there is one`, async (t) => {
+      const { code, stdout, stderr } = await home(t, few).svc(["completion", shell]);
+      assert.deepEqual([code, stderr], [0, ""]);
+      assert.match(stdout, /completion --complete/);
+      const check = spawnSync(shell, ["-n"], { input: stdout, encoding: "utf8" });
+      if (check.error) return t.diagnostic(`${shell} is not installed`);
+      assert.deepEqual([check.status, check.stderr], [0, ""]);
+    });
+  }
+
+  it("completes in bash", async (t) => {
+    if (spawnSync("bash", ["-c", "true"]).status !== 0) return t.skip("bash is not installed");
+    const { svc, stateDir, configPath } = home(t, few);
+    const { stdout: script } = await svc(["completion", "bash"]);
+    const typed = `svc() { "${process.execPath}" "${join(root, "host/svc.js")}" "$@"; }
+${script}
+COMP_WORDS=(svc config s); COMP_CWORD=2; _svc_complete svc s config; echo "\${COMPREPLY[*]}"
+COMP_WORDS=(svc ""); COMP_CWORD=1; _svc_complete svc "" svc; echo "\${#COMPREPLY[@]}"`;
+    const env = { ...process.env, SVC_STATE_DIR: stateDir, SVC_CONFIG_PATH: configPath };
+    const bash = spawn("bash", ["--norc", "-c", typed], { env, timeout: 30_000 });
+    let out = "";
+    bash.stdout.on("data", (chunk: Buffer) => (out += chunk.toString()));
+    await new Promise((resolve) => bash.once("close", resolve));
+    const [words = "", count = ""] = out.trimEnd().split("\n");
+    assert.deepEqual(words.split(" ").sort(), ["schema", "set"]);
+    assert.ok(Number(count) >= 4, out);
+  });
+});

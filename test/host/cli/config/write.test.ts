@@ -1,0 +1,130 @@
+import assert from "node:assert/strict";
+import { existsSync, readFileSync, statSync } from "node:fs";
+import { describe, it } from "node:test";
+import JSON5 from "json5";
+import { home } from "../svc.ts";
+
+const few = { plugins: { use: ["config"] } };
+
+describe("svc config set", { timeout: 60_000 }, () => {
+  it("writes one value, says which and how it takes effect, and leaves the rest as it stands", async (t) => {
+    const { svc, configPath } = home(t, "{\n  // mine\n  plugins: { use: ['config'] },\n}\n");
+    const { code, stdout, stderr } = await svc(["config", "set", "gateway.port", "19001"]);
+    assert.deepEqual([code, stderr], [0, ""]);
+    assert.match(stdout, /svc\.json: changed gateway\.port\nA running gateway restarts within its process/);
+    const text = readFileSync(configPath, "utf8");
+    assert.deepEqual(JSON5.parse(text)["gateway"], { port: 19_001 });
+    assert.deepEqual(JSON5.parse(text)["plugins"], few.plugins);
+    assert.equal(statSync(configPath).mode & 0o777, 0o600);
+  });
+
+  it("makes the file where there is none", async (t) => {
+    const { svc, configPath } = home(t);
+    const { code, stderr } = await svc(["config", "set", "logging.level", "debug"]);
+    assert.deepEqual([code, stderr], [0, ""]);
+    assert.equal(JSON5.parse(readFileSync(configPath, "utf8"))["logging"].level, "debug");
+  });
+
+  const values: [args: string[], path: string, value: unknown][] = [
+    [["plugins.use[1]", "./notes"], "plugins.use[1]", "./notes"],
+    [["plugins.use.0", "config"], "plugins.use", ["config"]],
+    [["meta.list", "[1, {a: 2}]"], "meta.list", [1, { a: 2 }]],
+    [['meta."a.b"', "true"], 'meta."a.b"', true],
+    [["--string", "gateway.auth.token", "12345"], "gateway.auth", { token: "__SVC_REDACTED__" }],
+    [["--", "meta.below", "-5"], "meta.below", -5],
+  ];
+  for (const [args, path, value] of values) {
+    it(`takes ${args.join(" ")}`, async (t) => {
+      const { svc } = home(t, few);
+      const { code, stderr } = await svc(["config", "set", ...args]);
+      assert.deepEqual([code, stderr], [0, ""]);
+      const { stdout } = await svc(["config", "get", path, "--json"]);
+      assert.deepEqual(JSON.parse(stdout), value);
+    });
+  }
+
+  it("refuses what would not be valid, names path and expectation, and changes nothing", async (t) => {
+    const { svc, configPath } = home(t, few);
+    const before = readFileSync(configPath, "utf8");
+    const { code, stdout, stderr } = await svc(["config", "set", "gateway.port", "high"]);
+    assert.deepEqual([code, stdout], [1, ""]);
+    assert.equal(stderr, "gateway.port: must be integer\nNothing was changed.\nNext: svc config schema gateway.port\n");
+    assert.equal(readFileSync(configPath, "utf8"), before);
+    const number = await svc(["config", "set", "gateway.auth.token", "12345"]);
+    assert.equal(number.code, 1);
+    assert.match(number.stderr, /To set it as text: svc config set --string gateway\.auth\.token 12345\n/);
+    const unknown = await svc(["config", "set", "gateway.prot", "1"]);
+    assert.match(
+      unknown.stderr,
+      /^gateway: unexpected property 'prot'\nNothing was changed\.\nNext: svc config schema gateway\n$/,
+    );
+    const json = await svc(["config", "set", "gateway.prot", "1", "--json"]);
+    const { error } = JSON.parse(json.stdout);
+    assert.deepEqual([json.code, error.code, error.details.issues.length], [1, "INVALID_REQUEST", 1]);
+  });
+
+  it("repairs a file that is not valid, but none that cannot be read", async (t) => {
+    const { svc } = home(t, { ...few, gateway: { port: "x" } });
+    assert.equal((await svc(["config", "set", "gateway.port", "1"])).code, 0);
+    const broken = await home(t, "{ gateway: }").svc(["config", "set", "gateway.port", "1"]);
+    assert.equal(broken.code, 1);
+    assert.match(broken.stderr, /^\(file\): .*\nNothing was changed\.\nNext: svc config validate\n$/);
+  });
+
+  it("says it as JSON", async (t) => {
+    const { svc, configPath } = home(t, few);
+    const { stdout } = await svc(["config", "set", "logging.level", "warn", "--json"]);
+    const { path, changed, reload, hash } = JSON.parse(stdout);
+    assert.deepEqual([path, changed, reload], [configPath, ["logging.level"], "hot"]);
+    assert.match(hash, /^[0-9a-f]{64}$/);
+  });
+
+  it("says when the file says that already", async (t) => {
+    const { svc, configPath } = home(t, { ...few, logging: { level: "warn" } });
+    const { code, stdout } = await svc(["config", "set", "logging.level", "warn"]);
+    assert.deepEqual([code, stdout], [0, `${configPath} says that already.\n`]);
+  });
+
+  it("never shows a secret", async (t) => {
+    const { svc } = home(t, few);
+    for (const args of [[], ["--json"]]) {
+      const { code, stdout, stderr } = await svc(["config", "set", "gateway.auth.token", "CANARY", ...args]);
+      assert.equal(code, 0);
+      assert.ok(!`${stdout}${stderr}`.includes("CANARY"));
+    }
+  });
+
+  const slips: [args: string[], says: RegExp][] = [
+    [["gateway..port", "1"], /"gateway\.\.port" is no path into the configuration; write it like gateway\.port/],
+    [["meta.x", "{a: }"], /is not JSON5: .*\nNext: correct it, or add --string/],
+    [["meta.__proto__.x", "1"], /"__proto__" cannot be a key/],
+    [["gateway.port"], /missing required argument 'value'/],
+  ];
+  for (const [args, says] of slips) {
+    it(`${args.join(" ")} is wrong usage`, async (t) => {
+      const { svc, configPath } = home(t);
+      const { code, stdout, stderr } = await svc(["config", "set", ...args]);
+      assert.deepEqual([code, stdout, existsSync(configPath)], [2, "", false]);
+      assert.match(stderr, says);
+    });
+  }
+});
+
+describe("svc config unset", { timeout: 60_000 }, () => {
+  it("takes one value out", async (t) => {
+    const { svc } = home(t, { ...few, gateway: { port: 1, auth: { mode: "token" } } });
+    const { code, stdout } = await svc(["config", "unset", "gateway.port"]);
+    assert.equal(code, 0);
+    assert.match(stdout, /changed gateway\.port/);
+    assert.deepEqual(JSON.parse((await svc(["config", "get", "gateway", "--json"])).stdout), {
+      auth: { mode: "token" },
+    });
+  });
+
+  it("says when it is not set, and what to do", async (t) => {
+    const { svc, configPath } = home(t, few);
+    const { code, stdout, stderr } = await svc(["config", "unset", "gateway.port"]);
+    assert.deepEqual([code, stdout], [1, ""]);
+    assert.equal(stderr, `gateway.port is not set in ${configPath}\nNext: svc config get\n`);
+  });
+});

@@ -1,0 +1,72 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { definePlugin, defineService, live, optional } from "@svc/sdk";
+import { ConfigStore } from "@svc/sdk/services";
+import { type Candidate, lacksOf, nextStep } from "../../../../host/cli/plugins/explanation.ts";
+
+const Store = defineService<object>()("store", "1.2.0");
+const Later = defineService<object>()("store", "2.0.0");
+
+const user = definePlugin({
+  id: "user",
+  api: "^1.0.0",
+  requires: { store: Store, files: ConfigStore, maybe: optional(Later), sometime: live(Later) },
+  setup() {},
+});
+const provider = (id: string, token = Store) => definePlugin({ id, api: "^1.0.0", provides: [token], setup() {} });
+const waiting: Candidate = { id: "user", state: "pending", plugin: user };
+const lack = { service: "store 1.2.0", providers: [{ id: "disk", state: "disabled" }] };
+
+describe("what a plugin lacks", () => {
+  const rows: [why: string, others: Candidate[], lacks: unknown][] = [
+    ["nobody has it", [], [{ service: "store 1.2.0", providers: [] }]],
+    ["one that is off has it", [{ id: "disk", state: "disabled", plugin: provider("disk") }], [lack]],
+    [
+      "one that failed has it",
+      [{ id: "disk", state: "failed", plugin: provider("disk") }],
+      [{ service: "store 1.2.0", providers: [{ id: "disk", state: "failed" }] }],
+    ],
+    [
+      "one of another major version has it",
+      [{ id: "disk", state: "active", plugin: provider("disk", Later) }],
+      [{ service: "store 1.2.0", providers: [] }],
+    ],
+    ["it is there", [{ id: "disk", state: "active", plugin: provider("disk") }], []],
+    ["it will be there", [{ id: "disk", state: "not started yet", plugin: provider("disk") }], []],
+  ];
+  for (const [why, others, lacks] of rows)
+    it(why, () => assert.deepEqual(lacksOf(waiting, [waiting, ...others]), lacks));
+
+  it("is not known of one that cannot be imported", () =>
+    assert.deepEqual(lacksOf({ id: "user", state: "failed", plugin: undefined }, []), []));
+});
+
+describe("the next step", () => {
+  const is = (state: string, more: Partial<Candidate> = {}): Candidate => ({
+    id: "user",
+    state,
+    plugin: user,
+    ...more,
+  });
+  const rows: [one: Candidate, lacks: Parameters<typeof nextStep>[1], step: RegExp | undefined][] = [
+    [is("active"), [], undefined],
+    [is("disabled"), [], /^svc config set plugins\.entries\.user\.enabled true$/],
+    [is("not in use"), [], /^svc config set 'plugins\.use\[2\]' user$/],
+    [is("blocked"), [], /what the reason says/],
+    [is("not started yet"), [], /^svc gateway run$/],
+    [is("not loaded"), [], /restart the gateway/],
+    [is("failed"), [], /correct what the reason says, then: svc plugins reload user$/],
+    [is("failed", { retryAt: 1 }), [], /tries again; or at once: svc plugins reload user$/],
+    [is("pending"), [lack], /^svc config set plugins\.entries\.disk\.enabled true$/],
+    [is("pending"), [{ ...lack, providers: [{ id: "disk", state: "not in use" }] }], /'plugins\.use\[2\]' disk$/],
+    [is("pending"), [{ ...lack, providers: [{ id: "disk", state: "failed" }] }], /^svc plugins why disk$/],
+    [is("pending"), [{ ...lack, providers: [] }], /^install a plugin that provides the service store 1\.2\.0/],
+  ];
+  for (const [one, lacks, step] of rows) {
+    it(`${one.state}${lacks[0] ? `, for want of ${lacks[0].providers[0]?.state ?? "anybody"}` : ""}`, () => {
+      const next = nextStep(one, lacks, 2);
+      if (step) assert.match(String(next), step);
+      else assert.equal(next, undefined);
+    });
+  }
+});

@@ -1,0 +1,155 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { createFakeClock, type FakeClock } from "@svc/sdk/testing";
+import { type Restartable, runWithRestarts } from "../../../host/cli/restart-loop.ts";
+import type { Restarter } from "../../../host/restarts.ts";
+
+interface Scene {
+  readonly clock: FakeClock;
+  /** What happened, in order. */
+  readonly log: string[];
+  /** How the gateway that runs was started. */
+  readonly restart: Restarter;
+  end(): void;
+  request(reason: string): void;
+  readonly done: Promise<void>;
+  /** Waits for the next line of the log. */
+  until(line: string): Promise<void>;
+}
+
+/** @param refusals starts that fail, by number */
+function scene(refusals: readonly number[] = []): Scene {
+  const clock = createFakeClock();
+  const log: string[] = [];
+  const waiting = new Set<() => void>();
+  const say = (line: string) => {
+    log.push(line);
+    for (const check of waiting) check();
+  };
+  let end = () => {};
+  let request: Scene["request"] = () => {};
+  let current: Restarter = { perform: () => assert.fail("nothing was started") };
+  let starts = 0;
+  const done = runWithRestarts<Restartable & { readonly number: number }>({
+    clock,
+    ended: new Promise<void>((resolve) => (end = resolve)),
+    onRequest: (ask) => (request = ask),
+    async start(restart, former) {
+      starts += 1;
+      const number = starts;
+      if (refusals.includes(number)) throw new Error(`no ${number}`);
+      current = restart;
+      say(`start ${number} after ${former?.number ?? "none"}`);
+      return {
+        number,
+        async stop(reason, options) {
+          say(`stop ${number} ${reason ?? "for good"} ${options?.restartExpectedMs ?? ""}`.trim());
+        },
+      };
+    },
+    up: async ({ number }, reason) => say(`up ${number} ${reason ?? "first"}`),
+    failed: (error, retryMs) => say(`${(error as Error).message}, again in ${retryMs}`),
+  });
+  return {
+    clock,
+    log,
+    get restart() {
+      return current;
+    },
+    end: () => end(),
+    request: (reason) => request(reason),
+    done,
+    until: (line) =>
+      new Promise((resolve) => {
+        const check = () => {
+          if (!log.includes(line)) return;
+          waiting.delete(check);
+          resolve();
+        };
+        waiting.add(check);
+        check();
+      }),
+  };
+}
+
+describe("a gateway that may restart", { timeout: 20_000 }, () => {
+  it("runs until the end, and is stopped then", async () => {
+    const { log, end, done, until } = scene();
+    await until("up 1 first");
+    end();
+    await done;
+    assert.deepEqual(log, ["start 1 after none", "up 1 first", "stop 1 for good"]);
+  });
+
+  it("passes on why the first start is refused", () => assert.rejects(scene([1]).done, /no 1/));
+
+  it("is stopped and started anew when it asks for it", async () => {
+    const made = scene();
+    await made.until("up 1 first");
+    assert.equal(made.restart.lastPerformedAt, undefined);
+    made.restart.perform("config.patch");
+    made.restart.perform("once more");
+    await made.until("up 2 config.patch");
+    assert.deepEqual(made.log, [
+      "start 1 after none",
+      "up 1 first",
+      "stop 1 gateway restarting 1500",
+      "start 2 after 1",
+      "up 2 config.patch",
+    ]);
+    assert.equal(made.restart.lastPerformedAt, made.clock.now(), "the cooldown goes on");
+    made.end();
+    await made.done;
+    assert.equal(made.log.at(-1), "stop 2 for good");
+  });
+
+  it("is restarted when somebody outside asks for it, as often as they do", async () => {
+    const made = scene();
+    for (const number of [1, 2, 3]) {
+      await made.until(`up ${number} ${number === 1 ? "first" : "SIGUSR1"}`);
+      made.request("SIGUSR1");
+    }
+    await made.until("up 4 SIGUSR1");
+    made.end();
+    await made.done;
+  });
+
+  it("what a gateway that is gone still asks for concerns nobody", async () => {
+    const made = scene();
+    await made.until("up 1 first");
+    const { restart } = made;
+    made.request("SIGUSR1");
+    await made.until("up 2 SIGUSR1");
+    restart.perform("too late");
+    await made.clock.advance(0);
+    made.end();
+    await made.done;
+    assert.equal(made.log.at(-1), "stop 2 for good");
+  });
+
+  it("tries every 5 s to start again, and says why it does not", async () => {
+    const made = scene([2, 3]);
+    await made.until("up 1 first");
+    made.request("SIGUSR1");
+    await made.until("no 2, again in 5000");
+    await made.clock.advance(4_999);
+    assert.ok(!made.log.includes("no 3, again in 5000"));
+    await made.clock.advance(1);
+    await made.until("no 3, again in 5000");
+    await made.clock.advance(5_000);
+    await made.until("up 4 SIGUSR1");
+    made.end();
+    await made.done;
+    assert.equal(made.clock.pending, 0);
+  });
+
+  it("ends while it waits to try again", async () => {
+    const made = scene([2]);
+    await made.until("up 1 first");
+    made.request("SIGUSR1");
+    await made.until("no 2, again in 5000");
+    made.end();
+    await made.done;
+    assert.equal(made.clock.pending, 0);
+  });
+});

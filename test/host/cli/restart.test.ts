@@ -1,0 +1,61 @@
+import assert from "node:assert/strict";
+import { readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, it } from "node:test";
+import { home, type Home } from "./svc.ts";
+
+const few = { plugins: { use: ["config"] } };
+const hashOf = async ({ svc }: Home) =>
+  JSON.parse((await svc(["gateway", "call", "config.get", "--json"])).stdout).hash as string;
+
+describe("svc gateway run, restarted", { timeout: 60_000 }, () => {
+  it("by SIGUSR1 keeps its process, its address and its state", async (t) => {
+    const here = home(t, few);
+    const { ready, says, kill, stop } = await here.run();
+    kill("SIGUSR1");
+    assert.match(
+      await says(/gateway restarted .*\n/),
+      /^gateway restarted \(SIGUSR1\): ws:\/\/\S+, plugins 1 of 1 active\n$/,
+    );
+    assert.equal((await fetch(`${ready.url.replace("ws", "http")}/healthz`)).status, 200);
+    assert.ok(await hashOf(here), "the token is the same");
+    const { code } = await stop();
+    assert.equal(code, 0);
+  });
+
+  it("by a change that needs it reads the configuration anew", async (t) => {
+    const here = home(t, few);
+    const { says, stop } = await here.run();
+    const { hash } = JSON.parse((await here.svc(["gateway", "call", "config.get", "--json"])).stdout);
+    const raw = JSON.stringify({ plugins: { use: ["config", "plugins"] } });
+    const params = JSON.stringify({ raw, baseHash: hash, restartDelayMs: 0, note: "two plugins now" });
+    const called = await here.svc(["gateway", "call", "config.patch", "--json", "--params", params]);
+    const { restart, sentinel, changed } = JSON.parse(called.stdout);
+    assert.deepEqual([restart.scheduled, restart.reason, changed], [true, "config.patch", ["plugins.use"]]);
+    assert.equal(sentinel.path, join(here.stateDir, "restart-sentinel.json"));
+    assert.match(await says(/gateway restarted .*\n/), /\(config\.patch\): \S+, plugins 2 of 2 active\n$/);
+    await says(/two plugins now/); // there is no session to tell: it stands in the log
+    assert.equal((await stop()).code, 0);
+    assert.throws(() => readFileSync(sentinel.path), { code: "ENOENT" });
+  });
+
+  it("with a configuration that refuses a start stays, and says why until it starts", async (t) => {
+    const here = home(t, { ...few, gateway: { reload: { mode: "off" } } });
+    const { says, kill, stop } = await here.run();
+    writeFileSync(here.configPath, JSON.stringify({ ...few, gateway: { port: "x" } }));
+    kill("SIGUSR1");
+    assert.match(await says(/the gateway does not start again[^]*every 5 s\.\n/), /gateway\.port: must be integer/);
+    writeFileSync(here.configPath, JSON.stringify(few));
+    await says(/gateway restarted \(SIGUSR1\)/);
+    assert.equal((await stop()).code, 0);
+  });
+
+  it("ends on a signal while it waits to start again", async (t) => {
+    const here = home(t, { ...few, gateway: { reload: { mode: "off" } } });
+    const { says, kill, stop } = await here.run();
+    writeFileSync(here.configPath, "{");
+    kill("SIGUSR1");
+    await says(/the gateway does not start again/);
+    assert.equal((await stop()).code, 0);
+  });
+});

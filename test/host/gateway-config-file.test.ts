@@ -1,0 +1,248 @@
+/** The file of a running gateway is edited, broken, lost and replaced. Spec: http/config.md §5. */
+import assert from "node:assert/strict";
+import { existsSync } from "node:fs";
+import { readFile, rename, rm, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { describe, it, type TestContext } from "node:test";
+import { definePlugin, type Plugin, Type } from "@svc/sdk";
+import { ConfigStore } from "@svc/sdk/services";
+import { createFakeClock, testGateway } from "@svc/sdk/testing";
+import { contractOf, directoryOf, until } from "./kernel/reload-scene.ts";
+
+const limited = { timeout: 20_000 };
+const shop = contractOf("shop", "ask");
+const Section = Type.Object({
+  name: Type.String({ default: "none" }),
+  colour: Type.String({ default: "red", reload: "hot" }),
+});
+
+interface Seen {
+  readonly log: string[];
+  store?: ConfigStore;
+}
+
+/** @param takesHot whether it has a `configChanged`, and what that does */
+const shopPlugin = (seen: Seen, takesHot?: () => void): Plugin =>
+  definePlugin({
+    id: "shop",
+    api: "^1.0.0",
+    config: Section,
+    requires: { config: ConfigStore },
+    setup(gateway) {
+      let { colour } = gateway.config;
+      const { name } = gateway.config;
+      seen.log.push(`setup ${name} ${colour}`);
+      gateway.serve(shop, { ask: () => ({ answer: `${name} ${colour}` }) });
+      if (takesHot)
+        gateway.configChanged((config) => {
+          takesHot();
+          seen.log.push(`changed ${config.colour}`);
+          ({ colour } = config);
+        });
+      gateway.start(() => void (seen.store = gateway.services.config));
+    },
+  });
+
+async function start(
+  t: TestContext,
+  options: { takesHot?: () => void; clock?: object; more?: Plugin[]; gateway?: object } = {},
+) {
+  const stateDir = await directoryOf(t, "svc-file-");
+  const file = join(stateDir, "svc.json");
+  const write = (config: object, gateway: object = {}) =>
+    writeFile(
+      file,
+      JSON.stringify({
+        gateway: { auth: { token: "t" }, reload: { debounceMs: 0 }, ...options.gateway, ...gateway },
+        ...config,
+      }),
+    );
+  await write({ shop: { name: "one" } });
+  const seen: Seen = { log: [] };
+  const running = await testGateway(t, {
+    stateDir,
+    plugins: [shopPlugin(seen, options.takesHot), ...(options.more ?? [])],
+    gateway: { config: undefined, ...(options.clock ? { clock: options.clock } : {}) },
+  });
+  const ask = async () => ((await running.client.call(shop.ask, {})) as { answer: string }).answer;
+  const becomes = async (answer: string) => {
+    for (let turn = 0; turn < 300 && (await ask()) !== answer; turn++)
+      await new Promise((resolve) => setTimeout(resolve, 10));
+    assert.equal(await ask(), answer);
+  };
+  const report = () => running.gateway.plugins().find(({ id }) => id === "shop");
+  return { ...running, file, write, seen, ask, becomes, report };
+}
+
+describe("a plugin's section", limited, () => {
+  it("that changes brings up a new generation with it; the socket stays open", async (t) => {
+    const { write, becomes, report, client } = await start(t);
+    let closed = 0;
+    client.onClose(() => closed++);
+    await write({ shop: { name: "two" } });
+    await becomes("two red");
+    assert.deepEqual([report()?.generation, closed], [2, 0]);
+  });
+
+  it("of which only hot keys change is handed over: no new generation", async (t) => {
+    const { write, becomes, report, seen } = await start(t, { takesHot: () => {} });
+    await write({ shop: { name: "one", colour: "blue" } });
+    await becomes("one blue");
+    assert.deepEqual([report()?.generation, seen.log], [1, ["setup one red", "changed blue"]]);
+    await write({ shop: { name: "two", colour: "green" } });
+    await becomes("two green");
+    assert.deepEqual([report()?.generation, seen.log.at(-1)], [2, "setup two green"]);
+  });
+
+  it("whose hot keys nobody takes brings up a new generation", async (t) => {
+    const { write, becomes, report } = await start(t);
+    await write({ shop: { name: "one", colour: "blue" } });
+    await becomes("one blue");
+    assert.equal(report()?.generation, 2);
+  });
+
+  it("whose handler throws is charged, and reloaded instead", async (t) => {
+    const takesHot = () => {
+      throw new Error("boom");
+    };
+    const { write, becomes, report } = await start(t, { takesHot });
+    await write({ shop: { name: "one", colour: "blue" } });
+    await becomes("one blue");
+    assert.deepEqual([report()?.generation, report()?.errors], [2, 1]);
+  });
+});
+
+it("a plugin that was blocked by its settings comes up when they are mended", limited, async (t) => {
+  const stateDir = await directoryOf(t, "svc-file-");
+  const file = join(stateDir, "svc.json");
+  const write = (shopSection: object) =>
+    writeFile(file, JSON.stringify({ gateway: { reload: { debounceMs: 0 } }, shop: shopSection }));
+  await write({ name: 5 });
+  const { gateway, client } = await testGateway(t, {
+    stateDir,
+    plugins: [shopPlugin({ log: [] })],
+    gateway: { config: undefined },
+  });
+  const state = () => gateway.plugins().find(({ id }) => id === "shop")?.state;
+  assert.equal(state(), "blocked");
+  await write({ name: "five" });
+  await until(() => state() === "active");
+  assert.deepEqual(await client.call(shop.ask, {}), { answer: "five red" });
+});
+
+describe("an edit that is wrong", limited, () => {
+  const rows: [why: string, text: string, path: string][] = [
+    ["no JSON5", "{ gateway: ", ""],
+    ["a key nobody knows", JSON.stringify({ gateway: { tokne: "x" } }), "gateway"],
+    ["a value of a plugin", JSON.stringify({ gateway: { auth: { token: "t" } }, shop: { name: 5 } }), "shop.name"],
+    ["a variable that is not set", '{ "shop": { "name": "${SVC_NOT_THERE}" } }', "shop.name"],
+  ];
+  for (const [why, text, path] of rows) {
+    it(`(${why}) leaves the running configuration, is told, and the next right one is used`, async (t) => {
+      const { file, write, becomes, ask, seen, gateway } = await start(t);
+      await writeFile(file, text);
+      await new Promise((resolve) => setTimeout(resolve, 600)); // nothing happens, which nothing announces
+      assert.deepEqual([await ask(), gateway.auth.token, seen.log.length], ["one red", "t", 1]);
+      const { valid, issues } = (await seen.store?.snapshot()) ?? {};
+      assert.equal(valid, false);
+      assert.equal(issues?.[0]?.path, path);
+      await write({ shop: { name: "mended" } });
+      await becomes("mended red");
+    });
+  }
+
+  it("in the eyes of a plugin's gate is not used", async (t) => {
+    const refused: unknown[] = [];
+    const picky = definePlugin({
+      id: "picky",
+      api: "^1.0.0",
+      setup: ({ hooks }) =>
+        hooks.configValidate.tap("picky", ({ changed, config }) => {
+          if ((config as { shop?: { name?: string } }).shop?.name !== "bad") return undefined;
+          refused.push(changed);
+          return { allow: false, reason: "not that name" };
+        }),
+    });
+    const { write, becomes, ask, seen } = await start(t, { more: [picky] });
+    await write({ shop: { name: "bad" } });
+    await until(() => refused.length > 0);
+    assert.deepEqual([await ask(), refused[0]], ["one red", ["shop.name"]]);
+    const { hash = "" } = (await seen.store?.snapshot()) ?? {};
+    const raw = JSON.stringify({ shop: { colour: "blue", name: "bad" } });
+    await assert.rejects(
+      async () => seen.store?.write({ actor: "x", action: "x", mode: "patch", raw, baseHash: hash }),
+      /not that name/,
+    );
+    await write({ shop: { name: "good" } });
+    await becomes("good red");
+  });
+});
+
+describe("a file", limited, () => {
+  it("that vanishes leaves the running configuration, and is used when it is back", async (t) => {
+    const { file, write, becomes, ask } = await start(t);
+    await rm(file);
+    await new Promise((resolve) => setTimeout(resolve, 600));
+    assert.equal(await ask(), "one red");
+    await write({ shop: { name: "back" } });
+    await becomes("back red");
+  });
+
+  it("that an editor replaces by a rename is followed, again and again", async (t) => {
+    const { file, becomes } = await start(t);
+    for (const name of ["two", "three", "four"]) {
+      const text = (await readFile(file, "utf8")).replace(/"name":"\w+"/, `"name":"${name}"`);
+      await writeFile(`${file}.swp`, text);
+      await rename(`${file}.swp`, file);
+      await becomes(`${name} red`);
+    }
+  });
+
+  it("left over beside it by a writer that was killed is neither read nor in the way", async (t) => {
+    const { file, seen, becomes, ask } = await start(t);
+    for (const name of [`${file}.tmp`, `${file}.123.tmp`, `${file}~`])
+      await writeFile(name, '{ "shop": { "name": "torn"');
+    const { hash = "" } = (await seen.store?.snapshot()) ?? {};
+    assert.equal(await ask(), "one red");
+    await seen.store?.write({ actor: "x", action: "x", mode: "patch", raw: '{"shop":{"name":"two"}}', baseHash: hash });
+    await becomes("two red");
+    assert.ok(existsSync(`${file}.tmp`));
+  });
+
+  it("written through the gateway is not looked at a second time", async (t) => {
+    const { seen, becomes } = await start(t);
+    const { hash = "" } = (await seen.store?.snapshot()) ?? {};
+    await seen.store?.write({ actor: "x", action: "x", mode: "patch", raw: '{"shop":{"name":"two"}}', baseHash: hash });
+    await becomes("two red");
+    await new Promise((resolve) => setTimeout(resolve, 600));
+    assert.deepEqual(seen.log, ["setup one red", "setup two red"]);
+  });
+
+  it("must rest for gateway.reload.debounceMs, which is hot, too", async (t) => {
+    const clock = createFakeClock();
+    const { write, ask, becomes } = await start(t, { clock, gateway: { reload: { debounceMs: 5_000 } } });
+    const noticed = async (config: object, gateway: object) => {
+      const before = clock.pending;
+      await write(config, gateway);
+      await until(() => clock.pending > before, "the notice of an edit");
+      await new Promise((resolve) => setTimeout(resolve, 200)); // the last of its events
+    };
+    const rested = async (ms: number) => {
+      await clock.advance(ms);
+      await new Promise((resolve) => setTimeout(resolve, 50)); // it looks at the file
+      await clock.advance(200);
+    };
+    await write({ shop: { name: "zero" } });
+    for (let turn = 0; turn < 200 && (await ask()) !== "zero red"; turn++) await rested(5_000); // from then on it watches
+    for (let turn = 0; turn < 3; turn++) await rested(5_000); // what is still on its way
+    await noticed({ shop: { name: "two" } }, { reload: { debounceMs: 50 } });
+    await clock.advance(4_999);
+    await new Promise((resolve) => setTimeout(resolve, 50));
+    assert.equal(await ask(), "zero red");
+    await rested(1);
+    await becomes("two red");
+    await noticed({ shop: { name: "three" } }, { reload: { debounceMs: 50 } });
+    await rested(50);
+    await becomes("three red");
+  });
+});

@@ -1,0 +1,311 @@
+/** A credential that was changed or revoked is dead within a second, on sockets, streams and calls. Spec: spec/README.md "revoking". */
+import assert from "node:assert/strict";
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { describe, it, type TestContext } from "node:test";
+import { type Admission, definePlugin, type Plugin, type PluginGateway } from "@svc/sdk";
+import { ConfigStore, Credentials } from "@svc/sdk/services";
+import { testGateway } from "@svc/sdk/testing";
+import { connectFrame, connectRaw, openRaw } from "../raw-socket.ts";
+import { barrier, contractOf, directoryOf, until } from "./kernel/reload-scene.ts";
+
+const limited = { timeout: 20_000 };
+const demo = contractOf("demo", "ask", "slow");
+
+interface Scene {
+  readonly stops: AbortSignal[];
+  gateway?: PluginGateway;
+  config?: ConfigStore;
+  credentials?: Credentials;
+  admit?: (admission: Admission) => Promise<void>;
+  ran: number;
+}
+
+/** Serves a method, a stream without end and a form; vouches for `device:<token>`. */
+function demoPlugin(scene: Scene): Plugin {
+  const route = { auth: "gateway", scope: "operator.read", summary: "-" } as const;
+  return definePlugin({
+    id: "demo",
+    api: "^1.0.0",
+    requires: { config: ConfigStore, credentials: Credentials },
+    setup(gateway) {
+      gateway.serve(demo, {
+        ask: () => ({ ok: true }),
+        slow: ({ signal }) =>
+          new Promise((_, reject) => signal.addEventListener("abort", () => reject(new Error("gone")))),
+      });
+      gateway.hooks.admit.tapPromise("wait", async (admission) => scene.admit?.(admission));
+      gateway.hooks.authenticate.tap("device", ({ connect }) => {
+        const token = connect.auth?.token ?? "";
+        return token.startsWith("device-") ? { id: `device:${token}`, scopes: ["operator.read"] } : undefined;
+      });
+      gateway.route({
+        ...route,
+        method: "GET",
+        path: "/plugins/demo/stream",
+        handler: ({ signal }) => {
+          scene.stops.push(signal);
+          return { body: endless(signal) };
+        },
+      });
+      gateway.route({
+        ...route,
+        method: "POST",
+        path: "/plugins/demo/form",
+        handler: () => (scene.ran++, { body: "taken" }),
+      });
+      gateway.start(() => {
+        Object.assign(scene, { gateway, config: gateway.services.config, credentials: gateway.services.credentials });
+      });
+    },
+  });
+}
+
+async function* endless(signal: AbortSignal) {
+  yield "begin\n";
+  while (!signal.aborted) {
+    await new Promise((resolve) => setTimeout(resolve, 10));
+    yield "more\n";
+  }
+}
+
+/** From a file, as an operator starts it. */
+async function start(t: TestContext, auth: object = { token: "first" }) {
+  const stateDir = await directoryOf(t, "svc-credentials-");
+  const file = join(stateDir, "svc.json");
+  const write = (gateway: object) =>
+    writeFile(file, JSON.stringify({ gateway: { reload: { debounceMs: 0 }, ...gateway } }));
+  await write({ auth });
+  const scene: Scene = { stops: [], ran: 0 };
+  const running = await testGateway(t, { stateDir, plugins: [demoPlugin(scene)], gateway: { config: undefined } });
+  const { url, port } = running.gateway;
+  const base = url.replace("ws", "http");
+  const patch = async (raw: object) => {
+    const { hash } = (await scene.config?.snapshot()) ?? { hash: "" };
+    return scene.config?.write({
+      actor: "test",
+      action: "test",
+      mode: "patch",
+      raw: JSON.stringify(raw),
+      baseHash: hash,
+    });
+  };
+  const bearer = (token: string) => ({ authorization: `Bearer ${token}` });
+  return { ...running, url, port, base, file, write, patch, scene, bearer };
+}
+
+/** How long from now until the socket is closed, and how. */
+async function endOf(socket: { closed: Promise<{ code: number; reason: string }> }) {
+  const begun = performance.now();
+  const { code, reason } = await socket.closed;
+  return { code, reason, ms: performance.now() - begun };
+}
+
+type Running = Awaited<ReturnType<typeof start>>;
+const changes: [how: string, change: (running: Running, auth: object) => Promise<unknown>][] = [
+  ["through the file", ({ write }, auth) => write({ auth })],
+  ["through a plugin", ({ patch }, auth) => patch({ gateway: { auth } })],
+];
+
+for (const [how, change] of changes) {
+  describe(`a token that is changed ${how}`, limited, () => {
+    it("closes the sockets of the old one with 1008 within a second of being known, and the new one works", async (t) => {
+      const running = await start(t);
+      const { url } = running;
+      const sockets = await Promise.all([connectRaw(url, "first"), connectRaw(url, "first")]);
+      const vouched = await connectRaw(url, "device-1", { scopes: ["operator.read"] });
+      sockets[0]?.send({ type: "req", id: "slow", method: "demo.slow" });
+      await change(running, { token: "second" });
+      for (const socket of sockets) {
+        const { code, reason, ms } = await endOf(socket);
+        assert.deepEqual(
+          [code, reason],
+          [1008, "unauthorized: the gateway's credential was changed; connect with the new one"],
+        );
+        assert.ok(ms < 2_000, `${ms} ms, the settling of a file included`);
+      }
+      const refused = await openRaw(url);
+      refused.send(connectFrame("first"));
+      assert.equal((await refused.next(({ id }) => id === "c1")).error?.details?.["code"], "AUTH_TOKEN_MISMATCH");
+      const welcome = await connectRaw(url, "second");
+      welcome.send({ type: "req", id: "1", method: "demo.ask" });
+      assert.equal((await welcome.next(({ id }) => id === "1")).ok, true);
+      vouched.send({ type: "req", id: "1", method: "demo.ask" });
+      assert.equal((await vouched.next(({ id }) => id === "1")).ok, true, "who did not come by the token stays");
+      for (const { ws } of [welcome, vouched]) ws.close();
+    });
+
+    it("cuts the streams of the old one, and refuses it over HTTP", async (t) => {
+      const running = await start(t);
+      const { base, bearer, scene } = running;
+      const stream = await fetch(`${base}/plugins/demo/stream`, { headers: bearer("first") });
+      const reader = stream.body?.getReader();
+      assert.equal(new TextDecoder().decode((await reader?.read())?.value).startsWith("begin"), true);
+      await change(running, { token: "second" });
+      await assert.rejects(async () => {
+        for (;;) if ((await reader?.read())?.done) return;
+      }, "half an answer does not look whole");
+      await until(() => scene.stops[0]?.aborted === true);
+      const ask = (token: string) => fetch(`${base}/plugins/demo/form`, { method: "POST", headers: bearer(token) });
+      assert.deepEqual([(await ask("first")).status, (await ask("second")).status], [401, 200]);
+    });
+  });
+}
+
+describe("between the change and the close", limited, () => {
+  it("a call is refused, whatever it asks for", async (t) => {
+    const { url, patch } = await start(t);
+    const socket = await connectRaw(url, "first", { scopes: ["operator.admin"] });
+    const changed = patch({ gateway: { auth: { token: "second" } } });
+    let turn = 0;
+    socket.ws.on("close", () => (turn = -1));
+    while (turn >= 0 && turn < 10_000) {
+      socket.ws.send(JSON.stringify({ type: "req", id: String(turn++), method: "demo.ask" }));
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+    await changed;
+    const answers = socket.frames.filter(({ id }) => id !== undefined && id !== "c1");
+    const firstNo = answers.findIndex(({ ok }) => !ok);
+    for (const { ok, error } of firstNo < 0 ? [] : answers.slice(firstNo)) {
+      assert.equal(ok, false, "no yes after the first no");
+      assert.equal(error?.details?.["code"], "AUTH_UNAUTHORIZED");
+    }
+    assert.equal((await socket.closed).code, 1008);
+  });
+
+  it("a plugin that still holds such a principal can do nothing with it", async (t) => {
+    const { client, patch, scene } = await start(t);
+    const dead =
+      client.hello &&
+      ({ id: "token", role: "operator", scopes: ["operator.admin"], provenance: "token", epoch: 1 } as const);
+    const call = () => scene.gateway?.call(demo.ask, {}, { principal: dead });
+    assert.deepEqual(await call(), { ok: true });
+    await patch({ gateway: { auth: { token: "second" } } });
+    await assert.rejects(async () => call(), {
+      code: "INVALID_REQUEST",
+      message: /this credential was revoked or replaced/,
+    });
+  });
+
+  it("a connect that was under way is closed, and gets no event", async (t) => {
+    const running = await start(t);
+    const { url, patch, scene } = running;
+    const asked = barrier();
+    const gate = barrier();
+    scene.admit = async () => {
+      asked.open();
+      await gate.passed;
+    };
+    const socket = await openRaw(url);
+    socket.send(connectFrame("first"));
+    await asked.passed;
+    await patch({ gateway: { auth: { token: "second" } } });
+    gate.open();
+    const { code, reason } = await socket.closed;
+    assert.equal(code, 1008);
+    assert.match(reason, /^unauthorized: the credential was replaced meanwhile/);
+    assert.deepEqual(
+      socket.frames.filter(({ event }) => event !== "connect.challenge" && event !== undefined),
+      [],
+    );
+  });
+
+  it("a request whose body was still coming does not reach its handler", async (t) => {
+    const { port, patch, scene } = await start(t);
+    const { connect } = await import("node:net");
+    const socket = connect(port, "127.0.0.1");
+    t.after(() => socket.destroy());
+    let answer = "";
+    socket.on("data", (chunk: Buffer) => (answer += chunk.toString()));
+    const head = [
+      "POST /plugins/demo/form HTTP/1.1",
+      "Host: x",
+      "Authorization: Bearer first",
+      "Content-Length: 4",
+      "",
+      "ab",
+    ];
+    socket.write(head.join("\r\n"));
+    await new Promise((resolve) => setTimeout(resolve, 100)); // the head has been read by then, or the test proves less
+    await patch({ gateway: { auth: { token: "second" } } });
+    socket.write("cd");
+    await until(() => answer.includes("\r\n\r\n"));
+    assert.match(answer, /^HTTP\/1\.1 401 /);
+    assert.equal(scene.ran, 0);
+  });
+});
+
+describe("other changes", limited, () => {
+  const modes: [why: string, from: object, to: object, old: object, next: object][] = [
+    ["token to password", { token: "t" }, { mode: "password", password: "p" }, { token: "t" }, { password: "p" }],
+    [
+      "password to token",
+      { mode: "password", password: "p" },
+      { mode: "token", token: "t" },
+      { password: "p" },
+      { token: "t" },
+    ],
+    ["none to token", { mode: "none" }, { mode: "token", token: "t" }, {}, { token: "t" }],
+    ["token to none", { token: "t" }, { mode: "none" }, { token: "t" }, {}],
+    ["another password", { mode: "password", password: "p" }, { password: "q" }, { password: "p" }, { password: "q" }],
+  ];
+  for (const [why, from, to, old, next] of modes) {
+    it(`of the mode close what came by the old one: ${why}`, async (t) => {
+      const { url, patch } = await start(t, from);
+      const socket = await connectRaw(url, undefined, { auth: old });
+      await patch({ gateway: { auth: to } });
+      assert.equal((await socket.closed).code, 1008);
+      const welcome = await connectRaw(url, undefined, { auth: next });
+      welcome.ws.close();
+    });
+  }
+
+  it("that have nothing to do with credentials close nobody", async (t) => {
+    const { url, patch, gateway } = await start(t);
+    const socket = await connectRaw(url, "first");
+    await patch({
+      gateway: { controlUi: { allowedOrigins: ["https://a.example"] }, auth: { rateLimit: { maxAttempts: 3 } } },
+    });
+    socket.send({ type: "req", id: "1", method: "demo.ask" });
+    assert.equal((await socket.next(({ id }) => id === "1")).ok, true);
+    assert.equal(gateway.auth.token, "first");
+    socket.ws.close();
+  });
+
+  it("that cannot be used leave everything as it was", async (t) => {
+    const { url, patch } = await start(t);
+    const socket = await connectRaw(url, "first");
+    await assert.rejects(patch({ gateway: { auth: { mode: "password" } } }), { code: "INVALID_REQUEST" });
+    socket.send({ type: "req", id: "1", method: "demo.ask" });
+    assert.equal((await socket.next(({ id }) => id === "1")).ok, true);
+    socket.ws.close();
+  });
+});
+
+describe("a device that is revoked", limited, () => {
+  it("is closed with the reason given, the others stay, and it may be let in anew", async (t) => {
+    const { url, scene } = await start(t);
+    const [one, two] = [await connectRaw(url, "device-1"), await connectRaw(url, "device-2")];
+    scene.credentials?.revoke("device:device-1", "this device was removed");
+    assert.deepEqual(await one.closed, { code: 1008, reason: "this device was removed" });
+    two.send({ type: "req", id: "1", method: "demo.ask" });
+    assert.equal((await two.next(({ id }) => id === "1")).ok, true);
+    const again = await connectRaw(url, "device-1");
+    again.send({ type: "req", id: "1", method: "demo.ask" });
+    assert.equal((await again.next(({ id }) => id === "1")).ok, true);
+    for (const { ws } of [two, again]) ws.close();
+  });
+
+  it("while it connects is not let in", async (t) => {
+    const { url, scene } = await start(t);
+    const asked = barrier();
+    const gate = barrier();
+    scene.admit = () => (asked.open(), gate.passed);
+    const socket = await openRaw(url);
+    socket.send(connectFrame("device-1"));
+    await asked.passed;
+    scene.credentials?.revoke("device:device-1", "removed");
+    gate.open();
+    assert.equal((await socket.closed).code, 1008);
+  });
+});

@@ -1,0 +1,71 @@
+/** A `connect` as the handshake judges it, without a socket: a valid one, and what a case changes. */
+import assert from "node:assert/strict";
+import { createHash, generateKeyPairSync, sign } from "node:crypto";
+import type { ConnectParams } from "@svc/sdk";
+import { createFakeClock } from "@svc/sdk/testing";
+import { Access } from "../../../host/auth/access.ts";
+import { resolvePeer } from "../../../host/auth/client-address.ts";
+import { devicePayloads } from "../../../host/auth/device-proof.ts";
+import type { AuthSettings } from "../../../host/auth/settings.ts";
+import type { GatewaySection } from "../../../host/config/host-schema.ts";
+import { handshake, type HandshakeContext, HandshakeRefusal } from "../../../host/net/handshake.ts";
+import { connectFrame } from "../../raw-socket.ts";
+
+export interface Socket {
+  readonly remoteAddress: string;
+  readonly headers: Record<string, string>;
+}
+
+export const local: Socket = { remoteAddress: "127.0.0.1", headers: { host: "127.0.0.1:18789" } };
+export const remote: Socket = { remoteAddress: "10.0.0.9", headers: { host: "gateway.example" } };
+export const NOW = 1_800_000_000_000;
+
+/** What one case changes of a gateway in mode token, asked by a program of its own machine. */
+export interface Changes extends Partial<Pick<HandshakeContext, "vouch" | "pairing">> {
+  readonly peer?: Socket;
+  readonly auth?: AuthSettings;
+  readonly gateway?: GatewaySection;
+}
+
+export function context(changes: Changes = {}): HandshakeContext {
+  const { peer = local, auth = { mode: "token", token: "right" }, gateway = {}, ...asked } = changes;
+  const access = new Access(auth, gateway, 18_789, createFakeClock());
+  return {
+    connectionId: "conn",
+    peer: resolvePeer(peer.remoteAddress, peer.headers, access.proxies),
+    nonce: "nonce-1",
+    access,
+    now: NOW,
+    vouch: () => Promise.resolve(undefined),
+    pairing: () => Promise.resolve(undefined),
+    ...asked,
+  };
+}
+
+export const password: AuthSettings = { mode: "password", password: "right" };
+export const none: AuthSettings = { mode: "none" };
+export const connect = (params: object = {}, frame: object = {}) =>
+  JSON.stringify(connectFrame("right", params, frame));
+export const refusal = async (text: string, changes: Changes = {}): Promise<HandshakeRefusal> => {
+  const error = await handshake(text, context(changes)).then(
+    () => assert.fail("it was accepted"),
+    (thrown: unknown) => thrown,
+  );
+  assert.ok(error instanceof HandshakeRefusal);
+  return error;
+};
+
+export function device(params: object = {}, changes: Record<string, unknown> = {}) {
+  const { publicKey, privateKey } = generateKeyPairSync("ed25519");
+  const raw = Buffer.from(String(publicKey.export({ format: "jwk" }).x), "base64url");
+  const claim = {
+    id: createHash("sha256").update(raw).digest("hex"),
+    publicKey: raw.toString("base64url"),
+    signature: "",
+    signedAt: NOW,
+    nonce: "nonce-1",
+  };
+  const frame = connectFrame("right", { ...params, device: claim });
+  const [v3 = ""] = devicePayloads(frame["params"] as ConnectParams);
+  return { ...claim, signature: sign(null, Buffer.from(v3), privateKey).toString("base64url"), ...changes };
+}

@@ -1,0 +1,250 @@
+/** Budgets, the flood guard and locked-out addresses, as clients meet them. Spec: protocol/authorization.md §4-§5; http/auth.md §4, §6. */
+import assert from "node:assert/strict";
+import { describe, it, type TestContext } from "node:test";
+import { CONTROL_PLANE_WRITES, defineContract, definePlugin, Type } from "@svc/sdk";
+import { createFakeClock } from "@svc/sdk/testing";
+import { startHost } from "./host-scene.ts";
+import { connectFrame, connectRaw, openRaw, type RawSocket } from "../../raw-socket.ts";
+
+const limited = { timeout: 20_000 };
+const Any = Type.Object({});
+const limit = CONTROL_PLANE_WRITES;
+const admin = defineContract("admin", {
+  patch: { summary: "-", scope: "operator.write", params: Type.Object({ n: Type.Integer() }), result: Any, limit },
+  apply: { summary: "-", scope: "operator.write", params: Any, result: Any, limit },
+  set: { summary: "-", scope: "operator.write", params: Any, result: Any },
+  node: { summary: "-", scope: "operator.read", role: "node", params: Any, result: Any },
+  secret: { summary: "-", scope: "operator.admin", params: Any, result: Any },
+});
+
+async function start(t: TestContext, config: Record<string, unknown> = {}) {
+  const clock = createFakeClock();
+  const plugin = definePlugin({
+    id: "admin",
+    api: "^1.0.0",
+    setup(gateway) {
+      gateway.serve(admin, {
+        patch: () => ({}),
+        apply: () => ({}),
+        set: () => ({}),
+        node: () => ({}),
+        secret: () => ({}),
+      });
+      gateway.route({
+        method: "GET",
+        path: "/plugins/admin/x",
+        auth: "gateway",
+        scope: "operator.read",
+        summary: "-",
+        handler: () => ({ body: "x" }),
+      });
+    },
+  });
+  const gateway = await startHost(t, { plugins: [plugin], config, clock });
+  const { url, auth } = gateway;
+  let id = 0;
+  const ask = async (socket: RawSocket, method: string, params: unknown = {}) => {
+    const mine = `r${++id}`;
+    socket.send({ type: "req", id: mine, method, params });
+    return socket.next((frame) => frame.id === mine);
+  };
+  const guess = async (token: string, headers: Record<string, string> = {}) => {
+    const socket = await openRaw(url, headers);
+    socket.send(connectFrame(token));
+    const frame = await socket.next(({ id: of }) => of === "c1");
+    socket.ws.close();
+    await socket.closed;
+    return frame;
+  };
+  const fetchX = (token: string, headers: Record<string, string> = {}) =>
+    fetch(`${url.replace("ws", "http")}/plugins/admin/x`, {
+      headers: { authorization: `Bearer ${token}`, ...headers },
+    });
+  return { clock, url, token: String(auth.token), raw: () => connectRaw(url, auth.token), ask, guess, fetchX };
+}
+
+describe("the control-plane write limit", limited, () => {
+  it("is 3 calls per 60 s over all its methods, and the refusal is exact", async (t) => {
+    const { raw, ask, clock } = await start(t);
+    const socket = await raw();
+    for (const method of ["admin.apply", "admin.apply"]) assert.equal((await ask(socket, method)).ok, true);
+    assert.equal((await ask(socket, "admin.patch", { n: 1 })).ok, true);
+    await clock.advance(18_500);
+    const { ok, error } = await ask(socket, "admin.patch", { n: 1 });
+    assert.deepEqual(
+      [ok, error],
+      [
+        false,
+        {
+          code: "UNAVAILABLE",
+          message: "rate limit exceeded for admin.patch; retry after 42s",
+          details: { method: "admin.patch", limit: "3 per 60s" },
+          retryable: true,
+          retryAfterMs: 41_500,
+        },
+      ],
+    );
+    assert.equal((await ask(socket, "admin.set")).ok, true, "a method without a limit is not limited");
+    await clock.advance(41_500);
+    assert.equal((await ask(socket, "admin.patch", { n: 1 })).ok, true);
+    socket.ws.close();
+  });
+
+  it("counts calls with invalid params, which are told what is wrong until the budget is used up", async (t) => {
+    const { raw, ask } = await start(t);
+    const socket = await raw();
+    for (let turn = 0; turn < 3; turn++)
+      assert.equal((await ask(socket, "admin.patch", { n: "x" })).error?.code, "INVALID_REQUEST");
+    assert.equal((await ask(socket, "admin.patch", { n: 1 })).error?.code, "UNAVAILABLE");
+    socket.ws.close();
+  });
+
+  it("does not count calls without the scope", async (t) => {
+    const { url, token, ask } = await start(t);
+    const socket = await connectRaw(url, token, { scopes: ["operator.read"] });
+    for (let turn = 0; turn < 5; turn++)
+      assert.equal((await ask(socket, "admin.apply")).error?.message, "missing scope: operator.write");
+    socket.ws.close();
+  });
+
+  it("belongs to the connection where device and address say nothing", async (t) => {
+    const { raw, ask } = await start(t);
+    const [one, two] = [await raw(), await raw()];
+    for (let turn = 0; turn < 3; turn++) await ask(one, "admin.apply");
+    assert.deepEqual([(await ask(one, "admin.apply")).ok, (await ask(two, "admin.apply")).ok], [false, true]);
+    for (const { ws } of [one, two]) ws.close();
+  });
+
+  it("belongs to the address of the client that a trusted proxy names, over its connections", async (t) => {
+    const { url, token, ask } = await start(t, { gateway: { trustedProxies: ["127.0.0.1"] } });
+    const from = async (address: string) => {
+      const socket = await openRaw(url, { "x-forwarded-for": address });
+      socket.send(connectFrame(token));
+      await socket.next(({ id, ok }) => id === "c1" && ok === true);
+      return socket;
+    };
+    const [one, same, other] = [await from("203.0.113.1"), await from("203.0.113.1"), await from("203.0.113.2")];
+    for (let turn = 0; turn < 3; turn++) await ask(one, "admin.apply");
+    assert.deepEqual([(await ask(same, "admin.apply")).ok, (await ask(other, "admin.apply")).ok], [false, true]);
+    for (const { ws } of [one, same, other]) ws.close();
+  });
+});
+
+describe("the flood guard", limited, () => {
+  it("sends the 11th unauthorized role, then closes with 1008", async (t) => {
+    const { raw, ask } = await start(t);
+    const socket = await raw();
+    for (let turn = 0; turn < 10; turn++)
+      assert.equal((await ask(socket, "admin.node")).error?.message, "unauthorized role: operator");
+    assert.equal(socket.ws.readyState, socket.ws.OPEN);
+    assert.equal((await ask(socket, "admin.node")).error?.message, "unauthorized role: operator");
+    assert.deepEqual(await socket.closed, { code: 1008, reason: "repeated unauthorized calls" });
+  });
+
+  const resets: [why: string, method: string][] = [
+    ["a success", "admin.set"],
+    ["another refusal", "admin.secret"],
+    ["an unknown method", "no.such"],
+  ];
+  for (const [why, method] of resets) {
+    it(`starts over with ${why}`, async (t) => {
+      const { raw, ask } = await start(t);
+      const socket = await raw();
+      for (let round = 0; round < 3; round++) {
+        for (let turn = 0; turn < 10; turn++) await ask(socket, "admin.node");
+        await ask(socket, method);
+      }
+      assert.equal((await ask(socket, "admin.set")).ok, true);
+      socket.ws.close();
+    });
+  }
+
+  it("does not count missing scopes", async (t) => {
+    const { raw, ask } = await start(t);
+    const socket = await raw();
+    for (let turn = 0; turn < 30; turn++)
+      assert.match(String((await ask(socket, "admin.secret")).error?.message), /^missing scope/);
+    assert.equal((await ask(socket, "admin.set")).ok, true);
+    socket.ws.close();
+  });
+});
+
+describe("failed attempts", limited, () => {
+  const strict = { gateway: { auth: { token: "right", rateLimit: { maxAttempts: 3, exemptLoopback: false } } } };
+
+  it("over HTTP: three 401, then 429 with Retry-After, also for the right token, until the lock ends", async (t) => {
+    const { fetchX, clock } = await start(t, strict);
+    const statuses = [];
+    for (let turn = 0; turn < 3; turn++) statuses.push((await fetchX("wrong")).status);
+    const locked = await fetchX("right");
+    assert.deepEqual([...statuses, locked.status, locked.headers.get("retry-after")], [401, 401, 401, 429, "300"]);
+    const { error } = (await locked.json()) as { error: { type: string } };
+    assert.equal(error.type, "rate_limited");
+    await clock.advance(299_001);
+    assert.equal((await fetchX("right")).headers.get("retry-after"), "1");
+    await clock.advance(999);
+    assert.equal((await fetchX("right")).status, 200);
+  });
+
+  it("over WebSocket: the lock has its own code, and no retryAfterMs", async (t) => {
+    const { guess } = await start(t, strict);
+    for (let turn = 0; turn < 3; turn++)
+      assert.equal((await guess("wrong")).error?.details?.["code"], "AUTH_TOKEN_MISMATCH");
+    const { error } = await guess("right");
+    assert.deepEqual(
+      [error?.code, error?.details],
+      ["INVALID_REQUEST", { code: "AUTH_RATE_LIMITED", authReason: "rate_limited" }],
+    );
+    assert.ok(!("retryAfterMs" in (error ?? {})));
+  });
+
+  it("are counted together over HTTP and WebSocket, and forgotten with a success", async (t) => {
+    const { guess, fetchX } = await start(t, strict);
+    await guess("wrong");
+    await fetchX("wrong");
+    assert.equal((await guess("right")).ok, true);
+    await guess("wrong");
+    await fetchX("wrong");
+    await guess("wrong");
+    assert.equal((await fetchX("right")).status, 429);
+  });
+
+  it("of this machine do not count, unless a page makes them: pages are one, whatever their origin", async (t) => {
+    const { guess, fetchX } = await start(t, { gateway: { auth: { token: "right", rateLimit: { maxAttempts: 3 } } } });
+    for (let turn = 0; turn < 5; turn++)
+      assert.equal((await guess("wrong")).error?.details?.["code"], "AUTH_TOKEN_MISMATCH");
+    for (const port of [1, 2, 3]) await guess("wrong", { origin: `http://localhost:${port}` });
+    assert.equal(
+      (await guess("right", { origin: "http://127.0.0.1:4" })).error?.details?.["code"],
+      "AUTH_RATE_LIMITED",
+    );
+    assert.deepEqual([(await guess("right")).ok, (await fetchX("right")).status], [true, 200], "programs are let in");
+  });
+
+  it("are those of the client behind a trusted proxy, not of the proxy; what a client says itself does not count", async (t) => {
+    const config = {
+      gateway: { trustedProxies: ["127.0.0.1"], auth: { token: "right", rateLimit: { maxAttempts: 2 } } },
+    };
+    const { fetchX, guess } = await start(t, config);
+    for (const forged of ["198.51.100.1", "198.51.100.2"])
+      await fetchX("wrong", { "x-forwarded-for": `${forged}, 203.0.113.1` });
+    assert.equal((await fetchX("right", { "x-forwarded-for": "203.0.113.1" })).status, 429);
+    assert.equal(
+      (await guess("right", { "x-forwarded-for": "203.0.113.1" })).error?.details?.["code"],
+      "AUTH_RATE_LIMITED",
+    );
+    assert.equal((await fetchX("right", { "x-forwarded-for": "203.0.113.2" })).status, 200);
+  });
+
+  it("in mode trusted-proxy and none are never counted", async (t) => {
+    const auth = {
+      mode: "trusted-proxy",
+      trustedProxy: { userHeader: "x-user" },
+      rateLimit: { maxAttempts: 1, exemptLoopback: false },
+    };
+    const { fetchX } = await start(t, { gateway: { trustedProxies: ["127.0.0.1"], auth } });
+    for (let turn = 0; turn < 4; turn++)
+      assert.equal((await fetchX("x", { "x-forwarded-for": "203.0.113.1" })).status, 401);
+    assert.equal((await fetchX("x", { "x-forwarded-for": "203.0.113.1", "x-user": "ada" })).status, 200);
+  });
+});

@@ -1,0 +1,90 @@
+/** What is kept for clients that lost their socket, and for how long. Spec: spec/README.md "seq". */
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { setFlagsFromString } from "node:v8";
+import { runInNewContext } from "node:vm";
+import { defineEvent, Type } from "@svc/sdk";
+import { type ReplayEntry, ReplayLog } from "../../../host/net/replay.ts";
+
+const event = defineEvent({ name: "demo", summary: "-", payload: Type.Unknown() });
+const entry = (payload: string | undefined = "1"): Omit<ReplayEntry, "n"> => ({
+  event,
+  payload,
+  seq: undefined,
+  stateVersion: undefined,
+});
+const fill = (log: ReplayLog, times: number, payload?: string) => {
+  for (let turn = 0; turn < times; turn++) log.append(entry(payload));
+};
+
+describe("the replay log", () => {
+  it("gives what came after a place, oldest first", () => {
+    const log = new ReplayLog();
+    fill(log, 2);
+    const { cursor } = log;
+    fill(log, 3);
+    assert.deepEqual(
+      log.since(cursor)?.map(({ n }) => n),
+      [3, 4, 5],
+    );
+    assert.deepEqual(log.since(log.cursor), []);
+    assert.deepEqual(log.since({ epoch: log.epoch, n: 0 })?.length, 5);
+  });
+
+  const unknown: [why: string, cursor: (log: ReplayLog) => { epoch: string; n: number }][] = [
+    ["of another process", ({ cursor: { n } }) => ({ epoch: "other", n })],
+    ["that is still to come", ({ cursor: { epoch, n } }) => ({ epoch, n: n + 1 })],
+  ];
+  for (const [why, cursor] of unknown) {
+    it(`knows nothing of a place ${why}`, () => {
+      const log = new ReplayLog();
+      fill(log, 3);
+      assert.equal(log.since(cursor(log)), undefined);
+    });
+  }
+
+  it("keeps 1000 events: one more and the oldest place is gone, and only that", () => {
+    const log = new ReplayLog();
+    const first = log.cursor;
+    fill(log, 1_000);
+    assert.equal(log.since(first)?.length, 1_000);
+    fill(log, 1);
+    assert.equal(log.since(first), undefined);
+    assert.equal(log.since({ ...first, n: 1 })?.length, 1_000);
+  });
+
+  it("is right at every place, over many times its size", () => {
+    const log = new ReplayLog();
+    for (let n = 1; n <= 3_500; n++) {
+      log.append(entry());
+      const oldest = Math.max(0, n - 1_000);
+      assert.equal(log.since({ epoch: log.epoch, n: oldest })?.[0]?.n, oldest + 1);
+      if (oldest > 0) assert.equal(log.since({ epoch: log.epoch, n: oldest - 1 }), undefined);
+    }
+  });
+
+  it("keeps 8 MiB, and of one that is larger nothing", () => {
+    const log = new ReplayLog();
+    const first = log.cursor;
+    const mib = "x".repeat(1_048_576);
+    fill(log, 8, mib);
+    assert.equal(log.since(first)?.length, 8);
+    fill(log, 1, mib);
+    assert.equal(log.since(first), undefined);
+    assert.equal(log.since({ ...first, n: 1 })?.length, 8);
+    fill(log, 1, "x".repeat(8_388_609));
+    assert.deepEqual([log.since({ ...first, n: 9 }), log.since(log.cursor)], [undefined, []]);
+    fill(log, 1);
+    assert.equal(log.since({ ...first, n: 10 })?.length, 1);
+  });
+
+  it("holds on to nothing that went", async () => {
+    setFlagsFromString("--expose-gc");
+    const collect = runInNewContext("gc") as () => void;
+    const log = new ReplayLog();
+    const went = Array.from({ length: 20 }, () => new WeakRef(log.append(entry("x".repeat(1_048_576)))));
+    await new Promise((resolve) => setImmediate(resolve));
+    collect();
+    assert.equal(went.filter((ref) => ref.deref() !== undefined).length, 8);
+  });
+});

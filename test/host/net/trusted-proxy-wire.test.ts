@@ -1,0 +1,109 @@
+/** Mode trusted-proxy over HTTP and WebSocket, through a real socket. Spec: http/auth.md §5, §7. */
+import assert from "node:assert/strict";
+import { describe, it, type TestContext } from "node:test";
+import { definePlugin } from "@svc/sdk";
+import { connectFrame, openRaw } from "../../raw-socket.ts";
+import { startHost } from "./host-scene.ts";
+
+const limited = { timeout: 20_000 };
+const auth = {
+  mode: "trusted-proxy",
+  trustedProxy: { userHeader: "X-User", requiredHeaders: ["x-proof"], allowUsers: ["ada", "bob"] },
+};
+
+async function start(t: TestContext, more: object = {}) {
+  const plugin = definePlugin({
+    id: "who",
+    api: "^1.0.0",
+    setup: (gateway) =>
+      gateway.route({
+        method: "GET",
+        path: "/plugins/who/me",
+        auth: "gateway",
+        scope: "operator.read",
+        summary: "-",
+        handler: ({ principal, remoteAddress }) => ({ body: { id: principal?.id, remoteAddress } }),
+      }),
+  });
+  const config = {
+    gateway: {
+      trustedProxies: ["127.0.0.1", "10.0.0.0/8"],
+      auth,
+      controlUi: { allowedOrigins: ["https://panel.example"] },
+      ...more,
+    },
+  };
+  const gateway = await startHost(t, { plugins: [plugin], config });
+  const http = (headers: Record<string, string>) =>
+    fetch(`${gateway.url.replace("ws", "http")}/plugins/who/me`, { headers });
+  const ws = async (headers: Record<string, string>, params: object = {}) => {
+    const socket = await openRaw(gateway.url, headers);
+    socket.send(connectFrame(undefined, params));
+    const { ok, error } = await socket.next(({ id }) => id === "c1");
+    socket.ws.close();
+    const { code } = await socket.closed;
+    return { ok, error, code };
+  };
+  return { http, ws };
+}
+
+const good = { "x-user": "ada", "x-proof": "1", "x-forwarded-for": "203.0.113.1" };
+const without = (name: keyof typeof good) => Object.fromEntries(Object.entries(good).filter(([key]) => key !== name));
+
+describe("mode trusted-proxy", limited, () => {
+  it("lets in whom the proxy names, over both", async (t) => {
+    const { http, ws } = await start(t);
+    const answer = await http(good);
+    assert.deepEqual(
+      [answer.status, await answer.json()],
+      [200, { id: "trusted-proxy:ada", remoteAddress: "203.0.113.1" }],
+    );
+    assert.equal((await ws(good)).ok, true);
+  });
+
+  it("gives the client behind several of its proxies, not what the client wrote itself", async (t) => {
+    const { http } = await start(t);
+    const answer = await http({ ...good, "x-forwarded-for": "198.51.100.9, 203.0.113.1, 10.1.2.3" });
+    assert.equal(((await answer.json()) as { remoteAddress: string }).remoteAddress, "203.0.113.1");
+  });
+
+  const refused: [reason: string, headers: Record<string, string>][] = [
+    ["trusted_proxy_missing_header_x-proof", without("x-proof")],
+    ["trusted_proxy_missing_header_x-proof", { ...good, "x-proof": " " }],
+    ["trusted_proxy_user_missing", without("x-user")],
+    ["trusted_proxy_user_not_allowed", { ...good, "x-user": "eve" }],
+    ["trusted_proxy_user_not_allowed", { ...good, "x-user": "Ada" }],
+  ];
+  for (const [reason, headers] of refused) {
+    it(`refuses: ${reason} (${JSON.stringify(headers["x-user"] ?? "nobody")}, ${JSON.stringify(headers["x-proof"] ?? "none")})`, async (t) => {
+      const { http, ws } = await start(t);
+      const answer = await http({ ...headers, authorization: "Bearer x" });
+      assert.equal(answer.status, 401);
+      assert.deepEqual(await answer.json(), { error: { message: "Unauthorized", type: "unauthorized" } });
+      assert.equal(answer.headers.get("www-authenticate"), null);
+      const { error, code } = await ws(headers, { auth: { token: "x" } });
+      assert.deepEqual(error?.details, { code: "AUTH_UNAUTHORIZED", authReason: reason });
+      assert.equal(code, 1008);
+    });
+  }
+
+  it("refuses who does not come from a trusted address: trusted_proxy_untrusted_source", async (t) => {
+    const { http, ws } = await start(t, { trustedProxies: ["10.0.0.0/8", "::1"] });
+    assert.equal((await http(good)).status, 401);
+    const { error } = await ws(good, { auth: { token: "x" } });
+    assert.deepEqual(error?.details, { code: "AUTH_UNAUTHORIZED", authReason: "trusted_proxy_untrusted_source" });
+  });
+
+  it("lets the panel in without a device, from its own pages only", async (t) => {
+    const { ws } = await start(t);
+    const client = { id: "svc-control-ui", version: "1", platform: "web", mode: "webchat" };
+    assert.equal((await ws({ ...good, origin: "https://panel.example" }, { client })).ok, true);
+    assert.match(
+      String((await ws({ ...good, origin: "https://evil.example" }, { client })).error?.message),
+      /^origin not allowed/,
+    );
+    assert.match(String((await ws(good, { client })).error?.message), /^origin not allowed/);
+    const { error } = await ws({ ...good, "x-user": "eve", origin: "https://panel.example" }, { client });
+    assert.equal(error?.details?.["code"], "CONTROL_UI_DEVICE_IDENTITY_REQUIRED");
+  });
+});

@@ -1,0 +1,139 @@
+/** What a changed configuration does to the host, by `gateway.reload.mode` and by who changed it. Spec: http/config.md §5. */
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import type { ReloadKind } from "@svc/sdk/services";
+import { createFakeClock } from "@svc/sdk/testing";
+import { Access } from "../../host/auth/access.ts";
+import { givenConfig } from "../../host/config/file.ts";
+import type { ConfigTransition } from "../../host/config/store.ts";
+import { HookBus } from "../../host/hooks/hook-bus.ts";
+import type { Kernel } from "../../host/kernel/kernel.ts";
+import { createReconfigure, type ReconfigureOptions } from "../../host/reconfigure.ts";
+
+/** Remembers everything it was asked to do. */
+function scene(possible = true) {
+  const did: string[] = [];
+  const log = (text: string) => (_: object, message: string) => void did.push(`${text}: ${message}`);
+  const access = new Access({ mode: "token", token: "first" }, {}, 18_789, createFakeClock());
+  const kernel = {
+    sections: () => [{ section: "shop", plugin: "shop", schema: undefined }],
+    reconfigure: (ids: readonly string[], hot: ReadonlySet<string>) => {
+      did.push(`plugins ${ids.join(" ")} hot ${[...hot].join(" ")}`);
+      return Promise.resolve([]);
+    },
+  } as unknown as Kernel;
+  const options: ReconfigureOptions = {
+    env: {},
+    credentialsDir: "/nowhere",
+    access,
+    kernel,
+    hooks: new HookBus(),
+    log: { debug() {}, info: log("info"), warn: log("warn"), error: log("error") },
+    restarts: {
+      possible,
+      schedule: ({ reason }) => (did.push(`restart ${reason}`), { delayMs: 0, coalesced: false, cooldownMsApplied: 0 }),
+    },
+    port: () => 18_789,
+    use: () => void did.push("use"),
+    setLogLevel: (level) => void did.push(`level ${level}`),
+    closeDead: (reason) => void did.push(`close ${reason}`),
+  };
+  const { apply, validate } = createReconfigure(options);
+  const change = (
+    config: Record<string, unknown>,
+    kinds: Record<string, ReloadKind>,
+    action?: string,
+  ): ConfigTransition => ({
+    previous: givenConfig("/x", {}),
+    next: givenConfig("/x", config),
+    changed: Object.keys(kinds),
+    kinds: new Map(Object.entries(kinds)),
+    ...(action ? { author: { actor: "test", action } } : {}),
+  });
+  return { did, apply, validate, change };
+}
+
+const mode = (name: string) => ({ gateway: { auth: { token: "first" }, reload: { mode: name } } });
+const HOT_DID = ["use", "level info", "plugins  hot "];
+const both = { "logging.level": "hot", "gateway.port": "restart" } as const;
+
+describe("a file that somebody edited", () => {
+  const rows: [mode: string, kinds: Record<string, ReloadKind>, did: string[]][] = [
+    ["hybrid", { "logging.level": "hot" }, HOT_DID],
+    ["hybrid", both, [...HOT_DID, "restart configuration: gateway.port"]],
+    [
+      "hot",
+      both,
+      [...HOT_DID, "warn: gateway.reload.mode is hot: these keys take effect with the next restart: gateway.port"],
+    ],
+    ["restart", { "logging.level": "hot" }, ["restart configuration: logging.level"]],
+    ["off", both, ["info: the configuration file changed and gateway.reload.mode is off: not used before a restart"]],
+  ];
+  for (const [name, kinds, expected] of rows) {
+    it(`in mode ${name}, with ${Object.keys(kinds).join(" and ")}`, async () => {
+      const { did, apply, change } = scene();
+      await apply(change(mode(name), kinds));
+      assert.deepEqual(did, expected);
+    });
+  }
+
+  it("needs a restart that nobody can perform: that is said", async () => {
+    const { did, apply, change } = scene(false);
+    await apply(change(mode("hybrid"), both));
+    assert.equal(did.at(-1), "warn: restart the gateway for these keys to take effect: gateway.port");
+  });
+});
+
+describe("a change that somebody wrote through the gateway", () => {
+  for (const name of ["hybrid", "restart", "off"]) {
+    it(`is used in mode ${name}, too`, async () => {
+      const { did, apply, change } = scene();
+      await apply(change(mode(name), both, "config.set"));
+      assert.deepEqual(did, [...HOT_DID, "restart configuration: gateway.port"]);
+    });
+  }
+  for (const action of ["config.patch", "config.apply"]) {
+    it(`with ${action} leaves the restart to who asked`, async () => {
+      const { did, apply, change } = scene();
+      await apply(change(mode("hybrid"), both, action));
+      assert.deepEqual(did, HOT_DID);
+    });
+  }
+});
+
+describe("what is hot", () => {
+  it("is the level of the log", async () => {
+    const { did, apply, change } = scene();
+    await apply(change({ logging: { level: "debug" } }, { "logging.level": "hot" }));
+    assert.ok(did.includes("level debug"));
+  });
+
+  it("closes connections only when credentials changed", async () => {
+    const { did, apply, change } = scene();
+    await apply(change(mode("hybrid"), { "gateway.trustedProxies": "hot" }));
+    assert.deepEqual(
+      did.filter((text) => text.startsWith("close")),
+      [],
+    );
+    await apply(change({ gateway: { auth: { token: "second" } } }, { "gateway.auth.token": "hot" }));
+    assert.equal(did.filter((text) => text.startsWith("close")).length, 1);
+  });
+
+  it("is handed to plugins, those apart of which something else changed", async () => {
+    const { did, apply, change } = scene();
+    await apply(change(mode("hybrid"), { "shop.a": "hot" }));
+    await apply(change(mode("hybrid"), { "shop.a": "hot", "shop.b": "plugin" }));
+    assert.deepEqual(
+      did.filter((text) => text.startsWith("plugins")),
+      ["plugins shop hot shop", "plugins shop hot "],
+    );
+  });
+});
+
+it("what a start would refuse is refused before it is used", async () => {
+  const { validate, change } = scene();
+  const denial = await validate(
+    change({ gateway: { bind: "lan", auth: { mode: "none" } } }, { "gateway.bind": "restart" }),
+  );
+  assert.match(denial?.reason ?? "", /anybody could use this gateway/);
+});

@@ -1,0 +1,190 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { createFakeClock, type FakeClock } from "@svc/sdk/testing";
+import { createRestarts, type HostRestarts } from "../../host/restarts.ts";
+
+const log = { debug() {}, info() {}, warn() {}, error() {} };
+
+interface Scene {
+  readonly clock: FakeClock;
+  readonly restarts: HostRestarts;
+  /** Milliseconds since the begin of the test, and the reason. */
+  readonly performed: [number, string][];
+  busy: boolean;
+}
+
+function scene(lastPerformed?: number): Scene {
+  const clock = createFakeClock();
+  const begun = clock.now();
+  const performed: [number, string][] = [];
+  const restarts = createRestarts({
+    clock,
+    log,
+    isIdle: () => !made.busy,
+    perform: (reason) => void performed.push([clock.now() - begun, reason]),
+    ...(lastPerformed === undefined ? {} : { lastPerformedAt: begun + lastPerformed }),
+  });
+  const made = { clock, restarts, performed, busy: false };
+  return made;
+}
+
+describe("a scheduled restart", () => {
+  const rows: [why: string, delayMs: number | undefined, ms: number][] = [
+    ["waits 2000 ms when nothing is said", undefined, 2_000],
+    ["waits as long as asked", 500, 500],
+    ["goes at once with 0", 0, 0],
+    ["waits 60000 ms at most", 3_600_000, 60_000],
+    ["cannot lie in the past", -5, 0],
+  ];
+  for (const [why, delayMs, ms] of rows) {
+    it(why, async () => {
+      const { clock, restarts, performed } = scene();
+      const asked = restarts.schedule({ reason: "x", ...(delayMs === undefined ? {} : { delayMs }) });
+      assert.deepEqual(asked, { delayMs: ms, coalesced: false, cooldownMsApplied: 0 });
+      if (ms > 0) await clock.advance(ms - 1);
+      assert.deepEqual(performed, []);
+      await clock.advance(1);
+      assert.deepEqual(performed, [[ms, "x"]]);
+      assert.equal(clock.pending, 0);
+    });
+  }
+});
+
+describe("the cooldown", () => {
+  const rows: [why: string, last: number | undefined, cooldownMsApplied: number][] = [
+    ["none after a fresh start", undefined, 0],
+    ["what is left of 30000 ms is added", -10_000, 20_000],
+    ["all of it right after a restart", 0, 30_000],
+    ["nothing once it is over", -30_000, 0],
+    ["never more than 30000 ms, whatever the clock was set to", 3_600_000, 30_000],
+  ];
+  for (const [why, last, cooldownMsApplied] of rows) {
+    it(`${why}: ${cooldownMsApplied}`, () => {
+      const asked = scene(last).restarts.schedule({ reason: "x", delayMs: 1_000 });
+      assert.deepEqual(asked, { delayMs: 1_000 + cooldownMsApplied, coalesced: false, cooldownMsApplied });
+    });
+  }
+
+  it("can be handed to the gateway that comes next", async () => {
+    const { clock, restarts } = scene();
+    const begun = clock.now();
+    assert.equal(restarts.lastPerformedAt, undefined);
+    restarts.schedule({ reason: "x" });
+    await clock.advance(2_000);
+    assert.equal(restarts.lastPerformedAt, begun + 2_000);
+  });
+});
+
+describe("requests while one is pending", () => {
+  it("a later one joins it", async () => {
+    const { clock, restarts, performed } = scene();
+    restarts.schedule({ reason: "first", delayMs: 5_000 });
+    await clock.advance(1_000);
+    const second = restarts.schedule({ reason: "second", delayMs: 10_000 });
+    assert.deepEqual(second, { delayMs: 4_000, coalesced: true, cooldownMsApplied: 0 });
+    await clock.advance(60_000);
+    assert.deepEqual(performed, [[5_000, "first, second"]]);
+  });
+
+  it("an earlier one moves it forward", async () => {
+    const { clock, restarts, performed } = scene();
+    restarts.schedule({ reason: "first", delayMs: 5_000 });
+    const second = restarts.schedule({ reason: "second", delayMs: 1_000 });
+    assert.deepEqual(second, { delayMs: 1_000, coalesced: false, cooldownMsApplied: 0 });
+    await clock.advance(60_000);
+    assert.deepEqual(performed, [[1_000, "first, second"]]);
+  });
+
+  it("one that is under way takes all of them, with no delay", async () => {
+    const made = scene();
+    made.busy = true;
+    made.restarts.schedule({ reason: "first", delayMs: 0 });
+    await made.clock.advance(100);
+    const joined = { delayMs: 0, coalesced: true, cooldownMsApplied: 0 };
+    assert.deepEqual(made.restarts.schedule({ reason: "second" }), joined);
+    made.busy = false;
+    await made.clock.advance(500);
+    assert.deepEqual(made.performed, [[500, "first, second"]]);
+    assert.deepEqual(made.restarts.schedule({ reason: "third" }), joined, "it is being performed");
+    await made.clock.advance(60_000);
+    assert.equal(made.performed.length, 1);
+  });
+});
+
+describe("a restart that is due", () => {
+  it("waits for work in progress, asking every 500 ms", async () => {
+    const made = scene();
+    made.busy = true;
+    made.restarts.schedule({ reason: "x", delayMs: 1_000 });
+    await made.clock.advance(1_100);
+    made.busy = false;
+    await made.clock.advance(399);
+    assert.deepEqual(made.performed, []);
+    await made.clock.advance(1);
+    assert.deepEqual(made.performed, [[1_500, "x"]]);
+    assert.equal(made.clock.pending, 0);
+  });
+
+  it("waits 30000 ms at most", async () => {
+    const made = scene();
+    made.busy = true;
+    made.restarts.schedule({ reason: "x", delayMs: 0 });
+    await made.clock.advance(29_999);
+    assert.deepEqual(made.performed, []);
+    await made.clock.advance(1);
+    assert.deepEqual(made.performed, [[30_000, "x"]]);
+  });
+
+  it("takes a question that cannot be answered for work in progress", async () => {
+    const clock = createFakeClock();
+    const performed: string[] = [];
+    const restarts = createRestarts({
+      clock,
+      log,
+      isIdle: () => {
+        throw new Error("no");
+      },
+      perform: (reason) => void performed.push(reason),
+    });
+    restarts.schedule({ reason: "x", delayMs: 0 });
+    await clock.advance(29_000);
+    assert.deepEqual(performed, []);
+    await clock.advance(1_000);
+    assert.deepEqual(performed, ["x"]);
+  });
+});
+
+describe("a restart that cannot be", () => {
+  it("is refused where nobody could perform it, with the way out", () => {
+    const restarts = createRestarts({ clock: createFakeClock(), log, isIdle: () => true });
+    assert.equal(restarts.possible, false);
+    assert.throws(() => restarts.schedule({ reason: "x" }), { code: "UNAVAILABLE", message: /start that anew/ });
+  });
+
+  it("may be asked for again when beginning it failed", async () => {
+    const clock = createFakeClock();
+    let attempts = 0;
+    const perform = () => {
+      attempts += 1;
+      throw new Error("no");
+    };
+    const restarts = createRestarts({ clock, log, isIdle: () => true, perform });
+    restarts.schedule({ reason: "x", delayMs: 0 });
+    await clock.advance(0);
+    assert.equal(restarts.schedule({ reason: "x", delayMs: 0 }).coalesced, false);
+    await clock.advance(60_000);
+    assert.equal(attempts, 2);
+  });
+
+  it("is forgotten when the gateway stops, and refused from then on", async () => {
+    const { clock, restarts, performed } = scene();
+    assert.equal(restarts.possible, true);
+    restarts.schedule({ reason: "x" });
+    restarts.stop();
+    restarts.stop();
+    assert.equal(clock.pending, 0);
+    await clock.advance(60_000);
+    assert.deepEqual(performed, []);
+    assert.throws(() => restarts.schedule({ reason: "x" }), { code: "UNAVAILABLE" });
+  });
+});
