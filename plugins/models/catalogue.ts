@@ -1,7 +1,8 @@
-/** Which models there are and which one a reference means. Decides only; asking a model is `stream.ts`. */
+/** Which models there are and which one a reference means. Decides only; asking a model is `models.ts`. */
 import { invalidRequest, notFound } from "@svc/sdk";
 import type { ModelChoice, ModelProvider, ResolvedModel } from "@svc/sdk/services";
 import type { ModelsConfig, ProviderEntry } from "./config.ts";
+import { aliasTarget, type Policy, refuseOutside } from "./policy.ts";
 
 /** A kind of model server that a plugin contributes. */
 export interface Kind {
@@ -27,17 +28,24 @@ export function buildCatalogue(config: ModelsConfig, kinds: readonly Kind[]): Ca
   const all = Object.entries(config.providers).flatMap(([name, provider]) => configuredModels(name, provider));
   const ids = kinds.map((kind) => kind.id);
   const taken = new Set(all.map(refOf));
+  const builtin = kinds.flatMap(builtinModels);
   return {
     defaultRef: config.default,
     configured: all.filter((model) => ids.includes(model.api)),
     unservable: all.filter((model) => !ids.includes(model.api)),
-    builtin: kinds.flatMap(builtinModels).filter((model) => !taken.has(refOf(model))),
+    builtin: config.mode === "replace" ? [] : builtin.filter((model) => !taken.has(refOf(model))),
     kinds: ids,
   };
 }
 
 function configuredModels(provider: string, { api, models }: ProviderEntry): ResolvedModel[] {
-  return models.map(({ id, name, cost: _cost, ...facts }) => ({ provider, api, id, name: name ?? id, ...facts }));
+  return models.map(({ id, name, headers: _headers, compat: _compat, ...facts }) => ({
+    provider,
+    api,
+    id,
+    name: name ?? id,
+    ...facts,
+  }));
 }
 
 function builtinModels({ id: kind, builtin = [] }: Kind): ResolvedModel[] {
@@ -49,9 +57,14 @@ export function refOf(model: { readonly provider: string; readonly id: string })
   return `${model.provider}/${model.id}`;
 }
 
-/** The models that can be used, by provider, then name. Spec: protocol/methods-models.md §1. */
-export function choicesOf(catalogue: Catalogue): ModelChoice[] {
-  return usable(catalogue)
+/**
+ * The models that can be used and may be, by provider, then name; all of them when none may be: an empty list would
+ * not say why. Spec: protocol/methods-models.md §1.
+ */
+export function choicesOf(catalogue: Catalogue, policy?: Policy): ModelChoice[] {
+  const all = usable(catalogue);
+  const allowed = policy ? all.filter((model) => policy.has(refOf(model))) : all;
+  return (allowed.length > 0 ? allowed : all)
     .map(choiceOf)
     .sort(
       (a, b) =>
@@ -70,24 +83,44 @@ function choiceOf({ provider, id, name, contextWindow, reasoning, input }: Resol
 }
 
 /**
- * The model `ref` means: `<provider>/<id>` (split at the first slash, an id may hold more), else a bare id only one
- * model has. Absent: `models.default`, else the first configured model, else the first built-in one.
+ * The model `ref` means: `<provider>/<id>` (split at the first slash, an id may hold more), an alias in any case, or a
+ * bare id only one model has. Absent: `models.default`, else the first configured model, else the first built-in one.
  * Choice: with only unservable models configured this refuses; falling back to a built-in one would hide the mistake.
- * @throws GatewayError `NOT_FOUND` when nothing matches, `INVALID_REQUEST` when a bare id matches several.
+ * @throws GatewayError `NOT_FOUND` when nothing matches, `INVALID_REQUEST` when a bare id matches several or the
+ * policy does not allow the model.
  */
-export function pickModel(catalogue: Catalogue, ref: string | undefined = catalogue.defaultRef): ResolvedModel {
-  if (ref === undefined) return firstModel(catalogue);
+export function pickModel(
+  catalogue: Catalogue,
+  policy?: Policy,
+  ref: string | undefined = catalogue.defaultRef,
+): ResolvedModel {
+  if (ref === undefined) return firstModel(catalogue, policy);
   const wanted = ref.trim();
-  const exact = usable(catalogue).find((model) => refOf(model) === wanted);
-  if (exact) return exact;
-  const blocked = catalogue.unservable.find((model) => refOf(model) === wanted);
-  if (blocked) return refuseUnservable(catalogue, blocked);
-  return byBareId(catalogue, wanted);
+  const target = find(catalogue, wanted) ? undefined : aliasTarget(policy, wanted);
+  return permitted(policy, find(catalogue, target ?? wanted) ?? byBareId(catalogue, target ?? wanted, policy));
 }
 
-function firstModel(catalogue: Catalogue): ResolvedModel {
-  const [first] = catalogue.configured;
+/** By `<provider>/<id>`. */
+function find(catalogue: Catalogue, ref: string): ResolvedModel | undefined {
+  const blocked = catalogue.unservable.find((model) => refOf(model) === ref);
+  return usable(catalogue).find((model) => refOf(model) === ref) ?? (blocked && refuseUnservable(catalogue, blocked));
+}
+
+function isAllowed(policy: Policy | undefined, model: ResolvedModel): boolean {
+  return policy?.has(refOf(model)) ?? true;
+}
+
+/** @throws GatewayError `INVALID_REQUEST` when the policy does not allow it */
+function permitted(policy: Policy | undefined, model: ResolvedModel): ResolvedModel {
+  return policy && !isAllowed(policy, model) ? refuseOutside(policy, refOf(model)) : model;
+}
+
+/** Choice: a gateway with nothing but a built-in model keeps it, allowed or not: it has to answer something. */
+function firstModel(catalogue: Catalogue, policy: Policy | undefined): ResolvedModel {
+  const first = catalogue.configured.find((model) => isAllowed(policy, model));
   if (first) return first;
+  const [outside] = catalogue.configured;
+  if (outside) return permitted(policy, outside);
   const [blocked] = catalogue.unservable;
   if (blocked) return refuseUnservable(catalogue, blocked);
   return (
@@ -96,8 +129,11 @@ function firstModel(catalogue: Catalogue): ResolvedModel {
   );
 }
 
-function byBareId(catalogue: Catalogue, id: string): ResolvedModel {
-  const [found, ...others] = usable(catalogue).filter((model) => model.id === id);
+/** Of several models with this id, those that may be used count. */
+function byBareId(catalogue: Catalogue, id: string, policy: Policy | undefined): ResolvedModel {
+  const all = usable(catalogue).filter((model) => model.id === id);
+  const allowed = all.filter((model) => isAllowed(policy, model));
+  const [found, ...others] = allowed.length > 0 ? allowed : all;
   if (found && others.length === 0) return found;
   if (found) {
     const candidates = [found, ...others].map(refOf);
@@ -105,7 +141,7 @@ function byBareId(catalogue: Catalogue, id: string): ResolvedModel {
   }
   const blocked = catalogue.unservable.find((model) => model.id === id);
   if (blocked) return refuseUnservable(catalogue, blocked);
-  return notFound(`no model "${id}"${configuredBy(catalogue, id)}; ${available(catalogue)}`);
+  return notFound(`no model "${id}"${configuredBy(catalogue, id)}; ${available(catalogue, policy)}`);
 }
 
 function usable({ configured, builtin }: Catalogue): ResolvedModel[] {
@@ -120,11 +156,11 @@ function configuredBy({ defaultRef }: Catalogue, id: string): string {
 /** At most this many models are named in a refusal. */
 const NAMED = 10;
 
-function available(catalogue: Catalogue): string {
-  const refs = choicesOf(catalogue).map(refOf);
+function available(catalogue: Catalogue, policy: Policy | undefined): string {
+  const refs = choicesOf(catalogue, policy).map(refOf);
   if (refs.length === 0) return "there is none at all: add one under `models.providers.<name>`";
   const more = refs.length > NAMED ? `, and ${refs.length - NAMED} more` : "";
-  return `available: ${refs.slice(0, NAMED).join(", ")}${more}. See \`svc gateway call models.list\``;
+  return `available: ${refs.slice(0, NAMED).join(", ")}${more}. See \`svc models list\``;
 }
 
 function refuseUnservable({ kinds }: Catalogue, model: ResolvedModel): never {
@@ -133,14 +169,4 @@ function refuseUnservable({ kinds }: Catalogue, model: ResolvedModel): never {
     `model "${refOf(model)}" cannot be used: no enabled plugin contributes the model provider "${model.api}"; ` +
       `enable the plugin that does, or set models.providers.${model.provider}.api to ${known}`,
   );
-}
-
-/** Where a provider lists one id twice: the path below the section, and the id. */
-export function duplicateModel(config: ModelsConfig): { path: string; id: string } | undefined {
-  for (const [name, { models }] of Object.entries(config.providers)) {
-    const index = models.findIndex(({ id }, at) => models.findIndex((other) => other.id === id) < at);
-    const twice = models[index];
-    if (twice) return { path: `providers.${name}.models[${index}].id`, id: twice.id };
-  }
-  return undefined;
 }

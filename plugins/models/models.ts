@@ -1,5 +1,6 @@
 /** The `Models` service: the catalogue of now, and questions to the provider that serves a model. */
 import {
+  type Clock,
   type Contribution,
   type ExtensionView,
   type HookEmitter,
@@ -7,49 +8,135 @@ import {
   isGatewayError,
   unavailable,
 } from "@svc/sdk";
-import type { ModelEvent, ModelProvider, ModelRequest, Models, ProviderAccount } from "@svc/sdk/services";
-import { buildCatalogue, choicesOf, pickModel, refOf } from "./catalogue.ts";
+import type { ModelEvent, ModelPolicy, ModelProvider, ModelRequest, Models, ProviderAccount } from "@svc/sdk/services";
+import { accountsOf, withHeaders } from "./accounts.ts";
+import { buildCatalogue, type Catalogue, choicesOf, pickModel, refOf } from "./catalogue.ts";
 import type { ModelsConfig } from "./config.ts";
+import { Cooldowns } from "./cooldown.ts";
+import { priced } from "./cost.ts";
+import { askInTurn } from "./failover.ts";
+import { type Policy, policyOf } from "./policy.ts";
 import { type Charge, untilFinish } from "./stream.ts";
 
 export interface ModelsOptions {
   readonly config: ModelsConfig;
   readonly providers: ExtensionView<ModelProvider>;
   readonly requestHook: HookEmitter<typeof HOOKS.modelRequest>;
+  /** The policy of now. Default: every model may be used. */
+  readonly policy?: () => ModelPolicy | undefined;
+  readonly clock: Pick<Clock, "now" | "setTimeout">;
+}
+
+/** The service, and what the methods of this plugin need beside it. */
+export interface ModelDesk extends Models {
+  /** As `stream`; `onAnswer` is told which account speaks. */
+  ask(
+    request: ModelRequest,
+    signal: AbortSignal,
+    onAnswer?: (account: ProviderAccount) => void,
+  ): AsyncIterable<ModelEvent>;
+  /** Uses another configuration from the next question on; those under way keep what they began with. */
+  reconfigure(config: ModelsConfig): void;
+  readonly cooldowns: Cooldowns;
+  /** Of now. */
+  readonly config: ModelsConfig;
+  catalogue(): Catalogue;
+  policy(): Policy | undefined;
+  /** In the order of the configuration. */
+  accounts(provider: string): readonly ProviderAccount[];
 }
 
 /** Contributions come and go with their plugins, so the catalogue is put together anew at each question. */
-export function createModels({ config, providers, requestHook }: ModelsOptions): Models {
-  const accounts = new Map(Object.entries(config.providers).map(([name, entry]) => [name, accountOf(name, entry)]));
+export function createModels(options: ModelsOptions): ModelDesk {
+  const { providers, requestHook, clock } = options;
+  const cooldowns = new Cooldowns(clock);
+  let current = settle(options.config);
+
   const catalogue = () =>
     buildCatalogue(
-      config,
+      current.config,
       providers.list().map(({ id, value }) => ({ id, builtin: value.builtin })),
     );
+  const policy = () => policyOf(options.policy?.());
+  const accounts = (provider: string) => current.accounts.get(provider) ?? [{ name: provider }];
 
-  async function* stream(asked: ModelRequest, signal: AbortSignal): AsyncGenerator<ModelEvent, void, void> {
+  async function* ask(
+    asked: ModelRequest,
+    signal: AbortSignal,
+    onAnswer?: (account: ProviderAccount) => void,
+  ): AsyncGenerator<ModelEvent, void, void> {
     signal.throwIfAborted();
     const request = requestHook.isUsed() ? await requestHook.emit(asked) : asked;
     signal.throwIfAborted();
-    const { provider, api } = request.model;
-    const contribution = providers.get(api);
+    const { model } = request;
+    const contribution = providers.get(model.api);
     if (!contribution) {
       unavailable(
-        `model "${refOf(request.model)}" cannot be asked: no enabled plugin contributes the model provider "${api}"`,
+        `model "${refOf(model)}" cannot be asked: no enabled plugin contributes the model provider "${model.api}"`,
       );
     }
-    const account = accounts.get(provider) ?? { name: provider };
     const charge = chargeTo(providers, contribution, signal);
-    const source = await charge(async () => contribution.value.stream(request, account, signal));
-    yield* untilFinish(source, { name: provider, signal, charge });
+    const headers = current.headers.get(refOf(model));
+    const once = async function* (account: ProviderAccount) {
+      const full = withHeaders(account, headers);
+      const source = await charge(async () => contribution.value.stream(request, full, signal));
+      yield* untilFinish(source, { name: account.name, signal, charge });
+    };
+    const pieces = askInTurn(accounts(model.provider), { cooldowns, clock, signal, ask: once, onAnswer });
+    for await (const event of pieces) yield priced(event, model);
   }
 
-  return { list: () => choicesOf(catalogue()), resolve: (ref) => pickModel(catalogue(), ref), stream };
+  return {
+    list: () => choicesOf(catalogue(), policy()),
+    resolve: (ref) => pickModel(catalogue(), policy(), ref),
+    stream: (request, signal) => ask(request, signal),
+    coolingUntil: ({ provider }) => {
+      const [first] = cooldowns.inOrder(accounts(provider));
+      return first && cooldowns.until(first.name);
+    },
+    ask,
+    reconfigure(config) {
+      const next = settle(config);
+      cooldowns.keepOnly(unchanged(current, next));
+      current = next;
+    },
+    cooldowns,
+    get config() {
+      return current.config;
+    },
+    catalogue,
+    policy,
+    accounts,
+  };
 }
 
-function accountOf(name: string, entry: ModelsConfig["providers"][string]): ProviderAccount {
-  const { baseUrl, apiKey, headers } = entry;
-  return { name, baseUrl, ...(apiKey === undefined ? {} : { apiKey }), ...(headers ? { headers } : {}) };
+/** A configuration, ready for questions. */
+interface Settled {
+  readonly config: ModelsConfig;
+  readonly accounts: ReadonlyMap<string, readonly ProviderAccount[]>;
+  /** Further headers, by `provider/id`. */
+  readonly headers: ReadonlyMap<string, Readonly<Record<string, string>>>;
+}
+
+function settle(config: ModelsConfig): Settled {
+  const entries = Object.entries(config.providers);
+  return {
+    config,
+    accounts: new Map(entries.map(([name, entry]) => [name, accountsOf(name, entry)])),
+    headers: new Map(
+      entries.flatMap(([provider, { models }]) =>
+        models.flatMap(({ id, headers }) => (headers ? [[refOf({ provider, id }), headers] as const] : [])),
+      ),
+    ),
+  };
+}
+
+/** Accounts that are the same in both: what was learnt about them holds; a new key starts afresh. */
+function unchanged(before: Settled, after: Settled): Set<string> {
+  const all = ({ accounts }: Settled) => [...accounts.values()].flat();
+  const known = new Map(all(before).map((account) => [account.name, JSON.stringify(account)]));
+  const same = all(after).filter((account) => known.get(account.name) === JSON.stringify(account));
+  return new Set(same.map(({ name }) => name));
 }
 
 /**

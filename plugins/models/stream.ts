@@ -1,6 +1,6 @@
 /** Holds a provider to its promise: pieces, then exactly one `finish`, and an end at the signal. */
 import { unavailable } from "@svc/sdk";
-import type { ModelEvent } from "@svc/sdk/services";
+import type { ModelEvent, ProviderFailure } from "@svc/sdk/services";
 
 /** Runs each pull; may charge what it throws to somebody, and rethrows. */
 export type Charge = <R>(work: () => Promise<R>) => Promise<R>;
@@ -30,7 +30,10 @@ export async function* untilFinish(
     for (;;) {
       const step = await pull();
       signal.throwIfAborted();
-      if (step.done) unavailable(`the model provider "${name}" broke off: it ended without finishing its answer`);
+      if (step.done) {
+        const details: ProviderFailure = { kind: "server_error" };
+        unavailable(`the model provider "${name}" broke off: it ended without finishing its answer`, { details });
+      }
       yield step.value;
       if (step.value.type === "finish") return;
     }

@@ -1,7 +1,7 @@
 /** Chunks of the chat-completions API, put together into our pieces. Pure; the way out is `translate.ts`. */
-import { unavailable } from "@svc/sdk";
 import type { ModelEvent, Usage } from "@svc/sdk/services";
 import type { ChatCompletionChunk } from "openai/resources/chat/completions";
+import { refuse } from "./failure.ts";
 
 type Delta = ChatCompletionChunk.Choice.Delta;
 type ToolCallDelta = ChatCompletionChunk.Choice.Delta.ToolCall;
@@ -48,9 +48,14 @@ export function createAnswer(source: string, newId: () => string): Answer {
 
     end() {
       if (reason === undefined && !said && calls.length === 0) {
-        unavailable(`${source} ended its answer before it began; is its baseUrl right? It usually ends in /v1`);
+        refuse(
+          "server_error",
+          `${source} ended its answer before it began; is its baseUrl right? It usually ends in /v1`,
+        );
       }
-      if (reason === "content_filter") unavailable(`the content filter of ${source} stopped the answer; rephrase it`);
+      if (reason === "content_filter") {
+        refuse("request", `the content filter of ${source} stopped the answer; rephrase it`);
+      }
       const finish = { type: "finish", reason: finishOf(reason, calls), ...(usage ? { usage } : {}) } as const;
       return [...calls.map((call) => toToolCall(call, reason, source)), finish];
     },
@@ -96,9 +101,9 @@ function toToolCall(call: Call, reason: string | undefined, source: string): Mod
   const args = parseObject(call.arguments.trim() || "{}");
   if (args) return { type: "toolCall", id: call.id, name: call.name, arguments: args };
   if (reason === "length") {
-    unavailable(`the answer of ${source} was cut off inside a tool call; raise the maxTokens of the model`);
+    refuse("request", `the answer of ${source} was cut off inside a tool call; raise the maxTokens of the model`);
   }
-  if (reason === undefined) unavailable(`${source} broke off inside a tool call; try again`);
+  if (reason === undefined) refuse("network", `${source} broke off inside a tool call; try again`);
   // Choice: a key no tool has. A strict schema refuses it and the model reads its own text in the refusal; `{}` would
   // look like a wish for the defaults, and failing the run would keep the model from correcting itself.
   return { type: "toolCall", id: call.id, name: call.name, arguments: { invalidJson: call.arguments } };
@@ -114,16 +119,17 @@ function parseObject(json: string): Record<string, unknown> | undefined {
   }
 }
 
-/** `input` is what was not read from the cache; the API counts both in `prompt_tokens` and does not tell cache writes. */
+/** The API counts the whole prompt; `input` is what was neither read from the cache nor written to it. */
 function toUsage(wire: NonNullable<ChatCompletionChunk["usage"]>): Usage {
   const cacheRead = wire.prompt_tokens_details?.cached_tokens ?? 0;
+  const cacheWrite = wire.prompt_tokens_details?.cache_write_tokens ?? 0;
   const prompt = wire.prompt_tokens ?? 0;
   const output = wire.completion_tokens ?? 0;
   return {
-    input: Math.max(0, prompt - cacheRead),
+    input: Math.max(0, prompt - cacheRead - cacheWrite),
     output,
     cacheRead,
-    cacheWrite: 0,
+    cacheWrite,
     totalTokens: wire.total_tokens ?? prompt + output,
   };
 }

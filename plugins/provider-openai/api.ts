@@ -1,15 +1,9 @@
 /** The network: one client for each account, and the chunks of an answer. The only file here that talks to a server. */
-import { type Clock, unavailable } from "@svc/sdk";
+import type { Clock } from "@svc/sdk";
 import type { ProviderAccount } from "@svc/sdk/services";
 import type OpenAI from "openai";
 import type { ChatCompletionChunk, ChatCompletionCreateParamsStreaming } from "openai/resources/chat/completions";
-import { nameOf, type Phase, retryAfter, toFailure } from "./failure.ts";
-
-/** Attempts after the first, for 408, 409, 429, 5xx and failed connections; only until an answer begins. */
-const MAX_RETRIES = 2;
-
-/** Longest wait before a retry that a server may ask for. Choice: a longer one is told to the caller at once. */
-const MAX_RETRY_WAIT_MS = 30_000;
+import { nameOf, type Phase, refuse, settingsOf, toFailure } from "./failure.ts";
 
 /** Sent where an account has no key: the client insists on one, and servers without keys ignore it. */
 export const NO_KEY = "no-key";
@@ -49,9 +43,9 @@ export function createChatApi({ clock, fetch = globalThis.fetch }: ChatApiOption
       adminAPIKey: null,
       webhookSecret: null,
       defaultHeaders: account.headers ?? {},
-      maxRetries: MAX_RETRIES,
+      maxRetries: 0, // the gateway knows when to ask again, and other accounts
       logLevel: "off", // it prints what the model says
-      fetch: impatient(fetch, () => clock.now()),
+      fetch,
     });
     clients.set(account.name, { settings, client });
     return client;
@@ -61,12 +55,11 @@ export function createChatApi({ clock, fetch = globalThis.fetch }: ChatApiOption
     async *chunks(params, account, signal) {
       signal.throwIfAborted();
       const { baseUrl } = account;
-      if (!baseUrl) unavailable(`${nameOf(account)} has no address: set models.providers.${account.name}.baseUrl`);
+      if (!baseUrl) refuse("network", `${nameOf(account)} has no address: set ${settingsOf(account)}.baseUrl`);
       const client = await clientOf(account, baseUrl);
       let phase: Phase = "asking";
       try {
-        // The client sleeps between attempts without looking at the signal; its timer sees the abort when it fires.
-        const stream = await orAbort(client.chat.completions.create(params, { signal }), signal);
+        const stream = await client.chat.completions.create(params, { signal });
         phase = "answering";
         yield* stream;
       } catch (thrown) {
@@ -76,25 +69,4 @@ export function createChatApi({ clock, fetch = globalThis.fetch }: ChatApiOption
       signal.throwIfAborted(); // on abort the client's iterator just ends
     },
   };
-}
-
-/** Tells the client not to retry when the server asks for a longer wait than anybody would sit through. */
-function impatient(fetch: typeof globalThis.fetch, now: () => number): typeof globalThis.fetch {
-  return async (url, init) => {
-    const response = await fetch(url, init);
-    if (response.ok || (retryAfter(response.headers, now()) ?? 0) <= MAX_RETRY_WAIT_MS) return response;
-    const { status, statusText } = response;
-    const headers = new Headers(response.headers);
-    headers.set("x-should-retry", "false");
-    return new Response(response.body, { status, statusText, headers });
-  };
-}
-
-/** `work`, or the signal's reason as soon as it aborts. */
-function orAbort<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
-  return new Promise((resolve, reject) => {
-    const onAbort = () => reject(signal.reason);
-    signal.addEventListener("abort", onAbort, { once: true });
-    work.then(resolve, reject).finally(() => signal.removeEventListener("abort", onAbort));
-  });
 }

@@ -1,6 +1,7 @@
 /** What went wrong at a model server, in a sentence for people that says what to do and never holds a secret. */
 import { GatewayError } from "@svc/sdk";
-import type { ProviderAccount, ResolvedModel } from "@svc/sdk/services";
+import type { ProviderAccount, ProviderFailure, ResolvedModel } from "@svc/sdk/services";
+import { codeOf, kindOf, type Thrown } from "./failure-kind.ts";
 
 /** When it went wrong: before the server accepted the question, or while it answered. */
 export type Phase = "asking" | "answering";
@@ -13,29 +14,33 @@ export interface FailureContext {
   readonly now: number;
 }
 
-/** What the client library and `fetch` throw, by shape: the library is loaded on first use only. */
-interface Thrown {
-  readonly name?: unknown;
-  readonly message?: unknown;
-  readonly status?: unknown;
-  readonly headers?: unknown;
-  readonly error?: unknown;
-  readonly code?: unknown;
-  readonly cause?: unknown;
-}
-
 /** How an account is called in sentences. */
 export function nameOf(account: ProviderAccount): string {
   return `model provider "${account.name}"`;
+}
+
+/** Path of an account's settings; `<provider>:<account>` is one of several. */
+export function settingsOf({ name }: ProviderAccount): string {
+  const [provider, account] = name.split(":");
+  return `models.providers.${provider}${account === undefined ? "" : `.accounts["${account}"]`}`;
+}
+
+/** @throws GatewayError always: `UNAVAILABLE` of this kind. */
+export function refuse(kind: ProviderFailure["kind"], message: string): never {
+  throw new GatewayError("UNAVAILABLE", message, { details: { kind } satisfies ProviderFailure });
 }
 
 /** `UNAVAILABLE` for whatever the network threw. It keeps no cause: library errors may quote a header, and so the key. */
 export function toFailure(thrown: unknown, context: FailureContext): GatewayError {
   const error: Thrown = typeof thrown === "object" && thrown !== null ? thrown : { message: String(thrown) };
   const headers = error.headers instanceof Headers ? error.headers : undefined;
-  const retryAfterMs = headers && retryAfter(headers, context.now);
+  const wait = headers && retryAfter(headers, context.now);
   const message = withoutSecrets(sentence(error, context), context.account);
-  return new GatewayError("UNAVAILABLE", message, retryAfterMs === undefined ? {} : { retryAfterMs });
+  const details: ProviderFailure = {
+    kind: kindOf(error),
+    ...(typeof error.status === "number" ? { status: error.status } : {}),
+  };
+  return new GatewayError("UNAVAILABLE", message, { details, ...(wait === undefined ? {} : { retryAfterMs: wait }) });
 }
 
 function sentence(error: Thrown, context: FailureContext): string {
@@ -50,11 +55,15 @@ function sentence(error: Thrown, context: FailureContext): string {
 
 function statusSentence(status: number, error: Thrown, { account, model }: FailureContext): string {
   const who = nameOf(account);
-  const key = `models.providers.${account.name}`;
+  const key = settingsOf(account);
+  const [provider = key] = key.split(".accounts");
   const said = quote(error);
   if (status === 401 || status === 403) return `${who} refused the key (${status}): check ${key}.apiKey${said}`;
   if (status === 404) {
-    return `${who} does not know the model "${model.id}" (404): check ${key}.models[].id and ${key}.baseUrl${said}`;
+    return `${who} does not know the model "${model.id}" (404): check ${provider}.models[].id and ${key}.baseUrl${said}`;
+  }
+  if (kindOf(error) === "billing") {
+    return `${who} wants to be paid first (${status}): check the credit and the limits of the account${said}`;
   }
   if (status === 429) return `${who} is over its rate or quota (429): wait, or check the account's plan${said}`;
   if (status >= 500) return `${who} failed (${status}): try again later${said}`;
@@ -64,24 +73,13 @@ function statusSentence(status: number, error: Thrown, { account, model }: Failu
 function connectionSentence(error: Thrown, { account }: FailureContext): string {
   const who = nameOf(account);
   const at = addressOf(account.baseUrl);
-  const check = `check models.providers.${account.name}.baseUrl`;
+  const check = `check ${settingsOf(account)}.baseUrl`;
   const code = codeOf(error);
   if (code === "ECONNREFUSED") return `${who} refused the connection (ECONNREFUSED): is the server at ${at} running?`;
   if (code === "ENOTFOUND" || code === "EAI_AGAIN") {
     return `${who} has an unknown host name (${code}): ${check} (${at})`;
   }
   return `${who} cannot be reached at ${at} (${code ?? String(error.message)}): ${check} and the network`;
-}
-
-/** The system's code of the error, e.g. `ECONNREFUSED`: `fetch` hides it as the cause of a cause. */
-function codeOf(error: Thrown): string | undefined {
-  let current: unknown = error;
-  for (let depth = 0; depth < 5 && typeof current === "object" && current !== null; depth++) {
-    const { code, cause }: Thrown = current;
-    if (typeof code === "string") return code;
-    current = cause;
-  }
-  return undefined;
 }
 
 /** Characters of a server's own words that are passed on. */

@@ -8,6 +8,7 @@ import type {
   ModelRequest,
   ProviderAccount,
   TextBlock,
+  ThinkingLevel,
   ToolCallBlock,
   ToolResultMessage,
   ToolSpec,
@@ -53,13 +54,25 @@ function digest(text: string): string {
   return createHash("sha256").update(text).digest("hex").slice(0, 32);
 }
 
-type Effort = "minimal" | "low" | "medium" | "high";
-const EFFORTS: readonly string[] = ["minimal", "low", "medium", "high"] satisfies Effort[];
+type Effort = "minimal" | "low" | "medium" | "high" | "xhigh";
 
-/** Other levels (`off`, `adaptive`, ...) leave the choice to the server. */
+/**
+ * `adaptive` leaves the choice to the server. Choice: so does `off`: the API's word for it, `none`, is refused by many
+ * models, and an answer after some thinking beats none.
+ */
+const EFFORTS: Readonly<Record<ThinkingLevel, Effort | undefined>> = {
+  off: undefined,
+  minimal: "minimal",
+  low: "low",
+  medium: "medium",
+  high: "high",
+  xhigh: "xhigh",
+  adaptive: undefined,
+};
+
 function reasoningEffort({ model, thinking }: ModelRequest): Effort | undefined {
-  const known = model.reasoning === true && thinking !== undefined && EFFORTS.includes(thinking);
-  return known ? (thinking as Effort) : undefined; // EFFORTS holds nothing else
+  if (model.reasoning !== true || thinking === undefined) return undefined;
+  return EFFORTS[thinking === "xhigh" && model.xhigh !== true ? "high" : thinking];
 }
 
 function toTool({ name, description, parameters }: ToolSpec): ChatCompletionFunctionTool {

@@ -1,15 +1,9 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { violations, withDefaults } from "@svc/sdk";
-import {
-  buildCatalogue,
-  choicesOf,
-  duplicateModel,
-  type Kind,
-  pickModel,
-  refOf,
-} from "../../../plugins/models/catalogue.ts";
+import { buildCatalogue, choicesOf, type Kind, pickModel, refOf } from "../../../plugins/models/catalogue.ts";
 import { ModelsConfig } from "../../../plugins/models/config.ts";
+import type { Policy } from "../../../plugins/models/policy.ts";
 
 const offline: Kind = {
   id: "offline",
@@ -39,7 +33,8 @@ function section(value: object): ModelsConfig {
 }
 
 const catalogue = (value: object = { providers }, of: readonly Kind[] = kinds) => buildCatalogue(section(value), of);
-const picked = (ref?: string, value?: object, of?: readonly Kind[]) => refOf(pickModel(catalogue(value, of), ref));
+const picked = (ref?: string, value?: object, of?: readonly Kind[]) =>
+  refOf(pickModel(catalogue(value, of), undefined, ref));
 
 describe("models configuration", () => {
   it("fills in the defaults of providers and models", () => {
@@ -58,7 +53,7 @@ describe("models configuration", () => {
         ],
       },
     });
-    assert.deepEqual(section({}), { providers: {} });
+    assert.deepEqual(section({}), { mode: "merge", providers: {} });
   });
 
   const good = { baseUrl, models: [] };
@@ -78,13 +73,65 @@ describe("models configuration", () => {
 
   it("marks keys and header values as sensitive", () => {
     const json = JSON.stringify(ModelsConfig);
-    assert.equal(json.match(/"sensitive":true/gu)?.length, 2);
+    assert.equal(json.match(/"sensitive":true/gu)?.length, 5); // keys of providers and accounts, headers of those and of models
   });
 
-  it("finds an id that a provider lists twice", () => {
-    const twice = section({ providers: { a: good, b: { baseUrl, models: [{ id: "x" }, { id: "y" }, { id: "x" }] } } });
-    assert.deepEqual(duplicateModel(twice), { path: "providers.b.models[2].id", id: "x" });
-    assert.equal(duplicateModel(section({ providers })), undefined);
+  const key = "k";
+  const problems: [why: string, value: object, path: string, message: RegExp][] = [
+    [
+      "an id that a provider lists twice",
+      { providers: { a: good, b: { baseUrl, models: [{ id: "x" }, { id: "y" }, { id: "x" }] } } },
+      "/providers/b/models",
+      /"x" is listed twice/u,
+    ],
+    [
+      "two accounts of one name",
+      {
+        providers: {
+          a: {
+            ...good,
+            accounts: [
+              { name: "n", apiKey: key },
+              { name: "n", apiKey: key },
+            ],
+          },
+        },
+      },
+      "/providers/a/accounts",
+      /"n" is listed twice/u,
+    ],
+    [
+      "a key beside accounts",
+      { providers: { a: { ...good, apiKey: key, accounts: [{ name: "n", apiKey: key }] } } },
+      "/providers/a",
+      /apiKey stands beside accounts/u,
+    ],
+    ["a login", { providers: { a: { ...good, auth: "oauth" } } }, "/providers/a/auth", /only "api-key" works here/u],
+    [
+      "num_ctx",
+      { providers: { a: { ...good, injectNumCtxForOpenAICompat: true } } },
+      "/providers/a/injectNumCtxForOpenAICompat",
+      /not sent/u,
+    ],
+    [
+      "quirks",
+      { providers: { a: { baseUrl, models: [{ id: "x", compat: { supportsStore: true } }] } } },
+      "/providers/a/models/0/compat",
+      /remove this key/u,
+    ],
+    ["discovery", { bedrockDiscovery: { enabled: true } }, "/bedrockDiscovery/enabled", /list them under/u],
+  ];
+  for (const [why, value, path, message] of problems) {
+    it(`names the path and the reason of ${why}`, () => {
+      const [first, ...others] = violations(ModelsConfig, withDefaults(ModelsConfig, value));
+      assert.deepEqual([first?.path, others], [path, []]);
+      assert.match(first?.message ?? "", message);
+    });
+  }
+
+  it("finds nothing wrong with what asks for nothing", () => {
+    const idle = { ...good, auth: "api-key", injectNumCtxForOpenAICompat: false, models: [{ id: "x", compat: {} }] };
+    section({ providers: { ...providers, idle }, bedrockDiscovery: {} }); // throws when there is
   });
 });
 
@@ -122,8 +169,17 @@ describe("model catalogue", () => {
     it(`resolves ${why}`, () => assert.equal(picked(ref, value), wanted));
   }
 
+  it("hides the built-in models when the configuration replaces them", () => {
+    assert.ok(choicesOf(catalogue({ mode: "replace", providers })).every(({ provider }) => provider !== "offline"));
+  });
+
+  it("takes the kind of a model before that of its provider", () => {
+    const acme = { baseUrl, api: "telepathy", models: [{ id: "m", api: "openai-completions" }] };
+    assert.equal(pickModel(catalogue({ providers: { acme } })).api, "openai-completions");
+  });
+
   it("resolves everything a provider has to know", () => {
-    assert.deepEqual(pickModel(catalogue(), "zeta/big"), {
+    assert.deepEqual(pickModel(catalogue(), undefined, "zeta/big"), {
       provider: "zeta",
       id: "big",
       name: "Big",
@@ -137,7 +193,7 @@ describe("model catalogue", () => {
   const unservable = { providers: { other: providers.other } };
   const refused: [why: string, ref: string | undefined, value: object | undefined, code: string, message: RegExp][] = [
     ["a bare id of two providers", "shared", undefined, "INVALID_REQUEST", /zeta\/shared, acme\/shared/u],
-    ["an unknown id", "zeta/tiny", undefined, "NOT_FOUND", /available: acme\/shared, .*models\.list/u],
+    ["an unknown id", "zeta/tiny", undefined, "NOT_FOUND", /available: acme\/shared, .*svc models list/u],
     ["an empty reference", "", undefined, "NOT_FOUND", /available/u],
     [
       "an unknown default",
@@ -172,4 +228,55 @@ describe("model catalogue", () => {
       message: /a\/m19, and 3 more/u,
     });
   });
+});
+
+describe("the allowlist and its aliases", () => {
+  const policy: Policy = new Map([
+    ["zeta/shared", { alias: "Fast" }],
+    ["acme/org/deep/one", {}],
+    ["gone/away", { alias: "lost" }],
+  ]);
+  const pick = (ref?: string, value?: object) => refOf(pickModel(catalogue(value), policy, ref));
+
+  it("lists only what is allowed", () => {
+    assert.deepEqual(choicesOf(catalogue(), policy).map(refOf), ["acme/org/deep/one", "zeta/shared"]);
+  });
+
+  it("lists everything when nothing that is allowed is here", () => {
+    assert.equal(choicesOf(catalogue(), new Map([["gone/away", {}]])).length, 5);
+  });
+
+  const found: [why: string, ref: string | undefined, wanted: string][] = [
+    ["an alias in any case", "fAST", "zeta/shared"],
+    ["a full reference", "zeta/shared", "zeta/shared"],
+    ["a bare id of two providers, one of them allowed", "shared", "zeta/shared"],
+    ["nothing: the first that is allowed", undefined, "zeta/shared"],
+  ];
+  for (const [why, ref, wanted] of found) it(`resolves ${why}`, () => assert.equal(pick(ref), wanted));
+
+  it("takes an alias as the default", () => {
+    assert.equal(pick(undefined, { providers, default: "fast" }), "zeta/shared");
+  });
+
+  const refused: [why: string, ref: string | undefined, value: object | undefined, code: string, message: RegExp][] = [
+    [
+      "a model outside",
+      "zeta/big",
+      undefined,
+      "INVALID_REQUEST",
+      /"zeta\/big".*agents\.defaults\.models.*zeta\/shared/u,
+    ],
+    ["a bare id outside", "big", undefined, "INVALID_REQUEST", /agents\.defaults\.models/u],
+    [
+      "a default outside",
+      undefined,
+      { providers, default: "zeta/big" },
+      "INVALID_REQUEST",
+      /agents\.defaults\.models/u,
+    ],
+    ["an alias of a model that is not here", "lost", undefined, "NOT_FOUND", /gone\/away/u],
+  ];
+  for (const [why, ref, value, code, message] of refused) {
+    it(`refuses ${why} with ${code}`, () => assert.throws(() => pick(ref, value), { code, message }));
+  }
 });

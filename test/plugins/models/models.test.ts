@@ -11,6 +11,7 @@ import {
 import type { ModelEvent, ModelProvider, ModelRequest, Models, ProviderAccount } from "@svc/sdk/services";
 import { ModelsConfig } from "../../../plugins/models/config.ts";
 import { createModels } from "../../../plugins/models/models.ts";
+import { createFakeClock } from "../../../sdk/testing/fake-clock.ts";
 
 const providers = {
   acme: { baseUrl: "https://host.example/v1", apiKey: "k", headers: { a: "b" }, models: [{ id: "m" }] },
@@ -56,7 +57,8 @@ function setup(events: (signal: AbortSignal) => AsyncIterable<ModelEvent>, reque
   };
   const view = viewOf([{ id: "openai-completions", plugin: "provider", value }], charged);
   const config = withDefaults(ModelsConfig, { providers });
-  return { models: createModels({ config, providers: view, requestHook }), asked, charged };
+  const models = createModels({ config, providers: view, requestHook, clock: createFakeClock() });
+  return { models, asked, charged };
 }
 
 const question = (models: Models): ModelRequest => ({

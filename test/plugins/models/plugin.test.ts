@@ -2,13 +2,17 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { type ExtensionView, isPlugin, matches, models, type PluginGateway, withDefaults } from "@svc/sdk";
 import { ModelProvider, Models } from "@svc/sdk/services";
+import { ModelsConfig } from "../../../plugins/models/config.ts";
 import modelsPlugin from "../../../plugins/models/plugin.ts";
+import anthropicPlugin from "../../../plugins/provider-anthropic/plugin.ts";
 import offlinePlugin from "../../../plugins/provider-offline/plugin.ts";
 import openaiPlugin from "../../../plugins/provider-openai/plugin.ts";
 
 const baseUrl = "https://host.example/v1";
 
-/** Runs the `setup` of all three plugins and keeps what they declare. */
+const plugins = [modelsPlugin, offlinePlugin, openaiPlugin, anthropicPlugin];
+
+/** Runs the `setup` of all four plugins and keeps what they declare. */
 async function declare(section: object) {
   const contributions: { id: string; plugin: string; value: ModelProvider }[] = [];
   const view: ExtensionView<ModelProvider> = {
@@ -18,10 +22,13 @@ async function declare(section: object) {
   };
   let service: Models | undefined;
   let handlers: { list: () => unknown } | undefined;
-  for (const plugin of [modelsPlugin, offlinePlugin, openaiPlugin]) {
+  let changed: ((config: unknown) => void) | undefined;
+  for (const plugin of plugins) {
     const gateway = {
       config: plugin.config && withDefaults(plugin.config, plugin.id === "models" ? section : {}),
       clock: { now: () => 0, setTimeout: () => () => {} },
+      services: { policy: { get: () => undefined } },
+      configChanged: (handler: typeof changed) => (changed = handler),
       own: (point: object) => (assert.equal(point, ModelProvider), view),
       emits: () => ({ isUsed: () => false }),
       provide: (token: object, value: Models) => (assert.equal(token, Models), (service = value)),
@@ -29,16 +36,16 @@ async function declare(section: object) {
       extend: (_point: object, id: string, value: ModelProvider) =>
         contributions.push({ id, plugin: plugin.id, value }),
     };
-    await plugin.setup(gateway as unknown as PluginGateway); // the members that these three use
+    await plugin.setup(gateway as unknown as PluginGateway); // the members that these four use
   }
-  assert.ok(service && handlers);
-  return { service, list: handlers.list };
+  assert.ok(service && handlers && changed);
+  return { service, list: handlers.list, changed };
 }
 
-describe("the three plugins together", () => {
+describe("the four plugins together", () => {
   it("are plugins with the ids of their packages", () => {
-    const ids = [modelsPlugin, offlinePlugin, openaiPlugin].map((plugin) => isPlugin(plugin) && plugin.id);
-    assert.deepEqual(ids, ["models", "provider-offline", "provider-openai"]);
+    const ids = plugins.map((plugin) => isPlugin(plugin) && plugin.id);
+    assert.deepEqual(ids, ["models", "provider-offline", "provider-openai", "provider-anthropic"]);
   });
 
   it("give a fresh gateway a model that answers", async () => {
@@ -61,8 +68,9 @@ describe("the three plugins together", () => {
     assert.doesNotMatch(JSON.stringify(result), /sk-secret|host\.example/u);
   });
 
-  it("name the path of a model that is listed twice", async () => {
-    const twice = { providers: { acme: { baseUrl, models: [{ id: "m" }, { id: "m" }] } } };
-    await assert.rejects(declare(twice), { name: "SetupOutcome", path: "providers.acme.models[1].id" });
+  it("take another configuration while they run", async () => {
+    const { list, changed } = await declare({});
+    changed(withDefaults(ModelsConfig, { mode: "replace", providers: { acme: { baseUrl, models: [{ id: "m" }] } } }));
+    assert.deepEqual(list(), { models: [{ id: "m", name: "m", provider: "acme", reasoning: false, input: ["text"] }] });
   });
 });

@@ -1,6 +1,13 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import type { AssistantMessage, Message, ModelRequest, ResolvedModel, ToolResultMessage } from "@svc/sdk/services";
+import type {
+  AssistantMessage,
+  Message,
+  ModelRequest,
+  ResolvedModel,
+  ThinkingLevel,
+  ToolResultMessage,
+} from "@svc/sdk/services";
 import { IMAGE_LEFT_OUT, NO_RESULT, toParams } from "../../../plugins/provider-openai/translate.ts";
 
 const model: ResolvedModel = { provider: "acme", id: "m", name: "M", api: "openai-completions" };
@@ -102,8 +109,11 @@ describe("request in the words of the API", () => {
     assert.deepEqual(params.messages, [{ role: "user", content: `look\n${IMAGE_LEFT_OUT}` }]);
   });
 
-  const efforts: [thinking: string | undefined, reasoning: boolean, effort: string | undefined][] = [
+  const efforts: [thinking: ThinkingLevel | undefined, reasoning: boolean, effort: string | undefined][] = [
+    ["low", true, "low"],
+    ["medium", true, "medium"],
     ["high", true, "high"],
+    ["xhigh", true, "high"],
     ["minimal", true, "minimal"],
     ["off", true, undefined],
     ["adaptive", true, undefined],
@@ -116,6 +126,11 @@ describe("request in the words of the API", () => {
       assert.equal(toParams(asked, account).reasoning_effort, effort);
     });
   }
+
+  it("makes reasoning_effort xhigh for a model that takes it", () => {
+    const asked = request({ model: { ...model, reasoning: true, xhigh: true }, thinking: "xhigh" });
+    assert.equal(toParams(asked, account).reasoning_effort, "xhigh");
+  });
 
   it("sends the token limit under the name the server knows", () => {
     const asked = request({ model: { ...model, maxTokens: 5 } });

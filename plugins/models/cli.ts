@@ -1,0 +1,109 @@
+/** `svc models ...`: which models there are, whether they can be asked, and which one is used. */
+import { config, invalidRequest, isGatewayError, models } from "@svc/sdk";
+import { type CommandContext, defineCommands } from "@svc/sdk/cli";
+import { defaultModelOf, patchOf } from "./default-model.ts";
+import { aliasLines, listLines, statusLines, testLines } from "./report.ts";
+
+type Client = Awaited<ReturnType<CommandContext["connect"]>>;
+
+/** Milliseconds a try may take: a model that was never loaded may need minutes. Choice. */
+const TEST_TIMEOUT_MS = 120_000;
+
+export default defineCommands([
+  {
+    name: "models list",
+    summary: "The models that can be used",
+    examples: ["svc models list", "svc models list --json"],
+    run: (context) =>
+      connected(context, ["operator.read"], async (client) =>
+        show(context, await client.call(models.list, {}), listLines),
+      ),
+  },
+  {
+    name: "models status",
+    summary: "Accounts, cooldowns, the default model and aliases",
+    examples: ["svc models status", "svc models status --json"],
+    run: (context) =>
+      connected(context, ["operator.read"], async (client) => {
+        const status = await client.call(models.status, {});
+        const chosen = await chosenDefault(client);
+        show(context, chosen ? { ...status, default: chosen } : status, (value) => statusLines(value, Date.now()));
+      }),
+  },
+  {
+    name: "models aliases",
+    summary: "Short names of models",
+    examples: ["svc models aliases"],
+    run: (context) =>
+      connected(context, ["operator.read"], async (client) => {
+        const { aliases } = await client.call(models.status, {});
+        show(context, { aliases }, aliasLines);
+      }),
+  },
+  {
+    name: "models set",
+    summary: "Choose the default model",
+    args: "<ref>",
+    examples: ["svc models set anthropic/claude-sonnet-5", "svc models set fast"],
+    run: (context) => connected(context, ["operator.admin"], (client) => setDefault(context, client)),
+  },
+  {
+    name: "models test",
+    summary: "Ask a model one short question; this costs a few tokens",
+    args: "[ref]",
+    examples: ["svc models test", "svc models test anthropic/claude-sonnet-5"],
+    run: (context) =>
+      connected(context, ["operator.read", "operator.write"], async (client) => {
+        const [model] = context.args;
+        context.note("Asking one short question; this costs a few tokens.");
+        const params = model === undefined ? {} : { model };
+        show(context, await client.call(models.test, params, { timeoutMs: TEST_TIMEOUT_MS }), testLines);
+      }),
+  },
+]);
+
+async function connected(
+  context: CommandContext,
+  scopes: readonly string[],
+  work: (client: Client) => Promise<void>,
+): Promise<void> {
+  const client = await context.connect({ scopes });
+  try {
+    await work(client);
+  } finally {
+    await client.close();
+  }
+}
+
+function show<T>(context: CommandContext, value: T, lines: (value: T) => readonly string[]): void {
+  if (context.json) context.print(value);
+  else for (const line of lines(value)) context.print(line);
+}
+
+/** What `agents` asks for; `undefined` where it says nothing, or where nobody serves the configuration. */
+async function chosenDefault(client: Client): Promise<string | undefined> {
+  try {
+    return defaultModelOf((await client.call(config.get, {})).parsed);
+  } catch (error) {
+    if (isGatewayError(error)) return undefined;
+    throw error;
+  }
+}
+
+/** The gateway resolves the reference first, so that a wrong one is refused before anything is written. */
+async function setDefault(context: CommandContext, client: Client): Promise<void> {
+  const [ref] = context.args;
+  if (ref === undefined) invalidRequest("say which model: `svc models set <provider/id>`; see `svc models list`");
+  const { resolved = ref } = await client.call(models.status, { model: ref });
+  const { parsed, hash, exists } = await client.call(config.get, {});
+  const written = await client.call(config.patch, {
+    raw: JSON.stringify(patchOf(parsed, resolved)),
+    ...(exists ? { baseHash: hash } : {}),
+  });
+  const { scheduled, delayMs } = written.restart;
+  const result = { model: resolved, path: written.path, changed: written.changed, restart: scheduled };
+  show(context, result, ({ model, path, changed }) => [
+    changed.length > 0 ? `Default model: ${model} (written to ${path})` : `Default model: ${model}, as before`,
+    ...(scheduled ? [`The gateway restarts in ${Math.ceil(delayMs / 1000)} s.`] : []),
+  ]);
+}

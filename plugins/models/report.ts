@@ -1,0 +1,73 @@
+/** What the verbs print. Pure. */
+import type { models, ResultOf } from "@svc/sdk";
+
+type Listed = ResultOf<typeof models.list>;
+type Status = ResultOf<typeof models.status>;
+type Account = Status["providers"][number]["accounts"][number];
+type Tested = ResultOf<typeof models.test>;
+
+export function listLines({ models: all }: Listed): string[] {
+  if (all.length === 0)
+    return ["There is no model. Add one under `models.providers.<name>` in the configuration file."];
+  const width = Math.max(...all.map((model) => refOf(model).length));
+  return all.map((model) => [refOf(model).padEnd(width), model.name, ...factsOf(model)].join("  "));
+}
+
+function refOf({ provider, id }: Listed["models"][number]): string {
+  return `${provider}/${id}`;
+}
+
+function factsOf({ contextWindow, reasoning, input = [] }: Listed["models"][number]): string[] {
+  const facts = [
+    ...(contextWindow === undefined ? [] : [`${contextWindow} tokens`]),
+    ...(reasoning ? ["thinks"] : []),
+    ...(input.includes("image") ? ["images"] : []),
+  ];
+  return facts.length > 0 ? [`(${facts.join(", ")})`] : [];
+}
+
+/** @param now epoch ms */
+export function statusLines(status: Status, now: number): string[] {
+  return [
+    `Default: ${status.default ?? "none; choose one with `svc models set <provider/id>`"}`,
+    ...(status.restricted ? ["Restricted: only the models of agents.defaults.models may be used"] : []),
+    ...status.aliases.map(({ alias, model }) => `Alias: ${alias} -> ${model}`),
+    ...status.providers.flatMap((provider) => [
+      `Provider ${provider.name} (${provider.api}): ${provider.models} ${provider.models === 1 ? "model" : "models"}`,
+      ...(provider.usable
+        ? []
+        : [`  cannot be asked: no enabled plugin speaks ${provider.api}; see \`svc plugins list\``]),
+      ...provider.accounts.map((account) => `  ${account.name}: ${accountText(account, now)}`),
+    ]),
+  ];
+}
+
+function accountText({ hasKey, coolingUntil, lastFailure }: Account, now: number): string {
+  const key = hasKey ? "" : ", no key";
+  if (!lastFailure) return `ready${key}`;
+  const { kind, status, count } = lastFailure;
+  const why = `${kind}${status === undefined ? "" : ` (${status})`}, ${count} in a row`;
+  if (coolingUntil === undefined) return `ready again after ${why}${key}`;
+  return `cools down for ${Math.ceil((coolingUntil - now) / 1000)} s after ${why}${key}`;
+}
+
+export function aliasLines({ aliases }: Pick<Status, "aliases">): string[] {
+  if (aliases.length === 0) {
+    return ['There are no aliases. Add one: agents.defaults.models["<provider/id>"].alias in the configuration file.'];
+  }
+  const width = Math.max(...aliases.map(({ alias }) => alias.length));
+  return aliases.map(({ alias, model }) => `${alias.padEnd(width)}  ${model}`);
+}
+
+export function testLines({ model, account, text, firstTokenMs, durationMs, usage, cost }: Tested): string[] {
+  const cached = usage && usage.cacheRead + usage.cacheWrite > 0;
+  return [
+    `Model: ${model} (account ${account})`,
+    `Answer: ${text.trim() || "none"}`,
+    `First token: ${firstTokenMs} ms, all of it: ${durationMs} ms`,
+    usage
+      ? `Tokens: ${usage.input} in, ${usage.output} out${cached ? `, ${usage.cacheRead} read from and ${usage.cacheWrite} written to the cache` : ""}`
+      : "Tokens: the server did not say",
+    cost === undefined ? "Cost: unknown; no price is configured for this model" : `Cost: $${cost.toFixed(6)}`,
+  ];
+}

@@ -1,0 +1,127 @@
+/** Events of the Messages API, put together into our pieces. Pure; the way out is `translate.ts`. */
+import { GatewayError } from "@svc/sdk";
+import type { ModelEvent, ProviderFailure, Usage } from "@svc/sdk/services";
+import type { MessageDeltaUsage, RawMessageStreamEvent, StopReason } from "@anthropic-ai/sdk/resources/messages";
+import { REDACTED } from "./translate.ts";
+
+type Start = Extract<RawMessageStreamEvent, { type: "content_block_start" }>["content_block"];
+type Delta = Extract<RawMessageStreamEvent, { type: "content_block_delta" }>["delta"];
+
+/** A tool call as far as it has arrived. */
+interface Call {
+  readonly id: string;
+  readonly name: string;
+  /** JSON, in pieces. */
+  input: string;
+}
+
+export interface Answer {
+  /** Pieces that can be passed on now. */
+  take(event: RawMessageStreamEvent): ModelEvent[];
+  /**
+   * The `finish`, after the last event.
+   * @throws GatewayError `UNAVAILABLE` when what arrived is no whole answer.
+   */
+  end(): ModelEvent[];
+}
+
+/** @param source names the account in refusals, e.g. `model provider "acme"`. */
+export function createAnswer(source: string): Answer {
+  const calls = new Map<number, Call>();
+  let reason: StopReason | undefined;
+  let usage: Usage | undefined;
+  let called = false;
+
+  function start(index: number, block: Start): ModelEvent[] {
+    if (block.type === "tool_use") {
+      calls.set(index, { id: block.id, name: block.name, input: "" });
+      called = true;
+    }
+    if (block.type === "text" && block.text !== "") return [{ type: "text", delta: block.text }];
+    if (block.type === "redacted_thinking") return [{ type: "thinking", delta: "", signature: REDACTED + block.data }];
+    return [];
+  }
+
+  function add(index: number, delta: Delta): ModelEvent[] {
+    const call = calls.get(index);
+    if (delta.type === "input_json_delta" && call) call.input += delta.partial_json;
+    if (delta.type === "text_delta" && delta.text !== "") return [{ type: "text", delta: delta.text }];
+    if (delta.type === "thinking_delta" && delta.thinking !== "") return [{ type: "thinking", delta: delta.thinking }];
+    // The signature comes last in its block: a later thought is another block.
+    if (delta.type === "signature_delta") return [{ type: "thinking", delta: "", signature: delta.signature }];
+    return [];
+  }
+
+  return {
+    take(event) {
+      switch (event.type) {
+        case "message_start":
+          usage = addUsage(usage, event.message?.usage);
+          return [];
+        case "content_block_start":
+          return start(event.index, event.content_block);
+        case "content_block_delta":
+          return add(event.index, event.delta);
+        case "message_delta":
+          usage = addUsage(usage, event.usage);
+          reason = event.delta?.stop_reason ?? reason;
+          return [];
+        default:
+          return [];
+      }
+    },
+
+    end() {
+      if (reason === undefined) {
+        refuse("network", `${source} broke off before the end of its answer; try again`);
+      }
+      if (reason === "refusal") refuse("request", `${source} declined to answer this request; rephrase it`);
+      if (reason === "model_context_window_exceeded" && called) {
+        refuse("request", `the conversation no longer fits the model of ${source}; shorten it or start a new session`);
+      }
+      const made = [...calls.values()].map((call) => toToolCall(call, reason, source));
+      const finish = { type: "finish", reason: finishOf(reason, called), ...(usage ? { usage } : {}) } as const;
+      return [...made, finish];
+    },
+  };
+}
+
+function refuse(kind: ProviderFailure["kind"], message: string): never {
+  throw new GatewayError("UNAVAILABLE", message, { details: { kind } satisfies ProviderFailure });
+}
+
+/** Choice: `pause_turn`, of tools that run at the server, ends the turn: none of those are offered. */
+function finishOf(reason: StopReason | undefined, called: boolean): "stop" | "length" | "toolUse" {
+  if (called) return "toolUse";
+  return reason === "max_tokens" || reason === "model_context_window_exceeded" ? "length" : "stop";
+}
+
+function toToolCall({ id, name, input }: Call, reason: StopReason | undefined, source: string): ModelEvent {
+  const args = parseObject(input.trim() || "{}");
+  if (args) return { type: "toolCall", id, name, arguments: args };
+  if (reason === "max_tokens") {
+    refuse("request", `the answer of ${source} was cut off inside a tool call; raise the maxTokens of the model`);
+  }
+  // Choice: a key no tool has, so that its schema refuses the call and the model reads its own text in the refusal.
+  return { type: "toolCall", id, name, arguments: { invalidJson: input } };
+}
+
+function parseObject(json: string): Record<string, unknown> | undefined {
+  try {
+    const value: unknown = JSON.parse(json);
+    const isObject = typeof value === "object" && value !== null && !Array.isArray(value);
+    return isObject ? (value as Record<string, unknown>) : undefined; // just checked
+  } catch {
+    return undefined;
+  }
+}
+
+/** The API counts cumulatively and apart: `input_tokens` are those neither read from the cache nor written to it. */
+function addUsage(before: Usage | undefined, wire: Partial<MessageDeltaUsage> | undefined): Usage | undefined {
+  if (!wire) return before;
+  const input = wire.input_tokens ?? before?.input ?? 0;
+  const output = wire.output_tokens ?? before?.output ?? 0;
+  const cacheRead = wire.cache_read_input_tokens ?? before?.cacheRead ?? 0;
+  const cacheWrite = wire.cache_creation_input_tokens ?? before?.cacheWrite ?? 0;
+  return { input, output, cacheRead, cacheWrite, totalTokens: input + output + cacheRead + cacheWrite };
+}

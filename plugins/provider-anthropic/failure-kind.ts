@@ -1,0 +1,88 @@
+/** Which kind of failure it was, for whoever decides about the next account. Pure. */
+import type { ProviderFailure } from "@svc/sdk/services";
+
+type Kind = ProviderFailure["kind"];
+
+/** What the client library and `fetch` throw, by shape: the library is loaded on first use only. */
+export interface Thrown {
+  readonly name?: unknown;
+  readonly message?: unknown;
+  readonly status?: unknown;
+  readonly headers?: unknown;
+  /** Body of an error answer. */
+  readonly error?: unknown;
+  /** `error.type` of that body. */
+  readonly type?: unknown;
+  /** Finer than the type, in a few bodies. */
+  readonly errorCode?: unknown;
+  readonly code?: unknown;
+  readonly cause?: unknown;
+}
+
+/** By the finer code first: it tells a limit of money from one of speed. */
+const BY_CODE: Readonly<Record<string, Kind>> = {
+  contract_spend_limit_reached: "billing",
+  enforced_spend_limit_reached: "billing",
+  organization_on_hold: "auth",
+  claude_code_key_creator_not_member: "auth",
+};
+
+const BY_TYPE: Readonly<Record<string, Kind>> = {
+  authentication_error: "auth",
+  permission_error: "auth",
+  billing_error: "billing",
+  rate_limit_error: "rate_limit",
+  overloaded_error: "server_error",
+  api_error: "server_error",
+  timeout_error: "timeout",
+  invalid_request_error: "request",
+  request_too_large: "request",
+  not_found_error: "request",
+};
+
+const BY_STATUS: Readonly<Record<number, Kind>> = {
+  401: "auth",
+  402: "billing",
+  403: "auth",
+  408: "timeout",
+  409: "server_error",
+  429: "rate_limit",
+  504: "timeout",
+};
+
+const TIMEOUT_CODES = new Set([
+  "ETIMEDOUT",
+  "UND_ERR_CONNECT_TIMEOUT",
+  "UND_ERR_HEADERS_TIMEOUT",
+  "UND_ERR_BODY_TIMEOUT",
+]);
+
+/** The kind of whatever was thrown; what has no status never got an answer. */
+export function kindOf(error: Thrown): Kind {
+  const { status, type, errorCode } = error;
+  const byCode = typeof errorCode === "string" ? BY_CODE[errorCode] : undefined;
+  if (byCode) return byCode;
+  if (type === "invalid_request_error" && saysNoCredit(error)) return "billing";
+  const byType = typeof type === "string" ? BY_TYPE[type] : undefined;
+  if (byType) return byType;
+  if (typeof status === "number") return BY_STATUS[status] ?? (status >= 500 ? "server_error" : "request");
+  if (error.error !== undefined || error.name === "SyntaxError") return "server_error";
+  const isTimeout = TIMEOUT_CODES.has(codeOf(error) ?? "") || error.name === "APIConnectionTimeoutError";
+  return isTimeout ? "timeout" : "network";
+}
+
+/** An empty account is refused like a bad question, only in these words. */
+function saysNoCredit({ message }: Thrown): boolean {
+  return /credit balance/iu.test(String(message));
+}
+
+/** The system's code of the error, e.g. `ECONNREFUSED`: `fetch` hides it as the cause of a cause. */
+export function codeOf(error: Thrown): string | undefined {
+  let current: unknown = error;
+  for (let depth = 0; depth < 5 && typeof current === "object" && current !== null; depth++) {
+    const { code, cause }: Thrown = current;
+    if (typeof code === "string") return code;
+    current = cause;
+  }
+  return undefined;
+}

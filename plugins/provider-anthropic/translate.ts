@@ -1,0 +1,160 @@
+/** Our request in the words of the Messages API. Pure; the way back is `answer.ts`. */
+import { createHash } from "node:crypto";
+import type {
+  AssistantMessage,
+  ImageBlock,
+  Message,
+  ModelRequest,
+  ResolvedModel,
+  TextBlock,
+  ThinkingBlock,
+  ToolResultMessage,
+  ToolSpec,
+} from "@svc/sdk/services";
+import type {
+  Base64ImageSource,
+  ContentBlockParam,
+  ImageBlockParam,
+  MessageCreateParamsStreaming,
+  TextBlockParam,
+  Tool,
+  ToolResultBlockParam,
+} from "@anthropic-ai/sdk/resources/messages";
+import { type BlockMessage, markForCache } from "./caching.ts";
+import { thinkingFields } from "./thinking.ts";
+
+/** Stands for an image where the model takes text only. */
+export const IMAGE_LEFT_OUT = "[image left out: this model takes text only]";
+
+/** Stands for the result of a tool that never answered: the API refuses a call without one. */
+export const NO_RESULT = "[no result: the run was stopped before the tool answered]";
+
+/** Goes before a history that begins with an answer: the API wants the user first. */
+export const HISTORY_CUT = "[earlier messages left out]";
+
+/** Begins the signature under which a redacted thought is kept; its data follows. */
+export const REDACTED = "redacted_thinking:";
+
+/** What is posted to `/v1/messages`. */
+export function toParams(request: ModelRequest): MessageCreateParamsStreaming {
+  const { tools, system, messages } = markForCache({
+    tools: request.tools.map(toTool),
+    system: isBlank(request.system) ? [] : [{ type: "text", text: request.system }],
+    messages: toMessages(request),
+  });
+  return {
+    model: request.model.id,
+    stream: true,
+    messages,
+    ...(system.length > 0 ? { system } : {}),
+    ...(tools.length > 0 ? { tools } : {}),
+    ...thinkingFields(request),
+  };
+}
+
+function toTool({ name, description, parameters }: ToolSpec): Tool {
+  // `ToolSpec.parameters` is JSON Schema of an object by contract; the API wants it said.
+  return { name, description, input_schema: { ...(parameters as object), type: "object" } };
+}
+
+/**
+ * The conversation, roles taking turns. The API wants the results of all calls at the start of the message behind the
+ * one that made them, so they are moved there; a call without a result gets a stand-in, and a result whose call was
+ * trimmed from the history is left out.
+ */
+function toMessages({ messages, model }: ModelRequest): BlockMessage[] {
+  const images = model.input?.includes("image") ?? true;
+  const wire: BlockMessage[] = [];
+  const add = (role: BlockMessage["role"], content: readonly ContentBlockParam[]) => {
+    const last = wire.at(-1);
+    if (content.length === 0) return;
+    if (last?.role === role) last.content.push(...content);
+    else wire.push({ role, content: [...content] });
+  };
+  for (const [index, message] of messages.entries()) {
+    if (message.role === "user") add("user", orPlaceholder(toContent(message.content, images)));
+    if (message.role !== "assistant") continue;
+    if (wire.length === 0) add("user", [{ type: "text", text: HISTORY_CUT }]);
+    add("assistant", toTurn(message, model));
+    add("user", toResults(message, resultsAfter(messages, index), images));
+  }
+  return wire;
+}
+
+/** Tool results between the assistant message at `index` and the next one. */
+function resultsAfter(messages: readonly Message[], index: number): ToolResultMessage[] {
+  const rest = messages.slice(index + 1);
+  const next = rest.findIndex(({ role }) => role === "assistant");
+  return (next < 0 ? rest : rest.slice(0, next)).filter((message) => message.role === "toolResult");
+}
+
+/** What the model said. Nothing for an empty message, or for one of thoughts alone: the API refuses both. */
+function toTurn(message: AssistantMessage, model: ResolvedModel): ContentBlockParam[] {
+  const isOwn = message.api === model.api && message.model === model.id;
+  const blocks = message.content.flatMap((block): ContentBlockParam[] => {
+    if (block.type === "text") return isBlank(block.text) ? [] : [{ type: "text", text: block.text }];
+    if (block.type === "toolCall") {
+      return [{ type: "tool_use", id: toWireId(block.id), name: block.name, input: block.arguments }];
+    }
+    return isOwn ? toThought(block) : [];
+  });
+  return blocks.some(({ type }) => type === "text" || type === "tool_use") ? blocks : [];
+}
+
+/** A signed thought of the same model goes back as it came; others cannot be verified and are left out. */
+function toThought({ thinking, thinkingSignature: signature }: ThinkingBlock): ContentBlockParam[] {
+  if (signature === undefined || signature === "") return [];
+  if (!signature.startsWith(REDACTED)) return [{ type: "thinking", thinking, signature }];
+  return [{ type: "redacted_thinking", data: signature.slice(REDACTED.length) }];
+}
+
+function toResults(
+  message: AssistantMessage,
+  results: readonly ToolResultMessage[],
+  images: boolean,
+): ToolResultBlockParam[] {
+  return message.content
+    .filter((block) => block.type === "toolCall")
+    .map(({ id }) =>
+      toResult(
+        toWireId(id),
+        results.find(({ toolCallId }) => toolCallId === id),
+        images,
+      ),
+    );
+}
+
+function toResult(id: string, result: ToolResultMessage | undefined, images: boolean): ToolResultBlockParam {
+  const block = { type: "tool_result", tool_use_id: id } as const;
+  if (!result) return { ...block, content: NO_RESULT, is_error: true };
+  const content = toContent(result.content, images);
+  return {
+    ...block,
+    content: content.length > 0 ? content : "[empty]",
+    ...(result.isError ? { is_error: true } : {}),
+  };
+}
+
+function orPlaceholder(content: (TextBlockParam | ImageBlockParam)[]): (TextBlockParam | ImageBlockParam)[] {
+  return content.length > 0 ? content : [{ type: "text", text: "[empty message]" }];
+}
+
+/** Blank text is left out: the API refuses it. */
+function toContent(blocks: readonly (TextBlock | ImageBlock)[], images: boolean): (TextBlockParam | ImageBlockParam)[] {
+  return blocks.flatMap((block): (TextBlockParam | ImageBlockParam)[] => {
+    if (block.type === "text") return isBlank(block.text) ? [] : [{ type: "text", text: block.text }];
+    if (!images) return [{ type: "text", text: IMAGE_LEFT_OUT }];
+    // The API names the kinds it takes and refuses others itself, in a sentence that is passed on.
+    const media_type = block.mimeType as Base64ImageSource["media_type"];
+    return [{ type: "image", source: { type: "base64", media_type, data: block.data } }];
+  });
+}
+
+function isBlank(text: string): boolean {
+  return text.trim() === "";
+}
+
+/** The API takes letters, digits, `_` and `-` in the id of a call; other servers make ids with more. */
+function toWireId(id: string): string {
+  return /^[\w-]+$/u.test(id) ? id : `call_${createHash("sha256").update(id).digest("hex").slice(0, 24)}`;
+}

@@ -1,0 +1,184 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { GatewayError } from "@svc/sdk";
+import type { CommandContext } from "@svc/sdk/cli";
+import commands from "../../../plugins/models/cli.ts";
+import { statusLines } from "../../../plugins/models/report.ts";
+
+type Client = Awaited<ReturnType<CommandContext["connect"]>>;
+
+const listed = {
+  models: [
+    { provider: "acme", id: "m", name: "Acme M", contextWindow: 1000, reasoning: true, input: ["text", "image"] },
+    { provider: "acme", id: "longer", name: "Longer" },
+  ],
+};
+const status = { default: "acme/m", restricted: false, aliases: [], providers: [], resolved: "acme/m" };
+const snapshot = { parsed: {}, hash: "h1", exists: true };
+const restart = { scheduled: false, delayMs: 0 };
+const written = { path: "/c.json", changed: ["agents.defaults.model"], restart };
+const tested = {
+  model: "acme/m",
+  account: "acme:work",
+  text: "ok",
+  firstTokenMs: 12,
+  durationMs: 34,
+  usage: { input: 5, output: 1, cacheRead: 0, cacheWrite: 0, totalTokens: 6 },
+  cost: 0.000125,
+};
+const answers: Readonly<Record<string, unknown>> = {
+  "models.list": listed,
+  "models.status": status,
+  "models.test": tested,
+  "config.get": snapshot,
+  "config.patch": written,
+};
+
+/** Runs a verb against a gateway that gives these answers; an `Error` is a refusal. */
+async function run(name: string, args: readonly string[] = [], given: object = {}, json = false) {
+  const printed: unknown[] = [];
+  const notes: string[] = [];
+  const called: unknown[] = [];
+  let scopes: unknown;
+  let open = 0;
+  const client = {
+    async call(method: { name: string }, params: object) {
+      called.push([method.name, params]);
+      const value = { ...answers, ...given }[method.name];
+      if (value instanceof Error) throw value;
+      return value;
+    },
+    close: async () => void open--,
+  } as unknown as Client; // the parts the verbs use
+  const context: CommandContext = {
+    args,
+    options: {},
+    json,
+    async connect(options) {
+      open++;
+      scopes = options?.scopes;
+      return client;
+    },
+    print: (value) => void printed.push(value),
+    note: (line) => void notes.push(line),
+    input: process.stdin,
+    output: process.stdout,
+  };
+  try {
+    await commands.find((command) => command.name === name)?.run(context);
+  } finally {
+    assert.equal(open, 0, "the connection was closed");
+  }
+  return { printed, notes, called, scopes };
+}
+
+describe("svc models", () => {
+  it("list prints a line for each model", async () => {
+    const { printed, scopes } = await run("models list");
+    assert.deepEqual(printed, ["acme/m       Acme M  (1000 tokens, thinks, images)", "acme/longer  Longer"]);
+    assert.deepEqual(scopes, ["operator.read"]);
+  });
+
+  it("list says what to do when there is none", async () => {
+    const { printed } = await run("models list", [], { "models.list": { models: [] } });
+    assert.match(String(printed[0]), /models\.providers/u);
+  });
+
+  it("print what the gateway says with --json", async () => {
+    assert.deepEqual((await run("models list", [], {}, true)).printed, [listed]);
+    assert.deepEqual((await run("models test", [], {}, true)).printed, [tested]);
+  });
+
+  it("status tells the default that the file asks for", async () => {
+    const parsed = { agents: { defaults: { model: { primary: "fast", fallbacks: ["b"] } } } };
+    const { printed } = await run("models status", [], { "config.get": { ...snapshot, parsed } });
+    assert.equal(printed[0], "Default: fast");
+  });
+
+  it("status does without the file where nobody serves it", async () => {
+    const refused = new GatewayError("INVALID_REQUEST", "unknown method: config.get");
+    assert.equal((await run("models status", [], { "config.get": refused })).printed[0], "Default: acme/m");
+  });
+
+  it("aliases says how to add one", async () => {
+    assert.match(String((await run("models aliases")).printed[0]), /agents\.defaults\.models/u);
+    const aliases = [{ alias: "fast", model: "acme/m" }];
+    const { printed } = await run("models aliases", [], { "models.status": { ...status, aliases } });
+    assert.deepEqual(printed, ["fast  acme/m"]);
+  });
+
+  it("set writes what the reference means, from the file as it is", async () => {
+    const { called, printed, scopes } = await run("models set", ["fast"]);
+    assert.deepEqual(called, [
+      ["models.status", { model: "fast" }],
+      ["config.get", {}],
+      ["config.patch", { raw: '{"agents":{"defaults":{"model":"acme/m"}}}', baseHash: "h1" }],
+    ]);
+    assert.deepEqual(printed, ["Default model: acme/m (written to /c.json)"]);
+    assert.deepEqual(scopes, ["operator.admin"]);
+  });
+
+  it("set keeps the fallbacks, and makes the file where there is none", async () => {
+    const parsed = { agents: { defaults: { model: { primary: "x", fallbacks: ["b"] } } } };
+    const { called } = await run("models set", ["m"], { "config.get": { parsed, hash: "", exists: false } });
+    const patch = { raw: '{"agents":{"defaults":{"model":{"primary":"acme/m"}}}}' };
+    assert.deepEqual(called[2], ["config.patch", patch]);
+  });
+
+  it("set says that the gateway restarts", async () => {
+    const patched = { ...written, restart: { scheduled: true, delayMs: 2_000 } };
+    const { printed } = await run("models set", ["m"], { "config.patch": patched });
+    assert.equal(printed[1], "The gateway restarts in 2 s.");
+  });
+
+  it("set writes nothing for a model that cannot be used", async () => {
+    const refused = new GatewayError("NOT_FOUND", "no model");
+    await assert.rejects(run("models set", ["x"], { "models.status": refused }), { code: "NOT_FOUND" });
+    await assert.rejects(run("models set"), { message: /svc models list/u });
+  });
+
+  it("test warns of the cost, then tells time, tokens and cost", async () => {
+    const { printed, notes, called } = await run("models test", ["acme/m"]);
+    assert.match(notes[0] ?? "", /costs/u);
+    assert.deepEqual(called, [["models.test", { model: "acme/m" }]]);
+    assert.deepEqual(printed, [
+      "Model: acme/m (account acme:work)",
+      "Answer: ok",
+      "First token: 12 ms, all of it: 34 ms",
+      "Tokens: 5 in, 1 out",
+      "Cost: $0.000125",
+    ]);
+  });
+
+  it("test says what is unknown", async () => {
+    const { usage: _usage, cost: _cost, ...rest } = tested;
+    const { printed } = await run("models test", [], { "models.test": rest });
+    assert.deepEqual(printed.slice(3), [
+      "Tokens: the server did not say",
+      "Cost: unknown; no price is configured for this model",
+    ]);
+  });
+});
+
+describe("the status of models", () => {
+  it("names accounts that cool down, failed, or have no key", () => {
+    const failure = { kind: "rate_limit", status: 429, at: 0, count: 2 };
+    const accounts = [
+      { name: "acme:a", hasKey: true, coolingUntil: 61_500, lastFailure: failure },
+      { name: "acme:b", hasKey: true, lastFailure: failure },
+      { name: "acme:c", hasKey: false },
+    ];
+    const providers = [{ name: "acme", api: "x", usable: false, models: 1, accounts }];
+    const lines = statusLines({ restricted: true, aliases: [{ alias: "f", model: "acme/m" }], providers }, 60_000);
+    assert.deepEqual(lines, [
+      "Default: none; choose one with `svc models set <provider/id>`",
+      "Restricted: only the models of agents.defaults.models may be used",
+      "Alias: f -> acme/m",
+      "Provider acme (x): 1 model",
+      "  cannot be asked: no enabled plugin speaks x; see `svc plugins list`",
+      "  acme:a: cools down for 2 s after rate_limit (429), 2 in a row",
+      "  acme:b: ready again after rate_limit (429), 2 in a row",
+      "  acme:c: ready, no key",
+    ]);
+  });
+});

@@ -1,0 +1,111 @@
+/** The plugins as they are bundled, in a whole gateway. */
+import assert from "node:assert/strict";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { describe, it, type TestContext } from "node:test";
+import { config, models } from "@svc/sdk";
+import { startFakeModelServer, testGateway } from "@svc/sdk/testing";
+
+const PLUGINS = ["models", "provider-openai", "provider-anthropic", "provider-offline"];
+
+async function start(t: TestContext) {
+  const chat = await startFakeModelServer({ replies: [{ text: "from chat" }] });
+  const messages = await startFakeModelServer({
+    replies: [{ status: 429, retryAfter: 60 }, { text: "from messages" }],
+  });
+  t.after(() => Promise.all([chat.close(), messages.close()]));
+  const accounts = [
+    { name: "first", apiKey: "secret-key-1" },
+    { name: "second", apiKey: "secret-key-2" },
+  ];
+  const cost = { input: 3, output: 15 };
+  const config = {
+    models: {
+      default: "claude/claude-haiku-4-5",
+      providers: {
+        acme: { baseUrl: chat.url, models: [{ id: "large" }] },
+        claude: {
+          baseUrl: messages.url,
+          api: "anthropic-messages",
+          accounts,
+          models: [{ id: "claude-haiku-4-5", name: "Haiku", contextWindow: 200_000, maxTokens: 1_000, cost }],
+        },
+      },
+    },
+  };
+  return testGateway(t, { plugins: PLUGINS, config });
+}
+
+describe("models in a gateway", { timeout: 60_000 }, () => {
+  it("lists them, fails over, and tells the state of the accounts", async (t) => {
+    const { client } = await start(t);
+    const listed = await client.call(models.list, {});
+    assert.deepEqual(
+      listed.models.map(({ provider, id }) => `${provider}/${id}`),
+      ["acme/large", "claude/claude-haiku-4-5", "offline/offline"],
+    );
+    const tested = await client.call(models.test, {});
+    assert.deepEqual([tested.account, tested.text], ["claude:second", "from messages"]);
+    assert.ok((tested.cost ?? 0) > 0);
+    assert.equal((await client.call(models.test, { model: "large" })).text, "from chat");
+
+    const status = await client.call(models.status, {});
+    assert.equal(status.default, "claude/claude-haiku-4-5");
+    const [first, second] = status.providers.find(({ name }) => name === "claude")?.accounts ?? [];
+    assert.equal(first?.lastFailure?.kind, "rate_limit");
+    assert.ok((first.coolingUntil ?? 0) > Date.now());
+    assert.equal(second?.lastFailure, undefined);
+    assert.doesNotMatch(JSON.stringify(status), /secret-key/u);
+  });
+
+  it("does not advertise what only this command line uses", async (t) => {
+    const { client } = await start(t);
+    const methods = client.hello.features.methods.filter((name) => name.startsWith("models."));
+    assert.deepEqual(methods, ["models.list"]);
+  });
+
+  it("needs the scope to write for a test, which costs money", async (t) => {
+    const { connect } = await start(t);
+    const reader = await connect({ scopes: ["operator.read"] });
+    await assert.rejects(reader.call(models.test, {}), { message: /operator\.write/u });
+    assert.equal((await reader.call(models.status, {})).restricted, false);
+  });
+
+  it("is left out with the path and the reason when its section asks for what is not done here", async (t) => {
+    const section = { providers: { acme: { auth: "oauth", models: [] } } };
+    const { gateway } = await testGateway(t, { plugins: ["models"], config: { models: section } });
+    const report = gateway.plugins().find(({ id }) => id === "models");
+    assert.notEqual(report?.state, "active");
+    assert.match(report?.reason ?? "", /models\.providers\.acme\.auth: only "api-key" works here/u);
+  });
+
+  it("takes a change of its section while it runs, and refuses a wrong one before it is written", async (t) => {
+    const stateDir = await mkdtemp(join(tmpdir(), "svc-models-"));
+    t.after(() => rm(stateDir, { recursive: true, force: true }));
+    const server = await startFakeModelServer({ replies: () => ({ text: "here" }) });
+    t.after(() => server.close());
+    const acme = { baseUrl: "http://127.0.0.1:9/v1", models: [{ id: "m" }] };
+    await writeFile(join(stateDir, "svc.json"), JSON.stringify({ models: { providers: { acme } } }));
+    const { client, gateway } = await testGateway(t, {
+      plugins: [...PLUGINS, "config"],
+      stateDir,
+      gateway: { config: undefined, env: { SVC_STATE_DIR: stateDir } },
+    });
+    const patch = async (provider: object) => {
+      const { hash } = await client.call(config.get, {});
+      const raw = JSON.stringify({ models: { providers: { acme: provider } } });
+      return client.call(config.patch, { raw, baseHash: hash });
+    };
+    const { restart } = await patch({ baseUrl: server.url });
+    assert.equal(restart.scheduled, false);
+    assert.equal((await client.call(models.test, {})).text, "here");
+    await assert.rejects(patch({ auth: "oauth" }), (error: Error & { details?: unknown }) => {
+      assert.match(JSON.stringify(error.details), /models\.providers\.acme\.auth.*works here/u);
+      return true;
+    });
+    assert.equal((await client.call(models.test, {})).text, "here");
+    const report = gateway.plugins().find(({ id }) => id === "models");
+    assert.deepEqual([report?.generation, report?.errors], [1, 0]);
+  });
+});
