@@ -1,6 +1,7 @@
 /** Session entries: from and to rows, what a patch does, what a reset keeps. Pure. Spec: protocol/stores.md §1. */
 import { invalidRequest } from "@svc/sdk";
 import type { Row, SessionEntry } from "@svc/sdk/services";
+import type { DamageLog } from "./damage.ts";
 
 /** A row of the table `sessions`. `sessionId`, `updatedAt` and `label` stand in columns only, so they cannot differ. */
 export interface SessionTableRow extends Row {
@@ -56,10 +57,49 @@ const KEPT = [
   "skillsSnapshot",
 ] as const;
 
-export function toSession(row: SessionTableRow): StoredSession {
-  const stored = JSON.parse(row.entry) as Record<string, unknown>; // only `mergeable` and `columnsOf` write this column
+/** Fields a session keeps that starts afresh because it grew old: where it is, whose it is, and what rules it. */
+const KEPT_ON_EXPIRY = [
+  "displayName",
+  "spawnedBy",
+  "spawnDepth",
+  "chatType",
+  "channel",
+  "groupId",
+  "subject",
+  "groupChannel",
+  "space",
+  "origin",
+  "deliveryContext",
+  "lastChannel",
+  "lastTo",
+  "lastAccountId",
+  "lastThreadId",
+  "sendPolicy",
+  "groupActivation",
+  "queueMode",
+  "queueDebounceMs",
+  "queueCap",
+  "queueDrop",
+  "contextTokens",
+  "skillsSnapshot",
+] as const;
+
+/** A damaged entry counts as empty and is reported; the columns still say which session it is. */
+export function toSession(row: SessionTableRow, damage: Pick<DamageLog, "entry">): StoredSession {
+  const stored = parsed(row.entry);
+  if (!stored) damage.entry(row.key);
   const label = row.label === null ? {} : { label: row.label };
   return { key: row.key, entry: { ...stored, ...label, sessionId: row.session_id, updatedAt: row.updated_at } };
+}
+
+function parsed(json: string): Record<string, unknown> | undefined {
+  try {
+    const value: unknown = JSON.parse(json);
+    const isEntry = typeof value === "object" && value !== null && !Array.isArray(value);
+    return isEntry ? (value as Record<string, unknown>) : undefined; // only `mergeable` and `columnsOf` write this column
+  } catch {
+    return undefined;
+  }
 }
 
 /** The columns of an entry that is stored as a whole. */
@@ -101,20 +141,33 @@ function pair(modelProvider: string | null | undefined, model: string | null) {
   return { ...(modelProvider && { modelProvider }), ...(model && { model }) };
 }
 
-/** The entry of a session that starts afresh: `KEPT` of the old one, its model, no tokens. Spec: methods-sessions.md §6. */
+interface FreshOptions {
+  readonly sessionId: string;
+  /** epoch ms */
+  readonly now: number;
+}
+
+/** Token counters of a conversation without messages. */
+const NO_TOKENS = { inputTokens: 0, outputTokens: 0, totalTokens: 0, totalTokensFresh: true };
+
+/** The entry of a session that is reset: `KEPT` of the old one, its model, no tokens. Spec: methods-sessions.md §6. */
 export function freshEntry(
   old: SessionEntry | undefined,
-  { sessionId, now, defaults }: { sessionId: string; now: number; defaults: ModelDefaults },
+  { sessionId, now, defaults }: FreshOptions & { readonly defaults: ModelDefaults },
 ): SessionEntry {
-  const kept = KEPT.filter((field) => old?.[field] !== undefined).map((field) => [field, old?.[field]]);
-  return {
-    ...Object.fromEntries(kept),
-    ...modelOf(old ?? {}, defaults),
-    inputTokens: 0,
-    outputTokens: 0,
-    totalTokens: 0,
-    totalTokensFresh: true,
-    sessionId,
-    updatedAt: now,
-  };
+  return { ...picked(old, KEPT), ...modelOf(old ?? {}, defaults), ...NO_TOKENS, sessionId, updatedAt: now };
+}
+
+/**
+ * The entry of a session that grew old. Levels, model and label do not survive, unlike at a reset. Spec:
+ * sessions-routing.md §5. Choice: the address, the lineage and the policies do, which the spec leaves open.
+ */
+export function expiredEntry(old: SessionEntry, { sessionId, now }: FreshOptions): SessionEntry {
+  return { ...picked(old, KEPT_ON_EXPIRY), ...NO_TOKENS, sessionId, updatedAt: now };
+}
+
+function picked(entry: SessionEntry | undefined, fields: readonly string[]): object {
+  return Object.fromEntries(
+    fields.filter((field) => entry?.[field] !== undefined).map((field) => [field, entry?.[field]]),
+  );
 }

@@ -109,6 +109,22 @@ export function isCronRun(canonicalKey: string): boolean {
   return CRON_RUN.test(parseKey(canonicalKey)?.rest ?? "");
 }
 
+/** Whether it is a thread or a forum topic of another session. Spec: sessions-routing.md §2. */
+export function isThread(canonicalKey: string): boolean {
+  return /:(?:thread|topic):/.test(canonicalKey);
+}
+
+/** The session a thread belongs to: what stands before the last `:thread:` or `:topic:`. */
+export function threadParent(canonicalKey: string): string | undefined {
+  return /^(.+):(?:thread|topic):.*$/s.exec(canonicalKey)?.[1];
+}
+
+/** How deep a sub-agent is nested; 0 for a session of another kind. */
+export function subagentDepth(canonicalKey: string): number {
+  const segments = (parseKey(canonicalKey)?.rest ?? "").split(":");
+  return segments.slice(0, -1).filter((segment) => segment === "subagent").length;
+}
+
 /** What the tokens of a key say; `dm` is the old word for `direct`. Spec: sessions-routing.md §2. */
 export function chatTypeOf(canonicalKey: string): ChatType | undefined {
   const token = CHAT_TYPE.exec(parseKey(canonicalKey)?.rest ?? "")?.[1];

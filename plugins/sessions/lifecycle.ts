@@ -1,7 +1,9 @@
 /** Ends and restarts sessions: asks the gate, changes the store, tells who listens. Spec: protocol/methods-sessions.md §6, §7. */
 import { type Clock, type HookEmitter, type HOOKS, invalidRequest, unavailable } from "@svc/sdk";
 import type { SessionEntry } from "@svc/sdk/services";
-import { freshEntry, type ModelDefaults } from "./entries.ts";
+import type { SessionConfig } from "./config.ts";
+import { expiredEntry, freshEntry, type ModelDefaults } from "./entries.ts";
+import { isStale, type ResetContext, resetPolicyOf, resetTypeOf } from "./reset-policy.ts";
 import type { SessionStore } from "./store.ts";
 
 export interface LifecycleOptions {
@@ -15,6 +17,8 @@ export interface LifecycleOptions {
   readonly modelDefaults: () => ModelDefaults;
   /** Key of the session that cannot be deleted. */
   readonly mainSessionKey: () => string;
+  /** Asked at each use: reset policies may change while this runs. */
+  readonly config: () => SessionConfig;
 }
 
 export interface DeleteOptions {
@@ -22,6 +26,8 @@ export interface DeleteOptions {
   readonly archive: boolean;
   /** Tell `sessionEnded`. */
   readonly announce: boolean;
+  /** epoch ms; delete only while it was last used at exactly this time */
+  readonly unusedSince?: number;
 }
 
 export interface Deleted {
@@ -30,14 +36,29 @@ export interface Deleted {
   readonly archived: string[];
 }
 
+/** What `freshen` came to. */
+export interface Freshened {
+  readonly entry: SessionEntry;
+  /** It is a new conversation. */
+  readonly restarted: boolean;
+}
+
 export interface Lifecycle {
   /** Tells that a session got a new id. */
   announceStart(key: string, entry: SessionEntry): void;
   reset(key: string, reason: "new" | "reset"): Promise<SessionEntry>;
+  /**
+   * Makes the session when it is missing, starts it afresh when its reset policy says so. A message that is appended
+   * at the same time either goes to the old conversation and keeps it alive, or to the new one.
+   * Choice: the gate is not asked. Its taps stop runs, and this is called for a run that begins.
+   */
+  freshen(key: string, context?: ResetContext): Promise<Freshened>;
   delete(key: string, options: DeleteOptions): Promise<Deleted>;
 }
 
-export function createLifecycle({ store, clock, hooks, modelDefaults, mainSessionKey }: LifecycleOptions): Lifecycle {
+export function createLifecycle(options: LifecycleOptions): Lifecycle {
+  const { store, clock, hooks, modelDefaults, mainSessionKey, config } = options;
+
   function announceStart(key: string, entry: SessionEntry): void {
     if (hooks.started.isUsed()) void hooks.started.emit({ key, entry });
   }
@@ -52,6 +73,13 @@ export function createLifecycle({ store, clock, hooks, modelDefaults, mainSessio
     if (!denial) return;
     const { retryAfterMs } = denial;
     unavailable(denial.reason, retryAfterMs === undefined ? {} : { retryAfterMs });
+  }
+
+  /** A session whose entry names no channel of its own counts to the one it was last used on. */
+  function isExpired(key: string, entry: SessionEntry, context: ResetContext): boolean {
+    const channel = [context.channel, entry["channel"], entry["lastChannel"]].find((name) => typeof name === "string");
+    const policy = resetPolicyOf(config(), resetTypeOf(key, context), channel as string | undefined); // found by its type
+    return isStale(policy, entry.updatedAt, clock.now());
   }
 
   return {
@@ -69,19 +97,32 @@ export function createLifecycle({ store, clock, hooks, modelDefaults, mainSessio
       return entry;
     },
 
-    async delete(key, { archive, announce }) {
+    async freshen(key, context = {}) {
+      const sessionId = store.newSessionId();
+      const next = (old: SessionEntry | undefined): SessionEntry | undefined => {
+        const now = clock.now();
+        if (!old) return { sessionId, updatedAt: now };
+        return isExpired(key, old, context) ? expiredEntry(old, { sessionId, now }) : undefined;
+      };
+      const { old, entry, changed } = await store.change(key, next, { archive: true, unused: true });
+      if (old && changed) announceEnd(key, old, "reset");
+      if (changed) announceStart(key, entry);
+      return { entry, restarted: changed };
+    },
+
+    async delete(key, { archive, announce, unusedSince }) {
       if (key === mainSessionKey()) {
         invalidRequest(`the main session "${key}" cannot be deleted; use sessions.reset to start it afresh`);
       }
       if (!(await store.get(key))) return { deleted: false, archived: [] };
       await passGate(key, "delete");
-      const removed = await store.remove(key, { archive });
+      const removed = await store.remove(key, { archive, ...(unusedSince !== undefined && { unusedSince }) });
       if (!removed) return { deleted: false, archived: [] };
       if (announce) announceEnd(key, removed.old, "delete");
       const { old, archivedAt } = removed;
       return {
         deleted: true,
-        archived: archivedAt === undefined ? [] : [archiveName(store.location, old.sessionId, archivedAt)],
+        archived: archivedAt === undefined ? [] : [archiveName(store.location, old.sessionId, "deleted", archivedAt)],
       };
     },
   };
@@ -91,6 +132,16 @@ export function createLifecycle({ store, clock, hooks, modelDefaults, mainSessio
  * `<location>#<sessionId>.deleted.<ISO time with ":" as "-">`.
  * Choice: transcripts are rows, so this says in which store and under which session id the messages stay.
  */
-export function archiveName(location: string, sessionId: string, archivedAt: number): string {
-  return `${location}#${sessionId}.deleted.${new Date(archivedAt).toISOString().replaceAll(":", "-")}`;
+export function archiveName(
+  location: string,
+  sessionId: string,
+  reason: "deleted" | "bak",
+  archivedAt: number,
+): string {
+  const name = reason === "bak" ? sessionId : `${sessionId}.${reason}.${isoName(archivedAt)}`;
+  return `${location}#${name}`;
+}
+
+function isoName(at: number): string {
+  return new Date(at).toISOString().replaceAll(":", "-");
 }

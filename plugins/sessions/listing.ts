@@ -6,6 +6,7 @@ import { channelOf, chatTypeOf, kindOf } from "./keys.ts";
 import type { Cursor, ListFilter } from "./statements.ts";
 import type { SessionStore } from "./store.ts";
 import { cut, cutAtWord, oneLine } from "./text.ts";
+import type { Transcripts } from "./transcripts.ts";
 
 export type ListParams = ParamsOf<typeof sessions.list>;
 export type ListRow = Static<typeof SessionRow>;
@@ -47,16 +48,18 @@ const OBJECTS = ["origin", "deliveryContext"];
  * A session that is used while a list of more than `PAGE` is read may be missing from it: clients list again.
  */
 export async function listSessions(
-  store: SessionStore,
+  { store, transcripts }: { readonly store: SessionStore; readonly transcripts: Transcripts },
   params: ListParams,
   { now, defaults }: { readonly now: number; readonly defaults: ModelDefaults },
 ): Promise<ResultOf<typeof sessions.list>> {
   const found = await collect(store, filterOf(params, now), params.search ?? "", params.limit ?? Infinity);
   const ids = found.map(({ entry }) => entry.sessionId);
   const titles = params.includeDerivedTitles
-    ? await inPages(ids, (some) => store.firstUserTexts(some, READ_CHARS))
+    ? await inPages(ids, (some) => transcripts.firstUserTexts(some, READ_CHARS))
     : undefined;
-  const last = params.includeLastMessage ? await inPages(ids, (some) => store.lastTexts(some, READ_CHARS)) : undefined;
+  const last = params.includeLastMessage
+    ? await inPages(ids, (some) => transcripts.lastTexts(some, READ_CHARS))
+    : undefined;
   const rows = found.map((session) => ({
     ...rowOf(session, defaults),
     ...(titles && { derivedTitle: derivedTitle(session.entry, titles.get(session.entry.sessionId)) }),

@@ -1,7 +1,7 @@
 /** `sessions.preview`: the last messages of several sessions, short. Spec: protocol/methods-sessions.md §3. */
 import type { ParamsOf, ResultOf, sessions } from "@svc/sdk";
-import type { Excerpt, SessionStore } from "./store.ts";
 import { cut } from "./text.ts";
+import type { Excerpt, Transcripts } from "./transcripts.ts";
 
 type PreviewResult = ResultOf<typeof sessions.preview>;
 type Preview = PreviewResult["previews"][number];
@@ -24,10 +24,11 @@ const ROLES: Readonly<Record<string, string>> = {
 
 /**
  * One preview for each key, in order; blank keys are dropped and the first 64 used. Never rejects: a key that
- * is unknown or malformed is `missing`, a session that cannot be read is `error`.
+ * is unknown or malformed is `missing`, a session that cannot be read is `error`. Messages that cannot be read are
+ * left out and counted in `damaged` (choice); the session stays `ok`.
  */
 export async function previewSessions(
-  store: SessionStore,
+  transcripts: Transcripts,
   params: ParamsOf<typeof sessions.preview>,
   { now, canonicalKey }: { readonly now: number; readonly canonicalKey: (key: string) => string },
 ): Promise<PreviewResult> {
@@ -40,9 +41,11 @@ export async function previewSessions(
     if (canonical === undefined) return { key, status: "missing", items: [] };
     try {
       // One character more than is shown tells whether there is more.
-      const excerpts = await store.excerpts(canonical, limit, maxChars + 1);
-      if (!excerpts) return { key, status: "missing", items: [] };
+      const found = await transcripts.excerpts(canonical, limit, maxChars + 1);
+      if (!found) return { key, status: "missing", items: [] };
+      const { excerpts, damaged } = found;
       const items = excerpts.flatMap((excerpt) => previewItem(excerpt, maxChars) ?? []);
+      if (damaged > 0) return { key, status: "ok", items, damaged };
       return { key, status: items.length > 0 ? "ok" : "empty", items };
     } catch {
       return { key, status: "error", items: [] };
@@ -52,17 +55,19 @@ export async function previewSessions(
   return { ts: now, previews: await Promise.all(keys.map(preview)) };
 }
 
-/**
- * A message as a preview shows it; `undefined` when there is nothing to show, e.g. only thoughts.
- * Choice: without text the called tools are named (`call read, write +1`), else images are counted.
- */
-export function previewItem({ role, content }: Excerpt, maxChars: number): Preview["items"][number] | undefined {
+/** A message as a preview shows it; `undefined` when there is nothing to show, e.g. only thoughts. */
+export function previewItem(excerpt: Excerpt, maxChars: number): Preview["items"][number] | undefined {
+  const text = excerptText(excerpt);
+  return text === undefined ? undefined : { role: ROLES[excerpt.role] ?? "other", text: cut(text, maxChars) };
+}
+
+/** What was said. Choice: without text the called tools are named (`call read, write +1`), else images are counted. */
+export function excerptText({ content }: Excerpt): string | undefined {
   const said = content
     .map(({ type, text }) => (type === "text" && text !== null ? text : ""))
     .join("")
     .trim();
-  const text = said === "" ? (toolCalls(content) ?? images(content)) : said;
-  return text === undefined ? undefined : { role: ROLES[role] ?? "other", text: cut(text, maxChars) };
+  return said === "" ? (toolCalls(content) ?? images(content)) : said;
 }
 
 function toolCalls(content: Excerpt["content"]): string | undefined {

@@ -1,15 +1,29 @@
-/** The `Sessions` service: the store, with keys and hooks around it. */
+/** The `Sessions` service: the store, with keys, rules and hooks around it. */
 import { invalidRequest } from "@svc/sdk";
-import type { Sessions } from "@svc/sdk/services";
+import type { AgentDirectory, Sessions } from "@svc/sdk/services";
+import type { Settings } from "./config.ts";
 import { agentOf, canonicalKey, type KeyRules, mainSessionKey } from "./keys.ts";
 import type { Lifecycle } from "./lifecycle.ts";
+import { routeInbound } from "./routing.ts";
+import { sendPolicyOf } from "./send-policy.ts";
 import type { SessionStore } from "./store.ts";
+import type { Transcripts } from "./transcripts.ts";
 
 /** Spec: http/sessions-routing.md §1. */
 const SESSION_ID = /^[a-z0-9][a-z0-9._-]{0,127}$/i;
 
-/** @param rules asked at each use: the default agent may change while this runs */
-export function createSessions(store: SessionStore, lifecycle: Lifecycle, rules: () => KeyRules): Sessions {
+export interface ServiceOptions {
+  readonly store: SessionStore;
+  readonly transcripts: Transcripts;
+  readonly lifecycle: Lifecycle;
+  /** These are asked at each use: the default agent and the configuration may change while this runs. */
+  readonly rules: () => KeyRules;
+  readonly settings: () => Settings;
+  readonly agents: () => AgentDirectory | undefined;
+}
+
+export function createSessions(options: ServiceOptions): Sessions {
+  const { store, transcripts, lifecycle, rules, settings, agents } = options;
   return {
     defaults() {
       const { defaultAgentId, mainKey, scope } = rules();
@@ -37,9 +51,20 @@ export function createSessions(store: SessionStore, lifecycle: Lifecycle, rules:
       return ids;
     },
 
-    transcript: (key, limit) => store.transcript(key, limit),
+    transcript: (key, limit) => transcripts.last(key, limit),
     recent: ({ limit, agentId }) => store.page({ agentId, includeGlobal: true, includeUnknown: true }, limit),
     count: (agentId) => store.count(agentId),
+    context: (key, limit) => transcripts.context(key, limit),
+    addCompaction: (key, compaction) => transcripts.addCompaction(key, compaction),
+    freshen: (key, context) => lifecycle.freshen(key, context),
+
+    route(inbound) {
+      const { session, bindings } = settings();
+      const { dmScope, identityLinks } = session;
+      return routeInbound(inbound, { ...rules(), dmScope, identityLinks, bindings, agents: agents() });
+    },
+
+    sendPolicy: (key, entry) => sendPolicyOf(settings().session.sendPolicy, key, entry),
     reset: (key, reason) => lifecycle.reset(key, reason),
     get location() {
       return store.location;

@@ -28,9 +28,12 @@ export interface Cursor {
   readonly key: string;
 }
 
-/** Columns of a session for lists: without the large snapshots that no list shows. */
-export const LISTED_COLUMNS =
-  "key, session_id, updated_at, label, json_remove(entry, '$.skillsSnapshot', '$.systemPromptReport', '$.acp') as entry";
+/** Columns of a session for lists: without the large snapshots that no list shows. A damaged entry passes as it is. */
+export const LISTED_COLUMNS = `key, session_id, updated_at, label, case when json_valid(entry)
+  then json_remove(entry, '$.skillsSnapshot', '$.systemPromptReport', '$.acp') else entry end as entry`;
+
+/** As the index `sessions_spawned_by` has it, which is used for exactly this expression. */
+const SPAWNED_BY = "case when json_valid(entry) then entry ->> '$.spawnedBy' end";
 
 /** Makes the session unless it is there; answers a row when it made one. */
 export function insertIfMissing(key: string, sessionId: string, now: number): Statement {
@@ -51,19 +54,28 @@ export function insert({ key, entry }: StoredSession): Statement {
 export function merge(key: string, patch: EntryPatch, now: number): Statement {
   const { drop, merge, label, updatedAt = now, sessionId = null } = patch;
   return {
-    sql: `update sessions set entry = json_patch(json_patch(entry, ?), ?), updated_at = ?,
+    sql: `update sessions set updated_at = ?,
+        entry = json_patch(json_patch(case when json_valid(entry) then entry else '{}' end, ?), ?),
         label = case when ? = 1 then ? else label end
       where key = ? and session_id = coalesce(?, session_id) returning *`,
-    params: [drop, merge, updatedAt, label ? 1 : 0, label?.value ?? null, key, sessionId],
+    params: [updatedAt, drop, merge, label ? 1 : 0, label?.value ?? null, key, sessionId],
   };
 }
 
-/** Puts `next` in the place of exactly `old`; anything else there is a conflict. */
-export function replace(old: StoredSession & { readonly json: string }, next: StoredSession): Statement {
+/**
+ * Puts `next` in the place of exactly `old`; anything else there is a conflict.
+ * @param unused a use since `old` was read is one too
+ */
+export function replace(
+  old: StoredSession & { readonly json: string },
+  next: StoredSession,
+  unused: boolean,
+): Statement {
   const { label, json } = columnsOf(next.entry);
   return {
     sql: `update sessions set session_id = ?, updated_at = ?, label = ?, entry = ?
-      where key = ? and session_id = ? and entry = ? and label is not distinct from ?`,
+      where key = ? and session_id = ? and entry = ? and label is not distinct from ?
+        and updated_at = coalesce(?, updated_at)`,
     params: [
       next.entry.sessionId,
       next.entry.updatedAt,
@@ -73,8 +85,18 @@ export function replace(old: StoredSession & { readonly json: string }, next: St
       old.entry.sessionId,
       old.json,
       old.entry.label ?? null,
+      unused ? old.entry.updatedAt : null,
     ],
     expectChanges: 1,
+  };
+}
+
+/** A conflict when another session has the label. */
+export function labelIsFree(label: string, key: string): Statement {
+  return {
+    sql: "update sessions set label = label where label = ? and key <> ?",
+    params: [label, key],
+    expectChanges: 0,
   };
 }
 
@@ -94,8 +116,11 @@ export function appendMessage(key: string, id: string, message: Message, now: nu
   };
 }
 
+/** Why a transcript is retired; `kept`: its session was deleted without it. */
+export type ArchiveReason = "reset" | "deleted" | "kept";
+
 /** Records that the session's transcript is retired. Nothing happens when it is empty or another session shows it too. */
-export function archive(key: string, reason: "reset" | "deleted", now: number): Statement {
+export function archive(key: string, reason: ArchiveReason, now: number): Statement {
   return {
     sql: `insert into archives (session_id, key, reason, archived_at)
       select s.session_id, s.key, ?, ? from sessions s
@@ -107,8 +132,14 @@ export function archive(key: string, reason: "reset" | "deleted", now: number): 
   };
 }
 
-export function remove(key: string): Statement {
-  return { sql: "delete from sessions where key = ? returning *", params: [key] };
+/** @param unusedSince epoch ms; only while the session was last used at exactly this time */
+export function remove(key: string, unusedSince?: number): Statement {
+  if (unusedSince === undefined) return { sql: "delete from sessions where key = ? returning *", params: [key] };
+  return {
+    sql: "delete from sessions where key = ? and updated_at = ? returning *",
+    params: [key, unusedSince],
+    expectChanges: 1,
+  };
 }
 
 /** Renames `agent:<id>:main` sessions to the configured main key where that one is free. */
@@ -138,17 +169,22 @@ export function page(
   };
 }
 
+/**
+ * Where a filter names few sessions, its own index is the one to read. SQLite's planner prefers the order of the
+ * newest ones, which means reading all; so `listed` and `agent_id` are written there as indexes do not have them.
+ */
 function conditions(filter: ListFilter): { sql: string[]; params: SqlValue[] } {
+  const isNarrow = [filter.label, filter.sessionId, filter.spawnedBy].some((value) => value !== undefined);
   const asked: readonly (readonly [sql: string, value: SqlValue | undefined])[] = [
-    ["agent_id = ?", filter.agentId],
+    [isNarrow ? "agent_id || '' = ?" : "agent_id = ?", filter.agentId],
     ["label = ?", filter.label],
     ["session_id = ?", filter.sessionId],
-    ["json_extract(entry, '$.spawnedBy') = ?", filter.spawnedBy],
+    [`${SPAWNED_BY} = ?`, filter.spawnedBy],
     ["updated_at >= ?", filter.updatedSince],
     ["key <> ?", filter.includeGlobal ? undefined : "global"],
     ["key <> ?", filter.includeUnknown ? undefined : "unknown"],
   ];
-  const sql = ["listed = 1"];
+  const sql = [isNarrow ? "listed + 0 = 1" : "listed = 1"];
   const params: SqlValue[] = [];
   for (const [condition, value] of asked) {
     if (value === undefined) continue;
@@ -157,29 +193,3 @@ function conditions(filter: ListFilter): { sql: string[]; params: SqlValue[] } {
   }
   return { sql, params };
 }
-
-/** The last messages of a session, newest first. */
-export const TRANSCRIPT_TAIL = `select id, body from transcript
-  where session_id = (select session_id from sessions where key = ?) order by seq desc limit ?`;
-
-/** As `TRANSCRIPT_TAIL`, without image data and with texts cut to the given number of characters. */
-export const EXCERPT_TAIL = `select role, (
-    select json_group_array(json_object(
-      'type', b.value ->> '$.type', 'text', substr(b.value ->> '$.text', 1, ?), 'name', b.value ->> '$.name'))
-    from json_each(transcript.body, '$.content') b
-  ) as content
-  from transcript where session_id = (select session_id from sessions where key = ?) order by seq desc limit ?`;
-
-const TEXT = `(select substr(group_concat(b.value ->> '$.text', ''), 1, ?)
-  from json_each(t.body, '$.content') b where b.value ->> '$.type' = 'text')`;
-
-/** First text of the user, for each session id of a JSON array. */
-export const FIRST_USER_TEXTS = `select j.value as session_id, (
-    select ${TEXT} from transcript t where t.session_id = j.value and t.role = 'user' order by t.seq limit 1
-  ) as text from json_each(?) j`;
-
-/** Last text that somebody said, for each session id of a JSON array. */
-export const LAST_TEXTS = `select j.value as session_id, (
-    select ${TEXT} as said from transcript t
-    where t.session_id = j.value and t.role in ('user', 'assistant') and trim(said) <> '' order by t.seq desc limit 1
-  ) as text from json_each(?) j`;

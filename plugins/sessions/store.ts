@@ -1,11 +1,12 @@
 /**
- * The session store: entries, transcripts and archives on the `Storage` service. The only file that runs SQL.
+ * The session store: entries on the `Storage` service, and appending to their transcripts.
  *
- * It knows canonical keys only and calls no hooks; `lifecycle.ts` and `service.ts` do that.
+ * It knows canonical keys only and calls no hooks; `lifecycle.ts` and `service.ts` do that. `transcripts.ts` reads.
  */
 import { randomBytes, randomUUID } from "node:crypto";
-import { type Clock, GatewayError, isGatewayError, notFound, unavailable } from "@svc/sdk";
-import type { Message, SessionEntry, Statement, StatementResult, Storage, TranscriptItem } from "@svc/sdk/services";
+import { type Clock, GatewayError, invalidRequest, isGatewayError, notFound, unavailable } from "@svc/sdk";
+import type { Message, SessionEntry, Statement, StatementResult, Storage } from "@svc/sdk/services";
+import type { DamageLog } from "./damage.ts";
 import { mergeable, type SessionTableRow, type StoredSession, toSession } from "./entries.ts";
 import { OWNER, STEPS } from "./schema.ts";
 import * as statements from "./statements.ts";
@@ -14,6 +15,7 @@ export interface StoreOptions {
   /** Asked at each use: the service may only be used once this plugin starts. */
   readonly storage: () => Storage;
   readonly clock: Pick<Clock, "now">;
+  readonly damage: DamageLog;
   /** Default: a random UUID. */
   readonly newSessionId?: () => string;
   /** Default: 8 random hex characters. */
@@ -27,28 +29,45 @@ export interface Written {
   readonly created: boolean;
 }
 
-/** A message without image data, its texts cut. */
-export interface Excerpt {
-  readonly role: string;
-  readonly content: readonly {
-    readonly type: string | null;
-    readonly text: string | null;
-    readonly name: string | null;
-  }[];
+/** What `change` came to. */
+export interface Changed {
+  readonly old: SessionEntry | undefined;
+  readonly entry: SessionEntry;
+  /** False: `decide` left everything as it was. */
+  readonly changed: boolean;
 }
 
-/** Times a reset is tried again when the entry changes under its hands. */
-const REPLACE_ATTEMPTS = 8;
+export interface ChangeOptions {
+  /** Retire the transcript of the old entry. */
+  readonly archive?: boolean;
+  /** Decide anew also when the session was merely used meanwhile. */
+  readonly unused?: boolean;
+  /** The label no other session may have. */
+  readonly uniqueLabel?: string;
+}
+
+/** What `remove` is to do. */
+export interface RemoveOptions {
+  /** Retire the transcript as deleted; otherwise it stays under a record that it was kept. */
+  readonly archive: boolean;
+  /** epoch ms; remove only while it was last used at exactly this time */
+  readonly unusedSince?: number;
+}
+
+/** Times a change is decided anew when the entry changes under its hands. */
+const ATTEMPTS = 8;
 
 export class SessionStore {
   readonly #storage: () => Storage;
   readonly #clock: Pick<Clock, "now">;
+  readonly #damage: DamageLog;
   readonly newSessionId: () => string;
   readonly #newMessageId: () => string;
 
-  constructor({ storage, clock, newSessionId, newMessageId }: StoreOptions) {
+  constructor({ storage, clock, damage, newSessionId, newMessageId }: StoreOptions) {
     this.#storage = storage;
     this.#clock = clock;
+    this.#damage = damage;
     this.newSessionId = newSessionId ?? randomUUID;
     this.#newMessageId = newMessageId ?? (() => randomBytes(4).toString("hex"));
   }
@@ -86,7 +105,7 @@ export class SessionStore {
       statements.insertIfMissing(key, patch.sessionId ?? this.newSessionId(), now),
       statements.merge(key, mergeable(patch), now),
     ]);
-    return { entry: firstEntry(merged) ?? refuseSessionId(key), created: rowsOf(inserted).length > 0 };
+    return { entry: this.#firstEntry(merged) ?? refuseSessionId(key), created: rowsOf(inserted).length > 0 };
   }
 
   /**
@@ -97,7 +116,7 @@ export class SessionStore {
   async update(key: string, patch: Partial<SessionEntry>): Promise<SessionEntry> {
     const merge = statements.merge(key, mergeable(patch), this.#clock.now());
     const [merged] = await this.#storage().transaction([merge]);
-    const entry = firstEntry(merged);
+    const entry = this.#firstEntry(merged);
     if (entry) return entry;
     return (await this.get(key)) ? refuseSessionId(key) : notFound(`no session "${key}"; see sessions.list`);
   }
@@ -116,51 +135,15 @@ export class SessionStore {
       ...items.map(({ id, message }) => statements.appendMessage(key, id, message, now)),
       ...alongside,
     ]);
-    const entry = firstEntry(touched) ?? notFound(`no session "${key}"`);
+    const entry = this.#firstEntry(touched) ?? notFound(`no session "${key}"`);
     return { ids: items.map(({ id }) => id), entry, created: rowsOf(inserted).length > 0 };
-  }
-
-  /** The last `limit` messages, oldest first. */
-  async transcript(key: string, limit: number): Promise<readonly TranscriptItem[]> {
-    const rows = await this.#storage().all<{ id: string; body: string }>(statements.TRANSCRIPT_TAIL, [
-      key,
-      atLeast0(limit),
-    ]);
-    // Only `append` writes this column.
-    return rows.toReversed().map(({ id, body }) => ({ id, message: JSON.parse(body) as Message }));
-  }
-
-  /** As `transcript`, with texts of at most `maxChars` characters; `undefined` when there is no session. */
-  async excerpts(key: string, limit: number, maxChars: number): Promise<readonly Excerpt[] | undefined> {
-    const params = [maxChars, key, atLeast0(limit)];
-    const rows = await this.#storage().all<{ role: string; content: string }>(statements.EXCERPT_TAIL, params);
-    if (rows.length === 0 && !(await this.#find(key))) return undefined;
-    // The statement builds this JSON.
-    return rows.toReversed().map(({ role, content }) => ({ role, content: JSON.parse(content) as Excerpt["content"] }));
-  }
-
-  /** Messages in the session's transcript. */
-  async messageCount(key: string): Promise<number> {
-    const sql =
-      "select count(*) as n from transcript where session_id = (select session_id from sessions where key = ?)";
-    return (await this.#storage().get<{ n: number }>(sql, [key]))?.n ?? 0;
   }
 
   /** Newest first. Runs of scheduled jobs are never among them. A filter with U+0000 finds nothing: no column holds it. */
   async page(filter: statements.ListFilter, limit: number, after?: statements.Cursor): Promise<StoredSession[]> {
     if (Object.values(filter).some((value) => typeof value === "string" && value.includes("\0"))) return [];
     const { sql, params } = statements.page(filter, after, atLeast0(limit));
-    return (await this.#storage().all<SessionTableRow>(sql, params)).map(toSession);
-  }
-
-  /** First text of the user by session id, at most `maxChars` characters. */
-  firstUserTexts(sessionIds: readonly string[], maxChars: number): Promise<ReadonlyMap<string, string>> {
-    return this.#texts(statements.FIRST_USER_TEXTS, sessionIds, maxChars);
-  }
-
-  /** Last text of user or assistant by session id, at most `maxChars` characters. */
-  lastTexts(sessionIds: readonly string[], maxChars: number): Promise<ReadonlyMap<string, string>> {
-    return this.#texts(statements.LAST_TEXTS, sessionIds, maxChars);
+    return (await this.#storage().all<SessionTableRow>(sql, params)).map((row) => toSession(row, this.#damage));
   }
 
   /** Listed sessions, all or of one agent. */
@@ -171,49 +154,72 @@ export class SessionStore {
   }
 
   /**
-   * Puts what `fresh` makes of the entry in its place and archives the transcript. `fresh` is called again
-   * with the newer entry when that changes in between, so nothing merged meanwhile is lost.
-   * @throws GatewayError `UNAVAILABLE` when it keeps changing
+   * Puts what `decide` makes of the entry in its place, or leaves it where `decide` answers `undefined`. `decide` is
+   * called again with the newer entry when that changes in between, so nothing merged meanwhile is lost.
+   * @throws GatewayError `UNAVAILABLE` when it keeps changing, `INVALID_REQUEST` when another session has `uniqueLabel`
    */
-  async restart(
+  async change(
     key: string,
-    fresh: (old: SessionEntry | undefined) => SessionEntry,
-  ): Promise<{ readonly old: SessionEntry | undefined; readonly entry: SessionEntry }> {
-    for (let attempt = 0; attempt < REPLACE_ATTEMPTS; attempt++) {
+    decide: (old: SessionEntry | undefined) => SessionEntry | undefined,
+    { archive = false, unused = false, uniqueLabel }: ChangeOptions = {},
+  ): Promise<Changed> {
+    for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
       const old = await this.#find(key);
-      const entry = fresh(old?.entry);
+      const entry = decide(old?.entry);
+      if (!entry) {
+        if (!old) throw new Error("a change must make the session that is missing");
+        return { old: old.entry, entry: old.entry, changed: false };
+      }
       const change = old
-        ? [statements.archive(key, "reset", entry.updatedAt), statements.replace(old, { key, entry })]
+        ? [
+            ...(archive ? [statements.archive(key, "reset", entry.updatedAt)] : []),
+            statements.replace(old, { key, entry }, unused),
+          ]
         : [{ ...statements.insert({ key, entry }), expectChanges: 1 }];
-      if (await this.#succeeds(change)) return { old: old?.entry, entry };
+      const guard = uniqueLabel === undefined ? [] : [statements.labelIsFree(uniqueLabel, key)];
+      if (await this.#succeeds([...guard, ...change])) return { old: old?.entry, entry, changed: true };
+      if (uniqueLabel !== undefined) await this.#refuseTaken(uniqueLabel, key);
     }
     return unavailable(`session "${key}" is being changed all the time; try again`, { retryAfterMs: 1_000 });
   }
 
-  /** Removes the entry. @param options.archive also retires the transcript; its messages stay stored either way */
+  /** Starts the session afresh: `change`, with its transcript retired. */
+  restart(key: string, fresh: (old: SessionEntry | undefined) => SessionEntry): Promise<Changed> {
+    return this.change(key, fresh, { archive: true });
+  }
+
+  /** Removes the entry; its messages stay stored. @returns `undefined` when it was not there, or was used meanwhile */
   async remove(
     key: string,
-    { archive }: { readonly archive: boolean },
+    { archive, unusedSince }: RemoveOptions,
   ): Promise<{ readonly old: SessionEntry; readonly archivedAt: number | undefined } | undefined> {
     const now = this.#clock.now();
-    const results = await this.#storage().transaction([
-      ...(archive ? [statements.archive(key, "deleted", now)] : []),
-      statements.remove(key),
-    ]);
-    const old = firstEntry(results.at(-1));
+    const change = [
+      statements.archive(key, archive ? "deleted" : "kept", now),
+      statements.remove(key, unusedSince),
+    ] as const;
+    const results = await this.#storage()
+      .transaction(change)
+      .catch((thrown: unknown) => (isConflict(thrown) ? [] : Promise.reject(thrown)));
+    const old = this.#firstEntry(results.at(-1));
     const archived = archive && rowsOf(results[0]).length > 0;
     return old && { old, archivedAt: archived ? now : undefined };
   }
 
   async #find(key: string): Promise<(StoredSession & { readonly json: string }) | undefined> {
     const row = await this.#storage().get<SessionTableRow>("select * from sessions where key = ?", [key]);
-    return row && { ...toSession(row), json: row.entry };
+    return row && { ...toSession(row, this.#damage), json: row.entry };
   }
 
-  async #texts(sql: string, sessionIds: readonly string[], maxChars: number): Promise<ReadonlyMap<string, string>> {
-    const params = [maxChars, JSON.stringify(sessionIds)];
-    const rows = await this.#storage().all<{ session_id: string; text: string | null }>(sql, params);
-    return new Map(rows.flatMap(({ session_id, text }) => (text === null ? [] : [[session_id, text]])));
+  #firstEntry(result: StatementResult | undefined): SessionEntry | undefined {
+    const [row] = rowsOf(result);
+    return row && toSession(row, this.#damage).entry;
+  }
+
+  async #refuseTaken(label: string, key: string): Promise<void> {
+    const sql = "select key from sessions where label = ? and key <> ? limit 1";
+    const owner = await this.#storage().get<{ key: string }>(sql, [label, key]);
+    if (owner) invalidRequest(`the label "${label}" is taken by session "${owner.key}"; choose another one`);
   }
 
   /** Whether the transaction went through; false when another one came first. */
@@ -222,19 +228,18 @@ export class SessionStore {
       await this.#storage().transaction(change);
       return true;
     } catch (thrown) {
-      if (isGatewayError(thrown) && thrown.code === "CONFLICT") return false;
+      if (isConflict(thrown)) return false;
       throw thrown;
     }
   }
 }
 
-function rowsOf(result: StatementResult | undefined): readonly SessionTableRow[] {
-  return (result?.rows ?? []) as readonly SessionTableRow[]; // every `returning` here names this table
+function isConflict(thrown: unknown): boolean {
+  return isGatewayError(thrown) && thrown.code === "CONFLICT";
 }
 
-function firstEntry(result: StatementResult | undefined): SessionEntry | undefined {
-  const [row] = rowsOf(result);
-  return row && toSession(row).entry;
+function rowsOf(result: StatementResult | undefined): readonly SessionTableRow[] {
+  return (result?.rows ?? []) as readonly SessionTableRow[]; // every `returning` here names this table
 }
 
 function refuseSessionId(key: string): never {

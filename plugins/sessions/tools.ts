@@ -3,26 +3,28 @@ import { type Clock, Strict, Type } from "@svc/sdk";
 import { defineTool, type SessionEntry, type Sessions, type Tool } from "@svc/sdk/services";
 import { type ModelDefaults, modelOf } from "./entries.ts";
 import type { SessionStore } from "./store.ts";
+import type { Transcripts } from "./transcripts.ts";
 
 /** Most sessions `sessions_list` shows, and its default. */
 const MAX_LISTED = 20;
 
 export interface ToolOptions {
   readonly store: SessionStore;
+  readonly transcripts: Transcripts;
   readonly sessions: Sessions;
   readonly clock: Pick<Clock, "now">;
   readonly modelDefaults: () => ModelDefaults;
 }
 
 /** Tells an agent which session it is in, its model, its size and the time. */
-export function sessionStatusTool({ store, clock, modelDefaults }: ToolOptions): Tool {
+export function sessionStatusTool({ store, transcripts, clock, modelDefaults }: ToolOptions): Tool {
   return defineTool({
     description:
       "Shows the current session: key, id, model, number of messages, tokens used, and the current time (UTC).",
     params: Strict({}),
     scope: "operator.read",
     async run(_params, { call: { sessionKey } }) {
-      const [entry, messages] = await Promise.all([store.get(sessionKey), store.messageCount(sessionKey)]);
+      const [entry, messages] = await Promise.all([store.get(sessionKey), transcripts.count(sessionKey)]);
       return statusText({ key: sessionKey, entry, messages, defaults: modelDefaults(), now: clock.now() });
     },
   });

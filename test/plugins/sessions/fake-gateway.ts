@@ -10,7 +10,7 @@ import {
   type sessions,
   withDefaults,
 } from "@svc/sdk";
-import type { AgentDirectory, Models, Sessions, Storage, Tool } from "@svc/sdk/services";
+import type { AgentDirectory, AgentRuns, ModelPolicy, Models, Sessions, Storage, Tool } from "@svc/sdk/services";
 import type { FakeClock } from "./open-store.ts";
 
 export const principal: Principal = {
@@ -26,12 +26,20 @@ export interface FakeOptions {
   readonly clock: FakeClock;
   readonly config?: object;
   readonly agents?: AgentDirectory;
-  readonly models?: Models;
+  readonly models?: Models | undefined;
+  readonly policy?: ModelPolicy;
+  readonly runs?: Pick<AgentRuns, "active">;
+  readonly bindings?: readonly object[];
   readonly deny?: Denial;
 }
 
 /** Sets up and starts `plugin`. `emitted` lists the hooks it emitted, in order. */
-export async function startFake(plugin: Plugin, { storage, clock, config = {}, agents, models, deny }: FakeOptions) {
+export async function startFake(plugin: Plugin, options: FakeOptions) {
+  const { storage, clock, config = {}, bindings = [], agents, models, policy, runs, deny } = options;
+  const logged: { level: string; fields: object; message: string }[] = [];
+  const write = (level: string) => (fields: object, message: string) => void logged.push({ level, fields, message });
+  const timed: (() => unknown)[] = [];
+  let configChanged: ((config: unknown, sections: object) => unknown) | undefined;
   const emitted: { hook: string; input: unknown }[] = [];
   const tools = new Map<string, Tool>();
   const starts: (() => unknown)[] = [];
@@ -43,7 +51,10 @@ export async function startFake(plugin: Plugin, { storage, clock, config = {}, a
   const gateway = {
     id: plugin.id,
     config: withDefaults(plugin.config ?? {}, config),
+    sections: { bindings },
     clock,
+    log: { debug: write("debug"), info: write("info"), warn: write("warn"), error: write("error") },
+    signal: new AbortController().signal,
     services: {
       get storage() {
         if (!started) throw new Error("services may be used from start on");
@@ -51,7 +62,12 @@ export async function startFake(plugin: Plugin, { storage, clock, config = {}, a
       },
       agents: { get: () => agents },
       models: { get: () => models },
+      policy: { get: () => policy },
+      runs: { get: () => runs },
     },
+    configChanged: (handler: typeof configChanged) => (configChanged = handler),
+    after: (_ms: number, work: () => unknown) => timed.push(work),
+    every: (_ms: number, work: () => unknown) => timed.push(work),
     serve: (_contract: unknown, given: Handlers<typeof sessions>) => (handlers = given),
     provide: (_token: unknown, value: Sessions) => (service = value),
     extend: (_point: unknown, id: string, tool: Tool) => tools.set(id, tool),
@@ -69,7 +85,19 @@ export async function startFake(plugin: Plugin, { storage, clock, config = {}, a
   started = true;
   for (const start of starts) await start();
   if (!handlers || !service) throw new Error("the plugin served no methods or gave no service");
-  return { handlers, service, tools, emitted, hello: (snapshot: object) => hello?.(snapshot) };
+  return {
+    handlers,
+    service,
+    tools,
+    emitted,
+    logged,
+    hello: (snapshot: object) => hello?.(snapshot),
+    /** Runs what the plugin does from time to time. */
+    tick: async () => void (await timed[0]?.()),
+    /** Hands it a new configuration, as the host does for hot keys. */
+    change: (next: object, sections: object = { bindings }) =>
+      configChanged?.(withDefaults(plugin.config ?? {}, next), sections),
+  };
 }
 
 /** A call of a method, as the host makes it. */

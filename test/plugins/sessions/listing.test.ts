@@ -22,12 +22,12 @@ const SEED: readonly (readonly [key: string, patch: Partial<SessionEntry>])[] = 
 ];
 
 async function seeded(t: TestContext) {
-  const { store, clock } = await openStore(t);
+  const { store, transcripts, clock } = await openStore(t);
   for (const [key, patch] of SEED) {
     clock.advance(MINUTE);
     await store.ensure(key, patch);
   }
-  const list = (params: ListParams) => listSessions(store, params, { now: clock.now(), defaults });
+  const list = (params: ListParams) => listSessions({ store, transcripts }, params, { now: clock.now(), defaults });
   return { store, clock, list };
 }
 
@@ -96,10 +96,10 @@ describe("listSessions", () => {
   });
 
   it("lists and searches more sessions than are read at a time", async (t) => {
-    const { store, clock } = await openStore(t);
+    const { store, transcripts, clock } = await openStore(t);
     const keys = Array.from({ length: 1101 }, (_, n) => `agent:main:s${String(n).padStart(4, "0")}`);
     await Promise.all(keys.map((key) => store.ensure(key))); // all of the same millisecond
-    const list = (params: ListParams) => listSessions(store, params, { now: clock.now(), defaults });
+    const list = (params: ListParams) => listSessions({ store, transcripts }, params, { now: clock.now(), defaults });
     const all = await list({ includeDerivedTitles: true });
     assert.deepEqual(
       all.sessions.map(({ key }) => key),

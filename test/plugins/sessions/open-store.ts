@@ -4,7 +4,9 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { TestContext } from "node:test";
+import { createDamageLog } from "../../../plugins/sessions/damage.ts";
 import { SessionStore } from "../../../plugins/sessions/store.ts";
+import { Transcripts } from "../../../plugins/sessions/transcripts.ts";
 import { openStorage } from "../../../plugins/storage-sqlite/storage.ts";
 
 /** 2026-03-02T12:00:00Z */
@@ -34,12 +36,16 @@ export async function openTestStorage(t: TestContext): Promise<Storage> {
   return storage;
 }
 
+/** `damaged` are the fields of what was logged about rows that cannot be read. */
 export async function openStore(t: TestContext, mainKey = "main") {
   const storage = await openTestStorage(t);
   const clock = new FakeClock();
-  const store = new SessionStore({ storage: () => storage, clock });
+  const damaged: object[] = [];
+  const damage = createDamageLog({ error: (fields) => void damaged.push(fields) });
+  const store = new SessionStore({ storage: () => storage, clock, damage });
+  const transcripts = new Transcripts({ storage: () => storage, clock, damage });
   await store.open(mainKey);
-  return { storage, clock, store };
+  return { storage, clock, store, transcripts, damage, damaged };
 }
 
 export function user(text: string): UserMessage {

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { previewItem, previewSessions } from "../../../plugins/sessions/previews.ts";
-import type { Excerpt, SessionStore } from "../../../plugins/sessions/store.ts";
+import type { Excerpt, Transcripts } from "../../../plugins/sessions/transcripts.ts";
 import { canonicalKey as canonical } from "../../../plugins/sessions/keys.ts";
 import { assistant, NOON, openStore, user } from "./open-store.ts";
 
@@ -15,11 +15,11 @@ const item = (role: string, ...content: Excerpt["content"]) => previewItem({ rol
 
 describe("previewSessions", () => {
   it("answers every key in order, whatever it is", async (t) => {
-    const { store } = await openStore(t);
+    const { store, transcripts } = await openStore(t);
     await store.append("agent:main:foo", [user("hi"), assistant("hello")]);
     await store.ensure("agent:main:silent");
     const keys = ["none", "Foo", " ", "agent:broken", "silent", "x".repeat(600)];
-    const { ts, previews } = await previewSessions(store, { keys }, context);
+    const { ts, previews } = await previewSessions(transcripts, { keys }, context);
     assert.equal(ts, NOON);
     assert.deepEqual(previews, [
       { key: "none", status: "missing", items: [] },
@@ -38,11 +38,11 @@ describe("previewSessions", () => {
   });
 
   it("tells a session that cannot be read, and still answers the others", async (t) => {
-    const { store } = await openStore(t);
+    const { store, transcripts } = await openStore(t);
     await store.append("agent:main:foo", [user("hi")]);
-    const excerpts: SessionStore["excerpts"] = (key, limit, maxChars) =>
-      key === "agent:main:bad" ? Promise.reject(new Error("disk")) : store.excerpts(key, limit, maxChars);
-    const broken = Object.create(store, { excerpts: { value: excerpts } }) as SessionStore;
+    const excerpts: Transcripts["excerpts"] = (key, limit, maxChars) =>
+      key === "agent:main:bad" ? Promise.reject(new Error("disk")) : transcripts.excerpts(key, limit, maxChars);
+    const broken = Object.create(transcripts, { excerpts: { value: excerpts } }) as Transcripts;
     const { previews } = await previewSessions(broken, { keys: ["bad", "foo"] }, context);
     assert.deepEqual(
       previews.map(({ status }) => status),
@@ -51,14 +51,14 @@ describe("previewSessions", () => {
   });
 
   it("shows 12 messages, at most 50, and cuts texts to 240, at most 2000", async (t) => {
-    const { store } = await openStore(t);
+    const { store, transcripts } = await openStore(t);
     const long = "y".repeat(3000);
     await store.append(
       "agent:main:foo",
       Array.from({ length: 60 }, () => user(long)),
     );
     const items = async (params: object) =>
-      (await previewSessions(store, { keys: ["foo"], ...params }, context)).previews[0]?.items ?? [];
+      (await previewSessions(transcripts, { keys: ["foo"], ...params }, context)).previews[0]?.items ?? [];
     const sizes = async (params: object) => {
       const shown = await items(params);
       return [shown.length, shown[0]?.text.length];
@@ -70,9 +70,9 @@ describe("previewSessions", () => {
   });
 
   it("uses the first 64 keys", async (t) => {
-    const { store } = await openStore(t);
+    const { transcripts } = await openStore(t);
     const keys = Array.from({ length: 70 }, (_, n) => `k${n}`);
-    const { previews } = await previewSessions(store, { keys: [" ", ...keys] }, context);
+    const { previews } = await previewSessions(transcripts, { keys: [" ", ...keys] }, context);
     assert.deepEqual(
       previews.map(({ key }) => key),
       keys.slice(0, 64),

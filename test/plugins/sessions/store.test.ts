@@ -2,8 +2,10 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { GatewayError } from "@svc/sdk";
 import type { SessionEntry, SqlValue, Storage } from "@svc/sdk/services";
+import { createDamageLog } from "../../../plugins/sessions/damage.ts";
 import { SessionStore } from "../../../plugins/sessions/store.ts";
-import { appendMessage, page, TRANSCRIPT_TAIL } from "../../../plugins/sessions/statements.ts";
+import { appendMessage, page } from "../../../plugins/sessions/statements.ts";
+import { TRANSCRIPT_TAIL } from "../../../plugins/sessions/transcript-statements.ts";
 import { assistant, NOON, openStore, openTestStorage, user } from "./open-store.ts";
 
 const KEY = "agent:main:foo";
@@ -116,35 +118,35 @@ describe("SessionStore entries", () => {
   });
 
   it("finds everything again after it was closed and opened", async (t) => {
-    const { store, storage, clock } = await openStore(t);
+    const { store, storage, clock, transcripts, damage } = await openStore(t);
     const ids = await store.append(KEY, [user("hi")]);
-    const again = new SessionStore({ storage: () => storage, clock });
+    const again = new SessionStore({ storage: () => storage, clock, damage });
     await again.open("main");
-    assert.deepEqual(await again.transcript(KEY, 9), [{ id: ids.ids[0], message: user("hi") }]);
+    assert.deepEqual(await transcripts.last(KEY, 9), [{ id: ids.ids[0], message: user("hi") }]);
   });
 });
 
 describe("SessionStore transcripts", () => {
   it("appends in order, makes the session, and gives the last messages oldest first", async (t) => {
-    const { store, clock } = await openStore(t);
+    const { store, clock, transcripts } = await openStore(t);
     const first = await store.append(KEY, [user("1"), assistant("2")]);
     assert.equal(first.created, true);
     for (const id of first.ids) assert.match(id, /^[0-9a-f]{8}$/);
     clock.advance(5);
     const second = await store.append(KEY, [user("3")]);
     assert.deepEqual([second.created, second.entry.updatedAt], [false, NOON + 5]);
-    const items = await store.transcript(KEY, 2);
+    const items = await transcripts.last(KEY, 2);
     assert.deepEqual(items, [
       { id: first.ids[1], message: assistant("2") },
       { id: second.ids[0], message: user("3") },
     ]);
-    assert.equal(await store.messageCount(KEY), 3);
-    assert.deepEqual(await store.transcript(KEY, 0), []);
-    assert.deepEqual(await store.transcript("agent:main:none", 5), []);
+    assert.equal(await transcripts.count(KEY), 3);
+    assert.deepEqual(await transcripts.last(KEY, 0), []);
+    assert.deepEqual(await transcripts.last("agent:main:none", 5), []);
   });
 
   it("keeps all of 100 parallel appends to one session, each with a place of its own", async (t) => {
-    const { store, storage } = await openStore(t);
+    const { store, storage, transcripts } = await openStore(t);
     const texts = Array.from({ length: 100 }, (_, n) => `message ${n}`);
     const all = await Promise.all(texts.map((text) => store.append(KEY, [user(text), assistant(text)])));
     assert.equal(all.filter(({ created }) => created).length, 1);
@@ -153,7 +155,7 @@ describe("SessionStore transcripts", () => {
       rows.map(({ seq }) => seq),
       Array.from({ length: 200 }, (_, n) => n + 1),
     );
-    const items = await store.transcript(KEY, 1000);
+    const items = await transcripts.last(KEY, 1000);
     const asked = items.filter((_, at) => at % 2 === 0).map(({ message }) => message.content);
     const answered = items.filter((_, at) => at % 2 === 1).map(({ message }) => message.content);
     assert.deepEqual(asked, answered, "question and answer of one call stand together");
@@ -161,7 +163,7 @@ describe("SessionStore transcripts", () => {
   });
 
   it("runs statements alongside, in the same transaction", async (t) => {
-    const { store, storage } = await openStore(t);
+    const { store, storage, transcripts } = await openStore(t);
     await storage.migrate("test", ["create table notes (body text not null)"]);
     await store.append(KEY, [user("hi")], [{ sql: "insert into notes (body) values (?)", params: ["with it"] }]);
     assert.deepEqual(await storage.all<{ body: string }>("select body from notes"), [{ body: "with it" }]);
@@ -169,7 +171,7 @@ describe("SessionStore transcripts", () => {
     const impossible = { sql: "delete from notes where body = ?", params: ["absent"], expectChanges: 1 };
     await assert.rejects(store.append("agent:main:other", [user("lost")], [impossible]), { code: "CONFLICT" });
     assert.equal(await store.get("agent:main:other"), undefined);
-    assert.equal(await store.messageCount("agent:main:other"), 0);
+    assert.equal(await transcripts.count("agent:main:other"), 0);
   });
 
   it("files every message under the session id of its moment while resets go on", async (t) => {
@@ -185,36 +187,41 @@ describe("SessionStore transcripts", () => {
   });
 
   it("gives excerpts without image data and with cut texts", async (t) => {
-    const { store } = await openStore(t);
+    const { store, transcripts } = await openStore(t);
     const image = { type: "image", data: "A".repeat(10_000), mimeType: "image/png" } as const;
     await store.append(KEY, [{ role: "user", content: [image, { type: "text", text: "abcdef" }], timestamp: 1 }]);
-    assert.deepEqual(await store.excerpts(KEY, 5, 3), [
-      {
-        role: "user",
-        content: [
-          { type: "image", text: null, name: null },
-          { type: "text", text: "abc", name: null },
-        ],
-      },
-    ]);
+    const { excerpts, damaged } = (await transcripts.excerpts(KEY, 5, 3)) ?? assert.fail();
+    assert.equal(damaged, 0);
+    assert.deepEqual(
+      excerpts.map(({ role, content }) => ({ role, content })),
+      [
+        {
+          role: "user",
+          content: [
+            { type: "image", text: null, name: null },
+            { type: "text", text: "abc", name: null },
+          ],
+        },
+      ],
+    );
     await store.ensure("agent:main:silent");
-    assert.deepEqual(await store.excerpts("agent:main:silent", 5, 3), []);
-    assert.equal(await store.excerpts("agent:main:none", 5, 3), undefined);
+    assert.deepEqual((await transcripts.excerpts("agent:main:silent", 5, 3))?.excerpts, []);
+    assert.equal(await transcripts.excerpts("agent:main:none", 5, 3), undefined);
   });
 
   it("finds the first user text and the last text with words", async (t) => {
-    const { store } = await openStore(t);
+    const { store, transcripts } = await openStore(t);
     const call = assistant("", [{ type: "toolCall", id: "c", name: "read", arguments: {} }]);
     await store.append(KEY, [assistant("welcome"), user("first"), user("second"), assistant("done"), call]);
     const id = (await store.get(KEY))?.sessionId ?? assert.fail();
-    assert.deepEqual([...(await store.firstUserTexts([id, "none"], 4))], [[id, "firs"]]);
-    assert.deepEqual([...(await store.lastTexts([id, "none"], 9))], [[id, "done"]]);
+    assert.deepEqual([...(await transcripts.firstUserTexts([id, "none"], 4))], [[id, "firs"]]);
+    assert.deepEqual([...(await transcripts.lastTexts([id, "none"], 9))], [[id, "done"]]);
   });
 });
 
 describe("SessionStore.restart and remove", () => {
   it("gives a new session id and archives the messages under the old one", async (t) => {
-    const { store, storage } = await openStore(t);
+    const { store, storage, transcripts } = await openStore(t);
     await store.ensure(KEY, { sessionId: "old", label: "kept", elevatedLevel: "full" });
     await store.append(KEY, [user("hi")]);
     const { old, entry } = await store.restart(KEY, fresh("new"));
@@ -222,7 +229,7 @@ describe("SessionStore.restart and remove", () => {
     assert.deepEqual(await store.get(KEY), entry);
     assert.deepEqual(entry, { sessionId: "new", updatedAt: NOON, label: "kept" });
     assert.deepEqual(await archives(storage), [{ session_id: "old", key: KEY, reason: "reset", archived_at: NOON }]);
-    assert.deepEqual(await store.transcript(KEY, 5), []);
+    assert.deepEqual(await transcripts.last(KEY, 5), []);
     const kept = await storage.all("select session_id from transcript");
     assert.deepEqual(kept, [{ session_id: "old" }]);
   });
@@ -251,7 +258,11 @@ describe("SessionStore.restart and remove", () => {
   it("gives up with UNAVAILABLE when the entry never rests", async (t) => {
     const storage = await openTestStorage(t);
     const busy: Storage = { ...storage, transaction: () => Promise.reject(new GatewayError("CONFLICT", "busy")) };
-    const store = new SessionStore({ storage: () => busy, clock: { now: () => NOON } });
+    const store = new SessionStore({
+      storage: () => busy,
+      clock: { now: () => NOON },
+      damage: createDamageLog({ error: () => {} }),
+    });
     await store.open("main");
     await assert.rejects(store.restart(KEY, fresh("x")), { code: "UNAVAILABLE", retryAfterMs: 1000 });
   });
@@ -268,10 +279,26 @@ describe("SessionStore.restart and remove", () => {
     assert.equal(await store.remove(KEY, { archive: true }), undefined);
   });
 
-  it("removes without archiving when not asked, or when another session shows the transcript", async (t) => {
+  it("keeps a record of messages that stay without being archived", async (t) => {
     const { store, storage } = await openStore(t);
+    await store.ensure(KEY, { sessionId: "old" });
     await store.append(KEY, [user("hi")]);
     assert.equal((await store.remove(KEY, { archive: false }))?.archivedAt, undefined);
+    assert.deepEqual(await archives(storage), [{ session_id: "old", key: KEY, reason: "kept", archived_at: NOON }]);
+  });
+
+  it("leaves a session alone that was used since", async (t) => {
+    const { store, clock } = await openStore(t);
+    await store.ensure(KEY);
+    clock.advance(1);
+    await store.append(KEY, [user("hi")]);
+    assert.equal(await store.remove(KEY, { archive: true, unusedSince: NOON }), undefined);
+    assert.ok(await store.get(KEY));
+    assert.ok(await store.remove(KEY, { archive: true, unusedSince: NOON + 1 }));
+  });
+
+  it("archives nothing when another session shows the transcript", async (t) => {
+    const { store, storage } = await openStore(t);
     await store.ensure("agent:main:cron:j", { sessionId: "shared" });
     await store.ensure("agent:main:cron:j:run:shared", { sessionId: "shared" });
     await store.append("agent:main:cron:j", [user("hi")]);

@@ -1,0 +1,98 @@
+/** What `svc sessions` prints for people. Pure. */
+import type { ResultOf, sessions, SessionRow, Static } from "@svc/sdk";
+import { cut, oneLine } from "./text.ts";
+
+type Row = Static<typeof SessionRow>;
+type Preview = ResultOf<typeof sessions.preview>["previews"][number];
+type Usage = ResultOf<typeof sessions.usage>;
+
+const TITLE_CHARS = 48;
+
+/** A line a session: key, age, model, tokens, title. @param now epoch ms */
+export function listLines(rows: readonly Row[], now: number): string[] {
+  if (rows.length === 0) return ["No sessions. Start one: svc chat"];
+  return table(
+    rows.map(({ key, updatedAt, model, totalTokens, label, derivedTitle }) => [
+      key,
+      updatedAt === null ? "never used" : age(now - updatedAt),
+      model ?? "no model",
+      totalTokens === undefined ? "" : `${number(totalTokens)} tokens`,
+      cut(oneLine(label ?? derivedTitle ?? ""), TITLE_CHARS),
+    ]),
+  );
+}
+
+/** A line a field; times as ISO, objects as JSON. */
+export function entryLines(entry: object): string[] {
+  return table(
+    Object.entries(entry)
+      .filter(([, value]) => value !== undefined && value !== null)
+      .map(([field, value]) => [
+        `${field}:`,
+        field === "updatedAt" && typeof value === "number" ? new Date(value).toISOString() : plain(value),
+      ]),
+  );
+}
+
+export function previewLines({ items, damaged = 0 }: Preview): string[] {
+  const lines = items.map(({ role, text }) => `${role}: ${text}`);
+  const note = damaged > 0 ? [`(${damaged} messages cannot be read; see the log of the gateway)`] : [];
+  return lines.length + note.length === 0 ? ["No messages yet."] : [...lines, ...note];
+}
+
+export function compactLines(result: ResultOf<typeof sessions.compact>): string[] {
+  const { key, compacted, kept = 0, archived, reason } = result;
+  if (reason === "no transcript") return [`${key} has no messages; nothing to do`];
+  if (!compacted) return [`${key} has only ${kept} messages; nothing to do`];
+  return [
+    `${key} keeps its last ${kept} messages`,
+    ...(archived === undefined ? [] : [`the others stay as ${archived}`]),
+  ];
+}
+
+export function usageLines({ startDate, endDate, sessions: rows, totals, aggregates }: Usage): string[] {
+  const used = rows.filter(({ usage }) => usage !== null);
+  return [
+    `${startDate} to ${endDate} (UTC): ${number(totals.totalTokens)} tokens, ${money(totals.totalCost, totals.missingCostEntries)}`,
+    ...used.flatMap(({ key, usage }) =>
+      usage === null
+        ? []
+        : [`  ${key}: ${number(usage.totalTokens)} tokens, ${money(usage.totalCost, usage.missingCostEntries)}`],
+    ),
+    ...aggregates.byModel.map(
+      ({ provider = "?", model = "?", count, totals: some }) =>
+        `  model ${provider}/${model}: ${count} answers, ${number(some.totalTokens)} tokens, ${money(some.totalCost, some.missingCostEntries)}`,
+    ),
+  ];
+}
+
+function money(dollars: number, unpriced: number): string {
+  return `$${dollars.toFixed(4)}${unpriced > 0 ? ` (${unpriced} answers without a price)` : ""}`;
+}
+
+function number(value: number): string {
+  return value.toLocaleString("en");
+}
+
+/** Whole minutes, hours or days ago. */
+function age(ms: number): string {
+  const minutes = Math.max(0, Math.floor(ms / 60_000));
+  if (minutes < 60) return `${minutes}m ago`;
+  const hours = Math.floor(minutes / 60);
+  return hours < 48 ? `${hours}h ago` : `${Math.floor(hours / 24)}d ago`;
+}
+
+function plain(value: unknown): string {
+  return typeof value === "string" ? value : JSON.stringify(value);
+}
+
+/** Columns as wide as their longest cell. */
+function table(rows: readonly (readonly string[])[]): string[] {
+  const widths = (rows[0] ?? []).map((_, at) => Math.max(...rows.map((row) => row[at]?.length ?? 0)));
+  return rows.map((row) =>
+    row
+      .map((cell, at) => cell.padEnd(widths[at] ?? 0))
+      .join("  ")
+      .trimEnd(),
+  );
+}

@@ -1,0 +1,135 @@
+/** The configuration sections `session` and `bindings`. Spec: http/config.md §7.4, §7.6; http/sessions-routing.md §2-5, §8. */
+import { NonEmpty, type Static, Strict, Type } from "@svc/sdk";
+import { DURATION_PATTERN, SIZE_PATTERN } from "./durations.ts";
+
+/** These take effect without a reload: every use asks for the value of the moment. */
+const HOT = { reload: "hot" };
+
+const Duration = Type.Union([Type.Integer({ minimum: 1 }), Type.String({ pattern: DURATION_PATTERN })]);
+const Size = Type.Union([Type.Integer({ minimum: 1 }), Type.String({ pattern: SIZE_PATTERN })]);
+
+/** When a conversation starts afresh by itself. Defaults depend on the other levels, see `reset-policy.ts`. */
+export const ResetSetting = Strict({
+  mode: Type.Optional(Type.Enum(["daily", "idle"])),
+  atHour: Type.Optional(Type.Integer({ minimum: 0, maximum: 23, description: "hour of this machine's local time" })),
+  idleMinutes: Type.Optional(Type.Integer({ minimum: 1, description: "minutes without a message" })),
+});
+export type ResetSetting = Static<typeof ResetSetting>;
+
+const ResetByType = Strict({
+  direct: Type.Optional(ResetSetting),
+  dm: Type.Optional(ResetSetting),
+  group: Type.Optional(ResetSetting),
+  thread: Type.Optional(ResetSetting),
+});
+
+const PolicyAction = Type.Enum(["allow", "deny"]);
+
+const SendPolicySetting = Strict({
+  default: Type.Optional(PolicyAction),
+  rules: Type.Optional(
+    Type.Array(
+      Strict({
+        action: PolicyAction,
+        match: Type.Optional(
+          Strict({
+            channel: Type.Optional(NonEmpty),
+            chatType: Type.Optional(Type.Enum(["direct", "dm", "group", "channel"])),
+            keyPrefix: Type.Optional(
+              Type.String({ minLength: 1, description: "of the key, with or without its agent:<id>:" }),
+            ),
+            rawKeyPrefix: Type.Optional(Type.String({ minLength: 1, description: "of the whole key" })),
+          }),
+        ),
+      }),
+    ),
+  ),
+});
+export type SendPolicySetting = Static<typeof SendPolicySetting>;
+
+const Maintenance = Strict(
+  {
+    mode: Type.Enum(["warn", "enforce"], { default: "warn", description: "warn: only says what enforce would do" }),
+    pruneAfter: Type.Optional(
+      Type.Union([Duration], {
+        description: "sessions unused for longer are deleted; days without a unit; default 30d",
+      }),
+    ),
+    pruneDays: Type.Optional(Type.Integer({ minimum: 1, description: "old name of pruneAfter" })),
+    maxEntries: Type.Integer({ default: 500, minimum: 1, description: "sessions kept; the longest unused go first" }),
+    resetArchiveRetention: Type.Optional(
+      Type.Union([Duration, Type.Literal(false)], {
+        description: "how long retired transcripts stay; false: for ever; default: as pruneAfter",
+      }),
+    ),
+    maxDiskBytes: Type.Optional(Type.Union([Size], { description: "bytes of all transcripts; absent: no limit" })),
+    highWaterBytes: Type.Optional(
+      Type.Union([Size], { description: "bytes to come down to when over the limit; default 80 % of it" }),
+    ),
+    rotateBytes: Type.Optional(
+      Type.Union([Size], { description: "without effect: sessions are rows of a database, not a file that grows" }),
+    ),
+  },
+  { default: {}, ...HOT },
+);
+
+/** Section `session`. Changes of `scope` and `mainKey` reload the plugin; all others are taken at once. */
+export const SessionConfig = Strict({
+  scope: Type.Enum(["per-sender", "global"], {
+    default: "per-sender",
+    description: "global: every main session is the one session `global`",
+  }),
+  mainKey: Type.String({
+    default: "main",
+    pattern: "^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$",
+    description: "Name of the main session in `agent:<id>:<mainKey>`; compared lower-case",
+  }),
+  dmScope: Type.Enum(["main", "per-peer", "per-channel-peer", "per-account-channel-peer"], {
+    default: "main",
+    description:
+      "which direct messages share a session: all of an agent, or those of one peer (and channel, and account)",
+    ...HOT,
+  }),
+  identityLinks: Type.Optional(
+    Type.Record(NonEmpty, Type.Array(NonEmpty), {
+      description: "one person on several channels: name -> peer ids, each bare or `<channel>:<peer>`",
+      ...HOT,
+    }),
+  ),
+  reset: Type.Optional(Strict(ResetSetting.properties, HOT)),
+  resetByType: Type.Optional(Strict(ResetByType.properties, HOT)),
+  resetByChannel: Type.Optional(Type.Record(NonEmpty, ResetSetting, HOT)),
+  idleMinutes: Type.Optional(Type.Integer({ minimum: 1, description: "old name of reset.idleMinutes", ...HOT })),
+  sendPolicy: Type.Optional(Strict(SendPolicySetting.properties, HOT)),
+  maintenance: Maintenance,
+});
+export type SessionConfig = Static<typeof SessionConfig>;
+export type MaintenanceConfig = SessionConfig["maintenance"];
+
+const BindingPeer = Strict({
+  kind: Type.Enum(["direct", "group", "channel", "dm"]),
+  id: Type.String({ description: "an empty id never matches" }),
+});
+
+const Binding = Strict({
+  agentId: NonEmpty,
+  comment: Type.Optional(Type.String()),
+  match: Strict({
+    channel: NonEmpty,
+    accountId: Type.Optional(Type.String({ description: "default: the account `default`; `*`: all" })),
+    peer: Type.Optional(BindingPeer),
+    guildId: Type.Optional(NonEmpty),
+    teamId: Type.Optional(NonEmpty),
+    roles: Type.Optional(Type.Array(NonEmpty, { description: "one of them is enough" })),
+  }),
+});
+export type Binding = Static<typeof Binding>;
+
+/** Section `bindings`: which agent answers where. */
+export const Bindings = Type.Array(Binding, { default: [], ...HOT });
+
+/** Both sections, as they are now. */
+export interface Settings {
+  readonly session: SessionConfig;
+  readonly bindings: readonly Binding[];
+}

@@ -1,0 +1,29 @@
+/** Durations and sizes as people write them in the configuration. Pure. */
+
+const UNIT_MS: Readonly<Record<string, number>> = {
+  ms: 1,
+  s: 1_000,
+  m: 60_000,
+  h: 3_600_000,
+  d: 86_400_000,
+  w: 604_800_000,
+};
+const UNIT_BYTES: Readonly<Record<string, number>> = { b: 1, kb: 1024, mb: 1024 ** 2, gb: 1024 ** 3, tb: 1024 ** 4 };
+
+/** What `parseDuration` takes, for schemas; 0 is none. */
+export const DURATION_PATTERN = "^(?=.*[1-9])\\s*\\d+(?:\\.\\d+)?\\s*(?:ms|s|m|h|d|w)?\\s*$";
+/** What `parseSize` takes, for schemas; 0 is none. */
+export const SIZE_PATTERN = "^(?=.*[1-9])\\s*\\d+(?:\\.\\d+)?\\s*(?:[bB]|[kmgtKMGT][bB]?)?\\s*$";
+
+/** Milliseconds of `30d`, `12h` or a bare number, which is in days. Spec: http/config.md §7.4. */
+export function parseDuration(value: string | number): number {
+  const [, amount = "0", unit = "d"] = /^\s*([\d.]+)\s*([a-z]*)\s*$/i.exec(String(value)) ?? [];
+  return Math.round(Number(amount) * (UNIT_MS[unit.toLowerCase() || "d"] ?? Number.NaN));
+}
+
+/** Bytes of `10mb`, `2G` or a bare number; units are powers of 1024. */
+export function parseSize(value: string | number): number {
+  const [, amount = "0", unit = ""] = /^\s*([\d.]+)\s*([a-z]*)\s*$/i.exec(String(value)) ?? [];
+  const name = unit.toLowerCase();
+  return Math.round(Number(amount) * (UNIT_BYTES[name.endsWith("b") ? name : `${name}b`] ?? Number.NaN));
+}

@@ -1,0 +1,106 @@
+/** Handlers of the contract `sessions`. */
+import {
+  type Clock,
+  type ConnectionInfo,
+  type Handlers,
+  invalidRequest,
+  isGatewayError,
+  type sessions,
+  unavailable,
+  WEB_PANEL_CLIENT_ID,
+} from "@svc/sdk";
+import { type ModelDefaults, modelOf } from "./entries.ts";
+import { archiveName, type Lifecycle } from "./lifecycle.ts";
+import { listSessions } from "./listing.ts";
+import type { ModelSources } from "./model-choice.ts";
+import { labelOf, patched, type PatchParams } from "./patching.ts";
+import { previewSessions } from "./previews.ts";
+import { resolveSession } from "./resolving.ts";
+import type { SessionStore } from "./store.ts";
+import type { Transcripts } from "./transcripts.ts";
+import { reportUsage, usageLogs, usageTimeseries } from "./usage.ts";
+import type { UsageStore } from "./usage-store.ts";
+
+/** Messages `sessions.compact` keeps. Spec: protocol/methods-sessions.md §8. */
+const DEFAULT_KEPT = 400;
+
+export interface MethodOptions {
+  readonly store: SessionStore;
+  readonly transcripts: Transcripts;
+  readonly usage: UsageStore;
+  readonly lifecycle: Lifecycle;
+  readonly clock: Pick<Clock, "now">;
+  readonly canonicalKey: (key: string) => string;
+  readonly modelDefaults: () => ModelDefaults;
+  /** The model catalogue and what may be used of it, as they are now. */
+  readonly models: () => ModelSources;
+}
+
+export function createHandlers(options: MethodOptions): Handlers<typeof sessions> {
+  const { store, transcripts, lifecycle, clock, canonicalKey, modelDefaults } = options;
+  const usage = { store: options.usage, transcripts, canonicalKey, location: () => store.location };
+
+  async function patch(params: PatchParams) {
+    const key = canonicalKey(params.key);
+    const sessionId = store.newSessionId();
+    const context = { ...options.models(), key, now: clock.now(), sessionId };
+    const uniqueLabel = labelOf(params);
+    const decide = (old: Parameters<typeof patched>[0]) => patched(old, params, context);
+    const { old, entry } = await store.change(key, decide, uniqueLabel === undefined ? {} : { uniqueLabel });
+    if (!old) lifecycle.announceStart(key, entry);
+    return { ok: true as const, path: store.location, key, entry, resolved: modelOf(entry, modelDefaults()) };
+  }
+
+  async function compact(key: string, keep: number) {
+    const unchanged = { ok: true as const, key, compacted: false };
+    if (!(await store.get(key))) return { ...unchanged, reason: "no sessionId" };
+    const cutOff = await transcripts.cut(key, keep).catch((thrown: unknown) => {
+      const isLate = isGatewayError(thrown) && thrown.code === "CONFLICT";
+      if (isLate) return unavailable(`session "${key}" was reset meanwhile; try again`, { retryAfterMs: 1_000 });
+      throw thrown;
+    });
+    if (!cutOff) return { ...unchanged, reason: "no transcript" };
+    const { partId, at, kept } = cutOff;
+    if (partId === undefined) return { ...unchanged, kept };
+    return { ok: true as const, key, compacted: true, archived: archiveName(store.location, partId, "bak", at), kept };
+  }
+
+  return {
+    list: ({ params }) => listSessions({ store, transcripts }, params, { now: clock.now(), defaults: modelDefaults() }),
+    preview: ({ params }) => previewSessions(transcripts, params, { now: clock.now(), canonicalKey }),
+    resolve: async ({ params }) => ({ ok: true as const, key: await resolveSession(store, params, canonicalKey) }),
+
+    async reset({ params }) {
+      const key = canonicalKey(params.key);
+      return { ok: true as const, key, entry: await lifecycle.reset(key, params.reason ?? "reset") };
+    },
+
+    async delete({ params, connection }) {
+      refuseWebchat(connection, "delete");
+      const key = canonicalKey(params.key);
+      const { deleteTranscript = true, emitLifecycleHooks = true } = params;
+      const { deleted, archived } = await lifecycle.delete(key, {
+        archive: deleteTranscript,
+        announce: emitLifecycleHooks,
+      });
+      return { ok: true as const, key, deleted, archived };
+    },
+
+    patch({ params, connection }) {
+      refuseWebchat(connection, "change");
+      return patch(params);
+    },
+
+    compact: ({ params }) => compact(canonicalKey(params.key), params.maxLines ?? DEFAULT_KEPT),
+    usage: ({ params }) => reportUsage(usage, params, clock.now()),
+    timeseries: ({ params }) => usageTimeseries(usage, params.key),
+    logs: ({ params }) => usageLogs(usage, params),
+  };
+}
+
+/** Web chats are for visitors; the control panel uses the same mode. Spec: methods-sessions.md §5, §7. */
+function refuseWebchat(connection: ConnectionInfo | undefined, what: "change" | "delete"): void {
+  const client = connection?.client;
+  if (client?.mode !== "webchat" || client.id === WEB_PANEL_CLIENT_ID) return;
+  invalidRequest(`webchat clients cannot ${what} sessions; use the control panel or the command line`);
+}

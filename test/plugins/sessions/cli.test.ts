@@ -1,0 +1,282 @@
+import assert from "node:assert/strict";
+import { readFile } from "node:fs/promises";
+import { describe, it } from "node:test";
+import { GatewayError, type Method, sessions } from "@svc/sdk";
+import type { CommandContext } from "@svc/sdk/cli";
+import commands, { patchParams } from "../../../plugins/sessions/cli.ts";
+import { listLines, usageLines } from "../../../plugins/sessions/cli-text.ts";
+import { NOON } from "./open-store.ts";
+
+type Client = Awaited<ReturnType<CommandContext["connect"]>>;
+
+const row = {
+  key: "agent:main:notes",
+  kind: "direct",
+  updatedAt: NOON - 90 * 60_000,
+  sessionId: "s1",
+  totalTokens: 1200,
+  totalTokensFresh: true,
+  model: "m1",
+  derivedTitle: "Shopping list",
+} as const;
+const totals = {
+  input: 1,
+  output: 1,
+  cacheRead: 0,
+  cacheWrite: 0,
+  totalTokens: 1200,
+  totalCost: 0.5,
+  inputCost: 0,
+  outputCost: 0,
+  cacheReadCost: 0,
+  cacheWriteCost: 0,
+  missingCostEntries: 2,
+};
+const usage = {
+  updatedAt: NOON,
+  startDate: "2026-03-01",
+  endDate: "2026-03-02",
+  sessions: [{ key: row.key, updatedAt: NOON, usage: totals }],
+  totals,
+  aggregates: { byModel: [{ provider: "p", model: "m1", count: 3, totals }] },
+};
+const answers: Record<string, unknown> = {
+  "sessions.list": { ts: NOON, sessions: [row, { ...row, key: "agent:main:notes2" }] },
+  "sessions.resolve": { ok: true, key: row.key },
+  "sessions.preview": {
+    ts: NOON,
+    previews: [{ key: row.key, status: "ok", items: [{ role: "user", text: "milk" }], damaged: 1 }],
+  },
+  "sessions.patch": {
+    ok: true,
+    key: row.key,
+    entry: { sessionId: "s1", updatedAt: NOON, label: "l" },
+    resolved: { model: "m1" },
+  },
+  "sessions.reset": { ok: true, key: row.key, entry: { sessionId: "s2", updatedAt: NOON } },
+  "sessions.delete": { ok: true, key: row.key, deleted: true, archived: ["db#s1.deleted.x"] },
+  "sessions.compact": { ok: true, key: row.key, compacted: true, archived: "db#s1.bak.x", kept: 100 },
+  "sessions.usage": usage,
+};
+
+interface Given {
+  readonly args?: readonly string[];
+  readonly options?: Record<string, unknown>;
+  readonly json?: boolean;
+  readonly given?: Record<string, unknown>;
+}
+
+/** Runs a verb against a gateway that gives these answers; an `Error` is a refusal. */
+async function run(name: string, { args = [], options = {}, json = false, given = {} }: Given = {}) {
+  const printed: unknown[] = [];
+  const asked: [method: string, params: unknown][] = [];
+  const scopes: unknown[] = [];
+  let open = 0;
+  const client = {
+    call: async ({ name: method }: Method, params: unknown) => {
+      asked.push([method, params]);
+      const value = { ...answers, ...given }[method];
+      if (value instanceof Error) throw value;
+      return value;
+    },
+    close: async () => void (open -= 1),
+  };
+  const context = {
+    args,
+    options,
+    json,
+    connect: async (wanted: { scopes?: readonly string[] } = {}) => {
+      open += 1;
+      scopes.push(...(wanted.scopes ?? []));
+      return client as unknown as Client;
+    },
+    print: (value: unknown) => void printed.push(value),
+    note: () => {},
+  } as unknown as CommandContext;
+  const command = commands.find((candidate) => candidate.name === `sessions ${name}`) ?? assert.fail(name);
+  const outcome = await command.run(context).then(
+    () => undefined,
+    (thrown: unknown) => thrown as Error,
+  );
+  assert.equal(open, 0, "every connection is closed");
+  return { printed, asked, scopes, error: outcome };
+}
+
+describe("svc sessions", () => {
+  it("has the same verbs in package.json", async () => {
+    const text = await readFile(new URL("../../../../plugins/sessions/package.json", import.meta.url), "utf8");
+    const { svc } = JSON.parse(text) as { svc: { commands: unknown } };
+    assert.deepEqual(
+      svc.commands,
+      commands.map(({ name, summary }) => ({ name, summary })),
+    );
+  });
+
+  it("list shows a line a session and passes what was asked", async () => {
+    const options = { limit: "5", agent: "main", search: "no", active: "60" };
+    const { printed, asked, scopes } = await run("list", { options });
+    assert.deepEqual(asked, [
+      [
+        "sessions.list",
+        {
+          includeGlobal: false,
+          includeDerivedTitles: true,
+          limit: 5,
+          agentId: "main",
+          search: "no",
+          activeMinutes: 60,
+        },
+      ],
+    ]);
+    assert.deepEqual(scopes, ["operator.read"]);
+    assert.deepEqual(printed, [
+      "agent:main:notes   1h ago  m1  1,200 tokens  Shopping list",
+      "agent:main:notes2  1h ago  m1  1,200 tokens  Shopping list",
+    ]);
+    assert.deepEqual(listLines([], NOON), ["No sessions. Start one: svc chat"]);
+  });
+
+  it("show tells the settings and the last messages, and changes nothing", async () => {
+    const { printed, asked, scopes } = await run("show", { args: ["notes"] });
+    assert.deepEqual(
+      asked.map(([method]) => method),
+      ["sessions.resolve", "sessions.list", "sessions.preview"],
+    );
+    assert.deepEqual(scopes, ["operator.read"]);
+    assert.ok(printed.includes("key:               agent:main:notes"));
+    assert.deepEqual(printed.slice(-2), ["user: milk", "(1 messages cannot be read; see the log of the gateway)"]);
+  });
+
+  it("patch passes settings and what is to be cleared", async () => {
+    const options = { thinking: "high", sendPolicy: "deny", clear: "label, model" };
+    const { printed, asked, scopes } = await run("patch", { args: ["notes"], options });
+    const params = { key: "notes", thinkingLevel: "high", sendPolicy: "deny", label: null, model: null };
+    assert.deepEqual(asked, [["sessions.patch", params]]);
+    assert.deepEqual(scopes, ["operator.admin"]);
+    assert.equal(printed[0], "changed agent:main:notes");
+    assert.throws(() => patchParams("k", {}), { message: /svc sessions patch --help/ });
+    assert.throws(() => patchParams("k", { clear: "key" }), { message: /it takes label, model/ });
+  });
+
+  it("every option of patch sets a field the method has", () => {
+    const { options = [] } = commands.find(({ name }) => name === "sessions patch") ?? {};
+    const names = options.map(({ flags }) => /^--([a-z-]+)/.exec(flags)?.[1] ?? "").filter((name) => name !== "clear");
+    const given = names.map((name) => name.replaceAll(/-([a-z])/g, (_, letter: string) => letter.toUpperCase()));
+    const params = patchParams("k", Object.fromEntries(given.map((name) => [name, "on"])));
+    const known = Object.keys(sessions.patch.params.properties);
+    assert.equal(Object.keys(params).length, names.length + 1);
+    for (const field of Object.keys(params)) assert.ok(known.includes(field), field);
+  });
+
+  const changes: [verb: string, given: Given, lines: string[]][] = [
+    ["reset", {}, ["agent:main:notes starts afresh with session id s2"]],
+    ["delete", {}, ["deleted agent:main:notes", "its messages stay as db#s1.deleted.x"]],
+    [
+      "compact",
+      { options: { keep: "100" } },
+      ["agent:main:notes keeps its last 100 messages", "the others stay as db#s1.bak.x"],
+    ],
+    [
+      "compact",
+      { given: { "sessions.compact": { ok: true, key: "k", compacted: false, kept: 3 } } },
+      ["k has only 3 messages; nothing to do"],
+    ],
+    [
+      "compact",
+      { given: { "sessions.compact": { ok: true, key: "k", compacted: false, reason: "no transcript" } } },
+      ["k has no messages; nothing to do"],
+    ],
+  ];
+  for (const [verb, given, lines] of changes) {
+    it(`${verb} says: ${lines[0]}`, async () =>
+      assert.deepEqual((await run(verb, { args: ["notes"], ...given })).printed, lines));
+  }
+
+  it("usage tells totals, sessions and models", async () => {
+    const cost = "1,200 tokens, $0.5000 (2 answers without a price)";
+    const { printed, asked } = await run("usage", { options: { since: "2026-03-01", until: "2026-03-02" } });
+    assert.deepEqual(printed, [
+      `2026-03-01 to 2026-03-02 (UTC): ${cost}`,
+      `  agent:main:notes: ${cost}`,
+      `  model p/m1: 3 answers, ${cost}`,
+    ]);
+    assert.deepEqual(asked[0]?.[1], { mode: "gateway", limit: 50, startDate: "2026-03-01", endDate: "2026-03-02" });
+    assert.equal(usageLines({ ...usage, sessions: [{ ...usage.sessions[0], usage: null }] } as never).length, 2);
+  });
+
+  for (const verb of ["list", "show", "patch", "reset", "delete", "compact", "usage"]) {
+    it(`${verb} --json prints one value`, async () => {
+      const { printed, error } = await run(verb, {
+        args: ["notes"],
+        options: verb === "patch" ? { label: "l" } : {},
+        json: true,
+      });
+      assert.equal(error, undefined);
+      assert.equal(printed.length, 1);
+      assert.equal(typeof printed[0], "object");
+    });
+  }
+
+  const refusals: [what: string, verb: string, given: Given, says: RegExp][] = [
+    ["a key that is missing", "reset", {}, /svc sessions list/],
+    ["a number that is none", "list", { options: { limit: "many" } }, /--limit 10/],
+    ["one date alone", "usage", { options: { since: "2026-03-01" } }, /svc sessions usage --since/],
+    [
+      "a session that is not there",
+      "show",
+      { args: ["x"], given: { "sessions.resolve": new GatewayError("NOT_FOUND", "no session") } },
+      /^no session\nNext: svc sessions list$/,
+    ],
+    [
+      "a delete of nothing",
+      "delete",
+      { args: ["x"], given: { "sessions.delete": { ok: true, key: "x", deleted: false, archived: [] } } },
+      /svc sessions list/,
+    ],
+    [
+      "a compact of nothing",
+      "compact",
+      { args: ["x"], given: { "sessions.compact": { ok: true, key: "x", compacted: false, reason: "no sessionId" } } },
+      /svc sessions list/,
+    ],
+    [
+      "usage of nothing",
+      "usage",
+      { args: ["x"], given: { "sessions.usage": { ...usage, sessions: [] } } },
+      /svc sessions list/,
+    ],
+    [
+      "a model that is none",
+      "patch",
+      {
+        args: ["x"],
+        options: { model: "y" },
+        given: { "sessions.patch": new GatewayError("INVALID_REQUEST", 'no model "y"') },
+      },
+      /Next: svc gateway call models\.list/,
+    ],
+    [
+      "a delete of the main session",
+      "delete",
+      {
+        args: ["main"],
+        given: { "sessions.delete": new GatewayError("INVALID_REQUEST", "the main session; use sessions.reset") },
+      },
+      /Next: svc sessions reset main$/,
+    ],
+    [
+      "a session in use",
+      "reset",
+      { args: ["x"], given: { "sessions.reset": new GatewayError("UNAVAILABLE", "still active") } },
+      /Next: .*svc gateway status/,
+    ],
+  ];
+  for (const [what, verb, given, says] of refusals) {
+    it(`${verb} refuses ${what} and names the next command`, async () => {
+      const { error, printed } = await run(verb, given);
+      assert.match(error?.message ?? "", says);
+      assert.equal(error?.name, "GatewayError");
+      assert.deepEqual(printed, []);
+    });
+  }
+});

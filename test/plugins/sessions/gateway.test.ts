@@ -1,0 +1,124 @@
+/** The plugin in a real gateway, on the real database. */
+import { DatabaseSync } from "@photostructure/sqlite";
+import assert from "node:assert/strict";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { describe, it } from "node:test";
+import { chat, definePlugin, sessions } from "@svc/sdk";
+import { Sessions } from "@svc/sdk/services";
+import { type HostedGateway, testGateway } from "@svc/sdk/testing";
+
+const PLUGINS = ["storage-sqlite", "sessions", "agents", "chat", "models", "provider-offline"];
+
+/** Gives a test the service. */
+function borrower() {
+  let lent: Sessions | undefined;
+  const plugin = definePlugin({
+    id: "borrower",
+    api: "^1.0.0",
+    requires: { sessions: Sessions },
+    setup: ({ services, start }) => start(() => void (lent = services.sessions)),
+  });
+  return { plugin, service: () => lent ?? assert.fail("the gateway has started") };
+}
+
+const said = (text: string) => ({ role: "user" as const, content: [{ type: "text" as const, text }], timestamp: 1 });
+
+describe("sessions in a gateway", () => {
+  it(
+    "patches, compacts, reports usage, and tells clients of the methods they are to know",
+    { timeout: 30_000 },
+    async (t) => {
+      const { plugin, service } = borrower();
+      const { client } = await testGateway(t, { plugins: [...PLUGINS, plugin] });
+      const { methods } = (client.hello as { features: { methods: readonly string[] } }).features;
+      const advertised = methods.filter((method) => method.startsWith("sessions.")).toSorted();
+      const expected = ["compact", "delete", "list", "patch", "preview", "reset"].map((name) => `sessions.${name}`);
+      assert.deepEqual(advertised, expected);
+
+      const { key, entry } = await client.call(sessions.patch, { key: "Notes", label: "Notes", verboseLevel: "yes" });
+      assert.equal(key, "agent:main:notes");
+      assert.equal((entry as { verboseLevel?: string }).verboseLevel, "on");
+      await assert.rejects(client.call(sessions.patch, { key: "other", label: "Notes" }), { code: "INVALID_REQUEST" });
+      await assert.rejects(client.call(sessions.patch, { key: "notes", thinkingLevel: "loud" }), {
+        code: "INVALID_REQUEST",
+      });
+
+      const answer = {
+        role: "assistant" as const,
+        content: [{ type: "text" as const, text: "hello" }],
+        api: "x",
+        provider: "p",
+        model: "m",
+        usage: { input: 1, output: 2, cacheRead: 0, cacheWrite: 0, totalTokens: 3 },
+        stopReason: "stop" as const,
+        timestamp: Date.now(),
+      };
+      await service().append(key, [said("one"), answer, said("two")]);
+      const cut = await client.call(sessions.compact, { key, maxLines: 1 });
+      assert.deepEqual([cut.compacted, cut.kept], [true, 1]);
+      const { totals } = await client.call(sessions.usage, { key });
+      assert.equal(totals.totalTokens, 3);
+      assert.equal((await client.call(sessions.timeseries, { key })).points.length, 1);
+      assert.equal((await client.call(sessions.logs, { key })).logs.length, 1);
+      const [row] = (await client.call(sessions.list, { label: "Notes" })).sessions;
+      assert.equal(row?.verboseLevel, "on");
+    },
+  );
+
+  it("refuses changes of a connection that may only read", { timeout: 30_000 }, async (t) => {
+    const { client } = await testGateway(t, { plugins: PLUGINS, scopes: ["operator.read"] });
+    const refusal = { message: /missing scope: operator\.admin/ };
+    await assert.rejects(client.call(sessions.patch, { key: "a" }), refusal);
+    await assert.rejects(client.call(sessions.compact, { key: "a" }), refusal);
+    assert.deepEqual((await client.call(sessions.usage, {})).sessions, []);
+  });
+
+  it("serves what is left of a damaged database after a restart", { timeout: 60_000 }, async (t) => {
+    const stateDir = await mkdtemp(join(tmpdir(), "svc-sessions-"));
+    const key = "agent:main:main";
+    const before = borrower();
+    const first = await testGateway(t, { stateDir, plugins: [...PLUGINS, before.plugin] });
+    await before.service().append(key, [said("one"), said("two"), said("three")]);
+    const { location } = before.service();
+    await first.gateway.stop();
+
+    const database = new DatabaseSync(location);
+    database.prepare("update transcript set body = substr(body, 1, 20) where seq = 2").run();
+    database.close();
+
+    const second = await testGateway(t, { stateDir, plugins: PLUGINS });
+    t.after(() => rm(stateDir, { recursive: true, force: true })); // in the order they are given: the gateways stop first
+    const { messages } = await second.client.call(chat.history, { sessionKey: key });
+    assert.equal(messages.length, 2);
+    const { previews } = await second.client.call(sessions.preview, { keys: [key] });
+    assert.deepEqual(
+      [previews[0]?.status, previews[0]?.damaged, previews[0]?.items.map(({ text }) => text)],
+      ["ok", 1, ["one", "three"]],
+    );
+  });
+
+  it("routes by bindings of the configuration, and refuses malformed ones", { timeout: 30_000 }, async (t) => {
+    const { plugin, service } = borrower();
+    const agents = { list: [{ id: "main" }, { id: "ada" }] };
+    const bindings = [{ agentId: "ada", match: { channel: "irc", accountId: "*", peer: { kind: "group", id: "7" } } }];
+    await testGateway(t, {
+      plugins: [...PLUGINS, plugin],
+      config: { agents, bindings, session: { dmScope: "per-peer" } },
+    });
+    const { sessionKey, matchedBy } = service().route({ channel: "irc", peer: { kind: "group", id: "7" } });
+    assert.deepEqual([sessionKey, matchedBy], ["agent:ada:irc:group:7", "binding.peer"]);
+    assert.equal(
+      service().route({ channel: "irc", peer: { kind: "direct", id: "x" } }).sessionKey,
+      "agent:main:direct:x",
+    );
+
+    const wrong: HostedGateway = (
+      await testGateway(t, { plugins: PLUGINS, config: { bindings: [{ agentId: "ada" }] } })
+    ).gateway;
+    const report = wrong.plugins().find(({ id }) => id === "sessions");
+    assert.notEqual(report?.state, "active");
+    assert.match(report?.reason ?? "", /bindings/);
+  });
+});
