@@ -10,18 +10,24 @@ import {
 } from "@svc/sdk";
 import {
   type AgentDirectory,
+  type AgentRuns,
+  parseThinkingLevel,
   readAttachments,
   type RunRequest,
   type SessionEntry,
   type Sessions,
+  THINKING_LEVELS,
+  type ThinkingLevel,
 } from "@svc/sdk/services";
 import { normalizeAgentId } from "./directory.ts";
+import { readInternalEvent, taskCompletionText } from "./internal-events.ts";
 
 export type AgentParams = ParamsOf<typeof agents.run>;
 
 export interface RequestSources {
   readonly services: { readonly sessions: Sessions };
   readonly agents: AgentDirectory;
+  readonly runs: Pick<AgentRuns, "active">;
   /** Key of the session with this id. @throws GatewayError `NOT_FOUND` */
   findSession(sessionId: string, principal: Principal): Promise<string>;
   readonly log: Pick<Logger, "info">;
@@ -37,7 +43,8 @@ const GREETING =
   "A new conversation has just been started. Greet the user in one or two sentences and ask what they would like to do.";
 
 /**
- * Creates or updates the session's entry, and resets it for `/new` and `/reset`, before the run is accepted.
+ * Creates or updates the session's entry, and restarts it where its reset policy or `/new` and `/reset` say so, before
+ * the run is accepted.
  * @throws GatewayError `INVALID_REQUEST` for what cannot be done, `NOT_FOUND` for an agent or session that is not
  *   there, `UNAVAILABLE` when a reset is denied
  */
@@ -46,27 +53,30 @@ export async function toRunRequest(params: AgentParams, caller: Caller, sources:
   refuseDelivery(params);
   const { images, dropped } = readAttachments(params.attachments);
   for (const reason of dropped) sources.log.info({ runId: params.idempotencyKey }, `attachment left out: ${reason}`);
-  const text = params.message.trim();
+  const text = messageOf(params);
   if (text === "" && images.length === 0) invalidRequest("the message is empty; send text or an image");
+  const thinking = thinkingOf(params.thinking);
 
   const sessionKey = await sessionKeyOf(params, caller.principal, sources);
   const spawnedBy = params.spawnedBy === undefined ? undefined : sessions.canonicalKey(params.spawnedBy);
   const entry = await sessions.get(sessionKey);
-  if (entry?.sendPolicy === "deny") {
+  if (sessions.sendPolicy(sessionKey, entry) === "deny") {
     invalidRequest(`session ${sessionKey} takes no messages: its send policy is "deny"`);
   }
-  const message = await afterReset(text, sessionKey, entry, sessions);
+  const message = await afterReset(text, sessionKey, entry, sources);
   await sessions.ensure(sessionKey, {
     ...(params.label === undefined ? {} : { label: params.label }),
     ...(spawnedBy === undefined ? {} : { spawnedBy }),
   });
+  const lane = params.lane?.trim();
   const connectionId = toolConnection(caller);
   return {
     runId: params.idempotencyKey,
     sessionKey,
     message,
     ...(images.length > 0 ? { images } : {}),
-    ...(params.thinking === undefined ? {} : { thinking: params.thinking }),
+    ...(thinking === undefined ? {} : { thinking }),
+    ...(lane ? { lane } : {}),
     ...(params.timeout === undefined ? {} : { timeoutMs: params.timeout * 1_000 }),
     ...(params.extraSystemPrompt === undefined ? {} : { extraSystemPrompt: params.extraSystemPrompt }),
     origin: "agent",
@@ -115,10 +125,38 @@ function requireAgent(agentId: string, agents: AgentDirectory): void {
   if (!agents.has(agentId)) notFound(`no agent "${agentId}"; agents.list shows the configured ones`);
 }
 
-/** The message that is left after `/new` or `/reset`, which restart a session that exists. Spec: methods-agent.md §1. */
-async function afterReset(text: string, key: string, entry: SessionEntry | undefined, sessions: Sessions) {
+/** Blank: none. @throws GatewayError `INVALID_REQUEST` naming the levels */
+function thinkingOf(word: string | undefined): ThinkingLevel | undefined {
+  if (word === undefined || word.trim() === "") return undefined;
+  return (
+    parseThinkingLevel(word) ?? invalidRequest(`no thinking level "${word}"; levels: ${THINKING_LEVELS.join(", ")}`)
+  );
+}
+
+/** The words, and what the caller tells about tasks that ended. @throws GatewayError `INVALID_REQUEST` for other internal events */
+function messageOf({ message, internalEvents = [] }: AgentParams): string {
+  const events = internalEvents.map((value, index) => {
+    const event = readInternalEvent(value);
+    return event ? taskCompletionText(event) : invalidRequest(`internalEvents[${index}] is no task_completion`);
+  });
+  return [message.trim(), ...events].filter(Boolean).join("\n\n");
+}
+
+/**
+ * The message that is left after `/new` or `/reset`, which restart a session that exists; any other message restarts
+ * one that is stale, unless it is in use. Spec: methods-agent.md §1, http/sessions-routing.md §5.
+ */
+async function afterReset(
+  text: string,
+  key: string,
+  entry: SessionEntry | undefined,
+  { services: { sessions }, runs }: RequestSources,
+): Promise<string> {
   const command = /^\/(new|reset)(?:\s+([\s\S]*))?$/i.exec(text);
-  if (!command) return text;
+  if (!command) {
+    if (runs.active(key).length === 0) await sessions.freshen(key);
+    return text;
+  }
   if (entry) await sessions.reset(key, command[1]?.toLowerCase() === "new" ? "new" : "reset");
   return command[2]?.trim() || GREETING;
 }

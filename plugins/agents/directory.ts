@@ -1,16 +1,31 @@
 /** Who the agents are, decided from the configuration alone. */
-import { misconfigured } from "@svc/sdk";
+import { misconfigured, notFound } from "@svc/sdk";
 import type { AgentDirectory, AgentInfo } from "@svc/sdk/services";
 import type { AgentsConfig, ModelSetting } from "./config.ts";
+import { expandPath, type Places, workspaceOf } from "./workspace.ts";
 
 /** Choice: used when neither the agent nor the defaults have a prompt. */
 const BUILT_IN_PROMPT =
   "You are a helpful assistant that people reach through a chat gateway. Answer in the language you are written to. " +
   "Use the tools you are offered where they help, and say so when something cannot be done.";
 
+type AgentEntry = NonNullable<AgentsConfig["list"]>[number];
+
+/** How an agent presents itself. Spec: protocol/methods-agent.md §4. */
+export interface Identity {
+  readonly name?: string;
+  readonly theme?: string;
+  readonly emoji?: string;
+  /** URL, path of an image in the workspace, or a few characters. */
+  readonly avatar?: string;
+}
+
 /** One agent with everything a run needs to know about it. */
 export interface AgentSettings extends AgentInfo {
-  readonly identity?: Readonly<Record<string, string>>;
+  readonly identity?: Identity;
+  readonly subagents?: NonNullable<AgentEntry["subagents"]>;
+  /** Its own `agentDir`, absolute. */
+  readonly agentDir?: string;
   readonly systemPrompt: string;
   /** References to try in order; empty: whatever the plugin `models` has for its default. */
   readonly models: readonly string[];
@@ -20,6 +35,16 @@ export interface ConfiguredAgents extends AgentDirectory {
   list(): readonly AgentSettings[];
   /** Choice: an id nobody configured gets the defaults, so that a run accepted before a change of the list still ends. */
   settings(id: string): AgentSettings;
+  /** The section as it is now. */
+  readonly config: AgentsConfig;
+  /** Whether the configuration has a list; without one there is only the built-in agent `main`. */
+  readonly isConfigured: boolean;
+}
+
+/** A directory whose settings can be replaced under those who hold it. */
+export interface LiveAgents extends ConfiguredAgents {
+  /** @throws SetupOutcome as `createDirectory`; the former settings stay then */
+  replace(config: AgentsConfig): void;
 }
 
 /** Lower case, other characters as `-`, at most 64; empty: `main`. Spec: http/sessions-routing.md §1. */
@@ -41,7 +66,8 @@ function modelRefs(setting: ModelSetting | undefined): readonly string[] {
  * The default agent is the first with `default: true`, else the first, else `main`. Spec: http/sessions-routing.md §1.
  * @throws SetupOutcome `misconfigured` when two agents have the same id
  */
-export function createDirectory({ defaults, list }: AgentsConfig): ConfiguredAgents {
+export function createDirectory(config: AgentsConfig, places: () => Places): ConfiguredAgents {
+  const { defaults, list } = config;
   const entries = list && list.length > 0 ? list : [{ id: "main" }];
   const ids = entries.map(({ id }) => normalizeAgentId(id));
   const repeated = ids.findIndex((id, index) => ids.indexOf(id) !== index);
@@ -54,20 +80,60 @@ export function createDirectory({ defaults, list }: AgentsConfig): ConfiguredAge
   const defaultId = ids[defaultIndex] ?? "main";
   const configured = (id: string): AgentSettings => {
     const entry = entries[ids.indexOf(id)];
+    const isDefault = id === defaultId;
     return {
       id,
       ...(entry?.name === undefined ? {} : { name: entry.name }),
-      isDefault: id === defaultId,
+      isDefault,
+      workspace: workspaceOf({ id, isDefault }, entry, defaults, places()),
       ...(entry?.identity === undefined ? {} : { identity: entry.identity }),
+      ...(entry?.agentDir === undefined ? {} : { agentDir: expandPath(entry.agentDir, places()) }),
+      ...(entry?.subagents === undefined ? {} : { subagents: entry.subagents }),
       systemPrompt: entry?.systemPrompt ?? defaults.systemPrompt ?? BUILT_IN_PROMPT,
       models: modelRefs(entry?.model ?? defaults.model),
     };
   };
-  const agents = [defaultId, ...ids.filter((id) => id !== defaultId).toSorted()].map(configured);
+  let agents: readonly AgentSettings[] | undefined;
+  // Worked out when first asked for: where the state directory is, is only known from the start on.
+  const all = () => (agents ??= [defaultId, ...ids.filter((id) => id !== defaultId).toSorted()].map(configured));
   return {
     defaultId,
-    list: () => agents,
+    config,
+    isConfigured: list !== undefined && list.length > 0,
+    list: all,
     has: (id) => ids.includes(id),
-    settings: (id) => agents.find((agent) => agent.id === id) ?? configured(id),
+    settings: (id) => all().find((agent) => agent.id === id) ?? configured(id),
   };
+}
+
+/** @throws SetupOutcome as `createDirectory` */
+export function createLiveAgents(config: AgentsConfig, places: () => Places): LiveAgents {
+  let current = createDirectory(config, places);
+  return {
+    get defaultId() {
+      return current.defaultId;
+    },
+    get config() {
+      return current.config;
+    },
+    get isConfigured() {
+      return current.isConfigured;
+    },
+    list: () => current.list(),
+    has: (id) => current.has(id),
+    settings: (id) => current.settings(id),
+    replace(next) {
+      current = createDirectory(next, places);
+    },
+  };
+}
+
+/**
+ * The agent a caller means, in any case. Stricter than `normalizeAgentId`: a text without a letter or digit is nobody,
+ * not `main`. @throws GatewayError `NOT_FOUND`
+ */
+export function findAgent(text: string, agents: ConfiguredAgents): AgentSettings {
+  const id = /[a-z0-9]/i.test(text) ? normalizeAgentId(text) : "";
+  if (!agents.has(id)) notFound(`no agent "${text}"; agents.list shows the configured ones`);
+  return agents.settings(id);
 }

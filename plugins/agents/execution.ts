@@ -1,53 +1,59 @@
 /**
- * One run from the head of its lane to its end, with every step on disk before it is told.
+ * One turn of a session from the head of its queue to its end, with every step on disk before it is told.
  *
- * Storage sees: the user's message together with `running`, each message of the turn, and the last one together
- * with the end.
+ * Storage sees: the user's message together with `running` and the ends of the runs whose messages go along, each
+ * message of the turn, and the last one together with the end.
  */
-import { type Clock, isGatewayError, type Logger } from "@svc/sdk";
-import type { Models, RunOutcome, SessionEntry, Sessions, Storage, UserMessage } from "@svc/sdk/services";
-import { untilAborted } from "./abort-race.ts";
-import type { AgentsConfig } from "./config.ts";
-import { errorMessage } from "./gateway-messages.ts";
+import { isGatewayError } from "@svc/sdk";
+import type { RunOutcome, UserMessage } from "@svc/sdk/services";
+import { compactCommand } from "./compact-command.ts";
+import { conduct, type Conducted } from "./conduct.ts";
+import type { Environment, Ties } from "./environment.ts";
 import type { LiveRun } from "./live-run.ts";
-import { ModelChain } from "./model-chain.ts";
 import { persist } from "./persist.ts";
-import { type Preparation, type PreparationSources, prepareRun } from "./preparation.ts";
-import { visibilityOf } from "./run-events.ts";
+import { load, type Loaded } from "./preparation.ts";
+import { turnImages, turnMessage } from "./queue-plan.ts";
 import type { RunStore } from "./run-store.ts";
-import { runTurn, type TurnResult } from "./turn.ts";
+import { noteOnSession } from "./session-note.ts";
+import type { Turn } from "./session-queue.ts";
 
-/** Longest time a timer can count. */
-const MAX_TIMER_MS = 2_147_483_647;
-
-export interface Environment extends PreparationSources {
-  readonly services: { readonly storage: Storage; readonly sessions: Sessions; readonly models: Models };
-  readonly store: RunStore;
-  readonly defaults: AgentsConfig["defaults"];
-  readonly clock: Clock;
-  readonly log: Logger;
+export interface Executed {
+  /** `undefined` when the run was abandoned: its record is left to the next start, or to who took it. */
+  readonly outcome: RunOutcome | undefined;
+  /** Runs of the turn that were not reached and wait again. */
+  readonly returned: readonly LiveRun[];
 }
 
-/** What became of a turn, and with which session and model. */
-interface Conducted {
-  readonly result: TurnResult;
-  readonly entry: SessionEntry | undefined;
-  readonly chain?: ModelChain;
-}
-
-/** Never rejects. @returns `undefined` when the run was abandoned: its record is left to the next start, or to who took it. */
-export async function execute(run: LiveRun, env: Environment): Promise<RunOutcome | undefined> {
+/** Never rejects. */
+export async function execute(turn: Turn, env: Environment, ties: Ties): Promise<Executed> {
+  const run = turn.leader;
+  const others = [...turn.overflow, ...turn.merged];
+  let loading: Promise<Loaded>;
   try {
-    await begin(run, env);
+    ({ loading } = await begin(turn, env, ties));
   } catch (error) {
-    if (isGatewayError(error) && error.code === "CONFLICT") run.abandon(); // another gateway on this storage has begun it
-    if (run.abandoned.aborted) return undefined;
-    return endUnstarted(run, env, run.signal.aborted ? undefined : error);
+    if (run.abandoned.aborted) return { outcome: undefined, returned: [] };
+    if (isGatewayError(error) && error.code === "CONFLICT") return stillOurs([...others, run], env);
+    const outcome = await endUnstarted(run, env, run.signal.aborted ? undefined : error);
+    return { outcome, returned: others };
   }
-  const conducted = await conduct(run, env);
-  if (run.abandoned.aborted) return undefined;
+  const conducted = await conduct(run, env, loading, ties);
+  if (run.abandoned.aborted) return { outcome: undefined, returned: [] };
   run.phase = "ending";
-  return end(run, env, conducted);
+  return { outcome: await end(run, env, conducted), returned: [] };
+}
+
+/** Another gateway on this storage has begun one of them: that one is its own, the rest waits again. */
+async function stillOurs(runs: readonly LiveRun[], { store, log }: Environment): Promise<Executed> {
+  const records =
+    runs.length === 1 ? [undefined] : await Promise.all(runs.map(({ id }) => store.find(id).catch(() => undefined)));
+  const returned = runs.filter((_run, index) => records[index]?.state.status === "accepted");
+  const gone = runs.filter((run) => !returned.includes(run));
+  for (const run of gone) run.abandon();
+  if (gone.length > 0) return { outcome: undefined, returned };
+  log.error({ runIds: runs.map(({ id }) => id) }, "a turn could not begin; its runs are left to the next start");
+  for (const run of runs) run.abandon();
+  return { outcome: undefined, returned: [] };
 }
 
 /** Ends a run that never started. Choice: its message is not put into the transcript. `error` absent: it was aborted. */
@@ -64,90 +70,73 @@ export async function endUnstarted(run: LiveRun, env: Environment, error?: unkno
   return stored(write, outcome, run, env);
 }
 
-async function begin(run: LiveRun, env: Environment): Promise<void> {
+/** @returns what the session has, read beside the write, with the user's message at its end */
+async function begin(turn: Turn, env: Environment, ties: Ties): Promise<{ readonly loading: Promise<Loaded> }> {
   const { clock, services, store } = env;
-  const { runId, sessionKey, message, images = [] } = run.request;
+  const run = turn.leader;
+  const { runId, sessionKey } = run.request;
   const startedAt = clock.now();
-  const text = message === "" ? [] : [{ type: "text" as const, text: message }];
-  const userMessage: UserMessage = { role: "user", content: [...text, ...images], timestamp: startedAt };
-  const write = () => services.sessions.append(sessionKey, [userMessage], [store.started(runId, startedAt)]);
+  const tookOver = takenOver(turn, startedAt);
+  for (const { run: other } of tookOver) other.phase = "ending";
+  const changes = [store.started(runId, startedAt), ...tookOver.map(({ outcome }) => store.ended(outcome, "accepted"))];
+  const message = userMessage(turn, startedAt);
+  const reading = load(sessionKey, env);
+  reading.catch(() => undefined); // it is awaited once the write has succeeded
+  let ids: readonly string[] = [];
+  const write = async () => {
+    if (compactCommand(run.request) !== undefined) await services.storage.transaction(changes);
+    else ids = await services.sessions.append(sessionKey, [message], changes);
+  };
   const isDone = async () => (await store.find(runId))?.state.status === "running";
   await persist(write, { clock, signal: run.signal, isDone });
   run.phase = "running";
   run.startedAt = startedAt;
   run.events.emit("lifecycle", { phase: "start", startedAt });
+  for (const { run: other, outcome } of tookOver) ties.tookOver(other, outcome);
+  const loading = withMessage(reading, ids[0], message, env, sessionKey);
+  loading.catch(() => undefined); // whoever conducts the turn awaits it
+  return { loading };
 }
 
-/** The turn, within its time. */
-async function conduct(run: LiveRun, env: Environment): Promise<Conducted> {
-  const { clock, services, defaults } = env;
-  const timeoutMs = run.request.timeoutMs ?? defaults.timeoutSeconds * 1_000;
-  const stopTimer =
-    timeoutMs === 0 ? undefined : clock.setTimeout(() => run.abort("timeout"), Math.min(timeoutMs, MAX_TIMER_MS));
-  let entry: SessionEntry | undefined;
-  try {
-    entry = await untilAborted(services.sessions.get(run.request.sessionKey), run.signal);
-    run.events.visibility = visibilityOf(entry, defaults.verboseDefault);
-    const prepared = await untilAborted(prepareRun(run.request, entry, env), run.signal);
-    const chain = modelChain(run, env, prepared);
-    return { result: await turn(run, env, prepared, chain), entry, chain };
-  } catch (error) {
-    return { result: unprepared(run, env, error), entry };
-  } finally {
-    stopTimer?.();
-  }
+/** The read may have come before the write or after it; and a new session may not have been there yet. */
+async function withMessage(
+  reading: Promise<Loaded>,
+  id: string | undefined,
+  message: UserMessage,
+  env: Environment,
+  sessionKey: string,
+): Promise<Loaded> {
+  const loaded = await reading;
+  if (id === undefined || !loaded.entry) return load(sessionKey, env);
+  const { summary, items } = loaded.context;
+  const others = items.filter((item) => item.id !== id);
+  return { ...loaded, context: { summary, items: [...others, { id, message }] } };
 }
 
-function modelChain(run: LiveRun, { services }: Environment, prepared: Preparation): ModelChain {
-  const { models, system, tools, thinking } = prepared;
-  return new ModelChain(
-    models,
-    (model, messages) =>
-      services.models.stream(
-        {
-          model,
-          system,
-          messages,
-          tools,
-          sessionKey: run.request.sessionKey,
-          ...(thinking === undefined ? {} : { thinking }),
-        },
-        run.signal,
-      ),
-    (data) => run.events.emit("lifecycle", data),
-  );
+function takenOver({ leader, merged, overflow }: Turn, endedAt: number) {
+  const into = (run: LiveRun, abortReason: string) => {
+    const { runId, sessionKey } = run.request;
+    const outcome: RunOutcome = {
+      runId,
+      sessionKey,
+      status: "aborted",
+      endedAt,
+      text: "",
+      abortReason,
+      mergedInto: leader.id,
+    };
+    return { run, outcome };
+  };
+  return [...overflow.map((run) => into(run, "dropped")), ...merged.map((run) => into(run, "collected"))];
 }
 
-function turn(run: LiveRun, env: Environment, prepared: Preparation, chain: ModelChain): Promise<TurnResult> {
-  const { clock, defaults, services, tools } = env;
-  const { runId, sessionKey, principal } = run.request;
-  const { signal } = run;
-  return runTurn({
-    runId,
-    history: prepared.history,
-    maxToolRounds: defaults.maxToolRounds,
-    signal,
-    abortReason: () => run.abortReason,
-    ask: (messages) => chain.ask(messages, signal),
-    model: () => chain.current,
-    useTool: ({ id, name, arguments: args }) =>
-      tools.use(
-        { name, toolCallId: id, arguments: args, runId, sessionKey, agentId: prepared.agentId },
-        principal,
-        signal,
-      ),
-    emit: (stream, data) => run.events.emit(stream, data),
-    record: (messages) => persist(() => services.sessions.append(sessionKey, messages), { clock, signal }),
-    now: () => clock.now(),
-  });
-}
-
-/** The result of a run whose session, model or prompt could not be had. */
-function unprepared(run: LiveRun, env: Environment, cause: unknown): TurnResult {
-  if (run.signal.aborted) return { status: "aborted", text: "", closing: [] };
-  const text = isGatewayError(cause) ? cause.message : "the agent run failed";
-  const message = errorMessage(text, env.clock.now());
-  return { status: "error", text: "", closing: [message], message, errorMessage: text, cause };
+function userMessage(turn: Turn, timestamp: number): UserMessage {
+  const text = turnMessage(turn);
+  return {
+    role: "user",
+    content: [...(text === "" ? [] : [{ type: "text" as const, text }]), ...turnImages(turn)],
+    timestamp,
+  };
 }
 
 async function end(run: LiveRun, env: Environment, conducted: Conducted): Promise<RunOutcome | undefined> {
@@ -179,11 +168,17 @@ async function stored(
     await persist(write, { clock, signal: run.abandoned, isDone });
     return outcome;
   } catch (error) {
-    if (run.abandoned.aborted) return undefined;
+    if (run.abandoned.aborted || (await isOver(error, outcome.runId, store))) return undefined;
     // The record stays open, and the next start closes it as interrupted.
     log.error({ err: error, runId: outcome.runId }, "the end of a run could not be stored");
     return { ...outcome, status: "error", errorMessage: "the reply could not be stored" };
   }
+}
+
+/** Whether somebody else has ended the run, and told so: a gateway on the same storage, or the one before this. */
+async function isOver(thrown: unknown, runId: string, store: RunStore): Promise<boolean> {
+  if (!isGatewayError(thrown) || thrown.code !== "CONFLICT") return false;
+  return (await store.find(runId).catch(() => undefined))?.outcome !== undefined;
 }
 
 function outcomeOf(run: LiveRun, { result, entry, chain }: Conducted, endedAt: number): RunOutcome {
@@ -202,25 +197,4 @@ function outcomeOf(run: LiveRun, { result, entry, chain }: Conducted, endedAt: n
     ...(chain ? { provider: chain.current.provider, model: chain.current.id } : {}),
     ...(entry ? { sessionId: entry.sessionId } : {}),
   };
-}
-
-/** What sessions show about their last run. Tokens of a run without a report count as stale. Never rejects. */
-async function noteOnSession(run: LiveRun, env: Environment, { result, chain }: Conducted): Promise<void> {
-  const { usage, lastUsage } = result;
-  const tokens =
-    usage && lastUsage
-      ? { inputTokens: usage.input, outputTokens: usage.output, totalTokens: lastUsage.totalTokens }
-      : {};
-  const model = chain?.current;
-  try {
-    await env.services.sessions.update(run.request.sessionKey, {
-      abortedLastRun: result.status === "aborted",
-      totalTokensFresh: usage !== undefined,
-      ...tokens,
-      ...(model ? { model: model.id, modelProvider: model.provider } : {}),
-      ...(model?.contextWindow === undefined ? {} : { contextTokens: model.contextWindow }),
-    });
-  } catch (error) {
-    env.log.warn({ err: error, runId: run.id }, "the session could not be told about its run");
-  }
 }

@@ -4,6 +4,11 @@ import type { AssistantMessage, Message, ToolCallBlock, ToolResultMessage } from
 /** Author of messages no model finished. Spec: stores.md §2. */
 const GATEWAY = { api: "openai-responses", provider: "svc", model: "gateway-injected" } as const;
 
+/** What the gateway says itself. */
+export function gatewayMessage(text: string, timestamp: number): AssistantMessage {
+  return { role: "assistant", content: [{ type: "text", text }], ...GATEWAY, stopReason: "stop", timestamp };
+}
+
 /** What a stopped run had said so far. Spec: protocol/methods-chat.md §3. */
 export function abortedMessage(runId: string, text: string, reason: string, timestamp: number): AssistantMessage {
   return {

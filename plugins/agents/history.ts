@@ -1,13 +1,20 @@
 /** What of a transcript a model gets to see, and how. Decides only. */
-import type { Message, ResolvedModel, ToolCallBlock, ToolResultMessage, UserMessage } from "@svc/sdk/services";
+import type {
+  Message,
+  ResolvedModel,
+  ToolCallBlock,
+  ToolResultMessage,
+  TranscriptItem,
+  UserMessage,
+} from "@svc/sdk/services";
 import { toolCallsOf, unansweredCall } from "./gateway-messages.ts";
 import { timeStamp } from "./time-stamp.ts";
 
-/** Choice: messages of a transcript that are looked at; the budget below usually ends it earlier. */
+/** Choice: messages of a transcript that are looked at; the budget below, or a compaction, usually ends it earlier. */
 export const HISTORY_MESSAGES = 400;
 
 /** Choice: rough, and on the safe side for most languages and tokenizers. */
-const CHARS_PER_TOKEN = 3;
+export const CHARS_PER_TOKEN = 3;
 const DEFAULT_CONTEXT_TOKENS = 128_000;
 const DEFAULT_ANSWER_TOKENS = 8_192;
 /** Choice: what an image counts for, about 1,500 tokens. */
@@ -22,14 +29,43 @@ export interface HistoryLimits {
   readonly timeZone?: string;
 }
 
+/** Tokens of the window that are used: what is configured, else the model's own. */
+export function windowOf(model: Pick<ResolvedModel, "contextWindow">, contextTokens?: number): number {
+  return contextTokens ?? model.contextWindow ?? DEFAULT_CONTEXT_TOKENS;
+}
+
 /** Room for the conversation in the window of `model`, less the answer; at least 8,000 characters. */
-export function limitsOf(model: Pick<ResolvedModel, "contextWindow" | "maxTokens" | "input">): HistoryLimits {
+export function limitsOf(
+  model: Pick<ResolvedModel, "contextWindow" | "maxTokens" | "input">,
+  contextTokens?: number,
+): HistoryLimits {
   const answer = model.maxTokens ?? DEFAULT_ANSWER_TOKENS;
-  const tokens = (model.contextWindow ?? DEFAULT_CONTEXT_TOKENS) - answer;
+  const tokens = windowOf(model, contextTokens) - answer;
   return {
     budgetChars: Math.max(8_000, tokens * CHARS_PER_TOKEN),
     images: model.input === undefined || model.input.includes("image"),
   };
+}
+
+/** What a session has to show: what was summed up, and the messages after it. */
+export interface Context {
+  readonly summary: string | undefined;
+  readonly items: readonly TranscriptItem[];
+}
+
+/** As `modelHistory`, after a message with the summary of what came before, where there is one. */
+export function contextHistory({ summary, items }: Context, limits: HistoryLimits): Message[] {
+  const messages = items.map(({ message }) => message);
+  if (summary === undefined) return modelHistory(messages, limits);
+  const left = Math.max(8_000, limits.budgetChars - summary.length);
+  const text = `[Summary of the conversation so far; the messages after it follow]\n\n${summary}`;
+  const opening: UserMessage = { role: "user", content: [{ type: "text", text }], timestamp: 0 };
+  return [opening, ...modelHistory(messages, { ...limits, budgetChars: left })];
+}
+
+/** Tokens these messages take, roughly. */
+export function tokensOf(messages: readonly Message[]): number {
+  return Math.ceil(messages.reduce((chars, message) => chars + sizeOf(message), 0) / CHARS_PER_TOKEN);
 }
 
 /**
@@ -60,7 +96,7 @@ function newestWithin(messages: readonly Message[], budgetChars: number): readon
   return messages.slice(start < 0 ? first : start);
 }
 
-function sizeOf(message: Message): number {
+export function sizeOf(message: Message): number {
   let chars = 0;
   for (const block of message.content) {
     if (block.type === "text") chars += block.text.length;

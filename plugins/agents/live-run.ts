@@ -1,5 +1,6 @@
 /** A run between its acceptance and its end. */
 import type { RunRequest, RunState } from "@svc/sdk/services";
+import type { QueueSettings } from "./queue-settings.ts";
 import type { RunEvents } from "./run-events.ts";
 
 export class LiveRun {
@@ -14,8 +15,16 @@ export class LiveRun {
   phase: "accepting" | "waiting" | "running" | "ending" = "accepting";
   /** epoch ms */
   startedAt: number | undefined;
-  /** Takes it out of its lane; false when it is past that. */
-  leaveLane: () => boolean = () => false;
+  /** How it waits while its session is busy; absent: for its turn, without further rules. */
+  queue: QueueSettings | undefined;
+  /** The session was busy when it came. */
+  isHeld = false;
+  /** The queue was full: only a line of its message goes into the next turn. */
+  isOverflow = false;
+  /** Its message stands in another run's turn already, and waits for a turn of its own. */
+  isSteered = false;
+  /** Takes it out of the queue of its session; false when it is past that. */
+  leaveQueue: () => boolean = () => false;
 
   constructor(request: RunRequest, acceptedAt: number, events: RunEvents) {
     this.request = request;

@@ -1,8 +1,7 @@
-/** Handlers of the contract `agents`. */
+/** Handlers of `agent` and `agent.wait`. */
 import { type agents, GatewayError, type Handlers, type ResultOf, unavailable } from "@svc/sdk";
-import type { RunOutcome, RunRequest, Sessions } from "@svc/sdk/services";
+import type { RunOutcome, RunRequest } from "@svc/sdk/services";
 import { type AgentParams, type Caller, type RequestSources, toolConnection, toRunRequest } from "./agent-request.ts";
-import type { ConfiguredAgents } from "./directory.ts";
 import { SILENT_REPLY } from "./reply.ts";
 import type { Runs } from "./runs.ts";
 
@@ -13,13 +12,12 @@ type RunResult = ResultOf<typeof agents.run>;
 type Accepted = Awaited<ReturnType<Runs["start"]>>;
 
 interface MethodSources extends RequestSources {
-  readonly services: { readonly sessions: Sessions };
-  readonly agents: ConfiguredAgents;
   readonly runs: Runs;
 }
 
-export function createHandlers(sources: MethodSources): Handlers<typeof agents> {
-  const { services, agents: directory, runs } = sources;
+/** The handlers of runs; those of `directory-methods.ts` go beside them. */
+export function createRunHandlers(sources: MethodSources): Pick<Handlers<typeof agents>, "run" | "wait"> {
+  const { runs } = sources;
   const accept = acceptOnce(sources);
 
   return {
@@ -35,7 +33,7 @@ export function createHandlers(sources: MethodSources): Handlers<typeof agents> 
     },
 
     async wait({ params: { runId, timeoutMs = DEFAULT_WAIT_MS } }) {
-      const outcome = await runs.wait(runId, timeoutMs);
+      const outcome = await followed(runs, runId, timeoutMs);
       if (!outcome) return { runId, status: "timeout" };
       const { status, startedAt, endedAt, errorMessage } = outcome;
       return {
@@ -46,17 +44,13 @@ export function createHandlers(sources: MethodSources): Handlers<typeof agents> 
         ...(errorMessage === undefined ? {} : { error: errorMessage }),
       };
     },
-
-    list() {
-      const { mainKey, scope } = services.sessions.defaults();
-      const rows = directory.list().map(({ id, name, identity }) => ({
-        id,
-        ...(name === undefined ? {} : { name }),
-        ...(identity === undefined ? {} : { identity }),
-      }));
-      return { defaultId: directory.defaultId, mainKey, scope, agents: rows };
-    },
   };
+}
+
+/** The outcome, or that of the run its message went into. */
+async function followed(runs: Runs, runId: string, timeoutMs: number): Promise<RunOutcome | undefined> {
+  const outcome = await runs.wait(runId, timeoutMs);
+  return outcome?.mergedInto === undefined ? outcome : runs.wait(outcome.mergedInto, timeoutMs);
 }
 
 /**

@@ -1,6 +1,7 @@
 /** The model of a run and those to use in its place when it cannot be used. */
 import { isGatewayError } from "@svc/sdk";
 import type { Message, ModelEvent, ResolvedModel } from "@svc/sdk/services";
+import { isContextOverflow } from "./context-overflow.ts";
 
 /** Why a model was given up. */
 interface Attempt {
@@ -16,30 +17,53 @@ export type FallbackData = Readonly<Record<string, unknown>>;
 
 /**
  * Asks the current model. When it fails before its first piece, the next one is asked and stays for the rest of the
- * run; a model that breaks off in the middle is an error, since its words are out already.
+ * run; a model that breaks off in the middle is an error, since its words are out already. Models that cool down are
+ * asked last.
  */
 export class ModelChain {
-  readonly #models: readonly ResolvedModel[];
+  readonly selected: ResolvedModel;
+  /** Not tried yet. */
+  readonly #left: ResolvedModel[];
   readonly #ask: Ask;
   readonly #onFallback: (data: FallbackData) => void;
+  readonly #coolingUntil: (model: ResolvedModel) => number | undefined;
   readonly #attempts: Attempt[] = [];
-  #index = 0;
+  /** The model that answers now. */
+  current: ResolvedModel;
 
+  /**
+   * @param models the selected one first
+   * @param coolingUntil epoch ms until which a model cools down; `undefined` when it can be asked
+   */
   constructor(
     models: readonly [ResolvedModel, ...ResolvedModel[]],
     ask: Ask,
     onFallback: (data: FallbackData) => void,
+    coolingUntil: (model: ResolvedModel) => number | undefined = () => undefined,
   ) {
+    this.selected = models[0];
     this.current = models[0];
-    this.#models = models;
+    this.#left = models.slice(1);
     this.#ask = ask;
     this.#onFallback = onFallback;
+    this.#coolingUntil = coolingUntil;
   }
 
-  /** The model that answers now. */
-  current: ResolvedModel;
+  /** Why the selected model does not answer; `undefined` while it does. */
+  get fallbackReason(): string | undefined {
+    return this.#attempts.at(-1)?.error;
+  }
 
-  /** @throws what the last model to be tried throws, or at once when `signal` aborted */
+  /** Goes past models that cool down, unless all do. To be called before the first question. */
+  skipCooling(): void {
+    const all = [this.current, ...this.#left];
+    if (!all.some((model) => this.#coolingUntil(model) === undefined)) return;
+    while (this.#coolingUntil(this.current) !== undefined) {
+      if (!this.#advance("it failed lately and is left alone for a while")) return;
+    }
+  }
+
+  /** @throws what the last model to be tried throws, or at once when `signal` aborted or the question is too long */
   async *ask(messages: readonly Message[], signal: AbortSignal): AsyncGenerator<ModelEvent, void, undefined> {
     for (;;) {
       let spoke = false;
@@ -50,30 +74,40 @@ export class ModelChain {
         }
         return;
       } catch (error) {
-        if (spoke || signal.aborted || !this.#advance(error)) throw error;
+        if (spoke || signal.aborted || isContextOverflow(error)) throw error;
+        if (!this.#advance(isGatewayError(error) ? error.message : "the model request failed")) throw error;
       }
     }
   }
 
-  #advance(error: unknown): boolean {
+  #advance(reason: string): boolean {
     const failed = this.current;
-    const next = this.#models[this.#index + 1];
+    const next = this.#left.find((model) => this.#coolingUntil(model) === undefined) ?? this.#left[0];
     if (!next) return false;
-    this.#index += 1;
-    const reason = isGatewayError(error) ? error.message : "the model request failed";
+    this.#left.splice(this.#left.indexOf(next), 1);
     this.#attempts.push({ provider: failed.provider, model: failed.id, error: reason });
     this.current = next;
-    const [selected] = this.#models;
     this.#onFallback({
       phase: "fallback",
-      selectedProvider: selected?.provider,
-      selectedModel: selected?.id,
-      activeProvider: next.provider,
-      activeModel: next.id,
+      ...this.#names(),
       reasonSummary: reason,
       attemptSummaries: this.#attempts.map((attempt) => `${attempt.provider}/${attempt.model}: ${attempt.error}`),
       attempts: [...this.#attempts],
     });
     return true;
+  }
+
+  /** Data of the event `fallback_cleared`: the selected model answers again. @param previous `provider/model` that stood in */
+  cleared(previous: string): FallbackData {
+    return { phase: "fallback_cleared", ...this.#names(), previousActiveModel: previous };
+  }
+
+  #names() {
+    return {
+      selectedProvider: this.selected.provider,
+      selectedModel: this.selected.id,
+      activeProvider: this.current.provider,
+      activeModel: this.current.id,
+    };
   }
 }

@@ -1,28 +1,51 @@
-/** Agents: who they are, their runs from acceptance to outcome, and the tools they may use. */
-import { agentEvent, agents, type Denial, definePlugin, HOOKS, optional, sessions } from "@svc/sdk";
-import { AgentDirectory, AgentRuns, GatewayInfo, Models, Sessions, Storage, Tool } from "@svc/sdk/services";
-import { AgentsConfig } from "./config.ts";
-import { createDirectory } from "./directory.ts";
-import { createHandlers } from "./methods.ts";
+/** Agents: who they are and where their files lie, their runs from acceptance to outcome, and the tools they may use. */
+import { homedir } from "node:os";
+import { agentEvent, agents, type Denial, definePlugin, HOOKS, sessions } from "@svc/sdk";
+import {
+  AgentDirectory,
+  AgentRuns,
+  ConfigStore,
+  GatewayInfo,
+  ModelPolicy,
+  Models,
+  Sessions,
+  Storage,
+  Tool,
+} from "@svc/sdk/services";
+import { AgentAdmin } from "./agent-admin.ts";
+import { createSessionArchive } from "./agent-sessions.ts";
+import { AgentsConfig, MessagesConfig } from "./config.ts";
+import { createDirectoryHandlers } from "./directory-methods.ts";
+import { createLiveAgents } from "./directory.ts";
+import { createRunHandlers } from "./methods.ts";
+import { createModelPolicy } from "./model-policy.ts";
 import { RunStore } from "./run-store.ts";
 import { Runs } from "./runs.ts";
+import { createSubagentTools } from "./subagent-tools.ts";
 import { ToolBox } from "./tools.ts";
+import { createWorkspacePrompt } from "./workspace-prompt.ts";
 
 /** Choice: milliseconds a session may take to fall silent before its reset is refused. */
 const REPLACE_WAIT_MS = 15_000;
 /** Choice: runs start this many milliseconds after the plugin, should nobody say that the host is ready. */
 const OPEN_AFTER_MS = 1_000;
+/** Choice: milliseconds between looks for what is owed or old. */
+const SWEEP_EVERY_MS = 60_000;
 
 export default definePlugin({
   id: "agents",
   api: "^1.0.0",
   config: AgentsConfig,
-  requires: { storage: Storage, sessions: Sessions, models: Models, host: optional(GatewayInfo) },
-  provides: [AgentRuns, AgentDirectory],
+  sections: { messages: MessagesConfig },
+  requires: { storage: Storage, sessions: Sessions, models: Models, host: GatewayInfo, config: ConfigStore },
+  provides: [AgentRuns, AgentDirectory, ModelPolicy],
 
   setup(gateway) {
-    const { clock, config, log, services } = gateway;
-    const directory = createDirectory(config);
+    const { clock, log, services } = gateway;
+    const places = () => ({ stateDir: services.host.stateDir, home: homedir() });
+    const directory = createLiveAgents(gateway.config, places);
+    let { messages } = gateway.sections;
+
     const tools = new ToolBox({
       tools: gateway.own(Tool),
       hooks: {
@@ -40,18 +63,38 @@ export default definePlugin({
         agents: directory,
         tools,
         promptHook: gateway.emits(HOOKS.runPrompt),
-        defaults: config.defaults,
+        workspacePrompt: createWorkspacePrompt(directory, log),
+        config: () => directory.config,
+        queue: () => messages.queue,
+        archiveSession: async (key) => void (await gateway.call(sessions.delete, { key })),
         clock,
         log,
       },
       { before: gateway.emits(HOOKS.runBefore), finished: gateway.emits(HOOKS.runFinished) },
       { trace: (event) => runEvent.emit(event), broadcast: gateway.event(agentEvent), now: () => clock.now() },
     );
+    gateway.configChanged((config, sections) => {
+      directory.replace(config);
+      ({ messages } = sections);
+      runs.configChanged();
+    });
+    const admin = new AgentAdmin({
+      agents: directory,
+      config: services.config,
+      models: services.models,
+      places,
+      clock,
+      log,
+      archiveSessions: createSessionArchive(services.sessions, (key, principal) =>
+        gateway.call(sessions.delete, { key }, { principal }),
+      ),
+    });
     gateway.provide(AgentRuns, runs);
     gateway.provide(AgentDirectory, directory);
-    gateway.serve(
-      agents,
-      createHandlers({
+    gateway.provide(ModelPolicy, createModelPolicy(directory));
+    gateway.serve(agents, {
+      ...createDirectoryHandlers({ services, agents: directory, admin, places }),
+      ...createRunHandlers({
         services,
         agents: directory,
         runs,
@@ -59,7 +102,15 @@ export default definePlugin({
         findSession: async (sessionId, principal) =>
           (await gateway.call(sessions.resolve, { sessionId }, { principal })).key,
       }),
-    );
+    });
+
+    const subagentTools = createSubagentTools({
+      subagents: runs.subagents,
+      abort: (runId, reason) => runs.abort(runId, reason),
+    });
+    for (const [name, tool] of Object.entries(subagentTools)) gateway.extend(Tool, name, tool);
+    gateway.busy(() => runs.isWorking);
+    gateway.every(SWEEP_EVERY_MS, () => runs.sweep());
 
     gateway.hooks.sessionReplacing.tapPromise("agents", async ({ key, reason }): Promise<Denial | undefined> => {
       const isQuiet = await runs.abortSession(key, reason === "delete" ? "delete" : "reset", REPLACE_WAIT_MS);
@@ -70,7 +121,7 @@ export default definePlugin({
     gateway.hooks.hostReady.tap("agents", () => runs.open());
     gateway.start(async () => {
       await runs.recover();
-      if (services.host?.url !== undefined) runs.open();
+      if (services.host.url !== undefined) runs.open();
       return () => runs.stop();
     });
     gateway.after(OPEN_AFTER_MS, () => runs.open());

@@ -1,77 +1,88 @@
-/** What a run needs before its first question: session, models, prompt, history and tools. Reads only. */
-import { GatewayError, type HookEmitter, type HOOKS, type Logger } from "@svc/sdk";
-import type { Message, Models, ResolvedModel, RunRequest, SessionEntry, Sessions, ToolSpec } from "@svc/sdk/services";
+/** What a run needs before its first question: session, models, prompt and tools. Reads only. */
+import type { HookEmitter, HOOKS, Logger } from "@svc/sdk";
+import type {
+  Models,
+  ResolvedModel,
+  RunRequest,
+  SessionEntry,
+  Sessions,
+  ThinkingLevel,
+  ToolSpec,
+} from "@svc/sdk/services";
+import type { AgentsConfig } from "./config.ts";
 import type { ConfiguredAgents } from "./directory.ts";
-import { HISTORY_MESSAGES, limitsOf, modelHistory } from "./history.ts";
+import { type Context, HISTORY_MESSAGES } from "./history.ts";
+import { modelRefs, resolveAll, thinkingOf } from "./run-options.ts";
 import type { ToolBox } from "./tools.ts";
-
-export interface Preparation {
-  readonly agentId: string;
-  readonly models: readonly [ResolvedModel, ...ResolvedModel[]];
-  readonly system: string;
-  readonly history: readonly Message[];
-  readonly tools: readonly ToolSpec[];
-  readonly thinking?: string;
-}
 
 export interface PreparationSources {
   readonly services: { readonly sessions: Sessions; readonly models: Models };
   readonly agents: ConfiguredAgents;
   readonly tools: ToolBox;
   readonly promptHook: HookEmitter<typeof HOOKS.runPrompt>;
+  /** What the files of an agent's workspace add to its system prompt. */
+  readonly workspacePrompt?: (agentId: string) => Promise<string>;
+  /** As it is now. */
+  readonly config: () => AgentsConfig;
   readonly log: Pick<Logger, "warn">;
+}
+
+/** What is read at the start of a run. */
+export interface Loaded {
+  readonly agentId: string;
+  readonly entry: SessionEntry | undefined;
+  readonly context: Context;
+  readonly workspace: string;
+}
+
+/** Everything that can be read before the run's message is kept; one trip to the storage. */
+export async function load(sessionKey: string, sources: PreparationSources): Promise<Loaded> {
+  const { sessions } = sources.services;
+  const agentId = sessions.agentOf(sessionKey);
+  const [entry, context, workspace] = await Promise.all([
+    sessions.get(sessionKey),
+    sessions.context(sessionKey, HISTORY_MESSAGES),
+    workspaceOf(agentId, sources),
+  ]);
+  return { agentId, entry, context, workspace };
+}
+
+/** Choice: files that cannot be read do not keep an agent from answering. */
+async function workspaceOf(agentId: string, { workspacePrompt, log }: PreparationSources): Promise<string> {
+  try {
+    return (await workspacePrompt?.(agentId)) ?? "";
+  } catch (error) {
+    log.warn({ err: error, agentId }, "the files of an agent's workspace could not be read; it runs without them");
+    return "";
+  }
+}
+
+export interface Preparation {
+  readonly agentId: string;
+  readonly models: readonly [ResolvedModel, ...ResolvedModel[]];
+  readonly system: string;
+  readonly tools: readonly ToolSpec[];
+  readonly thinking?: ThinkingLevel;
 }
 
 /** @throws GatewayError `NOT_FOUND` when none of the models exists */
 export async function prepareRun(
   request: RunRequest,
-  entry: SessionEntry | undefined,
+  { agentId, entry, workspace }: Loaded,
   sources: PreparationSources,
 ): Promise<Preparation> {
-  const { services, agents, tools, promptHook, log } = sources;
+  const { services, agents, tools, promptHook, config, log } = sources;
   const { runId, sessionKey, extraSystemPrompt, principal } = request;
-  const agentId = services.sessions.agentOf(sessionKey);
   const agent = agents.settings(agentId);
-  const models = resolveAll(services.models, modelRefs(entry, agent.models), log);
-  const transcript = await services.sessions.transcript(sessionKey, HISTORY_MESSAGES);
-  const prompt = extraSystemPrompt ? `${agent.systemPrompt}\n\n${extraSystemPrompt}` : agent.systemPrompt;
+  const models = resolveAll(services.models, modelRefs(request, entry, agent.models, config(), agentId), log);
+  const prompt = [agent.systemPrompt, workspace, extraSystemPrompt].filter(Boolean).join("\n\n");
   const { system } = await promptHook.emit({ runId, sessionKey, system: prompt });
-  const thinking = request.thinking ?? entry?.thinkingLevel;
+  const thinking = thinkingOf(request, entry, config(), agentId);
   return {
     agentId,
     models,
     system,
-    history: modelHistory(
-      transcript.map(({ message }) => message),
-      limitsOf(models[0]),
-    ),
     tools: tools.specs(principal),
-    // Choice: "off" is the same as not asking for it.
-    ...(thinking === undefined || thinking === "off" ? {} : { thinking }),
+    ...(thinking === undefined ? {} : { thinking }),
   };
-}
-
-/** The session's own choice stands in for the agent's first model; its fallbacks stay. */
-function modelRefs(entry: SessionEntry | undefined, configured: readonly string[]): readonly (string | undefined)[] {
-  const { modelOverride, providerOverride } = entry ?? {};
-  if (modelOverride === undefined) return configured.length > 0 ? configured : [undefined];
-  const own = providerOverride === undefined ? modelOverride : `${providerOverride}/${modelOverride}`;
-  return [own, ...configured.slice(1)];
-}
-
-function resolveAll(models: Models, refs: readonly (string | undefined)[], log: Pick<Logger, "warn">) {
-  const found = new Map<string, ResolvedModel>();
-  let firstError: unknown;
-  for (const ref of refs) {
-    try {
-      const model = models.resolve(ref);
-      found.set(`${model.provider}/${model.id}`, model);
-    } catch (error) {
-      firstError ??= error;
-      log.warn({ err: error, model: ref }, "a configured model does not exist; the next one is tried");
-    }
-  }
-  const [first, ...others] = found.values();
-  if (!first) throw firstError ?? new GatewayError("NOT_FOUND", "no model is configured; add one to `models`");
-  return [first, ...others] as const;
 }

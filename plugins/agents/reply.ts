@@ -33,8 +33,11 @@ export class Reply {
       else this.#blocks.push({ type: "text", text: piece.delta });
     } else {
       this.thinking += piece.delta;
-      if (last?.type === "thinking") this.#replaceLast({ type: "thinking", thinking: last.thinking + piece.delta });
-      else this.#blocks.push({ type: "thinking", thinking: piece.delta });
+      const signature = piece.signature === undefined ? {} : { thinkingSignature: piece.signature };
+      // A signature closes its thought: what comes after it is another one.
+      if (last?.type === "thinking" && last.thinkingSignature === undefined) {
+        this.#replaceLast({ type: "thinking", thinking: last.thinking + piece.delta, ...signature });
+      } else this.#blocks.push({ type: "thinking", thinking: piece.delta, ...signature });
     }
   }
 

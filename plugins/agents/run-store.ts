@@ -1,5 +1,6 @@
 /** Durable records of runs: what was accepted, how far it came, how it ended. Table `agent_runs`. */
 import type { RunOutcome, RunRequest, RunState, Statement, Storage } from "@svc/sdk/services";
+import { SUBRUN_STEPS } from "./subrun-store.ts";
 
 const STEPS = [
   `CREATE TABLE agent_runs (
@@ -15,6 +16,8 @@ const STEPS = [
     outcome TEXT
   )`,
   `CREATE INDEX agent_runs_open ON agent_runs (accepted_at) WHERE status IN ('accepted', 'running')`,
+  `CREATE INDEX agent_runs_ended ON agent_runs (ended_at) WHERE ended_at IS NOT NULL`,
+  ...SUBRUN_STEPS,
 ];
 
 interface RunRow {
@@ -40,7 +43,6 @@ export interface RunRecord {
   readonly outcome?: RunOutcome;
 }
 
-/** Choice: records stay; a `runId` is unique for ever. One takes a few hundred bytes besides the text of its reply. */
 export class RunStore {
   readonly #services: { readonly storage: Storage };
 
@@ -53,8 +55,11 @@ export class RunStore {
     return this.#services.storage.migrate("agents", STEPS);
   }
 
-  /** Durable when it resolves. @returns whether it is new; false: there is a record of this id already. */
-  async accept(request: RunRequest, acceptedAt: number): Promise<boolean> {
+  /**
+   * Durable when it resolves, together with `alongside`.
+   * @returns whether it is new; false: there is a record of this id already.
+   */
+  async accept(request: RunRequest, acceptedAt: number, alongside: readonly Statement[] = []): Promise<boolean> {
     // The connection is gone after a restart, so it is not kept.
     const { connectionId: _connection, ...kept } = request;
     const [result] = await this.#services.storage.transaction([
@@ -63,16 +68,29 @@ export class RunStore {
               VALUES (?, ?, ?, 'accepted', ?, ?) ON CONFLICT (run_id) DO NOTHING`,
         params: [request.runId, request.sessionKey, request.origin, acceptedAt, JSON.stringify(kept)],
       },
+      ...alongside,
     ]);
     return result?.changes === 1;
   }
 
-  /** To run beside the user's message: from now on the run is `running`. */
+  /** To run beside the user's message: from now on the run is `running`, and belongs to who ran this. */
   started(runId: string, startedAt: number): Statement {
     return {
       sql: `UPDATE agent_runs SET status = 'running', started_at = ?, request = NULL
             WHERE run_id = ? AND status = 'accepted'`,
       params: [startedAt, runId],
+      expectChanges: 1,
+    };
+  }
+
+  /**
+   * To run beside each message of a run: it conflicts once another gateway has closed the run, so that one that was
+   * held up (a suspended process) adds nothing to a conversation that went on without it.
+   */
+  owned(runId: string): Statement {
+    return {
+      sql: "UPDATE agent_runs SET status = 'running' WHERE run_id = ? AND status = 'running'",
+      params: [runId],
       expectChanges: 1,
     };
   }
@@ -99,6 +117,23 @@ export class RunStore {
       "SELECT * FROM agent_runs WHERE status IN ('accepted', 'running') ORDER BY accepted_at, run_id",
     );
     return rows.map(toRecord);
+  }
+
+  /**
+   * Forgets the oldest runs that ended before `before` (epoch ms), at most `limit`; never one that is not over, nor a
+   * sub-run whose result was not passed on or whose session still stands.
+   * @returns how many
+   */
+  async prune(before: number, limit: number): Promise<number> {
+    const old = `SELECT run_id FROM agent_runs WHERE ended_at IS NOT NULL AND ended_at < ?
+      AND status NOT IN ('accepted', 'running')
+      AND run_id NOT IN (SELECT run_id FROM agent_subruns WHERE announced_at IS NULL OR archived_at IS NULL)
+      ORDER BY ended_at, run_id LIMIT ?`;
+    const [, runs] = await this.#services.storage.transaction([
+      { sql: `DELETE FROM agent_subruns WHERE run_id IN (${old})`, params: [before, limit] },
+      { sql: `DELETE FROM agent_runs WHERE run_id IN (${old})`, params: [before, limit] },
+    ]);
+    return runs?.changes ?? 0;
   }
 }
 

@@ -6,6 +6,7 @@
 import { isGatewayError } from "@svc/sdk";
 import type {
   AssistantMessage,
+  Cost,
   Message,
   ModelEvent,
   ResolvedModel,
@@ -36,6 +37,13 @@ export interface TurnSetup {
   readonly emit: (stream: RunEvent["stream"], data: RunEvent["data"]) => void;
   /** Keeps messages that are complete. */
   readonly record: (messages: readonly Message[]) => Promise<void>;
+  /** What people said meanwhile, kept already; asked between a round of tools and the next question. Default: nothing. */
+  readonly steer?: () => Promise<readonly Message[]>;
+  /**
+   * Asked once, when a question failed before its first piece.
+   * @returns what to show the model instead of all so far; `undefined`: the failure stands
+   */
+  readonly shrink?: (error: unknown) => Promise<readonly Message[] | undefined>;
   /** epoch ms */
   readonly now: () => number;
 }
@@ -68,7 +76,8 @@ export async function runTurn(setup: TurnSetup): Promise<TurnResult> {
 
 class Turn {
   readonly #setup: TurnSetup;
-  readonly #messages: Message[];
+  #messages: Message[];
+  #shrunk = false;
   /** Calls the model made that have no recorded result. */
   #open: ToolCallBlock[] = [];
   /** What is being said and is not recorded. */
@@ -85,13 +94,14 @@ class Turn {
 
   async untilAnswered(): Promise<TurnResult> {
     for (let toolRounds = 0; ; toolRounds += 1) {
-      const message = await this.#askModel();
+      const message = await this.#askOrShrink();
       const calls = toolCallsOf(message);
       if (calls.length === 0) return this.#result("ok", [message], { message });
       if (toolRounds >= this.#setup.maxToolRounds) return this.#limitReached();
       await this.#record(message);
       this.#open = [...calls];
       for (const call of calls) await this.#runTool(call);
+      this.#messages.push(...((await this.#setup.steer?.()) ?? []));
     }
   }
 
@@ -139,6 +149,21 @@ class Turn {
     return text.trim() === SILENT_REPLY ? text : `${this.#said}\n\n${text}`;
   }
 
+  /** One question; once in a turn it is put again, about less. */
+  async #askOrShrink(): Promise<AssistantMessage> {
+    try {
+      return await this.#askModel();
+    } catch (error) {
+      const { signal, shrink } = this.#setup;
+      if (this.#shrunk || this.#reply.content.length > 0 || signal.aborted) throw error;
+      this.#shrunk = true;
+      const smaller = await shrink?.(error);
+      if (!smaller) throw error;
+      this.#messages = [...smaller];
+      return this.#askModel();
+    }
+  }
+
   /** One question, streamed to its end. */
   async #askModel(): Promise<AssistantMessage> {
     const { signal, emit, ask } = this.#setup;
@@ -152,7 +177,8 @@ class Turn {
         if (event.type === "finish") return this.#finished(event);
         this.#reply.add(event);
         if (event.type === "text") emit("assistant", { text: this.#textSoFar(), delta: event.delta });
-        if (event.type === "thinking") emit("thinking", { text: this.#reply.thinking, delta: event.delta });
+        if (event.type === "thinking" && event.delta !== "")
+          emit("thinking", { text: this.#reply.thinking, delta: event.delta });
       }
     } finally {
       // Not awaited: a stream that ignores the signal would hold the run.
@@ -209,5 +235,16 @@ function addUsage(sum: Usage | undefined, more: Usage): Usage {
     cacheRead: sum.cacheRead + more.cacheRead,
     cacheWrite: sum.cacheWrite + more.cacheWrite,
     totalTokens: sum.totalTokens + more.totalTokens,
+    ...(sum.cost && more.cost ? { cost: addCost(sum.cost, more.cost) } : {}),
+  };
+}
+
+function addCost(sum: Cost, more: Cost): Cost {
+  return {
+    input: sum.input + more.input,
+    output: sum.output + more.output,
+    cacheRead: sum.cacheRead + more.cacheRead,
+    cacheWrite: sum.cacheWrite + more.cacheWrite,
+    total: sum.total + more.total,
   };
 }

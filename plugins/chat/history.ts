@@ -1,5 +1,5 @@
 /** What `chat.history` shows of a transcript: without bookkeeping, cut to size. Pure. Spec: protocol/methods-chat.md §1. */
-import { type Message, textOf } from "@svc/sdk/services";
+import { type Message, textOf, type TranscriptItem } from "@svc/sdk/services";
 import { isSilent, withoutDirectives } from "./display-text.ts";
 
 /** Characters of one text, thinking or argument string. */
@@ -18,12 +18,36 @@ const DROPPED_MESSAGE_FIELDS = new Set(["details", "usage", "cost"]);
 /** `[Mon 2026-03-02 09:15 UTC] `, put before what the model reads. Spec: protocol/methods-chat.md §2. */
 const TIME_STAMP = /^\[(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun) \d{4}-\d{2}-\d{2} \d{2}:\d{2}(?: [^\]\n]{1,40})?\] ?/;
 
-/** The messages to show, oldest first. */
-export function shownHistory(messages: readonly Message[]): Fields[] {
-  const shown = messages
-    .filter((message) => !isSilentReply(message))
-    .map((message) => fitMessage(shownMessage(message)));
+/**
+ * The messages to show, oldest first.
+ * @param compactedBefore id of the message before which all is summed up; a mark is shown there
+ */
+export function shownHistory(items: readonly TranscriptItem[], compactedBefore?: string): Fields[] {
+  const shown = items.flatMap(({ id, message }) => [
+    ...(id === compactedBefore ? [compactionMark(id, message.timestamp)] : []),
+    ...(isSilentReply(message) ? [] : [fitMessage(shownMessage(message))]),
+  ]);
   return fitList(shown);
+}
+
+/**
+ * Id of the first message the last compaction kept, as far as it is among the last `limit`.
+ * Choice: only the last compaction is marked; sessions tell no others.
+ */
+export function compactionIn(
+  { summary, items }: { readonly summary: string | undefined; readonly items: readonly TranscriptItem[] },
+  limit: number,
+): string | undefined {
+  return summary === undefined || items.length >= limit ? undefined : items[0]?.id;
+}
+
+function compactionMark(id: string, timestamp: number): Fields {
+  return {
+    role: "system",
+    content: [textBlock("Compaction")],
+    timestamp,
+    __svc: { kind: "compaction", id: `compaction-${id}` },
+  };
 }
 
 function isSilentReply(message: Message): boolean {

@@ -3,7 +3,7 @@ import { chat, chatEvent, definePlugin } from "@svc/sdk";
 import { AgentRuns, Sessions, Storage } from "@svc/sdk/services";
 import { createAborts } from "./abort.ts";
 import { createCommandLog, MIGRATIONS } from "./command-log.ts";
-import { shownHistory } from "./history.ts";
+import { compactionIn, shownHistory } from "./history.ts";
 import { createInject } from "./injected.ts";
 import { createSend } from "./send.ts";
 import { createSentRuns } from "./sent-runs.ts";
@@ -29,11 +29,15 @@ export default definePlugin({
     gateway.serve(chat, {
       async history({ params: { sessionKey, limit = DEFAULT_HISTORY } }) {
         const key = sessions.canonicalKey(sessionKey);
-        const [entry, items] = await Promise.all([sessions.get(key), sessions.transcript(key, limit)]);
+        const [entry, items, context] = await Promise.all([
+          sessions.get(key),
+          sessions.transcript(key, limit),
+          sessions.context(key, limit),
+        ]);
         return {
           sessionKey,
           ...(entry ? { sessionId: entry.sessionId } : {}),
-          messages: shownHistory(items.map(({ message }) => message)),
+          messages: shownHistory(items, compactionIn(context, limit)),
           thinkingLevel: entry?.thinkingLevel ?? "off",
           ...(entry?.verboseLevel === undefined ? {} : { verboseLevel: entry.verboseLevel }),
         };

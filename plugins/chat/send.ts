@@ -1,26 +1,24 @@
 /** Handler of `chat.send`: a message becomes a run, a command's answer or a stop. Spec: protocol/methods-chat.md §2. */
-import {
-  type Call,
-  type chat,
-  GatewayError,
-  type Handler,
-  invalidRequest,
-  type ParamsOf,
-  type ResultOf,
-} from "@svc/sdk";
+import { type Call, type chat, type Handler, invalidRequest, type ParamsOf, type ResultOf } from "@svc/sdk";
 import {
   type AgentRuns,
   type ImageBlock,
+  parseThinkingLevel,
+  type QueueMode,
   readAttachments,
   type RunRequest,
   type RunState,
+  type SessionEntry,
   type Sessions,
+  THINKING_LEVELS,
+  type ThinkingLevel,
 } from "@svc/sdk/services";
 import type { Aborts } from "./abort.ts";
 import type { CommandLog } from "./command-log.ts";
 import { type Command, commandIn, commandReply } from "./commands.ts";
 import { injectedMessage } from "./injected.ts";
 import { cleanMessage, isBlank } from "./input.ts";
+import { repeated } from "./repeated.ts";
 import type { SentRuns } from "./sent-runs.ts";
 import { isStopRequest } from "./stop-phrases.ts";
 import { type ChatPayload, shownMessage } from "./stream.ts";
@@ -28,9 +26,12 @@ import { type ChatPayload, shownMessage } from "./stream.ts";
 type SendCall = Call<ParamsOf<typeof chat.send>>;
 type SendResult = ResultOf<typeof chat.send>;
 
+/** Name of this surface among the channels. */
+const CHANNEL = "webchat";
+
 export interface SendOptions {
-  readonly sessions: Pick<Sessions, "canonicalKey" | "get" | "reset" | "append">;
-  readonly runs: Pick<AgentRuns, "start" | "state">;
+  readonly sessions: Pick<Sessions, "canonicalKey" | "get" | "freshen" | "sendPolicy" | "reset" | "ensure" | "append">;
+  readonly runs: Pick<AgentRuns, "start" | "state" | "active" | "queueMode" | "wait">;
   readonly sent: SentRuns;
   readonly aborts: Pick<Aborts, "all">;
   readonly commands: CommandLog;
@@ -41,73 +42,102 @@ export interface SendOptions {
 }
 
 /** A request whose parts were checked. */
-interface Accepted {
+interface Checked {
   readonly call: SendCall;
   /** Canonical. */
   readonly key: string;
   readonly message: string;
   readonly images: readonly ImageBlock[];
+  readonly thinking: ThinkingLevel | undefined;
+  readonly command: Command | undefined;
+}
+
+/** With what is known of its session. */
+interface Accepted extends Checked {
+  readonly entry: SessionEntry | undefined;
+  /** Set when a mode was chosen for the session. */
+  readonly queue: QueueMode | undefined;
 }
 
 export function createSend(options: SendOptions): Handler<typeof chat.send> {
-  const { sessions, aborts, log } = options;
   /** Requests that are being accepted, by idempotency key: a second one waits and gets the same outcome. */
   const accepting = new Map<string, Promise<SendResult>>();
 
-  async function check(call: SendCall): Promise<Accepted> {
-    const message = cleanMessage(call.params.message);
-    const { images, dropped } = readAttachments(call.params.attachments);
-    for (const reason of dropped) log.info({ runId: call.params.idempotencyKey }, `attachment left out: ${reason}`);
-    if (isBlank(message) && images.length === 0) {
-      const why = dropped.length > 0 ? ` and ${dropped[0]}` : "";
-      invalidRequest(`message is empty${why}; write something or attach an image`);
-    }
-    const key = sessions.canonicalKey(call.params.sessionKey);
-    const entry = await sessions.get(key);
-    if (entry?.sendPolicy === "deny") {
-      invalidRequest(
-        `sending to session "${call.params.sessionKey}" is switched off (sendPolicy "deny"); an admin can allow it`,
-      );
-    }
-    return { call, key, message, images };
-  }
-
   return async (call) => {
-    const accepted = await check(call);
-    const { sessionKey, idempotencyKey: runId } = call.params;
-    if (isStopRequest(accepted.message)) return aborts.all(sessionKey, "stop");
-
+    const { idempotencyKey: runId } = call.params;
     const first = accepting.get(runId);
     if (first) {
       const result = await first;
       return "ok" in result || result.status !== "started" ? result : { runId, status: "in_flight" };
     }
-    const outcome = accept(options, accepted).finally(() => accepting.delete(runId));
+    const outcome = accept(options, check(call, options)).finally(() => accepting.delete(runId));
     accepting.set(runId, outcome);
     return outcome;
   };
 }
 
-async function accept(options: SendOptions, accepted: Accepted): Promise<SendResult> {
-  const { sessions, runs, commands } = options;
-  const { call, key, message, images } = accepted;
-  const runId = call.params.idempotencyKey;
-  const run = await runs.state(runId);
-  if (run) return repeated(run, key);
-  const answered = await commands.find(runId);
-  if (answered) return repeated({ ...answered, runId, origin: "chat", status: "ok" }, key);
+/** @throws GatewayError `INVALID_REQUEST` */
+function check(call: SendCall, { sessions, log }: SendOptions): Checked {
+  const message = cleanMessage(call.params.message);
+  const { images, dropped } = readAttachments(call.params.attachments);
+  for (const reason of dropped) log.info({ runId: call.params.idempotencyKey }, `attachment left out: ${reason}`);
+  if (isBlank(message) && images.length === 0) {
+    const why = dropped.length > 0 ? ` and ${dropped[0]}` : "";
+    invalidRequest(`message is empty${why}; write something or attach an image`);
+  }
+  const thinking = thinkingLevel(call.params.thinking);
+  const key = sessions.canonicalKey(call.params.sessionKey);
+  return { call, key, message, images, thinking, command: commandIn(message) };
+}
 
-  const command = commandIn(message);
+function thinkingLevel(word: string | undefined): ThinkingLevel | undefined {
+  if (word === undefined || isBlank(word)) return undefined;
+  return (
+    parseThinkingLevel(word) ?? invalidRequest(`no thinking level "${word}"; levels: ${THINKING_LEVELS.join(", ")}`)
+  );
+}
+
+/** Before the answer, storage is read once and written once. */
+async function accept(options: SendOptions, checked: Checked): Promise<SendResult> {
+  const { sessions, runs, commands, aborts } = options;
+  const { call, key, message, command } = checked;
+  const { sessionKey, idempotencyKey: runId } = call.params;
+  const isStop = isStopRequest(message);
+  const isBusy = runs.active(key).length > 0;
+  // A session in use is not stale, and what restarts it anyway, or stops it, needs it as it is.
+  const isInbound = !isStop && command === undefined && !isBusy;
+  const [entry, answered, mode, run] = await Promise.all([
+    isInbound ? sessions.freshen(key, { channel: CHANNEL }).then((fresh) => fresh.entry) : sessions.get(key),
+    commands.find(runId),
+    isStop || command ? undefined : runs.queueMode(key, CHANNEL),
+    command ? runs.state(runId) : undefined, // for the others, `start` tells
+  ]);
+  if (sessions.sendPolicy(key, entry) === "deny") {
+    invalidRequest(`sending to session "${sessionKey}" is switched off (sendPolicy "deny"); an admin can allow it`);
+  }
+  if (isStop) return aborts.all(sessionKey, "stop");
+  if (run) return repeated(run, key, runs);
+  if (answered) return repeated({ ...answered, runId, origin: "chat", status: "ok" }, key, runs);
+
+  // Choice: without any setting each message keeps its own answer, since clients wait for the end of their own run.
+  const isChosen = entry?.["queueMode"] !== undefined || mode !== "followup";
+  const accepted: Accepted = { ...checked, entry, queue: isChosen ? mode : undefined };
   if (!command) return startRun(options, accepted);
   if (command.kind === "restart") {
     await sessions.reset(key, command.reason);
-    if (command.text !== "" || images.length > 0) return startRun(options, { ...accepted, message: command.text });
+    if (command.text !== "" || checked.images.length > 0) {
+      return startRun(options, { ...accepted, queue: undefined, message: command.text });
+    }
   }
-  return answerCommand(options, accepted, command);
+  const patch = command.kind === "queue" ? command.patch : {};
+  const known = Object.keys(patch).length > 0 ? await sessions.ensure(key, patch) : entry;
+  return answerCommand(options, { ...accepted, entry: known }, command);
 }
 
-async function startRun({ runs, sent }: SendOptions, { call, key, message, images }: Accepted): Promise<SendResult> {
-  const { sessionKey, idempotencyKey: runId, thinking, timeoutMs } = call.params;
+async function startRun(options: SendOptions, accepted: Accepted): Promise<SendResult> {
+  const { runs, sent } = options;
+  const { call, key, message, images, thinking, queue } = accepted;
+  const { sessionKey, idempotencyKey: runId, timeoutMs } = call.params;
   const { connection, principal } = call;
   const isDirective = call.params.message.trimStart().startsWith("/"); // Spec: `thinking` is not for those
   const request: RunRequest = {
@@ -116,6 +146,7 @@ async function startRun({ runs, sent }: SendOptions, { call, key, message, image
     message,
     origin: "chat",
     principal,
+    ...(queue === undefined ? {} : { queue }),
     ...(images.length === 0 ? {} : { images }),
     ...(thinking === undefined || isDirective ? {} : { thinking }),
     ...(timeoutMs === undefined ? {} : { timeoutMs }),
@@ -126,20 +157,26 @@ async function startRun({ runs, sent }: SendOptions, { call, key, message, image
   try {
     const { fresh, state } = await starting;
     if (fresh) return { runId, status: "started" };
-    sent.delete(runId);
-    return repeated(state, key);
+    if (!isOpen(state)) sent.delete(runId);
+    return await repeated(state, key, runs);
   } catch (error) {
     sent.delete(runId);
     throw error;
   }
 }
 
+const isOpen = ({ status }: RunState) => status === "accepted" || status === "running";
+
 /** No run: the reply goes into the transcript and out as one `final` under the caller's own key. Spec: events.md §4. */
-async function answerCommand(options: SendOptions, { call, key }: Accepted, command: Command): Promise<SendResult> {
+async function answerCommand(
+  options: SendOptions,
+  { call, key, entry }: Accepted,
+  command: Command,
+): Promise<SendResult> {
   const { sessions, commands, clock, emitSoon } = options;
   const { sessionKey, idempotencyKey: runId } = call.params;
   const now = clock.now();
-  const text = commandReply(command);
+  const text = commandReply(command, entry);
   await sessions.append(
     key,
     [injectedMessage(text, now)],
@@ -147,25 +184,4 @@ async function answerCommand(options: SendOptions, { call, key }: Accepted, comm
   );
   emitSoon({ runId, sessionKey, seq: 1, state: "final", message: shownMessage(text, now) });
   return { runId, status: "started" };
-}
-
-/**
- * Answer to a key that was used before. Spec: protocol/methods-chat.md §2, frames-and-connect.md §14.
- * Choice: a key that belongs to another session or another kind of run is refused, because this message would
- * be lost; keys are remembered as long as runs are, not five minutes; an aborted run counts as ended badly.
- * @throws GatewayError `INVALID_REQUEST`, or `UNAVAILABLE` with `{ runId, status: "error", summary }` as payload
- */
-function repeated(run: RunState, key: string): SendResult {
-  const { runId, status } = run;
-  if (run.origin !== "chat" || run.sessionKey !== key) {
-    invalidRequest(
-      `idempotencyKey ${runId} was already used for ${run.origin} in "${run.sessionKey}"; choose a new one`,
-    );
-  }
-  if (status === "accepted" || status === "running") return { runId, status: "in_flight" };
-  if (status === "ok") return { runId, status: "ok" };
-  const summary = run.error ?? (status === "error" ? "the run failed" : `the run was ${status}`);
-  throw new GatewayError("UNAVAILABLE", `${summary}; send again with a new idempotencyKey`, {
-    payload: { runId, status: "error", summary },
-  });
 }

@@ -54,7 +54,11 @@ export function createChatStream({ clock, sent, emit }: ChatStreamOptions): (eve
  *   or was stopped. Runs that came another way have only the canonical key.
  */
 export function ending(outcome: RunOutcome, seq: number, rawKey: string | undefined): ChatPayload {
-  const { runId, sessionKey, status, endedAt, errorMessage } = outcome;
+  const { runId, sessionKey, status, endedAt, errorMessage, abortReason } = outcome;
+  // Its words went into another run, which has the answer. Spec: protocol/methods-chat.md §2, "session busy".
+  if (abortReason === "collected" || abortReason === "steered") {
+    return { runId, sessionKey: rawKey ?? sessionKey, seq, state: "final" };
+  }
   if (status === "error") {
     const reached = outcome.startedAt !== undefined;
     const key = reached ? sessionKey : (rawKey ?? sessionKey);
@@ -64,7 +68,7 @@ export function ending(outcome: RunOutcome, seq: number, rawKey: string | undefi
   const silent = status === "ok" ? isSilent(text) : mayBecomeSilent(text);
   const message = text.trim() === "" || silent ? {} : { message: shownMessage(text, endedAt) };
   if (status === "ok") return { runId, sessionKey, seq, state: "final", ...message };
-  const stopReason = outcome.abortReason ?? "rpc";
+  const stopReason = abortReason ?? "rpc";
   return { runId, sessionKey: rawKey ?? sessionKey, seq, state: "aborted", stopReason, ...message };
 }
 

@@ -2,14 +2,20 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { describeViolations, withDefaults } from "@svc/sdk";
 import { AgentsConfig } from "../../../plugins/agents/config.ts";
-import { createDirectory, normalizeAgentId } from "../../../plugins/agents/directory.ts";
+import { createDirectory, createLiveAgents, findAgent, normalizeAgentId } from "../../../plugins/agents/directory.ts";
+import { createModelPolicy } from "../../../plugins/agents/model-policy.ts";
 
-const directory = (config: object = {}) => createDirectory(withDefaults(AgentsConfig, config));
+const places = { stateDir: "/state", home: "/home/ada" };
+const directory = (config: object = {}) => createDirectory(withDefaults(AgentsConfig, config), () => places);
 
 describe("agents config", () => {
   it("fills in its defaults", () => {
-    const { defaults } = withDefaults(AgentsConfig, {});
-    assert.deepEqual(defaults, { timeoutSeconds: 600, maxConcurrent: 4, maxToolRounds: 25 });
+    const { timeoutSeconds, maxConcurrent, maxToolRounds, bootstrapMaxChars, bootstrapTotalMaxChars } = withDefaults(
+      AgentsConfig,
+      {},
+    ).defaults;
+    assert.deepEqual([timeoutSeconds, maxConcurrent, maxToolRounds], [600, 4, 25]);
+    assert.deepEqual([bootstrapMaxChars, bootstrapTotalMaxChars], [20_000, 150_000]);
   });
 
   const refused: [string, object, RegExp][] = [
@@ -83,4 +89,56 @@ describe("agent directory", () => {
   for (const [id, clean] of ids) {
     it(`writes the id "${id}" as "${clean}"`, () => assert.equal(normalizeAgentId(id), clean));
   }
+
+  it("says where the files of each agent are", () => {
+    const agents = directory({
+      defaults: { workspace: "~/ws" },
+      list: [{ id: "main" }, { id: "ops" }, { id: "ada", workspace: "/a" }],
+    });
+    assert.deepEqual(
+      agents.list().map(({ workspace }) => workspace),
+      ["/home/ada/ws", "/a", "/state/workspace-ops"],
+    );
+  });
+
+  it("finds the agent a caller means, and nobody for an id without letters", () => {
+    const agents = directory({ list: [{ id: "main" }, { id: "ada" }] });
+    assert.equal(findAgent("ADA", agents).id, "ada");
+    for (const text of ["ghost", " ", "!!", "..", "../ada/x"]) {
+      assert.throws(() => findAgent(text, agents), { code: "NOT_FOUND", message: /agents\.list/ }, text);
+    }
+  });
+
+  it("takes new settings under those who hold it, or none at all", () => {
+    const live = createLiveAgents(withDefaults(AgentsConfig, {}), () => places);
+    assert.deepEqual([live.has("ada"), live.isConfigured], [false, false]);
+    live.replace(withDefaults(AgentsConfig, { defaults: { timeoutSeconds: 5 }, list: [{ id: "ada" }] }));
+    assert.deepEqual([live.has("ada"), live.defaultId, live.isConfigured], [true, "ada", true]);
+    assert.equal(live.config.defaults.timeoutSeconds, 5);
+    assert.throws(() => live.replace(withDefaults(AgentsConfig, { list: [{ id: "x" }, { id: "x" }] })), {
+      outcome: "misconfigured",
+    });
+    assert.equal(live.defaultId, "ada");
+  });
+});
+
+describe("model policy", () => {
+  const policy = (models?: object) =>
+    createModelPolicy(directory({ defaults: models === undefined ? {} : { models } })).allowed();
+
+  it("allows the models that are named, with their short names", () => {
+    const allowed = policy({ "p/one": { alias: "one" }, "p/two": {} });
+    assert.deepEqual(
+      [...(allowed ?? [])],
+      [
+        ["p/one", { alias: "one" }],
+        ["p/two", {}],
+      ],
+    );
+  });
+
+  it("allows all when none is named", () => {
+    assert.equal(policy(), undefined);
+    assert.equal(policy({}), undefined);
+  });
 });

@@ -1,4 +1,4 @@
-/** Runs on the real storage and the real session store, with a scripted model. */
+/** Runs on the real storage, with sessions beside them in it and a scripted model. */
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -25,18 +25,16 @@ import type {
   Storage,
   Tool,
 } from "@svc/sdk/services";
-import { AgentsConfig } from "../../../plugins/agents/config.ts";
-import { type ConfiguredAgents, createDirectory } from "../../../plugins/agents/directory.ts";
+import { AgentsConfig, MessagesConfig } from "../../../plugins/agents/config.ts";
+import { type ConfiguredAgents, createLiveAgents } from "../../../plugins/agents/directory.ts";
 import { RunStore } from "../../../plugins/agents/run-store.ts";
 import { Runs } from "../../../plugins/agents/runs.ts";
+import { createSubagentTools } from "../../../plugins/agents/subagent-tools.ts";
 import { ToolBox } from "../../../plugins/agents/tools.ts";
-import { createLifecycle } from "../../../plugins/sessions/lifecycle.ts";
-import { createSessions } from "../../../plugins/sessions/service.ts";
-import { SessionStore } from "../../../plugins/sessions/store.ts";
 import { openStorage } from "../../../plugins/storage-sqlite/storage.ts";
 import { createFakeClock, type FakeClock } from "./fake-clock.ts";
+import { openFakeSessions } from "./fake-sessions.ts";
 import { type Answer, says } from "./script.ts";
-import { silentLog } from "./silent-log.ts";
 
 /** A hook with one handler, or none. */
 export function hook<H extends HookSpec>(handle?: (input: never) => unknown): HookEmitter<H> {
@@ -49,11 +47,16 @@ export function waterfall<H extends HookSpec>(change?: (input: never) => unknown
   return hook<H>((input: never) => change?.(input) ?? input);
 }
 
-export function toolView(tools: Record<string, Tool> = {}): ExtensionView<Tool> {
-  const list: Contribution<Tool>[] = Object.entries(tools).map(([id, value]) => ({ id, plugin: "test", value }));
+export function toolView(tools: Record<string, Tool> | (() => Record<string, Tool>) = {}): ExtensionView<Tool> {
+  const list = () =>
+    Object.entries(typeof tools === "function" ? tools() : tools).map(([id, value]): Contribution<Tool> => ({
+      id,
+      plugin: "test",
+      value,
+    }));
   return {
-    list: () => list,
-    get: (id) => list.find((contribution) => contribution.id === id),
+    list,
+    get: (id) => list().find((contribution) => contribution.id === id),
     call: (contribution, work) => work(contribution.value),
   };
 }
@@ -61,9 +64,15 @@ export function toolView(tools: Record<string, Tool> = {}): ExtensionView<Tool> 
 export const model: ResolvedModel = { provider: "fake", id: "one", name: "One", api: "scripted" };
 
 export interface FixtureOptions {
+  /** Section `agents`. */
   readonly config?: object;
+  /** Section `messages`. */
+  readonly messages?: object;
   readonly answer?: Answer;
   readonly tools?: Record<string, Tool>;
+  /** Adds the tools of sub-agents. */
+  readonly subagents?: boolean;
+  readonly workspacePrompt?: (agentId: string) => Promise<string>;
   readonly runBefore?: (request: RunRequest) => Denial | undefined;
   readonly models?: Partial<Models>;
   readonly storage?: (real: Storage) => Storage;
@@ -72,9 +81,15 @@ export interface FixtureOptions {
 export interface Gateway {
   readonly runs: Runs;
   readonly directory: ConfiguredAgents;
-  readonly sessions: Sessions;
+  readonly sessions: Sessions & { readonly freshened: readonly string[] };
   readonly storage: Storage;
   readonly clock: FakeClock;
+  /** Keys of sessions that were archived. */
+  readonly archived: string[];
+  /** Lines of the log, from `info` on. */
+  readonly logged: string[];
+  /** Puts another section `agents` into use. */
+  readonly configure: (config: object) => void;
   /** What hooks saw. */
   readonly events: RunEvent[];
   readonly finished: RunOutcome[];
@@ -103,41 +118,56 @@ export async function openFixture(t: TestContext): Promise<Fixture> {
 async function startGateway(real: Storage, clock: FakeClock, options: FixtureOptions): Promise<Gateway> {
   const storage = options.storage?.(real) ?? real;
   const config = withDefaults(AgentsConfig, options.config ?? {});
-  const directory = createDirectory(config);
+  const queue = withDefaults(MessagesConfig, options.messages ?? {}).queue;
+  const directory = createLiveAgents(config, () => ({ stateDir: "/state", home: "/home" }));
   const parts: { runs?: Runs } = {};
-  const sessions = await openSessions(storage, clock, directory, async ({ key }) => {
-    const quiet = await parts.runs?.abortSession(key, "reset", 15_000);
-    return quiet === false ? { allow: false, reason: `session ${key} is still active` } : undefined;
+  const sessions = await openFakeSessions({
+    storage,
+    now: () => clock.now(),
+    defaultAgentId: directory.defaultId,
+    replacing: async (key) => (await parts.runs?.abortSession(key, "reset", 15_000)) ?? true,
   });
   const answer = options.answer ?? says("fine");
   const models: Models = {
     list: () => [],
     resolve: () => model,
     stream: (request, signal) => answer(request, signal),
+    coolingUntil: () => undefined,
     ...options.models,
   };
-  const gateway = { events: [], finished: [], broadcasts: [] } as Pick<Gateway, "events" | "finished" | "broadcasts">;
-  const tools = new ToolBox({
-    tools: toolView(options.tools),
-    hooks: { params: waterfall(), before: hook(), result: waterfall() },
-    log: silentLog,
-  });
+  const seen: Pick<Gateway, "events" | "finished" | "broadcasts" | "archived" | "logged"> = {
+    events: [],
+    finished: [],
+    broadcasts: [],
+    archived: [],
+    logged: [],
+  };
+  const note = (_fields: object, text: string) => void seen.logged.push(text);
+  const log = { debug: () => undefined, info: note, warn: note, error: note };
+  const tools: Record<string, Tool> = { ...options.tools };
   const runs = new Runs(
     {
       services: { storage, sessions, models },
       store: new RunStore({ storage }),
       agents: directory,
-      tools,
+      tools: new ToolBox({
+        tools: toolView(() => tools),
+        hooks: { params: waterfall(), before: hook(), result: waterfall() },
+        log,
+      }),
       promptHook: waterfall(),
-      defaults: config.defaults,
+      ...(options.workspacePrompt ? { workspacePrompt: options.workspacePrompt } : {}),
+      config: () => directory.config,
+      queue: () => queue,
+      archiveSession: async (key) => void seen.archived.push(key),
       clock,
-      log: silentLog,
+      log,
     },
-    { before: hook(options.runBefore), finished: hook((outcome: RunOutcome) => void gateway.finished.push(outcome)) },
+    { before: hook(options.runBefore), finished: hook((outcome: RunOutcome) => void seen.finished.push(outcome)) },
     {
-      trace: (event) => void gateway.events.push(event),
+      trace: (event) => void seen.events.push(event),
       broadcast: (payload, audience) =>
-        void gateway.broadcasts.push({
+        void seen.broadcasts.push({
           payload,
           ...(audience?.connections ? { connections: audience.connections } : {}),
         }),
@@ -145,31 +175,17 @@ async function startGateway(real: Storage, clock: FakeClock, options: FixtureOpt
     },
   );
   parts.runs = runs;
+  if (options.subagents) {
+    const { subagents } = runs;
+    Object.assign(tools, createSubagentTools({ subagents, abort: (runId, reason) => runs.abort(runId, reason) }));
+  }
   await runs.recover();
   runs.open();
-  return { ...gateway, runs, directory, sessions, storage, clock };
-}
-
-async function openSessions(
-  storage: Storage,
-  clock: FakeClock,
-  directory: ConfiguredAgents,
-  replacing: (input: { key: string }) => Promise<Denial | undefined>,
-): Promise<Sessions> {
-  const store = new SessionStore({ storage: () => storage, clock });
-  await store.open("main");
-  const lifecycle = createLifecycle({
-    store,
-    clock,
-    hooks: { replacing: hook(replacing), started: hook(), ended: hook() },
-    modelDefaults: () => ({ modelProvider: null, model: null, contextTokens: null }),
-    mainSessionKey: () => "agent:main:main",
-  });
-  return createSessions(store, lifecycle, () => ({
-    defaultAgentId: directory.defaultId,
-    mainKey: "main",
-    scope: "per-sender",
-  }));
+  const configure = (next: object) => {
+    directory.replace(withDefaults(AgentsConfig, next));
+    runs.configChanged();
+  };
+  return { ...seen, runs, directory, sessions, storage, clock, configure };
 }
 
 /** A gateway on a storage of its own. */

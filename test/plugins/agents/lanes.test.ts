@@ -1,6 +1,9 @@
 import assert from "node:assert/strict";
 import { beforeEach, describe, it } from "node:test";
 import { setImmediate as tick } from "node:timers/promises";
+import { withDefaults } from "@svc/sdk";
+import { AgentsConfig } from "../../../plugins/agents/config.ts";
+import { laneLimit } from "../../../plugins/agents/lane-limits.ts";
 import { Lanes } from "../../../plugins/agents/lanes.ts";
 
 describe("lanes", () => {
@@ -23,31 +26,56 @@ describe("lanes", () => {
     await tick();
   }
 
-  function open(limit: number): Lanes {
-    const lanes = new Lanes(limit);
+  function open(limit: number | ((lane: string) => number)): Lanes {
+    const lanes = new Lanes(typeof limit === "number" ? () => limit : limit);
     lanes.open();
     return lanes;
   }
 
-  it("runs the jobs of one lane one after the other, in order", async () => {
-    const lanes = open(4);
-    for (const name of ["a1", "a2", "a3"]) lanes.enter("a", job(name));
-    assert.deepEqual(started, ["a1"]);
-    await end("a1");
-    assert.deepEqual(started, ["a1", "a2"]);
-    await end("a2");
-    assert.deepEqual(started, ["a1", "a2", "a3"]);
-  });
-
-  it("runs lanes beside each other up to the limit, first come first served", async () => {
+  it("run the jobs of a lane in order, at most as many as it has places", async () => {
     const lanes = open(2);
-    for (const name of ["a", "b", "c", "d"]) lanes.enter(name, job(name));
+    for (const name of ["a", "b", "c", "d"]) lanes.enter("main", job(name));
     assert.deepEqual(started, ["a", "b"]);
     await end("b");
     assert.deepEqual(started, ["a", "b", "c"]);
   });
 
-  it("goes on after a job that rejects", async () => {
+  it("do not hold each other up", () => {
+    const lanes = open((lane) => (lane === "main" ? 1 : 2));
+    for (const name of ["a", "b"]) lanes.enter("main", job(name));
+    for (const name of ["x", "y", "z"]) lanes.enter("subagent", job(name));
+    assert.deepEqual(started, ["a", "x", "y"]);
+  });
+
+  it("take a raised limit at once and a lowered one with the next place", async () => {
+    let limit = 1;
+    const lanes = open(() => limit);
+    for (const name of ["a", "b", "c"]) lanes.enter("main", job(name));
+    limit = 3;
+    lanes.refill();
+    assert.deepEqual(started, ["a", "b", "c"]);
+    limit = 1;
+    lanes.enter("main", job("d"));
+    await end("a");
+    await end("b");
+    assert.deepEqual(started, ["a", "b", "c"]);
+    await end("c");
+    assert.deepEqual(started, ["a", "b", "c", "d"]);
+  });
+
+  it("let a job through beyond their places whose end somebody inside waits for", async () => {
+    const lanes = open(1);
+    lanes.enter("nested", job("outer"));
+    lanes.enter("nested", job("other"));
+    lanes.enter("nested", job("inner"), true);
+    assert.deepEqual(started, ["outer", "inner"]);
+    await end("inner");
+    assert.deepEqual(started, ["outer", "inner"], "its end frees no place");
+    await end("outer");
+    assert.deepEqual(started, ["outer", "inner", "other"]);
+  });
+
+  it("go on after a job that rejects", async () => {
     const lanes = open(1);
     lanes.enter("a", () => Promise.reject(new Error("no")));
     lanes.enter("a", job("a2"));
@@ -55,24 +83,18 @@ describe("lanes", () => {
     assert.deepEqual(started, ["a2"]);
   });
 
-  it("takes out a job that waits, and the next of its lane moves up", async () => {
+  it("take out a job that waits, once, and none that runs", async () => {
     const lanes = open(1);
-    lanes.enter("a", job("a"));
-    const leave = lanes.enter("b", job("b1"));
-    lanes.enter("b", job("b2"));
-    assert.equal(leave(), true);
-    assert.equal(leave(), false);
-    await end("a");
-    assert.deepEqual(started, ["a", "b2"]);
+    const leaveFirst = lanes.enter("a", job("a1"));
+    const leave = lanes.enter("a", job("a2"));
+    lanes.enter("a", job("a3"));
+    assert.deepEqual([leaveFirst(), leave(), leave()], [false, true, false]);
+    await end("a1");
+    assert.deepEqual(started, ["a1", "a3"]);
   });
 
-  it("does not take out a job that runs", () => {
-    const lanes = open(1);
-    assert.equal(lanes.enter("a", job("a"))(), false);
-  });
-
-  it("starts nothing before it is open and nothing after it closed", async () => {
-    const lanes = new Lanes(1);
+  it("start nothing before they are open and nothing after they closed", async () => {
+    const lanes = new Lanes(() => 1);
     lanes.enter("a", job("a1"));
     lanes.enter("a", job("a2"));
     assert.deepEqual(started, []);
@@ -84,5 +106,13 @@ describe("lanes", () => {
     await end("a1");
     await closed;
     assert.deepEqual(started, ["a1"]);
+  });
+
+  it("have the places the configuration gives them", () => {
+    const { defaults } = withDefaults(AgentsConfig, {
+      defaults: { maxConcurrent: 7, subagents: { maxConcurrent: 3 } },
+    });
+    const limits = ["main", "subagent", "cron", "nested", "mine"].map((lane) => laneLimit(lane, defaults));
+    assert.deepEqual(limits, [7, 3, 1, 1, 1]);
   });
 });

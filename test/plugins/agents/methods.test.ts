@@ -10,7 +10,7 @@ import {
   type ParamsOf,
 } from "@svc/sdk";
 import { type Sessions, textOf } from "@svc/sdk/services";
-import { createHandlers } from "../../../plugins/agents/methods.ts";
+import { createRunHandlers } from "../../../plugins/agents/methods.ts";
 import { type FixtureOptions, type Gateway, openFixture, until } from "./fixture.ts";
 import { failsWith, hangsAfter, inTurn, MAIN, principal, says, usage } from "./script.ts";
 import { silentLog } from "./silent-log.ts";
@@ -37,7 +37,7 @@ async function open(t: TestContext, options: FixtureOptions = {}) {
       return gateway.sessions.reset(key, reason);
     },
   };
-  const handlers = createHandlers({
+  const handlers = createRunHandlers({
     services: { sessions },
     agents: gateway.directory,
     runs: gateway.runs,
@@ -56,8 +56,7 @@ async function open(t: TestContext, options: FixtureOptions = {}) {
   const run = async (params: Partial<Params> = {}) =>
     handlers.run(call({ message: "hello", idempotencyKey: "r1", ...params }));
   const wait = async (params: ParamsOf<typeof agents.wait>) => handlers.wait(call(params));
-  const list = async () => handlers.list(call({}));
-  return { ...gateway, resets, accepted, run, wait, list };
+  return { ...gateway, resets, accepted, run, wait };
 }
 
 const words = async ({ sessions }: Pick<Gateway, "sessions">, key = MAIN) =>
@@ -153,7 +152,7 @@ describe("agent", () => {
       "INVALID_REQUEST",
       /belongs to agent "ops"/,
     ],
-    ["a malformed key", { sessionKey: "agent:main" }, "INVALID_REQUEST", /malformed/],
+    ["a malformed key", { sessionKey: "agent:" }, "INVALID_REQUEST", /malformed/],
     ["a session id nobody has", { sessionId: "lost" }, "NOT_FOUND", /no such session/],
     ["delivery without channels", { deliver: true }, "INVALID_REQUEST", /no channel is configured/],
     ["a channel", { channel: "pigeon" }, "INVALID_REQUEST", /unknown channel "pigeon"/],
@@ -257,23 +256,5 @@ describe("agent.wait", () => {
     await until(() => gateway.clock.pending() === 1);
     gateway.clock.advance(30_000);
     assert.deepEqual(await waited, { runId: "r9", status: "timeout" });
-  });
-});
-
-describe("agents.list", () => {
-  it("shows the configured agents, the default one first", async (t) => {
-    const agentsConfig = [
-      { id: "ada", name: "Ada", identity: { emoji: "🐦" } },
-      { id: "ops", default: true },
-    ];
-    const gateway = await open(t, { config: { list: agentsConfig } });
-    const listed = await gateway.list();
-    assert.deepEqual(listed, {
-      defaultId: "ops",
-      mainKey: "main",
-      scope: "per-sender",
-      agents: [{ id: "ops" }, { id: "ada", name: "Ada", identity: { emoji: "🐦" } }],
-    });
-    assert.ok(matches(contract.list.result, listed));
   });
 });

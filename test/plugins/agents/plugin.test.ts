@@ -1,13 +1,17 @@
 import assert from "node:assert/strict";
+import { readdir, readFile } from "node:fs/promises";
 import { describe, it, type TestContext } from "node:test";
+import { join } from "node:path";
 import { setImmediate as tick } from "node:timers/promises";
 import { agents, type Denial, HOOKS, type PluginGateway, type Stop, withDefaults } from "@svc/sdk";
-import { AgentDirectory, AgentRuns, type Models, type Sessions, type Storage } from "@svc/sdk/services";
-import { AgentsConfig } from "../../../plugins/agents/config.ts";
+import { AgentDirectory, AgentRuns, ModelPolicy, type Models, type Sessions, type Storage } from "@svc/sdk/services";
+import { AgentsConfig, MessagesConfig } from "../../../plugins/agents/config.ts";
 import plugin from "../../../plugins/agents/plugin.ts";
+import { root } from "../../checkout.ts";
 import { hook, model, openFixture, toolView, until, waterfall } from "./fixture.ts";
 import { MAIN, request, says } from "./script.ts";
 import { silentLog } from "./silent-log.ts";
+import { temporaryDirectory } from "./temporary.ts";
 
 type Replacing = (input: { key: string; reason: string }) => Promise<Denial | undefined>;
 
@@ -20,7 +24,12 @@ interface Options {
 /** The plugin in a gateway that only collects what it declares. */
 async function setUp(t: TestContext, { url, append }: Options = {}) {
   const { sessions, storage, clock } = await (await openFixture(t)).start();
-  const declared = { provided: new Map<unknown, unknown>(), served: [] as unknown[], hooks: [] as string[] };
+  const declared = {
+    provided: new Map<unknown, unknown>(),
+    served: [] as unknown[],
+    hooks: [] as string[],
+    extended: [] as string[],
+  };
   let begin: () => Promise<Stop> = () => Promise.reject(new Error("no start"));
   let ready: () => void = () => undefined;
   let replacing: Replacing = () => Promise.reject(new Error("no tap"));
@@ -32,15 +41,28 @@ async function setUp(t: TestContext, { url, append }: Options = {}) {
       return storage.migrate(owner, steps);
     },
   };
-  const models: Models = { list: () => [], resolve: () => model, stream: says("fine") };
+  const systems: string[] = [];
+  const models: Models = {
+    list: () => [],
+    resolve: () => model,
+    stream: (asked, signal) => {
+      systems.push(asked.system);
+      return says("fine")(asked, signal);
+    },
+    coolingUntil: () => undefined,
+  };
+  const stateDir = await temporaryDirectory(t);
+  let configured: (config: AgentsConfig, sections: { messages: MessagesConfig }) => void = () => assert.fail("deaf");
   const gateway = {
     id: "agents",
     config: withDefaults(AgentsConfig, {}),
+    sections: { messages: withDefaults(MessagesConfig, {}) },
     services: {
       storage: watched,
       models,
       sessions: { ...sessions, ...(append ? { append } : {}) },
-      host: url === undefined ? undefined : { url },
+      host: { url, stateDir },
+      config: { edit: () => assert.fail("nothing is written") },
     },
     log: silentLog,
     clock,
@@ -51,6 +73,10 @@ async function setUp(t: TestContext, { url, append }: Options = {}) {
     },
     event: () => () => undefined,
     provide: (token: unknown, value: unknown) => void declared.provided.set(token, value),
+    configChanged: (handler: typeof configured) => (configured = handler),
+    busy: () => undefined,
+    extend: (_point: unknown, id: string) => void declared.extended.push(id),
+    every: () => undefined,
     serve: (contract: unknown) => void declared.served.push(contract),
     hooks: {
       hostReady: { tap: (_name: string, handler: () => void) => (ready = handler) },
@@ -64,6 +90,12 @@ async function setUp(t: TestContext, { url, append }: Options = {}) {
     ...declared,
     opened,
     clock,
+    stateDir,
+    systems,
+    configure: (config: object) =>
+      configured(withDefaults(AgentsConfig, config), { messages: withDefaults(MessagesConfig, {}) }),
+    directory: declared.provided.get(AgentDirectory) as AgentDirectory, // what the token stands for
+    policy: declared.provided.get(ModelPolicy) as ModelPolicy, // what the token stands for
     runs: declared.provided.get(AgentRuns) as AgentRuns, // what the token stands for
     start: async () => {
       const stop = await begin();
@@ -78,7 +110,7 @@ async function setUp(t: TestContext, { url, append }: Options = {}) {
 describe("agents plugin", () => {
   it("declares its services, its contract and its hooks, and opens nothing", async (t) => {
     const { provided, served, hooks, opened, start } = await setUp(t);
-    assert.deepEqual([...provided.keys()], [AgentRuns, AgentDirectory]);
+    assert.deepEqual([...provided.keys()], [AgentRuns, AgentDirectory, ModelPolicy]);
     assert.deepEqual(served, [agents]);
     const owned = Object.values(HOOKS).filter(({ owner }) => owner === "agents");
     assert.deepEqual(hooks.toSorted(), owned.map(({ name }) => name).toSorted());
@@ -132,5 +164,39 @@ describe("agents plugin", () => {
     const stopped = stop();
     clock.advance(4_000);
     await stopped;
+  });
+
+  it("writes nothing before the first run, which finds a workspace", async (t) => {
+    const { directory, runs, start, ready, stateDir, systems } = await setUp(t);
+    await start();
+    ready();
+    assert.equal(directory.list()[0]?.workspace, join(stateDir, "workspace"));
+    assert.deepEqual(await readdir(stateDir), []);
+    await runs.start(request("r1"));
+    await until(async () => (await runs.state("r1"))?.status === "ok");
+    assert.deepEqual(await readdir(stateDir), ["workspace"]);
+    assert.match(systems[0] ?? "", /## AGENTS\.md/);
+  });
+
+  it("takes new agents, prompts and models while it runs", async (t) => {
+    const { configure, directory, policy, runs, start, ready, systems } = await setUp(t);
+    await start();
+    ready();
+    const defaults = { systemPrompt: "Speak softly.", models: { "p/one": {} } };
+    configure({ defaults, list: [{ id: "main" }, { id: "ada" }] });
+    assert.deepEqual([directory.has("ada"), [...(policy.allowed()?.keys() ?? [])]], [true, ["p/one"]]);
+    await runs.start(request("r1"));
+    await until(async () => (await runs.state("r1"))?.status === "ok");
+    assert.match(systems[0] ?? "", /^Speak softly\./);
+  });
+});
+
+describe("agents package", () => {
+  it("lists the verbs of its command file and the gates it taps", async () => {
+    const { default: commands } = await import("../../../plugins/agents/cli.ts");
+    const file = join(root, "plugins", "agents", "package.json");
+    const { svc } = JSON.parse(await readFile(file, "utf8")) as { svc: { commands: object[]; gates: string[] } }; // our own file
+    assert.deepEqual(svc.commands, commands.map(({ name, summary }) => ({ name, summary }))); // prettier-ignore
+    assert.deepEqual(svc.gates, ["sessionReplacing"]);
   });
 });

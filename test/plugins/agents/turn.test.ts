@@ -127,6 +127,26 @@ describe("turn", () => {
     ]);
   });
 
+  it("keeps the signature of a thought, which closes it", async () => {
+    const { result, events } = await turn({
+      answer: says(
+        { type: "thinking", delta: "hm" },
+        { type: "thinking", delta: "", signature: "s1" },
+        { type: "thinking", delta: "well" },
+        "Hello",
+      ),
+    });
+    assert.deepEqual(result.message?.content, [
+      { type: "thinking", thinking: "hm", thinkingSignature: "s1" },
+      { type: "thinking", thinking: "well" },
+      { type: "text", text: "Hello" },
+    ]);
+    assert.deepEqual(
+      events.filter(({ stream }) => stream === "thinking").map(({ data }) => data["text"]),
+      ["hm", "hmwell"],
+    );
+  });
+
   it("tells the model about a tool that failed", async () => {
     const useTool = async () => ({ ...text("no such file"), isError: true });
     const { recorded, events } = await turn({ answer: inTurn(says(calls("read")), says("Sorry.")), useTool });

@@ -4,7 +4,16 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { TestContext } from "node:test";
 import { type Call, chat, type ConnectionInfo, invalidRequest, type ParamsOf, type Principal } from "@svc/sdk";
-import type { AgentRuns, Message, RunRequest, RunState, SessionEntry, Sessions } from "@svc/sdk/services";
+import type {
+  AgentRuns,
+  Message,
+  QueueMode,
+  RunOutcome,
+  RunRequest,
+  RunState,
+  SessionEntry,
+  Sessions,
+} from "@svc/sdk/services";
 import { createAborts } from "../../../plugins/chat/abort.ts";
 import { createCommandLog, MIGRATIONS } from "../../../plugins/chat/command-log.ts";
 import { createInject } from "../../../plugins/chat/injected.ts";
@@ -37,10 +46,22 @@ export async function openScene(t: TestContext) {
   const entries = new Map<string, SessionEntry>([["agent:main:main", { sessionId: "s1", updatedAt: 1 }]]);
   const transcript: Message[] = [];
   const resets: string[] = [];
-  const sessions: Pick<Sessions, "canonicalKey" | "get" | "reset" | "append"> = {
+  const freshened: string[] = [];
+  const sessions: Pick<Sessions, "canonicalKey" | "get" | "freshen" | "sendPolicy" | "reset" | "ensure" | "append"> = {
     canonicalKey: (key) =>
       key === "agent:" ? invalidRequest("malformed") : key.includes(":") ? key : `agent:main:${key}`,
     get: async (key) => entries.get(key),
+    async freshen(key, context) {
+      freshened.push(`${key} ${context?.channel}`);
+      const entry = entries.get(key) ?? { sessionId: "s9", updatedAt: 1 };
+      return { entry, restarted: false };
+    },
+    sendPolicy: (_key, entry) => entry?.sendPolicy ?? "allow",
+    async ensure(key, patch = {}) {
+      const entry = { sessionId: "s9", updatedAt: 1, ...entries.get(key), ...patch };
+      entries.set(key, entry);
+      return entry;
+    },
     async reset(key, reason) {
       resets.push(`${reason} ${key}`);
       return { sessionId: "s2", updatedAt: 2 };
@@ -56,7 +77,11 @@ export async function openScene(t: TestContext) {
   const states = new Map<string, RunState>();
   const aborted: string[] = [];
   const gate = { open: async (): Promise<void> => undefined };
-  const runs: Pick<AgentRuns, "start" | "state" | "active" | "abort"> = {
+  const outcomes = new Map<string, RunOutcome>();
+  const modes = { configured: "followup" as QueueMode };
+  const runs: Pick<AgentRuns, "start" | "state" | "active" | "abort" | "queueMode" | "wait"> = {
+    queueMode: async (key) => (entries.get(key)?.["queueMode"] as QueueMode | undefined) ?? modes.configured,
+    wait: async (runId) => outcomes.get(runId),
     async start(request) {
       await gate.open();
       const known = states.get(request.runId);
@@ -99,6 +124,9 @@ export async function openScene(t: TestContext) {
     entries,
     transcript,
     resets,
+    freshened,
+    modes,
+    outcomes,
     started,
     states,
     aborted,

@@ -15,7 +15,8 @@ const assistant: AssistantMessage = {
   timestamp: 2,
 };
 const saying = (text: string): AssistantMessage => ({ ...assistant, content: [{ type: "text", text }] });
-const shown = (message: Message) => history.shownHistory([message])[0];
+const items = (...messages: Message[]) => messages.map((message, index) => ({ id: String(index), message }));
+const shown = (message: Message) => history.shownHistory(items(message))[0];
 const shownContent = (message: Message) => shown(message)?.["content"];
 const long = "x".repeat(history.MAX_TEXT_CHARS + 1);
 const cut = "x".repeat(history.MAX_TEXT_CHARS) + history.TRUNCATION_MARKER;
@@ -26,12 +27,12 @@ describe("chat.history", () => {
     const stored = { ...assistant, content: [thinking], cost: 1, details: {} };
     const { usage: _usage, ...rest } = assistant;
     const expected = [user, { ...rest, content: [{ type: "thinking", thinking: "hm" }] }];
-    assert.deepEqual(history.shownHistory([user, stored]), expected);
+    assert.deepEqual(history.shownHistory(items(user, stored)), expected);
   });
 
   it("does not change what it is given", () => {
     const before = structuredClone(assistant);
-    history.shownHistory([assistant]);
+    history.shownHistory(items(assistant));
     assert.deepEqual(assistant, before);
   });
 
@@ -63,7 +64,7 @@ describe("chat.history", () => {
     const call = { type: "toolCall", id: "1", name: "t", arguments: {} } as const;
     const withCall = { ...assistant, content: [{ type: "text", text: "NO_REPLY" }, call] as const };
     const asked = { ...user, content: [{ type: "text", text: "NO_REPLY" }] as const };
-    const kept = history.shownHistory([saying(" NO_REPLY "), withCall, asked, saying("NO_REPLY needed")]);
+    const kept = history.shownHistory(items(saying(" NO_REPLY "), withCall, asked, saying("NO_REPLY needed")));
     assert.deepEqual(
       kept.map(({ role }) => role),
       ["assistant", "user", "assistant"],
@@ -92,9 +93,28 @@ describe("chat.history", () => {
   it("drops the oldest until the list fits into 6291456 bytes", () => {
     const content = Array.from({ length: 10 }, () => ({ type: "text", text: "z".repeat(12_000) }) as const);
     const messages = Array.from({ length: 80 }, (_, index) => ({ ...user, content, timestamp: index }));
-    const kept = history.shownHistory(messages);
+    const kept = history.shownHistory(items(...messages));
     assert.ok(Buffer.byteLength(JSON.stringify(kept)) <= history.MAX_LIST_BYTES);
     assert.ok(kept.length > 40 && kept.length < 80, `${kept.length} messages`);
     assert.equal(kept.at(-1)?.["timestamp"], 79);
+  });
+
+  it("marks where the last compaction cut, as far as that is shown", () => {
+    const talk = items(user, assistant, user, assistant);
+    const context = { summary: "notes", items: talk.slice(2) };
+    const mark = {
+      role: "system",
+      content: [{ type: "text", text: "Compaction" }],
+      timestamp: 1,
+      __svc: { kind: "compaction", id: "compaction-2" },
+    };
+    const rows = history.shownHistory(talk, history.compactionIn(context, 200));
+    assert.deepEqual(rows[2], mark);
+    assert.deepEqual(
+      rows.map(({ role }) => role),
+      ["user", "assistant", "system", "user", "assistant"],
+    );
+    assert.equal(history.compactionIn(context, 2), undefined, "it lies before what is shown");
+    assert.equal(history.compactionIn({ ...context, summary: undefined }, 200), undefined);
   });
 });

@@ -29,6 +29,21 @@ describe("a command", () => {
     ["/reset", { kind: "restart", reason: "reset", text: "" }],
     ["/help", { kind: "help" }],
     ["/help me", undefined],
+    ["/compact keep the names", undefined],
+    ["/queue", { kind: "queue", patch: {} }],
+    ["/queue Steer+Backlog", { kind: "queue", patch: { queueMode: "steer+backlog" } }],
+    [
+      "/queue collect debounce:2s cap:5 drop:old",
+      { kind: "queue", patch: { queueMode: "collect", queueDebounceMs: 2_000, queueCap: 5, queueDrop: "old" } },
+    ],
+    ["/queue debounce:0", { kind: "queue", patch: { queueDebounceMs: 0 } }],
+    [
+      "/queue default",
+      {
+        kind: "queue",
+        patch: { queueMode: undefined, queueDebounceMs: undefined, queueCap: undefined, queueDrop: undefined },
+      },
+    ],
     ["/newer", undefined],
     ["/think high", undefined],
     ["say /new", undefined],
@@ -37,7 +52,24 @@ describe("a command", () => {
     it(`is read from ${JSON.stringify(message)}`, () => assert.deepEqual(commandIn(message), command));
   }
   it("is answered in one line where it does one thing", () => {
-    assert.equal(commandReply({ kind: "restart", reason: "new", text: "" }), "New session started.");
-    assert.match(commandReply({ kind: "help" }), /\/stop/);
+    assert.equal(commandReply({ kind: "restart", reason: "new", text: "" }, undefined), "New session started.");
+    assert.match(commandReply({ kind: "help" }, undefined), /\/stop/);
+  });
+  for (const words of ["loud", "cap:0", "cap:2s", "debounce:x", "drop:all", "debounce:", "collect x"]) {
+    it(`is refused as "/queue ${words}"`, () =>
+      assert.throws(() => commandIn(`/queue ${words}`), { code: "INVALID_REQUEST", message: /modes: collect/ }));
+  }
+  it("tells how messages wait", () => {
+    const entry = {
+      sessionId: "s",
+      updatedAt: 1,
+      queueMode: "steer",
+      queueDebounceMs: 5,
+      queueCap: 2,
+      queueDrop: "new",
+    };
+    const told = commandReply({ kind: "queue", patch: {} }, entry);
+    assert.equal(told, "Queue mode of this session: steer (debounce 5 ms, cap 2, drop new).");
+    assert.equal(commandReply({ kind: "queue", patch: {} }, undefined), "Queue mode of this session: as configured.");
   });
 });

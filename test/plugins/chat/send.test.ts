@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
-import { describe, it } from "node:test";
-import type { RunState } from "@svc/sdk/services";
+import { describe, it, type TestContext } from "node:test";
+import type { QueueMode, RunState } from "@svc/sdk/services";
 import { connection, openScene, principal } from "./chat-scene.ts";
 
 const CANONICAL = "agent:main:main";
@@ -37,6 +37,47 @@ describe("chat.send", () => {
     const { send, started } = await openScene(t);
     await send({ message: "", attachments: [{ content: png }] });
     assert.equal(started[0]?.images?.length, 1);
+  });
+
+  it("takes thinking by any of its names", async (t) => {
+    const { send, started } = await openScene(t);
+    for (const thinking of ["MAX", "x-high", " "]) await send({ thinking });
+    assert.deepEqual(
+      started.map(({ thinking }) => thinking),
+      ["high", "xhigh", undefined],
+    );
+  });
+
+  it("names the levels when it refuses one", async (t) => {
+    const { send } = await openScene(t);
+    await assert.rejects(send({ thinking: "loud" }), {
+      code: "INVALID_REQUEST",
+      message: /levels: off, minimal, low, medium/,
+    });
+  });
+
+  it("starts a stale session afresh, but not for commands, stop requests and sessions in use", async (t) => {
+    const { send, freshened, states } = await openScene(t);
+    await send();
+    assert.deepEqual(freshened, ["agent:main:main webchat"]);
+    for (const message of ["/help", "stop", "more"]) await send({ message });
+    states.clear();
+    await send();
+    assert.equal(freshened.length, 2);
+  });
+
+  it("asks storage once before it starts a run", async (t) => {
+    const { send, storage, gate } = await openScene(t);
+    let reads = 0;
+    const get = storage.get.bind(storage);
+    storage.get = async (...args) => {
+      reads += 1;
+      return get(...args) as never;
+    };
+    let readsAtStart = 0;
+    gate.open = async () => void (readsAtStart = reads);
+    await send();
+    assert.equal(readsAtStart, 1);
   });
 
   const refusals: [why: string, params: Parameters<Awaited<ReturnType<typeof openScene>>["send"]>[0]][] = [
@@ -126,7 +167,65 @@ describe("chat.send with a key that was used before", () => {
   });
 });
 
+describe("chat.send and the queue", () => {
+  async function queued(
+    t: TestContext,
+    mode: QueueMode | undefined,
+    configured: QueueMode = "followup",
+    message = "more",
+  ) {
+    const scene = await openScene(t);
+    scene.modes.configured = configured;
+    await scene.send();
+    const entry = scene.entries.get(CANONICAL);
+    if (entry && mode) scene.entries.set(CANONICAL, { ...entry, queueMode: mode });
+    await scene.send({ message });
+    return scene.started.map(({ queue }) => queue);
+  }
+
+  it("lets each message have its own answer when nobody chose a mode", async (t) => {
+    assert.deepEqual(await queued(t, undefined), [undefined, undefined]);
+  });
+
+  it("passes the mode of the session on, also when that is one answer each by the rules of the queue", async (t) => {
+    assert.deepEqual(await queued(t, "steer"), [undefined, "steer"]);
+    assert.deepEqual(await queued(t, "followup"), [undefined, "followup"]);
+  });
+
+  it("passes the configured mode on", async (t) => {
+    assert.deepEqual(await queued(t, undefined, "collect"), ["collect", "collect"]);
+  });
+
+  it("counts a message that went into another run as answered", async (t) => {
+    const { send, states, outcomes } = await openScene(t);
+    states.set("r1", { ...running("r1"), status: "aborted" });
+    const outcome = { runId: "r1", sessionKey: CANONICAL, status: "aborted", endedAt: 1, text: "" } as const;
+    outcomes.set("r1", { ...outcome, abortReason: "collected", mergedInto: "r2" });
+    assert.deepEqual(await send({ idempotencyKey: "r1" }), { runId: "r1", status: "ok" });
+  });
+});
+
 describe("chat.send with a command", () => {
+  it("sets and tells the queue mode without a run, once", async (t) => {
+    const { send, started, entries, events } = await openScene(t);
+    const message = "/queue steer cap:3";
+    await send({ message, idempotencyKey: "q1" });
+    assert.deepEqual(await send({ message, idempotencyKey: "q1" }), { runId: "q1", status: "ok" });
+    assert.deepEqual([entries.get(CANONICAL)?.["queueMode"], entries.get(CANONICAL)?.["queueCap"]], ["steer", 3]);
+    assert.deepEqual(
+      events.map(({ state, message: shown }) => [state, shown?.content[0]?.text]),
+      [["final", "Queue mode of this session: steer (cap 3)."]],
+    );
+    assert.deepEqual(started, []);
+    await assert.rejects(send({ message: "/queue loud" }), { code: "INVALID_REQUEST" });
+  });
+
+  it("leaves /compact to the agents as a run of its own", async (t) => {
+    const { send, started } = await openScene(t);
+    await send({ message: "/compact keep names", thinking: "high" });
+    assert.deepEqual([started[0]?.message, started[0]?.thinking], ["/compact keep names", undefined]);
+  });
+
   for (const [message, reset, reply] of [
     ["/new", ["new agent:main:main"], "New session started."],
     [" /reset ", ["reset agent:main:main"], "Session reset."],

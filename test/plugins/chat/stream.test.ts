@@ -108,6 +108,18 @@ describe("the chat stream of a run", () => {
       "main",
       { state: "aborted", stopReason: "timeout" },
     ],
+    ...["collected", "steered"].map((abortReason): [string, Partial<RunOutcome>, string, object] => [
+      `a final without message when its words were ${abortReason}`,
+      { status: "aborted", abortReason, mergedInto: "r2", text: "" },
+      "main",
+      { state: "final" },
+    ]),
+    [
+      "an abort when it was left out of a full queue",
+      { status: "aborted", abortReason: "dropped", mergedInto: "r2", text: "" },
+      "main",
+      { state: "aborted", stopReason: "dropped" },
+    ],
     [
       "an abort half-way to silence",
       { status: "aborted", abortReason: "rpc", text: "NO_RE" },

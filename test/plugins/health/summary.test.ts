@@ -23,8 +23,8 @@ const sessions: Pick<Sessions, "recent" | "count" | "location" | "defaults" | "a
 const agents = {
   defaultId: "main",
   list: () => [
-    { id: "main", name: "Main", isDefault: true },
-    { id: "second", isDefault: false },
+    { id: "main", name: "Main", isDefault: true, workspace: "/state/workspace" },
+    { id: "second", isDefault: false, workspace: "/state/workspace-second" },
   ],
 };
 const models: Pick<Models, "resolve"> = {

@@ -1,0 +1,34 @@
+/** Images of a workspace as data URLs. */
+import { isGatewayError } from "@svc/sdk";
+import { avatarKind } from "./identity.ts";
+import { readWithin } from "./root-opener.ts";
+
+/** Choice: bytes of the largest image that goes into an answer. */
+export const MAX_AVATAR_BYTES = 256 * 1024;
+
+/** The kind of an image by its first bytes; a name proves nothing. Choice: no SVG, which is a document with scripts. */
+export function imageType(bytes: Buffer): string | undefined {
+  if (bytes.subarray(0, 8).equals(Buffer.from("\x89PNG\r\n\x1a\n", "latin1"))) return "image/png";
+  if (bytes.subarray(0, 3).equals(Buffer.from("\xff\xd8\xff", "latin1"))) return "image/jpeg";
+  const start = bytes.toString("latin1", 0, 12);
+  if (/^GIF8[79]a/.test(start)) return "image/gif";
+  return /^RIFF[^]{4}WEBP/.test(start) ? "image/webp" : undefined;
+}
+
+/**
+ * What a page can show for this avatar: a URL as it is, an image of the workspace as a data URL.
+ * @returns `undefined` for a text, and for a file that is missing, too large, no image or not a plain file
+ */
+export async function avatarUrl(workspace: string, avatar: string | undefined): Promise<string | undefined> {
+  const kind = avatarKind(avatar ?? "");
+  if (avatar === undefined || kind === "remote" || kind === "data") return avatar;
+  if (kind !== "path") return undefined;
+  try {
+    const file = await readWithin(workspace, avatar.replace(/^\.\//, ""), MAX_AVATAR_BYTES);
+    const type = file && !file.isCut ? imageType(file.bytes) : undefined;
+    return file && type ? `data:${type};base64,${file.bytes.toString("base64")}` : undefined;
+  } catch (error) {
+    if (isGatewayError(error)) return undefined; // a link, a FIFO, a way out
+    throw error;
+  }
+}

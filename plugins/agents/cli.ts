@@ -1,0 +1,230 @@
+/** `svc agents ...`: who the agents are, and their files. */
+import { readFile } from "node:fs/promises";
+import { resolve } from "node:path";
+import { agents, GatewayError, invalidRequest, isGatewayError, type ParamsOf } from "@svc/sdk";
+import { type CommandContext, defineCommands } from "@svc/sdk/cli";
+import { agentLines, deletedLines, fileLines, identityLines, listLines } from "./cli-report.ts";
+
+const READ = ["operator.read"];
+const ADMIN = ["operator.read", "operator.admin"];
+
+/** Choice: bytes of the largest file `files set` sends; the gateway refuses more, too. */
+const MAX_FILE_BYTES = 1024 * 1024;
+
+type Client = Awaited<ReturnType<CommandContext["connect"]>>;
+
+export default defineCommands([
+  {
+    name: "agents list",
+    summary: "The configured agents",
+    examples: ["svc agents list", "svc agents list --json"],
+    run: (context) =>
+      ask(context, READ, async (client) => show(context, await client.call(agents.list, {}), listLines)),
+  },
+  {
+    name: "agents show",
+    summary: "One agent: how it presents itself, and its files",
+    args: "<id>",
+    examples: ["svc agents show main"],
+    run: (context) =>
+      ask(context, READ, async (client) => {
+        const [agentId = ""] = context.args;
+        const files = await client.call(agents.filesList, { agentId });
+        const identity = await client.call(agents.identity, { agentId });
+        show(context, { ...identity, workspace: files.workspace, files: files.files }, agentLines);
+      }),
+  },
+  {
+    name: "agents create",
+    summary: "Add an agent with a workspace of its own",
+    args: "<name>",
+    options: [
+      { flags: "--workspace <dir>", description: "directory for its files; made when it is not there" },
+      { flags: "--emoji <emoji>", description: "shown beside its name" },
+      { flags: "--avatar <avatar>", description: "URL, image in the workspace, or up to 4 characters" },
+    ],
+    examples: [
+      "svc agents create Ada --workspace ~/ada",
+      'svc agents create "Night watch" --workspace ~/watch --emoji 🌙',
+    ],
+    run: (context) =>
+      ask(context, ADMIN, async (client) => {
+        const params = creation(context);
+        const created = await client.call(agents.create, params);
+        show(context, created, ({ agentId, workspace }) => [
+          `Agent ${agentId} was created; its files are in ${workspace}`,
+          `Next: svc agents files ${agentId}`,
+        ]);
+      }),
+  },
+  {
+    name: "agents update",
+    summary: "Change an agent; what is left out stays",
+    args: "<id>",
+    options: [
+      { flags: "--name <name>", description: "name to show" },
+      { flags: "--workspace <dir>", description: "directory for its files; those it has are not moved" },
+      { flags: "--model <ref>", description: "provider/id or an alias; fallbacks stay" },
+      { flags: "--avatar <avatar>", description: "URL, image in the workspace, or up to 4 characters" },
+    ],
+    examples: ['svc agents update ada --name "Ada L."', "svc agents update ada --model openai/gpt-5"],
+    run: (context) =>
+      ask(context, ADMIN, async (client) => {
+        const updated = await client.call(agents.update, update(context));
+        show(context, updated, ({ agentId }) => [`Agent ${agentId} was changed`]);
+      }),
+  },
+  {
+    name: "agents delete",
+    summary: "Take an agent off the list; its files go to the trash",
+    args: "<id>",
+    options: [{ flags: "--keep-files", description: "leave its files and conversations where they are" }],
+    examples: ["svc agents delete ada", "svc agents delete ada --keep-files"],
+    run: (context) =>
+      ask(context, ADMIN, async (client) => {
+        const [agentId = ""] = context.args;
+        const deleteFiles = context.options["keepFiles"] !== true;
+        show(context, await client.call(agents.delete, { agentId, deleteFiles }), deletedLines);
+      }),
+  },
+  {
+    name: "agents files",
+    summary: "List an agent's files, or read and write one: <id>, get <id> <name>, set <id> <name> [file|-]",
+    args: "<words...>",
+    examples: [
+      "svc agents files main",
+      "svc agents files get main SOUL.md",
+      "svc agents files set main SOUL.md soul.md",
+      "svc agents files set main SOUL.md - < soul.md",
+    ],
+    run: files,
+  },
+  {
+    name: "agents identity",
+    summary: "Name and picture shown for an agent; default: the default agent",
+    args: "[id]",
+    examples: ["svc agents identity", "svc agents identity ada --json"],
+    run: (context) =>
+      ask(context, READ, async (client) => {
+        const [agentId] = context.args;
+        show(context, await client.call(agents.identity, agentId === undefined ? {} : { agentId }), identityLines);
+      }),
+  },
+]);
+
+async function files(context: CommandContext): Promise<void> {
+  const [first = "", ...rest] = context.args;
+  if (rest.length === 0) {
+    return ask(context, READ, async (client) =>
+      show(context, await client.call(agents.filesList, { agentId: first }), fileLines),
+    );
+  }
+  const [agentId = "", name, source = "-"] = rest;
+  if (first === "get" && name !== undefined && rest.length === 2) return getFile(context, agentId, name);
+  if (first === "set" && name !== undefined && rest.length <= 3) return setFile(context, agentId, name, source);
+  return invalidRequest("this is not a command\nNext: svc agents files --help");
+}
+
+async function getFile(context: CommandContext, agentId: string, name: string): Promise<void> {
+  await ask(context, READ, async (client) => {
+    const found = await client.call(agents.filesGet, { agentId, name });
+    const { path, missing, content = "" } = found.file;
+    if (missing && !context.json) {
+      throw new GatewayError("NOT_FOUND", `${path} is not there\nNext: svc agents files set ${agentId} ${name} <file>`);
+    }
+    show(context, found, () => [content.replace(/\n$/, "")]);
+  });
+}
+
+async function setFile(context: CommandContext, agentId: string, name: string, source: string): Promise<void> {
+  const content = source === "-" ? await readAll(context.input) : await readSource(source);
+  await ask(context, ADMIN, async (client) => {
+    const written = await client.call(agents.filesSet, { agentId, name, content });
+    show(context, written, ({ file }) => [`Wrote ${file.size ?? 0} bytes to ${file.path}`]);
+  });
+}
+
+async function readSource(source: string): Promise<string> {
+  try {
+    return whole(await readFile(source));
+  } catch (error) {
+    if (isGatewayError(error)) throw error;
+    const why = error instanceof Error ? error.message : String(error);
+    return invalidRequest(`${source} cannot be read (${why})\nNext: name another file, or - for standard input`);
+  }
+}
+
+async function readAll(input: CommandContext["input"]): Promise<string> {
+  const chunks: Buffer[] = [];
+  let size = 0;
+  for await (const chunk of input) {
+    const bytes = Buffer.from(chunk);
+    size += bytes.length;
+    chunks.push(bytes);
+    if (size > MAX_FILE_BYTES) break; // `whole` says why
+  }
+  return whole(Buffer.concat(chunks));
+}
+
+/** @throws GatewayError `INVALID_REQUEST` for what would not be stored as it is */
+function whole(bytes: Buffer): string {
+  if (bytes.length > MAX_FILE_BYTES) invalidRequest(`at most ${MAX_FILE_BYTES} bytes can be written\nNext: shorten it`);
+  try {
+    return new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes);
+  } catch {
+    return invalidRequest("this is not text in UTF-8\nNext: convert it, e.g. with iconv");
+  }
+}
+
+function creation({ args: [name = ""], options }: CommandContext): ParamsOf<typeof agents.create> {
+  const workspace = directoryOption(options);
+  if (workspace === undefined) {
+    invalidRequest(`it needs a directory for its files\nNext: svc agents create "${name}" --workspace <dir>`);
+  }
+  return { name, workspace, ...textOptions(options, ["emoji", "avatar"]) };
+}
+
+function update({ args: [agentId = ""], options }: CommandContext): ParamsOf<typeof agents.update> {
+  const workspace = directoryOption(options);
+  const texts = textOptions(options, ["name", "model", "avatar"]);
+  if (workspace === undefined && Object.keys(texts).length === 0) {
+    invalidRequest("nothing to change\nNext: svc agents update --help");
+  }
+  return { agentId, ...texts, ...(workspace === undefined ? {} : { workspace }) };
+}
+
+/** A relative directory starts where the command was started; `~` is left to the gateway. */
+function directoryOption(options: CommandContext["options"]): string | undefined {
+  const directory = options["workspace"];
+  if (typeof directory !== "string") return undefined;
+  return /^~(\/|$)/.test(directory) ? directory : resolve(directory);
+}
+
+function textOptions<K extends string>(
+  options: CommandContext["options"],
+  names: readonly K[],
+): Partial<Record<K, string>> {
+  const given = names.flatMap((name) => (typeof options[name] === "string" ? [[name, options[name]] as const] : []));
+  return Object.fromEntries(given) as Partial<Record<K, string>>; // the keys are `names`
+}
+
+async function ask(
+  context: CommandContext,
+  scopes: readonly string[],
+  question: (client: Client) => Promise<void>,
+): Promise<void> {
+  const client = await context.connect({ scopes });
+  try {
+    await question(client);
+  } catch (error) {
+    if (!isGatewayError(error) || error.code !== "NOT_FOUND" || error.message.includes("\n")) throw error;
+    throw new GatewayError("NOT_FOUND", `${error.message}\nNext: svc agents list`, { cause: error });
+  } finally {
+    await client.close();
+  }
+}
+
+function show<T>(context: CommandContext, value: T, lines: (value: T) => readonly string[]): void {
+  if (context.json) context.print(value);
+  else for (const line of lines(value)) context.print(line);
+}

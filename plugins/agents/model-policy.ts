@@ -1,0 +1,14 @@
+/** The `ModelPolicy` service: `agents.defaults.models`. */
+import type { ModelPolicy } from "@svc/sdk/services";
+import type { ConfiguredAgents } from "./directory.ts";
+
+/** Choice: an empty map restricts nothing, as without the key: it names no model that could be used instead. */
+export function createModelPolicy(agents: Pick<ConfiguredAgents, "config">): ModelPolicy {
+  return {
+    allowed() {
+      const entries = Object.entries(agents.config.defaults.models ?? {});
+      if (entries.length === 0) return undefined;
+      return new Map(entries.map(([ref, { alias }]) => [ref, alias === undefined ? {} : { alias }]));
+    },
+  };
+}

@@ -1,0 +1,29 @@
+/** What a second request with the idempotency key of a first is told. Spec: protocol/methods-chat.md §2. */
+import { type chat, GatewayError, invalidRequest, type ResultOf } from "@svc/sdk";
+import type { AgentRuns, RunState } from "@svc/sdk/services";
+
+/**
+ * Choice: a key that belongs to another session or another kind of run is refused, because this message would
+ * be lost; keys are remembered as long as runs are, not five minutes; an aborted run counts as ended badly, unless
+ * its message went into another run.
+ * @throws GatewayError `INVALID_REQUEST`, or `UNAVAILABLE` with `{ runId, status: "error", summary }` as payload
+ */
+export async function repeated(
+  run: RunState,
+  key: string,
+  runs: Pick<AgentRuns, "wait">,
+): Promise<ResultOf<typeof chat.send>> {
+  const { runId, status } = run;
+  if (run.origin !== "chat" || run.sessionKey !== key) {
+    invalidRequest(
+      `idempotencyKey ${runId} was already used for ${run.origin} in "${run.sessionKey}"; choose a new one`,
+    );
+  }
+  if (status === "accepted" || status === "running") return { runId, status: "in_flight" };
+  if (status === "ok") return { runId, status: "ok" };
+  if (status === "aborted" && (await runs.wait(runId, 0))?.mergedInto !== undefined) return { runId, status: "ok" };
+  const summary = run.error ?? (status === "error" ? "the run failed" : `the run was ${status}`);
+  throw new GatewayError("UNAVAILABLE", `${summary}; send again with a new idempotencyKey`, {
+    payload: { runId, status: "error", summary },
+  });
+}

@@ -1,0 +1,118 @@
+import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
+import { link, mkdir, readdir, readFile, rename, stat, symlink, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { describe, it, type TestContext } from "node:test";
+import { MAX_FILE_BYTES, readWithin, statWithin, writeWithin } from "../../../plugins/agents/root-opener.ts";
+import { modeOf, temporaryDirectory } from "./temporary.ts";
+
+/** A workspace with a file beside it that must not be reached. */
+async function setUp(t: TestContext) {
+  const directory = await temporaryDirectory(t);
+  const root = join(directory, "workspace");
+  const secret = join(directory, "secret.md");
+  await mkdir(root);
+  await writeFile(secret, "secret");
+  return { directory, root, secret };
+}
+
+type Place = Awaited<ReturnType<typeof setUp>>;
+
+const hostile: [what: string, prepare: (place: Place) => unknown, name: (place: Place) => string][] = [
+  ["a name that leads upwards", () => undefined, () => "../secret.md"],
+  ["one that leads down and up again", ({ root }) => mkdir(join(root, "sub")), () => "sub/../../secret.md"],
+  ["an absolute path", () => undefined, ({ secret }) => secret],
+  ["a name with NUL", () => undefined, () => "AGENTS.md\0.txt"],
+  ["a name with a backslash", () => undefined, () => "..\\secret.md"],
+  ["an empty name", () => undefined, () => ""],
+  ["the directory itself", () => undefined, () => "."],
+  ["an empty step", () => undefined, () => "a//b"],
+  ["a symbolic link", ({ root, secret }) => symlink(secret, join(root, "AGENTS.md")), () => "AGENTS.md"],
+  ["a dangling link", ({ root }) => symlink("/nowhere/at/all", join(root, "AGENTS.md")), () => "AGENTS.md"],
+  ["a hard link", ({ root, secret }) => link(secret, join(root, "AGENTS.md")), () => "AGENTS.md"],
+  ["a directory", ({ root }) => mkdir(join(root, "AGENTS.md")), () => "AGENTS.md"],
+  ["a FIFO", ({ root }) => execFileSync("mkfifo", [join(root, "AGENTS.md")]), () => "AGENTS.md"],
+];
+
+describe("a file below a directory", () => {
+  for (const [what, prepare, nameOf] of hostile) {
+    it(`is neither looked at, read nor written through ${what}`, { timeout: 20_000 }, async (t) => {
+      const place = await setUp(t);
+      await prepare(place);
+      const before = await readdir(place.root);
+      const refusal = { name: "GatewayError", code: "INVALID_REQUEST" };
+      await assert.rejects(statWithin(place.root, nameOf(place)), refusal);
+      await assert.rejects(readWithin(place.root, nameOf(place)), refusal);
+      await assert.rejects(writeWithin(place.root, nameOf(place), "mine"), refusal);
+      assert.equal(await readFile(place.secret, "utf8"), "secret");
+      assert.deepEqual(await readdir(place.root), before);
+    });
+  }
+
+  it("is not read through a linked directory", async (t) => {
+    const { directory, root } = await setUp(t);
+    await mkdir(join(directory, "other"));
+    await writeFile(join(directory, "other", "a.png"), "x");
+    await symlink(join(directory, "other"), join(root, "images"));
+    await assert.rejects(readWithin(root, "images/a.png"), { code: "INVALID_REQUEST" });
+  });
+
+  it("never follows a name that is swapped for a link again and again", { timeout: 20_000 }, async (t) => {
+    const { directory, root, secret } = await setUp(t);
+    const [plain, linked, file] = [join(directory, "plain"), join(directory, "linked"), join(root, "AGENTS.md")];
+    const over = new AbortController();
+    const swapping = (async () => {
+      for (let round = 0; round < 300; round += 1) {
+        await writeFile(plain, "mine");
+        await rename(plain, file);
+        await symlink(secret, linked);
+        await rename(linked, file);
+      }
+      over.abort();
+    })();
+    const seen = new Set<string>();
+    while (!over.signal.aborted) {
+      const read = await readWithin(root, "AGENTS.md").catch(() => undefined);
+      if (read) seen.add(read.bytes.toString());
+    }
+    await swapping;
+    assert.ok(!seen.has("secret"));
+  });
+
+  it("is missing where it or its directory is", async (t) => {
+    const { directory, root } = await setUp(t);
+    assert.equal(await readWithin(root, "AGENTS.md"), undefined);
+    assert.equal(await readWithin(root, "images/a.png"), undefined);
+    assert.equal(await readWithin(join(directory, "nowhere"), "AGENTS.md"), undefined);
+    assert.equal(await statWithin(join(directory, "nowhere"), "AGENTS.md"), undefined);
+  });
+
+  it("is written whole, private, and without a draft left behind", async (t) => {
+    const { root } = await setUp(t);
+    await writeWithin(root, "AGENTS.md", "one");
+    await writeWithin(root, "AGENTS.md", "zwei ü");
+    assert.equal((await readWithin(root, "AGENTS.md"))?.bytes.toString(), "zwei ü");
+    assert.equal(modeOf(await stat(join(root, "AGENTS.md"))), "600");
+    assert.deepEqual(await readdir(root), ["AGENTS.md"]);
+  });
+
+  it("may lie below a root that an operator has put a link to", async (t) => {
+    const { directory, root } = await setUp(t);
+    await symlink(root, join(directory, "link"));
+    await writeWithin(join(directory, "link"), "AGENTS.md", "one");
+    assert.equal((await readWithin(join(directory, "link"), "AGENTS.md"))?.bytes.toString(), "one");
+  });
+
+  it("has at most 1 MiB, both ways, and says how much it has", async (t) => {
+    const { root } = await setUp(t);
+    await writeWithin(root, "AGENTS.md", "x".repeat(MAX_FILE_BYTES));
+    assert.equal((await readWithin(root, "AGENTS.md"))?.bytes.length, MAX_FILE_BYTES);
+    const tooLong = "x".repeat(MAX_FILE_BYTES + 1);
+    const refusal = { code: "INVALID_REQUEST", message: /1048577 bytes.*at most 1048576/ };
+    await assert.rejects(writeWithin(root, "USER.md", tooLong), refusal);
+    await writeFile(join(root, "USER.md"), tooLong);
+    await assert.rejects(readWithin(root, "USER.md"), refusal);
+    const head = await readWithin(root, "USER.md", 3);
+    assert.deepEqual([head?.bytes.toString(), head?.isCut], ["xxx", true]);
+  });
+});
