@@ -1,20 +1,40 @@
-/** Config: the configuration file as the gateway sees it, and the schema of all of it. */
-import { config, definePlugin } from "@svc/sdk";
-import { ConfigStore } from "@svc/sdk/services";
+/** Config: the configuration file as the gateway sees it, the schema of all of it, and changing it. */
+import { join } from "node:path";
+import { chat, config, definePlugin, live } from "@svc/sdk";
+import { ConfigStore, GatewayInfo, Restarts, Sessions } from "@svc/sdk/services";
+import { type Note, postNote } from "./note.ts";
+import { createSentinel } from "./sentinel.ts";
+import { createWrites } from "./writes.ts";
+
+/** In the state directory. Spec: protocol/stores.md §8. */
+const SENTINEL_FILE = "restart-sentinel.json";
 
 export default definePlugin({
   id: "config",
   api: "^1.0.0",
-  requires: { store: ConfigStore },
+  requires: { store: ConfigStore, restarts: Restarts, info: GatewayInfo, sessions: live(Sessions) },
 
   setup(gateway) {
-    const { store } = gateway.services;
+    const { clock, log, services } = gateway;
+    const { store, restarts } = services;
+    const sentinel = createSentinel(join(services.info.stateDir, SENTINEL_FILE), log);
+    const post = (note: Note) =>
+      postNote(note, {
+        inject: (params) => gateway.call(chat.inject, params),
+        mainSession: () => services.sessions.get()?.defaults().mainSessionKey,
+        log,
+      });
+
     gateway.serve(config, {
       async get() {
         const { issues, warnings, legacyIssues, ...snapshot } = await store.snapshot();
         return { ...snapshot, issues: [...issues], warnings: [...warnings], legacyIssues: [...legacyIssues] };
       },
-      schema: () => ({ ...store.schema(), generatedAt: new Date(gateway.clock.now()).toISOString() }),
+      schema: () => ({ ...store.schema(), generatedAt: new Date(clock.now()).toISOString() }),
+      ...createWrites({ store, restarts, sentinel, post, clock, log }),
     });
+
+    // Not in `start`: a reload of this plugin must leave the note of a restart that is still to come alone.
+    gateway.hooks.hostReady.tapPromise("notes of the last restart", () => sentinel.consume(post));
   },
 });

@@ -1,0 +1,109 @@
+/** What a restart is to tell whom, kept in a file over that restart. Spec: protocol/stores.md §8. */
+import { open, readFile, rename, rm } from "node:fs/promises";
+import { dirname } from "node:path";
+import { type Logger, matches, type Static, Type } from "@svc/sdk";
+
+const optionalText = Type.Optional(Type.String());
+const textOrNull = Type.Union([Type.String(), Type.Null()]);
+
+/** Choice: what other writers of this file leave out is no reason to lose their message. */
+const Payload = Type.Object({
+  kind: Type.String({ description: "config-apply, config-patch, update or restart" }),
+  status: Type.String({ description: "ok, error or skipped" }),
+  ts: Type.Number({ description: "epoch ms" }),
+  sessionKey: optionalText,
+  message: Type.Optional(textOrNull),
+  doctorHint: Type.Optional(textOrNull),
+  stats: Type.Optional(Type.Unknown()),
+});
+export type Payload = Static<typeof Payload>;
+
+/** `earlier`: what others wanted told who joined the same restart. Choice: an addition, so that no message is lost. */
+const SentinelFile = Type.Object({
+  version: Type.Literal(1),
+  payload: Payload,
+  earlier: Type.Optional(Type.Array(Payload)),
+});
+
+/** The file `restart-sentinel.json`. */
+export interface Sentinel {
+  readonly path: string;
+  /** Keeps a payload beside those that are there; on disk when it resolves. @throws Error the file cannot be written */
+  keep(payload: Payload): Promise<void>;
+  /** Hands what is kept to `tell`, oldest first, and removes the file afterwards. A torn file is logged and removed. @throws Error the file cannot be read */
+  consume(tell: (payload: Payload) => Promise<void>): Promise<void>;
+}
+
+export function createSentinel(path: string, log: Logger): Sentinel {
+  let turn: Promise<unknown> = Promise.resolve();
+  /** One after the other: two writers would overwrite each other's message. */
+  function inTurn<T>(work: () => Promise<T>): Promise<T> {
+    const result = turn.then(work);
+    turn = result.catch(() => undefined);
+    return result;
+  }
+
+  /** What is kept, oldest first. @throws Error there is a file and it cannot be read: it stays */
+  async function kept(): Promise<Payload[]> {
+    const text = await readFile(path, "utf8").catch((error: NodeJS.ErrnoException) => {
+      if (error.code === "ENOENT") return undefined;
+      throw error;
+    });
+    if (text === undefined) return [];
+    const file = parse(text);
+    if (!file) {
+      log.warn({ path, text: text.slice(0, 500) }, "the restart sentinel is not readable as one; it is removed");
+      return [];
+    }
+    return [...(file.earlier ?? []), file.payload];
+  }
+
+  return {
+    path,
+    keep: (payload) =>
+      inTurn(async () => {
+        const earlier = (await kept()).filter(({ message }) => message);
+        const file = { version: 1, payload, ...(earlier.length > 0 ? { earlier } : {}) };
+        await replaceFile(path, `${JSON.stringify(file, null, 2)}\n`);
+      }),
+    consume: (tell) =>
+      inTurn(async () => {
+        for (const payload of await kept()) await tell(payload);
+        await rm(path, { force: true }); // after the telling: a crash in between tells twice, never not at all
+      }),
+  };
+}
+
+function parse(text: string): Static<typeof SentinelFile> | undefined {
+  try {
+    const value: unknown = JSON.parse(text);
+    return matches(SentinelFile, value) ? value : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** Old or new content, never half of it; mode 0600. */
+async function replaceFile(path: string, text: string): Promise<void> {
+  const beside = `${path}.${process.pid}.tmp`;
+  try {
+    await rm(beside, { force: true });
+    const file = await open(beside, "wx", 0o600);
+    try {
+      await file.writeFile(text);
+      await file.sync();
+    } finally {
+      await file.close();
+    }
+    await rename(beside, path);
+  } catch (error) {
+    await rm(beside, { force: true });
+    throw error;
+  }
+  const directory = await open(dirname(path), "r");
+  try {
+    await directory.sync(); // the new name is on disk, too
+  } finally {
+    await directory.close();
+  }
+}

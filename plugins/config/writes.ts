@@ -1,0 +1,103 @@
+/** `config.set`, `config.patch`, `config.apply`: what is written, what restarts, and who is told. Spec: protocol/methods-config.md §3. */
+import {
+  type Clock,
+  config,
+  type Handlers,
+  isGatewayError,
+  type Logger,
+  type ParamsOf,
+  type Principal,
+  type ResultOf,
+} from "@svc/sdk";
+import type { ConfigStore, ConfigWritten, Restarts } from "@svc/sdk/services";
+import type { Note } from "./note.ts";
+import type { Payload, Sentinel } from "./sentinel.ts";
+
+export interface WritesOptions {
+  readonly store: ConfigStore;
+  readonly restarts: Restarts;
+  readonly sentinel: Sentinel;
+  /** Tells a session now. Never rejects. */
+  post(note: Note): Promise<void>;
+  readonly clock: Clock;
+  readonly log: Logger;
+}
+
+type RestartMethod = "config.patch" | "config.apply";
+type WriteParams = ParamsOf<typeof config.set>;
+type Params = ParamsOf<typeof config.patch>;
+type Result = ResultOf<typeof config.patch>;
+
+export function createWrites(options: WritesOptions): Pick<Handlers<typeof config>, "set" | "patch" | "apply"> {
+  const write = (action: string, mode: "replace" | "patch", { raw, baseHash }: WriteParams, principal: Principal) =>
+    options.store.write({ actor: principal.id, action, mode, raw, ...(baseHash ? { baseHash } : {}) });
+  return {
+    set: async ({ params, principal }) => shown(await write("config.set", "replace", params, principal)),
+    async patch({ params, principal }) {
+      const written = await write("config.patch", "patch", params, principal);
+      return { ...shown(written), ...(await followUp("config.patch", params, written, options)) };
+    },
+    async apply({ params, principal }) {
+      const written = await write("config.apply", "replace", params, principal);
+      return { ...shown(written), ...(await followUp("config.apply", params, written, options)) };
+    },
+  };
+}
+
+function shown({ path, config: value, hash, changed }: ConfigWritten) {
+  return { ok: true as const, path, config: value, hash, changed: [...changed] };
+}
+
+/** After the write: a restart where a changed key needs one, and the note then or now. Never rejects: the write stands. */
+async function followUp(
+  method: RestartMethod,
+  { note, sessionKey, restartDelayMs }: Params,
+  written: ConfigWritten,
+  options: WritesOptions,
+): Promise<Pick<Result, "restart" | "sentinel">> {
+  const { restarts, sentinel, post, clock, log } = options;
+  const told: Note = { message: note ?? null, ...(sessionKey ? { sessionKey } : {}) };
+  const payload: Payload = {
+    kind: method === "config.patch" ? "config-patch" : "config-apply",
+    status: "ok",
+    ts: clock.now(),
+    ...told,
+    doctorHint: "Run: svc config validate",
+    stats: { mode: method, root: written.path },
+  };
+  const restart = { ok: true, pid: process.pid, signal: "SIGUSR1", mode: "emit" } as const;
+  const none = { delayMs: 0, coalesced: false, cooldownMsApplied: 0, scheduled: false };
+  const wanted = written.reload === "restart";
+  const kept = wanted && restarts.possible && (await keep(payload, options));
+  const result = wanted ? schedule(method, restartDelayMs, restarts, log) : method;
+  if (!kept) await post(told); // no restart, or one that would not remember it
+  return {
+    restart:
+      typeof result === "string"
+        ? { ...restart, ...none, reason: result }
+        : { ...restart, ...result, reason: method, scheduled: true },
+    sentinel: { path: kept ? sentinel.path : null, payload },
+  };
+}
+
+/** On disk before the restart can come. @returns whether it is there */
+async function keep(payload: Payload, { sentinel, log }: WritesOptions): Promise<boolean> {
+  try {
+    await sentinel.keep(payload);
+    return true;
+  } catch (error) {
+    log.warn({ err: error, path: sentinel.path }, "the note cannot be kept over the restart; it is posted before it");
+    return false;
+  }
+}
+
+/** @returns the restart, or why there is none and what to do */
+function schedule(method: RestartMethod, delayMs: number | undefined, restarts: Restarts, log: Logger) {
+  try {
+    return restarts.schedule({ reason: method, ...(delayMs === undefined ? {} : { delayMs }) });
+  } catch (error) {
+    if (!isGatewayError(error)) log.error({ err: error }, "a restart could not be scheduled");
+    const why = isGatewayError(error) ? error.message : "the restart could not be scheduled";
+    return `${method}: written; it takes effect with a restart by hand: ${why}`;
+  }
+}

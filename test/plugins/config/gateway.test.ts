@@ -1,0 +1,117 @@
+/** The plugin `config` on a real gateway, with a real file. */
+import assert from "node:assert/strict";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { describe, it, type TestContext } from "node:test";
+import { chat, config, definePlugin, notFound } from "@svc/sdk";
+import { testGateway } from "@svc/sdk/testing";
+
+const told: string[] = [];
+
+/** Stands for whoever keeps conversations. */
+const scribe = definePlugin({
+  id: "scribe",
+  api: "^1.0.0",
+  setup(gateway) {
+    gateway.serve(
+      { inject: chat.inject },
+      {
+        inject({ params: { sessionKey, message } }) {
+          if (sessionKey !== "s") return notFound(`no session "${sessionKey}"`);
+          told.push(message);
+          return { ok: true as const, messageId: "1" };
+        },
+      },
+    );
+  },
+});
+
+async function scene(t: TestContext, file: unknown, { restartable = true, stateDir = "" } = {}) {
+  const directory = stateDir || mkdtempSync(join(tmpdir(), "svc-config-"));
+  if (!stateDir) t.after(() => rmSync(directory, { recursive: true, force: true }));
+  const path = join(directory, "svc.json");
+  if (file !== undefined) writeFileSync(path, JSON.stringify(file));
+  const restarts: string[] = [];
+  const restart = { perform: (reason: string) => void restarts.push(reason) };
+  const { client, gateway } = await testGateway(t, {
+    plugins: ["config", scribe],
+    stateDir: directory,
+    gateway: { config: undefined, ...(restartable ? { restart } : {}) },
+  });
+  const read = () => JSON.parse(readFileSync(path, "utf8")) as Record<string, unknown>;
+  const hash = async () => (await client.call(config.get, {})).hash;
+  return { client, gateway, directory, restarts, read, hash };
+}
+
+const mode = { gateway: { reload: { mode: "off" } } };
+
+describe("config.* on a gateway", { timeout: 30_000 }, () => {
+  it("patches the file, is in effect at once, and tells the session", async (t) => {
+    const { client, read, hash, restarts } = await scene(t, { ...mode, logging: { level: "warn" } });
+    told.length = 0;
+    const params = { raw: "{ logging: { level: 'error' } }", baseHash: await hash(), note: "quiet", sessionKey: "s" };
+    const answer = await client.call(config.patch, params);
+    assert.deepEqual([answer.changed, answer.restart.scheduled, restarts], [["logging.level"], false, []]);
+    assert.equal(answer.hash, await hash());
+    assert.deepEqual(read()["logging"] as object, { level: "error" });
+    assert.deepEqual(told, ["quiet"]);
+  });
+
+  it("refuses a change made from an older file, and one that is not valid, and writes neither", async (t) => {
+    const { client, read, hash } = await scene(t, mode);
+    const before = read();
+    const raw = "{ logging: { level: 'error' } }";
+    await assert.rejects(client.call(config.patch, { raw, baseHash: "0".repeat(64) }), { code: "INVALID_REQUEST" });
+    await assert.rejects(client.call(config.set, { raw }), { code: "INVALID_REQUEST" });
+    const wrong = { raw: "{ logging: { level: 1 } }", baseHash: await hash() };
+    await assert.rejects(
+      client.call(config.apply, wrong),
+      ({ message, details }: { message: string; details: object }) => {
+        assert.equal(message, "invalid config");
+        assert.ok("issues" in details);
+        return true;
+      },
+    );
+    assert.deepEqual(read(), before);
+  });
+
+  it("schedules the restart that a key needs, and tells the session after it", async (t) => {
+    const { client, hash, directory, gateway } = await scene(t, mode);
+    told.length = 0;
+    const raw = "{ gateway: { port: 19001 } }";
+    const params = { raw, baseHash: await hash(), note: "moved", sessionKey: "s", restartDelayMs: 60_000 };
+    const { restart, sentinel } = await client.call(config.patch, params);
+    assert.deepEqual([restart.scheduled, restart.delayMs, restart.coalesced], [true, 60_000, false]);
+    assert.equal(sentinel.path, join(directory, "restart-sentinel.json"));
+    assert.deepEqual(told, []);
+    await gateway.stop();
+    await scene(t, undefined, { stateDir: directory });
+    await new Promise<void>((resolve) => {
+      const look = () => (told.length > 0 ? resolve() : setImmediate(look));
+      look();
+    });
+    assert.deepEqual(told, ["moved"]);
+  });
+
+  it("where nobody can restart it, says so and keeps what was written", async (t) => {
+    const { client, hash, read } = await scene(t, mode, { restartable: false });
+    const { restart, sentinel } = await client.call(config.patch, {
+      raw: "{ gateway: { port: 19001 } }",
+      baseHash: await hash(),
+    });
+    assert.deepEqual([restart.scheduled, sentinel.path], [false, null]);
+    assert.match(restart.reason, /^config\.patch: written; it takes effect with a restart by hand: /);
+    assert.equal((read()["gateway"] as { port: number }).port, 19_001);
+  });
+
+  it("limits patch and apply together, and not set", async (t) => {
+    const { client, hash } = await scene(t, mode);
+    const raw = JSON.stringify(mode);
+    await client.call(config.patch, { raw, baseHash: await hash() });
+    await client.call(config.apply, { raw, baseHash: await hash() });
+    await client.call(config.patch, { raw, baseHash: await hash() });
+    await assert.rejects(client.call(config.apply, { raw, baseHash: await hash() }), { code: "UNAVAILABLE" });
+    assert.ok((await client.call(config.set, { raw, baseHash: await hash() })).ok);
+  });
+});

@@ -1,0 +1,116 @@
+/** The plugin `config` on a pretended gateway, with a real state directory. */
+import assert from "node:assert/strict";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { TestContext } from "node:test";
+import { type chat, type config, GatewayError, type Handlers, type ParamsOf, type PluginGateway } from "@svc/sdk";
+import type { ConfigChange, ConfigSnapshot, ConfigWritten, ScheduledRestart } from "@svc/sdk/services";
+import configPlugin from "../../../plugins/config/plugin.ts";
+
+export const snapshot: ConfigSnapshot = {
+  path: "/state/svc.json",
+  exists: true,
+  raw: "{}",
+  parsed: {},
+  resolved: {},
+  valid: false,
+  config: {},
+  hash: "00",
+  issues: [{ path: "gateway.port", message: "must be a number" }],
+  warnings: [],
+  legacyIssues: [],
+};
+
+export const written: ConfigWritten = {
+  path: "/state/svc.json",
+  hash: "11",
+  config: { gateway: { port: 1 } },
+  changed: ["gateway.port"],
+  reload: "restart",
+};
+
+/** What the surroundings answer; each test changes what it is about. */
+export interface Surroundings {
+  write?: (change: ConfigChange) => ConfigWritten;
+  possible?: boolean;
+  schedule?: (options: { reason: string; delayMs?: number }) => ScheduledRestart;
+  /** Sessions that can be told; others do not exist. `undefined`: there is no such method. */
+  sessions?: readonly string[];
+  mainSession?: string;
+  stateDir?: string;
+}
+
+export interface Scene {
+  readonly handlers: Handlers<typeof config>;
+  readonly stateDir: string;
+  readonly sentinelPath: string;
+  readonly changes: ConfigChange[];
+  readonly scheduled: { reason: string; delayMs?: number }[];
+  /** What sessions were told. */
+  readonly told: ParamsOf<typeof chat.inject>[];
+  /** Warnings and worse. */
+  readonly logged: { fields: Record<string, unknown>; message: string }[];
+  /** Fires the hook `hostReady`. */
+  ready(): Promise<void>;
+}
+
+export async function scene(t: TestContext, surroundings: Surroundings = {}): Promise<Scene> {
+  const stateDir = surroundings.stateDir ?? mkdtempSync(join(tmpdir(), "svc-config-"));
+  if (surroundings.stateDir === undefined) t.after(() => rmSync(stateDir, { recursive: true, force: true }));
+  const changes: ConfigChange[] = [];
+  const scheduled: { reason: string; delayMs?: number }[] = [];
+  const told: ParamsOf<typeof chat.inject>[] = [];
+  const logged: Scene["logged"] = [];
+  const log = (fields: object, message: string) =>
+    void logged.push({ fields: fields as Record<string, unknown>, message });
+  let handlers: Handlers<typeof config> | undefined;
+  let ready: (() => Promise<void>) | undefined;
+
+  const store = {
+    snapshot: async () => snapshot,
+    schema: () => ({ schema: { type: "object" }, uiHints: {}, version: "1" }),
+    async write(change: ConfigChange) {
+      changes.push(change);
+      return surroundings.write?.(change) ?? written;
+    },
+  };
+  const restarts = {
+    possible: surroundings.possible ?? true,
+    schedule(options: { reason: string; delayMs?: number }): ScheduledRestart {
+      scheduled.push(options);
+      if (!restarts.possible) throw new GatewayError("UNAVAILABLE", "start it anew");
+      return (
+        surroundings.schedule?.(options) ?? {
+          delayMs: options.delayMs ?? 2_000,
+          coalesced: false,
+          cooldownMsApplied: 0,
+        }
+      );
+    },
+  };
+  const { mainSession } = surroundings;
+  const sessions = mainSession === undefined ? undefined : { defaults: () => ({ mainSessionKey: mainSession }) };
+  const gateway = {
+    services: { store, restarts, info: { stateDir }, sessions: { get: () => sessions } },
+    clock: { now: () => 0 },
+    log: { debug() {}, info() {}, warn: log, error: log },
+    hooks: { hostReady: { tapPromise: (_name: string, tap: () => Promise<void>) => (ready = tap) } },
+    serve: (_contract: unknown, given: Handlers<typeof config>) => (handlers = given),
+    async call(method: { name: string }, params: ParamsOf<typeof chat.inject>) {
+      if (!surroundings.sessions) throw new GatewayError("INVALID_REQUEST", `unknown method: ${method.name}`);
+      if (!surroundings.sessions.includes(params.sessionKey)) throw new GatewayError("NOT_FOUND", "no session");
+      told.push(params);
+      return { ok: true, messageId: "1" };
+    },
+  };
+  await configPlugin.setup(gateway as unknown as PluginGateway<never, never>); // the parts config uses
+  assert.ok(handlers && ready);
+  const sentinelPath = join(stateDir, "restart-sentinel.json");
+  return { handlers, stateDir, sentinelPath, changes, scheduled, told, logged, ready };
+}
+
+/** The call of a method by `token:1`. */
+export function call(params: object): never {
+  return { params, principal: { id: "token:1" } } as never; // the parts the handlers look at
+}

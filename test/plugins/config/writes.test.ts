@@ -1,0 +1,225 @@
+import assert from "node:assert/strict";
+import { existsSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { describe, it } from "node:test";
+import { config, invalidRequest, matches } from "@svc/sdk";
+import { call, scene, written } from "./scene.ts";
+
+const raw = "{ gateway: { port: 1 } }";
+const head = { ok: true, path: written.path, config: written.config, hash: "11", changed: ["gateway.port"] };
+
+describe("config.set", () => {
+  it("replaces the file in the caller's name, and leaves the rest to the gateway", async (t) => {
+    const { handlers, changes, scheduled, sentinelPath } = await scene(t);
+    const answer = await handlers.set(call({ raw, baseHash: "00" }));
+    assert.deepEqual(answer, head);
+    assert.ok(matches(config.set.result, answer));
+    assert.deepEqual(changes, [{ mode: "replace", raw, baseHash: "00", actor: "token:1", action: "config.set" }]);
+    assert.deepEqual(scheduled, []);
+    assert.ok(!existsSync(sentinelPath));
+  });
+
+  it("leaves a missing base hash to the store", async (t) => {
+    const { handlers, changes } = await scene(t);
+    await handlers.set(call({ raw }));
+    assert.deepEqual(changes, [{ mode: "replace", raw, actor: "token:1", action: "config.set" }]);
+  });
+});
+
+const methods = [
+  ["patch", "patch"],
+  ["apply", "replace"],
+] as const;
+for (const [method, mode] of methods) {
+  describe(`config.${method}`, () => {
+    it("writes, schedules the restart and keeps the note for after it", async (t) => {
+      const { handlers, changes, scheduled, sentinelPath, told } = await scene(t, { sessions: ["s"] });
+      const params = { raw, baseHash: "00", note: "done", sessionKey: "s", restartDelayMs: 500 };
+      const answer = await handlers[method](call(params));
+      assert.deepEqual(changes, [{ mode, raw, baseHash: "00", actor: "token:1", action: `config.${method}` }]);
+      assert.deepEqual(scheduled, [{ reason: `config.${method}`, delayMs: 500 }]);
+      const payload = {
+        kind: `config-${method}`,
+        status: "ok",
+        ts: 0,
+        sessionKey: "s",
+        message: "done",
+        doctorHint: "Run: svc config validate",
+        stats: { mode: `config.${method}`, root: written.path },
+      };
+      assert.deepEqual(answer, {
+        ...head,
+        restart: {
+          ok: true,
+          pid: process.pid,
+          signal: "SIGUSR1",
+          delayMs: 500,
+          reason: `config.${method}`,
+          mode: "emit",
+          coalesced: false,
+          cooldownMsApplied: 0,
+          scheduled: true,
+        },
+        sentinel: { path: sentinelPath, payload },
+      });
+      assert.ok(matches(config[method].result, answer));
+      assert.deepEqual(JSON.parse(readFileSync(sentinelPath, "utf8")), { version: 1, payload });
+      assert.equal(statSync(sentinelPath).mode & 0o777, 0o600);
+      assert.deepEqual(told, [], "not before the restart");
+    });
+
+    it("passes on what became of the restart", async (t) => {
+      const given = { delayMs: 7, coalesced: true, cooldownMsApplied: 5 };
+      const { handlers, scheduled } = await scene(t, { schedule: () => given });
+      const { restart } = await handlers[method](call({ raw }));
+      assert.deepEqual(scheduled, [{ reason: `config.${method}` }], "the default delay is the scheduler's");
+      assert.deepEqual({ ...restart, ...given, scheduled: true }, restart);
+    });
+
+    for (const reload of ["hot", "plugin", undefined] as const) {
+      it(`restarts nothing for a change that needs: ${reload}, and posts the note right away`, async (t) => {
+        const made = await scene(t, { write: () => ({ ...written, reload }), sessions: ["s"] });
+        const { restart, sentinel } = await made.handlers[method](call({ raw, note: "done", sessionKey: "s" }));
+        const { scheduled, delayMs, coalesced, cooldownMsApplied, reason } = restart;
+        assert.deepEqual([scheduled, delayMs, coalesced, cooldownMsApplied], [false, 0, false, 0]);
+        assert.equal(reason, `config.${method}`);
+        assert.equal(sentinel.path, null);
+        assert.ok(!existsSync(made.sentinelPath));
+        assert.deepEqual([made.scheduled, made.told], [[], [{ sessionKey: "s", message: "done" }]]);
+      });
+    }
+
+    it("where nobody can restart, the write stands and the answer asks for a restart by hand", async (t) => {
+      const made = await scene(t, { possible: false, sessions: ["s"] });
+      const answer = await made.handlers[method](call({ raw, note: "done", sessionKey: "s" }));
+      assert.equal(made.changes.length, 1);
+      assert.equal(answer.restart.scheduled, false);
+      assert.equal(
+        answer.restart.reason,
+        `config.${method}: written; it takes effect with a restart by hand: start it anew`,
+      );
+      assert.deepEqual([answer.sentinel.path, made.told.length], [null, 1]);
+      assert.ok(matches(config[method].result, answer));
+    });
+
+    it("a refused change restarts nothing and tells nobody", async (t) => {
+      const write = () => invalidRequest("config changed since last load; re-run config.get");
+      const made = await scene(t, { write, sessions: ["s"] });
+      await assert.rejects(async () => made.handlers[method](call({ raw, note: "done", sessionKey: "s" })), {
+        code: "INVALID_REQUEST",
+      });
+      assert.deepEqual([made.scheduled, made.told, existsSync(made.sentinelPath)], [[], [], false]);
+    });
+
+    it("with a scheduler that fails the write stands, and the note waits for the next start", async (t) => {
+      const schedule = () => {
+        throw new Error("a bug");
+      };
+      const made = await scene(t, { schedule, sessions: ["s"] });
+      const { restart, sentinel } = await made.handlers[method](call({ raw, note: "done", sessionKey: "s" }));
+      assert.equal(restart.scheduled, false);
+      assert.match(restart.reason, /a restart by hand: the restart could not be scheduled$/);
+      assert.equal(sentinel.path, made.sentinelPath);
+      await made.ready();
+      assert.deepEqual(made.told, [{ sessionKey: "s", message: "done" }]);
+    });
+
+    it("where the note cannot be kept, it is posted before the restart", async (t) => {
+      const made = await scene(t, { stateDir: "/dev/null/nowhere", sessions: ["s"] });
+      const { restart, sentinel } = await made.handlers[method](call({ raw, note: "done", sessionKey: "s" }));
+      assert.deepEqual([restart.scheduled, sentinel.path], [true, null]);
+      assert.deepEqual(made.told, [{ sessionKey: "s", message: "done" }]);
+      assert.match(String(made.logged[0]?.message), /cannot be kept/);
+    });
+  });
+}
+
+describe("a note", () => {
+  const rows: [why: string, params: object, main: string | undefined, to: string | undefined][] = [
+    ["goes to its session", { sessionKey: "s" }, "m", "s"],
+    ["goes to the main session when it names none", {}, "m", "m"],
+    ["goes to the main session when it names a blank one", { sessionKey: " " }, "m", "m"],
+    ["goes to the main session when its own is gone", { sessionKey: "gone" }, "m", "m"],
+    ["stands in the log when nobody keeps sessions", {}, undefined, undefined],
+    ["stands in the log when no session is there", { sessionKey: "gone" }, "gone, too", undefined],
+  ];
+  for (const [why, params, main, to] of rows) {
+    it(why, async (t) => {
+      const write = () => ({ ...written, reload: undefined });
+      const surroundings = { write, sessions: ["s", "m"], ...(main ? { mainSession: main } : {}) };
+      const { handlers, told, logged } = await scene(t, surroundings);
+      await handlers.patch(call({ raw, note: "done", ...params }));
+      assert.deepEqual(told, to ? [{ sessionKey: to, message: "done" }] : []);
+      assert.deepEqual(
+        logged.map(({ fields }) => fields["note"]),
+        to ? [] : ["done"],
+      );
+    });
+  }
+
+  it("stands in the log where there is no such method", async (t) => {
+    const { handlers, logged } = await scene(t, { write: () => ({ ...written, reload: "hot" }), mainSession: "m" });
+    await handlers.patch(call({ raw, note: "done" }));
+    assert.deepEqual(logged[0]?.fields, { note: "done", sessionKey: undefined, why: "unknown method: chat.inject" });
+  });
+
+  it("that says nothing is told to nobody", async (t) => {
+    const { handlers, told, logged } = await scene(t, {
+      write: () => ({ ...written, reload: "hot" }),
+      sessions: ["s"],
+    });
+    for (const note of [undefined, "", "  "])
+      await handlers.patch(call({ raw, sessionKey: "s", ...(note === undefined ? {} : { note }) }));
+    assert.deepEqual([told, logged], [[], []]);
+  });
+});
+
+describe("after the restart", () => {
+  it("every note is told once, oldest first, and the file is gone", async (t) => {
+    const { stateDir, handlers, sentinelPath } = await scene(t);
+    await handlers.patch(call({ raw, note: "one", sessionKey: "s" }));
+    await handlers.patch(call({ raw, sessionKey: "s" }));
+    await handlers.apply(call({ raw, note: "three", sessionKey: "s" }));
+    const next = await scene(t, { stateDir, sessions: ["s"] });
+    await next.ready();
+    assert.deepEqual(
+      next.told.map(({ message }) => message),
+      ["one", "three"],
+    );
+    assert.ok(!existsSync(sentinelPath));
+    await next.ready();
+    assert.equal(next.told.length, 2);
+  });
+
+  it("two changes at the same time lose neither note", async (t) => {
+    const { stateDir, handlers } = await scene(t);
+    const notes = ["a", "b", "c", "d"];
+    await Promise.all(notes.map(async (note) => handlers.patch(call({ raw, note, sessionKey: "s" }))));
+    const next = await scene(t, { stateDir, sessions: ["s"] });
+    await next.ready();
+    assert.deepEqual(next.told.map(({ message }) => message).sort(), notes);
+  });
+
+  it("a file as others write it is understood", async (t) => {
+    const made = await scene(t, { sessions: ["s"] });
+    const payload = { kind: "update", status: "ok", ts: 1, sessionKey: "s", message: "updated", deliveryContext: {} };
+    writeFileSync(made.sentinelPath, JSON.stringify({ version: 1, payload }));
+    await made.ready();
+    assert.deepEqual(made.told, [{ sessionKey: "s", message: "updated" }]);
+  });
+
+  for (const text of ["", '{"version": 1, "pay', "[]", '{"version": 2}', '{"version":1,"payload":{"message":5}}']) {
+    it(`a torn file is logged and removed: ${text || "empty"}`, async (t) => {
+      const made = await scene(t, { sessions: ["s"] });
+      writeFileSync(made.sentinelPath, text);
+      await made.ready();
+      assert.deepEqual([made.told, existsSync(made.sentinelPath)], [[], false]);
+      assert.equal(made.logged[0]?.fields["text"], text);
+    });
+  }
+
+  it("nothing happens where nothing is kept", async (t) => {
+    const made = await scene(t, { sessions: ["s"] });
+    await made.ready();
+    assert.deepEqual([made.told, made.logged], [[], []]);
+  });
+});

@@ -1,0 +1,64 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { GatewayError, type Handlers, isPlugin, matches, type PluginGateway, plugins } from "@svc/sdk";
+import type { PluginControl, PluginReport, ReloadReport } from "@svc/sdk/services";
+import pluginsPlugin from "../../../plugins/plugins/plugin.ts";
+
+const reports: readonly PluginReport[] = [
+  { id: "a", version: "1.0.0", state: "active", generation: 2, importMs: 1, errors: 0, inert: ["extension x"] },
+  { id: "b", version: "0.0.0", state: "failed", reason: "setup: no", retryAt: 5, generation: 0, errors: 1, inert: [] },
+];
+
+const reloaded: ReloadReport = {
+  id: "a",
+  ok: false,
+  reason: "start: no",
+  state: "active",
+  generation: 2,
+  rolledBack: true,
+  restarted: ["b"],
+  heldMs: 12,
+};
+
+async function handlers(reload: PluginControl["reload"]): Promise<Handlers<typeof plugins>> {
+  let served: Handlers<typeof plugins> | undefined;
+  const gateway = {
+    services: { control: { reports: () => reports, reload } },
+    serve: (_contract: unknown, given: Handlers<typeof plugins>) => (served = given),
+  };
+  await pluginsPlugin.setup(gateway as unknown as PluginGateway<never, never>); // the parts it uses
+  assert.ok(served);
+  return served;
+}
+
+const call = (params: object) => ({ params }) as never; // the part the handlers look at
+
+describe("the plugins plugin", () => {
+  it("is a plugin", () => assert.ok(isPlugin(pluginsPlugin)));
+
+  it("answers plugins.list with every report, as it is", async () => {
+    const answer = await (await handlers(async () => reloaded)).list(call({}));
+    assert.deepEqual(answer, { plugins: reports });
+    assert.ok(matches(plugins.list.result, answer));
+  });
+
+  it("reloads the plugin that is named and says what became of it", async () => {
+    const asked: string[] = [];
+    const { reload } = await handlers(async (id) => {
+      asked.push(id);
+      return reloaded;
+    });
+    const answer = await reload(call({ id: "a" }));
+    assert.deepEqual([asked, answer], [["a"], reloaded]);
+    assert.ok(matches(plugins.reload.result, answer));
+  });
+
+  it("passes the refusal of an unknown id on", async () => {
+    const { reload } = await handlers(() => Promise.reject(new GatewayError("NOT_FOUND", "no plugin x")));
+    await assert.rejects(async () => reload(call({ id: "x" })), { code: "NOT_FOUND" });
+  });
+
+  it("lets readers list and administrators reload", () => {
+    assert.deepEqual([plugins.list.scope, plugins.reload.scope], ["operator.read", "operator.admin"]);
+  });
+});
