@@ -12,6 +12,8 @@ export interface GatewayProcess {
   /** Milliseconds from spawn to the first `hello-ok`. */
   readonly readyMs: number;
   connect(options?: Partial<ClientOptions>): Promise<GatewayClient>;
+  /** What it has printed on standard error so far. */
+  log(): string;
   /** Kills it and waits until it is gone. */
   kill(signal?: NodeJS.Signals): Promise<number | null>;
 }
@@ -22,12 +24,23 @@ export function cleanEnvironment(stateDir: string, more: Record<string, string> 
   return { ...env, SVC_STATE_DIR: stateDir, ...more };
 }
 
+export interface ProcessOptions {
+  /** Default: the one it keeps. */
+  readonly token?: string;
+  /** Default `error`. */
+  readonly logLevel?: string;
+}
+
 /** @throws Error with what it printed when it ends before it is ready */
-export async function startGatewayProcess(stateDir: string, env: Record<string, string> = {}): Promise<GatewayProcess> {
+export async function startGatewayProcess(
+  stateDir: string,
+  env: Record<string, string> = {},
+  { token: given, logLevel = "error" }: ProcessOptions = {},
+): Promise<GatewayProcess> {
   const begun = performance.now();
   const child = spawn(
     process.execPath,
-    [join(root, "host/svc.js"), "gateway", "run", "--port", "0", "--json", "--log-level", "error"],
+    [join(root, "host/svc.js"), "gateway", "run", "--port", "0", "--json", "--log-level", logLevel],
     {
       env: cleanEnvironment(stateDir, env),
       stdio: ["ignore", "pipe", "pipe"],
@@ -41,7 +54,7 @@ export async function startGatewayProcess(stateDir: string, env: Record<string, 
     void exited.then((code) => reject(new Error(`the gateway ended with ${code}: ${errors}`)));
   });
   const { url } = JSON.parse(line) as { url: string };
-  const token = (await readFile(join(stateDir, "credentials/gateway-token"), "utf8")).trim();
+  const token = given ?? (await readFile(join(stateDir, "credentials/gateway-token"), "utf8")).trim();
   const open = (options: Partial<ClientOptions> = {}) => connect({ url, token, ...options });
   await (await open()).close();
   const readyMs = performance.now() - begun;
@@ -50,6 +63,7 @@ export async function startGatewayProcess(stateDir: string, env: Record<string, 
     url,
     readyMs,
     connect: open,
+    log: () => errors,
     kill: (signal = "SIGKILL") => {
       child.kill(signal);
       return exited;

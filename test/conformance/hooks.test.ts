@@ -4,8 +4,13 @@
  */
 import assert from "node:assert/strict";
 import { describe, it, type TestContext } from "node:test";
-import { agents, chat, defineContract, definePlugin, HOOKS, sessions, Type } from "@svc/sdk";
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { agents, chat, config, defineContract, definePlugin, HOOKS, sessions, Type } from "@svc/sdk";
 import { createHookProbe, type HookProbe, type TestGateway, testGateway } from "@svc/sdk/testing";
+import { deviceConnect } from "../device.ts";
+import { openRaw } from "../raw-socket.ts";
+import { fileGateway } from "./file-gateway.ts";
 
 const notes = defineContract("notes", {
   add: {
@@ -70,6 +75,13 @@ const bearer = ({ gateway }: Running) => ({ authorization: `Bearer ${gateway.aut
 let serial = 0;
 const runId = () => `run-${++serial}`;
 
+/** Shakes hands with a proof of the device's key. */
+async function connectDevice({ gateway }: Running, role: "operator" | "node"): Promise<void> {
+  const socket = await openRaw(gateway.url);
+  socket.send(deviceConnect(socket, { role, token: gateway.auth.token }));
+  await socket.next(({ id }) => id === "c1");
+}
+
 /** Runs the agent and waits for its end. */
 async function talk({ client }: Running, message: string): Promise<void> {
   await client.call(agents.run, { message, sessionKey: "main", idempotencyKey: runId() }, { expectFinal: true });
@@ -98,6 +110,12 @@ const paths: Path[] = [
     "a refused connect",
     (running) => running.connect({ token: "wrong" }).catch(() => undefined),
     { connectionOpened: 1, connectionClosed: 1, authenticate: 1 },
+  ],
+  ["a connect with a device", (running) => connectDevice(running, "operator"), { ...CONNECT, deviceToken: 1 }],
+  [
+    "a connect of a device nobody vouches for",
+    (running) => connectDevice(running, "node"),
+    { connectionOpened: 1, connectionClosed: 1, authenticate: 1, pairing: 1 },
   ],
   ["a call over WebSocket", ({ client }) => client.call(notes.add, { text: "x" }), { ...ONE_CALL, ...RPC_KEYED }],
   [
@@ -167,7 +185,7 @@ const paths: Path[] = [
 ];
 
 /** Hooks that fire outside the paths above: tested in their own way below. */
-const elsewhere = new Set(["hostReady", "hostStopping", "pluginState"]);
+const elsewhere = new Set(["hostReady", "hostStopping", "pluginState", "configValidate", "configChanged"]);
 
 describe("hooks fire exactly once", () => {
   for (const [path, walk, expected, atLeast = []] of paths) {
@@ -191,6 +209,19 @@ describe("hooks fire exactly once", () => {
     assert.equal(probe.fired()["hostReady"], 1);
     await gateway.stop();
     assert.equal(probe.fired()["hostStopping"], 1);
+  });
+
+  it("on a change of the configuration, written and edited by hand", async (t) => {
+    const probe = createHookProbe();
+    const { client, stateDir } = await fileGateway(t, "{}", { plugins: ["config", probe.plugin] });
+    const { hash } = await client.call(config.get, {});
+    probe.reset();
+    await client.call(config.patch, { raw: "{ logging: { level: 'error' } }", baseHash: hash });
+    assert.deepEqual([probe.fired()["configValidate"], probe.fired()["configChanged"]], [1, 1]);
+    probe.reset();
+    await writeFile(join(stateDir, "svc.json"), "{ logging: { level: 'warn' } }");
+    while (!probe.fired()["configChanged"]) await settle();
+    assert.deepEqual([probe.fired()["configValidate"], probe.fired()["configChanged"]], [1, 1]);
   });
 
   it("and every hook of the catalogue stands in a row", () => {

@@ -6,6 +6,8 @@ import { clientFrame, type FrameListener, FrameReader } from "./frames.ts";
 export interface Peer {
   readonly url: string;
   readonly token?: string;
+  /** A bare server that speaks first. Gateways always do. */
+  readonly challenges?: boolean;
 }
 
 const OPEN_MS = 10_000;
@@ -23,13 +25,13 @@ export class LoadSocket {
   #failure: Error | undefined;
 
   constructor(url: string) {
-    const { hostname, port } = new URL(url);
+    const { hostname, port, pathname } = new URL(url);
     this.#socket = connect({ host: hostname, port: Number(port), noDelay: true });
     this.#socket.on("data", (chunk) => this.#received(chunk));
     this.#socket.on("error", (error) => this.#fail(error));
     this.#socket.on("close", () => this.#fail(new Error("a server closed a connection")));
     this.#socket.write(
-      `GET / HTTP/1.1\r\nHost: ${hostname}:${port}\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n` +
+      `GET ${pathname} HTTP/1.1\r\nHost: ${hostname}:${port}\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n` +
         `Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Version: 13${HEAD_END}`,
     );
   }
@@ -140,7 +142,7 @@ export async function openSocket(peer: Peer): Promise<LoadSocket> {
   const socket = new LoadSocket(peer.url);
   const late = setTimeout(() => socket.close(), OPEN_MS);
   try {
-    if (peer.token !== undefined) await socket.next(); // the challenge
+    if (peer.token !== undefined || peer.challenges) await socket.next(); // the challenge
     socket.write(connectTo(peer));
     const answer = await socket.next();
     if (!answer.startsWith('{"type":"res","id":"connect","ok":true')) throw new Error(`connect was refused: ${answer}`);

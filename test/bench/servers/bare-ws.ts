@@ -1,4 +1,7 @@
-/** The plainest server of the same stack: `ws`, one send per answer, one send per receiver of an encoded event. */
+/**
+ * The plainest server of the same stack: `ws`, one send per answer, one send per receiver of an encoded event.
+ * At `/challenge` it speaks first, as the protocol wants it, so that its handshake has as many turns as ours.
+ */
 import type { AddressInfo } from "node:net";
 import { WebSocketServer } from "ws";
 import { answer } from "./answers.ts";
@@ -10,7 +13,10 @@ function publish(event: string): void {
   for (const client of server.clients) client.send(event);
 }
 
-server.on("connection", (client) => {
+const CHALLENGE = JSON.stringify({ type: "event", event: "connect.challenge", payload: { nonce: "n", ts: 0 } });
+
+server.on("connection", (client, { url }) => {
+  if (url === "/challenge") client.send(CHALLENGE);
   client.on("error", () => client.terminate());
   client.on("message", (data: Buffer) => client.send(answer(data.toString(), publish)));
 });

@@ -33,20 +33,24 @@ export const handshake: Subject = {
       full: () => handshakesPerSecond({ url: full.url, token: TOKEN }, ms),
       minimal: () => handshakesPerSecond({ url: minimal.url, token: TOKEN }, ms),
       bare: () => handshakesPerSecond({ url: bare.url }, ms),
+      turns: () => handshakesPerSecond({ url: `${bare.url}/challenge`, challenges: true }, ms),
     });
     await interleave(1, contenders(warmUpMs));
     const taken = await interleave(rounds, contenders(windowMs));
-    const row = (figure: string, ours: readonly number[], target?: Target): Row => ({
+    const plain = { name: "bare ws, one turn", rounds: taken.bare };
+    const sameTurns = { name: "bare ws that challenges", rounds: taken.turns };
+    const row = (figure: string, ours: readonly number[], against: Row["bare"], target?: Target): Row => ({
       subject: "handshake",
       figure,
       unit: "/s",
       ours,
-      bare: { name: "bare ws", rounds: taken.bare },
+      ...(against ? { bare: against } : {}),
       ...(target ? { target } : {}),
     });
     return [
-      row("token, no device, full bundle", taken.full, ratioAtLeast(0.7)),
-      row("token, no device, minimal", taken.minimal),
+      row("token, no device, full bundle", taken.full, sameTurns, ratioAtLeast(0.7)),
+      row("token, no device, full bundle", taken.full, plain, ratioAtLeast(0.7)),
+      row("token, no device, minimal", taken.minimal, sameTurns),
     ];
   },
 };

@@ -1,0 +1,142 @@
+/** Frames that are wrong in every way, before and after `connect`: the gateway stays up, answers, and gives nothing away. */
+import assert from "node:assert/strict";
+import { after, before, describe, it } from "node:test";
+import * as fc from "fast-check";
+import { agents, chat, config, health, type Method, models, plugins, sessions } from "@svc/sdk";
+import { connectFrame, connectRaw } from "../raw-socket.ts";
+import { clientFrame, frames, hostileJson, mutate, mutation, UPGRADE } from "./inputs.ts";
+import { exchange, inParallel, openWire } from "./raw-tcp.ts";
+import { RUNS, SEED, startVictim, TOKEN, type Victim } from "./victim.ts";
+
+const methods = [agents, chat, config, health, models, plugins, sessions].flatMap((contract) =>
+  Object.values<Method>(contract),
+);
+const names = methods.map(({ name }) => name);
+const keys = [
+  ...new Set(methods.flatMap(({ params }) => Object.keys((params as { properties?: object }).properties ?? {}))),
+];
+
+const BATCH = 500;
+
+function* batches<T>(arbitrary: fc.Arbitrary<T>, runs = RUNS): Generator<T[]> {
+  for (let done = 0; done < runs; done += BATCH)
+    yield fc.sample(arbitrary, { numRuns: Math.min(BATCH, runs - done), seed: SEED + done });
+}
+
+describe(`malformed frames (${RUNS} each, seed ${SEED})`, { timeout: 600_000 }, () => {
+  let victim: Victim;
+  before(async () => {
+    victim = await startVictim();
+  });
+  after(() => victim.stop());
+
+  it("structured, before connect: refused with a close, one by one", async () => {
+    const bentConnect = fc
+      .tuple(
+        fc.constantFrom(
+          "minProtocol",
+          "maxProtocol",
+          "client",
+          "role",
+          "scopes",
+          "device",
+          "auth",
+          "caps",
+          "resume",
+          "extra",
+        ),
+        hostileJson(keys),
+      )
+      .map(([key, value]) => connectFrame(TOKEN, { [key]: value }));
+    const first = fc.oneof(
+      { weight: 1, arbitrary: frames(["connect", ...names], keys) },
+      { weight: 1, arbitrary: bentConnect },
+    );
+    let hung = 0;
+    for (const batch of batches(first)) {
+      await inParallel(batch, 32, async (frame) => {
+        const bytes = Buffer.concat([UPGRADE, clientFrame(Buffer.from(JSON.stringify(frame) ?? "undefined"))]);
+        const { answer, hung: stuck } = await exchange(victim.port, bytes);
+        assert.ok(!answer.includes("INTERNAL"), `an internal error for ${JSON.stringify(frame)}; seed ${SEED}`);
+        if (stuck) hung++;
+      });
+    }
+    assert.equal(hung, 0, `connections were left hanging; seed ${SEED}`);
+    await victim.assertUnharmed();
+  });
+
+  it("structured, after connect: every request with an id is answered, none with INTERNAL", async () => {
+    const socket = await connectRaw(victim.url, TOKEN, { scopes: ["operator.read"] });
+    for (const batch of batches(frames(names, keys))) {
+      const asked = batch.filter(isRequest).map(({ id }) => id);
+      socket.frames.length = 0;
+      for (const frame of batch) socket.send(JSON.stringify(frame) ?? "undefined");
+      socket.send({ type: "req", id: `end-${asked[0]}`, method: "health" });
+      await socket.next(({ id }) => id === `end-${asked[0]}`);
+      for (const id of asked) await socket.next((frame) => frame.type === "res" && frame.id === id);
+      const broken = socket.frames.filter(({ error }) => error?.code === "INTERNAL");
+      assert.deepEqual(broken, [], `an internal error; seed ${SEED}`);
+      assert.ok(!JSON.stringify(socket.frames).includes(TOKEN), `a secret in an answer; seed ${SEED}`);
+    }
+    socket.ws.close();
+    await victim.assertUnharmed();
+  });
+
+  it("bytes, before connect", async () => {
+    const right = Buffer.concat([UPGRADE, clientFrame(Buffer.from(JSON.stringify(connectFrame("wrong"))))]);
+    let hung = 0;
+    for (const batch of batches(mutation)) {
+      await inParallel(batch, 32, async (steps) => {
+        const { answer, hung: stuck } = await exchange(victim.port, mutate(right, steps));
+        assert.ok(!answer.includes("hello-ok"), `a mutated connect was accepted; seed ${SEED}`);
+        if (stuck) hung++;
+      });
+    }
+    assert.equal(hung, 0, `connections were left hanging; seed ${SEED}`);
+    await victim.assertUnharmed();
+  });
+
+  it("bytes, after connect", async () => {
+    const right = clientFrame(
+      Buffer.from(JSON.stringify({ type: "req", id: "1", method: "sessions.list", params: { limit: 3 } })),
+    );
+    const connect = clientFrame(Buffer.from(JSON.stringify(connectFrame(TOKEN, { scopes: ["operator.read"] }))));
+    for (const batch of batches(mutation)) {
+      const left = [...batch];
+      await inParallel(
+        Array.from({ length: 16 }, (_, lane) => lane),
+        16,
+        async () => {
+          while (left.length > 0) {
+            const wire = openWire(victim.port);
+            wire.socket.write(Buffer.concat([UPGRADE, connect]));
+            assert.ok(await wire.until("hello-ok"), "the handshake before the fuzz failed");
+            // Until the gateway has had enough of this connection.
+            for (let sent = 0; wire.isOpen && sent < 40; sent++) {
+              const steps = left.pop();
+              if (!steps) break;
+              wire.socket.write(mutate(right, steps));
+              if (sent % 8 === 7) await new Promise(setImmediate);
+            }
+            wire.socket.destroy();
+          }
+        },
+      );
+    }
+    await victim.assertUnharmed();
+  });
+});
+
+function isRequest(frame: unknown): frame is { id: string } {
+  if (typeof frame !== "object" || frame === null) return false;
+  const { type, id, method } = frame as Record<string, unknown>;
+  const known = ["type", "id", "method", "params"];
+  return (
+    type === "req" &&
+    typeof id === "string" &&
+    id !== "" &&
+    typeof method === "string" &&
+    method !== "" &&
+    Object.keys(frame).every((key) => known.includes(key))
+  );
+}

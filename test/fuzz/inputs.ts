@@ -1,0 +1,133 @@
+/** What is thrown at the gateway: structured inputs that are nearly right, and bytes that are not. */
+import * as fc from "fast-check";
+
+const HOSTILE_KEYS = ["__proto__", "constructor", "prototype", "toString", "hasOwnProperty", "", "\0", "a.b", "$ref"];
+const HOSTILE_TEXTS = [
+  "",
+  " ",
+  "*",
+  "null",
+  "__proto__",
+  "../../etc/passwd",
+  "\0",
+  "\ud800",
+  "agent:main:main",
+  "agent::",
+  "a".repeat(5_000),
+  "${HOME}",
+  "%2e%2e%2f",
+  "𝔘𝔫𝔦",
+];
+
+/** Any JSON, with the keys and texts that break things more often than chance would have it. */
+export const hostileJson = (keys: readonly string[]) =>
+  fc.letrec<{ value: unknown; text: string }>((tie) => ({
+    text: fc.oneof(
+      fc.constantFrom(...HOSTILE_TEXTS),
+      fc.string({ maxLength: 40 }),
+      fc.string({ unit: "binary", maxLength: 8 }),
+    ),
+    value: fc.oneof(
+      { maxDepth: 4, depthSize: "small" },
+      fc.constantFrom(null, true, false, 0, -1, 1e308, -0, 2 ** 53, Number.MIN_VALUE),
+      fc.integer(),
+      tie("text"),
+      fc.array(tie("value"), { maxLength: 4 }),
+      fc
+        .array(
+          fc.tuple(fc.oneof(fc.constantFrom(...keys, ...HOSTILE_KEYS), fc.string({ maxLength: 6 })), tie("value")),
+          {
+            maxLength: 5,
+          },
+        )
+        .map((entries) => jsonObject(entries)),
+    ),
+  })).value;
+
+/** As text would give it: an own key `__proto__`, not a prototype. */
+function jsonObject(entries: readonly (readonly [string, unknown])[]): unknown {
+  const object = {};
+  for (const [key, value] of entries)
+    Object.defineProperty(object, key, { value, enumerable: true, configurable: true, writable: true });
+  return object;
+}
+
+/** Request frames for these methods: right, nearly right, and not at all. */
+export function frames(methods: readonly string[], keys: readonly string[]): fc.Arbitrary<unknown> {
+  const params = hostileJson(keys);
+  const method = fc.oneof(
+    { weight: 9, arbitrary: fc.constantFrom(...methods) },
+    { weight: 1, arbitrary: fc.string({ maxLength: 30 }) },
+  );
+  const request = fc.record(
+    { type: fc.constant("req"), id: fc.uuid(), method, params },
+    { requiredKeys: ["type", "id", "method"] },
+  );
+  const bent = fc
+    .tuple(request, fc.constantFrom("type", "id", "method", "extra"), params)
+    .map(([frame, key, value]) => ({ ...frame, [key]: value }));
+  return fc.oneof({ weight: 6, arbitrary: request }, { weight: 3, arbitrary: bent }, { weight: 1, arbitrary: params });
+}
+
+/** Changes a few bytes of something that is right: flips, cuts, doubles, inserts. */
+export const mutation = fc.array(
+  fc.record({
+    kind: fc.constantFrom("flip", "cut", "double", "insert", "set"),
+    at: fc.double({ min: 0, max: 1, noNaN: true }),
+    length: fc.integer({ min: 1, max: 24 }),
+    byte: fc.integer({ min: 0, max: 255 }),
+  }),
+  { minLength: 1, maxLength: 5 },
+);
+
+export type Mutation = typeof mutation extends fc.Arbitrary<infer T> ? T : never;
+
+export function mutate(bytes: Buffer, steps: Mutation): Buffer {
+  let result = bytes;
+  for (const { kind, at, length, byte } of steps) {
+    const place = Math.min(result.length, Math.floor(at * result.length));
+    const [head, tail] = [result.subarray(0, place), result.subarray(place)];
+    if (kind === "flip" && place < result.length) {
+      result = Buffer.from(result);
+      result[place] = (result[place] ?? 0) ^ (1 << (byte % 8));
+    } else if (kind === "set" && place < result.length) {
+      result = Buffer.from(result);
+      result[place] = byte;
+    } else if (kind === "cut") result = Buffer.concat([head, tail.subarray(length)]);
+    else if (kind === "double") result = Buffer.concat([head, tail.subarray(0, length), tail]);
+    else result = Buffer.concat([head, Buffer.alloc(length, byte), tail]);
+  }
+  return result;
+}
+
+const MASK = Buffer.from([0x11, 0x22, 0x33, 0x44]);
+
+/** A masked WebSocket frame, as clients send it. */
+export function clientFrame(payload: Buffer, opcode = 1): Buffer {
+  const { length } = payload;
+  const head =
+    length < 126
+      ? Buffer.from([0x80 | opcode, 0x80 | length])
+      : length < 65_536
+        ? Buffer.from([0x80 | opcode, 0x80 | 126, length >> 8, length & 255])
+        : Buffer.from([
+            0x80 | opcode,
+            0x80 | 127,
+            0,
+            0,
+            0,
+            0,
+            length >>> 24,
+            (length >> 16) & 255,
+            (length >> 8) & 255,
+            length & 255,
+          ]);
+  const masked = Buffer.from(payload);
+  for (let index = 0; index < length; index++) masked[index] = (masked[index] ?? 0) ^ (MASK[index % 4] ?? 0);
+  return Buffer.concat([head, MASK, masked]);
+}
+
+export const UPGRADE = Buffer.from(
+  "GET / HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n" +
+    "Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n",
+);

@@ -1,0 +1,49 @@
+/** Runs inside the gateway that is fuzzed, and tells how it is: memory, prototypes, and a route that nobody may reach unasked. */
+import { defineContract, definePlugin, Type } from "@svc/sdk";
+
+export const probe = defineContract("fuzz", {
+  probe: {
+    summary: "How the gateway is",
+    scope: "operator.admin",
+    params: Type.Object({}),
+    result: Type.Object({ heapUsed: Type.Number(), polluted: Type.Array(Type.String()), sockets: Type.Number() }),
+  },
+});
+
+/** What the guarded route answers; whoever sees it got in. */
+export const GUARDED_TEXT = "behind-the-door";
+export const GUARDED_PATH = "/plugins/fuzz/guarded";
+
+const PRISTINE = [Object, Array, String, Function].map(({ prototype }) => Reflect.ownKeys(prototype).length);
+
+function polluted(): string[] {
+  const odd = [Object, Array, String, Function].filter(
+    ({ prototype }, index) => Reflect.ownKeys(prototype).length !== PRISTINE[index],
+  );
+  const reached = Object.keys({}).concat("polluted" in {} ? ["polluted"] : []);
+  return [...odd.map(({ name }) => name), ...reached];
+}
+
+export default definePlugin({
+  id: "fuzz",
+  api: "^1.0.0",
+  setup(gateway) {
+    gateway.serve(probe, {
+      probe() {
+        (globalThis as { gc?: () => void }).gc?.();
+        const sockets = process.getActiveResourcesInfo().filter((name) => name.startsWith("TCPSocket")).length;
+        return { heapUsed: process.memoryUsage().heapUsed, polluted: polluted(), sockets };
+      },
+    });
+    gateway.route({
+      method: "POST",
+      path: GUARDED_PATH,
+      auth: "gateway",
+      scope: "operator.write",
+      summary: "Nobody without the credential",
+      body: Type.Object({ text: Type.Optional(Type.String()) }),
+      maxBodyBytes: 4_096,
+      handler: () => ({ body: { text: GUARDED_TEXT } }),
+    });
+  },
+});

@@ -1,0 +1,87 @@
+/** The gateway that is fuzzed: the full bundle in a process of its own, with a secret in it that must come out nowhere. */
+import assert from "node:assert/strict";
+import { type ChildProcess, spawn } from "node:child_process";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+import { connect, type GatewayClient } from "@svc/sdk/client";
+import { root } from "../checkout.ts";
+import { cleanEnvironment } from "../gateway-process.ts";
+import { probe } from "./probe-plugin.ts";
+
+/** Inputs a test sends; `.ci/run` asks for 100,000. */
+export const RUNS = Number(process.env["SVC_FUZZ_RUNS"] ?? 1_500);
+/** Printed with every failure, so that it can be had again. */
+export const SEED = Number(process.env["SVC_FUZZ_SEED"] ?? Date.now() % 2_147_483_647);
+
+export const TOKEN = "canary-token-7f3b9c51e2d84a06";
+const API_KEY = "canary-key-91d0c2e4b7a35f68";
+
+/** Bytes the heap may have grown by, after a collection. */
+const GROWTH = 24 * 1_048_576;
+
+export interface Victim {
+  readonly url: string;
+  readonly port: number;
+  readonly child: ChildProcess;
+  client(): Promise<GatewayClient>;
+  /** Still there, not larger than at first, nothing polluted, and no secret in what it logged. */
+  assertUnharmed(): Promise<void>;
+  stop(): Promise<void>;
+}
+
+export async function startVictim(): Promise<Victim> {
+  const stateDir = await mkdtemp(join(tmpdir(), "svc-fuzz-"));
+  const config = {
+    gateway: { auth: { token: TOKEN, rateLimit: { exemptLoopback: true } } },
+    plugins: { load: { paths: [join(root, ".build/test/fuzz/probe-plugin.js")] } },
+    models: { providers: { canary: { baseUrl: "http://127.0.0.1:9/v1", apiKey: API_KEY, models: [{ id: "m" }] } } },
+  };
+  await writeFile(join(stateDir, "svc.json"), JSON.stringify(config));
+  const child = spawn(
+    process.execPath,
+    ["--expose-gc", join(root, "host/svc.js"), "gateway", "run", "--port", "0", "--json", "--log-level", "debug"],
+    { env: cleanEnvironment(stateDir), stdio: ["ignore", "pipe", "pipe"] },
+  );
+  let leaked = "";
+  let tail = "";
+  child.stderr.on("data", (chunk: Buffer) => {
+    const text = tail.slice(-64) + chunk.toString();
+    if (text.includes(TOKEN) || text.includes(API_KEY)) leaked ||= text.slice(0, 2_000);
+    tail = (tail + chunk.toString()).slice(-4_000);
+  });
+  const exited = new Promise<number | null>((resolve) => child.once("exit", resolve));
+  let code: number | null | undefined;
+  void exited.then((value) => (code = value));
+  const line = await new Promise<string>((resolve, reject) => {
+    createInterface(child.stdout).once("line", resolve);
+    void exited.then((value) => reject(new Error(`the gateway ended with ${value}: ${tail}`)));
+  });
+  const { url } = JSON.parse(line) as { url: string };
+  const client = () => connect({ url, token: TOKEN });
+  const look = async () => {
+    await using prober = await client();
+    return await prober.call(probe.probe, {}, { timeoutMs: 20_000 });
+  };
+  const before = await look();
+  return {
+    url,
+    port: Number(new URL(url.replace(/^ws/, "http")).port),
+    child,
+    client,
+    async assertUnharmed() {
+      assert.equal(code, undefined, `the gateway ended with ${code}; seed ${SEED}: ${tail}`);
+      const after = await look();
+      assert.deepEqual(after.polluted, [], `a prototype was changed; seed ${SEED}`);
+      const grown = after.heapUsed - before.heapUsed;
+      assert.ok(grown < GROWTH, `the heap grew by ${Math.round(grown / 1_024)} KiB; seed ${SEED}`);
+      assert.equal(leaked, "", `a secret came out in the log; seed ${SEED}`);
+    },
+    async stop() {
+      child.kill("SIGKILL");
+      await exited;
+      await rm(stateDir, { recursive: true, force: true });
+    },
+  };
+}
