@@ -269,7 +269,8 @@ class RunningGateway implements Gateway {
       () => void this.#config.refresh(),
       (error: unknown) => log.error({ err: error }, "the configuration cannot be watched; changes need a restart"),
     );
-    this.#stops.push(async () => (await stop)());
+    const nothing = () => undefined; // it could not be watched
+    this.#stops.push(async () => (await stop.catch(() => nothing))());
   }
 
   get auth(): AuthSettings {
@@ -363,10 +364,12 @@ class RunningGateway implements Gateway {
     this.#broadcaster.publish(shutdown, { reason, restartExpectedMs: restartExpectedMs ?? null });
     void this.#hooks.emitter(HOOKS.hostStopping).emit({ reason });
     for (const stop of this.#stops.reverse()) await stop();
-    this.#dispatcher.close(new GatewayError("UNAVAILABLE", "the gateway is stopping", { retryAfterMs: 1_000 }));
+    const refusal = new GatewayError("UNAVAILABLE", "the gateway is stopping", { retryAfterMs: 1_000 });
+    this.#dispatcher.close(refusal);
+    this.#http.close(refusal);
     let cancel = () => {};
     const late = new Promise<void>((resolve) => (cancel = this.#clock.setTimeout(resolve, drainMs)));
-    await Promise.race([this.#dispatcher.idle(), late]);
+    await Promise.race([Promise.all([this.#dispatcher.idle(), this.#http.idle()]), late]);
     cancel();
     await this.#kernel.stop();
     this.#internalSignal.abort();

@@ -22,10 +22,10 @@ export interface Credential {
   /** Epoch in which it was looked at: what is minted from it is no younger. */
   readonly since: number;
   /**
-   * The device token that was sent beside a device: to be told what came of it, so that it is counted. Absent: none, or
-   * the shared credential was right.
+   * What was not the shared credential may be one a plugin knows, e.g. a device token: to be told what came of it, so
+   * that it is counted. Absent: the shared credential was right, or nothing counts in this mode.
    */
-  readonly deviceGuess: Reservation | "locked" | undefined;
+  readonly undecided: Reservation | "locked" | undefined;
 }
 
 export function verifyShared({ auth, device }: ConnectParams, peer: Peer, access: Access): Credential {
@@ -39,17 +39,17 @@ export function verifyShared({ auth, device }: ConnectParams, peer: Peer, access
   const failed = (reason: string) => ({ ok: false, reason, trusted: false, offered, user: undefined, since });
   if (guess?.locked) {
     if (reservation && !reservation.locked) reservation.release();
-    return { ...failed("rate_limited"), deviceGuess: "locked" };
+    return { ...failed("rate_limited"), undecided: "locked" };
   }
-  if (reservation?.locked) return { ...failed("rate_limited"), deviceGuess: guess };
+  if (reservation?.locked) return { ...failed("rate_limited"), undecided: guess };
   const shared = checkShared(settings, auth, peer);
   if (shared.ok) {
     reservation?.succeeded();
     guess?.release();
     const trusted = settings.mode !== "none" || isLocal(peer);
-    return { ok: true, reason: "", trusted, offered, user: shared.user, since, deviceGuess: undefined };
+    return { ok: true, reason: "", trusted, offered, user: shared.user, since, undecided: undefined };
   }
-  if (candidate) reservation?.release(); // counted as a device token instead. Spec: protocol/authorization.md §5
-  else reservation?.failed();
-  return { ...failed(shared.reason), deviceGuess: guess };
+  if (!candidate) return { ...failed(shared.reason), undecided: reservation };
+  reservation?.release(); // counted as a device token instead. Spec: protocol/authorization.md §5
+  return { ...failed(shared.reason), undecided: guess };
 }

@@ -88,11 +88,14 @@ function suspicions(before: ConfigFile, after: ConfigFile): string[] {
 /** Appends one line, mode 0600, in one write. @throws Error of the file system */
 export async function appendAudit(path: string, record: Record<string, unknown>): Promise<void> {
   await mkdir(dirname(path), { recursive: true, mode: 0o700 });
-  const flags = constants.O_WRONLY | constants.O_APPEND | constants.O_CREAT | constants.O_NOFOLLOW;
+  const flags = constants.O_RDWR | constants.O_APPEND | constants.O_CREAT | constants.O_NOFOLLOW;
   const handle = await open(path, flags, 0o600);
   try {
     await handle.chmod(0o600); // an older file may be wider
-    await handle.appendFile(`${JSON.stringify(record)}\n`);
+    const { size } = await handle.stat();
+    const { buffer } = await handle.read(Buffer.alloc(1, "\n"), 0, 1, Math.max(size - 1, 0));
+    const start = buffer.toString() === "\n" ? "" : "\n"; // what was cut off by a full disk stays a line of its own
+    await handle.appendFile(`${start}${JSON.stringify(record)}\n`);
   } finally {
     await handle.close();
   }

@@ -40,7 +40,7 @@ export interface ConnectionOptions {
   /** The gates after authentication, then `hello-ok`. @throws GatewayError when a gate says no */
   admit(info: ConnectionInfo, accepted: Accepted, fromPage: boolean): Promise<HelloOk>;
   /** It is accepted and its `hello-ok` is written. */
-  onReady(connection: Connection, accepted: Accepted): void;
+  onReady(connection: Connection, accepted: Accepted, hello: HelloOk): void;
   onClosed(connection: Connection, code: number): void;
   /** Milliseconds. Default 10000. */
   readonly handshakeTimeoutMs: number | undefined;
@@ -123,6 +123,7 @@ export class Connection implements Receiver {
       if (received <= MAX_PAYLOAD_BYTES.beforeConnect) return;
       socket.off("data", count);
       this.close(CLOSE.tooLarge, "");
+      this.#ws.pause(); // else all it sends until it is cut off is kept
     };
     socket.prependListener("data", count);
   }
@@ -152,7 +153,7 @@ export class Connection implements Receiver {
       this.#stranger = undefined;
       this.#principal = principal;
       this.#outbox.push(encodeResult(requestId, hello));
-      onReady(this, accepted);
+      onReady(this, accepted, hello);
     } catch (error) {
       this.#refuse(error, requestId, log);
     }
@@ -180,13 +181,12 @@ export class Connection implements Receiver {
     }
     if (!matches(RequestFrame, frame)) {
       const message = `invalid request frame: ${describeViolations(RequestFrame, frame)}`;
-      return this.#outbox.push(encodeFailure(frameId(frame), { code: "INVALID_REQUEST", message }));
+      return this.deliver(encodeFailure(frameId(frame), { code: "INVALID_REQUEST", message }), false);
     }
     const { id, method, params } = frame;
     if (method === "connect") {
-      return this.#outbox.push(
-        encodeFailure(id, { code: "INVALID_REQUEST", message: "connect is only valid as the first request" }),
-      );
+      const message = "connect is only valid as the first request";
+      return this.deliver(encodeFailure(id, { code: "INVALID_REQUEST", message }), false);
     }
     this.#call(id, method, params, principal);
   }
@@ -194,7 +194,7 @@ export class Connection implements Receiver {
   #call(id: string, method: string, params: unknown, principal: Principal): void {
     let answer: unknown;
     try {
-      const accept = (payload: unknown) => this.#outbox.push(encodeResult(id, payload));
+      const accept = (payload: unknown) => this.deliver(encodeResult(id, payload), false);
       answer = this.#options.dispatcher.call({
         method,
         params,
@@ -206,26 +206,33 @@ export class Connection implements Receiver {
     } catch (error) {
       return this.#fail(id, error as GatewayError); // the dispatcher lets nothing else out
     }
-    if (!(answer instanceof Promise)) return this.#answer(id, answer);
+    if (!(answer instanceof Promise)) return this.#answer(id, method, answer);
     answer.then(
-      (result: unknown) => this.#answer(id, result),
+      (result: unknown) => this.#answer(id, method, result),
       (error: GatewayError) => this.#fail(id, error),
     );
   }
 
-  #answer(id: string, result: unknown): void {
+  #answer(id: string, method: string, result: unknown): void {
+    let frame: Buffer;
+    try {
+      frame = encodeResult(id, result);
+    } catch (error) {
+      return this.#fail(id, this.#options.dispatcher.unsendable(method, error));
+    }
     this.#unauthorized = 0;
-    this.#outbox.push(encodeResult(id, result));
+    this.deliver(frame, false);
   }
 
   #fail(id: string, error: GatewayError): void {
-    this.#outbox.push(encodeFailure(id, toErrorShape(error), error.payload));
+    this.deliver(encodeFailure(id, toErrorShape(error), error.payload), false);
     this.#unauthorized = error.message.startsWith("unauthorized role:") ? this.#unauthorized + 1 : 0;
     if (this.#unauthorized > MOST_UNAUTHORIZED) this.close(CLOSE.policy, "repeated unauthorized calls");
   }
 
-  /** Spec: §6 rule 2. */
+  /** Nothing follows a close; who reads neither events nor answers is cut off. Spec: §6 rule 2. */
   deliver(frame: Buffer, droppable: boolean): void {
+    if (this.#closing) return;
     if (!this.#outbox.isFull) return this.#outbox.push(frame);
     if (!droppable) this.close(CLOSE.policy, "slow consumer");
   }

@@ -103,6 +103,12 @@ export class Dispatcher {
     );
   }
 
+  /** What a caller gets instead of a result that no transport can carry; counted against who answered it. */
+  unsendable(method: string, error: unknown): GatewayError {
+    this.#options.registry.methods.get(method)?.owner.charge(error, `result of ${method}`, "caller");
+    return this.#presentable(method, error);
+  }
+
   #run(running: RunningCall, limited = false): unknown {
     if (this.#closed) throw this.#closed;
     const { call } = running;
@@ -140,9 +146,8 @@ export class Dispatcher {
     const changed = await this.#params.emit({ params: given, principal }, name);
     const params = valid(entry.method, changed.params);
     const denial = await this.#before.emit({ method: name, params, principal, connectionId: connection?.id }, name);
-    if (denial) {
-      throw refusalOf(denial, "UNAVAILABLE");
-    }
+    if (denial) throw refusalOf(denial, "UNAVAILABLE");
+    if (!this.#options.isLive(principal)) throw deadCredential(); // revoked while the hooks took their time
     const result = await this.#handle(entry, call, params);
     return (await this.#result.emit({ result, principal }, name)).result;
   }

@@ -29,6 +29,12 @@ import { Connection, type ConnectionOptions } from "./connection.ts";
 import type { Dispatcher } from "./dispatch.ts";
 import type { Accepted } from "./handshake.ts";
 
+/** Told to who was connecting with a credential while it was changed or revoked. */
+const REPLACED = "unauthorized: the credential was replaced meanwhile; connect again";
+
+/** Connections that have not been accepted; of more the oldest goes. Choice: more than a burst of clients after a restart. */
+const MOST_STRANGERS = 10_000;
+
 export interface DoorOptions {
   readonly hooks: HookBus;
   readonly registry: Registry;
@@ -45,7 +51,8 @@ export interface DoorOptions {
 export class Door {
   readonly #options: DoorOptions;
   readonly #shared: ConnectionOptions;
-  readonly #all = new Set<Connection>();
+  /** Not accepted yet, oldest first. */
+  readonly #strangers = new Set<Connection>();
   readonly #ready = new Set<Connection>();
   readonly #hooks;
   #refusing = false;
@@ -72,7 +79,7 @@ export class Door {
         pairing: (attempt) => this.#hooks.pairing.emit(attempt),
       },
       admit: (info, accepted, fromPage) => this.#admit(info, accepted, fromPage),
-      onReady: (ready, accepted) => this.#onReady(ready, accepted),
+      onReady: (ready, accepted, hello) => this.#onReady(ready, accepted, hello),
       onClosed: (closed, code) => this.#onClosed(closed, code),
       handshakeTimeoutMs,
       maxBufferedBytes,
@@ -87,8 +94,16 @@ export class Door {
   open(ws: WebSocket, socket: Duplex, request: IncomingMessage): void {
     const peer = resolvePeer(request.socket.remoteAddress, request.headers, this.#options.access.proxies);
     const connection = new Connection(ws, socket, peer, this.#shared);
-    this.#all.add(connection);
+    this.#strangers.add(connection);
+    if (this.#strangers.size > MOST_STRANGERS) this.#turnOldestAway();
     if (this.#hooks.opened.isUsed()) void this.#hooks.opened.emit(connection.info);
+  }
+
+  #turnOldestAway(): void {
+    const [oldest] = this.#strangers;
+    if (!oldest) return;
+    this.#strangers.delete(oldest); // it is cut off soon, whether it answers or not
+    oldest.close(CLOSE.policy, "too many connections are waiting; connect again");
   }
 
   /** Lets nobody else in. */
@@ -97,7 +112,7 @@ export class Door {
   }
 
   closeAll(code: number, reason: string): void {
-    for (const connection of this.#all) connection.close(code, reason);
+    for (const connection of [...this.#strangers, ...this.#ready]) connection.close(code, reason);
   }
 
   /** Closes the connections whose credential no longer counts. Spec: spec/README.md "revoking". */
@@ -105,9 +120,12 @@ export class Door {
     for (const connection of this.#ready) this.#closeIfDead(connection, reason);
   }
 
-  #closeIfDead(connection: Connection, reason: string): void {
+  /** @returns whether it did */
+  #closeIfDead(connection: Connection, reason: string): boolean {
     const { principal } = connection.info;
-    if (principal && !this.#options.access.authority.isLive(principal)) connection.close(CLOSE.policy, reason);
+    if (!principal || this.#options.access.authority.isLive(principal)) return false;
+    connection.close(CLOSE.policy, reason);
+    return true;
   }
 
   /** @throws GatewayError when the gateway stops or a gate says no */
@@ -125,6 +143,8 @@ export class Door {
       auth = token && { ...token, scopes: [...token.scopes] };
     }
     const extra = await this.#hooks.hello.emit({});
+    if (!this.#options.access.authority.isLive(principal))
+      throw new GatewayError("INVALID_REQUEST", REPLACED, { details: { code: "AUTH_UNAUTHORIZED" } });
     const hello = this.#hello(info.id, extra, principal);
     if (auth) hello.auth = auth;
     if (params.caps?.includes(RESUME_CAP)) {
@@ -160,20 +180,25 @@ export class Door {
     };
   }
 
-  /** What a client missed is sent before anything new; both in one step, so that nothing comes between. */
-  #onReady(connection: Connection, { params }: Accepted): void {
+  /**
+   * What a client missed is sent before anything new; both in one step, so that nothing comes between. Whoever can resume
+   * also gets what was published since the cursor of its `hello-ok` was taken.
+   */
+  #onReady(connection: Connection, { params }: Accepted, { resume }: HelloOk): void {
     const { broadcaster } = this.#options;
+    this.#strangers.delete(connection);
     this.#ready.add(connection);
-    if (connection.resumes && params.resume) {
-      broadcaster.replay(broadcaster.resume(params.resume).missed ?? [], connection);
+    if (this.#closeIfDead(connection, REPLACED)) return;
+    if (resume) {
+      const since = (resume.complete ? params.resume : undefined) ?? resume.cursor;
+      broadcaster.replay(broadcaster.resume(since).missed ?? [], connection);
     }
     broadcaster.add(connection);
-    this.#closeIfDead(connection, "unauthorized: the credential was replaced meanwhile; connect again");
     if (this.#hooks.ready.isUsed()) void this.#hooks.ready.emit(connection.info);
   }
 
   #onClosed(connection: Connection, code: number): void {
-    this.#all.delete(connection);
+    this.#strangers.delete(connection);
     this.#ready.delete(connection);
     this.#options.broadcaster.remove(connection);
     if (this.#hooks.closed.isUsed()) void this.#hooks.closed.emit({ ...connection.info, code });

@@ -49,12 +49,19 @@ export function encodeEvent(event: string, payload: unknown, marks?: EventMarks)
   return encodeEventText(event, JSON.stringify(payload) as string | undefined, marks);
 }
 
+/** @throws TypeError the payload cannot be JSON */
 export function encodeResult(id: string, payload: unknown): Buffer {
   return encodeTextFrame(JSON.stringify({ type: "res", id, ok: true, payload }));
 }
 
+/** Never throws: what a plugin put beside code and message and cannot be JSON is left out. */
 export function encodeFailure(id: string, error: ErrorShape, payload?: unknown): Buffer {
-  return encodeTextFrame(JSON.stringify({ type: "res", id, ok: false, payload, error }));
+  try {
+    return encodeTextFrame(JSON.stringify({ type: "res", id, ok: false, payload, error }));
+  } catch {
+    const { code, message } = error;
+    return encodeTextFrame(JSON.stringify({ type: "res", id, ok: false, error: { code, message } }));
+  }
 }
 
 /** Close reasons are cut to 120 bytes, never inside a character. Spec: protocol/frames-and-connect.md §5. */

@@ -76,13 +76,14 @@ export class HandshakeRefusal extends Error {
 export async function handshake(text: string, context: HandshakeContext): Promise<Accepted> {
   const { id: requestId, params: raw } = readRequest(text);
   const { access, peer, nonce, now } = context;
+  let credential: Credential | undefined;
   try {
     checkVersion(raw);
     const params = readParams(raw);
     const clientId = canonicalClientId(params.client.id, access.aliases);
     const role = readRole(params);
     checkOrigin({ ...params.client, id: clientId }, peer, access);
-    const credential = verifyShared(params, peer, access);
+    credential = verifyShared(params, peer, access);
     const device = checkDevicePresent({
       params,
       clientId,
@@ -95,8 +96,15 @@ export async function handshake(text: string, context: HandshakeContext): Promis
     const principal = await authenticate({ params, role, credential, deviceId }, context);
     return { requestId, params, role, principal, local: isLocal(peer), deviceId };
   } catch (error) {
+    countAsFailed(credential);
     throw toRefusal(error, requestId);
   }
+}
+
+/** Whatever the handshake stumbled over, what was sent has been compared: a guess nobody decides would lock for ever. */
+function countAsFailed(credential: Credential | undefined): void {
+  const guess = credential?.undecided;
+  if (guess !== "locked") guess?.failed();
 }
 
 function toRefusal(error: unknown, requestId: string): unknown {
@@ -194,14 +202,14 @@ async function authenticate(claim: Claim, context: HandshakeContext): Promise<Pr
 
 /** What plugins say, counted like any other guess. @throws GatewayError locked out */
 async function vouched(
-  { deviceGuess, reason }: Credential,
+  { undecided, reason }: Credential,
   attempt: AuthAttempt,
   { vouch }: HandshakeContext,
 ): Promise<Identity | undefined> {
-  const isLocked = deviceGuess === "locked" || (reason === "rate_limited" && attempt.deviceId === undefined);
+  const isLocked = undecided === "locked" || (reason === "rate_limited" && attempt.deviceId === undefined);
   if (isLocked) throw unauthorized("rate_limited");
   const identity = await vouch(attempt);
-  if (identity) deviceGuess?.succeeded();
+  if (identity) undecided?.succeeded();
   return identity;
 }
 

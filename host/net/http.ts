@@ -32,6 +32,10 @@ export interface HttpHandler {
   handle(request: IncomingMessage, response: ServerResponse): void;
   /** Cuts off the answers to requests whose credential no longer counts. */
   closeDead(): void;
+  /** Refuses every further request with `refusal`. */
+  close(refusal: GatewayError): void;
+  /** Resolves when no request is under way, streams included. Meant for after `close`. */
+  idle(): Promise<void>;
 }
 
 const DEFAULT_MAX_BODY_BYTES = 1_048_576;
@@ -42,9 +46,17 @@ type Handle = HttpHandler["handle"];
 export function createHttpHandler(options: HttpOptions): HttpHandler {
   let application: Promise<Handle> | undefined;
   const underWay = new Set<RouteCall>();
+  let open = 0;
+  let closed: GatewayError | undefined;
+  let idle = () => {};
   return {
     handle(request, response) {
       if (request.url === "/healthz") return alive(request, response);
+      if (closed) return turnAway(response, closed);
+      open++;
+      response.once("close", () => {
+        if (--open === 0) idle();
+      });
       application ??= createApplication(options, underWay);
       application.then(
         (handle) => handle(request, response),
@@ -58,7 +70,17 @@ export function createHttpHandler(options: HttpOptions): HttpHandler {
       const { authority } = options.access;
       for (const call of underWay) if (call.principal && !authority.isLive(call.principal)) call.cutOff();
     },
+    close(refusal) {
+      closed = refusal;
+    },
+    idle: () => (open === 0 ? Promise.resolve() : new Promise((resolve) => (idle = resolve))),
   };
+}
+
+function turnAway(response: ServerResponse, refusal: GatewayError): void {
+  const { status, headers, body } = toHttpRefusal(refusal);
+  const fixed = { "Content-Type": "application/json; charset=utf-8", Connection: "close", ...SECURITY_HEADERS };
+  response.writeHead(status, { ...headers, ...fixed }).end(JSON.stringify(body));
 }
 
 const ALIVE = '{"ok":true}';
@@ -136,8 +158,10 @@ async function createApplication(options: HttpOptions, underWay: Set<RouteCall>)
       if (call && !isGatewayError(error)) owner.charge(error, `route ${route.method} ${route.path}`, "caller");
       await refuse(context, error, log);
     } finally {
-      owner.leave();
-      if (call) untilSent(context, call, underWay);
+      whenSent(context, () => {
+        owner.leave();
+        if (call) underWay.delete(call);
+      });
     }
     return undefined;
   }
@@ -169,9 +193,9 @@ async function createApplication(options: HttpOptions, underWay: Set<RouteCall>)
 }
 
 /** A stream goes on after its handler has answered. */
-function untilSent({ res }: Context, call: RouteCall, underWay: Set<RouteCall>): void {
-  if (res.writableFinished || res.closed) underWay.delete(call);
-  else res.once("close", () => underWay.delete(call));
+function whenSent({ res }: Context, done: () => void): void {
+  if (res.writableFinished || res.closed) done();
+  else res.once("close", done);
 }
 
 /** No route took the request: its path is unknown, or only its method is. Spec: http/auth.md §4. */

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, it, type TestContext } from "node:test";
-import { type Admission, definePlugin, type Plugin, type PluginGateway } from "@svc/sdk";
+import { type Admission, defineEvent, definePlugin, type Plugin, type PluginGateway, RESUME_CAP, Type } from "@svc/sdk";
 import { ConfigStore, Credentials } from "@svc/sdk/services";
 import { testGateway } from "@svc/sdk/testing";
 import { connectFrame, connectRaw, openRaw } from "../raw-socket.ts";
@@ -11,6 +11,7 @@ import { barrier, contractOf, directoryOf, until } from "./kernel/reload-scene.t
 
 const limited = { timeout: 20_000 };
 const demo = contractOf("demo", "ask", "slow");
+const news = defineEvent({ name: "demo.news", summary: "-", payload: Type.Unknown() });
 
 interface Scene {
   readonly stops: AbortSignal[];
@@ -18,6 +19,7 @@ interface Scene {
   config?: ConfigStore;
   credentials?: Credentials;
   admit?: (admission: Admission) => Promise<void>;
+  emit?: (payload: unknown) => void;
   ran: number;
 }
 
@@ -29,6 +31,7 @@ function demoPlugin(scene: Scene): Plugin {
     api: "^1.0.0",
     requires: { config: ConfigStore, credentials: Credentials },
     setup(gateway) {
+      scene.emit = gateway.event(news);
       gateway.serve(demo, {
         ask: () => ({ ok: true }),
         slow: ({ signal }) =>
@@ -187,9 +190,9 @@ describe("between the change and the close", limited, () => {
     });
   });
 
-  it("a connect that was under way is closed, and gets no event", async (t) => {
+  it("a connect that was under way is refused: no hello, and nothing of what it missed", async (t) => {
     const running = await start(t);
-    const { url, patch, scene } = running;
+    const { url, patch, scene, client } = running;
     const asked = barrier();
     const gate = barrier();
     scene.admit = async () => {
@@ -197,17 +200,18 @@ describe("between the change and the close", limited, () => {
       await gate.passed;
     };
     const socket = await openRaw(url);
-    socket.send(connectFrame("first"));
+    const resume = client.hello.resume?.cursor;
+    scene.emit?.("missed");
+    socket.send(connectFrame("first", { caps: [RESUME_CAP], resume }));
     await asked.passed;
     await patch({ gateway: { auth: { token: "second" } } });
     gate.open();
     const { code, reason } = await socket.closed;
     assert.equal(code, 1008);
     assert.match(reason, /^unauthorized: the credential was replaced meanwhile/);
-    assert.deepEqual(
-      socket.frames.filter(({ event }) => event !== "connect.challenge" && event !== undefined),
-      [],
-    );
+    const [challenge, refusal, ...more] = socket.frames;
+    assert.equal(challenge?.event, "connect.challenge");
+    assert.deepEqual([refusal?.ok, refusal?.error?.details, more], [false, { code: "AUTH_UNAUTHORIZED" }, []]);
   });
 
   it("a request whose body was still coming does not reach its handler", async (t) => {

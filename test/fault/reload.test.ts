@@ -1,0 +1,86 @@
+/** Plugins are replaced under load, well and badly: no call fails, no socket closes, nothing is left over. */
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { defineEvent, definePlugin, type Plugin, Type } from "@svc/sdk";
+import { startLeakCheck } from "@svc/sdk/testing";
+import { contractOf, settled, slotOf, startScene } from "../host/kernel/reload-scene.ts";
+
+const limited = { timeout: 120_000 };
+const ROUNDS = Number(process.env["SVC_FAULT_ROUNDS"] ?? 40);
+const load = contractOf("load", "sync", "late", "through");
+const beat = defineEvent({ name: "load.beat", summary: "-", payload: Type.Unknown() });
+
+/** @param broken what goes wrong with this version */
+const version = (number: number, broken: "nothing" | "setup" | "start"): Plugin =>
+  definePlugin({
+    id: "load",
+    api: "^1.0.0",
+    setup(gateway) {
+      const emit = gateway.event(beat);
+      gateway.serve(load, {
+        sync: () => ({ number }),
+        late: async () => (await settled(3), { number }),
+        through: ({ principal }) => gateway.call(load.late, {}, { principal }),
+      });
+      gateway.route({
+        method: "GET",
+        path: "/plugins/load/x",
+        auth: "plugin",
+        summary: "-",
+        handler: async () => (await settled(2), { body: "x" }),
+      });
+      gateway.hooks.rpcBefore.for("load.sync").tapPromise("look", () => settled(1));
+      gateway.every(5, () => emit(number));
+      if (broken === "setup") throw new Error("broken in setup");
+      gateway.start(async () => {
+        await settled();
+        if (broken === "start") throw new Error("broken in start");
+        return () => settled();
+      });
+    },
+  });
+
+describe(`a plugin that is replaced ${ROUNDS} times under load`, limited, () => {
+  it("loses no call, over WebSocket and HTTP, whatever becomes of the new version", async (t) => {
+    const slot = await slotOf(t, version(0, "nothing"));
+    const { gateway, reload, connect, state } = await startScene(t, [slot]);
+    const clients = await Promise.all(Array.from({ length: 4 }, () => connect()));
+    const leaks = startLeakCheck();
+    const lost: string[] = [];
+    let [calls, closed] = [0, 0];
+    const ongoing = new AbortController();
+    const loop = async (work: () => Promise<unknown>) => {
+      while (!ongoing.signal.aborted) {
+        await work().then(
+          () => calls++,
+          (error: Error) => lost.push(error.message),
+        );
+      }
+    };
+    const methods = Object.values(load);
+    const loops = clients.flatMap((client) => {
+      client.onClose(() => closed++);
+      return methods.map((method) => loop(() => client.call(method, {})));
+    });
+    const base = gateway.url.replace("ws", "http");
+    const fetchOnce = async () => {
+      const answer = await fetch(`${base}/plugins/load/x`);
+      if (answer.status !== 200) throw new Error(`HTTP ${answer.status}: ${await answer.text()}`);
+      await answer.text();
+    };
+    loops.push(loop(fetchOnce), loop(fetchOnce));
+    for (let round = 1; round <= ROUNDS; round++) {
+      const broken = round % 5 === 0 ? "setup" : round % 7 === 0 ? "start" : "nothing";
+      slot.become(version(round, broken));
+      const { ok, rolledBack } = await reload("load");
+      assert.deepEqual([ok, rolledBack, state("load")], [broken === "nothing", broken === "start", "active"]);
+    }
+    ongoing.abort();
+    await Promise.all(loops);
+    assert.deepEqual([lost, closed], [[], 0]);
+    assert.ok(calls > ROUNDS, `${calls} calls`);
+    await leaks
+      .expectNone(10_000)
+      .catch((error: Error) => assert.match(error.message, /^left open: \d+ TCPSocketWrap$/)); // fetch keeps its own
+  });
+});
