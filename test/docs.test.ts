@@ -1,10 +1,13 @@
 /** The README tells the truth: what it quotes is what stands in the file, and what it links to is there. */
 import assert from "node:assert/strict";
-import { existsSync, readFileSync } from "node:fs";
+import { spawnSync } from "node:child_process";
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, it } from "node:test";
 import { ERRORS, HOOKS } from "@svc/sdk";
 import { root } from "./checkout.ts";
+import { cleanEnvironment } from "./gateway-process.ts";
 
 const readme = readFileSync(join(root, "README.md"), "utf8");
 const quotes = [...readme.matchAll(/```\w+\n\/\/ ((?:examples)\/\S+)\n([\s\S]*?)```/g)].map(
@@ -22,6 +25,23 @@ describe("the README", () => {
   for (const { path, text } of quotes) {
     it(`quotes ${path} as it stands`, () => assert.equal(text, readFileSync(join(root, path), "utf8")));
   }
+
+  it("shows configurations that are valid", () => {
+    const examples = [...readme.matchAll(/```json5\n([\s\S]*?)```/g)].map(([, text = ""]) => text);
+    assert.ok(examples.length > 0);
+    const keys = Object.fromEntries([...readme.matchAll(/\$\{(\w+)\}/g)].map(([, name = ""]) => [name, "a-key"]));
+    for (const text of examples) {
+      const stateDir = mkdtempSync(join(tmpdir(), "svc-readme-"));
+      writeFileSync(join(stateDir, "svc.json"), text);
+      const { stdout } = spawnSync(process.execPath, [join(root, "host/svc.js"), "config", "validate", "--json"], {
+        env: cleanEnvironment(stateDir, keys),
+        encoding: "utf8",
+      });
+      rmSync(stateDir, { recursive: true });
+      assert.deepEqual((JSON.parse(stdout) as { issues: unknown; warnings: unknown }).issues, []);
+      assert.deepEqual((JSON.parse(stdout) as { warnings: unknown }).warnings, []);
+    }
+  });
 
   it("links to what is there", () => {
     const links = [...readme.matchAll(/\]\(([^)#:]+)\)/g)].map(([, to = ""]) => to);
