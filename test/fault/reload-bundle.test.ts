@@ -1,6 +1,8 @@
 /** Every bundled plugin can be replaced while the gateway serves: nothing it declared is lost or doubled, nobody is cut off. */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
+import { setFlagsFromString } from "node:v8";
+import { runInNewContext } from "node:vm";
 import { definePlugin } from "@svc/sdk";
 import { PluginControl } from "@svc/sdk/services";
 import { testGateway } from "@svc/sdk/testing";
@@ -8,7 +10,8 @@ import { createRequire } from "node:module";
 import { join } from "node:path";
 import { root } from "../checkout.ts";
 
-const ROUNDS = Number(process.env["SVC_FAULT_ROUNDS"] ?? 3);
+/** Twice the kill rounds: 200 in `.ci/run`. */
+const ROUNDS = 2 * Number(process.env["SVC_FAULT_ROUNDS"] ?? 1);
 const require = createRequire(join(root, "plugins/full/package.json"));
 /** Packages of the bundle that are plugins, by id. */
 const bundled = Object.keys(
@@ -18,8 +21,34 @@ const bundled = Object.keys(
   return svc ? [svc.id] : [];
 });
 
-describe("the bundle", { timeout: 120_000 }, () => {
-  it(`survives ${ROUNDS} reloads of each of its ${bundled.length} plugins, with all its methods and events`, async (t) => {
+/** Calls that are made all the time, one of each namespace. */
+const LOAD = ["agents.list", "chat.history", "config.get", "health", "models.list", "plugins.list", "sessions.list"];
+const PARAMS: Readonly<Record<string, object>> = { "chat.history": { sessionKey: "main", limit: 5 } };
+
+/** Bytes of heap one reload may leave behind, on average over all of them. */
+const BYTES_A_RELOAD = 6_144;
+
+setFlagsFromString("--expose_gc");
+const collect = runInNewContext("gc") as () => void;
+
+async function heapUsed(): Promise<number> {
+  for (let round = 0; round < 3; round++) {
+    collect();
+    await new Promise((resolve) => setTimeout(resolve, 20)); // finalizers
+  }
+  return process.memoryUsage().heapUsed;
+}
+
+function resources(): Record<string, number> {
+  const counts: Record<string, number> = {};
+  for (const name of process.getActiveResourcesInfo()) counts[name] = (counts[name] ?? 0) + 1;
+  delete counts["Timeout"]; // those of calls under way
+  delete counts["Immediate"];
+  return counts;
+}
+
+describe("the bundle", { timeout: 600_000 }, () => {
+  it(`survives ${ROUNDS} reloads of each of its ${bundled.length} plugins under load: no failed call, no closed socket, no leak`, async (t) => {
     let control: PluginControl | undefined;
     const operator = definePlugin({
       id: "operator",
@@ -33,22 +62,48 @@ describe("the bundle", { timeout: 120_000 }, () => {
     const states = () => Object.fromEntries(gateway.plugins().map(({ id, state }) => [id, state]));
     const before = states();
     const { methods, events } = client.hello.features;
-    for (const id of bundled) {
-      for (let round = 0; round < ROUNDS; round++) {
-        const report = await control?.reload(id);
-        const { state, reason } = report ?? {};
-        assert.equal(state, before[id], `${id}: ${reason}`);
-        if (before[id] === "active")
-          assert.deepEqual([report?.ok, reason, report?.rolledBack], [true, undefined, false], id);
-        assert.deepEqual(states(), before, `after ${id}`);
-      }
-    }
+
+    const failures: string[] = [];
+    let calls = 0;
+    let loading = true;
+    const load = Promise.all(
+      LOAD.map(async (name) => {
+        while (loading) {
+          await client.request(name, PARAMS[name] ?? {}).then(
+            () => calls++,
+            (error: unknown) => failures.push(`${name}: ${String(error)}`),
+          );
+        }
+      }),
+    );
+    const reload = async (id: string) => {
+      const report = await control?.reload(id);
+      const { state, reason } = report ?? {};
+      assert.equal(state, before[id], `${id}: ${reason}`);
+      if (before[id] === "active")
+        assert.deepEqual([report?.ok, reason, report?.rolledBack], [true, undefined, false], id);
+      assert.deepEqual(states(), before, `after ${id}`);
+    };
+    for (const id of bundled) await reload(id); // what is made once is made now
+    const [heapBefore, resourcesBefore] = [await heapUsed(), resources()];
+    for (const id of bundled) for (let round = 0; round < ROUNDS; round++) await reload(id);
+    const [heapAfter, resourcesAfter] = [await heapUsed(), resources()];
+    loading = false;
+    await load;
+
+    assert.deepEqual(failures.slice(0, 5), []);
+    assert.ok(calls > ROUNDS * bundled.length, "the load was no load");
+    assert.equal(closed, 0);
+    assert.deepEqual(resourcesAfter, resourcesBefore);
+    const reloads = ROUNDS * bundled.length;
+    const grown = (heapAfter - heapBefore) / reloads;
+    // A few reloads say nothing about a slope.
+    if (reloads > 500) assert.ok(grown < BYTES_A_RELOAD, `${Math.round(grown)} bytes stay behind for each reload`);
     const { features } = (await connect()).hello;
     assert.deepEqual(
       [[...features.methods].sort(), [...features.events].sort()],
       [[...methods].sort(), [...events].sort()],
     );
-    assert.equal(closed, 0);
     for (const { id, errors } of gateway.plugins()) assert.equal(errors, 0, `${id} was charged with errors`);
   });
 });
