@@ -19,7 +19,7 @@ if (files.length === 0) {
 const reporter = process.env.CI || !process.stdout.isTTY ? ["--test-reporter=spec"] : [];
 const { status } = spawnSync(
   process.execPath,
-  ["--test", "--test-concurrency=2", "--test-timeout=900000", ...reporter, ...files],
+  ["--test", "--test-concurrency=2", "--test-timeout=1200000", ...reporter, ...files],
   { stdio: "inherit" },
 );
 process.exit(status ?? 1);

@@ -26,6 +26,7 @@ import { type Environment, type Paths, preparePaths, resolvePaths } from "./conf
 import { hostConfig, pluginSection, unownedKeys } from "./config/sections.ts";
 import { type ConfigStore as LiveConfig, createConfigStore } from "./config/store.ts";
 import { watchConfig } from "./config/watch.ts";
+import { removeLeftovers } from "./config/write-file.ts";
 import { HookBus } from "./hooks/hook-bus.ts";
 import { Kernel } from "./kernel/kernel.ts";
 import { createPluginFinder, type PluginFinder } from "./kernel/load.ts";
@@ -264,6 +265,9 @@ class RunningGateway implements Gateway {
       changed: () => this.#config.refresh(),
       clock: this.#clock,
       log,
+    });
+    void removeLeftovers(this.paths.configPath).then((names) => {
+      if (names.length > 0) log.info({ names }, "removed what interrupted writes of the configuration left behind");
     });
     stop.then(
       () => void this.#config.refresh(),

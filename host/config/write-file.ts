@@ -3,8 +3,8 @@
  * texts before it. Spec: http/config.md §4.2.
  */
 import { randomBytes } from "node:crypto";
-import { lstat, mkdir, open, readFile, readlink, realpath, rename, unlink } from "node:fs/promises";
-import { dirname, resolve } from "node:path";
+import { lstat, mkdir, open, readdir, readFile, readlink, realpath, rename, unlink } from "node:fs/promises";
+import { basename, dirname, join, resolve } from "node:path";
 import { invalidRequest, isGatewayError, unavailable } from "@svc/sdk";
 import { sha256 } from "./parse.ts";
 
@@ -52,9 +52,7 @@ export async function writeConfigFile(path: string, text: string, options: Write
     const why = cause instanceof Error ? cause.message : String(cause);
     unavailable(
       `the configuration ${path} could not be written: ${why}; make room or set its permissions right, then try again`,
-      {
-        cause,
-      },
+      { cause, retryAfterMs: 1_000 },
     );
   }
 }
@@ -115,6 +113,30 @@ async function replace(path: string, bytes: Buffer, files: Files, beforeRename: 
     throw error;
   }
   await syncDirectory(dirname(path), files);
+}
+
+/**
+ * Removes what writers left behind that were killed: files that were staged by a process that is gone.
+ * @returns their names. Never throws; a file that cannot be removed harms nobody.
+ */
+export async function removeLeftovers(path: string): Promise<string[]> {
+  const [directory, name] = [dirname(path), basename(path)];
+  const names = await readdir(directory).catch(() => []);
+  const left = names.filter((other) => {
+    const [, pid] = /^(?:\.bak(?:\.\d)?)?\.(\d+)\.[0-9a-f]{12}\.tmp$/.exec(other.slice(name.length)) ?? [];
+    return other.startsWith(name) && pid !== undefined && !isAlive(Number(pid));
+  });
+  await Promise.all(left.map((other) => unlink(join(directory, other)).catch(() => undefined)));
+  return left;
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === "EPERM";
+  }
 }
 
 /** Makes a rename last. Some file systems cannot sync a directory; there it lasts without. */

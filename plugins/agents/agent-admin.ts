@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { type Clock, GatewayError, invalidRequest, isGatewayError, type Logger, type Principal } from "@svc/sdk";
 import type { ConfigStore, Models } from "@svc/sdk/services";
 import { type AgentChange, createEdits, deleteEdits, updateEdits } from "./agent-edits.ts";
+import { diskRefusal } from "./disk-refusal.ts";
 import { type AgentSettings, type ConfiguredAgents, findAgent, normalizeAgentId } from "./directory.ts";
 import { avatarKind, oneLine, parseIdentity, withIdentity } from "./identity.ts";
 import { readWithin, writeWithin } from "./root-opener.ts";
@@ -202,12 +203,14 @@ async function writeIdentity(workspace: string, identity: Parameters<typeof with
   if (text !== undefined) await writeWithin(workspace, "IDENTITY.md", text);
 }
 
-/** Runs `work` on a directory a caller chose. @throws GatewayError `INVALID_REQUEST` when the file system refuses it */
+/** Runs `work` on a directory a caller chose. @throws GatewayError `INVALID_REQUEST` when the file system refuses it, `UNAVAILABLE` when it is full */
 async function reach<T>(path: string, work: () => Promise<T>): Promise<T> {
   try {
     return await work();
   } catch (error) {
     if (isGatewayError(error)) throw error;
+    const refusal = diskRefusal(error, `workspace ${path}`);
+    if (refusal) throw refusal;
     const why = error instanceof Error && "code" in error ? String(error.code) : "it cannot be made";
     throw new GatewayError("INVALID_REQUEST", `workspace: ${path} cannot be used (${why}); choose another directory`, {
       cause: error,

@@ -218,7 +218,8 @@ async function ask(
     await question(client);
   } catch (error) {
     if (!isGatewayError(error) || error.code !== "NOT_FOUND" || error.message.includes("\n")) throw error;
-    throw new GatewayError("NOT_FOUND", `${error.message}\nNext: svc agents list`, { cause: error });
+    const next = error.message.startsWith("no agent") ? "svc agents list" : "svc models list";
+    throw new GatewayError("NOT_FOUND", `${error.message}\nNext: ${next}`, { cause: error });
   } finally {
     await client.close();
   }

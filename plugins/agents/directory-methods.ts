@@ -5,6 +5,7 @@ import type { Sessions } from "@svc/sdk/services";
 import type { AgentAdmin } from "./agent-admin.ts";
 import { avatarUrl } from "./avatar.ts";
 import { type AgentSettings, type ConfiguredAgents, findAgent, type Identity, normalizeAgentId } from "./directory.ts";
+import { diskRefusal } from "./disk-refusal.ts";
 import { avatarKind, mergeIdentity, parseIdentity, presentIdentity } from "./identity.ts";
 import { readWithin } from "./root-opener.ts";
 import { agentHome, type Places } from "./workspace.ts";
@@ -113,13 +114,13 @@ async function unlisted(agents: ConfiguredAgents, places: Places): Promise<reado
     .map((id) => agents.settings(id));
 }
 
-/** Empty where there is no file, or one that may not be read. */
+/** Empty where there is no file, or one that may not or cannot be read now: the list of agents does not depend on it. */
 async function fileIdentity(workspace: string): Promise<Identity> {
   try {
     const file = await readWithin(workspace, "IDENTITY.md", IDENTITY_HEAD_BYTES);
     return parseIdentity(file?.bytes.toString("utf8") ?? "");
   } catch (error) {
-    if (isGatewayError(error)) return {};
+    if (isGatewayError(error) || diskRefusal(error, workspace, { isOurs: true })) return {};
     throw error;
   }
 }

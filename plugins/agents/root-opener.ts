@@ -189,8 +189,11 @@ export async function createWithin(real: string, name: string, text: string): Pr
   try {
     await file.writeFile(text);
     await file.sync();
-  } finally {
     await file.close();
+  } catch (error) {
+    await file.close().catch(() => undefined);
+    await unlink(join(real, ...stepsOf(name))).catch(() => undefined); // half of it would count as there
+    throw error;
   }
   await syncDirectory(real);
 }

@@ -3,6 +3,7 @@ import { type Stats } from "node:fs";
 import { join } from "node:path";
 import { invalidRequest, isGatewayError } from "@svc/sdk";
 import { WORKSPACE_FILES } from "@svc/sdk/services";
+import { diskRefusal } from "./disk-refusal.ts";
 import { readWithin, statWithin, writeWithin } from "./root-opener.ts";
 import { prepareWorkspace, type SeedOptions } from "./workspace-seed.ts";
 
@@ -62,7 +63,7 @@ export async function readFile(workspace: string, name: string): Promise<FileRep
 
 /**
  * Written and on disk when it resolves. A workspace that is not there yet is made, with its first files.
- * @throws GatewayError `INVALID_REQUEST` for a name that is not allowed, and as `writeWithin`
+ * @throws GatewayError `INVALID_REQUEST` for a name that is not allowed, and as `writeWithin`; `UNAVAILABLE` when the disk takes nothing
  */
 export async function writeFile(
   workspace: string,
@@ -71,7 +72,11 @@ export async function writeFile(
   seed: SeedOptions,
 ): Promise<FileReport> {
   const allowed = allowedName(name);
-  const real = await prepareWorkspace(workspace, seed);
-  const stats = await writeWithin(real, allowed, content);
-  return { ...report(workspace, allowed, stats), content };
+  try {
+    const real = await prepareWorkspace(workspace, seed);
+    const stats = await writeWithin(real, allowed, content);
+    return { ...report(workspace, allowed, stats), content };
+  } catch (error) {
+    throw diskRefusal(error, join(workspace, allowed), { isOurs: true }) ?? error;
+  }
 }

@@ -39,11 +39,13 @@ async function heapUsed(): Promise<number> {
   return process.memoryUsage().heapUsed;
 }
 
+/** Threads, ports, sockets and watchers; what belongs to calls under way (timers, file requests) comes and goes. */
 function resources(): Record<string, number> {
   const counts: Record<string, number> = {};
-  for (const name of process.getActiveResourcesInfo()) counts[name] = (counts[name] ?? 0) + 1;
-  delete counts["Timeout"]; // those of calls under way
-  delete counts["Immediate"];
+  for (const name of process.getActiveResourcesInfo()) {
+    if (/^(Timeout|Immediate|FSReq|WriteWrap|ShutdownWrap)/.test(name)) continue;
+    counts[name] = (counts[name] ?? 0) + 1;
+  }
   return counts;
 }
 

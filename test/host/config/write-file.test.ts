@@ -1,5 +1,6 @@
 /** Spec: http/config.md §4.2. The fault tests fail each call to the file system in turn. */
 import assert from "node:assert/strict";
+import { spawnSync } from "node:child_process";
 import {
   existsSync,
   lstatSync,
@@ -15,7 +16,7 @@ import type { FileHandle } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, it } from "node:test";
 import { sha256 } from "../../../host/config/parse.ts";
-import { type Files, nodeFiles, writeConfigFile } from "../../../host/config/write-file.ts";
+import { type Files, nodeFiles, removeLeftovers, writeConfigFile } from "../../../host/config/write-file.ts";
 import { tempDirectory } from "./scene.ts";
 
 const modeOf = (path: string) => (statSync(path).mode & 0o777).toString(8);
@@ -215,5 +216,23 @@ describe("a write of the configuration", () => {
     }) as typeof nodeFiles.open;
     await write(path, "new", { ...nodeFiles, open });
     assert.equal(readFileSync(path, "utf8"), "new");
+  });
+});
+
+describe("what killed writers leave behind", () => {
+  it("is removed, and nothing else", async (t) => {
+    const directory = tempDirectory(t);
+    const { pid: gone } = spawnSync(process.execPath, ["-e", ""]);
+    const left = [`svc.json.${gone}.0123456789ab.tmp`, `svc.json.bak.${gone}.0123456789ab.tmp`];
+    const kept = [
+      "svc.json",
+      "svc.json.bak",
+      `svc.json.${process.pid}.0123456789ab.tmp`,
+      `other.${gone}.0123456789ab.tmp`,
+    ];
+    for (const name of [...left, ...kept]) writeFileSync(join(directory, name), "{}");
+    assert.deepEqual((await removeLeftovers(join(directory, "svc.json"))).toSorted(), left.toSorted());
+    assert.deepEqual(readdirSync(directory).toSorted(), kept.toSorted());
+    assert.deepEqual(await removeLeftovers(join(directory, "no-such", "svc.json")), []);
   });
 });

@@ -1,0 +1,72 @@
+/** No file descriptor is left: open sockets go on, nobody else comes in, and when there is room again all is as before. */
+import assert from "node:assert/strict";
+import { execFileSync, spawnSync } from "node:child_process";
+import { readdirSync } from "node:fs";
+import { mkdtemp, rm } from "node:fs/promises";
+import { connect, type Socket } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { it } from "node:test";
+import { agents, chat, config, health } from "@svc/sdk";
+import { startGatewayProcess } from "../gateway-process.ts";
+import { pause, refusalOf } from "./workload.ts";
+
+const hasPrlimit = spawnSync("prlimit", ["--version"]).status === 0 && process.platform === "linux";
+assert.ok(hasPrlimit || !process.env["CI"], "in CI this test may not be skipped: it needs prlimit (util-linux)");
+
+const ROOM = 20;
+
+it(
+  "a gateway without a free descriptor keeps its clients",
+  { skip: hasPrlimit ? false : "needs prlimit (util-linux) and /proc", timeout: 60_000 },
+  async (t) => {
+    const stateDir = await mkdtemp(join(tmpdir(), "svc-descriptors-"));
+    const gateway = await startGatewayProcess(stateDir);
+    const sockets: Socket[] = [];
+    t.after(async () => {
+      for (const socket of sockets) socket.destroy();
+      await gateway.kill();
+      await rm(stateDir, { recursive: true, force: true });
+    });
+    const client = await gateway.connect();
+    t.after(() => client.close());
+    await client.call(config.set, { raw: JSON.stringify({ "provider-offline": { wordDelayMs: 0 } }) });
+    const run = async (runId: string) => {
+      await client.call(chat.send, { sessionKey: "main", message: `echo ${runId}`, idempotencyKey: runId });
+      return (await client.call(agents.wait, { runId, timeoutMs: 10_000 })).status;
+    };
+    assert.equal(await run("before"), "ok");
+
+    const used = () => readdirSync(`/proc/${gateway.child.pid}/fd`).length;
+    const most = used() + ROOM;
+    execFileSync("prlimit", ["--pid", String(gateway.child.pid), `--nofile=${most}:`]);
+    const port = Number(new URL(gateway.url).port);
+    for (let made = 0; made < ROOM * 3; made++) {
+      const socket = connect({ port, host: "127.0.0.1" });
+      socket.on("error", () => undefined);
+      sockets.push(socket);
+    }
+    for (let waited = 0; used() < most - 2 && waited < 400; waited++) await pause(10);
+    assert.ok(used() >= most - 2, `${used()} of ${most} descriptors are used`);
+
+    await client.call(health.check, {});
+    assert.ok((await client.call(chat.history, { sessionKey: "main" })).messages.length > 0);
+    assert.ok((await client.call(agents.list, {})).agents.length > 0);
+    const late = await gateway.connect({ connectTimeoutMs: 1_000 }).catch(refusalOf);
+    assert.ok("code" in late, "nobody else comes in");
+    const { hash } = await client.call(config.get, {});
+    const refusal = await client
+      .call(config.set, { raw: "{}", baseHash: hash || "0" })
+      .then(() => undefined, refusalOf);
+    assert.ok(refusal === undefined || ["UNAVAILABLE", "INVALID_REQUEST"].includes(refusal.code), refusal?.message);
+
+    for (const socket of sockets) socket.destroy();
+    for (let waited = 0; used() > most - ROOM + 4 && waited < 1_000; waited++) await pause(10);
+    const other = await gateway.connect();
+    await other.close();
+    assert.equal(await run("after"), "ok");
+    const { raw, hash: now } = await client.call(config.get, {});
+    await client.call(config.set, { raw: `${raw}\n`, baseHash: now });
+    assert.equal(gateway.child.exitCode, null, gateway.log());
+  },
+);
