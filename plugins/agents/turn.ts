@@ -18,6 +18,7 @@ import type {
 import { textOf } from "@svc/sdk/services";
 import { untilAborted } from "./abort-race.ts";
 import { abortedMessage, errorMessage, toolCallsOf, unansweredCall } from "./gateway-messages.ts";
+import { Pieces } from "./pieces.ts";
 import { Reply, SILENT_REPLY } from "./reply.ts";
 
 export interface TurnSetup {
@@ -168,21 +169,24 @@ class Turn {
   async #askModel(): Promise<AssistantMessage> {
     const { signal, emit, ask } = this.#setup;
     this.#reply = new Reply();
-    const pieces = ask(this.#messages)[Symbol.asyncIterator]();
+    const text = new Pieces((delta) => emit("assistant", { text: this.#textSoFar(), delta }));
+    const thinking = new Pieces((delta) => emit("thinking", { text: this.#reply.thinking, delta }));
+    const stream = ask(this.#messages)[Symbol.asyncIterator]();
     try {
       for (;;) {
-        const piece = await untilAborted(pieces.next(), signal);
+        const piece = await untilAborted(stream.next(), signal);
         if (piece.done) throw new Error("the model's stream ended without a finish");
         const event = piece.value;
         if (event.type === "finish") return this.#finished(event);
         this.#reply.add(event);
-        if (event.type === "text") emit("assistant", { text: this.#textSoFar(), delta: event.delta });
-        if (event.type === "thinking" && event.delta !== "")
-          emit("thinking", { text: this.#reply.thinking, delta: event.delta });
+        if (event.type === "text") text.add(event.delta);
+        if (event.type === "thinking" && event.delta !== "") thinking.add(event.delta);
       }
     } finally {
+      thinking.flush();
+      text.flush();
       // Not awaited: a stream that ignores the signal would hold the run.
-      pieces.return?.().catch(() => undefined);
+      stream.return?.().catch(() => undefined);
     }
   }
 

@@ -24,10 +24,10 @@ export function createChatStream({ clock, sent, emit }: ChatStreamOptions): (eve
   const lastDeltaAt = new Map<string, number>();
 
   function delta({ runId, sessionKey, seq, data }: RunEvent): void {
+    const at = clock.elapsed();
+    if (at - (lastDeltaAt.get(runId) ?? -Infinity) < DELTA_INTERVAL_MS) return; // most steps end here
     const text = typeof data["text"] === "string" ? growingText(data["text"]) : "";
     if (text === "" || mayBecomeSilent(text)) return;
-    const at = clock.elapsed();
-    if (at - (lastDeltaAt.get(runId) ?? -Infinity) < DELTA_INTERVAL_MS) return;
     lastDeltaAt.set(runId, at);
     for (const oldest of lastDeltaAt.keys()) {
       if (lastDeltaAt.size <= MAX_THROTTLED) break;
