@@ -37,7 +37,14 @@ export function reloadKindOf(path: KeyPath | string, schemaOfSection: TSchema | 
     nodes = nodes.flatMap((node) => childrenOf(node, key));
     kind = keywordOf(nodes) ?? kind;
   }
-  return kind;
+  // The host's keys have no defaults, so an object of them that comes or goes empty changes none.
+  return Object.hasOwn(HOST_SECTIONS, section) && nodes.some(isObjectNode) ? "hot" : kind;
+}
+
+function isObjectNode(node: unknown): boolean {
+  return alternatives(node).some(
+    (one) => own(one, "properties") !== undefined || own(one, "patternProperties") !== undefined,
+  );
 }
 
 /** The members of a union may say different things: the strongest counts. */

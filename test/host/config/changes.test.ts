@@ -77,6 +77,17 @@ describe("what a change needs", () => {
     });
   });
 
+  it("is nothing for an object of the host that comes or goes empty", () => {
+    const { gateway, logging, plugins } = HOST_SECTIONS;
+    assert.equal(reloadKindOf("gateway", gateway), "hot");
+    assert.equal(reloadKindOf("gateway.controlUi", gateway), "hot");
+    assert.equal(reloadKindOf("gateway.auth.rateLimit", gateway), "hot");
+    assert.equal(reloadKindOf("plugins.entries.models", plugins), "hot");
+    assert.equal(reloadKindOf("logging", logging), "hot");
+    assert.equal(reloadKindOf("plugins.entries.models.enabled", plugins), "restart");
+    assert.equal(reloadKindOf("gateway.port", gateway), "restart");
+  });
+
   it("has an answer for every key of the host", () => {
     for (const [name, schema] of Object.entries(HOST_SECTIONS))
       for (const key of Object.keys(schema.properties))

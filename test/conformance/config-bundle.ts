@@ -1,0 +1,165 @@
+/** The full bundle with a configuration file of its own, a probe among its plugins, and time that a test moves. */
+import { readFileSync } from "node:fs";
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import type { TestContext } from "node:test";
+import { definePlugin, live, type Plugin } from "@svc/sdk";
+import {
+  AgentDirectory,
+  AgentRuns,
+  ConfigStore,
+  type ConfigWritten,
+  ModelProvider,
+  Models,
+  type ModelRequest,
+  type ProviderAccount,
+  Sessions,
+} from "@svc/sdk/services";
+import { createFakeClock, type FakeClock, type TestGateway, testGateway } from "@svc/sdk/testing";
+import { root } from "../checkout.ts";
+import { directoryOf } from "../host/kernel/reload-scene.ts";
+
+/** Packages of the full bundle. */
+export const BUNDLE: readonly string[] = Object.keys(
+  (JSON.parse(readFileSync(join(root, "plugins/full/package.json"), "utf8")) as { dependencies: object }).dependencies,
+).filter((name) => name !== "@svc/host");
+
+/** What the running plugins say, asked from inside: no credential can be in the way. */
+export interface Inside {
+  readonly store: ConfigStore;
+  sessions(): Sessions;
+  agents(): AgentDirectory;
+  models(): Models;
+  runs(): AgentRuns;
+  /** What the model server `probe` was asked, newest last. */
+  readonly asked: { readonly request: ModelRequest; readonly account: ProviderAccount }[];
+  /** As the log of a plugin has it. */
+  logLevel(): unknown;
+}
+
+export interface Bundle extends TestGateway {
+  readonly inside: Inside;
+  readonly clock: FakeClock;
+  /** Reasons of the restarts that were begun. */
+  readonly restarts: string[];
+  /** Puts this configuration in the place of the file's, as `config.set` does. */
+  write(config: unknown): Promise<ConfigWritten>;
+  /** By plugin. */
+  generations(): Record<string, number>;
+}
+
+export async function startBundle(t: TestContext, config: unknown): Promise<Bundle> {
+  const stateDir = await directoryOf(t, "svc-kinds-");
+  await writeFile(join(stateDir, "svc.json"), JSON.stringify(config));
+  const found: { inside?: Inside } = {};
+  const clock = createFakeClock();
+  const restarts: string[] = [];
+  const running = await testGateway(t, {
+    stateDir,
+    plugins: [...BUNDLE, probe(found)],
+    gateway: {
+      config: undefined,
+      logLevel: undefined, // the file says it
+      clock,
+      restart: { perform: (reason: string) => void restarts.push(reason) },
+    },
+  });
+  const { inside } = found;
+  if (!inside) throw new Error("the probe did not start");
+  let { hash } = await inside.store.snapshot();
+  const write = async (next: unknown) => {
+    const change = { actor: "test", action: "config.set", mode: "replace", raw: JSON.stringify(next) } as const;
+    const written = await inside.store.write({ ...change, baseHash: hash });
+    ({ hash } = written);
+    return written;
+  };
+  const generations = () => {
+    const rows = running.gateway.plugins().map(({ id, generation, state }) => {
+      if (state !== "active") throw new Error(`plugin ${id} is ${state}`);
+      return [id, generation] as const;
+    });
+    return Object.fromEntries(rows);
+  };
+  return { ...running, inside, clock, restarts, write, generations };
+}
+
+/** Requires nothing of the bundle's so that no change restarts it. */
+function probe(found: { inside?: Inside }): Plugin {
+  return definePlugin({
+    id: "probe",
+    api: "^1.0.0",
+    requires: {
+      store: ConfigStore,
+      sessions: live(Sessions),
+      agents: live(AgentDirectory),
+      models: live(Models),
+      runs: live(AgentRuns),
+    },
+    setup(gateway) {
+      const { services, log } = gateway;
+      const asked: Inside["asked"] = [];
+      gateway.extend(ModelProvider, "probe", {
+        async *stream(request, account) {
+          asked.push({ request, account });
+          yield { type: "text", delta: "seen" };
+          yield { type: "finish", reason: "stop" };
+        },
+      });
+      gateway.route({
+        method: "GET",
+        path: "/plugins/probe/me",
+        auth: "plugin",
+        summary: "whom the gateway sees",
+        handler: ({ remoteAddress, headers }) => ({ body: `${remoteAddress} ${String(headers["x-svc-agent-id"])}` }),
+      });
+      gateway.start(() => {
+        found.inside = {
+          store: services.store,
+          sessions: () => there(services.sessions.get()),
+          agents: () => there(services.agents.get()),
+          models: () => there(services.models.get()),
+          runs: () => there(services.runs.get()),
+          asked,
+          logLevel: () => (log as { level?: unknown }).level,
+        };
+      });
+    },
+  });
+}
+
+function there<T>(service: T | undefined): T {
+  if (service === undefined) throw new Error("a service of the bundle is not there");
+  return service;
+}
+
+/** The plugin that owns each section, and by plugin which others hold one of its services, at any remove. */
+export async function bundlePlugins(): Promise<{ ownerOf: Map<string, string>; followers(id: string): Set<string> }> {
+  const plugins = await Promise.all(
+    BUNDLE.map(async (name) => {
+      const { svc } = JSON.parse(readFileSync(join(root, "node_modules", name, "package.json"), "utf8")) as {
+        svc: { entry: string };
+      };
+      const module = (await import(join(root, "node_modules", name, svc.entry))) as { default: Plugin };
+      return module.default;
+    }),
+  );
+  const ownerOf = new Map(
+    plugins.flatMap(({ id, config, section, sections = {} }) =>
+      [...(config ? [section ?? id] : []), ...Object.keys(sections)].map((key) => [key, id] as const),
+    ),
+  );
+  const direct = (id: string) => {
+    const provided = new Set(plugins.find((plugin) => plugin.id === id)?.provides?.map((token) => token.id));
+    return plugins.filter(({ requires = {} }) =>
+      Object.values(requires).some((one) => {
+        if (one.kind === "live") return false; // a handle that follows
+        return provided.has(one.kind === "service" ? one.id : one.token.id);
+      }),
+    );
+  };
+  const followers = (id: string, found = new Set<string>()): Set<string> => {
+    for (const { id: next } of direct(id)) if (!found.has(next)) followers(next, found.add(next));
+    return found;
+  };
+  return { ownerOf, followers };
+}

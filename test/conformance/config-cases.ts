@@ -1,0 +1,211 @@
+/** What the schema does not say about its keys: values that need a context, and where an effect is seen that a picture does not show. */
+import { join } from "node:path";
+
+/** How one key is tried, where the schema alone does not tell. */
+export interface Given {
+  /** Beside the key, before and after. */
+  readonly beside?: object;
+  /** Tried in turn until one shows. */
+  readonly values?: readonly unknown[] | ((stateDir: string) => readonly unknown[]);
+  /** Name of the map's entry. Default `acme`. */
+  readonly entry?: string;
+  /** Both configurations as a whole. */
+  readonly between?: readonly [before: object, after: object];
+  /** The key is there so that a refusal can say what to do instead: any value is refused like this. */
+  readonly refused?: RegExp;
+}
+
+/** In force at every step: a model server that remembers what it was asked. */
+export const COMMON = {
+  gateway: { auth: { token: "common-token" } },
+  logging: { level: "silent" },
+  models: { providers: { acme: { api: "probe", models: [{ id: "sample" }, { id: "other", reasoning: true }] } } },
+};
+
+const agents = (...list: object[]) => ({ agents: { list } });
+const rules = (match: object) => ({ session: { sendPolicy: { rules: [{ action: "deny", match }] } } });
+const bound = (match: object) => ({
+  ...agents({ id: "main" }, { id: "sample" }, { id: "other" }),
+  bindings: [{ agentId: "sample", match: { channel: "sample", accountId: "*", ...match } }],
+});
+const binding = (narrow: object): Given => ({ between: [bound({ guildId: "nowhere" }), bound(narrow)] });
+
+export const GIVEN: Readonly<Record<string, Given>> = {
+  "gateway.bind": { values: ["auto"] },
+  "gateway.customBindHost": { values: ["127.0.0.1"] },
+  "gateway.auth.mode": {
+    between: [
+      { gateway: { auth: { mode: "token", password: "common-password" } } },
+      { gateway: { auth: { mode: "password", password: "common-password" } } },
+    ],
+  },
+  "gateway.auth.password": { beside: { gateway: { auth: { mode: "password", password: "common-password" } } } },
+  "gateway.auth.trustedProxy.userHeader": {
+    beside: { gateway: { auth: { mode: "trusted-proxy" }, trustedProxies: ["127.0.0.1"] } },
+  },
+  "gateway.auth.trustedProxy.requiredHeaders": {
+    beside: { gateway: { auth: { mode: "trusted-proxy" }, trustedProxies: ["127.0.0.1"] } },
+  },
+  "gateway.auth.trustedProxy.allowUsers": {
+    beside: { gateway: { auth: { mode: "trusted-proxy" }, trustedProxies: ["127.0.0.1"] } },
+  },
+  "gateway.trustedProxies": { values: [["127.0.0.1"]] },
+  "gateway.allowRealIpFallback": { beside: { gateway: { trustedProxies: ["127.0.0.1"] } } },
+  "gateway.controlUi.allowedOrigins": { values: [["https://page.example"]] },
+  "gateway.aliases": { values: [["acme"]] },
+  "plugins.entries.*.enabled": { entry: "models", values: [false] },
+  "logging.level": { values: ["error"] }, // anything lower writes into the report of this test
+
+  "agents.defaults.workspace": { values: (stateDir) => [join(stateDir, "workspace-elsewhere")] },
+  "agents.defaults.models.*.alias": { entry: "acme/sample" },
+  "agents.list[].default": {
+    between: [agents({ id: "main" }, { id: "sample" }), agents({ id: "main" }, { id: "sample", default: true })],
+  },
+  "agents.list[].workspace": { values: (stateDir) => [join(stateDir, "workspace-elsewhere")] },
+  "agents.list[].agentDir": { values: (stateDir) => [join(stateDir, "agents", "elsewhere")] },
+
+  "models.default": { values: ["acme/other"] },
+  "models.providers.*.auth": { values: ["oauth"], refused: /only .+api-key.+ works here/ },
+  "models.providers.*.injectNumCtxForOpenAICompat": { values: [true], refused: /num_ctx is not sent/ },
+  "models.providers.*.models[].compat.*": { values: [true], refused: /quirks of a server cannot be set here/ },
+  "models.bedrockDiscovery.enabled": { values: [true], refused: /models are not looked up/ },
+
+  "session.identityLinks.*": { beside: { session: { dmScope: "per-peer" } } },
+  "session.sendPolicy.rules[].match.channel": { between: [rules({}), rules({ channel: "sample" })] },
+  "session.sendPolicy.rules[].match.chatType": { between: [rules({}), rules({ chatType: "group" })] },
+  "session.sendPolicy.rules[].match.keyPrefix": { between: [rules({}), rules({ keyPrefix: "sample" })] },
+  "session.sendPolicy.rules[].match.rawKeyPrefix": { between: [rules({}), rules({ rawKeyPrefix: "agent:main:acme" })] },
+  "bindings[].agentId": { beside: agents({ id: "main" }, { id: "sample" }, { id: "other" }) },
+  "bindings[].match.channel": { between: [bound({ channel: "nowhere" }), bound({})] },
+  "bindings[].match.accountId": { between: [bound({ accountId: "nobody" }), bound({})] },
+  "bindings[].match.peer.kind": {
+    between: [bound({ peer: { kind: "direct", id: "ann" } }), bound({ peer: { kind: "group", id: "ann" } })],
+  },
+  "bindings[].match.peer.id": {
+    between: [bound({ peer: { kind: "direct", id: "nobody" } }), bound({ peer: { kind: "direct", id: "ann" } })],
+  },
+  "bindings[].match.guildId": binding({ guildId: "sample" }),
+  "bindings[].match.teamId": { between: [bound({ teamId: "nowhere" }), bound({ teamId: "sample" })] },
+  "bindings[].match.roles": {
+    between: [bound({ guildId: "sample", roles: ["nobody"] }), bound({ guildId: "sample", roles: ["sample"] })],
+  },
+  "storage-sqlite.file": { values: ["another.db"] },
+};
+
+const AGENTS = "plugins/agents";
+const SESSIONS = "plugins/sessions";
+
+/** The test that sees the effect where no picture does; the last word of the key stands in it. A key that ends in a dot: all below. */
+export const SEEN_ELSEWHERE: Readonly<Record<string, string>> = {
+  "gateway.auth.rateLimit.": "host/gateway-config.test.ts",
+  "gateway.controlUi.enabled": "host/auth/bind.test.ts",
+  "gateway.controlUi.allowInsecureAuth": "host/gateway-config.test.ts",
+  "gateway.controlUi.dangerouslyDisableDeviceAuth": "host/gateway-config.test.ts",
+  "gateway.reload.mode": "host/reconfigure.test.ts",
+  "gateway.reload.debounceMs": "host/gateway-config-file.test.ts",
+  "agents.defaults.verboseDefault": `${AGENTS}/directory.test.ts`,
+  "agents.defaults.timeoutSeconds": `${AGENTS}/stopping-runs.test.ts`,
+  "agents.defaults.maxConcurrent": `${AGENTS}/queueing.test.ts`,
+  "agents.defaults.maxToolRounds": `${AGENTS}/turn.test.ts`,
+  "agents.defaults.skipBootstrap": `${AGENTS}/workspace-files.test.ts`,
+  "agents.defaults.bootstrapMaxChars": `${AGENTS}/workspace-prompt.test.ts`,
+  "agents.defaults.bootstrapTotalMaxChars": `${AGENTS}/workspace-prompt.test.ts`,
+  "agents.defaults.subagents.maxConcurrent": `${AGENTS}/lanes.test.ts`,
+  "agents.defaults.subagents.maxSpawnDepth": `${AGENTS}/subagents.test.ts`,
+  "agents.defaults.subagents.maxChildrenPerAgent": `${AGENTS}/subagents.test.ts`,
+  "agents.defaults.subagents.runTimeoutSeconds": `${AGENTS}/subagents.test.ts`,
+  "agents.defaults.subagents.model": `${AGENTS}/subagents.test.ts`,
+  "agents.defaults.subagents.model.primary": `${AGENTS}/run-options.test.ts`,
+  "agents.defaults.subagents.model.fallbacks": `${AGENTS}/run-options.test.ts`,
+  "agents.defaults.subagents.thinking": `${AGENTS}/subagents.test.ts`,
+  "agents.defaults.compaction.maxHistoryShare": `${AGENTS}/compaction.test.ts`,
+  "messages.queue.debounceMs": `${AGENTS}/queueing.test.ts`,
+  "messages.queue.debounceMsByChannel.*": `${AGENTS}/queue-plan.test.ts`,
+  "messages.queue.cap": `${AGENTS}/queue-plan.test.ts`,
+  "messages.queue.drop": `${AGENTS}/queue-plan.test.ts`,
+  "models.providers.*.authHeader": "plugins/models/accounts.test.ts",
+  "session.reset.": `${SESSIONS}/reset-policy.test.ts`,
+  "session.resetByType.": `${SESSIONS}/reset-policy.test.ts`,
+  "session.resetByChannel.": `${SESSIONS}/reset-policy.test.ts`,
+  "session.idleMinutes": `${SESSIONS}/reset-policy.test.ts`,
+  "session.maintenance.mode": `${SESSIONS}/maintenance.test.ts`,
+  "session.maintenance.pruneAfter": `${SESSIONS}/maintenance.test.ts`,
+  "session.maintenance.pruneDays": `${SESSIONS}/maintenance.test.ts`,
+  "session.maintenance.maxEntries": `${SESSIONS}/maintenance.test.ts`,
+  "session.maintenance.resetArchiveRetention": `${SESSIONS}/maintenance.test.ts`,
+  "session.maintenance.maxDiskBytes": `${SESSIONS}/maintenance.test.ts`,
+  "session.maintenance.highWaterBytes": `${SESSIONS}/maintenance.test.ts`,
+  "provider-offline.wordDelayMs": "plugins/provider-offline/provider.test.ts",
+  "storage-sqlite.busyTimeoutMs": "plugins/storage-sqlite/plugin.test.ts",
+};
+
+/** Keys of which only the way they are taken is proven: why there is no effect to see, or that a test is missing. */
+export const NO_EFFECT_SEEN: Readonly<Record<string, string>> = {
+  "agents.defaults.subagents.archiveAfterMinutes": "no test asks for another time than the default",
+  "agents.defaults.compaction.mode": "no test sets it",
+  "agents.defaults.compaction.reserveTokens": "no test sets it",
+  "agents.defaults.compaction.keepRecentTokens": "no test sets it",
+  "session.maintenance.rotateBytes": "accepted without effect: there is no file that grows",
+  "bindings[].comment": "for people",
+};
+
+/** Keys without a description. It may only become shorter. */
+export const UNEXPLAINED: readonly string[] = [
+  "agents.defaults.model",
+  "agents.defaults.model.primary",
+  "agents.defaults.model.fallbacks",
+  "agents.defaults.models.*.alias",
+  "agents.defaults.thinkingDefault",
+  "agents.defaults.verboseDefault",
+  "agents.defaults.systemPrompt",
+  "agents.defaults.subagents.model",
+  "agents.defaults.subagents.model.primary",
+  "agents.defaults.subagents.model.fallbacks",
+  "agents.defaults.subagents.thinking",
+  "agents.list[].id",
+  "agents.list[].default",
+  "agents.list[].name",
+  "agents.list[].workspace",
+  "agents.list[].agentDir",
+  "agents.list[].model",
+  "agents.list[].model.primary",
+  "agents.list[].model.fallbacks",
+  "agents.list[].systemPrompt",
+  "agents.list[].identity.name",
+  "agents.list[].identity.theme",
+  "agents.list[].identity.emoji",
+  "agents.list[].identity.avatar",
+  "agents.list[].subagents.model",
+  "agents.list[].subagents.model.primary",
+  "agents.list[].subagents.model.fallbacks",
+  "agents.list[].subagents.thinking",
+  "messages.queue.mode",
+  "messages.queue.byChannel.*",
+  "messages.queue.debounceMsByChannel.*",
+  "messages.queue.drop",
+  "models.providers.*.accounts[].apiKey",
+  "models.providers.*.auth",
+  "models.providers.*.models[].cost.input",
+  "models.providers.*.models[].cost.output",
+  "models.providers.*.models[].cost.cacheRead",
+  "models.providers.*.models[].cost.cacheWrite",
+  "models.providers.*.models[].compat.*",
+  "models.providers.*.injectNumCtxForOpenAICompat",
+  "models.bedrockDiscovery.enabled",
+  "session.reset.mode",
+  "session.resetByType.direct.mode",
+  "session.resetByType.dm.mode",
+  "session.resetByType.group.mode",
+  "session.resetByType.thread.mode",
+  "session.resetByChannel.*.mode",
+  "session.sendPolicy.default",
+  "session.sendPolicy.rules[].action",
+  "session.sendPolicy.rules[].match.channel",
+  "session.sendPolicy.rules[].match.chatType",
+  "bindings[].agentId",
+  "bindings[].comment",
+  "bindings[].match.channel",
+  "bindings[].match.peer.kind",
+  "bindings[].match.guildId",
+  "bindings[].match.teamId",
+];

@@ -1,0 +1,96 @@
+/** Every key of the composed configuration schema, for the tests that are generated from it. Pure. */
+import type { ReloadKind } from "@svc/sdk/services";
+import { HOST_SECTIONS } from "../../host/config/host-schema.ts";
+
+/** A node of a JSON Schema, as `config.schema` sends it. */
+export interface Node {
+  readonly type?: string;
+  readonly description?: string;
+  readonly title?: string;
+  readonly default?: unknown;
+  readonly const?: unknown;
+  readonly enum?: readonly unknown[];
+  readonly anyOf?: readonly Node[];
+  readonly properties?: Readonly<Record<string, Node>>;
+  readonly patternProperties?: Readonly<Record<string, Node>>;
+  readonly additionalProperties?: boolean | Node;
+  readonly required?: readonly string[];
+  readonly items?: Node;
+  readonly minItems?: number;
+  readonly minLength?: number;
+  readonly minimum?: number;
+  readonly maximum?: number;
+  readonly pattern?: string;
+  readonly reload?: ReloadKind;
+}
+
+/** `*` is an entry of a map, `[]` an item of a list. */
+export interface Place {
+  /** Dotted, as in the hints: `models.providers.*.models[].id`. */
+  readonly path: string;
+  readonly keys: readonly string[];
+  readonly node: Node;
+}
+
+/** A key that has a value of its own. One path may have several: members of a union. */
+export interface Leaf extends Place {
+  readonly section: string;
+  /** What its schema declares, or the sections' rule where it declares nothing. */
+  readonly kind: ReloadKind;
+}
+
+/** Top-level keys that carry no configuration. */
+const FREE = new Set(["$schema", "meta"]);
+
+/** Every node, unions and lists resolved, outermost first. */
+function* nodes(place: Place, kind: ReloadKind): Generator<Place & { readonly kind: ReloadKind }> {
+  const { path, keys, node } = place;
+  const here = node.reload ?? kind;
+  yield { ...place, kind: here };
+  const below = (key: string, child: Node) =>
+    nodes({ path: key === "[]" ? `${path}[]` : `${path}.${key}`, keys: [...keys, key], node: child }, here);
+  for (const member of node.anyOf ?? []) yield* nodes({ path, keys, node: member }, here);
+  for (const [key, child] of Object.entries(node.properties ?? {})) yield* below(key, child);
+  for (const child of mapValues(node)) yield* below("*", child);
+  if (node.items && holdsKeys(node.items)) yield* below("[]", node.items);
+}
+
+function mapValues({ patternProperties = {}, additionalProperties }: Node): readonly Node[] {
+  const rest = typeof additionalProperties === "object" ? [additionalProperties] : [];
+  return [...Object.values(patternProperties), ...rest];
+}
+
+function holdsKeys(node: Node): boolean {
+  return node.properties !== undefined || mapValues(node).length > 0 || (node.anyOf ?? []).some(holdsKeys);
+}
+
+function isLeaf({ node }: Place): boolean {
+  const ownKeys = node.properties !== undefined || mapValues(node).length > 0;
+  const listOfObjects = node.items !== undefined && holdsKeys(node.items);
+  return node.anyOf === undefined && !ownKeys && !listOfObjects;
+}
+
+function placesOf(schema: Node): (Place & { readonly section: string; readonly kind: ReloadKind })[] {
+  return Object.entries(schema.properties ?? {})
+    .filter(([section]) => !FREE.has(section))
+    .flatMap(([section, node]) => {
+      const kind = Object.hasOwn(HOST_SECTIONS, section) ? "restart" : "plugin";
+      return [...nodes({ path: section, keys: [section], node }, kind)].map((place) => ({ ...place, section }));
+    });
+}
+
+export function leavesOf(schema: Node): Leaf[] {
+  return placesOf(schema).filter(isLeaf);
+}
+
+/** Objects with named keys. */
+export function objectsOf(schema: Node): Place[] {
+  return placesOf(schema).filter(({ node }) => node.properties !== undefined);
+}
+
+/** Where a `reload` keyword stands inside a list: a list is one value, so nothing would read it. */
+export function keywordsInLists(schema: Node): string[] {
+  return placesOf(schema)
+    .filter(({ keys, node }) => keys.includes("[]") && node.reload !== undefined)
+    .map(({ path }) => path);
+}

@@ -1,0 +1,121 @@
+/** The composed configuration schema as forms and editors use it: its defaults are valid, it is closed, and it explains itself. */
+import assert from "node:assert/strict";
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { describe, it, type TestContext } from "node:test";
+import { config } from "@svc/sdk";
+import { root } from "../checkout.ts";
+import { bundlePlugins, startBundle } from "./config-bundle.ts";
+import { UNEXPLAINED } from "./config-cases.ts";
+import { type Leaf, leavesOf, type Node, objectsOf, type Place } from "./config-leaves.ts";
+import { ENTRY, planted, smallest } from "./config-values.ts";
+
+const limited = { timeout: 60_000 };
+
+interface Hint {
+  readonly label?: string;
+  readonly help?: string;
+  readonly sensitive?: boolean;
+}
+
+async function composed(t: TestContext) {
+  const bundle = await startBundle(t, { logging: { level: "silent" } });
+  const { schema, uiHints } = await bundle.client.call(config.schema, {});
+  return { ...bundle, schema: schema as Node, hints: uiHints as Record<string, Hint> };
+}
+
+/** All defaults a schema has, written out; `undefined` where it has none. */
+function defaultsOf(node: Node): unknown {
+  const below = Object.entries(node.properties ?? {}).flatMap(([key, child]) => {
+    const value = defaultsOf(child);
+    return value === undefined ? [] : [[key, value] as const];
+  });
+  if (below.length > 0) return Object.fromEntries(below);
+  return node.default;
+}
+
+/** Choice: a key that looks like one; numbers of tokens and names of headers are none. */
+const SECRET = /(^|[a-z])(token|password|secret|api_?key|credential|private_?key)$/i;
+
+describe("the composed schema", limited, () => {
+  it("has defaults that are valid, and say what is in force without them", async (t) => {
+    const { schema, write } = await composed(t);
+    const defaults = defaultsOf(schema) as Record<string, unknown>;
+    assert.ok(Object.keys(defaults).length >= 5);
+    const { changed } = await write({ logging: { level: "silent" }, ...defaults });
+    assert.deepEqual(changed, []);
+  });
+
+  it("refuses unknown keys at every level by path, those apart that are declared open", async (t) => {
+    const { schema, write } = await composed(t);
+    const open: string[] = [];
+    for (const place of objectsOf(schema)) {
+      const issues = await issuesOf(write, withStranger(schema, place));
+      if (issues.length === 0) open.push(place.path);
+      else assert.ok(issues.some(tells(place)), `${place.path}: ${JSON.stringify(issues)}`);
+    }
+    assert.deepEqual(open, OPEN);
+    for (const path of OPEN) {
+      const node = objectsOf(schema).find((place) => place.path === path)?.node;
+      assert.notEqual(node?.additionalProperties, false, path);
+    }
+  });
+
+  it("explains every key, and marks every secret", async (t) => {
+    const { schema, hints } = await composed(t);
+    for (const { path, keys } of leavesOf(schema)) {
+      const parent = path.replace(/\.\*$/, ""); // a map says what its entries are
+      const help = hints[path]?.help ?? hints[parent]?.help;
+      if (!keys.includes("*") || !path.endsWith("*")) assert.ok(hints[path]?.label, `${path} has a label`);
+      assert.ok(help || UNEXPLAINED.includes(path), `${path} has no description`);
+      if (SECRET.test(path)) assert.equal(hints[path]?.sensitive, true, `${path} is marked sensitive`);
+    }
+  });
+
+  it("has every key of a plugin in the plugin's README", async (t) => {
+    const { schema } = await composed(t);
+    const { ownerOf } = await bundlePlugins();
+    const missing: string[] = [];
+    for (const leaf of leavesOf(schema)) {
+      const owner = ownerOf.get(leaf.section);
+      if (owner === undefined) continue; // the host: its hints are the reference
+      const readme = await readFile(join(root, "plugins", owner, "README.md"), "utf8");
+      if (!new RegExp(`(?<![A-Za-z0-9])${nameOf(leaf)}(?![A-Za-z0-9])`).test(readme)) missing.push(leaf.path);
+    }
+    assert.deepEqual(missing, []);
+  });
+});
+
+/** Objects that take any key. */
+const OPEN = [
+  "messages", // more of it belongs to plugins that are not here
+  "models.bedrockDiscovery", // refused by its `enabled`; what else stands in it does not matter then
+];
+
+interface Issue {
+  readonly path: string;
+  readonly message: string;
+}
+
+async function issuesOf(write: (next: unknown) => Promise<unknown>, next: unknown): Promise<Issue[]> {
+  return write(next).then(
+    () => [],
+    (error: { details?: { issues?: Issue[] } }) =>
+      error.details?.issues ?? [{ path: "?", message: JSON.stringify(error) }],
+  );
+}
+
+function withStranger(schema: Node, { keys, node, path }: Place): unknown {
+  const value = { ...smallest(node, path), "no-such-key": 1 };
+  return { logging: { level: "silent" }, ...(planted(schema, keys, value) as object) };
+}
+
+/** The issue is about the stranger, where it stands; a union may only say that none of its members fits. */
+function tells({ path }: Place): (issue: Issue) => boolean {
+  const where = path.replaceAll("[]", "[0]").replaceAll("*", ENTRY);
+  return (issue) => issue.path === where && /no-such-key/.test(issue.message);
+}
+
+function nameOf({ keys }: Leaf): string {
+  return keys.findLast((key) => key !== "*" && key !== "[]") ?? "";
+}
