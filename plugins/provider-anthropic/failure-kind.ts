@@ -1,5 +1,5 @@
 /** Which kind of failure it was, for whoever decides about the next account. Pure. */
-import type { ProviderFailure } from "@svc/sdk/services";
+import { isSystemTimeout, type ProviderFailure } from "@svc/sdk/services";
 
 type Kind = ProviderFailure["kind"];
 
@@ -50,13 +50,6 @@ const BY_STATUS: Readonly<Record<number, Kind>> = {
   504: "timeout",
 };
 
-const TIMEOUT_CODES = new Set([
-  "ETIMEDOUT",
-  "UND_ERR_CONNECT_TIMEOUT",
-  "UND_ERR_HEADERS_TIMEOUT",
-  "UND_ERR_BODY_TIMEOUT",
-]);
-
 /** The kind of whatever was thrown; what has no status never got an answer. */
 export function kindOf(error: Thrown): Kind {
   const { status, type, errorCode } = error;
@@ -67,22 +60,11 @@ export function kindOf(error: Thrown): Kind {
   if (byType) return byType;
   if (typeof status === "number") return BY_STATUS[status] ?? (status >= 500 ? "server_error" : "request");
   if (error.error !== undefined || error.name === "SyntaxError") return "server_error";
-  const isTimeout = TIMEOUT_CODES.has(codeOf(error) ?? "") || error.name === "APIConnectionTimeoutError";
+  const isTimeout = isSystemTimeout(error) || error.name === "APIConnectionTimeoutError";
   return isTimeout ? "timeout" : "network";
 }
 
 /** An empty account is refused like a bad question, only in these words. */
 function saysNoCredit({ message }: Thrown): boolean {
   return /credit balance/iu.test(String(message));
-}
-
-/** The system's code of the error, e.g. `ECONNREFUSED`: `fetch` hides it as the cause of a cause. */
-export function codeOf(error: Thrown): string | undefined {
-  let current: unknown = error;
-  for (let depth = 0; depth < 5 && typeof current === "object" && current !== null; depth++) {
-    const { code, cause }: Thrown = current;
-    if (typeof code === "string") return code;
-    current = cause;
-  }
-  return undefined;
 }

@@ -1,7 +1,15 @@
 /** What went wrong at a model server, in a sentence for people that says what to do and never holds a secret. */
 import { GatewayError } from "@svc/sdk";
-import type { ProviderAccount, ProviderFailure, ResolvedModel } from "@svc/sdk/services";
-import { codeOf, kindOf, type Thrown } from "./failure-kind.ts";
+import {
+  type ProviderAccount,
+  type ProviderFailure,
+  providerSettingsPath,
+  type ResolvedModel,
+  retryAfter,
+  systemCodeOf,
+  withoutSecrets,
+} from "@svc/sdk/services";
+import { kindOf, type Thrown } from "./failure-kind.ts";
 
 /** When it went wrong: before the server accepted the question, or while it answered. */
 export type Phase = "asking" | "answering";
@@ -35,12 +43,12 @@ export function toFailure(thrown: unknown, context: FailureContext): GatewayErro
 function sentence(error: Thrown, failure: ProviderFailure, context: FailureContext): string {
   const { account, model, phase } = context;
   const who = nameOf(account);
-  const where = settingsOf(account);
+  const where = providerSettingsPath(account);
   const status = failure.status === undefined ? "" : ` (${failure.status})`;
   const said = quote(error);
   if (failure.kind === "network" || (failure.kind === "timeout" && failure.status === undefined)) {
     if (phase === "asking") return connectionSentence(error, context);
-    const code = codeOf(error);
+    const code = systemCodeOf(error);
     return `${who} broke off in the middle of its answer${code ? ` (${code})` : ""}; try again`;
   }
   switch (failure.kind) {
@@ -86,19 +94,13 @@ function isTooLong(error: Thrown): boolean {
 function connectionSentence(error: Thrown, { account }: FailureContext): string {
   const who = nameOf(account);
   const at = addressOf(account.baseUrl);
-  const check = `check ${settingsOf(account)}.baseUrl`;
-  const code = codeOf(error);
+  const check = `check ${providerSettingsPath(account)}.baseUrl`;
+  const code = systemCodeOf(error);
   if (code === "ECONNREFUSED") return `${who} refused the connection (ECONNREFUSED): is the server at ${at} running?`;
   if (code === "ENOTFOUND" || code === "EAI_AGAIN") {
     return `${who} has an unknown host name (${code}): ${check} (${at})`;
   }
   return `${who} cannot be reached at ${at} (${code ?? String(error.message)}): ${check} and the network`;
-}
-
-/** Path of an account's settings; `<provider>:<account>` is one of several. */
-function settingsOf({ name }: ProviderAccount): string {
-  const [provider, account] = name.split(":");
-  return `models.providers.${provider}${account === undefined ? "" : `.accounts["${account}"]`}`;
 }
 
 /** Characters of a server's own words that are passed on. */
@@ -121,26 +123,4 @@ function addressOf(baseUrl: string | undefined): string {
   if (!URL.canParse(baseUrl)) return "an address that is no URL";
   const { origin, pathname } = new URL(baseUrl);
   return `${origin}${pathname}`;
-}
-
-/** Servers quote the key they refuse. Header values may be keys, too. */
-function withoutSecrets(text: string, account: ProviderAccount): string {
-  const headers = Object.values(account.headers ?? {});
-  const bare = headers.map((value) => value.replace(/^\w+ +/u, "")); // `Bearer abc` may be quoted as `abc`
-  const secrets = [account.apiKey ?? "", ...headers, ...bare].filter((secret) => secret.trim().length >= 4);
-  const longestFirst = secrets.sort((a, b) => b.length - a.length);
-  return longestFirst.reduce((clean, secret) => clean.replaceAll(secret, "***"), text);
-}
-
-/**
- * Milliseconds the server asks to wait, from `Retry-After-Ms` or `Retry-After` (seconds or a date).
- * @returns `undefined` when it does not say, or not in a way that can be read.
- */
-export function retryAfter(headers: Headers, now: number): number | undefined {
-  const ms = Number.parseFloat(headers.get("retry-after-ms") ?? "");
-  if (Number.isFinite(ms)) return Math.max(0, ms);
-  const value = headers.get("retry-after");
-  if (value === null) return undefined;
-  const wait = /^[\d.]+$/u.test(value) ? Number.parseFloat(value) * 1000 : Date.parse(value) - now;
-  return Number.isFinite(wait) ? Math.max(0, wait) : undefined;
 }

@@ -1,9 +1,9 @@
 /** The network: one client for each account, and the chunks of an answer. The only file here that talks to a server. */
 import type { Clock } from "@svc/sdk";
-import type { ProviderAccount } from "@svc/sdk/services";
+import { type ProviderAccount, providerSettingsPath } from "@svc/sdk/services";
 import type OpenAI from "openai";
 import type { ChatCompletionChunk, ChatCompletionCreateParamsStreaming } from "openai/resources/chat/completions";
-import { nameOf, type Phase, refuse, settingsOf, toFailure } from "./failure.ts";
+import { nameOf, type Phase, refuse, toFailure } from "./failure.ts";
 
 /** Sent where an account has no key: the client insists on one, and servers without keys ignore it. */
 export const NO_KEY = "no-key";
@@ -55,7 +55,8 @@ export function createChatApi({ clock, fetch = globalThis.fetch }: ChatApiOption
     async *chunks(params, account, signal) {
       signal.throwIfAborted();
       const { baseUrl } = account;
-      if (!baseUrl) refuse("network", `${nameOf(account)} has no address: set ${settingsOf(account)}.baseUrl`);
+      if (!baseUrl)
+        refuse("network", `${nameOf(account)} has no address: set ${providerSettingsPath(account)}.baseUrl`);
       const client = await clientOf(account, baseUrl);
       let phase: Phase = "asking";
       try {

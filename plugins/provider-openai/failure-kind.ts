@@ -1,5 +1,5 @@
 /** Which kind of failure it was, for whoever decides about the next account. Pure. */
-import type { ProviderFailure } from "@svc/sdk/services";
+import { isSystemTimeout, type ProviderFailure } from "@svc/sdk/services";
 
 type Kind = ProviderFailure["kind"];
 
@@ -28,30 +28,12 @@ const BY_STATUS: Readonly<Record<number, Kind>> = {
 /** Codes of servers that tell an empty account from one that is too fast. */
 const BILLING_CODES = new Set(["insufficient_quota", "billing_hard_limit_reached", "billing_not_active"]);
 
-const TIMEOUT_CODES = new Set([
-  "ETIMEDOUT",
-  "UND_ERR_CONNECT_TIMEOUT",
-  "UND_ERR_HEADERS_TIMEOUT",
-  "UND_ERR_BODY_TIMEOUT",
-]);
-
 /** The kind of whatever was thrown; what has no status never got an answer, or broke off in it. */
 export function kindOf(error: Thrown): Kind {
   const { status, code } = error;
   if (typeof code === "string" && BILLING_CODES.has(code)) return "billing";
   if (typeof status === "number") return BY_STATUS[status] ?? (status >= 500 ? "server_error" : "request");
   if (error.error !== undefined || error.name === "SyntaxError") return "server_error";
-  const isTimeout = TIMEOUT_CODES.has(codeOf(error) ?? "") || /timed out/iu.test(String(error.message));
+  const isTimeout = isSystemTimeout(error) || /timed out/iu.test(String(error.message));
   return isTimeout ? "timeout" : "network";
-}
-
-/** The system's code of the error, e.g. `ECONNREFUSED`: `fetch` hides it as the cause of a cause. */
-export function codeOf(error: Thrown): string | undefined {
-  let current: unknown = error;
-  for (let depth = 0; depth < 5 && typeof current === "object" && current !== null; depth++) {
-    const { code, cause }: Thrown = current;
-    if (typeof code === "string") return code;
-    current = cause;
-  }
-  return undefined;
 }

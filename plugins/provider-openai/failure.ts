@@ -1,7 +1,15 @@
 /** What went wrong at a model server, in a sentence for people that says what to do and never holds a secret. */
 import { GatewayError } from "@svc/sdk";
-import type { ProviderAccount, ProviderFailure, ResolvedModel } from "@svc/sdk/services";
-import { codeOf, kindOf, type Thrown } from "./failure-kind.ts";
+import {
+  type ProviderAccount,
+  type ProviderFailure,
+  providerSettingsPath,
+  type ResolvedModel,
+  retryAfter,
+  systemCodeOf,
+  withoutSecrets,
+} from "@svc/sdk/services";
+import { kindOf, type Thrown } from "./failure-kind.ts";
 
 /** When it went wrong: before the server accepted the question, or while it answered. */
 export type Phase = "asking" | "answering";
@@ -17,12 +25,6 @@ export interface FailureContext {
 /** How an account is called in sentences. */
 export function nameOf(account: ProviderAccount): string {
   return `model provider "${account.name}"`;
-}
-
-/** Path of an account's settings; `<provider>:<account>` is one of several. */
-export function settingsOf({ name }: ProviderAccount): string {
-  const [provider, account] = name.split(":");
-  return `models.providers.${provider}${account === undefined ? "" : `.accounts["${account}"]`}`;
 }
 
 /** @throws GatewayError always: `UNAVAILABLE` of this kind. */
@@ -49,13 +51,13 @@ function sentence(error: Thrown, context: FailureContext): string {
   if (error.error !== undefined) return `${who} reported an error while answering${quote(error)}`;
   if (context.phase === "asking") return connectionSentence(error, context);
   if (error.name === "SyntaxError") return `${who} sent something that is not JSON in the middle of its answer`;
-  const code = codeOf(error);
+  const code = systemCodeOf(error);
   return `${who} broke off in the middle of its answer${code ? ` (${code})` : ""}; try again`;
 }
 
 function statusSentence(status: number, error: Thrown, { account, model }: FailureContext): string {
   const who = nameOf(account);
-  const key = settingsOf(account);
+  const key = providerSettingsPath(account);
   const [provider = key] = key.split(".accounts");
   const said = quote(error);
   if (status === 401 || status === 403) return `${who} refused the key (${status}): check ${key}.apiKey${said}`;
@@ -73,8 +75,8 @@ function statusSentence(status: number, error: Thrown, { account, model }: Failu
 function connectionSentence(error: Thrown, { account }: FailureContext): string {
   const who = nameOf(account);
   const at = addressOf(account.baseUrl);
-  const check = `check ${settingsOf(account)}.baseUrl`;
-  const code = codeOf(error);
+  const check = `check ${providerSettingsPath(account)}.baseUrl`;
+  const code = systemCodeOf(error);
   if (code === "ECONNREFUSED") return `${who} refused the connection (ECONNREFUSED): is the server at ${at} running?`;
   if (code === "ENOTFOUND" || code === "EAI_AGAIN") {
     return `${who} has an unknown host name (${code}): ${check} (${at})`;
@@ -96,26 +98,4 @@ function addressOf(baseUrl: string | undefined): string {
   if (baseUrl === undefined || !URL.canParse(baseUrl)) return "an address that is no URL";
   const { origin, pathname } = new URL(baseUrl);
   return `${origin}${pathname}`;
-}
-
-/** Servers quote the key they refuse. Header values may be keys, too. */
-function withoutSecrets(text: string, account: ProviderAccount): string {
-  const headers = Object.values(account.headers ?? {});
-  const bare = headers.map((value) => value.replace(/^\w+ +/, "")); // `Bearer abc` may be quoted as `abc`
-  const secrets = [account.apiKey ?? "", ...headers, ...bare].filter((secret) => secret.trim().length >= 4);
-  const longestFirst = secrets.sort((a, b) => b.length - a.length);
-  return longestFirst.reduce((clean, secret) => clean.replaceAll(secret, "***"), text);
-}
-
-/**
- * Milliseconds the server asks to wait, from `Retry-After-Ms` or `Retry-After` (seconds or a date).
- * @returns `undefined` when it does not say, or not in a way that can be read.
- */
-export function retryAfter(headers: Headers, now: number): number | undefined {
-  const ms = Number.parseFloat(headers.get("retry-after-ms") ?? "");
-  if (Number.isFinite(ms)) return Math.max(0, ms);
-  const value = headers.get("retry-after");
-  if (value === null) return undefined;
-  const wait = /^[\d.]+$/.test(value) ? Number.parseFloat(value) * 1000 : Date.parse(value) - now;
-  return Number.isFinite(wait) ? Math.max(0, wait) : undefined;
 }

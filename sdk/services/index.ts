@@ -4,6 +4,7 @@ export * from "./attachments.ts";
 export * from "./host.ts";
 export * from "./messages.ts";
 export * from "./models.ts";
+export * from "./provider-failure.ts";
 export * from "./sessions.ts";
 export * from "./storage.ts";
 export * from "./tools.ts";

@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import type { ProviderAccount } from "@svc/sdk/services";
-import { type Phase, retryAfter, toFailure } from "../../../plugins/provider-openai/failure.ts";
+import { retryAfter } from "@svc/sdk/services";
+import { type Phase, toFailure } from "../../../plugins/provider-openai/failure.ts";
 
 const account: ProviderAccount = {
   name: "acme",
