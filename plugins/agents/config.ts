@@ -2,17 +2,34 @@
 import { NonEmpty, type Static, Strict, Type } from "@svc/sdk";
 import { THINKING_LEVELS } from "@svc/sdk/services";
 
-/** A model reference (`provider/id`, a bare id or an alias), alone or with others to try when it cannot be used. */
-const ModelSetting = Type.Union([
-  NonEmpty,
-  Strict({ primary: NonEmpty, fallbacks: Type.Optional(Type.Array(NonEmpty)) }),
-]);
+const nonEmpty = (description: string) => Type.String({ minLength: 1, description });
+const text = (description: string) => Type.Optional(Type.String({ description }));
+const thinking = (description: string) => Type.Enum([...THINKING_LEVELS], { description });
 
-const text = Type.Optional(Type.String());
-const Thinking = Type.Enum([...THINKING_LEVELS]);
+/** A model reference (`provider/id`, a bare id or an alias), alone or with others to try when it cannot be used. */
+const modelSetting = (description: string) =>
+  Type.Union(
+    [
+      NonEmpty,
+      Strict({
+        primary: nonEmpty("asked first, unless the request or the session names another"),
+        fallbacks: Type.Optional(
+          Type.Array(NonEmpty, {
+            description: "asked in this order when one fails before its first word; default none",
+          }),
+        ),
+      }),
+    ],
+    { description },
+  );
 
 /** How an agent presents itself. Spec: protocol/methods-agent.md §4. */
-const Identity = Strict({ name: text, theme: text, emoji: text, avatar: text });
+const Identity = Strict({
+  name: text("name clients show, up to 50 characters; default: that in IDENTITY.md, else that of the agent"),
+  theme: text("a few words about its manner; default: those in IDENTITY.md"),
+  emoji: text("shown beside the name, up to 16 characters; default: that in IDENTITY.md"),
+  avatar: text("image of the workspace, http(s) or data URL, or up to 4 characters; default: emoji, then IDENTITY.md"),
+});
 
 const Subagents = Strict(
   {
@@ -29,8 +46,8 @@ const Subagents = Strict(
       minimum: 1,
       description: "minutes a sub-run's session stays after its end",
     }),
-    model: Type.Optional(ModelSetting),
-    thinking: Type.Optional(Thinking),
+    model: Type.Optional(modelSetting("model of sub-runs, alone or with fallbacks; default: that of their agent")),
+    thinking: Type.Optional(thinking("thinking level of sub-runs; default: thinkingDefault")),
     runTimeoutSeconds: Type.Integer({ default: 0, minimum: 0, description: "seconds; 0: as for other runs" }),
   },
   { default: {} },
@@ -61,14 +78,22 @@ const Compaction = Strict(
 const Defaults = Strict(
   {
     workspace: Type.Optional(Type.String({ minLength: 1, description: "directory of the default agent's files" })),
-    model: Type.Optional(ModelSetting),
+    model: Type.Optional(
+      modelSetting("`provider/id`, a bare id or an alias, alone or with fallbacks; default: that of `models`"),
+    ),
     models: Type.Optional(
-      Type.Record(Type.String(), Strict({ alias: Type.Optional(NonEmpty) }), {
+      Type.Record(Type.String(), Strict({ alias: Type.Optional(nonEmpty("short name, in any case; default none")) }), {
         description: "the only models that may be used, by `provider/model`, with short names; absent or empty: all",
       }),
     ),
-    thinkingDefault: Type.Optional(Thinking),
-    verboseDefault: Type.Optional(Type.Enum(["off", "on", "full"])),
+    thinkingDefault: Type.Optional(
+      thinking("thinking level where request and session name none; default: the model's own"),
+    ),
+    verboseDefault: Type.Optional(
+      Type.Enum(["off", "on", "full"], {
+        description: "full: clients get the results of tools; off, on: only that there was one; default off",
+      }),
+    ),
     timeoutSeconds: Type.Integer({
       default: 600,
       minimum: 1,
@@ -85,7 +110,7 @@ const Defaults = Strict(
       description: "times one run may go back to its tools",
     }),
     // Choice: a prompt may also be plain configuration; the workspace files follow it.
-    systemPrompt: Type.Optional(Type.String()),
+    systemPrompt: text("beginning of the prompt; empty: none; default: a short built-in one"),
     skipBootstrap: Type.Boolean({
       default: false,
       description: "do not put the usual files into a new workspace",
@@ -107,56 +132,74 @@ const Defaults = Strict(
 );
 
 const Agent = Strict({
-  id: NonEmpty,
-  default: Type.Optional(Type.Boolean()),
-  name: Type.Optional(NonEmpty),
-  workspace: Type.Optional(NonEmpty),
-  agentDir: Type.Optional(NonEmpty),
-  model: Type.Optional(ModelSetting),
-  systemPrompt: Type.Optional(Type.String()),
+  id: nonEmpty("name in session keys; lower case, other characters than letters, digits, `_` and `-` become `-`"),
+  default: Type.Optional(
+    Type.Boolean({ description: "answers where no agent is named; default: the first marked, else the first listed" }),
+  ),
+  name: Type.Optional(nonEmpty("shown to people; default none")),
+  workspace: Type.Optional(
+    nonEmpty(
+      "directory of its files; default: `<state>/workspace-<id>`, agents.defaults.workspace for the default agent",
+    ),
+  ),
+  agentDir: Type.Optional(
+    nonEmpty("a further directory of its own, moved to the trash when the agent is deleted; default none"),
+  ),
+  model: Type.Optional(modelSetting("its model, alone or with fallbacks; default: agents.defaults.model")),
+  systemPrompt: text("beginning of its prompt; empty: none; default: agents.defaults.systemPrompt"),
   identity: Type.Optional(Identity),
   subagents: Type.Optional(
     Strict({
       allowAgents: Type.Optional(
         Type.Array(NonEmpty, { description: "agents it may start; `*`: all; default: itself" }),
       ),
-      model: Type.Optional(ModelSetting),
-      thinking: Type.Optional(Thinking),
+      model: Type.Optional(
+        modelSetting("model of its sub-runs, alone or with fallbacks; default: agents.defaults.subagents.model"),
+      ),
+      thinking: Type.Optional(thinking("thinking level of its sub-runs; default: agents.defaults.subagents.thinking")),
     }),
   ),
 });
 
 /** Section `agents`. All of it is taken while the plugin runs: a run that began keeps the agent and models it began with. */
-export const AgentsConfig = Strict({ defaults: Defaults, list: Type.Optional(Type.Array(Agent)) }, { reload: "hot" });
+export const AgentsConfig = Strict(
+  { defaults: Defaults, list: Type.Optional(Type.Array(Agent)) },
+  { reload: "hot", order: 40 },
+);
 
-const QueueSetting = Type.Enum([
-  "steer",
-  "followup",
-  "collect",
-  "steer-backlog",
-  "steer+backlog",
-  "queue",
-  "interrupt",
-]);
+const QUEUE_MODES = ["steer", "followup", "collect", "steer-backlog", "steer+backlog", "queue", "interrupt"] as const;
 
 /** Section `messages`. More keys may stand in it: they belong to plugins that are not here. */
 export const MessagesConfig = Type.Object(
   {
     queue: Strict(
       {
-        mode: Type.Optional(QueueSetting),
-        byChannel: Type.Record(Type.String(), QueueSetting, { default: {} }),
+        mode: Type.Optional(
+          Type.Enum([...QUEUE_MODES], {
+            description: "what a message does while a run is under way; default collect, followup for webchat",
+          }),
+        ),
+        byChannel: Type.Record(Type.String(), Type.Enum([...QUEUE_MODES]), {
+          default: {},
+          description: "mode by channel, over `mode`",
+        }),
         debounceMs: Type.Integer({ default: 1_000, minimum: 0, description: "quiet milliseconds before a follow-up" }),
-        debounceMsByChannel: Type.Record(Type.String(), Type.Integer({ minimum: 0 }), { default: {} }),
+        debounceMsByChannel: Type.Record(Type.String(), Type.Integer({ minimum: 0 }), {
+          default: {},
+          description: "milliseconds by channel, over `debounceMs`; 0: no waiting",
+        }),
         cap: Type.Integer({ default: 20, minimum: 1, description: "messages a session holds" }),
-        drop: Type.Enum(["old", "new", "summarize"], { default: "summarize" }),
+        drop: Type.Enum(["old", "new", "summarize"], {
+          default: "summarize",
+          description: "which message a full queue gives up; summarize: the oldest, of which a line stays",
+        }),
       },
       { default: {} },
     ),
   },
-  { additionalProperties: true, reload: "hot" },
+  { additionalProperties: true, reload: "hot", order: 80 },
 );
 
 export type AgentsConfig = Static<typeof AgentsConfig>;
 export type MessagesConfig = Static<typeof MessagesConfig>;
-export type ModelSetting = Static<typeof ModelSetting>;
+export type ModelSetting = Static<ReturnType<typeof modelSetting>>;

@@ -2,9 +2,8 @@
 import { type Static, Strict, Type } from "@svc/sdk";
 import { NO_COMPAT, NO_DISCOVERY, NO_NUM_CTX, noLogin, secondOf } from "./refusals.ts";
 
-const Price = Type.Number({ minimum: 0, default: 0 });
+const price = (description: string) => Type.Number({ minimum: 0, default: 0, description });
 const tokens = (description: string) => Type.Optional(Type.Integer({ minimum: 1, description }));
-const Key = Type.String({ minLength: 1, sensitive: true });
 const Headers = Type.Record(Type.String(), Type.String({ sensitive: true }), {
   description: "Sent with every request",
 });
@@ -29,13 +28,20 @@ const ModelEntry = Strict({
   headers: Type.Optional(Headers),
   cost: Type.Optional(
     Strict(
-      { input: Price, output: Price, cacheRead: Price, cacheWrite: Price },
+      {
+        input: price("US dollars for a million tokens sent; default 0: free"),
+        output: price("US dollars for a million tokens of the answer; default 0: free"),
+        cacheRead: price("US dollars for a million tokens read from the server's cache; default 0: free"),
+        cacheWrite: price("US dollars for a million tokens put into the server's cache; default 0: free"),
+      },
       { description: "US dollars for a million tokens; 0 means free, absent means unknown" },
     ),
   ),
   compat: Type.Optional(
     Type.Refine(
-      Type.Record(Type.String(), Type.Unknown()),
+      Type.Record(Type.String(), Type.Unknown(), {
+        description: "refused unless empty: quirks of a server cannot be set here",
+      }),
       (quirks) => Object.keys(quirks).length === 0,
       () => NO_COMPAT,
     ),
@@ -51,7 +57,7 @@ const ModelEntries = Type.Refine(
 // Choice: several accounts of one provider; the spec has one key for each.
 const Account = Strict({
   name: Type.String({ pattern: "^[^:/\\s]+$", description: "Shown to people" }),
-  apiKey: Key,
+  apiKey: Type.String({ minLength: 1, sensitive: true, description: "key of this account; never shown again" }),
   baseUrl: Type.Optional(BaseUrl),
   headers: Type.Optional(Headers),
 });
@@ -70,7 +76,13 @@ const ProviderFields = Strict(
     ),
     accounts: Type.Optional(Accounts),
     auth: Type.Optional(
-      Type.Refine(Type.Enum(["api-key", "aws-sdk", "oauth", "token"]), (auth) => auth === "api-key", noLogin),
+      Type.Refine(
+        Type.Enum(["api-key", "aws-sdk", "oauth", "token"], {
+          description: "kind of login; default api-key, all others are refused",
+        }),
+        (auth) => auth === "api-key",
+        noLogin,
+      ),
     ),
     authHeader: Type.Optional(
       Type.Boolean({
@@ -83,7 +95,7 @@ const ProviderFields = Strict(
     models: ModelEntries,
     injectNumCtxForOpenAICompat: Type.Optional(
       Type.Refine(
-        Type.Boolean(),
+        Type.Boolean({ description: "true is refused: num_ctx is not sent to servers here; default false" }),
         (asked) => !asked,
         () => NO_NUM_CTX,
       ),
@@ -115,18 +127,23 @@ export const ModelsConfig = Strict(
       description: "Model servers by name",
     }),
     bedrockDiscovery: Type.Optional(
-      Type.Object({
-        enabled: Type.Optional(
-          Type.Refine(
-            Type.Boolean(),
-            (asked) => !asked,
-            () => NO_DISCOVERY,
+      Type.Object(
+        {
+          enabled: Type.Optional(
+            Type.Refine(
+              Type.Boolean({
+                description: "true is refused: models are not looked up at Amazon Bedrock here; default false",
+              }),
+              (asked) => !asked,
+              () => NO_DISCOVERY,
+            ),
           ),
-        ),
-      }),
+        },
+        { additionalProperties: true },
+      ),
     ),
   },
-  { reload: "hot" },
+  { reload: "hot", order: 70 },
 );
 
 export type ModelsConfig = Static<typeof ModelsConfig>;

@@ -10,7 +10,11 @@ const Size = Type.Union([Type.Integer({ minimum: 1 }), Type.String({ pattern: SI
 
 /** When a conversation starts afresh by itself. Defaults depend on the other levels, see `reset-policy.ts`. */
 export const ResetSetting = Strict({
-  mode: Type.Optional(Type.Enum(["daily", "idle"])),
+  mode: Type.Optional(
+    Type.Enum(["daily", "idle"], {
+      description: "daily: afresh after `atHour`; idle: after `idleMinutes`; default daily, by type that of `reset`",
+    }),
+  ),
   atHour: Type.Optional(Type.Integer({ minimum: 0, maximum: 23, description: "hour of this machine's local time" })),
   idleMinutes: Type.Optional(Type.Integer({ minimum: 1, description: "minutes without a message" })),
 });
@@ -23,18 +27,23 @@ const ResetByType = Strict({
   thread: Type.Optional(ResetSetting),
 });
 
-const PolicyAction = Type.Enum(["allow", "deny"]);
+const policyAction = (description: string) => Type.Enum(["allow", "deny"], { description });
+const nonEmpty = (description: string) => Type.String({ minLength: 1, description });
 
 const SendPolicySetting = Strict({
-  default: Type.Optional(PolicyAction),
+  default: Type.Optional(policyAction("whether the gateway may speak where no rule matches; default allow")),
   rules: Type.Optional(
     Type.Array(
       Strict({
-        action: PolicyAction,
+        action: policyAction("whether it may speak where the rule matches; a matching deny always wins"),
         match: Type.Optional(
           Strict({
-            channel: Type.Optional(NonEmpty),
-            chatType: Type.Optional(Type.Enum(["direct", "dm", "group", "channel"])),
+            channel: Type.Optional(nonEmpty("of the session, in any case; default: every channel")),
+            chatType: Type.Optional(
+              Type.Enum(["direct", "dm", "group", "channel"], {
+                description: "of the session; dm: old word for direct; default: every type",
+              }),
+            ),
             keyPrefix: Type.Optional(
               Type.String({ minLength: 1, description: "of the key, with or without its agent:<id>:" }),
             ),
@@ -74,59 +83,64 @@ const Maintenance = Strict(
 );
 
 /** Section `session`. Changes of `scope` and `mainKey` reload the plugin; all others are taken at once. */
-export const SessionConfig = Strict({
-  scope: Type.Enum(["per-sender", "global"], {
-    default: "per-sender",
-    description: "global: every main session is the one session `global`",
-  }),
-  mainKey: Type.String({
-    default: "main",
-    pattern: "^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$",
-    description: "Name of the main session in `agent:<id>:<mainKey>`; compared lower-case",
-  }),
-  dmScope: Type.Enum(["main", "per-peer", "per-channel-peer", "per-account-channel-peer"], {
-    default: "main",
-    description:
-      "which direct messages share a session: all of an agent, or those of one peer (and channel, and account)",
-    ...HOT,
-  }),
-  identityLinks: Type.Optional(
-    Type.Record(NonEmpty, Type.Array(NonEmpty), {
-      description: "one person on several channels: name -> peer ids, each bare or `<channel>:<peer>`",
+export const SessionConfig = Strict(
+  {
+    scope: Type.Enum(["per-sender", "global"], {
+      default: "per-sender",
+      description: "global: every main session is the one session `global`",
+    }),
+    mainKey: Type.String({
+      default: "main",
+      pattern: "^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$",
+      description: "Name of the main session in `agent:<id>:<mainKey>`; compared lower-case",
+    }),
+    dmScope: Type.Enum(["main", "per-peer", "per-channel-peer", "per-account-channel-peer"], {
+      default: "main",
+      description:
+        "which direct messages share a session: all of an agent, or those of one peer (and channel, and account)",
       ...HOT,
     }),
-  ),
-  reset: Type.Optional(Strict(ResetSetting.properties, HOT)),
-  resetByType: Type.Optional(Strict(ResetByType.properties, HOT)),
-  resetByChannel: Type.Optional(Type.Record(NonEmpty, ResetSetting, HOT)),
-  idleMinutes: Type.Optional(Type.Integer({ minimum: 1, description: "old name of reset.idleMinutes", ...HOT })),
-  sendPolicy: Type.Optional(Strict(SendPolicySetting.properties, HOT)),
-  maintenance: Maintenance,
-});
+    identityLinks: Type.Optional(
+      Type.Record(NonEmpty, Type.Array(NonEmpty), {
+        description: "one person on several channels: name -> peer ids, each bare or `<channel>:<peer>`",
+        ...HOT,
+      }),
+    ),
+    reset: Type.Optional(Strict(ResetSetting.properties, HOT)),
+    resetByType: Type.Optional(Strict(ResetByType.properties, HOT)),
+    resetByChannel: Type.Optional(Type.Record(NonEmpty, ResetSetting, HOT)),
+    idleMinutes: Type.Optional(Type.Integer({ minimum: 1, description: "old name of reset.idleMinutes", ...HOT })),
+    sendPolicy: Type.Optional(Strict(SendPolicySetting.properties, HOT)),
+    maintenance: Maintenance,
+  },
+  { order: 90 },
+);
 export type SessionConfig = Static<typeof SessionConfig>;
 export type MaintenanceConfig = SessionConfig["maintenance"];
 
 const BindingPeer = Strict({
-  kind: Type.Enum(["direct", "group", "channel", "dm"]),
+  kind: Type.Enum(["direct", "group", "channel", "dm"], {
+    description: "group and channel mean the same; dm: old word for direct",
+  }),
   id: Type.String({ description: "an empty id never matches" }),
 });
 
 const Binding = Strict({
-  agentId: NonEmpty,
-  comment: Type.Optional(Type.String()),
+  agentId: nonEmpty("agent that answers; one that is not configured gives way to the default agent"),
+  comment: Type.Optional(Type.String({ description: "for people, without effect" })),
   match: Strict({
-    channel: NonEmpty,
+    channel: nonEmpty("channel the message comes from, in any case"),
     accountId: Type.Optional(Type.String({ description: "default: the account `default`; `*`: all" })),
     peer: Type.Optional(BindingPeer),
-    guildId: Type.Optional(NonEmpty),
-    teamId: Type.Optional(NonEmpty),
+    guildId: Type.Optional(nonEmpty("guild the message comes from, in any case; default: any or none")),
+    teamId: Type.Optional(nonEmpty("team the message comes from, in any case; default: any or none")),
     roles: Type.Optional(Type.Array(NonEmpty, { description: "one of them is enough" })),
   }),
 });
 export type Binding = Static<typeof Binding>;
 
 /** Section `bindings`: which agent answers where. */
-export const Bindings = Type.Array(Binding, { default: [], ...HOT });
+export const Bindings = Type.Array(Binding, { default: [], order: 55, ...HOT });
 
 /** Both sections, as they are now. */
 export interface Settings {

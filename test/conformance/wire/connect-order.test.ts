@@ -1,0 +1,105 @@
+/** Each check of `connect` comes before the next: what fails two of them is told the first. Spec: protocol/frames-and-connect.md §5. */
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { connectFrame } from "../../raw-socket.ts";
+import { outcomeOf, shared, withProof } from "./scene.ts";
+
+const evil = { origin: "https://evil.example" };
+const panel = { id: "svc-control-ui", version: "1", platform: "web", mode: "webchat" };
+
+describe("the order of checks in connect", { timeout: 20_000 }, () => {
+  const scene = shared({ gateway: { auth: { rateLimit: { maxAttempts: 1_000 } } } });
+
+  it("0 JSON: no answer, 1000 without a reason", async () => {
+    const socket = await scene().open();
+    socket.send("{");
+    assert.deepEqual(await socket.closed, { code: 1000, reason: "" });
+    assert.equal(socket.frames.length, 1);
+  });
+
+  it("1 the frame, before the method: no answer", async () => {
+    const socket = await scene().open();
+    socket.send({ type: "req", id: "c1", method: "health", extra: 1 });
+    assert.deepEqual(await socket.closed, { code: 1008, reason: "invalid request frame" });
+    assert.equal(socket.frames.length, 1);
+  });
+
+  it("2 the method, before the params", async () => {
+    const { answer, close } = await scene().attempt({ novelty: 1 }, {}, { method: "health" });
+    assert.match(String(answer?.error?.message), /^invalid handshake: /);
+    assert.deepEqual([answer?.error?.code, close?.code], ["INVALID_REQUEST", 1008]);
+    assert.equal(close?.reason, answer?.error?.message);
+  });
+
+  it("4 the version, before the schema by decision", async () => {
+    for (const [minProtocol, maxProtocol] of [
+      [4, 9],
+      [1, 2],
+      [9, 1],
+    ]) {
+      const { answer, close } = await scene().attempt({ minProtocol, maxProtocol, novelty: 1, role: "king" });
+      assert.deepEqual(
+        [answer?.error?.code, answer?.error?.message, answer?.error?.details],
+        ["PROTOCOL_MISMATCH", "protocol mismatch", { expectedProtocol: 3 }],
+      );
+      assert.deepEqual(close, { code: 1002, reason: "protocol mismatch" });
+    }
+  });
+
+  it("3 the schema, before the role", async () => {
+    const { answer } = await scene().attempt({ novelty: 1, role: "king" });
+    assert.match(String(answer?.error?.message), /^invalid connect params: /);
+  });
+
+  it("5 the role, before the origin", async () => {
+    const { answer, close } = await scene().attempt({ role: "king" }, evil);
+    assert.deepEqual([answer?.error?.code, answer?.error?.message], ["INVALID_REQUEST", "invalid role"]);
+    assert.deepEqual(close, { code: 1008, reason: "invalid role" });
+  });
+
+  it("6 the origin, before the credential and the device, without details", async () => {
+    const { answer, close } = await scene().attempt({ client: panel, auth: { token: "wrong" } }, evil);
+    assert.match(String(answer?.error?.message), /^origin not allowed/);
+    assert.deepEqual(Object.keys(answer?.error ?? {}).toSorted(), ["code", "message"]);
+    assert.deepEqual([close?.code, close?.reason], [1008, answer?.error?.message]);
+  });
+
+  it("8 a device is needed, before the credential is told wrong", async () => {
+    const headers = { origin: "http://localhost:5173" };
+    const { told } = await scene().attempt({ client: panel, auth: { token: "wrong" } }, headers);
+    assert.equal(told, "CONTROL_UI_DEVICE_IDENTITY_REQUIRED");
+  });
+
+  it("9 the proof, before the credential is told wrong", async () => {
+    const socket = await scene().open();
+    const proof = withProof(socket, { auth: { token: "wrong" } }, { sent: { nonce: "another" } });
+    socket.send(connectFrame(undefined, proof));
+    assert.equal((await outcomeOf(socket)).told, "DEVICE_AUTH_NONCE_MISMATCH");
+  });
+
+  it("10 the credential, before pairing", async () => {
+    const socket = await scene().open();
+    socket.send(connectFrame(undefined, withProof(socket, { role: "node", scopes: [], auth: { token: "wrong" } })));
+    const { answer, close } = await outcomeOf(socket);
+    assert.deepEqual(answer?.error?.details, { code: "AUTH_TOKEN_MISMATCH", authReason: "token_mismatch" });
+    assert.equal(close?.code, 1008);
+  });
+
+  it("11 pairing, last", async () => {
+    const socket = await scene().open();
+    const proof = withProof(socket, { role: "node", scopes: [], auth: { token: String(scene().token) } });
+    socket.send(connectFrame(undefined, proof));
+    const { answer, close } = await outcomeOf(socket);
+    assert.deepEqual([answer?.error?.code, answer?.error?.message], ["NOT_PAIRED", "pairing required"]);
+    assert.deepEqual(close, { code: 1008, reason: "pairing required" });
+  });
+
+  it("close reasons are cut to 120 bytes, answers are not, and the answer comes first", async () => {
+    const { answer, close } = await scene().attempt({ ["ü".repeat(200)]: 1 });
+    const message = String(answer?.error?.message);
+    assert.ok(message.includes("ü".repeat(200)));
+    const bytes = Buffer.byteLength(String(close?.reason));
+    assert.ok(bytes > 117 && bytes <= 120, `${bytes} bytes`);
+    assert.ok(message.startsWith(String(close?.reason)));
+  });
+});

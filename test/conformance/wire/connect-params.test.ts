@@ -1,0 +1,123 @@
+/** Every field of `connect`, on the wire. Spec: protocol/frames-and-connect.md §4; spec/README.md (ids and modes). */
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { shared, withProof } from "./scene.ts";
+
+const limited = { timeout: 20_000 };
+const client = { id: "cli", version: "1", platform: "linux", mode: "cli" };
+
+describe("connect params that are accepted", limited, () => {
+  const scene = shared();
+  const accepted: [field: string, params: object][] = [
+    ["minProtocol and maxProtocol around 3", { minProtocol: 1, maxProtocol: 99 }],
+    ["caps", { caps: ["tool-events", "anything"] }],
+    ["no caps", { caps: [] }],
+    ["commands", { commands: ["system.run"] }],
+    ["permissions", { permissions: { "camera.snap": true, other: false } }],
+    ["pathEnv", { pathEnv: "/usr/bin:/bin" }],
+    ["an empty pathEnv", { pathEnv: "" }],
+    ["role operator", { role: "operator" }],
+    ["no role", { role: undefined }],
+    ["no scopes", { scopes: undefined }],
+    ["unknown scopes", { scopes: ["operator.novelty"] }],
+    ["locale", { locale: "de-DE" }],
+    ["userAgent", { userAgent: "x/1" }],
+    ["client.displayName", { client: { ...client, displayName: "desk" } }],
+    ["client.deviceFamily", { client: { ...client, deviceFamily: "Mac" } }],
+    ["client.modelIdentifier", { client: { ...client, modelIdentifier: "Mac14,2" } }],
+    ["client.instanceId", { client: { ...client, instanceId: "i-1" } }],
+    ["client.platform in free text", { client: { ...client, platform: "iOS 18.1" } }],
+    ["a field of client that is not known yet", { client: { ...client, novelty: true } }],
+  ];
+  for (const [field, params] of accepted)
+    it(`accepts ${field}`, async () => assert.equal((await scene().attempt(params)).told, "ok"));
+
+  const programs = ["cli", "gateway-client", "svc-macos", "svc-ios", "svc-android", "node-host", "test", "fingerprint"];
+  for (const id of [...programs, "svc-probe", "webchat", "ios-node"])
+    it(`accepts client.id ${id}`, async () =>
+      assert.equal((await scene().attempt({ client: { ...client, id } })).told, "ok"));
+  for (const mode of ["cli", "ui", "backend", "node", "probe", "test", "operator"])
+    it(`accepts client.mode ${mode}`, async () =>
+      assert.equal((await scene().attempt({ client: { ...client, mode } })).told, "ok"));
+
+  const derived: [flag: string, client: object, outcome: string | RegExp][] = [
+    ["control UI by id", { id: "svc-control-ui", mode: "ui" }, /origin not allowed/],
+    ["webchat by id", { id: "webchat-ui", mode: "ui" }, /origin not allowed/],
+    ["webchat by mode", { id: "cli", mode: "webchat" }, /origin not allowed/],
+    ["id webchat alone is no web client", { id: "webchat", mode: "ui" }, /^ok$/],
+    ["mode ui alone is no web client", { id: "gateway-client", mode: "ui" }, /^ok$/],
+  ];
+  for (const [flag, changes, outcome] of derived)
+    it(`derives: ${flag}`, async () =>
+      assert.match((await scene().attempt({ client: { ...client, ...changes } })).told, outcome));
+});
+
+describe("connect params that are refused", limited, () => {
+  const scene = shared();
+  const refused: [why: string, params: object, says: RegExp][] = [
+    ["an unknown key", { novelty: 1 }, /at root: unexpected property 'novelty'/],
+    ["no minProtocol", { minProtocol: undefined }, /minProtocol/],
+    ["no maxProtocol", { maxProtocol: undefined }, /maxProtocol/],
+    ["minProtocol 0", { minProtocol: 0 }, /at \/minProtocol: /],
+    ["minProtocol as text", { minProtocol: "3" }, /at \/minProtocol: /],
+    ["half a version", { maxProtocol: 3.5 }, /at \/maxProtocol: /],
+    ["no client", { client: undefined }, /client/],
+    ["client as text", { client: "cli" }, /at \/client: /],
+    ["no client.id", { client: { ...client, id: undefined } }, /at \/client: /],
+    ["an empty client.id", { client: { ...client, id: "" } }, /at \/client\/id: /],
+    ["an empty client.version", { client: { ...client, version: "" } }, /at \/client\/version: /],
+    ["no client.platform", { client: { ...client, platform: undefined } }, /at \/client: /],
+    ["an empty client.mode", { client: { ...client, mode: "" } }, /at \/client\/mode: /],
+    ["an empty client.displayName", { client: { ...client, displayName: "" } }, /at \/client\/displayName: /],
+    ["an empty client.deviceFamily", { client: { ...client, deviceFamily: "" } }, /at \/client\/deviceFamily: /],
+    ["an empty client.instanceId", { client: { ...client, instanceId: "" } }, /at \/client\/instanceId: /],
+    ["an empty client.modelIdentifier", { client: { ...client, modelIdentifier: "" } }, /at \/client\/modelIdentifier/],
+    ["an empty cap", { caps: [""] }, /at \/caps\/0: /],
+    ["caps as text", { caps: "tool-events" }, /at \/caps: /],
+    ["an empty command", { commands: [""] }, /at \/commands\/0: /],
+    ["a permission that is no boolean", { permissions: { a: "yes" } }, /at \/permissions\/a: /],
+    ["pathEnv as a list", { pathEnv: ["/bin"] }, /at \/pathEnv: /],
+    ["an empty role", { role: "" }, /at \/role: /],
+    ["an empty scope", { scopes: [""] }, /at \/scopes\/0: /],
+    ["scopes as text", { scopes: "operator.read" }, /at \/scopes: /],
+    ["an unknown key of auth", { auth: { key: "x" } }, /at \/auth: unexpected property 'key'/],
+    ["auth.token as a number", { auth: { token: 1 } }, /at \/auth\/token: /],
+    ["auth.deviceToken as null", { auth: { deviceToken: null } }, /at \/auth\/deviceToken: /],
+    ["auth.password as a list", { auth: { password: [] } }, /at \/auth\/password: /],
+    ["locale as a number", { locale: 1 }, /at \/locale: /],
+    ["userAgent as null", { userAgent: null }, /at \/userAgent: /],
+  ];
+  for (const [why, params, says] of refused) {
+    it(`refuses ${why}, with the same words in the close`, async () => {
+      const { answer, close } = await scene().attempt(params);
+      const message = String(answer?.error?.message);
+      assert.equal(answer?.error?.code, "INVALID_REQUEST");
+      assert.match(message, /^invalid connect params: /);
+      assert.match(message, says);
+      assert.deepEqual(close, { code: 1008, reason: message.slice(0, 120) });
+    });
+  }
+
+  const fields: [why: string, sent: object, says: RegExp][] = [
+    ["an unknown key", { extra: 1 }, /at \/device: unexpected property 'extra'/],
+    ["no nonce", { nonce: undefined }, /at \/device: /],
+    ["an empty nonce", { nonce: "" }, /at \/device\/nonce: /],
+    ["no signature", { signature: undefined }, /at \/device: /],
+    ["no publicKey", { publicKey: undefined }, /at \/device: /],
+    ["no id", { id: undefined }, /at \/device: /],
+    ["signedAt as text", { signedAt: "1" }, /at \/device\/signedAt: /],
+    ["half a millisecond", { signedAt: 1.5 }, /at \/device\/signedAt: /],
+  ];
+  for (const [why, sent, says] of fields) {
+    it(`refuses a device with ${why}`, async () => {
+      const socket = await scene().open();
+      socket.send({ type: "req", id: "c1", method: "connect", params: connectParams(withProof(socket, {}, { sent })) });
+      const { error } = await socket.next(({ id }) => id === "c1");
+      assert.match(String(error?.message), /^invalid connect params: /);
+      assert.match(String(error?.message), says);
+      assert.equal((await socket.closed).code, 1008);
+    });
+  }
+});
+
+const connectParams = (params: object) => ({ minProtocol: 3, maxProtocol: 3, ...params });

@@ -1,0 +1,142 @@
+/** Device proofs and what a device may do, on the wire. Spec: protocol/frames-and-connect.md §6, §7 "Device-token fallback", §10. */
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import type { ConnectParams } from "@svc/sdk";
+import { connectFrame } from "../../raw-socket.ts";
+import { KEY, outcomeOf, type ProofOptions, type Scene, shared, withProof } from "./scene.ts";
+
+const limited = { timeout: 20_000 };
+
+async function prove(scene: Scene, params: Partial<ConnectParams> = {}, options: ProofOptions = {}) {
+  const socket = await scene.open();
+  const auth = params.auth ?? { token: String(scene.token) };
+  socket.send(connectFrame(undefined, withProof(socket, { ...params, auth }, options)));
+  return outcomeOf(socket);
+}
+
+describe("a device proof", limited, () => {
+  const scene = shared();
+  const pem = String(KEY.publicKey.export({ format: "pem", type: "spki" }));
+  const accepted: [why: string, params: Partial<ConnectParams>, options: ProofOptions][] = [
+    ["version 3", {}, {}],
+    ["version 2", {}, { version: "v2" }],
+    ["scopes in the order they were asked for", { scopes: ["operator.write", "operator.read"] }, {}],
+    ["no scopes", { scopes: [] }, {}],
+    ["a public key in padded base64", {}, { sent: { publicKey: KEY.raw.toString("base64") } }],
+    ["a public key as PEM", {}, { sent: { publicKey: pem } }],
+    ["a platform in capitals, which is lowered", { client: client({ platform: "Darwin" }) }, {}],
+    ["a platform with blanks, which are trimmed", { client: client({ platform: " mac " }) }, { signed: { platform: "mac" } }],
+    ["a device family", { client: client({ deviceFamily: "Mac" }) }, { signed: { family: "mac" } }],
+    ["a signature of 119 s ago", {}, { signedAt: Date.now() - 119_000 }],
+    ["a signature 119 s ahead", {}, { signedAt: Date.now() + 119_000 }],
+  ];
+  for (const [why, params, options] of accepted)
+    it(`is accepted with ${why}`, async () => assert.equal((await prove(scene(), params, options)).told, "ok"));
+
+  it("is accepted with a nonce that has blanks around it", async () => {
+    const socket = await scene().open();
+    const nonce = ` ${String(socket.frames[0]?.payload?.["nonce"])} `;
+    socket.send(connectFrame(undefined, withProof(socket, { auth: { token: String(scene().token) } }, { sent: { nonce } })));
+    assert.equal((await outcomeOf(socket)).told, "ok");
+  });
+
+  const reused = { publicKey: Buffer.alloc(32, 7).toString("base64url") };
+  type Row = [condition: string, options: ProofOptions, message: string, code: string, reason: string];
+  const refused: Row[] = [
+    ["id is not the hash of the key", { sent: { id: "0".repeat(64) } }, "device identity mismatch", "DEVICE_AUTH_DEVICE_ID_MISMATCH", "device-id-mismatch"],
+    ["key is not the one of the id", { sent: reused }, "device identity mismatch", "DEVICE_AUTH_DEVICE_ID_MISMATCH", "device-id-mismatch"],
+    ["signed 121 s ago", { signedAt: Date.now() - 121_000 }, "device signature expired", "DEVICE_AUTH_SIGNATURE_EXPIRED", "device-signature-stale"],
+    ["signed 3 minutes ahead", { signedAt: Date.now() + 180_000 }, "device signature expired", "DEVICE_AUTH_SIGNATURE_EXPIRED", "device-signature-stale"],
+    ["blank nonce", { sent: { nonce: "  " } }, "device nonce required", "DEVICE_AUTH_NONCE_REQUIRED", "device-nonce-missing"],
+    ["wrong nonce", { sent: { nonce: "another" } }, "device nonce mismatch", "DEVICE_AUTH_NONCE_MISMATCH", "device-nonce-mismatch"],
+    ["nonce of another connection", { signed: { nonce: "another" }, sent: { nonce: "another" } }, "device nonce mismatch", "DEVICE_AUTH_NONCE_MISMATCH", "device-nonce-mismatch"],
+    ["signature over other scopes", { signed: { scopes: "operator.admin" } }, "device signature invalid", "DEVICE_AUTH_SIGNATURE_INVALID", "device-signature"],
+    ["signature over another token", { signed: { token: "" } }, "device signature invalid", "DEVICE_AUTH_SIGNATURE_INVALID", "device-signature"],
+    ["signature over another role", { signed: { role: "node" } }, "device signature invalid", "DEVICE_AUTH_SIGNATURE_INVALID", "device-signature"],
+    ["signature that is text", { sent: { signature: "text" } }, "device signature invalid", "DEVICE_AUTH_SIGNATURE_INVALID", "device-signature"],
+    ["key that is none", { sent: { publicKey: "text" } }, "device public key invalid", "DEVICE_AUTH_PUBLIC_KEY_INVALID", "device-public-key"],
+  ];
+  for (const [condition, options, message, code, reason] of refused) {
+    it(`is refused: ${condition}`, async () => {
+      const { answer, close } = await prove(scene(), {}, options);
+      assert.deepEqual(answer?.error, { code: "INVALID_REQUEST", message, details: { code, reason } });
+      assert.deepEqual(close, { code: 1008, reason: message });
+    });
+  }
+
+  it("of version 1, without the nonce, is refused", async () => {
+    const socket = await scene().open();
+    const params = withProof(socket, { auth: { token: String(scene().token) } }, { version: "v2" }) as ConnectParams;
+    const { nonce: _nonce, ...device } = params.device ?? { nonce: "" };
+    socket.send(connectFrame(undefined, { ...params, device }));
+    assert.match(String((await outcomeOf(socket)).answer?.error?.message), /^invalid connect params: /);
+  });
+
+  it("signs auth.token where there is one, not auth.deviceToken, and never the password", async () => {
+    const auth = { token: String(scene().token), deviceToken: "d", password: "p" };
+    assert.equal((await prove(scene(), { auth })).told, "ok");
+    const { told } = await prove(scene(), { auth }, { signed: { token: "d" } });
+    assert.equal(told, "DEVICE_AUTH_SIGNATURE_INVALID");
+  });
+});
+
+describe("device tokens", limited, () => {
+  const scene = shared();
+  const rows: [sent: string, auth: (token: string) => object, outcome: string][] = [
+    ["good shared token and bad device token: in", (token) => ({ token, deviceToken: "bad" }), "token"],
+    ["bad shared token and good device token: in", () => ({ token: "bad", deviceToken: "issued" }), "device:known"],
+    ["device token in auth.token only: in", () => ({ token: "issued" }), "device:known"],
+    ["device token in auth.deviceToken only: in", () => ({ deviceToken: "issued" }), "device:known"],
+    ["bad device token alone: its own code", () => ({ deviceToken: "bad" }), "AUTH_DEVICE_TOKEN_MISMATCH"],
+    ["bad device token in auth.token: the shared reason", () => ({ token: "bad" }), "AUTH_TOKEN_MISMATCH"],
+    ["blank device token is none", () => ({ token: "bad", deviceToken: "  " }), "AUTH_TOKEN_MISMATCH"],
+  ];
+  for (const [sent, auth, outcome] of rows) {
+    it(sent, async () => {
+      const socket = await scene().open();
+      const params = { auth: auth(String(scene().token)), scopes: ["operator.read"] };
+      socket.send(connectFrame(undefined, withProof(socket, params)));
+      const answer = await socket.next(({ id }) => id === "c1");
+      if (!answer.ok) {
+        assert.equal(answer.error?.details?.["code"], outcome);
+        const { code, reason } = await socket.closed;
+        assert.equal(code, 1008);
+        assert.match(reason, /^unauthorized/);
+        if (outcome === "AUTH_DEVICE_TOKEN_MISMATCH") assert.match(reason, /device token mismatch/);
+        return;
+      }
+      socket.send({ type: "req", id: "who", method: "wire.who" });
+      const { payload } = await socket.next(({ id }) => id === "who");
+      assert.equal((payload?.["principal"] as { id: string }).id, outcome);
+      socket.ws.close();
+    });
+  }
+
+  it("are not looked at without a device, as a device's own", async () => {
+    const { told } = await scene().attempt({ role: "node", auth: { deviceToken: "issued" } });
+    assert.notEqual(told, "ok");
+  });
+});
+
+describe("pairing", limited, () => {
+  const scene = shared();
+
+  it("a device with a key nobody knows is told its request, and the close says pairing required", async () => {
+    const { answer, close } = await prove(scene(), { role: "node", scopes: [] });
+    assert.equal(answer?.error?.code, "NOT_PAIRED");
+    assert.deepEqual(answer?.error?.details, { code: "PAIRING_REQUIRED", requestId: "request-1", reason: "not-paired" });
+    assert.deepEqual(close, { code: 1008, reason: "pairing required" });
+  });
+
+  it("is not asked of gateway-client in mode backend with the token", async () => {
+    assert.equal((await prove(scene(), { client: client({ id: "gateway-client", mode: "backend" }) })).told, "ok");
+  });
+
+  it("a node with a token its device is known by is in", async () => {
+    assert.equal((await prove(scene(), { role: "node", scopes: [], auth: { deviceToken: "issued" } })).told, "ok");
+  });
+});
+
+function client(changes: Partial<ConnectParams["client"]>): ConnectParams["client"] {
+  return { id: "cli", version: "1", platform: "linux", mode: "cli", ...changes };
+}

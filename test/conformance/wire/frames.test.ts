@@ -1,0 +1,173 @@
+/** Spec: protocol/frames-and-connect.md §2. */
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { connectFrame } from "../../raw-socket.ts";
+import { ask, BUG, shared } from "./scene.ts";
+
+const limited = { timeout: 20_000 };
+
+describe("request frames after connect", limited, () => {
+  const scene = shared();
+  const good = { type: "req", id: "f1", method: "wire.who" };
+  const bad: [why: string, frame: unknown, id: string, says: RegExp][] = [
+    ["an unknown property", { ...good, extra: 1 }, "f1", /unexpected property 'extra'/],
+    ["two faults, both told", { ...good, extra: 1, method: "" }, "f1", /\/method.*;.*'extra'|'extra'.*;.*\/method/],
+    ["another type", { ...good, type: "request" }, "f1", /\/type/],
+    ["no type", { id: "f1", method: "wire.who" }, "f1", /type/],
+    ["no id", { type: "req", method: "wire.who" }, "invalid", /id/],
+    ["an empty id", { ...good, id: "" }, "invalid", /\/id/],
+    ["a number as id, which is not turned into text", { ...good, id: 7 }, "invalid", /\/id/],
+    ["no method", { type: "req", id: "f1" }, "f1", /method/],
+    ["an empty method", { ...good, method: "" }, "f1", /\/method/],
+    ["a response", { type: "res", id: "f1", ok: true }, "f1", /\/type/],
+    ["an event", { type: "event", event: "tick" }, "invalid", /\/type/],
+    ["a list", [good], "invalid", /must be object/],
+    ["null", null, "invalid", /must be object/],
+    ["a number", 1, "invalid", /must be object/],
+  ];
+  for (const [why, frame, id, says] of bad) {
+    it(`is refused under its own id or "invalid", and the socket stays open: ${why}`, async () => {
+      const socket = await scene().join();
+      socket.send(JSON.stringify(frame));
+      const { ok, error } = await socket.next((answer) => answer.id === id);
+      assert.deepEqual([ok, error?.code], [false, "INVALID_REQUEST"]);
+      assert.match(String(error?.message), /^invalid request frame: /);
+      assert.match(String(error?.message), says);
+      assert.equal((await ask(socket, "wire.who")).ok, true);
+      socket.ws.close();
+    });
+  }
+
+  it("text that is not JSON gets no answer, and the socket stays open", async () => {
+    const socket = await scene().join();
+    for (const text of ["hello", "{", "", "{'a':1}"]) socket.send(text);
+    assert.equal((await ask(socket, "wire.who")).ok, true);
+    assert.equal(socket.frames.filter(({ type }) => type === "res").length, 2, "connect and this call");
+    socket.ws.close();
+  });
+
+  it("a second connect is refused, and the socket stays open", async () => {
+    const socket = await scene().join();
+    socket.send(connectFrame(scene().token, {}, { id: "again" }));
+    const { error } = await socket.next(({ id }) => id === "again");
+    assert.equal(error?.code, "INVALID_REQUEST");
+    assert.match(String(error?.message), /only valid as the first request/);
+    assert.equal((await ask(socket, "wire.who")).ok, true);
+    socket.ws.close();
+  });
+});
+
+describe("params", limited, () => {
+  const scene = shared();
+
+  for (const [why, more] of [
+    ["absent", {}],
+    ["null", { params: null }],
+  ] as const) {
+    it(`that are ${why} reach the handler as {}`, async () => {
+      const socket = await scene().join();
+      assert.deepEqual((await ask(socket, "wire.echo", more)).payload, {});
+      socket.ws.close();
+    });
+  }
+
+  for (const params of [[], [1], 1, "text", true]) {
+    it(`that are ${JSON.stringify(params)} fail with must be object`, async () => {
+      const socket = await scene().join();
+      const { error } = await ask(socket, "wire.echo", { params });
+      assert.deepEqual(
+        [error?.code, error?.message],
+        ["INVALID_REQUEST", "invalid wire.echo params: at root: must be object"],
+      );
+      socket.ws.close();
+    });
+  }
+
+  it("violations are joined by a semicolon: unknown keys at their path, others in the validator's words", async () => {
+    const socket = await scene().join();
+    const { error } = await ask(socket, "wire.echo", { params: { text: 1, more: 2, most: 3 } });
+    const [first, ...rest] = String(error?.message).split("; ");
+    const violations = [first?.replace("invalid wire.echo params: ", ""), ...rest];
+    assert.deepEqual(violations.toSorted(), [
+      "at /text: must be string",
+      "at root: unexpected property 'more'",
+      "at root: unexpected property 'most'",
+    ]);
+    socket.ws.close();
+  });
+
+  it("values are not coerced: a number is no text", async () => {
+    const socket = await scene().join();
+    assert.equal((await ask(socket, "wire.echo", { params: { text: 5 } })).error?.code, "INVALID_REQUEST");
+    socket.ws.close();
+  });
+});
+
+describe("responses", limited, () => {
+  const scene = shared();
+
+  for (const value of [[1, "two"], null, 0, "", false, "text", { a: null }]) {
+    it(`payload may be any JSON: ${JSON.stringify(value)}`, async () => {
+      const socket = await scene().join();
+      const answer = await ask(socket, "wire.give", { params: { value } });
+      assert.equal(answer.ok, true);
+      assert.deepEqual(answer.payload as unknown, value);
+      socket.ws.close();
+    });
+  }
+
+  it("undefined keys are omitted, never null", async () => {
+    const socket = await scene().join();
+    const answer = await ask(socket, "wire.give", { params: {} });
+    assert.deepEqual(Object.keys(answer).toSorted(), ["id", "ok", "type"]);
+    const refused = await ask(socket, "no.such");
+    assert.deepEqual(Object.keys(refused).toSorted(), ["error", "id", "ok", "type"]);
+    assert.deepEqual(Object.keys(refused.error ?? {}).toSorted(), ["code", "details", "message"]);
+    socket.ws.close();
+  });
+
+  it("events caused by a request are written before its response", async () => {
+    const socket = await scene().join();
+    const { id } = await ask(socket, "wire.tell");
+    const order = socket.frames.flatMap(({ event, id: of }) => (event === "wire.told" ? "event" : of === id ? "res" : []));
+    assert.deepEqual(order, ["event", "event", "res"]);
+    socket.ws.close();
+  });
+
+  it("a handler that throws is INTERNAL with an id for the log, and nothing of the bug leaks", async () => {
+    const socket = await scene().join();
+    const { error } = await ask(socket, "wire.fail");
+    assert.equal(error?.code, "INTERNAL");
+    assert.match(String(error?.message), /^internal error \([\da-f]{12}\)$/);
+    assert.ok(!JSON.stringify(socket.frames).includes(BUG));
+    assert.equal((await ask(socket, "wire.who")).ok, true);
+    socket.ws.close();
+  });
+});
+
+describe("unknown methods", limited, () => {
+  const scene = shared();
+  const callers: [who: string, scopes: string[]][] = [
+    ["with admin", ["operator.admin"]],
+    ["without admin", ["operator.read"]],
+    ["without any scope", []],
+  ];
+  for (const [who, scopes] of callers) {
+    it(`are told as such to a caller ${who}`, async () => {
+      const socket = await scene().join({ scopes });
+      const { error } = await ask(socket, "no.such");
+      assert.deepEqual([error?.code, error?.message], ["INVALID_REQUEST", "unknown method: no.such"]);
+      socket.ws.close();
+    });
+  }
+
+  it("that exist but need a scope are told by the scope, in the text clients match", async () => {
+    const socket = await scene().join({ scopes: ["operator.read"] });
+    const { error } = await ask(socket, "wire.admin");
+    assert.deepEqual(
+      [error?.code, error?.message, error?.details?.["code"]],
+      ["INVALID_REQUEST", "missing scope: operator.admin", "MISSING_SCOPE"],
+    );
+    socket.ws.close();
+  });
+});

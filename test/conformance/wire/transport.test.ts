@@ -1,0 +1,135 @@
+/** Spec: protocol/frames-and-connect.md §1, §3. */
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { MAX_PAYLOAD_BYTES } from "@svc/sdk";
+import { WebSocket } from "ws";
+import { connectFrame, openRaw } from "../../raw-socket.ts";
+import { ask, shared, start } from "./scene.ts";
+
+const limited = { timeout: 20_000 };
+
+describe("transport", limited, () => {
+  const scene = shared();
+
+  it("binary messages are decoded as UTF-8 and parsed the same way", async () => {
+    const socket = await scene().open();
+    socket.ws.send(Buffer.from(JSON.stringify(connectFrame(scene().token))), { binary: true });
+    await socket.next(({ id, ok }) => id === "c1" && ok === true);
+    const text = "grün";
+    const frame = { type: "req", id: "b1", method: "wire.echo", params: { text } };
+    socket.ws.send(Buffer.from(JSON.stringify(frame)), { binary: true });
+    assert.deepEqual((await socket.next(({ id }) => id === "b1")).payload, { text });
+    socket.ws.close();
+  });
+
+  it("frames are sent as text", async () => {
+    const ws = new WebSocket(scene().url);
+    const isBinary = await new Promise((resolve) => ws.once("message", (_data, binary) => resolve(binary)));
+    assert.equal(isBinary, false);
+    ws.close();
+  });
+
+  for (const path of ["/", "/ws", "/any/path/at/all?x=1"]) {
+    it(`any path is upgraded: ${path}`, async () => {
+      const socket = await openRaw(`${scene().url}${path}`);
+      socket.send(connectFrame(scene().token));
+      assert.equal((await socket.next(({ id }) => id === "c1")).ok, true);
+      socket.ws.close();
+    });
+  }
+
+  it("no credential is looked at on the upgrade: a wrong bearer opens the socket, a right one lets nobody in", async () => {
+    const wrong = await scene().open({ authorization: "Bearer wrong" });
+    wrong.send(connectFrame(scene().token));
+    assert.equal((await wrong.next(({ id }) => id === "c1")).ok, true);
+    wrong.ws.close();
+    const right = await scene().open({ authorization: `Bearer ${scene().token}` });
+    right.send(connectFrame(undefined));
+    assert.equal((await right.next(({ id }) => id === "c1")).error?.code, "NOT_PAIRED");
+  });
+
+  it("no sub-protocol is asked for: who offers none gets none, who offers some is let in", async () => {
+    for (const offered of [[], ["svc", "chat"]]) {
+      const ws = new WebSocket(scene().url, offered);
+      await new Promise((resolve, reject) => ws.once("open", resolve).once("error", reject));
+      assert.ok(ws.protocol === "" || offered.includes(ws.protocol));
+      ws.terminate();
+    }
+  });
+
+  it("an oversize message after connect closes with 1009, no reason and no answer", async () => {
+    const socket = await scene().join();
+    const before = socket.frames.filter(({ type }) => type === "res").length;
+    socket.send("x".repeat(MAX_PAYLOAD_BYTES.afterConnect + 1));
+    assert.deepEqual(await socket.closed, { code: 1009, reason: "" });
+    assert.equal(socket.frames.filter(({ type }) => type === "res").length, before);
+  });
+
+  it("an oversize message before connect closes with 1009, no reason and no answer", async () => {
+    const socket = await scene().open();
+    socket.send("x".repeat(MAX_PAYLOAD_BYTES.beforeConnect + 1));
+    assert.deepEqual(await socket.closed, { code: 1009, reason: "" });
+    assert.equal(socket.frames.length, 1, "only the challenge");
+  });
+
+  it("a message just under 25 MiB is taken", async () => {
+    const socket = await scene().join();
+    const empty = JSON.stringify({ type: "req", id: "big", method: "wire.echo", params: { text: "" } });
+    const text = "x".repeat(MAX_PAYLOAD_BYTES.afterConnect - empty.length);
+    socket.send(empty.replace('"text":""', `"text":"${text}"`));
+    assert.equal((await socket.next(({ id }) => id === "big")).ok, true);
+    socket.ws.close();
+  });
+});
+
+describe("handshake sequence", limited, () => {
+  const scene = shared();
+
+  it("the challenge is sent at once: a uuid v4, the time in ms, no seq", async () => {
+    const from = Date.now();
+    const { frames, ws } = await scene().open();
+    const [challenge] = frames;
+    const { nonce, ts } = challenge?.payload ?? {};
+    assert.match(String(nonce), /^[\da-f]{8}-[\da-f]{4}-4[\da-f]{3}-[89ab][\da-f]{3}-[\da-f]{12}$/);
+    assert.ok(Number.isInteger(ts) && Number(ts) >= from && Number(ts) <= Date.now());
+    assert.deepEqual(Object.keys(challenge?.payload ?? {}).toSorted(), ["nonce", "ts"]);
+    assert.ok(challenge && !("seq" in challenge));
+    ws.close();
+  });
+
+  it("each connection has a nonce of its own", async () => {
+    const [one, two] = [await scene().open(), await scene().open()];
+    assert.notEqual(one.frames[0]?.payload?.["nonce"], two.frames[0]?.payload?.["nonce"]);
+    for (const { ws } of [one, two]) ws.close();
+  });
+
+  it("a client that does not wait for the challenge is let in", async () => {
+    const ws = new WebSocket(scene().url);
+    const answered = new Promise((resolve) =>
+      ws.on("message", (data: Buffer) => {
+        const frame = JSON.parse(data.toString()) as { id?: string; ok?: boolean };
+        if (frame.id === "c1") resolve(frame.ok);
+      }),
+    );
+    ws.once("open", () => ws.send(JSON.stringify(connectFrame(scene().token))));
+    assert.equal(await answered, true);
+    ws.close();
+  });
+
+  it("the answer carries the id of the connect", async () => {
+    const socket = await scene().open();
+    socket.send(connectFrame(scene().token, {}, { id: "an id of the client's own" }));
+    const { ok, payload } = await socket.next(({ id }) => id === "an id of the client's own");
+    assert.deepEqual([ok, payload?.["type"]], [true, "hello-ok"]);
+    socket.ws.close();
+  });
+
+  it("who is accepted in time is not closed at the handshake deadline", async (t) => {
+    const { join, open } = await start(t, {}, { handshakeTimeoutMs: 150 });
+    const socket = await join();
+    const late = await open();
+    assert.deepEqual(await late.closed, { code: 1000, reason: "" }); // its deadline came after the other's
+    assert.equal((await ask(socket, "wire.who")).ok, true);
+    socket.ws.close();
+  });
+});
