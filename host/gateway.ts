@@ -17,7 +17,7 @@ import {
 import { ConfigStore, Credentials, GatewayInfo, PluginControl, type PluginReport, Restarts } from "@svc/sdk/services";
 import { Access } from "./auth/access.ts";
 import { type AuthSettings, resolveAuth, resolveBind, StartupRefusal } from "./auth/mode.ts";
-import { pluginPrincipal } from "./auth/principal.ts";
+import { actingFor, pluginPrincipal } from "./auth/principal.ts";
 import { keepToken } from "./auth/secret.ts";
 import { systemClock } from "./clock.ts";
 import { type ConfigFile, givenConfig, readConfigFile } from "./config/file.ts";
@@ -172,6 +172,7 @@ class RunningGateway implements Gateway {
         registry: this.#registry,
         stateDir: paths.stateDir,
         publish: (event, payload, audience) => this.#broadcaster.publish(event, payload, audience),
+        actingFor,
         invoke: (method, params, principal) => this.#invoke(method, params, principal),
       },
       configure: (plugin) => pluginSection(plugin, this.#file),
@@ -315,9 +316,10 @@ class RunningGateway implements Gateway {
 
   /** An installed plugin that serves the method and was not asked for. */
   #unloadedProvider(method: string): PluginReport | undefined {
+    const running = new Set(this.plugins().map(({ id }) => id)); // a mistyped method of one of these is just unknown
     for (const source of this.#finder.bundle()) {
       const manifest = "load" in source ? source.manifest : undefined;
-      if (!manifest || !servesMethod(manifest, method)) continue;
+      if (!manifest || !servesMethod(manifest, method) || running.has(manifest.id)) continue;
       return {
         id: manifest.id,
         version: manifest.version,

@@ -43,3 +43,23 @@ export interface Command {
 export function defineCommands(commands: readonly Command[]): readonly Command[] {
   return commands;
 }
+
+/** Connects with these scopes, runs `work`, and closes whatever comes of it. */
+export async function withGateway<T>(
+  context: CommandContext,
+  scopes: readonly string[],
+  work: (client: GatewayClient) => Promise<T>,
+): Promise<T> {
+  const client = await context.connect({ scopes });
+  try {
+    return await work(client);
+  } finally {
+    await client.close();
+  }
+}
+
+/** Prints the value with `--json`, else the lines made of it. */
+export function show<T>(context: CommandContext, value: T, lines: (value: T) => readonly string[]): void {
+  if (context.json) context.print(value);
+  else for (const line of lines(value)) context.print(line);
+}

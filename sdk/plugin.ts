@@ -163,7 +163,8 @@ export interface PluginGateway<Config = unknown, R extends Requirements = Requir
   after(ms: number, work: () => void | Promise<void>): void;
   /**
    * Calls a method of this gateway as this plugin: with the scopes its package lists under
-   * `svc.permissions.calls`, or as `principal`. From start on. @throws GatewayError what the method refuses with
+   * `svc.permissions.calls`, or as `principal`: one that was handed to this plugin by the gateway; any other object may
+   * do no more than the plugin itself. From start on. @throws GatewayError what the method refuses with
    */
   call<M extends Method>(method: M, params: ParamsOf<M>, options?: { principal?: Principal }): Promise<ResultOf<M>>;
 }

@@ -35,8 +35,23 @@ export function pluginPrincipal(id: string, scopes: readonly string[]): Principa
   return mint({ id: PLUGIN_PREFIX + id, role: "operator", scopes, provenance: "plugin", epoch: 0 });
 }
 
+/** Every principal of this process; nothing that only looks like one is among them. */
+const minted = new WeakSet<Principal>();
+
 function mint({ id, role, scopes, provenance, epoch }: Principal): Principal {
-  return Object.freeze({ id, role, scopes: Object.freeze([...scopes]), provenance, epoch });
+  const principal = Object.freeze({ id, role, scopes: Object.freeze([...scopes]), provenance, epoch });
+  minted.add(principal);
+  return principal;
+}
+
+/**
+ * Whom a plugin's call is made for. A principal that was minted here stands as it is; any other object, from storage or
+ * made up, may do no more than the plugin itself.
+ * @param own what the plugin acts as
+ */
+export function actingFor(asked: Principal, own: Principal): Principal {
+  if (minted.has(asked)) return asked;
+  return mint({ ...asked, scopes: within(own.scopes, asked.scopes, own.role) });
 }
 
 export class Authority {

@@ -1,5 +1,6 @@
 /** `svc gateway call <method>`: one call over one socket. Loads no plugin. */
-import { EXIT, type Output } from "./output.ts";
+import { GatewayError, isGatewayError } from "@svc/sdk";
+import { EXIT, type Output, refuse } from "./output.ts";
 import { connectTo, resolveTarget, type TargetFlags } from "./target.ts";
 
 export interface CallFlags extends TargetFlags {
@@ -14,23 +15,34 @@ export async function callMethod(method: string, flags: CallFlags, output: Outpu
   try {
     params = flags.params === undefined ? undefined : JSON.parse(flags.params);
   } catch (error) {
-    output.note(
-      `--params is not JSON: ${(error as Error).message}\nExample: svc gateway call ${method} --params '{"limit": 5}'`,
-    );
-    return EXIT.usage;
+    const example = `Example: svc gateway call ${method} --params '{"limit": 5}'`;
+    return refuse(`--params is not JSON: ${(error as Error).message}\n${example}`, output, EXIT.usage);
   }
   const timeoutMs = flags.timeout === undefined ? 30_000 : Number(flags.timeout);
   if (!Number.isFinite(timeoutMs) || timeoutMs < 0) {
-    output.note(
-      `--timeout ${flags.timeout}: it must be milliseconds, 0 for no limit\nExample: svc gateway call ${method} --timeout 60000`,
-    );
-    return EXIT.usage;
+    const example = `Example: svc gateway call ${method} --timeout 60000`;
+    const why = `--timeout ${flags.timeout}: it must be milliseconds, 0 for no limit`;
+    return refuse(`${why}\n${example}`, output, EXIT.usage);
   }
   const client = await connectTo(await resolveTarget(flags, process.env));
   try {
     output.print(await client.request(method, params, { timeoutMs, expectFinal: flags.final ?? false }));
     return EXIT.ok;
+  } catch (error) {
+    throw withNextStep(error, method, client.hello.features.methods);
   } finally {
     await client.close();
   }
+}
+
+/** For a method that is not there: those of its namespace that clients are told of, which are a nearer answer than a plugin. */
+function withNextStep(error: unknown, method: string, advertised: readonly string[]): unknown {
+  const unknown = `unknown method: ${method}`;
+  if (!isGatewayError(error) || !error.message.startsWith(unknown)) return error;
+  const [namespace] = method.split(".", 1);
+  const near = advertised.filter((name) => name.startsWith(`${namespace}.`));
+  const { code, message, details } = error;
+  if (near.length > 0) return new GatewayError(code, `${unknown}\nNext: one of ${near.join(", ")}`, { details });
+  if (message !== unknown) return error; // it names the plugin that would serve it
+  return new GatewayError(code, `${unknown}\nNext: svc plugins list, to see what serves methods here`, { details });
 }

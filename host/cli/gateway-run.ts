@@ -3,13 +3,15 @@ import type { PluginReport } from "@svc/sdk/services";
 import { readKeptToken } from "../auth/secret.ts";
 import { createGateway } from "../gateway.ts";
 import type { Gateway, GatewayOptions } from "../options.ts";
+import { preparePaths, resolvePaths } from "../config/paths.ts";
 import { watchStrayErrors } from "../kernel/blame.ts";
 import { LOG_LEVELS, type LogLevel } from "../log.ts";
 import { VERSION } from "../version.ts";
 import { systemClock } from "../clock.ts";
-import { EXIT, type Output } from "./output.ts";
+import { EXIT, type Output, refuse } from "./output.ts";
 import { installedCommands } from "./plugin-verbs.ts";
 import { runWithRestarts } from "./restart-loop.ts";
+import { lockStateDir } from "./state-lock.ts";
 
 export interface RunFlags {
   readonly port?: string;
@@ -19,15 +21,17 @@ export interface RunFlags {
 /** Runs until SIGINT or SIGTERM; a second signal does not wait. SIGUSR1 restarts within the process. @returns the exit code */
 export async function runGateway({ port, logLevel }: RunFlags, output: Output): Promise<number> {
   if (port !== undefined && !(/^\d{1,5}$/.test(port) && Number(port) <= 65_535)) {
-    output.note(`--port ${port}: it must be a number, 0 to 65535\nNext: svc gateway run --port 18789`);
-    return EXIT.usage;
+    const why = `--port ${port}: it must be a number, 0 to 65535`;
+    return refuse(`${why}\nNext: svc gateway run --port 18789`, output, EXIT.usage);
   }
   if (logLevel !== undefined && !isLogLevel(logLevel)) {
-    output.note(
-      `--log-level ${logLevel}: it must be one of ${LOG_LEVELS.join(", ")}\nNext: svc gateway run --log-level info`,
-    );
-    return EXIT.usage;
+    const why = `--log-level ${logLevel}: it must be one of ${LOG_LEVELS.join(", ")}`;
+    return refuse(`${why}\nNext: svc gateway run --log-level info`, output, EXIT.usage);
   }
+  const paths = resolvePaths();
+  preparePaths(paths);
+  const lock = await lockStateDir(paths.stateDir);
+  if (lock.warning) output.note(lock.warning);
   let fatal: { readonly reason: unknown } | undefined;
   let die = () => {};
   const died = new Promise<void>((resolve) => (die = resolve));
@@ -56,6 +60,7 @@ export async function runGateway({ port, logLevel }: RunFlags, output: Output): 
       output.note(`the gateway does not start again: ${textOf(error)}\nIt is tried again every ${retryMs / 1_000} s.`),
   });
   unwatch();
+  lock.release();
   if (fatal) output.note(`fatal: ${stackOf(fatal.reason)}`);
   return fatal ? EXIT.refused : EXIT.ok;
 }

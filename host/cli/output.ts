@@ -23,6 +23,13 @@ export function createOutput(json: boolean): Output {
   };
 }
 
+/** Says why a command does nothing, with `--json` as its one value. @returns the exit code */
+export function refuse(message: string, output: Output, exitCode: number = EXIT.refused): number {
+  if (output.json) output.print({ ok: false, error: { code: "LOCAL", message } });
+  else output.note(message);
+  return exitCode;
+}
+
 /** The command line, not the gateway, is at fault. */
 export class WrongUsage extends Error {
   override readonly name = "WrongUsage";

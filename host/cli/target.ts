@@ -66,7 +66,9 @@ export async function connectTo(target: Target, options: Partial<ClientOptions> 
     if (!isGatewayError(error)) throw error;
     if (error.code === "NOT_PAIRED" && !target.token && !target.password) throw withoutCredential(error);
     if (error.code !== "UNAVAILABLE" || !NOBODY.test(error.message)) throw error;
-    const next = "start it with: svc gateway run, or name another one with --url";
+    const other = lastStarted(resolvePaths().startupReport);
+    const known = other !== undefined && other !== target.url ? ` (the last one started here: --url ${other})` : "";
+    const next = `start it with: svc gateway run, or name another one with --url${known}`;
     throw new Unreachable("UNAVAILABLE", `${error.message}\nNext: ${next}`, { cause: error });
   }
 }

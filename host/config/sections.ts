@@ -31,12 +31,12 @@ export function sectionOf(resolved: ConfigFile["resolved"], section: string, sch
 }
 
 /** A section with the defaults of its schema; never validates. */
-export function filledSection(resolved: ConfigFile["resolved"], section: string, schema: TSchema): unknown {
+function filledSection(resolved: ConfigFile["resolved"], section: string, schema: TSchema): unknown {
   return withDefaults(schema, sectionOf(resolved, section, schema));
 }
 
 /** What is wrong with one section, in dotted paths. */
-export function sectionIssues(section: string, schema: TSchema, value: unknown): Issue[] {
+function sectionIssues(section: string, schema: TSchema, value: unknown): Issue[] {
   return violations(schema, value).map(({ path, message }) => ({ path: dotted(section, path), message }));
 }
 

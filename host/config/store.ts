@@ -2,7 +2,7 @@
  * The configuration of a running gateway: read, changed, watched. One lock for all of it: a change is checked, written
  * and brought into force before the next one is looked at.
  */
-import { type Clock, type Denial, GatewayError, invalidRequest, type Logger } from "@svc/sdk";
+import { type Clock, type Denial, GatewayError, invalidRequest, type Logger, unavailable } from "@svc/sdk";
 import type { ConfigAuthor, ConfigStore as ConfigService, ConfigWritten, ReloadKind } from "@svc/sdk/services";
 import { systemClock } from "../clock.ts";
 import { appendAudit, auditPath, auditRecord } from "./audit.ts";
@@ -43,9 +43,9 @@ export interface ConfigStoreOptions {
   readonly given?: boolean;
   readonly clock?: Clock;
   readonly log?: Pick<Logger, "warn" | "error">;
-  /** The gate before a change is written or used. Must not wait for a write. Default: none. */
+  /** The gate before a change is written or used. A write within it is refused. Default: none. */
   validate?(change: ConfigTransition): Promise<Denial | undefined>;
-  /** Brings the gateway in line. Must not wait for a write: it would wait for itself. Default: nothing runs. */
+  /** Brings the gateway in line. A write within it is refused: it would wait for itself. Default: nothing runs. */
   apply?(change: ConfigTransition): Promise<void>;
   /** Default: the real file system. */
   readonly files?: Files;
@@ -67,7 +67,7 @@ export interface ConfigStore extends ConfigService {
 
 export function createConfigStore(options: ConfigStoreOptions): ConfigStore {
   const { paths, env, version, owners, clock = systemClock, log = SILENT, files } = options;
-  const lock = createLock();
+  const lock = createLock(refuseWithinChange);
   let running = options.initial ?? unread(paths.configPath);
   let problem: ConfigProblem | undefined;
   const secret = new Map<string, object>();
@@ -201,6 +201,12 @@ export function createConfigStore(options: ConfigStoreOptions): ConfigStore {
         log.error({ err }, problem.message);
       }),
   };
+}
+
+function refuseWithinChange(): never {
+  unavailable("the configuration cannot be changed by what a change of it has called; do it when that is done", {
+    retryAfterMs: 1_000,
+  });
 }
 
 const SILENT = { warn: () => undefined, error: () => undefined };

@@ -7,6 +7,7 @@
 import { type Denial, HOOK_DEADLINE_MS, type HookCall, type HookSpec, type TapOptions } from "@svc/sdk";
 import type { Deadlines } from "./deadline.ts";
 import type { Owner } from "./owner.ts";
+import { WorkSignal } from "./work-signal.ts";
 
 /** A plugin's handler as every kind sees it. */
 export type AnyHandler = (input: unknown, call: HookCall) => unknown;
@@ -30,10 +31,12 @@ export function guard(spec: HookSpec, owner: Owner, options: TapOptions, handler
   const where = `hook ${spec.name} (${options.name})`;
 
   return (input: unknown, emission: Emission, callback: Done): void => {
+    const call = new GuardedCall(emission.key, owner.signal);
     let settled = false;
     const settle = (answer: unknown) => {
       if (settled) return;
       settled = true;
+      call.work.ended();
       callback(undefined, answer);
     };
     const fail = (error: unknown) => {
@@ -43,7 +46,6 @@ export function guard(spec: HookSpec, owner: Owner, options: TapOptions, handler
     };
     if (owner.signal.aborted) return settle(spec.kind === "gate" ? sealed(owner) : undefined);
 
-    const call = new GuardedCall(emission.key, owner.signal);
     let result: unknown;
     try {
       result = owner.run(() => handler(input, call));
@@ -54,7 +56,7 @@ export function guard(spec: HookSpec, owner: Owner, options: TapOptions, handler
 
     const disarm = deadlines.arm(deadlineMs, () => {
       fail(new Error(`no answer within ${deadlineMs} ms`));
-      call.abort();
+      call.work.abort();
     });
     result.then(
       (value) => {
@@ -69,31 +71,18 @@ export function guard(spec: HookSpec, owner: Owner, options: TapOptions, handler
   };
 }
 
-/** The `HookCall` of one handler; its signal is only made when somebody looks at it. */
+/** The `HookCall` of one handler. */
 class GuardedCall implements HookCall {
   readonly key: string | undefined;
-  readonly #ownerSignal: AbortSignal;
-  #controller: AbortController | undefined;
-  #signal: AbortSignal | undefined;
-  #aborted = false;
+  readonly work: WorkSignal;
 
   constructor(key: string | undefined, ownerSignal: AbortSignal) {
     this.key = key;
-    this.#ownerSignal = ownerSignal;
+    this.work = new WorkSignal(ownerSignal);
   }
 
   get signal(): AbortSignal {
-    if (!this.#signal) {
-      this.#controller = new AbortController();
-      if (this.#aborted) this.#controller.abort();
-      this.#signal = AbortSignal.any([this.#controller.signal, this.#ownerSignal]);
-    }
-    return this.#signal;
-  }
-
-  abort(): void {
-    this.#aborted = true;
-    this.#controller?.abort();
+    return this.work.get();
   }
 }
 

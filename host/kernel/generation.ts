@@ -37,7 +37,8 @@ export interface PluginConfig {
 export class Generation {
   readonly number: number;
   readonly plugin: Plugin;
-  readonly config: PluginConfig;
+  /** What it was set up with, or took over since. */
+  config: PluginConfig;
   readonly owner: Owner;
   declarations: Declarations | undefined;
   /** Started, and not stopped yet. */

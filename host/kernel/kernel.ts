@@ -171,9 +171,12 @@ export class Kernel {
     }
   }
 
-  /** After what is under way, whatever became of that. */
+  /** After what is under way, whatever became of that. @throws GatewayError `UNAVAILABLE` once the gateway stops */
   #serially<T>(change: () => Promise<T>): Promise<T> {
-    const done = this.#changes.then(change);
+    const done = this.#changes.then(() => {
+      if (!this.#stopping) return change();
+      throw new GatewayError("UNAVAILABLE", "the gateway is stopping; ask the next one", { retryAfterMs: 1_000 });
+    });
     this.#changes = done.catch(() => undefined);
     return done;
   }
@@ -194,7 +197,7 @@ export class Kernel {
   async #freshCode({ id, source, manifest }: PluginInstance): Promise<Plugin | string> {
     if (!source) return "its package is not there; install it, then restart the gateway";
     try {
-      const plugin = await within(this.#lifecycle.stepMs, this.#options.clock, source.load({ fresh: true }));
+      const plugin = await within(this.#lifecycle.stepMs, this.#options.clock, source.load());
       if (plugin.id !== id)
         return `its code says id "${plugin.id}" now; restart the gateway to take it as another plugin`;
       return checkCode(plugin, manifest) ?? plugin;
@@ -243,6 +246,7 @@ export class Kernel {
     try {
       const handled = current.owner.run(() => handler(config.value, config.sections));
       await within(this.#lifecycle.stepMs, this.#options.clock, handled);
+      current.config = config;
       return true;
     } catch (error) {
       current.owner.charge(error, `configChanged of plugin ${id}`);
@@ -263,7 +267,7 @@ export class Kernel {
     instance.retryAt = clock.now() + ms;
     instance.cancelRetry = clock.setTimeout(() => {
       void this.#serially(async () => {
-        if (instance.retryAt === undefined || this.#stopping) return;
+        if (instance.retryAt === undefined) return;
         this.#ready(instance);
         await this.#activation.run();
       });
@@ -281,6 +285,7 @@ export class Kernel {
   /** Too many failures in too short a time: it rests, and with it what needs it. */
   #countFailure(instance: PluginInstance): void {
     const now = this.#options.clock.elapsed();
+    const failing = instance.current;
     if (!instance.failures.add(now) || instance.state !== "active" || this.#stopping) return;
     const restMs = instance.failures.quarantine(now);
     const { log } = this.#options;
@@ -289,7 +294,7 @@ export class Kernel {
       `plugin ${instance.id} failed too often and rests for ${restMs / 1_000} s`,
     );
     void this.#serially(async () => {
-      if (instance.state !== "active") return;
+      if (instance.state !== "active" || instance.current !== failing) return; // replaced meanwhile
       await this.#rest(instance);
       const reason = `failed 5 times within a minute; see the log, mend it, then: svc plugins reload ${instance.id}`;
       this.#settle(instance, { state: "quarantined", reason, retryMs: restMs });

@@ -4,7 +4,16 @@
  * Each step acts on one plugin and says what became of it. Which plugins, and in which order, is decided in
  * `kernel.ts` (at a start) and `replacement.ts` (at a reload).
  */
-import { type Clock, HOOKS, type HookEmitter, type HookSpec, type Logger, type Plugin, type Principal } from "@svc/sdk";
+import {
+  type Clock,
+  HOOKS,
+  type HookEmitter,
+  type HookSpec,
+  type Logger,
+  type Plugin,
+  type Principal,
+  type Stop,
+} from "@svc/sdk";
 import type { HookBus } from "../hooks/hook-bus.ts";
 import type { Declarations } from "./declarations.ts";
 import { failureOf } from "./failure.ts";
@@ -140,7 +149,10 @@ export class Lifecycle {
   commit(instance: PluginInstance, { generation, declarations }: Staged): string | undefined {
     const { registry } = this.#options;
     const conflict = registry.conflict(declarations, instance.manifest); // another plugin may have come first
-    if (conflict) return conflict;
+    if (conflict) {
+      void generation.stop(this.clock); // nothing has begun: only its signal aborts
+      return conflict;
+    }
     instance.current?.withdraw();
     generation.committed(declarations, registry.commit(declarations));
     instance.current = generation;
@@ -157,8 +169,7 @@ export class Lifecycle {
     const begun = this.clock.elapsed();
     try {
       for (const begin of generation.declarations.starts) {
-        const stop = await within(this.stepMs, this.clock, generation.owner.run(begin));
-        if (typeof stop === "function") generation.started(stop);
+        await this.#begin(generation, begin);
       }
     } catch (error) {
       await this.takeDown(instance);
@@ -169,6 +180,22 @@ export class Lifecycle {
     instance.unseal();
     this.move(instance, "active");
     return undefined;
+  }
+
+  /** @throws Error when it takes too long; what it acquires after that is released when it comes */
+  async #begin(generation: Generation, begin: Declarations["starts"][number]): Promise<void> {
+    const { owner } = generation;
+    const beginning = owner.run(begin);
+    try {
+      const stop = await within(this.stepMs, this.clock, beginning);
+      if (typeof stop === "function") generation.started(stop);
+    } catch (error) {
+      const release = (stop: void | Stop) => (typeof stop === "function" ? owner.run(stop) : undefined);
+      Promise.resolve(beginning)
+        .then(release, () => undefined)
+        .catch((late: unknown) => owner.charge(late, "stop", "caller"));
+      throw error;
+    }
   }
 
   /** Stops it and takes its declarations back; its gates stay shut. */

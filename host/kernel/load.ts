@@ -12,12 +12,8 @@ export interface PluginSource {
   readonly origin: string;
   /** Known before import for packages. */
   readonly manifest: Manifest | undefined;
-  /** @param options.fresh reads the code anew where it has changed */
-  load(options?: LoadOptions): Promise<Plugin>;
-}
-
-export interface LoadOptions {
-  readonly fresh?: boolean;
+  /** What the code says now: a file that has changed since it was imported is read anew. */
+  load(): Promise<Plugin>;
 }
 
 /** A plugin that was asked for and cannot be loaded. */
@@ -40,12 +36,8 @@ async function virtualModules(): Promise<Record<string, unknown>> {
 }
 
 /** Imports a module; TypeScript goes through jiti, whose cache is private to the state directory. */
-export async function importModule(
-  file: string,
-  cacheDir: string,
-  { fresh = false }: LoadOptions = {},
-): Promise<unknown> {
-  if (!/\.[cm]?ts$/.test(file)) return import(fresh ? versionedUrl(file) : firstUrl(file));
+export async function importModule(file: string, cacheDir: string): Promise<unknown> {
+  if (!/\.[cm]?ts$/.test(file)) return import(versionedUrl(file));
   const { createJiti } = await import("jiti");
   const jiti = createJiti(pathToFileURL(file).href, {
     fsCache: cacheDir,
@@ -55,7 +47,7 @@ export async function importModule(
   return jiti.import(file);
 }
 
-/** What was imported of each file: its URL by its version. */
+/** What was imported of each file: its URL by its version. Outlives the gateway, as the runtime's own modules do. */
 const imported = new Map<string, Map<string, string>>();
 
 /** Changes with the text. */
@@ -64,29 +56,22 @@ function versionOf(file: string): string {
   return `${Math.round(mtimeMs * 1_000).toString(36)}-${size.toString(36)}`;
 }
 
-function firstUrl(file: string): string {
-  const url = pathToFileURL(file).href;
-  if (!imported.has(file)) imported.set(file, new Map([[versionOf(file), url]]));
-  return url;
-}
-
 /**
  * The runtime never forgets a module, so only changed code gets a new name.
  * A built plugin is one file: what that file imports relatively is not read anew.
  */
 function versionedUrl(file: string): string {
-  firstUrl(file);
   const version = versionOf(file);
-  const versions = imported.get(file);
-  const known = versions?.get(version);
-  if (known !== undefined) return known;
-  const url = `${pathToFileURL(file).href}?version=${version}`;
-  versions?.set(version, url);
+  const versions = imported.get(file) ?? new Map<string, string>();
+  imported.set(file, versions);
+  const plain = pathToFileURL(file).href;
+  const url = versions.get(version) ?? (versions.size === 0 ? plain : `${plain}?version=${version}`);
+  versions.set(version, url);
   return url;
 }
 
-async function importPlugin(file: string, cacheDir: string, options?: LoadOptions): Promise<Plugin> {
-  const { default: plugin } = (await importModule(file, cacheDir, options)) as { default?: unknown };
+async function importPlugin(file: string, cacheDir: string): Promise<Plugin> {
+  const { default: plugin } = (await importModule(file, cacheDir)) as { default?: unknown };
   if (!isPlugin(plugin))
     throw new Error(`${file} does not export a plugin; write: export default definePlugin({ ... })`);
   return plugin;
@@ -134,7 +119,7 @@ export function createPluginFinder({ configDir, cacheDir, home }: FinderOptions)
         manifest && {
           origin,
           manifest,
-          load: (options) => importPlugin(join(directory, manifest.entry), cacheDir, options),
+          load: () => importPlugin(join(directory, manifest.entry), cacheDir),
         }
       );
     } catch (error) {
@@ -154,7 +139,7 @@ export function createPluginFinder({ configDir, cacheDir, home }: FinderOptions)
     const path = spec.startsWith("~/") ? join(home, spec.slice(2)) : isAbsolute(spec) ? spec : resolve(configDir, spec);
     if (!existsSync(path)) return { origin: spec, reason: `there is nothing at ${path}` };
     if (statSync(path).isDirectory()) return fromDirectory(path, spec);
-    return { origin: spec, manifest: undefined, load: (options) => importPlugin(path, cacheDir, options) };
+    return { origin: spec, manifest: undefined, load: () => importPlugin(path, cacheDir) };
   }
 
   function bundle(): readonly (PluginSource | MissingPlugin)[] {

@@ -33,6 +33,8 @@ export interface Surroundings {
   readonly stateDir: string;
   /** Sends an event of a plugin to connections. */
   publish(event: EventSpec, payload: unknown, audience: Audience | undefined): void;
+  /** Whom a call of a plugin is made for: never more than was minted, or than the plugin itself may do. */
+  actingFor(asked: Principal, own: Principal): Principal;
   /** Calls a method from inside. */
   invoke(method: string, params: unknown, principal: Principal): Promise<unknown>;
 }
@@ -56,7 +58,7 @@ export interface StagingOptions {
 }
 
 export function stagePlugin({ plugin, owner, config, principal, surroundings, staged }: StagingOptions): Staging {
-  const { log, clock, hooks, registry, publish, invoke } = surroundings;
+  const { log, clock, hooks, registry, publish, invoke, actingFor } = surroundings;
   const declarations = emptyDeclarations(owner, plugin);
   let open = true;
 
@@ -180,7 +182,7 @@ export function stagePlugin({ plugin, owner, config, principal, surroundings, st
       if (open) throw new Error(`plugin ${plugin.id}: call() is only allowed from start() on`);
       if (owner.signal.aborted)
         return Promise.reject(new GatewayError("UNAVAILABLE", `plugin ${plugin.id} is stopping`));
-      return invoke(method.name, params, options.principal ?? principal);
+      return invoke(method.name, params, options.principal ? actingFor(options.principal, principal) : principal);
     },
   };
   return {

@@ -5,11 +5,18 @@ import type { Owner } from "../hooks/owner.ts";
 import type { Declarations, EventEntry, ExtensionEntry, MethodEntry, RouteEntry } from "./declarations.ts";
 import { type Manifest, servesMethod } from "./manifest.ts";
 
+interface ProvidedService {
+  readonly token: ServiceToken<unknown>;
+  readonly value: unknown;
+  /** Plugin id, or `host`. */
+  readonly provider: string;
+}
+
 export class Registry {
   readonly methods = new Map<string, MethodEntry>();
   readonly events = new Map<string, EventEntry>();
   readonly #routes = new Set<RouteEntry>();
-  readonly #services = new Map<string, { readonly token: ServiceToken<unknown>; readonly value: unknown }>();
+  readonly #services = new Map<string, ProvidedService>();
   readonly #points = new Map<string, Owner>();
   readonly #emitters = new Map<string, string>();
   #extensions: readonly ExtensionEntry[] = [];
@@ -45,7 +52,7 @@ export class Registry {
 
   /** Gives a service of the host itself. */
   provide<T>(token: ServiceToken<T>, value: T): void {
-    this.#services.set(token.id, { token, value });
+    this.#services.set(token.id, { token, value, provider: "host" });
   }
 
   /** Why these declarations cannot be committed beside what stands, or `undefined`. Names both sides. */
@@ -73,6 +80,10 @@ export class Registry {
       if (other && other.owner.id !== plugin.id)
         return `route ${route.method} ${route.path} is already mounted by ${other.owner.id}`;
     }
+    for (const { token } of staged.services) {
+      const other = this.#services.get(token.id);
+      if (other && other.provider !== plugin.id) return `service ${token.id} is already provided by ${other.provider}`;
+    }
     for (const { id } of staged.ownedPoints) {
       const other = this.#points.get(id);
       if (other && other.id !== plugin.id) return `extension point ${id} is already owned by ${other.id}`;
@@ -97,9 +108,9 @@ export class Registry {
   commit(staged: Declarations): () => void {
     const undo: (() => void)[] = [() => (this.#advertised = undefined)];
     this.#advertised = undefined;
-    for (const service of staged.services) {
-      this.#services.set(service.token.id, service);
-      undo.push(() => this.#services.delete(service.token.id));
+    for (const { token, value } of staged.services) {
+      this.#services.set(token.id, { token, value, provider: staged.owner.id });
+      undo.push(() => this.#services.delete(token.id));
     }
     for (const { id } of staged.ownedPoints) {
       this.#points.set(id, staged.owner);

@@ -224,7 +224,7 @@ export class Dispatcher {
 }
 
 /** Role, then scope: the one authorisation point. Spec: protocol/authorization.md §1. @throws GatewayError `INVALID_REQUEST` */
-export function authorize({ role = "operator", scope }: Method, principal: Principal): void {
+function authorize({ role = "operator", scope }: Method, principal: Principal): void {
   if (role !== "any" && role !== principal.role) {
     throw new GatewayError("INVALID_REQUEST", `unauthorized role: ${principal.role}`, {
       details: { code: "UNAUTHORIZED_ROLE" },

@@ -1,5 +1,6 @@
 /** A call as it comes in, and what its handler gets of it. */
 import type { Call, ConnectionInfo, Principal } from "@svc/sdk";
+import { WorkSignal } from "../hooks/work-signal.ts";
 
 /** A call on its way in. */
 export interface IncomingCall {
@@ -11,16 +12,12 @@ export interface IncomingCall {
   accept(payload: unknown): void;
 }
 
-/** Its signal is only made when somebody looks at it. */
 export class HandlerCall implements Call<never> {
   readonly params: never;
   readonly principal: Principal;
   readonly connection: ConnectionInfo | undefined;
   readonly accept: (payload: unknown) => void;
-  readonly #caller: AbortSignal;
-  readonly #plugin: AbortSignal;
-  #controller: AbortController | undefined;
-  readonly #abort = () => this.#controller?.abort();
+  readonly #signal: WorkSignal;
 
   /** @param params validated just before. @param plugin aborts when the plugin stops */
   constructor({ principal, connection, signal, accept }: IncomingCall, params: unknown, plugin: AbortSignal) {
@@ -28,23 +25,15 @@ export class HandlerCall implements Call<never> {
     this.principal = principal;
     this.connection = connection;
     this.accept = accept;
-    this.#caller = signal;
-    this.#plugin = plugin;
+    this.#signal = new WorkSignal(signal, plugin);
   }
 
   get signal(): AbortSignal {
-    if (this.#controller) return this.#controller.signal;
-    this.#controller = new AbortController();
-    for (const source of [this.#caller, this.#plugin]) {
-      if (source.aborted) this.#abort();
-      else source.addEventListener("abort", this.#abort, { once: true });
-    }
-    return this.#controller.signal;
+    return this.#signal.get();
   }
 
-  /** The handler has answered: nothing of it stays on signals that live longer. */
+  /** The handler has answered. */
   ended(): void {
-    if (!this.#controller) return;
-    for (const source of [this.#caller, this.#plugin]) source.removeEventListener("abort", this.#abort);
+    this.#signal.ended();
   }
 }

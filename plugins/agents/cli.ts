@@ -2,7 +2,7 @@
 import { readFile } from "node:fs/promises";
 import { resolve } from "node:path";
 import { agents, GatewayError, invalidRequest, isGatewayError, type ParamsOf } from "@svc/sdk";
-import { type CommandContext, defineCommands } from "@svc/sdk/cli";
+import { type CommandContext, defineCommands, show, withGateway } from "@svc/sdk/cli";
 import { agentLines, deletedLines, fileLines, identityLines, listLines } from "./cli-report.ts";
 
 const READ = ["operator.read"];
@@ -213,19 +213,11 @@ async function ask(
   scopes: readonly string[],
   question: (client: Client) => Promise<void>,
 ): Promise<void> {
-  const client = await context.connect({ scopes });
   try {
-    await question(client);
+    await withGateway(context, scopes, question);
   } catch (error) {
     if (!isGatewayError(error) || error.code !== "NOT_FOUND" || error.message.includes("\n")) throw error;
     const next = error.message.startsWith("no agent") ? "svc agents list" : "svc models list";
     throw new GatewayError("NOT_FOUND", `${error.message}\nNext: ${next}`, { cause: error });
-  } finally {
-    await client.close();
   }
-}
-
-function show<T>(context: CommandContext, value: T, lines: (value: T) => readonly string[]): void {
-  if (context.json) context.print(value);
-  else for (const line of lines(value)) context.print(line);
 }

@@ -1,6 +1,6 @@
 /** `svc gateway health|status|probe`: questions to a running gateway. */
 import { config, health, isGatewayError, type Method } from "@svc/sdk";
-import { type CommandContext, defineCommands } from "@svc/sdk/cli";
+import { type CommandContext, defineCommands, show, withGateway } from "@svc/sdk/cli";
 import { healthLines, type ProbeReport, probeLines, statusLines } from "./report.ts";
 
 /** What the questions need, and no more. */
@@ -17,14 +17,14 @@ export default defineCommands([
     summary: "Ask a running gateway how it is",
     examples: ["svc gateway health", "svc gateway health --json"],
     run: (context) =>
-      ask(context, READ, async (client) => show(context, await client.call(health.check, {}), healthLines)),
+      withGateway(context, READ, async (client) => show(context, await client.call(health.check, {}), healthLines)),
   },
   {
     name: "gateway status",
     summary: "Sessions, agents and heartbeat of a running gateway",
     examples: ["svc gateway status", "svc gateway status --json"],
     run: (context) =>
-      ask(context, ["operator.admin"], async (client) =>
+      withGateway(context, ["operator.admin"], async (client) =>
         show(context, await client.call(health.status, {}), statusLines),
       ),
   },
@@ -39,24 +39,6 @@ export default defineCommands([
     },
   },
 ]);
-
-async function ask(
-  context: CommandContext,
-  scopes: readonly string[],
-  question: (client: Client) => Promise<void>,
-): Promise<void> {
-  const client = await context.connect({ scopes });
-  try {
-    await question(client);
-  } finally {
-    await client.close();
-  }
-}
-
-function show<T>(context: CommandContext, value: T, lines: (value: T) => readonly string[]): void {
-  if (context.json) context.print(value);
-  else for (const line of lines(value)) context.print(line);
-}
 
 /** What every existing client of this protocol asks when it probes. Spec: protocol/clients.md §1. */
 const QUESTIONS: readonly Method[] = [health.check, health.status, health.presence, config.get];

@@ -1,6 +1,6 @@
 /** `svc models ...`: which models there are, whether they can be asked, and which one is used. */
 import { config, invalidRequest, isGatewayError, models } from "@svc/sdk";
-import { type CommandContext, defineCommands } from "@svc/sdk/cli";
+import { type CommandContext, defineCommands, show, withGateway } from "@svc/sdk/cli";
 import { defaultModelOf, patchOf } from "./default-model.ts";
 import { aliasLines, listLines, statusLines, testLines } from "./report.ts";
 
@@ -15,7 +15,7 @@ export default defineCommands([
     summary: "The models that can be used",
     examples: ["svc models list", "svc models list --json"],
     run: (context) =>
-      connected(context, ["operator.read"], async (client) =>
+      withGateway(context, ["operator.read"], async (client) =>
         show(context, await client.call(models.list, {}), listLines),
       ),
   },
@@ -24,7 +24,7 @@ export default defineCommands([
     summary: "Accounts, cooldowns, the default model and aliases",
     examples: ["svc models status", "svc models status --json"],
     run: (context) =>
-      connected(context, ["operator.read"], async (client) => {
+      withGateway(context, ["operator.read"], async (client) => {
         const status = await client.call(models.status, {});
         const chosen = await chosenDefault(client);
         show(context, chosen ? { ...status, default: chosen } : status, (value) => statusLines(value, Date.now()));
@@ -35,7 +35,7 @@ export default defineCommands([
     summary: "Short names of models",
     examples: ["svc models aliases"],
     run: (context) =>
-      connected(context, ["operator.read"], async (client) => {
+      withGateway(context, ["operator.read"], async (client) => {
         const { aliases } = await client.call(models.status, {});
         show(context, { aliases }, aliasLines);
       }),
@@ -45,7 +45,7 @@ export default defineCommands([
     summary: "Choose the default model",
     args: "<ref>",
     examples: ["svc models set anthropic/claude-sonnet-5", "svc models set fast"],
-    run: (context) => connected(context, ["operator.admin"], (client) => setDefault(context, client)),
+    run: (context) => withGateway(context, ["operator.admin"], (client) => setDefault(context, client)),
   },
   {
     name: "models test",
@@ -53,7 +53,7 @@ export default defineCommands([
     args: "[ref]",
     examples: ["svc models test", "svc models test anthropic/claude-sonnet-5"],
     run: (context) =>
-      connected(context, ["operator.read", "operator.write"], async (client) => {
+      withGateway(context, ["operator.read", "operator.write"], async (client) => {
         const [model] = context.args;
         context.note("Asking one short question; this costs a few tokens.");
         const params = model === undefined ? {} : { model };
@@ -61,24 +61,6 @@ export default defineCommands([
       }),
   },
 ]);
-
-async function connected(
-  context: CommandContext,
-  scopes: readonly string[],
-  work: (client: Client) => Promise<void>,
-): Promise<void> {
-  const client = await context.connect({ scopes });
-  try {
-    await work(client);
-  } finally {
-    await client.close();
-  }
-}
-
-function show<T>(context: CommandContext, value: T, lines: (value: T) => readonly string[]): void {
-  if (context.json) context.print(value);
-  else for (const line of lines(value)) context.print(line);
-}
 
 /** What `agents` asks for; `undefined` where it says nothing, or where nobody serves the configuration. */
 async function chosenDefault(client: Client): Promise<string | undefined> {

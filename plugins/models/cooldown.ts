@@ -48,6 +48,11 @@ export class Cooldowns {
     this.#clock = clock;
   }
 
+  /** epoch ms */
+  now(): number {
+    return this.#clock.now();
+  }
+
   /** Cooling or not: its last failure, until it succeeds. */
   failureOf(account: string): FailedAccount | undefined {
     return this.#failed.get(account);
@@ -63,13 +68,22 @@ export class Cooldowns {
     this.#failed.delete(account);
   }
 
-  /** @param retryAfterMs what the server asked for; counts for its rate limit only, at most the longest cooldown of it */
-  failed(account: string, failure: ProviderFailure, retryAfterMs?: number): void {
+  /**
+   * Questions asked at the same time that all fail are one failure: only what was asked after the last one adds up.
+   * @param question `askedAt`: epoch ms, default now. `retryAfterMs`: what the server asked for; counts for its rate limit only, at
+   *   most the longest cooldown of it
+   */
+  failed(
+    account: string,
+    failure: ProviderFailure,
+    question: { readonly askedAt?: number; readonly retryAfterMs?: number | undefined } = {},
+  ): void {
     const { kind, status } = failure;
     if (kind === "request") return;
     const now = this.#clock.now();
+    const { askedAt = now, retryAfterMs } = question;
     const before = this.#failed.get(account);
-    const count = before?.kind === kind ? before.count + 1 : 1;
+    const count = before?.kind === kind ? before.count + (askedAt < before.at ? 0 : 1) : 1;
     const { firstMs, maxMs } = COOLDOWNS[kind];
     const asked = kind === "rate_limit" ? retryAfterMs : undefined;
     const waitMs = Math.min(asked ?? firstMs * 2 ** (count - 1), maxMs);

@@ -38,6 +38,7 @@ export async function* askInTurn(
     const account = turns.length === 1 ? turns[0] : turns[attempt - 1];
     if (!account) return; // an empty list; every other way out is below
     let spoke = false;
+    const askedAt = cooldowns.now();
     try {
       for await (const event of options.ask(account)) {
         if (!spoke) {
@@ -52,7 +53,9 @@ export async function* askInTurn(
       const failure = failureOf(error);
       if (spoke || signal.aborted || !failure || failure.details.kind === "request") throw error;
       const waitMs = turns.length === 1 ? loneWait(failure, attempt) : undefined;
-      if (waitMs === undefined) cooldowns.failed(account.name, failure.details, failure.retryAfterMs);
+      if (waitMs === undefined) {
+        cooldowns.failed(account.name, failure.details, { askedAt, retryAfterMs: failure.retryAfterMs });
+      }
       if (waitMs !== undefined) await pause(waitMs, options);
       else if (attempt >= turns.length) throw error;
     }

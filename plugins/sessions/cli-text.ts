@@ -8,9 +8,10 @@ type Usage = ResultOf<typeof sessions.usage>;
 
 const TITLE_CHARS = 48;
 
-/** A line a session: key, age, model, tokens, title. @param now epoch ms */
-export function listLines(rows: readonly Row[], now: number): string[] {
-  if (rows.length === 0) return ["No sessions. Start one: svc chat"];
+/** A line a session: key, age, model, tokens, title. @param now epoch ms @param filtered not all were asked for */
+export function listLines(rows: readonly Row[], now: number, filtered = false): string[] {
+  if (rows.length === 0)
+    return [filtered ? "No session fits. See all: svc sessions list" : "No sessions. Start one: svc chat"];
   return table(
     rows.map(({ key, updatedAt, model, totalTokens, label, derivedTitle }) => [
       key,
@@ -43,9 +44,9 @@ export function previewLines({ items, damaged = 0 }: Preview): string[] {
 export function compactLines(result: ResultOf<typeof sessions.compact>): string[] {
   const { key, compacted, kept = 0, archived, reason } = result;
   if (reason === "no transcript") return [`${key} has no messages; nothing to do`];
-  if (!compacted) return [`${key} has only ${kept} messages; nothing to do`];
+  if (!compacted) return [`${key} has only ${counted(kept, "message")}; nothing to do`];
   return [
-    `${key} keeps its last ${kept} messages`,
+    `${key} keeps its last ${counted(kept, "message")}`,
     ...(archived === undefined ? [] : [`the others stay as ${archived}`]),
   ];
 }
@@ -61,13 +62,18 @@ export function usageLines({ startDate, endDate, sessions: rows, totals, aggrega
     ),
     ...aggregates.byModel.map(
       ({ provider = "?", model = "?", count, totals: some }) =>
-        `  model ${provider}/${model}: ${count} answers, ${number(some.totalTokens)} tokens, ${money(some.totalCost, some.missingCostEntries)}`,
+        `  model ${provider}/${model}: ${counted(count, "answer")}, ${number(some.totalTokens)} tokens, ${money(some.totalCost, some.missingCostEntries)}`,
     ),
   ];
 }
 
 function money(dollars: number, unpriced: number): string {
-  return `$${dollars.toFixed(4)}${unpriced > 0 ? ` (${unpriced} answers without a price)` : ""}`;
+  return `$${dollars.toFixed(4)}${unpriced > 0 ? ` (${counted(unpriced, "answer")} without a price)` : ""}`;
+}
+
+/** `1 answer`, `2 answers`. */
+function counted(count: number, noun: string): string {
+  return `${number(count)} ${noun}${count === 1 ? "" : "s"}`;
 }
 
 function number(value: number): string {

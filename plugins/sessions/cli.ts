@@ -1,6 +1,6 @@
 /** `svc sessions ...`: look at, change and tidy conversations of a running gateway. */
 import { GatewayError, invalidRequest, isGatewayError, notFound, type ParamsOf, sessions } from "@svc/sdk";
-import { type CommandContext, defineCommands } from "@svc/sdk/cli";
+import { type CommandContext, defineCommands, show, withGateway } from "@svc/sdk/cli";
 import { compactLines, entryLines, listLines, previewLines, usageLines } from "./cli-text.ts";
 
 type Client = Awaited<ReturnType<CommandContext["connect"]>>;
@@ -59,7 +59,8 @@ export default defineCommands([
           ...(activeMinutes !== undefined && { activeMinutes }),
         }),
       );
-      show(context, answer, ({ sessions: rows, ts }) => listLines(rows, ts));
+      const filtered = search !== undefined || agentId !== undefined || activeMinutes !== undefined;
+      show(context, answer, ({ sessions: rows, ts }) => listLines(rows, ts, filtered));
     },
   },
   {
@@ -171,13 +172,10 @@ async function ask<T>(
   scopes: readonly string[],
   question: (client: Client) => Promise<T>,
 ): Promise<T> {
-  const client = await context.connect({ scopes });
   try {
-    return await question(client);
+    return await withGateway(context, scopes, question);
   } catch (thrown) {
     throw isGatewayError(thrown) ? withNextStep(thrown) : thrown;
-  } finally {
-    await client.close();
   }
 }
 
@@ -189,7 +187,8 @@ function withNextStep({ code, message, details }: GatewayError): GatewayError {
 function nextStep(code: string, message: string): string {
   if (code === "UNAVAILABLE") return "wait until its run has ended, or see what the gateway does: svc gateway status";
   if (message.includes("sessions.reset")) return "svc sessions reset main";
-  return message.includes("model") ? "svc gateway call models.list" : "svc sessions list";
+  if (/^invalid \w+ "/.test(message)) return "svc sessions patch --help";
+  return /\bmodel\b/.test(message) ? "svc models list" : "svc sessions list";
 }
 
 /** What can be read of a session without changing it. */
@@ -240,9 +239,4 @@ function count(options: Readonly<Record<string, unknown>>, name: string): number
   return /^[1-9]\d{0,8}$/.test(value)
     ? Number(value)
     : invalidRequest(`--${name} takes a whole number from 1, not "${value}"; e.g. --${name} 10`);
-}
-
-function show<T>(context: CommandContext, value: T, lines: (value: T) => readonly string[]): void {
-  if (context.json) context.print(value);
-  else for (const line of lines(value)) context.print(line);
 }

@@ -4,7 +4,16 @@
  */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { definePlugin, GatewayError, type Method, SCOPES, type Scope } from "@svc/sdk";
+import {
+  defineContract,
+  definePlugin,
+  GatewayError,
+  type Method,
+  type Principal,
+  type Scope,
+  SCOPES,
+  Type,
+} from "@svc/sdk";
 import { testGateway } from "@svc/sdk/testing";
 import { connectFrame, connectRaw, openRaw } from "../raw-socket.ts";
 import { methods } from "./samples.ts";
@@ -60,6 +69,25 @@ function expected(name: string, held: readonly string[]): string {
   return covers(scopes, wanted) ? "past the scope" : `INVALID_REQUEST missing scope: ${wanted}`;
 }
 
+const Named = Type.Object({ name: Type.String() });
+const relay = defineContract("relay", {
+  call: { summary: "-", scope: "none", role: "any", params: Named, result: Type.Unknown() },
+  forge: { summary: "-", scope: "none", role: "any", params: Named, result: Type.Unknown() },
+});
+/** Calls any method for whoever asks, and for somebody it made up. */
+const relayPlugin = definePlugin({
+  id: "relay",
+  api: "^1.0.0",
+  setup(gateway) {
+    const call = (name: string, principal: Principal) =>
+      gateway.call(methods[name] as Method, [] as never, { principal });
+    gateway.serve(relay, {
+      call: ({ params, principal }) => call(params.name, principal),
+      forge: ({ params, principal }) => call(params.name, { ...principal, scopes: [...SCOPES] }),
+    });
+  },
+});
+
 describe("the method x scope matrix", () => {
   it("names every method of the bundle", () => {
     assert.deepEqual([...required.keys()].toSorted(), Object.keys(methods).toSorted());
@@ -76,27 +104,24 @@ describe("the method x scope matrix", () => {
       }
     });
 
-    it(`from a plugin that acts with [${held.join()}]`, async (t) => {
-      let call: (name: string) => Promise<unknown> = () => Promise.reject(new Error("not started"));
-      const caller = definePlugin({
-        id: "caller",
-        api: "^1.0.0",
-        setup(gateway) {
-          const principal = { id: "p", role: "operator", provenance: "plugin", epoch: 0 } as const;
-          gateway.start(() => {
-            call = (name) =>
-              gateway.call(methods[name] as Method, [] as never, { principal: { ...principal, scopes: held } });
-          });
-        },
-      });
-      await testGateway(t, { plugins: [caller, ...BUNDLE] });
+    it(`from a plugin that acts for a caller with [${held.join()}]`, async (t) => {
+      const { connect } = await testGateway(t, { plugins: [relayPlugin, ...BUNDLE] });
+      const client = await connect({ scopes: held });
       for (const name of Object.keys(methods)) {
-        const scopes = held.filter((scope) => scope !== "admin"); // the alias is resolved where a client connects
-        const outcome = await call(name).then(() => "past the scope", verdict);
-        assert.equal(outcome, expected(name, scopes), name);
+        const outcome = await client.call(relay.call, { name }).then(() => "past the scope", verdict);
+        assert.equal(outcome, expected(name, held), name);
       }
     });
   }
+
+  it("a principal that a plugin made up may do no more than the plugin", async (t) => {
+    const { connect } = await testGateway(t, { plugins: [relayPlugin, ...BUNDLE] });
+    const client = await connect({ scopes: ["operator.admin"] });
+    for (const name of Object.keys(methods)) {
+      const outcome = await client.call(relay.forge, { name }).then(() => "past the scope", verdict);
+      assert.equal(outcome, expected(name, []), name);
+    }
+  });
 
   it("a node may call nothing of it but health", async (t) => {
     const node = definePlugin({

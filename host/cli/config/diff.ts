@@ -5,7 +5,7 @@ import { type ConfigFile, readConfigFile } from "../../config/file.ts";
 import { type Paths, resolvePaths } from "../../config/paths.ts";
 import { redact } from "../../config/redact.ts";
 import { composeHints, composeSchema, configIssues, effectiveConfig } from "../../config/sections.ts";
-import { EXIT, type Output } from "../output.ts";
+import { EXIT, type Output, refuse } from "../output.ts";
 import { describeDifference, type Difference, differences } from "./differences.ts";
 import { loadOwners, type Owners } from "./owners.ts";
 import { formatPath, valueAt } from "./path.ts";
@@ -26,8 +26,7 @@ export async function diffConfig(given: string | undefined, output: Output): Pro
 async function diffFiles(file: ConfigFile, given: string, { installed }: Owners, output: Output): Promise<number> {
   const other = await readConfigFile(resolve(given), process.env);
   if (!other.exists) {
-    output.note(`there is no file ${other.path}\nNext: name another one, or leave it out`);
-    return EXIT.refused;
+    return refuse(`there is no file ${other.path}\nNext: name another one, or leave it out`, output);
   }
   if (isUnreadable(other, output)) return EXIT.refused;
   const hints = composeHints(composeSchema(installed));
@@ -45,10 +44,8 @@ async function diffFiles(file: ConfigFile, given: string, { installed }: Owners,
 async function diffRunning(file: ConfigFile, { owners, installed }: Owners, paths: Paths, output: Output) {
   const running = runningConfig(paths.startupReport);
   if (running === undefined) {
-    output.note(
-      `no gateway was started from ${paths.stateDir}\nNext: svc gateway run, or compare with a file: svc config diff <file>`,
-    );
-    return EXIT.refused;
+    const next = "svc gateway run, or compare with a file: svc config diff <file>";
+    return refuse(`no gateway was started from ${paths.stateDir}\nNext: ${next}`, output);
   }
   const [wrong] = configIssues(file, owners);
   if (wrong) output.note(`${file.path} is not valid, so no gateway takes it up\nNext: svc config validate`);

@@ -4,7 +4,7 @@ import { type ConfigFile, readConfigFile } from "../../config/file.ts";
 import { resolvePaths } from "../../config/paths.ts";
 import { redact } from "../../config/redact.ts";
 import { composeHints, composeSchema, configIssues, unownedKeys } from "../../config/sections.ts";
-import { EXIT, type Output } from "../output.ts";
+import { EXIT, type Output, refuse } from "../output.ts";
 import { loadOwners } from "./owners.ts";
 import { parsePath, valueAt } from "./path.ts";
 import { schemaAt } from "./schema-at.ts";
@@ -25,10 +25,7 @@ export async function getConfig(path: string | undefined, output: Output): Promi
   if (isUnreadable(file, output)) return EXIT.refused;
   const { installed } = await loadOwners(file, paths); // a plugin's schema says which of its values are secret
   const value = valueAt(redact(file.resolved, composeHints(composeSchema(installed))), wanted);
-  if (value === undefined) {
-    output.note(`${path} is not set in ${configPath}\nNext: svc config get`);
-    return EXIT.refused;
-  }
+  if (value === undefined) return refuse(`${path} is not set in ${configPath}\nNext: svc config get`, output);
   output.print(value);
   return EXIT.ok;
 }
@@ -36,8 +33,9 @@ export async function getConfig(path: string | undefined, output: Output): Promi
 /** Says what is wrong with a file that has no meaning at all. */
 export function isUnreadable({ path, issues }: ConfigFile, output: Output): boolean {
   const [first] = issues;
-  if (first) output.note(`${path}: ${first.path ? `${first.path}: ` : ""}${first.message}\nNext: svc config validate`);
-  return first !== undefined;
+  if (!first) return false;
+  refuse(`${path}: ${first.path ? `${first.path}: ` : ""}${first.message}\nNext: svc config validate`, output);
+  return true;
 }
 
 /** Checks a file against the host's schema and that of every plugin it would load. Starts nothing. */
@@ -72,8 +70,7 @@ export async function printSchema(path: string | undefined, output: Output): Pro
   const { installed } = await loadOwners(await readConfigFile(paths.configPath, process.env), paths);
   const schema = schemaAt(composeSchema(installed), wanted);
   if (schema === undefined) {
-    output.note(`no plugin in use knows a key ${path}\nNext: svc config schema, or svc plugins list`);
-    return EXIT.refused;
+    return refuse(`no plugin in use knows a key ${path}\nNext: svc config schema, or svc plugins list`, output);
   }
   output.print(schema);
   return EXIT.ok;

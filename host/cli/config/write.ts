@@ -3,9 +3,10 @@ import { isGatewayError } from "@svc/sdk";
 import type { ConfigEdit, ConfigStore, ConfigWritten } from "@svc/sdk/services";
 import { readConfigFile } from "../../config/file.ts";
 import { type Paths, resolvePaths } from "../../config/paths.ts";
+import { type SectionOwner, unownedKeys } from "../../config/sections.ts";
 import { createConfigStore } from "../../config/store.ts";
 import { VERSION } from "../../version.ts";
-import { EXIT, type Output } from "../output.ts";
+import { EXIT, type Output, refuse } from "../output.ts";
 import { describeEffect } from "./effect.ts";
 import { loadOwners } from "./owners.ts";
 import { formatPath, type Path, parsePath, placeIn, valueAt } from "./path.ts";
@@ -34,8 +35,7 @@ export async function unsetConfig(path: string, output: Output): Promise<number>
     return absent ? [] : [{ path: at }];
   });
   if (!absent) return code;
-  output.note(`${path} is not set in ${resolvePaths().configPath}\nNext: svc config get`);
-  return EXIT.refused;
+  return refuse(`${path} is not set in ${resolvePaths().configPath}\nNext: svc config get`, output);
 }
 
 function place(parsed: unknown, path: Path): (string | number)[] {
@@ -51,7 +51,7 @@ type Decide = (parsed: Readonly<Record<string, unknown>>) => readonly ConfigEdit
 
 async function change(action: string, hint: string, output: Output, decide: Decide): Promise<number> {
   const paths = resolvePaths();
-  const store = await openStore(paths);
+  const { owners, store } = await openStore(paths);
   let edits: readonly ConfigEdit[] = [];
   let written: ConfigWritten;
   try {
@@ -65,16 +65,29 @@ async function change(action: string, hint: string, output: Output, decide: Deci
     output.note(`Nothing was changed.${about}\nNext: svc config ${wrong ? `schema ${quoted(wrong)}` : "validate"}`);
     return EXIT.refused;
   }
-  if (edits.length > 0) await tell(written, paths, output);
+  if (edits.length > 0) await tell(written, { paths, owners, set: edits.filter((edit) => "value" in edit) }, output);
   return EXIT.ok;
 }
 
-async function tell({ path, hash, changed, reload }: ConfigWritten, paths: Paths, output: Output): Promise<void> {
+interface Change {
+  readonly paths: Paths;
+  readonly owners: readonly SectionOwner[];
+  /** Without those that took something out. */
+  readonly set: readonly ConfigEdit[];
+}
+
+async function tell(written: ConfigWritten, { paths, owners, set }: Change, output: Output): Promise<void> {
+  const { path, hash, changed, reload } = written;
+  const file = await readConfigFile(paths.configPath, process.env);
+  // A slip in the name of a section is valid: it could be that of a plugin to come.
+  const unused = unownedKeys(file, owners).filter((key) => set.some((edit) => edit.path[0] === key.path));
+  for (const { path: section, message } of unused)
+    output.note(`warning: ${section}: ${message}\nNext: svc config unset ${quoted(section)}, or svc plugins list`);
   if (output.json) return output.print({ path, hash, changed, reload: reload ?? null });
   if (changed.length === 0) return output.print(`${path} says that already.`);
-  const { resolved } = await readConfigFile(paths.configPath, process.env);
-  const mode = valueAt(resolved, ["gateway", "reload", "mode"]);
-  output.print(`${path}: changed ${changed.join(", ")}\n${describeEffect(reload, mode)}`);
+  const mode = valueAt(file.resolved, ["gateway", "reload", "mode"]);
+  const effect = unused.length > 0 ? [] : [describeEffect(reload, mode)];
+  output.print([`${path}: changed ${changed.join(", ")}`, ...effect].join("\n"));
 }
 
 /** What the store found wrong with the result, where it says so path by path. */
@@ -85,8 +98,9 @@ function issuesOf(error: unknown): readonly { path: string; message: string }[] 
 }
 
 /** The file as this process would use it, with the sections of all plugins that a start would load. */
-async function openStore(paths: Paths): Promise<ConfigStore> {
+async function openStore(paths: Paths): Promise<{ store: ConfigStore; owners: readonly SectionOwner[] }> {
   const file = await readConfigFile(paths.configPath, process.env);
   const { owners } = await loadOwners(file, paths);
-  return createConfigStore({ paths, env: process.env, version: VERSION, owners: () => owners, initial: file });
+  const store = createConfigStore({ paths, env: process.env, version: VERSION, owners: () => owners, initial: file });
+  return { store, owners };
 }

@@ -5,7 +5,7 @@ import { resolvePaths } from "../../config/paths.ts";
 import { sectionOf } from "../../config/sections.ts";
 import { createPluginFinder, type MissingPlugin, type PluginSource } from "../../kernel/load.ts";
 import { apiMismatch } from "../../kernel/manifest.ts";
-import { EXIT, type Output } from "../output.ts";
+import { EXIT, type Output, refuse } from "../output.ts";
 import { plannedPlugins } from "../planned-plugins.ts";
 import type { TargetFlags } from "../target.ts";
 import { valueAt } from "../config/path.ts";
@@ -28,8 +28,8 @@ export async function explainPlugin(id: string, flags: TargetFlags, output: Outp
   const all = everything.filter((one, index) => everything.findIndex((other) => other.id === one.id) === index);
   const one = all.find((candidate) => candidate.id === id) ?? reported(id, known);
   if (!one) {
-    output.note(`no plugin "${id}" here\nNext: svc plugins list, or install its package and add it to plugins.use`);
-    return EXIT.refused;
+    const next = "svc plugins list, or install its package and add it to plugins.use";
+    return refuse(`no plugin "${id}" here\nNext: ${next}`, output);
   }
   const use = valueAt(sectionOf(file.resolved, "plugins"), ["use"]);
   const lacks = one.state === "active" ? [] : lacksOf(one, all);

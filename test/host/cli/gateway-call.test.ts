@@ -45,6 +45,24 @@ describe("svc gateway call", () => {
     assert.equal((await here.svc(["gateway", "call", "config.get"])).code, 0);
   });
 
+  it("names the methods there are in place of one that is not there", async (t) => {
+    const here = home(t, few);
+    await here.run();
+    const near = await here.svc(["gateway", "call", "config.gte"]);
+    assert.equal(near.code, 1);
+    assert.match(near.stderr, /unknown method: config\.gte\nNext: one of config\.get, /);
+    const far = await here.svc(["gateway", "call", "nope.x"]);
+    assert.match(far.stderr, /unknown method: nope\.x\nNext: svc plugins list/);
+  });
+
+  it("names the gateway that was started here when the configured port is another one", async (t) => {
+    const here = home(t, few);
+    const { ready } = await here.run();
+    const elsewhere = await here.svc(["gateway", "call", "config.get"], { SVC_GATEWAY_PORT: "1" });
+    assert.equal(elsewhere.code, 3);
+    assert.ok(elsewhere.stderr.includes(`(the last one started here: --url ${ready.url})`), elsewhere.stderr);
+  });
+
   it("with a wrong token exits 1 and says where the right one is", async (t) => {
     const here = home(t, few);
     await here.run();
@@ -60,7 +78,7 @@ describe("svc gateway call", () => {
   });
 
   const refused: [why: string, args: string[], says: RegExp][] = [
-    ["an unknown method", ["no.such"], /^INVALID_REQUEST: unknown method: no\.such\n$/],
+    ["an unknown method", ["no.such"], /^INVALID_REQUEST: unknown method: no\.such\nNext: svc plugins list, /],
     ["a method of a plugin that is not in use", ["sessions.list"], /sessions\.list.*sessions/],
     [
       "wrong params",

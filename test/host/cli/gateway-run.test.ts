@@ -105,10 +105,9 @@ describe("svc gateway run refuses to start", () => {
     const { port } = await first.run();
     const sentence = `port ${port} on 127.0.0.1 is taken, perhaps by another gateway; stop it, or choose one with --port`;
     const again = ["gateway", "run", "--port", port];
-    for (const here of [first, home(t, few)]) {
-      assert.deepEqual(await here.svc(again), { code: 1, stdout: "", stderr: `${sentence}\n` });
-    }
-    const { code, stdout } = await first.svc([...again, "--json"]);
+    const second = home(t, few);
+    assert.deepEqual(await second.svc(again), { code: 1, stdout: "", stderr: `${sentence}\n` });
+    const { code, stdout } = await second.svc([...again, "--json"]);
     assert.equal(code, 1);
     assert.deepEqual(JSON.parse(stdout), { ok: false, error: { code: "LOCAL", message: sentence } });
   });

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { table } from "../../../host/cli/output.ts";
+import { EXIT, refuse, table } from "../../../host/cli/output.ts";
 
 describe("a table", () => {
   const rows: [why: string, cells: string[][], text: string][] = [
@@ -24,4 +24,18 @@ describe("a table", () => {
     ["nothing", [], ""],
   ];
   for (const [why, cells, text] of rows) it(why, () => assert.equal(table(cells), text));
+});
+
+describe("a refusal", () => {
+  it("is a line for people, and one value with --json", () => {
+    const told: unknown[] = [];
+    const output = (json: boolean) => ({
+      json,
+      print: (value: unknown) => void told.push({ value }),
+      note: (line: string) => void told.push({ line }),
+    });
+    assert.equal(refuse("no", output(false)), EXIT.refused);
+    assert.equal(refuse("no", output(true), EXIT.usage), EXIT.usage);
+    assert.deepEqual(told, [{ line: "no" }, { value: { ok: false, error: { code: "LOCAL", message: "no" } } }]);
+  });
 });

@@ -96,6 +96,7 @@ function kernelOf(load: () => Plugin) {
       registry,
       stateDir: "/nowhere",
       publish: () => {},
+      actingFor: (asked) => asked,
       invoke: () => Promise.resolve(undefined),
     },
     configure: () => ({ value: { n: 1 }, sections: {} }),

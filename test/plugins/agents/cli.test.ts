@@ -199,6 +199,13 @@ describe("svc agents", () => {
       /Next: shorten it/,
     ],
     ["an agent that is not there", "agents delete", ["x"], { given: unknown }, /no agent "x"\nNext: svc agents list/],
+    [
+      "a model that is not there",
+      "agents update",
+      ["x"],
+      { options: { model: "y" }, given: { "agents.update": new GatewayError("NOT_FOUND", 'no model "y"') } },
+      /no model "y"\nNext: svc models list$/,
+    ],
   ];
   for (const [what, verb, args, given, next] of refused) {
     it(`refuses ${what} and says what to do next`, () =>

@@ -12,7 +12,7 @@ function setup() {
   const cooldowns = new Cooldowns(clock);
   const waits = (kind: ProviderFailure["kind"], times: number, retryAfterMs?: number) =>
     Array.from({ length: times }, () => {
-      cooldowns.failed("a", { kind }, retryAfterMs);
+      cooldowns.failed("a", { kind }, { retryAfterMs });
       return (cooldowns.until("a") ?? clock.now()) - clock.now();
     });
   return { clock, cooldowns, waits };
@@ -34,6 +34,19 @@ describe("cooldowns", () => {
       assert.deepEqual([waits[0], waits[1], waits.at(-1)], [first, second, longest]);
     });
   }
+
+  it("count questions that were asked at the same time and all failed once", async () => {
+    const { clock, cooldowns } = setup();
+    const askedAt = clock.now();
+    await clock.advance(100);
+    for (let question = 0; question < 4; question++) {
+      cooldowns.failed("a", { kind: "rate_limit" }, { askedAt });
+      assert.equal(cooldowns.until("a"), clock.now() + MINUTE);
+      await clock.advance(10);
+    }
+    cooldowns.failed("a", { kind: "rate_limit" }, { askedAt: clock.now() });
+    assert.equal(cooldowns.until("a"), clock.now() + 2 * MINUTE);
+  });
 
   it("last as long as a server with a rate limit asks, within the limit", () => {
     assert.deepEqual(setup().waits("rate_limit", 1, 7_000), [7_000]);

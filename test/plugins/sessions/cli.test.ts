@@ -136,6 +136,16 @@ describe("svc sessions", () => {
     assert.deepEqual(listLines([], NOON), ["No sessions. Start one: svc chat"]);
   });
 
+  it("list without a hit says whether there are others", async () => {
+    const none = { "sessions.list": { ts: NOON, sessions: [] } };
+    const [all, some] = await Promise.all([
+      run("list", { given: none }),
+      run("list", { given: none, options: { search: "zzz" } }),
+    ]);
+    assert.deepEqual(all.printed, ["No sessions. Start one: svc chat"]);
+    assert.deepEqual(some.printed, ["No session fits. See all: svc sessions list"]);
+  });
+
   it("show tells the settings and the last messages, and changes nothing", async () => {
     const { printed, asked, scopes } = await run("show", { args: ["notes"] });
     assert.deepEqual(
@@ -253,7 +263,19 @@ describe("svc sessions", () => {
         options: { model: "y" },
         given: { "sessions.patch": new GatewayError("INVALID_REQUEST", 'no model "y"') },
       },
-      /Next: svc gateway call models\.list/,
+      /Next: svc models list$/,
+    ],
+    [
+      "a word that a setting does not take",
+      "patch",
+      {
+        args: ["x"],
+        options: { thinking: "y" },
+        given: {
+          "sessions.patch": new GatewayError("INVALID_REQUEST", 'invalid thinkingLevel "y"; use one of off, low'),
+        },
+      },
+      /Next: svc sessions patch --help$/,
     ],
     [
       "a delete of the main session",

@@ -43,6 +43,15 @@ describe("svc config set", { timeout: 60_000 }, () => {
     });
   }
 
+  it("warns of a section that nobody reads", async (t) => {
+    const { svc } = home(t, few);
+    const { code, stdout, stderr } = await svc(["config", "set", "agnets.x", "1", "--json"]);
+    assert.deepEqual([code, JSON.parse(stdout).changed], [0, ["agnets.x"]]);
+    assert.match(stderr, /^warning: agnets: not used: no plugin in use .*\nNext: svc config unset agnets/);
+    const plain = await svc(["config", "set", "agnets.x", "2"]);
+    assert.doesNotMatch(plain.stdout, /takes it up/);
+  });
+
   it("refuses what would not be valid, names path and expectation, and changes nothing", async (t) => {
     const { svc, configPath } = home(t, few);
     const before = readFileSync(configPath, "utf8");

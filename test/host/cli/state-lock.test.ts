@@ -1,0 +1,61 @@
+import assert from "node:assert/strict";
+import { once } from "node:events";
+import { existsSync, mkdirSync, mkdtempSync, renameSync, rmSync } from "node:fs";
+import { createServer } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { describe, it, type TestContext } from "node:test";
+import { lockStateDir } from "../../../host/cli/state-lock.ts";
+import { home } from "./svc.ts";
+
+function directory(t: TestContext): string {
+  const made = mkdtempSync(join(tmpdir(), "svc-lock-"));
+  t.after(() => rmSync(made, { recursive: true, force: true }));
+  return made;
+}
+
+describe("the lock of a state directory", { timeout: 30_000 }, () => {
+  it("is held by one, and free again after its release", async (t) => {
+    const stateDir = directory(t);
+    const first = await lockStateDir(stateDir);
+    await assert.rejects(lockStateDir(stateDir), { name: "StartupRefusal", message: /another gateway uses.*\nNext: / });
+    first.release();
+    first.release();
+    (await lockStateDir(stateDir)).release();
+  });
+
+  it("is taken over when the one that held it was killed", async (t) => {
+    const stateDir = directory(t);
+    const path = join(stateDir, "gateway.sock");
+    const dead = createServer().listen(`${path}.dead`);
+    await once(dead, "listening");
+    renameSync(`${path}.dead`, path); // closing does not find it any more
+    await new Promise((resolve) => dead.close(resolve));
+    assert.ok(existsSync(path));
+    const { warning, release } = await lockStateDir(stateDir);
+    assert.equal(warning, undefined);
+    await assert.rejects(lockStateDir(stateDir), { name: "StartupRefusal" });
+    release();
+  });
+
+  it("says so where there can be none", async (t) => {
+    const stateDir = join(directory(t), "a".repeat(120));
+    mkdirSync(stateDir);
+    assert.match((await lockStateDir(stateDir)).warning ?? "", /would not be noticed: its path is too long/);
+  });
+});
+
+describe("svc gateway run on one state directory", { timeout: 60_000 }, () => {
+  const few = { plugins: { use: ["config"] } };
+
+  it("refuses a second gateway, and starts one after the first was killed", async (t) => {
+    const here = home(t, few);
+    const first = await here.run();
+    const second = await here.svc(["gateway", "run", "--port", "0"]);
+    assert.equal(second.code, 1);
+    assert.match(second.stderr, /^another gateway uses the state directory .*\nNext: svc gateway status/);
+    await first.stop("SIGKILL");
+    const third = await here.run();
+    assert.equal((await third.stop()).code, 0);
+  });
+});

@@ -1,0 +1,213 @@
+/** Races and leftovers in the life of a plugin that only an odd order of things brings to light. */
+import assert from "node:assert/strict";
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { describe, it } from "node:test";
+import { definePlugin, defineService, type Plugin, Type } from "@svc/sdk";
+import { ConfigStore, PluginControl } from "@svc/sdk/services";
+import { createFakeClock, testGateway } from "@svc/sdk/testing";
+import { createPluginFinder } from "../../../host/kernel/load.ts";
+import { barrier, contractOf, directoryOf, settled, slotOf, startScene, until } from "../kernel/reload-scene.ts";
+
+const limited = { timeout: 20_000 };
+const api = "^1.0.0";
+
+describe("code", limited, () => {
+  it("is what the file says now, also for the next gateway of this process", async (t) => {
+    const directory = await directoryOf(t);
+    const file = join(directory, "plugin.mjs");
+    const finder = () => createPluginFinder({ configDir: directory, cacheDir: directory, home: directory });
+    const marker = 'Symbol.for("svc.plugin/1")';
+    const write = (version: string) =>
+      writeFile(
+        file,
+        `export default { [${marker}]: true, id: "a", api: "^1.0.0", version: "${version}", setup() {} };`,
+      );
+    const load = async () => {
+      const found = finder().find(file);
+      assert.ok("load" in found);
+      return (await found.load()).version;
+    };
+    await write("1.0.0");
+    assert.equal(await load(), "1.0.0");
+    await write("1.0.0-longer");
+    assert.equal(await load(), "1.0.0-longer");
+    assert.equal(await load(), "1.0.0-longer");
+  });
+});
+
+describe("a service", limited, () => {
+  const Care = defineService<{ who: string }>()("care", "1.0.0");
+  const nurse: Plugin = definePlugin({
+    id: "nurse",
+    api,
+    provides: [Care],
+    setup: (gateway) => gateway.provide(Care, { who: "nurse" }),
+  });
+
+  for (const [name, token] of [
+    ["another plugin", Care],
+    ["the host", ConfigStore],
+  ] as const) {
+    it(`of ${name} cannot be taken over by new code`, async (t) => {
+      const plain = definePlugin({ id: "thief", api, setup: () => undefined });
+      const thief = definePlugin({
+        id: "thief",
+        api,
+        provides: [token],
+        setup: (gateway) => gateway.provide(token as typeof Care, { who: "thief" }),
+      });
+      const asks = contractOf("asks", "care", "config");
+      const asker = definePlugin({
+        id: "asks",
+        api,
+        requires: { care: Care, config: ConfigStore },
+        setup: (gateway) =>
+          gateway.serve(asks, {
+            care: () => ({ who: gateway.services.care.who }),
+            config: () => ({ hash: typeof gateway.services.config.snapshot }),
+          }),
+      });
+      const slot = await slotOf(t, plain);
+      const { client, reload, report } = await startScene(t, [nurse, asker, slot]);
+      slot.become(thief);
+      const { ok, reason } = await reload("thief");
+      assert.equal(ok, false);
+      assert.match(reason ?? "", /service \S+ is already provided by (nurse|host)/);
+      assert.equal(report("thief")?.state, "active");
+      await reload("asks");
+      assert.deepEqual(await client.call(asks.care, {}), { who: "nurse" });
+      assert.deepEqual(await client.call(asks.config, {}), { hash: "function" });
+    });
+  }
+});
+
+describe("quarantine", limited, () => {
+  it("does not hit the new code for what the old one did while it was replaced", async (t) => {
+    const [staging, begun] = [barrier(), barrier()];
+    let fail!: () => void;
+    const bad = definePlugin({
+      id: "ill",
+      api,
+      setup(gateway) {
+        fail = () => {
+          for (let count = 0; count < 5; count++)
+            gateway.after(0, () => {
+              throw new Error("boom");
+            });
+        };
+      },
+    });
+    const good = definePlugin({
+      id: "ill",
+      api,
+      version: "2.0.0",
+      async setup() {
+        begun.open();
+        await staging.passed;
+      },
+    });
+    const slot = await slotOf(t, bad);
+    const { reload, report } = await startScene(t, [slot]);
+    slot.become(good);
+    const reloaded = reload("ill");
+    await begun.passed;
+    fail();
+    await until(() => report("ill")?.errors === 5, "five failures");
+    staging.open();
+    assert.equal((await reloaded).ok, true);
+    await settled();
+    assert.equal(report("ill")?.state, "active");
+    assert.equal(report("ill")?.version, "2.0.0");
+  });
+});
+
+describe("a start that outlives its deadline", limited, () => {
+  it("is stopped when it comes at last", async (t) => {
+    const clock = createFakeClock();
+    const late = barrier();
+    let begun = false;
+    let released = 0;
+    const slow = definePlugin({
+      id: "slow",
+      api,
+      setup(gateway) {
+        gateway.start(async () => {
+          if (begun) return () => undefined;
+          begun = true;
+          await late.passed;
+          return () => void released++;
+        });
+      },
+    });
+    const running = startScene(t, [slow], { gateway: { clock } });
+    await until(() => begun);
+    await clock.advance(10_000);
+    const { state } = await running;
+    assert.equal(state("slow"), "failed");
+    late.open();
+    await settled();
+    assert.equal(released, 1, "what it acquired is still there");
+  });
+});
+
+describe("after the stop", limited, () => {
+  it("nothing is loaded any more", async (t) => {
+    let control: PluginControl | undefined;
+    let setups = 0;
+    const clerk = definePlugin({
+      id: "clerk",
+      api,
+      requires: { control: PluginControl },
+      setup(gateway) {
+        setups++;
+        control = gateway.services.control;
+      },
+    });
+    const { gateway } = await testGateway(t, { plugins: [clerk] });
+    await gateway.stop();
+    await assert.rejects(async () => control?.reload("clerk"), { code: "UNAVAILABLE", message: /stopping/ });
+    assert.equal(setups, 1);
+  });
+});
+
+describe("a rollback", limited, () => {
+  it("brings the configuration back that was handed over last", async (t) => {
+    const stateDir = await directoryOf(t);
+    const config = Type.Object({ n: Type.Integer({ default: 1, reload: "hot" }) });
+    let store: ConfigStore | undefined;
+    const admin = definePlugin({
+      id: "admin",
+      api,
+      requires: { config: ConfigStore },
+      setup: (gateway) => void (store = gateway.services.config),
+    });
+    const says = contractOf("says", "n");
+    const version = (start: () => void): Plugin =>
+      definePlugin({
+        id: "says",
+        api,
+        config,
+        setup(gateway) {
+          let { n } = gateway.config;
+          gateway.configChanged((next) => void (n = next.n));
+          gateway.serve(says, { n: () => ({ n }) });
+          gateway.start(start);
+        },
+      });
+    const slot = await slotOf(
+      t,
+      version(() => undefined),
+    );
+    const { client, reload } = await startScene(t, [admin, slot], { stateDir, gateway: { config: undefined } });
+    await store?.edit({ actor: "test", action: "test" }, () => [{ path: ["says", "n"], value: 2 }]);
+    assert.deepEqual(await client.call(says.n, {}), { n: 2 });
+    slot.become(
+      version(() => {
+        throw new Error("no");
+      }),
+    );
+    assert.equal((await reload("says")).rolledBack, true);
+    assert.deepEqual(await client.call(says.n, {}), { n: 2 });
+  });
+});

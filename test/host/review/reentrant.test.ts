@@ -1,0 +1,40 @@
+/** A plugin that changes the configuration while it is told of a change is refused at once; it can do so afterwards. */
+import assert from "node:assert/strict";
+import { it } from "node:test";
+import { definePlugin, Type } from "@svc/sdk";
+import { ConfigStore } from "@svc/sdk/services";
+import { barrier, directoryOf, startScene } from "../kernel/reload-scene.ts";
+
+it("does not wait for itself", { timeout: 8_000 }, async (t) => {
+  const stateDir = await directoryOf(t);
+  let store: ConfigStore | undefined;
+  const [told, over, edited] = [barrier<string>(), barrier(), barrier<readonly string[]>()];
+  const author = { actor: "test", action: "test" };
+  const edit = (n: number) => store?.edit(author, () => [{ path: ["admin", "n"], value: n }]);
+  const admin = definePlugin({
+    id: "admin",
+    api: "^1.0.0",
+    requires: { config: ConfigStore },
+    config: Type.Object({ n: Type.Integer({ default: 1, reload: "hot" }) }),
+    setup(gateway) {
+      store = gateway.services.config;
+      gateway.configChanged(async ({ n }) => {
+        if (n !== 2) return;
+        await edit(3)?.then(
+          () => told.open("written"),
+          ({ code, message }: { code: string; message: string }) => told.open(`${code}: ${message}`),
+        );
+        void over.passed.then(() => edit(4)).then((result) => edited.open(result?.changed ?? []));
+      });
+    },
+  });
+  const { report } = await startScene(t, [admin], { stateDir, gateway: { config: undefined } });
+  await edit(2);
+  assert.match(
+    await told.passed,
+    /^UNAVAILABLE: the configuration cannot be changed by what a change of it has called/,
+  );
+  assert.deepEqual([report("admin")?.generation, report("admin")?.errors], [1, 0]);
+  over.open();
+  assert.deepEqual(await edited.passed, ["admin.n"], "begun in the change, done after it");
+});

@@ -1,0 +1,41 @@
+/** A credential that is revoked while hooks still look at a call: the handler never runs. Spec: design/security.md. */
+import assert from "node:assert/strict";
+import { it } from "node:test";
+import { definePlugin } from "@svc/sdk";
+import { Credentials } from "@svc/sdk/services";
+import { testGateway } from "@svc/sdk/testing";
+import { barrier, contractOf } from "../kernel/reload-scene.ts";
+
+const deed = contractOf("deed", "do");
+
+it("refuses the call", { timeout: 20_000 }, async (t) => {
+  const [asked, decided] = [barrier(), barrier()];
+  let credentials: Credentials | undefined;
+  let done = 0;
+  let refused = barrier<string | undefined>();
+  const plugin = definePlugin({
+    id: "deed",
+    api: "^1.0.0",
+    requires: { credentials: Credentials },
+    setup(gateway) {
+      credentials = gateway.services.credentials;
+      gateway.serve(deed, { do: () => ({ done: ++done }) });
+      gateway.hooks.rpcBefore.for("deed.do").tapPromise("slow", async () => {
+        asked.open();
+        await decided.passed;
+        return undefined;
+      });
+      gateway.hooks.rpcAfter.tap("watch", ({ method, code }) => {
+        if (method === "deed.do") refused.open(code);
+      });
+    },
+  });
+  const { client } = await testGateway(t, { plugins: [plugin] });
+  const call = client.call(deed.do, {}).catch(() => undefined);
+  await asked.passed;
+  credentials?.revoke("token", "unauthorized: revoked");
+  decided.open();
+  assert.equal(await refused.passed, "INVALID_REQUEST");
+  await call;
+  assert.equal(done, 0);
+});

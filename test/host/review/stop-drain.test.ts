@@ -1,0 +1,103 @@
+/** A stop and a reload let HTTP requests end that are under way, streams to their last chunk. */
+import assert from "node:assert/strict";
+import { once } from "node:events";
+import { connect } from "node:net";
+import { it } from "node:test";
+import { definePlugin } from "@svc/sdk";
+import { testGateway } from "@svc/sdk/testing";
+import { barrier, slotOf, startScene } from "../kernel/reload-scene.ts";
+
+function pluginWith(gate: Promise<void>, seen: () => void) {
+  return definePlugin({
+    id: "slow",
+    api: "^1.0.0",
+    setup(gateway) {
+      gateway.route({
+        method: "GET",
+        path: "/plugins/slow/answer",
+        auth: "plugin",
+        summary: "-",
+        async handler() {
+          seen();
+          await gate;
+          return { body: { stopped: gateway.signal.aborted } };
+        },
+      });
+      gateway.route({
+        method: "GET",
+        path: "/plugins/slow/stream",
+        auth: "plugin",
+        summary: "-",
+        handler: () => ({
+          body: (async function* () {
+            yield "first ";
+            seen();
+            await gate;
+            yield gateway.signal.aborted ? "after the stop" : "last";
+          })(),
+        }),
+      });
+    },
+  });
+}
+
+const http = (url: string) => url.replace(/^ws/, "http");
+
+for (const [path, text] of [
+  ["answer", '{"stopped":false}'],
+  ["stream", "first last"],
+] as const) {
+  it(`a stop waits for the ${path}`, { timeout: 20_000 }, async (t) => {
+    const [gate, begun] = [barrier(), barrier()];
+    const { gateway } = await testGateway(t, {
+      plugins: [pluginWith(gate.passed, () => begun.open())],
+      gateway: { drainMs: 10_000 },
+    });
+    const answer = fetch(`${http(gateway.url)}/plugins/slow/${path}`).then((response) => response.text());
+    await begun.passed;
+    const stopped = gateway.stop();
+    setTimeout(() => gate.open(), 50);
+    assert.equal(await answer, text);
+    await stopped;
+  });
+
+  it(`a reload waits for the ${path}`, { timeout: 20_000 }, async (t) => {
+    const [gate, begun] = [barrier(), barrier()];
+    const slot = await slotOf(
+      t,
+      pluginWith(gate.passed, () => begun.open()),
+    );
+    const { gateway, reload } = await startScene(t, [slot]);
+    const answer = fetch(`${http(gateway.url)}/plugins/slow/${path}`).then((response) => response.text());
+    await begun.passed;
+    const reloaded = reload("slow");
+    setTimeout(() => gate.open(), 50);
+    assert.equal(await answer, text);
+    assert.equal((await reloaded).ok, true);
+  });
+}
+
+it(
+  "a stopping gateway refuses new requests on open connections, and says when to come back",
+  { timeout: 20_000 },
+  async (t) => {
+    const [gate, begun] = [barrier(), barrier()];
+    const { gateway } = await testGateway(t, {
+      plugins: [pluginWith(gate.passed, () => begun.open())],
+      gateway: { drainMs: 10_000 },
+    });
+    const held = fetch(`${http(gateway.url)}/plugins/slow/answer`);
+    await begun.passed;
+    const socket = connect(gateway.port, "127.0.0.1");
+    await once(socket, "connect");
+    socket.write("GET /plugins/slow/answer HTTP/1.1\r\nHost: 127.0.0.1\r\n"); // not complete: counts as no idle connection
+    const stopped = gateway.stop();
+    socket.write("\r\n");
+    const text = String((await once(socket, "data"))[0]);
+    assert.match(text, /^HTTP\/1\.1 503 /);
+    assert.match(text, /retry-after: 1\r\n/i);
+    gate.open();
+    assert.equal((await held).status, 200);
+    await stopped;
+  },
+);
