@@ -47,11 +47,10 @@ export function createRestarts({ clock, log, isIdle, perform, ...before }: Resta
   /** Everybody who asked since the last restart, each once. */
   const reasons = new Set<string>();
 
-  function wait(until: number, applied: number): ScheduledRestart {
+  function wait(until: number, delayMs: number, applied: number): ScheduledRestart {
     cancel();
     dueAt = until;
     state = "waiting";
-    const delayMs = until - clock.now();
     cancel = clock.setTimeout(whenDue, delayMs);
     log.info({ delayMs, reasons: [...reasons] }, "a restart is scheduled");
     return { delayMs, coalesced: false, cooldownMsApplied: applied };
@@ -113,7 +112,7 @@ export function createRestarts({ clock, log, isIdle, perform, ...before }: Resta
       const wantedAt = now + delay + cooldown;
       if (state === "waiting" && wantedAt >= dueAt)
         return { delayMs: Math.max(0, dueAt - now), coalesced: true, cooldownMsApplied: cooldown };
-      return wait(wantedAt, cooldown);
+      return wait(wantedAt, delay + cooldown, cooldown);
     },
 
     stop() {

@@ -177,11 +177,12 @@ describe("between the change and the close", limited, () => {
   });
 
   it("a plugin that still holds such a principal can do nothing with it", async (t) => {
-    const { client, patch, scene } = await start(t);
-    const dead =
-      client.hello &&
-      ({ id: "token", role: "operator", scopes: ["operator.admin"], provenance: "token", epoch: 1 } as const);
-    const call = () => scene.gateway?.call(demo.ask, {}, { principal: dead });
+    const { url, patch, scene } = await start(t);
+    let dead: Admission["principal"] | undefined;
+    scene.admit = async ({ principal }) => void (dead = principal);
+    (await connectRaw(url, "first", { scopes: ["operator.admin"] })).ws.close();
+    assert.ok(dead);
+    const call = () => scene.gateway?.call(demo.ask, {}, dead ? { principal: dead } : {});
     assert.deepEqual(await call(), { ok: true });
     await patch({ gateway: { auth: { token: "second" } } });
     await assert.rejects(async () => call(), {

@@ -78,14 +78,7 @@ describe("a gate that a package lists is shut", limited, () => {
       id: "early",
       api: "^1.0.0",
       setup: (gateway) => {
-        const call = () =>
-          gateway
-            .call(
-              shop.guarded,
-              {},
-              { principal: { id: "x", role: "operator", scopes: ["operator.read"], provenance: "plugin", epoch: 0 } },
-            )
-            .catch((error: Error) => error.message);
+        const call = () => gateway.call(shop.guarded, {}).catch((error: Error) => error.message);
         gateway.start(async () => {
           await settled(); // what it calls has started by then
           seen.push(await call());
@@ -93,7 +86,11 @@ describe("a gate that a package lists is shut", limited, () => {
         });
       },
     });
-    const { client } = await startScene(t, [shopPlugin, slot, early]);
+    const { client } = await startScene(t, [
+      shopPlugin,
+      slot,
+      await slotOf(t, early, { id: "early", permissions: { calls: ["operator.read"] } }),
+    ]);
     assert.deepEqual(seen, ["plugin warden is not running"]);
     assert.deepEqual(await client.call(shop.guarded, {}), { ok: true });
   });

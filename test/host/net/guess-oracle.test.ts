@@ -19,7 +19,8 @@ async function guess(url: string, token: string): Promise<string> {
 describe("guesses beside a device proof", { timeout: 20_000 }, () => {
   it("are counted, and the right secret is refused after too many", async (t) => {
     const { gateway } = await testGateway(t, { plugins: ["health"], config: { gateway: limited } });
-    for (let attempt = 0; attempt < 5; attempt++) assert.equal(await guess(gateway.url, "wrong"), "AUTH_TOKEN_MISMATCH");
+    for (let attempt = 0; attempt < 5; attempt++)
+      assert.equal(await guess(gateway.url, "wrong"), "AUTH_TOKEN_MISMATCH");
     assert.equal(await guess(gateway.url, "wrong"), "AUTH_RATE_LIMITED");
     assert.equal(await guess(gateway.url, "right"), "AUTH_RATE_LIMITED");
   });
