@@ -37,7 +37,7 @@ import { createReconfigure, type Reconfigure } from "./reconfigure.ts";
 import { createRestarts, type HostRestarts } from "./restarts.ts";
 import { configRefusal, planPlugins, portFrom } from "./startup.ts";
 import { writeStartupReport } from "./startup-report.ts";
-import { createLogger, type RootLogger } from "./log.ts";
+import { createLogger, DEFAULT_LOG_LEVEL, type RootLogger } from "./log.ts";
 import { Broadcaster } from "./net/broadcast.ts";
 import { CallLimiter } from "./net/call-limiter.ts";
 import { Dispatcher } from "./net/dispatch.ts";
@@ -61,7 +61,7 @@ export async function createGateway(options: GatewayOptions = {}): Promise<Gatew
   const { config, issues } = hostConfig(file);
   if (issues.length > 0) throw new StartupRefusal(configRefusal(file, issues));
   const auth = resolveAuth(config.gateway, env, () => keepToken(paths.credentialsDir));
-  const log = createLogger(options.logLevel ?? config.logging.level ?? "info");
+  const log = createLogger(options.logLevel ?? config.logging.level ?? DEFAULT_LOG_LEVEL);
   const port = options.port ?? portFrom(env, config);
   const gateway = new RunningGateway({ options, env, paths, file, config, auth, log, port });
   await gateway.start();

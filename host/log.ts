@@ -3,6 +3,8 @@ import type { Logger } from "@svc/sdk";
 import pino from "pino";
 
 export const LOG_LEVELS = ["debug", "info", "warn", "error", "silent"] as const;
+/** When neither the configuration nor the command line says otherwise. */
+export const DEFAULT_LOG_LEVEL = "warn";
 export type LogLevel = (typeof LOG_LEVELS)[number];
 
 /** Keys whose values never reach a log, at any depth people are likely to use. */

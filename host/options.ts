@@ -18,7 +18,7 @@ export interface GatewayOptions {
   /** Default: the process environment. */
   readonly env?: Environment;
   readonly clock?: Clock;
-  /** Default: `logging.level`, else `info`. */
+  /** Default: `logging.level`, else `warn`. */
   readonly logLevel?: LogLevel;
   /** Compare every result with its schema. Default false; on in tests. */
   readonly checkResults?: boolean;

@@ -15,7 +15,7 @@ import { composeHints, composeSchema, hostConfig } from "./config/sections.ts";
 import type { ConfigTransition } from "./config/store.ts";
 import type { HookBus } from "./hooks/hook-bus.ts";
 import type { Kernel } from "./kernel/kernel.ts";
-import type { LogLevel } from "./log.ts";
+import { DEFAULT_LOG_LEVEL, type LogLevel } from "./log.ts";
 
 export interface ReconfigureOptions {
   readonly env: Environment;
@@ -56,7 +56,7 @@ export function createReconfigure(options: ReconfigureOptions): Reconfigure {
       const gone = access.configure(authOf(config.gateway), config.gateway, port());
       if (gone) closeDead("unauthorized: the gateway's credential was changed; connect with the new one");
     }
-    setLogLevel?.(config.logging.level ?? "info");
+    setLogLevel?.(config.logging.level ?? DEFAULT_LOG_LEVEL);
     const { ids, hot } = pluginsConcerned(kernel, changed, kinds);
     for (const { id, ok, reason } of await kernel.reconfigure(ids, hot)) {
       if (!ok) log.warn({ plugin: id, reason }, `plugin ${id} did not take the new configuration`);

@@ -27,7 +27,7 @@ export function cleanEnvironment(stateDir: string, more: Record<string, string> 
 export interface ProcessOptions {
   /** Default: the one it keeps. */
   readonly token?: string;
-  /** Default `error`. */
+  /** Default `error`. `configured`: what the configuration says. */
   readonly logLevel?: string;
 }
 
@@ -40,7 +40,11 @@ export async function startGatewayProcess(
   const begun = performance.now();
   const child = spawn(
     process.execPath,
-    [join(root, "host/svc.js"), "gateway", "run", "--port", "0", "--json", "--log-level", logLevel],
+    [
+      join(root, "host/svc.js"),
+      ...["gateway", "run", "--port", "0", "--json"],
+      ...(logLevel === "configured" ? [] : ["--log-level", logLevel]),
+    ],
     {
       env: cleanEnvironment(stateDir, env),
       stdio: ["ignore", "pipe", "pipe"],

@@ -47,7 +47,7 @@ export async function runGateway({ port, logLevel }: RunFlags, output: Output): 
       // A free port that was picked once is the one clients know.
       const wanted = port === undefined ? undefined : Number(port) || former?.port || 0;
       const options: GatewayOptions = {
-        logLevel: logLevel ?? "warn",
+        ...(logLevel === undefined ? {} : { logLevel }),
         ...(wanted === undefined ? {} : { port: wanted }),
       };
       return createGateway({ ...options, restart });

@@ -116,7 +116,10 @@ export type PluginsSection = Static<typeof PluginsSection>;
 
 export const LoggingSection = Strict({
   level: Type.Optional(
-    Type.Enum(["debug", "info", "warn", "error", "silent"], hot("Least level that is logged. Default info.")),
+    Type.Enum(
+      ["debug", "info", "warn", "error", "silent"],
+      hot("Least level that is logged. Default warn; --log-level wins."),
+    ),
   ),
 });
 export type LoggingSection = Static<typeof LoggingSection>;

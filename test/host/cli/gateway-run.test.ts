@@ -1,7 +1,10 @@
 import assert from "node:assert/strict";
 import { existsSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
 import { describe, it } from "node:test";
+import { startGatewayProcess } from "../../gateway-process.ts";
 import { home } from "./svc.ts";
 
 const few = { plugins: { use: ["config"] } };
@@ -168,4 +171,22 @@ describe("svc gateway run refuses to start", () => {
       assert.ok(!/^\s+at .*:\d+:\d+/m.test(stderr), "no stack trace");
     });
   }
+});
+
+it("svc gateway run logs as the configuration says, also after a change of it", { timeout: 20_000 }, async (t) => {
+  const stateDir = await mkdtemp(join(tmpdir(), "svc-level-"));
+  t.after(() => rm(stateDir, { recursive: true, force: true }));
+  const file = join(stateDir, "svc.json");
+  await writeFile(file, '{ plugins: { use: ["health"] }, logging: { level: "info" } }');
+  const gateway = await startGatewayProcess(stateDir, {}, { logLevel: "configured" });
+  t.after(() => gateway.kill());
+  const refused = async () => {
+    const before = gateway.log().length;
+    await gateway.connect({ token: "wrong" }).catch(() => undefined); // logged as info
+    await new Promise((resolve) => setTimeout(resolve, 50));
+    return gateway.log().slice(before).includes("connect refused");
+  };
+  assert.equal(await refused(), true);
+  await writeFile(file, '{ plugins: { use: ["health"] }, logging: { level: "error" } }');
+  while (await refused()) await new Promise((resolve) => setTimeout(resolve, 100));
 });
