@@ -21,11 +21,14 @@ export interface DirectorySources {
   readonly agents: ConfiguredAgents;
   readonly admin: AgentAdmin;
   readonly places: () => Places;
+  /** A workspace file was written. */
+  readonly written: () => void;
 }
 
 type DirectoryHandlers = Omit<Handlers<typeof agents>, "run" | "wait">;
 
-export function createDirectoryHandlers({ services, agents, admin, places }: DirectorySources): DirectoryHandlers {
+export function createDirectoryHandlers(sources: DirectorySources): DirectoryHandlers {
+  const { services, agents, admin, places, written } = sources;
   const { sessions } = services;
 
   return {
@@ -80,6 +83,7 @@ export function createDirectoryHandlers({ services, agents, admin, places }: Dir
     async filesSet({ params: { agentId: text, name, content } }) {
       const { id: agentId, workspace } = findAgent(text, agents);
       const file = await writeFile(workspace, name, content, agents.config.defaults);
+      written();
       return { ok: true as const, agentId, workspace, file };
     },
   };

@@ -22,6 +22,7 @@ import { createModelPolicy } from "./model-policy.ts";
 import { RunStore } from "./run-store.ts";
 import { Runs } from "./runs.ts";
 import { createSubagentTools } from "./subagent-tools.ts";
+import { shareLooks } from "./shared-prompt.ts";
 import { ToolBox } from "./tools.ts";
 import { createWorkspacePrompt } from "./workspace-prompt.ts";
 
@@ -55,6 +56,7 @@ export default definePlugin({
       },
       log,
     });
+    const prompts = shareLooks(createWorkspacePrompt(directory, log), clock);
     const runEvent = gateway.emits(HOOKS.runEvent);
     const runs = new Runs(
       {
@@ -63,7 +65,7 @@ export default definePlugin({
         agents: directory,
         tools,
         promptHook: gateway.emits(HOOKS.runPrompt),
-        workspacePrompt: createWorkspacePrompt(directory, log),
+        workspacePrompt: (agentId) => prompts.of(agentId),
         config: () => directory.config,
         queue: () => messages.queue,
         archiveSession: async (key) => void (await gateway.call(sessions.delete, { key })),
@@ -75,6 +77,7 @@ export default definePlugin({
     );
     gateway.configChanged((config, sections) => {
       directory.replace(config);
+      prompts.forget();
       ({ messages } = sections);
       runs.configChanged();
     });
@@ -93,7 +96,7 @@ export default definePlugin({
     gateway.provide(AgentDirectory, directory);
     gateway.provide(ModelPolicy, createModelPolicy(directory));
     gateway.serve(agents, {
-      ...createDirectoryHandlers({ services, agents: directory, admin, places }),
+      ...createDirectoryHandlers({ services, agents: directory, admin, places, written: () => prompts.forget() }),
       ...createRunHandlers({
         services,
         agents: directory,

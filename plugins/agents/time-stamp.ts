@@ -1,7 +1,21 @@
 /** `[Dow YYYY-MM-DD HH:MM TZ]`, the stamp a model sees before a user's words. Spec: protocol/methods-agent.md §1. */
 
+/** Stamps kept: the messages of a transcript are stamped at each turn, and formatting one costs ten microseconds. */
+const MOST_KEPT = 4_096;
+const stamps = new Map<string, string>();
+
 /** @param timeZone IANA name; default: the zone of this machine. */
 export function timeStamp(epochMs: number, timeZone?: string): string {
+  const minute = `${timeZone ?? ""} ${Math.floor(epochMs / 60_000)}`;
+  const known = stamps.get(minute);
+  if (known !== undefined) return known;
+  if (stamps.size >= MOST_KEPT) stamps.clear();
+  const stamp = format(epochMs, timeZone);
+  stamps.set(minute, stamp);
+  return stamp;
+}
+
+function format(epochMs: number, timeZone: string | undefined): string {
   const parts = new Map(
     formatFor(timeZone)
       .formatToParts(epochMs)
@@ -14,7 +28,7 @@ export function timeStamp(epochMs: number, timeZone?: string): string {
 
 const formats = new Map<string | undefined, Intl.DateTimeFormat>();
 
-/** Kept: making one costs about 30 microseconds, and every user message of a transcript is stamped at each turn. */
+/** Kept: making one costs about 30 microseconds. */
 function formatFor(timeZone: string | undefined): Intl.DateTimeFormat {
   const known = formats.get(timeZone);
   if (known) return known;

@@ -56,7 +56,13 @@ export async function openAdmin(t: TestContext, { file = {}, edit, archiveSessio
     canonicalKey: (key: string) => canonicalKey(key, rules()),
     agentOf: (key: string) => agentOf(key, rules()),
   };
-  const handlers = createDirectoryHandlers({ services: { sessions }, agents: live, admin, places: () => places });
+  const handlers = createDirectoryHandlers({
+    services: { sessions },
+    agents: live,
+    admin,
+    places: () => places,
+    written: () => {},
+  });
   const call = <P>(params: P): Call<P> => ({
     params,
     principal,
