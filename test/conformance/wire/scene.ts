@@ -1,7 +1,15 @@
 /** A gateway with one method of each kind, and clients that say exactly what a row of the protocol says. */
 import { createHash, generateKeyPairSync, sign } from "node:crypto";
 import { after, before, type TestContext } from "node:test";
-import { type Audience, type ConnectParams, defineContract, defineEvent, definePlugin, type Plugin, Type } from "@svc/sdk";
+import {
+  type Audience,
+  type ConnectParams,
+  defineContract,
+  defineEvent,
+  definePlugin,
+  type Plugin,
+  Type,
+} from "@svc/sdk";
 import type { HostedGateway } from "@svc/sdk/testing";
 import { connectFrame, openRaw, type RawFrame, type RawSocket } from "../../raw-socket.ts";
 import { startHost } from "../../host/net/host-scene.ts";
@@ -143,7 +151,8 @@ export async function outcomeOf(socket: RawSocket): Promise<Outcome> {
     await socket.closed;
     return { answer, told: "ok", close: undefined };
   }
-  const told = String(answer?.error?.details?.["code"] ?? answer?.error?.message);
+  const code = answer?.error?.details?.["code"];
+  const told = typeof code === "string" ? code : (answer?.error?.message ?? "closed without an answer");
   return { answer, told, close: await socket.closed };
 }
 

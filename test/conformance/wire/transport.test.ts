@@ -1,8 +1,10 @@
 /** Spec: protocol/frames-and-connect.md §1, §3. */
 import assert from "node:assert/strict";
+import { once } from "node:events";
 import { describe, it } from "node:test";
-import { MAX_PAYLOAD_BYTES } from "@svc/sdk";
-import { WebSocket } from "ws";
+import { HANDSHAKE_TIMEOUT_MS, MAX_PAYLOAD_BYTES } from "@svc/sdk";
+import { connect } from "@svc/sdk/client";
+import { WebSocket, WebSocketServer } from "ws";
 import { connectFrame, openRaw } from "../../raw-socket.ts";
 import { ask, shared, start } from "./scene.ts";
 
@@ -124,12 +126,46 @@ describe("handshake sequence", limited, () => {
     socket.ws.close();
   });
 
+  it("the deadline is 10000 ms from the open socket", () => assert.equal(HANDSHAKE_TIMEOUT_MS, 10_000));
+
   it("who is accepted in time is not closed at the handshake deadline", async (t) => {
-    const { join, open } = await start(t, {}, { handshakeTimeoutMs: 150 });
+    const { join, open } = await start(t, {}, { handshakeTimeoutMs: 1_000 });
     const socket = await join();
     const late = await open();
     assert.deepEqual(await late.closed, { code: 1000, reason: "" }); // its deadline came after the other's
     assert.equal((await ask(socket, "wire.who")).ok, true);
     socket.ws.close();
+  });
+});
+
+describe("our own client", limited, () => {
+  it("closes with 4000 tick timeout when no tick comes for two intervals", async (t) => {
+    const server = new WebSocketServer({ port: 0, host: "127.0.0.1" });
+    t.after(() => server.close());
+    const closed = new Promise((resolve) => {
+      server.on("connection", (ws) => {
+        ws.on("close", (code, reason) => resolve([code, reason.toString()]));
+        ws.on("message", (data: Buffer) => {
+          const { id } = JSON.parse(data.toString()) as { id: string };
+          const policy = { maxPayload: 1, maxBufferedBytes: 1, tickIntervalMs: 1 };
+          const snapshot = { uptimeMs: 1, authMode: "none" };
+          const hello = {
+            type: "hello-ok",
+            protocol: 3,
+            server: { version: "1", connId: "x" },
+            features: { methods: [], events: [] },
+            snapshot,
+            policy,
+          };
+          ws.send(JSON.stringify({ type: "res", id, ok: true, payload: hello }));
+        });
+        ws.send(JSON.stringify({ type: "event", event: "connect.challenge", payload: { nonce: "n", ts: 1 } }));
+      });
+    });
+    if (!server.address()) await once(server, "listening");
+    const { port } = server.address() as { port: number };
+    const client = await connect({ url: `ws://127.0.0.1:${port}` });
+    assert.deepEqual(await closed, [4000, "tick timeout"]);
+    await client.close();
   });
 });

@@ -1,0 +1,106 @@
+/** The shared credential of every mode, on the wire. Spec: protocol/frames-and-connect.md §7; http/auth.md §4, §8. */
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { shared, start } from "./scene.ts";
+
+const limited = { timeout: 20_000 };
+const exempt = { rateLimit: { maxAttempts: 1_000 } };
+const remote = { host: "gateway.example" };
+
+type Row = [sent: string, auth: object, outcome: string, reason?: string];
+
+function rowsOf(mode: string, config: object, rows: Row[]): void {
+  describe(`mode ${mode}`, limited, () => {
+    const scene = shared({ gateway: { auth: { mode, ...config, ...exempt } } });
+    for (const [sent, auth, outcome, reason] of rows) {
+      it(`mode ${mode}: ${sent} is ${outcome}`, async () => {
+        const { told, answer, close } = await scene().attempt({ auth }, remote);
+        assert.equal(told, outcome);
+        if (outcome === "ok") return;
+        const { error } = answer ?? {};
+        if (reason) assert.deepEqual(error?.details, { code: outcome, authReason: reason });
+        assert.equal(error?.code, reason ? "INVALID_REQUEST" : "NOT_PAIRED");
+        if (reason) assert.match(error.message, /^unauthorized/);
+        assert.ok(error && !("retryAfterMs" in error));
+        assert.equal(close?.code, 1008);
+        assert.ok(error.message.startsWith(close.reason));
+      });
+    }
+  });
+}
+
+rowsOf("token", { token: "right" }, [
+  ["the token", { token: "right" }, "ok"],
+  ["the token with blanks around it", { token: " right\t" }, "ok"],
+  ["another token", { token: "wrong" }, "AUTH_TOKEN_MISMATCH", "token_mismatch"],
+  ["the token in another case", { token: "Right" }, "AUTH_TOKEN_MISMATCH", "token_mismatch"],
+  ["the token as password", { password: "right" }, "AUTH_TOKEN_MISSING", "token_missing"],
+  ["a blank token beside a password", { token: " ", password: "x" }, "AUTH_TOKEN_MISSING", "token_missing"],
+  ["nothing", {}, "DEVICE_IDENTITY_REQUIRED"],
+  ["blanks only", { token: " ", password: "\t", deviceToken: "" }, "DEVICE_IDENTITY_REQUIRED"],
+]);
+rowsOf("password", { password: "right" }, [
+  ["the password", { password: "right" }, "ok"],
+  ["the password with blanks around it", { password: " right " }, "ok"],
+  ["the password in auth.token, by decision,", { token: "right" }, "ok"],
+  ["another password", { password: "wrong" }, "AUTH_PASSWORD_MISMATCH", "password_mismatch"],
+  ["another token", { token: "wrong" }, "AUTH_PASSWORD_MISMATCH", "password_mismatch"],
+  ["nothing", {}, "DEVICE_IDENTITY_REQUIRED"],
+]);
+
+describe("mode none", limited, () => {
+  const scene = shared({ gateway: { auth: { mode: "none" } } });
+  it("mode none: an operator of this machine is in with nothing and with anything", async () => {
+    assert.equal((await scene().attempt({ auth: {} })).told, "ok");
+    assert.equal((await scene().attempt({ auth: { token: "anything" } })).told, "ok");
+  });
+  it("mode none: it is no proof from elsewhere, nor for a node", async () => {
+    assert.equal((await scene().attempt({ auth: {} }, remote)).told, "DEVICE_IDENTITY_REQUIRED");
+    assert.equal((await scene().attempt({ auth: {}, role: "node" })).told, "DEVICE_IDENTITY_REQUIRED");
+  });
+});
+
+describe("where the credential comes from", limited, () => {
+  it("the configuration wins over the environment", async (t) => {
+    const { attempt } = await start(
+      t,
+      { gateway: { auth: { token: "file", ...exempt } } },
+      { env: { SVC_GATEWAY_TOKEN: "environment" } },
+    );
+    assert.equal((await attempt({ auth: { token: "file" } })).told, "ok");
+    assert.equal((await attempt({ auth: { token: "environment" } })).told, "AUTH_TOKEN_MISMATCH");
+  });
+
+  it("the environment is enough, and a password there chooses mode password", async (t) => {
+    const { attempt, gateway } = await start(t, {}, { env: { SVC_GATEWAY_PASSWORD: "secret" } });
+    assert.equal(gateway.auth.mode, "password");
+    assert.equal((await attempt({ auth: { password: "secret" } })).told, "ok");
+  });
+
+  it("a password wins over a token where no mode is set", async (t) => {
+    const { attempt } = await start(t, { gateway: { auth: { token: "t", password: "p", ...exempt } } });
+    assert.equal((await attempt({ auth: { token: "p" } })).told, "ok");
+    assert.equal((await attempt({ auth: { token: "t" } })).told, "AUTH_PASSWORD_MISMATCH");
+  });
+
+  it("with none anywhere a token of its own is made, and needed", async (t) => {
+    const { attempt, gateway } = await start(t);
+    assert.equal(gateway.auth.mode, "token");
+    assert.ok(String(gateway.auth.token).length >= 43);
+    assert.equal((await attempt()).told, "ok");
+    assert.equal((await attempt({ auth: { token: "x" } })).told, "AUTH_TOKEN_MISMATCH");
+  });
+});
+
+describe("locked out over WebSocket", limited, () => {
+  it("AUTH_RATE_LIMITED, with unauthorized in front and no wait in it, also for the right token", async (t) => {
+    const { attempt } = await start(t, { gateway: { auth: { rateLimit: { maxAttempts: 2, exemptLoopback: false } } } });
+    for (let turn = 0; turn < 2; turn++)
+      assert.equal((await attempt({ auth: { token: "wrong" } })).told, "AUTH_TOKEN_MISMATCH");
+    const { answer, close } = await attempt();
+    assert.deepEqual(answer?.error?.details, { code: "AUTH_RATE_LIMITED", authReason: "rate_limited" });
+    assert.match(answer.error.message, /^unauthorized/);
+    assert.deepEqual(Object.keys(answer?.error ?? {}).toSorted(), ["code", "details", "message"]);
+    assert.equal(close?.code, 1008);
+  });
+});

@@ -1,0 +1,134 @@
+/** The answer to `connect`, field by field. Spec: protocol/frames-and-connect.md §11; spec/README.md (tick). */
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { testGateway } from "@svc/sdk/testing";
+import { connectFrame, connectRaw, type RawSocket } from "../../raw-socket.ts";
+import { ask, shared, withProof } from "./scene.ts";
+
+const limited = { timeout: 20_000 };
+const helloOf = (socket: RawSocket) => socket.frames.find(({ id }) => id === "c1")?.payload ?? {};
+
+describe("hello-ok", limited, () => {
+  const scene = shared();
+
+  it("has its type, protocol 3, and no key beyond those of the table", async () => {
+    const socket = await scene().join();
+    const hello = helloOf(socket);
+    assert.deepEqual([hello["type"], hello["protocol"]], ["hello-ok", 3]);
+    const keys = ["features", "policy", "protocol", "server", "snapshot", "type"];
+    assert.deepEqual(Object.keys(hello).toSorted(), keys);
+    socket.ws.close();
+  });
+
+  it("server has a version and the connection's uuid, and nothing else", async () => {
+    const socket = await scene().join();
+    const server = helloOf(socket)["server"] as Record<string, string>;
+    assert.deepEqual(Object.keys(server).toSorted(), ["connId", "version"]);
+    assert.match(String(server["version"]), /^(\d+\.\d+\.\d+|dev)/);
+    assert.match(String(server["connId"]), /^[\da-f]{8}-[\da-f]{4}-4[\da-f]{3}-[89ab][\da-f]{3}-[\da-f]{12}$/);
+    assert.equal((await ask(socket, "wire.who")).payload?.["id"], server["connId"]);
+    socket.ws.close();
+  });
+
+  it("policy is 25 MiB, 50 MiB and the decided tick of 15 s", async () => {
+    const socket = await scene().join();
+    const policy = { maxPayload: 26_214_400, maxBufferedBytes: 52_428_800, tickIntervalMs: 15_000 };
+    assert.deepEqual(helloOf(socket)["policy"], policy);
+    socket.ws.close();
+  });
+
+  it("auth is absent without a device, whatever was sent as device token", async () => {
+    const socket = await scene().join();
+    assert.ok(!("auth" in helloOf(socket)));
+    socket.ws.close();
+  });
+
+  it("auth tells a device its token, role, scopes and when it was issued", async () => {
+    const socket = await scene().open();
+    const auth = { token: String(scene().token) };
+    socket.send(connectFrame(undefined, withProof(socket, { auth, scopes: ["operator.read"] })));
+    await socket.next(({ id }) => id === "c1");
+    const issued = { deviceToken: "t".repeat(43), role: "operator", scopes: ["operator.read"], issuedAtMs: 1 };
+    assert.deepEqual(helloOf(socket)["auth"], issued);
+    socket.ws.close();
+  });
+
+  it("features list methods and events by name, without connect", async () => {
+    const socket = await scene().join();
+    const { methods, events } = helloOf(socket)["features"] as Record<string, string[]>;
+    assert.ok(methods?.includes("wire.echo") && !methods.includes("connect"));
+    assert.ok(["connect.challenge", "tick", "shutdown", "wire.told"].every((name) => events?.includes(name)));
+    assert.equal(new Set(events).size, events?.length);
+    socket.ws.close();
+  });
+
+  it("state versions both start at 1", async () => {
+    const socket = await scene().join();
+    const { stateVersion } = helloOf(socket)["snapshot"] as { stateVersion: unknown };
+    assert.deepEqual(stateVersion, { presence: 1, health: 1 });
+    socket.ws.close();
+  });
+
+  it("uptime is whole milliseconds, authMode the mode", async () => {
+    const socket = await scene().join();
+    const { uptimeMs, authMode } = helloOf(socket)["snapshot"] as { uptimeMs: number; authMode: string };
+    assert.ok(Number.isInteger(uptimeMs) && uptimeMs > 0);
+    assert.equal(authMode, "token");
+    socket.ws.close();
+  });
+
+  it("paths are told to admins only, by choice", async () => {
+    const snapshots = [];
+    for (const scopes of [["operator.admin"], ["operator.read", "operator.write"], []]) {
+      const socket = await scene().join({ scopes });
+      const { configPath, stateDir } = helloOf(socket)["snapshot"] as { configPath?: string; stateDir?: string };
+      snapshots.push([typeof configPath, typeof stateDir]);
+      socket.ws.close();
+    }
+    assert.deepEqual(snapshots, [
+      ["string", "string"],
+      ["undefined", "undefined"],
+      ["undefined", "undefined"],
+    ]);
+  });
+});
+
+describe("hello-ok of the full bundle", limited, () => {
+  it("has every key of the snapshot", async (t) => {
+    const { gateway } = await testGateway(t);
+    const socket = await connectRaw(gateway.url, gateway.auth.token, { scopes: ["operator.admin"] });
+    const snapshot = helloOf(socket)["snapshot"] as Record<string, unknown>;
+    const keys = [
+      "authMode",
+      "configPath",
+      "health",
+      "presence",
+      "sessionDefaults",
+      "stateDir",
+      "stateVersion",
+      "uptimeMs",
+    ];
+    assert.deepEqual(Object.keys(snapshot).toSorted(), keys);
+    assert.ok(Array.isArray(snapshot["presence"]));
+    assert.deepEqual(snapshot["sessionDefaults"], {
+      defaultAgentId: "main",
+      mainKey: "main",
+      mainSessionKey: "agent:main:main",
+      scope: "per-sender",
+    });
+    socket.ws.close();
+  });
+
+  it("a connect is followed by a health event and no presence event, its close by a presence event", async (t) => {
+    const { gateway } = await testGateway(t);
+    const ui = { client: { id: "gateway-client", version: "1", platform: "linux", mode: "ui" } };
+    const first = await connectRaw(gateway.url, gateway.auth.token, ui);
+    await first.next(({ event }) => event === "health");
+    const second = await connectRaw(gateway.url, gateway.auth.token, ui);
+    assert.ok(!first.frames.some(({ event }) => event === "presence"));
+    second.ws.close();
+    const { stateVersion } = await first.next(({ event }) => event === "presence");
+    assert.deepEqual(Object.keys(stateVersion as object).toSorted(), ["health", "presence"]);
+    first.ws.close();
+  });
+});

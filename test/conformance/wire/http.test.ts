@@ -1,0 +1,170 @@
+/** HTTP credentials, answers and the order of the pipeline. Spec: http/auth.md §4, §6, §10; spec/README.md (413, liveness). */
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { exchange, type RawRequest } from "../../host/net/http-exchange.ts";
+import { outcomeOf, type Scene, shared, start } from "./scene.ts";
+import { connectFrame } from "../../raw-socket.ts";
+
+const limited = { timeout: 20_000 };
+const target = "/plugins/wire/closed";
+const UNAUTHORIZED = { error: { message: "Unauthorized", type: "unauthorized" } };
+
+const ask = ({ gateway }: Scene, request: Partial<RawRequest>) =>
+  exchange(gateway.port, {
+    target,
+    method: "POST",
+    ...request,
+    headers: {
+      "Content-Length": String(Buffer.byteLength(request.body ?? "")),
+      Connection: "close",
+      ...request.headers,
+    },
+  });
+
+describe("the credential over HTTP", limited, () => {
+  const scene = shared();
+  const rows: [header: string, headers: (token: string) => Record<string, string>, status: number][] = [
+    ["Bearer", (token) => ({ Authorization: `Bearer ${token}` }), 200],
+    ["the scheme in any case", (token) => ({ Authorization: `bEARER ${token}` }), 200],
+    ["blanks around it", (token) => ({ Authorization: `Bearer   ${token}  ` }), 200],
+    ["none", () => ({}), 401],
+    ["a wrong one", () => ({ Authorization: "Bearer wrong" }), 401],
+    ["another scheme", (token) => ({ Authorization: `Basic ${token}` }), 401],
+    ["the bare token", (token) => ({ Authorization: token }), 401],
+    ["X-API-Key", (token) => ({ "X-API-Key": token }), 401],
+    ["a cookie", (token) => ({ Cookie: `token=${token}` }), 401],
+  ];
+  for (const [header, headers, status] of rows) {
+    it(`by ${header} is answered with ${status}`, async () => {
+      const answer = await ask(scene(), { headers: headers(String(scene().token)) });
+      assert.equal(answer.status, status);
+      if (status === 200) return;
+      assert.deepEqual(JSON.parse(answer.body), UNAUTHORIZED);
+      assert.equal(answer.headers["content-type"], "application/json; charset=utf-8");
+      assert.equal(answer.headers["www-authenticate"], undefined);
+    });
+  }
+
+  it("in the query is none", async () => {
+    assert.equal((await ask(scene(), { target: `${target}?token=${scene().token}` })).status, 401);
+  });
+});
+
+describe("answers over HTTP", limited, () => {
+  const scene = shared();
+  const bearer = () => ({ Authorization: `Bearer ${scene().token}` });
+
+  it("a wrong method is 405 with Allow, before the credential", async () => {
+    for (const method of ["GET", "PUT", "OPTIONS"]) {
+      const { status, headers, body } = await ask(scene(), { method });
+      assert.deepEqual([status, headers["allow"], body], [405, "POST", "Method Not Allowed"]);
+      assert.equal(headers["content-type"], "text/plain; charset=utf-8");
+    }
+  });
+
+  it("a body too large is a real 413, and the connection is closed", async () => {
+    const { status, body, closed } = await ask(scene(), {
+      headers: { ...bearer(), Connection: "keep-alive" },
+      body: "x".repeat(1_025),
+    });
+    assert.deepEqual([status, closed], [413, true]);
+    assert.equal((JSON.parse(body) as { error: { type: string } }).error.type, "invalid_request_error");
+  });
+
+  it("invalid JSON is 400 invalid_request_error", async () => {
+    const { status, body } = await ask(scene(), { headers: bearer(), body: "{" });
+    assert.equal(status, 400);
+    assert.equal((JSON.parse(body) as { error: { type: string } }).error.type, "invalid_request_error");
+  });
+
+  it("an empty body is {}, and no content type is asked for", async () => {
+    assert.equal((await ask(scene(), { headers: bearer() })).status, 200);
+    assert.equal(
+      (await ask(scene(), { headers: { ...bearer(), "Content-Type": "text/x-odd" }, body: "{}" })).status,
+      200,
+    );
+  });
+
+  const everywhere: [what: string, request: Partial<RawRequest>][] = [
+    ["a success", { headers: { Authorization: "later" } }],
+    ["a 401", {}],
+    ["a 405", { method: "GET" }],
+    ["a 404", { target: "/nothing", method: "GET" }],
+    ["the liveness answer", { target: "/healthz", method: "GET" }],
+  ];
+  for (const [what, request] of everywhere) {
+    it(`nosniff and no-referrer stand on ${what}, and no CORS header`, async () => {
+      const headers = request.headers ? bearer() : { Origin: "https://page.example" };
+      const answer = await ask(scene(), { ...request, headers });
+      assert.deepEqual(
+        [answer.headers["x-content-type-options"], answer.headers["referrer-policy"]],
+        ["nosniff", "no-referrer"],
+      );
+      assert.ok(!Object.keys(answer.headers).some((name) => name.startsWith("access-control-")));
+    });
+  }
+
+  it("the liveness answer is bare by decision, for GET and HEAD, not cached, without a credential", async () => {
+    const { status, body, headers } = await ask(scene(), { target: "/healthz", method: "GET" });
+    assert.deepEqual([status, body, headers["cache-control"]], [200, '{"ok":true}', "no-store"]);
+    const post = await ask(scene(), { target: "/healthz" });
+    assert.deepEqual([post.status, post.headers["allow"]], [405, "GET, HEAD"]);
+  });
+
+  it("a websocket upgrade on the path of a route skips the pipeline", async () => {
+    const socket = await scene().open();
+    socket.ws.close();
+    const { openRaw } = await import("../../raw-socket.ts");
+    const onRoute = await openRaw(`${scene().url}${target}`);
+    onRoute.send(connectFrame(scene().token));
+    assert.equal((await outcomeOf(onRoute)).told, "ok");
+  });
+});
+
+describe("modes over HTTP", limited, () => {
+  it("the password as bearer is right in mode password", async (t) => {
+    const scene = await start(t, { gateway: { auth: { password: "secret" } } });
+    assert.equal((await ask(scene, { headers: { Authorization: "Bearer secret" } })).status, 200);
+    assert.equal((await ask(scene, { headers: { Authorization: "Bearer wrong" } })).status, 401);
+  });
+
+  it("mode none needs nothing on this machine", async (t) => {
+    const scene = await start(t, { gateway: { auth: { mode: "none" } } });
+    assert.equal((await ask(scene, {})).status, 200);
+  });
+
+  it("mode trusted-proxy ignores the bearer and counts nothing", async (t) => {
+    const auth = {
+      mode: "trusted-proxy",
+      trustedProxy: { userHeader: "x-user" },
+      rateLimit: { maxAttempts: 1, exemptLoopback: false },
+    };
+    const scene = await start(t, { gateway: { auth, trustedProxies: ["127.0.0.1"] } });
+    const forwarded = { "X-Forwarded-For": "203.0.113.1" };
+    for (let turn = 0; turn < 3; turn++) {
+      const answer = await ask(scene, { headers: { ...forwarded, Authorization: "Bearer x" } });
+      assert.deepEqual([answer.status, JSON.parse(answer.body)], [401, UNAUTHORIZED]);
+    }
+    assert.equal((await ask(scene, { headers: { ...forwarded, "X-User": "ada" } })).status, 200);
+  });
+
+  it("a missing credential counts like a wrong one, and the lock refuses the right one with 429", async (t) => {
+    const rateLimit = { maxAttempts: 3, exemptLoopback: false, lockoutMs: 7_000 };
+    const scene = await start(t, { gateway: { auth: { token: "right", rateLimit } } });
+    const tries: Record<string, string>[] = [{}, { Authorization: "Bearer wrong" }, {}];
+    for (const headers of tries) assert.equal((await ask(scene, { headers })).status, 401);
+    const { status, headers, body } = await ask(scene, { headers: { Authorization: "Bearer right" } });
+    assert.equal(status, 429);
+    assert.ok(["6", "7"].includes(String(headers["retry-after"])));
+    assert.equal((JSON.parse(body) as { error: { type: string } }).error.type, "rate_limited");
+  });
+
+  it("a success forgets the failures before it", async (t) => {
+    const rateLimit = { maxAttempts: 2, exemptLoopback: false };
+    const scene = await start(t, { gateway: { auth: { token: "right", rateLimit } } });
+    const statuses = [];
+    for (const token of ["wrong", "right", "wrong", "right"])
+      statuses.push((await ask(scene, { headers: { Authorization: `Bearer ${token}` } })).status);
+    assert.deepEqual(statuses, [401, 200, 401, 200]);
+  });
+});

@@ -1,0 +1,40 @@
+/** One row of a table of the specification. */
+export type Row =
+  /** Tests by file, from `test/` on and without `.test.ts`, and a part of their name. */
+  | { readonly tests: readonly (readonly [file: string, name: string])[] }
+  /** It comes with this capability. */
+  | { readonly later: Capability }
+  /** Nothing of ours to test, and why: another program's habit, or decided otherwise without anything to see. */
+  | { readonly none: string }
+  /** It behaves otherwise, and nobody decided so. */
+  | { readonly open: string };
+
+export type Capability =
+  | "browser control"
+  | "canvas"
+  | "control panel files"
+  | "cron"
+  | "device pairing store"
+  | "exec approvals"
+  | "node registry"
+  | "send and poll"
+  | "skills"
+  | "secret references"
+  | "tailnet"
+  | "TLS"
+  | "tools/invoke and the public APIs"
+  | "update events"
+  | "voice"
+  | "webhooks";
+
+/** Tests of one file. */
+export const tested = (file: string, ...names: readonly string[]): Row => ({
+  tests: names.map((name) => [file, name] as const),
+});
+/** Tests of several files. */
+export const all = (...rows: readonly Row[]): Row => ({
+  tests: rows.flatMap((row) => ("tests" in row ? row.tests : [])),
+});
+export const later = (capability: Capability): Row => ({ later: capability });
+export const none = (why: string): Row => ({ none: why });
+export const open = (difference: string): Row => ({ open: difference });

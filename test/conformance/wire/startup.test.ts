@@ -1,0 +1,99 @@
+/** Starts that are refused, and where a gateway listens. Spec: protocol/frames-and-connect.md §1; http/auth.md §1-§3, §7.4. */
+import assert from "node:assert/strict";
+import { createServer } from "node:net";
+import { once } from "node:events";
+import { describe, it } from "node:test";
+import { openRaw } from "../../raw-socket.ts";
+import { portFrom } from "../../../host/startup.ts";
+import { start } from "./scene.ts";
+
+const limited = { timeout: 20_000 };
+const proxy = (more: object = {}) => ({ mode: "trusted-proxy", trustedProxy: { userHeader: "x-user" }, ...more });
+
+describe("a start is refused", limited, () => {
+  const refused: [row: string, gateway: object, says: RegExp][] = [
+    ["off loopback in mode none", { bind: "lan", auth: { mode: "none" } }, /so anybody could use this gateway/],
+    ["mode password without a password", { auth: { mode: "password" } }, /gateway\.auth\.password/],
+    ["mode trusted-proxy without its object", { auth: { mode: "trusted-proxy" } }, /trustedProxy is not set/],
+    ["mode trusted-proxy without trustedProxies", { auth: proxy() }, /gateway\.trustedProxies is empty/],
+    [
+      "mode trusted-proxy on loopback, proxies elsewhere",
+      { auth: proxy(), trustedProxies: ["10.0.0.1"] },
+      /add "127\.0\.0\.1" to gateway\.trustedProxies/,
+    ],
+    ["bind custom without a host", { bind: "custom" }, /customBindHost is not set/],
+    ["bind custom with a host that is no IPv4", { bind: "custom", customBindHost: "::1" }, /set it to an IPv4 address/],
+    ["bind custom with an address of another machine", { bind: "custom", customBindHost: "192.0.2.1" }, /192\.0\.2\.1/],
+    ["an unknown bind", { bind: "0.0.0.0" }, /bind/],
+    ["an unknown mode", { auth: { mode: "open" } }, /mode/],
+    ["an unknown key of gateway.auth", { auth: { key: 1 } }, /key/],
+    ["an unknown key of gateway.auth.rateLimit", { auth: { rateLimit: { attempts: 1 } } }, /attempts/],
+    [
+      "an unknown key of gateway.auth.trustedProxy",
+      { auth: proxy({ trustedProxy: { userHeader: "x", allowLoopback: true } }) },
+      /allowLoopback/,
+    ],
+    [
+      "a trustedProxy without userHeader",
+      { auth: proxy({ trustedProxy: {} }), trustedProxies: ["127.0.0.1"] },
+      /userHeader/,
+    ],
+    ["a token that is no text", { auth: { token: { source: "env", id: "X" } } }, /token/],
+  ];
+  for (const [row, gateway, says] of refused)
+    it(`start refused: ${row}`, (t) => assert.rejects(start(t, { gateway }), { message: says }));
+
+  it("start refused: the port is taken, with what to do", async (t) => {
+    const other = createServer().listen(0, "127.0.0.1");
+    await once(other, "listening");
+    t.after(() => other.close());
+    const { port } = other.address() as { port: number };
+    await assert.rejects(start(t, {}, { port }), { message: /is taken.*choose one with --port/ });
+  });
+});
+
+describe("a gateway listens", limited, () => {
+  it("on loopback by default, both families where the machine has them", async (t) => {
+    const { gateway } = await start(t);
+    assert.match(gateway.url, /^ws:\/\/127\.0\.0\.1:/);
+    (await openRaw(`ws://127.0.0.1:${gateway.port}`)).ws.close();
+    const six = createServer();
+    const hasSix = await new Promise((resolve) => {
+      six.once("error", () => resolve(false));
+      six.listen(0, "::1", () => six.close(() => resolve(true)));
+    });
+    if (hasSix) (await openRaw(`ws://[::1]:${gateway.port}`)).ws.close();
+  });
+
+  it("on another address of this machine with bind custom", async (t) => {
+    const { gateway } = await start(t, { gateway: { bind: "custom", customBindHost: "127.0.0.3" } });
+    (await openRaw(`ws://127.0.0.3:${gateway.port}`)).ws.close();
+  });
+
+  it("off loopback with a token, and its own pages are allowed there without a list", async (t) => {
+    const { gateway, attempt } = await start(t, { gateway: { bind: "lan", auth: { token: "right" } } });
+    assert.equal((await attempt({}, { origin: `http://localhost:${gateway.port}`, host: "gw.example" })).told, "ok");
+    const foreign = await attempt({}, { origin: "http://localhost:1", host: "gw.example" });
+    assert.match(String(foreign.answer?.error?.message), /^origin not allowed/);
+  });
+});
+
+describe("the port", limited, () => {
+  const rows: [row: string, env: Record<string, string>, port: number | undefined, is: number][] = [
+    ["is 18789 where nothing is said", {}, undefined, 18_789],
+    ["is gateway.port", {}, 7, 7],
+    ["is SVC_GATEWAY_PORT before gateway.port", { SVC_GATEWAY_PORT: "8" }, 7, 8],
+    ["is gateway.port where the variable is blank", { SVC_GATEWAY_PORT: " " }, 7, 7],
+  ];
+  for (const [row, env, port, is] of rows) {
+    it(row, () => {
+      const gateway = port === undefined ? {} : { port };
+      assert.equal(portFrom(env, { gateway } as Parameters<typeof portFrom>[1]), is);
+    });
+  }
+
+  it("is the one of the command line before both", async (t) => {
+    const { gateway } = await start(t, { gateway: { port: 7 } }, { port: 0, env: { SVC_GATEWAY_PORT: "8" } });
+    assert.ok(gateway.port > 1_023);
+  });
+});
