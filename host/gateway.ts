@@ -60,10 +60,12 @@ export async function createGateway(options: GatewayOptions = {}): Promise<Gatew
     : await readConfigFile(paths.configPath, env);
   const { config, issues } = hostConfig(file);
   if (issues.length > 0) throw new StartupRefusal(configRefusal(file, issues));
-  const auth = resolveAuth(config.gateway, env, () => keepToken(paths.credentialsDir));
+  const authOf: Parts["authOf"] = (section) =>
+    resolveAuth(section, env, () => keepToken(paths.credentialsDir), options.auth);
+  const auth = authOf(config.gateway);
   const log = createLogger(options.logLevel ?? config.logging.level ?? DEFAULT_LOG_LEVEL);
   const port = options.port ?? portFrom(env, config);
-  const gateway = new RunningGateway({ options, env, paths, file, config, auth, log, port });
+  const gateway = new RunningGateway({ options, env, paths, file, config, auth, authOf, log, port });
   await gateway.start();
   return gateway;
 }
@@ -75,6 +77,8 @@ interface Parts {
   readonly file: ConfigFile;
   readonly config: HostConfig;
   readonly auth: AuthSettings;
+  /** @throws StartupRefusal */
+  readonly authOf: (section: HostConfig["gateway"]) => AuthSettings;
   readonly log: RootLogger;
   readonly port: number;
 }
@@ -187,10 +191,9 @@ class RunningGateway implements Gateway {
   }
 
   #createReconfigure(): Reconfigure {
-    const { env, paths, log, options, port } = this.#parts;
+    const { authOf, log, options, port } = this.#parts;
     return createReconfigure({
-      env,
-      credentialsDir: paths.credentialsDir,
+      authOf,
       access: this.#access,
       kernel: this.#kernel,
       hooks: this.#hooks,

@@ -1,7 +1,7 @@
 /** What a gateway is started with, and what its starter gets. */
 import type { Clock, ConnectionInfo, Plugin } from "@svc/sdk";
 import type { PluginReport } from "@svc/sdk/services";
-import type { AuthSettings } from "./auth/settings.ts";
+import type { AuthOverrides, AuthSettings } from "./auth/settings.ts";
 import type { Environment, Paths } from "./config/paths.ts";
 import type { LogLevel } from "./log.ts";
 import type { Restarter } from "./restarts.ts";
@@ -13,6 +13,8 @@ export interface GatewayOptions {
   readonly config?: Readonly<Record<string, unknown>>;
   /** Default: `SVC_GATEWAY_PORT`, `gateway.port`, 18789. 0 picks a free port. */
   readonly port?: number;
+  /** Instead of what `gateway.auth` says, also after it changes. */
+  readonly auth?: AuthOverrides;
   /** Default: `SVC_STATE_DIR`, else `~/.svc`. */
   readonly stateDir?: string;
   /** Default: the process environment. */

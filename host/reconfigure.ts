@@ -5,11 +5,9 @@
 import { type Denial, HOOKS, type Logger } from "@svc/sdk";
 import type { Restarts } from "@svc/sdk/services";
 import type { Access } from "./auth/access.ts";
-import { resolveAuth, resolveBind, StartupRefusal } from "./auth/mode.ts";
-import { keepToken } from "./auth/secret.ts";
+import { type AuthSettings, resolveBind, StartupRefusal } from "./auth/mode.ts";
 import type { ConfigFile } from "./config/file.ts";
 import type { HostConfig } from "./config/host-schema.ts";
-import type { Environment } from "./config/paths.ts";
 import { redact } from "./config/redact.ts";
 import { composeHints, composeSchema, hostConfig } from "./config/sections.ts";
 import type { ConfigTransition } from "./config/store.ts";
@@ -18,8 +16,8 @@ import type { Kernel } from "./kernel/kernel.ts";
 import { DEFAULT_LOG_LEVEL, type LogLevel } from "./log.ts";
 
 export interface ReconfigureOptions {
-  readonly env: Environment;
-  readonly credentialsDir: string;
+  /** As at a start. @throws StartupRefusal */
+  authOf(section: HostConfig["gateway"]): AuthSettings;
   readonly access: Access;
   readonly kernel: Kernel;
   readonly hooks: HookBus;
@@ -42,11 +40,10 @@ export interface Reconfigure {
 }
 
 export function createReconfigure(options: ReconfigureOptions): Reconfigure {
-  const { env, credentialsDir, access, kernel, hooks, log, restarts, port, use, setLogLevel, closeDead } = options;
+  const { authOf, access, kernel, hooks, log, restarts, port, use, setLogLevel, closeDead } = options;
   const validateHook = hooks.emitter(HOOKS.configValidate);
   const changedHook = hooks.emitter(HOOKS.configChanged);
 
-  const authOf = (gateway: HostConfig["gateway"]) => resolveAuth(gateway, env, () => keepToken(credentialsDir));
   const shown = (file: ConfigFile) => redact(file.resolved, composeHints(composeSchema(kernel.sections())));
 
   async function applyHot({ next, changed, kinds }: ConfigTransition): Promise<void> {

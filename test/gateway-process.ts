@@ -42,7 +42,11 @@ export async function startGatewayProcess(
     process.execPath,
     [
       join(root, "host/svc.js"),
-      ...["gateway", "run", "--port", "0", "--json"],
+      "gateway",
+      "run",
+      "--port",
+      "0",
+      "--json",
       ...(logLevel === "configured" ? [] : ["--log-level", logLevel]),
     ],
     {

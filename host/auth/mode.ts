@@ -3,30 +3,35 @@ import type { GatewaySection } from "../config/host-schema.ts";
 import type { Environment } from "../config/paths.ts";
 import { environmentNames } from "./aliases.ts";
 import { compileAddresses } from "./client-address.ts";
-import { type AuthSettings, StartupRefusal } from "./settings.ts";
+import { type AuthOverrides, type AuthSettings, StartupRefusal } from "./settings.ts";
 import type { TrustedProxySettings } from "./trusted-proxy.ts";
 
 export { resolveBind } from "./bind.ts";
-export { type AuthMode, type AuthSettings, StartupRefusal } from "./settings.ts";
+export { AUTH_MODES, type AuthMode, type AuthOverrides, type AuthSettings, StartupRefusal } from "./settings.ts";
 
 /** Blank is unset. What is no text is refused by the schema; here it counts as unset, too. */
 const present = (value: unknown) => (typeof value === "string" && value.trim()) || undefined;
 
 /**
- * Explicit mode, else `password` when there is one, else `token`. Configuration wins over environment, `SVC_` names
- * over those of `gateway.aliases`; blank is unset.
+ * Explicit mode, else `password` when there is one, else `token`. What the start says wins over configuration, that over
+ * environment, `SVC_` names over those of `gateway.aliases`; blank is unset.
  * Choice: overlay network identity (`gateway.auth.allowTailscale`, `gateway.tailscale`) is not offered; the schema
  * refuses those keys by name.
  * @param generateToken called only in mode `token` when there is none anywhere.
  * @throws StartupRefusal mode `password` without a password; mode `trusted-proxy` without its header or a proxy
  */
-export function resolveAuth(section: GatewaySection, env: Environment, generateToken: () => string): AuthSettings {
+export function resolveAuth(
+  section: GatewaySection,
+  env: Environment,
+  generateToken: () => string,
+  overrides: AuthOverrides = {},
+): AuthSettings {
   const { auth = {}, aliases } = section;
   const names = environmentNames(aliases);
   const fromEnvironment = (of: readonly string[]) => of.map((name) => present(env[name])).find(Boolean);
-  const token = present(auth.token) ?? fromEnvironment(names.token);
-  const password = present(auth.password) ?? fromEnvironment(names.password);
-  const mode = auth.mode ?? (password ? "password" : "token");
+  const token = present(overrides.token) ?? present(auth.token) ?? fromEnvironment(names.token);
+  const password = present(overrides.password) ?? present(auth.password) ?? fromEnvironment(names.password);
+  const mode = overrides.mode ?? auth.mode ?? (password ? "password" : "token");
   if (mode === "none") return { mode };
   if (mode === "trusted-proxy") return { mode, trustedProxy: readTrustedProxy(section) };
   if (mode === "token") return { mode, token: token ?? generateToken() };

@@ -1,7 +1,15 @@
 /** What a start decided about authentication, and how it says that it cannot start. */
 import type { TrustedProxySettings } from "./trusted-proxy.ts";
 
-export type AuthMode = "token" | "password" | "none" | "trusted-proxy";
+export const AUTH_MODES = ["token", "password", "none", "trusted-proxy"] as const;
+export type AuthMode = (typeof AUTH_MODES)[number];
+
+/** What whoever starts the gateway says himself; used instead of the same keys of `gateway.auth`. Blank is unset. */
+export interface AuthOverrides {
+  readonly mode?: AuthMode | undefined;
+  readonly token?: string | undefined;
+  readonly password?: string | undefined;
+}
 
 /** What a start decided about authentication: the mode, and what that mode relies on. */
 export interface AuthSettings {

@@ -1,5 +1,6 @@
 /** `svc gateway run`: the gateway in the foreground. */
 import type { PluginReport } from "@svc/sdk/services";
+import { AUTH_MODES, type AuthMode, type AuthOverrides } from "../auth/mode.ts";
 import { readKeptToken } from "../auth/secret.ts";
 import { createGateway } from "../gateway.ts";
 import type { Gateway, GatewayOptions } from "../options.ts";
@@ -16,10 +17,15 @@ import { lockStateDir } from "./state-lock.ts";
 export interface RunFlags {
   readonly port?: string;
   readonly logLevel?: string;
+  /** The mode. */
+  readonly auth?: string;
+  readonly token?: string;
+  readonly password?: string;
 }
 
 /** Runs until SIGINT or SIGTERM; a second signal does not wait. SIGUSR1 restarts within the process. @returns the exit code */
-export async function runGateway({ port, logLevel }: RunFlags, output: Output): Promise<number> {
+export async function runGateway(flags: RunFlags, output: Output): Promise<number> {
+  const { port, logLevel } = flags;
   if (port !== undefined && !(/^\d{1,5}$/.test(port) && Number(port) <= 65_535)) {
     const why = `--port ${port}: it must be a number, 0 to 65535`;
     return refuse(`${why}\nNext: svc gateway run --port 18789`, output, EXIT.usage);
@@ -28,6 +34,12 @@ export async function runGateway({ port, logLevel }: RunFlags, output: Output): 
     const why = `--log-level ${logLevel}: it must be one of ${LOG_LEVELS.join(", ")}`;
     return refuse(`${why}\nNext: svc gateway run --log-level info`, output, EXIT.usage);
   }
+  const { auth: mode, token, password } = flags;
+  if (mode !== undefined && !isAuthMode(mode)) {
+    const why = `--auth ${mode}: it must be one of ${AUTH_MODES.join(", ")}`;
+    return refuse(`${why}\nNext: svc gateway run --auth token`, output, EXIT.usage);
+  }
+  const auth: AuthOverrides = { mode, token, password };
   const paths = resolvePaths();
   preparePaths(paths);
   const lock = await lockStateDir(paths.stateDir);
@@ -47,6 +59,7 @@ export async function runGateway({ port, logLevel }: RunFlags, output: Output): 
       // A free port that was picked once is the one clients know.
       const wanted = port === undefined ? undefined : Number(port) || former?.port || 0;
       const options: GatewayOptions = {
+        auth,
         ...(logLevel === undefined ? {} : { logLevel }),
         ...(wanted === undefined ? {} : { port: wanted }),
       };
@@ -75,6 +88,10 @@ function stackOf(error: unknown): string {
 
 function isLogLevel(text: string): text is LogLevel {
   return LOG_LEVELS.some((level) => level === text);
+}
+
+function isAuthMode(text: string): text is AuthMode {
+  return AUTH_MODES.some((mode) => mode === text);
 }
 
 function firstSignal(): Promise<undefined> {

@@ -40,7 +40,9 @@ export async function listen({ addresses, port, onRequest, onSocket }: ListenOpt
     const server = createServer(onRequest);
     server.on("upgrade", (request: IncomingMessage, socket: Duplex, head: Buffer) => {
       socket.on("error", cutOff);
+      socket.cork(); // the answer to the upgrade and the challenge leave in one packet
       sockets.handleUpgrade(request, socket, head, (ws) => onSocket(ws, socket, request));
+      process.nextTick(uncork, socket);
     });
     try {
       taken = await bind(server, address, taken);
@@ -70,6 +72,11 @@ export async function listen({ addresses, port, onRequest, onSocket }: ListenOpt
 /** At module level: a closure of the upgrade handler would keep the request of every connection alive. */
 function cutOff(this: Duplex): void {
   this.destroy();
+}
+
+/** Behind the tick in which the challenge is written. */
+function uncork(socket: Duplex): void {
+  socket.uncork();
 }
 
 function bind(server: Server, host: string, port: number): Promise<number> {

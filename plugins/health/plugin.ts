@@ -39,7 +39,8 @@ export default definePlugin({
     hooks.hello.tap("health", (snapshot) => ({ ...snapshot, presence: presence.list(), health: refresh.last ?? {} }));
     hooks.hostReady.tap("health", () => refresh.request());
     hooks.connectionReady.tap("health", (connection) => {
-      presence.connected(connection);
+      // A new version of the list, and nobody is told. Spec: protocol/frames-and-connect.md §11.
+      if (presence.connected(connection)) presenceChanged({ presence: presence.list() }, { connections: [] });
       refresh.request();
     });
     hooks.connectionClosed.tap("health", (connection) => {

@@ -23,8 +23,8 @@ export interface SelfFacts {
 }
 
 export interface PresenceList {
-  /** A connection was accepted. Does nothing for clients that are not tracked. */
-  connected(connection: ConnectionInfo): void;
+  /** A connection was accepted. @returns whether its client is tracked */
+  connected(connection: ConnectionInfo): boolean;
   /** @returns whether it belonged to a tracked client. */
   disconnected(connection: ConnectionInfo): boolean;
   /** Newest first, the gateway itself included. */
@@ -38,6 +38,7 @@ interface Tracked {
 
 /** @param clock epoch ms */
 export function createPresence(self: SelfFacts, clock: { now(): number }): PresenceList {
+  const own = withText({ ...self, mode: "gateway", reason: "self" });
   /** By key, in the order of `entry.ts`, oldest first. */
   const tracked = new Map<string, Tracked>();
 
@@ -61,9 +62,10 @@ export function createPresence(self: SelfFacts, clock: { now(): number }): Prese
 
   return {
     connected(connection) {
-      if (!isTracked(connection)) return;
+      if (!isTracked(connection)) return false;
       upsert(keyOf(connection), entryOf(connection)).connections.add(connection.id);
       prune();
+      return true;
     },
     disconnected(connection) {
       const key = keyOf(connection);
@@ -78,7 +80,7 @@ export function createPresence(self: SelfFacts, clock: { now(): number }): Prese
       const live = [...tracked.values()].filter(
         ({ entry, connections }) => connections.size > 0 || entry.ts >= now - PRESENCE_TTL_MS,
       );
-      return [selfEntry(self, now), ...live.map(({ entry }) => entry).toReversed()];
+      return [{ ...own, ts: now }, ...live.map(({ entry }) => entry).toReversed()];
     },
   };
 }
@@ -107,10 +109,6 @@ function entryOf({ client, device, principal, remoteAddress, local }: Connection
     roles: principal ? [principal.role] : [],
     scopes: [...(principal?.scopes ?? [])],
   });
-}
-
-function selfEntry(self: SelfFacts, ts: number): Presence {
-  return { ...withText({ ...self, mode: "gateway", reason: "self" }), ts };
 }
 
 /** The field when there is something in it: clients refuse empty strings. */

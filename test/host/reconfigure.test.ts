@@ -4,6 +4,7 @@ import { describe, it } from "node:test";
 import type { ReloadKind } from "@svc/sdk/services";
 import { createFakeClock } from "@svc/sdk/testing";
 import { Access } from "../../host/auth/access.ts";
+import { resolveAuth } from "../../host/auth/mode.ts";
 import { givenConfig } from "../../host/config/file.ts";
 import type { ConfigTransition } from "../../host/config/store.ts";
 import { HookBus } from "../../host/hooks/hook-bus.ts";
@@ -23,8 +24,7 @@ function scene(possible = true) {
     },
   } as unknown as Kernel;
   const options: ReconfigureOptions = {
-    env: {},
-    credentialsDir: "/nowhere",
+    authOf: (section) => resolveAuth(section, {}, () => "generated"),
     access,
     kernel,
     hooks: new HookBus(),
@@ -54,7 +54,7 @@ function scene(possible = true) {
 }
 
 const mode = (name: string) => ({ gateway: { auth: { token: "first" }, reload: { mode: name } } });
-const HOT_DID = ["use", "level info", "plugins  hot "];
+const HOT_DID = ["use", "level warn", "plugins  hot "];
 const both = { "logging.level": "hot", "gateway.port": "restart" } as const;
 
 describe("a file that somebody edited", () => {

@@ -131,4 +131,16 @@ describe("hello-ok of the full bundle", limited, () => {
     assert.deepEqual(Object.keys(stateVersion as object).toSorted(), ["health", "presence"]);
     first.ws.close();
   });
+
+  it("a connect raises the version of presence, except of clients that are not tracked", async (t) => {
+    const { gateway } = await testGateway(t);
+    const versionBeside = async (mode: string) => {
+      const client = { id: "gateway-client", version: "1", platform: "linux", mode };
+      const one = await connectRaw(gateway.url, gateway.auth.token, { client });
+      const other = await connectRaw(gateway.url, gateway.auth.token, { client: { ...client, mode: "cli" } });
+      t.after(() => [one, other].forEach(({ ws }) => ws.close()));
+      return (helloOf(other)["snapshot"] as { stateVersion: { presence: number } }).stateVersion.presence;
+    };
+    assert.deepEqual([await versionBeside("cli"), await versionBeside("ui"), await versionBeside("ui")], [1, 2, 3]);
+  });
 });

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { type AuthSettings, resolveAuth, StartupRefusal } from "../../../host/auth/mode.ts";
+import { type AuthOverrides, type AuthSettings, resolveAuth, StartupRefusal } from "../../../host/auth/mode.ts";
 import type { GatewaySection } from "../../../host/config/host-schema.ts";
 
 type Auth = NonNullable<GatewaySection["auth"]>;
@@ -9,6 +9,23 @@ type Env = Record<string, string | undefined>;
 const generated = "generated-token";
 const resolve = (auth: Auth | undefined, env: Env = {}): AuthSettings =>
   resolveAuth(auth === undefined ? {} : { auth }, env, () => generated);
+
+describe("a start's own word", () => {
+  const section = { auth: { mode: "password", token: "t", password: "p" } } as const;
+  const never = () => assert.fail("there is one");
+
+  it("what the start says wins over the configuration, key by key", () => {
+    const resolve = (overrides: AuthOverrides) => resolveAuth(section, {}, never, overrides);
+    assert.deepEqual(resolve({ password: "mine" }), { mode: "password", password: "mine" });
+    assert.deepEqual(resolve({ mode: "token" }), { mode: "token", token: "t" });
+    assert.deepEqual(resolve({ mode: "token", token: " mine " }), { mode: "token", token: "mine" });
+    assert.deepEqual(resolve({ mode: "none" }), { mode: "none" });
+  });
+
+  it("counts as nothing when it is blank", () => {
+    assert.deepEqual(resolveAuth(section, {}, never, { password: " " }), { mode: "password", password: "p" });
+  });
+});
 
 describe("how clients prove themselves", () => {
   const rows: [why: string, auth: Auth | undefined, env: Env, settings: AuthSettings][] = [

@@ -8,6 +8,12 @@ import { startGatewayProcess } from "../../gateway-process.ts";
 import { home } from "./svc.ts";
 
 const few = { plugins: { use: ["config"] } };
+/** Asks up to 50 times. */
+async function until(holds: () => Promise<boolean>): Promise<void> {
+  for (let tries = 0; tries < 50; tries++) if (await holds()) return;
+  assert.fail("it did not come about");
+}
+
 const modeOf = (path: string) => (statSync(path).mode & 0o777).toString(8);
 
 describe("svc gateway run", () => {
@@ -74,6 +80,30 @@ describe("svc gateway run", () => {
     assert.equal(ready["authMode"], "token");
     assert.ok(!`${stdout}${stderr}${readFileSync(join(stateDir, "startup-report.json"), "utf8")}`.includes("CANARY"));
     assert.ok(!existsSync(join(stateDir, "credentials/gateway-token")));
+  });
+
+  it("takes mode, token and password from its flags, before and after the configuration changes", async (t) => {
+    const auth = { mode: "password", password: "kept", token: "kept" };
+    const { configPath, run, svc } = home(t, { ...few, gateway: { auth } });
+    const { ready, stop } = await run(["--auth", "token", "--token", "flag"]);
+    assert.equal(ready["authMode"], "token");
+    const call = (token: string) =>
+      svc(["gateway", "call", "config.get", "--url", ready.url, "--token", token, "--json"]);
+    assert.equal((await call("kept")).code, 1);
+    assert.ok(!(await call("flag")).stdout.includes("reconnect"));
+    writeFileSync(
+      configPath,
+      JSON.stringify({ ...few, channels: { reconnect: 1 }, gateway: { auth: { mode: "none" } } }),
+    );
+    await until(async () => (await call("flag")).stdout.includes("reconnect"));
+    assert.equal((await call("kept")).code, 1);
+    assert.equal((await stop()).code, 0);
+  });
+
+  it("refuses a mode that does not exist, with those that do", async (t) => {
+    const { code, stderr } = await home(t, few).svc(["gateway", "run", "--auth", "open"]);
+    assert.equal(code, 2);
+    assert.match(stderr, /--auth open: it must be one of token, password, none, trusted-proxy\nNext: svc gateway run/);
   });
 
   it("never writes the configuration file", async (t) => {

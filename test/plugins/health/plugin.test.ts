@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { hostname } from "node:os";
 import { describe, it } from "node:test";
-import { type ConnectionInfo, isPlugin, type PluginGateway } from "@svc/sdk";
+import { type Audience, type ConnectionInfo, isPlugin, type PluginGateway } from "@svc/sdk";
 import healthPlugin from "../../../plugins/health/plugin.ts";
 
 type Tap = (input: unknown) => unknown;
@@ -22,6 +22,8 @@ const connection: ConnectionInfo = {
 async function setUp(sessions?: object) {
   const taps: Record<string, Tap> = {};
   const events: [name: string, payload: unknown][] = [];
+  /** Events for nobody: they only raise the version. */
+  const raised: string[] = [];
   const timers: number[] = [];
   const served: Record<string, (call: unknown) => unknown> = {};
   const gateway = {
@@ -30,8 +32,8 @@ async function setUp(sessions?: object) {
     services: { gateway: { version: "1.2.3" }, sessions, agents: undefined, models: undefined },
     event:
       ({ name }: { name: string }) =>
-      (payload: unknown) =>
-        events.push([name, payload]),
+      (payload: unknown, { connections }: Audience = {}) =>
+        connections?.length === 0 ? raised.push(name) : events.push([name, payload]),
     serve: (_contract: unknown, handlers: typeof served) => Object.assign(served, handlers),
     hooks: new Proxy(
       {},
@@ -41,7 +43,7 @@ async function setUp(sessions?: object) {
     start: () => undefined,
   };
   await healthPlugin.setup(gateway as unknown as PluginGateway<never, never>); // the parts health uses
-  return { taps, events, timers, served };
+  return { taps, events, raised, timers, served };
 }
 
 describe("the health plugin", () => {
@@ -58,9 +60,10 @@ describe("the health plugin", () => {
   });
 
   it("answers a client's connect with a health event and no presence event, and its end with a presence event", async () => {
-    const { taps, events, served } = await setUp();
+    const { taps, events, raised, served } = await setUp();
     taps["connectionReady"]?.(connection);
     await settle();
+    assert.deepEqual(raised, ["presence"]);
     assert.deepEqual(
       events.map(([name]) => name),
       ["health"],
@@ -77,10 +80,11 @@ describe("the health plugin", () => {
     assert.deepEqual(events[1]?.[1], { presence: served["presence"]?.({}) });
   });
 
-  it("tells nothing when a connection closes that is not tracked", async () => {
-    const { taps, events } = await setUp();
-    taps["connectionClosed"]?.({ ...connection, code: 1000 });
-    assert.deepEqual(events, []);
+  it("tells nothing of a connection that is not tracked", async () => {
+    const { taps, events, raised } = await setUp();
+    taps["connectionReady"]?.({ ...connection, client: undefined });
+    taps["connectionClosed"]?.({ ...connection, client: undefined, code: 1000 });
+    assert.deepEqual([raised, events.filter(([name]) => name === "presence")], [[], []]);
   });
 
   it("shows paths of status to admins only", async () => {

@@ -1,5 +1,5 @@
 /** Transport, frames, the opening, hello-ok, broadcasts, closes, idempotency. */
-import { all, later, none, open, type Row, tested } from "./row.ts";
+import { all, later, none, type Row, tested } from "./row.ts";
 
 const wire = (file: string, ...names: string[]) => tested(`conformance/wire/${file}`, ...names);
 const connection = (...names: string[]) => tested("host/net/connection", ...names);
@@ -111,7 +111,7 @@ export const frameRows: Readonly<Record<string, Row>> = {
     "does not track",
   ),
   "§11 Connect: no presence event, a health event": wire("hello", "a connect is followed by a health event"),
-  "§11 Connect: presence version +1": open("the version is raised by presence events only, so not by a connect"),
+  "§11 Connect: presence version +1": wire("hello", "a connect raises the version of presence"),
   "§11 Connect: node registry, voicewake": later("node registry"),
   "§11 Close: presence event": wire("hello", "its close by a presence event"),
   "§11 Close: node invokes and subscriptions": later("node registry"),

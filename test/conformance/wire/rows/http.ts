@@ -1,5 +1,5 @@
 /** Every section of http/auth.md. */
-import { all, later, none, open, type Row, tested } from "./row.ts";
+import { all, later, none, type Row, tested } from "./row.ts";
 
 const wire = (file: string, ...names: string[]) => tested(`conformance/wire/${file}`, ...names);
 const http = (...names: string[]) => wire("http", ...names);
@@ -43,7 +43,10 @@ export const httpRows: Readonly<Record<string, Row>> = {
     wire("credentials", "the configuration wins over the environment"),
   ),
   "§2 Token, password: client order": tested("host/cli/target", "the environment before the configuration"),
-  "§2 CLI overrides --auth, --token, --password": open("`svc gateway run` has none of the three flags"),
+  "§2 CLI overrides --auth, --token, --password": all(
+    mode("what the start says wins"),
+    tested("host/cli/gateway-run", "takes mode, token and password from its flags"),
+  ),
   "§2 Legacy names not read (decided: only gateway.aliases)": mode("is not read without an alias"),
   "§2 Mode selection": mode("an explicit mode wins over a password", "a password wins over a token", "a token in the"),
   "§2 Outcome: token generated (choice: a private file)": tested(

@@ -5,9 +5,7 @@ export type Row =
   /** It comes with this capability. */
   | { readonly later: Capability }
   /** Nothing of ours to test, and why: another program's habit, or decided otherwise without anything to see. */
-  | { readonly none: string }
-  /** It behaves otherwise, and nobody decided so. */
-  | { readonly open: string };
+  | { readonly none: string };
 
 export type Capability =
   | "browser control"
@@ -37,4 +35,3 @@ export const all = (...rows: readonly Row[]): Row => ({
 });
 export const later = (capability: Capability): Row => ({ later: capability });
 export const none = (why: string): Row => ({ none: why });
-export const open = (difference: string): Row => ({ open: difference });
