@@ -20,7 +20,7 @@ describe("svc completion --complete", { timeout: 60_000 }, () => {
       ["--json", "--help"],
     ],
     [["config", "get", "--json", "--"], ["--help"]],
-    [["gateway", "run", "--p"], ["--port"]],
+    [["gateway", "run", "--po"], ["--port"]],
     [["gateway", "run", "--port", ""], []],
     [["gateway", "run", "--port", "1", "--l"], ["--log-level"]],
     [
