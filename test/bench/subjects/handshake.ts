@@ -1,14 +1,21 @@
-/** Connections opened, accepted and closed a second, without a device: token, then `hello-ok`. */
+/** Connections opened, accepted and closed, without a device: how many a second, and what each costs the server. */
 import { type Row, ratioAtLeast, type Target } from "../figures.ts";
 import { MINIMAL, startGateway, TOKEN } from "../gateways.ts";
 import { openSocket, type Peer } from "../load/socket.ts";
-import { serverScript, startServer } from "../server-process.ts";
+import { type ServerProcess, serverScript, startServer } from "../server-process.ts";
 import { interleave, type Subject } from "../suite.ts";
 
 /** Handshakes at a time. */
 const TOGETHER = 16;
 
-async function handshakesPerSecond(peer: Peer, ms: number): Promise<number> {
+interface Handshakes {
+  readonly perSecond: number;
+  /** Server CPU for one of them, in microseconds. */
+  readonly cpuMicros: number;
+}
+
+async function measure(server: ServerProcess, peer: Peer, ms: number): Promise<Handshakes> {
+  const before = await server.ask("usage");
   const begun = performance.now();
   const end = begun + ms;
   let done = 0;
@@ -20,7 +27,9 @@ async function handshakesPerSecond(peer: Peer, ms: number): Promise<number> {
     }
   };
   await Promise.all(Array.from({ length: TOGETHER }, again));
-  return (done / (performance.now() - begun)) * 1_000;
+  const seconds = (performance.now() - begun) / 1_000;
+  const after = await server.ask("usage");
+  return { perSecond: done / seconds, cpuMicros: (after.cpuMicros - before.cpuMicros) / done };
 }
 
 export const handshake: Subject = {
@@ -30,27 +39,31 @@ export const handshake: Subject = {
     await using minimal = await startGateway({ plugins: { use: [...MINIMAL] } });
     await using bare = await startServer([serverScript("bare-ws")]);
     const contenders = (ms: number) => ({
-      full: () => handshakesPerSecond({ url: full.url, token: TOKEN }, ms),
-      minimal: () => handshakesPerSecond({ url: minimal.url, token: TOKEN }, ms),
-      bare: () => handshakesPerSecond({ url: bare.url }, ms),
-      turns: () => handshakesPerSecond({ url: `${bare.url}/challenge`, challenges: true }, ms),
+      full: () => measure(full, { url: full.url, token: TOKEN }, ms),
+      minimal: () => measure(minimal, { url: minimal.url, token: TOKEN }, ms),
+      bare: () => measure(bare, { url: bare.url }, ms),
+      turns: () => measure(bare, { url: `${bare.url}/challenge`, challenges: true }, ms),
     });
     await interleave(1, contenders(warmUpMs));
     const taken = await interleave(rounds, contenders(windowMs));
-    const plain = { name: "bare ws, one turn", rounds: taken.bare };
-    const sameTurns = { name: "bare ws that challenges", rounds: taken.turns };
-    const row = (figure: string, ours: readonly number[], against: Row["bare"], target?: Target): Row => ({
+    type Contender = keyof typeof taken;
+    const row = (of: Contender, against: Contender, value: keyof Handshakes, target?: Target): Row => ({
       subject: "handshake",
-      figure,
-      unit: "/s",
-      ours,
-      ...(against ? { bare: against } : {}),
+      figure: `token, no device, ${of === "full" ? "full bundle" : of}${value === "cpuMicros" ? ", server CPU" : ""}`,
+      unit: value === "cpuMicros" ? "us" : "/s",
+      ours: taken[of].map((result) => result[value]),
+      bare: {
+        name: against === "turns" ? "bare ws that challenges" : "bare ws, one turn",
+        rounds: taken[against].map((result) => result[value]),
+      },
       ...(target ? { target } : {}),
     });
     return [
-      row("token, no device, full bundle", taken.full, sameTurns, ratioAtLeast(0.7)),
-      row("token, no device, full bundle", taken.full, plain, ratioAtLeast(0.7)),
-      row("token, no device, minimal", taken.minimal, sameTurns),
+      row("full", "turns", "perSecond", ratioAtLeast(0.7)),
+      row("full", "bare", "perSecond", ratioAtLeast(0.7)),
+      row("full", "turns", "cpuMicros"),
+      row("minimal", "turns", "perSecond"),
+      row("minimal", "turns", "cpuMicros"),
     ];
   },
 };
