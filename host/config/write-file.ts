@@ -7,6 +7,7 @@ import { lstat, mkdir, open, readdir, readFile, readlink, realpath, rename, unli
 import { basename, dirname, join, resolve } from "node:path";
 import { invalidRequest, isGatewayError, unavailable } from "@svc/sdk";
 import { sha256 } from "./parse.ts";
+import { isAlive, withWriteLock } from "./write-lock.ts";
 
 /** What is used of the file system, so that a test can make any step fail. */
 export interface Files {
@@ -34,6 +35,7 @@ export interface WriteOptions {
 /**
  * Puts `text` at `path`, mode 0600, on disk when this resolves. A symbolic link stays one, its target is written;
  * backups lie beside the link. Order: new text to a file of its own and synced, backup of the old one, rename, directory synced.
+ * Other processes that write wait meanwhile, so that what one acknowledged is not lost to another.
  * @throws GatewayError `INVALID_REQUEST` when the file changed meanwhile, `UNAVAILABLE` naming the cause
  */
 export async function writeConfigFile(path: string, text: string, options: WriteOptions): Promise<void> {
@@ -41,12 +43,15 @@ export async function writeConfigFile(path: string, text: string, options: Write
   try {
     const target = await targetOf(path, files);
     await files.mkdir(dirname(target), { recursive: true, mode: 0o700 });
-    await replace(target, Buffer.from(text), files, async () => {
-      const old = await readIfThere(target, files);
-      if (old) await keepBackup(path, old, files);
-      const now = old && (await readIfThere(target, files)); // somebody else may have written meanwhile
-      if (sha256(now ?? "") !== options.expectedHash) configChanged();
-    });
+    await withWriteLock(target, (lock) =>
+      replace(target, Buffer.from(text), files, async () => {
+        const old = await readIfThere(target, files);
+        if (sha256(old ?? "") !== options.expectedHash) configChanged();
+        if (old) await keepBackup(path, old, files);
+        const now = old && (await readIfThere(target, files)); // an editor knows no lock
+        if (sha256(now ?? "") !== options.expectedHash || !(await lock.isMine())) configChanged();
+      }),
+    );
   } catch (cause) {
     if (isGatewayError(cause)) throw cause;
     const why = cause instanceof Error ? cause.message : String(cause);
@@ -128,15 +133,6 @@ export async function removeLeftovers(path: string): Promise<string[]> {
   });
   await Promise.all(left.map((other) => unlink(join(directory, other)).catch(() => undefined)));
   return left;
-}
-
-function isAlive(pid: number): boolean {
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch (error) {
-    return (error as NodeJS.ErrnoException).code === "EPERM";
-  }
 }
 
 /** Makes a rename last. Some file systems cannot sync a directory; there it lasts without. */

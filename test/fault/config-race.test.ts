@@ -1,6 +1,8 @@
 /** Many writers start from one state of the configuration: exactly one wins, the others are told. Spec: design/reliability.md. */
 import assert from "node:assert/strict";
-import { mkdtemp, readFile, rm } from "node:fs/promises";
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { it } from "node:test";
@@ -8,6 +10,11 @@ import { config } from "@svc/sdk";
 import { startGatewayProcess } from "../gateway-process.ts";
 import { svc } from "./config-workload.ts";
 import { readAudit, refusalOf, ROUNDS } from "./workload.ts";
+
+const WRITERS = ["a", "b", "c", "d"];
+/** Acknowledged writes of each. */
+const WRITES = 100;
+const MODULES = ["write-file.js", "parse.js"].map((name) => new URL(`../../host/config/${name}`, import.meta.url).href);
 
 const SOCKETS = 8;
 const COMMANDS = 2;
@@ -60,4 +67,38 @@ it("one of many writers on one base hash wins, the others get a conflict", { tim
   }
   const { torn } = await readAudit(stateDir);
   assert.equal(torn, 0);
+});
+
+/** Counts upwards under a key of its own, each time from what is there; says so when something it wrote is gone. */
+const WRITER = `
+  import { readFile } from "node:fs/promises";
+  const [path, key, writes, ...modules] = process.argv.slice(1);
+  const [{ writeConfigFile }, { sha256 }] = await Promise.all(modules.map((url) => import(url)));
+  for (let count = 0; count < Number(writes); ) {
+    const text = await readFile(path, "utf8");
+    const file = JSON.parse(text);
+    if ((file[key] ?? 0) !== count) throw new Error(key + " was " + count + " and is " + file[key]);
+    const next = JSON.stringify({ ...file, [key]: count + 1 });
+    await writeConfigFile(path, next, { expectedHash: sha256(text) }).then(
+      () => count++,
+      (error) => { if (error.code !== "INVALID_REQUEST") throw error; },
+    );
+  }`;
+
+it("processes that write without a pause lose nothing of each other's", { timeout: 120_000 }, async (t) => {
+  const directory = await mkdtemp(join(tmpdir(), "svc-race-"));
+  t.after(() => rm(directory, { recursive: true, force: true }));
+  const path = join(directory, "svc.json");
+  await writeFile(path, "{}");
+  const exits = WRITERS.map(async (key) => {
+    const args = ["--input-type=module", "-e", WRITER, path, key, String(WRITES), ...MODULES];
+    const [code] = (await once(spawn(process.execPath, args, { stdio: "inherit" }), "exit")) as [number];
+    return code;
+  });
+  assert.deepEqual(
+    await Promise.all(exits),
+    WRITERS.map(() => 0),
+  );
+  const expected = Object.fromEntries(WRITERS.map((key) => [key, WRITES]));
+  assert.deepEqual(JSON.parse(await readFile(path, "utf8")), expected);
 });
