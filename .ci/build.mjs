@@ -74,10 +74,11 @@ await bundle(
     index: "index.ts",
     services: "services/index.ts",
     client: "client/index.ts",
+    errors: "errors.ts",
     cli: "cli.ts",
     testing: "testing/index.ts",
   },
-  ["typebox"],
+  ["typebox", "ws"],
 );
 await bundle("host", { index: "index.ts", cli: "cli/main.ts" }, [
   "koa",

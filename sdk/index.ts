@@ -8,6 +8,7 @@ export * from "./principal.ts";
 export * from "./schema.ts";
 export * from "./service.ts";
 export * from "./protocol/connect.ts";
+export * from "./protocol/constants.ts";
 export * from "./protocol/events.ts";
 export * from "./protocol/frames.ts";
 export * from "./contracts/agents.ts";

@@ -196,6 +196,7 @@ describe("the public surface of @svc/sdk", () => {
     ".": "sdk/index.ts",
     "./services": "sdk/services/index.ts",
     "./client": "sdk/client/index.ts",
+    "./errors": "sdk/errors.ts",
     "./cli": "sdk/cli.ts",
     "./testing": "sdk/testing/index.ts",
   };

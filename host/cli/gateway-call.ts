@@ -1,5 +1,5 @@
 /** `svc gateway call <method>`: one call over one socket. Loads no plugin. */
-import { GatewayError, isGatewayError } from "@svc/sdk";
+import { GatewayError, isGatewayError } from "@svc/sdk/errors";
 import { EXIT, type Output, refuse } from "./output.ts";
 import { connectTo, resolveTarget, type TargetFlags } from "./target.ts";
 

@@ -1,5 +1,5 @@
 /** What commands print, and how they end. */
-import { GatewayError, isGatewayError } from "@svc/sdk";
+import { GatewayError, isGatewayError } from "@svc/sdk/errors";
 import { StartupRefusal } from "../auth/mode.ts";
 
 /** Exit codes of `svc`. Choice. */

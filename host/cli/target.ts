@@ -1,7 +1,7 @@
 /** Which gateway a command talks to, and with which secret. Spec: http/auth.md §2 "Client/CLI-side order". */
 import { readFileSync } from "node:fs";
 import { type ClientOptions, connect, type GatewayClient } from "@svc/sdk/client";
-import { GatewayError, isGatewayError } from "@svc/sdk";
+import { GatewayError, isGatewayError } from "@svc/sdk/errors";
 import { readKeptToken } from "../auth/secret.ts";
 import { readConfigFile } from "../config/file.ts";
 import type { GatewaySection } from "../config/host-schema.ts";

@@ -27,12 +27,20 @@ const BUNDLE_PACKAGE = "svc";
 
 /** The plugin API as TypeScript plugins get it: the very instance the host uses. */
 async function virtualModules(): Promise<Record<string, unknown>> {
-  const [sdk, services, cli] = await Promise.all([
+  const [sdk, services, client, errors, cli] = await Promise.all([
     import("@svc/sdk"),
     import("@svc/sdk/services"),
+    import("@svc/sdk/client"),
+    import("@svc/sdk/errors"),
     import("@svc/sdk/cli"),
   ]);
-  return { "@svc/sdk": sdk, "@svc/sdk/services": services, "@svc/sdk/cli": cli };
+  return {
+    "@svc/sdk": sdk,
+    "@svc/sdk/services": services,
+    "@svc/sdk/client": client,
+    "@svc/sdk/errors": errors,
+    "@svc/sdk/cli": cli,
+  };
 }
 
 /** Imports a module; TypeScript goes through jiti, whose cache is private to the state directory. */

@@ -9,7 +9,8 @@ import type { EventSpec, Method, ParamsOf, PayloadOf, ResultOf } from "../contra
 import { type ErrorCode, ERRORS, GatewayError } from "../errors.ts";
 import type { Role } from "../principal.ts";
 import type { ConnectParams, HelloOk } from "../protocol/connect.ts";
-import { type EventCursor, type EventFrame, PROTOCOL, RESUME_CAP, type ResponseFrame } from "../protocol/frames.ts";
+import { PROTOCOL, RESUME_CAP } from "../protocol/constants.ts";
+import type { EventCursor, EventFrame, ResponseFrame } from "../protocol/frames.ts";
 
 /** The part of a WebSocket the client uses; both `ws` and the browser's have it. */
 interface Socket {

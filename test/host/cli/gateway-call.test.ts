@@ -1,12 +1,21 @@
 import assert from "node:assert/strict";
-import { writeFileSync } from "node:fs";
+import { readFileSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
 import { createServer as createTcpServer, type AddressInfo } from "node:net";
 import { dirname, join } from "node:path";
 import { describe, it } from "node:test";
+import { fileURLToPath } from "node:url";
 import { home } from "./svc.ts";
 
 const few = { plugins: { use: ["config"] } };
+
+/** `node --import` of this tells each module that is loaded. */
+const LOADER = `export async function load(url, context, next) {
+  if (url.startsWith("file:")) (await import("node:fs")).writeSync(2, "loaded " + url + "\\n");
+  return next(url, context);
+}`;
+const dataUrl = (code: string) => `data:text/javascript,${encodeURIComponent(code)}`;
+const TELL_MODULES = dataUrl(`import { register } from "node:module"; register(${JSON.stringify(dataUrl(LOADER))});`);
 
 describe("svc gateway call", () => {
   it("finds a running gateway through the state directory, and prints what it answers", async (t) => {
@@ -19,6 +28,18 @@ describe("svc gateway call", () => {
     const compact = await here.svc(["gateway", "call", "config.get", "--json", "--params", "{}"]);
     assert.equal(compact.stdout.trimEnd().split("\n").length, 1);
     assert.deepEqual(JSON.parse(compact.stdout), JSON.parse(stdout));
+  });
+
+  it("starts with little code: no schemas, no library in many files", async (t) => {
+    const here = home(t, few);
+    await here.run();
+    const { stderr } = await here.svc(["gateway", "call", "config.get"], { NODE_OPTIONS: `--import ${TELL_MODULES}` });
+    const files = [...stderr.matchAll(/^loaded (.*)$/gm)].map(([, url = ""]) => fileURLToPath(url));
+    assert.ok(files.length > 5 && files.length < 30, files.join("\n"));
+    for (const file of files) {
+      assert.doesNotMatch(file, /node_modules/);
+      assert.doesNotMatch(readFileSync(file, "utf8"), /^\/\/ node_modules\/typebox\//m, file);
+    }
   });
 
   it("finds the credential in the configuration, the environment or a flag", async (t) => {
