@@ -29,18 +29,22 @@ export interface ProcessOptions {
   readonly token?: string;
   /** Default `error`. `configured`: what the configuration says. */
   readonly logLevel?: string;
+  /** Command that runs it, e.g. one that takes privileges away. Default: none. */
+  readonly through?: readonly string[];
 }
 
 /** @throws Error with what it printed when it ends before it is ready */
 export async function startGatewayProcess(
   stateDir: string,
   env: Record<string, string> = {},
-  { token: given, logLevel = "error" }: ProcessOptions = {},
+  { token: given, logLevel = "error", through = [] }: ProcessOptions = {},
 ): Promise<GatewayProcess> {
   const begun = performance.now();
+  const [command, ...prefix] = [...through, process.execPath];
   const child = spawn(
-    process.execPath,
+    command,
     [
+      ...prefix,
       join(root, "host/svc.js"),
       "gateway",
       "run",
