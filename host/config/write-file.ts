@@ -49,7 +49,7 @@ export async function writeConfigFile(path: string, text: string, options: Write
         if (sha256(old ?? "") !== options.expectedHash) configChanged();
         if (old) await keepBackup(path, old, files);
         const now = old && (await readIfThere(target, files)); // an editor knows no lock
-        if (sha256(now ?? "") !== options.expectedHash || !(await lock.isMine())) configChanged();
+        if (sha256(now ?? "") !== options.expectedHash || !lock.isMine()) configChanged();
       }),
     );
   } catch (cause) {
@@ -128,7 +128,7 @@ export async function removeLeftovers(path: string): Promise<string[]> {
   const [directory, name] = [dirname(path), basename(path)];
   const names = await readdir(directory).catch(() => []);
   const left = names.filter((other) => {
-    const [, pid] = /^(?:\.bak(?:\.\d)?)?\.(\d+)\.[0-9a-f]{12}\.tmp$/.exec(other.slice(name.length)) ?? [];
+    const [, pid] = /^(?:\.lock|\.bak(?:\.\d)?)?\.(\d+)\.[0-9a-f]{12}\.tmp$/.exec(other.slice(name.length)) ?? [];
     return other.startsWith(name) && pid !== undefined && !isAlive(Number(pid));
   });
   await Promise.all(left.map((other) => unlink(join(directory, other)).catch(() => undefined)));

@@ -5,7 +5,7 @@
  * whose disk is full would then be killed (SIGXFSZ) instead of saying so.
  */
 import { randomBytes } from "node:crypto";
-import { open, readFile, unlink } from "node:fs/promises";
+import { linkSync, readFileSync, renameSync, unlinkSync, writeFileSync } from "node:fs";
 import { hostname } from "node:os";
 import { setTimeout as pause } from "node:timers/promises";
 
@@ -13,20 +13,18 @@ import { setTimeout as pause } from "node:timers/promises";
 export interface LockLimits {
   /** How long a lock whose process cannot be asked (another machine, a container) may stay as it is. A write takes a few. */
   readonly stale: number;
-  /** The wait after a lock was taken over: for others that did so at the same moment, and for its holder to notice. */
-  readonly settle: number;
   /** Until a writer gives up. */
   readonly patience: number;
 }
 
-const LIMITS: LockLimits = { stale: 5_000, settle: 100, patience: 15_000 };
+const LIMITS: LockLimits = { stale: 5_000, patience: 15_000 };
 
 /** Locks of this process that are held. One that bears its process id and is not here is of a process before it. */
 const held = new Set<string>();
 
 export interface WriteLock {
   /** False: others took the lock for abandoned, so this process stood still for long. Nothing may be written any more. */
-  isMine(): Promise<boolean>;
+  isMine(): boolean;
 }
 
 /**
@@ -40,62 +38,68 @@ export async function withWriteLock<T>(
 ): Promise<T> {
   const lock = `${path}.lock`;
   const mine = JSON.stringify({ pid: process.pid, host: hostname(), id: randomBytes(9).toString("base64url") });
-  const isMine = async () => (await holderOf(lock)) === mine;
   held.add(mine);
   try {
     await acquire(lock, mine, limits);
-    return await work({ isMine });
+    return await work({ isMine: () => holderOf(lock) === mine });
   } finally {
-    if (await isMine().catch(() => false)) await unlink(lock).catch(() => undefined); // one that stays is taken over
+    removeHeldBy(mine, lock);
     held.delete(mine);
   }
 }
 
-async function acquire(lock: string, mine: string, { stale, settle, patience }: LockLimits): Promise<void> {
+async function acquire(lock: string, mine: string, { stale, patience }: LockLimits): Promise<void> {
   const giveUp = performance.now() + patience;
   let seen: { readonly holder: string; readonly since: number } | undefined;
-  let isTakenOver = false;
-  for (;;) {
-    if (await create(lock, mine)) {
-      if (!isTakenOver) return;
-      await pause(settle);
-      if ((await holderOf(lock)) === mine) return;
-      isTakenOver = false; // by somebody else as well, who came later
-    }
-    const holder = await holderOf(lock);
+  while (!create(lock, mine)) {
+    const holder = holderOf(lock);
     if (holder !== seen?.holder) seen = { holder, since: performance.now() };
     if (isGone(holder) || performance.now() - seen.since > stale) {
-      await unlink(lock).catch(ignoreMissing);
-      isTakenOver = true;
+      removeHeldBy(holder, lock);
     } else {
-      if (performance.now() > giveUp) throw new Error(`others keep writing it (${lock} is held by ${holder})`);
+      if (performance.now() > giveUp)
+        throw new Error(`others keep writing it (${lock} is held by ${holder || "nobody known"})`);
       await pause(5 + Math.random() * 20);
     }
   }
 }
 
 /** @returns false when somebody holds it */
-async function create(lock: string, mine: string): Promise<boolean> {
+function create(lock: string, mine: string): boolean {
   try {
-    const handle = await open(lock, "wx", 0o600);
-    try {
-      await handle.writeFile(mine);
-    } catch (error) {
-      await unlink(lock).catch(() => undefined); // nobody could tell whose it is
-      throw error;
-    } finally {
-      await handle.close();
-    }
+    writeFileSync(lock, mine, { flag: "wx", mode: 0o600 });
     return true;
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === "EEXIST") return false;
+    removeHeldBy("", lock); // made, and no room for the name
     throw error;
   }
 }
 
-/** @returns empty when nobody holds it, or the holder has not said yet who it is */
-async function holderOf(lock: string): Promise<string> {
-  return (await readFile(lock, "utf8").catch(ignoreMissing)) ?? "";
+/** @returns empty when nobody holds it, or nobody can tell who */
+function holderOf(lock: string): string {
+  try {
+    return readFileSync(lock, "utf8");
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== "ENOENT") throw error;
+    return "";
+  }
+}
+
+/**
+ * Removes the lock if `holder` has it still, and no other's: by the time one is known to be abandoned, somebody else may
+ * hold it. Not a promise in between, so that it takes microseconds; what comes between them nevertheless is put back.
+ */
+function removeHeldBy(holder: string, lock: string): void {
+  const aside = `${lock}.${process.pid}.${randomBytes(6).toString("hex")}.tmp`;
+  try {
+    if (holderOf(lock) !== holder) return;
+    renameSync(lock, aside);
+    if (holderOf(aside) !== holder) linkSync(aside, lock);
+    unlinkSync(aside);
+  } catch {
+    // Gone already, or it cannot be removed: then whoever waits for it says so in the end.
+  }
 }
 
 /** Whether the process that holds a lock is known to have ended. */
@@ -121,8 +125,4 @@ export function isAlive(pid: number): boolean {
   } catch (error) {
     return (error as NodeJS.ErrnoException).code === "EPERM";
   }
-}
-
-function ignoreMissing(error: unknown): undefined {
-  if ((error as NodeJS.ErrnoException).code !== "ENOENT") throw error;
 }

@@ -223,7 +223,7 @@ describe("what killed writers leave behind", () => {
   it("is removed, and nothing else", async (t) => {
     const directory = tempDirectory(t);
     const { pid: gone } = spawnSync(process.execPath, ["-e", ""]);
-    const left = [`svc.json.${gone}.0123456789ab.tmp`, `svc.json.bak.${gone}.0123456789ab.tmp`];
+    const left = ["svc.json", "svc.json.bak", "svc.json.lock"].map((name) => `${name}.${gone}.0123456789ab.tmp`);
     const kept = [
       "svc.json",
       "svc.json.bak",
