@@ -1,4 +1,4 @@
-/** Real time. */
+/** Real time, and waiting no longer than that. */
 import type { Clock } from "@svc/sdk";
 
 export const systemClock: Clock = {
@@ -13,3 +13,27 @@ export const systemClock: Clock = {
     return () => clearInterval(timer);
   },
 };
+
+/** Waits for `work` at most `ms` milliseconds. @throws Error when the time is up, or what `work` rejects with */
+export async function within<T>(ms: number, clock: Clock, work: T | PromiseLike<T>): Promise<T> {
+  let cancel = () => {};
+  const late = new Promise<never>((_, reject) => {
+    cancel = clock.setTimeout(() => reject(new Error(`not done within ${ms} ms`)), ms);
+  });
+  try {
+    return await Promise.race([work, late]);
+  } finally {
+    cancel();
+  }
+}
+
+/** Waits until `work` is over, but no longer than so many milliseconds. @throws what `work` rejects with, within that time */
+export async function settled(ms: number, clock: Clock, work: Promise<unknown>): Promise<void> {
+  let cancel = () => {};
+  const late = new Promise<void>((resolve) => (cancel = clock.setTimeout(resolve, ms)));
+  try {
+    await Promise.race([work, late]);
+  } finally {
+    cancel();
+  }
+}

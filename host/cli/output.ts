@@ -1,6 +1,6 @@
 /** What commands print, and how they end. */
 import { GatewayError, isGatewayError } from "@svc/sdk/errors";
-import { StartupRefusal } from "../auth/mode.ts";
+import { StartupRefusal } from "../auth/settings.ts";
 
 /** Exit codes of `svc`. Choice. */
 export const EXIT = { ok: 0, refused: 1, usage: 2, unreachable: 3 } as const;

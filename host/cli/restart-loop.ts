@@ -1,5 +1,6 @@
 /** Keeps a gateway running over its restarts, in one process. */
 import type { Clock } from "@svc/sdk";
+import { settled } from "../clock.ts";
 import type { Restarter } from "../restarts.ts";
 
 /** Milliseconds between two attempts to start again. Choice. */
@@ -53,7 +54,7 @@ export async function runWithRestarts<G extends Restartable>(loop: RestartLoop<G
       if (reason === undefined) throw error;
       if (over) return;
       loop.failed(error, RETRY);
-      await waitFor(RETRY, ended, clock);
+      await settled(RETRY, clock, ended);
       if (over) return;
       continue;
     }
@@ -65,11 +66,4 @@ export async function runWithRestarts<G extends Restartable>(loop: RestartLoop<G
     await gateway.stop("gateway restarting", { restartExpectedMs: RESTART_EXPECTED });
     former = gateway;
   }
-}
-
-async function waitFor(ms: number, ended: Promise<unknown>, clock: Clock): Promise<void> {
-  let cancel = () => {};
-  const passed = new Promise<void>((resolve) => (cancel = clock.setTimeout(resolve, ms)));
-  await Promise.race([passed, ended]);
-  cancel();
 }

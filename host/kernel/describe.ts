@@ -1,6 +1,6 @@
 /** From a source to a plugin that is known: refused for what can be said without its code, else imported. */
 import type { Clock, Logger, Plugin } from "@svc/sdk";
-import { within } from "./generation.ts";
+import { within } from "../clock.ts";
 import { PluginInstance } from "./instance.ts";
 import type { PluginState } from "./state.ts";
 import type { MissingPlugin, PluginSource } from "./load.ts";

@@ -1,5 +1,6 @@
 /** One life of a plugin: what it declared, what it has under way, and what has to be undone when it goes. */
 import type { Clock, Logger, Plugin, Stop } from "@svc/sdk";
+import { within } from "../clock.ts";
 import type { Charge, Owner } from "../hooks/owner.ts";
 import { runAs } from "./blame.ts";
 import type { Declarations } from "./declarations.ts";
@@ -124,18 +125,5 @@ export class Generation {
   async dispose(clock: Clock): Promise<void> {
     await this.stop(clock);
     this.withdraw();
-  }
-}
-
-/** Waits for `work` at most `ms` milliseconds. @throws Error when the time is up, or what `work` rejects with */
-export async function within<T>(ms: number, clock: Clock, work: T | PromiseLike<T>): Promise<T> {
-  let cancel = () => {};
-  const late = new Promise<never>((_, reject) => {
-    cancel = clock.setTimeout(() => reject(new Error(`not done within ${ms} ms`)), ms);
-  });
-  try {
-    return await Promise.race([work, late]);
-  } finally {
-    cancel();
   }
 }

@@ -1,5 +1,6 @@
 /** Calls that wait while a plugin is replaced, so that no caller notices. */
-import { type Clock, GatewayError } from "@svc/sdk";
+import { type Clock, unavailable } from "@svc/sdk";
+import { within } from "../clock.ts";
 import type { Hold } from "../hooks/owner.ts";
 import { currentOwner } from "./blame.ts";
 
@@ -26,17 +27,9 @@ export class ReplacementHold implements Hold {
   }
 
   async wait(): Promise<void> {
-    let cancel = () => {};
-    const late = new Promise<never>((_, reject) => {
-      const refuse = () =>
-        reject(new GatewayError("UNAVAILABLE", "the plugin is being reloaded; try again", { retryAfterMs: RETRY_MS }));
-      cancel = this.#clock.setTimeout(refuse, HOLD_MS);
-    });
-    try {
-      await Promise.race([this.released, late]);
-    } finally {
-      cancel();
-    }
+    await within(HOLD_MS, this.#clock, this.released).catch(() =>
+      unavailable("the plugin is being reloaded; try again", { retryAfterMs: RETRY_MS }),
+    );
   }
 
   release(): void {

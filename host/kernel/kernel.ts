@@ -7,11 +7,11 @@
  */
 import { GatewayError, type Plugin, type TSchema } from "@svc/sdk";
 import type { PluginReport, ReloadReport } from "@svc/sdk/services";
+import { within } from "../clock.ts";
 import type { Hold, Owner } from "../hooks/owner.ts";
 import { currentOwner } from "./blame.ts";
 import { Activation } from "./activation.ts";
 import { checkCode, describePlugin, duplicateOf } from "./describe.ts";
-import { within } from "./generation.ts";
 import { tokenOf } from "./graph.ts";
 import type { PluginInstance } from "./instance.ts";
 import type { PluginState } from "./state.ts";

@@ -14,10 +14,11 @@ import {
   type Principal,
   type Stop,
 } from "@svc/sdk";
+import { within } from "../clock.ts";
 import type { HookBus } from "../hooks/hook-bus.ts";
 import type { Declarations } from "./declarations.ts";
 import { failureOf } from "./failure.ts";
-import { Generation, type PluginConfig, within } from "./generation.ts";
+import { Generation, type PluginConfig } from "./generation.ts";
 import type { PluginInstance } from "./instance.ts";
 import type { PluginState } from "./state.ts";
 import { stagePlugin, type Surroundings } from "./plugin-gateway.ts";

@@ -7,6 +7,7 @@
  */
 import type { Logger, Plugin } from "@svc/sdk";
 import type { ReloadReport } from "@svc/sdk/services";
+import { settled } from "../clock.ts";
 import type { Owner } from "../hooks/owner.ts";
 import type { Generation, PluginConfig } from "./generation.ts";
 import { holdsService } from "./graph.ts";
@@ -95,11 +96,8 @@ async function drained(
   instances: readonly PluginInstance[],
   { lifecycle: { clock }, asker }: ReplacementOptions,
 ): Promise<void> {
-  let cancel = () => {};
-  const late = new Promise<void>((resolve) => (cancel = clock.setTimeout(resolve, DRAIN_MS)));
   const idle = instances.map(({ current }) => current?.idle(current.owner === asker ? 1 : 0) ?? Promise.resolve());
-  await Promise.race([Promise.all(idle), late]);
-  cancel();
+  await settled(DRAIN_MS, clock, Promise.all(idle));
 }
 
 /** Stops the running generation; its declarations stay until others take their place, so that nothing seems unknown meanwhile. */

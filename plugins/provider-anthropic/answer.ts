@@ -1,6 +1,5 @@
 /** Events of the Messages API, put together into our pieces. Pure; the way out is `translate.ts`. */
-import { GatewayError } from "@svc/sdk";
-import type { ModelEvent, ProviderFailure, Usage } from "@svc/sdk/services";
+import { type ModelEvent, parseToolArguments, refuseAnswer, type Usage } from "@svc/sdk/services";
 import type { MessageDeltaUsage, RawMessageStreamEvent, StopReason } from "@anthropic-ai/sdk/resources/messages";
 import { REDACTED } from "./translate.ts";
 
@@ -73,21 +72,20 @@ export function createAnswer(source: string): Answer {
 
     end() {
       if (reason === undefined) {
-        refuse("network", `${source} broke off before the end of its answer; try again`);
+        refuseAnswer("network", `${source} broke off before the end of its answer; try again`);
       }
-      if (reason === "refusal") refuse("request", `${source} declined to answer this request; rephrase it`);
+      if (reason === "refusal") refuseAnswer("request", `${source} declined to answer this request; rephrase it`);
       if (reason === "model_context_window_exceeded" && called) {
-        refuse("request", `the conversation no longer fits the model of ${source}; shorten it or start a new session`);
+        refuseAnswer(
+          "request",
+          `the conversation no longer fits the model of ${source}; shorten it or start a new session`,
+        );
       }
       const made = [...calls.values()].map((call) => toToolCall(call, reason, source));
       const finish = { type: "finish", reason: finishOf(reason, called), ...(usage ? { usage } : {}) } as const;
       return [...made, finish];
     },
   };
-}
-
-function refuse(kind: ProviderFailure["kind"], message: string): never {
-  throw new GatewayError("UNAVAILABLE", message, { details: { kind } satisfies ProviderFailure });
 }
 
 /** Choice: `pause_turn`, of tools that run at the server, ends the turn: none of those are offered. */
@@ -97,23 +95,13 @@ function finishOf(reason: StopReason | undefined, called: boolean): "stop" | "le
 }
 
 function toToolCall({ id, name, input }: Call, reason: StopReason | undefined, source: string): ModelEvent {
-  const args = parseObject(input.trim() || "{}");
+  const args = parseToolArguments(input);
   if (args) return { type: "toolCall", id, name, arguments: args };
   if (reason === "max_tokens") {
-    refuse("request", `the answer of ${source} was cut off inside a tool call; raise the maxTokens of the model`);
+    refuseAnswer("request", `the answer of ${source} was cut off inside a tool call; raise the maxTokens of the model`);
   }
   // Choice: a key no tool has, so that its schema refuses the call and the model reads its own text in the refusal.
   return { type: "toolCall", id, name, arguments: { invalidJson: input } };
-}
-
-function parseObject(json: string): Record<string, unknown> | undefined {
-  try {
-    const value: unknown = JSON.parse(json);
-    const isObject = typeof value === "object" && value !== null && !Array.isArray(value);
-    return isObject ? (value as Record<string, unknown>) : undefined; // just checked
-  } catch {
-    return undefined;
-  }
 }
 
 /** The API counts cumulatively and apart: `input_tokens` are those neither read from the cache nor written to it. */

@@ -1,10 +1,10 @@
 /** The network: one client for each account, and the events of an answer. The only file here that talks to a server. */
 import type { Clock } from "@svc/sdk";
-import type { ProviderAccount } from "@svc/sdk/services";
+import type { ProviderAccount, ProviderPhase } from "@svc/sdk/services";
 import type Anthropic from "@anthropic-ai/sdk";
 import type { Stream } from "@anthropic-ai/sdk/core/streaming";
 import type { MessageCreateParamsStreaming, RawMessageStreamEvent } from "@anthropic-ai/sdk/resources/messages";
-import { type Phase, toFailure } from "./failure.ts";
+import { toFailure } from "./failure.ts";
 
 /** Used where an account names no address. */
 export const DEFAULT_BASE_URL = "https://api.anthropic.com";
@@ -65,7 +65,7 @@ export function createMessagesApi(options: MessagesApiOptions): MessagesApi {
   return {
     async *events(params, account, signal) {
       signal.throwIfAborted();
-      let phase: Phase = "asking";
+      let phase: ProviderPhase = "asking";
       try {
         const client = await clientOf(account);
         // Not `messages.create`: that one prints notices about old models to the terminal.

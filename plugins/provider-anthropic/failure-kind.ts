@@ -1,22 +1,14 @@
 /** Which kind of failure it was, for whoever decides about the next account. Pure. */
-import { isSystemTimeout, type ProviderFailure } from "@svc/sdk/services";
+import { isSystemTimeout, kindOfStatus, type ProviderError, type ProviderFailure } from "@svc/sdk/services";
 
 type Kind = ProviderFailure["kind"];
 
-/** What the client library and `fetch` throw, by shape: the library is loaded on first use only. */
-export interface Thrown {
-  readonly name?: unknown;
-  readonly message?: unknown;
-  readonly status?: unknown;
-  readonly headers?: unknown;
-  /** Body of an error answer. */
-  readonly error?: unknown;
-  /** `error.type` of that body. */
+/** What the client library and `fetch` throw. */
+export interface Thrown extends ProviderError {
+  /** `error.type` of the body. */
   readonly type?: unknown;
   /** Finer than the type, in a few bodies. */
   readonly errorCode?: unknown;
-  readonly code?: unknown;
-  readonly cause?: unknown;
 }
 
 /** By the finer code first: it tells a limit of money from one of speed. */
@@ -40,16 +32,6 @@ const BY_TYPE: Readonly<Record<string, Kind>> = {
   not_found_error: "request",
 };
 
-const BY_STATUS: Readonly<Record<number, Kind>> = {
-  401: "auth",
-  402: "billing",
-  403: "auth",
-  408: "timeout",
-  409: "server_error",
-  429: "rate_limit",
-  504: "timeout",
-};
-
 /** The kind of whatever was thrown; what has no status never got an answer. */
 export function kindOf(error: Thrown): Kind {
   const { status, type, errorCode } = error;
@@ -58,7 +40,7 @@ export function kindOf(error: Thrown): Kind {
   if (type === "invalid_request_error" && saysNoCredit(error)) return "billing";
   const byType = typeof type === "string" ? BY_TYPE[type] : undefined;
   if (byType) return byType;
-  if (typeof status === "number") return BY_STATUS[status] ?? (status >= 500 ? "server_error" : "request");
+  if (typeof status === "number") return kindOfStatus(status);
   if (error.error !== undefined || error.name === "SyntaxError") return "server_error";
   const isTimeout = isSystemTimeout(error) || error.name === "APIConnectionTimeoutError";
   return isTimeout ? "timeout" : "network";

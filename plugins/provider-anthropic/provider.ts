@@ -1,8 +1,7 @@
 /** A question to a server of the Messages API, from our request to our pieces. */
-import type { ModelProvider } from "@svc/sdk/services";
+import { type ModelProvider, providerName } from "@svc/sdk/services";
 import { createAnswer } from "./answer.ts";
 import type { MessagesApi } from "./api.ts";
-import { nameOf } from "./failure.ts";
 import { toParams } from "./translate.ts";
 
 // Choice: no built-in models. The client library's types name models but not their windows, and a made-up window would
@@ -10,7 +9,7 @@ import { toParams } from "./translate.ts";
 export function createProvider(api: MessagesApi): ModelProvider {
   return {
     async *stream(request, account, signal) {
-      const answer = createAnswer(nameOf(account));
+      const answer = createAnswer(providerName(account));
       for await (const event of api.events(toParams(request), account, signal)) yield* answer.take(event);
       yield* answer.end();
     },

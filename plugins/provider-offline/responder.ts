@@ -1,5 +1,5 @@
 /** What the offline responder says. Pure: it decides, `provider.ts` speaks. */
-import { textOf } from "@svc/sdk/services";
+import { parseToolArguments, textOf } from "@svc/sdk/services";
 import type { Message, ModelRequest, ToolResultMessage, ToolSpec } from "@svc/sdk/services";
 
 /** An answer: what to say, and a tool to call after it. */
@@ -69,19 +69,9 @@ function callTool(rest: string, tools: readonly ToolSpec[]): Plan {
   const [name, json] = split(rest);
   if (name === "") return { text: `Write \`/tool <name> <json>\`. ${offered(tools)}` };
   if (!tools.some((tool) => tool.name === name)) return { text: `There is no tool \`${name}\`. ${offered(tools)}` };
-  const args = parseObject(json === "" ? "{}" : json);
+  const args = parseToolArguments(json);
   if (!args) return { text: `The arguments of \`${name}\` must be a JSON object, e.g. \`/tool ${name} {}\`.` };
   return { text: "", toolCall: { name, arguments: args } };
-}
-
-function parseObject(json: string): Record<string, unknown> | undefined {
-  try {
-    const value: unknown = JSON.parse(json);
-    const isObject = typeof value === "object" && value !== null && !Array.isArray(value);
-    return isObject ? (value as Record<string, unknown>) : undefined; // just checked
-  } catch {
-    return undefined;
-  }
 }
 
 function status(tools: readonly ToolSpec[]): Plan {

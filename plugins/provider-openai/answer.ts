@@ -1,7 +1,6 @@
 /** Chunks of the chat-completions API, put together into our pieces. Pure; the way out is `translate.ts`. */
-import type { ModelEvent, Usage } from "@svc/sdk/services";
+import { type ModelEvent, parseToolArguments, refuseAnswer, type Usage } from "@svc/sdk/services";
 import type { ChatCompletionChunk } from "openai/resources/chat/completions";
-import { refuse } from "./failure.ts";
 
 type Delta = ChatCompletionChunk.Choice.Delta;
 type ToolCallDelta = ChatCompletionChunk.Choice.Delta.ToolCall;
@@ -48,13 +47,13 @@ export function createAnswer(source: string, newId: () => string): Answer {
 
     end() {
       if (reason === undefined && !said && calls.length === 0) {
-        refuse(
+        refuseAnswer(
           "server_error",
           `${source} ended its answer before it began; is its baseUrl right? It usually ends in /v1`,
         );
       }
       if (reason === "content_filter") {
-        refuse("request", `the content filter of ${source} stopped the answer; rephrase it`);
+        refuseAnswer("request", `the content filter of ${source} stopped the answer; rephrase it`);
       }
       const finish = { type: "finish", reason: finishOf(reason, calls), ...(usage ? { usage } : {}) } as const;
       return [...calls.map((call) => toToolCall(call, reason, source)), finish];
@@ -98,25 +97,15 @@ function finishOf(reason: string | undefined, calls: readonly Call[]): "stop" | 
 }
 
 function toToolCall(call: Call, reason: string | undefined, source: string): ModelEvent {
-  const args = parseObject(call.arguments.trim() || "{}");
+  const args = parseToolArguments(call.arguments);
   if (args) return { type: "toolCall", id: call.id, name: call.name, arguments: args };
   if (reason === "length") {
-    refuse("request", `the answer of ${source} was cut off inside a tool call; raise the maxTokens of the model`);
+    refuseAnswer("request", `the answer of ${source} was cut off inside a tool call; raise the maxTokens of the model`);
   }
-  if (reason === undefined) refuse("network", `${source} broke off inside a tool call; try again`);
+  if (reason === undefined) refuseAnswer("network", `${source} broke off inside a tool call; try again`);
   // Choice: a key no tool has. A strict schema refuses it and the model reads its own text in the refusal; `{}` would
   // look like a wish for the defaults, and failing the run would keep the model from correcting itself.
   return { type: "toolCall", id: call.id, name: call.name, arguments: { invalidJson: call.arguments } };
-}
-
-function parseObject(json: string): Record<string, unknown> | undefined {
-  try {
-    const value: unknown = JSON.parse(json);
-    const isObject = typeof value === "object" && value !== null && !Array.isArray(value);
-    return isObject ? (value as Record<string, unknown>) : undefined; // just checked
-  } catch {
-    return undefined;
-  }
 }
 
 /** The API counts the whole prompt; `input` is what was neither read from the cache nor written to it. */

@@ -1,9 +1,15 @@
 /** The network: one client for each account, and the chunks of an answer. The only file here that talks to a server. */
 import type { Clock } from "@svc/sdk";
-import { type ProviderAccount, providerSettingsPath } from "@svc/sdk/services";
+import {
+  type ProviderAccount,
+  providerName,
+  type ProviderPhase,
+  providerSettingsPath,
+  refuseAnswer,
+} from "@svc/sdk/services";
 import type OpenAI from "openai";
 import type { ChatCompletionChunk, ChatCompletionCreateParamsStreaming } from "openai/resources/chat/completions";
-import { nameOf, type Phase, refuse, toFailure } from "./failure.ts";
+import { toFailure } from "./failure.ts";
 
 /** Sent where an account has no key: the client insists on one, and servers without keys ignore it. */
 export const NO_KEY = "no-key";
@@ -56,9 +62,12 @@ export function createChatApi({ clock, fetch = globalThis.fetch }: ChatApiOption
       signal.throwIfAborted();
       const { baseUrl } = account;
       if (!baseUrl)
-        refuse("network", `${nameOf(account)} has no address: set ${providerSettingsPath(account)}.baseUrl`);
+        refuseAnswer(
+          "network",
+          `${providerName(account)} has no address: set ${providerSettingsPath(account)}.baseUrl`,
+        );
       const client = await clientOf(account, baseUrl);
-      let phase: Phase = "asking";
+      let phase: ProviderPhase = "asking";
       try {
         const stream = await client.chat.completions.create(params, { signal });
         phase = "answering";

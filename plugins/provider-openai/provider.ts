@@ -1,16 +1,15 @@
 /** A question to a chat-completions server, from our request to our pieces. */
 import { randomUUID } from "node:crypto";
-import type { ModelProvider } from "@svc/sdk/services";
+import { type ModelProvider, providerName } from "@svc/sdk/services";
 import { createAnswer } from "./answer.ts";
 import type { ChatApi } from "./api.ts";
-import { nameOf } from "./failure.ts";
 import { toParams } from "./translate.ts";
 
 /** @param newId makes ids for tool calls that come without one. */
 export function createProvider(api: ChatApi, newId: () => string = randomUUID): ModelProvider {
   return {
     async *stream(request, account, signal) {
-      const answer = createAnswer(nameOf(account), () => `call_${newId()}`);
+      const answer = createAnswer(providerName(account), () => `call_${newId()}`);
       for await (const chunk of api.chunks(toParams(request, account), account, signal)) yield* answer.take(chunk);
       yield* answer.end();
     },

@@ -14,6 +14,17 @@ export interface ToolCall {
   readonly agentId: string;
 }
 
+/** The arguments of a call as a model wrote them: JSON, or nothing for `{}`. `undefined`: it is no object. */
+export function parseToolArguments(json: string): Record<string, unknown> | undefined {
+  try {
+    const value: unknown = JSON.parse(json.trim() || "{}");
+    const isObject = typeof value === "object" && value !== null && !Array.isArray(value);
+    return isObject ? (value as Record<string, unknown>) : undefined; // just checked
+  } catch {
+    return undefined;
+  }
+}
+
 /** What a tool tells the model. */
 export interface ToolResult {
   readonly content: readonly (TextBlock | ImageBlock)[];

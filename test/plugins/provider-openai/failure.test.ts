@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import type { ProviderAccount } from "@svc/sdk/services";
-import { retryAfter } from "@svc/sdk/services";
-import { type Phase, toFailure } from "../../../plugins/provider-openai/failure.ts";
+import { type ProviderPhase, retryAfter } from "@svc/sdk/services";
+import { toFailure } from "../../../plugins/provider-openai/failure.ts";
 
 const account: ProviderAccount = {
   name: "acme",
@@ -11,11 +11,11 @@ const account: ProviderAccount = {
   headers: { "x-auth": "Bearer other-secret" },
 };
 const now = Date.parse("2026-01-01T00:00:00Z");
-const failure = (thrown: unknown, phase: Phase = "asking") =>
+const failure = (thrown: unknown, phase: ProviderPhase = "asking") =>
   toFailure(thrown, { account, model: { id: "m" }, phase, now });
 
 describe("failure of a model server", () => {
-  const rows: [why: string, thrown: unknown, phase: Phase, message: RegExp][] = [
+  const rows: [why: string, thrown: unknown, phase: ProviderPhase, message: RegExp][] = [
     [
       "an unknown host, hidden as cause of a cause",
       new Error("Connection error.", { cause: new TypeError("fetch failed", { cause: { code: "ENOTFOUND" } }) }),
