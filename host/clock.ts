@@ -1,11 +1,14 @@
 /** Real time, and waiting no longer than that. */
 import type { Clock } from "@svc/sdk";
 
+/** More than that, and the timer of the runtime fires at once. */
+const LONGEST_TIMER_MS = 2 ** 31 - 1;
+
 export const systemClock: Clock = {
   now: () => Date.now(),
   elapsed: () => performance.now(),
   setTimeout(callback, ms) {
-    const timer = setTimeout(callback, ms);
+    const timer = setTimeout(callback, Math.min(ms, LONGEST_TIMER_MS));
     return () => clearTimeout(timer);
   },
   setInterval(callback, ms) {

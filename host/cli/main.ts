@@ -1,16 +1,7 @@
 /** The command `svc`: one command line in, one exit code out. */
-import { CommanderError } from "commander";
+import { type Command, CommanderError } from "commander";
 import { createOutput, EXIT, reportFailure } from "./output.ts";
 import { addInstalledVerbs, createProgram } from "./program.ts";
-
-/** First words whose verbs are all built in: for these no plugin's package.json is even read. */
-const BUILT_IN = [
-  /^gateway (run|call)\b/,
-  /^plugins (list|inspect|reload|why)\b/,
-  /^config (get|set|unset|file|validate|schema|diff)\b/,
-  /^completion\b/,
-  /^--version\b/,
-];
 
 /** What the scripts of `svc completion` ask; no verb, since shells and not people call it. */
 const COMPLETE = ["completion", "--complete"];
@@ -27,7 +18,7 @@ export async function main(argv: readonly string[]): Promise<number> {
   };
   const program = createProgram(output, act);
   try {
-    if (!BUILT_IN.some((pattern) => pattern.test(argv.join(" "))) || argv.includes("--help") || argv.includes("-h"))
+    if (!isComplete(program, argv) || argv.includes("--help") || argv.includes("-h"))
       await addInstalledVerbs({ program, output, act }, argv);
     await program.parseAsync([...argv], { from: "user" });
   } catch (error) {
@@ -35,6 +26,13 @@ export async function main(argv: readonly string[]): Promise<number> {
     return reportFailure(error, output);
   }
   return exitCode;
+}
+
+/** Whether these words name a built-in verb, or nothing but the version: then no plugin's package.json is even read. */
+function isComplete(command: Command, [word, ...rest]: readonly string[]): boolean {
+  if (word === "--version") return true;
+  const child = command.commands.find((one) => one.name() === word);
+  return child !== undefined && (child.commands.length === 0 || isComplete(child, rest));
 }
 
 process.exitCode = await main(process.argv.slice(2));

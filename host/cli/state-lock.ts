@@ -4,6 +4,7 @@ import { chmodSync, rmSync } from "node:fs";
 import { connect, createServer, type Server } from "node:net";
 import { join } from "node:path";
 import { StartupRefusal } from "../auth/settings.ts";
+import { withWriteLock } from "../config/write-lock.ts";
 
 /** Bytes a path of a socket may have on every system. */
 const LONGEST_PATH = 100;
@@ -26,12 +27,7 @@ export async function lockStateDir(stateDir: string): Promise<StateLock> {
   if (Buffer.byteLength(path) > LONGEST_PATH) return unlocked("its path is too long for a socket");
   let server: Server | undefined;
   try {
-    server = await listen(path);
-    if (!server) {
-      if (await isAnswered(path)) throw taken(stateDir);
-      rmSync(path, { force: true }); // left behind by one that was killed
-      server = await listen(path);
-    }
+    server = (await listen(path)) ?? (await takeOver(path, stateDir));
   } catch (error) {
     if (error instanceof StartupRefusal) throw error;
     return unlocked(error instanceof Error ? error.message : String(error));
@@ -39,6 +35,15 @@ export async function lockStateDir(stateDir: string): Promise<StateLock> {
   if (!server) throw taken(stateDir);
   const held = server;
   return { release: () => void held.close() };
+}
+
+/** What a killed gateway left behind, by one at a time: another one would remove the socket that has just been made. */
+async function takeOver(path: string, stateDir: string): Promise<Server | undefined> {
+  return withWriteLock(path, async () => {
+    if (await isAnswered(path)) throw taken(stateDir);
+    rmSync(path, { force: true });
+    return listen(path);
+  });
 }
 
 function unlocked(why: string): StateLock {

@@ -4,7 +4,7 @@ import { homedir } from "node:os";
 import { dirname, join, resolve } from "node:path";
 
 export interface Paths {
-  /** `~/.svc`, or `SVC_STATE_DIR`. */
+  /** `.svc` in the home directory, or `SVC_STATE_DIR`. */
   readonly stateDir: string;
   /** `<state>/svc.json`, or `SVC_CONFIG_PATH`. */
   readonly configPath: string;
@@ -20,10 +20,13 @@ export interface Paths {
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
-/** Works the paths out; creates nothing. Blank variables count as unset; `~` is the home directory. */
+/** Works the paths out; creates nothing. Blank variables count as unset; `~` is `SVC_HOME`, else the home directory. */
 export function resolvePaths(env: Environment = process.env, home: string = homedir()): Paths {
-  const expand = (path: string) => resolve(path.replace(/^~(?=\/|$)/, () => home));
-  const stateDir = expand(env["SVC_STATE_DIR"]?.trim() || join(home, ".svc"));
+  const fromHome = (path: string, of: string) => resolve(path.replace(/^~(?=\/|$)/, () => of));
+  const own = env["SVC_HOME"]?.trim();
+  const base = own ? fromHome(own, home) : home;
+  const expand = (path: string) => fromHome(path, base);
+  const stateDir = expand(env["SVC_STATE_DIR"]?.trim() || join(base, ".svc"));
   const configPath = expand(env["SVC_CONFIG_PATH"]?.trim() || join(stateDir, "svc.json"));
   return {
     stateDir,
@@ -32,7 +35,7 @@ export function resolvePaths(env: Environment = process.env, home: string = home
     cacheDir: join(stateDir, "cache", "jiti"),
     credentialsDir: join(stateDir, "credentials"),
     startupReport: join(stateDir, "startup-report.json"),
-    home,
+    home: base,
   };
 }
 

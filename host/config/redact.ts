@@ -11,15 +11,28 @@ const PLACEHOLDER = /^\$\{[A-Z_][A-Z0-9_]*\}$/;
 /** `uiHints` of the schema: `sensitive` there wins over the name of the key. */
 export type Hints = Readonly<Record<string, unknown>>;
 
-function hintFor(path: readonly string[], hints: Hints): boolean | undefined {
-  for (const [pattern, hint] of Object.entries(hints)) {
+interface Rule {
+  readonly parts: readonly string[];
+  readonly sensitive: boolean;
+}
+
+/** The few hints that say something about secrets, read once and not for every value. */
+const rulesOf = new WeakMap<Hints, readonly Rule[]>();
+
+function readRules(hints: Hints): readonly Rule[] {
+  const rules = Object.entries(hints).flatMap(([pattern, hint]) => {
     const { sensitive } = hint as { sensitive?: unknown };
-    if (typeof sensitive !== "boolean") continue;
-    const parts = pattern.replaceAll("[]", ".[]").split(".");
-    if (parts.length === path.length && parts.every((part, index) => part === "*" || part === path[index]))
-      return sensitive;
-  }
-  return undefined;
+    return typeof sensitive === "boolean" ? [{ parts: pattern.replaceAll("[]", ".[]").split("."), sensitive }] : [];
+  });
+  rulesOf.set(hints, rules);
+  return rules;
+}
+
+function hintFor(path: readonly string[], hints: Hints): boolean | undefined {
+  const rules = rulesOf.get(hints) ?? readRules(hints);
+  return rules.find(
+    ({ parts }) => parts.length === path.length && parts.every((part, index) => part === "*" || part === path[index]),
+  )?.sensitive;
 }
 
 /** Items of an array are judged by the name of the array. */

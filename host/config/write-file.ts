@@ -23,6 +23,8 @@ export interface Files {
 
 export const nodeFiles: Files = { lstat, mkdir, open, readFile, readlink, realpath, rename, unlink };
 
+const SOON = { retryAfterMs: 1_000 };
+
 /** `.bak` is the newest, `.bak.4` the oldest. */
 const BACKUPS = ["", ".1", ".2", ".3", ".4"].map((number) => `.bak${number}`);
 
@@ -49,7 +51,8 @@ export async function writeConfigFile(path: string, text: string, options: Write
         if (sha256(old ?? "") !== options.expectedHash) configChanged();
         if (old) await keepBackup(path, old, files);
         const now = old && (await readIfThere(target, files)); // an editor knows no lock
-        if (sha256(now ?? "") !== options.expectedHash || !lock.isMine()) configChanged();
+        if (sha256(now ?? "") !== options.expectedHash) configChanged();
+        if (!lock.isMine()) unavailable("this process stood still while it wrote the configuration; try again", SOON);
       }),
     );
   } catch (cause) {
@@ -57,7 +60,7 @@ export async function writeConfigFile(path: string, text: string, options: Write
     const why = cause instanceof Error ? cause.message : String(cause);
     unavailable(
       `the configuration ${path} could not be written: ${why}; make room or set its permissions right, then try again`,
-      { cause, retryAfterMs: 1_000 },
+      { cause, ...SOON },
     );
   }
 }
@@ -125,6 +128,12 @@ async function replace(path: string, bytes: Buffer, files: Files, beforeRename: 
  * @returns their names. Never throws; a file that cannot be removed harms nobody.
  */
 export async function removeLeftovers(path: string): Promise<string[]> {
+  const target = await targetOf(path, nodeFiles).catch(() => path); // of a link: backups lie beside it, all else there
+  const both = target === path ? [path] : [path, target];
+  return (await Promise.all(both.map(removeBeside))).flat();
+}
+
+async function removeBeside(path: string): Promise<string[]> {
   const [directory, name] = [dirname(path), basename(path)];
   const names = await readdir(directory).catch(() => []);
   const left = names.filter((other) => {

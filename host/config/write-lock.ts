@@ -8,10 +8,11 @@ import { randomBytes } from "node:crypto";
 import { linkSync, readFileSync, renameSync, unlinkSync, writeFileSync } from "node:fs";
 import { hostname } from "node:os";
 import { setTimeout as pause } from "node:timers/promises";
+import { unavailable } from "@svc/sdk/errors";
 
 /** Milliseconds. */
 export interface LockLimits {
-  /** How long a lock whose process cannot be asked (another machine, a container) may stay as it is. A write takes a few. */
+  /** How long a lock may stay as it is, whoever's it is: its process may stand still, or its id be another's by now. A write takes a few. */
   readonly stale: number;
   /** Until a writer gives up. */
   readonly patience: number;
@@ -29,7 +30,7 @@ export interface WriteLock {
 
 /**
  * Runs `work` while `<path>.lock` is held; the directory must be there. What a killed process left is taken over.
- * @throws Error of `work`; of the file system, when the lock cannot be made; when others hold it all the time
+ * @throws Error of `work`; of the file system, when the lock cannot be made; GatewayError `UNAVAILABLE` when others hold it all the time
  */
 export async function withWriteLock<T>(
   path: string,
@@ -58,7 +59,12 @@ async function acquire(lock: string, mine: string, { stale, patience }: LockLimi
       removeHeldBy(holder, lock);
     } else {
       if (performance.now() > giveUp)
-        throw new Error(`others keep writing it (${lock} is held by ${holder || "nobody known"})`);
+        unavailable(
+          `others keep writing it (${lock} is held by ${holder || "nobody known"}); try again, or end that process`,
+          {
+            retryAfterMs: 1_000,
+          },
+        );
       await pause(5 + Math.random() * 20);
     }
   }

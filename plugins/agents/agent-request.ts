@@ -1,15 +1,6 @@
 /** Params of the method `agent` to a run request: which session, may it be used, and what is asked. Spec: protocol/methods-agent.md §1. */
+import { type agents, type ConnectionInfo, invalidRequest, type Logger, type ParamsOf, type Principal } from "@svc/sdk";
 import {
-  type agents,
-  type ConnectionInfo,
-  invalidRequest,
-  type Logger,
-  notFound,
-  type ParamsOf,
-  type Principal,
-} from "@svc/sdk";
-import {
-  type AgentDirectory,
   type AgentRuns,
   parseThinkingLevel,
   readAttachments,
@@ -19,14 +10,14 @@ import {
   THINKING_LEVELS,
   type ThinkingLevel,
 } from "@svc/sdk/services";
-import { normalizeAgentId } from "./directory.ts";
+import { type ConfiguredAgents, findAgent } from "./directory.ts";
 import { readInternalEvent, taskCompletionText } from "./internal-events.ts";
 
 export type AgentParams = ParamsOf<typeof agents.run>;
 
 export interface RequestSources {
   readonly services: { readonly sessions: Sessions };
-  readonly agents: AgentDirectory;
+  readonly agents: ConfiguredAgents;
   readonly runs: Pick<AgentRuns, "active">;
   /** Key of the session with this id. @throws GatewayError `NOT_FOUND` */
   findSession(sessionId: string, principal: Principal): Promise<string>;
@@ -105,24 +96,19 @@ function refuseDelivery({ deliver, channel, replyChannel }: AgentParams): void {
 async function sessionKeyOf(params: AgentParams, principal: Principal, sources: RequestSources): Promise<string> {
   const { agents } = sources;
   const { sessions } = sources.services;
-  const agentId = params.agentId === undefined ? undefined : normalizeAgentId(params.agentId);
-  if (agentId !== undefined) requireAgent(agentId, agents);
+  const agentId = params.agentId === undefined ? undefined : findAgent(params.agentId, agents).id;
   if (params.sessionKey) {
     const key = sessions.canonicalKey(params.sessionKey);
     const owner = sessions.agentOf(key);
     if (agentId !== undefined && owner !== agentId) {
       invalidRequest(`session ${key} belongs to agent "${owner}", not to "${agentId}"; leave out one of the two`);
     }
-    requireAgent(owner, agents);
+    findAgent(owner, agents);
     return key;
   }
   if (agentId !== undefined) return sessions.canonicalKey(`agent:${agentId}:main`);
   if (params.sessionId) return sources.findSession(params.sessionId, principal);
   return sessions.defaults().mainSessionKey;
-}
-
-function requireAgent(agentId: string, agents: AgentDirectory): void {
-  if (!agents.has(agentId)) notFound(`no agent "${agentId}"; agents.list shows the configured ones`);
 }
 
 /** Blank: none. @throws GatewayError `INVALID_REQUEST` naming the levels */

@@ -25,9 +25,6 @@ import { visibilityOf } from "./run-events.ts";
 import { takeSteered } from "./steering.ts";
 import { runTurn, type TurnResult } from "./turn.ts";
 
-/** Longest time a timer can count. */
-const MAX_TIMER_MS = 2_147_483_647;
-
 /** What became of a turn, and with which session and model. */
 export interface Conducted {
   readonly result: TurnResult;
@@ -45,8 +42,7 @@ export async function conduct(
   const { clock } = env;
   const { defaults } = env.config();
   const timeoutMs = run.request.timeoutMs ?? defaults.timeoutSeconds * 1_000;
-  const stopTimer =
-    timeoutMs === 0 ? undefined : clock.setTimeout(() => run.abort("timeout"), Math.min(timeoutMs, MAX_TIMER_MS));
+  const stopTimer = timeoutMs === 0 ? undefined : clock.setTimeout(() => run.abort("timeout"), timeoutMs);
   let entry: SessionEntry | undefined;
   try {
     const loaded = await untilAborted(loading, run.signal);

@@ -128,12 +128,14 @@ export function createLiveAgents(config: AgentsConfig, places: () => Places): Li
   };
 }
 
-/**
- * The agent a caller means, in any case. Stricter than `normalizeAgentId`: a text without a letter or digit is nobody,
- * not `main`. @throws GatewayError `NOT_FOUND`
- */
+/** Id of the agent a caller means, in any case. Stricter than `normalizeAgentId`: without a letter or digit it is empty, not `main`. */
+export function meantAgentId(text: string): string {
+  return /[a-z0-9]/i.test(text) ? normalizeAgentId(text) : "";
+}
+
+/** The agent a caller means. @throws GatewayError `NOT_FOUND` */
 export function findAgent(text: string, agents: ConfiguredAgents): AgentSettings {
-  const id = /[a-z0-9]/i.test(text) ? normalizeAgentId(text) : "";
+  const id = meantAgentId(text);
   if (!agents.has(id)) notFound(`no agent "${text}"; agents.list shows the configured ones`);
   return agents.settings(id);
 }

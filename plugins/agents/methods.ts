@@ -1,5 +1,5 @@
 /** Handlers of `agent` and `agent.wait`. */
-import { type agents, GatewayError, type Handlers, type ResultOf, unavailable } from "@svc/sdk";
+import { type agents, type Clock, GatewayError, type Handlers, type ResultOf, unavailable } from "@svc/sdk";
 import type { RunOutcome, RunRequest } from "@svc/sdk/services";
 import { type AgentParams, type Caller, type RequestSources, toolConnection, toRunRequest } from "./agent-request.ts";
 import { SILENT_REPLY } from "./reply.ts";
@@ -13,6 +13,7 @@ type Accepted = Awaited<ReturnType<Runs["start"]>>;
 
 interface MethodSources extends RequestSources {
   readonly runs: Runs;
+  readonly clock: Pick<Clock, "elapsed">;
 }
 
 /** The handlers of runs; those of `directory-methods.ts` go beside them. */
@@ -33,7 +34,7 @@ export function createRunHandlers(sources: MethodSources): Pick<Handlers<typeof 
     },
 
     async wait({ params: { runId, timeoutMs = DEFAULT_WAIT_MS } }) {
-      const outcome = await followed(runs, runId, timeoutMs);
+      const outcome = await followed(sources, runId, timeoutMs);
       if (!outcome) return { runId, status: "timeout" };
       const { status, startedAt, endedAt, errorMessage } = outcome;
       return {
@@ -48,9 +49,15 @@ export function createRunHandlers(sources: MethodSources): Pick<Handlers<typeof 
 }
 
 /** The outcome, or that of the run its message went into. */
-async function followed(runs: Runs, runId: string, timeoutMs: number): Promise<RunOutcome | undefined> {
+async function followed(
+  { runs, clock }: Pick<MethodSources, "runs" | "clock">,
+  runId: string,
+  timeoutMs: number,
+): Promise<RunOutcome | undefined> {
+  const until = clock.elapsed() + timeoutMs;
   const outcome = await runs.wait(runId, timeoutMs);
-  return outcome?.mergedInto === undefined ? outcome : runs.wait(outcome.mergedInto, timeoutMs);
+  if (outcome?.mergedInto === undefined) return outcome;
+  return runs.wait(outcome.mergedInto, Math.max(0, until - clock.elapsed()));
 }
 
 /**

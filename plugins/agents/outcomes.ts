@@ -6,8 +6,6 @@ import type { RunOutcome } from "@svc/sdk/services";
 export const KEEP_MS = 600_000;
 /** Choice: outcomes kept in memory; older ones are read from their record. */
 export const KEEP_COUNT = 1_000;
-/** Longest wait a timer can do. */
-const MAX_TIMER_MS = 2_147_483_647;
 
 type Waiter = (outcome: RunOutcome | undefined) => void;
 
@@ -54,7 +52,7 @@ export class Outcomes {
       };
       waiters.add(tell);
       if (timeoutMs === undefined) return;
-      cancel = this.#clock.setTimeout(() => tell(undefined), Math.min(timeoutMs, MAX_TIMER_MS));
+      cancel = this.#clock.setTimeout(() => tell(undefined), timeoutMs);
     });
   }
 

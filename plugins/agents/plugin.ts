@@ -101,6 +101,7 @@ export default definePlugin({
         services,
         agents: directory,
         runs,
+        clock,
         log,
         findSession: async (sessionId, principal) =>
           (await gateway.call(sessions.resolve, { sessionId }, { principal })).key,

@@ -57,7 +57,8 @@ export class RunQueues {
     const queue = this.#queueOf(run.request.sessionKey);
     if (settings?.mode === "interrupt") this.#interrupt(queue);
     else if (settings) this.#makeRoom(queue, settings);
-    queue.add(run, { first: settings?.mode === "interrupt" });
+    // Looked up again: with its last message gone a queue is forgotten, and another one stands for the session.
+    this.#queueOf(run.request.sessionKey).add(run, { first: settings?.mode === "interrupt" });
   }
 
   /** Starts nothing more. */

@@ -183,7 +183,7 @@ export class Runs implements AgentRuns {
   async #drain(): Promise<void> {
     const deadline = new AbortController();
     const cancelTimer = this.#env.clock.setTimeout(() => deadline.abort(), DRAIN_MS);
-    const ends = Promise.all([this.#lanes.close(), ...this.#accepting.values()]).catch(() => undefined);
+    const ends = Promise.allSettled([this.#lanes.close(), ...this.#accepting.values()]); // a refused one ends nothing early
     await untilAborted(
       ends.then(() => Promise.all(this.#ending)),
       deadline.signal,

@@ -4,7 +4,7 @@ import { type Clock, invalidRequest, type Logger, notFound, type Principal, unav
 import type { Models, RunRequest, Sessions, Statement, Storage, ThinkingLevel } from "@svc/sdk/services";
 import { announcement } from "./announcement.ts";
 import type { AgentsConfig } from "./config.ts";
-import { type ConfiguredAgents, normalizeAgentId } from "./directory.ts";
+import { type ConfiguredAgents, meantAgentId } from "./directory.ts";
 import { isSubagentKey, SUBAGENT, SUBAGENT_RESULT } from "./subagent-names.ts";
 import { narrowed, subagentSettings } from "./subagent-settings.ts";
 import { type Subrun, SubrunStore } from "./subrun-store.ts";
@@ -165,10 +165,10 @@ export class Subagents {
 
   #target(wish: SpawnWish, parent: Parent): string {
     const { agents, config, services } = this.#sources;
-    const target = wish.agentId === undefined ? parent.agentId : normalizeAgentId(wish.agentId);
+    const target = wish.agentId === undefined ? parent.agentId : meantAgentId(wish.agentId);
     if (!agents.has(target))
       notFound(
-        `no agent "${target}"; configured: ${agents
+        `no agent "${target || wish.agentId}"; configured: ${agents
           .list()
           .map(({ id }) => id)
           .join(", ")}`,

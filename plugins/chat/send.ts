@@ -153,14 +153,14 @@ async function startRun(options: SendOptions, accepted: Accepted): Promise<SendR
     ...(connection?.caps.includes("tool-events") ? { connectionId: connection.id } : {}),
   };
   const starting = runs.start(request);
-  sent.add(runId, sessionKey, starting); // before it resolves: the first events may come earlier
+  const isOurs = sent.add(runId, sessionKey, starting); // before it resolves: the first events may come earlier
   try {
     const { fresh, state } = await starting;
     if (fresh) return { runId, status: "started" };
-    if (!isOpen(state)) sent.delete(runId);
+    if (isOurs && !isOpen(state)) sent.delete(runId);
     return await repeated(state, key, runs);
   } catch (error) {
-    sent.delete(runId);
+    if (isOurs) sent.delete(runId);
     throw error;
   }
 }

@@ -11,8 +11,8 @@ interface SentRun {
 }
 
 export interface SentRuns {
-  /** @param start resolves when the run is on disk. */
-  add(runId: string, rawKey: string, start: Promise<unknown>): void;
+  /** @param start resolves when the run is on disk. @returns false for one that is known: that stays as it is */
+  add(runId: string, rawKey: string, start: Promise<unknown>): boolean;
   delete(runId: string): void;
   /** `undefined` for a run that did not come from `chat.send`, or came before this plugin was loaded. */
   rawKey(runId: string): string | undefined;
@@ -26,11 +26,13 @@ export function createSentRuns(): SentRuns {
   return {
     add(runId, rawKey, start) {
       const settled = start.catch(() => undefined);
+      if (runs.has(runId)) return false;
       runs.set(runId, { rawKey, settled });
       for (const oldest of runs.keys()) {
         if (runs.size <= MAX_REMEMBERED) break;
         runs.delete(oldest);
       }
+      return true;
     },
     delete: (runId) => void runs.delete(runId),
     rawKey: (runId) => runs.get(runId)?.rawKey,

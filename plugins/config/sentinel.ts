@@ -103,6 +103,9 @@ async function replaceFile(path: string, text: string): Promise<void> {
   const directory = await open(dirname(path), "r");
   try {
     await directory.sync(); // the new name is on disk, too
+  } catch (error) {
+    // Some network disks cannot; the note is there all the same.
+    if (!["EINVAL", "ENOTSUP", "EPERM"].includes(String((error as NodeJS.ErrnoException).code))) throw error;
   } finally {
     await directory.close();
   }

@@ -40,7 +40,7 @@ export default definePlugin({
     hooks.hostReady.tap("health", () => refresh.request());
     hooks.connectionReady.tap("health", (connection) => {
       // A new version of the list, and nobody is told. Spec: protocol/frames-and-connect.md §11.
-      if (presence.connected(connection)) presenceChanged({ presence: presence.list() }, { connections: [] });
+      if (presence.connected(connection)) presenceChanged({ presence: [] }, { connections: [] });
       refresh.request();
     });
     hooks.connectionClosed.tap("health", (connection) => {

@@ -42,12 +42,18 @@ export async function gatewayStatus(sources: StatusSources, { full, now }: { ful
       .slice(0, RECENT)
       .map(row);
   };
-  const byAgent = agentIds.map(async (agentId) => ({
+  const ofAgent = async (agentId: string) => ({
     agentId,
     path: full ? (sessions?.location ?? "") : "[redacted]",
     count: (await sessions?.count(agentId)) ?? 0,
     recent: await recentRows(agentId),
-  }));
+  });
+  // Awaited together: one that fails while another is waited for would be nobody's.
+  const [count = 0, recent, byAgent] = await Promise.all([
+    sessions?.count(),
+    recentRows(),
+    Promise.all(agentIds.map(ofAgent)),
+  ]);
   const { enabled, every, everyMs } = NO_HEARTBEAT;
   return {
     heartbeat: {
@@ -58,10 +64,10 @@ export async function gatewayStatus(sources: StatusSources, { full, now }: { ful
     queuedSystemEvents: [],
     sessions: {
       paths: full && sessions ? [sessions.location] : [],
-      count: (await sessions?.count()) ?? 0,
+      count,
       defaults: full ? defaults : { model: null, contextTokens: null },
-      recent: await recentRows(),
-      byAgent: await Promise.all(byAgent),
+      recent,
+      byAgent,
     },
   };
 }

@@ -2,7 +2,7 @@
 import { type Clock, type Handlers, isGatewayError, type Logger, type models, unavailable } from "@svc/sdk";
 import type { ModelRequest, ResolvedModel, Usage } from "@svc/sdk/services";
 import { hasKey } from "./accounts.ts";
-import { pickModel, refOf } from "./catalogue.ts";
+import { refOf } from "./catalogue.ts";
 import type { FailedAccount } from "./cooldown.ts";
 import type { ModelDesk } from "./models.ts";
 import { aliasesOf } from "./policy.ts";
@@ -97,7 +97,7 @@ function statusOf(desk: ModelDesk): Status {
 /** A gateway without any model has no default; asking for one says why. */
 function defaultOf(desk: ModelDesk): string | undefined {
   try {
-    return refOf(pickModel(desk.catalogue(), desk.policy()));
+    return refOf(desk.resolve());
   } catch (error) {
     if (isGatewayError(error)) return undefined;
     throw error;

@@ -88,7 +88,7 @@ export function createModels(options: ModelsOptions): ModelDesk {
 
   return {
     list: () => choicesOf(catalogue(), policy()),
-    resolve: (ref) => pickModel(catalogue(), policy(), ref),
+    resolve: (ref = options.policy?.()?.primary?.()) => pickModel(catalogue(), policy(), ref),
     stream: (request, signal) => ask(request, signal),
     coolingUntil: ({ provider }) => {
       const [first] = cooldowns.inOrder(accounts(provider));

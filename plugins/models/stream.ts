@@ -28,6 +28,7 @@ export async function* untilFinish(
     });
   try {
     for (;;) {
+      signal.throwIfAborted(); // between two pieces nobody listened
       const step = await pull();
       signal.throwIfAborted();
       if (step.done) {

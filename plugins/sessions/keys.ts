@@ -137,6 +137,19 @@ export function channelOf(canonicalKey: string): string | undefined {
   return CHANNEL.exec(parseKey(canonicalKey)?.rest ?? "")?.[1];
 }
 
+/** Choice: where the session was last used, when neither its entry nor its key name a channel of its own. */
+export function channelOfSession(
+  canonicalKey: string,
+  entry: Readonly<Record<string, unknown>> | undefined,
+): string | undefined {
+  return text(entry?.["channel"]) ?? channelOf(canonicalKey) ?? text(entry?.["lastChannel"]);
+}
+
+/** What clients and plugins wrote into an entry may be anything. */
+export function text(value: unknown): string | undefined {
+  return typeof value === "string" && value !== "" ? value : undefined;
+}
+
 /** @param chatType what the entry says; the key decides when it says nothing. */
 export function kindOf(canonicalKey: string, chatType: unknown = chatTypeOf(canonicalKey)): SessionKind {
   if (canonicalKey === "global" || canonicalKey === "unknown") return canonicalKey;

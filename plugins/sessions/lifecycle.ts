@@ -3,6 +3,7 @@ import { type Clock, type HookEmitter, type HOOKS, invalidRequest, unavailable }
 import type { SessionEntry } from "@svc/sdk/services";
 import type { SessionConfig } from "./config.ts";
 import { expiredEntry, freshEntry, type ModelDefaults } from "./entries.ts";
+import { channelOf, text } from "./keys.ts";
 import { isStale, type ResetContext, resetPolicyOf, resetTypeOf } from "./reset-policy.ts";
 import type { SessionStore } from "./store.ts";
 
@@ -75,10 +76,10 @@ export function createLifecycle(options: LifecycleOptions): Lifecycle {
     unavailable(denial.reason, retryAfterMs === undefined ? {} : { retryAfterMs });
   }
 
-  /** A session whose entry names no channel of its own counts to the one it was last used on. */
+  /** Choice: a session counts to the channel it was last used on before the one its key names. */
   function isExpired(key: string, entry: SessionEntry, context: ResetContext): boolean {
-    const channel = [context.channel, entry["channel"], entry["lastChannel"]].find((name) => typeof name === "string");
-    const policy = resetPolicyOf(config(), resetTypeOf(key, context), channel as string | undefined); // found by its type
+    const channel = context.channel ?? text(entry["channel"]) ?? text(entry["lastChannel"]) ?? channelOf(key);
+    const policy = resetPolicyOf(config(), resetTypeOf(key, context), channel);
     return isStale(policy, entry.updatedAt, clock.now());
   }
 

@@ -43,18 +43,22 @@ const START: Candidate = { key: "", updatedAt: -1 };
 export function limitsOf(config: MaintenanceConfig): Limits {
   const { pruneAfter, pruneDays, resetArchiveRetention, maxDiskBytes, highWaterBytes, maxEntries } = config;
   const pruneAfterMs = parseDuration(pruneAfter ?? pruneDays ?? "30d");
-  const retention = resetArchiveRetention ?? pruneAfterMs / 86_400_000;
+  const retentionMs = resetArchiveRetention === undefined ? pruneAfterMs : retentionOf(resetArchiveRetention);
   const maxBytes = maxDiskBytes === undefined ? undefined : parseSize(maxDiskBytes);
   return {
     pruneAfterMs,
     maxEntries,
-    retentionMs: retention === false ? undefined : parseDuration(retention),
+    retentionMs,
     maxBytes,
     highWaterBytes: Math.min(
       maxBytes ?? 0,
       highWaterBytes === undefined ? Math.floor((maxBytes ?? 0) * 0.8) : parseSize(highWaterBytes),
     ),
   };
+}
+
+function retentionOf(setting: NonNullable<MaintenanceConfig["resetArchiveRetention"]>): number | undefined {
+  return setting === false ? undefined : parseDuration(setting);
 }
 
 /** @returns runs maintenance once; calls while it runs do nothing. Rejects with what the storage refuses. */

@@ -1,5 +1,5 @@
 /** What `sessions.patch` makes of an entry. Decides only; `methods.ts` writes. Spec: protocol/methods-sessions.md §5. */
-import { invalidRequest, type ParamsOf, type sessions } from "@svc/sdk";
+import { invalidRequest, isGatewayError, type ParamsOf, type sessions } from "@svc/sdk";
 import type { SessionEntry } from "@svc/sdk/services";
 import { subagentDepth } from "./keys.ts";
 import { thinkingOf, WORD_FIELDS, wordOf } from "./levels.ts";
@@ -119,7 +119,8 @@ function modelInUse(entry: Fields, context: PatchContext): ChosenModel | undefin
   const ref = typeof provider === "string" && provider !== "" ? `${provider}/${id}` : id;
   try {
     return chooseModel(ref, { models: context.models, policy: undefined });
-  } catch {
+  } catch (error) {
+    if (!isGatewayError(error)) throw error;
     return undefined; // a model that is gone takes nothing
   }
 }

@@ -1,5 +1,5 @@
 /** Sessions: conversations and their transcripts, the `Sessions` service, `sessions.*` and two tools. */
-import { definePlugin, HOOKS, live, misconfigured, sessions } from "@svc/sdk";
+import { definePlugin, HOOKS, isGatewayError, live, misconfigured, sessions } from "@svc/sdk";
 import { AgentDirectory, AgentRuns, ModelPolicy, Models, Sessions, Storage, Tool } from "@svc/sdk/services";
 import { Bindings, SessionConfig, type Settings } from "./config.ts";
 import { createDamageLog } from "./damage.ts";
@@ -124,7 +124,8 @@ function defaultsOf(models: Models | undefined): ModelDefaults {
       model: model?.id ?? null,
       contextTokens: model?.contextWindow ?? null,
     };
-  } catch {
+  } catch (error) {
+    if (!isGatewayError(error)) throw error;
     return { modelProvider: null, model: null, contextTokens: null };
   }
 }

@@ -1,7 +1,7 @@
 /** Whether the gateway may speak in a session. Pure. Spec: http/sessions-routing.md §8. */
 import type { SessionEntry } from "@svc/sdk/services";
 import type { SendPolicySetting } from "./config.ts";
-import { channelOf, chatTypeOf, parseKey } from "./keys.ts";
+import { channelOfSession, chatTypeOf, parseKey, text } from "./keys.ts";
 
 type Action = "allow" | "deny";
 type Rule = NonNullable<SendPolicySetting["rules"]>[number];
@@ -22,24 +22,14 @@ export function sendPolicyOf(
 function matches({ match = {} }: Rule, key: string, entry: Partial<SessionEntry> = {}): boolean {
   const { channel, chatType, keyPrefix, rawKeyPrefix } = match;
   const rest = parseKey(key)?.rest ?? key;
-  if (channel !== undefined && lower(channel) !== sessionChannel(key, entry)) return false;
+  if (channel !== undefined && lower(channel) !== lower(channelOfSession(key, entry) ?? "")) return false;
   if (chatType !== undefined && direct(chatType) !== direct(text(entry["chatType"]) ?? chatTypeOf(key))) return false;
   if (keyPrefix !== undefined && ![key, rest].some((form) => form.startsWith(lower(keyPrefix)))) return false;
   return rawKeyPrefix === undefined || key.startsWith(lower(rawKeyPrefix));
 }
 
-/** Choice: where the session was last used when neither entry nor key name its own channel. */
-function sessionChannel(key: string, entry: Partial<SessionEntry>): string | undefined {
-  const channel = text(entry["channel"]) ?? channelOf(key) ?? text(entry["lastChannel"]);
-  return channel === undefined ? undefined : lower(channel);
-}
-
 function direct(chatType: string | undefined): string | undefined {
   return chatType === "dm" ? "direct" : chatType;
-}
-
-function text(value: unknown): string | undefined {
-  return typeof value === "string" && value !== "" ? value : undefined;
 }
 
 function lower(value: string): string {

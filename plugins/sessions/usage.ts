@@ -1,6 +1,6 @@
 /** `sessions.usage`, `.usage.timeseries` and `.usage.logs`. Spec: protocol/methods-usage.md §4-6. */
 import { notFound, type ParamsOf, type ResultOf, type sessions } from "@svc/sdk";
-import { channelOf, chatTypeOf, parseKey } from "./keys.ts";
+import { channelOfSession, chatTypeOf, parseKey, text } from "./keys.ts";
 import { excerptText } from "./previews.ts";
 import { cut } from "./text.ts";
 import type { Transcripts } from "./transcripts.ts";
@@ -98,7 +98,7 @@ function collect<T>(lists: Map<string, T[]>, key = "", item: T): void {
 
 function rowOf({ key, sessionId, updatedAt, entry }: UsageSubject): Omit<UsageRow, "usage"> {
   const agentId = parseKey(key)?.agentId;
-  const channel = text(entry?.["channel"]) ?? channelOf(key) ?? text(entry?.["lastChannel"]);
+  const channel = channelOfSession(key, entry);
   const chatType = text(entry?.["chatType"]) ?? chatTypeOf(key);
   const origin = entry?.["origin"];
   const texts = TEXTS.flatMap((field) => {
@@ -115,10 +115,6 @@ function rowOf({ key, sessionId, updatedAt, entry }: UsageSubject): Omit<UsageRo
     sessionId,
     updatedAt,
   };
-}
-
-function text(value: unknown): string | undefined {
-  return typeof value === "string" && value !== "" ? value : undefined;
 }
 
 /** @throws GatewayError `NOT_FOUND` for a session without a transcript */

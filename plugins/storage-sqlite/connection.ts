@@ -1,11 +1,11 @@
 /** Main thread's side of one database thread, from its start to its end. */
 import { GatewayError } from "@svc/sdk";
 import type { Worker } from "node:worker_threads";
+import { RETRY_AFTER_MS } from "./failures.ts";
 import type { Failure, Instruction, Report, Request, Value, Work } from "./messages.ts";
 
 /** Calls that may wait for one thread; more are refused. Choice: bounds memory when the disk hangs. */
 const MAX_WAITING = 10_000;
-const RETRY_AFTER_MS = 1_000;
 
 export interface Connection {
   /** Settles when the file is open; rejects with a plain `Error` that names the file and what to do. */

@@ -118,7 +118,7 @@ export interface Models {
   /** All usable models, by provider then name. */
   list(): readonly ModelChoice[];
   /**
-   * @param ref `provider/id`, a bare id or an alias; absent: the configured default, else the built-in one.
+   * @param ref `provider/id`, a bare id or an alias; absent: what `ModelPolicy.primary` says, else `models.default`, else the first there is.
    * @throws GatewayError `NOT_FOUND` when nothing matches.
    */
   resolve(ref?: string): ResolvedModel;
@@ -136,9 +136,11 @@ export interface Models {
 export interface ModelPolicy {
   /** `provider/model` -> its alias; `undefined`: every model may be used. */
   allowed(): ReadonlyMap<string, { readonly alias?: string }> | undefined;
+  /** What the default agent asks first, by any reference; `undefined` or absent: `models.default` decides. */
+  primary?(): string | undefined;
 }
 
-/** `agents.defaults.models`. Provided by the plugin `agents`. */
+/** `agents.defaults.models` and the model of the default agent. Provided by the plugin `agents`. */
 export const ModelPolicy = defineService<ModelPolicy>()("model.policy", "1.0.0");
 
 /** Language models. Provided by the plugin `models`. */

@@ -6,10 +6,10 @@ import { root } from "../../checkout.ts";
 import { home } from "./svc.ts";
 
 /** A plugin package with a verb of its own, in TypeScript. */
-function installVerb(configDir: string): void {
+function installVerb(configDir: string, name = "greet"): void {
   const directory = join(configDir, "greeter");
   mkdirSync(directory, { recursive: true });
-  const commands = [{ name: "greet", summary: "Greet somebody" }];
+  const commands = [{ name, summary: "Greet somebody" }];
   const svc = { id: "greeter", api: "^1.0.0", entry: "./plugin.ts", cli: "./cli.ts", commands };
   writeFileSync(
     join(directory, "package.json"),
@@ -20,7 +20,7 @@ function installVerb(configDir: string): void {
     join(directory, "cli.ts"),
     `import { defineCommands } from "@svc/sdk/cli";
 export default defineCommands([
-  { name: "greet", summary: "Greet somebody", args: "<name>", async run({ args, print }) { print("Hello, " + args[0]); } },
+  { name: "${name}", summary: "Greet somebody", args: "<name>", async run({ args, print }) { print("Hello, " + args[0]); } },
 ]);`,
   );
 }
@@ -30,6 +30,12 @@ it("a plugin that the configuration names adds its verbs, too, and is not run fo
   installVerb(dirname(configPath));
   assert.match((await svc(["--help"])).stdout, /^ {2}greet .*Greet somebody/m);
   assert.deepEqual(await svc(["greet", "Ada"]), { code: 0, stdout: "Hello, Ada\n", stderr: "" });
+});
+
+it("a plugin may add a verb whose name begins like a built-in one", async (t) => {
+  const { svc, configPath } = home(t, { plugins: { load: { paths: ["./greeter"] } } });
+  installVerb(dirname(configPath), "config get-greeting");
+  assert.equal((await svc(["config", "get-greeting", "Ada"])).stdout, "Hello, Ada\n");
 });
 
 describe("svc --help", () => {

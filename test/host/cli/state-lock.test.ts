@@ -38,6 +38,25 @@ describe("the lock of a state directory", { timeout: 30_000 }, () => {
     release();
   });
 
+  it("is taken over by exactly one of many that come at once", async (t) => {
+    for (let round = 0; round < 10; round++) {
+      const stateDir = directory(t);
+      const path = join(stateDir, "gateway.sock");
+      const dead = createServer().listen(`${path}.dead`);
+      await once(dead, "listening");
+      renameSync(`${path}.dead`, path);
+      await new Promise((resolve) => dead.close(resolve));
+      const all = await Promise.allSettled(Array.from({ length: 5 }, () => lockStateDir(stateDir)));
+      const held = all.flatMap((one) => (one.status === "fulfilled" ? [one.value] : []));
+      assert.deepEqual(
+        held.map(({ warning }) => warning),
+        [undefined],
+        `round ${round}`,
+      );
+      held.forEach(({ release }) => release());
+    }
+  });
+
   it("says so where there can be none", async (t) => {
     const stateDir = join(directory(t), "a".repeat(120));
     mkdirSync(stateDir);

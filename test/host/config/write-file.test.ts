@@ -235,4 +235,15 @@ describe("what killed writers leave behind", () => {
     assert.deepEqual(readdirSync(directory).toSorted(), kept.toSorted());
     assert.deepEqual(await removeLeftovers(join(directory, "no-such", "svc.json")), []);
   });
+
+  it("is removed beside the target of a link, too", async (t) => {
+    const directory = tempDirectory(t);
+    const { pid: gone } = spawnSync(process.execPath, ["-e", ""]);
+    mkdirSync(join(directory, "real"));
+    symlinkSync("real/target.json", join(directory, "svc.json"));
+    const left = [`svc.json.bak.${gone}.0123456789ab.tmp`, `real/target.json.${gone}.0123456789ab.tmp`];
+    for (const name of left) writeFileSync(join(directory, name), "{}");
+    assert.equal((await removeLeftovers(join(directory, "svc.json"))).length, 2);
+    for (const name of left) assert.ok(!existsSync(join(directory, name)), name);
+  });
 });

@@ -137,6 +137,13 @@ describe("model policy", () => {
     );
   });
 
+  it("says what the default agent asks first", () => {
+    const primary = (config: object) => createModelPolicy(directory(config)).primary?.();
+    assert.equal(primary({}), undefined);
+    assert.equal(primary({ defaults: { model: { primary: "p/one", fallbacks: ["p/two"] } } }), "p/one");
+    assert.equal(primary({ defaults: { model: "p/one" }, list: [{ id: "main", model: "p/own" }] }), "p/own");
+  });
+
   it("allows all when none is named", () => {
     assert.equal(policy(), undefined);
     assert.equal(policy({}), undefined);

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it, type TestContext } from "node:test";
+import { setImmediate as tick } from "node:timers/promises";
 import {
   type agents,
   type Call,
@@ -12,7 +13,7 @@ import {
 import { type Sessions, textOf } from "@svc/sdk/services";
 import { createRunHandlers } from "../../../plugins/agents/methods.ts";
 import { type FixtureOptions, type Gateway, openFixture, until } from "./fixture.ts";
-import { failsWith, hangsAfter, inTurn, MAIN, principal, says, usage } from "./script.ts";
+import { failsWith, hangsAfter, inTurn, MAIN, principal, request, says, usage } from "./script.ts";
 import { silentLog } from "./silent-log.ts";
 
 type Params = ParamsOf<typeof agents.run>;
@@ -41,6 +42,7 @@ async function open(t: TestContext, options: FixtureOptions = {}) {
     services: { sessions },
     agents: gateway.directory,
     runs: gateway.runs,
+    clock: gateway.clock,
     log: silentLog,
     findSession: async (sessionId) => (sessionId === "known" ? "agent:main:found" : notFound("no such session")),
   });
@@ -145,6 +147,7 @@ describe("agent", () => {
 
   const refused: [string, Partial<Params>, string, RegExp][] = [
     ["an agent nobody configured", { agentId: "ghost" }, "NOT_FOUND", /no agent "ghost"/],
+    ["an agent without a letter", { agentId: "日本" }, "NOT_FOUND", /no agent "日本"/],
     ["a key of such an agent", { sessionKey: "agent:ghost:main" }, "NOT_FOUND", /no agent "ghost"/],
     [
       "a key of another agent",
@@ -248,6 +251,22 @@ describe("agent.wait", () => {
     await final;
     const { status, endedAt } = await gateway.wait({ runId: "r1" });
     assert.deepEqual([status, endedAt], ["timeout", gateway.clock.now()]);
+  });
+
+  it("takes no longer than it was told, also when the message went into another run", async (t) => {
+    const gateway = await open(t, { answer: hangsAfter("Half"), messages: { queue: { debounceMs: 0 } } });
+    const send = (runId: string) => gateway.runs.start(request(runId, { queue: "collect" }));
+    await gateway.runs.start(request("r0"));
+    await until(() => gateway.events.some(({ stream }) => stream === "assistant"));
+    for (const runId of ["r1", "r2"]) await send(runId);
+    const waited = gateway.wait({ runId: "r1", timeoutMs: 1_000 });
+    await tick();
+    gateway.clock.advance(900);
+    gateway.runs.abort("r0", "rpc");
+    await until(() => gateway.finished.some(({ runId }) => runId === "r1"));
+    await tick();
+    gateway.clock.advance(100);
+    assert.deepEqual(await waited, { runId: "r1", status: "timeout" });
   });
 
   it("says timeout for a run nobody knows after 30 s", async (t) => {

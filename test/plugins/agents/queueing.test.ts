@@ -149,6 +149,40 @@ describe("messages for a busy session", limited, () => {
   });
 });
 
+describe("messages that wait without an active run", limited, () => {
+  const rows: [what: string, queue: QueueMode, messages: object][] = [
+    ["interrupts them", "interrupt", {}],
+    ["pushes them out", "followup", { queue: { debounceMs: 0, cap: 1, drop: "old" } }],
+  ];
+  for (const [what, queue, messages] of rows) {
+    it(`still take turns after one that ${what}`, async (t) => {
+      let release = () => {};
+      const released = new Promise<void>((resolve) => (release = resolve));
+      let now = 0;
+      let most = 0;
+      const answer: Answer = async function* ({ messages: asked }) {
+        if (JSON.stringify(asked).includes("hello from o")) await released;
+        else {
+          most = Math.max(most, ++now);
+          await new Promise((resolve) => setTimeout(resolve, 20));
+          now--;
+        }
+        yield { type: "finish", reason: "stop" };
+      };
+      const config = { defaults: { maxConcurrent: 2 } };
+      const gateway = await (await openFixture(t)).start({ answer, config, messages });
+      for (const runId of ["o1", "o2"]) await send(gateway, runId, undefined, { sessionKey: `agent:main:${runId}` });
+      await send(gateway, "r1", "followup");
+      await send(gateway, "r2", queue);
+      assert.equal((await ended(gateway, "r1")).status, "aborted");
+      await send(gateway, "r3");
+      release();
+      await allEnded(gateway, "r2", "r3");
+      assert.equal(most, 1);
+    });
+  }
+});
+
 describe("queued messages and a crash", limited, () => {
   const crash = async (t: TestContext, queue: QueueMode, messages: object = {}): Promise<Fixture> => {
     const { fixture, gateway } = await busy(t, { messages });

@@ -157,6 +157,39 @@ describe("stop", () => {
     assert.equal((await ended(gateway, "r2")).status, "ok");
   });
 
+  it("waits for running runs although one that is being accepted is refused", async (t) => {
+    const fixture = await openFixture(t);
+    let finish: () => void = () => undefined;
+    const asked = new Promise<void>((resolve) => (finish = resolve));
+    let refuse: (error: Error) => void = () => undefined;
+    const denied = new Promise<never>((_, reject) => (refuse = reject));
+    denied.catch(() => undefined);
+    let isHeld = false;
+    const stopping = await fixture.start({
+      storage: (real) => ({
+        ...real,
+        transaction: async (statements) => (isHeld ? denied : real.transaction(statements)),
+      }),
+      answer: async function* () {
+        yield { type: "text", delta: "Half" };
+        await asked;
+        yield { type: "finish", reason: "stop" };
+      },
+    });
+    await stopping.runs.start(request("r0"));
+    await spoke(stopping);
+    isHeld = true;
+    const refused = assert.rejects(stopping.runs.start(request("r1")), /no room/);
+    await tick();
+    const stopped = stopping.runs.stop();
+    refuse(new Error("no room"));
+    await refused;
+    isHeld = false;
+    finish();
+    await stopped;
+    assert.equal((await stopping.runs.state("r0"))?.status, "ok");
+  });
+
   it("lets go of runs that take too long, and the next start closes them", async (t) => {
     const fixture = await openFixture(t);
     const stopping = await fixture.start({ answer: hangsAfter("Half") });

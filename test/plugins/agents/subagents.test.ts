@@ -79,6 +79,7 @@ describe("a sub-run", limited, () => {
 
   const refusals: [string, FixtureOptions["config"], object, RegExp][] = [
     ["an agent that is not there", {}, { task: "x", agentId: "nobody" }, /no agent "nobody"; configured: main/],
+    ["an agent without a letter", {}, { task: "x", agentId: "???" }, /no agent "\?\?\?"; configured: main/],
     [
       "an agent it may not start",
       { list: [{ id: "main" }, { id: "other" }] },

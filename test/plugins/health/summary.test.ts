@@ -107,6 +107,21 @@ describe("status", () => {
     });
   });
 
+  it("fails as a whole when storage does, and leaves no rejection behind", async (t) => {
+    const stray: unknown[] = [];
+    const note = (reason: unknown) => void stray.push(reason);
+    process.on("unhandledRejection", note);
+    t.after(() => process.off("unhandledRejection", note));
+    const broken = {
+      ...sessions,
+      count: () => Promise.reject(new Error("the database stopped")),
+      recent: () => Promise.reject(new Error("the database stopped")),
+    };
+    await assert.rejects(gatewayStatus({ sessions: broken, agents, models }, { full: true, now: NOW }), /stopped/);
+    await new Promise((resolve) => setTimeout(resolve, 10));
+    assert.deepEqual(stray, []);
+  });
+
   it("has no default model when there is none to use", async () => {
     const none = { resolve: () => notFound("no model") };
     const status = await gatewayStatus({ sessions, agents, models: none }, { full: true, now: NOW });

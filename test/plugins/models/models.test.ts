@@ -153,6 +153,24 @@ describe("asking a model", () => {
     assert.equal(asked.length, 0);
   });
 
+  it("stops at a signal that came between two pieces, and lets the provider clean up", async () => {
+    const abort = new AbortController();
+    let cleaned = false;
+    const { models } = setup(async function* () {
+      try {
+        yield text;
+        await new Promise(() => {});
+      } finally {
+        cleaned = true;
+      }
+    });
+    const events = models.stream(question(models), abort.signal)[Symbol.asyncIterator]();
+    assert.deepEqual(await events.next(), { done: false, value: text });
+    abort.abort(new Error("stop it"));
+    await assert.rejects(events.next(), { message: "stop it" });
+    assert.equal(cleaned, true);
+  });
+
   it("stops at the signal even when the provider does not listen", async () => {
     const abort = new AbortController();
     const { models, charged } = setup(async function* () {

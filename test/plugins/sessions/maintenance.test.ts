@@ -29,6 +29,7 @@ describe("the limits of maintenance", () => {
     [{ pruneAfter: "12h" }, { pruneAfterMs: DAY / 2, retentionMs: DAY / 2 }],
     [{ pruneDays: 7 }, { pruneAfterMs: 7 * DAY }],
     [{ pruneAfter: 2, pruneDays: 7 }, { pruneAfterMs: 2 * DAY }],
+    [{ pruneAfter: "80ms" }, { pruneAfterMs: 80, retentionMs: 80 }],
     [{ resetArchiveRetention: false }, { retentionMs: undefined }],
     [{ resetArchiveRetention: "1h" }, { retentionMs: 3_600_000 }],
     [{ maxDiskBytes: "10k" }, { maxBytes: 10_240, highWaterBytes: 8192 }],
