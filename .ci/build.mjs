@@ -2,7 +2,7 @@
 // package is bundled into its dist/ (what runs): few files to load, typebox inside the SDK once.
 import { build } from "esbuild";
 import { execFileSync } from "node:child_process";
-import { existsSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync, renameSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 
@@ -29,10 +29,14 @@ if (only.length === 0) {
   }
 }
 
+/** Beside `dist` until everything is bundled: a gateway or command that runs meanwhile still finds its files. */
+const STAGED = ".dist";
+const bundled = [];
+
 /** Bundles `entries` (name -> source) into `<dir>/dist`. Packages stay imports unless named in `inline`. */
 async function bundle(dir, entries, inline = []) {
   if (!wanted(dir)) return;
-  rmSync(join(dir, "dist"), { recursive: true, force: true });
+  rmSync(join(dir, STAGED), { recursive: true, force: true });
   const external = {
     name: "external",
     setup({ onResolve }) {
@@ -48,7 +52,7 @@ async function bundle(dir, entries, inline = []) {
   await build({
     absWorkingDir: root,
     entryPoints: Object.fromEntries(Object.entries(entries).map(([name, file]) => [name, join(dir, file)])),
-    outdir: join(dir, "dist"),
+    outdir: join(dir, STAGED),
     bundle: true,
     splitting: true,
     format: "esm",
@@ -66,6 +70,7 @@ async function bundle(dir, entries, inline = []) {
         : {},
     logLevel: "warning",
   });
+  bundled.push(dir);
 }
 
 await bundle(
@@ -101,4 +106,8 @@ for (const name of readdirSync("plugins")) {
   const entries = { plugin: "plugin.ts" };
   for (const extra of ["cli", "worker"]) if (existsSync(join(dir, `${extra}.ts`))) entries[extra] = `${extra}.ts`;
   await bundle(dir, entries);
+}
+for (const dir of bundled) {
+  rmSync(join(dir, "dist"), { recursive: true, force: true });
+  renameSync(join(dir, STAGED), join(dir, "dist"));
 }

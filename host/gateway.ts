@@ -16,8 +16,9 @@ import {
 } from "@svc/sdk";
 import { ConfigStore, Credentials, GatewayInfo, PluginControl, type PluginReport, Restarts } from "@svc/sdk/services";
 import { Access } from "./auth/access.ts";
-import { type AuthSettings, resolveAuth, resolveBind, StartupRefusal } from "./auth/mode.ts";
+import { type AuthSettings, resolveAuth, resolveBind, startRefusal, StartupRefusal } from "./auth/mode.ts";
 import { actingFor, pluginPrincipal } from "./auth/principal.ts";
+import { isLoopback } from "./auth/locality.ts";
 import { keepToken } from "./auth/secret.ts";
 import { settled, systemClock } from "./clock.ts";
 import { type ConfigFile, givenConfig, readConfigFile } from "./config/file.ts";
@@ -153,6 +154,7 @@ class RunningGateway implements Gateway {
       given: options.config !== undefined,
       clock: this.#clock,
       log,
+      startRefusal: (current) => startRefusal(hostConfig(current).config.gateway, parts.authOf),
       validate: (change) => reconfigure.validate(change),
       apply: async (change) => {
         await reconfigure.apply(change);
@@ -286,6 +288,9 @@ class RunningGateway implements Gateway {
   }
   get port(): number {
     return this.#listener?.port ?? 0;
+  }
+  get isOpen(): boolean {
+    return this.#listener?.addresses.some((address) => !isLoopback(address)) ?? false;
   }
   get url(): string {
     const [address = "127.0.0.1"] = this.#listener?.addresses ?? [];

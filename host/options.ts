@@ -44,6 +44,8 @@ export interface Gateway {
   /** `ws://127.0.0.1:<port>` */
   readonly url: string;
   readonly port: number;
+  /** It listens beyond this machine. */
+  readonly isOpen: boolean;
   readonly auth: AuthSettings;
   readonly paths: Paths;
   plugins(): readonly PluginReport[];

@@ -2,11 +2,12 @@
 import type { GatewaySection } from "../config/host-schema.ts";
 import type { Environment } from "../config/paths.ts";
 import { environmentNames } from "./aliases.ts";
+import { resolveBind } from "./bind.ts";
 import { compileAddresses } from "./client-address.ts";
 import { type AuthOverrides, type AuthSettings, StartupRefusal } from "./settings.ts";
 import type { TrustedProxySettings } from "./trusted-proxy.ts";
 
-export { resolveBind } from "./bind.ts";
+export { resolveBind };
 export { AUTH_MODES, type AuthMode, type AuthOverrides, type AuthSettings, StartupRefusal } from "./settings.ts";
 
 /** Blank is unset. What is no text is refused by the schema; here it counts as unset, too. */
@@ -41,6 +42,20 @@ export function resolveAuth(
     );
   }
   return { mode, password };
+}
+
+/** Why a gateway with this section would refuse to start, or `undefined`. @param authOf as at a start */
+export function startRefusal(
+  section: GatewaySection,
+  authOf: (section: GatewaySection) => AuthSettings,
+): string | undefined {
+  try {
+    resolveBind(section, authOf(section));
+    return undefined;
+  } catch (error) {
+    if (error instanceof StartupRefusal) return error.message;
+    throw error;
+  }
 }
 
 /** Spec: http/auth.md §2 "Startup outcomes". Choice: proxies of which none is an address count as no proxies. */

@@ -123,6 +123,7 @@ async function announce(gateway: Gateway, output: Output): Promise<void> {
     `svc gateway ${VERSION}`,
     `  WebSocket  ${url}`,
     `  HTTP       ${url.replace(/^ws/, "http")}`,
+    ...(gateway.isOpen ? [`  open to    other machines, on port ${gateway.port}`] : []),
     `  auth       ${authLine(gateway)}`,
     `  state      ${paths.stateDir}`,
     `  plugins    ${pluginLine(plugins)}`,

@@ -23,9 +23,15 @@ export async function main(argv: readonly string[]): Promise<number> {
     await program.parseAsync([...argv], { from: "user" });
   } catch (error) {
     if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.ok : EXIT.usage;
-    return reportFailure(error, output);
+    return reportFailure(error, output, `svc ${verbIn(program, argv)}--help`);
   }
   return exitCode;
+}
+
+/** The words that name the verb, each with a blank behind. */
+function verbIn(command: Command, [word, ...rest]: readonly string[]): string {
+  const child = command.commands.find((one) => one.name() === word);
+  return child ? `${child.name()} ${verbIn(child, rest)}` : "";
 }
 
 /** Whether these words name a built-in verb, or nothing but the version: then no plugin's package.json is even read. */

@@ -38,22 +38,30 @@ export class WrongUsage extends Error {
 /** Nobody who could have refused anything answered. */
 export class Unreachable extends GatewayError {}
 
-/** Tells a failure to a person, or as JSON. @returns the exit code */
-export function reportFailure(error: unknown, { json }: Output): number {
+/**
+ * Tells a failure to a person, or as JSON.
+ * @param help what to type when the failure itself names no next step. @returns the exit code
+ */
+export function reportFailure(error: unknown, { json }: Output, help: string): number {
   if (isGatewayError(error)) {
     const { code, message, details, retryAfterMs } = error;
     if (json)
       process.stdout.write(`${JSON.stringify({ ok: false, error: { code, message, details, retryAfterMs } })}\n`);
     else
       process.stderr.write(
-        `${code}: ${message}\n${retryAfterMs === undefined ? "" : `Try again in ${Math.ceil(retryAfterMs / 1_000)} s.\n`}`,
+        `${code}: ${message}\n${retryAfterMs === undefined ? nextStep(message, help) : `Try again in ${Math.ceil(retryAfterMs / 1_000)} s.\n`}`,
       );
     return error instanceof Unreachable ? EXIT.unreachable : EXIT.refused;
   }
   const message = error instanceof Error ? error.message : String(error);
   if (json) process.stdout.write(`${JSON.stringify({ ok: false, error: { code: "LOCAL", message } })}\n`);
-  else process.stderr.write(`${error instanceof StartupRefusal ? "" : "error: "}${message}\n`);
+  else
+    process.stderr.write(`${error instanceof StartupRefusal ? "" : "error: "}${message}\n${nextStep(message, help)}`);
   return error instanceof WrongUsage ? EXIT.usage : EXIT.refused;
+}
+
+function nextStep(message: string, help: string): string {
+  return /^Next: /m.test(message) ? "" : `Next: ${help}\n`;
 }
 
 /** Columns as wide as their widest cell. */

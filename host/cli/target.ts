@@ -65,12 +65,18 @@ export async function connectTo(target: Target, options: Partial<ClientOptions> 
   } catch (error) {
     if (!isGatewayError(error)) throw error;
     if (error.code === "NOT_PAIRED" && !target.token && !target.password) throw withoutCredential(error);
+    if (/^unauthorized: gateway (token|password) (mismatch|missing)/.test(error.message)) throw wrongCredential(error);
     if (error.code !== "UNAVAILABLE" || !NOBODY.test(error.message)) throw error;
     const other = lastStarted(resolvePaths().startupReport);
     const known = other !== undefined && other !== target.url ? ` (the last one started here: --url ${other})` : "";
     const next = `start it with: svc gateway run, or name another one with --url${known}`;
     throw new Unreachable("UNAVAILABLE", `${error.message}\nNext: ${next}`, { cause: error });
   }
+}
+
+function wrongCredential({ code, message, details }: GatewayError): GatewayError {
+  const next = "pass --token or --password with the right one, or unset SVC_GATEWAY_TOKEN and SVC_GATEWAY_PASSWORD";
+  return new GatewayError(code, `${message}\nNext: ${next}`, { details });
 }
 
 /** A gateway that is told no secret asks for a device instead, which a person at a command line does not have. */

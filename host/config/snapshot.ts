@@ -6,14 +6,19 @@ import { sameData } from "./plain-data.ts";
 import { type Hints, redact, redactText } from "./redact.ts";
 import { configIssues, effectiveConfig, type SectionOwner, unownedKeys } from "./sections.ts";
 
-/** An invalid file shows its issues and its hash and nothing else. */
+/**
+ * An invalid file shows its issues and its hash and nothing else.
+ * @param refusal why a gateway would not start with it; told where nothing else is wrong
+ */
 export async function describeConfig(
   file: ConfigFile,
   owners: readonly SectionOwner[],
   hints: Hints,
+  refusal?: string,
 ): Promise<ConfigSnapshot> {
   const { path, exists, hash, text } = file;
-  const issues = configIssues(file, owners);
+  const found = configIssues(file, owners);
+  const issues = found.length === 0 && refusal !== undefined ? [{ path: "gateway", message: refusal }] : found;
   const head = { path, exists, hash, issues, warnings: unownedKeys(file, owners), legacyIssues: [] };
   if (issues.length > 0) return { ...head, valid: false, raw: null, parsed: null, resolved: {}, config: {} };
 

@@ -43,6 +43,8 @@ export interface ConfigStoreOptions {
   readonly given?: boolean;
   readonly clock?: Clock;
   readonly log?: Pick<Logger, "warn" | "error">;
+  /** Why a gateway would not start with this file, though every key of it is right. Default: it starts. */
+  startRefusal?(file: ConfigFile): string | undefined;
   /** The gate before a change is written or used. A write within it is refused. Default: none. */
   validate?(change: ConfigTransition): Promise<Denial | undefined>;
   /** Brings the gateway in line. A write within it is refused: it would wait for itself. Default: nothing runs. */
@@ -174,7 +176,10 @@ export function createConfigStore(options: ConfigStoreOptions): ConfigStore {
     get problem() {
       return problem;
     },
-    snapshot: async () => describeConfig(options.given ? running : await read(), owners(), hints()),
+    async snapshot() {
+      const file = options.given ? running : await read();
+      return describeConfig(file, owners(), hints(), options.startRefusal?.(file));
+    },
     write: ({ mode, raw, baseHash, ...author }) =>
       lock(async () => {
         writable();

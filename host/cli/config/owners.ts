@@ -1,8 +1,9 @@
 /** Who owns which section, as the plugins say that a start would load. Runs none of them. */
 import type { Plugin } from "@svc/sdk";
+import { resolveAuth, startRefusal } from "../../auth/mode.ts";
 import type { ConfigFile, Issue } from "../../config/file.ts";
 import type { Paths } from "../../config/paths.ts";
-import type { SectionOwner } from "../../config/sections.ts";
+import { hostConfig, type SectionOwner } from "../../config/sections.ts";
 import { plannedPlugins } from "../planned-plugins.ts";
 
 export interface Owners {
@@ -38,4 +39,11 @@ export async function loadOwners(file: ConfigFile, paths: Paths): Promise<Owners
 function sectionsOf({ id, section, config, sections }: Plugin): SectionOwner[] {
   const own = config ? [{ section: section ?? id, plugin: id, schema: config }] : [];
   return [...own, ...Object.entries(sections ?? {}).map(([key, schema]) => ({ section: key, plugin: id, schema }))];
+}
+
+/** Why a gateway that is started from here would refuse this file, or `undefined`. Makes no token. */
+export function refusalHere(file: ConfigFile): string | undefined {
+  const { config, issues } = hostConfig(file);
+  if (issues.length > 0) return undefined; // told key by key
+  return startRefusal(config.gateway, (section) => resolveAuth(section, process.env, () => "made at the start"));
 }

@@ -1,11 +1,11 @@
 /** `svc config get|file|validate|schema`: the configuration file, read here and now, no gateway needed. */
 import { resolve } from "node:path";
-import { type ConfigFile, readConfigFile } from "../../config/file.ts";
+import { type ConfigFile, type Issue, readConfigFile } from "../../config/file.ts";
 import { resolvePaths } from "../../config/paths.ts";
 import { redact } from "../../config/redact.ts";
 import { composeHints, composeSchema, configIssues, unownedKeys } from "../../config/sections.ts";
 import { EXIT, type Output, refuse } from "../output.ts";
-import { loadOwners } from "./owners.ts";
+import { loadOwners, refusalHere } from "./owners.ts";
 import { parsePath, valueAt } from "./path.ts";
 import { schemaAt } from "./schema-at.ts";
 
@@ -44,6 +44,8 @@ export async function validateConfig(given: string | undefined, output: Output):
   const file = await readConfigFile(given === undefined ? paths.configPath : resolve(given), process.env);
   const { owners, missing } = await loadOwners(file, paths);
   const issues = [...configIssues(file, owners)];
+  const refusal = issues.length === 0 ? refusalHere(file) : undefined;
+  if (refusal !== undefined) issues.push({ path: "gateway", message: refusal });
   if (given !== undefined && !file.exists) issues.push({ path: "", message: "there is no such file" });
   const warnings = [...missing, ...unownedKeys(file, owners)];
   const { path, exists } = file;
@@ -59,8 +61,15 @@ export async function validateConfig(given: string | undefined, output: Output):
           ? `${path} is valid`
           : `${path} does not exist; the defaults apply`,
     );
+    const [first] = issues;
+    if (first) output.note(`Next: correct it; ${nextFor(first)} shows what may stand there`);
   }
   return issues.length > 0 ? EXIT.refused : EXIT.ok;
+}
+
+/** A path of the file itself has no schema of its own. */
+function nextFor({ path }: Issue): string {
+  return `svc config schema${path ? ` ${path}` : ""}`;
 }
 
 /** JSON Schema of the configuration or of one part of it. */

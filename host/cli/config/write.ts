@@ -8,7 +8,7 @@ import { createConfigStore } from "../../config/store.ts";
 import { VERSION } from "../../version.ts";
 import { EXIT, type Output, refuse } from "../output.ts";
 import { describeEffect } from "./effect.ts";
-import { loadOwners } from "./owners.ts";
+import { loadOwners, refusalHere } from "./owners.ts";
 import { formatPath, type Path, parsePath, placeIn, valueAt } from "./path.ts";
 import { parseValue } from "./value.ts";
 
@@ -61,12 +61,20 @@ async function change(action: string, hint: string, output: Output, decide: Deci
     if (output.json || !issues) throw error;
     for (const { path, message } of issues) output.note(`${path || "(file)"}: ${message}`);
     const wrong = issues[0]?.path ?? "";
-    const about = edits.some(({ path }) => formatPath(path) === wrong) ? hint : "";
-    output.note(`Nothing was changed.${about}\nNext: svc config ${wrong ? `schema ${quoted(wrong)}` : "validate"}`);
+    const takesText = issues[0]?.message.includes("string") && edits.some(({ path }) => formatPath(path) === wrong);
+    const about = takesText ? hint : "";
+    output.note(`Nothing was changed.${about}\nNext: ${nextStep(issues)}`);
     return EXIT.refused;
   }
   if (edits.length > 0) await tell(written, { paths, owners, set: edits.filter((edit) => "value" in edit) }, output);
   return EXIT.ok;
+}
+
+/** A variable that is missing is set in the shell, not in the file. */
+function nextStep([first]: readonly { path: string; message: string }[]): string {
+  const [, variable] = /^environment variable (\w+) /.exec(first?.message ?? "") ?? [];
+  if (variable) return `export ${variable}=..., here and where the gateway is started`;
+  return `svc config ${first?.path ? `schema ${quoted(first.path)}` : "validate"}`;
 }
 
 interface Change {
@@ -101,6 +109,19 @@ function issuesOf(error: unknown): readonly { path: string; message: string }[] 
 async function openStore(paths: Paths): Promise<{ store: ConfigStore; owners: readonly SectionOwner[] }> {
   const file = await readConfigFile(paths.configPath, process.env);
   const { owners } = await loadOwners(file, paths);
-  const store = createConfigStore({ paths, env: process.env, version: VERSION, owners: () => owners, initial: file });
+  const store = createConfigStore({
+    paths,
+    env: process.env,
+    version: VERSION,
+    owners: () => owners,
+    initial: file,
+    // Only what this change brings about: what is wrong already must not keep anybody from mending the rest.
+    validate: async ({ previous, next }) => {
+      const reason = refusalHere(previous) === undefined ? refusalHere(next) : undefined;
+      return reason === undefined
+        ? undefined
+        : { allow: false, reason: `a gateway would not start: ${reason}\nNext: svc config schema gateway` };
+    },
+  });
   return { store, owners };
 }

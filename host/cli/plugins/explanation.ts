@@ -73,7 +73,8 @@ export function nextStep(one: Candidate, lacks: readonly Lack[], used: number | 
   }
   if (lack) {
     const [provider] = lack.providers;
-    if (!provider) return `install a plugin that provides the service ${lack.service}, and add it to plugins.use`;
+    if (!provider)
+      return `install a plugin that provides the service ${lack.service}, and name it in plugins.load.paths`;
     const off = provider.state === "disabled" || provider.state === "not in use";
     return (off && nextStep({ ...provider, plugin: undefined }, [], used)) || `svc plugins why ${provider.id}`;
   }

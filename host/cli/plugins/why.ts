@@ -28,7 +28,7 @@ export async function explainPlugin(id: string, flags: TargetFlags, output: Outp
   const all = everything.filter((one, index) => everything.findIndex((other) => other.id === one.id) === index);
   const one = all.find((candidate) => candidate.id === id) ?? reported(id, known);
   if (!one) {
-    const next = "svc plugins list, or install its package and add it to plugins.use";
+    const next = "svc plugins list, or install it and name its package or path in plugins.load.paths";
     return refuse(`no plugin "${id}" here\nNext: ${next}`, output);
   }
   const use = valueAt(sectionOf(file.resolved, "plugins"), ["use"]);

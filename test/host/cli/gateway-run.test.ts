@@ -139,7 +139,11 @@ describe("svc gateway run refuses to start", () => {
     const sentence = `port ${port} on 127.0.0.1 is taken, perhaps by another gateway; stop it, or choose one with --port`;
     const again = ["gateway", "run", "--port", port];
     const second = home(t, few);
-    assert.deepEqual(await second.svc(again), { code: 1, stdout: "", stderr: `${sentence}\n` });
+    assert.deepEqual(await second.svc(again), {
+      code: 1,
+      stdout: "",
+      stderr: `${sentence}\nNext: svc gateway run --help\n`,
+    });
     const { code, stdout } = await second.svc([...again, "--json"]);
     assert.equal(code, 1);
     assert.deepEqual(JSON.parse(stdout), { ok: false, error: { code: "LOCAL", message: sentence } });

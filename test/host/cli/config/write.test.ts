@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { existsSync, readFileSync, statSync } from "node:fs";
+import { existsSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { describe, it } from "node:test";
 import JSON5 from "json5";
 import { home } from "../svc.ts";
@@ -135,5 +135,37 @@ describe("svc config unset", { timeout: 60_000 }, () => {
     const { code, stdout, stderr } = await svc(["config", "unset", "gateway.port"]);
     assert.deepEqual([code, stdout], [1, ""]);
     assert.equal(stderr, `gateway.port is not set in ${configPath}\nNext: svc config get\n`);
+  });
+});
+
+describe("a configuration no gateway would start with", { timeout: 60_000 }, () => {
+  const broken = { ...few, gateway: { auth: { mode: "trusted-proxy" } } };
+
+  it("is not brought about by one command", async (t) => {
+    const { svc, configPath } = home(t, few);
+    const { code, stderr } = await svc(["config", "set", "gateway.auth.mode", "trusted-proxy"]);
+    assert.equal(code, 1);
+    assert.match(stderr, /a gateway would not start: .*gateway\.auth\.trustedProxy is not set.*\nNext: /);
+    assert.deepEqual(JSON.parse(readFileSync(configPath, "utf8")), few);
+  });
+
+  it("is no hindrance to what mends it, or something else", async (t) => {
+    const { svc, configPath } = home(t, broken);
+    assert.equal((await svc(["config", "set", "logging.level", "info"])).code, 0);
+    assert.equal((await svc(["config", "set", "gateway.auth.mode", "token"])).code, 0);
+    assert.equal(JSON.parse(readFileSync(configPath, "utf8")).gateway.auth.mode, "token");
+  });
+
+  it("is told by config validate, and by config.get of a gateway that runs on", async (t) => {
+    const here = home(t, few);
+    await here.run();
+    writeFileSync(here.configPath, JSON.stringify(broken));
+    const { code, stdout, stderr } = await here.svc(["config", "validate"]);
+    assert.equal(code, 1);
+    assert.match(stdout, /^error {4}gateway: gateway\.auth\.mode is trusted-proxy and /);
+    assert.match(stderr, /^Next: correct it; svc config schema gateway shows/);
+    const { valid, issues } = JSON.parse((await here.svc(["gateway", "call", "config.get"])).stdout);
+    assert.equal(valid, false);
+    assert.match(issues[0].message, /gateway\.auth\.trustedProxy is not set/);
   });
 });
