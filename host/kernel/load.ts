@@ -133,7 +133,10 @@ export function createPluginFinder({ configDir, cacheDir, home }: FinderOptions)
     } catch (error) {
       return {
         origin,
-        reason: error instanceof ManifestError ? error.message : `cannot read ${directory}/package.json`,
+        reason:
+          error instanceof ManifestError
+            ? error.message
+            : `cannot read ${directory}/package.json; for a plugin that is one file, name the file`,
       };
     }
   }

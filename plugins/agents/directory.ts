@@ -57,7 +57,8 @@ export function normalizeAgentId(id: string): string {
   return clean || "main";
 }
 
-function modelRefs(setting: ModelSetting | undefined): readonly string[] {
+/** References of a setting, in order. */
+export function refsOf(setting: ModelSetting | undefined): readonly string[] {
   if (setting === undefined) return [];
   return typeof setting === "string" ? [setting] : [setting.primary, ...(setting.fallbacks ?? [])];
 }
@@ -90,7 +91,7 @@ export function createDirectory(config: AgentsConfig, places: () => Places): Con
       ...(entry?.agentDir === undefined ? {} : { agentDir: expandPath(entry.agentDir, places()) }),
       ...(entry?.subagents === undefined ? {} : { subagents: entry.subagents }),
       systemPrompt: entry?.systemPrompt ?? defaults.systemPrompt ?? BUILT_IN_PROMPT,
-      models: modelRefs(entry?.model ?? defaults.model),
+      models: refsOf(entry?.model ?? defaults.model),
     };
   };
   let agents: readonly AgentSettings[] | undefined;

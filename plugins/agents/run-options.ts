@@ -8,7 +8,8 @@ import {
   type ThinkingLevel,
 } from "@svc/sdk/services";
 import { GatewayError, type Logger } from "@svc/sdk";
-import type { AgentsConfig, ModelSetting } from "./config.ts";
+import type { AgentsConfig } from "./config.ts";
+import { refsOf } from "./directory.ts";
 import { subagentSettings } from "./subagent-settings.ts";
 import { SUBAGENT } from "./subagent-names.ts";
 
@@ -36,11 +37,6 @@ export function modelRefs(
 function sessionModel({ modelOverride, providerOverride }: Partial<SessionEntry> = {}): string | undefined {
   if (modelOverride === undefined || providerOverride === undefined) return modelOverride;
   return `${providerOverride}/${modelOverride}`;
-}
-
-function refsOf(setting: ModelSetting | undefined): readonly string[] {
-  if (setting === undefined) return [];
-  return typeof setting === "string" ? [setting] : [setting.primary, ...(setting.fallbacks ?? [])];
 }
 
 /** Request, session, agent (for sub-runs), `agents.defaults.thinkingDefault`; `undefined`: the model's own way. */

@@ -29,11 +29,10 @@ export default definePlugin({
     gateway.serve(chat, {
       async history({ params: { sessionKey, limit = DEFAULT_HISTORY } }) {
         const key = sessions.canonicalKey(sessionKey);
-        const [entry, items, context] = await Promise.all([
-          sessions.get(key),
-          sessions.transcript(key, limit),
-          sessions.context(key, limit),
-        ]);
+        const [entry, context] = await Promise.all([sessions.get(key), sessions.context(key, limit)]);
+        // What stands before a summary is only in the transcript.
+        const isWhole = context.summary === undefined || context.items.length >= limit;
+        const items = isWhole ? context.items : await sessions.transcript(key, limit);
         return {
           sessionKey,
           ...(entry ? { sessionId: entry.sessionId } : {}),

@@ -1,4 +1,4 @@
-/** `svc plugins list`: what is installed, and what the gateway made of it. Runs no plugin. */
+/** `svc plugins list`: what is installed, and what the gateway made of it. Runs no plugin; only one that is a mere file is imported. */
 import type { PluginReport } from "@svc/sdk/services";
 import { readConfigFile } from "../../config/file.ts";
 import { resolvePaths } from "../../config/paths.ts";
@@ -22,7 +22,7 @@ export async function listPlugins(flags: TargetFlags, output: Output): Promise<n
   const known = await knownReports(flags);
   // Another gateway's plans are not in this machine's files.
   const planned = flags.url ? [] : plannedPlugins(await readConfigFile(paths.configPath, process.env), paths).sources;
-  const rows = rowsOf(planned, known);
+  const rows = rowsOf(planned, known, await idsOf(planned));
   const { source, why } = known;
   if (output.json) {
     output.print({ source, plugins: rows });
@@ -34,9 +34,23 @@ export async function listPlugins(flags: TargetFlags, output: Output): Promise<n
   return EXIT.ok;
 }
 
+type Planned = readonly (PluginSource | MissingPlugin)[];
+
+/** Ids by origin of plugins without a package: only their code says it. One that cannot be imported has none. */
+async function idsOf(planned: Planned): Promise<ReadonlyMap<string, string>> {
+  const files = planned.filter((one): one is PluginSource => "load" in one && !one.manifest);
+  const found = await Promise.all(
+    files.map(async (one) => {
+      const plugin = await one.load().catch(() => undefined); // the gateway says what is wrong with it
+      return plugin ? [[one.origin, plugin.id] as const] : [];
+    }),
+  );
+  return new Map(found.flat());
+}
+
 /** The planned ones in their order, then what else the gateway has. Pure. */
-export function rowsOf(planned: readonly (PluginSource | MissingPlugin)[], { source, reports }: Known): Row[] {
-  const rows = planned.map((one) => ("load" in one ? rowOf(one, source, reports) : missingRow(one)));
+function rowsOf(planned: Planned, { source, reports }: Known, ids: ReadonlyMap<string, string>): Row[] {
+  const rows = planned.map((one) => ("load" in one ? rowOf(one, source, reports, ids) : missingRow(one)));
   const listed = new Set(rows.flatMap(({ id, origin }) => [id, origin]));
   return [...rows, ...reports.filter(({ id }) => !listed.has(id)).map((report) => reportedRow(report, source))];
 }
@@ -49,8 +63,13 @@ function reportedRow({ id, version, state, reason }: PluginReport, origin: strin
   return { id, version, state, origin, ...(reason ? { reason } : {}) };
 }
 
-function rowOf({ manifest, origin }: PluginSource, source: Known["source"], reports: readonly PluginReport[]): Row {
-  const id = manifest?.id ?? origin;
+function rowOf(
+  { manifest, origin }: PluginSource,
+  source: Known["source"],
+  reports: readonly PluginReport[],
+  ids: ReadonlyMap<string, string>,
+): Row {
+  const id = manifest?.id ?? ids.get(origin) ?? origin;
   const report = reports.find((entry) => entry.id === id);
   const mismatch = source === "gateway" ? undefined : manifest && apiMismatch(manifest.api);
   const notYet = source === "gateway" ? "not loaded" : "not started yet";

@@ -20,8 +20,7 @@ async function setUp(entry?: Partial<SessionEntry>) {
       sessions: {
         canonicalKey: (key: string) => `agent:main:${key}`,
         get: async () => entry && { sessionId: "s1", updatedAt: 1, ...entry },
-        transcript: async (_key: string, limit: number) => (limits.push(limit), items),
-        context: async () => ({ summary: undefined, items }),
+        context: async (_key: string, limit: number) => (limits.push(limit), { summary: undefined, items }),
       },
       runs: {},
       storage: { migrate: async (owner: string) => void migrated.push(owner) },

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
-import { readFileSync } from "node:fs";
-import { join } from "node:path";
+import { readFileSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
 import { describe, it } from "node:test";
 import { root } from "../../../checkout.ts";
 import { home } from "../svc.ts";
@@ -33,6 +33,19 @@ describe("svc plugins list", () => {
     const { stdout } = await home(t, { plugins: { use: ["no-such", "./nowhere"] } }).svc(["plugins", "list"]);
     assert.match(stdout, /^no-such +- +blocked +no plugin or package "no-such" is installed; next: npm install/m);
     assert.match(stdout, /^\.\/nowhere +- +blocked +there is nothing at \//m);
+  });
+
+  it("has one row for a plugin that is a mere file", async (t) => {
+    const here = home(t, { plugins: { use: ["config", "./greet.ts"] } });
+    const code = `import { definePlugin } from "@svc/sdk";\nexport default definePlugin({ id: "greet", api: "^1.0.0", setup() {} });\n`;
+    writeFileSync(join(dirname(here.configPath), "greet.ts"), code);
+    await here.run();
+    const { plugins } = JSON.parse((await here.svc(["plugins", "list", "--json"])).stdout);
+    const told = plugins.map(({ id, state, reason }: Record<string, string>) => [id, state, reason]);
+    assert.deepEqual(told, [
+      ["config", "active", undefined],
+      ["greet", "active", undefined],
+    ]);
   });
 
   it("tells what the last start made of them", async (t) => {
