@@ -5,7 +5,7 @@ import type { RunEvent, SessionEntry, TranscriptItem } from "@svc/sdk/services";
 import chatPlugin from "../../../plugins/chat/plugin.ts";
 
 /** Runs `setup` and keeps what it declares. */
-async function setUp(entry?: Partial<SessionEntry>) {
+async function setUp(entry?: Partial<SessionEntry>, summarized?: { summary: string; kept: readonly TranscriptItem[] }) {
   const events: [payload: unknown, audience: unknown][] = [];
   const starts: (() => unknown)[] = [];
   const migrated: string[] = [];
@@ -20,7 +20,11 @@ async function setUp(entry?: Partial<SessionEntry>) {
       sessions: {
         canonicalKey: (key: string) => `agent:main:${key}`,
         get: async () => entry && { sessionId: "s1", updatedAt: 1, ...entry },
-        context: async (_key: string, limit: number) => (limits.push(limit), { summary: undefined, items }),
+        context: async (_key: string, limit: number) => (
+          limits.push(limit),
+          { summary: summarized?.summary, items: summarized?.kept ?? items }
+        ),
+        transcript: async () => items,
       },
       runs: {},
       storage: { migrate: async (owner: string) => void migrated.push(owner) },
@@ -55,6 +59,14 @@ describe("the chat plugin", () => {
     });
     await handlers?.["history"]?.({ params: { sessionKey: "main", limit: 3 } });
     assert.deepEqual(limits, [200, 3]);
+  });
+
+  it("shows what stands before a summary, too", async () => {
+    const { handlers } = await setUp({}, { summary: "They said hi.", kept: [] });
+    const shown = await handlers?.["history"]?.({ params: { sessionKey: "main" } });
+    assert.deepEqual((shown as { messages?: unknown } | undefined)?.messages, [
+      { role: "user", content: [{ type: "text", text: "hi" }], timestamp: 1 },
+    ]);
   });
 
   it("answers history of an unknown session with nothing in it", async () => {
