@@ -154,7 +154,7 @@ class RunningGateway implements Gateway {
       given: options.config !== undefined,
       clock: this.#clock,
       log,
-      startRefusal: (current) => startRefusal(hostConfig(current).config.gateway, parts.authOf),
+      startRefusal: (current) => startRefusal(hostConfig(current).config.gateway, env, options.auth),
       validate: (change) => reconfigure.validate(change),
       apply: async (change) => {
         await reconfigure.apply(change);

@@ -5,7 +5,7 @@
 import { type Denial, HOOKS, type Logger } from "@svc/sdk";
 import type { Restarts } from "@svc/sdk/services";
 import type { Access } from "./auth/access.ts";
-import { type AuthSettings, startRefusal } from "./auth/mode.ts";
+import { type AuthSettings, resolveBind, StartupRefusal } from "./auth/mode.ts";
 import type { ConfigFile } from "./config/file.ts";
 import type { HostConfig } from "./config/host-schema.ts";
 import { redact } from "./config/redact.ts";
@@ -64,8 +64,12 @@ export function createReconfigure(options: ReconfigureOptions): Reconfigure {
   return {
     async validate({ next, previous, changed }) {
       const { gateway } = hostConfig(next).config;
-      const reason = startRefusal(gateway, authOf); // what a start would refuse is refused now
-      if (reason !== undefined) return { allow: false, reason };
+      try {
+        resolveBind(gateway, authOf(gateway)); // what a start would refuse is refused now
+      } catch (error) {
+        if (error instanceof StartupRefusal) return { allow: false, reason: error.message };
+        throw error;
+      }
       if (!validateHook.isUsed()) return undefined;
       return validateHook.emit({ config: shown(next), previous: shown(previous), changed });
     },

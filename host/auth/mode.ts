@@ -44,13 +44,17 @@ export function resolveAuth(
   return { mode, password };
 }
 
-/** Why a gateway with this section would refuse to start, or `undefined`. @param authOf as at a start */
+/** Why a gateway with this section would refuse to start, or `undefined`. Makes no token. */
 export function startRefusal(
   section: GatewaySection,
-  authOf: (section: GatewaySection) => AuthSettings,
+  env: Environment,
+  overrides: AuthOverrides = {},
 ): string | undefined {
   try {
-    resolveBind(section, authOf(section));
+    resolveBind(
+      section,
+      resolveAuth(section, env, () => "made at the start", overrides),
+    );
     return undefined;
   } catch (error) {
     if (error instanceof StartupRefusal) return error.message;

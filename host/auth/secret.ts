@@ -20,8 +20,18 @@ const TOKEN_FILE = "gateway-token";
 /** The kept token, or `undefined` before the first start. */
 export function readKeptToken(credentialsDir: string): string | undefined {
   try {
-    return readFileSync(join(credentialsDir, TOKEN_FILE), "utf8").trim() || undefined;
+    return keptToken(credentialsDir);
   } catch {
+    return undefined;
+  }
+}
+
+/** @throws Error of the file system; a file that is not there is none */
+function keptToken(credentialsDir: string): string | undefined {
+  try {
+    return readFileSync(join(credentialsDir, TOKEN_FILE), "utf8").trim() || undefined;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== "ENOENT") throw error;
     return undefined;
   }
 }
@@ -29,9 +39,10 @@ export function readKeptToken(credentialsDir: string): string | undefined {
 /**
  * The kept token, made at the first call: 24 random bytes in hex, in a file of mode 0600.
  * Choice: beside the configuration and not in it, since a start must not rewrite the file people edit.
+ * @throws Error of the file system: a token that is there and cannot be read is not replaced
  */
 export function keepToken(credentialsDir: string): string {
-  const kept = readKeptToken(credentialsDir);
+  const kept = keptToken(credentialsDir);
   if (kept) {
     chmodSync(join(credentialsDir, TOKEN_FILE), 0o600); // a restored copy may be wider
     return kept;

@@ -1,6 +1,6 @@
 /** Who owns which section, as the plugins say that a start would load. Runs none of them. */
 import type { Plugin } from "@svc/sdk";
-import { resolveAuth, startRefusal } from "../../auth/mode.ts";
+import { startRefusal } from "../../auth/mode.ts";
 import type { ConfigFile, Issue } from "../../config/file.ts";
 import type { Paths } from "../../config/paths.ts";
 import { hostConfig, type SectionOwner } from "../../config/sections.ts";
@@ -45,5 +45,5 @@ function sectionsOf({ id, section, config, sections }: Plugin): SectionOwner[] {
 export function refusalHere(file: ConfigFile): string | undefined {
   const { config, issues } = hostConfig(file);
   if (issues.length > 0) return undefined; // told key by key
-  return startRefusal(config.gateway, (section) => resolveAuth(section, process.env, () => "made at the start"));
+  return startRefusal(config.gateway, process.env);
 }
