@@ -146,17 +146,19 @@ describe(`${RELOADS} reloads`, limited, () => {
         await clock.advance(1_000);
       }
     };
+    /** Bytes a reload that stay. */
+    const growth = async () => {
+      const before = await heap();
+      await turns(RELOADS / 2);
+      return Math.round(((await heap()) - before) / (RELOADS / 2));
+    };
     await turns(RELOADS / 2);
-    const before = await heap();
-    await turns(RELOADS / 2);
-    const after = await heap();
+    // What the engine compiles meanwhile grows the heap once; a leak grows it every time.
+    const grown = [await growth(), await growth(), await growth()];
     assert.deepEqual(count(), first);
     const alive = weak.filter((ref) => ref.deref() !== undefined).length;
     assert.ok(alive <= 2, `${alive} generations are still held`);
-    assert.ok(
-      (after - before) / (RELOADS / 2) < 2_000,
-      `${Math.round((after - before) / (RELOADS / 2))} bytes per reload`,
-    );
+    assert.ok(Math.min(...grown) < 2_000, `${grown.join(", ")} bytes per reload`);
     await kernel.stop();
     assert.deepEqual(count(), { methods: 0, events: 0, routes: 0, services: 0, contributions: 0, taps: 0, timers: 0 });
   });
