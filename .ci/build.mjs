@@ -82,6 +82,7 @@ await bundle(
     errors: "errors.ts",
     cli: "cli.ts",
     testing: "testing/index.ts",
+    transform: "transform.ts",
   },
   ["typebox", "ws"],
 );

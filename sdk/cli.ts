@@ -32,6 +32,8 @@ export interface Command {
     readonly flags: string;
     readonly description: string;
     readonly default?: string | boolean;
+    /** It may be given several times; its value is a list of texts then, in order. Has no default. */
+    readonly repeatable?: boolean;
   }[];
   /** Whole command lines for `--help`. */
   readonly examples?: readonly string[];

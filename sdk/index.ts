@@ -1,6 +1,7 @@
 /** The public surface of `@svc/sdk`. A snapshot test holds it. */
 export * from "./contract.ts";
 export * from "./errors.ts";
+export * from "./external-content.ts";
 export * from "./hook-catalogue.ts";
 export * from "./hooks.ts";
 export * from "./plugin.ts";
@@ -18,4 +19,5 @@ export * from "./contracts/health.ts";
 export * from "./contracts/models.ts";
 export * from "./contracts/plugins.ts";
 export * from "./contracts/sessions.ts";
+export * from "./contracts/webhooks.ts";
 export { SessionUsage, UsageTotals } from "./contracts/usage.ts";

@@ -106,7 +106,7 @@ export interface RouteSpec<B extends TSchema = TSchema> {
 /** Stops what a `start` began. Called once, within 5 seconds. */
 export type Stop = () => void | Promise<void>;
 
-/** Further top-level keys of the configuration that a plugin owns, each with its schema. */
+/** Further sections of the configuration that a plugin owns, each with its schema; keys as in `Plugin.section`. */
 export type Sections = Readonly<Record<string, TSchema>>;
 
 /** Their values, validated, defaults filled in, frozen. */
@@ -187,9 +187,12 @@ export interface Plugin<
    * forms `title`, `description`, `group`, `order`, `advanced`, `placeholder`.
    */
   readonly config?: S;
-  /** Top-level key of that section. Default: the id. */
+  /**
+   * Key of that section: one at the top, or one below a section of the gateway that is open for plugins, which is `hooks`:
+   * `hooks.mail`. Such a one holds an object. Default: the id.
+   */
   readonly section?: string;
-  /** Further top-level keys it owns. A key has one owner. */
+  /** Further keys of that kind it owns. A key has one owner. */
   readonly sections?: X;
   readonly requires?: R;
   readonly provides?: readonly ServiceToken<unknown>[];

@@ -5,6 +5,7 @@ import { dirname, isAbsolute, join, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import { isPlugin, type Plugin } from "@svc/sdk";
 import { type Manifest, ManifestError, readManifest } from "./manifest.ts";
+import { sdkModules } from "./sdk-modules.ts";
 
 /** A plugin that can be loaded. */
 export interface PluginSource {
@@ -25,24 +26,6 @@ export interface MissingPlugin {
 /** The package whose dependencies are the full bundle. */
 const BUNDLE_PACKAGE = "svc";
 
-/** The plugin API as TypeScript plugins get it: the very instance the host uses. */
-async function virtualModules(): Promise<Record<string, unknown>> {
-  const [sdk, services, client, errors, cli] = await Promise.all([
-    import("@svc/sdk"),
-    import("@svc/sdk/services"),
-    import("@svc/sdk/client"),
-    import("@svc/sdk/errors"),
-    import("@svc/sdk/cli"),
-  ]);
-  return {
-    "@svc/sdk": sdk,
-    "@svc/sdk/services": services,
-    "@svc/sdk/client": client,
-    "@svc/sdk/errors": errors,
-    "@svc/sdk/cli": cli,
-  };
-}
-
 /** Imports a module; TypeScript goes through jiti, whose cache is private to the state directory. */
 export async function importModule(file: string, cacheDir: string): Promise<unknown> {
   if (!/\.[cm]?ts$/.test(file)) return import(versionedUrl(file));
@@ -50,7 +33,7 @@ export async function importModule(file: string, cacheDir: string): Promise<unkn
   const jiti = createJiti(pathToFileURL(file).href, {
     fsCache: cacheDir,
     moduleCache: false,
-    virtualModules: await virtualModules(),
+    virtualModules: await sdkModules(),
   });
   return jiti.import(file);
 }

@@ -85,7 +85,7 @@ class Conversation {
       ? "The older part of this conversation is now a summary."
       : "There is nothing to sum up yet: the conversation is too short.";
     const message = gatewayMessage(text, clock.now());
-    return { status: "ok", text, closing: [message], message };
+    return { status: "ok", text, calledTools: false, closing: [message], message };
   }
 
   async turn(ties: Ties): Promise<TurnResult> {
@@ -209,8 +209,8 @@ function modelChain(run: LiveRun, { services }: Environment, prepared: Preparati
 
 /** The result of a run whose session, model or prompt could not be had. */
 function unprepared(run: LiveRun, env: Environment, cause: unknown): TurnResult {
-  if (run.signal.aborted) return { status: "aborted", text: "", closing: [] };
+  if (run.signal.aborted) return { status: "aborted", text: "", calledTools: false, closing: [] };
   const text = isGatewayError(cause) ? cause.message : "the agent run failed";
   const message = errorMessage(text, env.clock.now());
-  return { status: "error", text: "", closing: [message], message, errorMessage: text, cause };
+  return { status: "error", text: "", calledTools: false, closing: [message], message, errorMessage: text, cause };
 }

@@ -99,7 +99,11 @@ const Defaults = Strict(
       minimum: 1,
       description: "seconds a run may take, once it started",
     }),
-    maxConcurrent: Type.Integer({ default: 4, minimum: 1, description: "runs at a time, all sessions together" }),
+    maxConcurrent: Type.Integer({
+      default: 4,
+      minimum: 1,
+      description: "runs at a time, all sessions together; and as many again of webhooks",
+    }),
     contextTokens: Type.Optional(
       Type.Integer({ minimum: 1, description: "tokens of the window to use; default: the model's own" }),
     ),

@@ -14,6 +14,7 @@ import { persist } from "./persist.ts";
 import { load, type Loaded } from "./preparation.ts";
 import { turnImages, turnMessage } from "./queue-plan.ts";
 import type { RunStore } from "./run-store.ts";
+import { mayPass } from "./retryable.ts";
 import { noteOnSession } from "./session-note.ts";
 import type { Turn } from "./session-queue.ts";
 
@@ -64,7 +65,13 @@ export async function endUnstarted(run: LiveRun, env: Environment, error?: unkno
   const outcome: RunOutcome =
     error === undefined
       ? { ...ended, status: "aborted", abortReason: run.abortReason }
-      : { ...ended, status: "error", errorMessage: isGatewayError(error) ? error.message : "the run could not start" };
+      : {
+          ...ended,
+          status: "error",
+          errorMessage: isGatewayError(error) ? error.message : "the run could not start",
+          ...(mayPass(error) ? { retryable: true } : {}),
+          calledTools: false,
+        };
   if (error !== undefined) env.log.error({ err: error, runId }, "a run could not start");
   const write = () => env.services.storage.transaction([env.store.ended(outcome, "accepted")]);
   return stored(write, outcome, run, env);
@@ -191,6 +198,8 @@ function outcomeOf(run: LiveRun, { result, entry, chain }: Conducted, endedAt: n
     endedAt,
     text: result.text,
     ...(result.errorMessage === undefined ? {} : { errorMessage: result.errorMessage }),
+    ...(result.status === "error" && mayPass(result.cause) ? { retryable: true } : {}),
+    ...(result.status === "error" ? { calledTools: result.calledTools } : {}),
     ...(result.status === "aborted" ? { abortReason: run.abortReason } : {}),
     ...(result.message ? { message: result.message } : {}),
     ...(result.usage ? { usage: result.usage } : {}),

@@ -6,8 +6,14 @@ import { SUBAGENT } from "./subagent-names.ts";
 /** Waits longer than this are logged. Spec: §6. */
 export const LONG_WAIT_MS = 2_000;
 
-/** `cron`, `nested` and lanes of one's own: one at a time. */
+/** Runs that webhooks ask for. */
+const HOOK_LANE = "hook";
+
+/**
+ * `cron`, `nested` and lanes of one's own: one at a time. Choice: runs of webhooks have a lane beside those of people,
+ * as wide as theirs, so that one which takes its ten minutes does not hold up every other sender.
+ */
 export function laneLimit(lane: string, { maxConcurrent, subagents }: AgentsConfig["defaults"]): number {
-  if (lane === MAIN_LANE) return maxConcurrent;
+  if (lane === MAIN_LANE || lane === HOOK_LANE) return maxConcurrent;
   return lane === SUBAGENT ? subagents.maxConcurrent : 1;
 }

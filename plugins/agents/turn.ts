@@ -59,6 +59,8 @@ export interface TurnResult {
   readonly errorMessage?: string;
   /** What to log about an error. */
   readonly cause?: unknown;
+  /** A tool was called, or was about to be. */
+  readonly calledTools: boolean;
   /** All rounds together. */
   readonly usage?: Usage;
   /** The last round: how full the model's window is. */
@@ -79,6 +81,7 @@ class Turn {
   readonly #setup: TurnSetup;
   #messages: Message[];
   #shrunk = false;
+  #calledTools = false;
   /** Calls the model made that have no recorded result. */
   #open: ToolCallBlock[] = [];
   /** What is being said and is not recorded. */
@@ -99,6 +102,7 @@ class Turn {
       const calls = toolCallsOf(message);
       if (calls.length === 0) return this.#result("ok", [message], { message });
       if (toolRounds >= this.#setup.maxToolRounds) return this.#limitReached();
+      this.#calledTools = true;
       await this.#record(message);
       this.#open = [...calls];
       for (const call of calls) await this.#runTool(call);
@@ -136,6 +140,7 @@ class Turn {
     return {
       status,
       text: this.#textSoFar(),
+      calledTools: this.#calledTools,
       closing: [...this.#open.map((call) => unansweredCall(call, now)), ...last],
       ...fields,
       ...(this.#usage ? { usage: this.#usage } : {}),

@@ -35,7 +35,7 @@ export interface RunRequest {
   readonly thinking?: ThinkingLevel;
   /** Model to use instead of the session's and the agent's. */
   readonly model?: string;
-  /** Which global lane it waits in after that of its session: `main` (default), `subagent`, `cron`, `nested`, or a name of one's own. Spec: http/sessions-routing.md §6. */
+  /** Which global lane it waits in after that of its session: `main` (default), `subagent`, `hook`, `cron`, `nested`, or a name of one's own. Spec: http/sessions-routing.md §6. */
   readonly lane?: string;
   /**
    * What happens while the session is busy. Default: `agent` and internal runs wait for their turn (`followup`); a
@@ -68,6 +68,10 @@ export interface RunOutcome {
   /** Whole text of the reply, or what there was of it. */
   readonly text: string;
   readonly errorMessage?: string;
+  /** Of `error`: asking again later may help, since a server or the storage could not be used. Default false. */
+  readonly retryable?: boolean;
+  /** Of `error`: whether it had called tools, so that asking again may repeat what they did. Absent: that is not known. */
+  readonly calledTools?: boolean;
   /** `rpc`, `stop`, `timeout`, `restart` for aborted runs; `collected` or `steered` for a request whose message went into another run. */
   readonly abortReason?: string;
   /** Run that took this one's message over. */

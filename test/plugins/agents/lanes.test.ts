@@ -112,7 +112,7 @@ describe("lanes", () => {
     const { defaults } = withDefaults(AgentsConfig, {
       defaults: { maxConcurrent: 7, subagents: { maxConcurrent: 3 } },
     });
-    const limits = ["main", "subagent", "cron", "nested", "mine"].map((lane) => laneLimit(lane, defaults));
-    assert.deepEqual(limits, [7, 3, 1, 1, 1]);
+    const limits = ["main", "hook", "subagent", "cron", "nested", "mine"].map((lane) => laneLimit(lane, defaults));
+    assert.deepEqual(limits, [7, 7, 3, 1, 1, 1]);
   });
 });

@@ -69,6 +69,7 @@ describe("turn", () => {
     assert.deepEqual(result, {
       status: "ok",
       text: "Hello",
+      calledTools: false,
       message,
       closing: [message],
       usage: usage(10, 5),
