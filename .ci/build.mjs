@@ -86,7 +86,12 @@ await bundle(
   },
   ["typebox", "ws"],
 );
-await bundle("host", { index: "index.ts", cli: "cli/main.ts" }, [
+const hostEntries = {
+  index: "index.ts",
+  cli: "cli/main.ts",
+  "transform-worker": "webhooks/transforms/transform-worker.ts",
+};
+await bundle("host", hostEntries, [
   "koa",
   "@koa/router",
   "ws",

@@ -14,14 +14,22 @@ import {
   tick,
   TICK_INTERVAL_MS,
 } from "@svc/sdk";
-import { ConfigStore, Credentials, GatewayInfo, PluginControl, type PluginReport, Restarts } from "@svc/sdk/services";
+import {
+  ConfigStore,
+  Credentials,
+  GatewayInfo,
+  PluginControl,
+  type PluginReport,
+  Restarts,
+  Webhooks,
+} from "@svc/sdk/services";
 import { Access } from "./auth/access.ts";
 import { type AuthSettings, resolveAuth, resolveBind, startRefusal, StartupRefusal } from "./auth/mode.ts";
 import { actingFor, pluginPrincipal } from "./auth/principal.ts";
 import { isLoopback } from "./auth/locality.ts";
 import { keepToken } from "./auth/secret.ts";
 import { settled, systemClock } from "./clock.ts";
-import { type ConfigFile, givenConfig, readConfigFile } from "./config/file.ts";
+import { type ConfigFile, givenConfig, type Issue, readConfigFile } from "./config/file.ts";
 import type { HostConfig } from "./config/host-schema.ts";
 import { type Environment, type Paths, preparePaths, resolvePaths } from "./config/paths.ts";
 import { hostConfig, pluginSection, unownedKeys } from "./config/sections.ts";
@@ -29,15 +37,17 @@ import { type ConfigStore as LiveConfig, createConfigStore } from "./config/stor
 import { watchConfig } from "./config/watch.ts";
 import { removeLeftovers } from "./config/write-file.ts";
 import { HookBus } from "./hooks/hook-bus.ts";
+import { unloadedProvider } from "./kernel/absent.ts";
 import { Kernel } from "./kernel/kernel.ts";
 import { createPluginFinder, type PluginFinder } from "./kernel/load.ts";
-import { servesMethod } from "./kernel/manifest.ts";
 import { Registry } from "./kernel/registry.ts";
 import type { Gateway, GatewayOptions, StopOptions } from "./options.ts";
 import { createReconfigure, type Reconfigure } from "./reconfigure.ts";
 import { createRestarts, type HostRestarts } from "./restarts.ts";
 import { configRefusal, planPlugins, portFrom } from "./startup.ts";
 import { writeStartupReport } from "./startup-report.ts";
+import { WebhookWiring } from "./webhook-wiring.ts";
+import { type WebhookSettings, webhookSettings } from "./webhooks/settings.ts";
 import { createLogger, DEFAULT_LOG_LEVEL, type RootLogger } from "./log.ts";
 import { Broadcaster } from "./net/broadcast.ts";
 import { CallLimiter } from "./net/call-limiter.ts";
@@ -64,9 +74,12 @@ export async function createGateway(options: GatewayOptions = {}): Promise<Gatew
   const authOf: Parts["authOf"] = (section) =>
     resolveAuth(section, env, () => keepToken(paths.credentialsDir), options.auth);
   const auth = authOf(config.gateway);
+  const hooks = webhookSettings(config.hooks, { gatewayToken: auth.token, configDir: paths.configDir });
+  if (hooks.issues.length > 0) throw new StartupRefusal(configRefusal(file, hooks.issues));
   const log = createLogger(options.logLevel ?? config.logging.level ?? DEFAULT_LOG_LEVEL);
   const port = options.port ?? portFrom(env, config);
-  const gateway = new RunningGateway({ options, env, paths, file, config, auth, authOf, log, port });
+  const webhooks = hooks.settings;
+  const gateway = new RunningGateway({ options, env, paths, file, config, auth, authOf, log, port, webhooks });
   await gateway.start();
   return gateway;
 }
@@ -82,6 +95,7 @@ interface Parts {
   readonly authOf: (section: HostConfig["gateway"]) => AuthSettings;
   readonly log: RootLogger;
   readonly port: number;
+  readonly webhooks: WebhookSettings;
 }
 
 class RunningGateway implements Gateway {
@@ -98,6 +112,7 @@ class RunningGateway implements Gateway {
   readonly #finder: PluginFinder;
   readonly #door: Door;
   readonly #http: HttpHandler;
+  readonly #webhooks: WebhookWiring;
   readonly #restarts: HostRestarts;
   readonly #config: LiveConfig;
   readonly #startedAt: number;
@@ -129,7 +144,21 @@ class RunningGateway implements Gateway {
     });
     this.#kernel = this.#createKernel();
     const shared = { hooks: this.#hooks, registry: this.#registry, log, access: this.#access };
-    this.#http = createHttpHandler(shared);
+    this.#webhooks = new WebhookWiring({
+      ...shared,
+      clock: this.#clock,
+      kernel: this.#kernel,
+      finder: this.#finder,
+      paths,
+      settings: parts.webhooks,
+      authOf: parts.authOf,
+      plugins: () => this.plugins(),
+      configProblem: () => this.#config.problem?.message,
+    });
+    this.#http = createHttpHandler({
+      ...shared,
+      ingress: (request, response) => this.#webhooks.host.handle(request, response),
+    });
     this.#door = new Door({
       ...shared,
       broadcaster: this.#broadcaster,
@@ -141,7 +170,7 @@ class RunningGateway implements Gateway {
     this.#restarts = createRestarts({
       clock: this.#clock,
       log,
-      isIdle: () => !this.#kernel.isBusy(),
+      isIdle: () => !this.#kernel.isBusy() && !this.#webhooks.host.isBusy,
       ...options.restart,
     });
     const reconfigure = this.#createReconfigure();
@@ -154,7 +183,7 @@ class RunningGateway implements Gateway {
       given: options.config !== undefined,
       clock: this.#clock,
       log,
-      startRefusal: (current) => startRefusal(hostConfig(current).config.gateway, env, options.auth),
+      startRefusal: (current) => this.#refusal(current),
       validate: (change) => reconfigure.validate(change),
       apply: async (change) => {
         await reconfigure.apply(change);
@@ -188,8 +217,17 @@ class RunningGateway implements Gateway {
         return known;
       },
       principalFor: pluginPrincipal,
-      unloaded: (method) => this.#unloadedProvider(method),
+      unloaded: (method) => unloadedProvider(method, this.#kernel, this.#finder),
     });
+  }
+
+  /** Why a gateway would not start with this file, though every key of it is right. */
+  #refusal(file: ConfigFile): Issue | undefined {
+    const { env, options } = this.#parts;
+    const { config, issues } = hostConfig(file);
+    if (issues.length > 0) return undefined; // told key by key
+    const message = startRefusal(config.gateway, env, options.auth);
+    return message === undefined ? this.#webhooks.issues(config)[0] : { path: "gateway", message };
   }
 
   #createReconfigure(): Reconfigure {
@@ -203,6 +241,7 @@ class RunningGateway implements Gateway {
       restarts: this.#restarts,
       port: () => this.#listener?.port ?? port,
       use: (file) => (this.#file = file),
+      webhooks: this.#webhooks,
       setLogLevel: options.logLevel === undefined ? (level) => log.setLevel(level) : undefined,
       closeDead: (reason) => this.#closeDead(reason),
     });
@@ -212,6 +251,7 @@ class RunningGateway implements Gateway {
     this.#registry.provide(GatewayInfo, this.#info());
     this.#registry.provide(ConfigStore, this.#config);
     this.#registry.provide(Restarts, this.#restarts);
+    this.#registry.provide(Webhooks, this.#webhooks.host.service);
     this.#registry.provide(PluginControl, {
       reports: () => this.plugins(),
       reload: async (id) => {
@@ -238,6 +278,12 @@ class RunningGateway implements Gateway {
     const addresses = resolveBind(config.gateway, auth);
     const plan = planPlugins(this.#finder, config.plugins, options.plugins);
     await this.#kernel.boot(plan);
+    const refusals = this.#webhooks.pluginIssues(this.#parts.config);
+    if (refusals.length > 0) {
+      await this.#kernel.stop();
+      throw new StartupRefusal(configRefusal(this.#file, refusals));
+    }
+    this.warnings.push(...this.#webhooks.host.warnings());
     const unused = unownedKeys(this.#file, this.#kernel.sections());
     this.warnings.push(...unused.map(({ path, message }) => `${path}: ${message}`), ...this.#access.warnings());
     try {
@@ -256,6 +302,7 @@ class RunningGateway implements Gateway {
       this.#clock.setInterval(() => this.#broadcaster.publish(tick, { ts: this.#clock.now() }), TICK_INTERVAL_MS),
       () => this.#restarts.stop(),
     );
+    this.#webhooks.host.start();
     this.#writeReport();
     this.#watchConfig();
     void this.#hooks.emitter(HOOKS.hostReady).emit({ url: this.url });
@@ -322,25 +369,6 @@ class RunningGateway implements Gateway {
     };
   }
 
-  /** An installed plugin that serves the method and was not asked for. */
-  #unloadedProvider(method: string): PluginReport | undefined {
-    const running = new Set(this.plugins().map(({ id }) => id)); // a mistyped method of one of these is just unknown
-    for (const source of this.#finder.bundle()) {
-      const manifest = "load" in source ? source.manifest : undefined;
-      if (!manifest || !servesMethod(manifest, method) || running.has(manifest.id)) continue;
-      return {
-        id: manifest.id,
-        version: manifest.version,
-        state: "disabled",
-        reason: "add it to plugins.use",
-        generation: 0,
-        errors: 0,
-        inert: [],
-      };
-    }
-    return undefined;
-  }
-
   /** A call from inside: the same pipeline as from a socket. */
   async #invoke(method: string, params: unknown, principal: Principal): Promise<unknown> {
     const accept = () => undefined;
@@ -382,6 +410,7 @@ class RunningGateway implements Gateway {
     this.#dispatcher.close(refusal);
     this.#http.close(refusal);
     await settled(drainMs, this.#clock, Promise.all([this.#dispatcher.idle(), this.#http.idle()]));
+    await this.#webhooks.host.stop();
     await this.#kernel.stop();
     this.#internalSignal.abort();
     this.#door.closeAll(CLOSE.restart, "service restart");

@@ -6,7 +6,7 @@ import { type Denial, HOOKS, type Logger } from "@svc/sdk";
 import type { Restarts } from "@svc/sdk/services";
 import type { Access } from "./auth/access.ts";
 import { type AuthSettings, resolveBind, StartupRefusal } from "./auth/mode.ts";
-import type { ConfigFile } from "./config/file.ts";
+import type { ConfigFile, Issue } from "./config/file.ts";
 import type { HostConfig } from "./config/host-schema.ts";
 import { redact } from "./config/redact.ts";
 import { composeHints, composeSchema, hostConfig } from "./config/sections.ts";
@@ -14,6 +14,7 @@ import type { ConfigTransition } from "./config/store.ts";
 import type { HookBus } from "./hooks/hook-bus.ts";
 import type { Kernel } from "./kernel/kernel.ts";
 import { DEFAULT_LOG_LEVEL, type LogLevel } from "./log.ts";
+import type { WebhookWiring } from "./webhook-wiring.ts";
 
 export interface ReconfigureOptions {
   /** As at a start. @throws StartupRefusal */
@@ -29,6 +30,7 @@ export interface ReconfigureOptions {
   use(file: ConfigFile): void;
   /** Absent: fixed from outside. */
   readonly setLogLevel: ((level: LogLevel) => void) | undefined;
+  readonly webhooks: Pick<WebhookWiring, "issues" | "pluginIssues" | "use">;
   /** Ends what relies on credentials that no longer count. */
   closeDead(reason: string): void;
 }
@@ -46,13 +48,21 @@ export function createReconfigure(options: ReconfigureOptions): Reconfigure {
 
   const shown = (file: ConfigFile) => redact(file.resolved, composeHints(composeSchema(kernel.sections())));
 
+  /** What the plugins that run make impossible is only told where no other plugins come with the same change. */
+  function webhookIssues(config: HostConfig, changed: readonly string[]): readonly Issue[] {
+    const issues = options.webhooks.issues(config);
+    const judgesPlugins = issues.length === 0 && touches(changed, "hooks") && !touches(changed, "plugins");
+    return judgesPlugins ? options.webhooks.pluginIssues(config) : issues;
+  }
+
   async function applyHot({ next, changed, kinds }: ConfigTransition): Promise<void> {
     const { config } = hostConfig(next);
     use(next);
-    if (changed.some((path) => path === "gateway" || path.startsWith("gateway."))) {
+    if (touches(changed, "gateway")) {
       const gone = access.configure(authOf(config.gateway), config.gateway, port());
       if (gone) closeDead("unauthorized: the gateway's credential was changed; connect with the new one");
     }
+    if (touches(changed, "hooks") || touches(changed, "gateway")) options.webhooks.use(config);
     setLogLevel?.(config.logging.level ?? DEFAULT_LOG_LEVEL);
     const { ids, hot } = pluginsConcerned(kernel, changed, kinds);
     for (const { id, ok, reason } of await kernel.reconfigure(ids, hot)) {
@@ -70,6 +80,8 @@ export function createReconfigure(options: ReconfigureOptions): Reconfigure {
         if (error instanceof StartupRefusal) return { allow: false, reason: error.message };
         throw error;
       }
+      const [issue] = webhookIssues(hostConfig(next).config, changed);
+      if (issue) return { allow: false, reason: `${issue.path} ${issue.message}` };
       if (!validateHook.isUsed()) return undefined;
       return validateHook.emit({ config: shown(next), previous: shown(previous), changed });
     },
@@ -103,6 +115,10 @@ export function createReconfigure(options: ReconfigureOptions): Reconfigure {
   };
 }
 
+function touches(changed: readonly string[], section: string): boolean {
+  return changed.some((path) => path === section || path.startsWith(`${section}.`));
+}
+
 function restart(restarts: Restarts, log: Logger, changed: readonly string[]): void {
   if (restarts.possible) restarts.schedule({ reason: `configuration: ${changed.join(", ")}` });
   else log.warn({ changed }, `restart the gateway for these keys to take effect: ${changed.join(", ")}`);
@@ -118,7 +134,8 @@ function pluginsConcerned(
   const notHot = new Set<string>();
   for (const { section, plugin } of kernel.sections()) {
     for (const path of changed) {
-      if (path !== section && !path.startsWith(`${section}.`)) continue;
+      const within = `${path}.`.startsWith(`${section}.`) || section.startsWith(`${path}.`);
+      if (!within) continue;
       ids.add(plugin);
       if (kinds.get(path) !== "hot") notHot.add(plugin);
     }

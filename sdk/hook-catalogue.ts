@@ -7,6 +7,8 @@ import type { RunEvent, RunOutcome, RunRequest } from "./services/agents.ts";
 import type { ModelRequest } from "./services/models.ts";
 import type { SessionEntry } from "./services/sessions.ts";
 import type { ToolCall, ToolResult } from "./services/tools.ts";
+import type { WebhookFields, WebhookRun } from "./services/webhooks.ts";
+import type { TransformContext } from "./transform.ts";
 
 /** A connection as plugins see it. */
 export interface ConnectionInfo {
@@ -216,6 +218,37 @@ export const HOOKS = {
     when: "An HTTP request arrived, before routing and before auth.",
     returns: "A reply that ends the request.",
     throws: skipped,
+  }),
+
+  webhookTransform: defineKeyedHook<{
+    readonly action: string;
+    readonly fields: WebhookFields;
+    readonly request: Omit<TransformContext, "signal">;
+  }>()("waterfall", {
+    name: "webhookTransform",
+    owner: "host",
+    when: "By mapping: a webhook was rendered and its transform has run, before the action looks at it. Spec: §4.5.",
+    returns: "Another action or other fields; `request` is only to be read.",
+    throws: kept,
+  }),
+  webhookBefore: defineKeyedHook<{
+    readonly mapping: string;
+    readonly action: string;
+    readonly params: WebhookFields;
+    readonly principal: Principal;
+  }>()("gate", {
+    name: "webhookBefore",
+    owner: "host",
+    when: "By mapping: what a webhook has become is final and frozen, before it is recorded.",
+    returns: "A denial: the sender gets 503, or 400 with code `INVALID_REQUEST`, with the reason.",
+    throws: denies,
+  }),
+  webhookFinished: defineHook<WebhookRun>()("observe", {
+    name: "webhookFinished",
+    owner: "host",
+    when: "An accepted webhook is done or has failed for good.",
+    returns: never,
+    throws: recorded,
   }),
 
   sessionReplacing: defineHook<{ key: string; reason: "new" | "reset" | "delete" }>()("gate", {

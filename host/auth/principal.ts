@@ -10,6 +10,9 @@ export const SHARED_PROVENANCES: readonly Provenance[] = Object.freeze(["token",
 
 const PROXY_PREFIX = "trusted-proxy:";
 const PLUGIN_PREFIX = "plugin:";
+const WEBHOOK_PREFIX = "webhook:";
+/** Choice: what it sets off came from outside, so it gets less than whoever configured it. */
+const WEBHOOK_SCOPES: readonly string[] = Object.freeze(["operator.read", "operator.write"]);
 
 /** Names clients use for a scope beside its own. Spec: spec/README.md "admin scope". */
 const SCOPE_ALIASES: ReadonlyMap<string, string> = new Map([["admin", "operator.admin"]]);
@@ -145,6 +148,12 @@ export class Authority {
 
   pluginPrincipal(id: string, scopes: readonly string[]): Principal {
     return pluginPrincipal(id, scopes);
+  }
+
+  /** What acts for a webhook: it may read and write as an operator does, and neither approve, pair nor administer. */
+  webhookPrincipal(mapping: string): Principal {
+    const id = WEBHOOK_PREFIX + mapping;
+    return mint({ id, role: "operator", scopes: WEBHOOK_SCOPES, provenance: "webhook", epoch: this.#epoch });
   }
 }
 

@@ -57,7 +57,15 @@ async function addInstalledVerb(
   const { loadVerb, verbContext } = await import("./plugin-verbs.ts");
   const verb = await loadVerb(installed);
   for (const argument of verb.args?.split(/\s+(?=[<[])/).filter(Boolean) ?? []) command.argument(argument);
-  for (const { flags, description, default: value } of verb.options ?? []) command.option(flags, description, value);
+  for (const { flags, description, default: value, repeatable } of verb.options ?? []) {
+    if (repeatable) command.option(flags, description, collect);
+    else command.option(flags, description, value);
+  }
   if (verb.examples) command.addHelpText("after", examples(...verb.examples));
   command.action(() => act(async () => (await verb.run(verbContext(command.args, command.opts(), output))) ?? EXIT.ok));
+}
+
+/** Values of an option that is given several times. */
+function collect(value: string, former: readonly string[] = []): readonly string[] {
+  return [...former, value];
 }

@@ -3,6 +3,7 @@ import type { TSchema } from "@svc/sdk";
 import type { ReloadKind } from "@svc/sdk/services";
 import { HOST_SECTIONS } from "./host-schema.ts";
 import { isObject, own, sameData } from "./plain-data.ts";
+import { sectionAt } from "./section-keys.ts";
 import { ownedSections, type SectionOwner } from "./sections.ts";
 
 /** Keys from the root down. */
@@ -30,15 +31,17 @@ export function changedPaths(before: unknown, after: unknown): string[] {
  */
 export function reloadKindOf(path: KeyPath | string, schemaOfSection: TSchema | undefined): ReloadKind {
   if (!schemaOfSection) return "hot";
-  const [section = "", ...keys] = typeof path === "string" ? path.split(".") : path;
-  let kind = keywordOf([schemaOfSection]) ?? (Object.hasOwn(HOST_SECTIONS, section) ? "restart" : "plugin");
+  const all = typeof path === "string" ? path.split(".") : path;
+  const section = sectionAt(all);
+  const ofHost = section.length === 1 && Object.hasOwn(HOST_SECTIONS, section[0] ?? "");
+  let kind = keywordOf([schemaOfSection]) ?? (ofHost ? "restart" : "plugin");
   let nodes: readonly unknown[] = [schemaOfSection];
-  for (const key of keys) {
+  for (const key of all.slice(section.length)) {
     nodes = nodes.flatMap((node) => childrenOf(node, key));
     kind = keywordOf(nodes) ?? kind;
   }
   // The host's keys have no defaults, so an object of them that comes or goes empty changes none.
-  return Object.hasOwn(HOST_SECTIONS, section) && nodes.some(isObjectNode) ? "hot" : kind;
+  return ofHost && nodes.some(isObjectNode) ? "hot" : kind;
 }
 
 function isObjectNode(node: unknown): boolean {
@@ -87,7 +90,7 @@ export function reloadKinds(changed: readonly KeyPath[], owners: readonly Sectio
   for (const [section, schema] of Object.entries(HOST_SECTIONS)) schemas.set(section, schema);
   const kinds = new Map<string, ReloadKind>();
   for (const path of changed) {
-    const [name, kind] = [path.join("."), reloadKindOf(path, schemas.get(path[0] ?? ""))];
+    const [name, kind] = [path.join("."), reloadKindOf(path, schemas.get(sectionAt(path).join(".")))];
     kinds.set(name, strongest([kind, kinds.get(name) ?? kind]) ?? kind); // keys with dots in them may meet in one name
   }
   return kinds;

@@ -23,6 +23,7 @@ const SECTION_ORDER: Readonly<Record<string, number>> = {
   cli: 26,
   diagnostics: 27,
   gateway: 30,
+  hooks: 110,
   ui: 120,
   plugins: 205,
   discovery: 210,

@@ -5,6 +5,7 @@
  * Choice: overlay network keys (`gateway.auth.allowTailscale`, `gateway.tailscale`) are not offered and refused as unknown.
  */
 import { NonEmpty, type Static, Strict, type TSchema, Type } from "@svc/sdk";
+import { HooksSection } from "./hooks-schema.ts";
 
 type Options = Record<string, unknown>;
 
@@ -125,13 +126,30 @@ export const LoggingSection = Strict({
 export type LoggingSection = Static<typeof LoggingSection>;
 
 /** Sections of the host by top-level key. */
-export const HOST_SECTIONS = { gateway: GatewaySection, plugins: PluginsSection, logging: LoggingSection } as const;
+export const HOST_SECTIONS = {
+  gateway: GatewaySection,
+  hooks: HooksSection,
+  plugins: PluginsSection,
+  logging: LoggingSection,
+} as const;
+
+/**
+ * Sections of the host below which a plugin may own a key that holds an object, as if it stood at the top. By section: keys
+ * that nobody has, and what to do instead.
+ */
+export const OPEN_SECTIONS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
+  hooks: {
+    internal:
+      "hooks inside the process are not configured here; write a plugin that taps them, then: svc config unset hooks.internal",
+  },
+};
 
 /** Top-level keys that carry no configuration. */
 export const FREE_KEYS: readonly string[] = ["$schema", "meta"];
 
 export interface HostConfig {
   readonly gateway: GatewaySection;
+  readonly hooks: HooksSection;
   readonly plugins: PluginsSection;
   readonly logging: LoggingSection;
 }

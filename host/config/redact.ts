@@ -2,7 +2,8 @@
 
 export const REDACTED = "__SVC_REDACTED__";
 
-const SENSITIVE = /(token$|password|secret|api.?key|serviceaccount(ref)?$)/i;
+/** Choice: the names of headers that carry a credential are in it, too: mappings of webhooks compare them. */
+const SENSITIVE = /(token$|password|secret|api.?key|authorization$|cookie$|serviceaccount(ref)?$)/i;
 const SERVICE_ACCOUNT = /serviceaccount(ref)?$/i;
 const HARMLESS =
   /(maxtokens|maxoutputtokens|maxinputtokens|maxcompletiontokens|contexttokens|totaltokens|tokencount|tokenlimit|tokenbudget|passwordfile)$/i;
@@ -35,9 +36,9 @@ function hintFor(path: readonly string[], hints: Hints): boolean | undefined {
   )?.sensitive;
 }
 
-/** Items of an array are judged by the name of the array. */
+/** Items of an array are judged by the name of the array, and so is what a condition says a place must not be. */
 function nameOf(path: readonly string[]): string {
-  return path.filter((part) => part !== "[]").join(".");
+  return path.filter((part) => part !== "[]" && part !== "not").join(".");
 }
 
 /** Whether a dotted path names a secret, no hint considered. */

@@ -1,8 +1,9 @@
 /** The JSON Schema of the whole configuration. Spec: http/config.md §3.2, protocol/methods-config.md §2. Pure. */
 import type { TSchema } from "@svc/sdk";
-import { HOST_SECTIONS } from "./host-schema.ts";
+import { HOST_SECTIONS, OPEN_SECTIONS } from "./host-schema.ts";
+import { claimProblem, sectionPath } from "./section-keys.ts";
 
-/** A plugin's claim on a top-level key; one for each key it owns. `schema` is absent while the plugin is not loaded. */
+/** A plugin's claim on a section; one for each it owns. `schema` is absent while the plugin is not loaded. */
 export interface SectionOwner {
   readonly section: string;
   readonly plugin: string;
@@ -15,9 +16,11 @@ export function composeSchema(owners: readonly SectionOwner[]): Record<string, u
     ["$schema", { type: "string" }],
     ["meta", { type: "object" }],
   ]);
-  for (const [section, schema] of Object.entries(HOST_SECTIONS)) properties.set(section, toJsonSchema(schema));
+  for (const [section, schema] of Object.entries(HOST_SECTIONS))
+    properties.set(section, Object.hasOwn(OPEN_SECTIONS, section) ? opened(section, owners) : toJsonSchema(schema));
   for (const { section, schema } of owners)
-    if (schema && !properties.has(section)) properties.set(section, toJsonSchema(schema));
+    if (schema && !claimProblem(section) && sectionPath(section).length === 1 && !properties.has(section))
+      properties.set(section, toJsonSchema(schema));
   return {
     $schema: "http://json-schema.org/draft-07/schema#",
     title: "SvcConfig",
@@ -26,7 +29,20 @@ export function composeSchema(owners: readonly SectionOwner[]): Record<string, u
   };
 }
 
+/** A section of the host with what plugins own in it. */
+function opened(name: string, owners: readonly SectionOwner[]): unknown {
+  const schema: Partial<Record<string, TSchema>> = HOST_SECTIONS;
+  const { additionalProperties: _, properties, ...rest } = toJsonSchema(schema[name]) as Record<string, unknown>;
+  const added = new Map<string, unknown>();
+  for (const { section, schema } of owners) {
+    const [first, key] = sectionPath(section);
+    if (schema && first === name && key !== undefined && !claimProblem(section) && !added.has(key))
+      added.set(key, toJsonSchema(schema));
+  }
+  return { ...rest, properties: { ...(properties as object), ...Object.fromEntries(added) } };
+}
+
 /** A TypeBox schema is JSON Schema plus hidden keys; a round trip drops those. */
-function toJsonSchema(schema: TSchema): unknown {
+function toJsonSchema(schema: TSchema | undefined): unknown {
   return JSON.parse(JSON.stringify(schema));
 }

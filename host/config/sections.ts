@@ -1,9 +1,10 @@
 /** Which part of the configuration belongs to whom, and whether it is right. Pure. */
 import { deepFreeze, type Plugin, type TSchema, violations, withDefaults } from "@svc/sdk";
 import type { ConfigFile, Issue } from "./file.ts";
-import { FREE_KEYS, HOST_SECTIONS, type HostConfig } from "./host-schema.ts";
-import { own, type PlainObject } from "./plain-data.ts";
+import { FREE_KEYS, HOST_SECTIONS, type HostConfig, OPEN_SECTIONS } from "./host-schema.ts";
+import { isObject, own, type PlainObject } from "./plain-data.ts";
 import type { SectionOwner } from "./schema.ts";
+import { claimProblem, lookUp, openKeys, sectionPath, without } from "./section-keys.ts";
 
 export { composeHints } from "./hints.ts";
 export { composeSchema, type SectionOwner } from "./schema.ts";
@@ -20,11 +21,12 @@ function dotted(section: string, pointer: string): string {
 }
 
 /**
- * What the file says under a top-level key. `null` is a value, and a wrong one. When it says nothing: what the schema
+ * What the file says in a section. `null` is a value, and a wrong one. When it says nothing: what the schema
  * has as default, else an empty list for a list, else `{}`.
  */
 export function sectionOf(resolved: ConfigFile["resolved"], section: string, schema?: TSchema): unknown {
-  if (Object.hasOwn(resolved, section)) return resolved[section];
+  const { found, value } = lookUp(resolved, section);
+  if (found) return value;
   const fallback = own(schema, "default");
   if (fallback !== undefined) return structuredClone(fallback);
   return own(schema, "type") === "array" ? [] : {};
@@ -40,11 +42,23 @@ function sectionIssues(section: string, schema: TSchema, value: unknown): Issue[
   return violations(schema, value).map(({ path, message }) => ({ path: dotted(section, path), message }));
 }
 
-/** The host's sections, absent ones empty. @returns also what is wrong with them: those issues stop a start */
-export function hostConfig({ resolved, issues }: ConfigFile): { config: HostConfig; issues: Issue[] } {
+/**
+ * The host's sections, absent ones empty, without what plugins own in them.
+ * @param owners default: none is known; then any object where a plugin may own a key is left to it
+ * @returns also what is wrong with them: those issues stop a start
+ */
+export function hostConfig(
+  { resolved, issues }: ConfigFile,
+  owners: readonly SectionOwner[] = [],
+): { config: HostConfig; issues: Issue[] } {
   const found: Issue[] = [];
+  const owned = ownedSections(owners).map(({ section }) => sectionPath(section));
   const sections = Object.entries(HOST_SECTIONS).map(([section, schema]) => {
-    const value = sectionOf(resolved, section);
+    const written = sectionOf(resolved, section);
+    const refused = Object.entries(OPEN_SECTIONS[section] ?? {}).filter(([key]) => own(written, key) !== undefined);
+    const others = owned.flatMap(([first, key]) => (first === section && key !== undefined ? [key] : []));
+    const value = without(written, [...others, ...openKeys(section, written), ...refused.map(([key]) => key)]);
+    found.push(...refused.map(([key, message]) => ({ path: `${section}.${key}`, message })));
     found.push(...sectionIssues(section, schema, value));
     return [section, value];
   });
@@ -56,7 +70,7 @@ export function configIssues(file: ConfigFile, owners: readonly SectionOwner[]):
   const found = ownedSections(owners).flatMap(({ section, schema }) =>
     sectionIssues(section, schema, filledSection(file.resolved, section, schema)),
   );
-  return [...hostConfig(file).issues, ...unlessTold(file.issues, found)];
+  return [...hostConfig(file, owners).issues, ...unlessTold(file.issues, found)];
 }
 
 /** A file that could not be read has no values to judge, and a variable that is missing is told once. */
@@ -67,10 +81,15 @@ function unlessTold(told: readonly Issue[], found: readonly Issue[]): readonly I
 
 /** What is in force: the file, and the defaults of every plugin that is loaded. */
 export function effectiveConfig({ resolved }: ConfigFile, owners: readonly SectionOwner[]): PlainObject {
-  const filled = ownedSections(owners).map(
-    ({ section, schema }) => [section, filledSection(resolved, section, schema)] as const,
-  );
-  return Object.fromEntries([...Object.entries(resolved), ...filled]);
+  const config = new Map<string, unknown>(Object.entries(resolved));
+  for (const { section, schema } of ownedSections(owners)) {
+    const filled = filledSection(resolved, section, schema);
+    const [first = "", key] = sectionPath(section);
+    const around = config.get(first) ?? {};
+    if (key === undefined) config.set(first, filled);
+    else if (isObject(around)) config.set(first, { ...around, [key]: filled });
+  }
+  return Object.fromEntries(config);
 }
 
 /** Owners that are loaded. A key of the host stays the host's; of two plugins the first has it. */
@@ -79,7 +98,7 @@ export function ownedSections(
 ): readonly { readonly section: string; readonly schema: TSchema }[] {
   const bySection = new Map<string, TSchema>();
   for (const { section, schema } of owners)
-    if (schema && !isHostKey(section) && !bySection.has(section)) bySection.set(section, schema);
+    if (schema && !claimProblem(section) && !bySection.has(section)) bySection.set(section, schema);
   return [...bySection].map(([section, schema]) => ({ section, schema }));
 }
 
@@ -93,11 +112,11 @@ export function pluginSection(plugin: Plugin, { resolved }: ConfigFile): PluginS
   const further = Object.entries(plugin.sections ?? {});
   const claimed = [...(plugin.config ? [section] : []), ...further.map(([key]) => key)];
   for (const [index, key] of claimed.entries()) {
-    if (isHostKey(key))
-      return { issue: `${key}: this section belongs to the gateway; the plugin must use another one` };
+    const problem = claimProblem(key);
+    if (problem) return { issue: `${key}: ${problem}` };
     if (claimed.indexOf(key) < index) return { issue: `${key}: the plugin claims this section twice` };
   }
-  const unasked = !plugin.config && Object.hasOwn(resolved, section) && !claimed.includes(section);
+  const unasked = !plugin.config && lookUp(resolved, section).found && !claimed.includes(section);
   if (unasked && !isHostKey(section)) return { issue: `${section}: this plugin has no settings; take the section out` };
 
   const issues: Issue[] = [];
@@ -115,8 +134,11 @@ export function pluginSection(plugin: Plugin, { resolved }: ConfigFile): PluginS
 
 /** Keys nobody reads now. They are kept: a section outlives its plugin. */
 export function unownedKeys({ resolved }: ConfigFile, owners: readonly SectionOwner[]): Issue[] {
-  return Object.keys(resolved)
-    .filter((key) => !isHostKey(key) && !owners.some(({ section, schema }) => section === key && schema))
+  const below = Object.keys(OPEN_SECTIONS).flatMap((section) =>
+    openKeys(section, own(resolved, section)).map((key) => `${section}.${key}`),
+  );
+  return [...Object.keys(resolved).filter((key) => !isHostKey(key)), ...below]
+    .filter((key) => !owners.some(({ section, schema }) => section === key && schema))
     .map((key) => {
       const owner = owners.find(({ section }) => section === key);
       const why = owner ? `plugin ${owner.plugin} is not running` : "no plugin in use has this section";

@@ -1,6 +1,6 @@
 /** The configuration as readers see it: secrets hidden. Spec: protocol/methods-config.md §1. */
 import type { ConfigSnapshot } from "@svc/sdk/services";
-import type { ConfigFile } from "./file.ts";
+import type { ConfigFile, Issue } from "./file.ts";
 import { parseConfig } from "./parse.ts";
 import { sameData } from "./plain-data.ts";
 import { type Hints, redact, redactText } from "./redact.ts";
@@ -14,11 +14,11 @@ export async function describeConfig(
   file: ConfigFile,
   owners: readonly SectionOwner[],
   hints: Hints,
-  refusal?: string,
+  refusal?: Issue,
 ): Promise<ConfigSnapshot> {
   const { path, exists, hash, text } = file;
   const found = configIssues(file, owners);
-  const issues = found.length === 0 && refusal !== undefined ? [{ path: "gateway", message: refusal }] : found;
+  const issues = found.length === 0 && refusal !== undefined ? [refusal] : found;
   const head = { path, exists, hash, issues, warnings: unownedKeys(file, owners), legacyIssues: [] };
   if (issues.length > 0) return { ...head, valid: false, raw: null, parsed: null, resolved: {}, config: {} };
 

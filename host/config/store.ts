@@ -44,7 +44,7 @@ export interface ConfigStoreOptions {
   readonly clock?: Clock;
   readonly log?: Pick<Logger, "warn" | "error">;
   /** Why a gateway would not start with this file, though every key of it is right. Default: it starts. */
-  startRefusal?(file: ConfigFile): string | undefined;
+  startRefusal?(file: ConfigFile): Issue | undefined;
   /** The gate before a change is written or used. A write within it is refused. Default: none. */
   validate?(change: ConfigTransition): Promise<Denial | undefined>;
   /** Brings the gateway in line. A write within it is refused: it would wait for itself. Default: nothing runs. */

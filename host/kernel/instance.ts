@@ -5,7 +5,7 @@ import { FailureWindow } from "./failure.ts";
 import type { Generation } from "./generation.ts";
 import type { ReplacementHold } from "./hold.ts";
 import type { PluginSource } from "./load.ts";
-import { type Manifest, servesMethod } from "./manifest.ts";
+import { contributes, type Manifest, servesMethod } from "./manifest.ts";
 import type { PluginState } from "./state.ts";
 
 export class PluginInstance {
@@ -27,6 +27,7 @@ export class PluginInstance {
   errors = 0;
   /** Methods its newest generation declared: known also while it is away. */
   #methods: ReadonlySet<string> = new Set();
+  #contributions: readonly (readonly [point: string, id: string])[] = [];
   readonly failures = new FailureWindow();
   /** Set while it is being replaced. */
   hold: ReplacementHold | undefined;
@@ -39,8 +40,16 @@ export class PluginInstance {
     this.manifest = manifest;
   }
 
-  declared(methods: readonly string[]): void {
+  declared(methods: readonly string[], contributions: readonly (readonly [point: string, id: string])[]): void {
     this.#methods = new Set(methods);
+    this.#contributions = contributions;
+  }
+
+  /** Whether this contribution is its own, by its package or by what it declared. */
+  contributes(point: string, id: string): boolean {
+    return (
+      this.#contributions.some(([at, name]) => at === point && name === id) || contributes(this.manifest, point, id)
+    );
   }
 
   /** Whether this method is its own, by its package or by what it declared. */

@@ -100,6 +100,19 @@ export class Kernel {
     return undefined;
   }
 
+  /** The same for a contribution to an extension point. */
+  holdForContribution(point: string, id: string): Hold | undefined {
+    for (const instance of this.#instances.values())
+      if (instance.hold && instance.contributes(point, id)) return instance.hold;
+    return undefined;
+  }
+
+  /** Plugin of this gateway that contributes this when it runs, and does not run. */
+  absentContributor(point: string, id: string): PluginReport | undefined {
+    const instances = [...this.#instances.values()];
+    return instances.find((one) => one.state !== "active" && one.contributes(point, id))?.report([]);
+  }
+
   /** Whether some plugin has work under way that a planned restart should wait for. */
   isBusy(): boolean {
     return this.#inOrder().some(({ current }) =>

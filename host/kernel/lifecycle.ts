@@ -158,7 +158,10 @@ export class Lifecycle {
     generation.committed(declarations, registry.commit(declarations));
     instance.current = generation;
     instance.plugin = generation.plugin;
-    instance.declared(declarations.methods.map(({ method }) => method.name));
+    instance.declared(
+      declarations.methods.map(({ method }) => method.name),
+      declarations.extensions.map(({ point, id }) => [point, id] as const),
+    );
     this.move(instance, "starting");
     return undefined;
   }

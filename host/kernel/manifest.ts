@@ -17,12 +17,14 @@ export const ManifestFields = Strict({
   entry: NonEmpty,
   /** First words of the methods it serves; a method outside is refused. */
   namespaces: Type.Optional(Type.Array(NonEmpty)),
-  /** Top-level key of its configuration; default: the id. */
+  /** Key of its configuration section, as in its code; default: the id. */
   section: Type.Optional(NonEmpty),
   /** Path prefixes it may mount routes under, beside `/plugins/<id>/`. */
   routes: Type.Optional(Type.Array(Type.String({ pattern: "^/" }))),
   /** Gate hooks it taps: `<hook>`, or `<hook>:<key>` of a keyed one. They stay shut while it is away. */
   gates: Type.Optional(Type.Array(NonEmpty)),
+  /** Ids it contributes, by extension point: what is missing while it is away can then be named. */
+  contributes: Type.Optional(Type.Record(NonEmpty, Type.Array(NonEmpty))),
   permissions: Type.Optional(Strict({ calls: Type.Optional(Type.Array(Type.Enum([...SCOPES]))) })),
   /** Path of the file with its verbs, and what help says of each. */
   cli: Type.Optional(NonEmpty),
@@ -58,6 +60,12 @@ export function apiMismatch(range: string): string | undefined {
   if (validRange(range) === null) return `its api "${range}" is not a version range; write e.g. "^${API_VERSION}"`;
   if (satisfies(API_VERSION, range)) return undefined;
   return `it needs plugin API ${range}, this gateway has ${API_VERSION}; install a version of it made for ${API_VERSION}`;
+}
+
+/** Whether the package says that it contributes this id to the extension point. */
+export function contributes(manifest: Manifest | undefined, point: string, id: string): boolean {
+  const ids = manifest?.contributes && Object.hasOwn(manifest.contributes, point) ? manifest.contributes[point] : [];
+  return ids?.includes(id) ?? false;
 }
 
 /** Whether the package says that it serves this method. */

@@ -1,5 +1,12 @@
 /** What running plugins have declared, looked up at each use. Changes only in `commit` and by the undo it returns. */
-import { type Contribution, type ExtensionView, HOOKS, isGatewayError, type ServiceToken } from "@svc/sdk";
+import {
+  type Contribution,
+  type ExtensionPoint,
+  type ExtensionView,
+  HOOKS,
+  isGatewayError,
+  type ServiceToken,
+} from "@svc/sdk";
 import type { HookBus } from "../hooks/hook-bus.ts";
 import type { Owner } from "../hooks/owner.ts";
 import type { Declarations, EventEntry, ExtensionEntry, MethodEntry, RouteEntry } from "./declarations.ts";
@@ -12,12 +19,21 @@ interface ProvidedService {
   readonly provider: string;
 }
 
+/** A contribution, and who answers for it. */
+export interface OwnedContribution<T> {
+  readonly id: string;
+  readonly value: T;
+  readonly owner: Owner;
+}
+
 export class Registry {
   readonly methods = new Map<string, MethodEntry>();
   readonly events = new Map<string, EventEntry>();
   readonly #routes = new Set<RouteEntry>();
   readonly #services = new Map<string, ProvidedService>();
   readonly #points = new Map<string, Owner>();
+  /** Extension points of the host itself. */
+  readonly #hostPoints = new Set<string>();
   readonly #emitters = new Map<string, string>();
   #extensions: readonly ExtensionEntry[] = [];
   /** Each handshake asks for it; forgotten at every change. */
@@ -25,6 +41,8 @@ export class Registry {
   readonly #hooks: HookBus;
   /** Grows with every change of the routes, so that a router built from them knows it is old. */
   routesVersion = 0;
+  /** The same for contributions to extension points. */
+  extensionsVersion = 0;
 
   constructor(hooks: HookBus) {
     this.#hooks = hooks;
@@ -53,6 +71,18 @@ export class Registry {
   /** Gives a service of the host itself. */
   provide<T>(token: ServiceToken<T>, value: T): void {
     this.#services.set(token.id, { token, value, provider: "host" });
+  }
+
+  /** Takes an extension point for the host itself. */
+  own<T>(point: ExtensionPoint<T>): void {
+    this.#hostPoints.add(point.id);
+  }
+
+  /** Contributions to a point, in plugin order, with who answers for each. */
+  contributions<T>(point: ExtensionPoint<T>): readonly OwnedContribution<T>[] {
+    return this.#extensions
+      .filter((entry) => entry.point === point.id)
+      .map(({ id, value, owner }) => ({ id, value: value as T, owner })); // typed by the point
   }
 
   /** Why these declarations cannot be committed beside what stands, or `undefined`. Names both sides. */
@@ -85,6 +115,7 @@ export class Registry {
       if (other && other.provider !== plugin.id) return `service ${token.id} is already provided by ${other.provider}`;
     }
     for (const { id } of staged.ownedPoints) {
+      if (this.#hostPoints.has(id)) return `extension point ${id} is owned by the host`;
       const other = this.#points.get(id);
       if (other && other.id !== plugin.id) return `extension point ${id} is already owned by ${other.id}`;
     }
@@ -133,11 +164,18 @@ export class Registry {
     }
     this.#mount(staged.routes, undo);
     const added = staged.extensions;
-    this.#extensions = [...this.#extensions, ...added].sort((left, right) => left.owner.order - right.owner.order);
-    undo.push(() => (this.#extensions = this.#extensions.filter((entry) => !added.includes(entry))));
+    if (added.length > 0) {
+      this.#extend([...this.#extensions, ...added].sort((left, right) => left.owner.order - right.owner.order));
+      undo.push(() => this.#extend(this.#extensions.filter((entry) => !added.includes(entry))));
+    }
     return () => {
       for (const step of undo.splice(0).reverse()) step();
     };
+  }
+
+  #extend(extensions: readonly ExtensionEntry[]): void {
+    this.#extensions = extensions;
+    this.extensionsVersion++;
   }
 
   #mount(routes: readonly RouteEntry[], undo: (() => void)[]): void {
@@ -180,7 +218,7 @@ export class Registry {
   /** What these declarations leave without effect now, for reports. */
   inert(staged: Declarations): string[] {
     const contributions = staged.extensions
-      .filter(({ point }) => !this.#points.has(point))
+      .filter(({ point }) => !this.#points.has(point) && !this.#hostPoints.has(point))
       .map(({ point, id }) => `${point} "${id}": no plugin owns this extension point`);
     const known = new Set(
       Object.values(HOOKS)

@@ -25,6 +25,8 @@ export interface HttpOptions {
   readonly access: Access;
   /** Milliseconds a body may take. Default 30000. Spec: http/auth.md §4. */
   readonly bodyTimeoutMs?: number;
+  /** Takes requests before any route does. @returns whether it took this one, which it answers. Default: it takes none. */
+  ingress?(request: IncomingMessage, response: ServerResponse): boolean;
 }
 
 export interface HttpHandler {
@@ -57,6 +59,7 @@ export function createHttpHandler(options: HttpOptions): HttpHandler {
       response.once("close", () => {
         if (--open === 0) idle();
       });
+      if (options.ingress?.(request, response)) return;
       application ??= createApplication(options, underWay);
       application.then(
         (handle) => handle(request, response),

@@ -36,6 +36,15 @@ const OURS: Readonly<Record<string, Scope>> = {
   "models.test": "operator.write",
   "plugins.list": "operator.read",
   "plugins.reload": "operator.admin",
+  "webhooks.list": "operator.read",
+  "webhooks.check": "operator.read",
+  "webhooks.runs": "operator.read",
+  "webhooks.run": "operator.read",
+  "webhooks.try": "operator.write",
+  "webhooks.replay": "operator.admin",
+  "webhooks.enable": "operator.admin",
+  "webhooks.disable": "operator.admin",
+  "webhooks.init": "operator.admin",
 };
 
 const required = new Map<string, Scope | "none">([["health", "none"], ...Object.entries(OURS)]);
@@ -158,6 +167,7 @@ const BUNDLE = [
   "provider-offline",
   "sessions",
   "storage-sqlite",
+  "webhooks",
 ];
 
 describe("the first frame", () => {

@@ -1,6 +1,6 @@
 /** The full bundle with a configuration file of its own, a probe among its plugins, and time that a test moves. */
 import { readFileSync } from "node:fs";
-import { writeFile } from "node:fs/promises";
+import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { TestContext } from "node:test";
 import { definePlugin, live, type Plugin } from "@svc/sdk";
@@ -14,6 +14,7 @@ import {
   type ModelRequest,
   type ProviderAccount,
   Sessions,
+  Webhooks,
 } from "@svc/sdk/services";
 import { createFakeClock, type FakeClock, type TestGateway, testGateway } from "@svc/sdk/testing";
 import { root } from "../checkout.ts";
@@ -31,6 +32,7 @@ export interface Inside {
   agents(): AgentDirectory;
   models(): Models;
   runs(): AgentRuns;
+  readonly webhooks: Webhooks;
   /** What the model server `probe` was asked, newest last. */
   readonly asked: { readonly request: ModelRequest; readonly account: ProviderAccount }[];
   /** As the log of a plugin has it. */
@@ -48,9 +50,18 @@ export interface Bundle extends TestGateway {
   generations(): Record<string, number>;
 }
 
+/** Tells where it runs, and which of its exports it is. */
+const TRANSFORM = `import { isMainThread } from "node:worker_threads";
+const telling = (which) => () => ({ name: which + (isMainThread ? " in the host" : " in a worker") });
+export default telling("default");
+export const other = telling("other");
+`;
+
 export async function startBundle(t: TestContext, config: unknown): Promise<Bundle> {
   const stateDir = await directoryOf(t, "svc-kinds-");
   await writeFile(join(stateDir, "svc.json"), JSON.stringify(config));
+  await mkdir(join(stateDir, "hooks/transforms"), { recursive: true });
+  await writeFile(join(stateDir, "hooks/transforms/sample.mjs"), TRANSFORM);
   const found: { inside?: Inside } = {};
   const clock = createFakeClock();
   const restarts: string[] = [];
@@ -94,6 +105,7 @@ function probe(found: { inside?: Inside }): Plugin {
       agents: live(AgentDirectory),
       models: live(Models),
       runs: live(AgentRuns),
+      webhooks: Webhooks,
     },
     setup(gateway) {
       const { services, log } = gateway;
@@ -119,6 +131,7 @@ function probe(found: { inside?: Inside }): Plugin {
           agents: () => there(services.agents.get()),
           models: () => there(services.models.get()),
           runs: () => there(services.runs.get()),
+          webhooks: services.webhooks,
           asked,
           logLevel: () => (log as { level?: unknown }).level,
         };

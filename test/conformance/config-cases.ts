@@ -1,5 +1,6 @@
 /** What the schema does not say about its keys: values that need a context, and where an effect is seen that a picture does not show. */
 import { join } from "node:path";
+import { HOOKS_ON, SIGNING_SECRET } from "./hooks-picture.ts";
 
 /** How one key is tried, where the schema alone does not tell. */
 export interface Given {
@@ -29,6 +30,69 @@ const bound = (match: object) => ({
   bindings: [{ agentId: "sample", match: { channel: "sample", accountId: "*", ...match } }],
 });
 const binding = (narrow: object): Given => ({ between: [bound({ guildId: "nowhere" }), bound(narrow)] });
+const hooksOn = { hooks: HOOKS_ON };
+/** A mapping that is there before and after, and what one key changes of it. */
+const mapping = (before: object, after: object): Given => {
+  const base = { id: "sample", match: { path: "sample" } };
+  const text = (more: object) => ("action" in more ? {} : { messageTemplate: "m" }); // of another action it is refused
+  const whole = (more: object) => ({ hooks: { ...HOOKS_ON, mappings: [{ ...base, ...text(more), ...more }] } });
+  return { between: [whole(before), whole(after)] };
+};
+const signed = (before: object, after: object) => {
+  const verify = { type: "github", secret: SIGNING_SECRET };
+  return mapping(
+    { messageTemplate: "", verify: { ...verify, ...before } },
+    { messageTemplate: "", verify: { ...verify, ...after } },
+  );
+};
+const transformed = (before: object, after: object) =>
+  mapping({ transform: { module: "sample.mjs", ...before } }, { transform: { module: "sample.mjs", ...after } });
+
+const HOOKS: Readonly<Record<string, Given>> = {
+  "hooks.enabled": { between: [{ hooks: { token: HOOKS_ON.token } }, hooksOn] },
+  "hooks.token": { between: [hooksOn, { hooks: { ...HOOKS_ON, token: "another-hook-token" } }] },
+  "hooks.path": { beside: hooksOn },
+  "hooks.maxBodyBytes": { beside: hooksOn },
+  "hooks.defaultSessionKey": { beside: hooksOn },
+  "hooks.allowRequestSessionKey": { beside: hooksOn },
+  "hooks.allowedSessionKeyPrefixes": {
+    beside: { hooks: { ...HOOKS_ON, allowRequestSessionKey: true } },
+    values: [["hook:"]],
+  },
+  "hooks.allowedAgentIds": { beside: hooksOn },
+  "hooks.presets": { beside: hooksOn, values: [["generic"]] },
+  "hooks.disabled": { beside: hooksOn, values: [["wake"]] },
+  "hooks.transformsDir": { beside: hooksOn },
+  "hooks.mappings[].id": mapping({}, { id: "other" }),
+  "hooks.mappings[].enabled": mapping({}, { enabled: false }),
+  "hooks.mappings[].match.path": mapping({}, { match: { path: "other" } }),
+  "hooks.mappings[].match.source": mapping({}, { match: { source: "other" } }),
+  "hooks.mappings[].match.headers.*": mapping({}, { match: { headers: { "x-sample": "other" } } }),
+  "hooks.mappings[].match.when.*": mapping({}, { match: { when: { source: { not: "sample" } } } }),
+  "hooks.mappings[].action": mapping({}, { action: "wake" }),
+  "hooks.mappings[].verify.type": signed({}, { type: "stripe" }),
+  "hooks.mappings[].verify.secret": signed({}, { secret: "another-signing-secret-of-the-picture" }),
+  "hooks.mappings[].verify.toleranceSeconds": signed({ type: "stripe" }, { type: "stripe", toleranceSeconds: 30 }),
+  "hooks.mappings[].idempotencyKey": mapping({}, { idempotencyKey: "{{source}}" }),
+  "hooks.mappings[].wakeMode": mapping({}, { wakeMode: "next-heartbeat" }),
+  "hooks.mappings[].name": mapping({}, { name: "{{source}}" }),
+  "hooks.mappings[].agentId": mapping({}, { agentId: "main" }),
+  "hooks.mappings[].sessionKey": mapping({}, { sessionKey: "hook:{{source}}" }),
+  "hooks.mappings[].messageTemplate": mapping({}, { messageTemplate: "{{text}}" }),
+  "hooks.mappings[].textTemplate": mapping({ action: "wake" }, { action: "wake", textTemplate: "{{text}}" }),
+  "hooks.mappings[].deliver": mapping({}, { deliver: false }),
+  "hooks.mappings[].allowUnsafeExternalContent": mapping({}, { allowUnsafeExternalContent: true }),
+  "hooks.mappings[].channel": mapping({}, { channel: "last" }),
+  "hooks.mappings[].to": mapping({}, { to: "{{source}}" }),
+  "hooks.mappings[].model": mapping({}, { model: "acme/other" }),
+  "hooks.mappings[].thinking": mapping({}, { thinking: "low" }),
+  "hooks.mappings[].timeoutSeconds": mapping({}, { timeoutSeconds: 7 }),
+  "hooks.mappings[].transform.module": mapping({}, { transform: { module: "sample.mjs" } }),
+  "hooks.mappings[].transform.export": transformed({}, { export: "other" }),
+  "hooks.mappings[].transform.placement": transformed({}, { placement: "worker" }),
+  "hooks.mappings[].transform.timeoutMs": transformed({}, { timeoutMs: 1_000 }),
+  "hooks.mappings[].with.*": mapping({}, { with: { name: "{{source}}" } }),
+};
 
 export const GIVEN: Readonly<Record<string, Given>> = {
   "gateway.bind": { values: ["auto"] },
@@ -89,6 +153,12 @@ export const GIVEN: Readonly<Record<string, Given>> = {
   "bindings[].match.roles": {
     between: [bound({ guildId: "sample", roles: ["nobody"] }), bound({ guildId: "sample", roles: ["sample"] })],
   },
+  ...Object.fromEntries(
+    "account topic label subscription pushToken hookUrl includeBody maxBytes renewEveryMinutes serve tailscale"
+      .split(" ")
+      .map((key) => [`hooks.gmail.${key}`, { values: ["sample"], refused: /no mail watcher/ }]),
+  ),
+  ...HOOKS,
   "storage-sqlite.file": { values: ["another.db"] },
 };
 
@@ -135,6 +205,10 @@ export const SEEN_ELSEWHERE: Readonly<Record<string, string>> = {
   "session.maintenance.resetArchiveRetention": `${SESSIONS}/maintenance.test.ts`,
   "session.maintenance.maxDiskBytes": `${SESSIONS}/maintenance.test.ts`,
   "session.maintenance.highWaterBytes": `${SESSIONS}/maintenance.test.ts`,
+  "hooks.gmail.model": "plugins/preset-gmail/preset.test.ts",
+  "hooks.gmail.thinking": "plugins/preset-gmail/preset.test.ts",
+  "hooks.gmail.allowUnsafeExternalContent": "plugins/preset-gmail/preset.test.ts",
+  "hooks.github.secret": "plugins/preset-github/preset.test.ts",
   "provider-offline.wordDelayMs": "plugins/provider-offline/provider.test.ts",
   "storage-sqlite.busyTimeoutMs": "plugins/storage-sqlite/plugin.test.ts",
 };

@@ -75,8 +75,17 @@ function placesOf(schema: Node): (Place & { readonly section: string; readonly k
     .filter(([section]) => !FREE.has(section))
     .flatMap(([section, node]) => {
       const kind = Object.hasOwn(HOST_SECTIONS, section) ? "restart" : "plugin";
-      return [...nodes({ path: section, keys: [section], node }, kind)].map((place) => ({ ...place, section }));
+      return [...nodes({ path: section, keys: [section], node }, kind)].map((place) => inSection(place, section));
     });
+}
+
+/** A key below a section of the host that is not the host's is a section of a plugin. */
+function inSection(place: Place & { readonly kind: ReloadKind }, section: string) {
+  const [, second] = place.keys;
+  const hostKeys: object | undefined = Object.entries(HOST_SECTIONS).find(([name]) => name === section)?.[1].properties;
+  if (!hostKeys || second === undefined || Object.hasOwn(hostKeys, second)) return { ...place, section };
+  const kind = place.kind === "restart" ? "plugin" : place.kind; // nobody but the host asks for a restart
+  return { ...place, section: `${section}.${second}`, kind };
 }
 
 export function leavesOf(schema: Node): Leaf[] {

@@ -6,6 +6,7 @@ import type { InboundAddress, Message } from "@svc/sdk/services";
 import { connectFrame, openRaw } from "../raw-socket.ts";
 import type { TestGateway } from "@svc/sdk/testing";
 import type { Bundle } from "./config-bundle.ts";
+import { hooksPicture } from "./hooks-picture.ts";
 
 type Look = (bundle: Bundle, client: TestGateway["client"]) => Promise<unknown>;
 
@@ -81,6 +82,7 @@ export const PICTURES: Readonly<Record<string, Look>> = {
     const policies = KEYS.map((key) => sessions.sendPolicy(key, undefined));
     return Promise.resolve({ defaults: sessions.defaults(), routes, policies });
   },
+  hooks: hooksPicture,
   bindings: ({ inside }) => Promise.resolve(ADDRESSES.map((address) => inside.sessions().route(address))),
   "storage-sqlite": ({ stateDir }) =>
     Promise.resolve(readdirSync(join(stateDir, "plugins/storage-sqlite")).filter((name) => name.endsWith("-wal"))), // open

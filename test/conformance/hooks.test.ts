@@ -4,9 +4,11 @@
  */
 import assert from "node:assert/strict";
 import { describe, it, type TestContext } from "node:test";
-import { writeFile } from "node:fs/promises";
+import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { agents, chat, config, defineContract, definePlugin, HOOKS, sessions, Type } from "@svc/sdk";
+import { agents, chat, config, defineContract, definePlugin, HOOKS, invalidRequest, sessions, Type } from "@svc/sdk";
+import { WebhookAction } from "@svc/sdk/services";
 import { createHookProbe, type HookProbe, type TestGateway, testGateway } from "@svc/sdk/testing";
 import { deviceConnect } from "../device.ts";
 import { openRaw } from "../raw-socket.ts";
@@ -43,8 +45,23 @@ const caller = definePlugin({
       summary: "-",
       handler: () => ({ body: {} }),
     });
+    const prepare = () => ({ params: {} });
+    const common = { summary: "-", direct: true, fields: Type.Object({}), prepare };
+    gateway.extend(WebhookAction, "jot", { ...common, commit: () => [] });
+    gateway.extend(WebhookAction, "errand", { ...common, run: async () => {} });
+    gateway.extend(WebhookAction, "hopeless", { ...common, run: () => invalidRequest("it cannot be done") });
   },
 });
+
+const HOOK_TOKEN = "hook-token-of-the-test";
+const HOOKS_SECTION = {
+  enabled: true,
+  token: HOOK_TOKEN,
+  mappings: [
+    { id: "skipped", match: { path: "skip" }, action: "jot", transform: { module: "skip.mjs" } },
+    { id: "ci", match: { path: "ci" }, action: "jot" },
+  ],
+};
 
 interface Running extends TestGateway {
   readonly probe: HookProbe;
@@ -58,10 +75,17 @@ async function start(t: TestContext): Promise<Running> {
     toolParams: ["session_status"],
     toolBefore: ["session_status"],
     toolResult: ["session_status"],
+    webhookTransform: ["ci", "skipped", "jot"],
+    webhookBefore: ["ci", "skipped", "jot", "errand", "hopeless"],
   };
   const probe = createHookProbe(keys);
   const plugins = ["storage-sqlite", "sessions", "models", "provider-offline", "agents", "chat", caller, probe.plugin];
-  const running = await testGateway(t, { plugins, config: { "provider-offline": { wordDelayMs: 0 } } });
+  const stateDir = await mkdtemp(join(tmpdir(), "svc-hooks-"));
+  await mkdir(join(stateDir, "hooks/transforms"), { recursive: true });
+  await writeFile(join(stateDir, "hooks/transforms/skip.mjs"), "export default () => null;");
+  const config = { "provider-offline": { wordDelayMs: 0 }, hooks: HOOKS_SECTION };
+  const running = await testGateway(t, { plugins, config, stateDir });
+  t.after(() => rm(stateDir, { recursive: true, force: true })); // after the gateway was stopped
   await settle();
   probe.reset();
   return { ...running, probe };
@@ -85,6 +109,21 @@ async function connectDevice({ gateway }: Running, role: "operator" | "node"): P
 /** Runs the agent and waits for its end. */
 async function talk({ client }: Running, message: string): Promise<void> {
   await client.call(agents.run, { message, sessionKey: "main", idempotencyKey: runId() }, { expectFinal: true });
+}
+
+/** Posts a webhook and waits until the end of the run it became was told. */
+async function post(running: Running, path: string, headers: Record<string, string> = {}): Promise<void> {
+  const authorization = `Bearer ${HOOK_TOKEN}`;
+  const answer = await fetch(`${http(running)}/hooks/${path}`, {
+    method: "POST",
+    headers: { authorization, ...headers },
+  });
+  if (answer.status !== 200 || answer.headers.has("idempotent-replayed")) return;
+  const deadline = performance.now() + 20_000;
+  while (!running.probe.fired()["webhookFinished"]) {
+    assert.ok(performance.now() < deadline, "webhookFinished did not fire");
+    await settle();
+  }
 }
 
 const ONE_CALL = { rpcAfter: 1 };
@@ -181,6 +220,43 @@ const paths: Path[] = [
       await running.client.call(sessions.delete, { key: "other" });
     },
     { ...ONE_CALL, sessionReplacing: 1, sessionEnded: 1 },
+  ],
+  [
+    "a webhook of a mapping",
+    (running) => post(running, "ci"),
+    { httpRequest: 1, "webhookTransform(ci)": 1, "webhookBefore(ci)": 1, webhookFinished: 1 },
+  ],
+  [
+    "a webhook that was sent before",
+    async (running) => {
+      await post(running, "ci", { "idempotency-key": "one" });
+      await settle();
+      running.probe.reset();
+      await post(running, "ci", { "idempotency-key": "one" });
+    },
+    { httpRequest: 1, "webhookTransform(ci)": 1, "webhookBefore(ci)": 1 },
+  ],
+  [
+    "a webhook for an action",
+    (running) => post(running, "jot"),
+    { httpRequest: 1, "webhookBefore(jot)": 1, webhookFinished: 1 },
+  ],
+  [
+    "a webhook that is carried out in the background",
+    (running) => post(running, "errand"),
+    { httpRequest: 1, "webhookBefore(errand)": 1, webhookFinished: 1 },
+  ],
+  [
+    "a webhook that fails for good",
+    (running) => post(running, "hopeless"),
+    { httpRequest: 1, "webhookBefore(hopeless)": 1, webhookFinished: 1 },
+  ],
+  ["a webhook that its transform skips", (running) => post(running, "skip"), { httpRequest: 1 }],
+  ["a webhook nobody takes", (running) => post(running, "nothing"), { httpRequest: 1 }],
+  [
+    "a webhook with a wrong token",
+    (running) => post(running, "ci", { authorization: "Bearer wrong" }),
+    { httpRequest: 1 },
   ],
 ];
 

@@ -7,6 +7,7 @@ import { describe, it } from "node:test";
 import { agents, config, coversScope, SCOPES } from "@svc/sdk";
 import { testGateway } from "@svc/sdk/testing";
 import { fileGateway } from "./file-gateway.ts";
+import { HOOKS_SECTION, hookRuns } from "./hook-runs.ts";
 import { good, key, methods } from "./samples.ts";
 
 describe("every method of the bundle", () => {
@@ -20,7 +21,9 @@ describe("every method of the bundle", () => {
   });
 
   it("answers its documented params with its documented result", async (t) => {
-    const { client, stateDir } = await fileGateway(t); // compares every result with its schema
+    const text = JSON.stringify({ hooks: HOOKS_SECTION });
+    const { client, stateDir, gateway } = await fileGateway(t, text); // compares every result with its schema
+    const runs = await hookRuns(gateway.url);
     await client.call(
       agents.run,
       { message: "echo first", idempotencyKey: key(), sessionKey: "main" },
@@ -29,7 +32,7 @@ describe("every method of the bundle", () => {
     for (const [name, samples] of Object.entries(good)) {
       for (const sample of samples) {
         const { hash } = await client.call(config.get, {});
-        await client.request(name, sample({ stateDir, hash }), { expectFinal: true });
+        await client.request(name, sample({ stateDir, hash, ...runs }), { expectFinal: true });
       }
     }
   });
@@ -45,7 +48,10 @@ describe("every method of the bundle", () => {
       });
       if (!strict) continue;
       const [sample] = good[name] ?? [];
-      const params = { ...(sample?.({ stateDir: "/nowhere", hash: "0" }) as object), "no-such-key": 1 };
+      const params = {
+        ...(sample?.({ stateDir: "/nowhere", hash: "0", runId: "none", failedRunId: "none" }) as object),
+        "no-such-key": 1,
+      };
       await assert.rejects(client.request(name, params), {
         code: "INVALID_REQUEST",
         message: `invalid ${name} params: at root: unexpected property 'no-such-key'`,

@@ -1,10 +1,11 @@
 /** Every method of the full bundle with params that are documented, for the tests that are generated from them. */
 import { join } from "node:path";
-import { agents, chat, config, health, type Method, models, plugins, sessions } from "@svc/sdk";
+import { agents, chat, config, health, type Method, models, plugins, sessions, webhooks } from "@svc/sdk";
+import type { HookRuns } from "./hook-runs.ts";
 
 /** Every method of the full bundle, by name. */
 export const methods: Readonly<Record<string, Method>> = Object.fromEntries(
-  [agents, chat, config, health, models, plugins, sessions]
+  [agents, chat, config, health, models, plugins, sessions, webhooks]
     .flatMap((contract) => Object.values<Method>(contract))
     .map((method) => [method.name, method]),
 );
@@ -14,7 +15,7 @@ let serial = 0;
 export const key = () => `conformance-${++serial}`;
 
 /** What params may depend on. */
-export interface Scene {
+export interface Scene extends HookRuns {
   readonly stateDir: string;
   /** Hash of the configuration file as it is now. */
   readonly hash: string;
@@ -102,4 +103,16 @@ export const good: Readonly<Record<string, readonly Sample[]>> = {
     () => ({ key: "no-such" }),
     () => ({ key: "fresh", deleteTranscript: false, emitLifecycleHooks: false }),
   ],
+  "webhooks.list": [() => ({})],
+  "webhooks.check": [() => ({})],
+  "webhooks.init": [() => ({})],
+  "webhooks.disable": [() => ({ id: "wake" })],
+  "webhooks.enable": [() => ({ id: "wake" })],
+  "webhooks.try": [
+    () => ({ mapping: "wake", payload: { text: "hi" } }),
+    () => ({ mapping: "agent", payload: { message: "hi" }, headers: { "X-Event": "push" }, path: "agent?x=1" }),
+  ],
+  "webhooks.runs": [() => ({}), () => ({ status: "failed", mapping: "wake", limit: 5 })],
+  "webhooks.run": [({ runId }) => ({ runId })],
+  "webhooks.replay": [({ failedRunId }) => ({ runId: failedRunId })],
 };

@@ -12,6 +12,7 @@ import { promisify } from "node:util";
 import { agents, chat, config } from "@svc/sdk";
 import { root } from "../checkout.ts";
 import { cleanEnvironment, startGatewayProcess } from "../gateway-process.ts";
+import { hookRuns } from "./hook-runs.ts";
 import { good, key } from "./samples.ts";
 
 const run = promisify(execFile);
@@ -24,6 +25,17 @@ const SECRETS = {
   account: canary("account"),
   fromEnvironment: canary("env"),
   unknownPlugin: canary("unknown"),
+  hookToken: canary("hooktoken"),
+  signingSecret: canary("signing"),
+  nextSigningSecret: canary("nextsigning"),
+  githubSecret: canary("github"),
+  mappingSessionKey: canary("mappingsession"),
+  matchedHeader: canary("matchedheader"),
+  matchedCredential: canary("matchedcredential"),
+  matchedField: canary("matchedfield"),
+  guessedToken: canary("guess"),
+  bodyField: canary("body"),
+  cookie: canary("cookie"),
 } as const;
 
 const CONFIG = {
@@ -43,6 +55,37 @@ const CONFIG = {
       },
       two: { baseUrl: "http://127.0.0.1:9/v1", apiKey: "${CANARY_KEY}", models: [{ id: "m2" }] },
     },
+  },
+  hooks: {
+    enabled: true,
+    token: SECRETS.hookToken,
+    presets: ["github", "generic"],
+    github: { secret: [SECRETS.githubSecret] },
+    mappings: [
+      {
+        id: "signed",
+        match: { path: "signed" },
+        action: "wake",
+        textTemplate: "{{title}}",
+        verify: { type: "github", secret: [SECRETS.signingSecret, SECRETS.nextSigningSecret] },
+      },
+      { id: "keyed", match: { path: "keyed" }, messageTemplate: "m", sessionKey: SECRETS.mappingSessionKey },
+      {
+        id: "matched",
+        match: {
+          path: "matched",
+          headers: {
+            "X-Gitlab-Token": [SECRETS.matchedHeader, "other"],
+            Authorization: `Basic ${SECRETS.matchedCredential}`,
+          },
+          when: { "auth.token": { not: SECRETS.matchedField }, "auth.secret": SECRETS.matchedField },
+        },
+        action: "wake",
+        textTemplate: "{{title}}",
+      },
+      { id: "odd", match: { path: "odd" }, action: "nobody-has-this", with: { a: "{{title}}" } },
+      { id: "broken", match: { path: "broken" }, textTemplate: "x", transform: { module: "not-there.ts" } },
+    ],
   },
   notInstalled: { botToken: SECRETS.unknownPlugin, nested: { password: SECRETS.unknownPlugin } },
 };
@@ -67,14 +110,19 @@ describe("secrets", { timeout: 120_000 }, () => {
         .catch((error: unknown) => ({ error, text: String(error) }));
       seen.push([`answer of ${name}`, JSON.stringify(outcome, errorFields)]);
     };
+    for (const [sink, text] of await sendWebhooks(gateway.url)) seen.push([sink, text]);
+    const runs = await hookRuns(gateway.url, SECRETS.hookToken);
     for (const [name, samples] of Object.entries(good)) {
       if (["config.set", "config.apply"].includes(name)) continue; // they would take the secrets away
       for (const sample of samples) {
         const { hash } = await client.call(config.get, {});
-        await answer(name, sample({ stateDir, hash }));
+        await answer(name, sample({ stateDir, hash, ...runs }));
         await answer(name, { [SECRETS.apiKey.slice(0, 4)]: 1 });
       }
     }
+    for (const mapping of ["signed", "matched", "odd", "broken", "generic", "github-issue"])
+      for (const headers of [{}, { "X-Gitlab-Token": "wrong", "X-Svc-Token": "wrong", Authorization: "wrong" }])
+        await answer("webhooks.try", { mapping, payload: { title: "t", auth: { secret: "wrong" } }, headers });
     // Provider errors carry addresses, headers and bodies of requests that had the keys in them.
     for (const model of ["one/m1", "two/m2", "several/m3"]) {
       await answer("sessions.patch", { key: "main", model });
@@ -103,6 +151,9 @@ describe("secrets", { timeout: 120_000 }, () => {
       ["config", "schema"],
       ["config", "diff"],
       ["plugins", "list"],
+      ["hooks", "list"],
+      ["hooks", "check"],
+      ["hooks", "runs"],
       ["models", "list"],
       ["gateway", "status"],
     ]) {
@@ -116,16 +167,15 @@ describe("secrets", { timeout: 120_000 }, () => {
     seen.push(["log", gateway.log()]);
     for (const [path, text] of await filesBeside(stateDir)) seen.push([path, text]);
 
-    for (const [name, secret] of Object.entries(SECRETS)) {
-      const leaks = seen.filter(([, text]) => text.includes(secret)).map(([sink]) => sink);
-      // What somebody typed as a broken value may be quoted back to the one who typed it, and to nobody else.
-      const allowed = name === "apiKey" ? ["answer of config.set"] : [];
-      assert.deepEqual(
-        leaks.filter((sink) => !allowed.includes(sink)),
-        [],
-        `the ${name} came out`,
-      );
-    }
+    // What somebody typed as a broken value may be quoted back to the one who typed it, and to nobody else.
+    const allowed = new Set(["apiKey in answer of config.set"]);
+    const leaks = Object.entries(SECRETS).flatMap(([name, secret]) =>
+      seen.filter(([, text]) => text.includes(secret)).map(([sink]) => `${name} in ${sink}`),
+    );
+    assert.deepEqual(
+      leaks.filter((leak) => !allowed.has(leak)),
+      [],
+    );
   });
 
   it("lie only in files nobody else can read", async (t) => {
@@ -146,6 +196,36 @@ describe("secrets", { timeout: 120_000 }, () => {
     }
   });
 });
+
+/**
+ * Webhooks in every state of grace, with secrets where senders have them: headers, and fields no template names.
+ * @returns what the senders were answered
+ */
+async function sendWebhooks(url: string): Promise<[string, string][]> {
+  const body = JSON.stringify({ text: "hi", title: "t", password: SECRETS.bodyField, auth: { secret: "wrong" } });
+  const right = { authorization: `Bearer ${SECRETS.hookToken}`, cookie: `session=${SECRETS.cookie}` };
+  const headersOf: Record<string, string>[] = [
+    right,
+    { "x-svc-token": SECRETS.hookToken, "x-gitlab-token": SECRETS.matchedHeader },
+    { authorization: `Bearer ${SECRETS.guessedToken}` },
+    { "x-svc-token": SECRETS.guessedToken, "x-hub-signature-256": `sha256=${"0".repeat(64)}` },
+    { ...right, "x-hub-signature-256": `sha256=${"0".repeat(64)}`, "x-github-event": "issues" },
+  ];
+  const answers: [string, string][] = [];
+  for (const path of ["wake", "signed", "matched", "odd", "broken", "github", "nothing", "runs/nobody", ""]) {
+    for (const [index, headers] of headersOf.entries()) {
+      for (const text of [body, `${body},`]) {
+        const answer = await fetch(`${url.replace(/^ws/, "http")}/hooks/${path}`, {
+          method: "POST",
+          headers,
+          body: text,
+        });
+        answers.push([`webhook ${path} ${index}`, `${answer.status} ${await answer.text()}`]);
+      }
+    }
+  }
+  return answers;
+}
 
 function errorFields(_key: string, value: unknown): unknown {
   if (!(value instanceof Error)) return value;

@@ -1,5 +1,6 @@
 /** Runs inside the gateway that is fuzzed, and tells how it is: memory, prototypes, and a route that nobody may reach unasked. */
 import { defineContract, definePlugin, Type } from "@svc/sdk";
+import { WebhookAction } from "@svc/sdk/services";
 
 export const probe = defineContract("fuzz", {
   probe: {
@@ -9,6 +10,9 @@ export const probe = defineContract("fuzz", {
     result: Type.Object({ heapUsed: Type.Number(), polluted: Type.Array(Type.String()), sockets: Type.Number() }),
   },
 });
+
+/** An action that is done with its record, and the mapping that leads to it. */
+export const HOOK_ACTION = "swallow";
 
 /** What the guarded route answers; whoever sees it got in. */
 export const GUARDED_TEXT = "behind-the-door";
@@ -44,6 +48,19 @@ export default definePlugin({
       body: Type.Object({ text: Type.Optional(Type.String()) }),
       maxBodyBytes: 4_096,
       handler: () => ({ body: { text: GUARDED_TEXT } }),
+    });
+    gateway.extend(WebhookAction, HOOK_ACTION, {
+      summary: "Takes what there is",
+      direct: true,
+      fields: Type.Object({
+        text: Type.Optional(Type.String({ external: true })),
+        sessionKey: Type.Optional(Type.String()),
+      }),
+      prepare({ text, sessionKey, ...more }, { policy }) {
+        const key = policy.sessionKey(typeof sessionKey === "string" ? sessionKey : undefined);
+        return { params: { text, ...more }, reply: { door: GUARDED_TEXT }, sessionKey: key };
+      },
+      commit: () => [],
     });
   },
 });

@@ -4,8 +4,11 @@ import { connect, type Socket } from "node:net";
 /** Milliseconds after which a connection that is left hanging is given up. */
 const PATIENCE_MS = 3_000;
 
-/** Writes `bytes`, ends, and collects until the other side closes. */
-export function exchange(port: number, bytes: Buffer): Promise<{ answer: string; hung: boolean }> {
+/**
+ * Writes `bytes`, ends, and collects until the other side closes.
+ * @param endAfterMs milliseconds until it ends; an end takes back what is not answered yet
+ */
+export function exchange(port: number, bytes: Buffer, endAfterMs = 0): Promise<{ answer: string; hung: boolean }> {
   return new Promise((resolve) => {
     const socket = connect({ port, host: "127.0.0.1" });
     const chunks: Buffer[] = [];
@@ -16,8 +19,17 @@ export function exchange(port: number, bytes: Buffer): Promise<{ answer: string;
     });
     socket.on("data", (chunk) => chunks.push(chunk));
     socket.on("error", () => undefined); // a reset is an answer, too
-    socket.on("close", () => resolve({ answer: Buffer.concat(chunks).toString("latin1"), hung }));
-    socket.on("connect", () => socket.end(bytes));
+    let cancel = () => {};
+    socket.on("close", () => {
+      cancel();
+      resolve({ answer: Buffer.concat(chunks).toString("latin1"), hung });
+    });
+    socket.on("connect", () => {
+      if (endAfterMs === 0) return void socket.end(bytes);
+      socket.write(bytes);
+      const timer = setTimeout(() => socket.end(), endAfterMs);
+      cancel = () => clearTimeout(timer);
+    });
   });
 }
 

@@ -8,7 +8,7 @@ import { createInterface } from "node:readline";
 import { connect, type GatewayClient } from "@svc/sdk/client";
 import { root } from "../checkout.ts";
 import { cleanEnvironment } from "../gateway-process.ts";
-import { probe } from "./probe-plugin.ts";
+import { HOOK_ACTION, probe } from "./probe-plugin.ts";
 
 /** Inputs a test sends; `.ci/run` asks for 100,000. */
 export const RUNS = Number(process.env["SVC_FUZZ_RUNS"] ?? 1_500);
@@ -16,7 +16,23 @@ export const RUNS = Number(process.env["SVC_FUZZ_RUNS"] ?? 1_500);
 export const SEED = Number(process.env["SVC_FUZZ_SEED"] ?? Date.now() % 2_147_483_647);
 
 export const TOKEN = "canary-token-7f3b9c51e2d84a06";
+export const HOOK_TOKEN = "canary-hook-2ac94d1be6f07835";
 const API_KEY = "canary-key-91d0c2e4b7a35f68";
+const CANARIES = [TOKEN, HOOK_TOKEN, API_KEY];
+
+/** Every way of a mapping: path, payload, header, signature, template. */
+const MAPPINGS = [
+  {
+    match: { path: "mapped", source: "fuzz", when: { "a.b[0].c": { exists: false } } },
+    action: HOOK_ACTION,
+    with: { text: "{{text}} {{a}} {{list[0].x}} {{query.q}} {{path}} {{headers.x-event}}" },
+    sessionKey: "hook:{{text}}",
+    idempotencyKey: "{{id}}",
+  },
+  { match: { path: "mapped", headers: { "x-event": "push" } }, action: HOOK_ACTION, with: { text: "{{payload.a}}" } },
+  { match: { path: "signed" }, action: HOOK_ACTION, verify: { type: "github", secret: "canary-signing-secret-51" } },
+  { match: { path: "deep/er" }, action: HOOK_ACTION, with: { text: "{{text}}" } },
+];
 
 /** Bytes the heap may have grown by, after a collection. */
 const GROWTH = 24 * 1_048_576;
@@ -35,6 +51,14 @@ export async function startVictim(): Promise<Victim> {
   const stateDir = await mkdtemp(join(tmpdir(), "svc-fuzz-"));
   const config = {
     gateway: { auth: { token: TOKEN, rateLimit: { exemptLoopback: true } } },
+    hooks: {
+      enabled: true,
+      token: HOOK_TOKEN,
+      mappings: MAPPINGS,
+      presets: ["github"],
+      maxBodyBytes: 16_384,
+      allowedSessionKeyPrefixes: ["hook:"],
+    },
     plugins: { load: { paths: [join(root, ".build/test/fuzz/probe-plugin.js")] } },
     models: { providers: { canary: { baseUrl: "http://127.0.0.1:9/v1", apiKey: API_KEY, models: [{ id: "m" }] } } },
   };
@@ -48,7 +72,7 @@ export async function startVictim(): Promise<Victim> {
   let tail = "";
   child.stderr.on("data", (chunk: Buffer) => {
     const text = tail.slice(-64) + chunk.toString();
-    if (text.includes(TOKEN) || text.includes(API_KEY)) leaked ||= text.slice(0, 2_000);
+    if (CANARIES.some((canary) => text.includes(canary))) leaked ||= text.slice(0, 2_000);
     tail = (tail + chunk.toString()).slice(-4_000);
   });
   const exited = new Promise<number | null>((resolve) => child.once("exit", resolve));

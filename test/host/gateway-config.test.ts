@@ -256,6 +256,14 @@ const HOT: Record<string, Row | { readonly seenIn: string }> = {
   "gateway.reload.mode": { seenIn: "reconfigure.test.ts" },
   "gateway.reload.debounceMs": { seenIn: "gateway-config-file.test.ts" },
   "logging.level": { seenIn: "reconfigure.test.ts" },
+  ...Object.fromEntries(
+    (
+      "enabled token path maxBodyBytes defaultSessionKey allowRequestSessionKey allowedSessionKeyPrefixes " +
+      "allowedAgentIds presets disabled transformsDir mappings"
+    )
+      .split(" ")
+      .map((key) => [`hooks.${key}`, { seenIn: "../conformance/reload-kinds.test.ts" }]),
+  ),
 };
 
 describe("every key that is hot", limited, () => {

@@ -37,6 +37,7 @@ function scene(possible = true) {
     use: () => void did.push("use"),
     setLogLevel: (level) => void did.push(`level ${level}`),
     closeDead: (reason) => void did.push(`close ${reason}`),
+    webhooks: { issues: () => [], pluginIssues: () => [], use: () => undefined },
   };
   const { apply, validate } = createReconfigure(options);
   const change = (

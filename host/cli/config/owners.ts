@@ -1,9 +1,11 @@
 /** Who owns which section, as the plugins say that a start would load. Runs none of them. */
 import type { Plugin } from "@svc/sdk";
-import { startRefusal } from "../../auth/mode.ts";
+import { resolveAuth, startRefusal } from "../../auth/mode.ts";
+import { readKeptToken } from "../../auth/secret.ts";
 import type { ConfigFile, Issue } from "../../config/file.ts";
-import type { Paths } from "../../config/paths.ts";
+import { type Paths, resolvePaths } from "../../config/paths.ts";
 import { hostConfig, type SectionOwner } from "../../config/sections.ts";
+import { webhookSettings } from "../../webhooks/settings.ts";
 import { plannedPlugins } from "../planned-plugins.ts";
 
 export interface Owners {
@@ -42,8 +44,12 @@ function sectionsOf({ id, section, config, sections }: Plugin): SectionOwner[] {
 }
 
 /** Why a gateway that is started from here would refuse this file, or `undefined`. Makes no token. */
-export function refusalHere(file: ConfigFile): string | undefined {
+export function refusalHere(file: ConfigFile): Issue | undefined {
   const { config, issues } = hostConfig(file);
   if (issues.length > 0) return undefined; // told key by key
-  return startRefusal(config.gateway, process.env);
+  const message = startRefusal(config.gateway, process.env);
+  if (message !== undefined) return { path: "gateway", message };
+  const { credentialsDir, configDir } = resolvePaths();
+  const auth = resolveAuth(config.gateway, process.env, () => readKeptToken(credentialsDir) ?? "");
+  return webhookSettings(config.hooks, { gatewayToken: auth.token, configDir }).issues[0];
 }

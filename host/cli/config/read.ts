@@ -45,7 +45,7 @@ export async function validateConfig(given: string | undefined, output: Output):
   const { owners, missing } = await loadOwners(file, paths);
   const issues = [...configIssues(file, owners)];
   const refusal = issues.length === 0 ? refusalHere(file) : undefined;
-  if (refusal !== undefined) issues.push({ path: "gateway", message: refusal });
+  if (refusal !== undefined) issues.push(refusal);
   if (given !== undefined && !file.exists) issues.push({ path: "", message: "there is no such file" });
   const warnings = [...missing, ...unownedKeys(file, owners)];
   const { path, exists } = file;

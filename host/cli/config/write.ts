@@ -88,7 +88,7 @@ async function tell(written: ConfigWritten, { paths, owners, set }: Change, outp
   const { path, hash, changed, reload } = written;
   const file = await readConfigFile(paths.configPath, process.env);
   // A slip in the name of a section is valid: it could be that of a plugin to come.
-  const unused = unownedKeys(file, owners).filter((key) => set.some((edit) => edit.path[0] === key.path));
+  const unused = unownedKeys(file, owners).filter(({ path }) => set.some((edit) => isAbout(edit.path, path)));
   for (const { path: section, message } of unused)
     output.note(`warning: ${section}: ${message}\nNext: svc config unset ${quoted(section)}, or svc plugins list`);
   if (output.json) return output.print({ path, hash, changed, reload: reload ?? null });
@@ -96,6 +96,12 @@ async function tell(written: ConfigWritten, { paths, owners, set }: Change, outp
   const mode = valueAt(file.resolved, ["gateway", "reload", "mode"]);
   const effect = unused.length > 0 ? [] : [describeEffect(reload, mode)];
   output.print([`${path}: changed ${changed.join(", ")}`, ...effect].join("\n"));
+}
+
+/** Whether the edit is in the section, or around it. */
+function isAbout(edit: ConfigEdit["path"], section: string): boolean {
+  const [at, of] = [`${edit.join(".")}.`, `${section}.`];
+  return at.startsWith(of) || of.startsWith(at);
 }
 
 /** What the store found wrong with the result, where it says so path by path. */
@@ -117,10 +123,12 @@ async function openStore(paths: Paths): Promise<{ store: ConfigStore; owners: re
     initial: file,
     // Only what this change brings about: what is wrong already must not keep anybody from mending the rest.
     validate: async ({ previous, next }) => {
-      const reason = refusalHere(previous) === undefined ? refusalHere(next) : undefined;
-      return reason === undefined
-        ? undefined
-        : { allow: false, reason: `a gateway would not start: ${reason}\nNext: svc config schema gateway` };
+      const refusal = refusalHere(previous) === undefined ? refusalHere(next) : undefined;
+      if (refusal === undefined) return undefined;
+      const { path, message } = refusal;
+      const [section = path] = path.split(".");
+      const why = path === section ? message : `${path} ${message}`;
+      return { allow: false, reason: `a gateway would not start: ${why}\nNext: svc config schema ${section}` };
     },
   });
   return { store, owners };

@@ -26,6 +26,10 @@ describe("what the name of a key makes secret", () => {
     "x.APIKEY",
     "x.serviceAccount",
     "x.serviceAccountRef",
+    "match.headers.Authorization",
+    "match.headers.proxy-authorization",
+    "match.headers.Cookie",
+    "match.when.user.token.not",
   ];
   for (const path of hidden) {
     it(`${path} is hidden`, () => assert.deepEqual(redact(nested(path, "canary"), {}), nested(path, REDACTED)));

@@ -19,7 +19,8 @@ const read = (t: TestContext, value: unknown): Promise<ConfigFile> =>
 
 describe("the host's sections", () => {
   it("are empty when the file has none", async (t) => {
-    assert.deepEqual(hostConfig(await read(t, {})), { config: { gateway: {}, plugins: {}, logging: {} }, issues: [] });
+    const config = Object.fromEntries(Object.keys(HOST_SECTIONS).map((section) => [section, {}]));
+    assert.deepEqual(hostConfig(await read(t, {})), { config, issues: [] });
   });
 
   it("take every key they know", async (t) => {
@@ -33,12 +34,14 @@ describe("the host's sections", () => {
         auth: { mode: "token", token: "t", password: "p" },
         controlUi: { allowedOrigins: ["*"] },
       },
+      hooks: { enabled: true, token: "h", mappings: [{ match: { path: "a" }, with: { any: 1 } }] },
       plugins: { use: ["a"], load: { paths: ["./b"] }, entries: { a: { enabled: false } } },
       logging: { level: "warn" },
     };
     const { config, issues } = hostConfig(await read(t, value));
     assert.deepEqual(issues, []);
-    assert.deepEqual(config, { gateway: value.gateway, plugins: value.plugins, logging: value.logging });
+    const { gateway, hooks, plugins, logging } = value;
+    assert.deepEqual(config, { gateway, hooks, plugins, logging });
   });
 
   const wrong: [why: string, value: unknown, path: string, message: RegExp][] = [

@@ -1,0 +1,78 @@
+/** Ties the webhooks to the rest of a gateway, and judges what of its configuration they read. */
+import type { Clock, Logger } from "@svc/sdk";
+import { type PluginReport, WebhookAction } from "@svc/sdk/services";
+import type { Access } from "./auth/access.ts";
+import type { AuthSettings } from "./auth/settings.ts";
+import type { Issue } from "./config/file.ts";
+import type { HostConfig } from "./config/host-schema.ts";
+import type { HookBus } from "./hooks/hook-bus.ts";
+import { absentContribution } from "./kernel/absent.ts";
+import type { Kernel } from "./kernel/kernel.ts";
+import type { PluginFinder } from "./kernel/load.ts";
+import type { Registry } from "./kernel/registry.ts";
+import { type WebhookSettings, webhookSettings } from "./webhooks/settings.ts";
+import { HostWebhooks } from "./webhooks/webhooks.ts";
+
+export interface WebhookParts {
+  readonly registry: Registry;
+  readonly hooks: HookBus;
+  readonly clock: Clock;
+  readonly log: Logger;
+  readonly access: Access;
+  readonly kernel: Kernel;
+  readonly finder: PluginFinder;
+  readonly paths: { readonly configDir: string; readonly stateDir: string };
+  /** What it starts with. */
+  readonly settings: WebhookSettings;
+  authOf(section: HostConfig["gateway"]): AuthSettings;
+  plugins(): readonly PluginReport[];
+  /** Why the configuration file is not what is in force, or `undefined`. */
+  configProblem(): string | undefined;
+}
+
+export class WebhookWiring {
+  readonly host: HostWebhooks;
+  readonly #parts: WebhookParts;
+
+  constructor(parts: WebhookParts) {
+    const { registry, hooks, clock, log, paths, settings, access, kernel, finder } = parts;
+    this.#parts = parts;
+    this.host = new HostWebhooks({
+      registry,
+      hooks,
+      clock,
+      log,
+      paths,
+      settings,
+      aliases: () => access.aliases,
+      principalFor: (mapping) => access.authority.webhookPrincipal(mapping),
+      holdFor: (action) => kernel.holdForContribution(WebhookAction.id, action),
+      configProblem: () => parts.configProblem(),
+      absence: (what, point, id) => absentContribution(what, point, id, kernel, finder),
+    });
+  }
+
+  /** Why this configuration cannot be used, whatever plugins there are. */
+  issues(config: HostConfig): readonly Issue[] {
+    return this.#read(config).issues;
+  }
+
+  /**
+   * The same given the plugins that run.
+   * Choice: nothing while one of them is not well: it may be what is missing, and one bad plugin must not cost the gateway.
+   */
+  pluginIssues(config: HostConfig): readonly Issue[] {
+    const areWell = this.#parts.plugins().every(({ state }) => state === "active" || state === "disabled");
+    return areWell ? this.host.refusals(this.#read(config).settings) : [];
+  }
+
+  /** Takes a configuration over that has no issues. */
+  use(config: HostConfig): void {
+    this.host.configure(this.#read(config).settings);
+  }
+
+  #read({ gateway, hooks }: HostConfig): ReturnType<typeof webhookSettings> {
+    const { authOf, paths } = this.#parts;
+    return webhookSettings(hooks, { gatewayToken: authOf(gateway).token, configDir: paths.configDir });
+  }
+}

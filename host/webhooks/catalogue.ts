@@ -1,0 +1,124 @@
+/** What webhooks can become now: the configured mappings and those of presets, in order, beside the actions and verifiers of plugins. */
+import {
+  type WebhookAction as Action,
+  WebhookAction,
+  type WebhookMapping,
+  WebhookPreset,
+  type WebhookProblem,
+  type WebhookVerifier as Verifier,
+  WebhookVerifier,
+} from "@svc/sdk/services";
+import type { Issue } from "../config/file.ts";
+import type { OwnedContribution, Registry } from "../kernel/registry.ts";
+import { actionIssues, type CompiledMapping, compileMapping } from "./mapping.ts";
+import type { WebhookSettings } from "./settings.ts";
+
+/** Verifier of mappings that name none: the hook token. */
+export const BEARER = "bearer";
+
+export interface Catalogue {
+  readonly settings: WebhookSettings;
+  /** In the order they are tried, those out of service included. */
+  readonly mappings: readonly CompiledMapping[];
+  readonly actions: ReadonlyMap<string, OwnedContribution<Action>>;
+  readonly defaultAction: string | undefined;
+  readonly verifiers: ReadonlyMap<string, OwnedContribution<Verifier>>;
+  /** What does not work, given the plugins that run. */
+  readonly problems: readonly WebhookProblem[];
+  /** Those of them that nothing but another configuration or another plugin mends: it is not loaded. */
+  readonly refusals: readonly Issue[];
+}
+
+/** Who has a contribution and does not run, in a sentence with the next step; `undefined`: nobody that is known. */
+export type Absence = (what: string, point: string, id: string) => string | undefined;
+
+/** Issues by what they mean for a load. */
+interface Findings {
+  /** The configuration cannot take effect. */
+  readonly refusals: Issue[];
+  /** It can, once a plugin is there: until then requests are told so. */
+  readonly waiting: Issue[];
+}
+
+export function buildCatalogue(settings: WebhookSettings, registry: Registry, absence: Absence): Catalogue {
+  const actions = byId(registry.contributions(WebhookAction));
+  const verifiers = byId(registry.contributions(WebhookVerifier));
+  const presets = byId(registry.contributions(WebhookPreset));
+  const findings: Findings = { refusals: [], waiting: [] };
+  const ids = new Set(settings.mappings.map(({ id }) => id));
+  const fromPresets = settings.presets.flatMap((name) => {
+    const preset = presets.get(name);
+    if (preset) return presetMappings(name, preset.value.mappings, settings.disabled, ids, findings.refusals);
+    const known = [...presets.keys()].sort().join(", ") || "none";
+    const message = `no running plugin has the preset "${name}"; there are: ${known}`;
+    findings.refusals.push({ path: "hooks.presets", message: absence("preset", WebhookPreset.id, name) ?? message });
+    return [];
+  });
+  const mappings = [...settings.mappings, ...fromPresets];
+  const defaultAction = [...actions.values()].find(({ value }) => value.isDefault)?.id;
+  const around = { actions, verifiers, defaultAction, absence };
+  for (const mapping of mappings) judge(mapping, around, findings);
+  const issues = settings.enabled ? [...findings.refusals, ...findings.waiting] : [];
+  return {
+    settings,
+    mappings,
+    actions,
+    defaultAction,
+    verifiers,
+    problems: issues.map((issue) => ({ ...issue, severity: "error" })),
+    refusals: settings.enabled ? findings.refusals : [],
+  };
+}
+
+function byId<T>(list: readonly OwnedContribution<T>[]): ReadonlyMap<string, OwnedContribution<T>> {
+  return new Map(list.map((one) => [one.id, one]));
+}
+
+/** An id that is taken gets a number: the operator's own mapping keeps it. */
+function presetMappings(
+  name: string,
+  mappings: readonly WebhookMapping[],
+  disabled: ReadonlySet<string>,
+  taken: Set<string>,
+  issues: Issue[],
+): CompiledMapping[] {
+  return mappings.map((mapping) => {
+    const wanted = mapping.id ?? name;
+    let id = wanted;
+    for (let count = 2; taken.has(id); count++) id = `${wanted}-${count}`;
+    taken.add(id);
+    const source = { id, origin: `preset:${name}`, place: `preset ${name}, mapping ${id}`, enabled: !disabled.has(id) };
+    return compileMapping(mapping, { ...source, issues });
+  });
+}
+
+type Around = Pick<Catalogue, "actions" | "verifiers" | "defaultAction"> & { readonly absence: Absence };
+
+/** What of a mapping cannot work with the plugins that run. */
+function judge(mapping: CompiledMapping, { actions, verifiers, defaultAction, absence }: Around, to: Findings): void {
+  const { place, verify, secrets } = mapping;
+  const name = mapping.action ?? defaultAction;
+  const action = name === undefined ? undefined : actions.get(name);
+  if (action && name !== undefined) to.refusals.push(...actionIssues(mapping, name, action.value));
+  else to.waiting.push({ path: `${place}.action`, message: `${noAction(name, absence)}; requests get 501` });
+  if (verify.type === BEARER) return;
+  const verifier = verifiers.get(verify.type)?.value;
+  if (!verifier) {
+    const known = [BEARER, ...[...verifiers.keys()].sort()].join(", ");
+    const message = `no running plugin has the verifier "${verify.type}"; there are: ${known}`;
+    const path = `${place}.verify.type`;
+    to.refusals.push({ path, message: absence("verifier", WebhookVerifier.id, verify.type) ?? message });
+  }
+  for (const secret of secrets) {
+    const problem = verifier?.secretProblem?.(secret);
+    if (problem) to.refusals.push({ path: `${place}.verify.secret`, message: problem });
+  }
+}
+
+/** Why nobody carries out what a mapping asks for. */
+export function noAction(name: string | undefined, absence: Absence): string {
+  if (name === undefined)
+    return "no running plugin has a default action; name one in the mapping, or add a plugin that has one to plugins.use";
+  const known = absence("action", WebhookAction.id, name);
+  return known ?? `no plugin here has the action "${name}"; install one that has it, or change the mapping`;
+}

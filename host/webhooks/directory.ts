@@ -1,0 +1,85 @@
+/** The transforms directory, made ready for a person with an editor: types without an install. */
+import { mkdir, readFile, writeFile } from "node:fs/promises";
+import { createRequire } from "node:module";
+import { dirname, join } from "node:path";
+import { GatewayError } from "@svc/sdk";
+
+/**
+ * What an editor reads. Choice: it points at the types of this very installation, so they are never old, and by absolute
+ * paths, so that it does not matter through which link the directory is opened. Imports work as the loader has them:
+ * with and without ending. What Node brings is known where the installation has its types.
+ */
+function editorConfig(): string {
+  const require = createRequire(import.meta.url);
+  const sdk = dirname(require.resolve("@svc/sdk/package.json"));
+  const from = (file: string) => join(sdk, file).replaceAll("\\", "/");
+  const node = nodeTypes(require);
+  const settings = {
+    compilerOptions: {
+      target: "es2022",
+      module: "preserve",
+      moduleResolution: "bundler",
+      strict: true,
+      noEmit: true,
+      allowJs: true,
+      allowImportingTsExtensions: true,
+      skipLibCheck: true,
+      ...(node === undefined ? { types: [] } : { types: ["node"], typeRoots: [node] }),
+      paths: {
+        "@svc/sdk/transform": [from("transform.ts")],
+        "@svc/sdk": [from("index.ts")],
+        "@svc/sdk/services": [from("services/index.ts")],
+        "@svc/sdk/errors": [from("errors.ts")],
+      },
+    },
+    include: ["**/*"],
+  };
+  return `${JSON.stringify(settings, null, 2)}\n`;
+}
+
+/** Directory above the types of Node, or `undefined`. */
+function nodeTypes(require: NodeJS.Require): string | undefined {
+  try {
+    return dirname(dirname(require.resolve("@types/node/package.json"))).replaceAll("\\", "/");
+  } catch {
+    return undefined; // not part of an installation
+  }
+}
+
+/** What differs between installations. */
+const PLACES = ["paths", "types", "typeRoots"] as const;
+
+/** Whether it is a file of ours that at most points to another installation. */
+function isOurs(present: string, text: string): boolean {
+  try {
+    return withoutPlaces(present) === withoutPlaces(text);
+  } catch {
+    return false; // comments, or not JSON at all: somebody's own
+  }
+}
+
+function withoutPlaces(text: string): string {
+  const { compilerOptions, ...rest } = JSON.parse(text) as { compilerOptions?: object }; // only compared
+  const left = Object.entries(compilerOptions ?? {}).filter(([name]) => !PLACES.some((place) => place === name));
+  return JSON.stringify([left, rest]);
+}
+
+/**
+ * Makes the directory and its `tsconfig.json`. A file that somebody wrote or changed is left alone.
+ * @returns the files it wrote
+ * @throws GatewayError `UNAVAILABLE` with what the file system says
+ */
+export async function prepareDirectory(directory: string): Promise<readonly string[]> {
+  const file = join(directory, "tsconfig.json");
+  const text = editorConfig();
+  try {
+    await mkdir(directory, { recursive: true, mode: 0o700 });
+    const present = await readFile(file, "utf8").catch(() => undefined);
+    if (present !== undefined && (present === text || !isOurs(present, text))) return [];
+    await writeFile(file, text, { mode: 0o600 });
+    return [file];
+  } catch (error) {
+    const why = error instanceof Error ? error.message : String(error);
+    throw new GatewayError("UNAVAILABLE", `the transforms directory cannot be prepared: ${why}`, { cause: error });
+  }
+}

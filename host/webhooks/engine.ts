@@ -1,0 +1,156 @@
+/** The mapping engine of one gateway: which mapping takes a request, and what is recorded of it. */
+import { type Clock, invalidRequest } from "@svc/sdk";
+import { WebhookAction, type WebhookRun } from "@svc/sdk/services";
+import type { Issue } from "../config/file.ts";
+import type { Hold } from "../hooks/owner.ts";
+import type { Registry } from "../kernel/registry.ts";
+import type { Acceptance, Receipt } from "./acceptance.ts";
+import { type Absence, buildCatalogue, type Catalogue } from "./catalogue.ts";
+import type { Engine } from "./ingress.ts";
+import { type Accepted, Absent, Held, newTrace, type Pipeline, type Trace } from "./pipeline.ts";
+import { digestOf, type IncomingWebhook } from "./request.ts";
+import type { UniqueKey } from "./run-records.ts";
+import type { RunStore } from "./run-store.ts";
+import type { CompiledMapping } from "./mapping.ts";
+import type { WebhookSettings } from "./settings.ts";
+import { Verdicts } from "./verdicts.ts";
+
+export interface EngineOptions {
+  readonly registry: Registry;
+  readonly pipeline: Pipeline;
+  readonly acceptance: Acceptance;
+  readonly store: RunStore;
+  readonly clock: Clock;
+  /** What a request for this action waits for: its plugin is being replaced. */
+  holdFor(action: string): Hold | undefined;
+  /** Who has a contribution and does not run. */
+  readonly absence: Absence;
+  /** Transforms that a new configuration asks for are being compiled: what waits for them. */
+  transformsReady(): Promise<void>;
+}
+
+/** Where a request goes. */
+type Target =
+  | { readonly kind: "direct"; readonly id: string }
+  | { readonly kind: "mapping"; readonly mapping: CompiledMapping }
+  | { readonly kind: "none" };
+
+/** Mappings that were passed over, for `try`. */
+export type Passed = { readonly id: string; readonly why: string }[];
+
+/** Spec of header values: short enough to be kept for a day. */
+const MAX_KEY = 256;
+
+export class WebhookEngine implements Engine {
+  readonly #options: EngineOptions;
+  #settings: WebhookSettings;
+  #built: { readonly version: number; readonly catalogue: Catalogue } | undefined;
+
+  constructor(settings: WebhookSettings, options: EngineOptions) {
+    this.#settings = settings;
+    this.#options = options;
+  }
+
+  use(settings: WebhookSettings): void {
+    this.#settings = settings;
+    this.#built = undefined;
+  }
+
+  /** Why these settings cannot take effect with the plugins that run. */
+  refusals(settings: WebhookSettings): readonly Issue[] {
+    return buildCatalogue(settings, this.#options.registry, this.#options.absence).refusals;
+  }
+
+  /** As plugins and configuration are now. */
+  catalogue(): Catalogue {
+    const { registry, absence } = this.#options;
+    if (this.#built?.version !== registry.extensionsVersion)
+      this.#built = {
+        version: registry.extensionsVersion,
+        catalogue: buildCatalogue(this.#settings, registry, absence),
+      };
+    return this.#built.catalogue;
+  }
+
+  verdicts(request: IncomingWebhook, catalogue: Catalogue): Verdicts {
+    return new Verdicts(request, catalogue, this.#options.clock.now());
+  }
+
+  async accept(
+    request: IncomingWebhook,
+    payload: object,
+    verdicts: Verdicts,
+    catalogue: Catalogue,
+  ): Promise<Receipt | "skipped" | "unauthorized" | undefined> {
+    const target = this.target(request, payload, catalogue);
+    if (target.kind === "none") return undefined;
+    const isAllowed = target.kind === "direct" ? request.trusted : verdicts.allows(target.mapping);
+    if (!isAllowed) return "unauthorized";
+    const accepted = await this.evaluate(target, request, payload, catalogue, newTrace());
+    if (!accepted) return "skipped";
+    const replayKey = target.kind === "direct" ? undefined : verdicts.replayKey(target.mapping);
+    return this.#options.acceptance.accept(accepted, uniqueKeys(accepted, request, replayKey));
+  }
+
+  run(runId: string): Promise<WebhookRun | undefined> {
+    return this.#options.store.find(runId).then((found) => found?.run);
+  }
+
+  /**
+   * The first that takes it. A direct path never reaches the mappings, unless its plugin is away and a mapping asks for that
+   * very path. @throws Absent
+   */
+  target(request: IncomingWebhook, payload: object, catalogue: Catalogue, passed: Passed = []): Target {
+    const { literalPath: id, path, headers } = request;
+    const { actions, mappings, settings } = catalogue;
+    if (actions.get(id)?.value.direct) return settings.disabled.has(id) ? { kind: "none" } : { kind: "direct", id };
+    if (!mappings.some((mapping) => mapping.path === path)) this.#refuseAbsent(id);
+    for (const mapping of mappings) {
+      const why = mapping.enabled ? mapping.refusal({ path, headers, payload }) : "it is disabled";
+      if (why === undefined) return { kind: "mapping", mapping };
+      passed.push({ id: mapping.id, why });
+    }
+    return { kind: "none" };
+  }
+
+  /** @throws Held, Absent when this is an action whose plugin is away */
+  #refuseAbsent(id: string): void {
+    const { holdFor, absence } = this.#options;
+    const hold = holdFor(id);
+    if (hold && !hold.passes()) throw new Held(hold);
+    const why = absence("action", WebhookAction.id, id);
+    if (why !== undefined) throw new Absent(why);
+  }
+
+  /** What shall be recorded; `undefined`: the transform skips it. @throws as the pipeline does */
+  async evaluate(
+    target: Exclude<Target, { kind: "none" }>,
+    request: IncomingWebhook,
+    payload: object,
+    catalogue: Catalogue,
+    trace: Trace,
+  ): Promise<Accepted | undefined> {
+    const { pipeline, transformsReady } = this.#options;
+    if (target.kind === "direct") return pipeline.direct(target.id, payload, catalogue);
+    if (target.mapping.transform) await transformsReady();
+    return pipeline.mapped(target.mapping, request, payload, catalogue, trace);
+  }
+}
+
+/** The keys under which this request may be there once only. @throws GatewayError `INVALID_REQUEST` a key that is none */
+export function uniqueKeys(
+  { mapping, idempotencyKey }: Accepted,
+  { headers, path, rawBody }: IncomingWebhook,
+  replayKey: string | undefined,
+): UniqueKey[] {
+  const given = headers["idempotency-key"] ?? headers["x-svc-idempotency-key"];
+  if (given !== undefined && (given.trim() === "" || given.length > MAX_KEY))
+    invalidRequest(`Idempotency-Key must be 1 to ${MAX_KEY} characters`);
+  const digest = digestOf(path, rawBody);
+  const key = (kind: string, value: string) => digestOf(kind, mapping, value);
+  return [
+    ...(given === undefined ? [] : [{ key: key("header", given.trim()), digest }]),
+    ...(idempotencyKey === undefined ? [] : [{ key: key("mapping", idempotencyKey), digest }]),
+    ...(replayKey === undefined ? [] : [{ key: key("signature", replayKey), digest: "" }]),
+  ];
+}

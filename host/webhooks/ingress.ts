@@ -1,0 +1,212 @@
+/**
+ * Webhook requests on the gateway's port, straight from node: the checks in the order of http/webhooks.md §2, then the
+ * mapping engine, then the record, then 200. What is read of a stranger's request is bounded by the body limit.
+ */
+import { randomBytes } from "node:crypto";
+import type { IncomingMessage, ServerResponse } from "node:http";
+import { GatewayError, HOOKS, isGatewayError, type Logger } from "@svc/sdk";
+import type { WebhookRun } from "@svc/sdk/services";
+import { canonicalHeaders } from "../auth/aliases.ts";
+import type { HookBus } from "../hooks/hook-bus.ts";
+import { Deadlines } from "../hooks/deadline.ts";
+import { createBodyReader, type ReadBody } from "../net/http-body.ts";
+import { canonicalPath } from "../net/http-path.ts";
+import type { Receipt } from "./acceptance.ts";
+import { BEARER, type Catalogue } from "./catalogue.ts";
+import { type HookAttempts, isToken, tokenOf } from "./credential.ts";
+import { Absent, Held, MappingFailed } from "./pipeline.ts";
+import { type IncomingWebhook, joinedHeaders, parsePayload } from "./request.ts";
+import { type HttpAnswer, refusalAnswer, send, TEXT_ANSWERS } from "./reply.ts";
+import type { Verdicts } from "./verdicts.ts";
+
+/** What the engine makes of a request that may be here. */
+export interface Engine {
+  catalogue(): Catalogue;
+  /** Signatures of the mappings that may take this request. */
+  verdicts(request: IncomingWebhook, catalogue: Catalogue): Verdicts;
+  /** `undefined`: nothing takes it. @throws GatewayError; Absent; Held; MappingFailed */
+  accept(
+    request: IncomingWebhook,
+    payload: object,
+    verdicts: Verdicts,
+    catalogue: Catalogue,
+  ): Promise<Receipt | "skipped" | "unauthorized" | undefined>;
+  run(runId: string): Promise<WebhookRun | undefined>;
+}
+
+export interface IngressOptions {
+  readonly engine: Engine;
+  readonly attempts: HookAttempts;
+  readonly hooks: HookBus;
+  readonly log: Logger;
+  aliases(): readonly string[];
+  /** Milliseconds a body may take. Default 30000. Spec: http/webhooks.md §2. */
+  readonly bodyTimeoutMs?: number;
+}
+
+const BODY_TIMEOUT_MS = 30_000;
+
+/** Everything a check may look at. */
+interface Visit {
+  readonly request: IncomingMessage;
+  readonly catalogue: Catalogue;
+  /** Below the base path, leading slash taken off. */
+  readonly literalPath: string;
+  readonly address: string | undefined;
+  readonly trusted: boolean;
+}
+
+export class Ingress {
+  readonly #options: IngressOptions;
+  readonly #early;
+  #readBody: Promise<ReadBody> | undefined;
+
+  constructor(options: IngressOptions) {
+    this.#options = options;
+    this.#early = options.hooks.emitter(HOOKS.httpRequest);
+  }
+
+  /** @returns whether the request was one for a webhook; it is answered then */
+  handle(request: IncomingMessage, response: ServerResponse): boolean {
+    const { settings } = this.#options.engine.catalogue();
+    if (!settings.enabled) return false;
+    const path = canonicalPath(request.url ?? "");
+    if (path === undefined || (path !== settings.path && !path.startsWith(`${settings.path}/`))) return false;
+    void this.#answer(request, path).then(
+      (answer) => send(request, response, answer),
+      (error: unknown) => send(request, response, this.#unexpected(error)),
+    );
+    return true;
+  }
+
+  async #answer(request: IncomingMessage, path: string): Promise<HttpAnswer> {
+    const early = await this.#asked(request, path);
+    if (early) return early;
+    const { engine, aliases } = this.#options;
+    const catalogue = engine.catalogue();
+    const { settings } = catalogue;
+    if (hasQueryToken(request.url ?? "")) return TEXT_ANSWERS.queryToken;
+    const address = request.socket.remoteAddress;
+    const trusted = isToken(tokenOf(request.headers, aliases()), settings.token);
+    const literalPath = path.slice(settings.path.length).replace(/^\/+/, "");
+    const visit: Visit = { request, catalogue, literalPath, address, trusted };
+    if (trusted) this.#options.attempts.succeeded(address);
+    else if (!maySign(catalogue, trimmed(literalPath))) return this.#refused(address);
+    const runId = trusted && request.method === "GET" ? /^runs\/([^/]+)$/.exec(literalPath)?.[1] : undefined;
+    if (runId !== undefined) return this.#status(runId);
+    if (request.method !== "POST") return trusted ? TEXT_ANSWERS.method : this.#refused(address);
+    if (literalPath === "") return trusted ? TEXT_ANSWERS.notFound : this.#refused(address);
+    try {
+      return await this.#posted(visit);
+    } catch (error) {
+      return this.#failed(error);
+    }
+  }
+
+  /** Plugins may turn any request away before it is looked at. */
+  async #asked(request: IncomingMessage, path: string): Promise<HttpAnswer | undefined> {
+    if (!this.#early.isUsed()) return undefined;
+    const { method = "", headers, socket } = request;
+    const reply = await this.#early.emit({ method, path, headers, remoteAddress: socket.remoteAddress ?? "" });
+    return reply && { status: reply.status, body: reply.body };
+  }
+
+  async #posted({ request, catalogue, literalPath, address, trusted }: Visit): Promise<HttpAnswer> {
+    const { engine, attempts, bodyTimeoutMs = BODY_TIMEOUT_MS } = this.#options;
+    this.#readBody ??= createBodyReader(new Deadlines(), bodyTimeoutMs);
+    const rawBody = await (await this.#readBody)(request, catalogue.settings.maxBodyBytes);
+    const now = engine.catalogue();
+    if (now.settings !== catalogue.settings && !this.#isStillGood(request, now, trusted)) return this.#refused(address);
+    const incoming: IncomingWebhook = {
+      path: trimmed(literalPath),
+      literalPath,
+      headers: joinedHeaders(canonicalHeaders(request.headers, this.#options.aliases())),
+      query: new URLSearchParams((request.url ?? "").split("?")[1] ?? ""),
+      target: request.url ?? "/",
+      rawBody,
+      trusted,
+    };
+    const verdicts = engine.verdicts(incoming, now);
+    if (!trusted && !verdicts.any) return this.#refused(address, verdicts);
+    const payload = parsePayload(rawBody);
+    const result = await this.#accepted(incoming, payload, verdicts);
+    if (result === "unauthorized") return this.#refused(address, verdicts);
+    if (!trusted) attempts.succeeded(address);
+    if (result === undefined) return TEXT_ANSWERS.notFound;
+    if (result === "skipped") return { status: 204 };
+    const { runId, reply, repeated } = result;
+    const headers = repeated ? { "Idempotent-Replayed": "true" } : {};
+    return { status: 200, headers, body: { ok: true, runId, ...reply } };
+  }
+
+  /** The configuration changed while the body came: the credential must be right under the new one. */
+  #isStillGood(request: IncomingMessage, { settings }: Catalogue, trusted: boolean): boolean {
+    return settings.enabled && (!trusted || isToken(tokenOf(request.headers, this.#options.aliases()), settings.token));
+  }
+
+  /** Again after a plugin was replaced that it needs. */
+  async #accepted(incoming: IncomingWebhook, payload: object, verdicts: Verdicts): ReturnType<Engine["accept"]> {
+    const { engine } = this.#options;
+    for (;;) {
+      try {
+        return await engine.accept(incoming, payload, verdicts, engine.catalogue());
+      } catch (error) {
+        if (!(error instanceof Held)) throw error;
+        await error.hold.wait();
+      }
+    }
+  }
+
+  async #status(runId: string): Promise<HttpAnswer> {
+    try {
+      const run = await this.#options.engine.run(runId);
+      if (!run) return { status: 404, body: { ok: false, error: `no run ${runId.slice(0, 64)}` } };
+      const { status, attempts, acceptedAt, startedAt, endedAt, nextAttemptAt, reason } = run;
+      const shown = { runId, status, attempts, acceptedAt, startedAt, endedAt, nextAttemptAt, reason };
+      return { status: 200, body: { ok: true, ...shown } };
+    } catch (error) {
+      return this.#failed(error);
+    }
+  }
+
+  /** @param verdicts what the signatures came to: for the log, while the address is not locked */
+  #refused(address: string | undefined, verdicts?: Verdicts): HttpAnswer {
+    const { attempts, log } = this.#options;
+    const retryAfterMs = attempts.failed(address);
+    if (retryAfterMs === undefined) {
+      if (verdicts) log.info({ address, refusals: verdicts.refusals }, "no mapping takes a webhook from this sender");
+      return TEXT_ANSWERS.unauthorized;
+    }
+    const seconds = String(Math.max(1, Math.ceil(retryAfterMs / 1_000)));
+    return { ...TEXT_ANSWERS.tooMany, headers: { "Retry-After": seconds } };
+  }
+
+  #failed(error: unknown): HttpAnswer {
+    if (error instanceof Absent) return { status: 501, body: { ok: false, error: error.message } };
+    if (error instanceof MappingFailed) {
+      this.#options.log.error({ err: error.cause ?? error }, `a webhook was not accepted: ${error.message}`);
+      return { status: 500, body: { ok: false, error: "hook mapping failed" } };
+    }
+    if (isGatewayError(error) && error.code !== "INTERNAL") return refusalAnswer(error);
+    return this.#unexpected(error);
+  }
+
+  #unexpected(error: unknown): HttpAnswer {
+    const correlationId = randomBytes(6).toString("hex");
+    this.#options.log.error({ err: error, correlationId }, "a webhook failed unexpectedly");
+    return refusalAnswer(new GatewayError("INTERNAL", `internal error (${correlationId})`));
+  }
+}
+
+const trimmed = (path: string) => path.replace(/^\/+|\/+$/g, "");
+
+/** Whatever its value: it would stand in logs. Spec: §5.2 rule 3. */
+function hasQueryToken(target: string): boolean {
+  const start = target.indexOf("?");
+  return start >= 0 && new URLSearchParams(target.slice(start + 1)).has("token");
+}
+
+/** Whether a mapping of this path knows its senders by something else than the hook token. */
+function maySign({ mappings }: Catalogue, path: string): boolean {
+  return mappings.some((one) => one.enabled && one.verify.type !== BEARER && (one.path ?? path) === path);
+}

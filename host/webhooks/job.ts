@@ -1,0 +1,27 @@
+/** What an action is handed of an accepted webhook. Pure but for the random ids of the markers. */
+import { type Principal, wrapExternalContent } from "@svc/sdk";
+import type { WebhookAction, WebhookFields, WebhookJob } from "@svc/sdk/services";
+import { isExternal } from "./mapping.ts";
+import type { RunRecord, StoredJob } from "./run-records.ts";
+
+/** A job as an action gets it: texts from outside marked. */
+export function toJob(
+  record: Pick<RunRecord, "run">,
+  job: StoredJob,
+  action: WebhookAction,
+  attempt: number,
+  principal: Principal,
+): WebhookJob {
+  const { runId, mapping, acceptedAt } = record.run;
+  const params = job.wrapped ? wrapTexts(job, action) : job.params;
+  return { runId, attempt, mapping, params, wrapped: job.wrapped, acceptedAt, principal };
+}
+
+function wrapTexts({ params, contentSource }: StoredJob, action: WebhookAction): WebhookFields {
+  const wrapped = Object.entries(params).map(([key, value]) =>
+    typeof value === "string" && isExternal(action, key)
+      ? [key, wrapExternalContent(value, { source: contentSource })]
+      : [key, value],
+  );
+  return Object.fromEntries(wrapped) as WebhookFields;
+}

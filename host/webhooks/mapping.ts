@@ -1,0 +1,247 @@
+/** One mapping, compiled: which requests it takes and what it makes of them. Spec: http/webhooks.md §6. Pure. */
+import { matches as fits } from "@svc/sdk";
+import type {
+  WebhookAction,
+  WebhookFields,
+  WebhookMapping,
+  WebhookMatch,
+  WebhookTransformRef,
+  WebhookVerify,
+} from "@svc/sdk/services";
+import type { Transform } from "@svc/sdk/transform";
+import type { Issue } from "../config/file.ts";
+import { type Condition, ConditionError, compileCondition, compileHeaderMatch } from "./condition.ts";
+import { compileTemplate, type Template, TemplateError, type TemplateScope } from "./template.ts";
+
+/** Where a mapping stands. */
+export interface MappingSource {
+  readonly id: string;
+  /** `config`, or `preset:<id>`. */
+  readonly origin: string;
+  /** For reports, e.g. `hooks.mappings[0]`. */
+  readonly place: string;
+  readonly enabled: boolean;
+}
+
+/** What a match is decided on. */
+export interface MatchSubject {
+  /** Sub-path, slashes around it taken off. */
+  readonly path: string;
+  /** Names in lower case. */
+  readonly headers: Readonly<Record<string, string>>;
+  readonly payload: unknown;
+}
+
+export interface CompiledMapping extends MappingSource {
+  /** `undefined`: every path. */
+  readonly path: string | undefined;
+  readonly match: WebhookMatch | undefined;
+  /** `undefined`: the default one. */
+  readonly action: string | undefined;
+  readonly verify: WebhookVerify;
+  readonly secrets: readonly string[];
+  readonly idempotencyKey: Template | undefined;
+  readonly transform: WebhookTransformRef | Transform | undefined;
+  /** Texts reach the action marked as coming from outside. */
+  readonly wrapped: boolean;
+  readonly contentSource: "webhook" | "email";
+  /** Fixed values and templates, by key of the mapping. */
+  readonly values: ReadonlyMap<string, unknown>;
+  /** Why it does not take the request, or `undefined`. */
+  refusal(subject: MatchSubject): string | undefined;
+}
+
+/** Keys whose texts are templates; the others are taken as they stand. */
+const TEMPLATES = ["name", "sessionKey", "messageTemplate", "textTemplate", "to", "model", "thinking"] as const;
+const FIXED = ["agentId", "wakeMode", "deliver", "channel", "timeoutSeconds"] as const;
+/** Of a mapping that can become another action, keys of that one may stand there as well. */
+const TEXTS: readonly string[] = ["messageTemplate", "textTemplate"];
+
+/** @param source.issues told what cannot work, with its place */
+export function compileMapping(
+  mapping: WebhookMapping,
+  { issues, ...source }: MappingSource & { readonly issues: Issue[] },
+): CompiledMapping {
+  const { match, verify = { type: "bearer" } } = mapping;
+  const attempt = <T>(key: string, work: () => T): T | undefined => {
+    try {
+      return work();
+    } catch (error) {
+      if (!(error instanceof TemplateError || error instanceof ConditionError)) throw error;
+      issues.push({ path: `${source.place}.${key}`, message: error.message });
+      return undefined;
+    }
+  };
+  const values = new Map<string, unknown>();
+  for (const key of TEMPLATES) {
+    const text = mapping[key];
+    const template = text === undefined ? undefined : attempt(key, () => compileTemplate(text));
+    if (template) values.set(key, template);
+  }
+  for (const key of FIXED) if (mapping[key] !== undefined) values.set(key, mapping[key]);
+  for (const [key, value] of Object.entries(mapping.with ?? {}))
+    values.set(
+      key,
+      attempt(`with.${key}`, () =>
+        mapLeaves(value, (leaf) => (typeof leaf === "string" ? compileTemplate(leaf) : leaf)),
+      ),
+    );
+  const path = match?.path?.trim().replace(/^\/+|\/+$/g, "") || undefined;
+  const keyText = mapping.idempotencyKey;
+  issues.push(...verifyIssues(verify, source.place));
+  return {
+    ...source,
+    path,
+    match,
+    action: mapping.action,
+    verify,
+    secrets: [verify.secret ?? []].flat(),
+    idempotencyKey: keyText === undefined ? undefined : attempt("idempotencyKey", () => compileTemplate(keyText)),
+    transform: mapping.transform,
+    wrapped: mapping.allowUnsafeExternalContent !== true,
+    contentSource: mapping.contentSource ?? "webhook",
+    values,
+    refusal: compileMatch(
+      path,
+      match,
+      match?.headers && attempt("match.headers", () => compileHeaderMatch(match.headers ?? {})),
+      match?.when && attempt("match.when", () => compileCondition(match.when ?? {})),
+    ),
+  };
+}
+
+function compileMatch(
+  path: string | undefined,
+  match: WebhookMatch | undefined,
+  headers: ReturnType<typeof compileHeaderMatch> | undefined,
+  when: Condition | undefined,
+): CompiledMapping["refusal"] {
+  const source = match?.source;
+  return (subject) => {
+    if (path !== undefined && path !== subject.path) return `the path is not ${path}`;
+    if (source !== undefined && sourceOf(subject.payload) !== source) return `payload.source is not "${source}"`;
+    return headers?.(subject.headers) ?? when?.(subject.payload);
+  };
+}
+
+function sourceOf(payload: unknown): unknown {
+  return typeof payload === "object" && payload !== null && Object.hasOwn(payload, "source")
+    ? (payload as { source: unknown }).source // any JSON: only compared
+    : undefined;
+}
+
+/** Choice: fail closed. A verifier without a secret would let everybody in, so it is no configuration. */
+function verifyIssues({ type, secret }: WebhookVerify, place: string): Issue[] {
+  const secrets = [secret ?? []].flat();
+  if (type === "bearer")
+    return secrets.length === 0
+      ? []
+      : [
+          {
+            path: `${place}.verify.secret`,
+            message: "is not used with type bearer, which asks for hooks.token; take it out",
+          },
+        ];
+  if (secrets.length === 0)
+    return [
+      { path: `${place}.verify.secret`, message: `is required for type ${type}: the secret the sender signs with` },
+    ];
+  return secrets.some((one) => one.trim() === "")
+    ? [{ path: `${place}.verify.secret`, message: "must not be blank" }]
+    : [];
+}
+
+/** A copy with every leaf replaced; templates are leaves. */
+function mapLeaves(value: unknown, map: (leaf: unknown) => unknown): unknown {
+  if (isTemplate(value)) return map(value);
+  if (Array.isArray(value)) return value.map((item) => mapLeaves(item, map));
+  if (typeof value !== "object" || value === null) return map(value);
+  return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, mapLeaves(item, map)]));
+}
+
+function isTemplate(value: unknown): value is Template {
+  return typeof value === "object" && value !== null && "render" in value && typeof value.render === "function";
+}
+
+/** The field of an action that a key of a mapping fills; `undefined`: the action has no use for it. */
+export function fieldOf({ fields, mappingKeys = {} }: WebhookAction, key: string): string | undefined {
+  const renamed = Object.entries(mappingKeys).find(([, from]) => from === key)?.[0];
+  if (renamed !== undefined) return renamed;
+  return Object.hasOwn(fields.properties, key) && !Object.hasOwn(mappingKeys, key) ? key : undefined;
+}
+
+/** Whether a field carries text from outside. */
+export function isExternal({ fields }: WebhookAction, field: string): boolean {
+  const schema = fields.properties[field] as { external?: unknown } | undefined; // a keyword of ours
+  return schema?.external === true;
+}
+
+/**
+ * The fields a mapping gives to an action. What is blank after rendering is not given.
+ * @param texts false: without the texts from outside, which were written for another action
+ * @throws GatewayError `INVALID_REQUEST` when the text grows too long
+ */
+export function renderFields(
+  mapping: CompiledMapping,
+  action: WebhookAction,
+  scope: TemplateScope,
+  texts = true,
+): WebhookFields {
+  const rendered: [string, unknown][] = [];
+  for (const [key, value] of mapping.values) {
+    const field = fieldOf(action, key);
+    if (field === undefined || (!texts && isExternal(action, field))) continue;
+    const made = mapLeaves(value, (leaf) => (isTemplate(leaf) ? leaf.render(scope) : leaf));
+    if (typeof made !== "string" || made.trim() !== "") rendered.push([field, made]);
+  }
+  return Object.fromEntries(rendered);
+}
+
+/**
+ * What of a mapping an action has no use for, or cannot take. Asked when the configuration is loaded and when plugins change.
+ * A mapping with a transform may become another action, so it may have the texts of that one, too.
+ */
+export function actionIssues(mapping: CompiledMapping, id: string, action: WebhookAction): Issue[] {
+  return [...mapping.values].flatMap(([key, value]): Issue[] => {
+    const path = `${mapping.place}.${key}`;
+    const field = fieldOf(action, key);
+    if (field === undefined)
+      return mapping.transform && (TEXTS.includes(key) || isKnown(key))
+        ? []
+        : [{ path, message: `has no effect: the action "${id}" does not use it; take it out` }];
+    if (typeof value === "object") return []; // known when it is rendered
+    const schema = action.fields.properties[field];
+    return schema && !fits(schema, value)
+      ? [{ path, message: `is nothing the action "${id}" takes${choices(schema)}` }]
+      : [];
+  });
+}
+
+/** Keys of an override that say something about it as a whole. */
+const OVERRIDE_KEYS: ReadonlySet<string> = new Set(["kind", "action", "allowUnsafeExternalContent"]);
+
+/** What of a transform's result an action can use, by field, and the keys it cannot. What is null or absent keeps the base. */
+export function fittingFields(
+  override: WebhookFields,
+  action: WebhookAction,
+): { readonly fitting: WebhookFields; readonly left: readonly string[] } {
+  const fitting: [string, unknown][] = [];
+  const left: string[] = [];
+  for (const [key, value] of Object.entries(override)) {
+    if (OVERRIDE_KEYS.has(key) || value === undefined || value === null) continue;
+    const field = Object.hasOwn(action.fields.properties, key) ? key : fieldOf(action, key);
+    const schema = field === undefined ? undefined : action.fields.properties[field];
+    if (field !== undefined && schema && fits(schema, value)) fitting.push([field, value]);
+    else left.push(key);
+  }
+  return { fitting: Object.fromEntries(fitting), left };
+}
+
+function isKnown(key: string): boolean {
+  return ([...TEMPLATES, ...FIXED] as readonly string[]).includes(key);
+}
+
+function choices(schema: object): string {
+  const values = "enum" in schema && Array.isArray(schema.enum) ? schema.enum : [];
+  return values.length > 0 ? `; it may be ${values.join(" or ")}` : "";
+}

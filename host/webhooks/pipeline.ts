@@ -1,0 +1,257 @@
+/**
+ * From a request to what shall be recorded: match, template, transform, hooks, the action's own look, gate. Changes nothing.
+ * Spec: http/webhooks.md §6.2-6.3.
+ */
+import {
+  type Clock,
+  deepFreeze,
+  GatewayError,
+  type HookEmitter,
+  type HOOKS,
+  isGatewayError,
+  type Principal,
+} from "@svc/sdk";
+import type { PreparedWebhook, WebhookAction, WebhookFields } from "@svc/sdk/services";
+import type { Transform } from "@svc/sdk/transform";
+import { refusalOf } from "../hooks/hook-bus.ts";
+import type { Hold } from "../hooks/owner.ts";
+import type { OwnedContribution } from "../kernel/registry.ts";
+import type { Catalogue } from "./catalogue.ts";
+import { type CompiledMapping, fittingFields, renderFields } from "./mapping.ts";
+import { createPolicy } from "./policy.ts";
+import { type IncomingWebhook, withoutCredentials } from "./request.ts";
+import type { TemplateScope } from "./template.ts";
+import type { TransformCall, TransformOutcome, Transforms } from "./transforms/contract.ts";
+
+/** What there was to see on the way; for `try`. */
+export interface Trace {
+  rendered?: WebhookFields;
+  readonly missing: string[];
+  transformed?: unknown;
+  readonly warnings: string[];
+}
+
+export const newTrace = (): Trace => ({ missing: [], warnings: [] });
+
+/** What shall be recorded. */
+export interface Accepted {
+  /** Id of the mapping, or of the action for direct requests. */
+  readonly mapping: string;
+  readonly action: OwnedContribution<WebhookAction>;
+  readonly prepared: PreparedWebhook;
+  readonly wrapped: boolean;
+  readonly contentSource: "webhook" | "email";
+  /** As the mapping says; blank is none. */
+  readonly idempotencyKey: string | undefined;
+}
+
+/** `undefined`: skipped on purpose. */
+export type Outcome = Accepted | undefined;
+
+export interface PipelineOptions {
+  readonly transforms: Transforms;
+  readonly clock: Clock;
+  readonly hooks: {
+    readonly transform: HookEmitter<typeof HOOKS.webhookTransform>;
+    readonly before: HookEmitter<typeof HOOKS.webhookBefore>;
+  };
+  principalFor(mapping: string): Principal;
+  /** What a request for this action waits for: its plugin is being replaced. */
+  holdFor(action: string): Hold | undefined;
+  /** Why no running plugin has it, in one sentence with the next step. */
+  absence(action: string | undefined): string;
+  /** A transform that a preset brought. Within its deadline. */
+  callFunction(transform: Transform, call: TransformCall): Promise<unknown>;
+}
+
+/** What a mapping was made into so far. */
+interface Draft {
+  readonly action: string;
+  readonly fields: WebhookFields;
+  readonly wrapped: boolean;
+}
+
+/** The mapping engine failed at a request; what the sender hears says no more. Spec: http/webhooks.md §6.2 rule 5. */
+export class MappingFailed extends Error {
+  override readonly name = "MappingFailed";
+}
+
+/** The plugin of an action is being replaced: look again after `hold`. */
+export class Held extends Error {
+  override readonly name = "Held";
+  readonly hold: Hold;
+
+  constructor(hold: Hold) {
+    super("the plugin of this action is being replaced");
+    this.hold = hold;
+  }
+}
+
+/** An action that no running plugin has. */
+export class Absent extends Error {
+  override readonly name = "Absent";
+}
+
+export class Pipeline {
+  readonly #options: PipelineOptions;
+
+  constructor(options: PipelineOptions) {
+    this.#options = options;
+  }
+
+  /** A request to the path of an action: its body is the fields. @throws GatewayError; Absent; Held; MappingFailed */
+  direct(id: string, payload: object, catalogue: Catalogue): Promise<Accepted> {
+    const draft: Draft = { action: id, fields: { ...payload }, wrapped: true };
+    return this.#prepare(id, "request", draft, catalogue);
+  }
+
+  /** A request to a mapping. @throws as `direct` */
+  async mapped(
+    mapping: CompiledMapping,
+    request: IncomingWebhook,
+    payload: object,
+    catalogue: Catalogue,
+    trace: Trace,
+  ): Promise<Outcome> {
+    const call = transformCall(request, payload);
+    const scope = this.#scope(request, call, trace);
+    const base = this.#rendered(mapping, scope, catalogue, trace);
+    const draft = await this.#transformed(mapping, base, call, { scope, catalogue, trace });
+    if (draft === undefined) return undefined;
+    const accepted = await this.#prepare(mapping.id, "mapping", await this.#hooked(mapping, draft, call), catalogue);
+    const idempotencyKey = mapping.idempotencyKey?.render(scope).trim() || undefined;
+    return { ...accepted, contentSource: mapping.contentSource, idempotencyKey };
+  }
+
+  #scope({ query }: IncomingWebhook, { payload, headers, path }: TransformCall, trace: Trace): TemplateScope {
+    return {
+      payload,
+      headers,
+      query,
+      path,
+      now: this.#options.clock.now(),
+      missing: (place) => trace.missing.push(place),
+    };
+  }
+
+  #rendered(mapping: CompiledMapping, scope: TemplateScope, catalogue: Catalogue, trace: Trace): Draft {
+    const action = this.#action(mapping.action ?? catalogue.defaultAction, catalogue);
+    const fields = renderFields(mapping, action.value, scope);
+    trace.rendered = fields;
+    return { action: action.id, fields, wrapped: mapping.wrapped };
+  }
+
+  async #transformed(
+    mapping: CompiledMapping,
+    base: Draft,
+    call: TransformCall,
+    around: Around,
+  ): Promise<Draft | undefined> {
+    if (mapping.transform === undefined) return base;
+    const outcome = await this.#callTransform(mapping.transform, call);
+    if (outcome.kind === "invalid-payload") {
+      const [first] = outcome.violations;
+      const where = first?.path ? `payload${first.path.replaceAll("/", ".")}` : "payload";
+      throw new GatewayError("INVALID_REQUEST", `${where}: ${first?.message ?? "does not match its schema"}`);
+    }
+    const { value } = outcome;
+    around.trace.transformed = value;
+    if (value === null) return undefined;
+    if (typeof value !== "object") return base;
+    return this.#merged(mapping, base, value as WebhookFields, around); // JSON, as the contract of transforms says
+  }
+
+  async #callTransform(
+    transform: NonNullable<CompiledMapping["transform"]>,
+    call: TransformCall,
+  ): Promise<TransformOutcome> {
+    try {
+      if (typeof transform !== "function") return await this.#options.transforms.run(transform, call);
+      return { kind: "result", value: await this.#options.callFunction(transform, call) };
+    } catch (cause) {
+      const why = cause instanceof Error ? cause.message : String(cause);
+      throw new MappingFailed(`the transform failed: ${why}`, { cause });
+    }
+  }
+
+  #merged(mapping: CompiledMapping, base: Draft, override: WebhookFields, { scope, catalogue, trace }: Around): Draft {
+    const kind = override["kind"] ?? override["action"] ?? base.action;
+    if (typeof kind !== "string")
+      throw new MappingFailed(`the transform returned a kind that is no text: ${typeof kind}`);
+    const { value: action } = this.#action(kind, catalogue);
+    // Texts of one kind are not meant for the other. Spec: http/webhooks.md §6.3.
+    const fields = kind === base.action ? base.fields : renderFields(mapping, action, scope, false);
+    const { fitting, left } = fittingFields(override, action);
+    trace.warnings.push(
+      ...left.map((key) => `the transform returned "${key}", which the action "${kind}" cannot take; left out`),
+    );
+    const merged = action.merge?.(fields, fitting) ?? { ...fields, ...fitting };
+    const unsafe = override["allowUnsafeExternalContent"];
+    return { action: kind, fields: merged, wrapped: typeof unsafe === "boolean" ? !unsafe : base.wrapped };
+  }
+
+  async #hooked(mapping: CompiledMapping, draft: Draft, call: TransformCall): Promise<Draft> {
+    const { transform } = this.#options.hooks;
+    if (!transform.isUsed(mapping.id)) return draft;
+    const request = { ...call, url: new URL(call.url) };
+    const { action, fields } = await transform.emit(
+      { action: draft.action, fields: draft.fields, request },
+      mapping.id,
+    );
+    return { ...draft, action, fields };
+  }
+
+  #action(name: string | undefined, { actions }: Catalogue): OwnedContribution<WebhookAction> {
+    const { holdFor, absence } = this.#options;
+    const found = name === undefined ? undefined : actions.get(name);
+    const hold = found ? found.owner.hold : name === undefined ? undefined : holdFor(name);
+    if (hold && !hold.passes()) throw new Held(hold);
+    if (!found) throw new Absent(absence(name));
+    if (!found.owner.ready)
+      throw new GatewayError("UNAVAILABLE", `plugin ${found.owner.id} is still starting`, { retryAfterMs: 500 });
+    return found;
+  }
+
+  async #prepare(
+    mapping: string,
+    source: "request" | "mapping",
+    { action: name, fields, wrapped }: Draft,
+    catalogue: Catalogue,
+  ): Promise<Accepted> {
+    const { hooks, principalFor } = this.#options;
+    const action = this.#action(name, catalogue);
+    const policy = createPolicy(catalogue.settings.policy, source);
+    const prepared = await charged(action, () => action.value.prepare(fields, { source, mapping, policy }));
+    if (hooks.before.isUsed(mapping)) {
+      const input = { mapping, action: name, params: deepFreeze(prepared.params), principal: principalFor(mapping) };
+      const denial = await hooks.before.emit(input, mapping);
+      if (denial) throw refusalOf(denial, "UNAVAILABLE", { code: "WEBHOOK_DENIED" });
+    }
+    return { mapping, action, prepared, wrapped, contentSource: "webhook", idempotencyKey: undefined };
+  }
+}
+
+/** What a look at one request shares. */
+interface Around {
+  readonly scope: TemplateScope;
+  readonly catalogue: Catalogue;
+  readonly trace: Trace;
+}
+
+/** Runs a plugin's code as the plugin, which is not replaced meanwhile. What it throws unexpectedly is on its account; any sender may provoke that. */
+async function charged<T>({ id, owner }: OwnedContribution<WebhookAction>, work: () => T | Promise<T>): Promise<T> {
+  owner.enter();
+  try {
+    return await owner.run(work);
+  } catch (error) {
+    if (isGatewayError(error)) throw error;
+    owner.charge(error, `webhook.action ${id}`, "caller");
+    throw new MappingFailed(`plugin ${owner.id} failed at action "${id}"`, { cause: error });
+  } finally {
+    owner.leave();
+  }
+}
+
+function transformCall({ headers, target, path }: IncomingWebhook, payload: object): TransformCall {
+  return { payload, headers: withoutCredentials(headers), url: `http://localhost${target}`, path };
+}

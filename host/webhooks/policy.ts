@@ -1,0 +1,90 @@
+/** What senders, templates and transforms may ask for. Spec: http/webhooks.md §5.2-5.3. Pure but for the generated key. */
+import { randomUUID } from "node:crypto";
+import { invalidRequest } from "@svc/sdk";
+import type { WebhookActionContext, WebhookPolicy } from "@svc/sdk/services";
+import type { Issue } from "../config/file.ts";
+import type { HooksSection } from "../config/hooks-schema.ts";
+
+export interface PolicySettings {
+  readonly defaultSessionKey: string | undefined;
+  readonly allowRequestSessionKey: boolean;
+  /** Lower case; empty: anything goes. */
+  readonly sessionKeyPrefixes: readonly string[];
+  /** `undefined`: all; empty: none. Lower case. */
+  readonly agentIds: ReadonlySet<string> | undefined;
+}
+
+/** How keys begin that the gateway makes up. */
+const GENERATED = "hook:";
+
+/** Choice: longer ones name nothing, and are kept nowhere. */
+const MAX_KEY_CHARS = 512;
+/** Control characters, and halves of characters: what keeps a key may not be able to hold them, so no two may become one. */
+const UNPRINTABLE = /[\p{Cc}\p{Cs}]/u;
+
+const normal = (text: string) => text.trim().toLowerCase();
+
+export function policySettings(section: HooksSection): PolicySettings {
+  const { allowedAgentIds, allowedSessionKeyPrefixes = [], defaultSessionKey } = section;
+  const ids = allowedAgentIds?.map(normal).filter(Boolean);
+  return {
+    defaultSessionKey: defaultSessionKey?.trim() || undefined,
+    allowRequestSessionKey: section.allowRequestSessionKey ?? false,
+    sessionKeyPrefixes: allowedSessionKeyPrefixes.map(normal).filter(Boolean),
+    agentIds: ids === undefined || ids.includes("*") ? undefined : new Set(ids),
+  };
+}
+
+/** Choice: a list of nothing but blanks is a mistake and not "anything goes", as the empty list is. */
+export function policyIssues(section: HooksSection): Issue[] {
+  const { allowedSessionKeyPrefixes: listed = [] } = section;
+  const settings = policySettings(section);
+  if (listed.length > 0 && settings.sessionKeyPrefixes.length === 0)
+    return [
+      {
+        path: "hooks.allowedSessionKeyPrefixes",
+        message: "has only blank entries; write prefixes, or take the key out",
+      },
+    ];
+  const { defaultSessionKey, sessionKeyPrefixes } = settings;
+  const allowed = sessionKeyPrefixes.join(", ");
+  if (defaultSessionKey !== undefined && !mayBegin(defaultSessionKey, settings))
+    return [
+      { path: "hooks.defaultSessionKey", message: `begins with none of hooks.allowedSessionKeyPrefixes (${allowed})` },
+    ];
+  if (defaultSessionKey === undefined && !mayBegin(GENERATED, settings))
+    return [
+      {
+        path: "hooks.allowedSessionKeyPrefixes",
+        message: `lets no generated key through (they begin with ${GENERATED}); add "${GENERATED}", or set hooks.defaultSessionKey`,
+      },
+    ];
+  return [];
+}
+
+function mayBegin(key: string, { sessionKeyPrefixes }: PolicySettings): boolean {
+  const lower = key.toLowerCase();
+  return sessionKeyPrefixes.length === 0 || sessionKeyPrefixes.some((prefix) => lower.startsWith(prefix));
+}
+
+/** @param source templates and transforms are the operator's own: only the prefixes hold for what they render */
+export function createPolicy(settings: PolicySettings, source: WebhookActionContext["source"]): WebhookPolicy {
+  return {
+    checkAgentId(agentId) {
+      const { agentIds } = settings;
+      if (agentIds && !agentIds.has(normal(agentId)))
+        invalidRequest(`agentId "${agentId}" is not allowed by hooks.allowedAgentIds`);
+    },
+    sessionKey(asked) {
+      const wanted = asked?.trim() || undefined;
+      if (wanted === undefined) return settings.defaultSessionKey ?? `${GENERATED}${randomUUID()}`;
+      if (source === "request" && !settings.allowRequestSessionKey)
+        invalidRequest("sessionKey is disabled for external payloads; set hooks.allowRequestSessionKey to allow it");
+      if (wanted.length > MAX_KEY_CHARS || UNPRINTABLE.test(wanted))
+        invalidRequest(`sessionKey must be at most ${MAX_KEY_CHARS} printable characters`);
+      if (!mayBegin(wanted, settings))
+        invalidRequest(`sessionKey must start with one of: ${settings.sessionKeyPrefixes.join(", ")}`);
+      return wanted;
+    },
+  };
+}

@@ -1,0 +1,148 @@
+/** Rows of accepted webhooks: tables `webhook_runs` and `webhook_keys`, and what stands in them. */
+import type { Row, Statement, WebhookFields, WebhookRun, WebhookRunStatus } from "@svc/sdk/services";
+
+export const STEPS = [
+  `CREATE TABLE webhook_runs (
+    run_id TEXT PRIMARY KEY,
+    mapping TEXT NOT NULL,
+    action TEXT NOT NULL,
+    status TEXT NOT NULL,
+    job TEXT,
+    reply TEXT NOT NULL,
+    session_key TEXT,
+    accepted_at BIGINT NOT NULL,
+    started_at BIGINT,
+    ended_at BIGINT,
+    attempts BIGINT NOT NULL,
+    failures BIGINT NOT NULL,
+    next_attempt_at BIGINT,
+    reason TEXT,
+    summary TEXT,
+    details TEXT,
+    replay_of TEXT,
+    replayed_as TEXT
+  )`,
+  `CREATE INDEX webhook_runs_open ON webhook_runs (action, next_attempt_at) WHERE status IN ('queued', 'running')`,
+  `CREATE INDEX webhook_runs_accepted ON webhook_runs (accepted_at)`,
+  `CREATE TABLE webhook_keys (
+    key TEXT PRIMARY KEY,
+    digest TEXT NOT NULL,
+    run_id TEXT NOT NULL,
+    expires_at BIGINT NOT NULL
+  )`,
+  `CREATE INDEX webhook_keys_expiry ON webhook_keys (expires_at)`,
+];
+
+export const COLUMNS = `run_id, mapping, action, status, job, reply, session_key, accepted_at, started_at, ended_at, attempts,
+  failures, next_attempt_at, reason, summary, details, replay_of, replayed_as`;
+
+/** What an action is handed, as long as it may be needed. */
+export interface StoredJob {
+  readonly params: WebhookFields;
+  readonly wrapped: boolean;
+  readonly contentSource: "webhook" | "email";
+}
+
+/** Something that may be there once only. */
+export interface UniqueKey {
+  readonly key: string;
+  /** Of the request; another one under the same key is a conflict. `""`: any request. */
+  readonly digest: string;
+}
+
+/** A webhook about to be recorded. */
+export interface NewRun {
+  readonly runId: string;
+  readonly mapping: string;
+  readonly action: string;
+  /** `done`: its whole effect is in the same transaction. */
+  readonly status: "queued" | "done";
+  readonly job: StoredJob;
+  readonly reply: WebhookFields;
+  readonly sessionKey: string | undefined;
+  /** epoch ms */
+  readonly acceptedAt: number;
+  readonly replayOf?: string;
+}
+
+/** A record with what the queue needs of it. */
+export interface RunRecord {
+  readonly run: WebhookRun;
+  /** Absent once it is done. */
+  readonly job?: StoredJob;
+  readonly reply: WebhookFields;
+  /** Attempts that failed; those a restart cut off do not count. */
+  readonly failures: number;
+}
+
+/** The key a request came with is taken. */
+export interface TakenKey {
+  readonly runId: string;
+  readonly digest: string;
+}
+
+/** A key that has run out is free. */
+export function take({ key, digest }: UniqueKey, { runId, acceptedAt }: NewRun, expiresAt: number): Statement[] {
+  return [
+    { sql: "DELETE FROM webhook_keys WHERE key = ? AND expires_at <= ?", params: [key, acceptedAt] },
+    {
+      sql: "INSERT INTO webhook_keys (key, digest, run_id, expires_at) VALUES (?, ?, ?, ?) ON CONFLICT (key) DO NOTHING",
+      params: [key, digest, runId, expiresAt],
+      expectChanges: 1,
+    },
+  ];
+}
+
+export function insert(run: NewRun): Statement {
+  const { runId, mapping, action, status, job, reply, sessionKey, acceptedAt, replayOf } = run;
+  const waits = status === "queued";
+  return {
+    sql: `INSERT INTO webhook_runs (run_id, mapping, action, status, job, reply, session_key, accepted_at, started_at,
+          ended_at, attempts, failures, next_attempt_at, replay_of) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0, ?, ?)`,
+    params: [
+      runId,
+      mapping,
+      action,
+      status,
+      waits ? JSON.stringify(job) : null,
+      JSON.stringify(reply),
+      sessionKey ?? null,
+      acceptedAt,
+      waits ? null : acceptedAt,
+      waits ? null : acceptedAt,
+      waits ? 0 : 1,
+      waits ? acceptedAt : null,
+      replayOf ?? null,
+    ],
+  };
+}
+
+export function toRecord(row: Row): RunRecord {
+  const text = (column: string) => (row[column] === null ? undefined : String(row[column]));
+  const number = (column: string) => (row[column] === null ? undefined : Number(row[column]));
+  const given = <T>(key: string, value: T | undefined) => (value === undefined ? {} : { [key]: value });
+  const [job, details] = [text("job"), text("details")];
+  const run: WebhookRun = {
+    runId: String(row["run_id"]),
+    status: String(row["status"]) as WebhookRunStatus, // what is written above
+    mapping: String(row["mapping"]),
+    action: String(row["action"]),
+    ...given("sessionKey", text("session_key")),
+    acceptedAt: Number(row["accepted_at"]),
+    ...given("startedAt", number("started_at")),
+    ...given("endedAt", number("ended_at")),
+    attempts: Number(row["attempts"]),
+    ...given("nextAttemptAt", number("next_attempt_at")),
+    ...given("reason", text("reason")),
+    ...given("summary", text("summary")),
+    ...given("details", details === undefined ? undefined : (JSON.parse(details) as WebhookFields)),
+    ...given("replayOf", text("replay_of")),
+    ...given("replayedAs", text("replayed_as")),
+  };
+  return {
+    run,
+    reply: JSON.parse(String(row["reply"])) as WebhookFields,
+    failures: Number(row["failures"]),
+    ...(job === undefined ? {} : { job: JSON.parse(job) as StoredJob }),
+  };
+}

@@ -1,0 +1,196 @@
+/**
+ * Durable records of accepted webhooks. Every change names the state it starts
+ * from and the attempt it belongs to, so that a process that was held up changes nothing that went on without it.
+ */
+import type { Row, SqlValue, Statement, Storage, WebhookResult, WebhookRunFilter } from "@svc/sdk/services";
+import {
+  COLUMNS,
+  insert,
+  type NewRun,
+  type RunRecord,
+  STEPS,
+  take,
+  type TakenKey,
+  toRecord,
+  type UniqueKey,
+} from "./run-records.ts";
+
+const DEFAULT_LIMIT = 50;
+
+export class RunStore {
+  readonly #storage: () => Storage;
+  #migrated: { readonly storage: Storage; readonly done: Promise<void> } | undefined;
+
+  /** @param storage asked at each use. @throws GatewayError `UNAVAILABLE` while there is none */
+  constructor(storage: () => Storage) {
+    this.#storage = storage;
+  }
+
+  /** The storage with the tables in it; made once for each storage there comes to be. */
+  async #open(): Promise<Storage> {
+    const storage = this.#storage();
+    if (this.#migrated?.storage !== storage) {
+      const done = storage.migrate("webhooks", STEPS);
+      this.#migrated = { storage, done };
+      done.catch(() => (this.#migrated = undefined));
+    }
+    await this.#migrated?.done;
+    return storage;
+  }
+
+  /**
+   * Records a webhook with its keys and `effect` in one transaction. Durable when it resolves.
+   * @param expiresAt epoch ms until which the keys are taken
+   * @throws GatewayError `CONFLICT` a key is taken, or a statement of `effect` refused; `UNAVAILABLE`
+   */
+  async accept(
+    run: NewRun,
+    keys: readonly UniqueKey[],
+    expiresAt: number,
+    effect: readonly Statement[],
+  ): Promise<void> {
+    const storage = await this.#open();
+    await storage.transaction([...keys.flatMap((key) => take(key, run, expiresAt)), insert(run), ...effect]);
+  }
+
+  /** Who has these keys now. */
+  async taken(keys: readonly UniqueKey[], now: number): Promise<readonly (TakenKey | undefined)[]> {
+    const storage = await this.#open();
+    const rows = await Promise.all(
+      keys.map(({ key }) =>
+        storage.get<{ digest: string; run_id: string }>(
+          "SELECT digest, run_id FROM webhook_keys WHERE key = ? AND expires_at > ?",
+          [key, now],
+        ),
+      ),
+    );
+    return rows.map((row) => row && { runId: row.run_id, digest: row.digest });
+  }
+
+  async find(runId: string): Promise<RunRecord | undefined> {
+    if (runId.includes("\0")) return undefined; // no storage keeps such a text, or lets itself be asked for one
+    const storage = await this.#open();
+    const row = await storage.get<Row>(`SELECT ${COLUMNS} FROM webhook_runs WHERE run_id = ?`, [runId]);
+    return row && toRecord(row);
+  }
+
+  /** Newest first. */
+  async list({ status, mapping, limit = DEFAULT_LIMIT }: WebhookRunFilter): Promise<readonly RunRecord[]> {
+    if (mapping?.includes("\0")) return [];
+    const storage = await this.#open();
+    const where = [...(status ? ["status = ?"] : []), ...(mapping ? ["mapping = ?"] : [])].join(" AND ") || "1 = 1";
+    const params = [...(status ? [status] : []), ...(mapping ? [mapping] : []), limit];
+    const sql = `SELECT ${COLUMNS} FROM webhook_runs WHERE ${where} ORDER BY accepted_at DESC, run_id DESC LIMIT ?`;
+    return (await storage.all<Row>(sql, params)).map(toRecord);
+  }
+
+  /** Waiting runs of an action that are due, oldest first. */
+  async due(action: string, now: number, limit: number): Promise<readonly RunRecord[]> {
+    const storage = await this.#open();
+    const rows = await storage.all<Row>(
+      `SELECT ${COLUMNS} FROM webhook_runs WHERE action = ? AND status = 'queued' AND next_attempt_at <= ?
+       ORDER BY next_attempt_at, run_id LIMIT ?`,
+      [action, now, limit],
+    );
+    return rows.map(toRecord);
+  }
+
+  /** Actions with runs that wait, and when the first of each is due (epoch ms). */
+  async waiting(): Promise<ReadonlyMap<string, number>> {
+    const storage = await this.#open();
+    const rows = await storage.all<{ action: string; due: number | bigint }>(
+      "SELECT action, MIN(next_attempt_at) AS due FROM webhook_runs WHERE status = 'queued' GROUP BY action",
+    );
+    return new Map(rows.map(({ action, due }) => [action, Number(due)]));
+  }
+
+  /** Takes a waiting run. @throws GatewayError `CONFLICT` somebody else has it */
+  async claim({ run }: RunRecord, now: number): Promise<void> {
+    const storage = await this.#open();
+    await storage.transaction([
+      {
+        sql: `UPDATE webhook_runs SET status = 'running', attempts = attempts + 1, started_at = ?, next_attempt_at = NULL
+              WHERE run_id = ? AND status = 'queued' AND attempts = ?`,
+        params: [now, run.runId, run.attempts],
+        expectChanges: 1,
+      },
+    ]);
+  }
+
+  /** @param attempt the one that was made */
+  done(runId: string, attempt: number, now: number, { summary, details }: WebhookResult): Promise<void> {
+    return this.#end(runId, attempt, {
+      sql: "status = 'done', job = NULL, reason = NULL, ended_at = ?, summary = ?, details = ?",
+      params: [now, summary ?? null, details === undefined ? null : JSON.stringify(details)],
+    });
+  }
+
+  /** What it was asked is kept, so that it can be replayed. */
+  failed(runId: string, attempt: number, now: number, reason: string): Promise<void> {
+    return this.#end(runId, attempt, {
+      sql: "status = 'failed', ended_at = ?, reason = ?, failures = failures + 1",
+      params: [now, reason],
+    });
+  }
+
+  /** @param counts false: the attempt was cut off, and says nothing about the run */
+  again(runId: string, attempt: number, at: number, reason: string | undefined, counts: boolean): Promise<void> {
+    return this.#end(runId, attempt, {
+      sql: `status = 'queued', next_attempt_at = ?, reason = ?, failures = failures + ${counts ? 1 : 0}`,
+      params: [at, reason ?? null],
+    });
+  }
+
+  async #end(runId: string, attempt: number, set: { sql: string; params: readonly SqlValue[] }): Promise<void> {
+    const storage = await this.#open();
+    await storage.transaction([
+      {
+        sql: `UPDATE webhook_runs SET ${set.sql} WHERE run_id = ? AND status = 'running' AND attempts = ?`,
+        params: [...set.params, runId, attempt],
+        expectChanges: 1,
+      },
+    ]);
+  }
+
+  /** Queues again what the last process had under way. One gateway has a state directory at a time, so nobody else has it. */
+  async recover(now: number): Promise<number> {
+    const storage = await this.#open();
+    const [result] = await storage.transaction([
+      {
+        sql: `UPDATE webhook_runs SET status = 'queued', next_attempt_at = ?, reason = 'cut off by a restart of the gateway'
+              WHERE status = 'running'`,
+        params: [now],
+      },
+    ]);
+    return result?.changes ?? 0;
+  }
+
+  /** Records `run` as the repetition of a failed one. @throws GatewayError `CONFLICT` it was replayed before, or has not failed */
+  async replay(run: NewRun & { readonly replayOf: string }): Promise<void> {
+    const storage = await this.#open();
+    await storage.transaction([
+      {
+        sql: `UPDATE webhook_runs SET replayed_as = ? WHERE run_id = ? AND status = 'failed' AND replayed_as IS NULL`,
+        params: [run.runId, run.replayOf],
+        expectChanges: 1,
+      },
+      insert(run),
+    ]);
+  }
+
+  /** Forgets keys that are free again, and what ended long ago; at most `limit` of each. @returns whether there may be more */
+  async prune(now: number, doneBefore: number, failedBefore: number, limit: number): Promise<boolean> {
+    const storage = await this.#open();
+    const old = (condition: string) =>
+      `DELETE FROM webhook_runs WHERE run_id IN (SELECT run_id FROM webhook_runs WHERE ${condition} ORDER BY accepted_at LIMIT ?)`;
+    const results = await storage.transaction([
+      {
+        sql: "DELETE FROM webhook_keys WHERE key IN (SELECT key FROM webhook_keys WHERE expires_at <= ? ORDER BY expires_at LIMIT ?)",
+        params: [now, limit],
+      },
+      { sql: old("accepted_at < ? AND status = 'done'"), params: [doneBefore, limit] },
+      { sql: old("accepted_at < ? AND status = 'failed'"), params: [failedBefore, limit] },
+    ]);
+    return results.some(({ changes }) => changes === limit);
+  }
+}

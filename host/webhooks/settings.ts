@@ -1,0 +1,142 @@
+/** What the section `hooks` means, and what in it cannot work. Spec: http/webhooks.md §1. Pure. */
+import { join, resolve } from "node:path";
+import type { Issue } from "../config/file.ts";
+import type { HooksSection } from "../config/hooks-schema.ts";
+import { canonicalPath } from "../net/http-path.ts";
+import { type CompiledMapping, compileMapping, type MappingSource } from "./mapping.ts";
+import { type PolicySettings, policyIssues, policySettings } from "./policy.ts";
+import { transformPathProblem } from "./transforms/path-check.ts";
+
+export interface WebhookSettings {
+  readonly enabled: boolean;
+  /** Trimmed; blank only while it is not enabled. */
+  readonly token: string;
+  /** Begins with a slash and does not end with one. */
+  readonly path: string;
+  readonly maxBodyBytes: number;
+  readonly policy: PolicySettings;
+  readonly presets: readonly string[];
+  /** Ids out of service that have no key of their own to say so. */
+  readonly disabled: ReadonlySet<string>;
+  readonly mappings: readonly CompiledMapping[];
+  /** As configured; inside the transforms root. */
+  readonly transformsDir: string | undefined;
+}
+
+/** What settings are judged against. */
+export interface SettingsFacts {
+  /** The gateway's own token, in mode `token`. */
+  readonly gatewayToken: string | undefined;
+  /** Directory of the configuration file. */
+  readonly configDir: string;
+}
+
+export const DEFAULT_PATH = "/hooks";
+const DEFAULT_MAX_BODY_BYTES = 262_144;
+
+/** Where transforms live: nothing outside is ever loaded. */
+export function transformsRoot(configDir: string): string {
+  return join(configDir, "hooks", "transforms");
+}
+
+/** Where the configured directory is: relative paths start at the root. */
+export function resolveTransformsDir(root: string, transformsDir: string | undefined): string {
+  return transformsDir === undefined ? root : resolve(root, transformsDir.trim());
+}
+
+/** @returns also what is wrong; settings with issues must not be used. What is off has none: nothing of it takes effect. */
+export function webhookSettings(
+  section: HooksSection,
+  { gatewayToken, configDir }: SettingsFacts,
+): { readonly settings: WebhookSettings; readonly issues: readonly Issue[] } {
+  const issues: Issue[] = [];
+  const enabled = section.enabled === true;
+  const token = section.token?.trim() ?? "";
+  const path = normalPath(section.path);
+  const mappings = (section.mappings ?? []).map((mapping, index) =>
+    compileMapping(mapping, { ...configSource(mapping, index), issues }),
+  );
+  const settings: WebhookSettings = {
+    enabled,
+    token,
+    path,
+    maxBodyBytes: section.maxBodyBytes ?? DEFAULT_MAX_BODY_BYTES,
+    policy: policySettings(section),
+    presets: [...new Set(section.presets)],
+    disabled: new Set(section.disabled),
+    mappings,
+    transformsDir: section.transformsDir,
+  };
+  if (!enabled) return { settings, issues: [] };
+  issues.push(...tokenIssues(token, gatewayToken), ...pathIssues(path), ...policyIssues(section));
+  issues.push(...transformIssues(section, transformsRoot(configDir)), ...sameIds(mappings));
+  return { settings, issues };
+}
+
+function configSource({ id, enabled }: { id?: string; enabled?: boolean }, index: number): MappingSource {
+  return {
+    id: id?.trim() || `mapping-${index + 1}`,
+    origin: "config",
+    place: `hooks.mappings[${index}]`,
+    enabled: enabled !== false,
+  };
+}
+
+function normalPath(text: string | undefined): string {
+  const trimmed = (text ?? "").trim() || DEFAULT_PATH;
+  return `/${trimmed.replace(/^\/+|\/+$/g, "")}`;
+}
+
+function tokenIssues(token: string, gatewayToken: string | undefined): Issue[] {
+  if (token === "")
+    return [
+      {
+        path: "hooks.token",
+        message: "is required while hooks.enabled is true; choose one, e.g. with: openssl rand -hex 24",
+      },
+    ];
+  if (token === gatewayToken?.trim())
+    return [
+      {
+        path: "hooks.token",
+        message: "must not be the gateway's own token: a sender of webhooks could do everything then",
+      },
+    ];
+  return [];
+}
+
+/** Paths the gateway itself serves. */
+const TAKEN = ["/healthz", "/plugins"];
+
+function pathIssues(path: string): Issue[] {
+  const message =
+    path === "/"
+      ? "cannot be the root of the gateway; choose a path like /hooks"
+      : canonicalPath(path) !== path || /[?#]/.test(path)
+        ? "must be a plain path: letters, digits, - and _ between single slashes"
+        : TAKEN.some((taken) => path === taken || path.startsWith(`${taken}/`))
+          ? `is served by the gateway itself; choose another one than ${TAKEN.join(" and ")}`
+          : undefined;
+  return message === undefined ? [] : [{ path: "hooks.path", message }];
+}
+
+/** Spec: http/webhooks.md §7, first layer; files are looked at when they are loaded. */
+function transformIssues({ transformsDir, mappings = [] }: HooksSection, root: string): Issue[] {
+  const issues: Issue[] = [];
+  const directory = transformsDir === undefined ? undefined : transformPathProblem(transformsDir, root);
+  if (directory) issues.push({ path: "hooks.transformsDir", message: directory });
+  for (const [index, { transform }] of mappings.entries()) {
+    const message = transform && transformPathProblem(transform.module);
+    if (message) issues.push({ path: `hooks.mappings[${index}].transform.module`, message });
+  }
+  return issues;
+}
+
+function sameIds(mappings: readonly CompiledMapping[]): Issue[] {
+  const seen = new Map<string, string>();
+  return mappings.flatMap(({ id, place }) => {
+    const first = seen.get(id);
+    seen.set(id, first ?? place);
+    return first === undefined ? [] : [{ path: `${place}.id`, message: `"${id}" is the id of ${first}, too` }];
+  });
+}

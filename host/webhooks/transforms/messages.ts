@@ -1,0 +1,60 @@
+/** What the gateway and a thread with transforms say to each other. Plain data. */
+import type { Program } from "./compile.ts";
+import type { TransformCall, TransformOutcome } from "./contract.ts";
+import type { Source } from "./source.ts";
+
+/** A transform to be looked at. */
+export interface Candidate {
+  readonly key: string;
+  /** Path in the source. */
+  readonly module: string;
+  readonly export: string | undefined;
+  /** Milliseconds for each example. */
+  readonly timeoutMs: number;
+  /** For examples that name none. */
+  readonly path: string;
+}
+
+/** A thread that compiles and tries transforms, one after the other, and has no further use. */
+export interface CheckTask {
+  readonly kind: "check";
+  readonly source: Source;
+  readonly candidates: readonly Candidate[];
+  readonly cacheDir: string;
+  /** Milliseconds for the evaluation of a file with all that it imports. */
+  readonly importMs: number;
+}
+
+/** A thread that answers calls of one transform. */
+export interface ServeTask {
+  readonly kind: "serve";
+  readonly directory: string;
+  readonly program: Program;
+  readonly module: string;
+  readonly export: string | undefined;
+}
+
+export type Task = CheckTask | ServeTask;
+
+/** From a thread that checks. */
+export type CheckReport =
+  /** @param limitMs until the next message, else the thread hangs in `doing` */
+  | { readonly kind: "step"; readonly doing: string; readonly limitMs: number }
+  | { readonly kind: "passed"; readonly key: string; readonly program: Program; readonly examples: number }
+  | { readonly kind: "failed"; readonly key: string; readonly problem: string };
+
+/** To a thread that serves. */
+export interface ServeRequest {
+  readonly id: number;
+  readonly call: TransformCall;
+  readonly timeoutMs: number;
+}
+
+/** From a thread that serves. */
+export type ServeReport =
+  | { readonly kind: "ready" }
+  /** The transform cannot be loaded; the thread is of no use. */
+  | { readonly kind: "failed"; readonly problem: string }
+  | { readonly kind: "answer"; readonly id: number; readonly outcome: TransformOutcome }
+  /** @param stack for the log */
+  | { readonly kind: "threw"; readonly id: number; readonly problem: string; readonly stack: string | undefined };

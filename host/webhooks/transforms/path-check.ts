@@ -1,0 +1,34 @@
+/** Whether a path of the configuration may name a place of the transforms directory. Pure: looks at the text only. Spec: http/webhooks.md §7. */
+import { isAbsolute, relative, resolve, sep } from "node:path";
+
+// oxlint-disable-next-line no-control-regex -- they are what is looked for
+const CONTROL = /[\u0000-\u001f\u007f]/;
+
+/**
+ * @param root given for `hooks.transformsDir`, which may be absolute when it stays inside; without it the path must be relative
+ * @returns what is wrong and what to write instead; `undefined`: nothing
+ */
+export function transformPathProblem(path: string, root?: string): string | undefined {
+  if (path.trim() === "") return "is blank; write a path relative to the transforms directory";
+  if (CONTROL.test(path)) return "contains a control character; rename the file";
+  if (path.split(/[/\\]/).includes("..")) return "contains `..`; it must stay inside the transforms directory";
+  if (root !== undefined && isAbsolute(path)) {
+    if (!isInside(resolve(path), resolve(root))) return `must be inside ${root}`;
+    return segmentProblem(relative(root, path));
+  }
+  if (path.startsWith("/") || isAbsolute(path)) return "is absolute; write it relative to the transforms directory";
+  return segmentProblem(path);
+}
+
+function segmentProblem(path: string): string | undefined {
+  if (path.startsWith("~"))
+    return "starts with `~`, which is not expanded here; write it relative to the transforms directory";
+  if (path.includes(":")) return "contains `:`; write a plain path relative to the transforms directory";
+  if (path.includes("\\")) return "contains a backslash; write `/` between names";
+  return undefined;
+}
+
+/** Whether `path` is `directory` or below. Both absolute. */
+export function isInside(path: string, directory: string): boolean {
+  return path === directory || path.startsWith(directory.endsWith(sep) ? directory : directory + sep);
+}

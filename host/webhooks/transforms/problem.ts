@@ -1,0 +1,53 @@
+/** Says what went wrong in a file of the transforms directory, and where. */
+
+/** Longest text of something that a transform threw or returned. */
+const MAX_TEXT = 500;
+
+/** What the gateway itself says about a transform, in words for its author. */
+export class Complaint extends Error {}
+
+/** Something about a file that its author can mend; the message begins with the file. */
+export class ModuleProblem extends Complaint {}
+
+/** @param line from 1 */
+export function moduleProblem(path: string, message: string, line?: number, column?: number): ModuleProblem {
+  const place = [path, line, column].filter((part) => part !== undefined).join(":");
+  return new ModuleProblem(`${place}: ${message}`);
+}
+
+export function cutText(text: string, most: number = MAX_TEXT): string {
+  return text.length > most ? `${text.slice(0, most)}… (${text.length} characters)` : text;
+}
+
+/** A thrown value in one line, with the innermost place below `directory`: `TypeError: x is not a function (build.ts:3:9)`. */
+export function describeThrown(thrown: unknown, directory: string): string {
+  const place = thrown instanceof Complaint ? undefined : placeOf(thrown, directory);
+  const text = cutText(textOf(thrown));
+  return place === undefined ? text : `${text} (${place})`;
+}
+
+/** Whatever was thrown, even what throws when it is looked at. */
+function textOf(thrown: unknown): string {
+  if (thrown instanceof Complaint) return thrown.message;
+  try {
+    return thrown instanceof Error ? `${thrown.name}: ${thrown.message}` : `threw ${String(thrown)}`;
+  } catch {
+    return "threw something that cannot be shown";
+  }
+}
+
+/** `build.ts:3:9`, from the first line of the stack that lies below `directory`. */
+export function placeOf(thrown: unknown, directory: string): string | undefined {
+  try {
+    const stack = thrown instanceof Error ? String(thrown.stack) : "";
+    const prefix = directory.endsWith("/") ? directory : `${directory}/`;
+    for (const line of stack.split("\n")) {
+      const at = line.indexOf(prefix);
+      const place = at < 0 ? undefined : /^.+?:\d+(?::\d+)?/.exec(line.slice(at + prefix.length))?.[0];
+      if (place !== undefined) return place;
+    }
+  } catch {
+    // a stack that cannot be read has no place
+  }
+  return undefined;
+}

@@ -1,0 +1,31 @@
+/** A version of a transform that is in service. */
+import type { TransformCall, TransformOutcome } from "./contract.ts";
+import { invoke, type Timing } from "./invoke.ts";
+import type { LoadedTransform } from "./pick.ts";
+import { describeThrown } from "./problem.ts";
+
+export interface Runner {
+  /** @throws Error whose message says in one line what the transform did wrong, with the place in its file */
+  run(call: TransformCall, timeoutMs: number): Promise<TransformOutcome>;
+  /** Takes no further calls; resolves when those under way are over. Safe to call twice. */
+  retire(): Promise<void>;
+  /** At once; calls under way fail. Safe to call twice. */
+  stop(): Promise<void>;
+}
+
+/** Runs in this thread. One that never gives it back stops the gateway; see placement `worker`. */
+export function createHostRunner(loaded: LoadedTransform, directory: string, clock: Timing): Runner {
+  return {
+    async run(call, timeoutMs) {
+      // What a transform does to its payload is nobody else's business.
+      const own = { ...call, payload: structuredClone(call.payload), headers: { ...call.headers } };
+      try {
+        return await invoke(loaded, own, timeoutMs, clock);
+      } catch (cause) {
+        throw new Error(describeThrown(cause, directory), { cause });
+      }
+    },
+    retire: () => Promise.resolve(),
+    stop: () => Promise.resolve(),
+  };
+}

@@ -1,0 +1,75 @@
+/** The transforms that are asked for, each with what serves for it and what is wrong with it. */
+import { posix } from "node:path";
+import type { WebhookTransformInfo, WebhookTransformRef } from "@svc/sdk/services";
+import type { PlannedTransform } from "./contract.ts";
+import type { Candidate } from "./messages.ts";
+import { transformPathProblem } from "./path-check.ts";
+import type { Runner } from "./runner.ts";
+import { refusedBecause } from "./source.ts";
+import type { Tree } from "./tree.ts";
+
+export const DEFAULT_TIMEOUT_MS = 5_000;
+
+/** A version in service. */
+export interface Live {
+  /** Hash of the directory it was loaded from. */
+  readonly hash: string;
+  readonly examples: number;
+  readonly runner: Runner;
+}
+
+/** Why the newest version does not serve. */
+export interface Fault {
+  /** `missing`: there is none. */
+  readonly kind: "missing" | "broken";
+  readonly problem: string;
+}
+
+export interface Slot {
+  readonly candidate: Candidate;
+  readonly placement: "host" | "worker";
+  live?: Live | undefined;
+  fault?: Fault | undefined;
+  /** What was good before the restart was looked for. */
+  restored?: boolean;
+}
+
+/** References that mean the same transform in the same place share a slot. */
+export function keyOf(ref: WebhookTransformRef): string {
+  return JSON.stringify([posix.normalize(ref.module), ref.export ?? null, ref.placement ?? "host"]);
+}
+
+export function createSlot(ref: PlannedTransform): Slot {
+  const { path = "", timeoutMs = DEFAULT_TIMEOUT_MS, placement = "host" } = ref;
+  const module = posix.normalize(ref.module);
+  return { placement, candidate: { key: keyOf(ref), module, export: ref.export, path, timeoutMs } };
+}
+
+/** Why a module cannot be taken from a directory. Pure. */
+export function faultIn({ directory, files, refused }: Tree, module: string): Fault | undefined {
+  const reason = transformPathProblem(module) ?? refusedBecause(refused, module);
+  if (reason !== undefined) return { kind: "broken", problem: `${module}: ${reason}` };
+  if (!/\.[cm]?[jt]s$/.test(module) || /\.d\.[cm]?ts$/.test(module))
+    return { kind: "broken", problem: `${module}: a transform ends in .ts, .mts, .cts, .js, .mjs or .cjs` };
+  return files.has(module) ? undefined : { kind: "missing", problem: `${directory}/${module} does not exist` };
+}
+
+export function stateOf({ live, fault }: Slot): WebhookTransformInfo["state"] {
+  if (live) return fault ? "stale" : "live";
+  return fault?.kind ?? "missing";
+}
+
+export function infoOf(ref: WebhookTransformRef, slot: Slot | undefined): WebhookTransformInfo {
+  const { live, fault } = slot ?? {};
+  const untold = live ? undefined : "has not been looked at yet";
+  const problem = fault?.problem ?? untold;
+  return {
+    module: ref.module,
+    ...(ref.export !== undefined && { export: ref.export }),
+    placement: ref.placement ?? "host",
+    timeoutMs: ref.timeoutMs ?? DEFAULT_TIMEOUT_MS,
+    state: slot ? stateOf(slot) : "missing",
+    ...(live && { version: live.hash.slice(0, 12), examples: live.examples }),
+    ...(problem !== undefined && { problem }),
+  };
+}

@@ -1,0 +1,100 @@
+/**
+ * Copies of the transforms directory, each under the hash of what it holds, so that what was good once can serve after a
+ * restart. Lies in the state directory, mode 0700; a copy is believed only when it still has its hash.
+ */
+import { createHash, randomUUID } from "node:crypto";
+import { chmod, mkdir, readdir, rename, rm, stat, utimes, writeFile } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import { readTree } from "./tree.ts";
+
+export type Files = ReadonlyMap<string, Buffer>;
+
+/** Copies kept although nobody asks for them, newest first. Choice: a look back after a bad edit. */
+const SPARE = 3;
+const STAGE_AGE_MS = 3_600_000;
+const STAGE = /^\.stage-/;
+const NAME = /^[0-9a-f]{64}$/;
+
+/** SHA-256 of names and bytes, in hex. */
+export function hashOf(files: Files): string {
+  const names = [...files.keys()].sort();
+  const parts = names.map((name) => [
+    name,
+    createHash("sha256")
+      .update(files.get(name) ?? "")
+      .digest("hex"),
+  ]);
+  return createHash("sha256").update(JSON.stringify(parts)).digest("hex");
+}
+
+/** Makes a private directory of one that may be there. */
+export async function privateDirectory(path: string): Promise<void> {
+  await mkdir(path, { recursive: true, mode: 0o700 });
+  await chmod(path, 0o700);
+}
+
+export interface Snapshots {
+  /** Writes a copy unless a true one is there. @returns its hash. @throws Error of the file system */
+  save(files: Files): Promise<string>;
+  /** @returns `undefined` when it is not there, or is not what its name says */
+  read(hash: string): Promise<Files | undefined>;
+  /** Removes the others, except for a few of the newest. */
+  prune(keep: ReadonlySet<string>): Promise<void>;
+}
+
+/** @param directory `<state>/cache/snap` */
+export function createSnapshots(directory: string): Snapshots {
+  async function read(hash: string): Promise<Files | undefined> {
+    if (!NAME.test(hash)) return undefined;
+    const reading = await readTree(directory, hash);
+    return reading.kind === "tree" && hashOf(reading.files) === hash ? reading.files : undefined;
+  }
+
+  async function stage(files: Files): Promise<string> {
+    const staged = join(directory, `.stage-${randomUUID()}`);
+    await mkdir(staged, { mode: 0o700 });
+    for (const [name, bytes] of files) {
+      const path = join(staged, name);
+      await mkdir(dirname(path), { recursive: true, mode: 0o700 });
+      await writeFile(path, bytes, { flag: "wx", mode: 0o600 });
+    }
+    return staged;
+  }
+
+  async function save(files: Files): Promise<string> {
+    const hash = hashOf(files);
+    const target = join(directory, hash);
+    await privateDirectory(directory);
+    if (!(await read(hash))) {
+      const staged = await stage(files);
+      await rm(target, { recursive: true, force: true });
+      try {
+        await rename(staged, target);
+      } catch (error) {
+        await rm(staged, { recursive: true, force: true });
+        if (!(await read(hash))) throw error; // else another process was faster
+      }
+    }
+    const now = new Date();
+    await utimes(target, now, now);
+    return hash;
+  }
+
+  async function prune(keep: ReadonlySet<string>): Promise<void> {
+    const ages: { path: string; stage: boolean; at: number }[] = [];
+    for (const name of await readdir(directory).catch(() => [])) {
+      if (keep.has(name) || !(STAGE.test(name) || NAME.test(name))) continue;
+      const path = join(directory, name);
+      const at = (await stat(path).catch(() => undefined))?.mtimeMs;
+      if (at !== undefined) ages.push({ path, stage: STAGE.test(name), at });
+    }
+    const old = ages
+      .filter(({ stage }) => !stage)
+      .sort((one, other) => other.at - one.at)
+      .slice(SPARE);
+    const left = ages.filter(({ stage, at }) => stage && Date.now() - at > STAGE_AGE_MS);
+    for (const { path } of [...old, ...left]) await rm(path, { recursive: true, force: true });
+  }
+
+  return { save, read, prune };
+}

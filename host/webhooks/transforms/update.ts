@@ -1,0 +1,132 @@
+/** One look at the transforms directory: what is new is checked and put in service, what is broken is said. */
+import { join, resolve } from "node:path";
+import type { Logger } from "@svc/sdk";
+import { checkTransforms, type CheckOptions, type Passed } from "./check.ts";
+import type { TransformPlan } from "./contract.ts";
+import { createMemory } from "./memory.ts";
+import { type Fault, faultIn, type Slot } from "./slots.ts";
+import { privateDirectory } from "./snapshots.ts";
+import { sourceOf } from "./source.ts";
+import { readTree, type Tree } from "./tree.ts";
+import type { Versions } from "./versions.ts";
+
+export interface UpdateOptions extends Pick<CheckOptions, "clock" | "importMs" | "startThread" | "signal"> {
+  readonly stateDir: string;
+  readonly log: Logger;
+  readonly versions: Versions;
+  /** Told when what serves for a slot, or what is wrong with it, is something else now. */
+  changed(slot: Slot): void;
+}
+
+/** Something wrong with the directory. */
+export interface DirectoryProblem {
+  readonly path: string;
+  readonly message: string;
+}
+
+export type Update = (plan: TransformPlan, slots: readonly Slot[]) => Promise<readonly DirectoryProblem[]>;
+
+/** A directory whose transforms are to be checked. */
+interface Version extends Pick<Tree, "directory" | "files" | "refused"> {
+  readonly hash: string;
+  /** It was good before; what is wrong with the newest stays wrong. */
+  readonly isOld?: boolean;
+}
+
+/** @returns what is to be called once at a time */
+export function createUpdate({ stateDir, log, versions, changed, ...threads }: UpdateOptions): Update {
+  const { signal } = threads;
+  const cacheDir = join(stateDir, "cache", "transforms");
+  const memory = createMemory(join(stateDir, "cache", "snap"), log);
+
+  function fail(slot: Slot, fault: Fault): void {
+    const isNew = slot.fault?.kind !== fault.kind || slot.fault.problem !== fault.problem;
+    const former = slot.live;
+    slot.fault = fault;
+    if (fault.kind === "missing") slot.live = undefined; // its author took it away
+    if (former && !slot.live) versions.retire(former);
+    if (isNew) changed(slot);
+  }
+
+  async function check(version: Version, slots: readonly Slot[]): Promise<void> {
+    if (slots.length === 0) return;
+    const byKey = new Map(slots.map((slot) => [slot.candidate.key, slot]));
+    const starting: Promise<void>[] = [];
+    await privateDirectory(cacheDir);
+    await checkTransforms({
+      ...threads,
+      cacheDir,
+      source: sourceOf(version),
+      candidates: slots.map(({ candidate }) => candidate),
+      failed: ({ key }, problem) => {
+        const slot = byKey.get(key);
+        if (slot && !version.isOld) fail(slot, { kind: "broken", problem });
+      },
+      passed: ({ key }, result) => {
+        const slot = byKey.get(key);
+        if (slot) starting.push(start(slot, version, result));
+      },
+    });
+    await Promise.all(starting);
+  }
+
+  async function start(slot: Slot, version: Version, passed: Passed): Promise<void> {
+    try {
+      const live = await versions.start(slot, version, passed);
+      if (signal.aborted) return versions.retire(live);
+      if (slot.live) versions.retire(slot.live);
+      slot.live = live;
+      if (!version.isOld) slot.fault = undefined;
+      changed(slot);
+    } catch (error) {
+      const problem = (error as Error).message; // versions throws errors only
+      if (!signal.aborted && !version.isOld) fail(slot, { kind: "broken", problem });
+    }
+  }
+
+  /** What has to be checked; says of the others why not. */
+  function candidatesIn(tree: Tree, hash: string, slots: readonly Slot[]): readonly Slot[] {
+    return slots.filter((slot) => {
+      const fault = faultIn(tree, slot.candidate.module);
+      if (fault) fail(slot, fault);
+      if (fault || slot.live?.hash !== hash) return !fault;
+      if (slot.fault) {
+        slot.fault = undefined; // the directory is as it was before it was broken
+        changed(slot);
+      }
+      return false;
+    });
+  }
+
+  /** After a restart nothing serves yet: what was good before does, until the newest version is. */
+  async function restore(directory: string, plan: TransformPlan, slots: readonly Slot[]): Promise<void> {
+    for (const slot of slots) {
+      if (slot.live || slot.fault?.kind !== "broken" || slot.restored || signal.aborted) continue;
+      slot.restored = true;
+      const old = await memory.lastGood(plan, slot);
+      if (old) await check({ ...old, directory, refused: new Map(), isOld: true }, [slot]);
+    }
+  }
+
+  return async (plan, slots) => {
+    const reading = await readTree(plan.root, plan.directory);
+    const place = reading.kind === "tree" ? reading.directory : resolve(plan.root, plan.directory);
+    let newest: string | undefined;
+    if (signal.aborted) return [];
+    if (reading.kind === "tree") {
+      newest = await memory.save(reading.files);
+      await check({ ...reading, hash: newest }, candidatesIn(reading, newest, slots));
+    } else {
+      const missing: Fault = { kind: "missing", problem: `the directory ${place} does not exist` };
+      const fault: Fault =
+        reading.kind === "missing" ? missing : { kind: "broken", problem: `${reading.path} ${reading.message}` };
+      for (const slot of slots) fail(slot, fault);
+    }
+    await restore(place, plan, slots);
+    if (signal.aborted) return [];
+    versions.keepOnly(await memory.remember(plan, slots, newest));
+    if (reading.kind === "refused") return [{ path: reading.path, message: reading.message }];
+    const refused = reading.kind === "tree" ? [...reading.refused] : [];
+    return refused.map(([path, message]) => ({ path: join(place, path), message }));
+  };
+}

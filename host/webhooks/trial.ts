@@ -1,0 +1,108 @@
+/** What a request would become: the way of the engine with its steps shown, without the record at its end. */
+import { GatewayError, isGatewayError, notFound, type Principal } from "@svc/sdk";
+import type { WebhookTrial, WebhookTrialReport } from "@svc/sdk/services";
+import type { Catalogue } from "./catalogue.ts";
+import type { Passed, WebhookEngine } from "./engine.ts";
+import { Absent, Held, MappingFailed, newTrace, type Trace } from "./pipeline.ts";
+import { refusalAnswer } from "./reply.ts";
+import type { IncomingWebhook } from "./request.ts";
+
+/** Takes a request up to the point where it would be recorded. @throws GatewayError `NOT_FOUND` no such mapping */
+export async function tryOut(
+  trial: WebhookTrial,
+  engine: WebhookEngine,
+  principalFor: (mapping: string) => Principal,
+): Promise<WebhookTrialReport> {
+  const catalogue = engine.catalogue();
+  const request = trialRequest(trial, catalogue);
+  const passed: Passed = [];
+  const trace = newTrace();
+  const payload = (typeof trial.payload === "object" && trial.payload !== null ? trial.payload : {}) as object;
+  const seen = () => ({ passed, warnings: trace.warnings, ...traced(trace) });
+  try {
+    const named = catalogue.mappings.find(({ id }) => id === trial.mapping);
+    const target = engine.target(request, payload, catalogue, passed);
+    if (target.kind === "none" || (named && target.kind === "mapping" && target.mapping !== named)) {
+      const body = { ok: false, error: "Not Found" };
+      const other = target.kind === "mapping" ? { mapping: target.mapping.id } : {};
+      return { matched: false, ...other, ...seen(), response: { status: 404, body } };
+    }
+    const mapping = target.kind === "direct" ? target.id : target.mapping.id;
+    const accepted = await engine.evaluate(target, request, payload, catalogue, trace);
+    if (!accepted) return { matched: true, mapping, ...seen(), response: { status: 204 } };
+    const { prepared, action, wrapped, idempotencyKey } = accepted;
+    const { id, scopes } = principalFor(mapping);
+    const { sessionKey, params, reply } = prepared;
+    return {
+      matched: true,
+      mapping,
+      ...seen(),
+      action: action.id,
+      params,
+      policy: {
+        wrapped,
+        verify: target.kind === "direct" ? "bearer" : target.mapping.verify.type,
+        ...(sessionKey === undefined ? {} : { sessionKey }),
+        principal: { id, scopes },
+        ...(idempotencyKey === undefined ? {} : { idempotencyKey }),
+      },
+      response: { status: 200, body: { ok: true, runId: "(made when it is accepted)", ...reply } },
+    };
+  } catch (error) {
+    return { matched: true, ...seen(), ...failure(error, trace) };
+  }
+}
+
+function traced({ rendered, missing, transformed }: Trace): Partial<WebhookTrialReport> {
+  return {
+    ...(rendered === undefined ? {} : { rendered }),
+    ...(missing.length === 0 ? {} : { missing: [...new Set(missing)] }),
+    ...(transformed === undefined ? {} : { transformed }),
+  };
+}
+
+/** What the sender would get; the operator also hears why. */
+function failure(error: unknown, { warnings }: Trace): Pick<WebhookTrialReport, "response" | "warnings"> {
+  if (error instanceof Absent)
+    return { response: { status: 501, body: { ok: false, error: error.message } }, warnings };
+  if (error instanceof Held) throw new GatewayError("UNAVAILABLE", error.message, { retryAfterMs: 1_000 });
+  if (error instanceof MappingFailed) {
+    const body = { ok: false, error: "hook mapping failed" };
+    return { response: { status: 500, body }, warnings: [...warnings, error.message] };
+  }
+  if (!isGatewayError(error)) throw error;
+  const { status, body } = refusalAnswer(error);
+  return { response: { status, body }, warnings };
+}
+
+/** The request a sender would have made. A mapping of every path gets its own id for one. @throws GatewayError `NOT_FOUND` */
+function trialRequest(
+  { mapping: wanted, headers = {}, path, payload }: WebhookTrial,
+  catalogue: Catalogue,
+): IncomingWebhook {
+  const { settings, mappings, actions } = catalogue;
+  const found = mappings.find(({ id }) => id === wanted);
+  const isPath =
+    !found &&
+    (path !== undefined ||
+      actions.has(wanted) ||
+      mappings.some((one) => one.path === wanted || one.path === undefined));
+  if (!found && !isPath) {
+    const known = [
+      ...mappings.map(({ id }) => id),
+      ...[...actions.values()].filter(({ value }) => value.direct).map(({ id }) => id),
+    ];
+    notFound(`no mapping "${wanted}"; there are: ${known.join(", ") || "none"}`);
+  }
+  const [subPath = "", query = ""] = (path ?? found?.path ?? wanted).replace(/^\/+/, "").split("?");
+  const lower = Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]));
+  return {
+    path: subPath.replace(/\/+$/, ""),
+    literalPath: subPath,
+    headers: lower,
+    query: new URLSearchParams(query),
+    target: `${settings.path}/${subPath}${query === "" ? "" : `?${query}`}`,
+    rawBody: Buffer.from(JSON.stringify(payload ?? {})),
+    trusted: true,
+  };
+}

@@ -1,0 +1,130 @@
+/**
+ * Events on their way into a prompt: handed to one run, told when that run ends well, given back when it does not.
+ *
+ * The record ties them to the run before its model sees them, so a crash at any point leaves something to go by.
+ */
+import type { Clock, Logger } from "@svc/sdk";
+import type { AgentRuns, RunOutcome } from "@svc/sdk/services";
+import type { EventStore } from "./event-store.ts";
+import { eventSection, fitting, MAX_EVENTS } from "./prompt-section.ts";
+
+interface TellingSources {
+  readonly store: EventStore;
+  readonly runs: Pick<AgentRuns, "state">;
+  readonly clock: Pick<Clock, "now">;
+  readonly log: Pick<Logger, "warn">;
+}
+
+/** A run that has, or may have, events. */
+interface Claim {
+  /** It got them of a former generation, so its end may have been missed. */
+  readonly isFormer?: true;
+  /** Resolves when it is clear which; never rejects. */
+  done: Promise<unknown>;
+  /** The prompt with them was handed over. */
+  isShown: boolean;
+  /** Set once the run has ended. */
+  endedOk?: boolean;
+}
+
+/** What became of the events of a run. `urgent`: given back, and a session is to be woken for one of them. */
+export type Settled = "none" | "told" | "given-back" | "urgent";
+
+interface Prompt {
+  readonly runId: string;
+  readonly sessionKey: string;
+  readonly system: string;
+}
+
+export class Telling {
+  readonly #sources: TellingSources;
+  readonly #claims = new Map<string, Claim>();
+  /** Prompts that are being completed. */
+  readonly #underWay = new Set<Promise<unknown>>();
+  #isStopped = false;
+
+  constructor(sources: TellingSources) {
+    this.#sources = sources;
+  }
+
+  /** The prompt with the events of the session. @param signal aborts when the answer comes too late to be used */
+  async prompt(prompt: Prompt, signal: AbortSignal): Promise<Prompt | undefined> {
+    if (this.#isStopped) return undefined;
+    const completed = this.#completed(prompt, signal);
+    this.#underWay.add(completed);
+    return completed.finally(() => this.#underWay.delete(completed));
+  }
+
+  /**
+   * Takes no more events. Resolves when those that were taken are in a prompt: the runs go on without this plugin, and
+   * what its next generation finds tied to one that ended well it takes for told.
+   */
+  async stop(): Promise<void> {
+    this.#isStopped = true;
+    await Promise.allSettled(this.#underWay);
+  }
+
+  async #completed(prompt: Prompt, signal: AbortSignal): Promise<Prompt | undefined> {
+    const { runId, sessionKey, system } = prompt;
+    const taking = this.#take(sessionKey, runId);
+    const claim: Claim = { done: taking.catch(() => undefined), isShown: false };
+    this.#claims.set(runId, claim);
+    const section = await taking;
+    if (section === undefined) this.#claims.delete(runId);
+    if (section === undefined || signal.aborted) return undefined; // the end of the run gives them back
+    claim.isShown = true;
+    return { ...prompt, system: system === "" ? section : `${system}\n\n${section}` };
+  }
+
+  /** To be called at the end of every run. */
+  async finished({ runId, status }: Pick<RunOutcome, "runId" | "status">): Promise<Settled> {
+    const claim = this.#claims.get(runId);
+    if (!claim) return "none";
+    await claim.done;
+    claim.endedOk = status === "ok";
+    return this.#settle(runId, claim.endedOk && claim.isShown);
+  }
+
+  /**
+   * Settles what ended runs of a former process or generation have, and what could not be settled before; those that
+   * still run are followed to their end. To be called at the start, once runs that were cut off are closed, and now and
+   * then.
+   */
+  async catchUp(): Promise<void> {
+    for (const runId of await this.#sources.store.tiedRuns()) {
+      const claim = this.#claims.get(runId);
+      if (claim && !claim.isFormer) {
+        if (claim.endedOk !== undefined) await this.#settle(runId, claim.endedOk && claim.isShown);
+        continue;
+      }
+      const status = (await this.#sources.runs.state(runId))?.status;
+      if (status === "accepted" || status === "running")
+        this.#claims.set(runId, { isFormer: true, done: Promise.resolve(), isShown: true });
+      else await this.#settle(runId, status === "ok");
+    }
+  }
+
+  async #take(sessionKey: string, runId: string): Promise<string | undefined> {
+    const { store } = this.#sources;
+    const events = fitting(await store.waiting(sessionKey, MAX_EVENTS));
+    if (events.length === 0) return undefined;
+    const ids = events.map(({ id }) => id);
+    const tied = await store.tie(ids, runId);
+    const mine = events.filter(({ id }) => tied.has(id)); // the others went to a run of another gateway
+    return mine.length === 0 ? undefined : eventSection(mine, await store.countWaiting(sessionKey));
+  }
+
+  async #settle(runId: string, isTold: boolean): Promise<Settled> {
+    const { store, clock, log } = this.#sources;
+    try {
+      if (isTold) await store.told(runId, clock.now());
+      const isUrgent = !isTold && (await store.giveBack(runId));
+      this.#claims.delete(runId);
+      if (isTold) return "told";
+      return isUrgent ? "urgent" : "given-back";
+    } catch (error) {
+      log.warn({ err: error, runId }, "what a run was told could not be recorded; it is tried again");
+      return "none";
+    }
+  }
+}

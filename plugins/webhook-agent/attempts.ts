@@ -1,0 +1,147 @@
+/** The agent runs a webhook has had: found again after a crash, begun anew, followed to their end. */
+import type { Clock } from "@svc/sdk";
+import type { AgentRuns, RunOutcome, Sessions, WebhookJob } from "@svc/sdk/services";
+import type { AgentParams } from "./fields.ts";
+import { stopping } from "./key-lock.ts";
+import { DELIVERY_PROMPT, runMessage } from "./prompt.ts";
+import { type Ended, toolUse, type ToolUse } from "./verdict.ts";
+
+/** Milliseconds one look for the end of a run lasts, and between two looks that came to nothing at once. */
+const WAIT_MS = 60_000;
+const PAUSE_MS = 1_000;
+/** Messages of a transcript that are looked through for tool calls. */
+const LOOKED_THROUGH = 1_000;
+
+interface AttemptSources {
+  readonly runs: Pick<AgentRuns, "start" | "state" | "wait" | "active">;
+  readonly sessions: Pick<Sessions, "get" | "reset" | "transcript">;
+  readonly clock: Clock;
+}
+
+/** Choice: the first run has the id the sender was told, so that whoever has it can follow the run, too. */
+export function attemptId(runId: string, attempt: number): string {
+  return attempt === 1 ? runId : `${runId}:${attempt}`;
+}
+
+export class Attempts {
+  readonly #sources: AttemptSources;
+  /** Runs that are being begun. */
+  readonly #beginnings = new Set<Promise<void>>();
+  #isStopped = false;
+
+  constructor(sources: AttemptSources) {
+    this.#sources = sources;
+  }
+
+  /** The end of the newest run of earlier attempts, waited for; `undefined` when there was none. */
+  async earlier(job: WebhookJob, signal: AbortSignal): Promise<Ended | undefined> {
+    for (let attempt = job.attempt; attempt >= 1; attempt -= 1) {
+      const runId = attemptId(job.runId, attempt);
+      if (await this.#sources.runs.state(runId)) return this.#ended(runId, signal);
+    }
+    return undefined;
+  }
+
+  /**
+   * A new run in a new conversation, to its end. May be called again after a crash at any point: what was begun under
+   * the same attempt is found by `earlier`, and a conversation nobody has spoken in is begun anew without harm.
+   * @throws GatewayError `UNAVAILABLE` when it was not accepted
+   */
+  async make(job: WebhookJob, params: AgentParams, signal: AbortSignal): Promise<Ended> {
+    await this.#idle(params.sessionKey, signal);
+    if (this.#isStopped) await forever(signal);
+    const runId = attemptId(job.runId, job.attempt);
+    const beginning = this.#begin(runId, job, params, signal);
+    this.#beginnings.add(beginning);
+    await beginning.finally(() => this.#beginnings.delete(beginning));
+    return this.#ended(runId, signal);
+  }
+
+  /**
+   * Begins nothing more. Resolves when what was being begun has begun: a conversation that is begun anew later would stop
+   * whatever the next generation of this plugin has running there by then.
+   */
+  async stop(): Promise<void> {
+    this.#isStopped = true;
+    await Promise.allSettled(this.#beginnings);
+  }
+
+  async #begin(runId: string, job: WebhookJob, params: AgentParams, signal: AbortSignal): Promise<void> {
+    const { runs, sessions, clock } = this.#sources;
+    const { sessionKey, thinking, model, timeoutSeconds, deliver } = params;
+    // Spec: §5.5: a new session id for every run; a key that was never used gets one anyway.
+    if (await sessions.get(sessionKey)) await sessions.reset(sessionKey, "new");
+    if (signal.aborted) stopping();
+    await runs.start({
+      runId,
+      sessionKey,
+      message: runMessage(job, params, clock.now()),
+      origin: "hook",
+      lane: "hook",
+      principal: job.principal,
+      ...(thinking === undefined ? {} : { thinking }),
+      ...(model === undefined ? {} : { model }),
+      ...(timeoutSeconds === undefined ? {} : { timeoutMs: timeoutSeconds * 1_000 }),
+      ...(deliver ? { extraSystemPrompt: DELIVERY_PROMPT } : {}),
+    });
+  }
+
+  /**
+   * Whether the newest run of the job called tools. Its record says so: the conversation may have been begun anew since,
+   * for the next attempt or by another webhook. The transcript tells of a run whose record does not.
+   */
+  async tools({ runId }: WebhookJob, sessionKey: string, { calledTools }: RunOutcome): Promise<ToolUse> {
+    if (calledTools !== undefined) return calledTools ? "some" : "none";
+    return toolUse(await this.#sources.sessions.transcript(sessionKey, LOOKED_THROUGH), runId);
+  }
+
+  /** Other runs of the session are let to end: beginning a new conversation would stop them. */
+  async #idle(sessionKey: string, signal: AbortSignal): Promise<void> {
+    for (;;) {
+      const [active] = this.#sources.runs.active(sessionKey);
+      if (!active) return;
+      await this.#ended(active.runId, signal);
+    }
+  }
+
+  async #ended(runId: string, signal: AbortSignal): Promise<Ended> {
+    const { runs } = this.#sources;
+    for (;;) {
+      const outcome = await unlessStopped(runs.wait(runId, WAIT_MS), signal);
+      if (outcome) return { outcome, isInterrupted: (await runs.state(runId))?.status === "interrupted" };
+      const state = await runs.state(runId);
+      if (!state) return { outcome: forgotten(runId, this.#sources.clock.now()), isInterrupted: false };
+      await unlessStopped(this.#pause(), signal);
+    }
+  }
+
+  #pause(): Promise<void> {
+    return new Promise((resolve) => void this.#sources.clock.setTimeout(resolve, PAUSE_MS));
+  }
+}
+
+/** A run whose record went while it was waited for. */
+function forgotten(runId: string, endedAt: number): RunOutcome {
+  return { runId, sessionKey: "", status: "error", endedAt, text: "", errorMessage: "the record of the run is gone" };
+}
+
+/** Until the host lets go: an answer before that would count as an attempt that failed. @throws GatewayError `UNAVAILABLE` */
+function forever(signal: AbortSignal): Promise<never> {
+  return unlessStopped(new Promise<never>(() => undefined), signal);
+}
+
+/** @throws GatewayError `UNAVAILABLE` when the signal aborts first */
+async function unlessStopped<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
+  if (signal.aborted) stopping();
+  let cancel: () => void = () => undefined;
+  const stopped = new Promise<"stopped">((resolve) => {
+    cancel = () => resolve("stopped");
+    signal.addEventListener("abort", cancel, { once: true });
+  });
+  try {
+    const first = await Promise.race([work.then((value) => ({ value })), stopped]);
+    return first === "stopped" ? stopping() : first.value;
+  } finally {
+    signal.removeEventListener("abort", cancel);
+  }
+}

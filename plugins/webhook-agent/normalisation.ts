@@ -1,0 +1,132 @@
+/** The fields of a request, one by one, before any policy is asked. Pure. Spec: http/webhooks.md §5.1. */
+import { invalidRequest, neutralizeMarkers } from "@svc/sdk";
+import {
+  type Delivery,
+  type ModelPolicy,
+  parseThinkingLevel,
+  THINKING_LEVELS,
+  type WebhookActionContext,
+  type WebhookFields,
+} from "@svc/sdk/services";
+import { type AgentParams, WAKE_MODES } from "./fields.ts";
+
+/** Choice: characters of a name. */
+const MAX_NAME_CHARS = 80;
+/** Seconds a timer can be set for: more than 24 days. */
+const MAX_SECONDS = 2_147_483;
+/** Half a character, as a cut may leave it. */
+const LONE_SURROGATE = /\p{Cs}/gu;
+/** Choice: models a refusal names. */
+const NAMED_MODELS = 10;
+
+export interface Surroundings {
+  readonly source: WebhookActionContext["source"];
+  /** Absent: no plugin delivers anything. */
+  readonly delivery: Pick<Delivery, "channels" | "channelId"> | undefined;
+  readonly allowedModels: ReturnType<ModelPolicy["allowed"]>;
+}
+
+/** The fields with everything decided but who runs where; those as they were asked for. */
+export interface Normalised extends Omit<AgentParams, "agentId" | "sessionKey"> {
+  readonly agentId: string | undefined;
+  readonly sessionKey: string | undefined;
+}
+
+/** @throws GatewayError `INVALID_REQUEST` naming the field */
+export function normalise(fields: WebhookFields, { source, delivery, allowedModels }: Surroundings): Normalised {
+  const isMapping = source === "mapping";
+  const message = trimmed(fields["message"]);
+  if (message === undefined) invalidRequest(isMapping ? "hook mapping requires message" : "message required");
+  const wakeMode = wakeModeOf(fields["wakeMode"], isMapping);
+  const channel = channelOf(fields["channel"], delivery);
+  const model = modelOf(fields["model"], isMapping, allowedModels);
+  const thinking = thinkingOf(fields["thinking"]);
+  const to = trimmed(fields["to"]);
+  const timeoutSeconds = secondsOf(fields["timeoutSeconds"]);
+  return {
+    message,
+    name: nameOf(fields["name"]),
+    agentId: trimmed(fields["agentId"]),
+    sessionKey: trimmed(fields["sessionKey"]),
+    wakeMode,
+    deliver: fields["deliver"] !== false,
+    channel,
+    ...(to === undefined ? {} : { to }),
+    ...(model === undefined ? {} : { model }),
+    ...(thinking === undefined ? {} : { thinking }),
+    ...(timeoutSeconds === undefined ? {} : { timeoutSeconds }),
+  };
+}
+
+/** `undefined` for what is blank or no text. */
+function trimmed(value: unknown): string | undefined {
+  return (typeof value === "string" && value.trim()) || undefined;
+}
+
+/** It stands outside the markers of the message: no line breaks, no angle brackets, nothing a reader could take for a marker. */
+function nameOf(value: unknown): string {
+  const text = typeof value === "string" ? value : "";
+  const line = text
+    .replace(/[\p{Cc}\p{Cs}\u2028\u2029<>]+/gu, " ")
+    .replace(/ +/g, " ")
+    .trim();
+  return neutralizeMarkers(line).slice(0, MAX_NAME_CHARS).replace(LONE_SURROGATE, "").trim() || "Hook";
+}
+
+/** Choice: a mode nobody knows is refused, where the facts have it mean `now`. Spec: spec/README.md. */
+function wakeModeOf(value: unknown, isMapping: boolean): AgentParams["wakeMode"] {
+  if (value === undefined || value === null) return "now";
+  const word = typeof value === "string" ? value.trim() : value;
+  if (word === "" && isMapping) return "now"; // a template that came to nothing
+  return WAKE_MODES.find((mode) => mode === word) ?? invalidRequest(`wakeMode must be ${WAKE_MODES.join(" or ")}`);
+}
+
+function channelOf(value: unknown, delivery: Surroundings["delivery"]): string {
+  if (value === undefined || value === null) return "last";
+  const name = typeof value === "string" ? value.trim().toLowerCase() : "";
+  if (name === "last") return "last";
+  const channels = delivery?.channels() ?? [];
+  const id = name === "" ? undefined : delivery?.channelId(name);
+  if (id !== undefined && channels.includes(id)) return id;
+  return invalidRequest(`channel must be ${["last", ...channels].join("|")}`);
+}
+
+function modelOf(value: unknown, isMapping: boolean, allowed: Surroundings["allowedModels"]): string | undefined {
+  if (value === undefined) return undefined;
+  const model = trimmed(value);
+  if (model === undefined) return isMapping && isBlank(value) ? undefined : invalidRequest("model required");
+  if (!allowed || allowed.size === 0 || isAllowed(model, allowed)) return model;
+  const names = [...allowed.keys()];
+  const more = names.length > NAMED_MODELS ? `, and ${names.length - NAMED_MODELS} more` : "";
+  return invalidRequest(
+    `model "${model.slice(0, 200)}" is not allowed: add it to agents.defaults.models, or choose one of ` +
+      `${names.slice(0, NAMED_MODELS).join(", ")}${more}`,
+  );
+}
+
+/** By its whole name, its short name in any case, or its id alone. */
+function isAllowed(model: string, allowed: NonNullable<Surroundings["allowedModels"]>): boolean {
+  const alias = model.toLowerCase();
+  return [...allowed].some(
+    ([ref, entry]) =>
+      ref === model || ref.slice(ref.indexOf("/") + 1) === model || entry.alias?.trim().toLowerCase() === alias,
+  );
+}
+
+/** What a template that came to nothing leaves. */
+function isBlank(value: unknown): boolean {
+  return value === null || (typeof value === "string" && value.trim() === "");
+}
+
+/** Choice: a level nobody knows is refused. Spec: spec/README.md. */
+function thinkingOf(value: unknown): AgentParams["thinking"] {
+  if (value === undefined || isBlank(value)) return undefined;
+  const level = typeof value === "string" ? parseThinkingLevel(value) : undefined;
+  return level ?? invalidRequest(`thinking must be one of ${THINKING_LEVELS.join(", ")}`);
+}
+
+/** Choice: less than a second counts as one, since 0 would mean no limit. */
+function secondsOf(value: unknown): number | undefined {
+  if (typeof value !== "number" || !Number.isFinite(value) || value <= 0) return undefined;
+  return Math.min(Math.max(1, Math.floor(value)), MAX_SECONDS);
+}

@@ -1,0 +1,61 @@
+/** The webhook action `agent`: a request becomes an isolated run of an agent. Spec: §4.5, http/webhooks.md §5. */
+import { definePlugin, invalidRequest, live, matches } from "@svc/sdk";
+import {
+  AgentDirectory,
+  AgentRuns,
+  Delivery,
+  ModelPolicy,
+  Sessions,
+  SystemEvents,
+  WebhookAction,
+} from "@svc/sdk/services";
+import { Attempts } from "./attempts.ts";
+import { AgentFields, AgentParams, mergeAgent } from "./fields.ts";
+import { HookRuns } from "./hook-runs.ts";
+import { prepareAgent } from "./preparation.ts";
+import { Report } from "./report.ts";
+
+const ACTION = "agent";
+
+export default definePlugin({
+  id: "webhook-agent",
+  api: "^1.0.0",
+  requires: {
+    agents: AgentDirectory,
+    runs: AgentRuns,
+    models: ModelPolicy,
+    sessions: Sessions,
+    events: SystemEvents,
+    delivery: live(Delivery),
+  },
+
+  setup(gateway) {
+    const { clock, log, services } = gateway;
+    const { agents, runs, models, sessions, events } = services;
+    const delivery = () => services.delivery.get();
+    const attempts = new Attempts({ runs, sessions, clock });
+    const hookRuns = new HookRuns(attempts, new Report({ sessions, events, delivery, clock, log }));
+    gateway.start(() => () => attempts.stop());
+
+    gateway.extend(WebhookAction, ACTION, {
+      summary: "Runs an agent in a session of its own; the main session hears of the result",
+      fields: AgentFields,
+      direct: true,
+      isDefault: true,
+      mappingKeys: { message: "messageTemplate" },
+      merge: mergeAgent,
+      prepare: (fields, context) =>
+        prepareAgent(fields, context, { agents, sessions, delivery: delivery(), allowedModels: models.allowed() }),
+      run(job, signal) {
+        const { params } = job;
+        if (!matches(AgentParams, params)) invalidRequest("the stored fields are not those of a run of an agent");
+        return hookRuns.run(job, params, signal);
+      },
+    });
+
+    // Attempts that ran out, or never began: nobody else tells the main session of them.
+    gateway.hooks.webhookFinished.tapPromise("webhook-agent", async (run) => {
+      if (run.action === ACTION && run.status === "failed") await hookRuns.failed(run);
+    });
+  },
+});

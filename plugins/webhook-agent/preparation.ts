@@ -1,0 +1,49 @@
+/** Who runs, and in which session: fields, then the policy for agents, then the one for session keys. Spec: http/webhooks.md §5.1-5.3. */
+import type { AgentDirectory, PreparedWebhook, Sessions, WebhookActionContext, WebhookFields } from "@svc/sdk/services";
+import type { AgentParams } from "./fields.ts";
+import { normalise, type Surroundings } from "./normalisation.ts";
+
+export interface PreparationSources extends Omit<Surroundings, "source"> {
+  readonly agents: AgentDirectory;
+  readonly sessions: Pick<Sessions, "canonicalKey" | "agentOf">;
+}
+
+/** @throws GatewayError `INVALID_REQUEST` with a message for the sender */
+export function prepareAgent(
+  fields: WebhookFields,
+  { source, policy }: WebhookActionContext,
+  sources: PreparationSources,
+): PreparedWebhook {
+  const asked = normalise(fields, { ...sources, source });
+  const agentId = targetAgent(asked.agentId, sources.agents);
+  if (asked.agentId !== undefined) policy.checkAgentId(agentId);
+  const sessionKey = storeKey(policy.sessionKey(asked.sessionKey), agentId, sources.sessions);
+  const params: AgentParams = { ...asked, agentId, sessionKey };
+  return { params, sessionKey };
+}
+
+/** Spec: §5.2: an id nobody knows means the default agent. */
+function targetAgent(asked: string | undefined, agents: AgentDirectory): string {
+  const id = asked === undefined ? agents.defaultId : agentIdOf(asked);
+  return agents.has(id) ? id : agents.defaultId;
+}
+
+/** Lower case, other characters as `-`, at most 64; empty: `main`. Spec: http/sessions-routing.md §1. */
+function agentIdOf(text: string): string {
+  const id = text
+    .toLowerCase()
+    .replace(/[^a-z0-9_-]+/g, "-")
+    .replace(/^[-_]+|-+$/g, "")
+    .slice(0, 64);
+  return id || "main";
+}
+
+/**
+ * Spec: §5.3: a key of the target agent is taken as it is; any other one, also one of another agent, becomes a key of the
+ * target agent. @throws GatewayError `INVALID_REQUEST` for a malformed one
+ */
+function storeKey(key: string, agentId: string, { canonicalKey, agentOf }: PreparationSources["sessions"]): string {
+  const isScoped = /^\s*agent\s*:/i.test(key);
+  if (isScoped && agentOf(canonicalKey(key)) === agentId) return canonicalKey(key);
+  return canonicalKey(`agent:${agentId}:${key.trim()}`);
+}

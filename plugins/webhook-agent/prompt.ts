@@ -1,0 +1,16 @@
+/** What an agent is asked. Pure. Spec: http/webhooks.md §5.5, §8. */
+import { currentTimeLine, localTime, type WebhookJob } from "@svc/sdk/services";
+import type { AgentParams } from "./fields.ts";
+
+/** The message of the run. @param now epoch ms */
+export function runMessage(job: WebhookJob, { name, message }: AgentParams, now: number): string {
+  const time = currentTimeLine(now);
+  if (!job.wrapped) return `[cron:${job.runId} ${name}] ${message}\n${time}`;
+  const context = `Task: ${name} | Job ID: ${job.runId} | Received: ${localTime(job.acceptedAt)}`;
+  return `${context}\n\n${message}\n\n${time}`;
+}
+
+/** Added to the system prompt where the reply is to be delivered. */
+export const DELIVERY_PROMPT =
+  "Nobody reads along while you work. Your last message is sent to a chat as it stands: make it a short summary in plain " +
+  "text, without markup, and do not send it yourself with a tool. If nobody needs to hear of this, answer only NO_REPLY.";

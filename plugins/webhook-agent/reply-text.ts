@@ -1,0 +1,39 @@
+/** What there is to pass on of a reply. Pure. Spec: http/sessions-routing.md §7.3, §10, http/webhooks.md §5.6. */
+
+/** A reply that is only this is none. */
+const SILENT = "NO_REPLY";
+/** A reply of this and little else says that nothing needs attention. */
+const ACKNOWLEDGED = "HEARTBEAT_OK";
+/** Characters beside the acknowledgement that still count as little. Spec: `heartbeat.ackMaxChars`. */
+const ACK_MAX_CHARS = 300;
+/** Characters of a summary. Spec: §5.6. */
+export const SUMMARY_CHARS = 2_000;
+
+/** Half a character, as a cut may leave it. */
+const LONE_SURROGATE = /\p{Cs}/gu;
+
+/** Tags of bold, code and the like, and markdown's signs for them. */
+const DECORATION = String.raw`(?:<\/?[a-z][^<>]{0,40}>|[*_~\x60\s])*`;
+const AT_START = new RegExp(String.raw`^${DECORATION}${ACKNOWLEDGED}\b${DECORATION}[^\w\s<]{0,4}`, "i");
+const AT_END = new RegExp(String.raw`(?<!\w)${ACKNOWLEDGED}${DECORATION}[^\w\s<]{0,4}${DECORATION}$`, "i");
+
+/** The text to deliver; `undefined`: there is nothing anybody needs to hear. */
+export function deliverable(reply: string): string | undefined {
+  const text = spoken(reply);
+  if (text === "") return undefined;
+  const rest = text.replace(AT_START, "").replace(AT_END, "").trim();
+  if (rest === text) return text;
+  return rest.length <= ACK_MAX_CHARS ? undefined : rest;
+}
+
+/** The words of a reply, cut at 2000 characters; empty for a silent one. */
+export function summaryOf(reply: string): string {
+  const text = spoken(reply);
+  return text.length <= SUMMARY_CHARS ? text : `${text.slice(0, SUMMARY_CHARS - 1).replace(LONE_SURROGATE, "")}…`;
+}
+
+/** Without the silent token, which may stand alone or at the end. */
+function spoken(reply: string): string {
+  const text = reply.trim();
+  return text.endsWith(SILENT) ? text.slice(0, -SILENT.length).trim() : text;
+}

@@ -1,0 +1,78 @@
+/** Who hears of the end of a run: the channel where it was asked for, and the main session always. Spec: http/webhooks.md §5.6. */
+import type { Clock, Logger } from "@svc/sdk";
+import type { Delivery, DeliveryOutcome, Sessions, SystemEvents, WebhookJob } from "@svc/sdk/services";
+import type { AgentParams } from "./fields.ts";
+import { deliverable, summaryOf } from "./reply-text.ts";
+
+/** What became of the delivery; `undefined`: none was asked for. */
+export type DeliveryReport = DeliveryOutcome | undefined;
+
+interface ReportSources {
+  readonly sessions: Pick<Sessions, "canonicalKey" | "defaults">;
+  readonly events: Pick<SystemEvents, "add">;
+  readonly delivery: () => Delivery | undefined;
+  readonly clock: Pick<Clock, "now">;
+  readonly log: Pick<Logger, "warn">;
+}
+
+/** What the main session is told of a webhook. */
+export interface Summary {
+  readonly name: string;
+  readonly wakeMode: AgentParams["wakeMode"];
+  /** `ok`, or how it failed. */
+  readonly status: string;
+  readonly text: string;
+  /** Channel the reply was sent to. */
+  readonly deliveredTo?: string;
+}
+
+export class Report {
+  readonly #sources: ReportSources;
+
+  constructor(sources: ReportSources) {
+    this.#sources = sources;
+  }
+
+  /** Sends the reply. Repeated calls send it once. @throws GatewayError `UNAVAILABLE` when it may work later */
+  async deliver({ runId }: WebhookJob, params: AgentParams, reply: string): Promise<DeliveryReport> {
+    if (!params.deliver) return undefined;
+    const text = deliverable(reply);
+    if (text === undefined) return { delivered: false, reason: "there is nothing to say" };
+    const delivery = this.#sources.delivery();
+    if (!delivery)
+      return { delivered: false, reason: "no plugin delivers to channels; the reply stays in its session" };
+    const { agentId, channel, to } = params;
+    const outcome = await delivery.deliver({
+      id: runId,
+      channel,
+      ...(to === undefined ? {} : { to }),
+      // Spec: `last` is where the agent's main session was spoken to last.
+      sessionKey: this.#sources.sessions.canonicalKey(`agent:${agentId}:main`),
+      text,
+    });
+    if (!outcome.delivered) this.#sources.log.warn({ runId, reason: outcome.reason }, "a reply was not delivered");
+    return outcome;
+  }
+
+  /** Tells the global main session, once for each webhook. @throws GatewayError `UNAVAILABLE` when it cannot be told now */
+  async tell({ runId }: Pick<WebhookJob, "runId">, summary: Summary): Promise<void> {
+    await this.#sources.events.add({
+      id: `${runId}:summary`,
+      sessionKey: this.#sources.sessions.defaults().mainSessionKey,
+      text: summaryText(summary),
+      wake: summary.wakeMode,
+      reason: `hook:${runId}`,
+      at: this.#sources.clock.now(),
+    });
+  }
+}
+
+/**
+ * Choice: not marked as text from outside: these are the agent's words. That they are a report is said where they are
+ * told, and they can neither end that report nor look like another one.
+ */
+export function summaryText({ name, status, text, deliveredTo }: Summary): string {
+  const how = status === "ok" ? "" : ` (${status})`;
+  const where = deliveredTo === undefined ? "" : ` (delivered to ${deliveredTo})`;
+  return `Hook ${name}${how}: ${summaryOf(text) || status}${where}`;
+}

@@ -1,0 +1,59 @@
+/** What the end of a run means for its webhook. Decides only. */
+import type { Message, RunOutcome, TranscriptItem } from "@svc/sdk/services";
+import { textOf } from "@svc/sdk/services";
+
+/** A run that is over. */
+export interface Ended {
+  readonly outcome: RunOutcome;
+  /** The gateway was gone before the run was over. */
+  readonly isInterrupted: boolean;
+}
+
+/** `unknown`: its transcript is gone, or too long to see its beginning. */
+export type ToolUse = "none" | "some" | "unknown";
+
+export type Verdict =
+  | { readonly kind: "done" }
+  /** Nothing of it has had an effect. */
+  | { readonly kind: "again"; readonly reason: string }
+  /** @param status for the summary */
+  | { readonly kind: "failed"; readonly status: string; readonly reason: string };
+
+/**
+ * A run that called a tool is never made twice without being asked: what it did stands.
+ * @param replayId run id of the webhook, for the advice
+ */
+export function judge({ outcome, isInterrupted }: Ended, tools: ToolUse, replayId: string): Verdict {
+  const { status, abortReason, errorMessage = "the run failed", retryable = false } = outcome;
+  if (status === "ok") return { kind: "done" };
+  if (status === "aborted") {
+    if (abortReason === "timeout") return { kind: "failed", status: "timeout", reason: "the run took too long" };
+    return { kind: "failed", status: "aborted", reason: `the run was stopped (${abortReason ?? "no reason given"})` };
+  }
+  if (!isInterrupted && !retryable) return { kind: "failed", status: "error", reason: errorMessage };
+  if (tools === "none") return { kind: "again", reason: errorMessage };
+  const had = tools === "some" ? "it had called tools" : "whether it had called tools cannot be seen any more";
+  const advice = `it may have had effects, so it is not repeated by itself: svc hooks replay ${replayId} repeats it`;
+  return {
+    kind: "failed",
+    status: isInterrupted ? "interrupted" : "error",
+    reason: `${errorMessage}; ${had}, and ${advice}`,
+  };
+}
+
+/** Whether the run that was asked `marked` called tools. @param items the end of its session's transcript */
+export function toolUse(items: readonly TranscriptItem[], marked: string): ToolUse {
+  const messages = items.map(({ message }) => message);
+  const start = messages.findLastIndex((message) => isUser(message) && textOf(message).includes(marked));
+  if (start < 0) return "unknown";
+  const after = messages.slice(start + 1);
+  const next = after.findIndex(isUser);
+  return after.slice(0, next < 0 ? after.length : next).some(callsTool) ? "some" : "none";
+}
+
+const isUser = ({ role }: Message) => role === "user";
+
+function callsTool(message: Message): boolean {
+  if (message.role === "toolResult") return true;
+  return message.role === "assistant" && message.content.some(({ type }) => type === "toolCall");
+}

@@ -1,0 +1,18 @@
+/** Signed webhooks: knows senders by the signatures that common services put on what they post. */
+import { definePlugin } from "@svc/sdk";
+import { WebhookVerifier } from "@svc/sdk/services";
+import { github } from "./github.ts";
+import { createHmacVerifier } from "./hmac-verifier.ts";
+import { slack } from "./slack.ts";
+import { standardWebhooks } from "./standard-webhooks.ts";
+import { stripe } from "./stripe.ts";
+
+export default definePlugin({
+  id: "webhook-signatures",
+  api: "^1.0.0",
+  setup(gateway) {
+    for (const scheme of [github, stripe, slack, standardWebhooks]) {
+      gateway.extend(WebhookVerifier, scheme.id, createHmacVerifier(scheme));
+    }
+  },
+});

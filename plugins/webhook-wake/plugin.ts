@@ -1,0 +1,51 @@
+/** The webhook action `wake`: a request becomes a system event of the main session. Spec: §4.5, http/webhooks.md §4. */
+import { definePlugin, invalidRequest, matches, unavailable } from "@svc/sdk";
+import { Sessions, SystemEvents, WebhookAction, type WebhookJob } from "@svc/sdk/services";
+import { mergeWake, WakeFields } from "./fields.ts";
+import { readWake, WakeParams } from "./preparation.ts";
+
+/** Spec: http/webhooks.md §4. */
+const REASON = "hook:wake";
+
+export default definePlugin({
+  id: "webhook-wake",
+  api: "^1.0.0",
+  requires: { sessions: Sessions, events: SystemEvents },
+
+  setup(gateway) {
+    const { sessions, events } = gateway.services;
+
+    gateway.extend(WebhookAction, "wake", {
+      summary: "Tells the main session that something happened, and wakes it",
+      fields: WakeFields,
+      direct: true,
+      mappingKeys: { text: "textTemplate", mode: "wakeMode" },
+      merge: mergeWake,
+
+      async prepare(fields, { source }) {
+        const { mainSessionKey: sessionKey } = sessions.defaults();
+        const params = readWake(fields, source, sessionKey);
+        if (await events.isFull(sessionKey)) {
+          unavailable("too many events wait for the main session; they are told with its next turns, try again then");
+        }
+        return { params, reply: { mode: params.mode }, sessionKey };
+      },
+
+      commit(job) {
+        const { text, name, mode, sessionKey } = paramsOf(job);
+        const words = name === undefined ? text : `${name}: ${text}`;
+        const event = { id: job.runId, sessionKey, text: words, wake: mode, reason: REASON, at: job.acceptedAt };
+        return events.statements(event);
+      },
+
+      committed(job) {
+        const { sessionKey, mode } = paramsOf(job);
+        events.stored({ sessionKey, wake: mode, reason: REASON });
+      },
+    });
+  },
+});
+
+function paramsOf({ params }: WebhookJob): WakeParams {
+  return matches(WakeParams, params) ? params : invalidRequest("the stored fields are not those of a wake");
+}

@@ -1,0 +1,49 @@
+/** From fields to what is stored, or the reason why not. Pure. Spec: http/webhooks.md §4, §6.2. */
+import { invalidRequest, neutralizeMarkers, Strict, type Static, Type } from "@svc/sdk";
+import type { WebhookActionContext, WebhookFields } from "@svc/sdk/services";
+import { type Mode, MODES } from "./fields.ts";
+
+/** What is stored of a `wake`. */
+export const WakeParams = Strict({
+  text: Type.String({ minLength: 1 }),
+  mode: Type.Enum([...MODES]),
+  name: Type.Optional(Type.String()),
+  /** Of the session that is told. */
+  sessionKey: Type.String({ minLength: 1 }),
+});
+export type WakeParams = Static<typeof WakeParams>;
+
+/** Choice: characters of the words before the text. */
+const MAX_NAME_CHARS = 80;
+/** Half a character, as a cut may leave it. */
+const LONE_SURROGATE = /\p{Cs}/gu;
+
+/** @throws GatewayError `INVALID_REQUEST` */
+export function readWake(
+  { text, mode, name }: WebhookFields,
+  source: WebhookActionContext["source"],
+  sessionKey: string,
+): WakeParams {
+  const words = typeof text === "string" ? text.trim() : "";
+  if (words === "") invalidRequest(source === "request" ? "text required" : "hook mapping requires text");
+  const label = typeof name === "string" ? oneLine(name) : "";
+  return { text: words, mode: modeOf(mode, source), ...(label === "" ? {} : { name: label }), sessionKey };
+}
+
+/** Choice: a mode nobody knows is refused, where the facts have it mean `now`. Spec: spec/README.md. */
+function modeOf(value: unknown, source: WebhookActionContext["source"]): Mode {
+  if (value === undefined || value === null) return "now";
+  const word = typeof value === "string" ? value.trim() : value;
+  if (word === "" && source === "mapping") return "now"; // a template that came to nothing
+  const mode = MODES.find((known) => known === word);
+  return mode ?? invalidRequest(`mode must be ${MODES.join(" or ")}${source === "mapping" ? " (wakeMode)" : ""}`);
+}
+
+/** It stands outside the markers of the text: no line breaks, no angle brackets, nothing a reader could take for a marker. */
+function oneLine(text: string): string {
+  const line = text
+    .replace(/[\p{Cc}\p{Cs}\u2028\u2029<>]+/gu, " ")
+    .replace(/ +/g, " ")
+    .trim();
+  return neutralizeMarkers(line).slice(0, MAX_NAME_CHARS).replace(LONE_SURROGATE, "").trim();
+}

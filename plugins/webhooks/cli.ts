@@ -1,0 +1,189 @@
+/** `svc hooks ...`: look at, try, switch and replay the webhooks of a running gateway. */
+import { GatewayError, invalidRequest, isGatewayError, notFound, webhooks } from "@svc/sdk";
+import { type CommandContext, defineCommands, show, withGateway } from "@svc/sdk/cli";
+import { choiceOption, countOption, namesNextStep, readHeaders, readPayload, textOption } from "./cli-input.ts";
+import { checkLines, infoLines, listLines, oneRunLines, runLines } from "./cli-report.ts";
+import { visible } from "./cli-text.ts";
+import { isAccepted, trialLines } from "./cli-trial.ts";
+
+type Client = Awaited<ReturnType<CommandContext["connect"]>>;
+
+const READ = ["operator.read"];
+const WRITE = ["operator.write"];
+const ADMIN = ["operator.admin"];
+
+const STATUSES = ["queued", "running", "done", "failed"] as const;
+/** Most runs one question may ask for. */
+const MOST_RUNS = 1_000;
+
+export default defineCommands([
+  {
+    name: "hooks list",
+    summary: "Webhook paths and mappings, in the order they are tried",
+    examples: ["svc hooks list", "svc hooks list --json"],
+    async run(context) {
+      show(context, await ask(context, READ, (client) => client.call(webhooks.list, {})), listLines);
+    },
+  },
+  {
+    name: "hooks info",
+    summary: "One mapping: what it takes, what it becomes, what is wrong with it",
+    args: "<id>",
+    examples: ["svc hooks info build"],
+    async run(context) {
+      const [id = ""] = context.args;
+      const { mappings } = await ask(context, READ, (client) => client.call(webhooks.list, {}));
+      const [mapping, ...others] = mappings.filter((one) => one.id === id);
+      if (!mapping) {
+        const ids = [...new Set(mappings.map((one) => one.id))].join(", ");
+        return notFound(
+          `no mapping "${id}"; ${ids === "" ? "there are none" : `there are ${ids}`}\nNext: svc hooks list`,
+        );
+      }
+      if (others.length === 0) return show(context, mapping, infoLines);
+      // The mappings of a preset may share its id.
+      show(context, [mapping, ...others], (all) =>
+        all.flatMap((one, index) => [...(index > 0 ? [""] : []), ...infoLines(one)]),
+      );
+    },
+  },
+  {
+    name: "hooks check",
+    summary: "What is wrong with the webhooks, transforms included",
+    examples: ["svc hooks check", "svc hooks check --json"],
+    async run(context) {
+      const report = await ask(context, READ, async (client) => {
+        const { enabled } = await client.call(webhooks.list, {});
+        return { enabled, ...(await client.call(webhooks.check, {})) };
+      });
+      show(context, report, checkLines);
+      return report.ok ? 0 : 1;
+    },
+  },
+  {
+    name: "hooks try",
+    summary: "What a request would become, without doing it",
+    args: "<mapping>",
+    options: [
+      { flags: "--payload <file>", description: "request body in JSON; - reads standard input" },
+      { flags: "--header <line>", description: 'header of the request, like "X-Event: build"', repeatable: true },
+      { flags: "--path <path>", description: "path below the base, with its query; default: that of the mapping" },
+    ],
+    examples: [
+      "svc hooks try build --payload failed.json",
+      'svc hooks try github --payload push.json --header "X-GitHub-Event: push" --path "github?branch=main"',
+      'echo \'{"text":"hi"}\' | svc hooks try wake --payload -',
+    ],
+    async run(context) {
+      const [mapping = ""] = context.args;
+      const [payload, headers] = [await readPayload(context), readHeaders(context.options)];
+      const path = textOption(context.options, "path");
+      const trial = await ask(context, WRITE, (client) =>
+        client.call(webhooks.try, { mapping, payload, headers, ...(path !== undefined && { path }) }),
+      );
+      show(context, trial, trialLines);
+      return isAccepted(trial) ? 0 : 1;
+    },
+  },
+  {
+    name: "hooks runs",
+    summary: "Accepted webhooks and what became of them, or one of them",
+    args: "[runId]",
+    options: [
+      { flags: "--status <status>", description: `only those that are ${STATUSES.join(", ")}` },
+      { flags: "--mapping <id>", description: "only those of this mapping" },
+      { flags: "--limit <n>", description: `rows to show, at most ${MOST_RUNS}, default 50` },
+    ],
+    examples: ["svc hooks runs", "svc hooks runs --status failed --mapping build", "svc hooks runs <runId>"],
+    run: (context) => (context.args[0] === undefined ? listRuns(context) : showRun(context, context.args[0])),
+  },
+  {
+    name: "hooks replay",
+    summary: "Accept a failed webhook anew",
+    args: "<runId>",
+    examples: ["svc hooks runs --status failed", "svc hooks replay <runId>"],
+    async run(context) {
+      const [runId = ""] = context.args;
+      const answer = await ask(context, ADMIN, (client) => client.call(webhooks.replay, { runId }), "svc hooks runs");
+      show(context, answer, ({ run }) => [
+        visible(`${runId} was accepted anew as ${run.runId}`),
+        visible(`Next: svc hooks runs ${run.runId}`),
+      ]);
+    },
+  },
+  {
+    name: "hooks enable",
+    summary: "Let a mapping or a direct path serve again",
+    args: "<id>",
+    examples: ["svc hooks enable build"],
+    run: (context) => turn(context, webhooks.enable, "enabled"),
+  },
+  {
+    name: "hooks disable",
+    summary: "Take a mapping or a direct path out of service",
+    args: "<id>",
+    examples: ["svc hooks disable build"],
+    run: (context) => turn(context, webhooks.disable, "disabled"),
+  },
+  {
+    name: "hooks init",
+    summary: "Make the transforms directory, with the types for an editor",
+    examples: ["svc hooks init"],
+    async run(context) {
+      const answer = await ask(context, ADMIN, (client) => client.call(webhooks.init, {}));
+      show(context, answer, ({ directory, written }) => [
+        ...(written.length === 0 ? ["everything is there already"] : written.map((file) => visible(`wrote ${file}`))),
+        visible(`transforms go to ${directory}`),
+      ]);
+    },
+  },
+]);
+
+async function listRuns(context: CommandContext): Promise<void> {
+  const status = choiceOption(context.options, "status", STATUSES);
+  const mapping = textOption(context.options, "mapping");
+  const limit = countOption(context.options, "limit", MOST_RUNS);
+  const filter = { ...(status && { status }), ...(mapping !== undefined && { mapping }) };
+  const answer = await ask(context, READ, (client) =>
+    client.call(webhooks.runs, { ...filter, ...(limit !== undefined && { limit }) }),
+  );
+  show(context, answer, ({ runs }) => runLines(runs, Object.keys(filter).length > 0));
+}
+
+async function showRun(context: CommandContext, runId: string): Promise<void> {
+  if (["status", "mapping", "limit"].some((name) => context.options[name] !== undefined)) {
+    invalidRequest("a run id is one run; leave the other options out, or leave the run id out to list several");
+  }
+  const answer = await ask(context, READ, (client) => client.call(webhooks.run, { runId }), "svc hooks runs");
+  show(context, answer, ({ run }) => oneRunLines(run));
+}
+
+async function turn(
+  context: CommandContext,
+  method: typeof webhooks.enable | typeof webhooks.disable,
+  done: string,
+): Promise<void> {
+  const [id = ""] = context.args;
+  const answer = await ask(context, ADMIN, (client) => client.call(method, { id }));
+  show(context, answer, ({ changed }) => [
+    visible(changed ? `${done} ${id}` : `${id} was ${done} already; nothing was written`),
+  ]);
+}
+
+/** Runs one question. A refusal gets the command to go on with; one that names it stays as it is. */
+async function ask<T>(
+  context: CommandContext,
+  scopes: readonly string[],
+  question: (client: Client) => Promise<T>,
+  next = "svc hooks list",
+): Promise<T> {
+  try {
+    return await withGateway(context, scopes, question);
+  } catch (error) {
+    if (!isGatewayError(error) || namesNextStep(error)) throw error;
+    const { code, message, details, retryAfterMs } = error;
+    const step = message.startsWith("unknown method") ? "svc plugins why webhooks" : next;
+    const wait = retryAfterMs === undefined ? {} : { retryAfterMs };
+    throw new GatewayError(code, `${message}\nNext: ${step}`, { details, ...wait, cause: error });
+  }
+}

@@ -1,0 +1,51 @@
+/** What a gateway shows of its section `hooks`, asked from inside and over HTTP. */
+import { createHmac } from "node:crypto";
+import type { Bundle } from "./config-bundle.ts";
+
+/** Webhooks that are on; each case adds one key. */
+export const HOOKS_ON = { enabled: true, token: "sample-hook-token" };
+
+/** What signed requests of the picture are signed with. */
+export const SIGNING_SECRET = "sample-signing-secret-of-the-picture";
+
+/** Seconds the signed time of the picture is old. */
+const AGE = 120;
+
+/** Everything a sender and an operator can see, without starting anything. */
+export async function hooksPicture({ inside, gateway, clock }: Bundle): Promise<unknown> {
+  const { webhooks } = inside;
+  const http = gateway.url.replace("ws", "http");
+  const post = async (path: string, headers: Record<string, string>, body = "{}") => {
+    const answer = await fetch(`${http}${path}`, { method: "POST", headers, body });
+    return `${answer.status} ${await answer.text()}`;
+  };
+  const sign = (text: string) => createHmac("sha256", SIGNING_SECRET).update(text).digest("hex");
+  const signedAt = Math.floor(clock.now() / 1_000) - AGE;
+  const attempt = async (mapping: string, payload: object, headers: Record<string, string> = {}) =>
+    webhooks
+      .try({ mapping, payload, headers, ...(mapping === "agent" ? {} : { path: mapping }) })
+      .then(withoutChance, (error: Error) => error.message);
+  const { enabled, path, transformsDir } = webhooks;
+  const problems = await webhooks.check(); // looks at the transforms first
+  return {
+    enabled,
+    path,
+    transformsDir,
+    problems,
+    list: webhooks.list(),
+    asked: await attempt("agent", { message: "m", sessionKey: "sample", agentId: "main" }),
+    unasked: await attempt("agent", { message: "m" }),
+    mapped: await attempt("sample", { source: "sample", text: "t" }, { "x-sample": "sample" }),
+    // Nothing of this comes further than the fields: each lacks the text that is needed.
+    unsigned: await post("/hooks/sample", {}),
+    byGithub: await post("/hooks/sample", { "x-hub-signature-256": `sha256=${sign("{}")}` }),
+    byStripe: await post("/hooks/sample", { "stripe-signature": `t=${signedAt},v1=${sign(`${signedAt}.{}`)}` }),
+    trusted: await post("/hooks/wake", { authorization: `Bearer ${HOOKS_ON.token}` }, '{"text":" "}'),
+    elsewhere: await post("/sample/wake", { authorization: `Bearer ${HOOKS_ON.token}` }, '{"text":" "}'),
+  };
+}
+
+/** Generated keys are another one each time. */
+function withoutChance(report: unknown): unknown {
+  return JSON.parse(JSON.stringify(report).replaceAll(/hook:[0-9a-f-]{36}/g, "hook:generated"));
+}

@@ -1,0 +1,153 @@
+/** Webhooks that are wrong in every way, with and without the hook token. */
+import assert from "node:assert/strict";
+import { after, before, describe, it } from "node:test";
+import * as fc from "fast-check";
+import { hostileJson, mutate, mutation } from "./inputs.ts";
+import { GUARDED_TEXT, HOOK_ACTION } from "./probe-plugin.ts";
+import { exchange, inParallel } from "./raw-tcp.ts";
+import { HOOK_TOKEN, RUNS, SEED, startVictim, type Victim } from "./victim.ts";
+
+const BATCH = 500;
+/** Long enough for a record to be on disk; what never ends its body ends then. */
+const END_AFTER_MS = 500;
+const DIRECT = `/hooks/${HOOK_ACTION}`;
+const KEYS = ["text", "source", "a", "b", "c", "list", "id", "sessionKey", "kind", "action"];
+
+const paths = fc.oneof(
+  { weight: 4, arbitrary: fc.constantFrom(DIRECT, "/hooks/mapped", "/hooks/deep/er", "/hooks/mapped?q=1&q=%00") },
+  { weight: 2, arbitrary: fc.constantFrom("/hooks/signed", "/hooks/github", "/hooks", "/hooks/", "/hooks/nothing") },
+  {
+    weight: 2,
+    arbitrary: fc.constantFrom(
+      "/hooks/__proto__",
+      "/hooks/constructor",
+      "/hooks/runs/x",
+      "/hooks/runs/%00",
+      "/hooks/runs/__proto__",
+      `/Hooks/${HOOK_ACTION}`,
+      `${DIRECT}/`,
+      `//hooks/${HOOK_ACTION}`,
+      `/hooks/%73wallow`,
+      `/hooks%2f${HOOK_ACTION}`,
+      `/x/../hooks/${HOOK_ACTION}`,
+      `http://127.0.0.1${DIRECT}`,
+      `${DIRECT}?token=${HOOK_TOKEN}`,
+      `${DIRECT}#x`,
+    ),
+  },
+  { weight: 1, arbitrary: fc.string({ maxLength: 20 }).map((text) => `/hooks/${encodeURIComponent(text)}`) },
+);
+
+const parts = fc.record({
+  method: fc.oneof(
+    { weight: 8, arbitrary: fc.constant("POST") },
+    { weight: 2, arbitrary: fc.constantFrom("GET", "HEAD", "PUT", "OPTIONS", "TRACE", "post") },
+  ),
+  path: paths,
+  headers: fc.array(
+    fc.constantFrom(
+      "Content-Type: application/x-www-form-urlencoded",
+      "Transfer-Encoding: chunked",
+      "Content-Length: 999999999",
+      "Content-Length: -1",
+      "Expect: 100-continue",
+      "X-Forwarded-For: 203.0.113.1",
+      "Authorization: Bearer",
+      "Authorization: Bearer wrong",
+      "X-Svc-Token: wrong",
+      "X-Svc-Token:",
+      "Idempotency-Key: same",
+      "Idempotency-Key:",
+      `Idempotency-Key: ${"k".repeat(300)}`,
+      "X-Event: push",
+      "X-Github-Event: issues",
+      "X-Github-Delivery: __proto__",
+      `X-Hub-Signature-256: sha256=${"0".repeat(64)}`,
+      "X-Hub-Signature-256: sha256=",
+      "X-Hub-Signature-256: ,,,",
+      `X-Long: ${"a".repeat(12_000)}`,
+    ),
+    { maxLength: 4 },
+  ),
+  body: fc.oneof(
+    { weight: 6, arbitrary: hostileJson(KEYS).map((value) => JSON.stringify(value) ?? "") },
+    {
+      weight: 2,
+      arbitrary: fc
+        .tuple(hostileJson(KEYS), hostileJson(KEYS))
+        .map(([a, text]) => JSON.stringify({ source: "fuzz", a, text })),
+    },
+    { weight: 1, arbitrary: fc.constantFrom("", "{", "[".repeat(15_000), "{}".repeat(9), "\u0000", '{"a":1e999}') },
+    { weight: 1, arbitrary: fc.string({ maxLength: 100 }) },
+  ),
+});
+type Parts = typeof parts extends fc.Arbitrary<infer P> ? P : never;
+
+const request = ({ method, path, headers, body }: Parts, authorization: string) =>
+  Buffer.from(
+    `${method} ${path} HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n${authorization}${headers.map((line) => `${line}\r\n`).join("")}` +
+      `${headers.some((line) => /^(content-length|transfer-encoding)/i.test(line)) ? "" : `Content-Length: ${Buffer.byteLength(body)}\r\n`}\r\n${body}`,
+  );
+
+const statusesOf = (answer: string) => [...answer.matchAll(/HTTP\/1\.1 (\d{3}) /g)].map(([, status]) => Number(status));
+
+/** Everything http/webhooks.md §12 has, what HTTP itself refuses, and 100. A fault of a transform would be 500: there is none. */
+const STATUSES = new Set([100, 200, 204, 400, 401, 404, 405, 408, 409, 413, 417, 429, 431, 501, 503]);
+
+describe(`malformed webhooks (${RUNS} each, seed ${SEED})`, { timeout: 600_000 }, () => {
+  let victim: Victim;
+  before(async () => {
+    victim = await startVictim();
+  });
+  after(() => victim.stop());
+
+  /** @returns how often each status was answered */
+  async function fuzz<T>(
+    arbitrary: fc.Arbitrary<T>,
+    toBytes: (input: T) => Buffer,
+    isAllowedIn: boolean,
+  ): Promise<Map<number, number>> {
+    let hung = 0;
+    const counts = new Map<number, number>();
+    for (let done = 0; done < RUNS; done += BATCH) {
+      const batch = fc.sample(arbitrary, { numRuns: Math.min(BATCH, RUNS - done), seed: SEED + done });
+      await inParallel(batch, 32, async (input) => {
+        const { answer, hung: stuck } = await exchange(victim.port, toBytes(input), END_AFTER_MS);
+        for (const status of statusesOf(answer)) {
+          counts.set(status, (counts.get(status) ?? 0) + 1);
+          assert.ok(STATUSES.has(status), `${status} to ${JSON.stringify(input)}; seed ${SEED}`);
+        }
+        assert.ok(isAllowedIn || !answer.includes(GUARDED_TEXT), `let in: ${JSON.stringify(input)}; seed ${SEED}`);
+        assert.ok(!answer.includes("canary-"), `a secret came back: ${JSON.stringify(input)}; seed ${SEED}`);
+        if (stuck) hung++;
+      });
+    }
+    assert.equal(hung, 0, `requests were left hanging; seed ${SEED}`);
+    await victim.assertUnharmed();
+    return counts;
+  }
+
+  it("structured, without the token: nobody gets in, nothing breaks", async () => {
+    const counts = await fuzz(parts, (input) => request(input, ""), false);
+    assert.equal(counts.get(200), undefined);
+  });
+
+  it("structured, with it: what the status table has, and nothing breaks", async () => {
+    const authorization = `Authorization: Bearer ${HOOK_TOKEN}\r\n`;
+    const counts = await fuzz(parts, (input) => request(input, authorization), true);
+    assert.ok((counts.get(200) ?? 0) > 0, "none was taken: this fuzz reaches nothing");
+  });
+
+  for (const [how, authorization] of [
+    ["without", ""],
+    ["with", `Authorization: Bearer ${HOOK_TOKEN}\r\n`],
+  ] as const) {
+    it(`bytes, ${how} the token`, async () => {
+      const body = '{"source":"fuzz","text":"hello","a":{"b":[]},"list":[{"x":1}],"id":"1"}';
+      const right = Buffer.from(
+        `POST /hooks/mapped?q=1 HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n${authorization}X-Event: push\r\nContent-Length: ${body.length}\r\n\r\n${body}`,
+      );
+      await fuzz(mutation, (steps) => mutate(right, steps), how === "with");
+    });
+  }
+});

@@ -1,0 +1,167 @@
+/** Sections of plugins that lie below a section of the host: `hooks.mail`. */
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { definePlugin, Strict, Type } from "@svc/sdk";
+import { changedKeys, reloadKinds } from "../../../host/config/changes.ts";
+import { givenConfig } from "../../../host/config/file.ts";
+import { redact } from "../../../host/config/redact.ts";
+import {
+  composeHints,
+  composeSchema,
+  configIssues,
+  effectiveConfig,
+  hostConfig,
+  pluginSection,
+  type SectionOwner,
+  unownedKeys,
+} from "../../../host/config/sections.ts";
+import { describeConfig } from "../../../host/config/snapshot.ts";
+
+const Mail = Strict({
+  box: Type.String({ default: "inbox", description: "Which one" }),
+  pushToken: Type.Optional(Type.String()),
+  pin: Type.Optional(Type.String({ sensitive: true, reload: "hot" })),
+});
+const mail: SectionOwner = { section: "hooks.mail", plugin: "mail", schema: Mail };
+const away: SectionOwner = { ...mail, schema: undefined };
+const file = (hooks: unknown, more: Record<string, unknown> = {}) => givenConfig("/x/svc.json", { hooks, ...more });
+const told = (issues: readonly { path: string; message: string }[]) =>
+  issues.map(({ path, message }) => `${path}: ${message}`);
+
+describe("a plugin's key below hooks", () => {
+  it("is not the host's: its own keys are read without it", () => {
+    const { config, issues } = hostConfig(file({ path: "/in", mail: { box: "a" }, other: {} }));
+    assert.deepEqual([config.hooks, issues], [{ path: "/in" }, []]);
+  });
+
+  const rows: [why: string, hooks: unknown, owners: SectionOwner[], issues: RegExp[]][] = [
+    ["right", { mail: { box: "a" } }, [mail], []],
+    ["absent", {}, [mail], []],
+    ["of a plugin that is away", { mail: { any: 1 } }, [away], []],
+    ["of nobody", { mail: { any: 1 } }, [], []],
+    ["with a wrong value", { mail: { box: 1 } }, [mail], [/^hooks\.mail\.box: must be string/]],
+    ["with an unknown key", { mail: { bx: 1 } }, [mail], [/^hooks\.mail: unexpected property 'bx'/]],
+    ["that is no object, owned", { mail: 5 }, [mail], [/^hooks\.mail: must be object/]],
+    ["that is null, owned", { mail: null }, [mail], [/^hooks\.mail: must be object/]],
+    ["that is no object, of nobody", { mail: 5 }, [], [/^hooks: unexpected property 'mail'/]],
+    ["that is a list, of nobody", { mail: [] }, [], [/^hooks: unexpected property 'mail'/]],
+    ["called internal", { internal: { on: true } }, [], [/^hooks\.internal: .*write a plugin that taps/]],
+    ["called internal, whatever it holds", { internal: false }, [], [/^hooks\.internal: .*write a plugin/]],
+    [
+      "called like a prototype",
+      JSON.parse('{"__proto__": {"enabled": true}}'),
+      [],
+      [/^hooks: unexpected property '__proto__'/],
+    ],
+    ["beside a wrong one of the host", { mail: {}, path: 1 }, [mail], [/^hooks\.path: must be string/]],
+  ];
+  for (const [why, hooks, owners, issues] of rows) {
+    it(`${why} is ${issues.length === 0 ? "valid" : "refused by name"}`, () => {
+      const found = told(configIssues(file(hooks), owners));
+      assert.equal(found.length, issues.length, found.join("; "));
+      for (const [index, pattern] of issues.entries()) assert.match(String(found[index]), pattern);
+    });
+  }
+
+  it("that nobody reads is kept, and told with the reason", () => {
+    const given = file({ mail: {}, other: {}, path: "/x" }, { gone: 1 });
+    assert.deepEqual(told(unownedKeys(given, [away])), [
+      "gone: not used: no plugin in use has this section; it is kept as it is",
+      "hooks.mail: not used: plugin mail is not running; it is kept as it is",
+      "hooks.other: not used: no plugin in use has this section; it is kept as it is",
+    ]);
+    assert.deepEqual(told(unownedKeys(file({ mail: {} }), [mail])), []);
+    assert.deepEqual(told(unownedKeys(file({ internal: {} }), [])), [], "what is refused is not kept");
+  });
+
+  it("is in force with its defaults, beside the host's keys", () => {
+    const effective = (hooks: unknown) => effectiveConfig(file(hooks), [mail]);
+    assert.deepEqual(effective({ path: "/in" }), { hooks: { path: "/in", mail: { box: "inbox" } } });
+    assert.deepEqual(effectiveConfig(givenConfig("/x", {}), [mail]), { hooks: { mail: { box: "inbox" } } });
+    assert.deepEqual(effective({ mail: { box: "b" } }), { hooks: { mail: { box: "b" } } });
+    assert.deepEqual(effective(5), { hooks: 5 });
+    assert.deepEqual(effectiveConfig(file({ mail: { x: 1 } }), [away]), { hooks: { mail: { x: 1 } } });
+  });
+
+  it("changes as its own schema says, not as the host's", () => {
+    const kinds = (before: unknown, after: unknown, owners: SectionOwner[]) => {
+      const changed = changedKeys(effectiveConfig(file(before), owners), effectiveConfig(file(after), owners));
+      return Object.fromEntries(reloadKinds(changed, owners));
+    };
+    const after = { path: "/b", mail: { box: "b", pin: "1" } };
+    assert.deepEqual(kinds({ path: "/a" }, after, [mail]), {
+      "hooks.path": "hot",
+      "hooks.mail.box": "plugin",
+      "hooks.mail.pin": "hot",
+    });
+    assert.deepEqual(kinds({}, { mail: { box: "b" } }, [away]), { "hooks.mail.box": "hot" });
+    assert.deepEqual(kinds({ mail: { a: 1 } }, {}, []), { "hooks.mail.a": "hot" });
+  });
+
+  it("is part of the composed schema and has hints; the keys of others are left free", () => {
+    const owners = [mail, { ...mail, plugin: "late", schema: Strict({}) }, away];
+    const { properties } = composeSchema(owners) as { properties: { hooks: Record<string, unknown> } };
+    const { properties: keys, additionalProperties } = properties.hooks as Record<string, Record<string, unknown>>;
+    assert.deepEqual(keys?.["mail"], JSON.parse(JSON.stringify(Mail)));
+    assert.ok(keys?.["mappings"]);
+    assert.equal(additionalProperties, undefined);
+    const hints = composeHints(composeSchema(owners));
+    assert.equal(hints["hooks.mail.box"]?.help, "Which one");
+    assert.equal(hints["hooks.mail.pin"]?.sensitive, true);
+  });
+
+  it("has its secrets hidden, also while its plugin is away", async () => {
+    const given = file({ token: "S1", mail: { pin: "S2", pushToken: "S3", box: "b" } });
+    const { config } = await describeConfig(given, [mail], composeHints(composeSchema([mail])));
+    assert.deepEqual(Object.keys((config as { hooks: object }).hooks).sort(), ["mail", "token"]);
+    assert.doesNotMatch(JSON.stringify(config), /S[123]/);
+    assert.doesNotMatch(JSON.stringify(redact(given.resolved, composeHints(composeSchema([])))), /S[13]/);
+  });
+});
+
+describe("a plugin that claims a key below hooks", () => {
+  const claim = (section: string, more = {}) =>
+    definePlugin({ id: "mail", api: "^1.0.0", section, config: Mail, setup() {}, ...more });
+
+  it("gets it as its section, or as a further one", () => {
+    const given = file({ mail: { box: "b" }, path: "/x" });
+    assert.deepEqual(pluginSection(claim("hooks.mail"), given), { value: { box: "b" }, sections: {} });
+    const further = definePlugin({ id: "mail", api: "^1.0.0", sections: { "hooks.mail": Mail }, setup() {} });
+    assert.deepEqual(pluginSection(further, given), { value: {}, sections: { "hooks.mail": { box: "b" } } });
+    assert.deepEqual(pluginSection(claim("hooks.mail"), givenConfig("/x", {})), {
+      value: { box: "inbox" },
+      sections: {},
+    });
+    const wrong = pluginSection(claim("hooks.mail"), file({ mail: { box: 1 } }));
+    assert.deepEqual(wrong, { issue: "hooks.mail.box: must be string" });
+  });
+
+  it("without settings is told that there are some", () => {
+    const plain = definePlugin({ id: "mail", api: "^1.0.0", section: "hooks.mail", setup() {} });
+    assert.deepEqual(pluginSection(plain, file({ mail: {} })), {
+      issue: "hooks.mail: this plugin has no settings; take the section out",
+    });
+  });
+
+  const refused: [section: string, why: RegExp][] = [
+    ["hooks", /belongs to the gateway/],
+    ["hooks.path", /belongs to the gateway/],
+    ["hooks.mappings", /belongs to the gateway/],
+    ["hooks.internal", /belongs to the gateway/],
+    ["hooks.", /belongs to the gateway/],
+    ["hooks.__proto__", /belongs to the gateway/],
+    ["hooks.mail.deep", /no deeper ones/],
+    ["gateway.mail", /belongs to the gateway/],
+    ["plugins.entries", /belongs to the gateway/],
+  ];
+  for (const [section, why] of refused) {
+    it(`cannot have ${section}`, () => {
+      const settings = pluginSection(claim(section), file({}));
+      assert.ok("issue" in settings && why.test(settings.issue), JSON.stringify(settings));
+      const owner = { section, plugin: "mail", schema: Mail };
+      assert.deepEqual(configIssues(file({ path: "/x", mappings: [] }), [owner]), []);
+      assert.deepEqual(effectiveConfig(file({ path: "/x" }), [owner]), { hooks: { path: "/x" } });
+      assert.deepEqual(composeSchema([owner]), composeSchema([]));
+    });
+  }
+});

@@ -1,0 +1,321 @@
+/** Every row of the status table of http/webhooks.md §12, and the order of the checks of §2. */
+import assert from "node:assert/strict";
+import { request as httpRequest } from "node:http";
+import { connect } from "node:net";
+import { describe, it } from "node:test";
+import { TOKEN, webhookGateway } from "./webhook-gateway.ts";
+
+const JSON_TYPE = /^application\/json/;
+const TEXT_TYPE = /^text\/plain/;
+
+/** One request by hand: `fetch` cannot send everything. */
+function raw(port: number, lines: readonly string[], body = ""): Promise<string> {
+  return new Promise((resolve, reject) => {
+    const socket = connect(port, "127.0.0.1");
+    let answer = "";
+    socket.on("data", (chunk) => (answer += chunk.toString()));
+    socket.on("close", () => resolve(answer));
+    socket.on("error", reject);
+    socket.write(`${[...lines, "Host: localhost", "", ""].join("\r\n")}${body}`);
+  });
+}
+
+describe("webhook requests", () => {
+  it("are none while hooks.enabled is not true", async (t) => {
+    const { post } = await webhookGateway(t, { hooks: { enabled: false } });
+    assert.equal((await post("note", { text: "hi" })).status, 404);
+  });
+
+  it("200: an action that is done with its record", async (t) => {
+    const { post, notes } = await webhookGateway(t);
+    const response = await post("note", { text: " hello " });
+    assert.equal(response.status, 200);
+    assert.match(response.headers.get("content-type") ?? "", JSON_TYPE);
+    const body = (await response.json()) as { runId: string };
+    assert.deepEqual(body, { ok: true, runId: body.runId, mode: "now" });
+    assert.match(body.runId, /^[0-9a-f-]{36}$/);
+    assert.equal(notes[0]?.runId, body.runId);
+    assert.match(String(notes[0]?.params["text"]), /hello/);
+  });
+
+  it("200: an action that is carried out in the background", async (t) => {
+    const { post, ended, tasks } = await webhookGateway(t);
+    const { runId } = (await (await post("task", { message: "do it" })).json()) as { runId: string };
+    assert.equal((await ended(runId)).status, "done");
+    assert.equal(tasks.length, 1);
+    assert.match(String(tasks[0]?.params["sessionKey"]), /^hook:/);
+  });
+
+  it("the token goes in either header, and a blank bearer is none", async (t) => {
+    const { origin } = await webhookGateway(t, { config: { gateway: { aliases: ["acme"] } } });
+    const send = (headers: Record<string, string>) =>
+      fetch(`${origin}/hooks/note`, { method: "POST", body: '{"text":"x"}', headers });
+    for (const headers of [
+      { authorization: `Bearer ${TOKEN}` },
+      { authorization: `bEARER   ${TOKEN}` },
+      { "x-svc-token": TOKEN },
+      { "x-acme-token": TOKEN },
+      { authorization: "Bearer  ", "x-svc-token": TOKEN },
+    ])
+      assert.equal((await send(headers)).status, 200, JSON.stringify(headers));
+    assert.equal((await send({ authorization: "Bearer wrong", "x-svc-token": TOKEN })).status, 401);
+    assert.equal((await send({ authorization: `Basic ${TOKEN}` })).status, 401);
+    assert.equal((await send({ "x-other-token": TOKEN })).status, 401);
+    assert.equal((await send({})).status, 401);
+  });
+
+  it("400 as text: a token in the query, whatever else is right", async (t) => {
+    const { post } = await webhookGateway(t);
+    for (const path of ["note?token=", "note?token=abc", "note?a=1&token=x", "?token=1"]) {
+      const response = await post(path, { text: "x" });
+      assert.equal(response.status, 400, path);
+      assert.match(response.headers.get("content-type") ?? "", TEXT_TYPE);
+      assert.match(await response.text(), /Authorization: Bearer .*x-svc-token/);
+    }
+  });
+
+  it("401 before the method and the path are looked at", async (t) => {
+    const { origin } = await webhookGateway(t);
+    for (const [method, path] of [
+      ["GET", "/hooks"],
+      ["GET", "/hooks/note"],
+      ["DELETE", "/hooks/nothing"],
+      ["POST", "/hooks/nothing"],
+      ["POST", "/hooks/"],
+      ["GET", "/hooks/runs/1"],
+    ] as const) {
+      const response = await fetch(`${origin}${path}`, { method });
+      assert.equal(response.status, 401, `${method} ${path}`);
+      assert.equal(await response.text(), "Unauthorized");
+      assert.match(response.headers.get("content-type") ?? "", TEXT_TYPE);
+    }
+  });
+
+  it("405 as text with Allow, 404 as text without a sub-path or a mapping", async (t) => {
+    const { origin, post } = await webhookGateway(t);
+    const headers = { authorization: `Bearer ${TOKEN}` };
+    for (const method of ["GET", "PUT", "DELETE", "HEAD", "OPTIONS"]) {
+      const response = await fetch(`${origin}/hooks/note`, { method, headers });
+      assert.equal(response.status, 405, method);
+      assert.equal(response.headers.get("allow"), "POST");
+      if (method !== "HEAD") assert.equal(await response.text(), "Method Not Allowed");
+    }
+    for (const path of ["", "nothing", "NOTE", "note/", "note/x", "runs/x"]) {
+      const response = await post(path, { text: "x" });
+      assert.equal(response.status, 404, path);
+      assert.equal(await response.text(), "Not Found");
+    }
+  });
+
+  const bad: [why: string, body: string, error: RegExp][] = [
+    ["no JSON", "{", /JSON/],
+    ["a form", "text=hi", /JSON/],
+    ["an empty body", "", /^text required$/],
+    ["a text", '"hi"', /^text required$/],
+    ["null", "null", /^text required$/],
+    ["a list", '[{"text":"x"}]', /^text required$/],
+    ["a blank field", '{"text":"   "}', /^text required$/],
+    ["too deep a body", `{"text":${"[".repeat(300)}${"]".repeat(300)}}`, /nested deeper than 200/],
+    ["a hundred thousand brackets", "[".repeat(100_000), /nested deeper than 200/],
+  ];
+  for (const [why, body, error] of bad) {
+    it(`400 as JSON: ${why}`, async (t) => {
+      const { post, notes } = await webhookGateway(t);
+      const response = await post("note", body);
+      assert.equal(response.status, 400);
+      assert.match(response.headers.get("content-type") ?? "", JSON_TYPE);
+      const answer = (await response.json()) as { ok: boolean; error: string };
+      assert.equal(answer.ok, false);
+      assert.match(answer.error, error);
+      assert.equal(notes.length, 0);
+    });
+  }
+
+  it("400 for a body that is not UTF-8, and for odd brackets inside texts no depth is counted", async (t) => {
+    const { origin, post } = await webhookGateway(t);
+    const headers = { authorization: `Bearer ${TOKEN}` };
+    const body = Buffer.from([0x7b, 0x22, 0xff, 0xfe, 0x22, 0x3a, 0x31, 0x7d]);
+    assert.equal((await fetch(`${origin}/hooks/note`, { method: "POST", body, headers })).status, 400);
+    assert.equal((await post("note", { text: `\\"${"[{".repeat(500)}` })).status, 200);
+  });
+
+  it("413 is delivered, and no more than the limit is read", async (t) => {
+    const { gateway } = await webhookGateway(t, { hooks: { maxBodyBytes: 1_000 } });
+    const head = ["POST /hooks/note HTTP/1.1", `Authorization: Bearer ${TOKEN}`];
+    const announced = await raw(gateway.port, [...head, "Content-Length: 100000000"], "{");
+    assert.match(announced, /^HTTP\/1\.1 413 /);
+    assert.match(announced, /\{"ok":false,"error":"payload too large"\}$/);
+    const chunk = `${(2_000).toString(16)}\r\n${"x".repeat(2_000)}\r\n`;
+    const chunked = await raw(gateway.port, [...head, "Transfer-Encoding: chunked"], chunk);
+    assert.match(chunked, /^HTTP\/1\.1 413 /);
+  });
+
+  it("413 stops a sender that never ends", async (t) => {
+    const { gateway } = await webhookGateway(t, { hooks: { maxBodyBytes: 1_000 } });
+    const status = await new Promise((resolve, reject) => {
+      const sender = httpRequest(
+        { port: gateway.port, path: "/hooks/note", method: "POST", headers: { authorization: `Bearer ${TOKEN}` } },
+        (response) => {
+          clearInterval(timer);
+          response.resume();
+          resolve(response.statusCode);
+        },
+      );
+      sender.on("error", reject);
+      const timer = setInterval(() => sender.destroyed || sender.write("x".repeat(10_000)), 5);
+      t.after(() => (clearInterval(timer), sender.destroy()));
+    });
+    assert.equal(status, 413);
+  });
+
+  it("429 with Retry-After after 20 failures; the right token still counts, and ends the lock", async (t) => {
+    const { origin, post } = await webhookGateway(t);
+    const wrong = () => fetch(`${origin}/hooks/note`, { method: "POST", headers: { authorization: "Bearer no" } });
+    for (let failure = 1; failure <= 20; failure++) assert.equal((await wrong()).status, 401, `failure ${failure}`);
+    const locked = await wrong();
+    assert.equal(locked.status, 429);
+    assert.equal(locked.headers.get("retry-after"), "60");
+    assert.equal(await locked.text(), "Too Many Requests");
+    assert.equal((await post("note", { text: "x" })).status, 200);
+    assert.equal((await wrong()).status, 401);
+  });
+
+  it("forwarding headers do not make another sender of a guesser", async (t) => {
+    const { origin } = await webhookGateway(t, { config: { gateway: { trustedProxies: ["127.0.0.1"] } } });
+    const statuses = new Set<number>();
+    for (let guess = 0; guess < 30; guess++) {
+      const headers = { authorization: `Bearer ${guess}`, "x-forwarded-for": `203.0.113.${guess}` };
+      statuses.add((await fetch(`${origin}/hooks/note`, { method: "POST", headers })).status);
+    }
+    assert.deepEqual([...statuses], [401, 429]);
+  });
+
+  it("500 in fixed words when an action fails unexpectedly, and the gateway goes on", async (t) => {
+    const { post, recorderFails } = await failing(t);
+    const response = await post("broken", {});
+    assert.equal(response.status, 500);
+    assert.deepEqual(await response.json(), { ok: false, error: "hook mapping failed" });
+    assert.equal(recorderFails(), 1);
+    assert.equal((await post("note", { text: "x" })).status, 200);
+  });
+
+  it("501 says which action nobody has", async (t) => {
+    const mappings = [{ match: { path: "t" }, action: "ticket", with: { title: "{{title}}" } }];
+    const { post } = await webhookGateway(t, { hooks: { mappings } });
+    const response = await post("t", { title: "x" });
+    assert.equal(response.status, 501);
+    assert.match(((await response.json()) as { error: string }).error, /no plugin here has the action "ticket"/);
+  });
+
+  it("501 names the plugin of the bundle that has it", async (t) => {
+    const { post } = await webhookGateway(t);
+    const response = await post("wake", { text: "x" });
+    assert.equal(response.status, 501);
+    assert.match(((await response.json()) as { error: string }).error, /plugin webhook-wake, which is disabled/);
+  });
+
+  it("503 while nothing can be kept", async (t) => {
+    const { post } = await noStorage(t);
+    const response = await post("note", { text: "x" });
+    assert.equal(response.status, 503);
+    assert.ok(Number(response.headers.get("retry-after")) > 0);
+    assert.match(((await response.json()) as { error: string }).error, /no running plugin provides storage/);
+  });
+
+  it("paths with a second reading are never a webhook", async (t) => {
+    const { gateway, notes } = await webhookGateway(t);
+    const paths = [
+      "/hooks//note",
+      "/hooks/./note",
+      "/x/../hooks/note",
+      "/hooks%2fnote",
+      "/hooks/%2e%2e/hooks/note",
+      "/hooks\\note",
+    ];
+    for (const path of paths) {
+      const lines = [
+        `POST ${path} HTTP/1.1`,
+        `Authorization: Bearer ${TOKEN}`,
+        "Content-Length: 12",
+        "Connection: close",
+      ];
+      const answer = await raw(gateway.port, lines, '{"text":"x"}');
+      assert.match(answer, /^HTTP\/1\.1 (400|404) /, path);
+    }
+    assert.equal(notes.length, 0);
+  });
+
+  it("a base path of one's own, with and without slashes", async (t) => {
+    const { origin } = await webhookGateway(t, { hooks: { path: "in/coming/" } });
+    const send = (path: string) =>
+      fetch(`${origin}${path}`, { method: "POST", body: '{"text":"x"}', headers: { "x-svc-token": TOKEN } });
+    assert.equal((await send("/in/coming/note")).status, 200);
+    assert.equal((await send("/in/comingnote")).status, 404);
+    assert.equal((await send("/hooks/note")).status, 404);
+  });
+
+  it("GET runs/<id> tells where a run stands, and nothing of what it was about", async (t) => {
+    const { origin, post, ended } = await webhookGateway(t);
+    const { runId } = (await (await post("task", { message: "secret" })).json()) as { runId: string };
+    await ended(runId);
+    const headers = { authorization: `Bearer ${TOKEN}` };
+    const response = await fetch(`${origin}/hooks/runs/${runId}`, { headers });
+    assert.equal(response.status, 200);
+    const body = (await response.json()) as Record<string, unknown>;
+    assert.deepEqual(Object.keys(body).sort(), [
+      "acceptedAt",
+      "attempts",
+      "endedAt",
+      "ok",
+      "runId",
+      "startedAt",
+      "status",
+    ]);
+    assert.equal(body["status"], "done");
+    const unknown = await fetch(`${origin}/hooks/runs/nothing`, { headers });
+    assert.equal(unknown.status, 404);
+    assert.equal((await fetch(`${origin}/hooks/runs/${runId}`)).status, 401);
+  });
+});
+
+import type { TestContext } from "node:test";
+import { definePlugin, Type } from "@svc/sdk";
+import { WebhookAction } from "@svc/sdk/services";
+import { testGateway } from "@svc/sdk/testing";
+import { actionsPlugin } from "./webhook-gateway.ts";
+
+async function failing(t: TestContext) {
+  let fails = 0;
+  const broken = definePlugin({
+    id: "broken",
+    api: "^1.0.0",
+    setup: (gateway) =>
+      gateway.extend(WebhookAction, "broken", {
+        summary: "Fails",
+        direct: true,
+        fields: Type.Object({}),
+        prepare: () => {
+          fails++;
+          throw new Error("a secret of the plugin");
+        },
+        commit: () => [],
+      }),
+  });
+  const gateway = await webhookGateway(t, { plugins: [broken] });
+  return { post: gateway.post, recorderFails: () => fails };
+}
+
+async function noStorage(t: TestContext) {
+  const recorder = { notes: [], tasks: [], plan: [], service: undefined };
+  const { gateway } = await testGateway(t, {
+    plugins: [actionsPlugin(recorder)],
+    config: { hooks: { enabled: true, token: TOKEN } },
+  });
+  const post = (path: string, body: unknown) =>
+    fetch(`http://127.0.0.1:${gateway.port}/hooks/${path}`, {
+      method: "POST",
+      body: JSON.stringify(body),
+      headers: { authorization: `Bearer ${TOKEN}` },
+    });
+  return { post };
+}

@@ -1,0 +1,161 @@
+/** What the section `hooks` is refused for, before anything runs, and given the plugins that run. */
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { matches } from "@svc/sdk";
+import { type HooksSection, HooksSection as Schema } from "../../../host/config/hooks-schema.ts";
+import { webhookSettings } from "../../../host/webhooks/settings.ts";
+import { TOKEN, webhookGateway } from "./webhook-gateway.ts";
+
+const facts = { gatewayToken: "the gateway's own", configDir: "/etc/gateway" };
+const issuesOf = (section: HooksSection) => webhookSettings({ enabled: true, token: TOKEN, ...section }, facts).issues;
+const mapping = (one: Record<string, unknown>): HooksSection => ({ mappings: [one] }) as HooksSection; // each case is checked by the schema below
+
+describe("the section hooks", () => {
+  it("has nothing wrong in it by default, and nothing while it is off", () => {
+    assert.deepEqual(issuesOf({}), []);
+    assert.deepEqual(webhookSettings({ token: "", path: "/" }, facts).issues, []);
+  });
+
+  const refused: [why: string, section: HooksSection, path: string, message: RegExp][] = [
+    ["no token", { token: "" }, "hooks.token", /is required/],
+    ["a blank token", { token: "  \t" }, "hooks.token", /is required/],
+    ["the gateway's own token", { token: " the gateway's own " }, "hooks.token", /must not be the gateway's own/],
+    ["the root as path", { path: "/" }, "hooks.path", /root/],
+    ["slashes as path", { path: "///" }, "hooks.path", /root/],
+    ["a path with a second reading", { path: "/a/../b" }, "hooks.path", /plain path/],
+    ["an encoded path", { path: "/a%2fb" }, "hooks.path", /plain path/],
+    ["a path with a query", { path: "/a?b" }, "hooks.path", /plain path/],
+    ["the liveness path", { path: "/healthz" }, "hooks.path", /served by the gateway itself/],
+    ["a path of plugins", { path: "/plugins/x" }, "hooks.path", /served by the gateway itself/],
+    [
+      "a default key outside the prefixes",
+      { defaultSessionKey: "main", allowedSessionKeyPrefixes: ["hook:"] },
+      "hooks.defaultSessionKey",
+      /begins with none of/,
+    ],
+    [
+      "prefixes that let no generated key through",
+      { allowedSessionKeyPrefixes: ["ci:"] },
+      "hooks.allowedSessionKeyPrefixes",
+      /add "hook:"/,
+    ],
+    [
+      "nothing but blanks as prefixes",
+      { allowedSessionKeyPrefixes: [" "] },
+      "hooks.allowedSessionKeyPrefixes",
+      /blank/,
+    ],
+    ["a transforms directory outside", { transformsDir: "../x" }, "hooks.transformsDir", /\.\./],
+    ["an absolute one outside", { transformsDir: "/tmp" }, "hooks.transformsDir", /inside/],
+    ["a home directory", { transformsDir: "~/x" }, "hooks.transformsDir", /~/],
+    ...[
+      "../x.ts",
+      "a/../../x.ts",
+      "a\\..\\..\\x.ts",
+      "/etc/x.ts",
+      "~/x.ts",
+      "file:x.ts",
+      "C:x.ts",
+      "  ",
+      "a\u0000.ts",
+    ].map((module): [string, HooksSection, string, RegExp] => [
+      `the module ${JSON.stringify(module)}`,
+      mapping({ transform: { module } }),
+      "hooks.mappings[0].transform.module",
+      /./,
+    ]),
+    [
+      "a template with a filter",
+      mapping({ messageTemplate: "{{a | b}}" }),
+      "hooks.mappings[0].messageTemplate",
+      /a \| b/,
+    ],
+    ["a template in with", mapping({ with: { a: ["{{b(c)}}"] } }), "hooks.mappings[0].with.a", /b\(c\)/],
+    [
+      "a condition that is none",
+      mapping({ match: { when: { a: { matches: "x" } } } }),
+      "hooks.mappings[0].match.when",
+      /a/,
+    ],
+    [
+      "a header that is none",
+      mapping({ match: { headers: { "a b": "x" } } }),
+      "hooks.mappings[0].match.headers",
+      /a b/,
+    ],
+    [
+      "a verifier without a secret",
+      mapping({ verify: { type: "x" } }),
+      "hooks.mappings[0].verify.secret",
+      /is required/,
+    ],
+    ["a blank secret", mapping({ verify: { type: "x", secret: [" "] } }), "hooks.mappings[0].verify.secret", /blank/],
+    [
+      "a secret nobody looks at",
+      mapping({ verify: { type: "bearer", secret: "x" } }),
+      "hooks.mappings[0].verify.secret",
+      /not used/,
+    ],
+    ["an id twice", { mappings: [{ id: "a" }, { id: "a" }] }, "hooks.mappings[1].id", /hooks\.mappings\[0\]/],
+    ["a given id like a default one", { mappings: [{ id: "mapping-2" }, {}] }, "hooks.mappings[1].id", /mapping-2/],
+  ];
+  for (const [why, section, path, message] of refused) {
+    it(`is refused for ${why}`, () => {
+      assert.ok(matches(Schema, section), "what is refused here passes the schema");
+      const [issue, ...others] = issuesOf(section);
+      assert.equal(issue?.path, path);
+      assert.match(issue?.message ?? "", message);
+      assert.deepEqual(others, []);
+    });
+  }
+
+  const strict: [why: string, section: unknown][] = [
+    ["an unknown key of a mapping", { mappings: [{ mesageTemplate: "x" }] }],
+    ["an unknown key of a match", { mappings: [{ match: { paths: "x" } }] }],
+    ["a placement there is not", { mappings: [{ transform: { module: "a.ts", placement: "process" } }] }],
+    ["a limit of 0 bytes", { maxBodyBytes: 0 }],
+    ["enabled as text", { enabled: "true" }],
+    ["a deliver that is no boolean", { mappings: [{ deliver: "yes" }] }],
+    ["timeoutSeconds of 0", { mappings: [{ timeoutSeconds: 0 }] }],
+    ["a template beyond 64 KiB", { mappings: [{ messageTemplate: "x".repeat(65_537) }] }],
+  ];
+  for (const [why, section] of strict)
+    it(`is refused by its schema for ${why}`, () => assert.ok(!matches(Schema, section)));
+
+  const withPlugins: [why: string, hooks: Record<string, unknown>, path: string, message: RegExp][] = [
+    [
+      "a key the action has no use for",
+      mapping({ action: "note", textTemplate: "x", channel: "last" }),
+      "hooks.mappings[0].channel",
+      /has no effect/,
+    ],
+    [
+      "a value the action does not take",
+      mapping({ action: "note", textTemplate: "x", wakeMode: "tomorrow" }),
+      "hooks.mappings[0].wakeMode",
+      /now or later/,
+    ],
+    [
+      "a verifier nobody has",
+      mapping({ verify: { type: "unheard", secret: "s" } }),
+      "hooks.mappings[0].verify.type",
+      /there are: bearer, odd/,
+    ],
+    ["a preset nobody has", { presets: ["nothing"] }, "hooks.presets", /"nothing"; there are: none/],
+    [
+      "a preset of a plugin that is not in use",
+      { presets: ["gmail"] },
+      "hooks.presets",
+      /plugin preset-gmail, which is disabled/,
+    ],
+  ];
+  for (const [why, hooks, path, message] of withPlugins) {
+    it(`keeps a gateway from starting for ${why}`, async (t) => {
+      await assert.rejects(webhookGateway(t, { hooks }), (error: Error) => {
+        assert.equal(error.name, "StartupRefusal");
+        assert.ok(error.message.includes(`${path}: `), error.message);
+        return message.test(error.message);
+      });
+    });
+  }
+});

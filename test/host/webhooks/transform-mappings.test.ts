@@ -1,0 +1,235 @@
+/** Mappings with a transform, from the request to the answer. Spec: http/webhooks.md §6.2-6.3. */
+import assert from "node:assert/strict";
+import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { describe, it, type TestContext } from "node:test";
+import { definePlugin, HOOKS } from "@svc/sdk";
+import { TOKEN, webhookGateway, type WebhookGatewayOptions } from "./webhook-gateway.ts";
+
+const read = async (response: Response) => (await response.json()) as { ok: boolean; error?: string; runId: string };
+
+/** A gateway whose transforms directory holds these files. */
+async function withFiles(
+  t: TestContext,
+  files: Readonly<Record<string, string>>,
+  mappings: readonly object[],
+  options: WebhookGatewayOptions = {},
+) {
+  const stateDir = await mkdtemp(join(tmpdir(), "svc-transforms-"));
+  t.after(() => rm(stateDir, { recursive: true, force: true }));
+  const directory = join(stateDir, "hooks", "transforms");
+  await mkdir(directory, { recursive: true });
+  const write = (name: string, text: string) => writeFile(join(directory, name), text);
+  for (const [name, text] of Object.entries(files)) await write(name, text);
+  const gateway = await webhookGateway(t, { ...options, stateDir, hooks: { ...options.hooks, mappings } });
+  return { ...gateway, write };
+}
+
+const SHAPES = `
+  export default ({ payload, headers, url, path }) => {
+    switch (payload.do) {
+      case "skip": return null;
+      case "keep": return undefined;
+      case "zero": return 0;
+      case "throw": throw new Error("a secret of the file");
+      case "list": return [1];
+      case "text": return "no";
+      case "switch": return { kind: "note", text: "now a note", wakeMode: "later" };
+      case "half": return { kind: "note" };
+      case "unheard": return { kind: "unheard" };
+      case "proto": return { kind: "__proto__" };
+      case "types": return { message: "kept types", deliver: "no", name: 5, agentId: null, unknown: 1 };
+      case "bare": return { message: payload.text, allowUnsafeExternalContent: true };
+      case "key": return { message: "x", sessionKey: payload.key };
+      case "seen": return { message: JSON.stringify({ headers, path, search: url.search }) };
+      default: return { message: "made " + payload.text };
+    }
+  };
+`;
+const MAPPING = { id: "m", match: { path: "m" }, messageTemplate: "base {{text}}", transform: { module: "shapes.js" } };
+
+describe("a mapping with a transform", () => {
+  it("takes what it returns, keeps the mapping for nothing, and skips for null", async (t) => {
+    const { post, tasks, notes, ended } = await withFiles(t, { "shapes.js": SHAPES }, [MAPPING]);
+    const message = async (payload: unknown) => {
+      await ended((await read(await post("m", payload))).runId);
+      return String(tasks.at(-1)?.params["message"]);
+    };
+    assert.match(await message({ text: "A" }), /made A/);
+    assert.match(await message({ do: "keep", text: "B" }), /base B/);
+    assert.match(await message({ do: "zero", text: "C" }), /base C/);
+    assert.match(await message({ do: "types" }), /kept types/);
+    const { deliver, name } = tasks.at(-1)?.params ?? {};
+    assert.deepEqual([deliver, name], [undefined, undefined], "values of the wrong type are left out");
+    const skipped = await post("m", { do: "skip" });
+    assert.equal(skipped.status, 204);
+    assert.equal(await skipped.text(), "");
+    const count = tasks.length;
+    assert.equal((await post("m", { do: "switch" })).status, 200);
+    assert.equal(notes.at(-1)?.params["mode"], "later");
+    assert.equal(tasks.length, count);
+  });
+
+  it("drops the text of one kind when it becomes another", async (t) => {
+    const both = { ...MAPPING, textTemplate: "of the note" };
+    const { post } = await withFiles(t, { "shapes.js": SHAPES }, [both]);
+    const response = await post("m", { do: "half" });
+    assert.equal(response.status, 400);
+    assert.equal((await read(response)).error, "text required");
+  });
+
+  it("answers 500 in fixed words for a fault of the transform, and 501 for an action nobody has", async (t) => {
+    const { post, tasks } = await withFiles(t, { "shapes.js": SHAPES }, [MAPPING]);
+    for (const fault of ["throw", "list", "text"]) {
+      const response = await post("m", { do: fault });
+      assert.equal(response.status, 500, fault);
+      assert.deepEqual(await response.json(), { ok: false, error: "hook mapping failed" });
+    }
+    for (const kind of ["unheard", "proto"]) assert.equal((await post("m", { do: kind })).status, 501, kind);
+    assert.equal(tasks.length, 0);
+  });
+
+  it("holds what it returns to the policies", async (t) => {
+    const hooks = { allowedSessionKeyPrefixes: ["hook:"] };
+    const { post, tasks, ended } = await withFiles(t, { "shapes.js": SHAPES }, [MAPPING], { hooks });
+    for (const key of ["main", "agent:other:main", " main", "\u0000hook:", "ho\u043fk:x"])
+      assert.equal((await post("m", { do: "key", key })).status, 400, JSON.stringify(key));
+    await ended((await read(await post("m", { do: "key", key: "HOOK:a" }))).runId);
+    assert.equal(tasks.at(-1)?.params["sessionKey"], "HOOK:a");
+    assert.equal(tasks.at(-1)?.wrapped, true);
+    await ended((await read(await post("m", { do: "bare", text: "unmarked" }))).runId);
+    assert.equal(tasks.at(-1)?.params["message"], "unmarked");
+  });
+
+  it("sees the request without what proves the sender", async (t) => {
+    const { post, tasks, ended } = await withFiles(t, { "shapes.js": SHAPES }, [MAPPING]);
+    const sent = { "x-event": "push", "x-svc-token": TOKEN, cookie: "a=b" };
+    await ended((await read(await post("m?a=1", { do: "seen" }, sent))).runId);
+    const message = String(tasks.at(-1)?.params["message"]);
+    assert.match(message, /"x-event":"push"/);
+    assert.match(message, /"path":"m","search":"\?a=1"/);
+    assert.ok(!message.includes(TOKEN));
+    assert.doesNotMatch(message, /cookie|authorization/);
+  });
+
+  it("is refused with the path of what its schema does not take", async (t) => {
+    const file = `
+      import { defineTransform, Type } from "@svc/sdk/transform";
+      export default defineTransform({
+        payload: Type.Object({ issue: Type.Object({ number: Type.Integer() }) }),
+        transform: ({ payload }) => ({ message: "issue " + payload.issue.number }),
+        examples: [{ payload: { issue: { number: 1 } }, expect: { message: "issue 1" } }],
+      });
+    `;
+    const mapping = { id: "i", match: { path: "i" }, transform: { module: "issue.ts" } };
+    const { post, tasks, ended } = await withFiles(t, { "issue.ts": file }, [mapping]);
+    const refused = await post("i", { issue: { number: "7" } });
+    assert.equal(refused.status, 400);
+    assert.match((await read(refused)).error ?? "", /^payload\.issue\.number: /);
+    await ended((await read(await post("i", { issue: { number: 7 } }))).runId);
+    assert.match(String(tasks[0]?.params["message"]), /issue 7/);
+  });
+
+  it("costs one 5xx and nothing else when it spins or eats memory in a worker", async (t) => {
+    const file = `
+      export default ({ payload }) => {
+        if (payload.do === "spin") for (;;);
+        if (payload.do === "eat") { const all = []; for (;;) all.push(new Array(1_000_000).fill(1)); }
+        if (payload.do === "exit") process.exit(3);
+        return { message: "well" };
+      };
+    `;
+    const transform = { module: "wild.mjs", placement: "worker", timeoutMs: 400 };
+    const mapping = { id: "w", match: { path: "w" }, transform };
+    const { post } = await withFiles(t, { "wild.mjs": file }, [mapping]);
+    assert.equal((await post("w", {})).status, 200);
+    for (const fault of ["spin", "eat", "exit"]) {
+      const failing = post("w", { do: fault });
+      assert.equal((await post("note", { text: "meanwhile" })).status, 200, `beside ${fault}`);
+      const response = await failing;
+      assert.equal(response.status, 500, fault);
+      assert.deepEqual(await response.json(), { ok: false, error: "hook mapping failed" });
+      assert.equal((await post("w", {})).status, 200, `after ${fault}`);
+    }
+  });
+
+  it("goes live when its file is dropped or edited, and a broken edit changes nothing", async (t) => {
+    const mapping = { id: "d", match: { path: "d" }, transform: { module: "dropped.ts" } };
+    const { post, write, tasks, ended, service } = await withFiles(t, {}, [mapping]);
+    assert.equal((await post("d", {})).status, 500);
+    assert.match((await service?.check())?.map(({ message }) => message).join() ?? "", /dropped\.ts|no such file/);
+    const says = async (word: string) => {
+      for (;;) {
+        const response = await post("d", {});
+        if (response.status !== 200) continue;
+        await ended((await read(response)).runId);
+        if (String(tasks.at(-1)?.params["message"]).includes(word)) return;
+      }
+    };
+    await write("dropped.ts", `export default (): object => ({ message: "first" });`);
+    await says("first");
+    await write("dropped.ts", `export default (): object => ({ message: "second" });`);
+    await says("second");
+    await write("dropped.ts", `export default (): object => ({ message: `);
+    for (;;)
+      if (service?.list().find(({ id }) => id === "d")?.transform?.state === "stale") break;
+      else await new Promise((resolve) => setTimeout(resolve, 20));
+    await says("second");
+    assert.match((await service?.check())?.map(({ message }) => message).join() ?? "", /dropped\.ts/);
+  });
+});
+
+describe("the hook webhookTransform", () => {
+  it("may replace action and fields of one mapping, and the policies hold for what it says", async (t) => {
+    const changes: object[] = [
+      { action: "note", fields: { text: "by a plugin" } },
+      { action: "task", fields: { message: "m", sessionKey: "main" } },
+    ];
+    const plugin = definePlugin({
+      id: "changer",
+      api: "^1.0.0",
+      setup: (gateway) =>
+        gateway
+          .hook(HOOKS.webhookTransform)
+          .for("m")
+          .tap("changer", (input) => ({ ...input, ...changes.shift() })),
+    });
+    const mappings = [{ id: "m", match: { path: "m" }, messageTemplate: "x" }];
+    const { post, notes } = await webhookGateway(t, {
+      hooks: { mappings, allowedSessionKeyPrefixes: ["hook:"] },
+      plugins: [plugin],
+    });
+    assert.equal((await post("m")).status, 200);
+    assert.match(String(notes[0]?.params["text"]), /by a plugin/);
+    const refused = await post("m");
+    assert.equal(refused.status, 400);
+    assert.match((await read(refused)).error ?? "", /must start with one of/);
+  });
+
+  it("and webhookBefore, which may only deny, sees the final params", async (t) => {
+    const seen: unknown[] = [];
+    const plugin = definePlugin({
+      id: "guard",
+      api: "^1.0.0",
+      setup: (gateway) =>
+        gateway
+          .hook(HOOKS.webhookBefore)
+          .for("note")
+          .tap("guard", (input) => {
+            seen.push(input.params);
+            assert.throws(() => Object.assign(input.params, { text: "changed" }));
+            if (String(input.params["text"]).includes("bad"))
+              return { allow: false, reason: "not this one", code: "INVALID_REQUEST" };
+            return undefined;
+          }),
+    });
+    const { post, notes } = await webhookGateway(t, { plugins: [plugin] });
+    assert.equal((await post("note", { text: "good" })).status, 200);
+    const denied = await post("note", { text: "bad" });
+    assert.equal(denied.status, 400);
+    assert.equal((await read(denied)).error, "not this one");
+    assert.equal(notes.length, 1);
+    assert.equal(seen.length, 2);
+  });
+});

@@ -1,0 +1,31 @@
+/** The threads' entry as it is shipped. */
+import assert from "node:assert/strict";
+import { once } from "node:events";
+import { join } from "node:path";
+import { it } from "node:test";
+import { Worker } from "node:worker_threads";
+import type { CheckReport, CheckTask } from "../../../../host/webhooks/transforms/messages.ts";
+import { root } from "../../../checkout.ts";
+import { LIMIT, scene } from "./scene.ts";
+
+it("the bundled entry of the threads checks a transform", LIMIT, async (t) => {
+  const { stateDir } = scene(t);
+  const texts = new Map([
+    ["t.ts", `import { Type } from "@svc/sdk/transform";\nexport default () => ({ text: Type ? "a" : "b" });`],
+  ]);
+  const task: CheckTask = {
+    kind: "check",
+    source: { directory: "/x", texts, refused: new Map() },
+    candidates: [{ key: "k", module: "t.ts", export: undefined, timeoutMs: 5_000, path: "" }],
+    cacheDir: stateDir,
+    importMs: 60_000,
+  };
+  const worker = new Worker(join(root, "host/dist/transform-worker.js"), { workerData: task });
+  const reports: CheckReport[] = [];
+  worker.on("message", (report: CheckReport) => reports.push(report));
+  await once(worker, "exit");
+  assert.deepEqual(
+    reports.map(({ kind }) => kind),
+    ["step", "step", "passed"],
+  );
+});

@@ -1,0 +1,40 @@
+/** A queue of events on a real storage. */
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { TestContext } from "node:test";
+import type { Storage, SystemEvent } from "@svc/sdk/services";
+import { EventStore } from "../../../plugins/heartbeat/event-store.ts";
+import { openStorage } from "../../../plugins/storage-sqlite/storage.ts";
+
+export const KEY = "agent:main:main";
+
+/** An event that is told; each case changes one thing. */
+export const event = (id: string, changes: Partial<SystemEvent> = {}): SystemEvent => ({
+  id,
+  sessionKey: KEY,
+  text: `text of ${id}`,
+  wake: "next-heartbeat",
+  reason: "test",
+  at: 1_000,
+  ...changes,
+});
+
+/** `broken.transactions`: refuses to write. */
+export async function openEvents(t: TestContext) {
+  const directory = await mkdtemp(join(tmpdir(), "svc-events-"));
+  const { storage: real, close } = await openStorage({ file: join(directory, "svc.db") });
+  t.after(async () => {
+    await close();
+    await rm(directory, { recursive: true, force: true });
+  });
+  const broken: { transactions?: () => Promise<never> } = {};
+  const storage: Storage = { ...real, transaction: (all) => broken.transactions?.() ?? real.transaction(all) };
+  const store = new EventStore(storage);
+  await store.open();
+  const add = async (...events: SystemEvent[]) => {
+    await real.transaction(events.flatMap((one) => store.add(one, 5_000)));
+  };
+  const ids = async (key = KEY) => (await store.waiting(key)).map(({ id }) => id);
+  return { storage, store, add, ids, broken };
+}

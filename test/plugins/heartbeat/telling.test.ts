@@ -1,0 +1,171 @@
+import assert from "node:assert/strict";
+import { describe, it, type TestContext } from "node:test";
+import { GatewayError } from "@svc/sdk";
+import type { RunState } from "@svc/sdk/services";
+import { Telling } from "../../../plugins/heartbeat/telling.ts";
+import { event, KEY, openEvents } from "./events.ts";
+
+const alive = new AbortController().signal;
+
+async function open(t: TestContext) {
+  const events = await openEvents(t);
+  const states = new Map<string, RunState["status"]>();
+  const make = () =>
+    new Telling({
+      store: events.store,
+      runs: {
+        state: async (runId) => {
+          const status = states.get(runId);
+          return status && { runId, sessionKey: KEY, origin: "test", status };
+        },
+      },
+      clock: { now: () => 9_000 },
+      log: { warn: () => undefined },
+    });
+  const telling = make();
+  const prompt = async (runId: string, signal = alive, by = telling) =>
+    (await by.prompt({ runId, sessionKey: KEY, system: "You are." }, signal))?.system;
+  return { ...events, telling, make, states, prompt };
+}
+
+describe("telling", () => {
+  it("adds events to the prompt of one run and never again once that ended well", async (t) => {
+    const { add, prompt, telling } = await open(t);
+    await add(event("a"), event("b"));
+    assert.match(
+      (await prompt("r1")) ?? "",
+      /^You are\.\n\n# Runtime events[^]*- \[.*\] text of a\n- \[.*\] text of b$/,
+    );
+    assert.equal(await prompt("r2"), undefined, "the first run has them");
+    assert.equal(await telling.finished({ runId: "r1", status: "ok" }), "told");
+    assert.equal(await prompt("r3"), undefined);
+  });
+
+  it("leaves a prompt alone when nothing waits", async (t) => {
+    const { prompt, telling } = await open(t);
+    assert.equal(await prompt("r1"), undefined);
+    assert.equal(await telling.finished({ runId: "r1", status: "ok" }), "none");
+  });
+
+  it("says how many more wait, and tells those next", async (t) => {
+    const { add, prompt } = await open(t);
+    await add(...Array.from({ length: 23 }, (_, index) => event(`e${index}`)));
+    const first = (await prompt("r1")) ?? "";
+    assert.match(first, /text of e19\n\(3 more wait for your next turn\.\)$/);
+    assert.equal(first.match(/^- /gm)?.length, 20);
+    assert.equal((await prompt("r2"))?.match(/^- /gm)?.length, 3);
+  });
+
+  it("finishes the prompts it has begun when it stops, and leaves events to the next generation", async (t) => {
+    const { add, prompt, telling, ids } = await open(t);
+    await add(event("a"));
+    const gone = new AbortController();
+    const begun = prompt("r1", gone.signal);
+    await telling.stop();
+    gone.abort();
+    assert.match((await begun) ?? "", /text of a/, "what is tied to a run was shown to it");
+    await add(event("b"));
+    assert.equal(await prompt("r2"), undefined);
+    assert.deepEqual(await ids(), ["b"]);
+  });
+
+  const ends = [
+    ["ok", "told", []],
+    ["error", "given-back", ["a"]],
+  ] as const;
+  for (const [status, settled, waiting] of ends) {
+    it(`follows a run of its former generation to its end: ${status}`, async (t) => {
+      const { add, prompt, make, states, ids } = await open(t);
+      await add(event("a"));
+      await prompt("r1");
+      states.set("r1", "running");
+      const next = make();
+      await next.catchUp();
+      assert.equal(await next.finished({ runId: "r1", status }), settled);
+      assert.deepEqual(await ids(), waiting);
+    });
+  }
+
+  it("settles a run of its former generation whose end it missed", async (t) => {
+    const { add, prompt, make, states, ids } = await open(t);
+    await add(event("a"));
+    await prompt("r1");
+    states.set("r1", "running");
+    const next = make();
+    await next.catchUp();
+    states.set("r1", "error");
+    await next.catchUp();
+    assert.deepEqual(await ids(), ["a"]);
+  });
+
+  for (const status of ["error", "aborted"] as const) {
+    it(`gives events back when the run ends with ${status}`, async (t) => {
+      const { add, prompt, telling, ids } = await open(t);
+      await add(event("a"), event("b", { wake: "now" }));
+      await prompt("r1");
+      assert.equal(await telling.finished({ runId: "r1", status }), "urgent");
+      assert.deepEqual(await ids(), ["a", "b"]);
+      assert.match((await prompt("r2")) ?? "", /text of a/);
+      assert.equal(await telling.finished({ runId: "r2", status: "ok" }), "told");
+    });
+  }
+
+  it("gives back what came too late for the prompt, although the run ended well", async (t) => {
+    const { add, prompt, telling, ids } = await open(t);
+    await add(event("a"));
+    assert.equal(await prompt("r1", AbortSignal.abort()), undefined);
+    assert.equal(await telling.finished({ runId: "r1", status: "ok" }), "given-back");
+    assert.deepEqual(await ids(), ["a"]);
+  });
+
+  it("gives back what a run takes that was stopped meanwhile", async (t) => {
+    const { add, prompt, telling, ids } = await open(t);
+    await add(event("a"));
+    const taking = prompt("r1");
+    assert.equal(await telling.finished({ runId: "r1", status: "aborted" }), "given-back");
+    await taking;
+    assert.deepEqual(await ids(), ["a"]);
+  });
+
+  for (const status of ["ok", "error"] as const) {
+    it(`settles later what storage refused at the end of a run that was ${status}`, async (t) => {
+      const { add, prompt, telling, ids, broken, store, states } = await open(t);
+      await add(event("a"));
+      await prompt("r1");
+      broken.transactions = () => Promise.reject(new GatewayError("UNAVAILABLE", "the disk is full"));
+      assert.equal(await telling.finished({ runId: "r1", status }), "none");
+      delete broken.transactions;
+      states.set("r1", "running"); // what is known here goes before the record
+      await telling.catchUp();
+      assert.deepEqual([await ids(), await store.tiedRuns()], [status === "ok" ? [] : ["a"], []]);
+    });
+  }
+
+  it("leaves runs alone that go on", async (t) => {
+    const { add, prompt, telling, store } = await open(t);
+    await add(event("a"));
+    await prompt("r1");
+    await telling.catchUp();
+    assert.deepEqual(await store.tiedRuns(), ["r1"]);
+  });
+
+  const states: [status: RunState["status"] | undefined, waits: string[], tied: string[]][] = [
+    ["ok", [], []],
+    ["accepted", [], ["r1"]],
+    ["running", [], ["r1"]],
+    ["error", ["a"], []],
+    ["aborted", ["a"], []],
+    ["interrupted", ["a"], []],
+    [undefined, ["a"], []],
+  ];
+  for (const [status, waits, tied] of states) {
+    it(`goes after a restart by the record of the run: ${status ?? "none"}`, async (t) => {
+      const { add, prompt, make, states: recorded, ids, store } = await open(t);
+      await add(event("a"));
+      await prompt("r1");
+      if (status) recorded.set("r1", status);
+      await make().catchUp();
+      assert.deepEqual([await ids(), await store.tiedRuns()], [waits, tied]);
+    });
+  }
+});

@@ -1,0 +1,85 @@
+/** Runs that are being begun when the plugin is replaced: what comes later must not stop what the next generation runs. */
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { setTimeout as sleep } from "node:timers/promises";
+import type { RunRequest, SessionEntry, WebhookJob } from "@svc/sdk/services";
+import { createFakeClock } from "@svc/sdk/testing";
+import { Attempts } from "../../../plugins/webhook-agent/attempts.ts";
+import { hookPrincipal } from "../webhook-scene.ts";
+
+const job: WebhookJob = {
+  runId: "r1",
+  attempt: 1,
+  mapping: "agent",
+  params: {},
+  wrapped: true,
+  acceptedAt: 1,
+  principal: hookPrincipal,
+};
+const params = {
+  message: "m",
+  name: "Build",
+  agentId: "main",
+  sessionKey: "k",
+  wakeMode: "next-heartbeat",
+  deliver: false,
+  channel: "last",
+} as const;
+const entry: SessionEntry = { sessionId: "s", updatedAt: 1 };
+
+/** Conversations take their time to be begun anew, and runs never end. */
+function open() {
+  const started: string[] = [];
+  let resetNow: () => void = () => assert.fail("nothing is being begun");
+  const attempts = new Attempts({
+    runs: {
+      start: async ({ runId, sessionKey, origin }: RunRequest) => {
+        started.push(runId);
+        return { fresh: true, state: { runId, sessionKey, origin, status: "accepted" }, acceptedAt: 1 };
+      },
+      state: async () => undefined,
+      wait: () => new Promise(() => undefined),
+      active: () => [],
+    },
+    sessions: {
+      get: async () => entry,
+      reset: () => new Promise((resolve) => (resetNow = () => resolve(entry))),
+      transcript: async () => [],
+    },
+    clock: createFakeClock(),
+  });
+  return { attempts, started, resetNow: () => resetNow() };
+}
+
+describe("a stop of the plugin", () => {
+  it("waits for runs that are being begun", async () => {
+    const { attempts, started, resetNow } = open();
+    const host = new AbortController();
+    const made = assert.rejects(attempts.make(job, params, host.signal), { code: "UNAVAILABLE" });
+    await sleep(1);
+    const order: string[] = [];
+    const stopped = attempts.stop().then(() => order.push("stopped", ...started));
+    await sleep(1);
+    assert.deepEqual(order, []);
+    resetNow();
+    await stopped;
+    assert.deepEqual(order, ["stopped", "r1"]);
+    host.abort();
+    await made;
+  });
+
+  it("begins nothing after it, and answers once the host knows", async () => {
+    const { attempts, started } = open();
+    const host = new AbortController();
+    await attempts.stop();
+    let answered = false;
+    const made = assert
+      .rejects(attempts.make(job, params, host.signal), { code: "UNAVAILABLE" })
+      .then(() => (answered = true));
+    await sleep(1);
+    assert.equal(answered, false, "it would count as a failure");
+    host.abort();
+    await made;
+    assert.deepEqual(started, []);
+  });
+});

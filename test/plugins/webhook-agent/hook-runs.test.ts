@@ -1,0 +1,79 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { GatewayError } from "@svc/sdk";
+import type { RunOutcome, WebhookJob } from "@svc/sdk/services";
+import type { Attempts } from "../../../plugins/webhook-agent/attempts.ts";
+import { HookRuns } from "../../../plugins/webhook-agent/hook-runs.ts";
+import type { Report, Summary } from "../../../plugins/webhook-agent/report.ts";
+import { hookPrincipal } from "../webhook-scene.ts";
+
+const job: WebhookJob = {
+  runId: "r1",
+  attempt: 1,
+  mapping: "agent",
+  params: {},
+  wrapped: true,
+  acceptedAt: 1,
+  principal: hookPrincipal,
+};
+const params = {
+  message: "m",
+  name: "Build",
+  agentId: "main",
+  sessionKey: "k",
+  wakeMode: "next-heartbeat",
+  deliver: true,
+  channel: "last",
+} as const;
+const outcome: RunOutcome = { runId: "r1", sessionKey: "k", status: "ok", endedAt: 1, text: "All green" };
+
+function open(ended: RunOutcome, deliver: () => Promise<undefined> = async () => undefined) {
+  const told: [runId: string, summary: Summary][] = [];
+  const attempts: Pick<Attempts, "earlier" | "make" | "tools"> = {
+    earlier: async () => undefined,
+    make: async () => ({ outcome: ended, isInterrupted: false }),
+    tools: async () => "none",
+  };
+  const report: Pick<Report, "deliver" | "tell"> = {
+    deliver,
+    async tell({ runId }, summary) {
+      told.push([runId, summary]);
+    },
+  };
+  return { told, hookRuns: new HookRuns(attempts, report) };
+}
+
+const signal = new AbortController().signal;
+
+describe("a webhook whose attempts ran out", () => {
+  it("is told with the reply that could not be delivered", async () => {
+    const { told, hookRuns } = open(outcome, () => Promise.reject(new GatewayError("UNAVAILABLE", "no pigeons")));
+    await assert.rejects(hookRuns.run(job, params, signal), { code: "UNAVAILABLE" });
+    await hookRuns.failed({ runId: "r1", reason: "no pigeons" });
+    const text = "All green";
+    assert.deepEqual(told, [["r1", { name: "Build", wakeMode: "next-heartbeat", status: "error", text }]]);
+  });
+
+  it("is told with the reason where there is no reply", async () => {
+    const failed = { ...outcome, status: "error", errorMessage: "busy", retryable: true, text: "" } as const;
+    const { told, hookRuns } = open(failed);
+    await assert.rejects(hookRuns.run(job, params, signal), { code: "UNAVAILABLE", message: "busy" });
+    await hookRuns.failed({ runId: "r1", reason: "tried 5 times: busy" });
+    assert.deepEqual(told[0]?.[1].text, "tried 5 times: busy");
+  });
+
+  it("is told under the common name when nothing is known of it", async () => {
+    const { told, hookRuns } = open(outcome);
+    await hookRuns.failed({ runId: "r9" });
+    assert.deepEqual(told, [["r9", { name: "Hook", wakeMode: "now", status: "error", text: "it failed" }]]);
+  });
+});
+
+it("says who failed and where, for the record", async () => {
+  const { hookRuns } = open({ ...outcome, status: "error", errorMessage: "no" });
+  await assert.rejects(hookRuns.run(job, params, signal), {
+    code: "INVALID_REQUEST",
+    message: "no",
+    details: { agentRunId: "r1", sessionKey: "k", status: "error" },
+  });
+});

@@ -1,0 +1,154 @@
+/** What a stop in between leaves of a run, and what is made of it: never lost, never twice. */
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { openScene, type SceneOptions, until } from "../webhook-scene.ts";
+import { bell, calm, KEY, pigeonPost, told } from "./surroundings.ts";
+
+const limited = { timeout: 90_000 };
+
+const open = async (t: Parameters<typeof openScene>[0], options: SceneOptions = {}) => {
+  const scene = await openScene(t, options);
+  return { scene, gateway: await scene.start() };
+};
+
+describe("after a stop or a crash", limited, () => {
+  const hangs = { pieces: ["Half ", "way"], hangAfter: 1 };
+
+  it("runs again what was cut off before it called a tool, in a new conversation", async (t) => {
+    const { scene, gateway } = await open(t, { replies: [hangs, { text: "All green" }] });
+    const job = await gateway.job("agent", calm);
+    const cutOff = assert.rejects(gateway.run(job), { code: "UNAVAILABLE" });
+    await until(() => scene.server.requests.length === 1, "the run");
+    await gateway.gateway.stop();
+    await cutOff;
+    const second = await scene.start();
+    const result = await second.run({ ...job, attempt: 2 });
+    assert.deepEqual(result?.details, { agentRunId: "r1:2", sessionKey: KEY, status: "ok" });
+    assert.equal((await second.runs.state("r1"))?.status, "interrupted");
+    const lines = await second.outline(KEY);
+    assert.deepEqual([lines.length, lines[1]], [2, "assistant: All green"]);
+    assert.deepEqual(await told(second), ["Hook Build: All green"]);
+  });
+
+  it("does not run again what had called a tool", async (t) => {
+    const { plugin, rung } = bell();
+    const replies = [{ toolCalls: [{ name: "ring", arguments: {} }] }, hangs];
+    const { scene, gateway } = await open(t, { replies, plugins: [plugin] });
+    const job = await gateway.job("agent", calm);
+    const cutOff = assert.rejects(gateway.run(job), { code: "UNAVAILABLE" });
+    await until(() => scene.server.requests.length === 2, "the question after the tool");
+    await gateway.gateway.stop();
+    await cutOff;
+    const second = await scene.start();
+    const again = second.run({ ...job, attempt: 2 });
+    await assert.rejects(again, { code: "INVALID_REQUEST", message: /called tools.*svc hooks replay r1/ });
+    assert.deepEqual([rung, scene.server.requests.length], [["r1"], 2]);
+    assert.match((await told(second)).join(), /^Hook Build \(interrupted\): interrupted by a gateway restart; it had/);
+  });
+
+  describe("whose conversation was begun anew since, by a further attempt or another webhook", () => {
+    it("runs again what was cut off before it called a tool", async (t) => {
+      const { scene, gateway } = await open(t, { replies: [hangs, { text: "All green" }] });
+      const job = await gateway.job("agent", calm);
+      const cutOff = assert.rejects(gateway.run(job), { code: "UNAVAILABLE" });
+      await until(() => scene.server.requests.length === 1, "the run");
+      await gateway.gateway.stop();
+      await cutOff;
+      const second = await scene.start();
+      await second.sessions.reset(KEY, "new");
+      const result = await second.run({ ...job, attempt: 3 });
+      assert.deepEqual([result?.summary, result?.details?.["agentRunId"]], ["All green", "r1:3"]);
+    });
+
+    it("does not run again what had called a tool", async (t) => {
+      const { plugin, rung } = bell();
+      const replies = [{ toolCalls: [{ name: "ring", arguments: {} }] }, hangs];
+      const { scene, gateway } = await open(t, { replies, plugins: [plugin] });
+      const job = await gateway.job("agent", calm);
+      const cutOff = assert.rejects(gateway.run(job), { code: "UNAVAILABLE" });
+      await until(() => scene.server.requests.length === 2, "the question after the tool");
+      await gateway.gateway.stop();
+      await cutOff;
+      const second = await scene.start();
+      await second.sessions.reset(KEY, "new");
+      const again = second.run({ ...job, attempt: 3 });
+      await assert.rejects(again, { code: "INVALID_REQUEST", message: /it had called tools/ });
+      assert.deepEqual(rung, ["r1"]);
+    });
+
+    it("runs again what failed because a server could not be used", async (t) => {
+      const server = { isBusy: true };
+      const replies = () => (server.isBusy ? { status: 503, message: "busy" } : { text: "All green" });
+      const { gateway } = await open(t, { replies });
+      const job = await gateway.job("agent", calm);
+      await assert.rejects(gateway.run(job), { code: "UNAVAILABLE" });
+      server.isBusy = false;
+      await gateway.sessions.reset(KEY, "new");
+      assert.equal((await gateway.run({ ...job, attempt: 2 }))?.summary, "All green");
+    });
+  });
+
+  it("does not run again what failed after a tool, though the failure may pass", async (t) => {
+    const { plugin, rung } = bell();
+    const replies = (_request: unknown, index: number) =>
+      index === 0 ? { toolCalls: [{ name: "ring", arguments: {} }] } : { status: 503, message: "busy" };
+    const { gateway } = await open(t, { replies, plugins: [plugin] });
+    const job = await gateway.job("agent", calm);
+    await assert.rejects(gateway.run(job), { code: "INVALID_REQUEST", message: /called tools/ });
+    assert.deepEqual(rung, ["r1"]);
+  });
+
+  it("runs again what failed because a server could not be used", async (t) => {
+    const server = { isBusy: true };
+    const replies = () => (server.isBusy ? { status: 503, message: "busy" } : { text: "All green" });
+    const { gateway } = await open(t, { replies });
+    const job = await gateway.job("agent", calm);
+    await assert.rejects(gateway.run(job), { code: "UNAVAILABLE" });
+    server.isBusy = false;
+    const result = await gateway.run({ ...job, attempt: 2 });
+    assert.deepEqual([result?.summary, result?.details?.["agentRunId"]], ["All green", "r1:2"]);
+  });
+
+  it("takes up what had ended before anybody was told, without another run", async (t) => {
+    const post = pigeonPost();
+    const scene = await openScene(t, { replies: [{ text: "All green" }], plugins: [post.plugin] });
+    const first = await scene.start();
+    const job = await first.job("agent", { ...calm, deliver: true });
+    const { sessionKey } = await first.prepare("agent", calm);
+    // As a crash leaves it right after the end of the run.
+    await first.runs.start({
+      runId: "r1",
+      sessionKey: sessionKey ?? assert.fail(),
+      message: "x",
+      origin: "hook",
+      principal: job.principal,
+    });
+    await first.runs.wait("r1", 20_000);
+    await first.gateway.stop();
+    const second = await scene.start();
+    const result = await second.run({ ...job, attempt: 2 });
+    assert.deepEqual([result?.summary, scene.server.requests.length, post.requests.length], ["All green", 1, 1]);
+    assert.deepEqual(await told(second), ["Hook Build: All green (delivered to pigeon)"]);
+    await second.run({ ...job, attempt: 3 });
+    assert.equal((await told(second)).length, 1, "the summary has an id");
+    assert.deepEqual(new Set(post.requests.map(({ id }) => id)), new Set(["r1"]));
+  });
+
+  it("waits for a run that was accepted and goes on after the restart", async (t) => {
+    const scene = await openScene(t, { replies: [hangs, { text: "All green" }], defaults: { maxConcurrent: 1 } });
+    const first = await scene.start();
+    const [slow, waiting] = await Promise.all([
+      first.job("agent", { ...calm, sessionKey: "hook:slow" }, { runId: "r0" }),
+      first.job("agent", calm),
+    ]);
+    const cutOff = [slow, waiting].map((job) => assert.rejects(first.run(job), { code: "UNAVAILABLE" }));
+    await until(() => scene.server.requests.length === 1, "the slow one");
+    await until(async () => (await first.runs.state("r1"))?.status === "accepted", "the one that waits");
+    await first.gateway.stop();
+    await Promise.all(cutOff);
+    const second = await scene.start();
+    const result = await second.run({ ...waiting, attempt: 2 });
+    assert.deepEqual(result?.details?.["agentRunId"], "r1");
+    assert.equal(result?.summary, "All green");
+  });
+});

@@ -1,0 +1,53 @@
+/** What a run of a webhook meets: a channel, a tool, and the main session. */
+import { definePlugin, type Plugin, Strict } from "@svc/sdk";
+import { defineTool, Delivery, type DeliveryOutcome, type DeliveryRequest, Tool } from "@svc/sdk/services";
+import { type Gateway, MAIN } from "../webhook-scene.ts";
+
+export const KEY = "agent:main:hook:1234";
+/** Nobody is woken, so that the requests at the model server are those of the runs. */
+export const calm = { message: "look at it", name: "Build", wakeMode: "next-heartbeat", deliver: false };
+
+/** What the main session is to be told. */
+export const told = async ({ events }: Gateway) => (await events.waiting(MAIN)).map(({ text }) => text);
+
+/** Delivers to channel `pigeon`; `answers` in turn, then successes. */
+export function pigeonPost(...answers: (DeliveryOutcome | Error)[]) {
+  const requests: DeliveryRequest[] = [];
+  const plugin = definePlugin({
+    id: "pigeon-post",
+    api: "^1.0.0",
+    provides: [Delivery],
+    setup: (gateway) =>
+      gateway.provide(Delivery, {
+        channels: () => ["pigeon"],
+        channelId: (name) => (name === "pigeon" ? name : undefined),
+        async deliver(request) {
+          requests.push(request);
+          const answer = answers.shift() ?? { delivered: true, channel: "pigeon", to: request.to ?? "someone" };
+          if (answer instanceof Error) throw answer;
+          return answer;
+        },
+      }),
+  });
+  return { plugin, requests };
+}
+
+/** A tool that counts its calls. */
+export function bell() {
+  const rung: string[] = [];
+  const tool = defineTool({
+    description: "Rings",
+    scope: "operator.write",
+    params: Strict({}),
+    run: (_params, { call }) => {
+      rung.push(call.runId);
+      return "rung";
+    },
+  });
+  const plugin: Plugin = definePlugin({
+    id: "bell",
+    api: "^1.0.0",
+    setup: (gateway) => gateway.extend(Tool, "ring", tool),
+  });
+  return { plugin, rung };
+}

@@ -1,0 +1,124 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import type { WebhookActionContext, WebhookFields } from "@svc/sdk/services";
+import { MAX_WAITING } from "../../../plugins/heartbeat/event-store.ts";
+import { mergeWake } from "../../../plugins/webhook-wake/fields.ts";
+import { readWake } from "../../../plugins/webhook-wake/preparation.ts";
+import { MAIN, openScene, systemOf, until } from "../webhook-scene.ts";
+
+const limited = { timeout: 60_000 };
+type Source = WebhookActionContext["source"];
+
+describe("the fields of a wake", () => {
+  const accepted: [what: string, fields: WebhookFields, source: Source, params: object][] = [
+    ["text alone wakes", { text: " Door open " }, "request", { text: "Door open", mode: "now" }],
+    ["now", { text: "x", mode: "now" }, "request", { text: "x", mode: "now" }],
+    ["next-heartbeat", { text: "x", mode: "next-heartbeat" }, "request", { text: "x", mode: "next-heartbeat" }],
+    ["mode null", { text: "x", mode: null }, "request", { text: "x", mode: "now" }],
+    ["a blank mode of a mapping", { text: "x", mode: " " }, "mapping", { text: "x", mode: "now" }],
+    [
+      "wakeMode of a request is no field",
+      { text: "x", wakeMode: "next-heartbeat" },
+      "request",
+      { text: "x", mode: "now" },
+    ],
+    ["a name", { text: "x", name: " a\nb <b> " }, "request", { text: "x", mode: "now", name: "a b b" }],
+    [
+      "a name of 100 characters",
+      { text: "x", name: "n".repeat(100) },
+      "request",
+      { text: "x", mode: "now", name: "n".repeat(80) },
+    ],
+    ["a name that is a number", { text: "x", name: 7 }, "request", { text: "x", mode: "now" }],
+  ];
+  for (const [what, fields, source, params] of accepted) {
+    it(`takes ${what}`, () => assert.deepEqual(readWake(fields, source, MAIN), { ...params, sessionKey: MAIN }));
+  }
+
+  const refused: [what: string, fields: WebhookFields, source: Source, message: string][] = [
+    ["no text", {}, "request", "text required"],
+    ["a blank text", { text: " \n" }, "request", "text required"],
+    ["a text that is none", { text: ["x"] }, "request", "text required"],
+    ["no text of a mapping", { text: "" }, "mapping", "hook mapping requires text"],
+    ["another mode", { text: "x", mode: "later" }, "request", "mode must be now or next-heartbeat"],
+    ["a blank mode of a request", { text: "x", mode: "" }, "request", "mode must be now or next-heartbeat"],
+    ["a mode that is no text", { text: "x", mode: 1 }, "request", "mode must be now or next-heartbeat"],
+    [
+      "another mode of a mapping",
+      { text: "x", mode: "later" },
+      "mapping",
+      "mode must be now or next-heartbeat (wakeMode)",
+    ],
+  ];
+  for (const [what, fields, source, message] of refused) {
+    it(`refuses ${what}`, () =>
+      assert.throws(() => readWake(fields, source, MAIN), { code: "INVALID_REQUEST", message }));
+  }
+});
+
+describe("what a transform returns for a wake", () => {
+  const base = { text: "base", mode: "now", name: "n" };
+  const cases: [what: string, override: WebhookFields, merged: object][] = [
+    ["a text", { text: "other" }, { text: "other" }],
+    ["a text that is none", { text: 5, name: null }, {}],
+    ["mode next-heartbeat", { mode: "next-heartbeat" }, { mode: "next-heartbeat" }],
+    ["wakeMode next-heartbeat", { wakeMode: "next-heartbeat" }, { mode: "next-heartbeat" }],
+    ["another mode", { mode: "later", wakeMode: true }, {}],
+    ["keys of others", { kind: "wake", message: "m" }, {}],
+  ];
+  for (const [what, override, merged] of cases) {
+    it(`changes only what fits: ${what}`, () => assert.deepEqual(mergeWake(base, override), { ...base, ...merged }));
+  }
+  it("cannot make it more urgent", () => {
+    const calm = { ...base, mode: "next-heartbeat" };
+    assert.deepEqual(mergeWake(calm, { mode: "now", wakeMode: "now" }), calm);
+  });
+});
+
+describe("the action wake", limited, () => {
+  it("is stored with the webhook, answers the mode, and wakes the main session", async (t) => {
+    const scene = await openScene(t, { replies: () => ({ text: "HEARTBEAT_OK" }) });
+    const gateway = await scene.start();
+    const { reply, sessionKey } = await gateway.prepare("wake", { text: "Door open", name: "Door" });
+    assert.deepEqual([reply, sessionKey], [{ mode: "now" }, MAIN]);
+    await gateway.wake({ text: "Door open", name: "Door" });
+    await until(() => scene.server.requests.length === 1, "the turn");
+    const system = systemOf(scene.server.requests[0] ?? assert.fail());
+    assert.match(system, /- \[Sat 2026-01-03 .*\] Door: Door open$/m);
+    await until(async () => (await gateway.outline(MAIN)).length === 2, "the answer");
+    assert.deepEqual(await gateway.events.waiting(MAIN), []);
+  });
+
+  it("waits for the next turn when it is not urgent", async (t) => {
+    const scene = await openScene(t);
+    const gateway = await scene.start();
+    await gateway.wake({ text: "Mail", mode: "next-heartbeat" });
+    const [event] = await gateway.events.waiting(MAIN);
+    assert.deepEqual(event, {
+      id: "w1",
+      sessionKey: MAIN,
+      text: "Mail",
+      wake: "next-heartbeat",
+      reason: "hook:wake",
+      at: Date.UTC(2026, 0, 3, 12),
+    });
+    assert.equal(await gateway.turn("t1"), "ok");
+    assert.match(systemOf(scene.server.requests[0] ?? assert.fail()), /Mail/);
+    assert.equal(scene.server.requests.length, 1);
+  });
+
+  it("is refused while too many events wait", async (t) => {
+    const gateway = await (await openScene(t)).start();
+    const event = (index: number) =>
+      gateway.events.statements({
+        id: `e${index}`,
+        sessionKey: MAIN,
+        text: `event ${index}`,
+        wake: "next-heartbeat",
+        reason: "test",
+        at: index,
+      });
+    await gateway.storage.transaction(Array.from({ length: MAX_WAITING }, (_, index) => event(index)).flat());
+    await assert.rejects(gateway.prepare("wake", { text: "x" }), { code: "UNAVAILABLE", message: /too many events/ });
+  });
+});

@@ -1,0 +1,207 @@
+/** The plugin in a real gateway, over a real connection and with a real configuration file; the engine is a sample. */
+import assert from "node:assert/strict";
+import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { describe, it, type TestContext } from "node:test";
+import { definePlugin, defineService, webhooks } from "@svc/sdk";
+import { ConfigStore, type WebhookMappingInfo, type Webhooks } from "@svc/sdk/services";
+import { testGateway } from "@svc/sdk/testing";
+import webhooksPlugin from "../../../plugins/webhooks/plugin.ts";
+import { BUILD, FAILED, MAIL, ROWS, sampleEngine, SECOND, TRIAL, WAKE } from "./sample.ts";
+
+const CONFIG = `{
+  hooks: {
+    // looks at builds
+    mappings: [{ id: "build", match: { path: "build" } }, { enabled: false }],
+    disabled: ["mail"],
+  },
+}`;
+
+/** Stands in for the service of the host, under a name of its own. */
+const SampleEngine = defineService<Webhooks>()("sample-engine", "1.0.0");
+
+/** The plugin, with the sample in the place of the host's engine. */
+const pluginUnderTest = definePlugin({ ...webhooksPlugin, requires: { engine: SampleEngine, config: ConfigStore } });
+
+/** Rows as the host would tell them, `enabled` read from the file. */
+function rowsOf(parsed: unknown): readonly WebhookMappingInfo[] {
+  const { mappings = [], disabled = [] } = (
+    parsed as { hooks: { mappings?: { enabled?: boolean }[]; disabled?: string[] } }
+  ).hooks; // the file above
+  const [build, second] = mappings;
+  return [
+    { ...WAKE, enabled: !disabled.includes("wake") },
+    { ...BUILD, enabled: build?.enabled !== false },
+    { ...SECOND, enabled: second?.enabled !== false },
+    { ...MAIL, enabled: !disabled.includes("mail") },
+  ];
+}
+
+async function scene(t: TestContext, text = CONFIG) {
+  const stateDir = await mkdtemp(join(tmpdir(), "svc-test-"));
+  const path = join(stateDir, "svc.json");
+  await writeFile(path, text);
+  let rows = ROWS;
+  const { engine, asked } = sampleEngine({ list: () => rows });
+  const provider = definePlugin({
+    id: "sample-engine",
+    api: "^1.0.0",
+    requires: { config: ConfigStore },
+    provides: [SampleEngine],
+    setup(gateway) {
+      gateway.provide(SampleEngine, engine);
+      gateway.start(async () => {
+        rows = rowsOf((await gateway.services.config.snapshot()).parsed);
+      });
+    },
+  });
+  const running = await testGateway(t, {
+    plugins: [provider, pluginUnderTest],
+    stateDir,
+    gateway: { config: undefined },
+  });
+  t.after(() => rm(stateDir, { recursive: true, force: true }));
+  return { ...running, asked, read: () => readFile(path, "utf8") };
+}
+
+describe("webhooks.*", () => {
+  it("shows what the host tells, each result as its contract says", async (t) => {
+    const { client, asked } = await scene(t); // the gateway checks every result against its schema
+    const listed = await client.call(webhooks.list, {});
+    assert.deepEqual([listed.enabled, listed.path, listed.transformsDir], [true, "/hooks", "/state/hooks/transforms"]);
+    assert.deepEqual(
+      listed.mappings.map(({ id, enabled }) => [id, enabled]),
+      [
+        ["wake", true],
+        ["build", true],
+        ["mapping-2", false],
+        ["mail", false],
+      ],
+    );
+    assert.deepEqual(listed.mappings[1], JSON.parse(JSON.stringify(BUILD)));
+    assert.deepEqual(await client.call(webhooks.check, {}), { ok: false, problems: BUILD.problems });
+    assert.deepEqual(await client.call(webhooks.runs, { status: "failed", mapping: "build", limit: 5 }), {
+      runs: [FAILED],
+    });
+    assert.deepEqual(await client.call(webhooks.run, { runId: "run-1" }), { run: FAILED });
+    assert.deepEqual(await client.call(webhooks.init, {}), {
+      directory: "/state/hooks/transforms",
+      written: ["/state/hooks/transforms/tsconfig.json"],
+    });
+    assert.deepEqual(
+      asked.find(([method]) => method === "runs"),
+      ["runs", { status: "failed", mapping: "build", limit: 5 }],
+    );
+  });
+
+  it("tries a request with all that was given, and replays a run", async (t) => {
+    const { client, asked } = await scene(t);
+    const trial = { mapping: "build", payload: [1], headers: { "x-event": "push" }, path: "build?x=1" };
+    assert.deepEqual(await client.call(webhooks.try, trial), TRIAL);
+    const { run } = await client.call(webhooks.replay, { runId: "run-1" });
+    assert.deepEqual([run.runId, run.replayOf], ["run-2", "run-1"]);
+    assert.deepEqual(asked, [
+      ["try", trial],
+      ["replay", "run-1"],
+    ]);
+  });
+
+  it("says ok when there are warnings only", async (t) => {
+    const { engine } = sampleEngine({
+      check: async () => BUILD.problems.filter(({ severity }) => severity === "warning"),
+    });
+    const provider = definePlugin({
+      id: "sample-engine",
+      api: "^1.0.0",
+      provides: [SampleEngine],
+      setup: (gateway) => gateway.provide(SampleEngine, engine),
+    });
+    const { client } = await testGateway(t, { plugins: [provider, pluginUnderTest] });
+    const { ok, problems } = await client.call(webhooks.check, {});
+    assert.deepEqual([ok, problems.length], [true, 1]);
+  });
+
+  it("refuses a run that is not there", async (t) => {
+    const { client } = await scene(t);
+    await assert.rejects(client.call(webhooks.run, { runId: "nope" }), { code: "NOT_FOUND", message: /run id "nope"/ });
+  });
+
+  it("lets readers look and only administrators change", () => {
+    const scopes = Object.values(webhooks).map(({ name, scope }) => [name.replace("webhooks.", ""), scope]);
+    assert.deepEqual(Object.fromEntries(scopes), {
+      list: "operator.read",
+      check: "operator.read",
+      try: "operator.write",
+      runs: "operator.read",
+      run: "operator.read",
+      replay: "operator.admin",
+      enable: "operator.admin",
+      disable: "operator.admin",
+      init: "operator.admin",
+    });
+  });
+});
+
+describe("webhooks.enable and webhooks.disable", () => {
+  it("write a mapping's enabled, with comments kept, and say when it was so already", async (t) => {
+    const { client, read } = await scene(t);
+    assert.deepEqual(await client.call(webhooks.disable, { id: "build" }), {
+      id: "build",
+      enabled: false,
+      changed: true,
+    });
+    const written = await read();
+    assert.match(written, /\/\/ looks at builds/);
+    assert.match(written, /id: "build".*"?enabled"?: false/s);
+    assert.deepEqual(await client.call(webhooks.disable, { id: "build" }), {
+      id: "build",
+      enabled: false,
+      changed: false,
+    });
+    assert.equal(await read(), written);
+    assert.deepEqual(await client.call(webhooks.enable, { id: "mapping-2" }), {
+      id: "mapping-2",
+      enabled: true,
+      changed: true,
+    });
+    assert.match(await read(), /"?enabled"?: true/);
+  });
+
+  it("put ids of presets and direct paths on the list and take them off", async (t) => {
+    const { client, read } = await scene(t);
+    assert.deepEqual(await client.call(webhooks.disable, { id: "wake" }), {
+      id: "wake",
+      enabled: false,
+      changed: true,
+    });
+    assert.match(await read(), /disabled: \["mail",\s*"wake"\]/);
+    assert.deepEqual(await client.call(webhooks.enable, { id: "mail" }), { id: "mail", enabled: true, changed: true });
+    assert.match(await read(), /disabled: \[\s*"wake"\]/);
+    assert.deepEqual(await client.call(webhooks.enable, { id: "wake" }), { id: "wake", enabled: true, changed: true });
+    assert.doesNotMatch(await read(), /disabled/);
+  });
+
+  it("write nothing for an unknown id, and name the known ones", async (t) => {
+    const { client, read } = await scene(t);
+    for (const method of [webhooks.enable, webhooks.disable]) {
+      await assert.rejects(client.call(method, { id: "nope" }), {
+        code: "NOT_FOUND",
+        message: 'no mapping "nope"; there are wake, build, mapping-2, mail',
+      });
+    }
+    assert.equal(await read(), CONFIG);
+  });
+
+  it("lose nothing when many are switched at once", async (t) => {
+    const { client, read } = await scene(t);
+    const ids = ["build", "wake", "mail"];
+    await Promise.all([
+      ...ids.slice(0, 2).map((id) => client.call(webhooks.disable, { id })),
+      client.call(webhooks.enable, { id: "mail" }),
+    ]);
+    const text = await read();
+    assert.match(text, /disabled: \[\s*"wake"\]/);
+    assert.match(text, /id: "build".*"?enabled"?: false/s);
+  });
+});
