@@ -1,9 +1,9 @@
 /** The README tells the truth: what it quotes is what stands in the file, and what it links to is there. */
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { describe, it } from "node:test";
 import { ERRORS, HOOKS } from "@svc/sdk";
 import { root } from "./checkout.ts";
@@ -18,7 +18,12 @@ describe("the README", () => {
   it("quotes the examples", () => {
     assert.deepEqual(
       quotes.map(({ path }) => path),
-      ["examples/own-namespace/greet.ts", "examples/trimmed-gateway/gateway.ts", "examples/trimmed-gateway/svc.json"],
+      [
+        "examples/webhook-transform/hooks/transforms/github-issue.ts",
+        "examples/own-namespace/greet.ts",
+        "examples/trimmed-gateway/gateway.ts",
+        "examples/trimmed-gateway/svc.json",
+      ],
     );
   });
 
@@ -61,6 +66,24 @@ describe("the README", () => {
       named.filter((name) => !(name in scripts)),
       [],
     );
+  });
+});
+
+describe("the READMEs of plugins and examples", () => {
+  const files = ["plugins", "examples"].flatMap((room) =>
+    readdirSync(join(root, room)).map((name) => `${room}/${name}/README.md`),
+  );
+
+  it("are there, and link to what is there", () => {
+    assert.ok(files.length > 20);
+    const broken = files.flatMap((file) => {
+      const links = [...readFileSync(join(root, file), "utf8").matchAll(/\]\(([^)#:]+)(?:#[^)]*)?\)/g)];
+      return links
+        .map(([, to = ""]) => join(root, dirname(file), to))
+        .filter((to) => !existsSync(to))
+        .map((to) => `${file}: ${to}`);
+    });
+    assert.deepEqual(broken, []);
   });
 });
 

@@ -1,0 +1,221 @@
+/** `svc hooks` as a person types it, against a gateway process with webhooks on, and what it says when things are not so. */
+import assert from "node:assert/strict";
+import { readFile, writeFile } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import { describe, it, type TestContext } from "node:test";
+import { home, type Home } from "../host/cli/svc.ts";
+
+const TOKEN = "hook-token-of-the-test";
+
+/** Its action `job` fails for good until a file `open` lies beside the configuration. */
+const DOOR = `import { existsSync } from "node:fs";
+import { definePlugin, invalidRequest, Type } from "@svc/sdk";
+import { WebhookAction } from "@svc/sdk/services";
+export default definePlugin({
+  id: "door",
+  api: "^1.0.0",
+  config: Type.Object({ file: Type.String() }),
+  setup: (gateway) => gateway.extend(WebhookAction, "job", {
+    summary: "Goes through a door",
+    fields: Type.Object({ who: Type.Optional(Type.String()) }),
+    prepare: ({ who }) => (who === undefined ? invalidRequest("a job needs who") : { params: { who } }),
+    async run({ params }) {
+      if (!existsSync(gateway.config.file)) invalidRequest("the door is shut");
+      return { summary: params.who + " went through" };
+    },
+  }),
+});
+`;
+
+const MAPPING = {
+  id: "build",
+  match: { path: "build", headers: { "x-event": "build" } },
+  action: "job",
+  with: { who: "{{who}}" },
+};
+
+interface Scene extends Home {
+  readonly directory: string;
+  post(path: string, body: unknown, headers?: Record<string, string>): Promise<Response>;
+  /** Writes a file beside the configuration. */
+  file(name: string, text: string): Promise<string>;
+}
+
+/** @param hooks keys beside `enabled` and `token` @param off webhooks are not enabled */
+async function scene(t: TestContext, hooks: Record<string, unknown> = {}, off = false): Promise<Scene> {
+  const at = home(t);
+  const directory = dirname(at.configPath);
+  const file = async (name: string, text: string) => {
+    await writeFile(join(directory, name), text);
+    return join(directory, name);
+  };
+  await file("door.ts", DOOR);
+  const section = off ? hooks : { enabled: true, token: TOKEN, ...hooks };
+  const config = {
+    plugins: { load: { paths: ["./door.ts"] } },
+    door: { file: join(directory, "open") },
+    hooks: section,
+  };
+  await file("svc.json", JSON.stringify(config, null, 2));
+  const { port } = await at.run();
+  const post = (path: string, body: unknown, headers: Record<string, string> = {}) =>
+    fetch(`http://127.0.0.1:${port}/hooks/${path}`, {
+      method: "POST",
+      body: JSON.stringify(body),
+      headers: { authorization: `Bearer ${TOKEN}`, "x-event": "build", ...headers },
+    });
+  return { ...at, directory, post, file };
+}
+
+/** What the command printed; it must end with `code`. */
+async function out({ svc }: Home, args: readonly string[], code = 0): Promise<string> {
+  const { code: ended, stdout, stderr } = await svc(["hooks", ...args]);
+  assert.equal(ended, code, `svc hooks ${args.join(" ")}: ${stdout}${stderr}`);
+  return code === 0 ? stdout : stdout + stderr;
+}
+
+async function json(at: Home, args: readonly string[], code = 0): Promise<Record<string, unknown>> {
+  return JSON.parse(await out(at, [...args, "--json"], code)) as Record<string, unknown>;
+}
+
+/** The run once it has ended, as `svc hooks runs <id>` prints it. */
+async function endedRun(at: Home, runId: string): Promise<string> {
+  for (;;) {
+    const text = await out(at, ["runs", runId]);
+    if (/^status +(done|failed)$/m.test(text)) return text;
+  }
+}
+
+async function runIdOf(response: Response): Promise<string> {
+  assert.equal(response.status, 200);
+  return ((await response.json()) as { runId: string }).runId;
+}
+
+describe("svc hooks, with a gateway", () => {
+  it("lists, explains, tries, tells what ran, and replays what failed", async (t) => {
+    const at = await scene(t, { mappings: [MAPPING] });
+    const rows = (await out(at, ["list"])).split("\n");
+    assert.match(rows[0] ?? "", /^# +ID +PATH +ACTION +VERIFY +TRANSFORM +STATE$/);
+    assert.ok(
+      rows.some((row) => /^\d build +\/hooks\/build +job +bearer +- +on$/.test(row.replace(/ +/g, " "))),
+      rows.join("\n"),
+    );
+    const info = await out(at, ["info", "build"]);
+    assert.match(info, /^plugin +door$/m);
+    assert.match(info, /^match +\{"path":"build","headers":\{"x-event":"build"\}\}$/m);
+
+    const payload = await at.file("payload.json", '{"who":"Ada"}');
+    const tried = await out(at, ["try", "build", "--payload", payload, "--header", "X-Event: build"]);
+    assert.match(tried, /taken by build[\s\S]*who +Ada[\s\S]*the sender would get 200/);
+    const refused = await out(at, ["try", "build", "--payload", payload], 1);
+    assert.match(refused, /header x-event is missing[\s\S]*no mapping took it[\s\S]*would get 404/);
+    const incomplete = await at.file("incomplete.json", "{}");
+    const trial = await json(at, ["try", "build", "--payload", incomplete, "--header", "X-Event: build"], 1);
+    assert.deepEqual(trial["response"], { status: 400, body: { ok: false, error: "a job needs who" } });
+    assert.match(await out(at, ["runs"]), /no webhook was accepted yet/, "trying has no effect");
+
+    const runId = await runIdOf(await at.post("build", { who: "Ada" }));
+    const failed = await endedRun(at, runId);
+    assert.match(failed, /^status +failed$/m);
+    assert.match(failed, /^reason +the door is shut$/m);
+    assert.ok(failed.includes(`Next: svc hooks replay ${runId}`), failed);
+    assert.ok((await out(at, ["runs", "--status", "failed", "--mapping", "build"])).includes(runId));
+    assert.match(await out(at, ["runs", "--status", "done"]), /no webhook fits/);
+
+    await at.file("open", "");
+    const replayed = await out(at, ["replay", runId]);
+    const [, again = ""] = /^Next: svc hooks runs (\S+)$/m.exec(replayed) ?? [];
+    const done = await endedRun(at, again);
+    assert.match(done, /^status +done$/m);
+    assert.match(done, /^summary +Ada went through$/m);
+    assert.match(done, new RegExp(`^replayOf +${runId}$`, "m"));
+    assert.match(await out(at, ["replay", runId], 1), new RegExp(`was replayed already as ${again}`));
+    assert.match(
+      await out(at, ["replay", again], 1),
+      /is done; only a failed one can be replayed\nNext: svc hooks runs/,
+    );
+  });
+
+  it("takes mappings and direct paths out of service and back, in the file and at once", async (t) => {
+    const at = await scene(t, { mappings: [MAPPING] });
+    await at.file("open", "");
+    const status = async (path: string, body: unknown) => (await at.post(path, body)).status;
+    const written = async () => {
+      const { hooks } = JSON.parse(await readFile(at.configPath, "utf8")) as { hooks: Record<string, unknown> };
+      return { mappings: hooks["mappings"], disabled: hooks["disabled"] };
+    };
+    for (const [id, path, body, off] of [
+      ["build", "build", { who: "Ada" }, { mappings: [{ ...MAPPING, enabled: false }], disabled: undefined }],
+      ["wake", "wake", { text: "hi" }, { mappings: [{ ...MAPPING, enabled: true }], disabled: ["wake"] }],
+    ] as const) {
+      assert.equal(await status(path, body), 200, id);
+      assert.equal(await out(at, ["disable", id]), `disabled ${id}\n`);
+      assert.deepEqual(await written(), off);
+      assert.equal(await status(path, body), 404, id);
+      assert.match(await out(at, ["disable", id]), /disabled already; nothing was written/);
+      assert.equal(await out(at, ["enable", id]), `enabled ${id}\n`);
+      assert.equal(await status(path, body), 200, id);
+    }
+    assert.equal((await written()).disabled, undefined);
+  });
+
+  it("checks, and makes the directory for transforms", async (t) => {
+    const transform = { module: "build.ts" };
+    const at = await scene(t, { mappings: [{ ...MAPPING, transform }] });
+    assert.match(await out(at, ["check"], 1), /^error: build\.ts: .*\n1 error, 0 warnings$/m);
+    assert.equal((await json(at, ["check"], 1))["ok"], false);
+
+    const transforms = join(at.directory, "hooks/transforms");
+    const config = join(transforms, "tsconfig.json");
+    assert.equal(await out(at, ["init"]), `wrote ${config}\ntransforms go to ${transforms}\n`);
+    assert.match(await out(at, ["init"]), /^everything is there already$/m);
+
+    await at.file("hooks/transforms/build.ts", "export default ({ payload }) => ({ who: payload.who.toUpperCase() });");
+    assert.equal(await out(at, ["check"]), "no problems\n");
+    const payload = await at.file("payload.json", '{"who":"Ada"}');
+    const tried = await out(at, ["try", "build", "--payload", payload, "--header", "X-Event: build"]);
+    assert.match(tried, /transformed\n {2}who +ADA/);
+
+    await at.file("hooks/transforms/build.ts", "export default (");
+    assert.match(await out(at, ["check"], 1), /^error: build\.ts: .*1:\d+/m);
+    const info = await out(at, ["info", "build"]);
+    assert.match(info, /^transform state +stale$/m);
+    assert.match(await out(at, ["try", "build", "--payload", payload, "--header", "X-Event: build"]), /who +ADA/);
+  });
+});
+
+describe("svc hooks, when something is not so", () => {
+  it("says what, and what to do next", async (t) => {
+    const at = await scene(t, { mappings: [MAPPING] });
+    const broken = await at.file("broken.json", '{\n  "who": Ada\n}');
+    const good = await at.file("good.json", "{}");
+    const absent = join(at.directory, "absent.json");
+    const rows: readonly (readonly [args: readonly string[], says: RegExp])[] = [
+      [["try", "build", "--payload", absent], /absent\.json cannot be read: it is not there\nNext: name another file/],
+      [
+        ["try", "build", "--payload", broken],
+        /broken\.json is not JSON: line 2, column 10: .*\nNext: correct it there/,
+      ],
+      [["try", "build"], /needs a request body to try\nNext: /],
+      [["try", "bild", "--payload", good], /no mapping "bild"; there are: build, .*\nNext: svc hooks list/],
+      [["info", "bild"], /no mapping "bild"; there are .*build.*\nNext: svc hooks list/],
+      [["enable", "bild"], /no mapping "bild"; there are .*build.*\nNext: svc hooks list/],
+      [["runs", "no-such-run"], /no webhook with the run id "no-such-run"\nNext: svc hooks runs/],
+      [["replay", "no-such-run"], /no webhook run no-such-run; see: svc hooks runs/],
+      [["runs", "--status", "lost"], /--status takes queued, running, done, failed, not "lost"/],
+    ];
+    for (const [args, says] of rows) assert.match(await out(at, args, 1), says, args.join(" "));
+  });
+
+  it("names the switch while webhooks are off", async (t) => {
+    const at = await scene(t, { mappings: [MAPPING] }, true);
+    assert.match(await out(at, ["list"]), /^webhooks are off: set hooks\.enabled and hooks\.token$/m);
+    assert.match(await out(at, ["check"]), /^webhooks are off: /m);
+    assert.equal((await at.post("build", { who: "Ada" })).status, 404);
+  });
+
+  it("tells how to start a gateway where none runs", async (t) => {
+    const at = home(t, { gateway: { port: 1 } });
+    assert.match(await out(at, ["list"], 3), /cannot reach ws:\/\/\S+: .*\nNext: start it with: svc gateway run/);
+  });
+});
