@@ -1,0 +1,144 @@
+/** Four senders of webhooks that do not pause, and the history of what they were answered. Nothing is taken out of it. */
+import { pause } from "./workload.ts";
+import { HOOK_TOKEN } from "./hook-scene.ts";
+
+/** Paths below `/hooks`; each sender has one. */
+const PATHS = ["wake", "agent", "templated", "routed"] as const;
+
+/** Webhooks of one sender that may wait to be told to the main session. It holds 1,000, and a turn tells it 20. */
+const MOST_OPEN = 40;
+
+/** One webhook, sent until it is answered; without a key once only. */
+export interface Posted {
+  readonly number: number;
+  readonly path: (typeof PATHS)[number];
+  readonly key?: string;
+  /** Set by the acknowledgement. */
+  runId?: string;
+  /** Attempts nobody answered. */
+  cutOff: number;
+  /** The acknowledgement said that an earlier attempt had been accepted. */
+  replayed?: boolean;
+}
+
+/** What the main session hears of it in the end. */
+export function markerOf({ number, path }: Posted): string {
+  return isRun({ number, path }) ? `did-${number};` : `wake-${number};`;
+}
+
+/** Whether it becomes a run of an agent; else an event. */
+export function isRun({ number, path }: Pick<Posted, "number" | "path">): boolean {
+  return path === "routed" ? number % 2 === 1 : path !== "wake";
+}
+
+export class HookSenders {
+  /** Base URL; `undefined` while there is nobody to post to. */
+  origin: string | undefined;
+  readonly posted: Posted[] = [];
+  /** Answers other than 200, and whatever contradicts an earlier answer. */
+  readonly wrong: string[] = [];
+  /** Answers that named an earlier one by its key. */
+  repeats = 0;
+  readonly #seen: ReadonlySet<string>;
+  #number = 0;
+
+  /** @param seen markers the main session heard of */
+  constructor(seen: ReadonlySet<string>) {
+    this.#seen = seen;
+  }
+
+  get acknowledged(): readonly Posted[] {
+    return this.posted.filter(({ runId }) => runId !== undefined);
+  }
+
+  get cutOff(): number {
+    return this.posted.reduce((sum, { cutOff }) => sum + cutOff, 0);
+  }
+
+  /** Posts until `over`, and then until every webhook with a key was answered. */
+  async run(over: AbortSignal): Promise<void> {
+    await Promise.all(PATHS.map((path) => this.#sending(path, over)));
+  }
+
+  /** Sends every one with a key again: it must be known, and as the same. */
+  async repeatAll(): Promise<void> {
+    for (const posted of this.acknowledged) if (posted.key !== undefined) await this.#deliver(posted);
+  }
+
+  async #sending(path: Posted["path"], over: AbortSignal): Promise<void> {
+    let open: Posted[] = [];
+    let last: Posted | undefined;
+    let origin: string | undefined;
+    let turn = 0;
+    while (!over.aborted) {
+      open = open.filter((posted) => posted.runId !== undefined && !this.#seen.has(markerOf(posted)));
+      if (open.length >= MOST_OPEN) {
+        await pause(5);
+        continue;
+      }
+      if (origin !== this.origin && last) await this.#deliver(last); // the same key, after a fault in between
+      origin = this.origin;
+      const number = ++this.#number;
+      const key = turn++ % 2 === 0 ? { key: `key-${number}` } : {};
+      const posted: Posted = { number, path, ...key, cutOff: 0 };
+      this.posted.push(posted);
+      open.push(posted);
+      await this.#deliver(posted);
+      if (posted.key !== undefined) last = posted;
+    }
+  }
+
+  async #deliver(posted: Posted): Promise<void> {
+    for (;;) {
+      while (this.origin === undefined) await pause(2);
+      const { origin } = this;
+      try {
+        const response = await send(origin, posted);
+        return this.#answered(posted, response.status, response.headers, await response.text());
+      } catch (error) {
+        // without a fault every request is answered
+        if (this.origin === origin) this.wrong.push(`${label(posted)} was not answered: ${reasonOf(error)}`);
+        posted.cutOff += 1;
+        if (posted.key === undefined) return;
+      }
+    }
+  }
+
+  #answered(posted: Posted, status: number, headers: Headers, text: string): void {
+    if (status !== 200) return void this.wrong.push(`${label(posted)}: ${status} ${text}`);
+    const { runId } = JSON.parse(text) as { runId: string };
+    const replayed = headers.get("idempotent-replayed") === "true";
+    if (posted.runId !== undefined) {
+      this.repeats += 1;
+      if (posted.runId !== runId || !replayed)
+        this.wrong.push(`${label(posted)}: it was ${posted.runId}, and now it is ${runId}`);
+      return;
+    }
+    if (replayed && posted.cutOff === 0) this.wrong.push(`${label(posted)}: its first attempt was a repetition`);
+    posted.runId = runId;
+    posted.replayed = replayed;
+  }
+}
+
+const label = ({ path, number, key = "no key" }: Posted) => `${path} ${number} (${key})`;
+
+function reasonOf(error: unknown): string {
+  const { message, cause } = error instanceof Error ? error : { message: String(error), cause: undefined };
+  return cause instanceof Error ? `${message} (${cause.message})` : message;
+}
+
+const NOTE = "x".repeat(200);
+
+function send(origin: string, { number, path, key }: Posted): Promise<Response> {
+  const bodies = {
+    wake: { text: `wake-${number}; ${NOTE}`, mode: "now" },
+    agent: { message: `job-${number}; ${NOTE}`, name: "Direct" },
+    templated: { number, note: NOTE },
+    routed: { number, note: NOTE },
+  };
+  return fetch(`${origin}/hooks/${path}`, {
+    method: "POST",
+    headers: { authorization: `Bearer ${HOOK_TOKEN}`, ...(key === undefined ? {} : { "idempotency-key": key }) },
+    body: JSON.stringify(bodies[path]),
+  });
+}

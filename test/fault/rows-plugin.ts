@@ -1,0 +1,21 @@
+/** Runs inside a gateway under fault, and reads what is stored: a checker asks the tables and not those who write them. */
+import { defineContract, definePlugin, Strict, Type } from "@svc/sdk";
+import { Storage } from "@svc/sdk/services";
+
+export const stored = defineContract("stored", {
+  rows: {
+    summary: "Rows of a query",
+    scope: "operator.admin",
+    params: Strict({ sql: Type.String() }),
+    result: Type.Object({ rows: Type.Array(Type.Record(Type.String(), Type.Unknown())) }),
+  },
+});
+
+export default definePlugin({
+  id: "stored",
+  api: "^1.0.0",
+  requires: { storage: Storage },
+  setup(gateway) {
+    gateway.serve(stored, { rows: async ({ params: { sql } }) => ({ rows: await gateway.services.storage.all(sql) }) });
+  },
+});

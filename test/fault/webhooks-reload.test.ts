@@ -1,0 +1,58 @@
+/**
+ * Plugins are loaded anew, again and again, while senders post webhooks without a pause: every request is answered with
+ * 200, none is lost, and none is carried out twice. Spec: design/reliability.md.
+ *
+ * SVC_FAULT_ROUNDS sets half the number of reloads (default 10).
+ */
+import assert from "node:assert/strict";
+import { it } from "node:test";
+import { plugins } from "@svc/sdk";
+import { startGatewayProcess } from "../gateway-process.ts";
+import { check, drained } from "./hook-checks.ts";
+import { openHookScene } from "./hook-scene.ts";
+import { HookSenders } from "./hook-senders.ts";
+import { createRandom, pause, SEED } from "./workload.ts";
+
+const RELOADS = 2 * Number(process.env["SVC_FAULT_ROUNDS"] ?? 10);
+/** In turn: those that make something of webhooks, what they stand on, and the storage of it all. */
+const RELOADED = ["webhook-agent", "webhook-wake", "heartbeat", "sessions", "agents", "storage-sqlite"];
+/** Webhooks acknowledged between two reloads, so that each meets some under way; and milliseconds this may take. */
+const BETWEEN = 8;
+const PATIENCE_MS = 10_000;
+
+it(
+  `no webhook is refused, lost or doubled while plugins are reloaded ${RELOADS} times`,
+  { timeout: 600_000 },
+  async (t) => {
+    const { stateDir, model } = await openHookScene(t, createRandom(SEED));
+    const running = await startGatewayProcess(stateDir);
+    t.after(() => running.kill().then(() => undefined));
+    const senders = new HookSenders(model.seen);
+    senders.origin = running.url.replace(/^ws/, "http");
+    const over = new AbortController();
+    const sending = senders.run(over.signal);
+    const client = await running.connect();
+    let longestMs = 0;
+    for (let round = 0; round < RELOADS; round++) {
+      const id = RELOADED[round % RELOADED.length] ?? "";
+      const enough = senders.acknowledged.length + BETWEEN;
+      const { ok, reason, heldMs } = await client.call(plugins.reload, { id });
+      assert.ok(ok, `${id} was not reloaded: ${reason}`);
+      longestMs = Math.max(longestMs, heldMs);
+      const end = performance.now() + PATIENCE_MS;
+      while (senders.acknowledged.length < enough && performance.now() < end) await pause(2);
+    }
+    over.abort();
+    await sending;
+    const context = `seed ${SEED}, ${RELOADS} reloads`;
+    await drained(client, context);
+    await senders.repeatAll();
+    const { turns, interrupted } = await check(client, senders, context);
+    assert.deepEqual(senders.wrong, [], context);
+    assert.ok(senders.acknowledged.length > RELOADS, "the load was no load");
+    t.diagnostic(
+      `${context}; ${senders.acknowledged.length} webhooks acknowledged, requests held ${longestMs} ms at most`,
+    );
+    t.diagnostic(`${turns} turns completed, ${interrupted} interrupted`);
+  },
+);
