@@ -1,8 +1,8 @@
 /** Gateways to measure: each with a fresh state directory, removed afterwards. */
 import { rmSync } from "node:fs";
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { root } from "../checkout.ts";
 import {
   type ServerProcess,
@@ -62,10 +62,18 @@ export interface LoadedGateway extends ServerProcess {
 /**
  * A gateway with the plugin of this benchmark beside the others, that can be asked what it used.
  * @param config the full bundle, unless it says otherwise with `plugins.use`
+ * @param options.files of its state directory, by name
  */
-export async function startGateway(config: Config = {}, options: ServerOptions = {}): Promise<LoadedGateway> {
+export async function startGateway(
+  config: Config = {},
+  options: ServerOptions & { readonly files?: Readonly<Record<string, string>> } = {},
+): Promise<LoadedGateway> {
   const plugins = { ...(config["plugins"] as object | undefined), load: { paths: [serverScript("bench-plugin")] } };
   const state = await makeStateDir({ ...config, plugins });
+  for (const [name, text] of Object.entries(options.files ?? {})) {
+    await mkdir(dirname(join(state.path, name)), { recursive: true });
+    await writeFile(join(state.path, name), text);
+  }
   const discard = () => state[Symbol.asyncDispose]();
   try {
     const server = await startServer([serverScript("gateway")], { ...options, env: state.env });

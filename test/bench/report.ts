@@ -71,6 +71,8 @@ const NOTES = `- start: from spawn to the answer to \`connect\`; bare: to the fi
 - fan-out: bare encodes once and sends to each socket. Only one event at a time is held against the target: with
   several under way the gateway writes events of one tick together, which the pace of this load brings about.
 - http: bare servers check no credential and no schema.
+- webhooks: bare servers check no credential. \`note\` is an action of the benchmark that does what \`wake\` does, spread over
+  sessions of 100 events, since one session takes 1,000 and these are never told. Nothing is told or woken meanwhile.
 - store: what is compared is the same method on a small store, not a bare server.
 - stream: the targets are those of \`/v1/chat/completions\`, held against \`chat.send\`, which also stores the question
   twice before it asks. \`agents.defaults.maxConcurrent\` is 16 here; with its default of 4 twelve of the 16 streams would

@@ -23,6 +23,7 @@ import { rpc } from "./subjects/rpc.ts";
 import { start } from "./subjects/start.ts";
 import { store } from "./subjects/store.ts";
 import { stream } from "./subjects/stream.ts";
+import { webhooks } from "./subjects/webhooks.ts";
 import { FULL, QUICK, type Settings, type Subject } from "./suite.ts";
 
 const SUBJECTS: readonly Subject[] = [
@@ -31,6 +32,7 @@ const SUBJECTS: readonly Subject[] = [
   cli,
   rpc,
   http,
+  webhooks,
   handshake,
   fanOut,
   connectionMemory,

@@ -1,6 +1,6 @@
 /** The benchmark's plugin: a method and a route that do next to nothing, so that what is measured is the gateway. */
-import { definePlugin, optional, Type, unavailable } from "@svc/sdk";
-import { Sessions } from "@svc/sdk/services";
+import { definePlugin, invalidRequest, optional, Type, unavailable } from "@svc/sdk";
+import { Sessions, SystemEvents, WebhookAction } from "@svc/sdk/services";
 import { type IntervalHistogram, monitorEventLoopDelay } from "node:perf_hooks";
 import { HEALTH_SIZED, NEWS } from "./answers.ts";
 import { bench, newsEvent } from "./contract.ts";
@@ -9,12 +9,15 @@ import { seed } from "./seed.ts";
 /** Milliseconds between two looks of the monitor; part of what it records. */
 const RESOLUTION_MS = 5;
 
+/** Events of one session. It may have 1,000 waiting, and nobody tells them here. */
+const EVENTS_A_SESSION = 100;
+
 const DONE = { ok: true } as const;
 
 export default definePlugin({
   id: "bench",
   api: "^1.0.0",
-  requires: { sessions: optional(Sessions) },
+  requires: { sessions: optional(Sessions), events: optional(SystemEvents) },
 
   setup(gateway) {
     const publish = gateway.event(newsEvent);
@@ -55,6 +58,35 @@ export default definePlugin({
       body: Type.Object({ text: Type.String() }),
       handler: ({ body }) => ({ body: { ok: true, length: body.text.length } }),
     });
+
+    const events = () => gateway.services.events ?? unavailable("nobody keeps events here; add the plugin heartbeat");
+    const WebhookFields = Type.Object({ text: Type.String({ external: true }) });
+    const texts = { summary: "-", fields: WebhookFields, mappingKeys: { text: "textTemplate" } };
+    let noted = 0;
+    // What `wake` does, step by step, spread over sessions.
+    gateway.extend(WebhookAction, "note", {
+      ...texts,
+      direct: true,
+      async prepare({ text }) {
+        const sessionKey = `agent:main:noted-${Math.floor(noted++ / EVENTS_A_SESSION)}`;
+        if (typeof text !== "string" || text.trim() === "") return invalidRequest("text required");
+        if (await events().isFull(sessionKey)) unavailable("too many events wait");
+        return { params: { text: text.trim(), sessionKey }, reply: { mode: "next-heartbeat" }, sessionKey };
+      },
+      commit: ({ runId: id, params: { text, sessionKey }, acceptedAt: at }) =>
+        events().statements({
+          id,
+          at,
+          wake: "next-heartbeat",
+          reason: "bench",
+          sessionKey: String(sessionKey),
+          text: String(text),
+        }),
+      committed: ({ params: { sessionKey } }) =>
+        events().stored({ sessionKey: String(sessionKey), wake: "next-heartbeat", reason: "bench" }),
+    });
+    gateway.extend(WebhookAction, "refuse", { ...texts, prepare: () => invalidRequest("not now"), commit: () => [] });
+
     gateway.start(() => () => void monitor?.disable());
   },
 });

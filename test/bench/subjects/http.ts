@@ -1,7 +1,7 @@
 /** A plugin's HTTP route: credential, body, schema, answer. What every later surface over HTTP stands on. */
 import { type Row } from "../figures.ts";
 import { startGateway, TOKEN } from "../gateways.ts";
-import { runHttpLoad } from "../load/http.ts";
+import { type HttpResult, runHttpLoad } from "../load/http.ts";
 import { serverScript, startServer } from "../server-process.ts";
 import { interleave, type Subject } from "../suite.ts";
 
@@ -32,13 +32,13 @@ export const http: Subject = {
     });
     await interleave(1, contenders(warmUpMs));
     const taken = await interleave(rounds, contenders(windowMs));
-    // No target: the design has none for plain routes. Webhooks, which go this way, shall reach 0.8 of koa.
-    const row = (name: string, bare: readonly number[]): Row => ({
+    // No target: the design has none for plain routes.
+    const row = (name: string, bare: readonly HttpResult[]): Row => ({
       subject: "http",
       figure: "POST 1 kB to a plugin's route",
       unit: "/s",
-      ours: taken.ours,
-      bare: { name, rounds: bare },
+      ours: taken.ours.map(({ perSecond }) => perSecond),
+      bare: { name, rounds: bare.map(({ perSecond }) => perSecond) },
     });
     return [row("koa and router", taken.koa), row("bare node:http", taken.plain)];
   },
