@@ -23,11 +23,11 @@ export interface IncomingWebhook {
 /** Headers that prove something: not for templates and transforms. */
 const CREDENTIALS = /^(authorization|proxy-authorization|cookie|x-[a-z0-9-]+-token)$/;
 
-export function joinedHeaders(headers: IncomingHttpHeaders): Record<string, string> {
-  const joined = Object.entries(headers).flatMap(([name, value]) =>
-    value === undefined ? [] : [[name, Array.isArray(value) ? value.join(", ") : value] as const],
-  );
-  return Object.fromEntries(joined);
+/** As text each. Only one header of a request can be a list. */
+export function joinedHeaders(headers: IncomingHttpHeaders): Readonly<Record<string, string>> {
+  const list = headers["set-cookie"];
+  const texts = headers as Record<string, string>; // as node parses them, all the others are
+  return list === undefined ? texts : { ...texts, "set-cookie": list.join(", ") };
 }
 
 export function withoutCredentials(headers: Readonly<Record<string, string>>): Record<string, string> {

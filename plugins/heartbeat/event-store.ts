@@ -6,7 +6,7 @@ import { likenessOf, storedText } from "./event-text.ts";
 export const MAX_WAITING = 1_000;
 
 /**
- * `status`: `waiting`; `told`: a run that ended well had it in its prompt; `repeated`: it said what the one before it
+ * `seq`: order within a session. `status`: `waiting`; `told`: a run that ended well had it in its prompt; `repeated`: it said what the one before it
  * said, which was still waiting. `run_id`: the run that has a waiting one in its prompt.
  */
 const STEPS = [
@@ -23,7 +23,6 @@ const STEPS = [
     run_id TEXT,
     settled_at BIGINT
   )`,
-  "CREATE INDEX heartbeat_events_seq ON heartbeat_events (seq)",
   "CREATE INDEX heartbeat_events_session ON heartbeat_events (session_key, seq)",
   "CREATE INDEX heartbeat_events_waiting ON heartbeat_events (session_key, seq) WHERE status = 'waiting'",
   "CREATE INDEX heartbeat_events_run ON heartbeat_events (run_id) WHERE run_id IS NOT NULL",
@@ -58,12 +57,13 @@ export class EventStore {
     return [insert(event, now), room(event)];
   }
 
-  async isFull(sessionKey: string): Promise<boolean> {
+  /** Events that wait for a session, those a run has included. */
+  async occupied(sessionKey: string): Promise<number> {
     const row = await this.#storage.get<{ n: number | bigint }>(
       "SELECT count(*) AS n FROM heartbeat_events WHERE session_key = ? AND status = 'waiting'",
       [sessionKey],
     );
-    return Number(row?.n ?? 0) >= MAX_WAITING;
+    return Number(row?.n ?? 0);
   }
 
   /** Those no run has, oldest first. */
@@ -142,7 +142,7 @@ function insert({ id, sessionKey, text, wake, reason, at }: SystemEvent, now: nu
   const likeness = likenessOf(kept);
   return {
     sql: `INSERT INTO heartbeat_events (id, seq, session_key, text, likeness, wake, reason, at, status, settled_at)
-      SELECT ?, (SELECT coalesce(max(seq), 0) + 1 FROM heartbeat_events), ?, ?, ?, ?, ?, ?,
+      SELECT ?, (SELECT coalesce(max(seq), 0) + 1 FROM heartbeat_events WHERE session_key = ?), ?, ?, ?, ?, ?, ?,
         known.status, CASE WHEN known.status = 'repeated' THEN CAST(? AS BIGINT) END
       FROM (SELECT CASE WHEN EXISTS (
         SELECT 1 FROM heartbeat_events last
@@ -151,7 +151,7 @@ function insert({ id, sessionKey, text, wake, reason, at }: SystemEvent, now: nu
           AND last.seq = (SELECT max(seq) FROM heartbeat_events WHERE session_key = ? AND status <> 'repeated')
       ) THEN 'repeated' ELSE 'waiting' END AS status) known
       WHERE true ON CONFLICT (id) DO NOTHING`,
-    params: [id, sessionKey, kept, likeness, wake, reason, at, now, sessionKey, likeness, wake, sessionKey],
+    params: [id, sessionKey, sessionKey, kept, likeness, wake, reason, at, now, sessionKey, likeness, wake, sessionKey],
   };
 }
 

@@ -3,6 +3,7 @@ import { randomUUID } from "node:crypto";
 import { definePlugin, isGatewayError, unavailable } from "@svc/sdk";
 import { AgentRuns, GatewayInfo, Storage, SystemEvents } from "@svc/sdk/services";
 import { EventStore, MAX_WAITING } from "./event-store.ts";
+import { Room } from "./room.ts";
 import { Telling } from "./telling.ts";
 import { Wakes } from "./waking.ts";
 
@@ -25,6 +26,7 @@ export default definePlugin({
     const { clock, log, services, signal } = gateway;
     const { storage, runs } = services;
     const store = new EventStore(storage);
+    const room = new Room(store, clock);
     const telling = new Telling({ store, runs, clock, log });
     const wakes = new Wakes({ store, runs, clock, log, newRunId: randomUUID });
 
@@ -42,7 +44,7 @@ export default definePlugin({
         });
         events.stored(event);
       },
-      isFull: (sessionKey) => store.isFull(sessionKey),
+      isFull: (sessionKey) => room.isFull(sessionKey),
       waiting: (sessionKey) => store.waiting(sessionKey),
     };
     gateway.provide(SystemEvents, events);

@@ -66,7 +66,7 @@ describe("the queue of events", () => {
   it("undoes the transaction of one too many, and of nothing else", async (t) => {
     const { storage, store, add, ids } = await openEvents(t);
     await add(...Array.from({ length: MAX_WAITING }, (_, index) => event(`e${index}`)));
-    assert.equal(await store.isFull(KEY), true);
+    assert.equal(await store.occupied(KEY), MAX_WAITING);
     await storage.migrate("test", ["CREATE TABLE other (n INTEGER)"]);
     const other = { sql: "INSERT INTO other VALUES (1)" };
     await assert.rejects(storage.transaction([other, ...store.add(event("more"), 1)]), { code: "CONFLICT" });
@@ -78,7 +78,7 @@ describe("the queue of events", () => {
       event("o", { sessionKey: "global" }),
     );
     assert.deepEqual(await ids("global"), ["o"]);
-    assert.equal(await store.isFull("global"), false);
+    assert.equal(await store.occupied("global"), 1);
   });
 
   it("hands an event to one run, and takes it back or settles it", async (t) => {
