@@ -10,6 +10,7 @@ import { absentContribution } from "./kernel/absent.ts";
 import type { Kernel } from "./kernel/kernel.ts";
 import type { PluginFinder } from "./kernel/load.ts";
 import type { Registry } from "./kernel/registry.ts";
+import { createEarlyReply } from "./net/early-reply.ts";
 import { type WebhookSettings, webhookSettings } from "./webhooks/settings.ts";
 import { HostWebhooks } from "./webhooks/webhooks.ts";
 
@@ -47,6 +48,7 @@ export class WebhookWiring {
       aliases: () => access.aliases,
       principalFor: (mapping) => access.authority.webhookPrincipal(mapping),
       holdFor: (action) => kernel.holdForContribution(WebhookAction.id, action),
+      early: createEarlyReply(hooks, access),
       configProblem: () => parts.configProblem(),
       absence: (what, point, id) => absentContribution(what, point, id, kernel, finder),
     });

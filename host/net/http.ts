@@ -4,7 +4,7 @@
  */
 import { randomBytes } from "node:crypto";
 import type { IncomingMessage, ServerResponse } from "node:http";
-import { GatewayError, HOOKS, isGatewayError, type Logger, type Principal } from "@svc/sdk";
+import { GatewayError, isGatewayError, type Logger, type Principal } from "@svc/sdk";
 import type { Context, Next } from "koa";
 import type { Access } from "../auth/access.ts";
 import { resolvePeer } from "../auth/client-address.ts";
@@ -12,6 +12,7 @@ import type { HookBus } from "../hooks/hook-bus.ts";
 import { Deadlines } from "../hooks/deadline.ts";
 import type { RouteEntry } from "../kernel/declarations.ts";
 import type { Registry } from "../kernel/registry.ts";
+import { createEarlyReply } from "./early-reply.ts";
 import { authorizeRoute } from "./http-auth.ts";
 import { createBodyReader, parseBody } from "./http-body.ts";
 import { canonicalPath } from "./http-path.ts";
@@ -170,20 +171,15 @@ async function createApplication(options: HttpOptions, underWay: Set<RouteCall>)
   }
 
   const app = new Koa();
-  const early = options.hooks.emitter(HOOKS.httpRequest);
+  const early = createEarlyReply(options.hooks, access);
   app.use(async (context, next) => {
     context.set(SECURITY_HEADERS);
     try {
       const path = canonicalPath(context.url);
       if (path === undefined)
         throw new GatewayError("INVALID_REQUEST", "this path has more than one reading; write it plainly");
-      if (early.isUsed()) {
-        const { method, headers } = context.request;
-        const peer = resolvePeer(context.req.socket.remoteAddress, context.req.headers, access.proxies);
-        const remoteAddress = peer.clientAddress ?? peer.remoteAddress;
-        const reply = await early.emit({ method, path, headers, remoteAddress });
-        if (reply) return await sendReply(context, reply, (error) => logBroken(context, error, log));
-      }
+      const reply = await early()?.(context.req, path);
+      if (reply) return await sendReply(context, reply, (error) => logBroken(context, error, log));
       await next();
     } catch (error) {
       await refuse(context, error, log);

@@ -1,9 +1,9 @@
 /** Puts on disk what a webhook has become, once for each key it comes with. Spec: spec/README.md "2xx on a webhook". */
 import { randomUUID } from "node:crypto";
 import { type Clock, GatewayError, isGatewayError, type Principal, unavailable } from "@svc/sdk";
-import type { Statement, WebhookFields, WebhookJob, WebhookRun } from "@svc/sdk/services";
+import type { WebhookFields, WebhookJob, WebhookRun } from "@svc/sdk/services";
 import { toJob } from "./job.ts";
-import { type Accepted, Held } from "./pipeline.ts";
+import { type Accepted, charged, Held } from "./pipeline.ts";
 import type { NewRun, UniqueKey } from "./run-records.ts";
 import type { RunStore } from "./run-store.ts";
 
@@ -56,15 +56,16 @@ export class Acceptance {
     const now = clock.now();
     const { action, prepared } = accepted;
     const run = newRun(accepted, now);
-    const job = this.#job(run, accepted);
+    const job = action.value.commit && this.#job(run, accepted); // the queue makes those that are carried out later
+    const effect = job ? await charged(action, () => action.value.commit?.(job) ?? []) : [];
     try {
-      await store.accept(run, keys, now + KEY_LIFETIME_MS, effectOf(accepted, job));
+      await store.accept(run, keys, now + KEY_LIFETIME_MS, effect);
     } catch (error) {
       if (!isGatewayError(error) || error.code !== "CONFLICT") throw error;
       return this.#repeated(keys, now);
     }
-    if (run.status === "queued") this.#options.queued(action.id);
-    else this.#committed(run, accepted, job);
+    if (job) this.#committed(run, accepted, job);
+    else this.#options.queued(action.id);
     return { runId: run.runId, reply: prepared.reply ?? {}, repeated: false };
   }
 
@@ -124,9 +125,4 @@ function newRun({ mapping, action, prepared, wrapped, contentSource }: Accepted,
     sessionKey: prepared.sessionKey,
     acceptedAt,
   };
-}
-
-function effectOf({ action }: Accepted, job: WebhookJob): readonly Statement[] {
-  const { owner, value } = action;
-  return value.commit ? owner.run(() => value.commit?.(job) ?? []) : [];
 }

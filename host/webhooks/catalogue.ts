@@ -10,11 +10,8 @@ import {
 } from "@svc/sdk/services";
 import type { Issue } from "../config/file.ts";
 import type { OwnedContribution, Registry } from "../kernel/registry.ts";
-import { actionIssues, type CompiledMapping, compileMapping } from "./mapping.ts";
+import { actionIssues, BEARER, type CompiledMapping, compileMapping } from "./mapping.ts";
 import type { WebhookSettings } from "./settings.ts";
-
-/** Verifier of mappings that name none: the hook token. */
-export const BEARER = "bearer";
 
 export interface Catalogue {
   readonly settings: WebhookSettings;

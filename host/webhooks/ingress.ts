@@ -4,18 +4,19 @@
  */
 import { randomBytes } from "node:crypto";
 import type { IncomingMessage, ServerResponse } from "node:http";
-import { GatewayError, HOOKS, isGatewayError, type Logger } from "@svc/sdk";
+import { GatewayError, isGatewayError, type Logger } from "@svc/sdk";
 import type { WebhookRun } from "@svc/sdk/services";
 import { canonicalHeaders } from "../auth/aliases.ts";
-import type { HookBus } from "../hooks/hook-bus.ts";
 import { Deadlines } from "../hooks/deadline.ts";
+import type { EarlyReply } from "../net/early-reply.ts";
 import { createBodyReader, type ReadBody } from "../net/http-body.ts";
 import { canonicalPath } from "../net/http-path.ts";
 import type { Receipt } from "./acceptance.ts";
-import { BEARER, type Catalogue } from "./catalogue.ts";
+import type { Catalogue } from "./catalogue.ts";
 import { type HookAttempts, isToken, tokenOf } from "./credential.ts";
+import { BEARER } from "./mapping.ts";
 import { Absent, Held, MappingFailed } from "./pipeline.ts";
-import { type IncomingWebhook, joinedHeaders, parsePayload } from "./request.ts";
+import { type IncomingWebhook, joinedHeaders, parsePayload, queryOf } from "./request.ts";
 import { type HttpAnswer, refusalAnswer, send, TEXT_ANSWERS } from "./reply.ts";
 import type { Verdicts } from "./verdicts.ts";
 
@@ -37,7 +38,8 @@ export interface Engine {
 export interface IngressOptions {
   readonly engine: Engine;
   readonly attempts: HookAttempts;
-  readonly hooks: HookBus;
+  /** What plugins answer before anything is looked at; `undefined` while none does. */
+  early(): EarlyReply | undefined;
   readonly log: Logger;
   aliases(): readonly string[];
   /** Milliseconds a body may take. Default 30000. Spec: http/webhooks.md §2. */
@@ -58,12 +60,10 @@ interface Visit {
 
 export class Ingress {
   readonly #options: IngressOptions;
-  readonly #early;
   #readBody: Promise<ReadBody> | undefined;
 
   constructor(options: IngressOptions) {
     this.#options = options;
-    this.#early = options.hooks.emitter(HOOKS.httpRequest);
   }
 
   /** @returns whether the request was one for a webhook; it is answered then */
@@ -72,20 +72,21 @@ export class Ingress {
     if (!settings.enabled) return false;
     const path = canonicalPath(request.url ?? "");
     if (path === undefined || (path !== settings.path && !path.startsWith(`${settings.path}/`))) return false;
-    void this.#answer(request, path).then(
-      (answer) => send(request, response, answer),
-      (error: unknown) => send(request, response, this.#unexpected(error)),
-    );
+    this.#answer(request, path)
+      .catch((error: unknown) => this.#unexpected(error))
+      .then((answer) => send(request, response, answer))
+      .catch((error: unknown) => send(request, response, this.#unexpected(error))); // what a plugin answered cannot be sent
     return true;
   }
 
   async #answer(request: IncomingMessage, path: string): Promise<HttpAnswer> {
-    const early = await this.#asked(request, path);
-    if (early) return early;
     const { engine, aliases } = this.#options;
+    const early = await this.#options.early()?.(request, path);
+    if (early) return early;
     const catalogue = engine.catalogue();
     const { settings } = catalogue;
-    if (hasQueryToken(request.url ?? "")) return TEXT_ANSWERS.queryToken;
+    // Whatever its value: it would stand in logs. Spec: §5.2 rule 3.
+    if (queryOf(request.url ?? "").has("token")) return TEXT_ANSWERS.queryToken;
     const address = request.socket.remoteAddress;
     const trusted = isToken(tokenOf(request.headers, aliases()), settings.token);
     const literalPath = path.slice(settings.path.length).replace(/^\/+/, "");
@@ -103,14 +104,6 @@ export class Ingress {
     }
   }
 
-  /** Plugins may turn any request away before it is looked at. */
-  async #asked(request: IncomingMessage, path: string): Promise<HttpAnswer | undefined> {
-    if (!this.#early.isUsed()) return undefined;
-    const { method = "", headers, socket } = request;
-    const reply = await this.#early.emit({ method, path, headers, remoteAddress: socket.remoteAddress ?? "" });
-    return reply && { status: reply.status, body: reply.body };
-  }
-
   async #posted({ request, catalogue, literalPath, address, trusted }: Visit): Promise<HttpAnswer> {
     const { engine, attempts, bodyTimeoutMs = BODY_TIMEOUT_MS } = this.#options;
     this.#readBody ??= createBodyReader(new Deadlines(), bodyTimeoutMs);
@@ -121,7 +114,7 @@ export class Ingress {
       path: trimmed(literalPath),
       literalPath,
       headers: joinedHeaders(canonicalHeaders(request.headers, this.#options.aliases())),
-      query: new URLSearchParams((request.url ?? "").split("?")[1] ?? ""),
+      query: queryOf(request.url ?? ""),
       target: request.url ?? "/",
       rawBody,
       trusted,
@@ -199,12 +192,6 @@ export class Ingress {
 }
 
 const trimmed = (path: string) => path.replace(/^\/+|\/+$/g, "");
-
-/** Whatever its value: it would stand in logs. Spec: §5.2 rule 3. */
-function hasQueryToken(target: string): boolean {
-  const start = target.indexOf("?");
-  return start >= 0 && new URLSearchParams(target.slice(start + 1)).has("token");
-}
 
 /** Whether a mapping of this path knows its senders by something else than the hook token. */
 function maySign({ mappings }: Catalogue, path: string): boolean {

@@ -54,15 +54,15 @@ export interface CompiledMapping extends MappingSource {
 /** Keys whose texts are templates; the others are taken as they stand. */
 const TEMPLATES = ["name", "sessionKey", "messageTemplate", "textTemplate", "to", "model", "thinking"] as const;
 const FIXED = ["agentId", "wakeMode", "deliver", "channel", "timeoutSeconds"] as const;
-/** Of a mapping that can become another action, keys of that one may stand there as well. */
-const TEXTS: readonly string[] = ["messageTemplate", "textTemplate"];
+/** Verifier of mappings that name none: the hook token. */
+export const BEARER = "bearer";
 
 /** @param source.issues told what cannot work, with its place */
 export function compileMapping(
   mapping: WebhookMapping,
   { issues, ...source }: MappingSource & { readonly issues: Issue[] },
 ): CompiledMapping {
-  const { match, verify = { type: "bearer" } } = mapping;
+  const { match, verify = { type: BEARER } } = mapping;
   const attempt = <T>(key: string, work: () => T): T | undefined => {
     try {
       return work();
@@ -133,7 +133,7 @@ function sourceOf(payload: unknown): unknown {
 /** Choice: fail closed. A verifier without a secret would let everybody in, so it is no configuration. */
 function verifyIssues({ type, secret }: WebhookVerify, place: string): Issue[] {
   const secrets = [secret ?? []].flat();
-  if (type === "bearer")
+  if (type === BEARER)
     return secrets.length === 0
       ? []
       : [
@@ -199,14 +199,14 @@ export function renderFields(
 
 /**
  * What of a mapping an action has no use for, or cannot take. Asked when the configuration is loaded and when plugins change.
- * A mapping with a transform may become another action, so it may have the texts of that one, too.
+ * A mapping with a transform may become another action, so it may have the keys of that one, too.
  */
 export function actionIssues(mapping: CompiledMapping, id: string, action: WebhookAction): Issue[] {
   return [...mapping.values].flatMap(([key, value]): Issue[] => {
     const path = `${mapping.place}.${key}`;
     const field = fieldOf(action, key);
     if (field === undefined)
-      return mapping.transform && (TEXTS.includes(key) || isKnown(key))
+      return mapping.transform && isKnown(key)
         ? []
         : [{ path, message: `has no effect: the action "${id}" does not use it; take it out` }];
     if (typeof value === "object") return []; // known when it is rendered

@@ -239,7 +239,10 @@ interface Around {
 }
 
 /** Runs a plugin's code as the plugin, which is not replaced meanwhile. What it throws unexpectedly is on its account; any sender may provoke that. */
-async function charged<T>({ id, owner }: OwnedContribution<WebhookAction>, work: () => T | Promise<T>): Promise<T> {
+export async function charged<T>(
+  { id, owner }: OwnedContribution<WebhookAction>,
+  work: () => T | Promise<T>,
+): Promise<T> {
   owner.enter();
   try {
     return await owner.run(work);

@@ -3,7 +3,8 @@
  * or has failed for good. The records are the truth; this only knows what is under way.
  */
 import { type Clock, ERRORS, GatewayError, isGatewayError, type Logger, type Principal } from "@svc/sdk";
-import type { WebhookAction, WebhookRun } from "@svc/sdk/services";
+import type { WebhookAction, WebhookResult, WebhookRun } from "@svc/sdk/services";
+import { settled } from "../clock.ts";
 import type { Owner } from "../hooks/owner.ts";
 import type { OwnedContribution } from "../kernel/registry.ts";
 import { toJob } from "./job.ts";
@@ -56,9 +57,7 @@ export class WebhookQueue {
 
   /** Picks up what the last stop or crash left over. @throws GatewayError storage cannot be used */
   async start(): Promise<void> {
-    const { store, clock, log } = this.#options;
-    const count = await store.recover(clock.now());
-    if (count > 0) log.info({ count }, "webhooks that a restart cut off are carried on");
+    const { clock, log } = this.#options;
     await this.#lookAround();
     if (this.#stopping.signal.aborted) return;
     const look = () =>
@@ -76,14 +75,16 @@ export class WebhookQueue {
     this.#stopping.abort();
     for (const cancel of this.#timers) cancel();
     this.#timers.clear();
-    let cancel = () => {};
-    const patience = new Promise<void>((resolve) => (cancel = this.#options.clock.setTimeout(resolve, STOP_MS)));
-    await Promise.race([Promise.all(this.#running), patience]);
-    cancel();
+    await settled(STOP_MS, this.#options.clock, Promise.all(this.#running));
   }
 
+  /** Also finds runs that nobody has under way: cut off by a crash, or taken when the storage could not answer any more. */
   async #lookAround(): Promise<void> {
-    const { store, clock } = this.#options;
+    if (this.#stopping.signal.aborted) return;
+    const { store, clock, log } = this.#options;
+    const ours = [...this.#underWay.values()].flatMap((ids) => [...ids]);
+    const count = await store.recover(clock.now(), ours);
+    if (count > 0) log.info({ count }, "webhooks that were cut off are carried on");
     const waiting = await store.waiting();
     const now = clock.now();
     for (const [action, due] of waiting) {
@@ -146,8 +147,9 @@ export class WebhookQueue {
     ids.add(runId);
     try {
       await store.claim(record, clock.now());
-      const settle = await this.#attempt(record, contribution, attempts + 1);
-      await this.#persist(settle);
+      const { write, isOver } = await this.#attempt(record, contribution, attempts + 1);
+      await this.#persist(write);
+      if (isOver) await this.#tell(runId);
     } catch (err) {
       // Another process has it, or the storage failed: the record tells, and it is looked at again.
       if (!isGatewayError(err) || err.code !== "CONFLICT")
@@ -163,7 +165,7 @@ export class WebhookQueue {
     record: RunRecord,
     { value: action, owner }: OwnedContribution<WebhookAction>,
     attempt: number,
-  ): Promise<() => Promise<void>> {
+  ): Promise<Ending> {
     const { store, clock, principalFor } = this.#options;
     const { runId, mapping } = record.run;
     const signal = AbortSignal.any([this.#stopping.signal, owner.signal]);
@@ -172,18 +174,18 @@ export class WebhookQueue {
       const { run } = action;
       const job = toJob(record, record.job, action, attempt, principalFor(mapping));
       const result = (await untilAborted(signal, () => owner.run(() => run(job, signal)))) ?? {};
-      return async () => {
-        await store.done(runId, attempt, clock.now(), result);
-        await this.#tell(runId);
-      };
+      const kept = storable(result, (error) => owner.charge(error, `result of webhook.action ${record.run.action}`));
+      return { write: () => store.done(runId, attempt, clock.now(), kept), isOver: true };
     } catch (error) {
-      if (signal.aborted)
-        return () => store.again(runId, attempt, clock.now(), "its plugin or the gateway stopped", false);
+      if (signal.aborted) {
+        const reason = "its plugin or the gateway stopped";
+        return { write: () => store.again(runId, attempt, clock.now(), reason, false), isOver: false };
+      }
       return this.#afterFailure(record, attempt, error, owner);
     }
   }
 
-  #afterFailure(record: RunRecord, attempt: number, error: unknown, owner: Owner): () => Promise<void> {
+  #afterFailure(record: RunRecord, attempt: number, error: unknown, owner: Owner): Ending {
     const { store, clock, log } = this.#options;
     const { runId, action } = record.run;
     const known = isGatewayError(error);
@@ -193,17 +195,15 @@ export class WebhookQueue {
     const wait = attempt >= MAX_ATTEMPTS ? undefined : RETRY_MS[record.failures];
     if (!mayPass || wait === undefined) {
       log.warn({ runId, action, attempt, reason }, "a webhook failed for good; see: svc hooks runs --status failed");
-      return async () => {
-        await store.failed(runId, attempt, clock.now(), reason);
-        await this.#tell(runId);
-      };
+      return { write: () => store.failed(runId, attempt, clock.now(), reason), isOver: true };
     }
     const inMs = Math.max(wait, (known ? error.retryAfterMs : undefined) ?? 0);
     log.info({ runId, action, attempt, reason, inMs }, "a webhook is tried again later");
-    return async () => {
+    const write = async () => {
       await store.again(runId, attempt, clock.now() + inMs, reason, true);
       this.#lookAt(action, inMs);
     };
+    return { write, isOver: false };
   }
 
   /** A result that cannot be stored now is stored as soon as it can be: the run itself is over. */
@@ -236,8 +236,26 @@ export class WebhookQueue {
   }
 }
 
+/** How to record what came of an attempt. */
+interface Ending {
+  write(): Promise<void>;
+  /** Nothing comes after it. */
+  readonly isOver: boolean;
+}
+
+/** What of a result can be kept: the run was done, whatever its plugin says of it. */
+function storable({ summary, details }: WebhookResult, charge: (error: unknown) => void): WebhookResult {
+  try {
+    JSON.stringify(details);
+    return { ...(typeof summary === "string" ? { summary } : {}), ...(details ? { details } : {}) };
+  } catch (error) {
+    charge(error);
+    return {};
+  }
+}
+
 /** Started, and not about to be replaced. */
-export function isServing(owner: Owner): boolean {
+function isServing(owner: Owner): boolean {
   return owner.ready && owner.hold === undefined && !owner.signal.aborted;
 }
 

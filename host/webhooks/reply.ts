@@ -2,7 +2,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { ERRORS, type GatewayError } from "@svc/sdk";
 
-/** A body is text, or sent as JSON. */
+/** A body is text, bytes, or sent as JSON. */
 export interface HttpAnswer {
   readonly status: number;
   readonly headers?: Readonly<Record<string, string>>;
@@ -45,15 +45,15 @@ export function send(
   { status, headers = {}, body }: HttpAnswer,
 ): void {
   if (response.writableEnded || response.destroyed) return;
-  const isText = typeof body === "string";
-  const text = body === undefined ? "" : isText ? body : JSON.stringify(body);
-  const type = isText ? "text/plain; charset=utf-8" : "application/json; charset=utf-8";
+  const isPlain = typeof body === "string" || body instanceof Uint8Array || body === undefined;
+  const payload = isPlain ? (body ?? "") : JSON.stringify(body);
+  const type = typeof body === "string" ? "text/plain; charset=utf-8" : "application/json; charset=utf-8";
   response.writeHead(status, {
     ...FIXED,
     ...headers,
-    ...(body === undefined ? {} : { "Content-Type": type }),
-    ...(status === 204 ? {} : { "Content-Length": Buffer.byteLength(text) }),
+    ...(body === undefined || body instanceof Uint8Array ? {} : { "Content-Type": type }),
+    ...(status === 204 ? {} : { "Content-Length": Buffer.byteLength(payload) }),
     ...(request.complete ? {} : { Connection: "close" }),
   });
-  response.end(text);
+  response.end(payload);
 }

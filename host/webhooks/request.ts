@@ -34,6 +34,12 @@ export function withoutCredentials(headers: Readonly<Record<string, string>>): R
   return Object.fromEntries(Object.entries(headers).filter(([name]) => !CREDENTIALS.test(name)));
 }
 
+/** All behind the first `?` of a request target. */
+export function queryOf(target: string): URLSearchParams {
+  const start = target.indexOf("?");
+  return new URLSearchParams(start < 0 ? "" : target.slice(start + 1));
+}
+
 /** Choice: deeper JSON is nobody's payload, and would exhaust the stack of whatever walks it. */
 export const MAX_DEPTH = 200;
 

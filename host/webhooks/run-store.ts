@@ -152,14 +152,17 @@ export class RunStore {
     ]);
   }
 
-  /** Queues again what the last process had under way. One gateway has a state directory at a time, so nobody else has it. */
-  async recover(now: number): Promise<number> {
+  /**
+   * Queues again what is taken and nobody has under way. One gateway has a state directory at a time, so nobody else has it.
+   * @param underWay ids of those that are carried out here
+   */
+  async recover(now: number, underWay: readonly string[]): Promise<number> {
     const storage = await this.#open();
     const [result] = await storage.transaction([
       {
-        sql: `UPDATE webhook_runs SET status = 'queued', next_attempt_at = ?, reason = 'cut off by a restart of the gateway'
-              WHERE status = 'running'`,
-        params: [now],
+        sql: `UPDATE webhook_runs SET status = 'queued', next_attempt_at = ?, reason = 'it was cut off'
+              WHERE status = 'running' AND run_id NOT IN (${underWay.map(() => "?").join(", ") || "''"})`,
+        params: [now, ...underWay],
       },
     ]);
     return result?.changes ?? 0;

@@ -6,7 +6,7 @@ import { redact } from "../config/redact.ts";
 import type { Catalogue } from "./catalogue.ts";
 import { prepareDirectory } from "./directory.ts";
 import type { WebhookEngine } from "./engine.ts";
-import type { CompiledMapping } from "./mapping.ts";
+import { BEARER, type CompiledMapping } from "./mapping.ts";
 import type { WebhookQueue } from "./queue.ts";
 import type { RunStore } from "./run-store.ts";
 import { resolveTransformsDir } from "./settings.ts";
@@ -105,7 +105,7 @@ function directPaths({ actions, settings }: Catalogue): WebhookMappingInfo[] {
       path: `${settings.path}/${id}`,
       action: id,
       actionOwner: owner.id,
-      verify: "bearer",
+      verify: BEARER,
       problems: [],
     }));
 }

@@ -3,9 +3,10 @@ import { GatewayError, isGatewayError, notFound, type Principal } from "@svc/sdk
 import type { WebhookTrial, WebhookTrialReport } from "@svc/sdk/services";
 import type { Catalogue } from "./catalogue.ts";
 import type { Passed, WebhookEngine } from "./engine.ts";
+import { BEARER } from "./mapping.ts";
 import { Absent, Held, MappingFailed, newTrace, type Trace } from "./pipeline.ts";
 import { refusalAnswer } from "./reply.ts";
-import type { IncomingWebhook } from "./request.ts";
+import { type IncomingWebhook, queryOf } from "./request.ts";
 
 /** Takes a request up to the point where it would be recorded. @throws GatewayError `NOT_FOUND` no such mapping */
 export async function tryOut(
@@ -41,7 +42,7 @@ export async function tryOut(
       params,
       policy: {
         wrapped,
-        verify: target.kind === "direct" ? "bearer" : target.mapping.verify.type,
+        verify: target.kind === "direct" ? BEARER : target.mapping.verify.type,
         ...(sessionKey === undefined ? {} : { sessionKey }),
         principal: { id, scopes },
         ...(idempotencyKey === undefined ? {} : { idempotencyKey }),
@@ -94,14 +95,15 @@ function trialRequest(
     ];
     notFound(`no mapping "${wanted}"; there are: ${known.join(", ") || "none"}`);
   }
-  const [subPath = "", query = ""] = (path ?? found?.path ?? wanted).replace(/^\/+/, "").split("?");
+  const target = (path ?? found?.path ?? wanted).replace(/^\/+/, "");
+  const [subPath = ""] = target.split("?", 1);
   const lower = Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]));
   return {
     path: subPath.replace(/\/+$/, ""),
     literalPath: subPath,
     headers: lower,
-    query: new URLSearchParams(query),
-    target: `${settings.path}/${subPath}${query === "" ? "" : `?${query}`}`,
+    query: queryOf(target),
+    target: `${settings.path}/${target}`,
     rawBody: Buffer.from(JSON.stringify(payload ?? {})),
     trusted: true,
   };

@@ -13,6 +13,7 @@ import { FailureLimiter, HOOK_LIMITER } from "../auth/failure-limiter.ts";
 import { within } from "../clock.ts";
 import type { HookBus } from "../hooks/hook-bus.ts";
 import type { Hold } from "../hooks/owner.ts";
+import type { EarlyReply } from "../net/early-reply.ts";
 import type { Registry } from "../kernel/registry.ts";
 import type { Issue } from "../config/file.ts";
 import { Acceptance } from "./acceptance.ts";
@@ -41,6 +42,8 @@ export interface WebhooksOptions {
   /** What requests wait for while the plugin of an action is replaced. */
   holdFor(action: string): Hold | undefined;
   readonly absence: Absence;
+  /** What plugins answer before anything is looked at; `undefined` while none does. */
+  early(): EarlyReply | undefined;
   /** Why the configuration file is not what is in force, or `undefined`. */
   configProblem(): string | undefined;
   readonly bodyTimeoutMs?: number;
@@ -66,7 +69,6 @@ export class HostWebhooks {
   readonly #queue: WebhookQueue;
   readonly #engine: WebhookEngine;
   readonly #ingress: Ingress;
-  #settings: WebhookSettings;
   #transformsReady: Promise<void> = Promise.resolve();
   /** What the transforms were configured with last, and what that was read from. */
   #plan = "";
@@ -78,7 +80,6 @@ export class HostWebhooks {
   constructor(options: WebhooksOptions) {
     const { registry, hooks, clock, log, paths, principalFor } = options;
     this.#options = options;
-    this.#settings = options.settings;
     for (const point of [WebhookAction, WebhookPreset, WebhookVerifier]) registry.own<unknown>(point);
     this.#transforms = createTransforms({ stateDir: paths.stateDir, clock, log });
     this.#store = new RunStore(() => (registry.service(Storage.id) as Storage | undefined) ?? noStorage());
@@ -149,7 +150,7 @@ export class HostWebhooks {
 
   /** Takes a request that is for a webhook. @returns whether it did */
   handle(request: IncomingMessage, response: ServerResponse): boolean {
-    return this.#settings.enabled && this.#ingress.handle(request, response);
+    return this.#ingress.handle(request, response);
   }
 
   /** Whether a planned restart would cut something off. */
@@ -159,7 +160,7 @@ export class HostWebhooks {
 
   /** Once the plugins have started. Does nothing while webhooks are off. */
   start(): void {
-    if (!this.#settings.enabled || this.#stopped) return;
+    if (!this.#engine.catalogue().settings.enabled || this.#stopped) return;
     void this.#currentTransforms();
     if (this.#started) return;
     this.#started = true;
@@ -169,9 +170,8 @@ export class HostWebhooks {
 
   /** Takes a new configuration over, without a request in between. */
   configure(settings: WebhookSettings): void {
-    this.#settings = settings;
     this.#engine.use(settings);
-    if (!settings.enabled) this.#plan = "";
+    void this.#currentTransforms();
     this.start();
   }
 
@@ -188,7 +188,8 @@ export class HostWebhooks {
     const catalogue = this.#engine.catalogue();
     if (catalogue === this.#planned || this.#stopped) return this.#transformsReady;
     this.#planned = catalogue;
-    const { mappings, settings } = catalogue;
+    const { settings } = catalogue;
+    const mappings = settings.enabled ? catalogue.mappings : []; // what is off keeps no thread and no watch
     const refs = mappings.flatMap(({ transform, path = "" }) => (isRef(transform) ? [{ ...transform, path }] : []));
     const plan = JSON.stringify([settings.transformsDir, refs]);
     if (plan === this.#plan) return this.#transformsReady;

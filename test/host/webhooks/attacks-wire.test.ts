@@ -292,7 +292,7 @@ async function bareIngress(t: TestContext, bodyTimeoutMs: number): Promise<{ por
       run: async () => undefined,
     },
     attempts: new HookAttempts(new FailureLimiter(HOOK_LIMITER, systemClock)),
-    hooks,
+    early: () => undefined,
     log: silent,
     aliases: () => [],
     bodyTimeoutMs,

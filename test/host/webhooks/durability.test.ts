@@ -4,7 +4,8 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, it, type TestContext } from "node:test";
-import { GatewayError } from "@svc/sdk";
+import { definePlugin, GatewayError, Type } from "@svc/sdk";
+import { type Storage, Storage as StorageToken, WebhookAction } from "@svc/sdk/services";
 import { createFakeClock } from "@svc/sdk/testing";
 import { webhookGateway } from "./webhook-gateway.ts";
 
@@ -243,5 +244,45 @@ describe("a run", () => {
     assert.equal(principal.id, "webhook:task");
     assert.equal(principal.provenance, "webhook");
     assert.deepEqual(principal.scopes, ["operator.read", "operator.write"]);
+  });
+
+  it("is done though what its action says of it cannot be kept", async (t) => {
+    const odd = definePlugin({
+      id: "odd-result",
+      api: "^1.0.0",
+      setup: (gateway) =>
+        gateway.extend(WebhookAction, "odd", {
+          summary: "Answers with what is no JSON",
+          direct: true,
+          fields: Type.Object({}),
+          prepare: () => ({ params: {} }),
+          run: async () => ({ summary: "well", details: { size: 1n } }),
+        }),
+    });
+    const { post, ended } = await webhookGateway(t, { plugins: [odd] });
+    const run = await ended((await read(await post("odd"))).runId);
+    assert.equal(run.status, "done");
+    assert.equal(run.attempts, 1);
+  });
+
+  it("that nobody has under way any more is found while the gateway runs", async (t) => {
+    const clock = createFakeClock();
+    const rows: Storage[] = [];
+    const storage = definePlugin({
+      id: "rows",
+      api: "^1.0.0",
+      requires: { storage: StorageToken },
+      setup: (gateway) => void rows.push(gateway.services.storage),
+    });
+    const { post, ended, tasks } = await webhookGateway(t, { plugins: [storage], gateway: { clock } });
+    const { runId } = await read(await post("task", { message: "x" }));
+    await ended(runId);
+    // As after a claim whose answer never came back.
+    const sql = "UPDATE webhook_runs SET status = 'running', job = ?, ended_at = NULL WHERE run_id = ?";
+    const job = JSON.stringify({ params: { message: "x" }, wrapped: true, contentSource: "webhook" });
+    await rows[0]?.transaction([{ sql, params: [job, runId], expectChanges: 1 }]);
+    await clock.advance(30_000);
+    assert.equal((await ended(runId)).attempts, 2);
+    assert.equal(tasks.length, 2);
   });
 });

@@ -66,7 +66,7 @@ describe("webhook requests", () => {
 
   it("400 as text: a token in the query, whatever else is right", async (t) => {
     const { post } = await webhookGateway(t);
-    for (const path of ["note?token=", "note?token=abc", "note?a=1&token=x", "?token=1"]) {
+    for (const path of ["note?token=", "note?token=abc", "note?a=1&token=x", "?token=1", "note?a=1?b&token=x"]) {
       const response = await post(path, { text: "x" });
       assert.equal(response.status, 400, path);
       assert.match(response.headers.get("content-type") ?? "", TEXT_TYPE);
@@ -197,6 +197,52 @@ describe("webhook requests", () => {
     assert.deepEqual(await response.json(), { ok: false, error: "hook mapping failed" });
     assert.equal(recorderFails(), 1);
     assert.equal((await post("note", { text: "x" })).status, 200);
+  });
+
+  it("500 in fixed words when what is to be stored with it cannot be made, and it is charged to the plugin", async (t) => {
+    const broken = definePlugin({
+      id: "broken",
+      api: "^1.0.0",
+      setup: (gateway) =>
+        gateway.extend(WebhookAction, "broken", {
+          summary: "Fails late",
+          direct: true,
+          fields: Type.Object({}),
+          prepare: () => ({ params: {} }),
+          commit: () => {
+            throw new Error("a secret of the plugin");
+          },
+        }),
+    });
+    const { post, gateway } = await webhookGateway(t, { plugins: [broken] });
+    const response = await post("broken");
+    assert.equal(response.status, 500);
+    assert.deepEqual(await response.json(), { ok: false, error: "hook mapping failed" });
+    assert.equal(gateway.plugins().find(({ id }) => id === "broken")?.errors, 1);
+  });
+
+  it("the hook httpRequest is asked as for every other path, and its answer is sent as it is", async (t) => {
+    const asked: string[] = [];
+    const answers: unknown[] = ["maintenance", { closed: true }, Buffer.from("bytes"), () => "no body at all"];
+    const gatekeeper = definePlugin({
+      id: "gatekeeper",
+      api: "^1.0.0",
+      setup: (gateway) =>
+        gateway.hooks.httpRequest.tap("gatekeeper", ({ path, remoteAddress }) => {
+          asked.push(`${path} ${remoteAddress}`);
+          return answers.length > 0 ? { status: 418, body: answers.shift() } : undefined;
+        }),
+    });
+    const config = { gateway: { trustedProxies: ["127.0.0.1"] } };
+    const { post } = await webhookGateway(t, { plugins: [gatekeeper], config });
+    const send = () => post("note", { text: "x" }, { "x-forwarded-for": "203.0.113.7" });
+    const [text, json, bytes, broken, last] = [await send(), await send(), await send(), await send(), await send()];
+    assert.deepEqual([text.status, await text.text()], [418, "maintenance"]);
+    assert.deepEqual([json.status, await json.json()], [418, { closed: true }]);
+    assert.equal(await bytes.text(), "bytes");
+    assert.equal(broken.status, 500, "what cannot be sent costs its request");
+    assert.equal(last.status, 200);
+    assert.equal(asked[0], "/hooks/note 203.0.113.7");
   });
 
   it("501 says which action nobody has", async (t) => {
