@@ -74,6 +74,22 @@ function metadata(label: string, value: string | undefined): string[] {
   return cut === "" ? [] : [`${label}: ${cut}`];
 }
 
+/** Half a character, as a cut may leave it. */
+const LONE_SURROGATE = /\p{Cs}/gu;
+
+/**
+ * Text from outside for a place outside of the markers, e.g. the name of a webhook: one line without angle brackets, with
+ * nothing a reader could take for a marker.
+ * @param maxChars more are cut off
+ */
+export function externalLine(text: string, maxChars: number): string {
+  const line = text
+    .replace(/[\p{Cc}\p{Cs}\u2028\u2029<>]+/gu, " ")
+    .replace(/ +/g, " ")
+    .trim();
+  return neutralizeMarkers(line).slice(0, maxChars).replace(LONE_SURROGATE, "").trim();
+}
+
 /** 16 hex digits of a random UUID, those of its version and variant left out: the runtime makes many of them at a time. */
 function randomId(): string {
   const digits = crypto.randomUUID().replaceAll("-", "");

@@ -1,8 +1,8 @@
 /** Puts on disk what a webhook has become, once for each key it comes with. Spec: spec/README.md "2xx on a webhook". */
 import { randomUUID } from "node:crypto";
-import { type Clock, GatewayError, isGatewayError, type Principal, unavailable } from "@svc/sdk";
+import { type Clock, GatewayError, isGatewayError, type Logger, type Principal, unavailable } from "@svc/sdk";
 import type { WebhookFields, WebhookJob, WebhookRun } from "@svc/sdk/services";
-import { toJob } from "./job.ts";
+import { suspicionsOf, toJob } from "./job.ts";
 import { type Accepted, charged, Held } from "./pipeline.ts";
 import type { NewRun, UniqueKey } from "./run-records.ts";
 import type { RunStore } from "./run-store.ts";
@@ -13,6 +13,7 @@ export const KEY_LIFETIME_MS = 24 * 3_600_000;
 export interface AcceptanceOptions {
   readonly store: RunStore;
   readonly clock: Clock;
+  readonly log: Pick<Logger, "warn">;
   principalFor(mapping: string): Principal;
   /** A run waits to be carried out. */
   queued(action: string): void;
@@ -64,6 +65,7 @@ export class Acceptance {
       if (!isGatewayError(error) || error.code !== "CONFLICT") throw error;
       return this.#repeated(keys, now);
     }
+    setImmediate(() => this.#logSuspicions(run, accepted)); // nobody waits for it
     if (job) this.#committed(run, accepted, job);
     else this.#options.queued(action.id);
     return { runId: run.runId, reply: prepared.reply ?? {}, repeated: false };
@@ -73,6 +75,17 @@ export class Acceptance {
     const { runId, mapping, acceptedAt } = run;
     const record = { run: { runId, mapping, action: action.id, status: run.status, acceptedAt, attempts: 0 } };
     return toJob(record, run.job, action.value, 1, this.#options.principalFor(mapping));
+  }
+
+  /** Nothing is refused for them. Spec: http/webhooks.md §8. */
+  #logSuspicions({ runId, mapping, job }: NewRun, { action }: Accepted): void {
+    const found = suspicionsOf(job, action.value);
+    if (found.length === 0) return;
+    const facts = { runId, mapping, count: found.length, first: found.slice(0, 3) };
+    this.#options.log.warn(
+      facts,
+      "the text of a webhook looks like an attempt to steer a model; it is marked as from outside",
+    );
   }
 
   async #repeated(keys: readonly UniqueKey[], now: number): Promise<Receipt> {

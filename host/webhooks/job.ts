@@ -1,5 +1,5 @@
 /** What an action is handed of an accepted webhook. Pure but for the random ids of the markers. */
-import { type Principal, wrapExternalContent } from "@svc/sdk";
+import { type Principal, suspiciousPatterns, wrapExternalContent } from "@svc/sdk";
 import type { WebhookAction, WebhookFields, WebhookJob } from "@svc/sdk/services";
 import { isExternal } from "./mapping.ts";
 import type { RunRecord, StoredJob } from "./run-records.ts";
@@ -15,6 +15,15 @@ export function toJob(
   const { runId, mapping, acceptedAt } = record.run;
   const params = job.wrapped ? wrapTexts(job, action) : job.params;
   return { runId, attempt, mapping, params, wrapped: job.wrapped, acceptedAt, principal };
+}
+
+/** What in the texts of a job looks like an attempt to steer a model, by name; for a line in the log. */
+export function suspicionsOf({ params, wrapped }: StoredJob, action: WebhookAction): readonly string[] {
+  if (!wrapped) return []; // the operator trusts this sender
+  const texts = Object.entries(params).flatMap(([key, value]) =>
+    typeof value === "string" && isExternal(action, key) ? [value] : [],
+  );
+  return [...new Set(texts.flatMap(suspiciousPatterns))];
 }
 
 function wrapTexts({ params, contentSource }: StoredJob, action: WebhookAction): WebhookFields {

@@ -61,7 +61,7 @@ export interface PipelineOptions {
   /** Why no running plugin has it, in one sentence with the next step. */
   absence(action: string | undefined): string;
   /** A transform that a preset brought. Within its deadline. */
-  callFunction(transform: Transform, call: TransformCall): Promise<unknown>;
+  callFunction(transform: Transform, call: TransformCall): Promise<TransformOutcome>;
 }
 
 /** What a mapping was made into so far. */
@@ -166,8 +166,8 @@ export class Pipeline {
     call: TransformCall,
   ): Promise<TransformOutcome> {
     try {
-      if (typeof transform !== "function") return await this.#options.transforms.run(transform, call);
-      return { kind: "result", value: await this.#options.callFunction(transform, call) };
+      const { transforms, callFunction } = this.#options;
+      return await (typeof transform === "function" ? callFunction(transform, call) : transforms.run(transform, call));
     } catch (cause) {
       const why = cause instanceof Error ? cause.message : String(cause);
       throw new MappingFailed(`the transform failed: ${why}`, { cause });

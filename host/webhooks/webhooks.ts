@@ -10,7 +10,6 @@ import {
 } from "@svc/sdk/services";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { FailureLimiter, HOOK_LIMITER } from "../auth/failure-limiter.ts";
-import { within } from "../clock.ts";
 import type { HookBus } from "../hooks/hook-bus.ts";
 import type { Hold } from "../hooks/owner.ts";
 import type { EarlyReply } from "../net/early-reply.ts";
@@ -26,7 +25,8 @@ import { WebhookQueue } from "./queue.ts";
 import { RunStore } from "./run-store.ts";
 import { createService } from "./service.ts";
 import { resolveTransformsDir, transformsRoot, type WebhookSettings } from "./settings.ts";
-import { checkedResult } from "./transforms/invoke.ts";
+import { invoke } from "./transforms/invoke.ts";
+import { DEFAULT_TIMEOUT_MS } from "./transforms/slots.ts";
 import { createTransforms } from "./transforms/transforms.ts";
 
 export interface WebhooksOptions {
@@ -49,8 +49,6 @@ export interface WebhooksOptions {
   readonly bodyTimeoutMs?: number;
 }
 
-/** Milliseconds a transform of a preset may take. */
-const PRESET_TRANSFORM_MS = 5_000;
 /** Choice: milliseconds for which done and failed webhooks can be asked for. */
 const KEEP_DONE_MS = 7 * 24 * 3_600_000;
 const KEEP_FAILED_MS = 30 * 24 * 3_600_000;
@@ -89,7 +87,7 @@ export class HostWebhooks {
     };
     const shared = { store: this.#store, clock, principalFor, finished: tell };
     this.#queue = new WebhookQueue({ ...shared, log, action: (id) => this.#engine.catalogue().actions.get(id) });
-    const acceptance = new Acceptance({ ...shared, queued: (action) => this.#queue.accepted(action) });
+    const acceptance = new Acceptance({ ...shared, log, queued: (action) => this.#queue.accepted(action) });
     this.#engine = new WebhookEngine(options.settings, {
       registry,
       pipeline: this.#createPipeline(),
@@ -126,15 +124,8 @@ export class HostWebhooks {
       principalFor,
       holdFor,
       absence: (action) => noAction(action, absence),
-      callFunction: async (transform, call) => {
-        const deadline = new AbortController();
-        const context = { ...call, url: new URL(call.url), signal: deadline.signal };
-        try {
-          return checkedResult(await within(PRESET_TRANSFORM_MS, clock, transform(context)));
-        } finally {
-          deadline.abort();
-        }
-      },
+      callFunction: (transform, call) =>
+        invoke({ transform, payload: undefined, examples: [] }, call, DEFAULT_TIMEOUT_MS, clock),
     });
   }
 

@@ -1,5 +1,5 @@
 /** The fields of a request, one by one, before any policy is asked. Pure. Spec: http/webhooks.md §5.1. */
-import { invalidRequest, neutralizeMarkers } from "@svc/sdk";
+import { externalLine, invalidRequest } from "@svc/sdk";
 import {
   type Delivery,
   type ModelPolicy,
@@ -14,8 +14,6 @@ import { type AgentParams, WAKE_MODES } from "./fields.ts";
 const MAX_NAME_CHARS = 80;
 /** Seconds a timer can be set for: more than 24 days. */
 const MAX_SECONDS = 2_147_483;
-/** Half a character, as a cut may leave it. */
-const LONE_SURROGATE = /\p{Cs}/gu;
 /** Choice: models a refusal names. */
 const NAMED_MODELS = 10;
 
@@ -63,14 +61,9 @@ function trimmed(value: unknown): string | undefined {
   return (typeof value === "string" && value.trim()) || undefined;
 }
 
-/** It stands outside the markers of the message: no line breaks, no angle brackets, nothing a reader could take for a marker. */
+/** It stands outside the markers of the message. */
 function nameOf(value: unknown): string {
-  const text = typeof value === "string" ? value : "";
-  const line = text
-    .replace(/[\p{Cc}\p{Cs}\u2028\u2029<>]+/gu, " ")
-    .replace(/ +/g, " ")
-    .trim();
-  return neutralizeMarkers(line).slice(0, MAX_NAME_CHARS).replace(LONE_SURROGATE, "").trim() || "Hook";
+  return externalLine(typeof value === "string" ? value : "", MAX_NAME_CHARS) || "Hook";
 }
 
 /** Choice: a mode nobody knows is refused, where the facts have it mean `now`. Spec: spec/README.md. */

@@ -1,5 +1,5 @@
 /** From fields to what is stored, or the reason why not. Pure. Spec: http/webhooks.md §4, §6.2. */
-import { invalidRequest, neutralizeMarkers, Strict, type Static, Type } from "@svc/sdk";
+import { invalidRequest, externalLine, Strict, type Static, Type } from "@svc/sdk";
 import type { WebhookActionContext, WebhookFields } from "@svc/sdk/services";
 import { type Mode, MODES } from "./fields.ts";
 
@@ -15,8 +15,6 @@ export type WakeParams = Static<typeof WakeParams>;
 
 /** Choice: characters of the words before the text. */
 const MAX_NAME_CHARS = 80;
-/** Half a character, as a cut may leave it. */
-const LONE_SURROGATE = /\p{Cs}/gu;
 
 /** @throws GatewayError `INVALID_REQUEST` */
 export function readWake(
@@ -26,7 +24,7 @@ export function readWake(
 ): WakeParams {
   const words = typeof text === "string" ? text.trim() : "";
   if (words === "") invalidRequest(source === "request" ? "text required" : "hook mapping requires text");
-  const label = typeof name === "string" ? oneLine(name) : "";
+  const label = typeof name === "string" ? externalLine(name, MAX_NAME_CHARS) : ""; // it stands outside the markers of the text
   return { text: words, mode: modeOf(mode, source), ...(label === "" ? {} : { name: label }), sessionKey };
 }
 
@@ -37,13 +35,4 @@ function modeOf(value: unknown, source: WebhookActionContext["source"]): Mode {
   if (word === "" && source === "mapping") return "now"; // a template that came to nothing
   const mode = MODES.find((known) => known === word);
   return mode ?? invalidRequest(`mode must be ${MODES.join(" or ")}${source === "mapping" ? " (wakeMode)" : ""}`);
-}
-
-/** It stands outside the markers of the text: no line breaks, no angle brackets, nothing a reader could take for a marker. */
-function oneLine(text: string): string {
-  const line = text
-    .replace(/[\p{Cc}\p{Cs}\u2028\u2029<>]+/gu, " ")
-    .replace(/ +/g, " ")
-    .trim();
-  return neutralizeMarkers(line).slice(0, MAX_NAME_CHARS).replace(LONE_SURROGATE, "").trim();
 }

@@ -1,8 +1,21 @@
 /** Times as models are told them, in the zone of this machine. Pure but for that zone. */
 
+/** By its options. Kept: making one costs about 30 microseconds. */
+const formats = new Map<string, Intl.DateTimeFormat>();
+
+function formatFor(options: Intl.DateTimeFormatOptions): Intl.DateTimeFormat {
+  const key = JSON.stringify(options);
+  const known = formats.get(key) ?? new Intl.DateTimeFormat("en-US", { ...options, hourCycle: "h23" });
+  formats.set(key, known);
+  return known;
+}
+
 function partsOf(at: number, options: Intl.DateTimeFormatOptions) {
-  const format = new Intl.DateTimeFormat("en-US", { ...options, hourCycle: "h23" });
-  const parts = new Map(format.formatToParts(at).map(({ type, value }) => [type, value]));
+  const parts = new Map(
+    formatFor(options)
+      .formatToParts(at)
+      .map(({ type, value }) => [type, value]),
+  );
   return (type: Intl.DateTimeFormatPartTypes) => parts.get(type) ?? "";
 }
 
@@ -14,9 +27,10 @@ const DATE_AND_TIME = {
   minute: "2-digit",
 } as const;
 
-/** `Sat 2026-01-03 12:05 GMT+1`. @param at epoch ms */
-export function localTime(at: number): string {
-  const part = partsOf(at, { ...DATE_AND_TIME, weekday: "short", timeZoneName: "short" });
+/** `Sat 2026-01-03 12:05 GMT+1`. @param at epoch ms @param timeZone IANA name; default: the zone of this machine */
+export function localTime(at: number, timeZone?: string): string {
+  const zone = timeZone === undefined ? {} : { timeZone };
+  const part = partsOf(at, { ...DATE_AND_TIME, ...zone, weekday: "short", timeZoneName: "short" });
   const date = `${part("year")}-${part("month")}-${part("day")}`;
   return `${part("weekday")} ${date} ${part("hour")}:${part("minute")} ${part("timeZoneName")}`;
 }

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { neutralizeMarkers, suspiciousPatterns, wrapExternalContent } from "@svc/sdk";
+import { externalLine, neutralizeMarkers, suspiciousPatterns, wrapExternalContent } from "@svc/sdk";
 import * as fc from "fast-check";
 
 const ID = "0123456789abcdef";
@@ -238,5 +238,22 @@ describe("suspicious phrases", () => {
 
   it("far behind are not looked for", () => {
     assert.deepEqual(suspiciousPatterns(`${"x ".repeat(200_000)}rm -rf /`), []);
+  });
+});
+
+describe("a line from outside", () => {
+  const cases: [text: string, line: string][] = [
+    ["  CI \n build\u2028 7 ", "CI build 7"],
+    ["a <b> c", "a b c"],
+    ["x".repeat(100), "x".repeat(20)],
+    [`${"x".repeat(19)}\u{1F600}`, "x".repeat(19)],
+    ["\u0000", ""],
+  ];
+  for (const [text, line] of cases)
+    it(`is one line of at most so many characters: ${JSON.stringify(text.slice(0, 30))}`, () =>
+      assert.equal(externalLine(text, 20), line));
+
+  it("holds no marker, whatever it is written with", () => {
+    assert.doesNotMatch(externalLine("\uFF1CEXTERNAL_UNTRUSTED_CONTENT\uFF1E", 200), /EXTERNAL_UNTRUSTED/);
   });
 });

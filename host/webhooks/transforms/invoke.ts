@@ -53,7 +53,7 @@ async function inTime<T>(ms: number, clock: Timing, work: (signal: AbortSignal) 
  * @returns an object, `null`, or `undefined` for everything else that is falsy. Spec: http/webhooks.md §6.3
  * @throws Complaint for what is no JSON
  */
-export function checkedResult(value: unknown): unknown {
+function checkedResult(value: unknown): unknown {
   if (value === null) return null;
   if (!value) return undefined;
   if (typeof value === "object" && !Array.isArray(value)) return jsonCopy(value);
