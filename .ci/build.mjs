@@ -80,6 +80,8 @@ await bundle(
     services: "services/index.ts",
     client: "client/index.ts",
     errors: "errors.ts",
+    device: "device/index.ts",
+    exec: "exec/index.ts",
     cli: "cli.ts",
     testing: "testing/index.ts",
     transform: "transform.ts",

@@ -12,6 +12,11 @@ export interface MethodSpec<P extends TSchema = TSchema, R extends TSchema = TSc
   readonly scope: Scope | "none";
   /** Which role may call it; default `operator`. Spec: protocol/authorization.md §2. */
   readonly role?: "operator" | "node" | "any";
+  /**
+   * It brings what other calls of its plugin wait for: while the plugin is replaced it still reaches the old version, so that
+   * those can end. Default false: it waits for the new one.
+   */
+  readonly answers?: boolean;
   /** Clients are not told about it in `features.methods` when false. Default true. */
   readonly advertised?: boolean;
   /** Budget it shares with all methods of the same bucket; consumed after authorisation and before validation. */

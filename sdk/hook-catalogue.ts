@@ -1,7 +1,7 @@
 /** Every point where a plugin may join the gateway, and for each: when it runs, what a return means, what a throw does. */
 import type { HookFacade } from "./hooks.ts";
 import { defineHook, defineKeyedHook } from "./hooks.ts";
-import type { Principal, Scope } from "./principal.ts";
+import type { Principal, Role, Scope } from "./principal.ts";
 import type { ConnectParams } from "./protocol/connect.ts";
 import type { RunEvent, RunOutcome, RunRequest } from "./services/agents.ts";
 import type { ModelRequest } from "./services/models.ts";
@@ -28,8 +28,15 @@ export interface AuthAttempt {
   readonly remoteAddress: string;
   readonly local: boolean;
   readonly connect: ConnectParams;
+  /** `connect.client.id` with aliases resolved. */
+  readonly clientId: string;
+  readonly role: Role;
   /** Set when the device proof was verified. */
   readonly deviceId: string | undefined;
+  /** The gateway's own credential was right, or none is asked for: nothing but a pairing is missing. */
+  readonly shared: boolean;
+  /** It carries the `Origin` of a web page. */
+  readonly fromPage: boolean;
 }
 
 /** Who a plugin says it is. The host keeps only scopes that were also asked for. */
@@ -42,6 +49,8 @@ export interface Identity {
 export interface Admission extends ConnectionInfo {
   /** What it asked for, without its secrets. `device` was verified. */
   readonly connect: Omit<ConnectParams, "auth">;
+  /** `connect.client.id` with aliases resolved. */
+  readonly clientId: string;
   readonly principal: Principal;
   /** It carried the `Origin` of a web page. */
   readonly fromPage: boolean;
@@ -60,6 +69,14 @@ export interface DeviceToken {
   readonly scopes: readonly string[];
   /** epoch ms */
   readonly issuedAtMs?: number;
+}
+
+/** An event on its way out. */
+export interface PublishedEvent {
+  readonly event: string;
+  readonly payload: unknown;
+  /** It went to named connections only. */
+  readonly isTargeted: boolean;
 }
 
 /** One method call on its way. `params` is frozen where a gate sees it. */
@@ -126,14 +143,21 @@ export const HOOKS = {
   authenticate: defineHook<AuthAttempt, Identity>()("first", {
     name: "authenticate",
     owner: "host",
-    when: "`connect` carries a credential the shared secret check refused. Spec: §5.1.",
+    when: "`connect` carries a credential the shared secret check refused, or a device that needs more than that. Spec: §5.1.",
     returns: "Who it is.",
     throws: `${skipped} Nobody answers: refused.`,
   }),
   admit: defineHook<Admission>()("gate", {
     name: "admit",
     owner: "host",
-    when: "A credential was accepted, before `hello-ok`: bans, maintenance, and whether a device is paired.",
+    when: "A credential was accepted, before `hello-ok`: bans and maintenance. Not for the key of the state directory.",
+    returns: "A denial with its reason; `code` and `details` go to the client.",
+    throws: denies,
+  }),
+  admitDevice: defineHook<Admission>()("gate", {
+    name: "admitDevice",
+    owner: "host",
+    when: "As `admit` and behind it, for connections that proved a device: whether it is paired. Others do not depend on who stands here.",
     returns: "A denial with its reason; `code` and `details` go to the client, e.g. `NOT_PAIRED`.",
     throws: denies,
   }),
@@ -173,6 +197,14 @@ export const HOOKS = {
     throws: recorded,
   }),
 
+  eventPublished: defineKeyedHook<PublishedEvent>()("trace", {
+    name: "eventPublished",
+    owner: "host",
+    when: "By event: it was handed to the connections it is for.",
+    returns: never,
+    throws: "Recorded; the third throw removes the tap.",
+  }),
+
   rpcParams: defineKeyedHook<{ params: unknown; principal: Principal }>()("waterfall", {
     name: "rpcParams",
     owner: "host",
@@ -184,8 +216,9 @@ export const HOOKS = {
     name: "rpcBefore",
     owner: "host",
     when: "By method: the params are final and frozen.",
-    returns: "A denial: the caller gets UNAVAILABLE with the reason.",
+    returns: "A denial: the caller gets UNAVAILABLE with the reason. Or a question for people.",
     throws: denies,
+    asks: true,
   }),
   rpcResult: defineKeyedHook<{ result: unknown; principal: Principal }>()("waterfall", {
     name: "rpcResult",
@@ -286,8 +319,9 @@ export const HOOKS = {
     name: "runBefore",
     owner: "agents",
     when: "A run is asked for, before it is accepted.",
-    returns: "A denial: the caller gets UNAVAILABLE.",
+    returns: "A denial: the caller gets UNAVAILABLE. Or a question for people.",
     throws: denies,
+    asks: true,
   }),
   runPrompt: defineHook<{ runId: string; sessionKey: string; system: string }>()("waterfall", {
     name: "runPrompt",
@@ -321,8 +355,9 @@ export const HOOKS = {
     name: "toolBefore",
     owner: "agents",
     when: "By tool: the arguments are final and frozen.",
-    returns: "A denial: the model is told the reason.",
+    returns: "A denial: the model is told the reason. Or a question for people.",
     throws: denies,
+    asks: true,
   }),
   toolResult: defineKeyedHook<ToolResult & { call: ToolCall }>()("waterfall", {
     name: "toolResult",

@@ -10,7 +10,7 @@ import type { ErrorCode } from "./errors.ts";
  * - `observe`: all run at once, nothing is returned, a throw is recorded.
  * - `series`: one after the other, nothing is returned, a throw is recorded and the next runs.
  * - `first`: the first answer ends it; a throw counts as no answer.
- * - `gate`: a handler may only deny; a throw or a missed deadline denies.
+ * - `gate`: a handler may only deny, or ask people where the hook says so; a throw or a missed deadline denies.
  * - `waterfall`: each may replace the value; a throw leaves it as it was.
  * - `collect`: all run at once, one item each; a throw becomes that item's error.
  * - `trace`: synchronous and on the hot path; three throws remove the tap.
@@ -40,6 +40,25 @@ export interface Denial {
   readonly details?: unknown;
 }
 
+/**
+ * A gate's question: people decide, after all other handlers have had their say. A denial of any handler wins without
+ * anybody being asked; of several questions all have to be allowed. Nobody to ask, or no answer in time: denied.
+ */
+export interface Ask {
+  readonly allow: "ask";
+  /** One line, shown to people, e.g. the command. */
+  readonly title: string;
+  /**
+   * What is asked for, as JSON: all that matters of it, and nothing that changes from one time to the next, e.g. the
+   * tool, its arguments and the agent. An `allow-always` holds for exactly this.
+   */
+  readonly subject: unknown;
+  readonly agentId?: string;
+  readonly sessionKey?: string;
+  /** Milliseconds; default 120000. */
+  readonly timeoutMs?: number;
+}
+
 /** One hook: its kind and its three facts. Make one with `defineHook`. */
 export interface HookSpec<
   K extends HookKind = HookKind,
@@ -58,12 +77,14 @@ export interface HookSpec<
   readonly throws: string;
   /** Milliseconds; default by kind. */
   readonly deadlineMs?: number;
+  /** Gates: an answer with `allow: "ask"` is taken; elsewhere it denies. Default false. */
+  readonly asks?: boolean;
   /** Carry the types only; never set. */
   readonly input?: Input;
   readonly answer?: Answer;
 }
 
-type HookFacts = Pick<HookSpec, "name" | "owner" | "when" | "returns" | "throws" | "deadlineMs">;
+type HookFacts = Pick<HookSpec, "name" | "owner" | "when" | "returns" | "throws" | "deadlineMs" | "asks">;
 
 /** Declares a hook: `defineHook<{ text: string }>()("waterfall", { name, owner, when, returns, throws })`. */
 export function defineHook<Input, Answer = void>() {
@@ -89,7 +110,7 @@ export type HandlerResult<H> =
     ? K extends "first"
       ? Answer | undefined | void
       : K extends "gate"
-        ? Denial | undefined | void
+        ? Denial | Ask | undefined | void
         : K extends "waterfall"
           ? Input | undefined | void
           : K extends "collect"
@@ -167,6 +188,10 @@ export interface Collected<Answer> {
 export interface HookEmitter<H> {
   /** False when nobody tapped it: skip the work of building the input. */
   isUsed(key?: string): boolean;
-  /** Never rejects because of a handler. `key` is required for keyed hooks. */
-  emit(input: InputOf<H>, key?: string): EmitResult<H>;
+  /**
+   * Never rejects because of a handler.
+   * @param key required for keyed hooks
+   * @param signal gates: takes the questions back that people are being asked; it counts as denied
+   */
+  emit(input: InputOf<H>, key?: string, signal?: AbortSignal): EmitResult<H>;
 }

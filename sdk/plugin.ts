@@ -132,6 +132,11 @@ export interface PluginGateway<Config = unknown, R extends Requirements = Requir
   serve<C extends Contract>(contract: C, handlers: Handlers<C>): void;
   /** Declares an event. @returns its emitter. */
   event<E extends EventSpec>(event: E): Emit<E>;
+  /**
+   * Sends a copy of an event that another plugin or the gateway has published to named connections, beside the one they
+   * get anyway: without `seq` and `stateVersion`, and not seen by taps of `eventPublished`. Its scope holds.
+   */
+  forward<E extends EventSpec>(event: E, payload: PayloadOf<E>, connections: readonly string[]): void;
   route<B extends TSchema>(route: RouteSpec<B>): void;
   /** Gives a service to others; must be listed in `provides`. */
   provide<T>(token: ServiceToken<T>, value: T): void;

@@ -24,9 +24,11 @@ export interface Principal {
   readonly role: Role;
   readonly scopes: readonly string[];
   /** How it came to be. */
-  readonly provenance: "token" | "password" | "none" | "trusted-proxy" | "device" | "plugin" | "webhook";
+  readonly provenance: "token" | "password" | "none" | "trusted-proxy" | "local" | "device" | "plugin" | "webhook";
   /** Grows when the credential behind it changes; an older one is dead. */
   readonly epoch: number;
+  /** Id of the device that was proven with the credential; revoking that device ends this principal, too. */
+  readonly device?: string;
 }
 
 /** Whether `held` covers `wanted`: admin covers every operator scope, write covers read. Spec: authorization.md §1. */

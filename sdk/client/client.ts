@@ -10,6 +10,7 @@ import { type ErrorCode, ERRORS, GatewayError } from "../errors.ts";
 import type { Role } from "../principal.ts";
 import type { ConnectParams, HelloOk } from "../protocol/connect.ts";
 import { PROTOCOL, RESUME_CAP } from "../protocol/constants.ts";
+import { type DeviceIdentity, proveDevice } from "./device-proof.ts";
 import type { EventCursor, EventFrame, ResponseFrame } from "../protocol/frames.ts";
 
 /** The part of a WebSocket the client uses; both `ws` and the browser's have it. */
@@ -28,10 +29,20 @@ export interface ClientOptions {
   readonly url: string;
   readonly token?: string;
   readonly password?: string;
+  /** Proven at each connect; `keepDevice` of `@svc/sdk/device` makes one. A gateway pairs it first, then gives it a token. */
+  readonly device?: DeviceIdentity;
+  /** Token the gateway gave to the device (`hello.auth`), asked for at each connect; used where there is no `token`. */
+  readonly deviceToken?: () => string | undefined;
   readonly role?: Role;
-  /** Default: read, write, approvals, pairing and admin. */
+  /** Default: read, write, approvals, pairing and admin; for nodes none. */
   readonly scopes?: readonly string[];
   readonly caps?: readonly string[];
+  /** Nodes: commands they carry out. */
+  readonly commands?: readonly string[];
+  /** Nodes: what they are allowed to on their machine, for readers. */
+  readonly permissions?: Readonly<Record<string, boolean>>;
+  /** Nodes: their `PATH`, for readers. */
+  readonly pathEnv?: string;
   /** Default: id `cli`, mode `cli`. */
   readonly client?: Partial<ConnectParams["client"]>;
   /** Milliseconds from opening the socket to `hello-ok`. Default 10000. */
@@ -42,6 +53,8 @@ export interface ClientOptions {
   readonly reconnect?: boolean;
   /** Randomness for jitter, 0..1. */
   readonly random?: () => number;
+  /** Hears every event frame from the first on: one may come together with `hello-ok`, before `connect` resolves. */
+  readonly onEvent?: (frame: EventFrame) => void;
   /** Default: the runtime's, else the package `ws`. */
   readonly WebSocket?: new (url: string) => Socket;
 }
@@ -136,6 +149,7 @@ class Connection implements GatewayClient {
   constructor(options: ClientOptions, WebSocket: new (url: string) => Socket) {
     this.#options = options;
     this.#WebSocket = WebSocket;
+    if (options.onEvent) this.#listeners.event.add(options.onEvent);
   }
 
   /** Opens one socket and shakes hands. */
@@ -156,7 +170,7 @@ class Connection implements GatewayClient {
         const frame = JSON.parse(String(data)) as EventFrame | ResponseFrame;
         if (ready) return this.#receive(frame);
         if (frame.type === "event" && frame.event === "connect.challenge")
-          return socket.send(JSON.stringify(this.#connectFrame()));
+          return socket.send(JSON.stringify(this.#connectFrame(frame.payload as { nonce: string })));
         if (frame.type !== "res") return;
         clearTimeout(late);
         if (!frame.ok) {
@@ -187,8 +201,8 @@ class Connection implements GatewayClient {
     });
   }
 
-  #connectFrame() {
-    const { client, role, scopes, caps, token, password } = this.#options;
+  #connectFrame({ nonce }: { nonce: string }) {
+    const { client, role = "operator", scopes, caps, commands, permissions, pathEnv, device } = this.#options;
     const params: ConnectParams = {
       minProtocol: PROTOCOL,
       maxProtocol: PROTOCOL,
@@ -199,15 +213,27 @@ class Connection implements GatewayClient {
         mode: "cli",
         ...client,
       },
-      role: role ?? "operator",
-      scopes: [...(scopes ?? DEFAULT_SCOPES)],
+      role,
+      scopes: [...(scopes ?? (role === "node" ? [] : DEFAULT_SCOPES))],
       caps: [...new Set([...(caps ?? []), RESUME_CAP])],
+      ...(commands ? { commands: [...commands] } : {}),
+      ...(permissions ? { permissions: { ...permissions } } : {}),
+      ...(pathEnv === undefined ? {} : { pathEnv }),
       ...(this.#cursor ? { resume: this.#cursor } : {}),
     };
-    if (token !== undefined || password !== undefined) {
-      params.auth = { ...(token === undefined ? {} : { token }), ...(password === undefined ? {} : { password }) };
-    }
+    const auth = this.#credential();
+    if (auth) params.auth = auth;
+    if (device) params.device = proveDevice(device, params, nonce, Date.now());
     return { type: "req", id: "connect", method: "connect", params };
+  }
+
+  /** The shared secret where there is one, else what the device was given. Spec: frames-and-connect.md §7 "Client-side precedence". */
+  #credential(): ConnectParams["auth"] {
+    const { token, password, deviceToken } = this.#options;
+    if (token !== undefined || password !== undefined)
+      return { ...(token === undefined ? {} : { token }), ...(password === undefined ? {} : { password }) };
+    const own = deviceToken?.();
+    return own === undefined ? undefined : { token: own, deviceToken: own };
   }
 
   /** @param resume absent: a gateway that cannot resume */

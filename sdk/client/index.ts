@@ -1,2 +1,3 @@
 /** Typed client of the gateway: `@svc/sdk/client`. */
 export * from "./client.ts";
+export type { DeviceIdentity } from "./device-proof.ts";

@@ -158,6 +158,8 @@ export const Restarts = defineService<Restarts>()("gateway.restarts", "1.0.0");
 export interface Credentials {
   /** Everything that acts as this principal is dead from now on: its connections are closed with 1008, its calls refused. */
   revoke(principalId: string, reason: string): void;
+  /** The same for everything that proved this device, whatever credential came with it. */
+  revokeDevice(deviceId: string, reason: string): void;
 }
 
 /** Revoking credentials that a plugin vouched for. Provided by the host. */

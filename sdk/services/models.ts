@@ -54,7 +54,8 @@ const THINKING_ALIASES: Readonly<Record<string, ThinkingLevel>> = {
 /** The level a person meant, in any case, with its aliases; `undefined` for no level. */
 export function parseThinkingLevel(text: string): ThinkingLevel | undefined {
   const word = text.trim().toLowerCase();
-  return THINKING_LEVELS.find((level) => level === word) ?? THINKING_ALIASES[word];
+  const alias = Object.hasOwn(THINKING_ALIASES, word) ? THINKING_ALIASES[word] : undefined; // no "constructor"
+  return THINKING_LEVELS.find((level) => level === word) ?? alias;
 }
 
 /** One question to a model. */

@@ -1,0 +1,236 @@
+/** Nodes: devices that lend what they can do. Spec: protocol/methods-node.md, protocol/events.md §2 and §8. */
+import { defineContract, defineEvent } from "../contract.ts";
+import { NonEmpty, type Static, Strict, Type } from "../schema.ts";
+
+const text = Type.Optional(Type.String());
+const filled = Type.Optional(NonEmpty);
+const strings = Type.Array(Type.String());
+const Time = Type.Integer({ description: "epoch ms" });
+
+/** A node as `node.list` shows it. */
+export const NodeView = Type.Object({
+  nodeId: Type.String({ description: "its device id" }),
+  displayName: text,
+  platform: text,
+  version: text,
+  deviceFamily: text,
+  modelIdentifier: text,
+  remoteIp: text,
+  caps: strings,
+  commands: Type.Array(Type.String(), { description: "what it can be asked for now" }),
+  pendingCommands: Type.Optional(
+    Type.Array(Type.String(), { description: "declared, and withheld until somebody approves them" }),
+  ),
+  pathEnv: text,
+  permissions: Type.Optional(Type.Record(Type.String(), Type.Boolean())),
+  connectedAtMs: Type.Optional(Time),
+  paired: Type.Boolean(),
+  connected: Type.Boolean(),
+});
+export type NodeView = Static<typeof NodeView>;
+
+/** A request of the older node store, and a device of role node that waits: `device.pair.*` shows the latter, too. */
+export const PendingNode = Type.Object({
+  requestId: NonEmpty,
+  nodeId: NonEmpty,
+  displayName: text,
+  platform: text,
+  version: text,
+  coreVersion: text,
+  uiVersion: text,
+  deviceFamily: text,
+  modelIdentifier: text,
+  caps: Type.Optional(strings),
+  commands: Type.Optional(strings),
+  permissions: Type.Optional(Type.Record(Type.String(), Type.Boolean())),
+  remoteIp: text,
+  silent: Type.Optional(Type.Boolean()),
+  isRepair: Type.Optional(Type.Boolean()),
+  ts: Time,
+});
+export type PendingNode = Static<typeof PendingNode>;
+
+/** A node of the older store. */
+export const PairedNode = Type.Object({
+  nodeId: NonEmpty,
+  token: Type.Optional(Type.String({ description: "only where it was just issued" })),
+  displayName: text,
+  platform: text,
+  version: text,
+  coreVersion: text,
+  uiVersion: text,
+  deviceFamily: text,
+  modelIdentifier: text,
+  caps: Type.Optional(strings),
+  commands: Type.Optional(strings),
+  permissions: Type.Optional(Type.Record(Type.String(), Type.Boolean())),
+  remoteIp: text,
+  createdAtMs: Time,
+  approvedAtMs: Time,
+  lastConnectedAtMs: Type.Optional(Time),
+});
+export type PairedNode = Static<typeof PairedNode>;
+
+const Request = Strict({ requestId: NonEmpty });
+
+/** Nodes: who they are, what they can do, and asking them to do it. */
+export const nodes = defineContract("node", {
+  list: {
+    summary: "Nodes, connected ones first",
+    scope: "operator.read",
+    params: Strict({}),
+    result: Type.Object({ ts: Time, nodes: Type.Array(NodeView) }),
+  },
+  describe: {
+    summary: "One node",
+    scope: "operator.read",
+    params: Strict({ nodeId: NonEmpty }),
+    result: Type.Object({ ts: Time, ...NodeView.properties }),
+  },
+  invoke: {
+    summary: "Asks a node to carry out one of its commands, and waits for the answer",
+    scope: "operator.write",
+    params: Strict({
+      nodeId: NonEmpty,
+      command: NonEmpty,
+      params: Type.Optional(Type.Unknown()),
+      timeoutMs: Type.Optional(Type.Integer({ minimum: 0, description: "default 30000" })),
+      idempotencyKey: filled,
+    }),
+    result: Type.Object({
+      ok: Type.Literal(true),
+      nodeId: NonEmpty,
+      command: NonEmpty,
+      payload: Type.Optional(Type.Unknown()),
+      payloadJSON: Type.Union([Type.String(), Type.Null()]),
+    }),
+  },
+  rename: {
+    summary: "Gives a node another name",
+    scope: "operator.pairing",
+    params: Strict({ nodeId: NonEmpty, displayName: NonEmpty }),
+    result: Type.Object({ nodeId: NonEmpty, displayName: NonEmpty }),
+  },
+  pairRequest: {
+    name: "node.pair.request",
+    summary: "Asks for a token of the older node store",
+    scope: "operator.pairing",
+    params: Strict({
+      nodeId: NonEmpty,
+      displayName: filled,
+      platform: filled,
+      version: filled,
+      coreVersion: filled,
+      uiVersion: filled,
+      deviceFamily: filled,
+      modelIdentifier: filled,
+      remoteIp: filled,
+      caps: Type.Optional(Type.Array(NonEmpty)),
+      commands: Type.Optional(Type.Array(NonEmpty)),
+      silent: Type.Optional(Type.Boolean()),
+    }),
+    result: Type.Object({ status: Type.Literal("pending"), request: PendingNode, created: Type.Boolean() }),
+  },
+  pairList: {
+    name: "node.pair.list",
+    summary: "Nodes that wait for an approval, and those that are paired",
+    scope: "operator.pairing",
+    params: Strict({}),
+    result: Type.Object({ pending: Type.Array(PendingNode), paired: Type.Array(PairedNode) }),
+  },
+  pairApprove: {
+    name: "node.pair.approve",
+    summary: "Lets a waiting node in; takes requests of devices, too",
+    scope: "operator.pairing",
+    params: Request,
+    result: Type.Object({ requestId: NonEmpty, node: PairedNode }),
+  },
+  pairReject: {
+    name: "node.pair.reject",
+    summary: "Turns a waiting node down; takes requests of devices, too",
+    scope: "operator.pairing",
+    params: Request,
+    result: Type.Object({ requestId: NonEmpty, nodeId: NonEmpty }),
+  },
+  pairVerify: {
+    name: "node.pair.verify",
+    summary: "Whether a token of the older node store is right",
+    scope: "operator.pairing",
+    params: Strict({ nodeId: NonEmpty, token: NonEmpty }),
+    result: Type.Object({ ok: Type.Boolean(), node: Type.Optional(PairedNode) }),
+  },
+  invokeResult: {
+    name: "node.invoke.result",
+    summary: "A node answers what it was asked",
+    scope: "none",
+    role: "node",
+    answers: true,
+    params: Strict({
+      id: NonEmpty,
+      nodeId: NonEmpty,
+      ok: Type.Boolean(),
+      payload: Type.Optional(Type.Unknown()),
+      payloadJSON: Type.Optional(Type.Unknown()),
+      error: Type.Optional(
+        Type.Union([Type.Object({ code: filled, message: filled }, { additionalProperties: false }), Type.Null()]),
+      ),
+    }),
+    result: Type.Object({ ok: Type.Literal(true), ignored: Type.Optional(Type.Literal(true)) }),
+  },
+  event: {
+    summary: "A node reports what happened on it",
+    scope: "none",
+    role: "node",
+    params: Strict({
+      event: NonEmpty,
+      payload: Type.Optional(Type.Unknown()),
+      payloadJSON: Type.Optional(Type.String()),
+    }),
+    result: Type.Object({ ok: Type.Literal(true) }),
+  },
+  canvasRefresh: {
+    name: "node.canvas.capability.refresh",
+    summary: "A new address of the canvas for this node",
+    scope: "none",
+    role: "node",
+    params: Strict({}),
+    result: Type.Object({ canvasCapability: NonEmpty, canvasCapabilityExpiresAtMs: Time, canvasHostUrl: NonEmpty }),
+  },
+});
+
+/** A node asks for a token of the older store. */
+export const nodePairRequested = defineEvent({
+  name: "node.pair.requested",
+  summary: "A node asks to be paired",
+  payload: PendingNode,
+  scope: "operator.pairing",
+  droppable: true,
+});
+
+/** Somebody decided about a node. */
+export const nodePairResolved = defineEvent({
+  name: "node.pair.resolved",
+  summary: "A request of a node was approved or rejected",
+  payload: Type.Object({
+    requestId: NonEmpty,
+    nodeId: NonEmpty,
+    decision: Type.Enum(["approved", "rejected"]),
+    ts: Time,
+  }),
+  scope: "operator.pairing",
+  droppable: true,
+});
+
+/** Sent to one node: it is asked to carry out a command. */
+export const nodeInvokeRequest = defineEvent({
+  name: "node.invoke.request",
+  summary: "A node is asked to carry out a command",
+  payload: Type.Object({
+    id: NonEmpty,
+    nodeId: NonEmpty,
+    command: NonEmpty,
+    paramsJSON: Type.Union([Type.String(), Type.Null()]),
+    timeoutMs: Type.Optional(Type.Integer()),
+    idempotencyKey: filled,
+  }),
+});

@@ -1,0 +1,164 @@
+/**
+ * `@svc/sdk/device`: a device of this machine, a key that its clients prove themselves with, and the tokens it got. Not for
+ * browsers. Spec: protocol/stores.md §5.
+ */
+import { createHash, createPrivateKey, generateKeyPairSync, type KeyObject, sign } from "node:crypto";
+import {
+  closeSync,
+  fsyncSync,
+  linkSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeSync,
+} from "node:fs";
+import { join } from "node:path";
+import type { DeviceIdentity } from "../client/device-proof.ts";
+
+export type { DeviceIdentity } from "../client/device-proof.ts";
+
+/** Makes a new one; it is not kept. */
+export function createDevice(): DeviceIdentity {
+  return identityOf(generateKeyPairSync("ed25519").privateKey);
+}
+
+function identityOf(privateKey: KeyObject): DeviceIdentity {
+  const { x = "" } = privateKey.export({ format: "jwk" });
+  return {
+    id: createHash("sha256").update(Buffer.from(x, "base64url")).digest("hex"),
+    publicKey: x,
+    sign: (text) => sign(null, Buffer.from(text), privateKey).toString("base64url"),
+  };
+}
+
+const FILE = "device.json";
+
+/**
+ * The device kept in a directory, made at the first call: `device.json`, mode 0600.
+ * @param directory e.g. `<state>/identity`; made when it is missing
+ * @throws Error naming the file: it is there and holds no key, which is never overwritten
+ */
+export function keepDevice(directory: string): DeviceIdentity {
+  const kept = readDevice(directory);
+  if (kept) return kept;
+  const { privateKey, publicKey } = generateKeyPairSync("ed25519");
+  const device = identityOf(privateKey);
+  const text = JSON.stringify(
+    {
+      version: 1,
+      deviceId: device.id,
+      publicKeyPem: publicKey.export({ type: "spki", format: "pem" }),
+      privateKeyPem: privateKey.export({ type: "pkcs8", format: "pem" }),
+      createdAtMs: Date.now(),
+    },
+    null,
+    2,
+  );
+  mkdirSync(directory, { recursive: true, mode: 0o700 });
+  writeFirst(join(directory, FILE), `${text}\n`);
+  return readDevice(directory) ?? device;
+}
+
+/** The device kept in a directory, or `undefined` when there is none. @throws Error naming a file that holds no key */
+export function readDevice(directory: string): DeviceIdentity | undefined {
+  const path = join(directory, FILE);
+  const text = readKept(path);
+  if (text === undefined) return undefined;
+  try {
+    const { privateKeyPem } = JSON.parse(text) as { privateKeyPem: string };
+    const key = createPrivateKey(privateKeyPem);
+    if (key.asymmetricKeyType !== "ed25519") throw new Error("it is no Ed25519 key");
+    return identityOf(key);
+  } catch (cause) {
+    throw new Error(
+      `${path} holds no key of a device; move it away to make a new one, which has to be approved again`,
+      {
+        cause,
+      },
+    );
+  }
+}
+
+/** A token a gateway gave to this device. */
+export interface KeptToken {
+  readonly token: string;
+  readonly scopes: readonly string[];
+  /** epoch ms */
+  readonly updatedAtMs: number;
+}
+
+type Tokens = Record<string, Record<string, KeptToken>>;
+const TOKENS_FILE = "device-auth.json";
+
+/** Tokens of this device, by the gateway's URL and role: `device-auth.json`, mode 0600. A file that is none counts as empty. */
+export function readDeviceToken(directory: string, url: string, role: string): KeptToken | undefined {
+  const known = readTokens(directory)[gatewayKey(url)];
+  const kept = known && Object.hasOwn(known, role) ? known[role] : undefined;
+  return typeof kept?.token === "string" && kept.token !== "" ? kept : undefined;
+}
+
+/** Keeps a token; `undefined` forgets it. */
+export function keepDeviceToken(directory: string, url: string, role: string, kept: KeptToken | undefined): void {
+  const tokens = readTokens(directory);
+  const { [role]: _former, ...others } = tokens[gatewayKey(url)] ?? {};
+  const mine = kept === undefined ? others : { ...others, [role]: kept };
+  mkdirSync(directory, { recursive: true, mode: 0o700 });
+  const text = JSON.stringify({ version: 1, gateways: { ...tokens, [gatewayKey(url)]: mine } }, null, 2);
+  writeKept(join(directory, TOKENS_FILE), `${text}\n`);
+}
+
+/** One spelling per gateway: a path does not count, since every path is the same door. */
+function gatewayKey(url: string): string {
+  if (!URL.canParse(url)) return url;
+  const { protocol, host } = new URL(url);
+  return `${protocol.replace(/^http/, "ws")}//${host}`;
+}
+
+function readTokens(directory: string): Tokens {
+  try {
+    const { gateways } = JSON.parse(readKept(join(directory, TOKENS_FILE)) ?? "{}") as { gateways?: Tokens };
+    return typeof gateways === "object" && gateways !== null ? gateways : {};
+  } catch {
+    return {};
+  }
+}
+
+function readKept(path: string): string | undefined {
+  try {
+    return readFileSync(path, "utf8");
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined;
+    throw error;
+  }
+}
+
+/** Whole or not at all, and only for the owner. */
+function writeKept(path: string, text: string): void {
+  renameSync(writeDraft(path, text), path);
+}
+
+/** As `writeKept`, unless another process was first. */
+function writeFirst(path: string, text: string): void {
+  const draft = writeDraft(path, text);
+  try {
+    linkSync(draft, path);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;
+  } finally {
+    rmSync(draft, { force: true });
+  }
+}
+
+function writeDraft(path: string, text: string): string {
+  const draft = `${path}.${process.pid}.tmp`;
+  const file = openSync(draft, "w", 0o600);
+  try {
+    writeSync(file, text);
+    fsyncSync(file);
+  } finally {
+    closeSync(file);
+  }
+  return draft;
+}

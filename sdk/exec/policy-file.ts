@@ -1,0 +1,185 @@
+/** The policy file on disk: `exec-approvals.json`, mode 0600, replaced as a whole by whoever saw its last version. Spec: protocol/methods-exec-approvals.md §1. */
+import { randomBytes } from "node:crypto";
+import { constants, type FileHandle, link, mkdir, open, rename, rm } from "node:fs/promises";
+import { join } from "node:path";
+import { GatewayError, isGatewayError, unavailable } from "../errors.ts";
+import { underLock } from "./file-lock.ts";
+import { checkBaseHash, normalisePolicy, parsePolicy, snapshotOf } from "./policy-shape.ts";
+import type { ExecPolicyFile, ExecPolicySnapshot } from "./schema.ts";
+
+/** A policy file. */
+export interface ExecPolicyStore {
+  /** Made with defaults (and a token for its socket) when it is missing. @throws GatewayError `UNAVAILABLE`: it cannot be read, or is no policy file */
+  get(): Promise<ExecPolicySnapshot>;
+  /**
+   * Durable when it resolves.
+   * @throws GatewayError `INVALID_REQUEST`: the base hash is missing or another one, or a value means nothing; `UNAVAILABLE`: it cannot be written
+   */
+  set(file: ExecPolicyFile, baseHash: string | undefined): Promise<ExecPolicySnapshot>;
+  /** For the machine itself: the file as it is, checked; all is denied while it cannot be read. Never writes. */
+  policy(): Promise<ExecPolicyFile>;
+}
+
+/** Choice: bytes of a policy file. */
+const MAX_BYTES = 1024 * 1024;
+/** What holds while there is no file that can be trusted. */
+const DENY_ALL: ExecPolicyFile = { version: 1, defaults: { security: "deny" } };
+
+/** What was read: the text, and what it says. */
+interface Read {
+  readonly raw: string;
+  readonly file: ExecPolicyFile;
+}
+
+/** @param directory of the state, made with mode 0700 when it is missing; the file is `exec-approvals.json` in it */
+export function openExecPolicy(directory: string): ExecPolicyStore {
+  const path = join(directory, "exec-approvals.json");
+  const defaults = (): ExecPolicyFile => ({
+    version: 1,
+    socket: { path: join(directory, "exec-approvals.sock"), token: randomBytes(24).toString("base64url") },
+    defaults: {},
+    agents: {},
+  });
+
+  async function create(): Promise<Read> {
+    const draft = await writeDraft(directory, path, textOf(defaults()));
+    try {
+      await link(draft, path); // whoever is first wins
+    } catch (error) {
+      if (codeOf(error) !== "EEXIST") throw error;
+    } finally {
+      await rm(draft, { force: true });
+    }
+    await syncDirectory(directory);
+    return (await read(path)) ?? unavailable(`${path} was removed while it was made; try again`, { retryAfterMs: 100 });
+  }
+
+  async function replace(given: ExecPolicyFile, baseHash: string | undefined, held: () => Promise<boolean>) {
+    const current = await read(path);
+    checkBaseHash(current?.raw, baseHash);
+    const raw = textOf(normalisePolicy(given, current?.file ?? defaults()));
+    if (Buffer.byteLength(raw) > MAX_BYTES) unavailable(`a policy file has at most ${MAX_BYTES} bytes; shorten it`);
+    const draft = await writeDraft(directory, path, raw);
+    try {
+      // Somebody may have edited it by hand, or taken over the lock of a process that was stopped for long.
+      checkBaseHash((await read(path))?.raw, baseHash);
+      if (!(await held()))
+        unavailable(`${path} is being written by another process; try again`, { retryAfterMs: 1_000 });
+      await rename(draft, path);
+    } finally {
+      await rm(draft, { force: true });
+    }
+    await syncDirectory(directory);
+    return snapshotOf(path, raw, parsePolicy(raw));
+  }
+
+  return {
+    get: () =>
+      explained(path, async () => {
+        const { raw, file } = (await read(path)) ?? (await create());
+        return snapshotOf(path, raw, file);
+      }),
+    set: (file, baseHash) =>
+      explained(path, async () => {
+        await mkdir(directory, { recursive: true, mode: 0o700 });
+        return underLock(`${path}.lock`, (held) => replace(file, baseHash, held));
+      }),
+    policy: () =>
+      explained(path, () => read(path)).then(
+        (found) => found?.file ?? DENY_ALL,
+        () => DENY_ALL,
+      ),
+  };
+}
+
+function textOf(file: ExecPolicyFile): string {
+  return `${JSON.stringify(file, null, 2)}\n`;
+}
+
+/** `undefined`: there is none. A link, a pipe, or a file that others may write is not read: who can change it decides what may run. */
+async function read(path: string): Promise<Read | undefined> {
+  let handle: FileHandle;
+  try {
+    handle = await open(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
+  } catch (error) {
+    if (codeOf(error) === "ENOENT") return undefined;
+    if (codeOf(error) === "ELOOP") return refuse(path, "it is a symbolic link", "put the file itself there");
+    throw error;
+  }
+  try {
+    const stat = await handle.stat();
+    const { mode, size, uid } = stat;
+    if (!stat.isFile()) return refuse(path, "it is no file", "move it away");
+    const own = process.getuid?.();
+    if (own !== undefined && uid !== own && uid !== 0) {
+      return refuse(path, "it belongs to another user", `chown it to the user of the gateway`);
+    }
+    if ((mode & 0o022) !== 0 && own !== undefined) return refuse(path, "others may write it", `chmod 600 ${path}`);
+    if (size > MAX_BYTES) return refuse(path, `it has more than ${MAX_BYTES} bytes`, "shorten it, or move it away");
+    const raw = await handle.readFile("utf8");
+    return { raw, file: parsed(path, raw) };
+  } finally {
+    await handle.close();
+  }
+}
+
+function parsed(path: string, raw: string): ExecPolicyFile {
+  try {
+    return parsePolicy(raw);
+  } catch (error) {
+    return refuse(
+      path,
+      error instanceof Error ? error.message : "unknown",
+      "correct it, or move it away to start afresh",
+    );
+  }
+}
+
+function refuse(path: string, why: string, next: string): never {
+  unavailable(`${path} is no policy file that can be used, and all commands are denied: ${why}. Next: ${next}`);
+}
+
+/** A complete copy beside the file, on disk, only for its owner. */
+async function writeDraft(directory: string, path: string, text: string): Promise<string> {
+  await mkdir(directory, { recursive: true, mode: 0o700 });
+  const draft = `${path}.${randomBytes(8).toString("hex")}.tmp`;
+  const handle = await open(draft, "wx", 0o600);
+  try {
+    await handle.writeFile(text);
+    await handle.sync();
+  } catch (error) {
+    await rm(draft, { force: true });
+    throw error;
+  } finally {
+    await handle.close();
+  }
+  return draft;
+}
+
+async function syncDirectory(directory: string): Promise<void> {
+  const handle = await open(directory, constants.O_RDONLY);
+  try {
+    await handle.sync();
+  } finally {
+    await handle.close();
+  }
+}
+
+/** What the file system refuses is told with the path. */
+async function explained<T>(path: string, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    if (isGatewayError(error)) throw error;
+    const why = codeOf(error) ?? "unknown";
+    throw new GatewayError(
+      "UNAVAILABLE",
+      `${path} cannot be read or written (${why}). Next: check the disk, and that the directory belongs to the user of the gateway`,
+      { cause: error },
+    );
+  }
+}
+
+function codeOf(error: unknown): string | undefined {
+  return error instanceof Error ? (error as NodeJS.ErrnoException).code : undefined;
+}
