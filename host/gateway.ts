@@ -3,9 +3,11 @@
  * as its subject; this one only says what is connected to what, and in which order it starts and stops.
  */
 import {
+  type Audience,
   type Clock,
   CLOSE,
   type ConnectionInfo,
+  type EventSpec,
   GatewayError,
   HOOKS,
   type Logger,
@@ -15,28 +17,33 @@ import {
   TICK_INTERVAL_MS,
 } from "@svc/sdk";
 import {
+  Approver,
   ConfigStore,
   Credentials,
   GatewayInfo,
   PluginControl,
   type PluginReport,
   Restarts,
+  SecretPlaces,
   Webhooks,
 } from "@svc/sdk/services";
 import { Access } from "./auth/access.ts";
 import { type AuthSettings, resolveAuth, resolveBind, startRefusal, StartupRefusal } from "./auth/mode.ts";
 import { actingFor, pluginPrincipal } from "./auth/principal.ts";
+import { writeLocalKey } from "./auth/local-key.ts";
 import { isLoopback } from "./auth/locality.ts";
 import { keepToken } from "./auth/secret.ts";
 import { settled, systemClock } from "./clock.ts";
 import { type ConfigFile, givenConfig, type Issue, readConfigFile } from "./config/file.ts";
 import type { HostConfig } from "./config/host-schema.ts";
 import { type Environment, type Paths, preparePaths, resolvePaths } from "./config/paths.ts";
+import { createSecretPlaces } from "./config/secret-places.ts";
 import { hostConfig, pluginSection, unownedKeys } from "./config/sections.ts";
 import { type ConfigStore as LiveConfig, createConfigStore } from "./config/store.ts";
 import { watchConfig } from "./config/watch.ts";
 import { removeLeftovers } from "./config/write-file.ts";
 import { HookBus } from "./hooks/hook-bus.ts";
+import { createQuestions } from "./hooks/questions.ts";
 import { unloadedProvider } from "./kernel/absent.ts";
 import { Kernel } from "./kernel/kernel.ts";
 import { createPluginFinder, type PluginFinder } from "./kernel/load.ts";
@@ -106,6 +113,7 @@ class RunningGateway implements Gateway {
   readonly #hooks = new HookBus();
   readonly #registry = new Registry(this.#hooks);
   readonly #broadcaster = new Broadcaster();
+  readonly #published = this.#hooks.emitter(HOOKS.eventPublished);
   readonly #access: Access;
   readonly #dispatcher: Dispatcher;
   readonly #kernel: Kernel;
@@ -143,6 +151,10 @@ class RunningGateway implements Gateway {
       checkResults: options.checkResults ?? false,
     });
     this.#kernel = this.#createKernel();
+    this.#hooks.askPeople = createQuestions(
+      () => this.#registry.service(Approver.id) as Approver | undefined, // the registry holds services of all types
+      (error, plugin) => log.warn({ err: error, plugin }, "people could not be asked"),
+    );
     const shared = { hooks: this.#hooks, registry: this.#registry, log, access: this.#access };
     this.#webhooks = new WebhookWiring({
       ...shared,
@@ -206,7 +218,7 @@ class RunningGateway implements Gateway {
         hooks: this.#hooks,
         registry: this.#registry,
         stateDir: paths.stateDir,
-        publish: (event, payload, audience) => this.#broadcaster.publish(event, payload, audience),
+        publish: (event, payload, audience, isCopy) => this.#publish(event, payload, audience, isCopy),
         actingFor,
         invoke: (method, params, principal) => this.#invoke(method, params, principal),
       },
@@ -251,6 +263,10 @@ class RunningGateway implements Gateway {
     this.#registry.provide(GatewayInfo, this.#info());
     this.#registry.provide(ConfigStore, this.#config);
     this.#registry.provide(Restarts, this.#restarts);
+    this.#registry.provide(
+      SecretPlaces,
+      createSecretPlaces(() => [this.#file, this.#kernel.sections()]),
+    );
     this.#registry.provide(Webhooks, this.#webhooks.host.service);
     this.#registry.provide(PluginControl, {
       reports: () => this.plugins(),
@@ -263,6 +279,10 @@ class RunningGateway implements Gateway {
     this.#registry.provide(Credentials, {
       revoke: (principalId, reason) => {
         this.#access.authority.revoke(principalId);
+        this.#closeDead(reason);
+      },
+      revokeDevice: (deviceId, reason) => {
+        this.#access.authority.revokeDevice(deviceId);
         this.#closeDead(reason);
       },
     });
@@ -298,8 +318,9 @@ class RunningGateway implements Gateway {
       throw error;
     }
     this.#access.configure(auth, config.gateway, this.port);
+    writeLocalKey(this.paths.credentialsDir, this.#access.localKey);
     this.#stops.push(
-      this.#clock.setInterval(() => this.#broadcaster.publish(tick, { ts: this.#clock.now() }), TICK_INTERVAL_MS),
+      this.#clock.setInterval(() => this.#publish(tick, { ts: this.#clock.now() }), TICK_INTERVAL_MS),
       () => this.#restarts.stop(),
     );
     this.#webhooks.host.start();
@@ -367,6 +388,13 @@ class RunningGateway implements Gateway {
       plugins: () => this.plugins(),
       connections: () => this.connections(),
     };
+  }
+
+  #publish(event: EventSpec, payload: unknown, audience: Audience = {}, isCopy = false): void {
+    if (isCopy) return this.#broadcaster.publish({ ...event, snapshot: false }, payload, audience);
+    this.#broadcaster.publish(event, payload, audience);
+    if (!this.#published.isUsed(event.name)) return;
+    this.#published.emit({ event: event.name, payload, isTargeted: audience.connections !== undefined }, event.name);
   }
 
   /** A call from inside: the same pipeline as from a socket. */

@@ -29,6 +29,8 @@ export interface ProcessOptions {
   readonly token?: string;
   /** Default `error`. `configured`: what the configuration says. */
   readonly logLevel?: string;
+  /** Default: a free one. */
+  readonly port?: string;
   /** Command that runs it, e.g. one that takes privileges away. Default: none. */
   readonly through?: readonly string[];
 }
@@ -37,7 +39,7 @@ export interface ProcessOptions {
 export async function startGatewayProcess(
   stateDir: string,
   env: Record<string, string> = {},
-  { token: given, logLevel = "error", through = [] }: ProcessOptions = {},
+  { token: given, logLevel = "error", port = "0", through = [] }: ProcessOptions = {},
 ): Promise<GatewayProcess> {
   const begun = performance.now();
   const [command, ...prefix] = [...through, process.execPath];
@@ -49,7 +51,7 @@ export async function startGatewayProcess(
       "gateway",
       "run",
       "--port",
-      "0",
+      port,
       "--json",
       ...(logLevel === "configured" ? [] : ["--log-level", logLevel]),
     ],

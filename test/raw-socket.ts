@@ -82,3 +82,10 @@ export async function connectRaw(url: string, token: string | undefined, params:
   await socket.next(({ id, ok }) => id === "c1" && ok === true);
   return socket;
 }
+
+/** `error.details` of a refused `connect` without what it advises. */
+export function facts(details: unknown): unknown {
+  if (typeof details !== "object" || details === null) return details;
+  const { nextStep: _, ...rest } = details as { nextStep?: unknown };
+  return rest;
+}

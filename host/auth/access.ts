@@ -6,6 +6,7 @@ import type { Clock } from "@svc/sdk";
 import type { GatewaySection } from "../config/host-schema.ts";
 import { type Peer, type ProxyPolicy, proxyPolicy } from "./client-address.ts";
 import { FailureLimiter, limiterKey, type LimiterScope, type Locked, type Reservation } from "./failure-limiter.ts";
+import { createLocalKey } from "./local-key.ts";
 import type { OriginPolicy } from "./locality.ts";
 import { originPolicy } from "./origins.ts";
 import { Authority } from "./principal.ts";
@@ -21,6 +22,8 @@ export interface PanelPolicy {
 
 export class Access {
   readonly authority: Authority;
+  /** Lets local clients in that can read the state directory. */
+  readonly localKey = createLocalKey();
   /** Of programs. */
   readonly limiter: FailureLimiter;
   /** Of web pages: this machine is not exempt, since any page can run here. Spec: protocol/authorization.md §5. */

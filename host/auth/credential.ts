@@ -4,6 +4,7 @@ import type { Access } from "./access.ts";
 import type { Peer } from "./client-address.ts";
 import type { Reservation } from "./failure-limiter.ts";
 import { isLocal } from "./locality.ts";
+import { sameSecret } from "./secret.ts";
 import { checkShared } from "./shared-secret.ts";
 
 export interface Credential {
@@ -17,6 +18,8 @@ export interface Credential {
   readonly trusted: boolean;
   /** Some credential was sent, right or wrong. */
   readonly offered: boolean;
+  /** It is the key that lies in the state directory. */
+  readonly isLocalKey: boolean;
   /** Whom a trusted proxy named. */
   readonly user: string | undefined;
   /** Epoch in which it was looked at: what is minted from it is no younger. */
@@ -32,11 +35,22 @@ export function verifyShared({ auth, device }: ConnectParams, peer: Peer, access
   const { settings, epoch: since } = access.authority;
   const offered = [auth?.token, auth?.deviceToken, auth?.password].some((value) => value?.trim());
   const fromPage = peer.headers.origin !== undefined;
+  const isLocalKey = holdsLocalKey(auth?.token, peer, access); // before anything is counted: it cannot be guessed
+  if (isLocalKey)
+    return { ok: true, reason: "", trusted: true, isLocalKey, offered, user: undefined, since, undecided: undefined };
   const candidate = device !== undefined && Boolean(auth?.deviceToken?.trim() || auth?.token?.trim());
   // Reserved before anything is compared: a device anybody can make must not be a way to guess the shared secret freely.
   const guess = candidate ? access.reserveGuess("device-token", peer, fromPage) : undefined;
   const reservation = access.reserveGuess("shared-secret", peer, fromPage);
-  const failed = (reason: string) => ({ ok: false, reason, trusted: false, offered, user: undefined, since });
+  const failed = (reason: string) => ({
+    ok: false,
+    reason,
+    trusted: false,
+    isLocalKey,
+    offered,
+    user: undefined,
+    since,
+  });
   if (guess?.locked) {
     if (reservation && !reservation.locked) reservation.release();
     return { ...failed("rate_limited"), undecided: "locked" };
@@ -47,9 +61,16 @@ export function verifyShared({ auth, device }: ConnectParams, peer: Peer, access
     reservation?.succeeded();
     guess?.release();
     const trusted = settings.mode !== "none" || isLocal(peer);
-    return { ok: true, reason: "", trusted, offered, user: shared.user, since, undecided: undefined };
+    return { ok: true, reason: "", trusted, isLocalKey, offered, user: shared.user, since, undecided: undefined };
   }
   if (!candidate) return { ...failed(shared.reason), undecided: reservation };
   reservation?.release(); // counted as a device token instead. Spec: protocol/authorization.md §5
   return { ...failed(shared.reason), undecided: guess };
+}
+
+/** A web page cannot have read it, so one that sends it got it from somebody. */
+function holdsLocalKey(token: string | undefined, peer: Peer, { localKey }: Access): boolean {
+  const given = token?.trim();
+  const comparable = given !== undefined && given.length === localKey.length;
+  return comparable && peer.headers.origin === undefined && isLocal(peer) && sameSecret(given, localKey);
 }

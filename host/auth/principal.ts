@@ -11,6 +11,8 @@ export const SHARED_PROVENANCES: readonly Provenance[] = Object.freeze(["token",
 const PROXY_PREFIX = "trusted-proxy:";
 const PLUGIN_PREFIX = "plugin:";
 const WEBHOOK_PREFIX = "webhook:";
+/** Of a device among what was revoked; no id of a principal begins so. */
+const DEVICE_PREFIX = "\u0000device:";
 /** Choice: what it sets off came from outside, so it gets less than whoever configured it. */
 const WEBHOOK_SCOPES: readonly string[] = Object.freeze(["operator.read", "operator.write"]);
 
@@ -30,7 +32,9 @@ function within(held: readonly string[], wanted: readonly string[], role: Role):
 
 /** The same principal with those of `scopes` that it holds or covers; identity and epoch stay, so it dies with its source. */
 export function narrow(principal: Principal, scopes: readonly string[]): Principal {
-  return mint({ ...principal, scopes: within(principal.scopes, scopes, principal.role) });
+  const narrowed = mint({ ...principal, scopes: within(principal.scopes, scopes, principal.role) });
+  if (onSharedCredential.has(principal)) onSharedCredential.add(narrowed);
+  return narrowed;
 }
 
 /** What a plugin acts as: exactly the scopes its package asks for. Never dies; the kernel ends a plugin otherwise. */
@@ -38,11 +42,21 @@ export function pluginPrincipal(id: string, scopes: readonly string[]): Principa
   return mint({ id: PLUGIN_PREFIX + id, role: "operator", scopes, provenance: "plugin", epoch: 0 });
 }
 
+/** Vouched principals that a shared credential let in. */
+const onSharedCredential = new WeakSet<Principal>();
+
 /** Every principal of this process; nothing that only looks like one is among them. */
 const minted = new WeakSet<Principal>();
 
-function mint({ id, role, scopes, provenance, epoch }: Principal): Principal {
-  const principal = Object.freeze({ id, role, scopes: Object.freeze([...scopes]), provenance, epoch });
+function mint({ id, role, scopes, provenance, epoch, device }: Principal): Principal {
+  const principal = Object.freeze({
+    id,
+    role,
+    scopes: Object.freeze([...scopes]),
+    provenance,
+    epoch,
+    ...proven(device),
+  });
   minted.add(principal);
   return principal;
 }
@@ -55,6 +69,20 @@ function mint({ id, role, scopes, provenance, epoch }: Principal): Principal {
 export function actingFor(asked: Principal, own: Principal): Principal {
   if (minted.has(asked)) return asked;
   return mint({ ...asked, scopes: within(own.scopes, asked.scopes, own.role) });
+}
+
+/** What else was true when a credential was verified. */
+interface Circumstances {
+  /** Epoch in which it was looked at. Default: now. */
+  readonly since?: number;
+  /** Id of the device that was proven. */
+  readonly device?: string | undefined;
+  /** The gateway's own credential was what let it in; it ends with that. */
+  readonly onShared?: boolean;
+}
+
+function proven(device: string | undefined): { readonly device?: string } {
+  return device === undefined ? {} : { device };
 }
 
 export class Authority {
@@ -100,6 +128,11 @@ export class Authority {
     this.#epoch += 1;
   }
 
+  /** The same for all that proved this device. */
+  revokeDevice(deviceId: string): void {
+    this.revoke(DEVICE_PREFIX + deviceId);
+  }
+
   /**
    * Whether the credential behind a principal still counts. Runs on every call: it allocates nothing.
    * What acts for a webhook ends as a device does: by its id.
@@ -109,29 +142,48 @@ export class Authority {
       case "plugin":
         return true;
       case "device":
+        if (principal.epoch < this.#sharedSince && onSharedCredential.has(principal)) return false;
+        return this.#isNotRevoked(principal);
       case "webhook":
+      case "local":
         return this.#isNotRevoked(principal);
       default:
         return principal.epoch >= this.#sharedSince && this.#isNotRevoked(principal);
     }
   }
 
-  #isNotRevoked(principal: Principal): boolean {
+  #isNotRevoked({ id, device, epoch }: Principal): boolean {
     if (this.#revoked.size === 0) return true;
-    const revokedAt = this.#revoked.get(principal.id);
-    return revokedAt === undefined || principal.epoch > revokedAt;
+    const revokedAt = this.#revoked.get(id) ?? 0;
+    const deviceRevokedAt = device === undefined ? 0 : (this.#revoked.get(DEVICE_PREFIX + device) ?? 0);
+    return epoch > revokedAt && epoch > deviceRevokedAt;
   }
 
   /** Who holds the gateway's shared secret, or needs none: all that was asked for is granted. */
-  sharedPrincipal(role: Role, scopes: readonly string[], since: number = this.#epoch): Principal {
+  sharedPrincipal(
+    role: Role,
+    scopes: readonly string[],
+    { since = this.#epoch, device }: Circumstances = {},
+  ): Principal {
     const { mode } = this.#settings;
     if (mode === "trusted-proxy") throw new Error("mode trusted-proxy knows users: mint with proxyPrincipal");
-    return mint({ id: mode, role, scopes, provenance: mode, epoch: since });
+    return mint({ id: mode, role, scopes, provenance: mode, epoch: since, ...proven(device) });
   }
 
   /** Whom a trusted proxy named: all that was asked for is granted. */
-  proxyPrincipal(user: string, role: Role, scopes: readonly string[], since: number = this.#epoch): Principal {
-    return mint({ id: PROXY_PREFIX + user, role, scopes, provenance: "trusted-proxy", epoch: since });
+  proxyPrincipal(
+    user: string,
+    role: Role,
+    scopes: readonly string[],
+    { since = this.#epoch, device }: Circumstances = {},
+  ): Principal {
+    const id = PROXY_PREFIX + user;
+    return mint({ id, role, scopes, provenance: "trusted-proxy", epoch: since, ...proven(device) });
+  }
+
+  /** Who can read the gateway's state directory: all that was asked for is granted. Dies with the process only. */
+  localPrincipal(scopes: readonly string[], { since = this.#epoch, device }: Circumstances = {}): Principal {
+    return mint({ id: "local", role: "operator", scopes, provenance: "local", epoch: since, ...proven(device) });
   }
 
   /** Who a plugin vouched for: never more than was asked for. @throws Error the plugin gave an id that is somebody else's */
@@ -140,10 +192,13 @@ export class Authority {
     role: Role,
     vouched: readonly string[],
     requested: readonly string[],
-    since: number = this.#epoch,
+    { since = this.#epoch, device, onShared = false }: Circumstances = {},
   ): Principal {
     checkVouchedId(id);
-    return mint({ id, role, scopes: within(vouched, requested, role), provenance: "device", epoch: since });
+    const scopes = within(vouched, requested, role);
+    const principal = mint({ id, role, scopes, provenance: "device", epoch: since, ...proven(device) });
+    if (onShared) onSharedCredential.add(principal);
+    return principal;
   }
 
   pluginPrincipal(id: string, scopes: readonly string[]): Principal {
@@ -158,7 +213,7 @@ export class Authority {
 }
 
 /** Prefixes and names that other provenances use. */
-const RESERVED = /^(token|password|none|trusted-proxy|trusted-proxy:.*|plugin:.*|webhook:.*)$/is;
+const RESERVED = /^(token|password|none|local|trusted-proxy|trusted-proxy:.*|plugin:.*|webhook:.*)$/is;
 
 function checkVouchedId(id: string): void {
   const why =

@@ -5,14 +5,19 @@ import { join } from "node:path";
 
 /** Whether both are the same, in a time that says nothing about where they differ. */
 export function sameSecret(given: string, expected: string): boolean {
-  if (last?.secret !== expected) last = { secret: expected, digest: digestOf(expected) };
-  return timingSafeEqual(digestOf(given), last.digest);
+  let digest = digests.get(expected);
+  if (!digest) {
+    if (digests.size >= MAX_DIGESTS) digests.clear();
+    digests.set(expected, (digest = digestOf(expected)));
+  }
+  return timingSafeEqual(digestOf(given), digest);
 }
 
 const digestOf = (text: string) => hash("sha256", text, "buffer");
 
-/** What was compared with last; a gateway has one secret. */
-let last: { readonly secret: string; readonly digest: Buffer } | undefined;
+/** Of what was compared with; a gateway has two or three secrets. */
+const digests = new Map<string, Buffer>();
+const MAX_DIGESTS = 8;
 
 /** File in the credentials directory that holds the gateway's own token. */
 const TOKEN_FILE = "gateway-token";

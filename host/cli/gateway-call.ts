@@ -1,7 +1,8 @@
 /** `svc gateway call <method>`: one call over one socket. Loads no plugin. */
 import { GatewayError, isGatewayError } from "@svc/sdk/errors";
 import { EXIT, type Output, refuse } from "./output.ts";
-import { connectTo, resolveTarget, type TargetFlags } from "./target.ts";
+import { connectTo } from "./connect.ts";
+import { resolveTarget, type TargetFlags } from "./target.ts";
 
 export interface CallFlags extends TargetFlags {
   readonly params?: string;

@@ -12,13 +12,14 @@ export async function main(argv: readonly string[]): Promise<number> {
     return (await import("./completion.ts")).printCandidates(argv.slice(COMPLETE.length));
   }
   let exitCode: number = EXIT.ok;
-  const output = createOutput(argv.includes("--json"));
+  const ownWords = argv.includes("--") ? argv.slice(0, argv.indexOf("--")) : argv; // what follows is for a program
+  const output = createOutput(ownWords.includes("--json"));
   const act = async (action: () => Promise<number> | number) => {
     exitCode = await action();
   };
   const program = createProgram(output, act);
   try {
-    if (!isComplete(program, argv) || argv.includes("--help") || argv.includes("-h"))
+    if (!isComplete(program, argv) || ownWords.includes("--help") || ownWords.includes("-h"))
       await addInstalledVerbs({ program, output, act }, argv);
     await program.parseAsync([...argv], { from: "user" });
   } catch (error) {

@@ -7,7 +7,8 @@ import { createPluginFinder, importModule } from "../kernel/load.ts";
 import type { Manifest } from "../kernel/manifest.ts";
 import type { Output } from "./output.ts";
 import { plannedPlugins } from "./planned-plugins.ts";
-import { connectTo, resolveTarget, type TargetFlags } from "./target.ts";
+import { connectTo } from "./connect.ts";
+import { resolveTarget, type TargetFlags } from "./target.ts";
 
 /** A verb as help knows it. */
 export interface InstalledCommand {

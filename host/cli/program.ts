@@ -15,6 +15,7 @@ export function createProgram(output: Output, act: Wiring["act"]): Command {
     .description("A single-port gateway that people extend with plugins.")
     .version(VERSION)
     .exitOverride()
+    .enablePositionalOptions() // a verb and the verbs below it may have the same options
     .showHelpAfterError("(add --help for what is possible)")
     .addHelpText("after", "\nExit codes: 0 done, 1 refused or failed, 2 wrong usage, 3 no gateway answered.");
   const wiring = { program, output, act };

@@ -51,8 +51,13 @@ export function isSensitive(path: readonly string[], hints: Hints): boolean {
   return hintFor(path, hints) ?? isSecretName(nameOf(path));
 }
 
+/** Whether all of an object at this path is one secret, whatever its keys are. */
+export function isSecretWhole(path: readonly string[], hints: Hints): boolean {
+  return hintFor(path, hints) ?? SERVICE_ACCOUNT.test(nameOf(path));
+}
+
 /** `{ source, provider?, id }`: names a secret that is kept elsewhere; only `id` says which. */
-function isSecretReference(value: object): value is { source: string; id: string } {
+export function isSecretReference(value: object): value is { source: string; id: string } {
   const { source, provider, id, ...rest } = value as Record<string, unknown>;
   const texts = [source, id].every((part) => typeof part === "string");
   return texts && ["string", "undefined"].includes(typeof provider) && Object.keys(rest).length === 0;

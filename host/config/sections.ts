@@ -3,6 +3,7 @@ import { deepFreeze, type Plugin, type TSchema, violations, withDefaults } from 
 import type { ConfigFile, Issue } from "./file.ts";
 import { FREE_KEYS, HOST_SECTIONS, type HostConfig, OPEN_SECTIONS } from "./host-schema.ts";
 import { isObject, own, type PlainObject } from "./plain-data.ts";
+import { isSecretReference } from "./redact.ts";
 import type { SectionOwner } from "./schema.ts";
 import { claimProblem, lookUp, openKeys, sectionPath, without } from "./section-keys.ts";
 
@@ -37,6 +38,19 @@ function filledSection(resolved: ConfigFile["resolved"], section: string, schema
   return withDefaults(schema, sectionOf(resolved, section, schema));
 }
 
+/** Told instead of "must be string": the host needs its own secrets before any plugin could look one up. */
+const NO_REFERENCE =
+  'must be a text: a reference to a secret is not looked up here; put the secret into an environment variable and write "${NAME}"';
+
+/** What is wrong with a section of the host. */
+function hostIssues(section: string, schema: TSchema, value: unknown): Issue[] {
+  return violations(schema, value).map(({ path, message }) => {
+    const node = path.split("/").slice(1).reduce<unknown>(own, value);
+    const isReference = isObject(node) && isSecretReference(node) && message.includes("string");
+    return { path: dotted(section, path), message: isReference ? NO_REFERENCE : message };
+  });
+}
+
 /** What is wrong with one section, in dotted paths. */
 function sectionIssues(section: string, schema: TSchema, value: unknown): Issue[] {
   return violations(schema, value).map(({ path, message }) => ({ path: dotted(section, path), message }));
@@ -59,7 +73,7 @@ export function hostConfig(
     const others = owned.flatMap(([first, key]) => (first === section && key !== undefined ? [key] : []));
     const value = without(written, [...others, ...openKeys(section, written), ...refused.map(([key]) => key)]);
     found.push(...refused.map(([key, message]) => ({ path: `${section}.${key}`, message })));
-    found.push(...sectionIssues(section, schema, value));
+    found.push(...hostIssues(section, schema, value));
     return [section, value];
   });
   return { config: Object.fromEntries(sections) as HostConfig, issues: [...issues, ...unlessTold(issues, found)] };

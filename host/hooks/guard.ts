@@ -4,7 +4,7 @@
  * Raw tapable leaves a caller pending for ever when the second handler throws before it returns a promise, runs
  * later handlers twice when a callback fires twice, takes `null` for an answer and knows neither deadline nor culprit.
  */
-import { type Denial, HOOK_DEADLINE_MS, type HookCall, type HookSpec, type TapOptions } from "@svc/sdk";
+import { type Ask, type Denial, HOOK_DEADLINE_MS, type HookCall, type HookSpec, type TapOptions } from "@svc/sdk";
 import type { Deadlines } from "./deadline.ts";
 import type { Owner } from "./owner.ts";
 import { WorkSignal } from "./work-signal.ts";
@@ -17,6 +17,14 @@ export interface Emission {
   readonly key: string | undefined;
   /** Filled by `collect` handlers. */
   readonly collected: { plugin: string; value?: unknown; error?: string }[];
+  /** Filled by `gate` handlers that would have people decide. */
+  readonly asked: Asked[];
+}
+
+/** A question a handler of a gate came back with. */
+export interface Asked {
+  readonly plugin: string;
+  readonly ask: Ask;
 }
 
 type Done = (error: undefined, answer?: unknown) => void;
@@ -98,6 +106,7 @@ function accept(spec: HookSpec, owner: Owner, emission: Emission, value: unknown
     case "waterfall":
       return value;
     case "gate":
+      if (isAsk(value)) return asked(spec, owner, emission, value);
       return isDenial(value) ? value : undefined;
     case "collect":
       emission.collected.push({ plugin: owner.id, value });
@@ -120,6 +129,19 @@ function onFailure(spec: HookSpec, owner: Owner, emission: Emission, error: unkn
 /** A gate whose plugin is gone stays shut. */
 function sealed(owner: Owner): Denial {
   return { allow: false, reason: `plugin ${owner.id} is not running`, retryAfterMs: 1_000 };
+}
+
+/** Questions wait until every handler was heard: a denial behind one wins. */
+function asked(spec: HookSpec, owner: Owner, emission: Emission, ask: Ask): Denial | undefined {
+  const isReadable = typeof ask.title === "string" && ask.title.trim() !== "" && ask.subject !== undefined;
+  if (spec.asks && isReadable) return void emission.asked.push({ plugin: owner.id, ask });
+  const why = spec.asks ? "its question has no title or no subject" : "this gate takes no questions";
+  owner.charge(new Error(`asked people, and ${why}`), `hook ${spec.name}`);
+  return { allow: false, reason: `plugin ${owner.id} would have people decide, and ${why}` };
+}
+
+function isAsk(value: unknown): value is Ask {
+  return typeof value === "object" && value !== null && "allow" in value && value.allow === "ask";
 }
 
 function isDenial(value: unknown): value is Denial {

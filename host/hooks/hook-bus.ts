@@ -12,7 +12,7 @@ import {
 } from "@svc/sdk";
 import { AsyncParallelHook, AsyncSeriesBailHook, AsyncSeriesHook, AsyncSeriesWaterfallHook, SyncHook } from "tapable";
 import { Deadlines } from "./deadline.ts";
-import { type AnyHandler, type Emission, guard, TRACE_THROWS } from "./guard.ts";
+import { type AnyHandler, type Asked, type Emission, guard, TRACE_THROWS } from "./guard.ts";
 import type { Owner } from "./owner.ts";
 
 type Engine = AsyncSeriesHook<[unknown, Emission]> | SyncHook<[unknown, Emission]>;
@@ -58,7 +58,18 @@ export interface TapRecord {
   readonly plugin: string;
 }
 
+/** Has people decide what a gate was asked. Never rejects. */
+export type AskPeople = (
+  question: Asked & {
+    readonly hook: string;
+    readonly key: string | undefined;
+    readonly signal: AbortSignal | undefined;
+  },
+) => Promise<Denial | undefined>;
+
 export class HookBus {
+  /** Choice: without it a question is a no. */
+  askPeople: AskPeople = () => Promise.resolve({ allow: false, reason: "nobody can be asked here" });
   readonly #channels = new Map<string, Channel>();
   readonly #deadlines: Deadlines;
   readonly #taps = new Set<TapRecord>();
@@ -106,20 +117,30 @@ export class HookBus {
 
   /** The owner's side. */
   emitter<H extends HookSpec>(spec: H): HookEmitter<H> {
-    const emit = (input: unknown, key?: string): unknown => {
+    const emit = (input: unknown, key?: string, signal?: AbortSignal): unknown => {
       const slot = this.#channels.get(spec.name)?.slots.get(key ?? NO_KEY);
       if (!slot || slot.owners.length === 0) return unheard(spec.kind, input);
       const { engine, owners } = slot;
-      const emission: Emission = { key, collected: [] };
+      const emission: Emission = { key, collected: [], asked: [] };
       if (spec.kind === "trace") return (engine as SyncHook<[unknown, Emission]>).call(input, emission);
       const back = returnOfOne(owners);
-      if (back) return back.then(() => emit(input, key));
+      if (back) return back.then(() => emit(input, key, signal));
       if (spec.kind === "gate") deepFreeze(input);
       const done = (engine as AsyncSeriesHook<[unknown, Emission]>).promise(input, emission) as Promise<unknown>;
-      return spec.kind === "collect" ? done.then(() => emission.collected) : done;
+      if (spec.kind === "collect") return done.then(() => emission.collected);
+      return spec.asks ? done.then((denial) => denial ?? this.#answerTo(spec.name, emission, signal)) : done;
     };
     const isUsed = (key?: string) => (this.#channels.get(spec.name)?.slots.get(key ?? NO_KEY)?.owners.length ?? 0) > 0;
     return { isUsed, emit: emit as HookEmitter<H>["emit"] }; // the kind decides the result; the table in the SDK types it
+  }
+
+  /** One after the other, so that people see no second question where the first answer is a no. */
+  async #answerTo(hook: string, { key, asked }: Emission, signal?: AbortSignal): Promise<Denial | undefined> {
+    for (const question of asked) {
+      const denial = await this.askPeople({ ...question, hook, key, signal });
+      if (denial) return denial;
+    }
+    return undefined;
   }
 
   #slot(spec: HookSpec, key: string | undefined): Slot {

@@ -1,4 +1,5 @@
 /** The signal a handler gets: made only when it looks, and left nowhere once it has answered. */
+import { setMaxListeners } from "node:events";
 
 /**
  * Aborts with any of its sources, or by `abort`. On our own, since `AbortSignal.any` leaves something on a source for each
@@ -18,8 +19,13 @@ export class WorkSignal {
     if (this.#controller) return this.#controller.signal;
     this.#controller = new AbortController();
     if (this.#aborted || this.#sources.some(({ aborted }) => aborted)) this.#controller.abort();
-    else for (const source of this.#sources) source.addEventListener("abort", this.#onAbort, { once: true });
+    else this.#listen();
     return this.#controller.signal;
+  }
+
+  #listen(): void {
+    setMaxListeners(0, ...this.#sources); // as many as there is work under way
+    for (const source of this.#sources) source.addEventListener("abort", this.#onAbort, { once: true });
   }
 
   abort(): void {

@@ -31,8 +31,8 @@ export interface Surroundings {
   readonly hooks: HookBus;
   readonly registry: Registry;
   readonly stateDir: string;
-  /** Sends an event of a plugin to connections. */
-  publish(event: EventSpec, payload: unknown, audience: Audience | undefined): void;
+  /** Sends an event of a plugin to connections; a copy of one that was published raises no version and fires no hook. */
+  publish(event: EventSpec, payload: unknown, audience: Audience | undefined, isCopy?: boolean): void;
   /** Whom a call of a plugin is made for: never more than was minted, or than the plugin itself may do. */
   actingFor(asked: Principal, own: Principal): Principal;
   /** Calls a method from inside. */
@@ -130,6 +130,9 @@ export function stagePlugin({ plugin, owner, config, principal, surroundings, st
       return (payload: unknown, audience?: Audience) => {
         if (!owner.signal.aborted) publish(event, payload, audience);
       };
+    },
+    forward(event: EventSpec, payload: unknown, connections: readonly string[]) {
+      if (!owner.signal.aborted && connections.length > 0) publish(event, payload, { connections }, true);
     },
     route(route: Declarations["routes"][number]["route"]) {
       declare("route");

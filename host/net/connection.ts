@@ -28,7 +28,7 @@ import { isLocal } from "../auth/locality.ts";
 import type { Receiver } from "./broadcast.ts";
 import type { Dispatcher } from "./dispatch.ts";
 import { closeReason, encodeEvent, encodeFailure, encodeResult } from "./frame-codec.ts";
-import { type Accepted, handshake, type HandshakeContext, HandshakeRefusal } from "./handshake.ts";
+import { type Accepted, connectRefusal, handshake, type HandshakeContext, HandshakeRefusal } from "./handshake.ts";
 import { Outbox } from "./outbox.ts";
 
 /** What every connection of one door shares. */
@@ -165,7 +165,8 @@ export class Connection implements Receiver {
       log.info({ connection: this.id, code: error.error?.code, reason: error.closeReason }, "connect refused");
       return this.close(error.closeCode, error.closeReason);
     }
-    if (!isGatewayError(error)) log.error({ connection: this.id, err: error }, "connect failed unexpectedly");
+    if (isGatewayError(error) && requestId) return this.#refuse(connectRefusal(requestId, error), requestId, log);
+    log.error({ connection: this.id, err: error }, "connect failed unexpectedly");
     const shape = toErrorShape(error);
     if (requestId) this.#outbox.push(encodeFailure(requestId, shape));
     this.close(CLOSE.policy, shape.message);

@@ -121,7 +121,8 @@ export class Dispatcher {
       authorize(entry.method, principal);
       if (!limited) this.#limit(entry.method, call);
     }
-    if (hold && !hold.passes()) return hold.wait().then(() => this.#run(running, entry !== undefined)); // it may be another one then
+    if (hold && !hold.passes() && !endsWaiting(entry))
+      return hold.wait().then(() => this.#run(running, entry !== undefined)); // it may be another one then
     if (!entry) throw this.#unknownMethod(name);
     if (!entry.owner.ready)
       throw new GatewayError("UNAVAILABLE", `plugin ${entry.owner.id} is still starting`, { retryAfterMs: 500 });
@@ -145,7 +146,8 @@ export class Dispatcher {
     const { method: name, principal, connection } = call;
     const changed = await this.#params.emit({ params: given, principal }, name);
     const params = valid(entry.method, changed.params);
-    const denial = await this.#before.emit({ method: name, params, principal, connectionId: connection?.id }, name);
+    const rpc = { method: name, params, principal, connectionId: connection?.id };
+    const denial = await this.#before.emit(rpc, name, call.signal);
     if (denial) throw refusalOf(denial, "UNAVAILABLE");
     if (!this.#options.isLive(principal)) throw deadCredential(); // revoked while the hooks took their time
     const result = await this.#handle(entry, call, params);
@@ -221,6 +223,11 @@ export class Dispatcher {
       details: { correlationId },
     });
   }
+}
+
+/** Calls of the old version wait for what this one brings; it goes there as long as that runs. */
+function endsWaiting(entry: MethodEntry | undefined): boolean {
+  return entry?.method.answers === true && entry.owner.ready;
 }
 
 /** Role, then scope: the one authorisation point. Spec: protocol/authorization.md §1. @throws GatewayError `INVALID_REQUEST` */

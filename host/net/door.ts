@@ -65,6 +65,7 @@ export class Door {
       authenticate: hooks.emitter(HOOKS.authenticate),
       pairing: hooks.emitter(HOOKS.pairing),
       admit: hooks.emitter(HOOKS.admit),
+      admitDevice: hooks.emitter(HOOKS.admitDevice),
       deviceToken: hooks.emitter(HOOKS.deviceToken),
       hello: hooks.emitter(HOOKS.hello),
       ready: hooks.emitter(HOOKS.connectionReady),
@@ -129,17 +130,24 @@ export class Door {
   }
 
   /** @throws GatewayError when the gateway stops or a gate says no */
-  async #admit(info: ConnectionInfo, { params, principal, deviceId }: Accepted, fromPage: boolean): Promise<HelloOk> {
+  async #admit(
+    info: ConnectionInfo,
+    { params, clientId, principal, deviceId }: Accepted,
+    fromPage: boolean,
+  ): Promise<HelloOk> {
     if (this.#refusing) throw new GatewayError("UNAVAILABLE", "the gateway is stopping", { retryAfterMs: 1_000 });
-    const { admit, deviceToken } = this.#hooks;
-    const asksForToken = deviceId !== undefined && deviceToken.isUsed();
+    const { admit, admitDevice, deviceToken } = this.#hooks;
     let auth: HelloOk["auth"];
-    if (admit.isUsed() || asksForToken) {
+    if (admit.isUsed() || deviceId !== undefined) {
       const { auth: _secrets, ...connect } = params;
-      const admission = { ...info, connect, principal, fromPage };
-      const denial = await admit.emit(admission);
+      const admission = { ...info, connect, clientId, principal, fromPage };
+      // Who can read the state directory can take any plugin away: it may as well come in and mend it.
+      const denial =
+        principal.provenance === "local"
+          ? undefined
+          : ((await admit.emit(admission)) ?? (deviceId ? await admitDevice.emit(admission) : undefined));
       if (denial) throw refusalOf(denial, "INVALID_REQUEST", { code: "CONNECT_DENIED" });
-      const token = asksForToken ? await deviceToken.emit(admission) : undefined;
+      const token = deviceId === undefined ? undefined : await deviceToken.emit(admission);
       auth = token && { ...token, scopes: [...token.scopes] };
     }
     const extra = await this.#hooks.hello.emit({});

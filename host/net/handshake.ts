@@ -20,6 +20,7 @@ import {
   RequestFrame,
   type Role,
   toErrorShape,
+  withNextStep,
 } from "@svc/sdk";
 import type { Access } from "../auth/access.ts";
 import { canonicalClientId } from "../auth/aliases.ts";
@@ -48,6 +49,8 @@ export interface HandshakeContext {
 export interface Accepted {
   readonly requestId: string;
   readonly params: ConnectParams;
+  /** With aliases resolved. */
+  readonly clientId: string;
   readonly role: Role;
   readonly principal: Principal;
   readonly local: boolean;
@@ -93,8 +96,8 @@ export async function handshake(text: string, context: HandshakeContext): Promis
       panel: access.panel,
     });
     const deviceId = device ? verifyDevice(params, nonce, now) : undefined; // the signature covers the id as it was sent
-    const principal = await authenticate({ params, role, credential, deviceId }, context);
-    return { requestId, params, role, principal, local: isLocal(peer), deviceId };
+    const principal = await authenticate({ params, clientId, role, credential, deviceId }, context);
+    return { requestId, params, clientId, role, principal, local: isLocal(peer), deviceId };
   } catch (error) {
     countAsFailed(credential);
     throw toRefusal(error, requestId);
@@ -110,12 +113,18 @@ function countAsFailed(credential: Credential | undefined): void {
 function toRefusal(error: unknown, requestId: string): unknown {
   if (!(error instanceof GatewayError)) return error;
   const mismatch = error.code === "PROTOCOL_MISMATCH";
-  return new HandshakeRefusal(
-    mismatch ? CLOSE.protocolMismatch : CLOSE.policy,
-    error.message,
-    requestId,
-    toErrorShape(error),
-  );
+  return connectRefusal(requestId, error, mismatch ? CLOSE.protocolMismatch : CLOSE.policy);
+}
+
+/** A refusal always says what to do next. */
+export function connectRefusal(
+  requestId: string,
+  error: GatewayError,
+  closeCode: number = CLOSE.policy,
+): HandshakeRefusal {
+  const shape = toErrorShape(error);
+  if (shape.details !== undefined) shape.details = withNextStep(shape.details);
+  return new HandshakeRefusal(closeCode, error.message, requestId, shape);
 }
 
 /** Rows 0 to 2: JSON, a request frame, `connect`. */
@@ -141,26 +150,31 @@ function checkVersion(raw: unknown): void {
   const { minProtocol, maxProtocol } = raw as { minProtocol?: unknown; maxProtocol?: unknown };
   if (!Number.isInteger(minProtocol) || !Number.isInteger(maxProtocol)) return;
   if (Number(minProtocol) <= PROTOCOL && PROTOCOL <= Number(maxProtocol)) return;
-  throw new GatewayError("PROTOCOL_MISMATCH", "protocol mismatch", { details: { expectedProtocol: PROTOCOL } });
+  throw new GatewayError("PROTOCOL_MISMATCH", "protocol mismatch", {
+    details: { code: "PROTOCOL_MISMATCH", expectedProtocol: PROTOCOL },
+  });
 }
 
 function readParams(raw: unknown): ConnectParams {
   if (matches(ConnectParams, raw)) return raw;
-  throw new GatewayError("INVALID_REQUEST", `invalid connect params: ${describeViolations(ConnectParams, raw)}`);
+  throw new GatewayError("INVALID_REQUEST", `invalid connect params: ${describeViolations(ConnectParams, raw)}`, {
+    details: { code: "CONNECT_PARAMS_INVALID" },
+  });
 }
 
 function readRole({ role = "operator" }: ConnectParams): Role {
   if (role === "operator" || role === "node") return role;
-  throw new GatewayError("INVALID_REQUEST", "invalid role");
+  throw new GatewayError("INVALID_REQUEST", "invalid role", { details: { code: "ROLE_INVALID" } });
 }
 
 function checkOrigin(client: ConnectParams["client"], peer: Peer, { origins }: Access): void {
   const refusal = originRefusal(peer, isWebClient(client), origins);
-  if (refusal) throw new GatewayError("INVALID_REQUEST", refusal);
+  if (refusal) throw new GatewayError("INVALID_REQUEST", refusal, { details: { code: "ORIGIN_NOT_ALLOWED" } });
 }
 
 interface Claim {
   readonly params: ConnectParams;
+  readonly clientId: string;
   readonly role: Role;
   readonly credential: Credential;
   readonly deviceId: string | undefined;
@@ -168,13 +182,15 @@ interface Claim {
 
 /** Rows 10 and 11: the shared secret, else a plugin that vouches; a node is only let in by a plugin that paired it. */
 async function authenticate(claim: Claim, context: HandshakeContext): Promise<Principal> {
-  const { params, role, credential, deviceId } = claim;
+  const { params, clientId, role, credential, deviceId } = claim;
   const { authority } = context.access;
   const scopes = requestedScopes(params.scopes);
+  const circumstances = { since: credential.since, device: deviceId, onShared: credential.ok };
   if (credential.trusted && role === "operator") {
+    if (credential.isLocalKey) return authority.localPrincipal(scopes, circumstances);
     return credential.user === undefined
-      ? authority.sharedPrincipal(role, scopes, credential.since)
-      : authority.proxyPrincipal(credential.user, role, scopes, credential.since);
+      ? authority.sharedPrincipal(role, scopes, circumstances)
+      : authority.proxyPrincipal(credential.user, role, scopes, circumstances);
   }
   const { connectionId, peer } = context;
 
@@ -183,11 +199,15 @@ async function authenticate(claim: Claim, context: HandshakeContext): Promise<Pr
     remoteAddress: peer.clientAddress ?? peer.remoteAddress,
     local: isLocal(peer),
     connect: params,
+    clientId,
+    role,
     deviceId,
+    shared: credential.ok,
+    fromPage: peer.headers.origin !== undefined,
   };
   const known = deviceId !== undefined || (role === "operator" && credential.offered); // a node always needs a device
   const identity = known ? await vouched(credential, attempt, context) : undefined;
-  if (identity) return authority.vouchedPrincipal(identity.id, role, identity.scopes, scopes, credential.since);
+  if (identity) return authority.vouchedPrincipal(identity.id, role, identity.scopes, scopes, circumstances);
   if (!credential.ok)
     throw unauthorized(
       params.auth?.deviceToken?.trim() && credential.reason !== "rate_limited"

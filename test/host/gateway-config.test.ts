@@ -120,7 +120,7 @@ const proxied = (changes: object) => ({
 const ada = { "x-user": "ada", "x-forwarded-for": "203.0.113.250" };
 const MISMATCH = "AUTH_TOKEN_MISMATCH";
 const LOCKED = "AUTH_RATE_LIMITED";
-const NOWHERE = "origin not allowed";
+const NOWHERE = "ORIGIN_NOT_ALLOWED";
 const origin = (from: string, host?: string) => ({ origin: from, ...(host ? { host } : {}) });
 
 interface Row {

@@ -6,7 +6,7 @@ import { describe, it, type TestContext } from "node:test";
 import { type Admission, defineEvent, definePlugin, type Plugin, type PluginGateway, RESUME_CAP, Type } from "@svc/sdk";
 import { ConfigStore, Credentials } from "@svc/sdk/services";
 import { testGateway } from "@svc/sdk/testing";
-import { connectFrame, connectRaw, openRaw } from "../raw-socket.ts";
+import { connectFrame, connectRaw, facts, openRaw } from "../raw-socket.ts";
 import { barrier, contractOf, directoryOf, until } from "./kernel/reload-scene.ts";
 
 const limited = { timeout: 20_000 };
@@ -212,7 +212,7 @@ describe("between the change and the close", limited, () => {
     assert.match(reason, /^unauthorized: the credential was replaced meanwhile/);
     const [challenge, refusal, ...more] = socket.frames;
     assert.equal(challenge?.event, "connect.challenge");
-    assert.deepEqual([refusal?.ok, refusal?.error?.details, more], [false, { code: "AUTH_UNAUTHORIZED" }, []]);
+    assert.deepEqual([refusal?.ok, facts(refusal?.error?.details), more], [false, { code: "AUTH_UNAUTHORIZED" }, []]);
   });
 
   it("a request whose body was still coming does not reach its handler", async (t) => {

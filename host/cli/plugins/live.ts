@@ -3,7 +3,8 @@ import { existsSync, readFileSync } from "node:fs";
 import { plugins } from "@svc/sdk";
 import type { PluginReport } from "@svc/sdk/services";
 import { resolvePaths } from "../../config/paths.ts";
-import { connectTo, resolveTarget, type TargetFlags } from "../target.ts";
+import { connectTo } from "../connect.ts";
+import { resolveTarget, type TargetFlags } from "../target.ts";
 
 /** Milliseconds a gateway has to answer before the last start is asked instead. */
 const PATIENCE = 1_000;

@@ -1,7 +1,8 @@
 /** `svc plugins reload <id>`: the code of one plugin anew, in the running gateway. */
 import { GatewayError, isGatewayError, plugins, type ResultOf } from "@svc/sdk";
 import { EXIT, type Output } from "../output.ts";
-import { connectTo, resolveTarget, type TargetFlags } from "../target.ts";
+import { connectTo } from "../connect.ts";
+import { resolveTarget, type TargetFlags } from "../target.ts";
 
 /** Milliseconds. A reload waits for calls in flight and for the plugin's own stop and start. */
 const TIMEOUT = 120_000;

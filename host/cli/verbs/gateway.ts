@@ -16,6 +16,12 @@ export function addGatewayVerbs({ program, output, act }: Wiring): void {
     .addHelpText("after", "\nSIGUSR1 restarts it within the process; SIGINT and SIGTERM stop it.")
     .addHelpText("after", examples("svc gateway run", "svc gateway run --port 19001"))
     .action((flags: RunFlags) => act(async () => (await import("../gateway-run.ts")).runGateway(flags, output)));
+  gateway
+    .command("token")
+    .description("Print the secret clients connect with; it lets in whoever has it")
+    .option(...JSON_OPTION)
+    .addHelpText("after", examples("svc gateway token"))
+    .action(() => act(async () => (await import("../gateway-token.ts")).printToken(output)));
   withTarget(gateway.command("call <method>"))
     .description("Call any method of a running gateway")
     .option("--params <json>", "params of the method")

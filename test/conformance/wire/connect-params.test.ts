@@ -41,9 +41,9 @@ describe("connect params that are accepted", limited, () => {
       assert.equal((await scene().attempt({ client: { ...client, mode } })).told, "ok"));
 
   const derived: [flag: string, client: object, outcome: RegExp][] = [
-    ["control UI by id", { id: "svc-control-ui", mode: "ui" }, /origin not allowed/],
-    ["webchat by id", { id: "webchat-ui", mode: "ui" }, /origin not allowed/],
-    ["webchat by mode", { id: "cli", mode: "webchat" }, /origin not allowed/],
+    ["control UI by id", { id: "svc-control-ui", mode: "ui" }, /^ORIGIN_NOT_ALLOWED$/],
+    ["webchat by id", { id: "webchat-ui", mode: "ui" }, /^ORIGIN_NOT_ALLOWED$/],
+    ["webchat by mode", { id: "cli", mode: "webchat" }, /^ORIGIN_NOT_ALLOWED$/],
     ["id webchat alone is no web client", { id: "webchat", mode: "ui" }, /^ok$/],
     ["mode ui alone is no web client", { id: "gateway-client", mode: "ui" }, /^ok$/],
   ];

@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { shared, start } from "./scene.ts";
+import { facts } from "../../raw-socket.ts";
 
 const limited = { timeout: 20_000 };
 const exempt = { rateLimit: { maxAttempts: 1_000 } };
@@ -18,7 +19,7 @@ function rowsOf(mode: string, config: object, rows: Row[]): void {
         assert.equal(told, outcome);
         if (outcome === "ok") return;
         const { error } = answer ?? {};
-        if (reason) assert.deepEqual(error?.details, { code: outcome, authReason: reason });
+        if (reason) assert.deepEqual(facts(error?.details), { code: outcome, authReason: reason });
         assert.equal(error?.code, reason ? "INVALID_REQUEST" : "NOT_PAIRED");
         if (reason) assert.match(error.message, /^unauthorized/);
         assert.ok(error && !("retryAfterMs" in error));
@@ -98,8 +99,8 @@ describe("locked out over WebSocket", limited, () => {
     for (let turn = 0; turn < 2; turn++)
       assert.equal((await attempt({ auth: { token: "wrong" } })).told, "AUTH_TOKEN_MISMATCH");
     const { answer, close } = await attempt();
-    assert.deepEqual(answer?.error?.details, { code: "AUTH_RATE_LIMITED", authReason: "rate_limited" });
-    assert.match(answer.error.message, /^unauthorized/);
+    assert.deepEqual(facts(answer?.error?.details), { code: "AUTH_RATE_LIMITED", authReason: "rate_limited" });
+    assert.match(String(answer?.error?.message), /^unauthorized/);
     assert.deepEqual(Object.keys(answer?.error ?? {}).toSorted(), ["code", "details", "message"]);
     assert.equal(close?.code, 1008);
   });

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import type { ConnectParams } from "@svc/sdk";
-import { connectFrame } from "../../raw-socket.ts";
+import { connectFrame, facts } from "../../raw-socket.ts";
 import { KEY, outcomeOf, type ProofOptions, type Scene, shared, withProof } from "./scene.ts";
 
 const limited = { timeout: 20_000 };
@@ -137,7 +137,14 @@ describe("a device proof", limited, () => {
   for (const [condition, options, message, code, reason] of refused) {
     it(`is refused: ${condition}`, async () => {
       const { answer, close } = await prove(scene(), {}, options);
-      assert.deepEqual(answer?.error, { code: "INVALID_REQUEST", message, details: { code, reason } });
+      const { details, ...error } = answer?.error ?? { details: undefined };
+      assert.deepEqual(
+        [error, facts(details)],
+        [
+          { code: "INVALID_REQUEST", message },
+          { code, reason },
+        ],
+      );
       assert.deepEqual(close, { code: 1008, reason: message });
     });
   }
@@ -203,7 +210,7 @@ describe("pairing", limited, () => {
   it("a device with a key nobody knows is told its request, and the close says pairing required", async () => {
     const { answer, close } = await prove(scene(), { role: "node", scopes: [] });
     assert.equal(answer?.error?.code, "NOT_PAIRED");
-    assert.deepEqual(answer?.error?.details, {
+    assert.deepEqual(facts(answer?.error?.details), {
       code: "PAIRING_REQUIRED",
       requestId: "request-1",
       reason: "not-paired",

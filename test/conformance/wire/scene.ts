@@ -1,4 +1,5 @@
 /** A gateway with one method of each kind, and clients that say exactly what a row of the protocol says. */
+import assert from "node:assert/strict";
 import { createHash, generateKeyPairSync, sign } from "node:crypto";
 import { after, before, type TestContext } from "node:test";
 import {
@@ -121,7 +122,12 @@ export async function start(t: TestContext, config: object = {}, options: object
     async attempt(params = {}, headers = {}, frame = {}) {
       const socket = await open(headers);
       socket.send(connectFrame(auth.token, params, frame));
-      return outcomeOf(socket);
+      const outcome = await outcomeOf(socket);
+      const { error } = outcome.answer ?? {};
+      // Whatever the row: who is refused is told what to type. The wrong first method is the one refusal without details.
+      if (error?.details)
+        assert.ok(JSON.stringify(error.details["nextStep"] ?? "").length > 10, `what next? ${outcome.told}`);
+      return outcome;
     },
   };
 }

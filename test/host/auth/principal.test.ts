@@ -212,6 +212,53 @@ describe("what a principal relies on", () => {
     assert.ok(authority.isLive(authority.sharedPrincipal("operator", [])));
   });
 
+  it("that proved a device dies with that device, whatever credential came with it; others stay", () => {
+    const authority = new Authority(token);
+    const one = { device: "d1" };
+    const made = {
+      shared: authority.sharedPrincipal("operator", [], one),
+      proxied: authority.proxyPrincipal("alice", "operator", [], one),
+      local: authority.localPrincipal([], one),
+      operator: authority.vouchedPrincipal("device:d1:operator", "operator", [], [], one),
+      node: authority.vouchedPrincipal("device:d1:node", "node", [], [], one),
+      other: authority.vouchedPrincipal("device:d2:node", "node", [], [], { device: "d2" }),
+      none: authority.sharedPrincipal("operator", []),
+      derived: narrow(authority.sharedPrincipal("operator", [], one), []),
+    };
+    authority.revoke("device:d1:operator");
+    assert.deepEqual(live(authority, made), ["shared", "proxied", "local", "node", "other", "none", "derived"]);
+    authority.revokeDevice("d1");
+    assert.deepEqual(live(authority, made), ["other", "none"]);
+    assert.ok(authority.isLive(authority.sharedPrincipal("operator", [], one)), "it may come back");
+  });
+
+  it("that a device was revoked for while it was under way is dead from the start", () => {
+    const authority = new Authority(token);
+    const since = authority.epoch;
+    authority.revokeDevice("d1");
+    assert.equal(authority.isLive(authority.sharedPrincipal("operator", [], { since, device: "d1" })), false);
+    assert.ok(authority.isLive(authority.sharedPrincipal("operator", [], { since, device: "d2" })));
+  });
+
+  it("that a plugin vouched for on the strength of the shared credential ends with that", () => {
+    const authority = new Authority(token);
+    const made = {
+      onShared: authority.vouchedPrincipal("device:1:node", "node", [], [], { onShared: true }),
+      own: authority.vouchedPrincipal("device:2:node", "node", [], []),
+    };
+    const derived = narrow(made.onShared, []);
+    authority.replace({ mode: "none" });
+    assert.deepEqual(live(authority, { ...made, derived }), ["own"]);
+  });
+
+  it("of the key in the state directory outlives a change of the shared credential", () => {
+    const authority = new Authority(token);
+    const local = authority.localPrincipal(["operator.admin"]);
+    authority.replace({ mode: "none" });
+    assert.ok(authority.isLive(local));
+    assert.deepEqual([local.id, local.role, local.provenance], ["local", "operator", "local"]);
+  });
+
   it("dies with its source", () => {
     const authority = new Authority(token);
     const { shared, device } = all(authority);
@@ -227,10 +274,10 @@ describe("what a principal relies on", () => {
     const since = authority.epoch;
     authority.revoke("device:1");
     authority.replace({ mode: "none" });
-    assert.equal(authority.isLive(authority.vouchedPrincipal("device:1", "node", [], [], since)), false);
-    assert.ok(authority.isLive(authority.vouchedPrincipal("device:2", "node", [], [], since)));
-    assert.equal(authority.isLive(authority.sharedPrincipal("operator", [], since)), false);
-    assert.equal(authority.isLive(authority.proxyPrincipal("a", "operator", [], since)), false);
+    assert.equal(authority.isLive(authority.vouchedPrincipal("device:1", "node", [], [], { since })), false);
+    assert.ok(authority.isLive(authority.vouchedPrincipal("device:2", "node", [], [], { since })));
+    assert.equal(authority.isLive(authority.sharedPrincipal("operator", [], { since })), false);
+    assert.equal(authority.isLive(authority.proxyPrincipal("a", "operator", [], { since })), false);
   });
 
   it("never counts again once it was revoked or replaced, in any order of events", () => {

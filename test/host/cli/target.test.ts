@@ -13,15 +13,20 @@ interface Situation {
   /** Address in the report of the last start. */
   readonly last?: unknown;
   readonly kept?: string;
+  readonly localKey?: string;
 }
 
-async function target(t: TestContext, { flags = {}, env = {}, config, last, kept }: Situation): Promise<Target> {
+async function target(
+  t: TestContext,
+  { flags = {}, env = {}, config, last, kept, localKey }: Situation,
+): Promise<Target> {
   const stateDir = mkdtempSync(join(tmpdir(), "svc-target-"));
   t.after(() => rmSync(stateDir, { recursive: true, force: true }));
   if (config !== undefined) writeFileSync(join(stateDir, "svc.json"), JSON.stringify(config));
   if (last !== undefined) writeFileSync(join(stateDir, "startup-report.json"), JSON.stringify({ url: last }));
   mkdirSync(join(stateDir, "credentials"));
   if (kept !== undefined) writeFileSync(join(stateDir, "credentials/gateway-token"), `${kept}\n`);
+  if (localKey !== undefined) writeFileSync(join(stateDir, "credentials/local-key"), `${localKey}\n`);
   return resolveTarget(flags, { ...env, SVC_STATE_DIR: stateDir });
 }
 
@@ -101,4 +106,53 @@ describe("the credential", () => {
       assert.deepEqual([found.token, found.password], [token, password]);
     });
   }
+});
+
+describe("what lies in the state directory", () => {
+  const config = { gateway: { auth: { token: "configured", password: "pw" } } };
+  const all: Situation = { config, kept: "kept", localKey: "key" };
+  const rows: [why: string, situation: Situation, known: (string | undefined)[]][] = [
+    ["is for the gateway here", all, ["configured", "pw", "key"]],
+    ["at its loopback address", { ...all, flags: { url: "ws://127.0.0.1:18789" } }, ["configured", "pw", "key"]],
+    ["at ::1", { ...all, flags: { url: "ws://[::1]:18789" } }, ["configured", "pw", "key"]],
+    ["at localhost", { ...all, flags: { url: "ws://localhost:18789" } }, ["configured", "pw", "key"]],
+    [
+      "where it was last started",
+      { ...all, last: "ws://127.0.0.1:5", flags: { url: "ws://localhost:5" } },
+      ["configured", "pw", "key"],
+    ],
+    [
+      "is not sent to another port of this machine",
+      { ...all, flags: { url: "ws://127.0.0.1:9" } },
+      [undefined, undefined, undefined],
+    ],
+    [
+      "nor to the usual port in another scheme",
+      { ...all, flags: { url: "wss://localhost" } },
+      [undefined, undefined, undefined],
+    ],
+    ["is not sent elsewhere", { ...all, flags: { url: "wss://gateway.example" } }, [undefined, undefined, undefined]],
+    [
+      "nor to names that look alike",
+      { ...all, flags: { url: "ws://127.0.0.1.example:9" } },
+      [undefined, undefined, undefined],
+    ],
+    [
+      "what is named is",
+      { ...all, flags: { url: "wss://gateway.example", token: "flag" } },
+      ["flag", undefined, undefined],
+    ],
+    ["the key alone, where nothing else is known", { localKey: "key" }, [undefined, undefined, "key"]],
+  ];
+  for (const [why, situation, known] of rows)
+    it(why, async (t) => {
+      const { token, password, localKey } = await target(t, situation);
+      assert.deepEqual([token, password, localKey], known);
+    });
+
+  it("says whether somebody named the credential", async (t) => {
+    assert.equal((await target(t, all)).isExplicit, false);
+    assert.equal((await target(t, { ...all, flags: { token: "x" } })).isExplicit, true);
+    assert.equal((await target(t, { ...all, env: { SVC_GATEWAY_PASSWORD: "x" } })).isExplicit, true);
+  });
 });

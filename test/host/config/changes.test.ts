@@ -55,7 +55,7 @@ describe("what a change needs", () => {
 
   it("is decided by the section when no key says more", () => {
     assert.equal(reloadKindOf("notes.a", Type.Object({ a: Type.Integer() }, { reload: "hot" })), "hot");
-    assert.equal(reloadKindOf("gateway.a", Type.Object({ a: Type.Integer() })), "restart");
+    assert.equal(reloadKindOf("logging.a", Type.Object({ a: Type.Integer() })), "restart");
     assert.equal(reloadKindOf("notes.a", undefined), "hot");
     assert.equal(reloadKindOf("notes.a", Type.Object({ a: Type.Integer({ reload: "sometimes" }) })), "plugin");
   });
@@ -66,9 +66,9 @@ describe("what a change needs", () => {
       { section: "gone", plugin: "gone", schema: undefined },
     ];
     const before = {};
-    const after = { gateway: { unheard: 1 }, notes: { hot: 1, plain: 1 }, gone: { a: 1 }, typo: 1, meta: { a: 1 } };
+    const after = { logging: { unheard: 1 }, notes: { hot: 1, plain: 1 }, gone: { a: 1 }, typo: 1, meta: { a: 1 } };
     assert.deepEqual(Object.fromEntries(reloadKinds(changedKeys(before, after), owners)), {
-      "gateway.unheard": "restart",
+      "logging.unheard": "restart",
       "notes.hot": "hot",
       "notes.plain": "plugin",
       "gone.a": "hot",

@@ -151,7 +151,9 @@ describe("a plugin that claims a key below hooks", () => {
     ["hooks.", /belongs to the gateway/],
     ["hooks.__proto__", /belongs to the gateway/],
     ["hooks.mail.deep", /no deeper ones/],
-    ["gateway.mail", /belongs to the gateway/],
+    ["gateway.auth", /belongs to the gateway/],
+    ["gateway.tls", /belongs to the gateway/],
+    ["logging.mail", /belongs to the gateway/],
     ["plugins.entries", /belongs to the gateway/],
   ];
   for (const [section, why] of refused) {

@@ -237,3 +237,74 @@ it("two different hooks of one name are refused", () => {
     /two hooks are called same/,
   );
 });
+
+describe("a gate that takes questions", () => {
+  const ask = (title: string) => ({ allow: "ask", title, subject: { title } }) as const;
+
+  function scene(asks: boolean, answers: Record<string, object | undefined> = {}) {
+    const bus = new HookBus();
+    const spec = { ...hookOf("gate"), asks };
+    const put: string[] = [];
+    bus.askPeople = ({ plugin, ask: { title } }) => {
+      put.push(`${plugin}: ${title}`);
+      return Promise.resolve(answers[title] as never);
+    };
+    const tap = (id: string, answer: () => unknown) => {
+      const owner = fakeOwner(id, put.length);
+      bus.tap(spec, undefined, owner, { name: id }, answer);
+      return owner;
+    };
+    return { emit: () => bus.emitter(spec).emit(input), put, tap };
+  }
+
+  it("puts them when nobody has denied, one after the other, and takes a yes for a yes", async () => {
+    const { emit, put, tap } = scene(true);
+    tap("a", () => ask("one"));
+    tap("b", () => undefined);
+    tap("c", () => ask("two"));
+    assert.equal(await emit(), undefined);
+    assert.deepEqual(put, ["a: one", "c: two"]);
+  });
+
+  it("asks nobody where a handler behind the question denies", async () => {
+    const { emit, put, tap } = scene(true);
+    tap("a", () => ask("one"));
+    tap("b", () => ({ allow: false, reason: "no" }));
+    assert.deepEqual(await emit(), { allow: false, reason: "no" });
+    assert.deepEqual(put, []);
+  });
+
+  it("denies at the first no, and asks no further", async () => {
+    const { emit, put, tap } = scene(true, { one: { allow: false, reason: "no" } });
+    tap("a", () => ask("one"));
+    tap("b", () => ask("two"));
+    assert.deepEqual(await emit(), { allow: false, reason: "no" });
+    assert.deepEqual(put, ["a: one"]);
+  });
+
+  for (const [what, answer] of [
+    ["no title", { allow: "ask", title: " ", subject: 1 }],
+    ["a title that is no text", { allow: "ask", title: 5, subject: 1 }],
+    ["no subject", { allow: "ask", title: "t" }],
+  ] as const)
+    it(`denies a question with ${what}, and charges its plugin`, async () => {
+      const { emit, put, tap } = scene(true);
+      const owner = tap("a", () => answer);
+      assert.match((await emit())?.reason ?? "", /no title or no subject/);
+      assert.deepEqual([put.length, owner.charges.length], [0, 1]);
+    });
+
+  it("elsewhere a question is a no", async () => {
+    const { emit, put, tap } = scene(false);
+    tap("a", () => ask("one"));
+    assert.match((await emit())?.reason ?? "", /takes no questions/);
+    assert.deepEqual(put, []);
+  });
+
+  it("denies where nobody can be asked", async () => {
+    const bus = new HookBus();
+    const spec = { ...hookOf("gate"), asks: true };
+    bus.tap(spec, undefined, fakeOwner("a", 1), { name: "a" }, () => ask("one"));
+    assert.equal((await bus.emitter(spec).emit(input))?.allow, false);
+  });
+});

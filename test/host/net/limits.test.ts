@@ -4,7 +4,7 @@ import { describe, it, type TestContext } from "node:test";
 import { CONTROL_PLANE_WRITES, defineContract, definePlugin, Type } from "@svc/sdk";
 import { createFakeClock } from "@svc/sdk/testing";
 import { startHost } from "./host-scene.ts";
-import { connectFrame, connectRaw, openRaw, type RawSocket } from "../../raw-socket.ts";
+import { connectFrame, connectRaw, facts, openRaw, type RawSocket } from "../../raw-socket.ts";
 
 const limited = { timeout: 20_000 };
 const Any = Type.Object({});
@@ -192,7 +192,7 @@ describe("failed attempts", limited, () => {
       assert.equal((await guess("wrong")).error?.details?.["code"], "AUTH_TOKEN_MISMATCH");
     const { error } = await guess("right");
     assert.deepEqual(
-      [error?.code, error?.details],
+      [error?.code, facts(error?.details)],
       ["INVALID_REQUEST", { code: "AUTH_RATE_LIMITED", authReason: "rate_limited" }],
     );
     assert.ok(!("retryAfterMs" in (error ?? {})));

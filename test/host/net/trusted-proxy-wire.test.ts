@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { describe, it, type TestContext } from "node:test";
 import { definePlugin } from "@svc/sdk";
-import { connectFrame, openRaw } from "../../raw-socket.ts";
+import { connectFrame, facts, openRaw } from "../../raw-socket.ts";
 import { startHost } from "./host-scene.ts";
 
 const limited = { timeout: 20_000 };
@@ -82,7 +82,7 @@ describe("mode trusted-proxy", limited, () => {
       assert.deepEqual(await answer.json(), { error: { message: "Unauthorized", type: "unauthorized" } });
       assert.equal(answer.headers.get("www-authenticate"), null);
       const { error, code } = await ws(headers, { auth: { token: "x" } });
-      assert.deepEqual(error?.details, { code: "AUTH_UNAUTHORIZED", authReason: reason });
+      assert.deepEqual(facts(error?.details), { code: "AUTH_UNAUTHORIZED", authReason: reason });
       assert.equal(code, 1008);
     });
   }
@@ -91,7 +91,10 @@ describe("mode trusted-proxy", limited, () => {
     const { http, ws } = await start(t, { trustedProxies: ["10.0.0.0/8", "::1"] });
     assert.equal((await http(good)).status, 401);
     const { error } = await ws(good, { auth: { token: "x" } });
-    assert.deepEqual(error?.details, { code: "AUTH_UNAUTHORIZED", authReason: "trusted_proxy_untrusted_source" });
+    assert.deepEqual(facts(error?.details), {
+      code: "AUTH_UNAUTHORIZED",
+      authReason: "trusted_proxy_untrusted_source",
+    });
   });
 
   it("lets the panel in without a device, from its own pages only", async (t) => {

@@ -38,14 +38,21 @@ export const credentialRows: Readonly<Record<string, Row>> = {
 
   "Device token: candidate": device("device token in auth.token only", "device token in auth.deviceToken only"),
   "Device token: without a device": device("are not looked at without a device"),
-  "Device token: role, revocation, coverage": later("device pairing store"),
+  "Device token: role, revocation, coverage": tested(
+    "plugins/devices/tokens",
+    "is refused for another role, another device, without a proof, and with another value",
+    "asking for [${asked.join",
+  ),
   "Device token: success": device("bad shared token and good device token: in"),
   "Device token: failure reason": device("bad device token alone: its own code", "the shared reason"),
   "Precedence: good shared, bad device token": device("good shared token and bad device token: in"),
   "Precedence: bad shared, good device token": device("bad shared token and good device token: in"),
   "Precedence: in auth.token only": device("device token in auth.token only: in"),
-  "Precedence: wider scopes": later("device pairing store"),
-  "Precedence: revoked": later("device pairing store"),
+  "Precedence: wider scopes": tested("plugins/devices/tokens", '[["admin"], [READ], false]', "AUTH_TOKEN_MISMATCH"),
+  "Precedence: revoked": tested(
+    "plugins/devices/methods",
+    "revoke ends a token for good, until the shared token brings a fresh one",
+  ),
   "Client-side precedence": none("how existing clients choose; what they send is each a row above"),
 
   "Details: message starts with unauthorized, 1008, no retryAfterMs": credential(

@@ -50,7 +50,10 @@ export const frameRows: Readonly<Record<string, Row>> = {
     connection("a method that accepts first answers twice under one id"),
     tested("plugins/agents/methods", "answers accepted, then the reply"),
   ),
-  "§2 Two responses: exec approval": later("exec approvals"),
+  "§2 Two responses: exec approval": tested(
+    "plugins/approvals/gateway",
+    "accepts first in two phases, under the id that was asked for",
+  ),
   "§2 Ordering: concurrent": connection("calls run side by side and may be answered out of order"),
   "§2 Ordering: events first": wire("frames", "events caused by a request are written before its response"),
   "§2 undefined keys omitted": wire("frames", "undefined keys are omitted, never null"),
@@ -95,7 +98,11 @@ export const frameRows: Readonly<Record<string, Row>> = {
   "§11 canvasHostUrl": later("canvas"),
   "§11 auth": wire("hello", "auth tells a device its token", "auth is absent without a device"),
   "§11 policy (decided: tick 15000)": wire("hello", "policy is 25 MiB, 50 MiB and the decided tick"),
-  "§11 Token issue, reuse, narrowing": later("device pairing store"),
+  "§11 Token issue, reuse, narrowing": tested(
+    "plugins/devices/tokens",
+    "gives the same token again while it reaches far enough, another one for more",
+    "gives each role its own, and keeps both through a restart",
+  ),
   "§11 snapshot.presence, health": all(
     wire("hello", "has every key of the snapshot"),
     tested("plugins/health/plugin", "adds presence and health to hello"),
@@ -112,9 +119,13 @@ export const frameRows: Readonly<Record<string, Row>> = {
   ),
   "§11 Connect: no presence event, a health event": wire("hello", "a connect is followed by a health event"),
   "§11 Connect: presence version +1": wire("hello", "a connect raises the version of presence"),
-  "§11 Connect: node registry, voicewake": later("node registry"),
+  "§11 Connect: node registry": tested("plugins/nodes/joining", "is known from its hello to its close"),
+  "§11 Connect: voicewake": later("voice"),
   "§11 Close: presence event": wire("hello", "its close by a presence event"),
-  "§11 Close: node invokes and subscriptions": later("node registry"),
+  "§11 Close: node invokes and subscriptions": all(
+    tested("plugins/nodes/invoke", "fails what waits when the node goes, and lists it as gone"),
+    tested("plugins/nodes/node-events", "until the node says so or goes"),
+  ),
 
   "§12 seq from 1, shared": wire("broadcast", "starts at 1, counts what everybody gets"),
   "§12 seq only while somebody is connected": tested("host/net/broadcast", "uses no number up while nobody listens"),
@@ -155,7 +166,7 @@ export const frameRows: Readonly<Record<string, Row>> = {
     "answers in_flight while the run goes on",
   ),
   "§14 send, poll": later("send and poll"),
-  "§14 node.invoke": later("node registry"),
+  "§14 node.invoke": tested("plugins/nodes/invoke", "hands the command to the node and its answer to the caller"),
   "§14 TTL and size (choice: a run's id is kept as long as the run)": tested(
     "plugins/agents/runs",
     "can be asked for after memory has forgotten them",

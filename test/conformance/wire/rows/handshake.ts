@@ -1,5 +1,5 @@
 /** Params of connect, the order of its checks, device proofs, locality and origin, missing devices, pairing. */
-import { all, later, none, type Row, tested } from "./row.ts";
+import { all, none, type Row, tested } from "./row.ts";
 
 const wire = (file: string, ...names: string[]) => tested(`conformance/wire/${file}`, ...names);
 const params = (...names: string[]) => wire("connect-params", ...names);
@@ -12,9 +12,12 @@ export const handshakeRows: Readonly<Record<string, Row>> = {
   "§4 caps": params('["caps"', "an empty cap"),
   "§4 caps: tool-events": tested("plugins/chat/send", "the connection only when it takes tool events"),
   "§4 commands": params('["commands"', "an empty command"),
-  "§4 commands: platform allowlist": later("node registry"),
+  "§4 commands: platform allowlist": all(
+    tested("plugins/nodes/command-policy", "and its like on: ${platforms"),
+    tested("plugins/nodes/invoke", "goes by the platform of the device record"),
+  ),
   "§4 permissions": params('["permissions"', "a permission that is no boolean"),
-  "§4 permissions, pathEnv echoed": later("node registry"),
+  "§4 permissions, pathEnv echoed": tested("plugins/nodes/listing", "show what a node is and can do"),
   "§4 pathEnv": params('["pathEnv"', "pathEnv as a list"),
   "§4 role": all(params("role operator", "no role", "an empty role"), wire("connect-order", "5 the role")),
   "§4 scopes": params("no scopes", "an empty scope", "scopes as text"),
@@ -50,7 +53,7 @@ export const handshakeRows: Readonly<Record<string, Row>> = {
   "§5 10 auth": wire("connect-order", "10 the credential, before pairing"),
   "§5 11 pairing": wire("connect-order", "11 pairing, last"),
   "§5 12 token, presence, hello-ok": wire("hello", "auth tells a device its token"),
-  "§5 12 node commands": later("node registry"),
+  "§5 12 node commands": tested("plugins/nodes/listing", "withhold all a node declares that cannot be looked up"),
   "§5 Reasons cut to 120 bytes, answer first": wire("connect-order", "close reasons are cut to 120 bytes"),
 
   "§6 Key, publicKey spellings": all(
@@ -146,10 +149,28 @@ export const handshakeRows: Readonly<Record<string, Row>> = {
     "device-presence",
     "bypass: control UI with the secret is in",
   ),
-  "§10 a key, b metadata, c role, d scopes": later("device pairing store"),
-  "§10 Pending request, merge, TTL": later("device pairing store"),
-  "§10 Silent auto-approval": later("device pairing store"),
+  "§10 a key, b metadata, c role, d scopes": tested(
+    "plugins/devices/pairing",
+    '"another platform"',
+    '"another device family"',
+    '"another role"',
+    '"one scope more"',
+  ),
+  "§10 Pending request, merge, TTL": tested(
+    "plugins/devices/pairing",
+    "stay the same while they ask for the same, and are kept alive by it",
+    "have another id once they show",
+  ),
+  "§10 Silent auto-approval": tested(
+    "plugins/devices/pairing",
+    "lets a device of this machine in silently, with a record, a token and an event",
+    "grows silently in scopes, never in role or metadata",
+    "a request that waits blocks silent approvals of that device",
+  ),
   "§10 Otherwise: NOT_PAIRED with the request": device("is told its request, and the close says pairing required"),
-  "§10 device.pair.requested once": later("device pairing store"),
-  "§10 After passing: written back": later("device pairing store"),
+  "§10 device.pair.requested once": tested(
+    "plugins/devices/pairing",
+    "makes one request and one event of two connects at once",
+  ),
+  "§10 After passing: written back": wire("written-back", "is shown with its new name, client and scopes"),
 };

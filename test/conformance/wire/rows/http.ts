@@ -14,7 +14,10 @@ export const httpRows: Readonly<Record<string, Row>> = {
   "§1 auth.mode": all(section('"auth.mode"'), wire("startup", "an unknown mode")),
   "§1 auth.token": wire("startup", "a token that is no text"),
   "§1 auth.password": section('"auth.password"'),
-  "§1 auth.password as SecretRef": later("secret references"),
+  "§1 auth.password as SecretRef (decided: refused)": tested(
+    "plugins/secrets/gateway",
+    "is refused at ${path}, with the way to do it",
+  ),
   "§1 auth.allowTailscale": later("tailnet"),
   "§1 auth.rateLimit.maxAttempts": all(section('"auth.rateLimit.maxAttempts"'), limiter("after the default number")),
   "§1 auth.rateLimit.windowMs": all(
@@ -62,7 +65,7 @@ export const httpRows: Readonly<Record<string, Row>> = {
   "§2 Outcome: trustedProxies empty": wire("startup", "mode trusted-proxy without trustedProxies"),
   "§2 Outcome: trusted-proxy on loopback": wire("startup", "mode trusted-proxy on loopback, proxies elsewhere"),
   "§2 Outcome: funnel, serve": later("tailnet"),
-  "§2 Outcome: hooks.token equals the token": later("webhooks"),
+  "§2 Outcome: hooks.token equals the token": tested("host/webhooks/settings", "the gateway's own token"),
 
   "§3 loopback": wire("startup", "on loopback by default"),
   "§3 lan": wire("startup", "off loopback with a token"),
@@ -116,7 +119,10 @@ export const httpRows: Readonly<Record<string, Row>> = {
     "of nobody knows whom are counted as one",
   ),
   "§6 Scopes independent": limiter("are counted for each scope by itself"),
-  "§6 Scope hook-auth in use": later("webhooks"),
+  "§6 Scope hook-auth in use": tested(
+    "host/webhooks/ingress",
+    "429 with Retry-After after 20 failures; the right token still counts, and ends the lock",
+  ),
   "§6 Limiter always on (choice)": tested("host/net/limits", "of this machine do not count, unless a page makes them"),
   "§6 Page limiter, 198.18.0.1": limiter("a page on loopback: pooled"),
   "§6 maxAttempts 3: the fourth is 429": limiter("with maxAttempts 3: three may try, the fourth is locked"),
@@ -153,7 +159,7 @@ export const httpRows: Readonly<Record<string, Row>> = {
   "§9 update.run": later("update events"),
 
   "§10 Order: plugin routes": tested("host/net/http", "may answer before routing and before auth, or pass"),
-  "§10 Order: hooks": later("webhooks"),
+  "§10 Order: hooks": tested("host/webhooks/ingress", "the hook httpRequest is asked as for every other path"),
   "§10 Order: tools/invoke, /v1": later("tools/invoke and the public APIs"),
   "§10 Order: canvas": later("canvas"),
   "§10 Order: control panel": later("control panel files"),

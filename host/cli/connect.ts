@@ -1,0 +1,95 @@
+/** Connects a command to its gateway: by a secret, else by access to the state directory, else as the device this machine is. */
+import { type ClientOptions, connect, type GatewayClient } from "@svc/sdk/client";
+import { GatewayError, isGatewayError } from "@svc/sdk/errors";
+import type { Scope } from "@svc/sdk";
+import { resolvePaths } from "../config/paths.ts";
+import { VERSION } from "../version.ts";
+import { Unreachable, WrongUsage } from "./output.ts";
+import { DEFAULT_PORT, lastStarted, type Target } from "./target.ts";
+
+/** What the client says when no gateway is there, in contrast to one that refuses. */
+const NOBODY = /^(cannot reach|no hello from|closed by) /;
+
+/** @throws WrongUsage the address is none; Unreachable with the command that starts a gateway; GatewayError its refusal */
+export async function connectTo(target: Target, options: Partial<ClientOptions> = {}): Promise<GatewayClient> {
+  if (!/^(wss?|https?):\/\//i.test(target.url) || !URL.canParse(target.url))
+    throw new WrongUsage(`"${target.url}" is no address of a gateway; write it like ws://127.0.0.1:${DEFAULT_PORT}`);
+  try {
+    return await tryInTurn(target, options);
+  } catch (error) {
+    if (!isGatewayError(error)) throw error;
+    if (error.code !== "UNAVAILABLE" || !NOBODY.test(error.message)) throw withNextLine(error);
+    const other = lastStarted(resolvePaths().startupReport);
+    const known = other !== undefined && other !== target.url ? ` (the last one started here: --url ${other})` : "";
+    const next = `start it with: svc gateway run, or name another one with --url${known}`;
+    throw new Unreachable("UNAVAILABLE", `${error.message}\nNext: ${next}`, { cause: error });
+  }
+}
+
+interface Way extends Pick<ClientOptions, "token" | "password" | "device" | "deviceToken" | "scopes"> {
+  /** It was refused for good. */
+  readonly forget?: () => void;
+}
+
+/** The first refusal counts where the other ways are refused as well: it is about what somebody configured. */
+async function tryInTurn(target: Target, options: Partial<ClientOptions>): Promise<GatewayClient> {
+  const { url } = target;
+  let first: unknown;
+  for await (const { forget, ...way } of waysIn(target, options.scopes)) {
+    try {
+      return await connect({ url, ...options, ...way, client: { version: VERSION, ...options.client } });
+    } catch (error) {
+      first ??= error;
+      if (!isGatewayError(error) || !isAboutCredentials(error)) throw error;
+      if (error.message.includes("device token mismatch")) forget?.();
+    }
+  }
+  throw first;
+}
+
+/** At least one; each is made when the ones before it were refused. */
+async function* waysIn(target: Target, scopes: readonly string[] | undefined): AsyncGenerator<Way> {
+  const { token, password, localKey, isExplicit } = target;
+  const hasSecret = Boolean(token ?? password);
+  if (hasSecret) yield { ...(token ? { token } : {}), ...(password ? { password } : {}) };
+  if (isExplicit) return;
+  if (localKey) yield { token: localKey };
+  const device = await asDevice(target, scopes);
+  if (device) yield device;
+  else if (!hasSecret && !localKey) yield {};
+}
+
+/**
+ * Only where the gateway at this address gave the device a token: svc pairing join. It asks for no scope the token does not
+ * have, which would be refused like a wrong token; what lacks one is told by the method.
+ */
+async function asDevice({ url, identityDir }: Target, wanted: readonly string[] | undefined): Promise<Way | undefined> {
+  const [{ coversScope }, { keepDeviceToken, readDevice, readDeviceToken }] = await Promise.all([
+    import("@svc/sdk"),
+    import("@svc/sdk/device"),
+  ]);
+  const kept = readDeviceToken(identityDir, url, "operator");
+  const device = kept && readDevice(identityDir);
+  const forget = () => keepDeviceToken(identityDir, url, "operator", undefined);
+  const held = (scope: string) => coversScope(kept?.scopes ?? [], scope as Scope); // a scope nobody knows is not covered
+  const scopes = wanted ? wanted.filter(held) : kept?.scopes;
+  return device && { device, deviceToken: () => kept.token, scopes: scopes ?? [], forget };
+}
+
+/** Or a plugin turned it down, which says nothing about who can read the state directory. */
+function isAboutCredentials({ code, message, details }: GatewayError): boolean {
+  const { code: detail } = (details ?? {}) as { code?: unknown };
+  if (code === "NOT_PAIRED" || detail === "CONNECT_DENIED") return true;
+  return code === "INVALID_REQUEST" && message.startsWith("unauthorized");
+}
+
+/** What the gateway says to do next, as a line of its own. */
+function withNextLine(error: GatewayError): GatewayError {
+  const { code, message, details, retryAfterMs } = error;
+  const { nextStep } = (details ?? {}) as { nextStep?: unknown };
+  if (typeof nextStep !== "string" || /^Next: /m.test(message)) return error;
+  return new GatewayError(code, `${message}\nNext: ${nextStep}`, {
+    details,
+    ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
+  });
+}

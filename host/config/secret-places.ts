@@ -1,0 +1,73 @@
+/** Where the configuration holds secrets: in clear, for the plugin that answers admins about them. Pure. */
+import type { SecretPlace, SecretPlaces } from "@svc/sdk/services";
+import type { ConfigFile } from "./file.ts";
+import { HOST_SECTIONS } from "./host-schema.ts";
+import { isObject } from "./plain-data.ts";
+import { type Hints, isSecretReference, isSecretWhole, isSensitive } from "./redact.ts";
+import { sectionAt } from "./section-keys.ts";
+import { composeHints, composeSchema, effectiveConfig, ownedSections, type SectionOwner } from "./sections.ts";
+
+type Path = SecretPlace["path"];
+
+/** What is looked at. */
+interface Ground {
+  readonly hints: Hints;
+  /** Each with its pattern as parts. */
+  readonly targets: readonly (readonly string[])[];
+  /** Whether somebody who is there reads this section. */
+  isRead(section: string): boolean;
+}
+
+/** @param running the configuration that is used and who owns its sections, asked at each call */
+export function createSecretPlaces(running: () => readonly [ConfigFile, readonly SectionOwner[]]): SecretPlaces {
+  return {
+    list() {
+      const [file, owners] = running();
+      const hints: Hints = composeHints(composeSchema(owners));
+      const owned = new Set(ownedSections(owners).map(({ section }) => section));
+      const isRead = (section: string) => owned.has(section) || Object.hasOwn(HOST_SECTIONS, section);
+      return placesIn(effectiveConfig(file, owners), [], { hints, targets: targetsOf(hints), isRead });
+    },
+    targets() {
+      const [, owners] = running();
+      return targetsOf(composeHints(composeSchema(owners))).map((parts) => parts.join("."));
+    },
+  };
+}
+
+/** Patterns of keys that are secrets, `*` for any member; what stands below one is part of it, as `id` of a reference. */
+function targetsOf(hints: Hints): string[][] {
+  const all = Object.entries(hints)
+    .filter(([, hint]) => isObject(hint) && hint["sensitive"] === true)
+    .map(([pattern]) => pattern.replaceAll("[]", ".*").split("."));
+  const known = new Set(all.map((parts) => parts.join(".")));
+  const isBelow = (parts: readonly string[]) =>
+    parts.some((_, length) => length > 0 && known.has(parts.slice(0, length).join(".")));
+  const top = all.filter((parts) => !isBelow(parts));
+  return [...new Map(top.map((parts) => [parts.join("."), parts])).values()];
+}
+
+/** Texts, numbers, references and whole objects that are secrets, in the order of the configuration. */
+function placesIn(value: unknown, path: Path, ground: Ground): SecretPlace[] {
+  const spelled = path.map((part) => (typeof part === "number" ? "[]" : part)); // as redaction has it
+  if (typeof value !== "object" || value === null) {
+    const isSet = typeof value === "number" || (typeof value === "string" && value !== "");
+    return isSet && isSensitive(spelled, ground.hints) ? [placeAt(path, value, ground)] : [];
+  }
+  if (Array.isArray(value)) return value.flatMap((item, index) => placesIn(item, [...path, index], ground));
+  const isReference = isSecretReference(value) && isSensitive(spelled, ground.hints);
+  if (isReference || isSecretWhole(spelled, ground.hints)) return [placeAt(path, value, ground)];
+  return Object.entries(value).flatMap(([key, item]) => placesIn(item, [...path, key], ground));
+}
+
+function placeAt(path: Path, value: unknown, { targets, isRead }: Ground): SecretPlace {
+  const parts = path.map(String);
+  const known = targets.find((target) => fits(target, parts));
+  // In a section without a schema the members of maps cannot be told from keys.
+  const target = known ?? path.map((part) => (typeof part === "number" ? "*" : part));
+  return { path, target: target.join("."), value, active: isRead(sectionAt(parts).join(".")) };
+}
+
+function fits(target: readonly string[], parts: readonly string[]): boolean {
+  return target.length === parts.length && target.every((part, index) => part === "*" || part === parts[index]);
+}

@@ -1,0 +1,36 @@
+/** What gates ask, put to whoever can ask people: the service `Approver`, when a plugin provides it. */
+import type { Denial } from "@svc/sdk";
+import type { ApprovalAnswer, Approver } from "@svc/sdk/services";
+import type { AskPeople } from "./hook-bus.ts";
+
+/** @param find the service now. @param failed is told what it threw */
+export function createQuestions(
+  find: () => Approver | undefined,
+  failed: (error: unknown, plugin: string) => void,
+): AskPeople {
+  return async ({ plugin, ask, hook, key, signal }) => {
+    const approver = find();
+    if (!approver)
+      return denied(`plugin ${plugin} would have a person allow it, and no plugin that asks people is running`);
+    const { title, subject, agentId, sessionKey, timeoutMs } = ask;
+    const kind = key === undefined ? hook : `${hook}:${key}`;
+    try {
+      const question = { title, subject, kind, askedBy: plugin, agentId, sessionKey, timeoutMs, signal };
+      return denialOf(await approver.ask(question));
+    } catch (error) {
+      failed(error, plugin);
+      return denied("a person would have to allow it, and could not be asked; the log says why");
+    }
+  };
+}
+
+/** Only a clear yes is one. */
+function denialOf({ id, decision, reason }: ApprovalAnswer): Denial | undefined {
+  if (decision === "allow-once" || decision === "allow-always") return undefined;
+  const why = decision === "deny" ? "somebody denied it" : (reason ?? "nobody allowed it in time");
+  return denied(`${why} (approval ${id})`);
+}
+
+function denied(reason: string): Denial {
+  return { allow: false, reason };
+}

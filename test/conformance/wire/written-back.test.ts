@@ -1,0 +1,34 @@
+/** What a paired device says of itself when it comes back, and what of it is kept. Spec: protocol/frames-and-connect.md §10, "After passing". */
+import assert from "node:assert/strict";
+import { it } from "node:test";
+import { createDevice, openScene, READ, WRITE } from "../../plugins/devices/scene.ts";
+
+it("a device that comes back is shown with its new name, client and scopes, and with its first platform", async (t) => {
+  const scene = await openScene(t);
+  const device = createDevice();
+  const first = { displayName: "First", id: "cli", mode: "cli", platform: "linux", deviceFamily: "Desk" };
+  const { auth } = await scene.pair(device, { scopes: [READ, WRITE], client: first });
+  const before = await scene.paired(device);
+  const next = { displayName: "Second", id: "test", mode: "test", platform: " LINUX ", deviceFamily: "desk" };
+  const { ok } = await scene.byToken(device, auth.deviceToken, { scopes: [READ], client: next });
+  assert.ok(ok);
+  const after = await scene.paired(device);
+  assert.ok(before && after);
+  const { displayName, clientId, clientMode, platform, deviceFamily, role, scopes } = after;
+  assert.deepEqual(
+    { displayName, clientId, clientMode, platform, deviceFamily, role, scopes },
+    {
+      displayName: "Second",
+      clientId: "test",
+      clientMode: "test",
+      platform: "linux",
+      deviceFamily: "Desk",
+      role: "operator",
+      scopes: [READ, WRITE],
+    },
+  );
+  assert.equal(after.approvedAtMs, before.approvedAtMs);
+  // Nothing was approved by it: one scope more is asked about again, or let in silently as before.
+  const far = await scene.byToken(device, auth.deviceToken, { scopes: ["operator.admin"], client: next, far: true });
+  assert.equal(far.ok, false);
+});

@@ -1,0 +1,57 @@
+/** Methods that bring what other calls wait for: a replacement lets them through, so that those end instead of being cut off. */
+import assert from "node:assert/strict";
+import { describe, it, type TestContext } from "node:test";
+import { defineContract, definePlugin, type Plugin, Type } from "@svc/sdk";
+import { Any, slotOf, startScene } from "./reload-scene.ts";
+
+const common = { summary: "-", scope: "operator.read", params: Any, result: Type.Unknown() } as const;
+
+async function scene(t: TestContext, answers: boolean) {
+  const mail = defineContract("mail", {
+    wait: common,
+    bring: { ...common, answers },
+    version: common,
+  });
+  const version = (name: string): Plugin =>
+    definePlugin({
+      id: "mail",
+      api: "^1.0.0",
+      setup(gateway) {
+        let deliver = (_letter: string) => {};
+        const letter = new Promise<string>((resolve) => (deliver = resolve));
+        gateway.serve(mail, {
+          wait: () => letter,
+          bring: () => {
+            deliver(`letter for ${name}`);
+            return { taken: name };
+          },
+          version: () => ({ name }),
+        });
+      },
+    });
+  const slot = await slotOf(t, version("old"));
+  const running = await startScene(t, [slot]);
+  slot.become(version("new"));
+  const waiting = running.client.call(mail.wait, {});
+  await running.client.call(mail.version, {}); // so that the call before it is under way
+  const reloading = running.reload("mail");
+  await new Promise((resolve) => setTimeout(resolve, 50));
+  return { mail, waiting, reloading, ...running };
+}
+
+describe("a replacement while calls wait for others", { timeout: 30_000 }, () => {
+  it("lets what they wait for through to the version they are in", async (t) => {
+    const { mail, waiting, reloading, client } = await scene(t, true);
+    assert.deepEqual(await client.call(mail.bring, {}), { taken: "old" });
+    assert.equal(await waiting, "letter for old");
+    assert.equal((await reloading).ok, true);
+    assert.deepEqual(await client.call(mail.bring, {}), { taken: "new" });
+  });
+
+  it("holds everything else for the new version", async (t) => {
+    const { mail, waiting, reloading, client } = await scene(t, false);
+    waiting.catch(() => undefined); // it has nothing to wait for any more
+    assert.deepEqual(await client.call(mail.bring, {}), { taken: "new" });
+    assert.equal((await reloading).ok, true);
+  });
+});

@@ -1,0 +1,89 @@
+/** The gate for devices stands apart: whoever guards it, and however that fails, connections without a device do not notice. */
+import assert from "node:assert/strict";
+import { describe, it, type TestContext } from "node:test";
+import { type Admission, definePlugin, type Plugin } from "@svc/sdk";
+import { deviceConnect } from "../../device.ts";
+import { connectFrame, openRaw } from "../../raw-socket.ts";
+import { startHost } from "./host-scene.ts";
+
+const limited = { timeout: 20_000 };
+
+async function attempts(t: TestContext, plugins: readonly Plugin[], config: object = {}) {
+  const { url, auth } = await startHost(t, { plugins, config });
+  async function outcome(frame: (socket: Awaited<ReturnType<typeof openRaw>>) => Record<string, unknown>) {
+    const socket = await openRaw(url);
+    socket.send(frame(socket));
+    const { ok, error } = await socket.next(({ id }) => id === "c1");
+    socket.ws.close();
+    return ok === true ? "ok" : String(error?.message);
+  }
+  return {
+    withDevice: () => outcome((socket) => deviceConnect(socket, { token: auth.token })),
+    without: () => outcome(() => connectFrame(auth.token)),
+  };
+}
+
+const guard = (setup: Plugin["setup"]) => definePlugin({ id: "guard", api: "^1.0.0", setup });
+
+describe("the gate for devices", limited, () => {
+  it("is asked about connections that proved one, behind the gate for all", async (t) => {
+    const seen: string[] = [];
+    const note = (gate: string) => (admission: Admission) => void seen.push(`${gate} ${typeof admission.device}`);
+    const { withDevice, without } = await attempts(t, [
+      guard((gateway) => {
+        gateway.hooks.admitDevice.tap("note", note("device"));
+        gateway.hooks.admit.tap("note", note("all"));
+      }),
+    ]);
+    assert.deepEqual([await withDevice(), await without()], ["ok", "ok"]);
+    assert.deepEqual(seen, ["all string", "device string", "all undefined"]);
+  });
+
+  it("is not asked about whom the gate for all turned away", async (t) => {
+    let asked = 0;
+    const { withDevice } = await attempts(t, [
+      guard((gateway) => {
+        gateway.hooks.admit.tap("ban", () => ({ allow: false, reason: "banned" }));
+        gateway.hooks.admitDevice.tap("count", () => void asked++);
+      }),
+    ]);
+    assert.deepEqual([await withDevice(), asked], ["banned", 0]);
+  });
+
+  const failing: [how: string, setup: Plugin["setup"], says: RegExp][] = [
+    [
+      "denies",
+      (gateway) => gateway.hooks.admitDevice.tap("no", () => ({ allow: false, reason: "no device" })),
+      /^no device$/,
+    ],
+    [
+      "throws",
+      (gateway) =>
+        gateway.hooks.admitDevice.tap("broken", () => {
+          throw new Error("broken");
+        }),
+      /^plugin guard could not decide$/,
+    ],
+    [
+      "asks people, which this gate does not take",
+      (gateway) => gateway.hooks.admitDevice.tap("ask", () => ({ allow: "ask", title: "in?", subject: 1 })),
+      /would have people decide/,
+    ],
+    [
+      "is gone, since it did not start",
+      (gateway) => {
+        gateway.hooks.admitDevice.tap("never", () => undefined);
+        gateway.start(() => {
+          throw new Error("no storage");
+        });
+      },
+      /^plugin guard is not running$/,
+    ],
+  ];
+  for (const [how, setup, says] of failing)
+    it(`stays shut for devices when its plugin ${how}; who has none comes in`, async (t) => {
+      const { withDevice, without } = await attempts(t, [guard(setup)]);
+      assert.match(await withDevice(), says);
+      assert.equal(await without(), "ok");
+    });
+});
