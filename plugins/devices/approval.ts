@@ -1,0 +1,117 @@
+/** Letting a waiting device in, by a person or silently; and turning it down. Spec: protocol/methods-device.md. */
+import { invalidRequest, type Logger, type PairedDevice, type Principal } from "@svc/sdk";
+import type { Credentials, Statement, Storage } from "@svc/sdk/services";
+import { untilUnchanged } from "./changes.ts";
+import { type DeviceStore, removeTokens, writeDevice, writeToken } from "./device-store.ts";
+import { approvedRecord, approvedTokenScopes } from "./merge.ts";
+import { missing } from "./missing.ts";
+import { type PendingStore, takePending } from "./pending-store.ts";
+import { pairedView, type PendingRecord, type StoredDevice, type TokenRecord } from "./records.ts";
+import { knownScopes, missingScopes } from "./scopes.ts";
+import { newSalt } from "./token-value.ts";
+
+/** Close reason of sockets whose token was replaced. Clients drop the token they keep when they read this. */
+export const TOKEN_ENDED = "unauthorized: device token mismatch";
+
+export interface ApprovalOptions {
+  readonly storage: Storage;
+  readonly store: DeviceStore;
+  readonly waiting: PendingStore;
+  readonly credentials: Credentials;
+  readonly log: Logger;
+  now(): number;
+  resolved(request: PendingRecord, decision: "approved" | "rejected"): void;
+}
+
+/** Principal that `authenticate` names for a role of a device. */
+export function principalId(deviceId: string, role: string): string {
+  return `device:${deviceId}:${role}`;
+}
+
+export class Approvals {
+  readonly #options: ApprovalOptions;
+
+  constructor(options: ApprovalOptions) {
+    this.#options = options;
+  }
+
+  /** @throws GatewayError `NOT_FOUND`; `INVALID_REQUEST` with `MISSING_SCOPE`: more than the approver may give */
+  async approve(requestId: string, approver: Principal): Promise<{ requestId: string; device: PairedDevice }> {
+    const { waiting, now } = this.#options;
+    const device = await untilUnchanged(async () => {
+      const request = (await waiting.get(requestId, now())) ?? (await missing.request(waiting, requestId, now()));
+      const [lacking] = missingScopes(approver.scopes, knownScopes(request.scopes));
+      if (lacking !== undefined)
+        invalidRequest(`missing scope: ${lacking}`, { code: "MISSING_SCOPE", scope: lacking, requestId });
+      return this.#grant(request, approver.id, [takePending(requestId, now())]);
+    });
+    return { requestId, device };
+  }
+
+  /** For a request that was shown to nobody and is not stored. A conflict when the device was changed meanwhile. */
+  grantSilently(request: PendingRecord, by: string): Promise<PairedDevice> {
+    return this.#grant(request, by, []);
+  }
+
+  /** @throws GatewayError `NOT_FOUND` */
+  async reject(requestId: string): Promise<{ requestId: string; deviceId: string }> {
+    const { waiting, storage, now, resolved, log } = this.#options;
+    const request = await untilUnchanged(async () => {
+      const found = (await waiting.get(requestId, now())) ?? (await missing.request(waiting, requestId, now()));
+      await storage.transaction([takePending(requestId, now())]);
+      return found;
+    });
+    const { deviceId } = request;
+    log.info({ requestId, deviceId }, "a device was turned down");
+    resolved(request, "rejected");
+    return { requestId, deviceId };
+  }
+
+  /** One transaction: the request is gone, the record says what it may, its role has a token. */
+  async #grant(request: PendingRecord, by: string, first: readonly Statement[]): Promise<PairedDevice> {
+    const { store, storage, now } = this.#options;
+    const { deviceId, role } = request;
+    const before = await store.get(deviceId);
+    const token = await store.token(deviceId, role);
+    const isOtherKey = before !== undefined && before.record.publicKey !== request.publicKey;
+    const record = approvedRecord(before?.record, request, now());
+    const scopes = approvedTokenScopes(token, before?.record, request);
+    const made = scopes && freshToken(deviceId, role, scopes, isOtherKey ? undefined : token, now());
+    await storage.transaction([
+      ...first,
+      writeDevice(record, before),
+      ...(isOtherKey ? [removeTokens(deviceId)] : []),
+      ...(made ? [writeToken(made, isOtherKey ? undefined : token)] : []),
+    ]);
+    this.#end(before, isOtherKey, made && token);
+    this.#tell(request, by, made !== undefined);
+    return pairedView(record, await store.tokens(deviceId));
+  }
+
+  /** What relied on the former token, or on another key, ends. */
+  #end(before: StoredDevice | undefined, isOtherKey: boolean, replaced: TokenRecord | undefined): void {
+    const { credentials } = this.#options;
+    if (before && isOtherKey) credentials.revokeDevice(before.record.deviceId, TOKEN_ENDED);
+    else if (replaced) credentials.revoke(principalId(replaced.deviceId, replaced.role), TOKEN_ENDED);
+  }
+
+  #tell(request: PendingRecord, by: string, hasNewToken: boolean): void {
+    const { requestId, deviceId, roles, scopes, commands, reason } = request;
+    const what = { requestId, deviceId, roles, scopes, commands, reason, by, hasNewToken };
+    this.#options.log.info(what, "a device was approved");
+    this.#options.resolved(request, "approved");
+  }
+}
+
+/** A token in the place of `before`; the first one counts as made, later ones as rotated. */
+export function freshToken(
+  deviceId: string,
+  role: string,
+  scopes: readonly string[],
+  before: TokenRecord | undefined,
+  now: number,
+): TokenRecord {
+  const sorted = [...new Set(scopes)].sort();
+  const made = { deviceId, role, salt: newSalt(), scopes: sorted };
+  return before ? { ...made, createdAtMs: before.createdAtMs, rotatedAtMs: now } : { ...made, createdAtMs: now };
+}

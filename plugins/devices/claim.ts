@@ -1,0 +1,84 @@
+/** What a connection with a proven device claims, in the one spelling that is stored and compared. Pure but for the crypto. */
+import { createPublicKey } from "node:crypto";
+import { type Admission, invalidRequest, type Role } from "@svc/sdk";
+import type { DeviceFacts } from "./records.ts";
+import { wantedScopes } from "./scopes.ts";
+
+/** Choice: UTF-16 units of a text, and entries of a list, that are kept of a device; real ones are far below. */
+const MAX_TEXT = 256;
+const MAX_ENTRIES = 256;
+
+/** A device at the door. */
+export interface Claim {
+  readonly deviceId: string;
+  readonly role: Role;
+  /** Known scopes it wants. */
+  readonly scopes: readonly string[];
+  /** Nodes: commands it declares. */
+  readonly commands: readonly string[] | undefined;
+  readonly facts: DeviceFacts;
+}
+
+/** @throws GatewayError `INVALID_REQUEST` naming what is too long. `undefined`: no device was proven */
+export function claimOf({
+  device: deviceId,
+  connect,
+  clientId,
+  principal,
+  remoteAddress,
+}: Admission): Claim | undefined {
+  if (deviceId === undefined || !connect.device) return undefined;
+  const { client, caps, commands } = connect;
+  const { role } = principal;
+  const texts = {
+    displayName: client.displayName,
+    platform: client.platform,
+    deviceFamily: client.deviceFamily,
+    clientId,
+    clientMode: client.mode,
+  };
+  for (const [name, text] of Object.entries(texts)) checkText(name, text);
+  return {
+    deviceId,
+    role,
+    scopes: wantedScopes(role, principal.scopes),
+    commands: role === "node" ? listed("commands", commands ?? []) : undefined,
+    facts: {
+      publicKey: canonicalKey(connect.device.publicKey),
+      ...present(texts),
+      ...(caps && caps.length > 0 ? { caps: listed("caps", caps) } : {}),
+      ...present({ remoteIp: remoteAddress }),
+    },
+  };
+}
+
+function checkText(name: string, text: string | undefined): void {
+  if (text !== undefined && text.length > MAX_TEXT)
+    invalidRequest(`client.${name} is longer than ${MAX_TEXT} characters; shorten it`);
+}
+
+/** Sorted, each once. */
+function listed(name: string, entries: readonly string[]): readonly string[] {
+  const unique = [...new Set(entries)].sort();
+  if (unique.length > MAX_ENTRIES) invalidRequest(`${name} has more than ${MAX_ENTRIES} entries`);
+  if (unique.some((entry) => entry.length > MAX_TEXT))
+    invalidRequest(`an entry of ${name} is longer than ${MAX_TEXT} characters; shorten it`);
+  return unique;
+}
+
+/** Trimmed; blank ones are left out. */
+function present<K extends string>(texts: Readonly<Record<K, string | undefined>>): Partial<Record<K, string>> {
+  const kept: Partial<Record<K, string>> = {};
+  for (const name of Object.keys(texts) as K[]) {
+    const text = texts[name]?.trim();
+    if (text) kept[name] = text;
+  }
+  return kept;
+}
+
+/** A verified key in any of the spellings of §6 as base64url of its 32 bytes. */
+export function canonicalKey(publicKey: string): string {
+  const text = publicKey.trim();
+  const raw = text.startsWith("-----BEGIN ") ? createPublicKey(text).export({ format: "jwk" }).x : text;
+  return Buffer.from(raw ?? "", "base64").toString("base64url");
+}

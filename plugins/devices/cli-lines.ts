@@ -1,0 +1,92 @@
+/** What `svc devices ...` and `svc pairing` say. Pure. */
+import type { PairedDevice, PendingDevice, PendingNode } from "@svc/sdk";
+import { cell, listed, table, time, visible } from "./cli-text.ts";
+
+/** Hex characters of a device id in a list; a prefix that long names a device where it is the only one. */
+const SHORT_ID = 12;
+
+const REASONS: Readonly<Record<NonNullable<PendingDevice["reason"]>, string>> = {
+  "not-paired": "new here",
+  "metadata-upgrade": "says it is another kind of device than before",
+  "role-upgrade": "wants another role",
+  "scope-upgrade": "wants more scopes",
+  "command-upgrade": "a node that offers more commands",
+};
+
+export function listLines({ pending, paired }: { pending: readonly PendingDevice[]; paired: readonly PairedDevice[] }) {
+  return [
+    ...(pending.length === 0 ? ["nothing waits for an approval"] : ["waiting:", ...pending.flatMap(requestLines)]),
+    "",
+    ...(paired.length === 0 ? ["no device is paired"] : ["paired:", ...pairedTable(paired)]),
+  ];
+}
+
+/** One that waits, with the commands that decide about it. */
+export function requestLines(request: PendingDevice): string[] {
+  const { requestId, deviceId, displayName, platform, roles, role, scopes, commands, remoteIp, reason, ts } = request;
+  return [
+    `  ${cell(displayName)} (${cell(platform)}, ${cell(remoteIp)}), device ${visible(deviceId.slice(0, SHORT_ID))}, asked at ${time(ts)}`,
+    `    why       ${reason === undefined ? "-" : REASONS[reason]}`,
+    `    asks for  role ${listed(roles ?? (role === undefined ? [] : [role]))}; scopes ${listed(scopes)}`,
+    ...(commands && commands.length > 0 ? [`    commands  ${listed(commands)}`] : []),
+    `    approve   svc devices approve ${visible(requestId)}`,
+    `    reject    svc devices reject ${visible(requestId)}`,
+  ];
+}
+
+/** What `svc pairing` says. */
+export function overviewLines({
+  pending,
+  nodes,
+  deviceId,
+}: {
+  readonly pending: readonly PendingDevice[];
+  readonly nodes: readonly PendingNode[];
+  readonly deviceId?: string;
+}): string[] {
+  const waiting = [...pending.flatMap(requestLines), ...nodes.flatMap(nodeLines)];
+  return [
+    ...(waiting.length === 0 ? ["nothing waits for an approval"] : ["waiting:", ...waiting]),
+    "",
+    deviceId === undefined
+      ? "this machine has no device yet; one is made by: svc pairing join --url <ws url>"
+      : `this machine is device ${visible(deviceId)}`,
+  ];
+}
+
+/** A node of the older kind, which is no device. */
+function nodeLines({ requestId, nodeId, displayName, platform, remoteIp, commands, ts }: PendingNode): string[] {
+  return [
+    `  ${cell(displayName)} (${cell(platform)}, ${cell(remoteIp)}), node ${visible(nodeId.slice(0, SHORT_ID))}, asked at ${time(ts)}`,
+    ...(commands && commands.length > 0 ? [`    commands  ${listed(commands)}`] : []),
+    `    approve   svc nodes approve ${visible(requestId)}`,
+    `    reject    svc gateway call node.pair.reject --params '{"requestId":"${visible(requestId)}"}'`,
+  ];
+}
+
+function pairedTable(paired: readonly PairedDevice[]): string[] {
+  const rows = paired.map(({ deviceId, displayName, platform, roles, scopes, tokens, approvedAtMs }) => [
+    visible(deviceId.slice(0, SHORT_ID)),
+    cell(displayName),
+    cell(platform),
+    listed(roles),
+    listed(scopes),
+    listed(tokens?.filter(({ revokedAtMs }) => revokedAtMs === undefined).map(({ role }) => role)),
+    time(approvedAtMs),
+  ]);
+  return table([["device", "name", "platform", "roles", "scopes", "live tokens", "approved"], ...rows]).map(
+    (line) => `  ${line}`,
+  );
+}
+
+/** What was granted, in full. */
+export function approvedLines({ device }: { readonly device: PairedDevice }): string[] {
+  const { deviceId, displayName, roles, scopes, commands } = device;
+  return [
+    `approved ${cell(displayName)}, device ${visible(deviceId)}`,
+    `  roles     ${listed(roles)}`,
+    `  scopes    ${listed(scopes)}`,
+    ...(commands && commands.length > 0 ? [`  commands  ${listed(commands)}`] : []),
+    "it gets its token when it connects again",
+  ];
+}

@@ -1,0 +1,40 @@
+/** What people give on the command line. */
+import { invalidRequest } from "@svc/sdk";
+import type { CommandContext } from "@svc/sdk/cli";
+
+/** Seconds `pairing join` waits for an approval. */
+export const JOIN_SECONDS = 300;
+
+/** An option's text; blank is none. */
+export function textOption({ options }: CommandContext, name: string): string | undefined {
+  const value = options[name];
+  return (typeof value === "string" && value.trim()) || undefined;
+}
+
+/** A secret by option or environment, as for every other command. */
+export function secretOption(context: CommandContext, name: "token" | "password"): string | undefined {
+  return textOption(context, name) ?? (process.env[`SVC_GATEWAY_${name.toUpperCase()}`]?.trim() || undefined);
+}
+
+/** @throws GatewayError an entry is blank */
+export function scopesOption(context: CommandContext): string[] | undefined {
+  const scopes = textOption(context, "scopes")
+    ?.split(",")
+    .map((scope) => scope.trim());
+  if (scopes?.includes(""))
+    invalidRequest("--scopes takes names with commas between them, like operator.read,operator.write");
+  return scopes;
+}
+
+export function gatewayUrl(context: CommandContext): string {
+  const url = textOption(context, "url");
+  if (url !== undefined && /^(wss?|https?):\/\//i.test(url) && URL.canParse(url)) return url;
+  return invalidRequest("say which gateway: --url wss://gateway.example, or ws://<host>:18789");
+}
+
+export function joinSeconds(context: CommandContext): number {
+  const value = textOption(context, "timeout");
+  if (value === undefined) return JOIN_SECONDS;
+  if (/^\d{1,6}$/.test(value)) return Number(value);
+  return invalidRequest("--timeout takes whole seconds");
+}

@@ -1,0 +1,185 @@
+/** `svc devices ...` and `svc pairing ...`: who may come in, here and elsewhere. */
+import { devices, nodes, type PendingDevice, type PendingNode } from "@svc/sdk";
+import { type CommandContext, defineCommands, show, withGateway } from "@svc/sdk/cli";
+import { connect } from "@svc/sdk/client";
+import { readDevice } from "@svc/sdk/device";
+import { chosenDevice, chosenRequest, chosenRole } from "./cli-choice.ts";
+import { join, leave } from "./cli-join.ts";
+import { approvedLines, listLines, overviewLines } from "./cli-lines.ts";
+import { identityDirectory } from "./cli-state.ts";
+import { gatewayUrl, joinSeconds, JOIN_SECONDS, scopesOption, secretOption, textOption } from "./cli-options.ts";
+import { cell, listed, visible } from "./cli-text.ts";
+
+const PAIRING = "operator.pairing";
+
+export default defineCommands([
+  {
+    name: "devices list",
+    summary: "Devices that wait for an approval, and paired ones",
+    examples: ["svc devices list", "svc devices list --json"],
+    async run(context) {
+      show(context, await list(context), listLines);
+    },
+  },
+  {
+    name: "devices approve",
+    summary: "Let a waiting device in",
+    args: "[requestId]",
+    options: [{ flags: "--latest", description: "the request that was made last" }],
+    examples: ["svc devices approve", "svc devices approve <requestId>", "svc devices approve --latest"],
+    async run(context) {
+      const { pending } = await list(context);
+      const request = chosenRequest(pending, context.args[0], context.options["latest"] === true);
+      // Whoever approves has to hold what is granted; more than that is not asked for.
+      const scopes = [PAIRING, ...(request.scopes ?? [])];
+      const { requestId } = request;
+      show(
+        context,
+        await withGateway(context, scopes, (client) => client.call(devices.approve, { requestId })),
+        approvedLines,
+      );
+    },
+  },
+  {
+    name: "devices reject",
+    summary: "Turn a waiting device down",
+    args: "<requestId>",
+    examples: ["svc devices reject <requestId>"],
+    async run(context) {
+      const [requestId = ""] = context.args;
+      const answer = await withGateway(context, [PAIRING], (client) => client.call(devices.reject, { requestId }));
+      show(context, answer, ({ deviceId }) => [`turned device ${visible(deviceId)} down; what it had before it keeps`]);
+    },
+  },
+  {
+    name: "devices remove",
+    summary: "Forget a device and close its connections",
+    args: "<deviceId>",
+    examples: ["svc devices remove <deviceId>", "svc devices remove 3fa9c1"],
+    async run(context) {
+      const { deviceId, displayName } = chosenDevice((await list(context)).paired, context.args[0] ?? "");
+      const answer = await withGateway(context, [PAIRING], (client) => client.call(devices.remove, { deviceId }));
+      show(context, answer, () => [
+        `removed ${cell(displayName)}, device ${visible(deviceId)}; its connections are closed`,
+      ]);
+    },
+  },
+  {
+    name: "devices rotate",
+    summary: "A new token for a role of a device",
+    args: "<deviceId> [role]",
+    options: [
+      { flags: "--scopes <list>", description: "scopes of the new token, with commas; default: those of the old one" },
+    ],
+    examples: ["svc devices rotate <deviceId>", "svc devices rotate 3fa9c1 operator --scopes operator.read"],
+    async run(context) {
+      const device = chosenDevice((await list(context)).paired, context.args[0] ?? "");
+      const role = chosenRole(device, context.args[1]);
+      const asked = scopesOption(context);
+      const scopes = asked ?? device.tokens?.find((token) => token.role === role)?.scopes ?? device.scopes ?? [];
+      const params = { deviceId: device.deviceId, role, ...(asked === undefined ? {} : { scopes: asked }) };
+      const answer = await withGateway(context, [...new Set([PAIRING, ...scopes])], (client) =>
+        client.call(devices.rotate, params),
+      );
+      show(context, answer, ({ token }) => [
+        `the new token for role ${visible(role)} of device ${visible(device.deviceId)}, shown only this once:`,
+        token,
+        `scopes: ${listed(answer.scopes)}; the old token is dead`,
+      ]);
+    },
+  },
+  {
+    name: "devices revoke",
+    summary: "End the token of a role of a device",
+    args: "<deviceId> [role]",
+    examples: ["svc devices revoke <deviceId>", "svc devices revoke 3fa9c1 node"],
+    async run(context) {
+      const device = chosenDevice((await list(context)).paired, context.args[0] ?? "");
+      const params = { deviceId: device.deviceId, role: chosenRole(device, context.args[1]) };
+      const answer = await withGateway(context, [PAIRING], (client) => client.call(devices.revoke, params));
+      show(context, answer, ({ deviceId, role }) => [
+        `ended the token for role ${visible(role)} of device ${visible(deviceId)}; it gets another one with the gateway's secret`,
+        `to keep it out: svc devices remove ${visible(deviceId)}`,
+      ]);
+    },
+  },
+  {
+    name: "pairing",
+    summary: "What waits for an approval here, and how this machine gets in",
+    examples: ["svc pairing", "svc pairing --json"],
+    async run(context) {
+      const { pending, nodes } = await waitingHere(context);
+      const deviceId = readDevice(identityDirectory())?.id;
+      const overview = { pending, nodes, ...(deviceId === undefined ? {} : { deviceId }) };
+      show(context, overview, () => overviewLines(overview));
+    },
+  },
+  {
+    name: "pairing join",
+    summary: "Make this machine a known device of a gateway",
+    options: [
+      { flags: "--name <name>", description: "what people are shown who approve it" },
+      { flags: "--scopes <list>", description: "what to ask for, with commas; default: everything" },
+      {
+        flags: "--timeout <seconds>",
+        description: `how long to wait for an approval; default ${JOIN_SECONDS}, 0 does not wait`,
+      },
+    ],
+    examples: ["svc pairing join --url wss://gateway.example --token <token> --name desk"],
+    async run(context) {
+      const scopes = scopesOption(context);
+      const [token, password, name] = [
+        secretOption(context, "token"),
+        secretOption(context, "password"),
+        textOption(context, "name"),
+      ];
+      const joined = await join({
+        url: gatewayUrl(context),
+        ...(token === undefined ? {} : { token }),
+        ...(password === undefined ? {} : { password }),
+        ...(name === undefined ? {} : { name }),
+        ...(scopes === undefined ? {} : { scopes }),
+        timeoutMs: joinSeconds(context) * 1_000,
+        directory: identityDirectory(),
+        connect,
+        note: (line) => context.note(visible(line)),
+        wait: (ms) => new Promise((resolve) => setTimeout(resolve, ms)),
+        elapsed: () => performance.now(),
+      });
+      show(context, joined, ({ url, deviceId }) => [
+        `this machine is device ${deviceId} of ${visible(url)} now, with ${listed(joined.scopes)}`,
+        `commands need no secret there any more: svc gateway health --url ${visible(url)}`,
+      ]);
+    },
+  },
+  {
+    name: "pairing leave",
+    summary: "Forget what this machine was given by a gateway",
+    examples: ["svc pairing leave --url wss://gateway.example"],
+    async run(context) {
+      const url = gatewayUrl(context);
+      const directory = identityDirectory();
+      const left = leave(directory, url);
+      const deviceId = readDevice(directory)?.id;
+      show(context, { url, left, ...(deviceId === undefined ? {} : { deviceId }) }, () => [
+        visible(left ? `forgot the token of ${url}` : `there was no token of ${url}; nothing was changed`),
+        ...(left && deviceId !== undefined ? [`on the gateway's machine: svc devices remove ${deviceId}`] : []),
+      ]);
+    },
+  },
+]);
+
+function list(context: CommandContext) {
+  return withGateway(context, [PAIRING], (client) => client.call(devices.list, {}));
+}
+
+/** Devices, and nodes of the older kind where a plugin keeps them, that wait. */
+function waitingHere(context: CommandContext): Promise<{ pending: PendingDevice[]; nodes: PendingNode[] }> {
+  return withGateway(context, [PAIRING], async (client) => {
+    const { pending } = await client.call(devices.list, {});
+    if (!client.hello.features.methods.includes(nodes.pairList.name)) return { pending, nodes: [] };
+    const known = new Set(pending.map(({ requestId }) => requestId));
+    const older = await client.call(nodes.pairList, {});
+    return { pending, nodes: older.pending.filter(({ requestId }) => !known.has(requestId)) };
+  });
+}

@@ -1,0 +1,144 @@
+/** Paired devices and their tokens on disk. Reads are by primary key; writes are statements, for one transaction. */
+import type { Row, Statement, Storage } from "@svc/sdk/services";
+import type { DeviceRecord, StoredDevice, TokenRecord } from "./records.ts";
+
+interface DeviceRow extends Row {
+  readonly revision: number | bigint;
+  readonly body: string;
+}
+
+interface TokenRow extends Row {
+  readonly device_id: string;
+  readonly role: string;
+  readonly salt: string;
+  readonly scopes: string;
+  readonly created_at: number | bigint;
+  readonly rotated_at: number | bigint | null;
+  readonly revoked_at: number | bigint | null;
+  readonly last_used_at: number | bigint | null;
+}
+
+export class DeviceStore {
+  readonly #storage: Storage;
+
+  constructor(storage: Storage) {
+    this.#storage = storage;
+  }
+
+  async get(deviceId: string): Promise<StoredDevice | undefined> {
+    const row = await this.#storage.get<DeviceRow>("SELECT revision, body FROM devices_paired WHERE device_id = ?", [
+      deviceId,
+    ]);
+    return row && { record: readRecord(row), revision: Number(row.revision) };
+  }
+
+  /** Newest approval first. */
+  async list(): Promise<DeviceRecord[]> {
+    const sql = "SELECT revision, body FROM devices_paired ORDER BY approved_at DESC, device_id";
+    return (await this.#storage.all<DeviceRow>(sql)).map(readRecord);
+  }
+
+  async token(deviceId: string, role: string): Promise<TokenRecord | undefined> {
+    const sql = "SELECT * FROM devices_tokens WHERE device_id = ? AND role = ?";
+    const row = await this.#storage.get<TokenRow>(sql, [deviceId, role]);
+    return row && readToken(row);
+  }
+
+  /** @param deviceId absent: of all devices */
+  async tokens(deviceId?: string): Promise<TokenRecord[]> {
+    const rows =
+      deviceId === undefined
+        ? await this.#storage.all<TokenRow>("SELECT * FROM devices_tokens")
+        : await this.#storage.all<TokenRow>("SELECT * FROM devices_tokens WHERE device_id = ?", [deviceId]);
+    return rows.map(readToken);
+  }
+}
+
+/** Makes the record, or puts it in the place of exactly the one that was read; a conflict otherwise. */
+export function writeDevice(record: DeviceRecord, before: StoredDevice | undefined): Statement {
+  const body = JSON.stringify(record);
+  if (!before)
+    return {
+      sql: `INSERT INTO devices_paired (device_id, revision, approved_at, body) VALUES (?, 1, ?, ?)
+        ON CONFLICT (device_id) DO NOTHING`,
+      params: [record.deviceId, record.approvedAtMs, body],
+      expectChanges: 1,
+    };
+  return {
+    sql: `UPDATE devices_paired SET revision = revision + 1, approved_at = ?, body = ?
+      WHERE device_id = ? AND revision = ?`,
+    params: [record.approvedAtMs, body, record.deviceId, before.revision],
+    expectChanges: 1,
+  };
+}
+
+/** The device is as it was read; a conflict otherwise. */
+export function deviceUnchanged({ record, revision }: StoredDevice): Statement {
+  return {
+    sql: "UPDATE devices_paired SET revision = revision WHERE device_id = ? AND revision = ?",
+    params: [record.deviceId, revision],
+    expectChanges: 1,
+  };
+}
+
+/**
+ * Makes the token, or puts it in the place of exactly the one that was read; a conflict otherwise. The salt stands for
+ * all of a token: whoever ends or renews one is seen by it or by `revoked_at`.
+ */
+export function writeToken(token: TokenRecord, before: TokenRecord | undefined): Statement {
+  const { deviceId, role, salt, scopes, createdAtMs, rotatedAtMs = null, revokedAtMs = null } = token;
+  const lastUsedAt = token.lastUsedAtMs ?? null;
+  const values = [salt, JSON.stringify(scopes), createdAtMs, rotatedAtMs, revokedAtMs, lastUsedAt];
+  if (!before)
+    return {
+      sql: `INSERT INTO devices_tokens (salt, scopes, created_at, rotated_at, revoked_at, last_used_at, device_id, role)
+        VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (device_id, role) DO NOTHING`,
+      params: [...values, deviceId, role],
+      expectChanges: 1,
+    };
+  return {
+    sql: `UPDATE devices_tokens
+      SET salt = ?, scopes = ?, created_at = ?, rotated_at = ?, revoked_at = ?, last_used_at = ?
+      WHERE device_id = ? AND role = ? AND salt = ? AND revoked_at IS NOT DISTINCT FROM ?`,
+    params: [...values, deviceId, role, before.salt, before.revokedAtMs ?? null],
+    expectChanges: 1,
+  };
+}
+
+/** The token was used; nothing when it is another one by now. */
+export function touchToken({ deviceId, role, salt }: TokenRecord, now: number): Statement {
+  return {
+    sql: "UPDATE devices_tokens SET last_used_at = ? WHERE device_id = ? AND role = ? AND salt = ?",
+    params: [now, deviceId, role, salt],
+  };
+}
+
+export function removeTokens(deviceId: string): Statement {
+  return { sql: "DELETE FROM devices_tokens WHERE device_id = ?", params: [deviceId] };
+}
+
+/** The record, its tokens and what waits; a conflict when there is no record. */
+export function removeDevice(deviceId: string): readonly Statement[] {
+  return [
+    { sql: "DELETE FROM devices_paired WHERE device_id = ?", params: [deviceId], expectChanges: 1 },
+    removeTokens(deviceId),
+    { sql: "DELETE FROM devices_pending WHERE device_id = ?", params: [deviceId] },
+  ];
+}
+
+function readRecord({ body }: DeviceRow): DeviceRecord {
+  return JSON.parse(body) as DeviceRecord; // written by `writeDevice` only
+}
+
+function readToken(row: TokenRow): TokenRecord {
+  const times = { rotatedAtMs: row.rotated_at, revokedAtMs: row.revoked_at, lastUsedAtMs: row.last_used_at };
+  const known = Object.entries(times).flatMap(([name, value]) => (value === null ? [] : [[name, Number(value)]]));
+  return {
+    deviceId: row.device_id,
+    role: row.role,
+    salt: row.salt,
+    scopes: JSON.parse(row.scopes) as string[], // written by `writeToken` only
+    createdAtMs: Number(row.created_at),
+    ...Object.fromEntries(known),
+  };
+}

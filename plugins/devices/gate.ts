@@ -1,0 +1,160 @@
+/** The door for devices: who is known goes in, who is not waits for an approval. Spec: protocol/frames-and-connect.md §10. */
+import { randomUUID } from "node:crypto";
+import { type Admission, type Denial, GatewayError, isGatewayError, type Logger, unavailable } from "@svc/sdk";
+import type { OfferedCommands, Storage } from "@svc/sdk/services";
+import type { Approvals } from "./approval.ts";
+import { untilUnchanged } from "./changes.ts";
+import { type Claim, claimOf } from "./claim.ts";
+import { type DeviceStore, writeDevice } from "./device-store.ts";
+import { mayBeSilent, needsNoPairing, obstacle } from "./judge.ts";
+import { mergedRequest, seenRecord, type Wish } from "./merge.ts";
+import { addPending, type PendingStore, refreshPending } from "./pending-store.ts";
+import type { PendingRecord, Reason, StoredDevice } from "./records.ts";
+import type { Turns } from "./turns.ts";
+
+export interface GateOptions {
+  readonly storage: Storage;
+  readonly store: DeviceStore;
+  readonly waiting: PendingStore;
+  readonly approvals: Approvals;
+  readonly turns: Turns;
+  readonly log: Logger;
+  now(): number;
+  /** Local devices may be let in without asking anybody. */
+  isSilent(): boolean;
+  requested(request: PendingRecord): void;
+}
+
+export class Gate {
+  readonly #options: GateOptions;
+
+  constructor(options: GateOptions) {
+    this.#options = options;
+  }
+
+  /** @returns why it may not come in. @throws what the storage throws, which denies as well */
+  async admit(admission: Admission): Promise<Denial | undefined> {
+    if (admission.device === undefined || needsNoPairing(admission)) return undefined;
+    const claim = readClaim(admission);
+    if ("allow" in claim) return claim;
+    const known = await this.#options.store.get(claim.deviceId);
+    if (known && obstacle(known.record, claim) === undefined) {
+      await this.#noteSeen(known, claim);
+      return undefined;
+    }
+    return this.#options.turns.take(claim.deviceId, () => untilUnchanged(() => this.#pair(admission, claim)));
+  }
+
+  /** Which commands of a node that was admitted are approved; the others wait, unless nobody has to be asked. */
+  async offer(admission: Admission): Promise<OfferedCommands> {
+    const claim = claimOf(admission);
+    if (!claim?.commands) return { commands: [], withheld: [] };
+    const { turns } = this.#options;
+    return turns.take(claim.deviceId, () => untilUnchanged(() => this.#offer(admission, claim)));
+  }
+
+  /** Under the turn of the device: what is read here is changed by nobody but approvals, which conflict. */
+  async #pair(admission: Admission, claim: Claim): Promise<Denial | undefined> {
+    const known = await this.#options.store.get(claim.deviceId);
+    const reason = obstacle(known?.record, claim);
+    if (reason === undefined) return undefined; // another connection of it was let in meanwhile
+    const request = await this.#ask(admission, { claim, reason, isRepair: known !== undefined }, known);
+    if (request === undefined) return undefined;
+    return {
+      allow: false,
+      code: "NOT_PAIRED",
+      reason: "pairing required", // clients match this text
+      details: {
+        code: "PAIRING_REQUIRED",
+        requestId: request.requestId,
+        reason,
+        nextStep: `svc devices approve ${request.requestId}`,
+      },
+    };
+  }
+
+  /** @returns the request that waits now, or `undefined`: granted without asking anybody */
+  async #ask(admission: Admission, wish: Wish, known: StoredDevice | undefined): Promise<PendingRecord | undefined> {
+    const { waiting, approvals, storage, now, isSilent, requested } = this.#options;
+    const before = await waiting.ofDevice(wish.claim.deviceId, now());
+    // What people were asked about is decided by people: a request that waits is never granted silently.
+    if (!before && isSilent() && mayBeSilent(admission, wish.reason, known?.record)) {
+      const request = mergedRequest(undefined, wish, randomUUID);
+      await approvals.grantSilently({ ...request, ts: now() }, `silent: ${admission.principal.id}`);
+      return undefined;
+    }
+    const merged = mergedRequest(before, wish, randomUUID);
+    if (merged === before) {
+      await storage.transaction([refreshPending(before.requestId, now())]);
+      return before;
+    }
+    const request = { ...merged, ts: now() };
+    await this.#store(request, before);
+    this.#logRequest(request);
+    requested(request);
+    return request;
+  }
+
+  /** @throws GatewayError `UNAVAILABLE`: there is no room for it */
+  async #store(request: PendingRecord, before: PendingRecord | undefined): Promise<void> {
+    const { storage, waiting, now } = this.#options;
+    try {
+      await storage.transaction(addPending(request, before, request.ts)); // the event tells the same time
+    } catch (error) {
+      if (!isGatewayError(error) || error.code !== "CONFLICT") throw error;
+      const other = await waiting.ofDevice(request.deviceId, now());
+      if (other?.requestId !== before?.requestId) throw error; // decided or replaced meanwhile: look again
+      unavailable("too many devices wait for an approval; try again later", { retryAfterMs: 60_000, cause: error });
+    }
+  }
+
+  #logRequest({ requestId, deviceId, roles, scopes, reason, remoteIp }: PendingRecord): void {
+    this.#options.log.info(
+      { requestId, deviceId, roles, scopes, reason, remoteIp, next: `svc devices approve ${requestId}` },
+      "a device waits for an approval",
+    );
+  }
+
+  async #offer(admission: Admission, claim: Claim): Promise<OfferedCommands> {
+    const known = await this.#options.store.get(claim.deviceId);
+    const declared = claim.commands ?? [];
+    const pinned = known?.record.commands ?? [];
+    const withheld = declared.filter((command) => !pinned.includes(command));
+    const commands = declared.filter((command) => pinned.includes(command));
+    if (!known || withheld.length === 0) return { commands, withheld };
+    const reason: Reason = "command-upgrade";
+    try {
+      const request = await this.#ask(admission, { claim, reason, isRepair: true }, known);
+      return request === undefined ? { commands: declared, withheld: [] } : { commands, withheld };
+    } catch (error) {
+      if (!isGatewayError(error) || error.code !== "UNAVAILABLE") throw error;
+      // It has what was approved; it asks again when it connects again.
+      this.#options.log.warn({ deviceId: claim.deviceId, err: error }, "commands of a node wait in no request");
+      return { commands, withheld };
+    }
+  }
+
+  /** What it says of itself is kept, where that is possible: nobody is kept out because a name could not be written. */
+  async #noteSeen(known: StoredDevice, claim: Claim): Promise<void> {
+    const seen = seenRecord(known.record, claim);
+    if (!seen) return;
+    try {
+      await this.#options.storage.transaction([writeDevice(seen, known)]);
+    } catch (error) {
+      if (isGatewayError(error) && error.code === "CONFLICT") return; // a newer one was written
+      this.#options.log.warn({ deviceId: claim.deviceId, err: error }, "what a device says of itself was not kept");
+    }
+  }
+}
+
+/** A claim that is too long is told as what it is: a gate's throw would only say that something failed. */
+function readClaim(admission: Admission): Claim | Denial {
+  try {
+    const claim = claimOf(admission);
+    if (claim) return claim;
+    throw new GatewayError("INVALID_REQUEST", "the proof of the device is missing");
+  } catch (error) {
+    if (!isGatewayError(error)) throw error;
+    return { allow: false, code: error.code, reason: error.message };
+  }
+}

@@ -1,0 +1,106 @@
+/** Devices: pairing during `connect`, device tokens, `device.*` methods and the `Devices` service. */
+import {
+  definePlugin,
+  devicePairRequested,
+  devicePairResolved,
+  devices,
+  type Denial,
+  isGatewayError,
+  Type,
+} from "@svc/sdk";
+import { Credentials, Devices, Storage } from "@svc/sdk/services";
+import { Approvals } from "./approval.ts";
+import { DeviceStore } from "./device-store.ts";
+import { Gate } from "./gate.ts";
+import { PendingStore } from "./pending-store.ts";
+import { pendingView } from "./records.ts";
+import { STEPS } from "./schema.ts";
+import { Directory } from "./service.ts";
+import { noteTokenKey } from "./key-change.ts";
+import { keepTokenKey } from "./token-key.ts";
+import { Tokens } from "./tokens.ts";
+import { Turns } from "./turns.ts";
+
+const Config = Type.Object({
+  localApproval: Type.Enum(["silent", "ask"], {
+    default: "silent",
+    reload: "hot",
+    title: "Devices of this machine",
+    description:
+      "`silent`: programs of this machine that know the gateway's secret are paired without asking; `ask`: everybody waits for an approval.",
+  }),
+});
+
+export default definePlugin({
+  id: "devices",
+  api: "^1.0.0",
+  config: Config,
+  requires: { storage: Storage, credentials: Credentials },
+  provides: [Devices],
+
+  setup(gateway) {
+    const { clock, log, services, hooks } = gateway;
+    const { storage, credentials } = services;
+    const requested = gateway.event(devicePairRequested);
+    const resolved = gateway.event(devicePairResolved);
+    let { localApproval } = gateway.config;
+    let key: Uint8Array | undefined;
+
+    const now = () => clock.now();
+    const store = new DeviceStore(storage);
+    const waiting = new PendingStore(storage);
+    const shared = { storage, store, waiting, credentials, log, now };
+    const approvals = new Approvals({
+      ...shared,
+      resolved: ({ requestId, deviceId }, decision) => resolved({ requestId, deviceId, decision, ts: now() }),
+    });
+    const gate = new Gate({
+      ...shared,
+      approvals,
+      turns: new Turns(),
+      isSilent: () => localApproval === "silent",
+      requested: (request) => requested(pendingView(request)),
+    });
+    const tokens = new Tokens({ ...shared, key: () => key });
+    const directory = new Directory({ ...shared, approvals, gate });
+
+    gateway.provide(Devices, directory);
+    gateway.configChanged((config) => void ({ localApproval } = config));
+    hooks.authenticate.tapPromise("devices", (attempt) => tokens.vouch(attempt));
+    hooks.admitDevice.tapPromise("devices", (admission) => denialOf(gate.admit(admission)));
+    hooks.deviceToken.tapPromise("devices", (admission) => tokens.issue(admission));
+
+    gateway.serve(devices, {
+      list: async () => ({ pending: await directory.pending(), paired: await directory.list() }),
+      approve: ({ params, principal }) => directory.approve(params.requestId, principal),
+      reject: ({ params }) => directory.reject(params.requestId),
+      remove: ({ params, principal }) => directory.remove(params.deviceId, principal.id),
+      rotate: ({ params, principal }) => tokens.rotate(params, principal),
+      revoke: ({ params, principal }) => tokens.revoke(params.deviceId, params.role, principal.id),
+    });
+
+    gateway.start(async () => {
+      await storage.migrate("devices", STEPS);
+      key = await keepTokenKey(gateway.stateDir);
+      await noteTokenKey({ storage, key, log });
+      return () => tokens.idle();
+    });
+  },
+});
+
+/** A refusal says what it is; what else is thrown denies without a word about it. */
+async function denialOf(answer: Promise<Denial | undefined>): Promise<Denial | undefined> {
+  try {
+    return await answer;
+  } catch (error) {
+    if (!isGatewayError(error)) throw error;
+    const { code, message, retryAfterMs, details } = error;
+    return {
+      allow: false,
+      code,
+      reason: message,
+      ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
+      ...(details === undefined ? {} : { details }),
+    };
+  }
+}

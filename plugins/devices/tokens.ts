@@ -1,0 +1,181 @@
+/** Device tokens: who comes in by one, who gets one, and how they end. Spec: protocol/frames-and-connect.md §7, §11. */
+import {
+  type Admission,
+  type AuthAttempt,
+  type DeviceToken,
+  type Identity,
+  invalidRequest,
+  type Logger,
+  type Principal,
+  unavailable,
+} from "@svc/sdk";
+import type { Credentials, Storage } from "@svc/sdk/services";
+import { freshToken, principalId, TOKEN_ENDED } from "./approval.ts";
+import { untilUnchanged } from "./changes.ts";
+import { canonicalKey } from "./claim.ts";
+import { type DeviceStore, deviceUnchanged, touchToken, writeToken } from "./device-store.ts";
+import { missing } from "./missing.ts";
+import type { TokenRecord } from "./records.ts";
+import { knownScopes, missingScopes, resolved, ROLES, wantedScopes } from "./scopes.ts";
+import { isTokenValue, tokenValue } from "./token-value.ts";
+
+/** Milliseconds between two notes of when a token was used. */
+const TOUCH_EVERY_MS = 60_000;
+const ROTATION_REFUSED =
+  "device token rotation denied: a token can only have scopes that were approved for the device and that you hold yourself\nNext: svc devices list";
+
+export interface TokensOptions {
+  readonly storage: Storage;
+  readonly store: DeviceStore;
+  readonly credentials: Credentials;
+  readonly log: Logger;
+  now(): number;
+  /** Absent until this plugin has started. */
+  key(): Uint8Array | undefined;
+}
+
+export class Tokens {
+  readonly #options: TokensOptions;
+  /** How each proof under way was vouched for: by the salt of a token, or by the gateway's own credential. */
+  readonly #vouchedBy = new WeakMap<object, { readonly salt: string | undefined }>();
+  readonly #touching = new Set<Promise<unknown>>();
+
+  constructor(options: TokensOptions) {
+    this.#options = options;
+  }
+
+  /** Who a device is: by the gateway's own credential, or by its token. Nothing is read for a connection without a proof. */
+  async vouch(attempt: AuthAttempt): Promise<Identity | undefined> {
+    const { deviceId, role, connect, shared } = attempt;
+    if (deviceId === undefined || !connect.device) return undefined;
+    const token = shared ? undefined : await this.#proven(deviceId, role, connect);
+    if (!shared && !token) return undefined;
+    this.#vouchedBy.set(connect.device, { salt: token?.salt });
+    if (token) this.#touch(token);
+    return { id: principalId(deviceId, role), scopes: wantedScopes(role, connect.scopes) };
+  }
+
+  /** The live token of this device and role, when that is what was sent, and it reaches as far as is asked. */
+  async #proven(deviceId: string, role: string, connect: AuthAttempt["connect"]): Promise<TokenRecord | undefined> {
+    const given = connect.auth?.deviceToken?.trim() || connect.auth?.token?.trim();
+    const key = this.#options.key();
+    if (!given || !key) return undefined;
+    const token = await this.#options.store.token(deviceId, role);
+    if (!token || token.revokedAtMs !== undefined || !isTokenValue(key, token, given)) return undefined;
+    return missingScopes(token.scopes, resolved(connect.scopes), role).length === 0 ? token : undefined;
+  }
+
+  /**
+   * The token an admitted device comes back with: the one it has where that reaches far enough, else a new one for exactly
+   * what it asked for. Never wider than what was approved. Who came by a token gets that one or, when it has ended
+   * meanwhile, none: a new one would outlive its end.
+   */
+  async issue(admission: Admission): Promise<DeviceToken | undefined> {
+    const { device: deviceId, principal, connect } = admission;
+    const key = this.#options.key();
+    if (deviceId === undefined || !connect.device || !key) return undefined;
+    const isVouched = principal.provenance === "device";
+    const vouchedBy = this.#vouchedBy.get(connect.device);
+    if (isVouched && !vouchedBy) return undefined; // somebody else vouched for it
+    const salt = isVouched ? vouchedBy?.salt : undefined;
+    const publicKey = canonicalKey(connect.device.publicKey);
+    const scopes = wantedScopes(principal.role, principal.scopes);
+    const token = await untilUnchanged(() =>
+      salt === undefined
+        ? this.#tokenFor({ deviceId, role: principal.role, publicKey, scopes })
+        : this.#tokenOf(deviceId, principal.role, salt),
+    );
+    if (!token) return undefined;
+    const issuedAtMs = token.rotatedAtMs ?? token.createdAtMs;
+    return { deviceToken: tokenValue(key, token), role: token.role, scopes: token.scopes, issuedAtMs };
+  }
+
+  async #tokenOf(deviceId: string, role: string, salt: string): Promise<TokenRecord | undefined> {
+    const token = await this.#options.store.token(deviceId, role);
+    return token?.salt === salt && token.revokedAtMs === undefined ? token : undefined;
+  }
+
+  async #tokenFor(wish: {
+    readonly deviceId: string;
+    readonly role: string;
+    readonly publicKey: string;
+    readonly scopes: readonly string[];
+  }): Promise<TokenRecord | undefined> {
+    const { store, storage, now } = this.#options;
+    const { deviceId, role, scopes } = wish;
+    const device = await store.get(deviceId);
+    if (!device || device.record.publicKey !== wish.publicKey || !device.record.roles.includes(role)) return undefined;
+    if (missingScopes(device.record.approvedScopes, scopes, role).length > 0) return undefined;
+    const before = await store.token(deviceId, role);
+    const isLive = before !== undefined && before.revokedAtMs === undefined;
+    if (isLive && missingScopes(before.scopes, scopes, role).length === 0) return before;
+    const token = freshToken(deviceId, role, scopes, before, now());
+    await storage.transaction([deviceUnchanged(device), writeToken(token, before)]);
+    return token;
+  }
+
+  /**
+   * A new token for a role, which the caller gets; the old one is dead, and so are the connections that came by it.
+   * @throws GatewayError `NOT_FOUND`: no such device; `INVALID_REQUEST`: more than was approved, or than the caller holds
+   */
+  async rotate(
+    asked: { readonly deviceId: string; readonly role: string; readonly scopes?: readonly string[] },
+    caller: Principal,
+  ) {
+    const { store, storage, credentials, log, now, key } = this.#options;
+    const { deviceId, role, scopes } = asked;
+    const held = key() ?? unavailable("the plugin devices is starting; try again", { retryAfterMs: 500 });
+    const name = role.trim();
+    if (!ROLES.some((known) => known === name)) invalidRequest(ROTATION_REFUSED);
+    const token = await untilUnchanged(async () => {
+      const device = (await store.get(deviceId)) ?? missing.device(deviceId);
+      const before = await store.token(deviceId, name);
+      const wanted = scopes === undefined ? (before?.scopes ?? device.record.scopes) : resolved(scopes);
+      const { approvedScopes } = device.record;
+      const isGiven =
+        knownScopes(wanted).length === new Set(wanted).size && missingScopes(approvedScopes, wanted).length === 0;
+      if (!isGiven || missingScopes(caller.scopes, wanted).length > 0) invalidRequest(ROTATION_REFUSED);
+      const fresh = { ...freshToken(deviceId, name, wanted, before, now()), rotatedAtMs: now() };
+      await storage.transaction([deviceUnchanged(device), writeToken(fresh, before)]);
+      return fresh;
+    });
+    credentials.revoke(principalId(deviceId, name), TOKEN_ENDED);
+    log.info({ deviceId, role: name, scopes: token.scopes, by: caller.id }, "a device token was rotated");
+    const value = tokenValue(held, token);
+    return { deviceId, role: name, token: value, scopes: [...token.scopes], rotatedAtMs: token.rotatedAtMs };
+  }
+
+  /** Ends the token of a role and the connections that came by it. @throws GatewayError `NOT_FOUND` */
+  async revoke(deviceId: string, role: string, by: string) {
+    const { store, storage, credentials, log, now } = this.#options;
+    const name = role.trim();
+    const revokedAtMs = await untilUnchanged(async () => {
+      if (!(await store.get(deviceId))) missing.device(deviceId);
+      const before = (await store.token(deviceId, name)) ?? missing.token(deviceId, name);
+      if (before.revokedAtMs !== undefined) return before.revokedAtMs;
+      const at = now();
+      await storage.transaction([writeToken({ ...before, revokedAtMs: at }, before)]);
+      return at;
+    });
+    credentials.revoke(principalId(deviceId, name), TOKEN_ENDED);
+    log.info({ deviceId, role: name, by }, "a device token was revoked");
+    return { deviceId, role: name, revokedAtMs };
+  }
+
+  /** Not awaited by a connect: when a token was used is nice to know, and nothing more. */
+  #touch(token: TokenRecord): void {
+    const { storage, log, now } = this.#options;
+    const at = now();
+    if (token.lastUsedAtMs !== undefined && at - token.lastUsedAtMs < TOUCH_EVERY_MS) return;
+    const touching = storage
+      .transaction([touchToken(token, at)])
+      .catch((error: unknown) => log.warn({ deviceId: token.deviceId, err: error }, "a token's last use was not kept"))
+      .finally(() => this.#touching.delete(touching));
+    this.#touching.add(touching);
+  }
+
+  /** Resolves when nothing is being written. */
+  async idle(): Promise<void> {
+    await Promise.all(this.#touching);
+  }
+}

@@ -1,0 +1,124 @@
+/** Connections that reach pairing, and those that do not. Spec: protocol/frames-and-connect.md §9, §10 "Skipped when". */
+import assert from "node:assert/strict";
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { describe, it } from "node:test";
+import { definePlugin, devices, unavailable } from "@svc/sdk";
+import { breakable } from "./breakable-storage.ts";
+import { temporaryDirectory } from "./directory.ts";
+import { startProxied } from "./proxied.ts";
+import { ADMIN, type Attempt, createDevice, openScene, PAIRING, READ, reasonOf, requestOf, SECRET } from "./scene.ts";
+
+const limited = { timeout: 60_000 };
+const ask = { devices: { localApproval: "ask" } };
+
+describe("who reaches pairing", limited, () => {
+  it("connections without a device do not, and get no token", async (t) => {
+    const scene = await openScene(t, { config: ask });
+    const outcome = await scene.knock({ scopes: [READ], auth: { token: SECRET } });
+    assert.deepEqual([outcome.ok, outcome.auth], [true, undefined]);
+    assert.deepEqual(await scene.list(), { pending: [], paired: [] });
+  });
+
+  it("whoever can read the state directory does not, in any mode, and is an admin", async (t) => {
+    for (const auth of [{ token: SECRET }, { password: SECRET }, { mode: "none" }]) {
+      const scene = await openScene(t, { auth, config: ask });
+      const key = (await readFile(join(scene.stateDir, "credentials", "local-key"), "utf8")).trim();
+      const outcome = await scene.knock({ device: createDevice(), scopes: [ADMIN], auth: { token: key } });
+      assert.deepEqual([outcome.ok, outcome.auth], [true, undefined], JSON.stringify(auth));
+      assert.equal((await scene.list()).pending.length, 0);
+    }
+  });
+
+  it("nodes always do, with the gateway's secret or without any to be asked for", async (t) => {
+    const byToken = await openScene(t, { config: ask });
+    assert.equal(reasonOf(await byToken.shared(createDevice(), { role: "node" })), "not-paired");
+    const open = await openScene(t, { config: ask, auth: { mode: "none" } });
+    assert.equal(reasonOf(await open.knock({ device: createDevice(), role: "node" })), "not-paired");
+    const without = await open.knock({ role: "node" });
+    assert.deepEqual([without.code, without.details["code"]], ["NOT_PAIRED", "DEVICE_IDENTITY_REQUIRED"]);
+  });
+
+  it("who has a wrong secret does not, and leaves no request", async (t) => {
+    const scene = await openScene(t);
+    const device = createDevice();
+    const wrong: NonNullable<Attempt["auth"]>[] = [
+      { token: "wrong" },
+      { deviceToken: "wrong" },
+      { password: "wrong" },
+      {},
+    ];
+    for (const auth of wrong) {
+      const outcome = await scene.knock({ device, scopes: [READ], auth });
+      assert.equal(outcome.code, "INVALID_REQUEST");
+      assert.match(String(outcome.message), /^unauthorized/);
+    }
+    assert.deepEqual(await scene.list(), { pending: [], paired: [] });
+  });
+
+  it("the control panel behind a trusted proxy does not", async (t) => {
+    const auth = { mode: "trusted-proxy", trustedProxy: { userHeader: "x-user" } };
+    const gateway = {
+      auth,
+      trustedProxies: ["127.0.0.1"],
+      controlUi: { allowedOrigins: ["https://panel.example"] },
+    };
+    const headers = { "x-user": "ada", "x-forwarded-for": "203.0.113.1", origin: "https://panel.example" };
+    const knock = await startProxied(t, gateway);
+    const panel: Attempt = { scopes: [READ], client: { id: "svc-control-ui", mode: "webchat" }, headers };
+    assert.ok((await knock({ ...panel, device: createDevice() })).ok);
+    assert.ok((await knock(panel)).ok);
+    const other = await knock({ ...panel, device: createDevice(), client: { id: "cli", mode: "cli" } });
+    assert.equal(reasonOf(other), "not-paired");
+  });
+
+  it("whoever another plugin turns away does not", async (t) => {
+    const ban = definePlugin({
+      id: "ban",
+      api: "^1.0.0",
+      setup({ hooks }) {
+        hooks.admit.tap("ban", ({ remoteAddress, device }) =>
+          device === undefined ? undefined : { allow: false, reason: `banned: ${remoteAddress}` },
+        );
+      },
+    });
+    const scene = await openScene(t, { plugins: [ban] });
+    assert.match(String((await scene.shared(createDevice())).message), /^banned/);
+    assert.deepEqual(await scene.list(), { pending: [], paired: [] });
+  });
+});
+
+describe("when the storage fails", limited, () => {
+  it("devices stay out and others come in; devices that are known come in where it only cannot write", async (t) => {
+    const broken = { reads: false, writes: false };
+    const fail = () => unavailable("the disk is gone", { retryAfterMs: 500 });
+    const scene = await openScene(t, { storage: breakable(broken, fail) });
+    const device = createDevice();
+    const { auth } = await scene.pair(device, { scopes: [READ] });
+    broken.writes = true;
+    assert.ok((await scene.shared(device, { scopes: [READ], client: { displayName: "New name" } })).ok);
+    assert.ok((await scene.byToken(device, auth.deviceToken, { scopes: [READ] })).ok);
+    const stranger = await scene.shared(createDevice(), { far: true });
+    assert.deepEqual([stranger.code, stranger.message], ["UNAVAILABLE", "the disk is gone"]);
+    broken.reads = true;
+    assert.equal((await scene.shared(device, { scopes: [READ] })).code, "UNAVAILABLE");
+    assert.equal((await scene.byToken(device, auth.deviceToken, { scopes: [READ] })).ok, false);
+    assert.ok((await scene.knock({ scopes: [READ], auth: { token: SECRET } })).ok);
+    broken.reads = broken.writes = false;
+    assert.ok((await scene.byToken(device, auth.deviceToken, { scopes: [READ] })).ok);
+  });
+});
+
+describe("a restart", limited, () => {
+  it("keeps what waits, under its id", async (t) => {
+    const stateDir = await temporaryDirectory(t);
+    const device = createDevice();
+    const first = await openScene(t, { stateDir });
+    const requestId = requestOf(await first.shared(device, { far: true, scopes: [PAIRING] }));
+    await first.gateway.stop();
+    const second = await openScene(t, { stateDir });
+    assert.equal(requestOf(await second.shared(device, { far: true, scopes: [PAIRING] })), requestId);
+    await second.client.call(devices.approve, { requestId });
+    assert.deepEqual((await second.shared(device, { far: true, scopes: [PAIRING] })).auth?.scopes, [PAIRING]);
+  });
+});

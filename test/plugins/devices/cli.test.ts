@@ -1,0 +1,357 @@
+/** `svc devices` and `svc pairing` against a real gateway. */
+import assert from "node:assert/strict";
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { describe, it, type TestContext } from "node:test";
+import { GatewayError, isGatewayError } from "@svc/sdk";
+import type { CommandContext } from "@svc/sdk/cli";
+import { connect } from "@svc/sdk/client";
+import { readDevice, readDeviceToken } from "@svc/sdk/device";
+import { chosenDevice } from "../../../plugins/devices/cli-choice.ts";
+import commands from "../../../plugins/devices/cli.ts";
+import { join as joinGateway, type JoinOptions } from "../../../plugins/devices/cli-join.ts";
+import { overviewLines } from "../../../plugins/devices/cli-lines.ts";
+import { identityDirectory } from "../../../plugins/devices/cli-state.ts";
+import { cell, visible } from "../../../plugins/devices/cli-text.ts";
+import { root } from "../../checkout.ts";
+import { temporaryDirectory } from "./directory.ts";
+import { ADMIN, createDevice, openScene, READ, requestOf, type Scene, SECRET, WRITE } from "./scene.ts";
+
+const limited = { timeout: 60_000 };
+const HOSTILE = "Desk\u001b[2J\u202Eevil\nsvc devices approve fake";
+
+/** Runs a verb as a person would. */
+async function run(scene: Scene, name: string, args: readonly string[] = [], options: Record<string, unknown> = {}) {
+  const printed: unknown[] = [];
+  const context = {
+    args,
+    options,
+    json: options["json"] === true,
+    connect: ({ scopes }: { scopes?: readonly string[] } = {}) => scene.connect(scopes ? { scopes } : {}),
+    print: (value: unknown) => void printed.push(value),
+    note: (line: string) => void printed.push(line),
+  } as unknown as CommandContext; // the parts the commands use
+  const command = commands.find((candidate) => candidate.name === name) ?? assert.fail(name);
+  const message = await command.run(context).then(
+    () => "",
+    (error: unknown) => (isGatewayError(error) ? error.message : assert.fail(String(error))),
+  );
+  return { printed, text: printed.join("\n"), message };
+}
+
+/** Only the state directory of this test is seen. */
+function inDirectory(t: TestContext, directory: string): void {
+  const before = process.env["SVC_STATE_DIR"];
+  process.env["SVC_STATE_DIR"] = directory;
+  t.after(() => {
+    if (before === undefined) delete process.env["SVC_STATE_DIR"];
+    else process.env["SVC_STATE_DIR"] = before;
+  });
+}
+
+it("the verbs are those of package.json, each with an example", async () => {
+  const { svc } = JSON.parse(await readFile(join(root, "plugins/devices/package.json"), "utf8")) as {
+    svc: { commands: { name: string; summary: string }[] };
+  };
+  assert.deepEqual(
+    commands.map(({ name, summary }) => ({ name, summary })),
+    svc.commands,
+  );
+  for (const { examples } of commands) assert.ok(examples?.length);
+});
+
+describe("svc devices", limited, () => {
+  it("list shows what waits with its commands, what is paired, and obeys nothing of it", async (t) => {
+    const scene = await openScene(t);
+    assert.match((await run(scene, "devices list")).text, /nothing waits for an approval\n\nno device is paired/);
+    const [device, other] = [createDevice(), createDevice()];
+    await scene.pair(device, { scopes: [READ], client: { displayName: HOSTILE } });
+    const requestId = requestOf(
+      await scene.shared(other, {
+        far: true,
+        role: "node",
+        commands: ["run\u001b[1m"],
+        client: { displayName: HOSTILE },
+      }),
+    );
+    const { text } = await run(scene, "devices list");
+    assert.match(text, new RegExp(`svc devices approve ${requestId}`));
+    assert.match(text, new RegExp(`svc devices reject ${requestId}`));
+    assert.ok(text.includes(device.id.slice(0, 12)));
+    // oxlint-disable-next-line no-control-regex -- they are what is looked for
+    assert.doesNotMatch(text, /[\u001b\u202E]|^svc devices approve fake/m);
+    const [json] = (await run(scene, "devices list", [], { json: true })).printed;
+    assert.deepEqual(json, await scene.list());
+  });
+
+  it("approve takes the newest, or the one that is named in full, and shows what waits otherwise", async (t) => {
+    const scene = await openScene(t);
+    const wait = async (name: string) =>
+      requestOf(await scene.shared(createDevice(), { far: true, scopes: [READ], client: { displayName: name } }));
+    assert.match((await run(scene, "devices approve")).message, /nothing waits/);
+    const one = await wait("only");
+    const shown = await run(scene, "devices approve");
+    assert.match(
+      shown.message,
+      new RegExp(`^this request waits:[^]*scopes operator.read[^]*svc devices approve ${one}`),
+    );
+    const only = await run(scene, "devices approve", [one]);
+    assert.match(only.text, /approved only, device [0-9a-f]{64}\n {2}roles {5}operator\n {2}scopes {4}operator.read/);
+    const first = await wait("first");
+    await new Promise((resolve) => setTimeout(resolve, 2));
+    await wait("second");
+    const asked = await run(scene, "devices approve");
+    assert.match(asked.message, /^2 requests wait; say which:/);
+    assert.match(asked.message, new RegExp(`svc devices approve ${first}`));
+    assert.match(
+      (await run(scene, "devices approve", [first.slice(0, 8)])).message,
+      /no request .* waits/,
+      "no prefixes",
+    );
+    assert.match((await run(scene, "devices approve", [first], { latest: true })).message, /not both/);
+    assert.match((await run(scene, "devices approve", [], { latest: true })).text, /approved second/);
+    assert.match((await run(scene, "devices approve", [first])).text, /approved first/);
+  });
+
+  it("approve asks for no more authority than the request needs", async (t) => {
+    const scene = await openScene(t);
+    await scene.shared(createDevice(), { far: true, scopes: [WRITE] });
+    const seen: (readonly string[] | undefined)[] = [];
+    const watched = {
+      ...scene,
+      connect: (options: { scopes?: readonly string[] } = {}) => (seen.push(options.scopes), scene.connect(options)),
+    };
+    await run(watched, "devices approve", [], { latest: true });
+    assert.deepEqual(seen, [["operator.pairing"], ["operator.pairing", WRITE]]);
+  });
+
+  it("reject, remove, rotate and revoke do so, with a prefix of the device", async (t) => {
+    const scene = await openScene(t);
+    const requestId = requestOf(await scene.shared(createDevice(), { far: true }));
+    assert.match((await run(scene, "devices reject", [requestId])).text, /turned device/);
+    const device = createDevice();
+    await scene.pair(device, { scopes: [WRITE] });
+    const prefix = device.id.slice(0, 8);
+    const rotated = await run(scene, "devices rotate", [prefix], { scopes: READ });
+    const token = String(rotated.printed[1]);
+    assert.deepEqual((await scene.byToken(device, token, { scopes: [READ] })).auth?.scopes, [READ]);
+    assert.match((await run(scene, "devices rotate", [prefix], { scopes: "a,,b" })).message, /commas/);
+    assert.match((await run(scene, "devices rotate", [prefix], { scopes: ADMIN })).message, /rotation denied/);
+    assert.match((await run(scene, "devices revoke", [prefix])).text, /svc devices remove [0-9a-f]{64}/);
+    assert.equal((await scene.byToken(device, token, { scopes: [READ] })).ok, false);
+    assert.match((await run(scene, "devices remove", [prefix])).text, /removed/);
+    assert.match((await run(scene, "devices remove", [prefix])).message, /no paired device/);
+    for (const verb of ["remove", "rotate", "revoke"])
+      assert.match((await run(scene, `devices ${verb}`, [""])).message, /at least 4 characters/);
+  });
+
+  it("an id may be short where it is one device's, and no shorter than four characters", () => {
+    const paired = ["abcd11", "abcd22", "ef0011"].map((deviceId) => ({
+      deviceId,
+      publicKey: "-",
+      createdAtMs: 0,
+      approvedAtMs: 0,
+    }));
+    assert.equal(chosenDevice(paired, "ef00").deviceId, "ef0011");
+    assert.equal(chosenDevice(paired, "ABCD2").deviceId, "abcd22");
+    assert.equal(chosenDevice(paired, "abcd11").deviceId, "abcd11");
+    assert.throws(() => chosenDevice(paired, "abcd"), /several devices: abcd11, abcd22\nNext: give more/);
+    for (const short of ["", "e", "ef0"]) assert.throws(() => chosenDevice(paired, short), /at least 4 characters/);
+    assert.throws(() => chosenDevice(paired, "ffff\u001b"), /no paired device "ffff\\u001b"/);
+  });
+});
+
+describe("svc pairing", limited, () => {
+  it("says what waits, and which device this machine is", async (t) => {
+    const scene = await openScene(t);
+    const directory = await temporaryDirectory(t);
+    inDirectory(t, directory);
+    assert.match(
+      (await run(scene, "pairing")).text,
+      /nothing waits.*\n\nthis machine has no device yet.*svc pairing join/s,
+    );
+    const requestId = requestOf(await scene.shared(createDevice(), { far: true }));
+    await run(scene, "pairing join", [], { url: scene.url, token: SECRET });
+    const id = readDevice(join(directory, "identity"))?.id;
+    assert.match(
+      (await run(scene, "pairing")).text,
+      new RegExp(`approve ${requestId}.*this machine is device ${id}`, "s"),
+    );
+  });
+
+  it("join keeps a token that works by itself, leave forgets it", async (t) => {
+    const scene = await openScene(t);
+    const directory = await temporaryDirectory(t);
+    inDirectory(t, directory);
+    const joined = await run(scene, "pairing join", [], {
+      url: scene.url,
+      token: SECRET,
+      name: "desk",
+      scopes: `${READ},${WRITE}`,
+    });
+    assert.match(joined.text, /this machine is device [0-9a-f]{64} of ws:.* now, with operator.read, operator.write/);
+    assert.equal((await scene.list()).paired[0]?.displayName, "desk");
+    const identity = join(directory, "identity");
+    const device = readDevice(identity) ?? assert.fail("no device");
+    const deviceToken = () => readDeviceToken(identity, scene.url, "operator")?.token;
+    const client = await connect({ url: scene.url, device, deviceToken, scopes: [READ] });
+    await client.close();
+    await run(scene, "pairing join", [], { url: scene.url, scopes: READ });
+    assert.match(
+      (await run(scene, "pairing leave", [], { url: scene.url })).text,
+      new RegExp(`forgot.*svc devices remove ${device.id}`, "s"),
+    );
+    assert.equal(deviceToken(), undefined);
+    assert.match((await run(scene, "pairing leave", [], { url: scene.url })).text, /nothing was changed/);
+    assert.match(
+      (await run(scene, "pairing join", [], { url: scene.url })).message,
+      /token missing.*\nNext: give the gateway's secret/s,
+    );
+    assert.match((await run(scene, "pairing join")).message, /--url/);
+    assert.match((await run(scene, "pairing join", [], { url: scene.url, timeout: "x" })).message, /whole seconds/);
+  });
+
+  /** Joins from this machine with `wait` as the time in which others act. */
+  function joining(scene: Scene, directory: string, more: Partial<JoinOptions> & Pick<JoinOptions, "wait">) {
+    const notes: string[] = [];
+    let elapsed = 0;
+    const { wait } = more;
+    return {
+      notes,
+      done: joinGateway({
+        url: scene.url,
+        token: SECRET,
+        scopes: [READ],
+        timeoutMs: 60_000,
+        directory,
+        connect,
+        note: (line) => void notes.push(line),
+        elapsed: () => elapsed,
+        ...more,
+        wait: async (ms) => {
+          elapsed += ms;
+          await wait(ms);
+        },
+      }),
+    };
+  }
+  const asking = { config: { devices: { localApproval: "ask" } } };
+
+  it("join tells the command for the other side, and waits for it", async (t) => {
+    const scene = await openScene(t, asking);
+    const directory = await temporaryDirectory(t);
+    let waits = 0;
+    const { notes, done } = joining(scene, directory, {
+      wait: async () => {
+        waits += 1;
+        if (waits === 2) await run(scene, "devices approve", [], { latest: true });
+      },
+    });
+    assert.deepEqual((await done).scopes, [READ]);
+    assert.equal(waits, 2);
+    assert.match(
+      notes.join("\n"),
+      /request [0-9a-f-]{36}\n.*svc devices approve [0-9a-f-]{36}\nwaiting for it, at most 60 s$/,
+    );
+  });
+
+  it("join ends with the next step when nobody answers in time, and when it is turned down", async (t) => {
+    const scene = await openScene(t, asking);
+    const directory = await temporaryDirectory(t);
+    const alone = joining(scene, directory, { wait: async () => undefined, timeoutMs: 3_000 });
+    await assert.rejects(alone.done, {
+      code: "NOT_PAIRED",
+      message: /nobody has approved.*svc devices approve .*svc pairing join --url/s,
+    });
+    const refused = joining(scene, directory, {
+      wait: async () => {
+        const [request] = (await scene.list()).pending;
+        await run(scene, "devices reject", [String(request?.requestId)]);
+      },
+    });
+    await assert.rejects(refused.done, { code: "NOT_PAIRED", message: /was turned down/ });
+  });
+
+  it("join drops a token that is dead, and says how to get another one", async (t) => {
+    const scene = await openScene(t);
+    const directory = await temporaryDirectory(t);
+    const wait = async () => undefined;
+    await joining(scene, directory, { wait }).done;
+    const device = readDevice(directory) ?? assert.fail("no device");
+    await run(scene, "devices revoke", [device.id]);
+    const { token: _none, ...without } = { token: SECRET };
+    await assert.rejects(
+      joinGateway({
+        url: scene.url,
+        ...without,
+        timeoutMs: 0,
+        directory,
+        connect,
+        note: () => {},
+        wait,
+        elapsed: () => 0,
+      }),
+      {
+        message: /device token mismatch.*\nNext: give the gateway's secret/s,
+      },
+    );
+    assert.equal(readDeviceToken(directory, scene.url, "operator"), undefined);
+  });
+});
+
+describe("what the commands go by", () => {
+  it("the state directory is the gateway's", () => {
+    const rows: [env: Record<string, string>, directory: string][] = [
+      [{}, "/home/ada/.svc/identity"],
+      [{ SVC_STATE_DIR: " " }, "/home/ada/.svc/identity"],
+      [{ SVC_STATE_DIR: "~/state" }, "/home/ada/state/identity"],
+      [{ SVC_HOME: "/srv/svc" }, "/srv/svc/.svc/identity"],
+      [{ SVC_HOME: "~/own", SVC_STATE_DIR: "~/state" }, "/home/ada/own/state/identity"],
+    ];
+    for (const [env, directory] of rows) assert.equal(identityDirectory(env, "/home/ada"), directory);
+  });
+
+  it("what waits has the command of its kind", () => {
+    const node = { requestId: "r1", nodeId: "n1", displayName: HOSTILE, commands: ["run"], ts: 0 };
+    const text = overviewLines({ pending: [], nodes: [node], deviceId: "d1" }).join("\n");
+    assert.match(text, /^waiting:\n {2}Desk\\u001b.*\n {4}commands {2}run\n {4}approve {3}svc nodes approve r1\n/);
+    assert.match(text, /\n\nthis machine is device d1$/);
+  });
+
+  it("join warns of an address that is not encrypted, unless it is this machine", async (t) => {
+    const directory = await temporaryDirectory(t);
+    const rows: [url: string, warned: boolean][] = [
+      ["ws://10.0.0.1:18789", true],
+      ["http://gateway.example", true],
+      ["wss://gateway.example", false],
+      ["ws://127.0.0.1:18789", false],
+      ["ws://[::1]:18789", false],
+      ["ws://localhost:18789", false],
+    ];
+    for (const [url, warned] of rows) {
+      const notes: string[] = [];
+      const away = new GatewayError("UNAVAILABLE", "nobody there");
+      const done = joinGateway({
+        url,
+        timeoutMs: 0,
+        directory,
+        connect: () => Promise.reject(away),
+        note: (line) => void notes.push(line),
+        wait: async () => undefined,
+        elapsed: () => 0,
+      });
+      await assert.rejects(done, away);
+      assert.equal(
+        notes.some((line) => line.includes("not encrypted")),
+        warned,
+        url,
+      );
+    }
+  });
+
+  it("text of devices is visible and short", () => {
+    assert.equal(visible("a\u001bb\u202E\u200b"), "a\\u001bb\\u202e\\u200b");
+    assert.equal(cell("  "), "-");
+    assert.equal(cell("x".repeat(100)).length, 40);
+  });
+});

@@ -1,0 +1,338 @@
+/** Every method of `device.*`, its errors, and what ends with it. Spec: protocol/methods-device.md. */
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { devices } from "@svc/sdk";
+import {
+  ADMIN,
+  type Attempt,
+  createDevice,
+  openScene,
+  type Outcome,
+  PAIRING,
+  READ,
+  requestOf,
+  type Scene,
+  settled,
+  WRITE,
+} from "./scene.ts";
+
+const limited = { timeout: 60_000 };
+const far: Attempt = { far: true };
+
+/** Whether a socket is still open after the gateway has answered something that was asked later. */
+async function isOpen(scene: Scene, { socket }: Outcome): Promise<boolean> {
+  await settled(scene);
+  socket.ws.ping();
+  return new Promise((resolve) => {
+    socket.ws.once("pong", () => resolve(true));
+    void socket.closed.then(() => resolve(false));
+  });
+}
+
+describe("device.pair", limited, () => {
+  it("list is newest first, in both lists", async (t) => {
+    const scene = await openScene(t);
+    const ids: string[] = [];
+    const waiting: string[] = [];
+    for (let count = 0; count < 3; count++) {
+      const [device, other] = [createDevice(), createDevice()];
+      await scene.pair(device);
+      ids.unshift(device.id);
+      waiting.unshift(requestOf(await scene.shared(other, far)));
+      await new Promise((resolve) => setTimeout(resolve, 2)); // another millisecond
+    }
+    const { pending, paired } = await scene.list();
+    assert.deepEqual(
+      paired.map(({ deviceId }) => deviceId),
+      ids,
+    );
+    assert.deepEqual(
+      pending.map(({ requestId }) => requestId),
+      waiting,
+    );
+  });
+
+  it("approve adds to what there was, and makes another token for that role", async (t) => {
+    const scene = await openScene(t);
+    const device = createDevice();
+    const first = await scene.pair(device, { scopes: [READ], client: { displayName: "Old" } });
+    const before = await scene.paired(device);
+    const wish: Attempt = { far: true, scopes: [PAIRING], client: { displayName: "New" } };
+    const requestId = requestOf(await scene.shared(device, wish));
+    const { device: approved } = await scene.client.call(devices.approve, { requestId });
+    assert.deepEqual([approved.scopes, approved.displayName, approved.roles], [[PAIRING, READ], "New", ["operator"]]);
+    assert.equal(approved.createdAtMs, before?.createdAtMs);
+    assert.equal((await scene.byToken(device, first.auth.deviceToken, { scopes: [READ] })).ok, false);
+    assert.deepEqual((await scene.shared(device, wish)).auth?.scopes, [PAIRING]);
+    await settled(scene);
+    const resolved = scene.events.filter(
+      ({ event, payload }) => event === "device.pair.resolved" && payload["requestId"] === requestId,
+    );
+    assert.deepEqual(
+      resolved.map(({ payload }) => [payload["deviceId"], payload["decision"]]),
+      [[device.id, "approved"]],
+    );
+  });
+
+  it("approve closes what came by the token it replaces", async (t) => {
+    const scene = await openScene(t);
+    const device = createDevice();
+    const { auth, ...bySecret } = await scene.pair(device, { scopes: [READ] });
+    const byToken = await scene.byToken(device, auth.deviceToken, { scopes: [READ] });
+    const requestId = requestOf(await scene.shared(device, { far: true, scopes: [PAIRING] }));
+    await scene.client.call(devices.approve, { requestId });
+    assert.match((await byToken.closed).reason, /^unauthorized: device token mismatch/);
+    assert.ok(await isOpen(scene, { ...bySecret, auth }));
+  });
+
+  it("approve leaves the tokens of other roles alone", async (t) => {
+    const scene = await openScene(t);
+    const device = createDevice();
+    const { deviceToken } = (await scene.pair(device, { scopes: [READ] })).auth;
+    const requestId = requestOf(await scene.shared(device, { role: "node", commands: ["b", "a"] }));
+    const { device: approved } = await scene.client.call(devices.approve, { requestId });
+    assert.deepEqual([approved.role, approved.roles, approved.commands], ["node", ["node", "operator"], ["a", "b"]]);
+    assert.deepEqual(
+      approved.tokens?.map(({ role }) => role),
+      ["node", "operator"],
+    );
+    assert.ok((await scene.byToken(device, deviceToken, { scopes: [READ] })).ok);
+  });
+
+  it("approve of new metadata keeps the token, which may be all the device has", async (t) => {
+    const scene = await openScene(t);
+    const device = createDevice();
+    const { deviceToken } = (await scene.pair(device, { scopes: [READ] })).auth;
+    const changed: Attempt = { scopes: [READ], client: { platform: "linux 7" } };
+    const requestId = requestOf(await scene.byToken(device, deviceToken, changed));
+    await scene.client.call(devices.approve, { requestId });
+    assert.ok((await scene.byToken(device, deviceToken, changed)).ok);
+    assert.equal((await scene.paired(device))?.platform, "linux 7");
+  });
+
+  it("approve is refused for more than the approver holds", async (t) => {
+    const scene = await openScene(t);
+    const approver = await scene.connect({ scopes: [PAIRING, READ] });
+    const requestId = requestOf(await scene.shared(createDevice(), { ...far, scopes: [READ, WRITE] }));
+    await assert.rejects(approver.call(devices.approve, { requestId }), {
+      code: "INVALID_REQUEST",
+      message: "missing scope: operator.write",
+      details: { code: "MISSING_SCOPE", scope: "operator.write", requestId },
+    });
+    assert.equal((await scene.list()).pending.length, 1, "it waits on");
+    const modest = requestOf(await scene.shared(createDevice(), { ...far, scopes: [READ] }));
+    await approver.call(devices.approve, { requestId: modest });
+  });
+
+  it("approve never grants scopes nobody knows", async (t) => {
+    const scene = await openScene(t);
+    const device = createDevice();
+    const wish: Attempt = { ...far, scopes: ["operator.moon", "sun", READ, "admin"] };
+    const { device: approved } = await scene.client.call(devices.approve, {
+      requestId: requestOf(await scene.shared(device, wish)),
+    });
+    assert.deepEqual(approved.scopes, [ADMIN, READ]);
+    assert.deepEqual((await scene.shared(device, wish)).auth?.scopes, [ADMIN, READ]);
+  });
+
+  it("of two approvers, or one who approves and one who rejects, one wins", async (t) => {
+    const scene = await openScene(t);
+    for (const other of [devices.approve, devices.reject]) {
+      const device = createDevice();
+      const requestId = requestOf(await scene.shared(device, far));
+      const outcomes = await Promise.allSettled([
+        scene.client.call(devices.approve, { requestId }),
+        scene.client.call(other, { requestId }),
+      ]);
+      assert.equal(outcomes.filter(({ status }) => status === "fulfilled").length, 1);
+      const lost = outcomes.find((outcome) => outcome.status === "rejected");
+      assert.equal((lost?.reason as { code?: string } | undefined)?.code, "NOT_FOUND");
+      await settled(scene);
+      const told = scene.events.filter(
+        ({ event, payload }) => event === "device.pair.resolved" && payload["requestId"] === requestId,
+      );
+      assert.equal(told.length, 1);
+    }
+  });
+
+  it("reject takes the request away and nothing else", async (t) => {
+    const scene = await openScene(t);
+    const device = createDevice();
+    const { deviceToken } = (await scene.pair(device, { scopes: [READ] })).auth;
+    const requestId = requestOf(await scene.shared(device, { ...far, scopes: [ADMIN] }));
+    assert.deepEqual(await scene.client.call(devices.reject, { requestId }), { requestId, deviceId: device.id });
+    assert.ok((await scene.byToken(device, deviceToken, { scopes: [READ] })).ok);
+    assert.notEqual(requestOf(await scene.shared(device, { ...far, scopes: [ADMIN] })), requestId);
+    await settled(scene);
+    const decisions = scene.events
+      .filter(({ payload }) => payload["requestId"] === requestId)
+      .map(({ payload }) => payload["decision"]);
+    assert.deepEqual(decisions, [undefined, "rejected"]);
+  });
+
+  it("remove forgets the device, its tokens and its request, and closes all its sockets", async (t) => {
+    const scene = await openScene(t);
+    const [device, other] = [createDevice(), createDevice()];
+    const bySecret = await scene.pair(device, { scopes: [READ] });
+    const byToken = await scene.byToken(device, bySecret.auth.deviceToken, { scopes: [READ] });
+    const node = createDevice();
+    const asNode = await scene.pair(node, { role: "node" });
+    const bystander = await scene.pair(other, { scopes: [READ] });
+    requestOf(await scene.shared(device, { ...far, scopes: [ADMIN] }));
+    assert.deepEqual(await scene.client.call(devices.remove, { deviceId: device.id }), { deviceId: device.id });
+    for (const outcome of [bySecret, byToken]) {
+      const { code, reason } = await outcome.closed;
+      assert.equal(code, 1008);
+      assert.match(reason, /removed/);
+      assert.doesNotMatch(reason, /pairing required/);
+    }
+    assert.ok(await isOpen(scene, bystander));
+    assert.ok(await isOpen(scene, asNode));
+    const { pending, paired } = await scene.list();
+    assert.deepEqual([pending.length, paired.some(({ deviceId }) => deviceId === device.id)], [0, false]);
+    assert.equal((await scene.byToken(device, bySecret.auth.deviceToken, { scopes: [READ] })).ok, false);
+    await scene.client.call(devices.remove, { deviceId: node.id });
+    assert.equal((await asNode.closed).code, 1008);
+  });
+
+  const unknown: [method: "approve" | "reject" | "remove" | "rotate" | "revoke", params: object, next: RegExp][] = [
+    ["approve", { requestId: "nope" }, /no request "nope" waits.*\nNext: svc devices list/s],
+    ["reject", { requestId: "nope" }, /no request "nope" waits.*\nNext: svc devices list/s],
+    ["remove", { deviceId: "nope" }, /no paired device "nope"\nNext: svc devices list/],
+    ["rotate", { deviceId: "nope", role: "operator" }, /no paired device "nope"\nNext: svc devices list/],
+    ["revoke", { deviceId: "nope", role: "operator" }, /no paired device "nope"\nNext: svc devices list/],
+  ];
+  for (const [method, params, message] of unknown) {
+    it(`${method} says that there is no such thing`, async (t) => {
+      const scene = await openScene(t);
+      await assert.rejects(scene.client.request(devices[method].name, params), { code: "NOT_FOUND", message });
+    });
+  }
+
+  it("every method refuses wrong params, and who lacks operator.pairing", async (t) => {
+    const scene = await openScene(t);
+    const reader = await scene.connect({ scopes: [READ, WRITE] });
+    for (const { name } of Object.values(devices)) {
+      await assert.rejects(scene.client.request(name, { moon: 1 }), { code: "INVALID_REQUEST", message: /moon/ });
+      await assert.rejects(reader.request(name, {}), { message: "missing scope: operator.pairing" });
+    }
+    for (const name of ["device.pair.approve", "device.pair.reject"])
+      await assert.rejects(scene.client.request(name, { requestId: "" }), { code: "INVALID_REQUEST" });
+  });
+});
+
+describe("device.token", limited, () => {
+  it("rotate gives the new value once, and the old one is dead", async (t) => {
+    const scene = await openScene(t);
+    const device = createDevice();
+    const { deviceToken } = (await scene.pair(device, { scopes: [WRITE] })).auth;
+    const rotated = await scene.client.call(devices.rotate, { deviceId: device.id, role: "operator" });
+    assert.deepEqual([rotated.deviceId, rotated.role, rotated.scopes], [device.id, "operator", [WRITE]]);
+    assert.match(rotated.token, /^[\w-]{43}$/);
+    assert.equal((await scene.byToken(device, deviceToken)).ok, false);
+    const again = await scene.byToken(device, rotated.token, { scopes: [READ] });
+    assert.equal(again.auth?.issuedAtMs, rotated.rotatedAtMs);
+    const [token] = (await scene.paired(device))?.tokens ?? [];
+    assert.deepEqual([token?.rotatedAtMs, token?.revokedAtMs], [rotated.rotatedAtMs, undefined]);
+  });
+
+  it("rotate narrows, widens within what was approved, revives, and makes one where there was none", async (t) => {
+    const scene = await openScene(t);
+    const device = createDevice();
+    await scene.pair(device, { scopes: [WRITE, PAIRING] });
+    const rotate = (params: { role?: string; scopes?: string[] }) =>
+      scene.client.call(devices.rotate, { deviceId: device.id, role: "operator", ...params });
+    assert.deepEqual((await rotate({ scopes: [READ] })).scopes, [READ]);
+    assert.deepEqual((await rotate({})).scopes, [READ], "the token's");
+    assert.deepEqual((await rotate({ scopes: [WRITE, PAIRING] })).scopes, [PAIRING, WRITE]);
+    await scene.client.call(devices.revoke, { deviceId: device.id, role: "operator" });
+    const revived = await rotate({});
+    assert.ok((await scene.byToken(device, revived.token, { scopes: [WRITE] })).ok);
+    assert.deepEqual((await rotate({ role: "node" })).scopes, [PAIRING, WRITE], "the device's");
+  });
+
+  it("rotate is refused beyond what was approved, beyond the caller, and for a role that is none", async (t) => {
+    const scene = await openScene(t);
+    const device = createDevice();
+    const { deviceToken } = (await scene.pair(device, { scopes: [WRITE] })).auth;
+    const modest = await scene.connect({ scopes: [PAIRING, READ] });
+    const refused: [client: typeof modest, params: { role?: string; scopes?: string[] }][] = [
+      [scene.client, { scopes: [ADMIN] }],
+      [scene.client, { scopes: ["admin"] }],
+      [scene.client, { scopes: ["operator.moon"] }],
+      [scene.client, { scopes: ["moon"] }],
+      [scene.client, { role: "moon" }],
+      [scene.client, { role: "  " }],
+      [modest, { scopes: [WRITE] }],
+      [modest, {}],
+    ];
+    const messages = new Set<string>();
+    for (const [client, params] of refused) {
+      const error = await client.call(devices.rotate, { deviceId: device.id, role: "operator", ...params }).then(
+        () => assert.fail(JSON.stringify(params)),
+        (thrown: { code: string; message: string }) => thrown,
+      );
+      assert.equal(error.code, "INVALID_REQUEST");
+      messages.add(error.message);
+    }
+    assert.equal(messages.size, 1, "one shared message");
+    assert.ok((await scene.byToken(device, deviceToken, { scopes: [WRITE] })).ok, "the old one stays");
+    assert.deepEqual(
+      (await modest.call(devices.rotate, { deviceId: device.id, role: "operator", scopes: [READ] })).scopes,
+      [READ],
+    );
+  });
+
+  for (const end of ["rotate", "revoke"] as const) {
+    it(`${end} closes what came by that token, and nothing else`, async (t) => {
+      const scene = await openScene(t);
+      const [device, other] = [createDevice(), createDevice()];
+      const bySecret = await scene.pair(device, { scopes: [READ] });
+      const { deviceToken } = bySecret.auth;
+      const byToken = [1, 2, 3].map(() => scene.byToken(device, deviceToken, { scopes: [READ] }));
+      const requestId = requestOf(await scene.shared(device, { role: "node" }));
+      await scene.client.call(devices.approve, { requestId });
+      const asNode = await scene.pair(device, { role: "node" });
+      const stranger = await scene.byToken(other, (await scene.pair(other)).auth.deviceToken);
+      await Promise.all(byToken);
+      await scene.client.call(devices[end], { deviceId: device.id, role: "operator" });
+      for (const outcome of await Promise.all(byToken)) {
+        const { code, reason } = await outcome.closed;
+        assert.equal(code, 1008);
+        assert.match(reason, /^unauthorized: device token mismatch/);
+      }
+      for (const outcome of [bySecret, asNode, stranger]) assert.ok(await isOpen(scene, outcome));
+      await scene.client.call(devices[end], { deviceId: device.id, role: "node" });
+      assert.match(
+        (await asNode.closed).reason,
+        /^unauthorized: device token mismatch/,
+        "a node relies on its pairing",
+      );
+    });
+  }
+
+  it("revoke ends a token for good, until the shared token brings a fresh one", async (t) => {
+    const scene = await openScene(t);
+    const device = createDevice();
+    const { deviceToken } = (await scene.pair(device, { scopes: [READ] })).auth;
+    const revoked = await scene.client.call(devices.revoke, { deviceId: device.id, role: "operator" });
+    assert.equal((await scene.paired(device))?.tokens?.[0]?.revokedAtMs, revoked.revokedAtMs);
+    assert.deepEqual(await scene.client.call(devices.revoke, { deviceId: device.id, role: "operator" }), revoked);
+    const refused = await scene.byToken(device, deviceToken, { scopes: [READ] });
+    assert.equal(refused.details["code"], "AUTH_DEVICE_TOKEN_MISMATCH");
+    const { auth } = await scene.pair(device, { scopes: [READ] });
+    assert.notEqual(auth.deviceToken, deviceToken);
+    assert.ok((await scene.byToken(device, auth.deviceToken, { scopes: [READ] })).ok);
+    assert.equal((await scene.byToken(device, deviceToken, { scopes: [READ] })).ok, false);
+  });
+
+  it("revoke says that there is no token for a role", async (t) => {
+    const scene = await openScene(t);
+    const device = createDevice();
+    await scene.pair(device);
+    await assert.rejects(scene.client.call(devices.revoke, { deviceId: device.id, role: "node" }), {
+      code: "NOT_FOUND",
+      message: /has no token for role "node"\nNext: svc devices list/,
+    });
+  });
+});

@@ -1,0 +1,365 @@
+/** The gate: who is let in, who waits, and what is shown of it. Spec: protocol/frames-and-connect.md §10. */
+import assert from "node:assert/strict";
+import { createPublicKey } from "node:crypto";
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { describe, it } from "node:test";
+import { config, devices } from "@svc/sdk";
+import { createFakeClock } from "@svc/sdk/testing";
+import { temporaryDirectory } from "./directory.ts";
+import {
+  ADMIN,
+  type Attempt,
+  createDevice,
+  openScene,
+  PAIRING,
+  READ,
+  reasonOf,
+  requestOf,
+  SECRET,
+  settled,
+  WRITE,
+} from "./scene.ts";
+
+const limited = { timeout: 60_000 };
+const ask = { config: { devices: { localApproval: "ask" } } };
+
+describe("pairing", limited, () => {
+  it("lets a device of this machine in silently, with a record, a token and an event", async (t) => {
+    const scene = await openScene(t);
+    const device = createDevice();
+    const { auth } = await scene.pair(device, { scopes: [READ, WRITE], client: { displayName: "Desk" } });
+    assert.match(auth.deviceToken, /^[\w-]{43}$/);
+    assert.deepEqual([auth.role, auth.scopes], ["operator", [READ, WRITE]]);
+    assert.equal(typeof auth.issuedAtMs, "number");
+    const record = await scene.paired(device);
+    assert.deepEqual(
+      [record?.publicKey, record?.displayName, record?.roles, record?.scopes, record?.platform],
+      [device.publicKey, "Desk", ["operator"], [READ, WRITE], "linux"],
+    );
+    assert.deepEqual(
+      record?.tokens?.map(({ role, scopes }) => ({ role, scopes })),
+      [{ role: "operator", scopes: [READ, WRITE] }],
+    );
+    const told = scene.events.filter(({ event }) => event.startsWith("device."));
+    assert.deepEqual(
+      told.map(({ event, payload }) => [event, payload["decision"], payload["deviceId"]]),
+      [["device.pair.resolved", "approved", device.id]],
+    );
+    assert.ok(!JSON.stringify(await scene.list()).includes(auth.deviceToken));
+  });
+
+  it("asks about a device from elsewhere, and lets it in once somebody has said yes", async (t) => {
+    const scene = await openScene(t);
+    const device = createDevice();
+    const attempt: Attempt = { far: true, scopes: [READ], client: { displayName: "Phone", deviceFamily: "Phone" } };
+    const refused = await scene.shared(device, attempt);
+    assert.deepEqual(
+      [refused.code, refused.message, reasonOf(refused)],
+      ["NOT_PAIRED", "pairing required", "not-paired"],
+    );
+    assert.deepEqual(await refused.closed, { code: 1008, reason: "pairing required" });
+    const requestId = requestOf(refused);
+    assert.equal(refused.details["nextStep"], `svc devices approve ${requestId}`);
+
+    await settled(scene);
+    const { pending, paired } = await scene.list();
+    assert.equal(paired.length, 0);
+    const [shown] = pending;
+    const { ts, remoteIp, ...facts } = shown ?? assert.fail("nothing waits");
+    assert.equal(typeof ts, "number");
+    assert.match(remoteIp ?? "", /127\.0\.0\.1/);
+    assert.deepEqual(facts, {
+      requestId,
+      deviceId: device.id,
+      publicKey: device.publicKey,
+      displayName: "Phone",
+      platform: "linux",
+      deviceFamily: "Phone",
+      clientId: "cli",
+      clientMode: "cli",
+      role: "operator",
+      roles: ["operator"],
+      scopes: [READ],
+      silent: false,
+      isRepair: false,
+      reason: "not-paired",
+    });
+    assert.deepEqual(
+      scene.events.filter(({ event }) => event === "device.pair.requested").map(({ payload }) => payload),
+      [shown],
+    );
+
+    const approved = await scene.client.call(devices.approve, { requestId });
+    assert.equal(approved.requestId, requestId);
+    assert.equal(approved.device.deviceId, device.id);
+    assert.deepEqual(
+      approved.device.tokens?.map(({ role }) => role),
+      ["operator"],
+    );
+    const accepted = await scene.shared(device, attempt);
+    assert.deepEqual(accepted.auth?.scopes, [READ]);
+    assert.ok((await scene.byToken(device, accepted.auth?.deviceToken ?? "", attempt)).ok);
+    assert.equal((await scene.list()).pending.length, 0);
+  });
+
+  const pairedAttempt: Attempt = {
+    far: true,
+    scopes: [READ],
+    client: { platform: "linux", deviceFamily: "Desktop" },
+  };
+  const obstacles: [what: string, change: Attempt, reason: string | undefined][] = [
+    ["the same again", {}, undefined],
+    ["another spelling of the platform", { client: { platform: " LINUX ", deviceFamily: "desktop" } }, undefined],
+    ["another platform", { client: { platform: "macos", deviceFamily: "Desktop" } }, "metadata-upgrade"],
+    ["another device family", { client: { platform: "linux", deviceFamily: "Phone" } }, "metadata-upgrade"],
+    ["no device family any more", { client: { platform: "linux" } }, "metadata-upgrade"],
+    ["another role", { role: "node", scopes: [] }, "role-upgrade"],
+    ["one scope more", { scopes: [READ, WRITE] }, "scope-upgrade"],
+    ["no scopes", { scopes: [] }, undefined],
+    ["unknown scopes only, which grant nothing", { scopes: ["operator.moon", "sun"] }, undefined],
+    [
+      "other metadata, another role and more scopes",
+      { client: { platform: "macos" }, role: "node", scopes: [ADMIN] },
+      "metadata-upgrade",
+    ],
+  ];
+  for (const [what, change, reason] of obstacles) {
+    it(`${what}: ${reason ?? "comes in"}`, async (t) => {
+      const scene = await openScene(t);
+      const device = createDevice();
+      await scene.pair(device, { ...pairedAttempt, far: false });
+      const outcome = await scene.shared(device, { ...pairedAttempt, ...change });
+      assert.deepEqual([outcome.ok, reasonOf(outcome)], [reason === undefined, reason]);
+      const [waiting] = (await scene.list()).pending;
+      assert.deepEqual(
+        [waiting?.reason, waiting?.isRepair],
+        reason === undefined ? [undefined, undefined] : [reason, true],
+      );
+    });
+  }
+
+  const silent: [what: string, change: Attempt, isSilent: boolean][] = [
+    ["a program of this machine", {}, true],
+    ["a program from elsewhere", { far: true }, false],
+    [
+      "the control panel of this machine",
+      { client: { id: "svc-control-ui", mode: "webchat" }, headers: { origin: "http://localhost:1" } },
+      true,
+    ],
+    [
+      "web chat of this machine",
+      { client: { id: "page", mode: "webchat" }, headers: { origin: "http://127.0.0.1:1" } },
+      true,
+    ],
+    ["another page of this machine", { headers: { origin: "http://localhost:1" } }, false],
+    ["a node of this machine", { role: "node", scopes: [] }, true],
+  ];
+  for (const [what, change, isSilent] of silent) {
+    it(`${what} is ${isSilent ? "not asked about" : "asked about"}`, async (t) => {
+      const scene = await openScene(t);
+      const outcome = await scene.shared(createDevice(), { scopes: [READ], ...change });
+      assert.deepEqual([outcome.ok, reasonOf(outcome)], [isSilent, isSilent ? undefined : "not-paired"]);
+    });
+  }
+
+  it("grows silently in scopes, never in role or metadata", async (t) => {
+    const scene = await openScene(t);
+    const device = createDevice();
+    const first = await scene.pair(device, { scopes: [READ] });
+    const more = await scene.pair(device, { scopes: [READ, PAIRING] });
+    assert.deepEqual(more.auth.scopes, [PAIRING, READ]);
+    assert.notEqual(more.auth.deviceToken, first.auth.deviceToken);
+    assert.equal((await scene.byToken(device, first.auth.deviceToken, { scopes: [READ] })).ok, false);
+    assert.equal(reasonOf(await scene.shared(device, { role: "node", scopes: [] })), "role-upgrade");
+    assert.equal(reasonOf(await scene.shared(device, { client: { platform: "moon" } })), "metadata-upgrade");
+  });
+
+  it("asks about everybody with localApproval ask", async (t) => {
+    const scene = await openScene(t, ask);
+    assert.equal(reasonOf(await scene.shared(createDevice())), "not-paired");
+  });
+
+  it("takes a change of localApproval at once, without a new generation", async (t) => {
+    const stateDir = await temporaryDirectory(t);
+    const file = { gateway: { auth: { token: SECRET } }, devices: { localApproval: "ask" } };
+    await writeFile(join(stateDir, "svc.json"), JSON.stringify(file));
+    const scene = await openScene(t, { stateDir, plugins: ["config"], gateway: { config: undefined } });
+    const set = async (localApproval: string) => {
+      const { hash } = await scene.client.call(config.get, {});
+      await scene.client.call(config.patch, { raw: JSON.stringify({ devices: { localApproval } }), baseHash: hash });
+    };
+    assert.equal(reasonOf(await scene.shared(createDevice())), "not-paired");
+    await set("silent");
+    assert.ok((await scene.shared(createDevice())).ok);
+    await set("ask");
+    assert.equal(reasonOf(await scene.shared(createDevice())), "not-paired");
+    assert.equal(scene.gateway.plugins().find(({ id }) => id === "devices")?.generation, 1);
+  });
+
+  it("a request that waits blocks silent approvals of that device", async (t) => {
+    const scene = await openScene(t);
+    const device = createDevice();
+    const requestId = requestOf(await scene.shared(device, { far: true }));
+    assert.equal(requestOf(await scene.shared(device)), requestId);
+    await scene.client.call(devices.reject, { requestId });
+    assert.ok((await scene.shared(device)).ok);
+  });
+
+  const skipped: [what: string, attempt: Attempt][] = [
+    ["a backend client by the shared token", { client: { id: "gateway-client", mode: "backend" } }],
+  ];
+  for (const [what, attempt] of skipped) {
+    it(`${what} needs no pairing and makes no record`, async (t) => {
+      const scene = await openScene(t, ask);
+      const device = createDevice();
+      const outcome = await scene.shared(device, { scopes: [READ], ...attempt });
+      assert.deepEqual([outcome.ok, outcome.auth], [true, undefined]);
+      assert.deepEqual(await scene.list(), { pending: [], paired: [] });
+      for (const change of [{ far: true }, { headers: { origin: "http://localhost:1" } }, { role: "node" as const }])
+        assert.equal(reasonOf(await scene.shared(createDevice(), { ...attempt, ...change })), "not-paired");
+    });
+  }
+
+  it("a backend client of a paired device gets its token", async (t) => {
+    const scene = await openScene(t);
+    const device = createDevice();
+    const { auth } = await scene.pair(device, { scopes: [READ] });
+    const backend = { scopes: [READ], client: { id: "gateway-client", mode: "backend" } };
+    assert.equal((await scene.shared(device, backend)).auth?.deviceToken, auth.deviceToken);
+    assert.equal((await scene.shared(device, { ...backend, scopes: [ADMIN] })).auth, undefined, "more than approved");
+  });
+
+  it("makes one request and one event of two connects at once", async (t) => {
+    const scene = await openScene(t);
+    const device = createDevice();
+    const outcomes = await Promise.all([1, 2, 3, 4].map(() => scene.shared(device, { far: true, scopes: [READ] })));
+    assert.equal(new Set(outcomes.map(requestOf)).size, 1);
+    await settled(scene);
+    assert.equal(scene.events.filter(({ event }) => event === "device.pair.requested").length, 1);
+    const other = createDevice();
+    const silently = await Promise.all([1, 2, 3, 4].map(() => scene.pair(other, { scopes: [READ] })));
+    assert.equal(new Set(silently.map(({ auth }) => auth.deviceToken)).size, 1);
+    await settled(scene);
+    assert.equal(scene.events.filter(({ event }) => event === "device.pair.resolved").length, 1);
+  });
+
+  it("takes version 2 proofs, aliases of client ids and every spelling of a key for the same device", async (t) => {
+    const scene = await openScene(t, { config: { gateway: { auth: { token: SECRET }, aliases: ["acme"] } } });
+    const device = createDevice();
+    const panel: Attempt = {
+      scopes: [READ],
+      client: { id: "acme-control-ui", mode: "webchat" },
+      headers: { origin: "http://localhost:1" },
+      version: "v2",
+    };
+    await scene.pair(device, panel);
+    assert.equal((await scene.paired(device))?.clientId, "svc-control-ui");
+    const jwk = { kty: "OKP", crv: "Ed25519", x: device.publicKey };
+    const pem = createPublicKey({ format: "jwk", key: jwk }).export({ type: "spki", format: "pem" });
+    const padded = Buffer.from(device.publicKey, "base64url").toString("base64");
+    for (const publicKey of [padded, String(pem), device.publicKey])
+      for (const version of ["v2", "v3"] as const)
+        assert.ok((await scene.shared(device, { ...panel, version, publicKey })).ok, `${version} ${publicKey}`);
+    assert.equal((await scene.paired(device))?.publicKey, device.publicKey);
+  });
+});
+
+describe("requests that wait", limited, () => {
+  it("stay the same while they ask for the same, and are kept alive by it", async (t) => {
+    const clock = createFakeClock();
+    const scene = await openScene(t, { clock });
+    const device = createDevice();
+    const requestId = requestOf(await scene.shared(device, { far: true, scopes: [READ] }));
+    await clock.advance(299_000);
+    assert.equal(requestOf(await scene.shared(device, { far: true, scopes: [READ] })), requestId);
+    await clock.advance(299_000);
+    assert.equal((await scene.list()).pending[0]?.ts, clock.now() - 299_000);
+    await clock.advance(1_001);
+    assert.deepEqual((await scene.list()).pending, []);
+    await assert.rejects(scene.client.call(devices.approve, { requestId }), {
+      code: "NOT_FOUND",
+      message: /it has expired.*\nNext: svc devices list/s,
+    });
+    assert.notEqual(requestOf(await scene.shared(device, { far: true, scopes: [READ] })), requestId);
+  });
+
+  const differences: [what: string, change: Attempt, shown: Record<string, unknown>][] = [
+    ["more scopes", { scopes: [ADMIN] }, { scopes: [ADMIN, READ], roles: ["operator"] }],
+    ["another role", { role: "node", scopes: [] }, { roles: ["node", "operator"], role: "operator", scopes: [READ] }],
+    ["commands", { role: "node", scopes: [], commands: ["system.run"] }, { commands: ["system.run"] }],
+    ["caps", { caps: ["camera"] }, { caps: ["camera"] }],
+    ["another platform", { client: { platform: "moon" } }, { platform: "moon" }],
+    ["a device family", { client: { deviceFamily: "Phone" } }, { deviceFamily: "Phone" }],
+    ["another name", { client: { displayName: "Honest" } }, { displayName: "Honest" }],
+    ["another client", { client: { id: "other", mode: "ui" } }, { clientId: "other", clientMode: "ui" }],
+  ];
+  for (const [what, change, shown] of differences) {
+    it(`have another id once they show ${what}`, async (t) => {
+      const scene = await openScene(t);
+      const device = createDevice();
+      const base: Attempt = { far: true, scopes: [READ] };
+      const former = requestOf(await scene.shared(device, base));
+      const latter = requestOf(await scene.shared(device, { ...base, ...change }));
+      assert.notEqual(latter, former);
+      const { pending } = await scene.list();
+      assert.equal(pending.length, 1);
+      assert.deepEqual({ ...pending[0], ...shown, requestId: latter }, pending[0]);
+      await settled(scene);
+      const told = scene.events.filter(({ event }) => event === "device.pair.requested");
+      assert.deepEqual(
+        told.map(({ payload }) => payload["requestId"]),
+        [former, latter],
+      );
+      await assert.rejects(scene.client.call(devices.approve, { requestId: former }), {
+        code: "NOT_FOUND",
+        message: new RegExp(`has changed.*${latter}.*\nNext: svc devices list`, "s"),
+      });
+      assert.equal(await scene.paired(device), undefined);
+    });
+  }
+
+  it("from one address push out the oldest of that address only", async (t) => {
+    const proxied = { config: { gateway: { auth: { token: SECRET }, trustedProxies: ["127.0.0.1"] } } };
+    const scene = await openScene(t, proxied);
+    const from = (address: string) => ({ headers: { "x-forwarded-for": address, host: "gateway.example" } });
+    const honest = requestOf(await scene.shared(createDevice(), from("10.0.0.1")));
+    for (let count = 0; count < 25; count++) await scene.shared(createDevice(), from("10.0.0.2"));
+    const { pending } = await scene.list();
+    assert.equal(pending.length, 21);
+    assert.ok(pending.some(({ requestId }) => requestId === honest));
+  });
+
+  it("are 200 at most: one more is told to come back later, and nobody loses theirs", async (t) => {
+    const proxied = { config: { gateway: { auth: { token: SECRET }, trustedProxies: ["127.0.0.1"] } } };
+    const scene = await openScene(t, proxied);
+    const knockFrom = (address: string) =>
+      scene.shared(createDevice(), { headers: { "x-forwarded-for": address, host: "gateway.example" } });
+    for (let count = 0; count < 200; count++) requestOf(await knockFrom(`10.0.${count % 20}.1`));
+    const refused = await knockFrom("10.1.0.1");
+    assert.deepEqual(
+      [refused.code, typeof (refused.frame.error as { retryAfterMs?: unknown }).retryAfterMs],
+      ["UNAVAILABLE", "number"],
+    );
+    assert.equal((await scene.list()).pending.length, 200);
+  });
+
+  it("of absurd length are refused and kept nowhere", async (t) => {
+    const scene = await openScene(t);
+    const long = "x".repeat(300);
+    const absurd: Attempt[] = [
+      { client: { displayName: long } },
+      { client: { platform: long } },
+      { client: { deviceFamily: long } },
+      { client: { id: long } },
+      { caps: [long] },
+      { role: "node", commands: Array.from({ length: 300 }, (_, index) => `c${index}`) },
+    ];
+    for (const attempt of absurd) {
+      const outcome = await scene.shared(createDevice(), { far: true, ...attempt });
+      assert.equal(outcome.code, "INVALID_REQUEST", JSON.stringify(attempt).slice(0, 60));
+      assert.match(String(outcome.message), /longer than 256|more than 256/);
+    }
+    assert.deepEqual(await scene.list(), { pending: [], paired: [] });
+  });
+});

@@ -1,0 +1,169 @@
+/** A gateway with devices that come from near or far, by raw frames, and all they are told. */
+import type { TestContext } from "node:test";
+import { type ConnectParams, devices, type PairedDevice, type PendingDevice, type Plugin } from "@svc/sdk";
+import { createDevice, type DeviceIdentity } from "@svc/sdk/device";
+import type { GatewayClient } from "@svc/sdk/client";
+import type { FakeClock, TestGateway } from "@svc/sdk/testing";
+import { testGateway } from "@svc/sdk/testing";
+import devicesPlugin from "../../../plugins/devices/plugin.ts";
+import { openRaw, type RawFrame, type RawSocket } from "../../raw-socket.ts";
+
+export const SECRET = "the-shared-secret-of-this-test";
+export const READ = "operator.read";
+export const WRITE = "operator.write";
+export const ADMIN = "operator.admin";
+export const PAIRING = "operator.pairing";
+
+export { createDevice, type DeviceIdentity };
+
+/** What one connect sends; each test changes one thing. */
+export interface Attempt {
+  readonly device?: DeviceIdentity;
+  /** Default: none, so that the connection is no device's. */
+  readonly role?: "operator" | "node";
+  readonly scopes?: readonly string[];
+  readonly auth?: ConnectParams["auth"];
+  readonly client?: Partial<ConnectParams["client"]>;
+  readonly caps?: readonly string[];
+  readonly commands?: readonly string[];
+  /** Default: from this machine. */
+  readonly far?: boolean;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly version?: "v2" | "v3";
+  /** Spelling of the public key. */
+  readonly publicKey?: string;
+}
+
+/** What it was told. */
+export interface Outcome {
+  readonly socket: RawSocket;
+  readonly ok: boolean;
+  readonly frame: RawFrame;
+  /** `hello-ok.auth` */
+  readonly auth:
+    | { readonly deviceToken: string; readonly role: string; readonly scopes: string[]; readonly issuedAtMs?: number }
+    | undefined;
+  readonly code: string | undefined;
+  readonly message: string | undefined;
+  readonly details: Record<string, unknown>;
+  /** Settles when it is closed. */
+  readonly closed: RawSocket["closed"];
+}
+
+/** Sends one connect and waits for the answer. */
+export async function knock(url: string, attempt: Attempt): Promise<Outcome> {
+  const headers = { ...(attempt.far ? { host: "gateway.example" } : {}), ...attempt.headers };
+  const socket = await openRaw(url, headers);
+  const nonce = String(socket.frames.find(({ event }) => event === "connect.challenge")?.payload?.["nonce"]);
+  socket.send({ type: "req", id: "c1", method: "connect", params: connectParams(attempt, nonce) });
+  const frame = await socket.next(({ id }) => id === "c1");
+  const { code, message, details } = frame.error ?? {};
+  const auth = frame.payload?.["auth"] as Outcome["auth"];
+  return { socket, ok: frame.ok === true, frame, auth, code, message, details: details ?? {}, closed: socket.closed };
+}
+
+function connectParams(attempt: Attempt, nonce: string): ConnectParams {
+  const { device, role = "operator", scopes = [], auth, client, caps, commands, version = "v3" } = attempt;
+  const params: ConnectParams = {
+    minProtocol: 3,
+    maxProtocol: 3,
+    client: { id: "cli", version: "1", platform: "linux", mode: "cli", ...client },
+    role,
+    scopes: [...scopes],
+    ...(auth ? { auth } : {}),
+    ...(caps ? { caps: [...caps] } : {}),
+    ...(commands ? { commands: [...commands] } : {}),
+  };
+  if (device) {
+    const signedAt = Date.now();
+    const token = auth?.token ?? auth?.deviceToken ?? "";
+    const { id, mode, platform, deviceFamily = "" } = params.client;
+    const lower = (text: string) => text.trim().replace(/[A-Z]/g, (letter) => letter.toLowerCase());
+    const parts = [version, device.id, id, mode, role, scopes.join(","), signedAt, token, nonce];
+    const text = [...parts, ...(version === "v3" ? [lower(platform), lower(deviceFamily)] : [])].join("|");
+    const publicKey = attempt.publicKey ?? device.publicKey;
+    params.device = { id: device.id, publicKey, signature: device.sign(text), signedAt, nonce };
+  }
+  return params;
+}
+
+export interface Scene extends TestGateway {
+  readonly url: string;
+  /** Events the operator got, oldest first. */
+  readonly events: { readonly event: string; readonly payload: Record<string, unknown> }[];
+  knock(attempt?: Attempt): Promise<Outcome>;
+  /** With the gateway's secret. */
+  shared(device: DeviceIdentity, attempt?: Attempt): Promise<Outcome>;
+  /** With a device token only. */
+  byToken(device: DeviceIdentity, token: string, attempt?: Attempt): Promise<Outcome>;
+  /** Pairs it silently, from this machine. @returns what it was told */
+  pair(device: DeviceIdentity, attempt?: Attempt): Promise<Outcome & { readonly auth: NonNullable<Outcome["auth"]> }>;
+  list(): Promise<{ pending: PendingDevice[]; paired: PairedDevice[] }>;
+  paired(device: DeviceIdentity): Promise<PairedDevice | undefined>;
+}
+
+export interface SceneOptions {
+  readonly config?: Readonly<Record<string, unknown>>;
+  readonly stateDir?: string;
+  readonly clock?: FakeClock;
+  readonly plugins?: readonly (Plugin | string)[];
+  /** Default: SQLite. */
+  readonly storage?: Plugin;
+  readonly gateway?: Readonly<Record<string, unknown>>;
+  readonly auth?: Readonly<Record<string, unknown>>;
+}
+
+/** Starts one whose secret is `SECRET`; sockets are closed with the test. */
+export async function openScene(t: TestContext, options: SceneOptions = {}): Promise<Scene> {
+  const { config = {}, stateDir, clock, plugins = [], gateway = {}, auth = { token: SECRET } } = options;
+  const sockets: RawSocket[] = [];
+  t.after(() => sockets.forEach(({ ws }) => ws.terminate()));
+  const test = await testGateway(t, {
+    plugins: [options.storage ?? "storage-sqlite", devicesPlugin, ...plugins],
+    config: { gateway: { auth }, ...config },
+    ...(stateDir === undefined ? {} : { stateDir }),
+    gateway: { ...(clock ? { clock } : {}), ...gateway },
+  });
+  const { url } = test.gateway;
+  const events: Scene["events"][number][] = [];
+  test.client.onEvent(({ event, payload }) => events.push({ event, payload: payload as Record<string, unknown> }));
+  const open = async (attempt: Attempt = {}) => {
+    const outcome = await knock(url, attempt);
+    sockets.push(outcome.socket);
+    return outcome;
+  };
+  const scene: Scene = {
+    ...test,
+    url,
+    events,
+    knock: open,
+    shared: (device, attempt) => open({ device, auth: { token: SECRET }, ...attempt }),
+    byToken: (device, deviceToken, attempt) => open({ device, auth: { token: deviceToken, deviceToken }, ...attempt }),
+    async pair(device, attempt) {
+      const outcome = await scene.shared(device, attempt);
+      if (!outcome.auth) throw new Error(`not paired: ${JSON.stringify(outcome.frame)}`);
+      return { ...outcome, auth: outcome.auth };
+    },
+    list: () => test.client.call(devices.list, {}),
+    paired: async ({ id }) => (await scene.list()).paired.find(({ deviceId }) => deviceId === id),
+  };
+  return scene;
+}
+
+/** A client whose events have all come in: it has asked and was answered. */
+export async function settled({ client }: { readonly client: GatewayClient }): Promise<void> {
+  await client.call(devices.list, {});
+}
+
+/** The reason a refused device was told. */
+export function reasonOf({ details }: Outcome): unknown {
+  return details["reason"];
+}
+
+/** The id of the request a refused device makes. @throws Error it was not refused for pairing */
+export function requestOf(outcome: Outcome): string {
+  const { requestId, code } = outcome.details;
+  if (code !== "PAIRING_REQUIRED" || typeof requestId !== "string")
+    throw new Error(`no request: ${JSON.stringify(outcome.frame)}`);
+  return requestId;
+}

@@ -1,0 +1,129 @@
+/** The `Devices` service, as the plugin for nodes uses it. */
+import assert from "node:assert/strict";
+import { describe, it, type TestContext } from "node:test";
+import { definePlugin, devices } from "@svc/sdk";
+import { Devices, type OfferedCommands } from "@svc/sdk/services";
+import { type Attempt, createDevice, type DeviceIdentity, openScene, READ, requestOf, settled } from "./scene.ts";
+
+const limited = { timeout: 60_000 };
+
+/** A gateway with a plugin that asks what each node may offer. */
+async function openWithNodes(t: TestContext, config: Readonly<Record<string, unknown>> = {}) {
+  const offers: OfferedCommands[] = [];
+  let service: Devices | undefined;
+  const probe = definePlugin({
+    id: "probe",
+    api: "^1.0.0",
+    requires: { devices: Devices },
+    setup(gateway) {
+      gateway.hooks.deviceToken.tapPromise({ name: "probe", phase: "first" }, async (admission) => {
+        offers.push(await gateway.services.devices.offer(admission));
+        return undefined;
+      });
+      gateway.start(() => {
+        service = gateway.services.devices;
+      });
+    },
+  });
+  const scene = await openScene(t, { plugins: [probe], config });
+  const node = (device: DeviceIdentity, commands: readonly string[], attempt: Attempt = {}) =>
+    scene.shared(device, { role: "node", commands, far: true, ...attempt });
+  const approve = (requestId: string) => scene.client.call(devices.approve, { requestId });
+  return { scene, offers, node, approve, service: service ?? assert.fail("the probe has not started") };
+}
+
+describe("what a node may offer", limited, () => {
+  it("is what its first approval showed, however often it asks for more", async (t) => {
+    const { scene, offers, node, approve } = await openWithNodes(t);
+    const device = createDevice();
+    const { device: approved } = await approve(requestOf(await node(device, ["b", "a"], { caps: ["camera"] })));
+    assert.deepEqual(approved.commands, ["a", "b"]);
+    assert.ok((await node(device, ["a", "b"])).ok);
+    assert.ok((await node(device, ["a"])).ok);
+    const more = await node(device, ["a", "c"]);
+    assert.ok(more.ok, "it stays connected");
+    assert.ok((await node(device, ["a", "c"])).ok);
+    assert.deepEqual(offers, [
+      { commands: ["a", "b"], withheld: [] },
+      { commands: ["a"], withheld: [] },
+      { commands: ["a"], withheld: ["c"] },
+      { commands: ["a"], withheld: ["c"] },
+    ]);
+    const { pending } = await scene.list();
+    assert.deepEqual(
+      pending.map(({ reason, role, commands, isRepair }) => ({ reason, role, commands, isRepair })),
+      [{ reason: "command-upgrade", role: "node", commands: ["a", "c"], isRepair: true }],
+    );
+    await settled(scene);
+    const told = scene.events.filter(
+      ({ event, payload }) => event === "device.pair.requested" && payload["reason"] === "command-upgrade",
+    );
+    assert.equal(told.length, 1);
+  });
+
+  it("grows by an approval, which leaves the node connected and its token alive", async (t) => {
+    const { scene, offers, node, approve } = await openWithNodes(t);
+    const device = createDevice();
+    await approve(requestOf(await node(device, ["a"])));
+    const { auth, socket } = await node(device, ["a", "b"]);
+    const [request] = (await scene.list()).pending;
+    const { device: approved } = await approve(String(request?.requestId));
+    assert.deepEqual(approved.commands, ["a", "b"]);
+    assert.equal(socket.ws.readyState, socket.ws.OPEN);
+    const again = await scene.byToken(device, auth?.deviceToken ?? "", {
+      role: "node",
+      commands: ["a", "b"],
+      far: true,
+    });
+    assert.ok(again.ok);
+    assert.deepEqual(offers.at(-1), { commands: ["a", "b"], withheld: [] });
+    assert.equal((await scene.list()).pending.length, 0);
+  });
+
+  it("is pinned at once for a node of this machine, unless people are to be asked", async (t) => {
+    const { scene, offers, node } = await openWithNodes(t);
+    const device = createDevice();
+    await node(device, ["a"], { far: false });
+    await node(device, ["a", "b"], { far: false });
+    assert.deepEqual(offers.at(-1), { commands: ["a", "b"], withheld: [] });
+    assert.deepEqual((await scene.paired(device))?.commands, ["a", "b"]);
+    await node(device, ["a", "b", "c"], { far: true });
+    await node(device, ["a", "b", "c"], { far: false });
+    assert.deepEqual(offers.at(-1), { commands: ["a", "b"], withheld: ["c"] }, "a request that waits is for people");
+  });
+
+  it("is nothing for an operator, and nothing that was removed meanwhile", async (t) => {
+    const { scene, offers } = await openWithNodes(t);
+    await scene.pair(createDevice(), { scopes: [READ], commands: ["a"] });
+    assert.deepEqual(offers, [{ commands: [], withheld: [] }]);
+    assert.equal((await scene.list()).pending.length, 0);
+  });
+});
+
+describe("the service", limited, () => {
+  it("lists, gets and renames; a given name stays, whatever the device calls itself", async (t) => {
+    const { scene, service } = await openWithNodes(t);
+    const device = createDevice();
+    await scene.pair(device, { client: { displayName: "Own" } });
+    assert.equal(await service.rename(device.id, " Given "), true);
+    await scene.pair(device, { client: { displayName: "Other" } });
+    assert.equal((await service.get(device.id))?.displayName, "Given");
+    assert.deepEqual(await service.list(), (await scene.list()).paired);
+    assert.equal(await service.rename("nobody", "x"), false);
+    assert.equal(await service.get("nobody"), undefined);
+    for (const name of ["", "  ", "x".repeat(257)])
+      await assert.rejects(service.rename(device.id, name), { code: "INVALID_REQUEST" });
+  });
+
+  it("shows what waits, and turns it down", async (t) => {
+    const { service, node } = await openWithNodes(t);
+    const device = createDevice();
+    const requestId = requestOf(await node(device, ["a"]));
+    assert.deepEqual(
+      (await service.pending()).map((request) => request.requestId),
+      [requestId],
+    );
+    assert.deepEqual(await service.reject(requestId), { requestId, deviceId: device.id });
+    await assert.rejects(service.reject(requestId), { code: "NOT_FOUND" });
+  });
+});

@@ -1,0 +1,149 @@
+/** What only shows when two change the same thing, or when a record is not what it was. */
+import assert from "node:assert/strict";
+import { readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { describe, it, type TestContext } from "node:test";
+import { type Admission, type AuthAttempt, definePlugin, devices, type Logger, type Principal } from "@svc/sdk";
+import { createFakeClock } from "@svc/sdk/testing";
+import { Storage } from "@svc/sdk/services";
+import { DeviceStore, writeDevice, writeToken } from "../../../plugins/devices/device-store.ts";
+import { originOf } from "../../../plugins/devices/pending-store.ts";
+import type { DeviceRecord, TokenRecord } from "../../../plugins/devices/records.ts";
+import { STEPS } from "../../../plugins/devices/schema.ts";
+import { keepTokenKey } from "../../../plugins/devices/token-key.ts";
+import { tokenValue } from "../../../plugins/devices/token-value.ts";
+import { Tokens } from "../../../plugins/devices/tokens.ts";
+import { createStorage } from "../../../plugins/storage-sqlite/storage.ts";
+import { temporaryDirectory } from "./directory.ts";
+import { createDevice, openScene, READ, requestOf } from "./scene.ts";
+
+const log: Logger = { debug() {}, info() {}, warn() {}, error() {} };
+const KEY = new Uint8Array(32).fill(7);
+
+async function openStore(t: TestContext) {
+  const clock = createFakeClock();
+  const { storage, open, close } = createStorage({ clock, log });
+  await open({ file: join(await temporaryDirectory(t), "test.db"), busyTimeoutMs: 1_000 });
+  t.after(close);
+  await storage.migrate("devices", STEPS);
+  return { storage, clock, store: new DeviceStore(storage) };
+}
+
+const device = createDevice();
+const record: DeviceRecord = {
+  deviceId: device.id,
+  publicKey: device.publicKey,
+  role: "operator",
+  roles: ["operator"],
+  scopes: [READ],
+  approvedScopes: [READ],
+  createdAtMs: 1,
+  approvedAtMs: 1,
+};
+const token: TokenRecord = { deviceId: device.id, role: "operator", salt: "s1", scopes: [READ], createdAtMs: 1 };
+
+describe("the store", () => {
+  it("writes a record and a token only in the place of what was read", async (t) => {
+    const { storage, store } = await openStore(t);
+    await storage.transaction([writeDevice(record, undefined), writeToken(token, undefined)]);
+    const before = (await store.get(device.id)) ?? assert.fail("no record");
+    await storage.transaction([writeDevice({ ...record, displayName: "first" }, before)]);
+    await storage.transaction([writeToken({ ...token, revokedAtMs: 5 }, token)]);
+    const conflicts = [
+      writeDevice(record, undefined),
+      writeDevice({ ...record, displayName: "second" }, before),
+      writeToken(token, undefined),
+      writeToken({ ...token, salt: "s2" }, token),
+      writeToken({ ...token, salt: "s2" }, { ...token, salt: "s0", revokedAtMs: 5 }),
+    ];
+    for (const statement of conflicts) await assert.rejects(storage.transaction([statement]), { code: "CONFLICT" });
+    assert.equal((await store.get(device.id))?.record.displayName, "first");
+    assert.deepEqual(await store.token(device.id, "operator"), { ...token, revokedAtMs: 5 });
+  });
+
+  it("gives who came by a token no other one in its place", async (t) => {
+    const { storage, store, clock } = await openStore(t);
+    await storage.transaction([writeDevice(record, undefined), writeToken(token, undefined)]);
+    const credentials = { revoke() {}, revokeDevice() {} };
+    const tokens = new Tokens({ storage, store, credentials, log, now: () => clock.now(), key: () => KEY });
+    const proof = { id: device.id, publicKey: device.publicKey, signature: "-", signedAt: 1, nonce: "-" };
+    const connect = { device: proof, scopes: [READ], auth: { deviceToken: tokenValue(KEY, token) } };
+    const attempt = { deviceId: device.id, role: "operator", shared: false, connect } as unknown as AuthAttempt; // what is read of it
+    const principal = { id: "-", role: "operator", scopes: [READ], provenance: "device" };
+    const admission = {
+      device: device.id,
+      principal,
+      connect: { device: proof, scopes: [READ] },
+    } as unknown as Admission; // likewise
+    const operator = { id: "-", scopes: ["operator.admin"] } as unknown as Principal; // likewise
+
+    assert.equal((await tokens.vouch(attempt))?.id, `device:${device.id}:operator`);
+    assert.equal((await tokens.issue(admission))?.deviceToken, connect.auth.deviceToken);
+    const rotated = await tokens.rotate({ deviceId: device.id, role: "operator" }, operator);
+    assert.equal(await tokens.issue(admission), undefined);
+    connect.auth.deviceToken = rotated.token;
+    assert.ok(await tokens.vouch(attempt));
+    await tokens.revoke(device.id, "operator", "-");
+    assert.equal(await tokens.issue(admission), undefined);
+    assert.equal(await tokens.vouch(attempt), undefined);
+    const stranger = { ...admission, connect: { ...admission.connect, device: { ...proof } } };
+    assert.equal(await tokens.issue(stranger), undefined, "somebody else vouched for it");
+    await tokens.idle();
+  });
+});
+
+describe("a record with another key", { timeout: 60_000 }, () => {
+  it("is another device: people are asked, and nothing of the old one is left", async (t) => {
+    let storage: Storage | undefined;
+    const probe = definePlugin({
+      id: "probe",
+      api: "^1.0.0",
+      requires: { storage: Storage },
+      setup(gateway) {
+        gateway.start(() => {
+          storage = gateway.services.storage;
+        });
+      },
+    });
+    const scene = await openScene(t, { plugins: [probe] });
+    const mine = createDevice();
+    const { auth } = await scene.pair(mine, { scopes: ["operator.admin"] });
+    const sql = "UPDATE devices_paired SET body = replace(body, ?, ?) WHERE device_id = ?";
+    await storage?.transaction([
+      { sql, params: [mine.publicKey, createDevice().publicKey, mine.id], expectChanges: 1 },
+    ]);
+    const refused = await scene.shared(mine, { scopes: [READ] });
+    assert.equal(refused.details["reason"], "not-paired");
+    const [request] = (await scene.list()).pending;
+    assert.deepEqual([request?.isRepair, request?.publicKey], [true, mine.publicKey]);
+    const byToken = await scene.byToken(mine, auth.deviceToken, { scopes: [READ] });
+    assert.equal(requestOf(byToken), requestOf(refused), "its token does not help");
+    const { device: approved } = await scene.client.call(devices.approve, { requestId: requestOf(refused) });
+    assert.deepEqual([approved.scopes, approved.tokens?.length], [[READ], 1]);
+    assert.equal((await scene.byToken(mine, auth.deviceToken, { scopes: [READ] })).ok, false);
+  });
+});
+
+describe("the key of the tokens", () => {
+  it("is made once, whoever comes first, and a file that holds none is never overwritten", async (t) => {
+    const directory = await temporaryDirectory(t);
+    const keys = await Promise.all([1, 2, 3].map(() => keepTokenKey(directory)));
+    assert.equal(new Set(keys.map((key) => key.toString("hex"))).size, 1);
+    await writeFile(join(directory, "token-key"), "short");
+    await assert.rejects(keepTokenKey(directory), /token-key holds no key; move it away/);
+    assert.equal(await readFile(join(directory, "token-key"), "utf8"), "short");
+  });
+});
+
+it("requests are counted by address, of IPv6 by network", () => {
+  const rows: [address: string | undefined, origin: string][] = [
+    ["10.0.0.1", "10.0.0.1"],
+    [undefined, ""],
+    ["::ffff:10.0.0.1", "::ffff:10.0.0.1"],
+    ["2001:db8:1:2:3:4:5:6", "2001:db8:1:2::/64"],
+    ["2001:0DB8:1:2::9", "2001:db8:1:2::/64"],
+    ["::1", "0:0:0:0::/64"],
+    ["fe80::1%eth0", "fe80:0:0:0::/64"],
+  ];
+  for (const [address, origin] of rows) assert.equal(originOf(address), origin);
+});

@@ -1,0 +1,202 @@
+/** Device tokens: who comes in by one, who gets one, how they end. Spec: protocol/frames-and-connect.md §7, §11. */
+import assert from "node:assert/strict";
+import { readdir, rm, stat } from "node:fs/promises";
+import { join } from "node:path";
+import { describe, it } from "node:test";
+import { devices } from "@svc/sdk";
+import { createFakeClock } from "@svc/sdk/testing";
+import { temporaryDirectory } from "./directory.ts";
+import {
+  ADMIN,
+  type Attempt,
+  createDevice,
+  openScene,
+  type Outcome,
+  PAIRING,
+  READ,
+  reasonOf,
+  SECRET,
+  WRITE,
+} from "./scene.ts";
+
+const limited = { timeout: 60_000 };
+const detail = ({ details }: Outcome) => details["code"];
+
+describe("coming in by a device token", limited, () => {
+  it("works in auth.deviceToken, in auth.token, and trimmed", async (t) => {
+    const scene = await openScene(t);
+    const device = createDevice();
+    const { deviceToken } = (await scene.pair(device, { scopes: [WRITE] })).auth;
+    const spellings = [
+      { deviceToken },
+      { token: deviceToken },
+      { token: deviceToken, deviceToken },
+      { token: "wrong", deviceToken },
+      { token: "", deviceToken: ` ${deviceToken} ` },
+    ];
+    for (const auth of spellings) {
+      const outcome = await scene.knock({ device, scopes: [READ, WRITE], auth });
+      assert.ok(outcome.ok, JSON.stringify(Object.keys(auth)));
+      assert.equal(outcome.auth?.deviceToken, deviceToken);
+    }
+  });
+
+  it("is not needed with the shared token, whatever device token comes along", async (t) => {
+    const scene = await openScene(t);
+    const device = createDevice();
+    await scene.pair(device, { scopes: [READ] });
+    const outcome = await scene.knock({ device, scopes: [READ], auth: { token: SECRET, deviceToken: "wrong" } });
+    assert.ok(outcome.ok);
+  });
+
+  const covered: [asked: readonly string[], held: readonly string[], isCovered: boolean][] = [
+    [[], [READ], true],
+    [[READ], [READ], true],
+    [[READ], [WRITE], true],
+    [[WRITE], [READ], false],
+    [[PAIRING], [WRITE], false],
+    [[READ, WRITE, PAIRING, ADMIN], [ADMIN], true],
+    [["operator.moon"], [ADMIN], true],
+    [["operator.moon"], [WRITE], false],
+    [["moon"], [ADMIN], false],
+    [["admin"], [ADMIN], true],
+    [["admin"], [READ], false],
+  ];
+  for (const [asked, held, isCovered] of covered) {
+    it(`asking for [${asked.join(", ")}] by a token with [${held.join(", ")}] ${isCovered ? "works" : "is refused"}`, async (t) => {
+      const scene = await openScene(t);
+      const device = createDevice();
+      const { deviceToken: token } = (await scene.pair(device, { scopes: held })).auth;
+      const outcome = await scene.knock({ device, scopes: asked, auth: { token } });
+      assert.equal(outcome.ok, isCovered);
+      if (!isCovered) assert.equal(detail(outcome), "AUTH_TOKEN_MISMATCH", "no prompt for a pairing");
+      assert.equal((await scene.list()).pending.length, 0);
+    });
+  }
+
+  it("is refused for another role, another device, without a proof, and with another value", async (t) => {
+    const scene = await openScene(t);
+    const [device, other] = [createDevice(), createDevice()];
+    const { deviceToken } = (await scene.pair(device, { scopes: [READ] })).auth;
+    await scene.pair(other, { scopes: [READ] });
+    const refused: Attempt[] = [
+      { device, role: "node" },
+      { device: other },
+      { device, auth: { deviceToken: `${deviceToken}x` } },
+      { device, auth: { deviceToken: deviceToken.slice(0, -1) } },
+    ];
+    for (const attempt of refused) {
+      const outcome = await scene.knock({ auth: { deviceToken }, ...attempt });
+      assert.deepEqual([outcome.ok, detail(outcome)], [false, "AUTH_DEVICE_TOKEN_MISMATCH"]);
+      assert.match((await outcome.closed).reason, /device token mismatch/);
+    }
+    assert.equal((await scene.knock({ auth: { token: deviceToken } })).ok, false, "the proof is what it belongs to");
+  });
+
+  it("holds no more than was asked for", async (t) => {
+    const scene = await openScene(t);
+    const device = createDevice();
+    const { deviceToken: token } = (await scene.pair(device, { scopes: [ADMIN] })).auth;
+    const client = await scene.connect({ device, token, scopes: [READ] });
+    assert.deepEqual(client.hello.auth?.scopes, [ADMIN], "the token's");
+    await assert.rejects(client.call(devices.list, {}), { message: "missing scope: operator.pairing" });
+  });
+
+  it("works in mode password, in mode none from afar, and for a node", async (t) => {
+    const byPassword = await openScene(t, { auth: { password: SECRET } });
+    const device = createDevice();
+    const first = await byPassword.knock({ device, scopes: [READ], auth: { password: SECRET } });
+    assert.ok((await byPassword.byToken(device, String(first.auth?.deviceToken), { scopes: [READ] })).ok);
+
+    const open = await openScene(t, { auth: { mode: "none" } });
+    assert.equal(reasonOf(await open.knock({ device, scopes: [READ], far: true })), "not-paired");
+    const near = await open.knock({ device: createDevice(), scopes: [READ] });
+    assert.ok(near.auth);
+
+    const node = createDevice();
+    const { auth } = await byPassword.knock({ device: node, role: "node", auth: { password: SECRET } });
+    assert.deepEqual([auth?.role, auth?.scopes], ["node", []]);
+    const nodeToken = String(auth?.deviceToken);
+    assert.ok((await byPassword.byToken(node, nodeToken, { role: "node" })).ok);
+    assert.equal(
+      (await byPassword.byToken(node, nodeToken, { role: "node", scopes: [READ] })).ok,
+      false,
+      "exact membership",
+    );
+  });
+
+  it("in mode none a device from afar comes in once it is approved", async (t) => {
+    const scene = await openScene(t, { auth: { mode: "none" } });
+    const device = createDevice();
+    const attempt: Attempt = { device, scopes: [READ], far: true };
+    const { details } = await scene.knock(attempt);
+    await scene.client.call(devices.approve, { requestId: String(details["requestId"]) });
+    assert.deepEqual((await scene.knock(attempt)).auth?.scopes, [READ]);
+  });
+});
+
+describe("issuing", limited, () => {
+  it("gives the same token again while it reaches far enough, another one for more", async (t) => {
+    const scene = await openScene(t);
+    const device = createDevice();
+    const wide = await scene.pair(device, { scopes: [ADMIN] });
+    assert.equal((await scene.pair(device, { scopes: [READ] })).auth.deviceToken, wide.auth.deviceToken);
+    await scene.client.call(devices.rotate, { deviceId: device.id, role: "operator", scopes: [READ] });
+    const again = await scene.pair(device, { scopes: [WRITE] });
+    assert.deepEqual(again.auth.scopes, [WRITE], "exactly what was asked for");
+  });
+
+  it("gives each role its own, and keeps both through a restart", async (t) => {
+    const stateDir = await temporaryDirectory(t);
+    const device = createDevice();
+    const first = await openScene(t, { stateDir });
+    const { deviceToken } = (await first.pair(device, { scopes: [READ] })).auth;
+    const request = await first.shared(device, { role: "node" });
+    await first.client.call(devices.approve, { requestId: String(request.details["requestId"]) });
+    const node = await first.pair(device, { role: "node" });
+    assert.notEqual(node.auth.deviceToken, deviceToken);
+    const before = await first.list();
+    await first.gateway.stop();
+
+    const second = await openScene(t, { stateDir });
+    assert.deepEqual((await second.list()).paired, before.paired);
+    assert.ok((await second.byToken(device, deviceToken, { scopes: [READ] })).ok);
+    assert.ok((await second.byToken(device, node.auth.deviceToken, { role: "node" })).ok);
+  });
+
+  it("notes when a token was used, at most once a minute", async (t) => {
+    const clock = createFakeClock();
+    const scene = await openScene(t, { clock });
+    const device = createDevice();
+    const { deviceToken } = (await scene.pair(device, { scopes: [READ] })).auth;
+    const use = async () => {
+      await scene.byToken(device, deviceToken, { scopes: [READ] });
+      await scene.pair(createDevice()); // a later write, after which the earlier one is there
+      return (await scene.paired(device))?.tokens?.[0]?.lastUsedAtMs;
+    };
+    const first = await use();
+    assert.equal(first, clock.now());
+    await clock.advance(59_000);
+    assert.equal(await use(), first);
+    await clock.advance(1_000);
+    assert.equal(await use(), clock.now());
+  });
+
+  it("ends with the key file, which is private, and begins anew by the shared token", async (t) => {
+    const stateDir = await temporaryDirectory(t);
+    const device = createDevice();
+    const first = await openScene(t, { stateDir });
+    const { deviceToken } = (await first.pair(device, { scopes: [READ] })).auth;
+    await first.gateway.stop();
+    const files = await readdir(stateDir, { recursive: true });
+    const keyFile = join(stateDir, files.find((name) => name.endsWith("token-key")) ?? assert.fail("no key file"));
+    assert.equal((await stat(keyFile)).mode & 0o777, 0o600);
+    await rm(keyFile);
+
+    const second = await openScene(t, { stateDir });
+    assert.equal(detail(await second.byToken(device, deviceToken)), "AUTH_DEVICE_TOKEN_MISMATCH");
+    const { auth } = await second.pair(device, { scopes: [READ] });
+    assert.notEqual(auth.deviceToken, deviceToken);
+    assert.ok((await second.byToken(device, auth.deviceToken, { scopes: [READ] })).ok);
+  });
+});
