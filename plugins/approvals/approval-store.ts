@@ -1,0 +1,145 @@
+/** Questions and lasting answers on disk. Tables `approvals`, `approval_grants`. */
+import type { ApprovalGrantRow } from "@svc/sdk";
+import type { Row, SqlValue, Statement, Storage } from "@svc/sdk/services";
+import {
+  type ApprovalRecord,
+  type Decision,
+  type ExpiryReason,
+  insertGrant,
+  insertRecord,
+  type Requester,
+  STEPS,
+  toGrant,
+  toRecord,
+} from "./approval-rows.ts";
+
+/** What a lasting answer is kept under. */
+type GrantKey = Pick<ApprovalRecord, "kind" | "digest">;
+
+const HAS_GRANT =
+  "EXISTS (SELECT 1 FROM approval_grants g WHERE g.kind = approvals.kind AND g.digest = approvals.digest)";
+
+export class ApprovalStore {
+  readonly #storage: Storage;
+
+  constructor(storage: Storage) {
+    this.#storage = storage;
+  }
+
+  /** Whatever waited in a former process is over: nobody waits for its answer. @param now epoch ms */
+  async open(now: number): Promise<void> {
+    await this.#storage.migrate("approvals", STEPS);
+    await this.#storage.transaction([
+      {
+        sql: "UPDATE approvals SET status = 'expired', reason = 'restart', resolved_at = ? WHERE status = 'pending'",
+        params: [now],
+      },
+    ]);
+  }
+
+  /** @returns false: the id is known */
+  async add(record: ApprovalRecord): Promise<boolean> {
+    const [added] = await this.#storage.transaction([insertRecord(record)]);
+    return added?.changes === 1;
+  }
+
+  /** Records a question that a grant has answered already. @returns false: there is no such grant (any more), or the id is known */
+  async addGranted(record: ApprovalRecord): Promise<"answered" | "no grant" | "known"> {
+    const { kind, digest, createdAt } = record;
+    const touch = "UPDATE approval_grants SET last_used_at = ? WHERE kind = ? AND digest = ?";
+    const params = [createdAt, kind, digest];
+    return this.#attempt(
+      [
+        { sql: touch, params, expectChanges: 1 },
+        { ...insertRecord(record), expectChanges: 1 },
+      ],
+      async () => ((await this.get(record.id)) ? "known" : "no grant"),
+    );
+  }
+
+  async get(id: string): Promise<ApprovalRecord | undefined> {
+    const row = await this.#storage.get<Row>(`SELECT * FROM approvals WHERE id = ?`, [id]);
+    return row && toRecord(row);
+  }
+
+  async isGranted({ kind, digest }: GrantKey): Promise<boolean> {
+    const sql = "SELECT kind FROM approval_grants WHERE kind = ? AND digest = ?";
+    return (await this.#storage.get(sql, [kind, digest])) !== undefined;
+  }
+
+  /** Decides while nobody else has and it is not over; what is allowed for good is kept with it. @returns false: too late */
+  async decide(record: ApprovalRecord, { decision, by, principalId }: Decision, now: number): Promise<boolean> {
+    const sql = `UPDATE approvals SET status = 'decided', decision = ?, resolved_at = ?, resolved_by = ?, resolved_principal = ?
+      WHERE id = ? AND status = 'pending' AND expires_at > ?`;
+    const decided = { sql, params: [decision, now, by, principalId, record.id, now], expectChanges: 1 };
+    const statements = decision === "allow-always" ? [decided, insertGrant(record, by, now)] : [decided];
+    return (await this.#attempt(statements, async () => "known")) === "answered";
+  }
+
+  /** Closes what nobody decided. @returns false: it is decided or closed */
+  async expire(id: string, reason: ExpiryReason, now: number): Promise<boolean> {
+    const sql =
+      "UPDATE approvals SET status = 'expired', reason = ?, resolved_at = ? WHERE id = ? AND status = 'pending'";
+    const [closed] = await this.#storage.transaction([{ sql, params: [reason, now, id] }]);
+    return closed?.changes === 1;
+  }
+
+  /**
+   * Uses an answer: `allow-once` one time, `allow-always` while the grant is there.
+   * @returns false: it cannot be used (any more); once it resolves with true, it is used for good
+   */
+  async use(id: string, now: number): Promise<boolean> {
+    const sql = `UPDATE approvals SET used_at = ? WHERE id = ? AND status = 'decided' AND expires_at > ?
+      AND ((decision = 'allow-once' AND used_at IS NULL) OR (decision = 'allow-always' AND ${HAS_GRANT}))`;
+    const [used] = await this.#storage.transaction([{ sql, params: [now, id, now] }]);
+    return used?.changes === 1;
+  }
+
+  /** What waits, newest first, then the others. @param of only what this requester asked */
+  async list(limit: number, of: Requester | undefined): Promise<ApprovalRecord[]> {
+    const [own, params]: [string, SqlValue[]] = of === undefined ? ["true", []] : ownedBy(of);
+    const select = (status: string) =>
+      `SELECT * FROM approvals WHERE ${status} AND ${own} ORDER BY created_at DESC, id LIMIT ?`;
+    const pending = await this.#storage.all<Row>(select("status = 'pending'"), [...params, limit]);
+    const others = await this.#storage.all<Row>(select("status <> 'pending'"), [...params, limit]);
+    return [...pending, ...others].slice(0, limit).map(toRecord);
+  }
+
+  async grants(): Promise<ApprovalGrantRow[]> {
+    const rows = await this.#storage.all<Row>("SELECT * FROM approval_grants ORDER BY created_at DESC, digest");
+    return rows.map(toGrant);
+  }
+
+  /** @returns false: there is none */
+  async forget(digest: string): Promise<boolean> {
+    const sql = "DELETE FROM approval_grants WHERE digest = ?";
+    const [gone] = await this.#storage.transaction([{ sql, params: [digest] }]);
+    return (gone?.changes ?? 0) > 0;
+  }
+
+  /** Forgets the oldest questions that were asked before `before` (epoch ms) and do not wait. @returns how many */
+  async prune(before: number, limit: number): Promise<number> {
+    const old = "SELECT id FROM approvals WHERE created_at < ? AND status <> 'pending' ORDER BY created_at LIMIT ?";
+    const [result] = await this.#storage.transaction([
+      { sql: `DELETE FROM approvals WHERE id IN (${old})`, params: [before, limit] },
+    ]);
+    return result?.changes ?? 0;
+  }
+
+  /** A conflict means that a row was not as it had to be. */
+  async #attempt<T>(statements: readonly Statement[], otherwise: () => Promise<T>): Promise<T | "answered"> {
+    try {
+      await this.#storage.transaction(statements);
+      return "answered";
+    } catch (error) {
+      if (error instanceof Error && "code" in error && error.code === "CONFLICT") return otherwise();
+      throw error;
+    }
+  }
+}
+
+function ownedBy({ principalId, deviceId, connectionId }: Requester): [string, SqlValue[]] {
+  if (deviceId !== null) return ["requester_device = ?", [deviceId]];
+  if (connectionId !== null) return ["requester_connection = ?", [connectionId]];
+  return ["requester_principal = ? AND requester_connection IS NULL", [principalId]];
+}

@@ -1,0 +1,51 @@
+/** The service `Approver`: any plugin or gate asks people. */
+import { invalidRequest } from "@svc/sdk";
+import type { ApprovalAnswer, ApprovalQuestion, Approver } from "@svc/sdk/services";
+import type { ApprovalRecord } from "./approval-rows.ts";
+import { askedQuestion } from "./asking.ts";
+import type { Desk } from "./desk.ts";
+
+/** Why it is a no, for whoever asked. */
+const NO: Readonly<Record<string, string>> = {
+  time: "nobody answered in time",
+  "nobody to ask": "nobody is connected who may decide; connect as an operator with the scope operator.approvals",
+  cancelled: "the question was taken back",
+  restart: "the gateway was restarted before anybody answered",
+};
+
+export function createApprover(desk: Desk): Approver {
+  return {
+    async ask(question) {
+      const taken = await desk.take({
+        asked: askedQuestion(question),
+        requester: { principalId: `asker:${question.askedBy.slice(0, 200)}`, deviceId: null, connectionId: null },
+        timeoutMs: question.timeoutMs,
+        always: false,
+      });
+      if (!taken) return invalidRequest("a question with this id is known already; ask again"); // ids are random
+      return answerOf(await settledOrCancelled(desk, taken.record.id, taken.settled, question.signal));
+    },
+  };
+}
+
+async function settledOrCancelled(
+  desk: Desk,
+  id: string,
+  settled: Promise<ApprovalRecord>,
+  signal: ApprovalQuestion["signal"],
+): Promise<ApprovalRecord> {
+  const cancel = () => void desk.close(id, "cancelled");
+  signal?.addEventListener("abort", cancel, { once: true });
+  if (signal?.aborted) cancel();
+  try {
+    return await settled;
+  } finally {
+    signal?.removeEventListener("abort", cancel);
+  }
+}
+
+function answerOf({ id, decision, reason, resolvedBy }: ApprovalRecord): ApprovalAnswer {
+  if (decision === null) return { id, decision, reason: NO[reason ?? ""] ?? "nobody decided" };
+  if (decision !== "deny") return { id, decision };
+  return { id, decision, reason: resolvedBy === null ? "it was denied" : `${resolvedBy} denied it` };
+}

@@ -1,0 +1,142 @@
+/** What is asked, made of what a client or a plugin says: what people see, what is bound and what may run are one. Pure. */
+import { type ApprovalRequestView, type execApproval, invalidRequest, type ParamsOf } from "@svc/sdk";
+import { commandText, commandTexts, envHash, planDigest, type SystemRunPlan } from "@svc/sdk/exec";
+import type { ApprovalQuestion } from "@svc/sdk/services";
+import { digestOf, questionDigest } from "./canonical.ts";
+
+type RequestParams = ParamsOf<typeof execApproval.request>;
+
+/** Everything about a question but who asked and when. */
+export interface Asked {
+  /** `exec` for commands, `question:<kind>` for all else; answers of one kind never hold for another. */
+  readonly kind: string;
+  readonly digest: string;
+  readonly view: ApprovalRequestView;
+  /** What may run on a node, when that is what is asked. */
+  readonly plan: SystemRunPlan | null;
+  readonly envHash: string | null;
+}
+
+/** Choice: characters of a question as people get it, and of its one line. */
+const MAX_VIEW_CHARS = 256 * 1024;
+const MAX_TITLE = 4_000;
+
+/** @throws GatewayError `INVALID_REQUEST`. Spec: methods-exec-approvals.md §2 */
+export function askedCommand(params: RequestParams): Asked {
+  const asked = params.host === "node" ? askedOfNode(params) : askedElsewhere(params);
+  if (JSON.stringify(asked.view).length > MAX_VIEW_CHARS) {
+    invalidRequest(`the command is longer than ${MAX_VIEW_CHARS} characters; put it into a file and ask for that`);
+  }
+  return asked;
+}
+
+/** The plan's values count, not those beside it. */
+function askedOfNode(params: RequestParams): Asked {
+  const nodeId = said(params.nodeId);
+  if (nodeId === null) return invalidRequest("host node needs nodeId: the node that runs it; see node.list");
+  const given = params.systemRunPlan;
+  if (given === undefined || given.argv.length === 0 || given.argv[0]?.trim() === "") {
+    return invalidRequest("host node needs systemRunPlan with an argv that names a program; see system.run.prepare");
+  }
+  const plan: SystemRunPlan = {
+    argv: given.argv,
+    cwd: said(given.cwd),
+    rawCommand: said(given.rawCommand),
+    agentId: said(given.agentId),
+    sessionKey: said(given.sessionKey),
+  };
+  const { argv, cwd, rawCommand, agentId, sessionKey } = plan;
+  // Somebody reads this text and allows the argv.
+  if (rawCommand !== null && !commandTexts(argv).includes(rawCommand.trim())) {
+    const shown = JSON.stringify(commandText(argv).slice(0, 200));
+    invalidRequest(`systemRunPlan.rawCommand is not the text of its argv; leave it null, or send ${shown}`, {
+      code: "RAW_COMMAND_MISMATCH",
+    });
+  }
+  const hash = envHash(params.env);
+  const digest = planDigest({ argv, cwd, agentId, sessionKey, envHash: hash, nodeId });
+  const bound = { argv, cwd, agentId, sessionKey, envHash: hash };
+  const view: ApprovalRequestView = {
+    ...viewOf(params),
+    command: rawCommand ?? commandText(argv),
+    commandArgv: argv,
+    digest,
+    systemRunBinding: bound,
+    systemRunPlan: plan,
+    cwd,
+    nodeId,
+    agentId,
+    sessionKey,
+  };
+  return { kind: "exec", digest, view, plan, envHash: hash };
+}
+
+/** Choice: the resolved path of the program is bound as well. */
+function askedElsewhere(params: RequestParams): Asked {
+  const hash = envHash(params.env);
+  const view = viewOf(params);
+  const { command, cwd, agentId, sessionKey, host, resolvedPath } = view;
+  const argv = params.commandArgv ?? null;
+  const digest = digestOf(["command", host, command, argv, cwd, hash, agentId, sessionKey, resolvedPath]);
+  return { kind: "exec", digest, view: { ...view, digest }, plan: null, envHash: hash };
+}
+
+/** Choice: names of variables are shown for every host; a decision without them would be blind. */
+function viewOf(params: RequestParams): ApprovalRequestView {
+  const envKeys = Object.keys(params.env ?? {}).sort();
+  return {
+    command: params.command,
+    ...(params.commandArgv && { commandArgv: params.commandArgv }),
+    ...(envKeys.length > 0 && { envKeys }),
+    ...NOTHING,
+    cwd: said(params.cwd),
+    host: said(params.host),
+    security: said(params.security),
+    ask: said(params.ask),
+    agentId: said(params.agentId),
+    resolvedPath: said(params.resolvedPath),
+    sessionKey: said(params.sessionKey),
+    turnSourceChannel: said(params.turnSourceChannel),
+    turnSourceTo: said(params.turnSourceTo),
+    turnSourceAccountId: said(params.turnSourceAccountId),
+    turnSourceThreadId: params.turnSourceThreadId ?? null,
+  };
+}
+
+const NOTHING = {
+  systemRunBinding: null,
+  systemRunPlan: null,
+  cwd: null,
+  nodeId: null,
+  host: null,
+  security: null,
+  ask: null,
+  agentId: null,
+  resolvedPath: null,
+  sessionKey: null,
+  turnSourceChannel: null,
+  turnSourceTo: null,
+  turnSourceAccountId: null,
+  turnSourceThreadId: null,
+} as const;
+
+/** What a gate or a plugin asks. Its subject is bound and not kept: it may hold what nobody should read. @throws GatewayError `INVALID_REQUEST` */
+export function askedQuestion({ title, subject, kind, askedBy, agentId, sessionKey }: ApprovalQuestion): Asked {
+  const digest = questionDigest(kind, subject);
+  const command = title.length > MAX_TITLE ? `${title.slice(0, MAX_TITLE)}…` : title;
+  const view: ApprovalRequestView = {
+    command,
+    digest,
+    askedBy: askedBy.slice(0, 200),
+    ...NOTHING,
+    host: "gateway",
+    agentId: agentId ?? null,
+    sessionKey: sessionKey ?? null,
+  };
+  return { kind: `question:${kind}`, digest, view, plan: null, envHash: null };
+}
+
+/** Absent, `null` and `""` are all "not said". */
+function said(text: string | null | undefined): string | null {
+  return text === undefined || text === null || text === "" ? null : text;
+}

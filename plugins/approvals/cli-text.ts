@@ -1,0 +1,106 @@
+/** Questions, grants and policy files as text for a terminal; what clients wrote cannot steer it. Pure. */
+import type { ApprovalGrantRow, ApprovalRow } from "@svc/sdk";
+import { commandText, type ExecPolicySnapshot } from "@svc/sdk/exec";
+
+/** Control characters and those that turn the direction of writing. */
+const STEERING = /[\p{Cc}\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]/gu;
+/** Characters of a command that are shown: in a list, and where somebody decides. */
+const MAX_LISTED = 100;
+const MAX_SHOWN = 4_000;
+
+/** One line; what steers a terminal becomes visible, e.g. `\u001b`. */
+export function visible(text: string): string {
+  return text.replace(STEERING, (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, "0")}`);
+}
+
+/** As `visible`, and says how much was left out. */
+export function bounded(text: string, max: number): string {
+  const shown = visible(text.slice(0, max).replace(/[\uD800-\uDBFF]$/, ""));
+  return text.length <= max ? shown : `${shown}… (${text.length - max} more characters; see --json)`;
+}
+
+/** UTC, to the second. @param ms epoch ms */
+export function time(ms: number): string {
+  const date = new Date(ms);
+  return Number.isNaN(date.getTime()) ? String(ms) : date.toISOString().replace("T", " ").replace(/\.\d+/, "");
+}
+
+/** Those that wait with all that matters for a decision, the others a line each. */
+export function approvalLines({ approvals }: { approvals: readonly ApprovalRow[] }): readonly string[] {
+  const pending = approvals.filter(({ status }) => status === "pending");
+  const others = approvals.filter(({ status }) => status !== "pending");
+  return [
+    ...(pending.length === 0 ? ["nothing waits for an answer"] : pending.flatMap(pendingLines)),
+    ...(others.length === 0 ? [] : ["", "answered or over:"]),
+    ...others.map((row) => `  ${time(row.createdAtMs)}  ${outcome(row)}  ${bounded(row.request.command, MAX_LISTED)}`),
+  ];
+}
+
+function pendingLines({ id, request, expiresAtMs }: ApprovalRow): string[] {
+  const { command, commandArgv, envKeys, cwd, nodeId, host, agentId, sessionKey, askedBy, resolvedPath, digest } =
+    request;
+  const rows: [string, string | null | undefined][] = [
+    ["command", command],
+    ["argv", commandArgv && JSON.stringify(commandArgv)],
+    ["program", resolvedPath],
+    ["directory", cwd],
+    ["environment", envKeys?.join(" ")],
+    ["where", nodeId === null ? host : `node ${nodeId}`],
+    ["agent", agentId],
+    ["session", sessionKey],
+    ["asked by", askedBy],
+    ["digest", digest],
+    ["until", time(expiresAtMs)],
+  ];
+  return [
+    visible(id),
+    ...rows.flatMap(([name, value]) =>
+      value === null || value === undefined ? [] : [`  ${name.padEnd(11)}  ${bounded(value, MAX_SHOWN)}`],
+    ),
+    `  Next: ${bounded(commandText(["svc", "approvals", "allow", id]), 400)} (or allow --always, or deny)`,
+  ];
+}
+
+function outcome({ decision, reason, resolvedBy, usedAtMs }: ApprovalRow): string {
+  const what = decision ?? `expired (${reason ?? "time"})`;
+  const who = resolvedBy === undefined ? "" : ` by ${bounded(resolvedBy, 40)}`;
+  return visible(`${what}${who}${usedAtMs === undefined ? "" : ", used"}`);
+}
+
+export function grantLines({ grants }: { grants: readonly ApprovalGrantRow[] }): readonly string[] {
+  if (grants.length === 0) return ["nothing is allowed for good"];
+  return grants.flatMap(({ digest, command, kind, agentId, nodeId, createdAtMs, createdBy, lastUsedAtMs }) => {
+    const details = [
+      visible(kind),
+      ...(agentId === null ? [] : [`agent ${bounded(agentId, 60)}`]),
+      ...(nodeId === null ? [] : [`node ${bounded(nodeId, 70)}`]),
+      `since ${time(createdAtMs)}${createdBy === undefined ? "" : ` by ${bounded(createdBy, 40)}`}`,
+      lastUsedAtMs === undefined ? "never used since" : `last used ${time(lastUsedAtMs)}`,
+    ];
+    return [visible(digest), `  ${bounded(command, MAX_LISTED)}`, `  ${details.join(", ")}`];
+  });
+}
+
+/** A policy file as its rules; agents in the order of the file. */
+export function policyLines({ path, hash, file }: ExecPolicySnapshot): readonly string[] {
+  const agents = Object.entries(file.agents ?? {});
+  return [
+    `file      ${bounded(path, 500)}`,
+    `hash      ${visible(hash)}`,
+    `defaults  ${rulesText(file.defaults ?? {}, "nothing said: security deny, ask on-miss, askFallback deny")}`,
+    ...agents.flatMap(([id, rules]) => [
+      `agent ${bounded(id, 60)}  ${rulesText(rules, "no rules of its own")}`,
+      ...(rules.allowlist ?? []).map(({ pattern }) => `  ${bounded(pattern, 500)}`),
+    ]),
+  ];
+}
+
+type Words = { readonly security?: string; readonly ask?: string; readonly askFallback?: string };
+
+function rulesText(rules: Words, nothing: string): string {
+  const said = (["security", "ask", "askFallback"] as const).flatMap((key) => {
+    const word = rules[key];
+    return word === undefined ? [] : [`${key} ${bounded(word, 40)}`];
+  });
+  return said.length === 0 ? nothing : said.join(", ");
+}

@@ -1,0 +1,245 @@
+/** `svc approvals ...`: answer questions, and say what may run without one. */
+import { execApproval, execApprovals, GatewayError, invalidRequest, isGatewayError } from "@svc/sdk";
+import { type CommandContext, defineCommands, show, withGateway } from "@svc/sdk/cli";
+import {
+  added,
+  allowlistNote,
+  givenPolicy,
+  nodeNamed,
+  readPolicy,
+  removed,
+  ruledBy,
+  wordOption,
+  writePolicy,
+} from "./cli-policy.ts";
+import { approvalLines, bounded, grantLines, policyLines, visible } from "./cli-text.ts";
+
+type Client = Awaited<ReturnType<CommandContext["connect"]>>;
+
+const APPROVALS = ["operator.approvals"];
+const ADMIN = ["operator.admin"];
+/** Questions looked through for the beginning of an id. */
+const LOOKED_AT = 500;
+const MAX_LISTED = 500;
+const NODE = { flags: "--node <node>", description: "the file of this node (name or id) instead of the gateway's" };
+const AGENT = { flags: "--agent <id>", description: "agent it holds for, * for all; default main" };
+
+export default defineCommands([
+  {
+    name: "approvals list",
+    summary: "Questions that wait for an answer, and the latest others",
+    options: [{ flags: "--limit <n>", description: `rows to show, at most ${MAX_LISTED}, default 50` }],
+    examples: ["svc approvals list", "svc approvals list --json"],
+    async run(context) {
+      const limit = limitOption(context);
+      const params = limit === undefined ? {} : { limit };
+      show(context, await ask(context, APPROVALS, (client) => client.call(execApproval.list, params)), approvalLines);
+    },
+  },
+  {
+    name: "approvals allow",
+    summary: "Allow what a question asks for, once or always",
+    args: "<id>",
+    options: [{ flags: "--always", description: "and the very same from now on, without asking" }],
+    examples: ["svc approvals allow 3f1c", "svc approvals allow 3f1c --always"],
+    run: (context) => decide(context, context.options["always"] === true ? "allow-always" : "allow-once"),
+  },
+  {
+    name: "approvals deny",
+    summary: "Deny it",
+    args: "<id>",
+    examples: ["svc approvals deny 3f1c"],
+    run: (context) => decide(context, "deny"),
+  },
+  {
+    name: "approvals grants",
+    summary: "What was allowed for good",
+    examples: ["svc approvals grants"],
+    async run(context) {
+      show(context, await ask(context, ADMIN, (client) => client.call(execApprovals.grants, {})), grantLines);
+    },
+  },
+  {
+    name: "approvals forget",
+    summary: "Take back what was allowed for good",
+    args: "<digest>",
+    examples: ["svc approvals grants", "svc approvals forget 9be2"],
+    run: forget,
+  },
+  {
+    name: "approvals get",
+    summary: "The policy file of this gateway or of a node",
+    options: [NODE],
+    examples: ["svc approvals get", "svc approvals get --json > policy.json", "svc approvals get --node my-laptop"],
+    async run(context) {
+      const read = async (client: Client) => readPolicy(client, await nodeNamed(client, context.options));
+      show(context, await ask(context, ADMIN, read), policyLines);
+    },
+  },
+  {
+    name: "approvals set",
+    summary: "Replace that policy file",
+    options: [
+      { flags: "--file <path>", description: "a policy file, or what get --json printed; - reads standard input" },
+      NODE,
+    ],
+    examples: ["svc approvals set --file policy.json", "svc approvals set --file - --node my-laptop"],
+    async run(context) {
+      const given = await givenPolicy(context);
+      const after = await ask(context, ADMIN, async (client) => {
+        const node = await nodeNamed(client, context.options);
+        const baseHash = given.hash ?? (await readPolicy(client, node)).hash;
+        return writePolicy(client, node, given.file, baseHash);
+      });
+      show(context, after, policyLines);
+    },
+  },
+  {
+    name: "approvals security",
+    summary: "Whether commands of an agent run: none, those on its allowlist, or all",
+    args: "<deny|allowlist|full>",
+    options: [
+      { flags: "--ask <when>", description: "off, on-miss or always: when people are asked" },
+      { flags: "--fallback <what>", description: "deny, allowlist or full: what holds when nobody answers" },
+      AGENT,
+      NODE,
+    ],
+    examples: ["svc approvals security allowlist --ask on-miss --node my-laptop", "svc approvals security deny"],
+    run: changeSecurity,
+  },
+  {
+    name: "approvals allowlist add",
+    summary: "Let an agent run a program",
+    args: "<pattern>",
+    options: [AGENT, NODE],
+    examples: ["svc approvals allowlist add /usr/bin/rg", "svc approvals allowlist add '~/tools/*' --agent ops"],
+    run: (context) => changeAllowlist(context, "add"),
+  },
+  {
+    name: "approvals allowlist remove",
+    summary: "No longer let it",
+    args: "<pattern>",
+    options: [AGENT, NODE],
+    examples: ["svc approvals allowlist remove /usr/bin/rg"],
+    run: (context) => changeAllowlist(context, "remove"),
+  },
+]);
+
+async function decide(context: CommandContext, decision: "allow-once" | "allow-always" | "deny"): Promise<void> {
+  const [given = ""] = context.args;
+  const done = await ask(context, APPROVALS, async (client) => {
+    const { approvals } = await client.call(execApproval.list, { limit: LOOKED_AT });
+    const waiting = approvals.filter(({ status }) => status === "pending");
+    const id = oneOf(
+      given,
+      waiting.map((row) => row.id),
+      "svc approvals list",
+    );
+    await client.call(execApproval.resolve, { id, decision });
+    const command = approvals.find((row) => row.id === id)?.request.command;
+    return { id, decision, ...(command !== undefined && { command }) };
+  });
+  const word = { "allow-once": "allowed once", "allow-always": "allowed always", deny: "denied" }[decision];
+  show(context, done, ({ id, command }) => [`${word}: ${bounded(command ?? id, 300)}`]);
+}
+
+async function forget(context: CommandContext): Promise<void> {
+  const [given = ""] = context.args;
+  const gone = await ask(context, ADMIN, async (client) => {
+    const { grants } = await client.call(execApprovals.grants, {});
+    const digest = oneOf(
+      given,
+      grants.map((grant) => grant.digest),
+      "svc approvals grants",
+    );
+    return client.call(execApprovals.forget, { digest });
+  });
+  show(context, gone, ({ digest }) => [visible(`forgot ${digest}; it is asked for again`)]);
+}
+
+/** The one that is meant: its whole name, or a beginning that no other has. What is unknown goes to the gateway as it is, which says why. */
+function oneOf(given: string, known: readonly string[], next: string): string {
+  if (given.trim() === "") return invalidRequest(`it needs an id, or the beginning of one\nNext: ${next}`);
+  const candidates = known.includes(given) ? [given] : [...new Set(known.filter((id) => id.startsWith(given)))];
+  if (candidates.length > 1) {
+    const some = candidates
+      .slice(0, 5)
+      .map((id) => bounded(id, 80))
+      .join(", ");
+    return invalidRequest(
+      `${candidates.length} begin with ${bounded(given, 80)}: ${some}\nNext: write more of it; ${next}`,
+    );
+  }
+  return candidates[0] ?? given;
+}
+
+async function changeAllowlist(context: CommandContext, what: "add" | "remove"): Promise<void> {
+  const [pattern = ""] = context.args;
+  const agent = agentOption(context.options);
+  const { before, after } = await ask(context, ADMIN, async (client) => {
+    const node = await nodeNamed(client, context.options);
+    const current = await readPolicy(client, node);
+    const file = what === "add" ? added(current.file, agent, pattern) : removed(current.file, agent, pattern);
+    const written = file === undefined ? current : await writePolicy(client, node, file, current.hash);
+    return { before: current, after: written };
+  });
+  show(context, after, () => {
+    if (before.hash === after.hash) return [`${bounded(pattern, 300)} is allowed already; nothing was written`];
+    const note = what === "add" ? allowlistNote(after.file, agent) : undefined;
+    const done = `${what === "add" ? "added" : "removed"} ${bounded(pattern, 300)} for ${bounded(agent, 60)}`;
+    return note === undefined ? [done] : [done, bounded(note, 500)];
+  });
+}
+
+async function changeSecurity(context: CommandContext): Promise<void> {
+  const agent = agentOption(context.options);
+  const rules = {
+    security: wordOption("security", context.args[0]),
+    ask: wordOption("ask", context.options["ask"]),
+    askFallback: wordOption("askFallback", context.options["fallback"]),
+  };
+  const after = await ask(context, ADMIN, async (client) => {
+    const node = await nodeNamed(client, context.options);
+    const current = await readPolicy(client, node);
+    return writePolicy(client, node, ruledBy(current.file, agent, rules), current.hash);
+  });
+  show(context, after, policyLines);
+}
+
+function agentOption(options: CommandContext["options"]): string {
+  const agent = options["agent"] ?? "main";
+  if (typeof agent === "string" && agent.trim() !== "") return agent;
+  return invalidRequest("--agent takes the id of an agent, or * for all\nNext: svc agents list");
+}
+
+function limitOption({ options }: CommandContext): number | undefined {
+  const text = options["limit"];
+  if (text === undefined) return undefined;
+  const limit = typeof text === "string" && /^[1-9]\d{0,3}$/.test(text) ? Number(text) : 0;
+  if (limit >= 1 && limit <= MAX_LISTED) return limit;
+  return invalidRequest(`--limit takes a whole number from 1 to ${MAX_LISTED}; e.g. --limit 20`);
+}
+
+/** Runs one question. A refusal gets the command to go on with; one that names it stays as it is. */
+async function ask<T>(
+  context: CommandContext,
+  scopes: readonly string[],
+  question: (client: Client) => Promise<T>,
+): Promise<T> {
+  try {
+    return await withGateway(context, scopes, question);
+  } catch (error) {
+    if (!isGatewayError(error) || /^Next: /m.test(error.message)) throw error;
+    const { code, details, retryAfterMs } = error;
+    const [, provider = "approvals"] = /provided by plugin ([a-z][a-z0-9-]*)/.exec(error.message) ?? [];
+    const step = error.message.startsWith("unknown method") ? `svc plugins why ${provider}` : "svc approvals list";
+    // The gateway writes it into its sentence, a terminal shows it on a line of its own.
+    const own = error.message.replace(/[.;]? Next: /, "\nNext: ");
+    const message = own === error.message ? `${own}\nNext: ${step}` : own;
+    throw new GatewayError(code, message, {
+      details,
+      ...(retryAfterMs !== undefined && { retryAfterMs }),
+      cause: error,
+    });
+  }
+}

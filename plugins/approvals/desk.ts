@@ -1,0 +1,218 @@
+/** Where questions wait: recorded first, then shown, then answered once, by a person or by time. Spec: methods-exec-approvals.md §2-4. */
+import { type Clock, GatewayError, type Logger, unavailable } from "@svc/sdk";
+import type { ApprovalRecord, Decision, ExpiryReason, Requester } from "./approval-rows.ts";
+import type { ApprovalStore } from "./approval-store.ts";
+import type { Asked } from "./asking.ts";
+
+/** Choice: questions that may wait, in all and of one requester. */
+export const MAX_PENDING = 1_000;
+export const MAX_PENDING_EACH = 100;
+/** Spec: §2. Choice: the longest, so that no question outlives its day. */
+export const DEFAULT_TIMEOUT_MS = 120_000;
+export const MAX_TIMEOUT_MS = 24 * 3_600_000;
+/** Milliseconds until an expiry is tried again that could not be recorded. */
+const RETRY_MS = 1_000;
+
+export interface DeskParts {
+  readonly store: ApprovalStore;
+  readonly clock: Clock;
+  readonly log: Logger;
+  /** Tells whoever may decide. @returns false: there is nobody */
+  announce(record: ApprovalRecord): boolean;
+  announceDecision(record: ApprovalRecord, decision: Decision): void;
+  newId(): string;
+}
+
+/** A question and the circumstances it is asked in. */
+export interface NewQuestion {
+  /** Default: a new one. */
+  readonly id?: string | undefined;
+  readonly asked: Asked;
+  readonly requester: Requester;
+  /** Milliseconds; default 120000, at most 24 h. */
+  readonly timeoutMs?: number | undefined;
+  /** A person is asked, whatever was allowed for good. */
+  readonly always: boolean;
+}
+
+/** A question that was taken. */
+export interface Taken {
+  readonly record: ApprovalRecord;
+  /** The record as it ends: decided or expired. */
+  readonly settled: Promise<ApprovalRecord>;
+}
+
+interface Pending {
+  readonly requester: string;
+  readonly settled: Promise<ApprovalRecord>;
+  readonly settle: (record: ApprovalRecord) => void;
+  readonly abandon: (reason: unknown) => void;
+  cancelTimer: () => void;
+}
+
+export class Desk {
+  readonly #parts: DeskParts;
+  readonly #pending = new Map<string, Pending>();
+
+  constructor(parts: DeskParts) {
+    this.#parts = parts;
+  }
+
+  /** @throws GatewayError `UNAVAILABLE`: too many wait, or it cannot be recorded. @returns undefined: the id is known */
+  async take(question: NewQuestion): Promise<Taken | undefined> {
+    const record = this.#record(question);
+    if (this.#pending.has(record.id)) return undefined;
+    this.#reserve(record);
+    try {
+      const granted = question.always ? "no grant" : await this.#byGrant(record);
+      if (granted === "known" || (granted === "no grant" && !(await this.#parts.store.add(record)))) {
+        this.#abandon(record.id, known());
+        return undefined;
+      }
+      return granted === "no grant" ? this.#ask(record) : this.#answered(granted);
+    } catch (error) {
+      this.#abandon(record.id, error);
+      throw error;
+    }
+  }
+
+  #answered(record: ApprovalRecord): Taken {
+    this.#settle(record);
+    return { record, settled: Promise.resolve(record) };
+  }
+
+  #ask(record: ApprovalRecord): Taken {
+    const { clock, announce } = this.#parts;
+    const pending = this.#pending.get(record.id);
+    if (!pending) throw stopped();
+    if (!announce(record)) void this.close(record.id, "nobody to ask");
+    else
+      pending.cancelTimer = clock.setTimeout(() => void this.close(record.id, "time"), record.expiresAt - clock.now());
+    return { record, settled: pending.settled };
+  }
+
+  #record({ id, asked, requester, timeoutMs = DEFAULT_TIMEOUT_MS }: NewQuestion): ApprovalRecord {
+    const now = this.#parts.clock.now();
+    return {
+      ...asked,
+      id: id ?? this.#parts.newId(),
+      status: "pending",
+      decision: null,
+      reason: null,
+      requester,
+      createdAt: now,
+      expiresAt: now + Math.min(Math.max(1, timeoutMs), MAX_TIMEOUT_MS),
+      resolvedAt: null,
+      resolvedBy: null,
+      usedAt: null,
+    };
+  }
+
+  async #byGrant(record: ApprovalRecord): Promise<ApprovalRecord | "known" | "no grant"> {
+    const { store } = this.#parts;
+    if (!(await store.isGranted(record))) return "no grant";
+    const decided = { status: "decided", decision: "allow-always", resolvedAt: record.createdAt } as const;
+    const answered: ApprovalRecord = { ...record, ...decided, reason: "allowed for good before" };
+    const outcome = await store.addGranted(answered);
+    return outcome === "answered" ? answered : outcome;
+  }
+
+  #reserve(record: ApprovalRecord): void {
+    const requester = requesterKey(record.requester);
+    const own = [...this.#pending.values()].filter((pending) => pending.requester === requester).length;
+    if (this.#pending.size >= MAX_PENDING || own >= MAX_PENDING_EACH) {
+      const most = own >= MAX_PENDING_EACH ? `${MAX_PENDING_EACH} of one client` : String(MAX_PENDING);
+      unavailable(`too many questions wait for an answer (${most}). Next: svc approvals list, and decide some`, {
+        retryAfterMs: 10_000,
+      });
+    }
+    const { promise, resolve, reject } = deferred();
+    promise.catch(() => {}); // nobody may be waiting
+    const cancelTimer = () => {}; // set once it is asked
+    this.#pending.set(record.id, { requester, settled: promise, settle: resolve, abandon: reject, cancelTimer });
+  }
+
+  /** Its end, when it waits here. */
+  waiting(id: string): Promise<ApprovalRecord> | undefined {
+    return this.#pending.get(id)?.settled;
+  }
+
+  /** @returns the record as it is then; `won` says whether this decision counts */
+  async decide(
+    record: ApprovalRecord,
+    decision: Decision,
+  ): Promise<{ won: boolean; record: ApprovalRecord | undefined }> {
+    const { store, clock, log, announceDecision } = this.#parts;
+    const now = clock.now();
+    if (!(await store.decide(record, decision, now))) {
+      const other = await store.get(record.id);
+      if (other && other.status !== "pending") this.#settle(other);
+      return { won: false, record: other };
+    }
+    // Not read again: it is decided, whatever becomes of the storage.
+    const { decision: said, by, principalId } = decision;
+    const after: ApprovalRecord = { ...record, status: "decided", decision: said, resolvedAt: now, resolvedBy: by };
+    log.info({ id: record.id, decision: said, by: principalId }, "a question was decided");
+    announceDecision(after, decision);
+    this.#settle(after);
+    return { won: true, record: after };
+  }
+
+  /** Ends a question without an answer, unless it has one. What cannot be recorded is tried again: nobody is told before. */
+  async close(id: string, reason: ExpiryReason): Promise<void> {
+    const { store, clock, log } = this.#parts;
+    const pending = this.#pending.get(id);
+    try {
+      await store.expire(id, reason, clock.now());
+      const record = await store.get(id);
+      if (record) this.#settle(record);
+    } catch (error) {
+      if (!pending || this.#pending.get(id) !== pending) return;
+      log.warn({ id, error: String(error) }, "the end of a question could not be recorded; it is tried again");
+      pending.cancelTimer();
+      pending.cancelTimer = clock.setTimeout(() => void this.close(id, reason), RETRY_MS);
+    }
+  }
+
+  #settle(record: ApprovalRecord): void {
+    const pending = this.#pending.get(record.id);
+    if (!pending) return;
+    this.#pending.delete(record.id);
+    pending.cancelTimer();
+    pending.settle(record);
+  }
+
+  #abandon(id: string, reason: unknown): void {
+    const pending = this.#pending.get(id);
+    this.#pending.delete(id);
+    pending?.cancelTimer();
+    pending?.abandon(reason);
+  }
+
+  /** Whoever waits is told to ask again; their questions are closed at the next start. */
+  stop(): void {
+    for (const id of this.#pending.keys()) this.#abandon(id, stopped());
+  }
+}
+
+function requesterKey({ principalId, deviceId, connectionId }: Requester): string {
+  return JSON.stringify(deviceId ?? connectionId ?? { principalId });
+}
+
+function stopped(): GatewayError {
+  return new GatewayError("UNAVAILABLE", "approvals stop; ask again once they are back", { retryAfterMs: 1_000 });
+}
+
+function known(): GatewayError {
+  return new GatewayError("UNAVAILABLE", "this question was refused, since its id is taken; ask with another id");
+}
+
+function deferred() {
+  let settle: (record: ApprovalRecord) => void = () => {};
+  let fail: (reason: unknown) => void = () => {};
+  const promise = new Promise<ApprovalRecord>((resolve, reject) => {
+    settle = resolve;
+    fail = reject;
+  });
+  return { promise, resolve: settle, reject: fail };
+}

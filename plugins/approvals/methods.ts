@@ -1,0 +1,145 @@
+/** `exec.approval.*`: asking, waiting, deciding, listing. Spec: protocol/methods-exec-approvals.md §2-4. */
+import {
+  ApprovalDecision,
+  type Call,
+  type execApproval,
+  type Handlers,
+  invalidRequest,
+  matches,
+  notFound,
+  type ResultOf,
+} from "@svc/sdk";
+import type { ApprovalRecord, Requester } from "./approval-rows.ts";
+import { toListed } from "./approval-rows.ts";
+import type { ApprovalStore } from "./approval-store.ts";
+import { type ApproverList, mayDecide } from "./approvers.ts";
+import { askedCommand } from "./asking.ts";
+import type { Desk } from "./desk.ts";
+
+type Decided = ResultOf<typeof execApproval.waitDecision>;
+
+/** Choice: characters of an id that a caller chooses, and rows `list` shows unless told. */
+const MAX_ID = 200;
+const LISTED = 50;
+/** Clients look for this text. Spec: §3. */
+const UNKNOWN = "approval expired or not found";
+
+export interface MethodParts {
+  readonly desk: Desk;
+  readonly store: ApprovalStore;
+  approvers(): ApproverList;
+}
+
+/** Handlers of the contract. */
+export function approvalMethods({ desk, store, approvers }: MethodParts): Handlers<typeof execApproval> {
+  return {
+    async request(call) {
+      const { params, signal } = call;
+      const taken = await desk.take({
+        id: params.id === undefined ? undefined : chosenId(params.id),
+        asked: askedCommand(params),
+        requester: requesterOf(call),
+        timeoutMs: params.timeoutMs,
+        always: params.ask === "always",
+      });
+      if (!taken) return invalidRequest("an approval with this id is known already; ask with another id, or with none");
+      const { id, createdAt, expiresAt } = taken.record;
+      if (params.twoPhase === true) {
+        call.accept({ status: "accepted", id, createdAtMs: createdAt, expiresAtMs: expiresAt });
+      }
+      return decided(await whileWanted(taken.settled, signal));
+    },
+
+    async waitDecision({ params, signal }) {
+      const id = typeof params.id === "string" ? params.id.trim() : "";
+      if (id === "") return invalidRequest("id is missing: the id of the approval to wait for");
+      const waiting = desk.waiting(id);
+      if (waiting) return decided(await whileWanted(waiting, signal));
+      const record = await store.get(id);
+      if (!record) return invalidRequest(UNKNOWN);
+      // It may have been asked meanwhile.
+      return decided(
+        record.status === "pending" ? await whileWanted(desk.waiting(id) ?? later(store, id), signal) : record,
+      );
+    },
+
+    async resolve(call) {
+      const { id, decision } = call.params;
+      if (!matches(ApprovalDecision, decision)) {
+        return invalidRequest("decision must be allow-once, allow-always or deny");
+      }
+      // Choice: only over a connection. What runs within the gateway, e.g. a tool of an agent, may act for a person and is none.
+      if (!call.connection || !mayDecide(approvers(), call.principal, call.connection.device)) refuseDecision();
+      const record = (await store.get(id)) ?? notFound("no approval has this id. Next: svc approvals list");
+      const by = { decision, by: shownName(call), principalId: call.principal.id };
+      const outcome = await desk.decide(record, by);
+      return outcome.won ? { ok: true } : tooLate(outcome.record);
+    },
+
+    async list(call) {
+      const mayReadAll = mayDecide(approvers(), call.principal, call.connection?.device);
+      const of = mayReadAll ? undefined : requesterOf(call);
+      return { approvals: (await store.list(call.params.limit ?? LISTED, of)).map(toListed) };
+    },
+  };
+}
+
+function chosenId(text: string): string {
+  const id = text.trim();
+  if (id !== "" && id.length <= MAX_ID && !/\p{Cc}/u.test(id)) return id;
+  return invalidRequest(`id must have 1 to ${MAX_ID} characters that can be seen; or leave it out`);
+}
+
+/** Within the gateway there is no connection: whoever calls is known by its principal. */
+function requesterOf({ principal, connection }: Call<unknown>): Requester {
+  return {
+    principalId: principal.id,
+    deviceId: connection?.device ?? null,
+    connectionId: connection?.id ?? null,
+  };
+}
+
+function decided({ id, decision, createdAt, expiresAt }: ApprovalRecord): Decided {
+  return { id, decision, createdAtMs: createdAt, expiresAtMs: expiresAt };
+}
+
+/** Read again: it ended between two looks. */
+async function later(store: ApprovalStore, id: string): Promise<ApprovalRecord> {
+  return (await store.get(id)) ?? invalidRequest(UNKNOWN);
+}
+
+/** The question goes on when its asker has left; only the waiting ends. */
+async function whileWanted(settled: Promise<ApprovalRecord>, signal: AbortSignal): Promise<ApprovalRecord> {
+  let left = () => {};
+  const gone = new Promise<never>((_, reject) => {
+    left = () => reject(signal.reason);
+  });
+  signal.addEventListener("abort", left, { once: true });
+  if (signal.aborted) left();
+  try {
+    return await Promise.race([settled, gone]);
+  } finally {
+    signal.removeEventListener("abort", left);
+  }
+}
+
+/** Spec: §4: the client's display name, else its id. */
+function shownName({ connection, principal }: Call<unknown>): string {
+  const name = connection?.client?.displayName ?? connection?.client?.id ?? principal.id;
+  return name.slice(0, 200);
+}
+
+function refuseDecision(): never {
+  invalidRequest(
+    "you are not an approver. Next: ask one of those that approvals.approvers lists, or let an admin add your device id",
+    { code: "NOT_AN_APPROVER" },
+  );
+}
+
+function tooLate(record: ApprovalRecord | undefined): never {
+  if (record?.status === "decided") {
+    const by = record.resolvedBy === null ? "" : ` by ${record.resolvedBy}`;
+    invalidRequest(`this was decided already: ${record.decision}${by}; the first decision counts`);
+  }
+  invalidRequest("this approval expired, which is a no; whoever asked has to ask anew");
+}

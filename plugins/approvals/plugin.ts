@@ -1,0 +1,73 @@
+/** Approvals: people are asked whether something may happen, and what they say is bound to exactly that. */
+import { randomUUID } from "node:crypto";
+import { definePlugin, execApproval, execApprovalRequested, execApprovalResolved, execApprovals, live } from "@svc/sdk";
+import { openExecPolicy } from "@svc/sdk/exec";
+import { Approver, ExecApprovals, GatewayInfo, Nodes, Storage } from "@svc/sdk/services";
+import { ApprovalStore } from "./approval-store.ts";
+import { createApprover } from "./approver-service.ts";
+import { approversAmong } from "./approvers.ts";
+import { createClaims } from "./claims.ts";
+import { ApprovalsConfig } from "./config.ts";
+import { Desk } from "./desk.ts";
+import { approvalMethods } from "./methods.ts";
+import { policyMethods } from "./policy-methods.ts";
+
+/** Choice: milliseconds questions are remembered, and between looks for older ones; rows one step deletes. */
+const KEEP_MS = 30 * 24 * 3_600_000;
+const SWEEP_EVERY_MS = 3_600_000;
+const SWEEP_LIMIT = 500;
+
+export default definePlugin({
+  id: "approvals",
+  api: "^1.0.0",
+  config: ApprovalsConfig,
+  requires: { storage: Storage, host: GatewayInfo, nodes: live(Nodes) },
+  provides: [Approver, ExecApprovals],
+
+  setup(gateway) {
+    const { clock, log, services, signal } = gateway;
+    let { approvers } = gateway.config;
+    const store = new ApprovalStore(services.storage);
+    const requested = gateway.event(execApprovalRequested);
+    const resolved = gateway.event(execApprovalResolved);
+
+    /** With a list of approvers nobody else hears of it. */
+    const audience = (connections: readonly string[]) => (approvers === undefined ? {} : { connections });
+    const present = () => approversAmong(approvers, services.host.connections());
+
+    const desk = new Desk({
+      store,
+      clock,
+      log,
+      newId: randomUUID,
+      announce({ id, view, createdAt, expiresAt }) {
+        const connections = present();
+        if (connections.length === 0) return false;
+        requested({ id, request: view, createdAtMs: createdAt, expiresAtMs: expiresAt }, audience(connections));
+        return true;
+      },
+      announceDecision({ id, view, resolvedAt }, { decision, by }) {
+        const payload = { id, decision, resolvedBy: by, ts: resolvedAt ?? clock.now(), request: view };
+        resolved(payload, audience(present()));
+      },
+    });
+
+    gateway.serve(execApproval, approvalMethods({ desk, store, approvers: () => approvers }));
+    const policy = () => openExecPolicy(services.host.stateDir);
+    gateway.serve(execApprovals, policyMethods({ store, policy, nodes: services.nodes }));
+    gateway.provide(Approver, createApprover(desk));
+    gateway.provide(ExecApprovals, createClaims(store, clock));
+
+    gateway.configChanged((config) => {
+      approvers = config.approvers;
+    });
+    gateway.every(SWEEP_EVERY_MS, async () => {
+      let pruned = SWEEP_LIMIT;
+      while (pruned === SWEEP_LIMIT && !signal.aborted) pruned = await store.prune(clock.now() - KEEP_MS, SWEEP_LIMIT);
+    });
+    gateway.start(async () => {
+      await store.open(clock.now());
+      return () => desk.stop();
+    });
+  },
+});

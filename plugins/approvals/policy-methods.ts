@@ -1,0 +1,39 @@
+/** `exec.approvals.*`: policy files, and what was allowed for good. Spec: protocol/methods-exec-approvals.md §1. */
+import { type execApprovals, type Handlers, type Live, notFound, unavailable } from "@svc/sdk";
+import type { ExecPolicyStore } from "@svc/sdk/exec";
+import type { Nodes } from "@svc/sdk/services";
+import type { ApprovalStore } from "./approval-store.ts";
+
+export interface PolicyParts {
+  readonly store: ApprovalStore;
+  /** The file of this gateway. */
+  policy(): ExecPolicyStore;
+  readonly nodes: Live<Nodes>;
+}
+
+/** Handlers of the contract. */
+export function policyMethods({ store, policy, nodes }: PolicyParts): Handlers<typeof execApprovals> {
+  const connected = () =>
+    nodes.get() ??
+    unavailable("nodes cannot be asked: the plugin nodes is not running. Next: svc plugins why nodes", {
+      retryAfterMs: 1_000,
+    });
+
+  return {
+    get: () => policy().get(),
+    set: ({ params }) => policy().set(params.file, params.baseHash),
+    nodeGet: async ({ params }) => (await connected().policyFile(params.nodeId)).payload,
+    async nodeSet({ params: { nodeId, file, baseHash } }) {
+      const change = { file, ...(baseHash !== undefined && { baseHash }) };
+      const { payload, payloadJSON } = await connected().policyFile(nodeId, change);
+      // Spec: the result is what the node sent as text, and nothing where it sent a value.
+      return payloadJSON === null ? undefined : payload;
+    },
+    grants: async () => ({ grants: await store.grants() }),
+    async forget({ params: { digest } }) {
+      if (!(await store.forget(digest)))
+        notFound("nothing was allowed for good under this digest. Next: svc approvals grants");
+      return { digest };
+    },
+  };
+}

@@ -1,0 +1,209 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { type ConnectionInfo, type execApproval, type ParamsOf, type Principal } from "@svc/sdk";
+import { envHash, planDigest } from "@svc/sdk/exec";
+import * as fc from "fast-check";
+import { approversAmong, mayDecide } from "../../../plugins/approvals/approvers.ts";
+import { askedCommand } from "../../../plugins/approvals/asking.ts";
+import { canonicalJson } from "../../../plugins/approvals/canonical.ts";
+import { nodeRequest, plan, SECRET } from "./scene.ts";
+
+type Params = ParamsOf<typeof execApproval.request>;
+
+describe("a command for a node", () => {
+  it("is what its plan says, not what stands beside it", () => {
+    const lies: Params = {
+      ...nodeRequest,
+      command: "ls",
+      commandArgv: ["ls"],
+      cwd: "/home",
+      agentId: "other",
+      sessionKey: "other",
+    };
+    const { view, digest, plan: bound } = askedCommand(lies);
+    const hash = envHash({ TOKEN: SECRET });
+    const { argv, cwd, agentId, sessionKey } = plan;
+    assert.deepEqual(view, {
+      command: "/usr/bin/rm -r 'build dir'",
+      commandArgv: argv,
+      envKeys: ["TOKEN"],
+      digest: planDigest({ argv, cwd, agentId, sessionKey, envHash: hash, nodeId: "node-1" }),
+      systemRunBinding: { argv, cwd, agentId, sessionKey, envHash: hash },
+      systemRunPlan: plan,
+      cwd,
+      nodeId: "node-1",
+      host: "node",
+      security: null,
+      ask: null,
+      agentId,
+      resolvedPath: null,
+      sessionKey,
+      turnSourceChannel: null,
+      turnSourceTo: null,
+      turnSourceAccountId: null,
+      turnSourceThreadId: null,
+    });
+    assert.deepEqual([digest, bound], [view.digest, plan]);
+  });
+
+  it("is shown by its raw command when that is its text", () => {
+    const raw = { ...plan, argv: ["/bin/sh", "-c", "ls | wc"], rawCommand: "ls | wc" };
+    assert.equal(askedCommand({ ...nodeRequest, systemRunPlan: raw }).view.command, "ls | wc");
+  });
+
+  const refused: [what: string, changes: Partial<Params>, message: RegExp][] = [
+    ["no node", { nodeId: null }, /nodeId/],
+    ["an absent node", { nodeId: undefined } as unknown as Partial<Params>, /nodeId/],
+    ["no plan", { systemRunPlan: undefined } as unknown as Partial<Params>, /systemRunPlan/],
+    ["an empty argv", { systemRunPlan: { ...plan, argv: [] } }, /argv/],
+    ["an empty program", { systemRunPlan: { ...plan, argv: [""] } }, /argv/],
+    ["a blank program", { systemRunPlan: { ...plan, argv: [" "] } }, /argv/],
+    ["a text that is of another command", { systemRunPlan: { ...plan, rawCommand: "ls" } }, /rawCommand/],
+    ["an endless command", { systemRunPlan: { ...plan, argv: ["x".repeat(300_000)] } }, /into a file/],
+  ];
+  for (const [what, changes, message] of refused) {
+    it(`is refused with ${what}`, () => {
+      assert.throws(() => askedCommand({ ...nodeRequest, ...changes }), { code: "INVALID_REQUEST", message });
+    });
+  }
+});
+
+describe("a command elsewhere", () => {
+  it("has neither node nor plan; what is empty is not said", () => {
+    for (const host of [undefined, null, "", "gateway", "sandbox", "NODE", " node"]) {
+      const given = { ...nodeRequest, cwd: "", agentId: "", turnSourceThreadId: 7 };
+      const { view, plan: bound } = askedCommand(host === undefined ? { ...given, host: null } : { ...given, host });
+      assert.deepEqual([view.nodeId, view.systemRunPlan, view.systemRunBinding, bound], [null, null, null, null]);
+      assert.deepEqual([view.cwd, view.agentId, view.turnSourceThreadId, view.command], [null, null, 7, "rm"]);
+      assert.equal(view.host, host === undefined || host === "" ? null : host);
+    }
+  });
+});
+
+describe("canonical JSON", () => {
+  it("has one text per value, and no two values share one", () => {
+    const json = fc.jsonValue({ maxDepth: 4 });
+    fc.assert(
+      fc.property(json, (value) => assert.deepEqual(JSON.parse(canonicalJson(value)), value)),
+      { numRuns: 500 },
+    );
+    fc.assert(
+      fc.property(fc.dictionary(fc.string(), json), (value) => {
+        const turned = Object.fromEntries(Object.entries(value).reverse());
+        assert.equal(canonicalJson(turned), canonicalJson(value));
+      }),
+    );
+  });
+
+  const cyclic: { self?: unknown } = {};
+  cyclic.self = cyclic;
+  const holes: unknown[] = [];
+  holes[2] = 1;
+  const refused: [what: string, value: unknown][] = [
+    ["undefined", undefined],
+    ["undefined in an object", { a: undefined }],
+    ["undefined in a list", [undefined]],
+    ["a hole in a list", holes],
+    ["a list with more", Object.assign([1], { more: 1 })],
+    ["NaN", Number.NaN],
+    ["infinity", { a: Number.POSITIVE_INFINITY }],
+    ["a bigint", 1n],
+    ["a function", () => 1],
+    ["a symbol", Symbol("x")],
+    ["a symbol for a key", { [Symbol("x")]: 1 }],
+    ["a date", new Date(0)],
+    ["a map", new Map()],
+    ["bytes", new Uint8Array(1)],
+    ["a getter", Object.defineProperty({}, "a", { get: () => 1, enumerable: true })],
+    ["a hidden key", Object.defineProperty({}, "a", { value: 1 })],
+    ["itself", cyclic],
+    ["too much", "x".repeat(2_000_000)],
+  ];
+  for (const [what, value] of refused) {
+    it(`is not made of ${what}`, () => assert.throws(() => canonicalJson(value), { code: "INVALID_REQUEST" }));
+  }
+
+  it("tells keys that look like numbers or like the prototype apart", () => {
+    const odd = JSON.parse('{"__proto__":1,"10":2,"9":3}') as unknown;
+    assert.equal(canonicalJson(odd), '{"10":2,"9":3,"__proto__":1}');
+    assert.notEqual(canonicalJson(-0), canonicalJson(0));
+  });
+});
+
+describe("who may decide", () => {
+  const principal = (changes: Partial<Principal> = {}): Principal => ({
+    id: "token",
+    role: "operator",
+    scopes: ["operator.approvals"],
+    provenance: "token",
+    epoch: 1,
+    ...changes,
+  });
+
+  const lists: [list: readonly string[] | undefined, token: boolean, proven: boolean][] = [
+    [undefined, true, true],
+    [[], false, false],
+    [[""], false, false],
+    [[" "], false, false],
+    [["*"], false, false],
+    [["Token"], false, false],
+    [[" token"], false, false],
+    [["Ada"], false, false],
+    [["cli"], false, false],
+    [["connection-1"], false, false],
+    [["token"], true, true],
+    [["device-1"], false, true],
+    [["device-1", "*"], false, true],
+    [["DEVICE-1"], false, false],
+    [["local"], false, false],
+  ];
+  for (const [list, token, proven] of lists) {
+    it(`with approvers ${JSON.stringify(list) ?? "absent"}`, () => {
+      assert.equal(mayDecide(list, principal(), undefined), token);
+      assert.equal(mayDecide(list, principal(), "device-1"), proven);
+      assert.equal(mayDecide(list, principal({ device: "device-1" }), undefined), proven);
+    });
+  }
+
+  it("users of a proxy and this machine are known by their principal", () => {
+    const user = principal({ id: "trusted-proxy:ada", provenance: "trusted-proxy" });
+    assert.equal(mayDecide(["trusted-proxy:ada"], user, undefined), true);
+    assert.equal(mayDecide(["ada"], user, undefined), false);
+    assert.equal(mayDecide(["local"], principal({ id: "local", provenance: "local" }), undefined), true);
+  });
+
+  const never: [what: string, changes: Partial<Principal>][] = [
+    ["a plugin", { id: "plugin:x", provenance: "plugin", scopes: ["operator.admin"] }],
+    ["a webhook", { id: "webhook:x", provenance: "webhook", scopes: ["operator.approvals"] }],
+    ["a node", { role: "node" }],
+    ["somebody without the scope", { scopes: ["operator.read", "operator.write", "operator.pairing"] }],
+    ["somebody with a scope of that look", { scopes: ["approvals", "operator.*", "*"] }],
+  ];
+  for (const [what, changes] of never) {
+    it(`is never ${what}, listed or not`, () => {
+      const one = principal(changes);
+      assert.equal(mayDecide(undefined, one, "device-1"), false);
+      assert.equal(mayDecide([one.id, "device-1"], one, "device-1"), false);
+    });
+  }
+
+  it("admins may, and blanks on the list are nobody even should they be an id", () => {
+    assert.equal(mayDecide(undefined, principal({ scopes: ["operator.admin"] }), undefined), true);
+    for (const id of ["", " ", "*"]) assert.equal(mayDecide([id], principal({ id }), undefined), false);
+  });
+
+  it("are those among the connections that are let in", () => {
+    const connection = (id: string, who: Principal | undefined): ConnectionInfo => ({
+      id,
+      remoteAddress: "",
+      local: true,
+      client: undefined,
+      caps: [],
+      device: undefined,
+      principal: who,
+    });
+    const all = [connection("1", principal()), connection("2", undefined), connection("3", principal({ scopes: [] }))];
+    assert.deepEqual(approversAmong(undefined, all), ["1"]);
+    assert.deepEqual(approversAmong([], all), []);
+  });
+});

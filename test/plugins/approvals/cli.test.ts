@@ -1,0 +1,339 @@
+/** `svc approvals` against a real gateway. */
+import assert from "node:assert/strict";
+import { readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { Readable } from "node:stream";
+import { describe, it, type TestContext } from "node:test";
+import { type ApprovalRow, execApproval, type GatewayError } from "@svc/sdk";
+import type { CommandContext } from "@svc/sdk/cli";
+import type { ExecPolicySnapshot } from "@svc/sdk/exec";
+import { testGateway } from "@svc/sdk/testing";
+import commands from "../../../plugins/approvals/cli.ts";
+import { nodeNamed } from "../../../plugins/approvals/cli-policy.ts";
+import { approvalLines, grantLines, policyLines } from "../../../plugins/approvals/cli-text.ts";
+import approvals from "../../../plugins/approvals/plugin.ts";
+import { nodeRequest } from "./scene.ts";
+
+interface Given {
+  readonly args?: readonly string[];
+  readonly options?: Record<string, unknown>;
+  readonly json?: boolean;
+  readonly input?: string;
+}
+
+async function start(t: TestContext) {
+  const { client, connect, stateDir } = await testGateway(t, { plugins: ["storage-sqlite", approvals] });
+  const run = async (name: string, { args = [], options = {}, json = false, input = "" }: Given = {}) => {
+    const printed: unknown[] = [];
+    const scopes: unknown[] = [];
+    const context = {
+      args,
+      options,
+      json,
+      connect: (wanted: { scopes?: readonly string[] } = {}) => {
+        scopes.push(...(wanted.scopes ?? []));
+        return connect(wanted);
+      },
+      print: (value: unknown) => void printed.push(value),
+      input: Readable.from([Buffer.from(input)]),
+    } as unknown as CommandContext; // the parts the commands use
+    const command = commands.find((one) => one.name === `approvals ${name}`) ?? assert.fail(name);
+    const error = await command.run(context).then(
+      () => undefined,
+      (thrown: GatewayError) => thrown,
+    );
+    return { printed, text: printed.join("\n"), scopes, error, message: error?.message ?? "" };
+  };
+  return { run, stateDir, client };
+}
+
+it("svc approvals has the same verbs in package.json", async () => {
+  const text = await readFile(new URL("../../../../plugins/approvals/package.json", import.meta.url), "utf8");
+  const { svc } = JSON.parse(text) as { svc: { commands: unknown } };
+  assert.deepEqual(
+    svc.commands,
+    commands.map(({ name, summary }) => ({ name, summary })),
+  );
+});
+
+describe("svc approvals", () => {
+  it("list shows what waits with all that matters, and the others", async (t) => {
+    const scene = await start(t);
+    assert.deepEqual((await scene.run("list")).printed, ["nothing waits for an answer"]);
+    const answer = scene.client.call(execApproval.request, { ...nodeRequest, id: "abc-1" });
+    await waitForPending(scene, 1);
+    const { text, scopes } = await scene.run("list");
+    assert.deepEqual(scopes, ["operator.approvals"]);
+    for (const part of [
+      "abc-1",
+      "/usr/bin/rm -r 'build dir'",
+      '"build dir"',
+      "/srv",
+      "TOKEN",
+      "node node-1",
+      "agent        main",
+      "svc approvals allow abc-1",
+    ])
+      assert.ok(text.includes(part), `${part} in ${text}`);
+    await scene.run("deny", { args: ["abc-1"] });
+    assert.equal((await answer).decision, "deny");
+    assert.match((await scene.run("list")).text, /nothing waits[\s\S]*answered or over:\n.*deny by cli/);
+  });
+
+  it("allow and deny take an id or its beginning", async (t) => {
+    const scene = await start(t);
+    const answers = ["abc-1", "abd-2", "b"].map((id) =>
+      scene.client.call(execApproval.request, { ...nodeRequest, id }),
+    );
+    await waitForPending(scene, 3);
+    const two = await scene.run("allow", { args: ["ab"] });
+    assert.match(two.message, /2 begin with ab: .*\nNext: write more of it; svc approvals list/);
+    const once = await scene.run("allow", { args: ["abc"] });
+    assert.deepEqual(
+      [once.printed, once.scopes],
+      [["allowed once: /usr/bin/rm -r 'build dir'"], ["operator.approvals"]],
+    );
+    assert.match((await scene.run("deny", { args: ["abd-2"] })).text, /^denied: /);
+    const json = await scene.run("allow", { args: ["b"], options: { always: true }, json: true });
+    assert.deepEqual(json.printed, [{ id: "b", decision: "allow-always", command: "/usr/bin/rm -r 'build dir'" }]);
+    assert.deepEqual(
+      (await Promise.all(answers)).map(({ decision }) => decision),
+      ["allow-once", "deny", "allow-always"],
+    );
+  });
+
+  it("says why an answer does not count, and what to do", async (t) => {
+    const scene = await start(t);
+    const answer = scene.client.call(execApproval.request, { ...nodeRequest, id: "a" });
+    await waitForPending(scene, 1);
+    await scene.run("deny", { args: ["a"] });
+    await answer;
+    assert.match(
+      (await scene.run("allow", { args: ["a"] })).message,
+      /decided already: deny by cli.*\nNext: svc approvals list/,
+    );
+    const unknown = await scene.run("allow", { args: ["zzz"] });
+    assert.equal(unknown.error?.code, "NOT_FOUND");
+    assert.equal(unknown.message, "no approval has this id\nNext: svc approvals list");
+    assert.match((await scene.run("allow", { args: [""] })).message, /needs an id/);
+    assert.match((await scene.run("list", { options: { limit: "0" } })).message, /--limit takes/);
+  });
+
+  it("grants shows what is allowed for good, forget takes it back", async (t) => {
+    const scene = await start(t);
+    assert.deepEqual((await scene.run("grants")).printed, ["nothing is allowed for good"]);
+    const answer = scene.client.call(execApproval.request, { ...nodeRequest, id: "a" });
+    await waitForPending(scene, 1);
+    await scene.run("allow", { args: ["a"], options: { always: true } });
+    await answer;
+    const { text, scopes } = await scene.run("grants");
+    assert.match(
+      text,
+      /^[0-9a-f]{64}\n {2}\/usr\/bin\/rm -r 'build dir'\n {2}exec, agent main, node node-1, since .* by cli, never used since$/,
+    );
+    assert.deepEqual(scopes, ["operator.admin"]);
+    const digest = text.slice(0, 64);
+    assert.match((await scene.run("forget", { args: [digest.slice(0, 6)] })).text, new RegExp(`^forgot ${digest}`));
+    assert.match((await scene.run("forget", { args: [digest] })).message, /Next: svc approvals grants/);
+  });
+
+  it("get and set read and replace the policy file", async (t) => {
+    const { run, stateDir } = await start(t);
+    const shown = await run("get");
+    assert.match(shown.text, /^file .*exec-approvals\.json\nhash {6}[0-9a-f]{64}\ndefaults {2}nothing said/);
+    const [snapshot] = (await run("get", { json: true })).printed as [ExecPolicySnapshot];
+    const path = join(stateDir, "new.json");
+    const file = { ...snapshot.file, agents: { main: { security: "allowlist", ask: "off" } } };
+    await writeFile(path, JSON.stringify({ ...snapshot, file }));
+    assert.match((await run("set", { options: { file: path } })).text, /agent main {2}security allowlist, ask off/);
+    assert.match(
+      (await run("set", { options: { file: path } })).message,
+      /changed since/,
+      "made from an older version",
+    );
+    const bare = JSON.stringify({ version: 1, defaults: { security: "deny" } });
+    assert.match((await run("set", { options: { file: "-" }, input: bare })).text, /defaults {2}security deny/);
+  });
+
+  const bad: [what: string, options: Record<string, unknown>, input: string, message: RegExp][] = [
+    ["no file", {}, "", /--file is missing\nNext: svc approvals get/],
+    ["a file that is not there", { file: "/no/such/file" }, "", /cannot be read \(ENOENT\)\nNext: /],
+    ["no JSON", { file: "-" }, "{", /standard input is not JSON\nNext: /],
+    ["another JSON", { file: "-" }, '{"version":2}', /is no policy file\nNext: svc approvals get/],
+    ["a blank node", { file: "-", node: " " }, '{"version":1}', /--node takes the name or id/],
+    [
+      "a word that means nothing",
+      { file: "-" },
+      '{"version":1,"defaults":{"security":"FULL"}}',
+      /means nothing.*\nNext: /,
+    ],
+    ["a node without the plugin", { file: "-", node: "n" }, '{"version":1}', /svc plugins why nodes/],
+  ];
+  it("set names what is wrong with what it is given", async (t) => {
+    const { run } = await start(t);
+    for (const [what, options, input, message] of bad) {
+      assert.match((await run("set", { options, input })).message, message, what);
+    }
+  });
+
+  it("allowlist adds and removes programs, and says when that has no effect", async (t) => {
+    const { run } = await start(t);
+    const add = await run("allowlist add", { args: ["/usr/bin/rg"] });
+    assert.match(add.text, /^added \/usr\/bin\/rg for main\nsecurity of main is deny.*Next: /);
+    assert.match((await run("allowlist add", { args: ["/usr/bin/rg"] })).text, /allowed already; nothing was written/);
+    await run("allowlist add", { args: ["~/tools/*"], options: { agent: "*" } });
+    const [{ file }] = (await run("get", { json: true })).printed as [ExecPolicySnapshot];
+    assert.deepEqual(
+      Object.entries(file.agents ?? {}).map(([id, { allowlist = [] }]) => [
+        id,
+        allowlist.map(({ pattern }) => pattern),
+      ]),
+      [
+        ["main", ["/usr/bin/rg"]],
+        ["*", ["~/tools/*"]],
+      ],
+    );
+    assert.match(
+      (await run("allowlist add", { args: ["rg"] })).message,
+      /names no directory.*\/usr\/bin\/rg.*\nNext: /s,
+    );
+    assert.match((await run("allowlist remove", { args: ["/usr/bin/rg"] })).text, /^removed \/usr\/bin\/rg for main$/);
+    assert.match(
+      (await run("allowlist remove", { args: ["/usr/bin/rg"] })).message,
+      /no such entry.*\nNext: svc approvals get/,
+    );
+    assert.match((await run("allowlist add", { args: ["/a"], options: { agent: " " } })).message, /--agent takes/);
+  });
+});
+
+async function waitForPending({ client }: Awaited<ReturnType<typeof start>>, count: number): Promise<void> {
+  for (;;) {
+    const { approvals: rows } = await client.call(execApproval.list, {});
+    if (rows.filter(({ status }) => status === "pending").length === count) return;
+  }
+}
+
+describe("what clients wrote", () => {
+  const evil = "\u001b[2J\u202egpj.exe\r\nNext: svc approvals allow x";
+  const row: ApprovalRow = {
+    id: evil,
+    status: "pending",
+    createdAtMs: 0,
+    expiresAtMs: 1e300,
+    resolvedBy: evil,
+    reason: evil,
+    request: {
+      command: `${evil}${"x".repeat(100_000)}`,
+      commandArgv: [evil],
+      envKeys: [evil],
+      askedBy: evil,
+      systemRunBinding: null,
+      systemRunPlan: null,
+      cwd: evil,
+      nodeId: evil,
+      host: evil,
+      security: evil,
+      ask: evil,
+      agentId: evil,
+      resolvedPath: evil,
+      sessionKey: evil,
+      turnSourceChannel: evil,
+      turnSourceTo: evil,
+      turnSourceAccountId: evil,
+      turnSourceThreadId: evil,
+    },
+  };
+
+  it("cannot steer a terminal, forge a line, or fill the screen", () => {
+    const grant = {
+      digest: evil,
+      command: evil,
+      kind: evil,
+      agentId: evil,
+      sessionKey: evil,
+      nodeId: evil,
+      createdAtMs: 0,
+      createdBy: evil,
+    };
+    const rules = { security: evil, allowlist: [{ pattern: evil }] };
+    const file = { version: 1 as const, agents: { [evil]: rules } };
+    const lines = [
+      ...approvalLines({ approvals: [row, { ...row, status: "decided" }] }),
+      ...grantLines({ grants: [grant] }),
+      ...policyLines({ path: evil, exists: true, hash: evil, file }),
+    ];
+    for (const line of lines) assert.doesNotMatch(line, /\p{Cc}|\u202e|^Next: svc approvals allow x/u);
+    const shell = approvalLines({ approvals: [{ ...row, id: "x; rm -rf ~" }] }).at(-1);
+    assert.match(shell ?? "", /allow 'x; rm -rf ~' /, "what it says can be copied to a shell");
+    assert.ok(lines.join("\n").length < 20_000);
+    assert.match(lines.join("\n"), /more characters; see --json/);
+  });
+});
+
+describe("svc approvals security", () => {
+  const rulesOf = (printed: unknown[], agent: string) => (printed[0] as ExecPolicySnapshot).file.agents?.[agent];
+
+  it("sets the rules of one agent and leaves all else", async (t) => {
+    const { run } = await start(t);
+    await run("allowlist add", { args: ["/usr/bin/rg"], options: { agent: "ops" } });
+    const { printed } = await run("security", {
+      args: ["allowlist"],
+      options: { agent: "ops", ask: "always", fallback: "allowlist" },
+      json: true,
+    });
+    const { allowlist = [], ...rules } = rulesOf(printed, "ops") ?? {};
+    assert.deepEqual(rules, { security: "allowlist", ask: "always", askFallback: "allowlist" });
+    assert.deepEqual(
+      allowlist.map(({ pattern }) => pattern),
+      ["/usr/bin/rg"],
+    );
+    const again = await run("security", { args: ["full"], options: { agent: "ops" }, json: true });
+    assert.deepEqual([rulesOf(again.printed, "ops")?.security, rulesOf(again.printed, "ops")?.ask], ["full", "always"]);
+    assert.equal(rulesOf(again.printed, "main"), undefined);
+  });
+
+  for (const [what, given] of [
+    ["another word", { args: ["FULL"] }],
+    ["nothing between quotes", { args: [""] }],
+    ["another time to ask", { args: ["deny"], options: { ask: "sometimes" } }],
+    ["another fallback", { args: ["deny"], options: { fallback: "*" } }],
+  ] as const)
+    it(`refuses ${what}, naming the words there are, and writes nothing`, async (t) => {
+      const { run } = await start(t);
+      const before = await run("get", { json: true });
+      assert.match((await run("security", given)).message, /deny|off/);
+      assert.deepEqual((await run("get", { json: true })).printed, before.printed);
+    });
+});
+
+describe("--node", () => {
+  const listed = [
+    { nodeId: "aa11", displayName: "laptop" },
+    { nodeId: "aa22", displayName: "desk" },
+    { nodeId: "bb33", displayName: "desk" },
+  ];
+  const client = { call: () => Promise.resolve({ nodes: listed }) } as unknown as Parameters<typeof nodeNamed>[0]; // all it asks for
+
+  for (const [given, nodeId] of [
+    ["aa11", "aa11"],
+    ["laptop", "aa11"],
+    ["bb", "bb33"],
+    [undefined, undefined],
+  ] as const)
+    it(`${given ?? "left out"} is ${nodeId ?? "the gateway"}`, async () =>
+      assert.equal(await nodeNamed(client, { node: given }), nodeId));
+
+  for (const [given, says] of [
+    ["aa", /2 nodes fit: aa11, aa22/],
+    ["desk", /2 nodes fit: aa22, bb33/],
+    ["Laptop", /there is no node "Laptop"/],
+    [" ", /takes the name or id/],
+    [true, /takes the name or id/],
+  ] as const)
+    it(`${JSON.stringify(given)} is refused with what to do`, () =>
+      assert.rejects(nodeNamed(client, { node: given }), (error: GatewayError) => {
+        assert.match(error.message, says);
+        assert.match(error.message, /\nNext: .*svc nodes list/);
+        return true;
+      }));
+});

@@ -1,0 +1,348 @@
+import assert from "node:assert/strict";
+import { readdir, readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { describe, it } from "node:test";
+import { GatewayError } from "@svc/sdk";
+import { ApprovalStore } from "../../../plugins/approvals/approval-store.ts";
+import { createApprover } from "../../../plugins/approvals/approver-service.ts";
+import { askedCommand } from "../../../plugins/approvals/asking.ts";
+import { DEFAULT_TIMEOUT_MS, MAX_PENDING, MAX_PENDING_EACH, MAX_TIMEOUT_MS } from "../../../plugins/approvals/desk.ts";
+import { ada, nodeRequest, openDesk, plan, requester, SECRET } from "./scene.ts";
+
+const always = { ...ada, decision: "allow-always" } as const;
+const deny = { ...ada, decision: "deny" } as const;
+/** Lets the database thread answer. */
+const until = async (holds: () => boolean | Promise<boolean>) => {
+  for (let turn = 0; turn < 500; turn++) {
+    if (await holds()) return;
+    await new Promise((resolve) => setTimeout(resolve, 5));
+  }
+  assert.fail("it never came to be");
+};
+
+describe("a question", () => {
+  it("is recorded before anybody hears of it, and answered by the decision", async (t) => {
+    const { store, desk, announced, decisions, ask } = await openDesk(t);
+    const { record, settled } = await ask();
+    assert.equal((await store.get(record.id))?.status, "pending");
+    assert.deepEqual(announced, [record]);
+    assert.equal((await desk.decide(record, ada)).won, true);
+    const { decision, resolvedBy, status } = await settled;
+    assert.deepEqual([decision, resolvedBy, status], ["allow-once", "Ada", "decided"]);
+    assert.equal(decisions.length, 1);
+    assert.equal(desk.waiting(record.id), undefined);
+  });
+
+  it("takes the first decision, of two at once", async (t) => {
+    const { desk, decisions, ask } = await openDesk(t);
+    const { record, settled } = await ask();
+    const outcomes = await Promise.all([
+      desk.decide(record, ada),
+      desk.decide(record, deny),
+      desk.decide(record, always),
+    ]);
+    assert.equal(outcomes.filter(({ won }) => won).length, 1);
+    assert.equal(decisions.length, 1);
+    assert.equal((await settled).decision, decisions[0]?.[1].decision);
+  });
+
+  it("is a no when nobody answers in time: 120 s unless told, at most a day", async (t) => {
+    const { clock, ask, store, decisions } = await openDesk(t);
+    const short = await ask();
+    const long = await ask({ timeoutMs: 10 * MAX_TIMEOUT_MS });
+    assert.equal(short.record.expiresAt - short.record.createdAt, DEFAULT_TIMEOUT_MS);
+    assert.equal(long.record.expiresAt - long.record.createdAt, MAX_TIMEOUT_MS);
+    await clock.advance(DEFAULT_TIMEOUT_MS - 1);
+    assert.equal((await store.get(short.record.id))?.status, "pending");
+    await clock.advance(1);
+    const ended = await short.settled;
+    assert.deepEqual([ended.decision, ended.status, ended.reason], [null, "expired", "time"]);
+    assert.equal((await store.get(long.record.id))?.status, "pending");
+    assert.deepEqual(decisions, []);
+  });
+
+  it("cannot be decided once its time is over, even before the timer says so", async (t) => {
+    const { clock, ask, store, desk, decisions } = await openDesk(t);
+    const { record } = await ask({ timeoutMs: 10 });
+    assert.equal(await store.decide(record, ada, record.expiresAt), false);
+    assert.equal(await store.decide(record, ada, record.expiresAt + 1), false);
+    await clock.advance(11);
+    assert.equal((await desk.decide(record, ada)).won, false);
+    assert.deepEqual(decisions, []);
+  });
+
+  it("has one end when a decision and the end of its time meet", async (t) => {
+    const { ask, desk, store, decisions } = await openDesk(t);
+    for (let round = 0; round < 10; round++) {
+      const { record, settled } = await ask();
+      const [, outcome] = await Promise.all([desk.close(record.id, "time"), desk.decide(record, ada)]);
+      const end = await settled;
+      assert.equal(end.decision, outcome.won ? "allow-once" : null);
+      assert.deepEqual(end, await store.get(record.id));
+    }
+    assert.equal(decisions.length, (await store.list(100, undefined)).filter((row) => row.decision !== null).length);
+  });
+
+  it("is a no at once when there is nobody to ask", async (t) => {
+    const { state, ask, store, clock } = await openDesk(t);
+    state.nobody = true;
+    const { record, settled } = await ask();
+    assert.deepEqual([(await settled).decision, (await settled).reason], [null, "nobody to ask"]);
+    assert.equal((await store.get(record.id))?.status, "expired");
+    assert.equal(clock.pending, 0);
+  });
+
+  it("is refused for an id that is known, waiting or not", async (t) => {
+    const { desk, ask } = await openDesk(t);
+    const { record } = await ask({ id: "mine" });
+    const again = { id: "mine", asked: askedCommand(nodeRequest), requester, always: false };
+    assert.equal(await desk.take(again), undefined);
+    await desk.decide(record, deny);
+    assert.equal(await desk.take(again), undefined);
+    const both = await Promise.all([desk.take({ ...again, id: "both" }), desk.take({ ...again, id: "both" })]);
+    assert.equal(both.filter(Boolean).length, 1);
+  });
+
+  it("is refused when too many wait, of one client or in all", async (t) => {
+    const { desk, ask } = await openDesk(t);
+    const of = (n: number) => ({ requester: { ...requester, deviceId: `d${n}` } });
+    await Promise.all(Array.from({ length: MAX_PENDING_EACH }, () => ask(of(0))));
+    await assert.rejects(ask(of(0)), { code: "UNAVAILABLE", message: /of one client.*svc approvals list/ });
+    for (let n = 1; n < MAX_PENDING / MAX_PENDING_EACH; n++)
+      await Promise.all(Array.from({ length: MAX_PENDING_EACH }, () => ask(of(n))));
+    await assert.rejects(ask(of(99)), { code: "UNAVAILABLE", message: /too many.*1000/ });
+    await desk.close("q1", "cancelled");
+    await ask(of(99));
+  });
+
+  it("that cannot be recorded is refused and does not count", async (t) => {
+    const { broken, desk, ask, announced } = await openDesk(t);
+    broken.transactions = () => Promise.reject(new GatewayError("UNAVAILABLE", "disk full"));
+    await assert.rejects(ask({ id: "x" }), { code: "UNAVAILABLE" });
+    assert.equal(desk.waiting("x"), undefined);
+    assert.deepEqual(announced, []);
+    delete broken.transactions;
+    await ask({ id: "x" });
+  });
+
+  it("whose end cannot be recorded is answered once it is", async (t) => {
+    const { broken, clock, ask, store } = await openDesk(t);
+    const { record, settled } = await ask({ timeoutMs: 50 });
+    let tries = 0;
+    broken.transactions = () => {
+      tries += 1;
+      return Promise.reject(new GatewayError("UNAVAILABLE", "disk full"));
+    };
+    await clock.advance(50);
+    await until(() => tries === 1);
+    await clock.advance(1_000);
+    await until(() => tries === 2);
+    assert.equal((await store.get(record.id))?.status, "pending");
+    delete broken.transactions;
+    await clock.advance(1_000);
+    assert.equal((await settled).reason, "time");
+  });
+
+  it("is closed with the reason restart by the next start; its answer is never an allowance", async (t) => {
+    const { storage, desk, ask, clock } = await openDesk(t);
+    const { record, settled } = await ask();
+    desk.stop();
+    await assert.rejects(settled, { code: "UNAVAILABLE" });
+    assert.equal(clock.pending, 0);
+    const next = new ApprovalStore(storage);
+    await next.open(clock.now());
+    const { status, reason, decision } = (await next.get(record.id)) ?? assert.fail();
+    assert.deepEqual([status, reason, decision], ["expired", "restart", null]);
+    assert.equal(await next.decide(record, ada, clock.now()), false);
+  });
+
+  it("is forgotten after a while, and never while it waits", async (t) => {
+    const { ask, desk, store, clock } = await openDesk(t);
+    const old = await ask();
+    await desk.decide(old.record, deny);
+    const waiting = await ask();
+    await clock.advance(10);
+    assert.equal(await store.prune(clock.now(), 500), 1);
+    assert.deepEqual(
+      (await store.list(10, undefined)).map(({ id }) => id),
+      [waiting.record.id],
+    );
+  });
+
+  it("is listed with what waits first, and to others only where it is their own", async (t) => {
+    const { ask, desk, store, clock } = await openDesk(t);
+    const first = await ask();
+    await clock.advance(1);
+    const second = await ask({ requester: { principalId: "token", deviceId: null, connectionId: "c2" } });
+    await clock.advance(1);
+    const third = await ask({ requester: { principalId: "plugin:x", deviceId: null, connectionId: null } });
+    await desk.decide(third.record, deny);
+    const ids = async (...of: Parameters<typeof store.list>) => (await store.list(...of)).map(({ id }) => id);
+    const [a, b, c] = [first.record.id, second.record.id, third.record.id];
+    assert.deepEqual(await ids(10, undefined), [b, a, c]);
+    assert.deepEqual(await ids(2, undefined), [b, a]);
+    assert.deepEqual(await ids(10, requester), [a]);
+    assert.deepEqual(await ids(10, { principalId: "token", deviceId: null, connectionId: "c2" }), [b]);
+    assert.deepEqual(await ids(10, { principalId: "plugin:x", deviceId: null, connectionId: null }), [c]);
+    assert.deepEqual(await ids(10, { principalId: "token", deviceId: null, connectionId: null }), []);
+  });
+});
+
+describe("what is allowed for good", () => {
+  it("answers the very same at once, and says when it was used", async (t) => {
+    const { ask, desk, store, announced, decisions, clock } = await openDesk(t);
+    await desk.decide((await ask()).record, always);
+    assert.equal((await store.grants())[0]?.lastUsedAtMs, undefined);
+    await clock.advance(1_000);
+    const { record, settled } = await ask();
+    assert.equal((await settled).decision, "allow-always");
+    assert.equal(announced.length, 1);
+    assert.equal(decisions.length, 1);
+    assert.equal((await store.get(record.id))?.decision, "allow-always");
+    assert.equal((await store.grants())[0]?.lastUsedAtMs, clock.now());
+  });
+
+  it("is asked for all the same by who says so", async (t) => {
+    const { ask, desk, announced } = await openDesk(t);
+    await desk.decide((await ask()).record, always);
+    await ask({ always: true });
+    assert.equal(announced.length, 2);
+  });
+
+  it("is kept with the decision or not at all", async (t) => {
+    const { ask, desk, store, broken } = await openDesk(t);
+    const { record } = await ask();
+    broken.transactions = () => Promise.reject(new GatewayError("UNAVAILABLE", "disk full"));
+    await assert.rejects(desk.decide(record, always), { code: "UNAVAILABLE" });
+    delete broken.transactions;
+    assert.deepEqual([await store.grants(), (await store.get(record.id))?.status], [[], "pending"]);
+    assert.equal((await desk.decide(record, deny)).won, true);
+    assert.equal(await store.decide(record, always, 0), false);
+    assert.deepEqual(await store.grants(), []);
+  });
+
+  it("outlives a restart, until it is forgotten", async (t) => {
+    const { ask, desk, store, storage, newDesk, clock, announced } = await openDesk(t);
+    const { record } = await ask();
+    await desk.decide(record, always);
+    desk.stop();
+    const next = new ApprovalStore(storage);
+    await next.open(clock.now());
+    assert.equal((await (await ask({}, newDesk(next))).settled).decision, "allow-always");
+    assert.equal(await store.forget(record.digest), true);
+    assert.equal(await store.forget(record.digest), false);
+    await ask({}, newDesk(next));
+    assert.equal(announced.length, 2);
+  });
+
+  it("holds for no other kind with the same digest", async (t) => {
+    const { ask, desk, announced } = await openDesk(t);
+    const asked = askedCommand(nodeRequest);
+    await desk.decide((await ask({ asked: { ...asked, kind: "question:exec" } })).record, always);
+    await ask({ asked });
+    assert.equal(announced.length, 2);
+  });
+});
+
+describe("asking as a plugin", () => {
+  const question = { title: "delete it?", subject: { tool: "rm", path: "/x" }, kind: "toolBefore:rm", askedBy: "gate" };
+
+  it("gets the answer, and a reason for a no", async (t) => {
+    const { desk, announced, store } = await openDesk(t);
+    const approver = createApprover(desk);
+    const answer = approver.ask({ ...question, agentId: "main", sessionKey: "s" });
+    await until(() => announced.length === 1);
+    const [record] = announced;
+    assert.ok(record);
+    const { command, host, agentId, sessionKey, askedBy, digest } = record.view;
+    assert.deepEqual([command, host, agentId, sessionKey, askedBy], ["delete it?", "gateway", "main", "s", "gate"]);
+    assert.match(digest ?? "", /^[0-9a-f]{64}$/);
+    await desk.decide(record, deny);
+    assert.deepEqual(await answer, { id: record.id, decision: "deny", reason: "Ada denied it" });
+    assert.equal((await store.get(record.id))?.kind, "question:toolBefore:rm");
+  });
+
+  it("gets a no when nobody answers, nobody is there, or it is taken back", async (t) => {
+    const { desk, state, announced, clock, store } = await openDesk(t);
+    const approver = createApprover(desk);
+    const timed = approver.ask({ ...question, timeoutMs: 5 });
+    await until(() => announced.length === 1);
+    await clock.advance(5);
+    assert.match((await timed).reason ?? "", /in time/);
+
+    const abort = new AbortController();
+    const cancelled = approver.ask({ ...question, signal: abort.signal });
+    await until(() => announced.length === 2);
+    abort.abort();
+    const { id, decision, reason } = await cancelled;
+    assert.deepEqual([decision, reason], [null, "the question was taken back"]);
+    assert.equal((await store.get(id))?.reason, "cancelled");
+    assert.equal((await approver.ask({ ...question, signal: AbortSignal.abort() })).decision, null);
+
+    state.nobody = true;
+    const alone = await approver.ask(question);
+    assert.equal(alone.decision, null);
+    assert.match(alone.reason ?? "", /nobody is connected/);
+  });
+
+  it("binds an answer for good to kind and subject, in whatever order its keys are", async (t) => {
+    const { desk, announced } = await openDesk(t);
+    const approver = createApprover(desk);
+    const first = approver.ask(question);
+    await until(() => announced.length === 1);
+    await desk.decide(announced[0] ?? assert.fail(), always);
+    assert.equal((await first).decision, "allow-always");
+    const same = await approver.ask({ ...question, title: "other words", subject: { path: "/x", tool: "rm" } });
+    assert.equal(same.decision, "allow-always");
+    for (const other of [
+      { kind: "toolBefore:x" },
+      { subject: { tool: "rm", path: "/y" } },
+      { subject: { tool: "rm" } },
+    ]) {
+      const before = announced.length;
+      const answer = approver.ask({ ...question, ...other, timeoutMs: 1_000 });
+      await until(() => announced.length === before + 1);
+      await desk.decide(announced.at(-1) ?? assert.fail(), deny);
+      assert.equal((await answer).decision, "deny");
+    }
+  });
+
+  it("refuses a subject that JSON cannot hold", async (t) => {
+    const { desk } = await openDesk(t);
+    const approver = createApprover(desk);
+    await assert.rejects(approver.ask({ ...question, subject: { at: undefined } }), {
+      code: "INVALID_REQUEST",
+      message: /subject\.at is undefined/,
+    });
+  });
+});
+
+it("values of variables are nowhere: not in the files, the logs, or what approvers get", async (t) => {
+  const { directory, ask, desk, announced, decisions, logged, store, clock, claims } = await openDesk(t);
+  const first = await ask();
+  await desk.decide(first.record, always);
+  await ask();
+  const elsewhere = { ...nodeRequest, host: "gateway" };
+  const third = await ask({ asked: askedCommand(elsewhere) });
+  await desk.decide(third.record, { ...ada, decision: "deny" });
+  await assert.rejects(
+    claims.claim({
+      approvalId: first.record.id,
+      nodeId: "node-1",
+      plan,
+      env: { TOKEN: `${SECRET}x` },
+      claimed: undefined,
+      principal: { id: "token", role: "operator", scopes: [], provenance: "token", epoch: 1 },
+      deviceId: "device-1",
+      connectionId: undefined,
+    }),
+    (error: GatewayError) => !JSON.stringify([error.message, error.details]).includes(SECRET),
+  );
+  await clock.advance(DEFAULT_TIMEOUT_MS);
+  for (const name of await readdir(directory)) {
+    assert.ok(!(await readFile(join(directory, name))).includes(SECRET), name);
+  }
+  const told = JSON.stringify([announced, decisions, logged, await store.list(10, undefined), await store.grants()]);
+  assert.ok(!told.includes(SECRET));
+  assert.match(told, /"envKeys":\["TOKEN"\]/);
+});

@@ -1,0 +1,538 @@
+/** The plugin in a gateway: what clients send and get, who hears of what, and what a restart leaves. */
+import assert from "node:assert/strict";
+import { mkdtemp, readdir, readFile, rm, stat } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { describe, it, type TestContext } from "node:test";
+import {
+  config,
+  defineContract,
+  definePlugin,
+  execApproval,
+  execApprovalRequested,
+  execApprovalResolved,
+  execApprovals,
+  type Plugin,
+  Type,
+} from "@svc/sdk";
+import { createDevice } from "@svc/sdk/device";
+import { Approver, ExecApprovals, type NodeAnswer, Nodes } from "@svc/sdk/services";
+import { testGateway, type TestGateway } from "@svc/sdk/testing";
+import approvals from "../../../plugins/approvals/plugin.ts";
+import { connectRaw } from "../../raw-socket.ts";
+import { nodeRequest, plan, SECRET } from "./scene.ts";
+
+interface Options {
+  readonly approvals?: object;
+  readonly plugins?: readonly Plugin[];
+  readonly stateDir?: string;
+}
+
+const start = (t: TestContext, { approvals: section, plugins = [], stateDir }: Options = {}) =>
+  testGateway(t, {
+    plugins: ["storage-sqlite", approvals, ...plugins],
+    config: section ? { approvals: section } : {},
+    ...(stateDir !== undefined && { stateDir }),
+  });
+
+async function keptState(t: TestContext): Promise<string> {
+  const directory = await mkdtemp(join(tmpdir(), "svc-test-"));
+  t.after(() => rm(directory, { recursive: true, force: true }));
+  return directory;
+}
+
+type Client = TestGateway["client"];
+
+/** Events of a client, as they come. */
+function heard(client: Client) {
+  const requested: { id: string; request: { command: string; digest?: string } }[] = [];
+  const resolved: { id: string; decision: string; resolvedBy?: string }[] = [];
+  const waiting = new Set<() => void>();
+  const look = () => waiting.forEach((one) => one());
+  client.on(execApprovalRequested, (payload) => {
+    requested.push(payload);
+    look();
+  });
+  client.on(execApprovalResolved, (payload) => {
+    resolved.push(payload);
+    look();
+  });
+  const until = (holds: () => boolean) =>
+    new Promise<void>((resolve) => {
+      const check = () => {
+        if (!holds()) return;
+        waiting.delete(check);
+        resolve();
+      };
+      waiting.add(check);
+      check();
+    });
+  return { requested, resolved, until };
+}
+
+/** Asks, and waits until the approver has heard of it. */
+async function asked(client: Client, ears: ReturnType<typeof heard>, params: object = {}) {
+  const before = ears.requested.length;
+  const answer = client.call(execApproval.request, { ...nodeRequest, ...params });
+  answer.catch(() => {}); // looked at by the test
+  await ears.until(() => ears.requested.length > before);
+  return { id: ears.requested.at(-1)?.id ?? assert.fail(), answer };
+}
+
+describe("exec.approval", () => {
+  it("asks, tells approvers, and answers with what they decide", async (t) => {
+    const { client, connect } = await start(t);
+    const approver = await connect({ client: { displayName: "Ada's phone" }, scopes: ["operator.approvals"] });
+    const ears = heard(approver);
+    const { id, answer } = await asked(client, ears);
+    const [event] = ears.requested;
+    assert.deepEqual(event?.request.command, "/usr/bin/rm -r 'build dir'");
+    assert.deepEqual(await approver.call(execApproval.resolve, { id, decision: "allow-once" }), { ok: true });
+    const result = await answer;
+    assert.deepEqual(Object.keys(result).sort(), ["createdAtMs", "decision", "expiresAtMs", "id"]);
+    assert.deepEqual(
+      [result.id, result.decision, result.expiresAtMs - result.createdAtMs],
+      [id, "allow-once", 120_000],
+    );
+    await ears.until(() => ears.resolved.length === 1);
+    const [{ decision, resolvedBy } = assert.fail()] = ears.resolved;
+    assert.deepEqual([decision, resolvedBy], ["allow-once", "Ada's phone"]);
+    const { approvals: rows } = await approver.call(execApproval.list, {});
+    assert.deepEqual(
+      rows.map((row) => [row.id, row.status, row.decision, row.resolvedBy]),
+      [[id, "decided", "allow-once", "Ada's phone"]],
+    );
+  });
+
+  it("accepts first in two phases, under the id that was asked for", async (t) => {
+    const { client } = await start(t);
+    const ears = heard(client);
+    const accepted: unknown[] = [];
+    const answer = client.call(
+      execApproval.request,
+      { ...nodeRequest, id: "mine", twoPhase: true, timeoutMs: 60_000 },
+      { expectFinal: true, onAccepted: (payload) => accepted.push(payload) },
+    );
+    await ears.until(() => ears.requested.length === 1);
+    const waited = client.call(execApproval.waitDecision, { id: " mine " });
+    await client.call(execApproval.resolve, { id: "mine", decision: "deny" });
+    const final = await answer;
+    const { createdAtMs, expiresAtMs } = final;
+    assert.deepEqual(final, { id: "mine", decision: "deny", createdAtMs, expiresAtMs });
+    assert.deepEqual(accepted, [{ status: "accepted", id: "mine", createdAtMs, expiresAtMs }]);
+    assert.equal(expiresAtMs - createdAtMs, 60_000);
+    assert.deepEqual(await waited, final);
+    assert.deepEqual(await client.call(execApproval.waitDecision, { id: "mine" }), final);
+  });
+
+  it("answers null when the time is over, without an event, and refuses what comes later", async (t) => {
+    const { client } = await start(t);
+    const ears = heard(client);
+    const { id, decision } = await client.call(execApproval.request, { ...nodeRequest, timeoutMs: 30 });
+    assert.equal(decision, null);
+    assert.equal((await client.call(execApproval.waitDecision, { id })).decision, null);
+    await assert.rejects(client.call(execApproval.resolve, { id, decision: "allow-once" }), {
+      code: "INVALID_REQUEST",
+      message: /expired/,
+    });
+    assert.deepEqual([ears.requested.length, ears.resolved.length], [1, 0]);
+  });
+
+  it("answers null at once when nobody is there to decide", async (t) => {
+    const { client } = await start(t, { approvals: { approvers: [] } });
+    const ears = heard(client);
+    const accepted: unknown[] = [];
+    const { id, decision } = await client.call(
+      execApproval.request,
+      { ...nodeRequest, twoPhase: true },
+      { expectFinal: true, onAccepted: (payload) => accepted.push(payload) },
+    );
+    assert.deepEqual([decision, accepted.length, ears.requested.length], [null, 1, 0]);
+    const [row] = (await client.call(execApproval.list, {})).approvals;
+    assert.deepEqual([row?.id, row?.status, row?.reason], [id, "expired", "nobody to ask"]);
+  });
+
+  it("counts the first decision only", async (t) => {
+    const { client, connect } = await start(t);
+    const ears = heard(client);
+    const { id, answer } = await asked(client, ears);
+    const others = await Promise.all([connect(), connect(), connect()]);
+    const outcomes = await Promise.allSettled(
+      others.map((one, n) => one.call(execApproval.resolve, { id, decision: n === 0 ? "deny" : "allow-once" })),
+    );
+    assert.equal(outcomes.filter(({ status }) => status === "fulfilled").length, 1);
+    for (const one of outcomes) {
+      if (one.status === "rejected") assert.match(one.reason.message, /decided already.*first decision counts/);
+    }
+    await ears.until(() => ears.resolved.length === 1);
+    assert.equal((await answer).decision, ears.resolved[0]?.decision);
+  });
+
+  const refused: [what: string, method: string, params: object, code: string, message: RegExp][] = [
+    ["a blank id to wait for", "exec.approval.waitDecision", { id: " " }, "INVALID_REQUEST", /id is missing/],
+    ["no id to wait for", "exec.approval.waitDecision", {}, "INVALID_REQUEST", /id is missing/],
+    ["a number to wait for", "exec.approval.waitDecision", { id: 7 }, "INVALID_REQUEST", /id is missing/],
+    [
+      "an unknown id to wait for",
+      "exec.approval.waitDecision",
+      { id: "x" },
+      "INVALID_REQUEST",
+      /^approval expired or not found$/,
+    ],
+    [
+      "an unknown id to decide",
+      "exec.approval.resolve",
+      { id: "x", decision: "deny" },
+      "NOT_FOUND",
+      /svc approvals list/,
+    ],
+    [
+      "another decision",
+      "exec.approval.resolve",
+      { id: "x", decision: "allow" },
+      "INVALID_REQUEST",
+      /allow-once, allow-always or deny/,
+    ],
+    ["a blank decision", "exec.approval.resolve", { id: "x", decision: " " }, "INVALID_REQUEST", /allow-once/],
+    ["a blank id of one's own", "exec.approval.request", { ...nodeRequest, id: " " }, "INVALID_REQUEST", /characters/],
+    ["an endless id", "exec.approval.request", { ...nodeRequest, id: "x".repeat(201) }, "INVALID_REQUEST", /200/],
+    ["a negative time", "exec.approval.request", { ...nodeRequest, timeoutMs: 0 }, "INVALID_REQUEST", /timeoutMs/],
+    [
+      "a plan with a key missing",
+      "exec.approval.request",
+      { ...nodeRequest, systemRunPlan: { argv: ["x"] } },
+      "INVALID_REQUEST",
+      /systemRunPlan/,
+    ],
+    ["no node", "exec.approval.request", { ...nodeRequest, nodeId: null }, "INVALID_REQUEST", /nodeId/],
+    ["an unknown key", "exec.approval.request", { ...nodeRequest, approved: true }, "INVALID_REQUEST", /approved/],
+    ["a digest nobody granted", "exec.approvals.forget", { digest: "x" }, "NOT_FOUND", /svc approvals grants/],
+  ];
+  it("refuses bad input by name", async (t) => {
+    const { client } = await start(t);
+    for (const [what, method, params, code, message] of refused) {
+      await assert.rejects(client.request(method, params), { code, message }, what);
+    }
+    const ears = heard(client);
+    const { id, answer } = await asked(client, ears, { id: "taken" });
+    await assert.rejects(client.call(execApproval.request, { ...nodeRequest, id }), { message: /known already/ });
+    await client.call(execApproval.resolve, { id, decision: "deny" });
+    await answer;
+    await assert.rejects(client.call(execApproval.request, { ...nodeRequest, id }), { message: /known already/ });
+  });
+
+  it("needs the scope, for every method", async (t) => {
+    const { connect } = await start(t);
+    const weak = await connect({ scopes: ["operator.read", "operator.write", "operator.pairing"] });
+    for (const method of ["request", "waitDecision", "resolve", "list"]) {
+      await assert.rejects(weak.request(`exec.approval.${method}`, {}), {
+        message: "missing scope: operator.approvals",
+      });
+    }
+    const approver = await connect({ scopes: ["operator.approvals"] });
+    for (const method of ["get", "set", "node.get", "node.set", "grants", "forget"]) {
+      await assert.rejects(approver.request(`exec.approvals.${method}`, {}), {
+        message: "missing scope: operator.admin",
+      });
+    }
+  });
+
+  it("tells only those with the scope", async (t) => {
+    const { gateway, client } = await start(t);
+    const sockets = await Promise.all(
+      [["operator.read", "operator.write", "operator.pairing"], [], ["operator.approvals"], ["operator.admin"]].map(
+        (scopes) => connectRaw(gateway.url, gateway.auth.token, { scopes }),
+      ),
+    );
+    t.after(() => sockets.forEach(({ ws }) => ws.terminate()));
+    const ears = heard(client);
+    const { id, answer } = await asked(client, ears);
+    await client.call(execApproval.resolve, { id, decision: "deny" });
+    await answer;
+    for (const socket of sockets) {
+      socket.send({ type: "req", id: "h", method: "exec.approval.list", params: {} });
+      await socket.next((frame) => frame.id === "h"); // whatever was sent before is there now
+    }
+    const seen = sockets.map(({ frames }) =>
+      frames.flatMap(({ event }) => (event?.startsWith("exec.") ? [event] : [])),
+    );
+    const both = ["exec.approval.requested", "exec.approval.resolved"];
+    assert.deepEqual(seen, [[], [], both, both]);
+    for (const { frames } of sockets) assert.ok(!JSON.stringify(frames).includes(SECRET));
+  });
+
+  it("goes on when whoever asked is gone", async (t) => {
+    const { gateway, client } = await start(t);
+    const ears = heard(client);
+    const socket = await connectRaw(gateway.url, gateway.auth.token, { scopes: ["operator.approvals"] });
+    socket.send({ type: "req", id: "r", method: "exec.approval.request", params: { ...nodeRequest, id: "left" } });
+    await ears.until(() => ears.requested.length === 1);
+    socket.ws.terminate();
+    await socket.closed;
+    const waited = client.call(execApproval.waitDecision, { id: "left" });
+    await client.call(execApproval.resolve, { id: "left", decision: "allow-once" });
+    assert.equal((await waited).decision, "allow-once");
+  });
+});
+
+describe("a list of approvers", () => {
+  it("lets only those decide and hear of it; others see what they asked themselves", async (t) => {
+    const [ada, bob] = [createDevice(), createDevice()];
+    const { client, connect } = await start(t, { approvals: { approvers: [ada.id] } });
+    const phone = await connect({ device: ada });
+    const other = await connect({ device: bob });
+    const [earsOfAda, earsOfBob, earsOfCli] = [heard(phone), heard(other), heard(client)];
+    const { id, answer } = await asked(client, earsOfAda);
+    for (const one of [client, other]) {
+      await assert.rejects(one.call(execApproval.resolve, { id, decision: "allow-once" }), {
+        code: "INVALID_REQUEST",
+        message: /not an approver/,
+        details: { code: "NOT_AN_APPROVER" },
+      });
+    }
+    assert.deepEqual((await other.call(execApproval.list, {})).approvals, []);
+    assert.equal((await client.call(execApproval.list, {})).approvals.length, 1);
+    await phone.call(execApproval.resolve, { id, decision: "deny" });
+    assert.equal((await answer).decision, "deny");
+    await other.call(execApproval.list, {});
+    assert.deepEqual(
+      [earsOfBob.requested, earsOfBob.resolved, earsOfCli.requested, earsOfCli.resolved],
+      [[], [], [], []],
+    );
+    assert.equal(earsOfAda.resolved.length, 1);
+    await phone.close();
+    assert.equal((await client.call(execApproval.request, nodeRequest)).decision, null, "nobody on the list is here");
+  });
+
+  it("of the shared token is everybody who holds it", async (t) => {
+    const { client } = await start(t, { approvals: { approvers: ["token"] } });
+    const ears = heard(client);
+    const { id, answer } = await asked(client, ears);
+    await client.call(execApproval.resolve, { id, decision: "allow-once" });
+    assert.equal((await answer).decision, "allow-once");
+  });
+
+  for (const approvers of [[], [""], [" "], ["*"], ["Token"], ["cli"]]) {
+    it(`${JSON.stringify(approvers)} is nobody`, async (t) => {
+      const { client } = await start(t, { approvals: { approvers } });
+      assert.equal((await client.call(execApproval.request, { ...nodeRequest, id: "a" })).decision, null);
+      await assert.rejects(client.call(execApproval.resolve, { id: "a", decision: "allow-once" }), {
+        details: { code: "NOT_AN_APPROVER" },
+      });
+    });
+  }
+});
+
+it("a new list of approvers holds at once, and what waits goes on", async (t) => {
+  const stateDir = await keptState(t);
+  const { client } = await testGateway(t, {
+    plugins: ["storage-sqlite", "config", approvals],
+    stateDir,
+    gateway: { config: undefined, env: { SVC_STATE_DIR: stateDir } },
+  });
+  const setApprovers = async (approvers: readonly string[] | null) => {
+    const { hash } = await client.call(config.get, {});
+    await client.call(config.patch, { raw: JSON.stringify({ approvals: { approvers } }), baseHash: hash });
+  };
+  const ears = heard(client);
+  const { id, answer } = await asked(client, ears);
+  await setApprovers(["somebody-else"]);
+  await assert.rejects(client.call(execApproval.resolve, { id, decision: "deny" }), {
+    details: { code: "NOT_AN_APPROVER" },
+  });
+  await setApprovers(null);
+  await client.call(execApproval.resolve, { id, decision: "deny" });
+  assert.equal((await answer).decision, "deny");
+});
+
+describe("the configuration of approvals", () => {
+  const sections: [what: string, section: object, state: string, reason: RegExp][] = [
+    ["forwarding to chats", { exec: { enabled: true } }, "blocked", /approvals\.exec\.enabled/],
+    ["targets of forwarding", { exec: { targets: [] } }, "blocked", /unexpected property 'targets'/],
+    ["forwarding that is off", { exec: { enabled: false } }, "active", /^$/],
+    ["nothing", {}, "active", /^$/],
+  ];
+  for (const [what, section, state, reason] of sections) {
+    it(`with ${what}: ${state}`, async (t) => {
+      const { gateway } = await start(t, { approvals: section });
+      const report = gateway.plugins().find(({ id }) => id === "approvals");
+      if (state === "active") assert.equal(report?.state, "active");
+      else assert.notEqual(report?.state, "active");
+      assert.match(report?.reason ?? "", reason);
+    });
+  }
+});
+
+const probe = defineContract("probe", {
+  request: { summary: "asks for the caller", scope: "operator.read", params: Type.Unknown(), result: Type.Unknown() },
+  resolve: {
+    summary: "decides for the caller",
+    scope: "operator.read",
+    params: Type.Unknown(),
+    result: Type.Unknown(),
+  },
+  ask: { summary: "asks as a gate", scope: "operator.read", params: Type.Unknown(), result: Type.Unknown() },
+  claim: { summary: "claims", scope: "operator.read", params: Type.Unknown(), result: Type.Unknown() },
+});
+
+/** Calls the gateway from within, as a tool would. */
+const insider = () =>
+  definePlugin({
+    id: "probe",
+    api: "^1.0.0",
+    requires: { approver: Approver, exec: ExecApprovals },
+    setup(gateway) {
+      const { approver, exec } = gateway.services;
+      gateway.serve(probe, {
+        request: ({ principal }) => gateway.call(execApproval.request, { ...nodeRequest, id: "inner" }, { principal }),
+        resolve: ({ principal }) =>
+          gateway.call(execApproval.resolve, { id: "inner", decision: "allow-once" }, { principal }),
+        ask: () => approver.ask({ title: "may I?", subject: { a: 1 }, kind: "test", askedBy: "probe" }),
+        claim: ({ principal }) =>
+          exec.claim({
+            approvalId: "inner",
+            nodeId: "node-1",
+            plan,
+            env: { TOKEN: SECRET },
+            claimed: "allow-once",
+            principal,
+            deviceId: undefined,
+            connectionId: undefined,
+          }),
+      });
+    },
+  });
+
+describe("within the gateway", () => {
+  it("anybody may ask and use what was allowed, and only a client may decide", async (t) => {
+    const { client } = await start(t, { plugins: [insider()] });
+    const ears = heard(client);
+    const answer = client.request("probe.request");
+    await ears.until(() => ears.requested.length === 1);
+    await assert.rejects(client.request("probe.resolve"), { details: { code: "NOT_AN_APPROVER" } });
+    await client.call(execApproval.resolve, { id: "inner", decision: "allow-once" });
+    assert.equal(((await answer) as { decision: string }).decision, "allow-once");
+    assert.deepEqual(await client.request("probe.claim"), { decision: "allow-once", plan });
+    await assert.rejects(client.request("probe.claim"), { details: { code: "APPROVAL_REQUIRED", runId: "inner" } });
+  });
+
+  it("gates get what people say", async (t) => {
+    const { client } = await start(t, { plugins: [insider()] });
+    const ears = heard(client);
+    const answer = client.request("probe.ask");
+    await ears.until(() => ears.requested.length === 1);
+    const [{ id, request } = assert.fail()] = ears.requested;
+    assert.equal(request.command, "may I?");
+    await client.call(execApproval.resolve, { id, decision: "allow-always" });
+    assert.deepEqual(await answer, { id, decision: "allow-always" });
+    const again = (await client.request("probe.ask")) as { decision: string };
+    assert.equal(again.decision, "allow-always");
+    assert.equal(ears.requested.length, 1);
+    const { grants } = await client.call(execApprovals.grants, {});
+    assert.deepEqual(
+      grants.map(({ kind, command, digest }) => [kind, command, digest]),
+      [["question:test", "may I?", request.digest]],
+    );
+  });
+});
+
+describe("a restart", () => {
+  it("closes what waited, keeps what was allowed for good, and no value of a variable is on disk", async (t) => {
+    const stateDir = await keptState(t);
+    const first = await start(t, { stateDir });
+    const ears = heard(first.client);
+    const granted = await asked(first.client, ears);
+    await first.client.call(execApproval.resolve, { id: granted.id, decision: "allow-always" });
+    await granted.answer;
+    const waiting = await asked(first.client, ears, { ask: "always" });
+    await first.gateway.stop();
+    await assert.rejects(waiting.answer, { code: "UNAVAILABLE" });
+
+    const { client } = await start(t, { stateDir });
+    const { approvals: rows } = await client.call(execApproval.list, {});
+    const row = rows.find(({ id }) => id === waiting.id);
+    assert.deepEqual([row?.status, row?.reason, row?.decision], ["expired", "restart", undefined]);
+    assert.equal((await client.call(execApproval.waitDecision, { id: waiting.id })).decision, null);
+    await assert.rejects(client.call(execApproval.resolve, { id: waiting.id, decision: "allow-once" }), {
+      message: /expired/,
+    });
+
+    const same = await client.call(execApproval.request, nodeRequest);
+    assert.equal(same.decision, "allow-always");
+    const { grants } = await client.call(execApprovals.grants, {});
+    assert.equal(grants.length, 1);
+    assert.ok(grants[0]?.lastUsedAtMs);
+    const digest = grants[0]?.digest ?? assert.fail();
+    assert.deepEqual(await client.call(execApprovals.forget, { digest }), { digest });
+    const anew = heard(client);
+    const { id } = await asked(client, anew);
+    await client.call(execApproval.resolve, { id, decision: "deny" });
+    for (const name of await readdir(stateDir, { recursive: true })) {
+      const path = join(stateDir, name);
+      if ((await stat(path)).isFile()) assert.ok(!(await readFile(path)).includes(SECRET), name);
+    }
+  });
+});
+
+describe("policy files", () => {
+  it("of the gateway are read and replaced by admins, by hash", async (t) => {
+    const { client, stateDir } = await start(t);
+    const got = await client.call(execApprovals.get, {});
+    assert.deepEqual(got.file, {
+      version: 1,
+      defaults: {},
+      agents: {},
+      socket: { path: join(stateDir, "exec-approvals.sock") },
+    });
+    const file = { version: 1 as const, defaults: { security: "allowlist" } };
+    const set = await client.call(execApprovals.set, { file, baseHash: got.hash });
+    assert.deepEqual(await client.call(execApprovals.get, {}), set);
+    for (const baseHash of [undefined, got.hash]) {
+      await assert.rejects(client.call(execApprovals.set, { file, ...(baseHash !== undefined && { baseHash }) }), {
+        code: "INVALID_REQUEST",
+        message: /exec\.approvals\.get/,
+      });
+    }
+    const raw = await readFile(join(stateDir, "exec-approvals.json"), "utf8");
+    const { socket } = JSON.parse(raw) as { socket: { token: string } };
+    assert.ok(socket.token && !JSON.stringify([got, set]).includes(socket.token));
+  });
+
+  it("of nodes need the plugin that knows them", async (t) => {
+    const { client } = await start(t);
+    await assert.rejects(client.call(execApprovals.nodeGet, { nodeId: "n" }), {
+      code: "UNAVAILABLE",
+      message: /svc plugins why nodes/,
+    });
+  });
+
+  it("of nodes are what the node says", async (t) => {
+    const asks: unknown[] = [];
+    const answers: NodeAnswer[] = [
+      { payload: { path: "/p" }, payloadJSON: null },
+      { payload: { hash: "h" }, payloadJSON: '{"hash":"h"}' },
+      { payload: { hash: "h" }, payloadJSON: null },
+    ];
+    const nodes = definePlugin({
+      id: "fake-nodes",
+      api: "^1.0.0",
+      provides: [Nodes],
+      setup(gateway) {
+        gateway.provide(Nodes, {
+          list: async () => [],
+          invoke: () => assert.fail("not asked for"),
+          async policyFile(...args) {
+            asks.push(args);
+            return answers.shift() ?? assert.fail();
+          },
+        });
+      },
+    });
+    const { client } = await start(t, { plugins: [nodes] });
+    assert.deepEqual(await client.call(execApprovals.nodeGet, { nodeId: "n" }), { path: "/p" });
+    const change = { file: { version: 1 as const }, baseHash: "b" };
+    assert.deepEqual(await client.call(execApprovals.nodeSet, { nodeId: "n", ...change }), { hash: "h" });
+    assert.equal(await client.call(execApprovals.nodeSet, { nodeId: "n", ...change }), undefined);
+    assert.deepEqual(asks, [["n"], ["n", change], ["n", change]]);
+  });
+});

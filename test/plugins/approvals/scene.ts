@@ -1,0 +1,91 @@
+/** Questions on a real storage, with time that a test moves. */
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { TestContext } from "node:test";
+import type { execApproval, ParamsOf } from "@svc/sdk";
+import type { SystemRunPlan } from "@svc/sdk/exec";
+import type { ExecClaim, Storage } from "@svc/sdk/services";
+import { createFakeClock } from "@svc/sdk/testing";
+import type { ApprovalRecord, Decision, Requester } from "../../../plugins/approvals/approval-rows.ts";
+import { ApprovalStore } from "../../../plugins/approvals/approval-store.ts";
+import { askedCommand } from "../../../plugins/approvals/asking.ts";
+import { createClaims } from "../../../plugins/approvals/claims.ts";
+import { Desk, type NewQuestion } from "../../../plugins/approvals/desk.ts";
+import { openStorage } from "../../../plugins/storage-sqlite/storage.ts";
+
+/** A canary: it must never be found anywhere. */
+export const SECRET = "canary-5f1e77-value";
+
+export const plan: SystemRunPlan = {
+  argv: ["/usr/bin/rm", "-r", "build dir"],
+  cwd: "/srv",
+  rawCommand: null,
+  agentId: "main",
+  sessionKey: "agent:main:main",
+};
+
+/** A request that is accepted; each case changes one thing. */
+export const nodeRequest: ParamsOf<typeof execApproval.request> = {
+  command: "rm",
+  host: "node",
+  nodeId: "node-1",
+  systemRunPlan: plan,
+  env: { TOKEN: SECRET },
+};
+
+export const requester: Requester = { principalId: "token", deviceId: "device-1", connectionId: "connection-1" };
+
+/** A claim that holds for `nodeRequest` of `requester`. */
+export const claim = (approvalId: string, changes: Partial<ExecClaim> = {}): ExecClaim => ({
+  approvalId,
+  nodeId: "node-1",
+  plan,
+  env: { TOKEN: SECRET },
+  claimed: "allow-once",
+  principal: { id: "token", role: "operator", scopes: ["operator.admin"], provenance: "token", epoch: 1 },
+  deviceId: "device-1",
+  connectionId: "connection-2",
+  ...changes,
+});
+
+export const ada: Decision = { decision: "allow-once", by: "Ada", principalId: "token" };
+
+/** `nobody`: whether anybody can decide; `broken.transactions`: the storage cannot write. */
+export async function openDesk(t: TestContext) {
+  const directory = await mkdtemp(join(tmpdir(), "svc-approvals-"));
+  const { storage: real, close } = await openStorage({ file: join(directory, "svc.db") });
+  t.after(async () => {
+    await close();
+    await rm(directory, { recursive: true, force: true });
+  });
+  const broken: { transactions?: () => Promise<never> } = {};
+  const storage: Storage = { ...real, transaction: (all) => broken.transactions?.() ?? real.transaction(all) };
+  const clock = createFakeClock();
+  const state = { nobody: false };
+  const [announced, decisions, logged]: [ApprovalRecord[], [ApprovalRecord, Decision][], unknown[]] = [[], [], []];
+  const write = (fields: object, message: string) => void logged.push([fields, message]);
+  const store = new ApprovalStore(storage);
+  await store.open(clock.now());
+  let ids = 0;
+  const newDesk = (over: ApprovalStore = store) =>
+    new Desk({
+      store: over,
+      clock,
+      log: { debug: write, info: write, warn: write, error: write },
+      newId: () => `q${++ids}`,
+      announce(record) {
+        if (!state.nobody) announced.push(record);
+        return !state.nobody;
+      },
+      announceDecision: (record, decision) => void decisions.push([record, decision]),
+    });
+  const desk = newDesk();
+  const ask = async (changes: Partial<NewQuestion> = {}, on = desk) => {
+    const taken = await on.take({ asked: askedCommand(nodeRequest), requester, always: false, ...changes });
+    if (!taken) throw new Error("the id is known");
+    return taken;
+  };
+  const claims = createClaims(store, clock);
+  return { directory, storage, broken, clock, state, announced, decisions, logged, store, desk, newDesk, ask, claims };
+}
