@@ -1,0 +1,61 @@
+/** What `svc nodes ...` is given on its command line. Pure. */
+import { GatewayError, invalidRequest, isGatewayError, type NodeView, notFound } from "@svc/sdk";
+import { visible } from "./cli-text.ts";
+
+/** Milliseconds an answer may take at most, a day. */
+const MOST_TIMEOUT_MS = 86_400_000;
+
+/**
+ * The node a person means: its id or name, or what only its id or name begins with; case does not count.
+ * @throws GatewayError `NOT_FOUND`, `INVALID_REQUEST` listing those that fit
+ */
+export function resolveNode(nodes: readonly NodeView[], wanted: string): NodeView {
+  const word = wanted.trim().toLowerCase();
+  const names = ({ nodeId, displayName = "" }: NodeView) => [nodeId.toLowerCase(), displayName.trim().toLowerCase()];
+  const fits: readonly ((node: NodeView) => boolean)[] = [
+    (node) => names(node).includes(word),
+    (node) => names(node).some((name) => name.startsWith(word)),
+  ];
+  for (const fit of word === "" ? [] : fits) {
+    const found = nodes.filter(fit);
+    if (found.length > 1) {
+      const lines = found.map(({ nodeId, displayName = "-" }) => `  ${visible(nodeId)}  ${visible(displayName)}`);
+      return invalidRequest(
+        [`"${visible(wanted)}" means ${found.length} nodes:`, ...lines, "Next: name one by its id"].join("\n"),
+      );
+    }
+    if (found[0]) return found[0];
+  }
+  return notFound(`no node "${visible(wanted)}"\nNext: svc nodes list`);
+}
+
+/** @throws GatewayError `INVALID_REQUEST` saying what is wrong with it */
+export function readParams(text: unknown): { readonly params?: unknown } {
+  if (typeof text !== "string") return {};
+  try {
+    return { params: JSON.parse(text) as unknown };
+  } catch (error) {
+    const why = error instanceof Error ? visible(error.message) : "";
+    return invalidRequest(`--params is not JSON: ${why}\nNext: quote it for the shell, e.g. --params '{"title":"hi"}'`);
+  }
+}
+
+/** Milliseconds. @throws GatewayError `INVALID_REQUEST` */
+export function readTimeout(text: unknown): { readonly timeoutMs?: number } {
+  if (typeof text !== "string") return {};
+  const timeoutMs = /^\d{1,9}$/.test(text) ? Number(text) : -1;
+  return timeoutMs >= 0 && timeoutMs <= MOST_TIMEOUT_MS
+    ? { timeoutMs }
+    : invalidRequest(
+        `--timeout takes milliseconds up to ${MOST_TIMEOUT_MS}, not "${visible(text)}"; e.g. --timeout 60000`,
+      );
+}
+
+/** The same refusal with the command to go on with; one that names a command already stays as it is. */
+export function withNextStep(error: unknown, next: string): unknown {
+  if (!isGatewayError(error) || /^Next: |\bsvc [a-z]/m.test(error.message)) return error;
+  const { code, message, details, retryAfterMs } = error;
+  const step = message.startsWith("unknown method") ? "svc plugins why nodes" : next;
+  const wait = retryAfterMs === undefined ? {} : { retryAfterMs };
+  return new GatewayError(code, `${message}\nNext: ${step}`, { details, ...wait, cause: error });
+}

@@ -1,0 +1,130 @@
+/** `svc nodes ...`: look at nodes, ask them, let them in and name them. */
+import { randomUUID } from "node:crypto";
+import { invalidRequest, nodes, type NodeView } from "@svc/sdk";
+import { type Command, type CommandContext, defineCommands, show, withGateway } from "@svc/sdk/cli";
+import { readParams, readTimeout, resolveNode, withNextStep } from "./cli-input.ts";
+import { describeLines, listLines, payloadLines, pendingLines, visible } from "./cli-text.ts";
+import { nodeHostCommands } from "./host/commands.ts";
+
+type Client = Awaited<ReturnType<CommandContext["connect"]>>;
+
+const READ = ["operator.read"];
+const WRITE = ["operator.read", "operator.write"];
+const PAIRING = ["operator.read", "operator.pairing"];
+/** Milliseconds a node may take unless told otherwise, and that the gateway gets beside it to say so. */
+const PATIENCE_MS = 30_000;
+const GRACE_MS = 5_000;
+
+const nodeCommands: readonly Command[] = [
+  {
+    name: "nodes list",
+    summary: "Nodes, connected ones first",
+    examples: ["svc nodes list", "svc nodes list --json"],
+    run: (context) =>
+      asking(context, READ, async (client) => {
+        show(context, await client.call(nodes.list, {}), (answer) => listLines(answer.nodes));
+      }),
+  },
+  {
+    name: "nodes describe",
+    summary: "One node: what it is and can do",
+    args: "<node>",
+    examples: ["svc nodes describe kitchen", "svc nodes describe 4f1c9a"],
+    run: (context) =>
+      asking(context, READ, async (client) => {
+        const { nodeId } = await namedNode(context, client);
+        show(context, await client.call(nodes.describe, { nodeId }), ({ ts: _ts, ...node }) => describeLines(node));
+      }),
+  },
+  {
+    name: "nodes invoke",
+    summary: "Ask a node to carry out a command",
+    args: "<node> <command>",
+    options: [
+      { flags: "--params <json>", description: "params of the command; default: none" },
+      { flags: "--timeout <ms>", description: "milliseconds the answer may take; default 30000" },
+    ],
+    examples: [
+      'svc nodes invoke kitchen system.notify --params \'{"title":"Tea"}\'',
+      "svc nodes invoke phone location.get --timeout 60000",
+    ],
+    run: invoke,
+  },
+  {
+    name: "nodes approve",
+    summary: "Let a waiting node in",
+    args: "[requestId]",
+    examples: ["svc nodes approve", "svc nodes approve <requestId>"],
+    run: approve,
+  },
+  {
+    name: "nodes rename",
+    summary: "Give a node another name",
+    args: "<node> <name>",
+    examples: ['svc nodes rename 4f1c9a "Kitchen"'],
+    run: (context) =>
+      asking(context, PAIRING, async (client) => {
+        const [, displayName = ""] = context.args;
+        const { nodeId } = await namedNode(context, client);
+        const renamed = await client.call(nodes.rename, { nodeId, displayName });
+        show(context, renamed, () => [visible(`${nodeId} is called ${renamed.displayName} now`)]);
+      }),
+  },
+];
+
+export default defineCommands([...nodeCommands, ...nodeHostCommands]);
+
+async function invoke(context: CommandContext): Promise<void> {
+  const [wanted = "", command = ""] = context.args;
+  const params = readParams(context.options["params"]);
+  const { timeoutMs = PATIENCE_MS } = readTimeout(context.options["timeout"]);
+  const next = `svc nodes describe ${visible(wanted)}`;
+  await asking(
+    context,
+    WRITE,
+    async (client) => {
+      const { nodeId } = await namedNode(context, client);
+      const question = { nodeId, command, ...params, timeoutMs, idempotencyKey: randomUUID() };
+      const patience = { timeoutMs: timeoutMs + GRACE_MS };
+      show(context, await client.call(nodes.invoke, question, patience), ({ payload }) => payloadLines(payload));
+    },
+    next,
+  );
+}
+
+async function approve(context: CommandContext): Promise<number> {
+  const [requestId] = context.args;
+  return asking(context, PAIRING, async (client) => {
+    if (requestId === undefined) {
+      const { pending } = await client.call(nodes.pairList, {});
+      show(context, { pending }, () => pendingLines(pending));
+      return pending.length === 0 ? 0 : 1;
+    }
+    if (requestId.trim() === "") invalidRequest("the request id is blank\nNext: svc nodes approve");
+    const approved = await client.call(nodes.pairApprove, { requestId });
+    const { nodeId, displayName = nodeId, token } = approved.node;
+    show(context, approved, () => [
+      visible(`${displayName} is let in`),
+      ...(token === undefined ? [] : [`its token, shown this once: ${visible(token)}`]),
+    ]);
+    return 0;
+  });
+}
+
+async function namedNode({ args: [wanted = ""] }: CommandContext, client: Client): Promise<NodeView> {
+  return resolveNode((await client.call(nodes.list, {})).nodes, wanted);
+}
+
+/** Runs one question; a refusal gets the command to go on with. */
+async function asking<T>(
+  context: CommandContext,
+  scopes: readonly string[],
+  question: (client: Client) => Promise<T>,
+  next = "svc nodes list",
+): Promise<T> {
+  try {
+    return await withGateway(context, scopes, question);
+  } catch (error) {
+    throw withNextStep(error, next);
+  }
+}

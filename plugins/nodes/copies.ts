@@ -1,0 +1,54 @@
+/** Copies of what happens in a session for the nodes that follow it, beside the ordinary broadcast. Spec: protocol/events.md §8. */
+import { agentEvent, type EventSpec, type PluginGateway } from "@svc/sdk";
+import type { RunEvent } from "@svc/sdk/services";
+import type { Subscriptions } from "./subscriptions.ts";
+import { fieldsOf } from "./texts.ts";
+
+/**
+ * To be called in `setup`.
+ * @param ofSession events whose payload has the key of their session: for those who follow exactly that key
+ * @param ofAll events for whoever follows anything
+ */
+export function copySubscribed(
+  { hooks, forward }: Pick<PluginGateway, "hooks" | "forward">,
+  subscriptions: Subscriptions,
+  ofSession: readonly EventSpec[],
+  ofAll: readonly EventSpec[],
+): void {
+  const copy = (event: EventSpec, receivers: (payload: unknown) => readonly string[]) =>
+    hooks.eventPublished.for(event.name).tap("nodes", ({ payload, isTargeted }) => {
+      if (isTargeted) return; // for those it was sent to, e.g. the tools of a run
+      const connections = receivers(payload);
+      if (connections.length > 0) forward(event, payload, connections);
+    });
+  for (const event of ofSession) copy(event, (payload) => subscriptions.of(fieldsOf(payload)["sessionKey"]));
+  for (const event of ofAll) copy(event, () => subscriptions.all());
+}
+
+/**
+ * Steps of tools are published to who takes part in a run only; those who follow its session get them where its entry says
+ * `verboseLevel` `on` or `full`, with results for `full`. Spec: events.md §3. To be called in `setup`.
+ */
+export function copyTools(
+  { hooks, forward }: Pick<PluginGateway, "hooks" | "forward">,
+  subscriptions: Subscriptions,
+  levelOf: (sessionKey: string) => Promise<string | undefined>,
+): void {
+  /** Of runs under way, read once each. */
+  const levels = new Map<string, Promise<string | undefined>>();
+  hooks.runEvent.tap("nodes", ({ outcome, ...event }) => {
+    if (outcome) return void levels.delete(event.runId);
+    if (event.stream !== "tool" || subscriptions.of(event.sessionKey).length === 0) return;
+    const level = levels.get(event.runId) ?? levelOf(event.sessionKey).catch(() => undefined);
+    levels.set(event.runId, level);
+    void level.then((verbose) => {
+      if (verbose !== "on" && verbose !== "full") return;
+      forward(agentEvent, verbose === "full" ? event : withoutResult(event), subscriptions.of(event.sessionKey));
+    });
+  });
+}
+
+function withoutResult(event: Omit<RunEvent, "outcome">): Omit<RunEvent, "outcome"> {
+  const { result: _result, partialResult: _partial, ...data } = event.data;
+  return { ...event, data };
+}

@@ -1,0 +1,65 @@
+/** Answers each question of a gateway once: carries it out, or says why not. Spec: protocol/events.md `node.invoke.request`. */
+import { type nodeInvokeRequest, type PayloadOf } from "@svc/sdk";
+import type { NodeCommand } from "./node-commands.ts";
+import { NodeRefusal, toNodeError } from "./refusal.ts";
+
+/** Params of `node.invoke.result`, without the node's id. */
+export type InvocationAnswer =
+  | { readonly id: string; readonly ok: true; readonly payloadJSON: string }
+  | { readonly id: string; readonly ok: false; readonly error: { readonly code: string; readonly message: string } };
+
+/** Commands under way at once. Choice. */
+export const MAX_AT_ONCE = 16;
+
+export type Invocation = Pick<PayloadOf<typeof nodeInvokeRequest>, "id" | "command" | "paramsJSON">;
+
+/** @param note gets what went wrong in this program itself. @returns what takes one question and resolves with its answer; never rejects */
+export function createAnswering(
+  commands: ReadonlyMap<string, NodeCommand>,
+  note: (line: string) => void,
+  maxAtOnce: number = MAX_AT_ONCE,
+): (invocation: Invocation) => Promise<InvocationAnswer> {
+  let underWay = 0;
+
+  async function carryOut({ command, paramsJSON }: Invocation): Promise<unknown> {
+    const run = commands.get(command);
+    if (!run) {
+      const known = [...commands.keys()].join(", ");
+      throw new NodeRefusal(
+        "INVALID_REQUEST",
+        `this node has no command ${JSON.stringify(command).slice(0, 100)}; it has ${known}`,
+      );
+    }
+    if (underWay > maxAtOnce) {
+      throw new NodeRefusal(
+        "BUSY",
+        `this node carries out ${maxAtOnce} commands already; try again when one has ended`,
+      );
+    }
+    return run(parse(command, paramsJSON));
+  }
+
+  return async (invocation) => {
+    const { id } = invocation;
+    underWay++;
+    try {
+      return { id, ok: true, payloadJSON: JSON.stringify((await carryOut(invocation)) ?? null) };
+    } catch (error) {
+      const known = toNodeError(error);
+      if (known.code === "INTERNAL") note(error instanceof Error ? (error.stack ?? error.message) : String(error));
+      return { id, ok: false, error: known };
+    } finally {
+      underWay--;
+    }
+  };
+}
+
+/** Choice: no params are `{}`. */
+function parse(command: string, paramsJSON: string | null): unknown {
+  if (paramsJSON === null || paramsJSON.trim() === "") return {};
+  try {
+    return (JSON.parse(paramsJSON) as unknown) ?? {};
+  } catch {
+    throw new NodeRefusal("INVALID_REQUEST", `invalid ${command} params: at root: paramsJSON is not JSON`);
+  }
+}

@@ -1,0 +1,43 @@
+/** `svc node run`: the node program at a command line. */
+import type { CommandContext } from "@svc/sdk/cli";
+import { runNodeProgram } from "./node-program.ts";
+import { type NodeState, stateLine } from "./node-states.ts";
+import { resolveNodeTarget, stateDirectory, type TargetFlags } from "./target.ts";
+
+/** Runs until SIGINT or SIGTERM; a second signal does not wait. @returns the exit code */
+export async function nodeRun(context: CommandContext): Promise<number> {
+  const stateDir = stateDirectory(process.env);
+  const target = resolveNodeTarget(targetFlags(context.options), process.env, stateDir);
+  const { name } = context.options;
+  const ending = new AbortController();
+  const stop = () => {
+    if (ending.signal.aborted) process.exit(130);
+    ending.abort();
+  };
+  process.on("SIGINT", stop).on("SIGTERM", stop);
+  try {
+    const code = await runNodeProgram({
+      target,
+      stateDir,
+      ...(typeof name === "string" ? { displayName: name } : {}),
+      report: (state: NodeState) => context.print(context.json ? state : stateLine(state)),
+      signal: ending.signal,
+    });
+    // An attempt to connect that hangs must not keep a stopped program alive.
+    setTimeout(() => process.exit(code), LINGER_MS).unref();
+    return code;
+  } finally {
+    process.off("SIGINT", stop).off("SIGTERM", stop);
+  }
+}
+
+const LINGER_MS = 500;
+
+function targetFlags({ url, token, password, insecure }: CommandContext["options"]): TargetFlags {
+  return {
+    ...(typeof url === "string" ? { url } : {}),
+    ...(typeof token === "string" ? { token } : {}),
+    ...(typeof password === "string" ? { password } : {}),
+    insecure: insecure === true,
+  };
+}

@@ -1,0 +1,136 @@
+/**
+ * `system.run.prepare` and `system.run`: from what a gateway asks to a program that ran, by this machine's own policy file.
+ *
+ * The program and its directory are resolved once; what was resolved is what is judged and what runs. Spec: protocol/methods-node.md §4.
+ */
+import { randomUUID } from "node:crypto";
+import { homedir } from "node:os";
+import { commandText, type ExecPolicyStore, rulesFor, type SystemRunPlan } from "@svc/sdk/exec";
+import { type PlacedPlan, planOf } from "./command-plan.ts";
+import { childEnvironment, refusedVariable } from "./environment.ts";
+import { type ProgramPlaces, resolveProgram } from "./find-program.ts";
+import { canBeListed, judgeRun, whyNot } from "./judgement.ts";
+import { type PrepareParams, RUN_TIMEOUT_MS, type RunParams } from "./params.ts";
+import { NodeRefusal } from "./refusal.ts";
+import { rememberProgram } from "./remember-program.ts";
+import { type ProgramEnd, runProgram } from "./run-program.ts";
+
+export interface RunSurroundings {
+  readonly policy: ExecPolicyStore;
+  readonly places: ProgramPlaces;
+  /** Environment programs inherit. */
+  readonly env: Readonly<Record<string, string | undefined>>;
+  /** Credentials no program may see. */
+  readonly secrets: () => readonly string[];
+  /** Where programs run that are told no directory; absolute. */
+  readonly cwd: string;
+  /** Reports to the gateway: `exec.started`, `exec.finished`, `exec.denied`. */
+  readonly tell: (event: string, payload: object) => void;
+  /** A line for the owner of this machine. */
+  readonly note: (line: string) => void;
+  /** Ends all that runs. */
+  readonly signal: AbortSignal;
+}
+
+/**
+ * Choice: a program that is not there is refused here, before people are asked about it.
+ * @returns what a caller shows to people and sends back as `system.run`; Choice: with the
+ * program that would run and the home directory, which whoever judges the command elsewhere needs as well
+ */
+export async function prepareRun(
+  params: PrepareParams,
+  { cwd, places }: RunSurroundings,
+): Promise<{ cmdText: string; plan: SystemRunPlan; resolvedPath: string; home: string }> {
+  const plan = await planOf(params, cwd);
+  const resolvedPath = await programOf(plan, places);
+  const cmdText = plan.rawCommand ?? commandText(plan.argv);
+  return { cmdText, plan: { ...plan }, resolvedPath, home: homedir() };
+}
+
+/** What clients read, and whether some output was left out. */
+export interface RunResult extends Omit<ProgramEnd, "error"> {
+  readonly success: boolean;
+  readonly error: string | null;
+}
+
+/** @throws NodeRefusal `INVALID_REQUEST`, or `SYSTEM_RUN_DENIED` by the policy of this machine */
+export async function systemRun(params: RunParams, at: RunSurroundings): Promise<RunResult> {
+  const plan = await planOf(params, at.cwd);
+  const env = addedEnvironment(params.env ?? {});
+  const file = await programOf(plan, at.places);
+  const command = plan.rawCommand ?? commandText(plan.argv);
+  const shown = command.slice(0, MAX_SHOWN_CHARS);
+  const about = {
+    ...(plan.sessionKey === null ? {} : { sessionKey: plan.sessionKey }),
+    runId: params.runId ?? randomUUID(),
+    host: "node",
+    command,
+  };
+
+  const rules = rulesFor(await at.policy.policy(), plan.agentId);
+  const reason = whyNot(judgeRun(rules, plan, file, Object.keys(env)), params.approved === true);
+  if (reason !== undefined) {
+    at.tell("exec.denied", { ...about, reason });
+    at.note(`denied (${reason}): ${shown}`);
+    throw new NodeRefusal("SYSTEM_RUN_DENIED", reason);
+  }
+  if (params.approved === true && params.approvalDecision === "allow-always") await remember(at, plan, file);
+
+  at.tell("exec.started", about);
+  at.note(`runs: ${shown}`);
+  const end = await runProgram({
+    file,
+    argv: plan.argv,
+    cwd: plan.cwd,
+    env: childEnvironment(at.env, env, at.secrets()),
+    timeoutMs: params.timeoutMs ?? RUN_TIMEOUT_MS.default,
+    signal: at.signal,
+  });
+  const { exitCode, timedOut, stdout, stderr, error } = end;
+  const success = exitCode === 0 && !timedOut;
+  const output = [stdout, stderr, error].filter(Boolean).join("\n").slice(-MAX_EVENT_CHARS);
+  at.tell("exec.finished", { ...about, exitCode, timedOut, success, output });
+  at.note(`ended (${error ?? `exit code ${exitCode}`}): ${shown}`);
+  return { ...end, success, error: error ?? null };
+}
+
+/** UTF-16 units of a command in a line for the owner. */
+const MAX_SHOWN_CHARS = 200;
+/** UTF-16 units of output in an event; a gateway shows 180 of them. */
+const MAX_EVENT_CHARS = 2_000;
+
+function addedEnvironment(given: Readonly<Record<string, string>>): Readonly<Record<string, string>> {
+  for (const name of Object.keys(given)) {
+    const why = refusedVariable(name);
+    if (why !== undefined) throw new NodeRefusal("INVALID_REQUEST", `at /env: ${why}; leave it out`);
+  }
+  return given;
+}
+
+async function programOf({ argv, cwd }: PlacedPlan, places: ProgramPlaces): Promise<string> {
+  const [name = ""] = argv;
+  const file = await resolveProgram(name, cwd, places);
+  if (file !== undefined) return file;
+  const shown = JSON.stringify(name).slice(0, 300);
+  throw new NodeRefusal(
+    "INVALID_REQUEST",
+    `at /command/0: there is no program ${shown} on this node; see system.which`,
+  );
+}
+
+/** It was approved and runs in any case; that it will be asked for again is told to the owner. */
+async function remember(
+  { policy, note }: RunSurroundings,
+  { argv, agentId }: SystemRunPlan,
+  file: string,
+): Promise<void> {
+  if (!canBeListed(argv[0] ?? "", file)) {
+    return note(`not on the allowlist, since it would let in more than this command: ${file}`);
+  }
+  try {
+    await rememberProgram(policy, agentId, file);
+    note(`on the allowlist now: ${file}`);
+  } catch (error) {
+    note(`not on the allowlist: ${error instanceof Error ? error.message : String(error)}`);
+  }
+}

@@ -1,0 +1,64 @@
+/** Nodes coming and going: what they may offer is found out before they are let in, and forgotten when they go. */
+import type { Admission, ConnectionInfo, PluginGateway } from "@svc/sdk";
+import type { Devices, GatewayInfo } from "@svc/sdk/services";
+import type { Invocations } from "./invocations.ts";
+import { type Declaration, declarationOf, type NodeRegistry } from "./registry.ts";
+import { stillConnected } from "./still-connected.ts";
+
+interface JoiningSources {
+  readonly registry: NodeRegistry;
+  readonly devices: Pick<Devices, "offer" | "get">;
+  readonly host: Pick<GatewayInfo, "connections">;
+  readonly invocations: Invocations;
+  /** A connection that proved a device has closed. */
+  readonly gone: (connectionId: string) => void;
+}
+
+/** To be called in `setup`. */
+export function followConnections(
+  { hooks, clock, log }: Pick<PluginGateway, "hooks" | "clock" | "log">,
+  { registry, devices, host, invocations, gone }: JoiningSources,
+): void {
+  // The first thing after all gates, and no gate itself: devices that are no nodes do not depend on this plugin.
+  hooks.deviceToken.tapPromise({ name: "nodes", phase: "first" }, async (admission) => {
+    const { id, device, principal } = admission;
+    if (principal.role !== "node" || device === undefined) return undefined;
+    registry.expect(id);
+    registry.admit(await look(device, admission));
+    return undefined;
+  });
+  hooks.connectionReady.tapPromise("nodes", async (connection) => {
+    const joined = registry.ready(connection.id, clock.now());
+    if (!joined) return adopt(connection);
+    const { nodeId, offered, withheld } = joined.node;
+    if (joined.former) invocations.disconnected(joined.former.connectionId);
+    log.info({ nodeId, commands: offered.length, withheld: withheld.length }, "a node is connected");
+  });
+  hooks.connectionClosed.tap("nodes", ({ id, device }) => {
+    if (device === undefined) return;
+    const left = registry.closed(id, device);
+    invocations.disconnected(id);
+    gone(id);
+    if (left) log.info({ nodeId: left.nodeId }, "a node is gone");
+  });
+
+  /** Without an answer all it declares is withheld, until the device record can be read. */
+  async function look(device: string, admission: Admission): Promise<Declaration> {
+    try {
+      const offer = await devices.offer(admission);
+      return declarationOf(device, admission, await devices.get(device), offer);
+    } catch (error) {
+      log.warn({ err: error, nodeId: device }, "what a node may offer could not be found out; all of it waits");
+      return declarationOf(device, admission, undefined, { commands: [], withheld: admission.connect.commands ?? [] });
+    }
+  }
+
+  /** It came in while this plugin was loaded anew. */
+  async function adopt({ id, device, principal }: ConnectionInfo): Promise<void> {
+    if (principal?.role !== "node" || device === undefined) return;
+    const record = await devices.get(device);
+    const connection = host.connections().find((one) => one.id === id); // it may have closed meanwhile
+    if (!record || !connection) return;
+    for (const node of stillConnected([record], [connection])) registry.adopt(node, clock.now());
+  }
+}

@@ -1,0 +1,194 @@
+/** The methods of `node.*`. Spec: protocol/methods-node.md. */
+import {
+  type ConnectionInfo,
+  type Handlers,
+  invalidRequest,
+  type Live,
+  type nodes,
+  notFound,
+  type PairedDevice,
+  type PairedNode,
+  type PendingDevice,
+  type PendingNode,
+  type Principal,
+  unavailable,
+} from "@svc/sdk";
+import type { CanvasHost, Devices, NodeAnswer } from "@svc/sdk/services";
+import { type Asking, unknownNode } from "./asking.ts";
+import type { Invocations } from "./invocations.ts";
+import type { NodeEvents } from "./node-events.ts";
+import type { OlderStore } from "./older-store.ts";
+import type { NodeRegistry } from "./registry.ts";
+import { shownLine } from "./texts.ts";
+import { isNodeDevice } from "./views.ts";
+
+/** Choice: characters of a name somebody gives to a node. */
+const MAX_NAME = 200;
+
+interface MethodSources {
+  readonly asking: Asking;
+  readonly devices: Devices;
+  readonly store: OlderStore;
+  readonly registry: NodeRegistry;
+  readonly invocations: Invocations;
+  readonly events: NodeEvents;
+  readonly canvas: Live<CanvasHost>;
+  readonly list: () => Promise<import("@svc/sdk").NodeView[]>;
+  /** epoch ms */
+  readonly now: () => number;
+  readonly requested: (request: PendingNode) => void;
+  readonly resolved: (requestId: string, nodeId: string, decision: "approved" | "rejected") => void;
+}
+
+type NodeHandlers = Handlers<typeof nodes>;
+
+/** Asking and listing, for operators. */
+export function operatorMethods({ asking, list, devices, store, now }: MethodSources) {
+  return {
+    list: async () => ({ ts: now(), nodes: await list() }),
+    async describe({ params }) {
+      const node = (await list()).find(({ nodeId }) => nodeId === params.nodeId);
+      return { ts: now(), ...(node ?? unknownNode(params.nodeId)) };
+    },
+    async invoke({ params, principal, connection, signal }) {
+      const answer: NodeAnswer = await asking.invoke(params, { principal, ...askedBy(connection), signal });
+      const { nodeId, command } = params;
+      return { ok: true, nodeId: nodeId.trim(), command: command.trim(), ...answer };
+    },
+    async rename({ params: { nodeId, displayName } }) {
+      const name = shownLine(displayName, MAX_NAME);
+      if (name === undefined || name !== displayName.trim()) {
+        return invalidRequest(`displayName must be one line of 1 to ${MAX_NAME} characters that can be shown`);
+      }
+      const device = await devices.get(nodeId);
+      const isDevice = device !== undefined && isNodeDevice(device) && (await devices.rename(nodeId, name));
+      const isOlder = await store.rename(nodeId, name);
+      return isDevice || isOlder ? { nodeId, displayName: name } : unknownNode(nodeId);
+    },
+  } satisfies Partial<NodeHandlers>;
+}
+
+function askedBy(connection: ConnectionInfo | undefined) {
+  return {
+    ...(connection && { connectionId: connection.id }),
+    ...(connection?.device !== undefined && { deviceId: connection.device }),
+  };
+}
+
+/** The older store; requests of devices are shown and decided here, too. Spec: §5, seed-vs-build.md row 8. */
+export function pairingMethods({ devices, store, requested, resolved }: MethodSources) {
+  /** @throws GatewayError `NOT_FOUND` */
+  const deviceRequest = async (requestId: string): Promise<PendingDevice> => {
+    const request = (await devices.pending()).find((one) => one.requestId === requestId);
+    return request && asksForNode(request)
+      ? request
+      : notFound("no such request, or it has expired; see: svc nodes approve, svc devices list");
+  };
+  return {
+    async pairRequest({ params: { nodeId, ...facts } }) {
+      const { request, created } = await store.request(nodeId, facts);
+      if (created) requested(request);
+      return { status: "pending", request, created };
+    },
+    async pairList() {
+      const [waiting, older, pendingDevices, paired] = await Promise.all([
+        store.pending(),
+        store.paired(),
+        devices.pending(),
+        devices.list(),
+      ]);
+      const asNodes = paired.filter(isNodeDevice).map(pairedView);
+      const ids = new Set(asNodes.map(({ nodeId }) => nodeId));
+      return {
+        pending: [...waiting, ...pendingDevices.filter(asksForNode).map(pendingView)].sort((a, b) => b.ts - a.ts),
+        paired: [...asNodes, ...older.filter(({ nodeId }) => !ids.has(nodeId))],
+      };
+    },
+    async pairApprove({ params: { requestId }, principal }) {
+      const node = (await store.approve(requestId)) ?? (await approveDevice(requestId, principal));
+      resolved(requestId, node.nodeId, "approved");
+      return { requestId, node };
+    },
+    async pairReject({ params: { requestId } }) {
+      const nodeId = (await store.reject(requestId)) ?? (await rejectDevice(requestId));
+      resolved(requestId, nodeId, "rejected");
+      return { requestId, nodeId };
+    },
+    async pairVerify({ params: { nodeId, token } }) {
+      const node = await store.verify(nodeId, token);
+      return node ? { ok: true, node } : { ok: false };
+    },
+  } satisfies Partial<NodeHandlers>;
+
+  async function approveDevice(requestId: string, principal: Principal): Promise<PairedNode> {
+    await deviceRequest(requestId);
+    return pairedView((await devices.approve(requestId, principal)).device);
+  }
+
+  async function rejectDevice(requestId: string): Promise<string> {
+    await deviceRequest(requestId);
+    return (await devices.reject(requestId)).deviceId;
+  }
+}
+
+/** What nodes themselves call. */
+export function nodeMethods({ registry, invocations, events, canvas }: MethodSources) {
+  return {
+    invokeResult({ params, connection, principal }) {
+      const own = nodeOf(connection, principal);
+      if (params.nodeId !== own.nodeId) invalidRequest("nodeId is not the id of the device that is connected here");
+      return invocations.settle(own.connectionId, params) ? { ok: true } : { ok: true, ignored: true };
+    },
+    async event({ params: { event, payload, payloadJSON }, connection, principal }) {
+      const own = nodeOf(connection, principal);
+      const name = registry.get(own.nodeId)?.displayName ?? own.nodeId.slice(0, 12);
+      await events.handle({ ...own, name, event, payload: payloadJSON === undefined ? payload : parsed(payloadJSON) });
+      return { ok: true };
+    },
+    canvasRefresh({ connection, principal }) {
+      const host = canvas.get();
+      if (!host) unavailable("no canvas is served by this gateway; see: svc plugins list");
+      return host.issue(nodeOf(connection, principal).connectionId);
+    },
+  } satisfies Partial<NodeHandlers>;
+}
+
+/** @throws GatewayError `INVALID_REQUEST` outside a connection of a node with a device */
+function nodeOf(connection: ConnectionInfo | undefined, principal: Principal) {
+  const nodeId = connection?.device ?? principal.device;
+  if (connection === undefined || nodeId === undefined) {
+    return invalidRequest("only a node that is connected with its device can call this");
+  }
+  return { nodeId, connectionId: connection.id, epoch: principal.epoch };
+}
+
+/** Choice: text that is no JSON is no payload. */
+function parsed(payloadJSON: string): unknown {
+  try {
+    return JSON.parse(payloadJSON);
+  } catch {
+    return undefined;
+  }
+}
+
+function asksForNode({ role, roles }: PendingDevice): boolean {
+  return role === "node" || (roles?.includes("node") ?? false);
+}
+
+function pendingView(device: PendingDevice): PendingNode {
+  const { requestId, deviceId, displayName, platform, deviceFamily, caps, commands, remoteIp, silent, isRepair, ts } =
+    device;
+  const facts = { displayName, platform, deviceFamily, caps, commands, remoteIp, silent, isRepair };
+  return { requestId, nodeId: deviceId, ts, ...present(facts) };
+}
+
+function pairedView({ deviceId, createdAtMs, approvedAtMs, ...device }: PairedDevice): PairedNode {
+  const { displayName, platform, deviceFamily, commands, remoteIp } = device;
+  const facts = { displayName, platform, deviceFamily, commands, remoteIp };
+  return { nodeId: deviceId, createdAtMs, approvedAtMs, ...present(facts) };
+}
+
+function present<T extends object>(facts: T): { [K in keyof T]?: Exclude<T[K], undefined> } {
+  const entries = Object.entries(facts).filter(([, value]) => value !== undefined);
+  return Object.fromEntries(entries) as { [K in keyof T]?: Exclude<T[K], undefined> }; // the same keys, none absent
+}

@@ -1,0 +1,177 @@
+/** What nodes report, and what comes of it. Spec: protocol/methods-node.md §3. */
+import { type Clock, isGatewayError, type Live, type Logger } from "@svc/sdk";
+import { parseThinkingLevel, readAttachments, type Sessions, type SystemEvents } from "@svc/sdk/services";
+import { execText, MAX_MESSAGE_CHARS, notificationText, requestMessage, spokenMessage } from "./event-texts.ts";
+import { type Asker, type NodeRuns, ownSession } from "./node-runs.ts";
+import { type PushRegistration, readRegistration } from "./push-store.ts";
+import { fingerprintOf, RecentTranscripts } from "./spoken.ts";
+import type { Subscriptions } from "./subscriptions.ts";
+import { fieldsOf, textField } from "./texts.ts";
+
+/** An event, and who sent it. */
+export interface NodeEvent extends Asker {
+  readonly connectionId: string;
+  /** For people and models. */
+  readonly name: string;
+  readonly event: string;
+  readonly payload: unknown;
+}
+
+interface EventSources {
+  readonly runs: NodeRuns;
+  readonly sessions: Live<Sessions>;
+  readonly events: Live<SystemEvents>;
+  readonly subscriptions: Subscriptions;
+  readonly keepPush: (nodeId: string, registration: PushRegistration) => Promise<void>;
+  /** Whether it is the connection the node is known by. */
+  readonly isCurrent: (nodeId: string, connectionId: string) => boolean;
+  readonly clock: Pick<Clock, "now" | "elapsed">;
+  readonly log: Logger;
+  readonly newId: () => string;
+}
+
+type Handler = (event: NodeEvent) => Promise<void> | void;
+
+/** Choice: characters of a session key that are looked at. */
+const MAX_KEY_CHARS = 512;
+
+export class NodeEvents {
+  readonly #sources: EventSources;
+  readonly #transcripts: RecentTranscripts;
+  /** Kinds of effects whose service is absent, told once. */
+  readonly #told = new Set<string>();
+  readonly #handlers: ReadonlyMap<string, Handler>;
+
+  constructor(sources: EventSources) {
+    this.#sources = sources;
+    this.#transcripts = new RecentTranscripts(sources.clock);
+    const exec: Handler = (event) => this.#exec(event);
+    this.#handlers = new Map<string, Handler>([
+      ["voice.transcript", (event) => this.#spoken(event)],
+      ["agent.request", (event) => this.#request(event)],
+      ["notifications.changed", (event) => this.#notified(event)],
+      ["exec.started", exec],
+      ["exec.finished", exec],
+      ["exec.denied", exec],
+      ["chat.subscribe", (event) => this.#follow(event, true)],
+      ["chat.unsubscribe", (event) => this.#follow(event, false)],
+      ["push.apns.register", (event) => this.#registerPush(event)],
+    ]);
+  }
+
+  /**
+   * What cannot be used is passed over, and only logged. Resolves when what came of it is durable.
+   * @throws GatewayError `UNAVAILABLE` where it may work later
+   */
+  async handle(event: NodeEvent): Promise<void> {
+    const { log } = this.#sources;
+    const handler = this.#handlers.get(event.event);
+    if (!handler)
+      return log.debug({ nodeId: event.nodeId, event: event.event.slice(0, 100) }, "unknown event of a node");
+    try {
+      await handler(event);
+    } catch (error) {
+      if (!isGatewayError(error) || error.code === "UNAVAILABLE") throw error;
+      log.info({ nodeId: event.nodeId, event: event.event, reason: error.message }, "an event of a node was no use");
+    }
+  }
+
+  async #spoken({ nodeId, epoch, event, payload }: NodeEvent): Promise<void> {
+    const text = textField(fieldsOf(payload), "text");
+    if (text === undefined || text.length > MAX_MESSAGE_CHARS) return this.#unusable(nodeId, event);
+    const { runs, newId } = this.#sources;
+    if (!runs.isPossible) return this.#absent(event);
+    const sessionKey = runs.sessionKey(sessionField(payload) ?? "main");
+    const mark = [nodeId, sessionKey, fingerprintOf(payload, text)];
+    if (!this.#transcripts.isNew(...mark)) return;
+    try {
+      const message = spokenMessage(text);
+      await runs.start({ nodeId, epoch }, sessionKey, { runId: `voice-${newId()}`, message, thinking: "low" });
+    } catch (error) {
+      this.#transcripts.forget(...mark);
+      throw error;
+    }
+  }
+
+  async #request({ nodeId, epoch, name, event, payload }: NodeEvent): Promise<void> {
+    const fields = fieldsOf(payload);
+    const message = textField(fields, "message");
+    if (message === undefined || message.length > MAX_MESSAGE_CHARS) return this.#unusable(nodeId, event);
+    const { runs, newId } = this.#sources;
+    if (!runs.isPossible) return this.#absent(event);
+    if (fields["deliver"] === true || fields["receipt"] === true) this.#absent("agent.request with deliver or receipt");
+    const attachments: unknown = fields["attachments"];
+    const { images, dropped } = readAttachments(Array.isArray(attachments) ? attachments.slice(0, 20) : []);
+    for (const reason of dropped) this.#sources.log.info({ nodeId, reason }, "an attachment of a node is left out");
+    const thinking = parseThinkingLevel(textField(fields, "thinking") ?? "");
+    const seconds: unknown = fields["timeoutSeconds"];
+    await runs.start({ nodeId, epoch }, runs.sessionKey(sessionField(payload) ?? ownSession(nodeId)), {
+      runId: newId(),
+      message: requestMessage(name, message),
+      ...(images.length > 0 && { images }),
+      ...(thinking !== undefined && { thinking }),
+      ...(typeof seconds === "number" && seconds > 0 && { timeoutMs: Math.min(seconds, 86_400) * 1_000 }),
+    });
+  }
+
+  async #notified(event: NodeEvent): Promise<void> {
+    const text = notificationText(event.nodeId, event.payload);
+    if (text === undefined) return this.#unusable(event.nodeId, event.event);
+    await this.#tell(event, text, this.#sources.newId());
+  }
+
+  /** Choice: a report that is sent twice for one run is told once; a run is begun, ends or is refused once. */
+  async #exec(event: NodeEvent): Promise<void> {
+    const text = execText(event.nodeId, event.event, event.payload);
+    if (text === undefined) return;
+    const runId = textField(fieldsOf(event.payload), "runId");
+    const isKnown = runId !== undefined && runId.length <= 200;
+    await this.#tell(event, text, isKnown ? `${event.event}:${runId}` : this.#sources.newId());
+  }
+
+  /** A system event, and the session is woken for it. */
+  async #tell({ nodeId, event, payload }: NodeEvent, text: string, id: string): Promise<void> {
+    const { sessions, events, clock } = this.#sources;
+    const [known, queue] = [sessions.get(), events.get()];
+    if (!known || !queue) return this.#absent(event);
+    await queue.add({
+      id: `node:${nodeId}:${id}`,
+      sessionKey: known.canonicalKey(sessionField(payload) ?? ownSession(nodeId)),
+      text,
+      wake: "now",
+      reason: `node:${event}`,
+      at: clock.now(),
+    });
+  }
+
+  #follow({ nodeId, connectionId, event, payload }: NodeEvent, wanted: boolean): void {
+    const key = textField(fieldsOf(payload), "sessionKey");
+    if (key === undefined) return this.#unusable(nodeId, event);
+    const { subscriptions, isCurrent } = this.#sources;
+    if (!isCurrent(nodeId, connectionId)) return; // it may have closed, and nobody would take this back
+    if (!wanted) return subscriptions.unsubscribe(connectionId, key);
+    if (!subscriptions.subscribe(connectionId, key)) this.#unusable(nodeId, event);
+  }
+
+  async #registerPush({ nodeId, event, payload }: NodeEvent): Promise<void> {
+    const registration = readRegistration(fieldsOf(payload));
+    if (!registration) return this.#unusable(nodeId, event);
+    await this.#sources.keepPush(nodeId, registration);
+  }
+
+  #unusable(nodeId: string, event: string): void {
+    this.#sources.log.info({ nodeId, event }, "an event of a node has no usable payload");
+  }
+
+  #absent(kind: string): void {
+    if (this.#told.has(kind)) return;
+    this.#told.add(kind);
+    this.#sources.log.warn({ kind }, "nodes ask for something no plugin of this gateway does; nothing comes of it");
+  }
+}
+
+/** As it came; one that is too long is none. */
+function sessionField(payload: unknown): string | undefined {
+  const key = textField(fieldsOf(payload), "sessionKey");
+  return key !== undefined && key.length <= MAX_KEY_CHARS ? key : undefined;
+}

@@ -1,0 +1,143 @@
+/** Nodes: devices that are connected and lend what they can do; who may ask them for what, and what they report. */
+import { randomBytes, randomUUID } from "node:crypto";
+import {
+  agentEvent,
+  chatEvent,
+  definePlugin,
+  healthEvent,
+  live,
+  nodeInvokeRequest,
+  nodePairRequested,
+  nodePairResolved,
+  nodes,
+  tick,
+} from "@svc/sdk";
+import {
+  AgentRuns,
+  CanvasHost,
+  Devices,
+  ExecApprovals,
+  GatewayInfo,
+  Nodes,
+  Sessions,
+  Storage,
+  SystemEvents,
+} from "@svc/sdk/services";
+import { Asking } from "./asking.ts";
+import { NodesConfig } from "./config.ts";
+import { copySubscribed, copyTools } from "./copies.ts";
+import { Invocations } from "./invocations.ts";
+import { followConnections } from "./joining.ts";
+import { nodeMethods, operatorMethods, pairingMethods } from "./methods.ts";
+import { NodeEvents } from "./node-events.ts";
+import { OlderStore } from "./older-store.ts";
+import { NodeRuns } from "./node-runs.ts";
+import { keepRegistration } from "./push-store.ts";
+import { NodeRegistry } from "./registry.ts";
+import { STEPS } from "./schema.ts";
+import { stillConnected } from "./still-connected.ts";
+import { Subscriptions } from "./subscriptions.ts";
+import { nodeViews } from "./views.ts";
+
+const requires = {
+  storage: Storage,
+  devices: Devices,
+  host: GatewayInfo,
+  approvals: live(ExecApprovals),
+  runs: live(AgentRuns),
+  sessions: live(Sessions),
+  events: live(SystemEvents),
+  canvas: live(CanvasHost),
+};
+
+export default definePlugin({
+  id: "nodes",
+  api: "^1.0.0",
+  config: NodesConfig,
+  section: "gateway.nodes",
+  requires,
+  provides: [Nodes],
+  after: ["devices"],
+
+  setup(gateway) {
+    const { clock, log, services, hooks } = gateway;
+    const { storage, devices, host, approvals, canvas, sessions } = services;
+    let rules = gateway.config;
+    gateway.configChanged((config) => void (rules = config));
+
+    const registry = new NodeRegistry();
+    const subscriptions = new Subscriptions();
+    const ask = gateway.event(nodeInvokeRequest);
+    const invocations = new Invocations({
+      clock,
+      newId: randomUUID,
+      send: (request, connectionId) => ask(request, { connections: [connectionId] }),
+    });
+    const store = new OlderStore({
+      storage,
+      now: () => clock.now(),
+      newId: randomUUID,
+      newToken: () => randomBytes(32).toString("base64url"),
+    });
+    const asking = new Asking({ registry, invocations, devices, approvals, rules: () => rules, log });
+    const runs = new NodeRuns({ runs: services.runs, sessions, log });
+    const events = new NodeEvents({
+      runs,
+      sessions,
+      events: services.events,
+      subscriptions,
+      keepPush: (nodeId, registration) => keepRegistration(storage, nodeId, registration, clock.now()),
+      isCurrent: (nodeId, connectionId) => registry.get(nodeId)?.connectionId === connectionId,
+      clock,
+      log,
+      newId: randomUUID,
+    });
+    const list = async () => {
+      const paired = await devices.list();
+      for (const device of paired) registry.repin(device);
+      return nodeViews(paired, registry.all(), rules);
+    };
+
+    const requested = gateway.event(nodePairRequested);
+    const resolved = gateway.event(nodePairResolved);
+    const sources = {
+      asking,
+      devices,
+      store,
+      registry,
+      invocations,
+      events,
+      canvas,
+      list,
+      requested,
+      now: () => clock.now(),
+      resolved: (requestId: string, nodeId: string, decision: "approved" | "rejected") =>
+        resolved({ requestId, nodeId, decision, ts: clock.now() }),
+    };
+    gateway.serve(nodes, { ...operatorMethods(sources), ...pairingMethods(sources), ...nodeMethods(sources) });
+    gateway.provide(Nodes, {
+      list,
+      invoke: (invocation, invoker) => asking.invoke(invocation, invoker),
+      policyFile: (nodeId, change) => asking.policyFile(nodeId, change),
+    });
+
+    followConnections(gateway, {
+      registry,
+      devices,
+      host,
+      invocations,
+      gone(connectionId) {
+        subscriptions.drop(connectionId);
+        canvas.get()?.withdraw(connectionId);
+      },
+    });
+    hooks.runFinished.tap("nodes", ({ runId }) => runs.ended(runId));
+    copySubscribed(gateway, subscriptions, [chatEvent, agentEvent], [healthEvent, tick]);
+    copyTools(gateway, subscriptions, async (key) => (await sessions.get()?.get(key))?.verboseLevel);
+    gateway.start(async () => {
+      await storage.migrate("nodes", STEPS);
+      for (const node of stillConnected(await devices.list(), host.connections())) registry.adopt(node, clock.now());
+      return () => invocations.stop();
+    });
+  },
+});

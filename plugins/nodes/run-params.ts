@@ -1,0 +1,142 @@
+/** Params of `system.run` as they may go to a node: known keys, checked, and nothing that claims an approval. Pure. Spec: protocol/methods-node.md §4. */
+import { invalidRequest } from "@svc/sdk";
+import { commandText, commandTexts, type SystemRunPlan } from "@svc/sdk/exec";
+import type { AllowedExec } from "@svc/sdk/services";
+
+/** What is forwarded. */
+export interface RunParams {
+  readonly command: readonly string[];
+  readonly rawCommand?: string;
+  readonly cwd?: string;
+  readonly env?: Readonly<Record<string, string>>;
+  readonly timeoutMs?: number;
+  readonly needsScreenRecording?: boolean;
+  readonly agentId?: string;
+  readonly sessionKey?: string;
+  readonly runId?: string;
+}
+
+export interface ReadRun {
+  readonly forwarded: RunParams;
+  /** It says that somebody allowed it: an approval has to bear that out. */
+  readonly claims: { readonly decision: "allow-once" | "allow-always" | undefined } | undefined;
+}
+
+type Fields = Readonly<Record<string, unknown>>;
+
+/** @throws GatewayError `INVALID_REQUEST`; `details.code` `MISSING_COMMAND`, `RAW_COMMAND_MISMATCH` or `INVALID_PARAM` */
+export function readRun(params: unknown): ReadRun {
+  if (typeof params !== "object" || params === null || Array.isArray(params)) {
+    invalidRequest('system.run needs params, e.g. {"command":["echo","hi"]}', { code: "MISSING_COMMAND" });
+  }
+  const fields = params as Fields; // an object; each value is checked below
+  const rawCommand = text(fields, "rawCommand");
+  const command = argvOf(own(fields, "command"), rawCommand !== undefined);
+  if (rawCommand !== undefined && !commandTexts(command).includes(rawCommand.trim())) {
+    const inferred = commandText(command);
+    invalidRequest(
+      `rawCommand is not the text of command; leave it out, or send ${JSON.stringify(inferred.slice(0, 200))}`,
+      { code: "RAW_COMMAND_MISMATCH", rawCommand, inferred },
+    );
+  }
+  const forwarded = withoutAbsent({
+    command,
+    rawCommand,
+    cwd: text(fields, "cwd"),
+    env: envOf(own(fields, "env")),
+    timeoutMs: milliseconds(own(fields, "timeoutMs")),
+    needsScreenRecording: flag(own(fields, "needsScreenRecording")),
+    agentId: text(fields, "agentId"),
+    sessionKey: text(fields, "sessionKey"),
+    runId: text(fields, "runId"),
+  });
+  return { forwarded: { ...forwarded, command }, claims: claimsOf(fields) };
+}
+
+/** What an approval has to be for. */
+export function planOf({ command, rawCommand, cwd, agentId, sessionKey }: RunParams): SystemRunPlan {
+  return {
+    argv: [...command],
+    cwd: cwd ?? null,
+    rawCommand: rawCommand ?? null,
+    agentId: agentId ?? null,
+    sessionKey: sessionKey ?? null,
+  };
+}
+
+/** As the approval has it: the stored plan counts, not what the caller sent. */
+export function approvedRun({ env, timeoutMs, needsScreenRecording, runId }: RunParams, allowed: AllowedExec) {
+  const { argv, rawCommand, cwd, agentId, sessionKey } = allowed.plan;
+  return withoutAbsent({
+    command: argv,
+    rawCommand,
+    cwd,
+    env,
+    timeoutMs,
+    needsScreenRecording,
+    agentId,
+    sessionKey,
+    runId,
+    approved: true,
+    approvalDecision: allowed.decision,
+  });
+}
+
+/** Anything but a literal `true` or a decision that allows is no claim, and is removed like every unknown key. */
+function claimsOf(fields: Fields): ReadRun["claims"] {
+  const said = own(fields, "approvalDecision");
+  const decision = said === "allow-once" || said === "allow-always" ? said : undefined;
+  return own(fields, "approved") === true || decision !== undefined ? { decision } : undefined;
+}
+
+function argvOf(value: unknown, hasRaw: boolean): readonly string[] {
+  const isArgv = Array.isArray(value) && value.length > 0 && value.every((word) => typeof word === "string");
+  if (isArgv && value[0] !== "") return value.map(String);
+  return invalidRequest(
+    hasRaw
+      ? 'rawCommand needs command beside it, the same as an array of texts, e.g. ["echo","hi"]'
+      : 'command must be an array of texts that begins with a program, e.g. ["echo","hi"]',
+    { code: "MISSING_COMMAND" },
+  );
+}
+
+/** `null` is "not said", as `undefined` is; a key of the prototype is none of the params. */
+function own(fields: Fields, key: string): unknown {
+  const value = Object.hasOwn(fields, key) ? fields[key] : undefined;
+  return value === null ? undefined : value;
+}
+
+function text(fields: Fields, key: string): string | undefined {
+  const value = own(fields, key);
+  if (value === undefined || typeof value === "string") return value === "" ? undefined : value;
+  return refuse(key, "a text");
+}
+
+function flag(value: unknown): boolean | undefined {
+  return value === undefined || typeof value === "boolean" ? value : refuse("needsScreenRecording", "true or false");
+}
+
+function milliseconds(value: unknown): number | undefined {
+  if (value === undefined) return undefined;
+  const isTime = typeof value === "number" && Number.isFinite(value) && value >= 0;
+  return isTime ? Math.floor(value) : refuse("timeoutMs", "a number of milliseconds");
+}
+
+function envOf(value: unknown): Readonly<Record<string, string>> | undefined {
+  if (value === undefined) return undefined;
+  if (typeof value !== "object" || value === null || Array.isArray(value)) return refuse("env", "an object of texts");
+  for (const [name, content] of Object.entries(value)) {
+    if (!/^[^=\0]+$/.test(name) || name === "__proto__" || typeof content !== "string" || content.includes("\0"))
+      return refuse("env", "an object of texts");
+  }
+  return Object.fromEntries(Object.entries(value)) as Record<string, string>; // checked just now
+}
+
+function refuse(param: string, what: string): never {
+  return invalidRequest(`${param} of system.run must be ${what}`, { code: "INVALID_PARAM", param });
+}
+
+function withoutAbsent<T extends object>(value: T): { readonly [K in keyof T]?: NonNullable<T[K]> } {
+  const present = Object.entries(value).filter(([, content]) => content !== undefined && content !== null);
+  return Object.fromEntries(present) as { [K in keyof T]?: NonNullable<T[K]> }; // the same keys, none absent
+}

@@ -1,0 +1,24 @@
+/** Tables of this plugin. Steps are only ever appended. Spec: protocol/stores.md §6 and §9. */
+
+export const STEPS = [
+  `CREATE TABLE nodes_pending (
+    request_id TEXT PRIMARY KEY,
+    node_id TEXT NOT NULL UNIQUE,
+    facts TEXT NOT NULL,
+    ts BIGINT NOT NULL
+  )`,
+  `CREATE TABLE nodes_paired (
+    node_id TEXT PRIMARY KEY,
+    token_hash TEXT NOT NULL,
+    facts TEXT NOT NULL,
+    created_at BIGINT NOT NULL,
+    approved_at BIGINT NOT NULL
+  )`,
+  `CREATE TABLE nodes_push (
+    node_id TEXT PRIMARY KEY,
+    token TEXT NOT NULL,
+    topic TEXT NOT NULL,
+    environment TEXT NOT NULL,
+    updated_at BIGINT NOT NULL
+  )`,
+];

@@ -1,0 +1,23 @@
+/** Nodes that stay connected while this plugin is loaded anew. Pure. */
+import type { ConnectionInfo, PairedDevice } from "@svc/sdk";
+import { type Declaration, declarationOf } from "./registry.ts";
+
+/**
+ * Choice: what such a node declared is known no more, so until it connects again it offers what was approved with it.
+ * @param connections oldest first: the newest of a node counts
+ */
+export function stillConnected(
+  devices: readonly PairedDevice[],
+  connections: readonly ConnectionInfo[],
+): readonly Declaration[] {
+  const paired = new Map(devices.map((device) => [device.deviceId, device]));
+  const nodes = new Map<string, Declaration>();
+  for (const { id, remoteAddress, client, caps, device: nodeId, principal } of connections) {
+    const device = nodeId === undefined ? undefined : paired.get(nodeId);
+    if (!device || !client || principal?.role !== "node") continue;
+    const commands = device.commands ?? [];
+    const said = { id, remoteAddress, connect: { client, caps: [...caps], commands } };
+    nodes.set(device.deviceId, declarationOf(device.deviceId, said, device, { commands, withheld: [] }));
+  }
+  return [...nodes.values()];
+}

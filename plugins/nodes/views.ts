@@ -1,0 +1,71 @@
+/** Nodes as `node.list` shows them: paired devices joined with who is connected. Pure. Spec: protocol/methods-node.md §1. */
+import type { NodeView, PairedDevice } from "@svc/sdk";
+import { allowlistFor, type CommandRules, isGatewayOnly } from "./command-policy.ts";
+import type { ConnectedNode } from "./registry.ts";
+import { shownLine } from "./texts.ts";
+
+const MAX_NAME = 200;
+
+/** Whether the device is paired as a node. */
+export function isNodeDevice({ role, roles }: PairedDevice): boolean {
+  return role === "node" || (roles?.includes("node") ?? false);
+}
+
+/** Commands that can be asked for now: declared, pinned and allowed. */
+export function usableCommands(node: ConnectedNode, rules: CommandRules): readonly string[] {
+  const allowed = allowlistFor(node.policyPlatform, rules);
+  return node.offered.filter((command) => allowed.has(command) && !isGatewayOnly(command));
+}
+
+/** Connected ones first, then by name or id, case-insensitively, then by id. */
+export function nodeViews(
+  devices: readonly PairedDevice[],
+  connected: readonly ConnectedNode[],
+  rules: CommandRules,
+): NodeView[] {
+  const paired = new Map(devices.filter(isNodeDevice).map((device) => [device.deviceId, device]));
+  const live = new Map(connected.map((node) => [node.nodeId, node]));
+  const ids = new Set([...paired.keys(), ...live.keys()]);
+  return [...ids].map((nodeId) => nodeView(nodeId, paired.get(nodeId), live.get(nodeId), rules)).sort(inOrder);
+}
+
+/** Choice: the name of the device record comes first, so that `node.rename` shows at once. Absent values are left out. */
+function nodeView(
+  nodeId: string,
+  device: PairedDevice | undefined,
+  node: ConnectedNode | undefined,
+  rules: CommandRules,
+): NodeView {
+  const withheld = node ? node.withheld : [];
+  const view: NodeView = {
+    nodeId,
+    caps: [...(node?.caps ?? [])],
+    commands: node ? [...usableCommands(node, rules)] : [],
+    paired: device !== undefined,
+    connected: node !== undefined,
+  };
+  const facts = {
+    displayName: shownLine(device?.displayName, MAX_NAME) ?? node?.displayName,
+    platform: node?.platform ?? shownLine(device?.platform, MAX_NAME),
+    remoteIp: node?.remoteIp ?? shownLine(device?.remoteIp, MAX_NAME),
+    version: node?.version,
+    deviceFamily: node?.deviceFamily,
+    modelIdentifier: node?.modelIdentifier,
+    pathEnv: node?.pathEnv,
+    permissions: node?.permissions,
+    connectedAtMs: node?.connectedAtMs,
+    pendingCommands: withheld.length > 0 ? [...withheld] : undefined,
+  };
+  return Object.assign(view, Object.fromEntries(Object.entries(facts).filter(([, value]) => value !== undefined)));
+}
+
+function inOrder(left: NodeView, right: NodeView): number {
+  if (left.connected !== right.connected) return left.connected ? -1 : 1;
+  const [a, b] = [sortName(left), sortName(right)];
+  if (a !== b) return a < b ? -1 : 1;
+  return left.nodeId < right.nodeId ? -1 : 1;
+}
+
+function sortName({ displayName, nodeId }: NodeView): string {
+  return (displayName ?? nodeId).toLowerCase();
+}

@@ -1,0 +1,168 @@
+/** `svc nodes ...` against a real gateway. */
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { GatewayError, nodes, type NodeView } from "@svc/sdk";
+import type { CommandContext } from "@svc/sdk/cli";
+import { createDevice } from "@svc/sdk/device";
+import commands from "../../../plugins/nodes/cli.ts";
+import { resolveNode } from "../../../plugins/nodes/cli-input.ts";
+import { type NodeScene, nodeScene } from "./scene.ts";
+
+/** Runs a verb; what it prints, its exit code and what it refuses with. */
+async function run({ connect }: Pick<NodeScene, "connect">, verb: string, args: string[] = [], options: object = {}) {
+  const printed: unknown[] = [];
+  const { json = false, ...flags } = options as { json?: boolean };
+  const context = {
+    args,
+    options: flags,
+    json,
+    connect: (wanted: { scopes?: readonly string[] } = {}) => connect(wanted),
+    print: (value: unknown) => void printed.push(value),
+    note: () => undefined,
+  } as unknown as CommandContext; // the parts the commands use
+  const command = commands.find(({ name }) => name === `nodes ${verb}`) ?? assert.fail(verb);
+  const [code, message] = await command.run(context).then(
+    (exit) => [exit ?? 0, ""] as const,
+    (thrown: Error) => [1, thrown.message] as const,
+  );
+  return { printed, text: printed.join("\n"), code, message };
+}
+
+const view = (nodeId: string, displayName?: string): NodeView => ({
+  nodeId,
+  ...(displayName === undefined ? {} : { displayName }),
+  caps: [],
+  commands: [],
+  paired: true,
+  connected: true,
+});
+
+describe("the node somebody means", () => {
+  const all = [view("abc123", "Kitchen"), view("abd456", "Kitchen phone"), view("ffff00", "Hall"), view("hall")];
+  const found: [wanted: string, nodeId: string][] = [
+    ["abc123", "abc123"],
+    ["ABC1", "abc123"],
+    ["kitchen", "abc123"],
+    [" kitchen p", "abd456"],
+    ["ff", "ffff00"],
+    ["Ha", ""],
+    ["hall", ""],
+    ["ab", ""],
+    ["nobody", ""],
+    ["", ""],
+    [" ", ""],
+  ];
+  for (const [wanted, nodeId] of found) {
+    it(`"${wanted}" is ${nodeId === "" ? "refused" : nodeId}`, () => {
+      if (nodeId !== "") return assert.equal(resolveNode(all, wanted).nodeId, nodeId);
+      return assert.throws(() => resolveNode(all, wanted), { name: "GatewayError", message: /\nNext: / });
+    });
+  }
+
+  it("lists those that fit, harmlessly", () => {
+    const two = [view("a1", "x\u001b[2J"), view("a2", "y")];
+    assert.throws(
+      () => resolveNode(two, "a"),
+      (error: GatewayError) => {
+        assert.equal(error.code, "INVALID_REQUEST");
+        assert.equal(error.message, '"a" means 2 nodes:\n  a1  x\\u001b[2J\n  a2  y\nNext: name one by its id');
+        return true;
+      },
+    );
+  });
+});
+
+describe("svc nodes", { timeout: 60_000 }, () => {
+  it("lists nodes, or says how to get one", async (t) => {
+    const scene = await nodeScene(t);
+    assert.match((await run(scene, "list")).text, /no node is paired.*svc node run/);
+    const { id } = await scene.node({
+      commands: ["system.notify", "system.run"],
+      record: { displayName: "Kitchen", commands: ["system.notify"] },
+    });
+    scene.devices.pair(createDevice(), { displayName: "Hall" });
+    const { printed } = await run(scene, "list");
+    assert.deepEqual(printed.slice(0, 2), [
+      "NAME     ID            STATE      PLATFORM  COMMANDS  NOTE",
+      `Kitchen  ${id.slice(0, 12)}  connected  macos     1         1 wait: svc devices list`,
+    ]);
+    assert.match(String(printed[2]), /^Hall .* away /);
+    const [json] = (await run(scene, "list", [], { json: true })).printed as [{ nodes: unknown[] }];
+    assert.equal(json.nodes.length, 2);
+  });
+
+  it("describes one by the beginning of its name", async (t) => {
+    const scene = await nodeScene(t);
+    const { id } = await scene.node({ permissions: { screen: true }, record: { displayName: "Kitchen" } });
+    const { text, printed } = await run(scene, "describe", ["kit"]);
+    assert.match(text, new RegExp(`^nodeId +${id}$`, "m"));
+    assert.match(text, /^commands +location\.get system\.notify system\.run$/m);
+    assert.match(text, /^may screen +yes$/m);
+    assert.ok(printed.length > 5);
+    const [json] = (await run(scene, "describe", [id], { json: true })).printed as [{ nodeId: string }];
+    assert.equal(json.nodeId, id);
+    assert.match((await run(scene, "describe", ["nobody"])).message, /no node "nobody"\nNext: svc nodes list/);
+  });
+
+  it("asks a node and prints its answer", async (t) => {
+    const scene = await nodeScene(t);
+    const one = await scene.node({ record: { displayName: "Kitchen" } });
+    const { text, code } = await run(scene, "invoke", ["kitchen", "system.notify"], {
+      params: '{"title":"a\\u001bb"}',
+      timeout: "5000",
+    });
+    assert.deepEqual([text, code], ['{\n  "title": "a\\u001bb"\n}', 0]);
+    assert.equal(one.asked[0]?.timeoutMs, 5_000);
+    assert.ok(one.asked[0]?.idempotencyKey);
+    const [json] = (await run(scene, "invoke", ["kitchen", "system.notify"], { json: true })).printed as [
+      { ok: boolean },
+    ];
+    assert.equal(json.ok, true);
+  });
+
+  it("says what to type when it is refused", async (t) => {
+    const scene = await nodeScene(t);
+    const one = await scene.node({
+      commands: ["camera.snap", "system.notify"],
+      record: { displayName: "Kitchen", commands: ["camera.snap"] },
+    });
+    const request = scene.devices.request("r1", { deviceId: one.id });
+    scene.devices.pair(createDevice(), { displayName: "Hall" });
+    const rows: [args: string[], options: object, message: RegExp][] = [
+      [["kitchen", "camera.snap"], {}, /svc config set gateway\.nodes\.allowCommands '\["camera\.snap"\]'/],
+      [["kitchen", "system.notify"], {}, new RegExp(`svc devices approve ${request.requestId}`)],
+      [["kitchen", "system.run"], {}, /did not declare system\.run; see: svc nodes describe/],
+      [["hall", "system.notify"], {}, /not connected; start it there with: svc node run/],
+      [["nobody", "system.notify"], {}, /Next: svc nodes list/],
+      [["kitchen", "x"], { params: "{" }, /--params is not JSON.*\nNext: quote it/],
+      [["kitchen", "x"], { timeout: "1h" }, /--timeout takes milliseconds/],
+    ];
+    for (const [args, options, message] of rows)
+      assert.match((await run(scene, "invoke", args, options)).message, message);
+    assert.deepEqual(one.asked, []);
+  });
+
+  it("shows who waits, and lets in whom it is told to", async (t) => {
+    const scene = await nodeScene(t);
+    assert.equal((await run(scene, "approve")).code, 0);
+    scene.devices.request("r1", { displayName: "Kit\u0007chen", platform: "linux", commands: ["system.run"] });
+    const waiting = await run(scene, "approve");
+    assert.equal(waiting.code, 1);
+    assert.match(
+      waiting.text,
+      /Kit\\u0007chen \(linux\)\n {2}would offer: system\.run\n {2}let it in: svc nodes approve r1/,
+    );
+    assert.match((await run(scene, "approve", ["r2"])).message, /no such request.*svc nodes approve/);
+    assert.match((await run(scene, "approve", ["r1"])).text, /is let in$/);
+    const { request } = await scene.client.call(nodes.pairRequest, { nodeId: "old" });
+    assert.match((await run(scene, "approve", [request.requestId])).text, /shown this once: [\w-]{43}$/);
+  });
+
+  it("renames", async (t) => {
+    const scene = await nodeScene(t);
+    const { id } = await scene.node({ record: { displayName: "Kitchen" } });
+    assert.equal((await run(scene, "rename", ["kit", "Hall"])).text, `${id} is called Hall now`);
+    assert.equal((await scene.view(id))?.displayName, "Hall");
+    assert.match((await run(scene, "rename", ["hall", " "])).message, /displayName must be one line.*\nNext: /);
+  });
+});

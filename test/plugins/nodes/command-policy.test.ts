@@ -1,0 +1,114 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import {
+  allowingStep,
+  allowlistFor,
+  isGatewayOnly,
+  type Platform,
+  platformOf,
+  PLATFORMS,
+} from "../../../plugins/nodes/command-policy.ts";
+
+/** Spec: protocol/methods-node.md §4, row by row: who may be asked for it by default. */
+const TABLE: [commands: string, platforms: string][] = [
+  [
+    "canvas.present canvas.hide canvas.navigate canvas.eval canvas.snapshot canvas.a2ui.push canvas.a2ui.pushJSONL canvas.a2ui.reset",
+    "ios android macos unknown",
+  ],
+  ["camera.list", "ios android macos unknown"],
+  ["location.get", "ios android macos unknown"],
+  ["device.info device.status", "ios android macos"],
+  ["device.permissions device.health", "android"],
+  ["notifications.list notifications.actions", "android"],
+  [
+    "contacts.search calendar.events reminders.list photos.latest motion.activity motion.pedometer",
+    "ios android macos",
+  ],
+  ["system.notify", "ios android macos linux windows unknown"],
+  ["system.run.prepare system.run system.which browser.proxy", "macos linux windows"],
+  ["camera.snap camera.clip screen.record contacts.add calendar.add reminders.add sms.send", ""],
+  ["system.execApprovals.get system.execApprovals.set", ""],
+];
+
+describe("the command policy", () => {
+  for (const [commands, platforms] of TABLE) {
+    it(`allows ${commands.split(" ")[0]} and its like on: ${platforms || "none"}`, () => {
+      for (const platform of PLATFORMS) {
+        const allowed = allowlistFor(platform, {});
+        for (const command of commands.split(" ")) {
+          assert.equal(allowed.has(command), platforms.split(" ").includes(platform), `${command} on ${platform}`);
+        }
+      }
+    });
+  }
+
+  it("has no other defaults", () => {
+    const known = new Set(TABLE.flatMap(([commands]) => commands.split(" ")));
+    for (const platform of PLATFORMS) {
+      assert.deepEqual(
+        [...allowlistFor(platform, {})].filter((command) => !known.has(command)),
+        [],
+      );
+    }
+  });
+
+  const rules: [what: string, rules: Parameters<typeof allowlistFor>[1], command: string, allowed: boolean][] = [
+    ["adds what is allowed", { allowCommands: ["camera.snap"] }, "camera.snap", true],
+    ["adds nothing for an empty list", { allowCommands: [] }, "camera.snap", false],
+    ["takes away what is denied", { denyCommands: ["system.notify"] }, "system.notify", false],
+    ["takes nothing away for an empty list", { denyCommands: [] }, "system.notify", true],
+    ["lets deny win", { allowCommands: ["camera.snap"], denyCommands: ["camera.snap"] }, "camera.snap", false],
+    ["takes * for a name", { allowCommands: ["*"] }, "camera.snap", false],
+    ["takes * for a name in deny, too", { denyCommands: ["*"] }, "system.notify", true],
+    ["knows no patterns", { allowCommands: ["camera.*"] }, "camera.snap", false],
+    ["is exact about case", { allowCommands: ["Camera.Snap"] }, "camera.snap", false],
+    ["is exact about blanks", { denyCommands: [" system.notify"] }, "system.notify", true],
+  ];
+  for (const [what, given, command, allowed] of rules) {
+    it(what, () => assert.equal(allowlistFor("macos", given).has(command), allowed));
+  }
+
+  const steps: [command: string, rules: Parameters<typeof allowingStep>[1], step: string][] = [
+    ["camera.snap", {}, `svc config set gateway.nodes.allowCommands '["camera.snap"]'`],
+    ["camera.snap", { allowCommands: ["a"] }, `svc config set gateway.nodes.allowCommands '["a","camera.snap"]'`],
+    ["a", { denyCommands: ["a", "b"] }, `svc config set gateway.nodes.denyCommands '["b"]'`],
+    ["a", { allowCommands: ["a"], denyCommands: ["a"] }, "svc config set gateway.nodes.denyCommands '[]'"],
+    ["'; rm -rf ~; '", {}, "add it to gateway.nodes.allowCommands"],
+    ["a", { denyCommands: ["a", "$(b)"] }, "take it out of gateway.nodes.denyCommands"],
+  ];
+  for (const [command, given, step] of steps) {
+    it(`says how ${command} is allowed: ${step}`, () => assert.equal(allowingStep(command, given), step));
+  }
+
+  it("keeps the policy file to the gateway", () => {
+    assert.equal(isGatewayOnly("system.execApprovals.get"), true);
+    assert.equal(isGatewayOnly("system.execApprovals.set"), true);
+    assert.equal(isGatewayOnly("system.run"), false);
+  });
+
+  const platforms: [platform: string | undefined, family: string | undefined, is: Platform][] = [
+    ["ios", undefined, "ios"],
+    ["iOS 18.2", undefined, "ios"],
+    ["android", "iPhone", "android"],
+    ["macos", undefined, "macos"],
+    ["Mac OS X", undefined, "macos"],
+    ["darwin", undefined, "macos"],
+    ["win32", undefined, "windows"],
+    ["Windows 11", undefined, "windows"],
+    ["linux", undefined, "linux"],
+    [" Linux ", undefined, "linux"],
+    ["freebsd", undefined, "unknown"],
+    ["not-linux", undefined, "unknown"],
+    ["", "iPad", "ios"],
+    ["", "iPhone15,2", "ios"],
+    ["other", "Android phone", "android"],
+    [undefined, "MacBook", "macos"],
+    [undefined, "Windows desktop", "windows"],
+    [undefined, "linux box", "linux"],
+    [undefined, "toaster", "unknown"],
+    [undefined, undefined, "unknown"],
+  ];
+  for (const [platform, family, is] of platforms) {
+    it(`takes ${platform} and ${family} for ${is}`, () => assert.equal(platformOf(platform, family), is));
+  }
+});

@@ -1,0 +1,307 @@
+/** What the node program and `svc nodes run` decide, without a socket. */
+import assert from "node:assert/strict";
+import { mkdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, it } from "node:test";
+import { GatewayError, type NodeView } from "@svc/sdk";
+import type { ExecRules, SystemRunPlan } from "@svc/sdk/exec";
+import { BoundedText } from "../../../../plugins/nodes/host/bounded-text.ts";
+import { judgeRefusal, waitMs } from "../../../../plugins/nodes/host/connection-end.ts";
+import { childEnvironment, refusedVariable } from "../../../../plugins/nodes/host/environment.ts";
+import { findConnected } from "../../../../plugins/nodes/host/find-node.ts";
+import { canBeListed, judgeRun, whyNot } from "../../../../plugins/nodes/host/judgement.ts";
+import { stateLine } from "../../../../plugins/nodes/host/node-states.ts";
+import { readRunRequest } from "../../../../plugins/nodes/host/nodes-run-request.ts";
+import { isLoopback, resolveNodeTarget, stateDirectory } from "../../../../plugins/nodes/host/target.ts";
+import { visibleLines } from "../../../../plugins/nodes/host/terminal-text.ts";
+import { nodeState } from "./node.ts";
+
+describe("which gateway a node lends itself to", () => {
+  it("is the one a flag names, with the credential a flag names", (t) => {
+    const target = resolveNodeTarget(
+      { url: "https://gateway.example/", token: "flag" },
+      { SVC_GATEWAY_TOKEN: "env", SVC_GATEWAY_PORT: "1" },
+      nodeState(t),
+    );
+    assert.deepEqual(target, { url: "wss://gateway.example", secret: { token: "flag" } });
+  });
+
+  it("is the one on this machine that was started last, with the token it keeps", (t) => {
+    const stateDir = nodeState(t);
+    assert.deepEqual(resolveNodeTarget({}, {}, stateDir), { url: "ws://127.0.0.1:18789", secret: undefined });
+    mkdirSync(join(stateDir, "credentials"));
+    writeFileSync(join(stateDir, "credentials", "gateway-token"), "kept\n");
+    writeFileSync(join(stateDir, "startup-report.json"), '{"url":"ws://127.0.0.1:4711"}');
+    assert.deepEqual(resolveNodeTarget({}, {}, stateDir), { url: "ws://127.0.0.1:4711", secret: { token: "kept" } });
+    const byPort = resolveNodeTarget({}, { SVC_GATEWAY_PORT: "4712", SVC_GATEWAY_PASSWORD: "p" }, stateDir);
+    assert.deepEqual(byPort, { url: "ws://127.0.0.1:4712", secret: { password: "p" } });
+    const elsewhere = resolveNodeTarget({ url: "wss://gateway.example" }, {}, stateDir);
+    assert.equal(elsewhere.secret, undefined, "its token is not for others");
+  });
+
+  it("is reached in clear only on this machine, or where somebody insists", (t) => {
+    const stateDir = nodeState(t);
+    for (const url of [
+      "ws://192.168.1.2:18789",
+      "http://gateway.example",
+      "ws://127.0.0.1.example",
+      "ws://0.0.0.0:1",
+    ]) {
+      assert.throws(
+        () => resolveNodeTarget({ url }, {}, stateDir, []),
+        /in clear\nNext: use wss:\/\/.*--insecure/,
+        url,
+      );
+      assert.ok(resolveNodeTarget({ url, insecure: true }, {}, stateDir));
+    }
+    const own = resolveNodeTarget({ url: "ws://192.168.1.2:18789" }, {}, stateDir, ["192.168.1.2"]);
+    assert.equal(own.url, "ws://192.168.1.2:18789");
+    for (const url of ["ws://127.0.0.1:1", "ws://localhost:1", "ws://[::1]:1", "ws://127.1:1"]) {
+      assert.ok(resolveNodeTarget({ url }, {}, stateDir), url);
+    }
+  });
+
+  for (const url of ["gateway", "ftp://x", "ws://", "18789"]) {
+    it(`is never "${url}"`, (t) => {
+      assert.throws(
+        () => resolveNodeTarget({ url }, {}, nodeState(t)),
+        /is no address of a gateway\nNext: write it like/,
+      );
+    });
+  }
+
+  it("knows hosts of this machine", () => {
+    assert.deepEqual(
+      ["localhost", "127.0.0.1", "127.9.9.9", "[::1]", "example.org", "127.0.0.1.nip.io", "10.0.0.1"].map(isLoopback),
+      [true, true, true, true, false, false, false],
+    );
+  });
+
+  it("keeps its state where the gateway does", () => {
+    assert.equal(stateDirectory({}, "/home/ada"), "/home/ada/.svc");
+    assert.equal(stateDirectory({ SVC_STATE_DIR: "~/s" }, "/home/ada"), "/home/ada/s");
+    assert.equal(stateDirectory({ SVC_HOME: "~/x", SVC_STATE_DIR: " " }, "/home/ada"), "/home/ada/x/.svc");
+  });
+});
+
+describe("what a refused connection means", () => {
+  const refusal = (code: "INVALID_REQUEST" | "NOT_PAIRED" | "UNAVAILABLE", message: string, details: object = {}) =>
+    new GatewayError(code, message, { details });
+  const cases: [why: string, error: Error, own: boolean, kind: string][] = [
+    ["nobody answers", refusal("UNAVAILABLE", "cannot reach ws://127.0.0.1:1"), false, "lost"],
+    ["an error of the machine", new Error("EMFILE"), false, "lost"],
+    [
+      "too many attempts",
+      refusal("INVALID_REQUEST", "unauthorized: too many", { code: "AUTH_RATE_LIMITED" }),
+      false,
+      "lost",
+    ],
+    [
+      "not approved",
+      refusal("NOT_PAIRED", "pairing required", { code: "PAIRING_REQUIRED", requestId: "r" }),
+      false,
+      "unapproved",
+    ],
+    [
+      "no device",
+      refusal("NOT_PAIRED", "device identity required", { code: "DEVICE_IDENTITY_REQUIRED" }),
+      false,
+      "refused",
+    ],
+    ["a wrong secret", refusal("INVALID_REQUEST", "unauthorized", { code: "AUTH_TOKEN_MISMATCH" }), false, "refused"],
+    [
+      "its token is refused",
+      refusal("INVALID_REQUEST", "unauthorized", { code: "AUTH_DEVICE_TOKEN_MISMATCH" }),
+      true,
+      "token-refused",
+    ],
+    [
+      "its token is refused, in words",
+      refusal("INVALID_REQUEST", "unauthorized: device token mismatch"),
+      true,
+      "token-refused",
+    ],
+    [
+      "its token counts as the gateway's",
+      refusal("INVALID_REQUEST", "unauthorized", { code: "AUTH_TOKEN_MISMATCH" }),
+      true,
+      "token-refused",
+    ],
+    ["another protocol", refusal("INVALID_REQUEST", "protocol mismatch", { expectedProtocol: 4 }), true, "refused"],
+    [
+      "a clock that is off",
+      refusal("INVALID_REQUEST", "device signature expired", { code: "DEVICE_AUTH_SIGNATURE_EXPIRED" }),
+      true,
+      "refused",
+    ],
+  ];
+  for (const [why, error, own, kind] of cases) {
+    it(`${why}: ${kind}`, () => {
+      const end = judgeRefusal(error, own);
+      assert.equal(end.kind, kind);
+      if (end.kind === "refused") assert.notEqual(end.next, "");
+    });
+  }
+
+  it("waits longer each time, up to half a minute, and never the same for all", () => {
+    assert.deepEqual(
+      [0, 1, 2, 9, 1e6].map((attempt) => waitMs("lost", attempt, 1)),
+      [1_000, 2_000, 4_000, 30_000, 30_000],
+    );
+    assert.deepEqual(
+      [0, 9].map((attempt) => waitMs("unapproved", attempt, 0)),
+      [1_000, 15_000],
+    );
+  });
+});
+
+describe("what a node tells its owner", () => {
+  it("has the command to type on the gateway", () => {
+    const told = {
+      state: "waiting",
+      url: "ws://x",
+      nodeId: "n",
+      requestId: "r1",
+      reason: "not-paired",
+      next: "svc devices approve r1",
+    } as const;
+    assert.equal(
+      stateLine(told),
+      "waiting for approval (request r1, not-paired); type on the gateway: svc devices approve r1",
+    );
+  });
+
+  it("lets no text of others steer the terminal", () => {
+    assert.equal(stateLine({ state: "note", text: "a\u001b[2Jb\nc" }), "a\\u001b[2Jb\\u000ac");
+    assert.equal(visibleLines("a\r\nb\tc\u001b]0;x\u0007"), "a\nb\tc\\u001b]0;x\\u0007");
+  });
+});
+
+describe("whether a command may run", () => {
+  const rules = (more: Partial<ExecRules> = {}): ExecRules => ({
+    security: "allowlist",
+    ask: "on-miss",
+    askFallback: "deny",
+    patterns: ["/usr/bin/rg"],
+    ...more,
+  });
+  const plan: SystemRunPlan = { argv: ["rg"], cwd: "/", rawCommand: null, agentId: null, sessionKey: null };
+
+  it("asks for a program of the allowlist with an environment that may change it", () => {
+    assert.equal(judgeRun(rules(), plan, "/usr/bin/rg", ["LANG", "LC_ALL"]).verdict, "allow");
+    assert.equal(judgeRun(rules(), plan, "/usr/bin/rg", ["LANG", "RIPGREP_CONFIG_PATH"]).verdict, "ask");
+    assert.equal(judgeRun(rules({ ask: "off" }), plan, "/usr/bin/rg", ["RIPGREP_CONFIG_PATH"]).verdict, "deny");
+    assert.equal(judgeRun(rules({ security: "full", ask: "off" }), plan, "/usr/bin/rg", ["X"]).verdict, "allow");
+  });
+
+  it("is not changed by an approval where the policy denies", () => {
+    assert.equal(whyNot({ verdict: "deny", reason: "no" }, true), "no");
+    assert.equal(whyNot({ verdict: "ask", fallback: "allow" }, false), "approval required");
+    assert.equal(whyNot({ verdict: "ask", fallback: "deny" }, true), undefined);
+    assert.equal(whyNot({ verdict: "allow" }, false), undefined);
+  });
+
+  it("is never settled for good for programs that run whatever they are told", () => {
+    const paths = [
+      "/usr/bin/bash",
+      "/usr/bin/env",
+      "/usr/bin/python3.12",
+      "/usr/bin/node",
+      "/opt/a*/rg",
+      "/usr/bin/rg",
+    ];
+    assert.deepEqual(
+      paths.map((path) => canBeListed(path, path)),
+      [false, false, false, false, false, true],
+    );
+    assert.equal(canBeListed("python", "/opt/tool"), false);
+  });
+});
+
+describe("what a program gets and gives", () => {
+  it("has no variable that holds a credential", () => {
+    const own = { SVC_X: "1", svc_y: "1", A: "1", B: "Bearer s3cret-token", C: undefined, E: "pw", F: "pwd" };
+    assert.deepEqual(childEnvironment(own, { D: "2" }, ["s3cret-token", "pw"]), { A: "1", D: "2", F: "pwd" });
+  });
+
+  it("may be given variables that only look like those that steer programs", () => {
+    for (const name of [
+      "NODE_ENV",
+      "GITHUB_TOKEN",
+      "GOOGLE_REGION",
+      "GEMINI_MODEL",
+      "RUSTIC",
+      "PATHS",
+      "ENVIRONMENT",
+      "MODE",
+      "_x",
+    ]) {
+      assert.equal(refusedVariable(name), undefined, name);
+    }
+  });
+
+  it("keeps a short output whole, however it is cut into pieces", () => {
+    const text = new BoundedText(1_000);
+    for (const byte of Buffer.from("aä€😀")) text.append(Buffer.of(byte));
+    assert.deepEqual(text.end(), { text: "aä€😀", truncated: false });
+  });
+
+  it("keeps the beginning and the end of a long one, within its limit", () => {
+    const text = new BoundedText(180); // 50 and 50
+    for (let at = 0; at < 1_000; at++) text.append(Buffer.from(String(at % 10)));
+    const { text: kept, truncated } = text.end();
+    assert.equal(kept, `${"0123456789".repeat(5)}\n[... 900 characters left out ...]\n${"0123456789".repeat(5)}`);
+    assert.equal(truncated, true);
+  });
+});
+
+describe("the node a program shall run on", () => {
+  const node: NodeView = {
+    nodeId: "abc",
+    displayName: "Workshop",
+    caps: [],
+    commands: [],
+    paired: true,
+    connected: true,
+  };
+
+  it("has to be connected", () => {
+    assert.equal(findConnected([node], "workshop").nodeId, "abc");
+    const message = /^node "Workshop" is not connected\nNext: start it on its machine: svc node run$/;
+    assert.throws(() => findConnected([{ ...node, connected: false }], "abc"), { code: "UNAVAILABLE", message });
+    assert.throws(() => findConnected([node], "garage"), { code: "NOT_FOUND" });
+  });
+});
+
+describe("what svc nodes run is asked for", () => {
+  it("is the node, the program with its arguments, and what goes with it", () => {
+    const options = { cwd: "/srv", env: ["A=1=2", "B="], timeout: "5000", agent: "ops", wait: false };
+    assert.deepEqual(readRunRequest({ args: ["workshop", "ls", "-la", "--json"], options }), {
+      node: "workshop",
+      command: ["ls", "-la", "--json"],
+      cwd: "/srv",
+      env: { A: "1=2", B: "" },
+      timeoutMs: 5_000,
+      askTimeoutMs: 120_000,
+      agentId: "ops",
+      sessionKey: null,
+      wait: false,
+    });
+  });
+
+  const refusals: [why: string, options: object, message: RegExp][] = [
+    ["a variable without a value", { env: ["SECRET"] }, /^--env takes a name and a value\nNext: /],
+    ["a variable without a name", { env: ["=x"] }, /^--env takes/],
+    ["a variable that steers programs", { env: ["LD_PRELOAD=/x"] }, /LD_PRELOAD may not be set/],
+    ["no time", { timeout: "0" }, /--timeout takes milliseconds/],
+    ["more than an hour", { timeout: "3600001" }, /--timeout takes milliseconds/],
+    ["no number", { timeout: "1m" }, /not "1m"\nNext: e.g. --timeout 60000/],
+  ];
+  for (const [why, options, message] of refusals) {
+    it(`refuses ${why}`, () =>
+      assert.throws(() => readRunRequest({ args: ["n", "ls"], options: { ...options } }), {
+        code: "INVALID_REQUEST",
+        message,
+      }));
+  }
+});

@@ -1,0 +1,145 @@
+/** A gateway that lets nodes in as a test says, asks them what a test says, and remembers what they report. */
+import type { AddressInfo } from "node:net";
+import type { TestContext } from "node:test";
+import { type WebSocket, WebSocketServer } from "ws";
+
+export interface FakeRequest {
+  readonly id: string;
+  readonly method: string;
+  readonly params: Record<string, unknown>;
+}
+
+/** Params of a `node.invoke.result`. */
+export interface FakeAnswer {
+  readonly id: string;
+  readonly nodeId: string;
+  readonly ok: boolean;
+  readonly payloadJSON?: string;
+  readonly error?: { readonly code: string; readonly message: string };
+}
+
+/** What `connect` is answered with: `hello-ok` with these keys, or a refusal. */
+export type Welcome =
+  | { readonly auth?: object }
+  | { readonly error: { readonly code: string; readonly message: string; readonly details?: object } };
+
+export interface FakeGateway {
+  readonly url: string;
+  /** Every `connect`, in order. */
+  readonly connects: Record<string, unknown>[];
+  readonly events: { readonly event: string; readonly payload: Record<string, unknown> }[];
+  /** Every `node.invoke.result`. */
+  readonly answers: FakeAnswer[];
+  /** Id of the node that came last. */
+  nodeId(): string;
+  /** Resolves when that many connections were accepted. */
+  connected(count?: number): Promise<void>;
+  /** Resolves when a node has reported this. */
+  reported(event: string): Promise<void>;
+  /** Resolves when there is an answer with this id. */
+  answer(id: string): Promise<FakeAnswer>;
+  /** Sends `node.invoke.request` to the newest connection. @returns its id */
+  ask(command: string, params?: unknown): string;
+  /** Asks, and parses what comes. */
+  invoke(command: string, params?: unknown): Promise<FakeAnswer & { readonly payload: Record<string, unknown> }>;
+  send(frame: object): void;
+  /** Ends the newest connection. */
+  drop(code?: number, reason?: string): void;
+}
+
+/** @param welcome by the number of the attempt, 1 is the first @param greeting sent in one piece with `hello-ok` */
+export async function fakeGateway(
+  t: TestContext,
+  welcome: (nth: number, connect: Record<string, unknown>) => Welcome = () => ({}),
+  greeting: (nth: number, connect: Record<string, unknown>) => readonly object[] = () => [],
+): Promise<FakeGateway> {
+  const server = new WebSocketServer({ port: 0, host: "127.0.0.1" });
+  const [connects, events, answers] = [[], [], []] as [Record<string, unknown>[], FakeGateway["events"], FakeAnswer[]];
+  const accepted: WebSocket[] = [];
+  const looking = new Set<() => void>();
+  const until = (holds: () => boolean) =>
+    new Promise<void>((resolve) => {
+      const look = () => {
+        if (!holds()) return;
+        looking.delete(look);
+        resolve();
+      };
+      looking.add(look);
+      look();
+    });
+
+  server.on("connection", (socket) => {
+    send(socket, { type: "event", event: "connect.challenge", payload: { nonce: "n", ts: 1 } });
+    socket.on("message", (data: Buffer) => {
+      const { id, method, params } = JSON.parse(data.toString()) as FakeRequest;
+      if (method === "connect") {
+        const nth = connects.push(params);
+        const said = welcome(nth, params);
+        if ("error" in said) {
+          send(socket, { type: "res", id, ok: false, error: said.error });
+          return socket.close(1008, said.error.message);
+        }
+        const payload = { type: "hello-ok", protocol: 3, policy: { tickIntervalMs: 15_000 }, ...said };
+        accepted.push(socket);
+        const frames = [{ type: "res", id, ok: true, payload }, ...greeting(nth, params)];
+        for (const frame of frames) send(socket, frame);
+      } else {
+        send(socket, { type: "res", id, ok: true, payload: { ok: true } });
+        if (method === "node.invoke.result") answers.push(params as unknown as FakeAnswer);
+        if (method === "node.event") {
+          const payload = JSON.parse(String(params["payloadJSON"])) as Record<string, unknown>;
+          events.push({ event: String(params["event"]), payload });
+        }
+      }
+      for (const look of looking) look();
+    });
+  });
+  await new Promise((resolve) => server.once("listening", resolve));
+  t.after(() => {
+    for (const socket of server.clients) socket.terminate();
+    server.close();
+  });
+
+  let asked = 0;
+  const newest = () => accepted.at(-1) ?? fail();
+  const newestNode = () => {
+    const { device } = (connects.at(-1) ?? fail()) as { device: { id: string } };
+    return device.id;
+  };
+  const ask = (command: string, params?: unknown) => {
+    const id = `ask-${++asked}`;
+    const nodeId = newestNode();
+    const paramsJSON = params === undefined ? null : JSON.stringify(params);
+    send(newest(), { type: "event", event: "node.invoke.request", payload: { id, nodeId, command, paramsJSON } });
+    return id;
+  };
+  const answer = async (id: string) => {
+    await until(() => answers.some((one) => one.id === id));
+    return answers.find((one) => one.id === id) ?? fail();
+  };
+  return {
+    url: `ws://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    connects,
+    events,
+    answers,
+    nodeId: newestNode,
+    reported: (event) => until(() => events.some((one) => one.event === event)),
+    connected: (count = 1) => until(() => accepted.length >= count),
+    answer,
+    ask,
+    async invoke(command, params) {
+      const said = await answer(ask(command, params));
+      return { ...said, payload: JSON.parse(said.payloadJSON ?? "{}") as Record<string, unknown> };
+    },
+    send: (frame) => send(newest(), frame),
+    drop: (code = 1012, reason = "service restart") => newest().close(code, reason),
+  };
+}
+
+function send(socket: WebSocket, frame: object): void {
+  socket.send(JSON.stringify(frame));
+}
+
+function fail(): never {
+  throw new Error("no node is connected");
+}

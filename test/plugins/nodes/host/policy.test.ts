@@ -1,0 +1,128 @@
+/** What runs on a node by the policy file of its machine, whatever a gateway says. */
+import assert from "node:assert/strict";
+import { chmodSync, readFileSync, realpathSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, it } from "node:test";
+import { fakeGateway } from "./fake-gateway.ts";
+import { nodeState, startNode } from "./node.ts";
+import { ASK, FULL, listed, OFF, refusal, scene, told } from "./scene.ts";
+
+describe("the policy of the machine", () => {
+  it("denies all while there is no policy file", async (t) => {
+    const gateway = await fakeGateway(t);
+    startNode(t, gateway.url, { env: { PATH: process.env["PATH"] ?? "" } });
+    await gateway.connected();
+    const answer = await gateway.invoke("system.run", { command: ["true"], approved: true });
+    assert.match(refusal(answer), /^SYSTEM_RUN_DENIED /);
+    assert.deepEqual(told(gateway), ["exec.denied"]);
+  });
+
+  it("denies what it denies, whatever approval comes along", async (t) => {
+    const deny = { version: 1, defaults: { security: "deny" } };
+    const { run, stateDir } = await scene(t, deny);
+    for (const approvalDecision of ["allow-once", "allow-always"]) {
+      const said = refusal(await run({ command: ["touch", "x"], approved: true, approvalDecision }));
+      assert.match(said, /^SYSTEM_RUN_DENIED /);
+    }
+    assert.throws(() => readFileSync(join(stateDir, "x")));
+    assert.deepEqual(JSON.parse(readFileSync(join(stateDir, "exec-approvals.json"), "utf8")), deny);
+  });
+
+  it("asks, and runs only what is approved", async (t) => {
+    const { run, gateway } = await scene(t, ASK);
+    const command = ["printf", "ran"];
+    assert.equal(refusal(await run({ command })), "SYSTEM_RUN_DENIED approval required");
+    assert.equal(
+      refusal(await run({ command, approvalDecision: "allow-once" })),
+      "SYSTEM_RUN_DENIED approval required",
+    );
+    const { payload } = await run({ command, approved: true, approvalDecision: "allow-once" });
+    assert.equal(payload["stdout"], "ran");
+    assert.match(refusal(await run({ command })), /approval required/);
+    assert.deepEqual(told(gateway), ["exec.denied", "exec.denied", "exec.started", "exec.finished", "exec.denied"]);
+    assert.equal(gateway.events[0]?.payload["reason"], "approval required");
+  });
+
+  it("puts a program on the allowlist of the agent when it is allowed for good", async (t) => {
+    const { run, program, stateDir } = await scene(t, ASK);
+    const path = program("tool", "echo $1");
+    const params = { command: ["tool", "1"], agentId: "ops" };
+    await run({ ...params, approved: true, approvalDecision: "allow-always" });
+    const { payload } = await run({ command: ["tool", "2"], agentId: "ops" });
+    assert.equal(payload["stdout"], "2\n");
+    assert.match(refusal(await run({ command: ["tool", "3"], agentId: "main" })), /approval required/);
+    const { agents } = JSON.parse(readFileSync(join(stateDir, "exec-approvals.json"), "utf8"));
+    assert.deepEqual(
+      agents.ops.allowlist.map(({ pattern }: { pattern: string }) => pattern),
+      [path],
+    );
+  });
+
+  it("puts two programs that are allowed at the same time on it", async (t) => {
+    const { run, program, stateDir } = await scene(t, ASK);
+    const names = ["a", "b", "c", "d"];
+    const paths = names.map((name) => program(`tool-${name}`, "true"));
+    await Promise.all(
+      names.map((name) => run({ command: [`tool-${name}`], approved: true, approvalDecision: "allow-always" })),
+    );
+    const { agents } = JSON.parse(readFileSync(join(stateDir, "exec-approvals.json"), "utf8"));
+    assert.deepEqual(agents.main.allowlist.map(({ pattern }: { pattern: string }) => pattern).sort(), paths);
+  });
+
+  it("never puts a program on it that runs whatever it is told", async (t) => {
+    const { run, stateDir } = await scene(t, ASK);
+    for (const command of [
+      ["sh", "-c", "true"],
+      ["env", "true"],
+      ["node", "-e", "1"],
+    ]) {
+      const { payload } = await run({ command, approved: true, approvalDecision: "allow-always" });
+      assert.equal(payload["exitCode"], 0);
+    }
+    assert.deepEqual(JSON.parse(readFileSync(join(stateDir, "exec-approvals.json"), "utf8")), ASK);
+  });
+
+  it("judges what a link leads to, not its name", async (t) => {
+    const { run, bin, program, stateDir } = await scene(t, ASK);
+    writeFileSync(join(stateDir, "exec-approvals.json"), JSON.stringify(listed(program("good", "echo good"))), {
+      mode: 0o600,
+    });
+    program("evil", "echo evil");
+    symlinkSync(join(bin, "good"), join(bin, "alias"));
+    assert.equal((await run({ command: ["alias"] })).payload["stdout"], "good\n");
+    rmSync(join(bin, "alias"));
+    symlinkSync(join(bin, "evil"), join(bin, "alias"));
+    assert.match(refusal(await run({ command: ["alias"] })), /approval required/);
+  });
+
+  it("asks for a program of the allowlist when a variable may change what it does", async (t) => {
+    const gateway = await fakeGateway(t);
+    const stateDir = nodeState(t);
+    const path = join(realpathSync(stateDir), "tool");
+    writeFileSync(path, "#!/bin/sh\necho $LANG$MODE\n");
+    chmodSync(path, 0o755);
+    writeFileSync(join(stateDir, "exec-approvals.json"), JSON.stringify(listed(path)), { mode: 0o600 });
+    startNode(t, gateway.url, { stateDir, env: { PATH: process.env["PATH"] ?? "" } });
+    await gateway.connected();
+    const run = (env: object, more: object = {}) => gateway.invoke("system.run", { command: [path], env, ...more });
+    assert.equal((await run({ LANG: "C" })).payload["stdout"], "C\n");
+    assert.match(refusal(await run({ MODE: "x" })), /approval required/);
+    assert.equal((await run({ MODE: "x" }, { approved: true })).payload["stdout"], "x\n");
+  });
+
+  it("says what misses when nobody is asked", async (t) => {
+    const { run } = await scene(t, OFF);
+    assert.match(refusal(await run({ command: ["true"], approved: true })), /SYSTEM_RUN_DENIED .*allowlist/);
+  });
+
+  it("is read and replaced by the gateway, by its hash", async (t) => {
+    const { gateway } = await scene(t, ASK);
+    const { payload: before } = await gateway.invoke("system.execApprovals.get", {});
+    const set = (baseHash: unknown) => gateway.invoke("system.execApprovals.set", { file: FULL, baseHash });
+    assert.match(refusal(await set("0".repeat(64))), /^INVALID_REQUEST /);
+    assert.equal((await set(before["hash"])).ok, true);
+    assert.match(refusal(await set(before["hash"])), /^INVALID_REQUEST /);
+    const { payload } = await gateway.invoke("system.run", { command: ["printf", "now"] });
+    assert.equal(payload["stdout"], "now");
+  });
+});

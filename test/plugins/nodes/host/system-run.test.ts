@@ -1,0 +1,324 @@
+/** What a node carries out, asked over a socket: programs, their surroundings, and what is refused before anything happens. */
+import assert from "node:assert/strict";
+import { spawnSync } from "node:child_process";
+import { chmodSync, mkdirSync, readFileSync, realpathSync, symlinkSync, writeFileSync } from "node:fs";
+import { homedir } from "node:os";
+import { join } from "node:path";
+import { describe, it } from "node:test";
+import { fakeGateway } from "./fake-gateway.ts";
+import { nodeState, startNode } from "./node.ts";
+import { FULL, refusal, scene, told } from "./scene.ts";
+
+/** Whether it runs still; what has ended and was not collected by its parent does not. */
+function isRunning(pid: number): boolean {
+  const { stdout } = spawnSync("ps", ["-o", "stat=", "-p", String(pid)], { encoding: "utf8" });
+  return /^[^Z\s]/.test(stdout);
+}
+
+describe("system.run", () => {
+  it("runs a program without a shell and tells how it ended", async (t) => {
+    const { gateway, run } = await scene(t);
+    const { payload } = await run({
+      command: ["printf", "%s|", "a b", "$HOME", ";id"],
+      sessionKey: "agent:main:main",
+      runId: "r1",
+    });
+    assert.deepEqual(payload, {
+      exitCode: 0,
+      timedOut: false,
+      stdout: "a b|$HOME|;id|",
+      stderr: "",
+      truncated: false,
+      success: true,
+      error: null,
+    });
+    const command = "printf %s| 'a b' '$HOME' ';id'".replace("%s|", "'%s|'");
+    const about = { sessionKey: "agent:main:main", runId: "r1", host: "node", command };
+    assert.deepEqual(gateway.events, [
+      { event: "exec.started", payload: about },
+      {
+        event: "exec.finished",
+        payload: { ...about, exitCode: 0, timedOut: false, success: true, output: "a b|$HOME|;id|" },
+      },
+    ]);
+  });
+
+  it("gives back the exit code and standard error", async (t) => {
+    const { run, program } = await scene(t);
+    program("fails", "echo out; echo err >&2; exit 7");
+    const { payload } = await run({ command: ["fails"] });
+    assert.deepEqual(
+      [payload["exitCode"], payload["success"], payload["stdout"], payload["stderr"]],
+      [7, false, "out\n", "err\n"],
+    );
+  });
+
+  it("ends a program and all it started when its time is up", async (t) => {
+    const { run, program, stateDir } = await scene(t);
+    program("sleeps", `sleep 600 & echo $! > ${stateDir}/pid; wait`);
+    const { payload } = await run({ command: ["sleeps"], timeoutMs: 500 });
+    assert.deepEqual([payload["timedOut"], payload["success"], payload["exitCode"]], [true, false, null]);
+    assert.match(String(payload["error"]), /longer than it was allowed/);
+    const pid = Number(readFileSync(join(stateDir, "pid"), "utf8"));
+    assert.equal(isRunning(pid), false, "what it started is gone");
+  });
+
+  it("answers for a program that ended and left something behind that holds its output", async (t) => {
+    const { run, program, stateDir } = await scene(t);
+    program("leaves", `sleep 600 & echo $! > ${stateDir}/pid; echo done`);
+    const { payload } = await run({ command: ["leaves"] });
+    process.kill(Number(readFileSync(join(stateDir, "pid"), "utf8")), "SIGKILL");
+    assert.deepEqual([payload["exitCode"], payload["stdout"]], [0, "done\n"]);
+  });
+
+  it("keeps the beginning and the end of much output", async (t) => {
+    const { run } = await scene(t);
+    const script = "process.stdout.write('<' + 'ä'.repeat(900000) + '>')";
+    const { payload } = await run({ command: ["node", "-e", script] });
+    const stdout = String(payload["stdout"]);
+    assert.ok(stdout.length <= 200_000 && stdout.length > 199_000, String(stdout.length));
+    assert.match(stdout, /^<ä+\n\[\.\.\. \d+ characters left out \.\.\.\]\nä+>$/);
+    assert.equal(payload["truncated"], true);
+  });
+
+  it("ends what runs when the node is stopped, and still answers", async (t) => {
+    const { gateway, node } = await scene(t);
+    const id = gateway.ask("system.run", { command: ["sleep", "600"] });
+    await node.until("note", (state) => state.state === "note" && state.text.startsWith("runs:"));
+    assert.equal(await node.stop(), 0);
+    const { ok, payloadJSON } = await gateway.answer(id);
+    assert.equal(ok, true);
+    assert.match(String(payloadJSON), /"error":"ended by SIGTERM: the node is being stopped"/);
+  });
+
+  it("reports a run when the connection that asked for it was lost meanwhile", async (t) => {
+    const { gateway, node, program, stateDir } = await scene(t);
+    program("waits", `until [ -e ${stateDir}/go ]; do sleep 0.05; done; echo went`);
+    gateway.ask("system.run", { command: ["waits"], runId: "r1" });
+    await node.until("note", (state) => state.state === "note" && state.text === "runs: waits");
+    gateway.drop();
+    await node.until("reconnecting");
+    writeFileSync(join(stateDir, "go"), "");
+    await gateway.reported("exec.finished");
+    assert.deepEqual(told(gateway), ["exec.started", "exec.finished"]);
+    assert.deepEqual([gateway.events[1]?.payload["runId"], gateway.events[1]?.payload["output"]], ["r1", "went\n"]);
+    assert.deepEqual(gateway.answers, [], "nobody waits for the answer");
+  });
+
+  it("tells its owner what could not be reported any more", async (t) => {
+    const { gateway, node, program } = await scene(t);
+    program("waits", "sleep 600");
+    gateway.ask("system.run", { command: ["waits"] });
+    await gateway.reported("exec.started");
+    gateway.drop();
+    await node.until("reconnecting");
+    assert.equal(await node.stop(), 0);
+    const notes = node.states.flatMap((state) => (state.state === "note" ? [state.text] : []));
+    assert.ok(notes.includes("exec.finished was not delivered: there is no connection"), notes.join("\n"));
+    assert.ok(notes.some((text) => text.startsWith("an answer was not delivered")));
+  });
+
+  it("says why a program did not start", async (t) => {
+    const { run, program, bin } = await scene(t);
+    program("fine", "true");
+    const { payload } = await run({ command: ["fine", "x".repeat(4_000_000)] });
+    assert.deepEqual([payload["success"], payload["exitCode"]], [false, null]);
+    assert.match(String(payload["error"]), /^it did not start: .*E2BIG/);
+    writeFileSync(join(bin, "broken"), "#!/no/such/interpreter\n");
+    chmodSync(join(bin, "broken"), 0o755);
+    const { payload: second } = await run({ command: ["broken"] });
+    assert.match(String(second["error"]), /^it did not start: .*ENOENT/);
+  });
+
+  it("carries a question out once, even when it comes twice", async (t) => {
+    const { gateway, stateDir, program } = await scene(t);
+    program("counts", `echo run >> ${stateDir}/runs`);
+    const paramsJSON = JSON.stringify({ command: ["counts"] });
+    const payload = { id: "same", nodeId: gateway.nodeId(), command: "system.run", paramsJSON };
+    for (let times = 0; times < 2; times++) gateway.send({ type: "event", event: "node.invoke.request", payload });
+    await gateway.answer("same");
+    await gateway.invoke("system.which", { bins: [] });
+    assert.equal(gateway.answers.length, 2);
+    assert.equal(readFileSync(join(stateDir, "runs"), "utf8"), "run\n");
+  });
+
+  it("runs where it is told to, and there only if it is a directory", async (t) => {
+    const { run, at } = await scene(t);
+    mkdirSync(join(at, "there"));
+    symlinkSync(join(at, "there"), join(at, "link"));
+    const { payload } = await run({ command: ["pwd"], cwd: join(at, "link") });
+    assert.equal(payload["stdout"], `${join(at, "there")}\n`);
+    assert.match(
+      refusal(await run({ command: ["pwd"], cwd: join(at, "gone") })),
+      /INVALID_REQUEST at \/cwd: .* no directory/,
+    );
+  });
+});
+
+describe("the environment of a program", () => {
+  it("has what the caller adds, and none of the gateway's secrets", async (t) => {
+    const { run } = await scene(t, FULL, {
+      SVC_GATEWAY_TOKEN: "x",
+      MY_COPY: "it is shared-secret, really",
+      OTHER: "kept",
+    });
+    const { payload } = await run({ command: ["env"], env: { ADDED: "yes" } });
+    const lines = String(payload["stdout"]).split("\n");
+    assert.ok(lines.includes("ADDED=yes") && lines.includes("OTHER=kept"));
+    assert.deepEqual(
+      lines.filter((line) => /^SVC_|shared/.test(line)),
+      [],
+    );
+  });
+
+  for (const name of [
+    "PATH",
+    "path",
+    "LD_PRELOAD",
+    "LD_LIBRARY_PATH",
+    "DYLD_INSERT_LIBRARIES",
+    "NODE_OPTIONS",
+    "BASH_ENV",
+    "ENV",
+    "PYTHONPATH",
+    "PYTHONSTARTUP",
+    "PERL5LIB",
+    "PERL5OPT",
+    "RUBYOPT",
+    "RUBYLIB",
+    "IFS",
+    "SHELLOPTS",
+    "GIT_SSH_COMMAND",
+    "GIT_DIR",
+    "HOME",
+    "PAGER",
+    "EDITOR",
+    "npm_config_prefix",
+    "JAVA_TOOL_OPTIONS",
+    "SVC_STATE_DIR",
+    "A-B",
+    "",
+    "1A",
+    "A=B",
+    "__proto__=",
+  ]) {
+    it(`refuses the variable ${JSON.stringify(name)} by name, without its value`, async (t) => {
+      const { run, gateway } = await scene(t);
+      const said = refusal(await run({ command: ["env"], env: { [name]: "the-value" }, approved: true }));
+      assert.match(said, /^INVALID_REQUEST at \/env: /);
+      assert.ok(!said.includes("the-value"));
+      assert.deepEqual(told(gateway), []);
+    });
+  }
+});
+
+describe("what a node refuses before it does anything", () => {
+  const cases: [why: string, command: string, params: unknown, said: RegExp][] = [
+    [
+      "a command it does not have",
+      "camera.snap",
+      {},
+      /^INVALID_REQUEST this node has no command "camera.snap"; it has system\./,
+    ],
+    ["no command line", "system.run", {}, /^INVALID_REQUEST invalid system.run params: at root/],
+    ["an empty command line", "system.run", { command: [] }, /at \/command/],
+    ["an empty program", "system.run", { command: [" "] }, /at \/command\/0: a program is missing/],
+    ["a word that is no text", "system.run", { command: ["ls", 1] }, /at \/command\/1/],
+    ["a NUL", "system.run", { command: ["ls", "a\0b"] }, /at \/command\/1/],
+    ["a text of another command", "system.run", { command: ["ls"], rawCommand: "rm -rf /" }, /at \/rawCommand/],
+    ["a time of nothing", "system.run", { command: ["ls"], timeoutMs: 0 }, /at \/timeoutMs/],
+    ["more than an hour", "system.run", { command: ["ls"], timeoutMs: 3_600_001 }, /at \/timeoutMs/],
+    ["a decision that is none", "system.run", { command: ["ls"], approvalDecision: "deny" }, /at \/approvalDecision/],
+    ["an approval that is no boolean", "system.run", { command: ["ls"], approved: "yes" }, /at \/approved/],
+    [
+      "a program that is not there",
+      "system.run",
+      { command: ["no-such-program"] },
+      /there is no program "no-such-program"/,
+    ],
+    ["a directory as a program", "system.run", { command: ["/"] }, /there is no program/],
+    ["params that are a list", "system.run", [], /^INVALID_REQUEST /],
+    ["names with a directory", "system.which", { bins: ["/bin/sh"] }, /at \/bins/],
+    ["no names", "system.which", {}, /^INVALID_REQUEST invalid system.which params: at root/],
+    ["a policy that is none", "system.execApprovals.set", { file: { version: 2 } }, /at \/file\/version/],
+    [
+      "preparing a program that is not there",
+      "system.run.prepare",
+      { command: ["no-such-program"] },
+      /at \/command\/0/,
+    ],
+    ["preparing an empty command", "system.run.prepare", { command: [] }, /at \/command/],
+  ];
+  for (const [why, command, params, said] of cases) {
+    it(why, async (t) => {
+      const { gateway } = await scene(t);
+      assert.match(refusal(await gateway.invoke(command, params)), said);
+      assert.deepEqual(told(gateway), []);
+    });
+  }
+
+  it("params that are not JSON", async (t) => {
+    const { gateway } = await scene(t);
+    const payload = { id: "odd", nodeId: gateway.nodeId(), command: "system.which", paramsJSON: "{" };
+    gateway.send({ type: "event", event: "node.invoke.request", payload });
+    assert.match(refusal(await gateway.answer("odd")), /paramsJSON is not JSON/);
+  });
+
+  it("what is for another node", async (t) => {
+    const { gateway, node } = await scene(t);
+    const payload = { id: "foreign", nodeId: "other", command: "system.which", paramsJSON: '{"bins":[]}' };
+    gateway.send({ type: "event", event: "node.invoke.request", payload });
+    await node.until("note", (state) => state.state === "note" && state.text.includes("does not know"));
+    await gateway.invoke("system.which", { bins: [] });
+    assert.equal(gateway.answers.length, 1);
+  });
+
+  it("more than it can carry out at once", async (t) => {
+    const { gateway, node } = await scene(t);
+    const running = Array.from({ length: 16 }, () => gateway.ask("system.run", { command: ["sleep", "600"] }));
+    assert.match(refusal(await gateway.invoke("system.which", { bins: [] })), /^BUSY /);
+    await node.stop();
+    for (const id of running) assert.equal((await gateway.answer(id)).ok, true);
+    assert.equal(gateway.answers.length, 17);
+  });
+});
+
+describe("system.which and system.run.prepare", () => {
+  it("finds programs by name, as they stand on PATH", async (t) => {
+    const { gateway, program, bin } = await scene(t);
+    program("tool", "true");
+    writeFileSync(join(bin, "plain"), "");
+    mkdirSync(join(bin, "folder"));
+    const { payload } = await gateway.invoke("system.which", {
+      bins: ["tool", "plain", "folder", "no-such-program", "__proto__", ".."],
+    });
+    assert.deepEqual(payload, { bins: { tool: join(bin, "tool") } });
+  });
+
+  it("never finds a program in the working directory", async (t) => {
+    const gateway = await fakeGateway(t);
+    const stateDir = nodeState(t, FULL);
+    writeFileSync(join(stateDir, "tool"), "#!/bin/sh\necho here\n");
+    chmodSync(join(stateDir, "tool"), 0o755);
+    startNode(t, gateway.url, { stateDir, env: { PATH: `:.:${process.env["PATH"]}` } });
+    await gateway.connected();
+    assert.deepEqual((await gateway.invoke("system.which", { bins: ["tool"] })).payload, { bins: {} });
+    assert.match(refusal(await gateway.invoke("system.run", { command: ["tool"] })), /there is no program "tool"/);
+  });
+
+  it("prepares the plan that people allow: the place is filled in, the words are as they were given", async (t) => {
+    const { gateway, at } = await scene(t);
+    const { payload } = await gateway.invoke("system.run.prepare", {
+      command: ["sh", "-c", "a b"],
+      rawCommand: "a b",
+      cwd: null,
+      agentId: "ops",
+    });
+    assert.deepEqual(payload, {
+      cmdText: "a b",
+      plan: { argv: ["sh", "-c", "a b"], cwd: at, rawCommand: "a b", agentId: "ops", sessionKey: null },
+      resolvedPath: realpathSync("/bin/sh"),
+      home: homedir(),
+    });
+  });
+});

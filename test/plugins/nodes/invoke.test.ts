@@ -1,0 +1,353 @@
+/** Asking nodes over the wire. Spec: protocol/methods-node.md §1-2. */
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { nodes } from "@svc/sdk";
+import { createDevice } from "@svc/sdk/device";
+import { createFakeClock } from "@svc/sdk/testing";
+import { Invocations, MAX_PENDING } from "../../../plugins/nodes/invocations.ts";
+import { declarationOf } from "../../../plugins/nodes/registry.ts";
+import { until } from "../webhook-scene.ts";
+import { type InvokeResult, nodeScene } from "./scene.ts";
+
+const limited = { timeout: 60_000 };
+
+describe("node.invoke", limited, () => {
+  it("hands the command to the node and its answer to the caller", async (t) => {
+    const { node, invoke } = await nodeScene(t);
+    const one = await node();
+    const result = await invoke(one.id, "system.notify", { title: "hi" }, { idempotencyKey: "k", timeoutMs: 5_000 });
+    assert.deepEqual(result, {
+      ok: true,
+      nodeId: one.id,
+      command: "system.notify",
+      payload: { title: "hi" },
+      payloadJSON: '{"title":"hi"}',
+    });
+    const [request] = one.asked;
+    assert.ok(request);
+    const { id, ...rest } = request;
+    assert.match(id, /^[0-9a-f-]{36}$/);
+    assert.deepEqual(rest, {
+      nodeId: one.id,
+      command: "system.notify",
+      paramsJSON: '{"title":"hi"}',
+      timeoutMs: 5_000,
+      idempotencyKey: "k",
+    });
+  });
+
+  it("sends null where there are no params, and waits 30 s unless told otherwise", async (t) => {
+    const { node, invoke } = await nodeScene(t);
+    const one = await node();
+    await invoke(one.id, "system.notify");
+    assert.deepEqual([one.asked[0]?.paramsJSON, one.asked[0]?.timeoutMs], [null, 30_000]);
+  });
+
+  const answers: [what: string, sent: object, payload: unknown, payloadJSON: string | null][] = [
+    ["JSON text", { payloadJSON: '{"a":1}' }, { a: 1 }, '{"a":1}'],
+    ["text that is no JSON", { payloadJSON: "{oops" }, { payloadJSON: "{oops" }, "{oops"],
+    ["a payload", { payload: [1, 2] }, [1, 2], null],
+    ["a payload beside null", { payload: 1, payloadJSON: null }, 1, null],
+    ["a value in the place of the text", { payloadJSON: { a: 1 } }, { a: 1 }, null],
+    ["nothing", {}, undefined, null],
+    [
+      "keys of a prototype",
+      { payloadJSON: '{"__proto__":{"x":1}}' },
+      JSON.parse('{"__proto__":{"x":1}}'),
+      '{"__proto__":{"x":1}}',
+    ],
+  ];
+  for (const [what, sent, payload, payloadJSON] of answers) {
+    it(`understands an answer with ${what}`, async (t) => {
+      const { node, invoke } = await nodeScene(t);
+      const one = await node({ answer: () => ({ ok: true, ...sent }) });
+      const result = await invoke(one.id, "system.notify");
+      assert.deepEqual([result.payload, result.payloadJSON], [payload, payloadJSON]);
+    });
+  }
+
+  const refusals: [what: string, error: InvokeResult["error"], nodeError: object][] = [
+    [
+      "a code and a message",
+      { code: "SYSTEM_RUN_DENIED", message: "no" },
+      { code: "SYSTEM_RUN_DENIED", message: "no" },
+    ],
+    ["nothing", undefined, { code: "UNAVAILABLE", message: "the node refused without a reason" }],
+    ["null", null, { code: "UNAVAILABLE", message: "the node refused without a reason" }],
+    ["characters that steer", { code: "A\u001b[31m", message: "b\u0007c\nd" }, { code: "A [31m", message: "b c\nd" }],
+  ];
+  for (const [what, error, nodeError] of refusals) {
+    it(`passes on a refusal with ${what}`, async (t) => {
+      const { node, invoke } = await nodeScene(t);
+      const one = await node({ answer: () => ({ ok: false, ...(error !== undefined && { error }) }) });
+      const { code, message } = nodeError as { code: string; message: string };
+      await assert.rejects(invoke(one.id, "system.notify"), {
+        code: "UNAVAILABLE",
+        message: `${code}: ${message}`,
+        details: { nodeError },
+      });
+    });
+  }
+
+  it("bounds what a node refuses with", async (t) => {
+    const { node, invoke } = await nodeScene(t);
+    const one = await node({
+      answer: () => ({ ok: false, error: { code: "C".repeat(500), message: "m".repeat(50_000) } }),
+    });
+    await assert.rejects(invoke(one.id, "system.notify"), ({ message }: Error) => message.length < 8_200);
+  });
+
+  for (const timeoutMs of [0, 20]) {
+    it(`gives up after ${timeoutMs} ms, and takes no notice of a late answer`, async (t) => {
+      const { node, invoke, service } = await nodeScene(t);
+      const one = await node({ answer: () => undefined });
+      await assert.rejects(invoke(one.id, "system.notify", {}, { timeoutMs }), {
+        code: "UNAVAILABLE",
+        message: `TIMEOUT: no answer to system.notify within ${timeoutMs} ms`,
+        details: { nodeError: { code: "TIMEOUT", message: `no answer to system.notify within ${timeoutMs} ms` } },
+      });
+      await until(() => one.asked.length === 1, "the request");
+      const id = one.asked[0]?.id ?? "";
+      const late = await one.client.call(nodes.invokeResult, { id, nodeId: one.id, ok: true });
+      assert.deepEqual(late, { ok: true, ignored: true });
+      assert.equal((await service.list()).length, 1);
+    });
+  }
+
+  it("refuses a negative or broken timeout, and blank ids and commands", async (t) => {
+    const { node, invoke } = await nodeScene(t);
+    const { id } = await node();
+    for (const timeoutMs of [-1, 1.5, "5"]) {
+      await assert.rejects(invoke(id, "system.notify", {}, { timeoutMs }), { code: "INVALID_REQUEST" });
+    }
+    for (const [nodeId, command] of [
+      ["", "system.notify"],
+      [" ", "system.notify"],
+      [id, ""],
+      [id, "  "],
+    ]) {
+      await assert.rejects(invoke(nodeId ?? "", command ?? ""), { code: "INVALID_REQUEST" });
+    }
+  });
+
+  it("refuses an unknown node, and one that is not connected, each in its own way", async (t) => {
+    const { invoke, devices } = await nodeScene(t);
+    await assert.rejects(invoke("nobody", "system.notify"), { code: "NOT_FOUND", message: /unknown nodeId "nobody"/ });
+    const device = createDevice();
+    devices.pair(device, { displayName: "Kitchen" });
+    await assert.rejects(invoke(device.id, "system.notify"), {
+      code: "UNAVAILABLE",
+      message: "node Kitchen is not connected; start it there with: svc node run",
+      details: { code: "NOT_CONNECTED" },
+    });
+    const phone = createDevice();
+    devices.pair(phone, { role: "operator", roles: ["operator"] });
+    await assert.rejects(invoke(phone.id, "system.notify"), { code: "NOT_FOUND" });
+  });
+
+  it("refuses the policy file to clients, whatever is allowed", async (t) => {
+    for (const command of ["system.execApprovals.get", "system.execApprovals.set"]) {
+      const { node, invoke } = await nodeScene(t, { nodes: { allowCommands: [command] } });
+      const one = await node({ commands: [command] });
+      await assert.rejects(invoke(one.id, command), { code: "INVALID_REQUEST", details: { command } });
+      assert.deepEqual(one.asked, []);
+    }
+  });
+
+  it("names why a command is not passed on", async (t) => {
+    const { node, invoke, devices } = await nodeScene(t);
+    const one = await node({ commands: ["camera.snap", "system.notify"], record: { commands: ["camera.snap"] } });
+    devices.request("r1", { deviceId: one.id, commands: ["system.notify"] });
+    const mute = await node({ commands: [] });
+    const rows: [nodeId: string, command: string, reason: string][] = [
+      [one.id, "camera.snap", "command not allowlisted"],
+      [one.id, "made.up", "command not allowlisted"],
+      [one.id, "system.which", "command not declared by node"],
+      [one.id, "system.notify", "command waits for approval"],
+      [mute.id, "system.notify", "node did not declare commands"],
+      [mute.id, "camera.snap", "command not allowlisted"],
+    ];
+    for (const [nodeId, command, reason] of rows) {
+      await assert.rejects(invoke(nodeId, command), (error: { code: string; details: Record<string, unknown> }) => {
+        assert.deepEqual(
+          [error.code, error.details["reason"], error.details["command"]],
+          ["INVALID_REQUEST", reason, command],
+        );
+        return true;
+      });
+    }
+    await assert.rejects(invoke(one.id, "system.notify"), { message: /svc devices approve r1$/ });
+    await assert.rejects(invoke(one.id, "camera.snap"), { message: /gateway\.nodes\.allowCommands/ });
+    devices.pair(one.identity, { commands: ["camera.snap", "system.notify"] });
+    assert.equal((await invoke(one.id, "system.notify")).ok, true, "an approval counts at once");
+    assert.equal((await invoke(one.id, " system.notify ")).command, "system.notify");
+  });
+
+  it("goes by the platform of the device record", async (t) => {
+    const { node, invoke } = await nodeScene(t);
+    const claims = await node({ record: { platform: "ios" }, client: { platform: "macos" } });
+    await assert.rejects(invoke(claims.id, "system.run", { command: ["ls"] }), {
+      details: { reason: "command not allowlisted", command: "system.run", platform: "ios" },
+    });
+  });
+
+  it("serves two nodes, and a hundred questions at once", async (t) => {
+    const { node, invoke } = await nodeScene(t);
+    const both = [await node(), await node()];
+    const asked = Array.from({ length: 100 }, (_, n) => invoke(both[n % 2]?.id ?? "", "system.notify", { n }));
+    const answers = await Promise.all(asked);
+    assert.deepEqual(
+      answers.map(({ payload }) => payload),
+      Array.from({ length: 100 }, (_, n) => ({ n })),
+    );
+    assert.deepEqual(
+      both.map((one) => one.asked.length),
+      [50, 50],
+    );
+  });
+
+  it("fails what waits when the node goes, and lists it as gone", async (t) => {
+    const { node, invoke, view } = await nodeScene(t);
+    const one = await node({ answer: () => undefined });
+    const asked = assert.rejects(invoke(one.id, "system.notify"), {
+      code: "UNAVAILABLE",
+      message: "Error: node disconnected (system.notify)",
+    });
+    await until(() => one.asked.length === 1, "the request");
+    await one.client.close();
+    await asked;
+    await until(async () => (await view(one.id))?.connected === false, "the node to go");
+    assert.deepEqual((await view(one.id))?.commands, []);
+  });
+
+  it("fails what waits when the device is removed", async (t) => {
+    const { node, invoke, devices } = await nodeScene(t);
+    const one = await node({ answer: () => undefined });
+    const asked = assert.rejects(invoke(one.id, "system.notify"), { message: /^Error: node disconnected/ });
+    await until(() => one.asked.length === 1, "the request");
+    devices.revoke(one.id);
+    await asked;
+  });
+
+  it("lets the newer connection of a node take over, and the older one go without harm", async (t) => {
+    const { node, invoke, view } = await nodeScene(t);
+    const older = await node({ answer: () => undefined });
+    const waits = assert.rejects(invoke(older.id, "system.notify"), { message: /^Error: node disconnected/ });
+    await until(() => older.asked.length === 1, "the request");
+    const newer = await node({ identity: older.identity, commands: ["system.notify"] });
+    await waits;
+    const id = older.asked[0]?.id ?? "";
+    const foreign = await older.client.call(nodes.invokeResult, { id, nodeId: older.id, ok: true });
+    assert.deepEqual(foreign, { ok: true, ignored: true });
+    await older.client.close();
+    assert.equal((await invoke(newer.id, "system.notify")).ok, true);
+    assert.deepEqual([(await view(newer.id))?.connected, (await view(newer.id))?.commands], [true, ["system.notify"]]);
+    assert.equal(older.asked.length, 1);
+  });
+
+  it("takes results only from the connection that was asked, under its own id", async (t) => {
+    const { node, invoke } = await nodeScene(t);
+    const one = await node({ answer: () => undefined });
+    const other = await node();
+    const asked = invoke(one.id, "system.notify");
+    await until(() => one.asked.length === 1, "the request");
+    const id = one.asked[0]?.id ?? "";
+    const say = (who: typeof one, params: object) =>
+      who.client.call(nodes.invokeResult, { id, nodeId: who.id, ok: true, ...params });
+    assert.deepEqual(await say(other, { payload: "forged" }), { ok: true, ignored: true });
+    await assert.rejects(say(other, { nodeId: one.id }), { code: "INVALID_REQUEST" });
+    assert.deepEqual(await say(one, { id: "unknown" }), { ok: true, ignored: true });
+    for (const hostile of [{ ok: "yes" }, { error: { code: "" } }, { error: "text" }, { more: 1 }, { id: "" }]) {
+      await assert.rejects(say(one, hostile), { code: "INVALID_REQUEST" });
+    }
+    assert.deepEqual(await say(one, { payload: "mine" }), { ok: true });
+    assert.deepEqual(await say(one, { payload: "twice" }), { ok: true, ignored: true });
+    assert.equal((await asked).payload, "mine");
+  });
+
+  it("gives up when the caller goes", async (t) => {
+    const { node, connect, service } = await nodeScene(t);
+    const one = await node({ answer: () => undefined });
+    const caller = await connect();
+    const asked = assert.rejects(caller.call(nodes.invoke, { nodeId: one.id, command: "system.notify" }));
+    await until(() => one.asked.length === 1, "the request");
+    await caller.close();
+    await asked;
+    const id = one.asked[0]?.id ?? "";
+    await until(async () => {
+      const answer = await one.client.call(nodes.invokeResult, { id, nodeId: one.id, ok: true });
+      return answer.ignored === true;
+    }, "the question to be given up");
+    assert.equal((await service.list())[0]?.connected, true);
+  });
+
+  it("keeps the nodes that are connected when its plugin is loaded anew", async (t) => {
+    const { node, invoke, view, reload } = await nodeScene(t);
+    const commands = ["system.notify", "location.get"];
+    const one = await node({ commands, record: { displayName: "Kitchen", commands } });
+    const gone = await node();
+    await gone.client.close();
+    const before = await view(one.id);
+    assert.equal((await reload("nodes")).ok, true);
+    const { connectedAtMs, ...after } = (await view(one.id)) ?? assert.fail();
+    assert.ok(connectedAtMs && before?.connectedAtMs && connectedAtMs >= before.connectedAtMs);
+    assert.deepEqual({ ...after, connectedAtMs: before.connectedAtMs }, before);
+    assert.equal((await invoke(one.id, "system.notify")).ok, true);
+    assert.equal((await view(gone.id))?.connected, false);
+    await one.client.close();
+    await until(async () => (await view(one.id))?.connected === false, "the node to go");
+  });
+
+  it("knows its nodes again after a restart", async (t) => {
+    const first = await nodeScene(t);
+    const one = await first.node();
+    await first.gateway.stop();
+    const second = await nodeScene(t, {}, first);
+    assert.deepEqual((await second.view(one.id))?.connected, false);
+    await second.node({ identity: one.identity });
+    assert.equal((await second.invoke(one.id, "system.notify")).ok, true);
+  });
+});
+
+describe("commands under way", () => {
+  const connected = {
+    ...declarationOf(
+      "n1",
+      {
+        id: "c1",
+        remoteAddress: "::1",
+        connect: { client: { id: "x", version: "1", platform: "macos", mode: "node" } },
+      } as Parameters<typeof declarationOf>[1],
+      undefined,
+      { commands: [], withheld: [] },
+    ),
+    connectedAtMs: 1,
+  };
+
+  it("are bounded for one node, and leave nothing behind", async () => {
+    const clock = createFakeClock();
+    const sent: string[] = [];
+    let n = 0;
+    const pending = new Invocations({ clock, send: ({ id }) => sent.push(id), newId: () => `i${n++}` });
+    const asked = Array.from({ length: MAX_PENDING }, () => pending.invoke(connected, { command: "x", params: {} }));
+    assert.throws(() => pending.invoke(connected, { command: "x", params: {} }), {
+      code: "UNAVAILABLE",
+      retryAfterMs: 1_000,
+    });
+    for (const id of sent) assert.equal(pending.settle("c1", { id, ok: true, payload: id }), true);
+    assert.equal((await Promise.all(asked)).length, MAX_PENDING);
+    assert.deepEqual([pending.size, clock.pending], [0, 0]);
+  });
+
+  it("end when the plugin stops, and at once for a caller who is gone", async () => {
+    const clock = createFakeClock();
+    const pending = new Invocations({ clock, send: () => undefined, newId: () => "i" });
+    await assert.rejects(pending.invoke(connected, { command: "x", params: {}, signal: AbortSignal.abort() }));
+    const asked = assert.rejects(pending.invoke(connected, { command: "x", params: {}, timeoutMs: 1e12 }), {
+      code: "UNAVAILABLE",
+    });
+    pending.stop();
+    await asked;
+    assert.deepEqual([pending.size, clock.pending], [0, 0]);
+  });
+});

@@ -1,0 +1,258 @@
+/** Who is listed, as what; names; configuration. Spec: protocol/methods-node.md §1, §4, §5. */
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { definePlugin, health, nodes, presenceEvent } from "@svc/sdk";
+import { CanvasHost, ConfigStore } from "@svc/sdk/services";
+import { createDevice } from "@svc/sdk/device";
+import { until } from "../webhook-scene.ts";
+import { nodeScene } from "./scene.ts";
+
+const limited = { timeout: 60_000 };
+
+describe("node.list and node.describe", limited, () => {
+  it("show what a node is and can do", async (t) => {
+    const { node, view, client } = await nodeScene(t, { nodes: { allowCommands: ["camera.snap"] } });
+    const { id } = await node({
+      caps: ["system", "browser", "system"],
+      commands: ["system.run", "camera.snap", "camera.clip", "system.run", "system.notify", "location.get"],
+      permissions: { screen: true, camera: false },
+      pathEnv: "/bin:/usr/bin",
+      record: { displayName: "Mac", commands: ["system.run", "camera.snap", "camera.clip", "location.get"] },
+      client: { displayName: "claimed", version: "9", deviceFamily: "Mac", modelIdentifier: "Mac15,1" },
+    });
+    const { connectedAtMs, remoteIp, caps, ...seen } = (await view(id)) ?? assert.fail();
+    assert.ok(connectedAtMs && connectedAtMs > 0 && remoteIp);
+    assert.deepEqual(
+      [caps.includes("system"), caps.includes("browser"), new Set(caps).size],
+      [true, true, caps.length],
+    );
+    assert.deepEqual(seen, {
+      nodeId: id,
+      displayName: "Mac",
+      platform: "macos",
+      version: "9",
+      deviceFamily: "Mac",
+      modelIdentifier: "Mac15,1",
+      commands: ["camera.snap", "location.get", "system.run"],
+      pendingCommands: ["system.notify"],
+      pathEnv: "/bin:/usr/bin",
+      permissions: { camera: false, screen: true },
+      paired: true,
+      connected: true,
+    });
+    const { ts, ...described } = await client.call(nodes.describe, { nodeId: id });
+    assert.ok(ts > 0);
+    assert.deepEqual(described, await view(id));
+    await assert.rejects(client.call(nodes.describe, { nodeId: "nobody" }), { code: "NOT_FOUND" });
+  });
+
+  it("are ordered: connected first, then by name, then by id; with one read of the devices", async (t) => {
+    const { node, client, devices } = await nodeScene(t);
+    for (const name of ["beta", "Alpha", undefined]) {
+      devices.pair(createDevice(), name === undefined ? {} : { displayName: name });
+    }
+    devices.pair(createDevice(), { displayName: "a phone", role: "operator", roles: ["operator"] });
+    await node({ record: { displayName: "zed" } });
+    await node({ record: { displayName: "Yak" } });
+    const before = devices.reads;
+    const { nodes: listed } = await client.call(nodes.list, {});
+    assert.equal(devices.reads, before + 1);
+    assert.deepEqual(
+      listed.map(({ connected }) => connected),
+      [true, true, false, false, false],
+    );
+    const names = listed.map(({ displayName }) => displayName);
+    assert.deepEqual(
+      names.filter((name) => name !== undefined),
+      ["Yak", "zed", "Alpha", "beta"],
+    );
+    assert.deepEqual(listed.at(-1)?.commands, []);
+  });
+
+  it("make hostile declarations harmless", async (t) => {
+    const { node, view, devices } = await nodeScene(t);
+    const identity = createDevice();
+    devices.pair(identity, { displayName: "a\u001b[2Jb\u202ec" });
+    const commands = Array.from({ length: 900 }, (_, n) => `c${String(n).padStart(4, "0")}`);
+    const { id } = await node({
+      identity,
+      commands: [...commands, "x".repeat(300), "with\u0007bell"],
+      permissions: { ["p".repeat(300)]: true, ok: true },
+      pathEnv: "p".repeat(20_000),
+      client: { version: "v".repeat(1_000), displayName: "n" },
+    });
+    const seen = (await view(id)) ?? assert.fail();
+    assert.equal(seen.displayName, "a [2Jb c");
+    assert.deepEqual([seen.version?.length, seen.pathEnv?.length, seen.permissions], [200, 8_192, { ok: true }]);
+    assert.deepEqual(seen.commands, []);
+  });
+
+  it("withhold all a node declares that cannot be looked up, until it can", async (t) => {
+    const { node, view, invoke, devices } = await nodeScene(t);
+    const commands = ["system.notify", "system.run"];
+    devices.broken = new Error("disk");
+    const { id } = await node({ commands, record: { commands: ["system.run"], platform: "linux" } });
+    await assert.rejects(invoke(id, "system.run", { command: ["ls"] }), { code: "INTERNAL" });
+    devices.broken = undefined;
+    assert.equal((await invoke(id, "system.run", { command: ["ls"] })).ok, true);
+    const { commands: usable, pendingCommands } = (await view(id)) ?? assert.fail();
+    assert.deepEqual([usable, pendingCommands], [["system.run"], ["system.notify"]]);
+  });
+
+  it("leave operators with a device alone", async (t) => {
+    const { connect, client, devices } = await nodeScene(t);
+    const device = createDevice();
+    devices.pair(device, { role: "operator", roles: ["operator"] });
+    const operator = await connect({ device });
+    assert.deepEqual((await client.call(nodes.list, {})).nodes, []);
+    await assert.rejects(operator.call(nodes.event, { event: "x" }), { code: "INVALID_REQUEST" });
+  });
+
+  it("keep nodes and operators to their own methods", async (t) => {
+    const { node, connect } = await nodeScene(t);
+    const one = await node();
+    for (const [method, params] of [
+      ["node.list", {}],
+      ["node.describe", { nodeId: one.id }],
+      ["node.invoke", { nodeId: one.id, command: "system.notify" }],
+      ["node.rename", { nodeId: one.id, displayName: "x" }],
+      ["node.pair.list", {}],
+    ] as const) {
+      await assert.rejects(one.client.request(method, params), { message: /unauthorized role: node/ });
+    }
+    const reader = await connect({ scopes: ["operator.read"] });
+    await reader.call(nodes.list, {});
+    await assert.rejects(reader.call(nodes.invoke, { nodeId: one.id, command: "system.notify" }), /missing scope/);
+    await assert.rejects(reader.call(nodes.rename, { nodeId: one.id, displayName: "x" }), /missing scope/);
+    for (const method of ["node.invoke.result", "node.event", "node.canvas.capability.refresh"]) {
+      await assert.rejects(reader.request(method, {}), { message: /unauthorized role: operator/ });
+    }
+  });
+});
+
+describe("node.rename", limited, () => {
+  it("shows at once, connected or not", async (t) => {
+    const { node, view, client } = await nodeScene(t);
+    const { id, client: own } = await node({ client: { displayName: "claimed" } });
+    const renamed = await client.call(nodes.rename, { nodeId: id, displayName: "  Kitchen " });
+    assert.deepEqual(renamed, { nodeId: id, displayName: "Kitchen" });
+    assert.equal((await view(id))?.displayName, "Kitchen");
+    await own.close();
+    await until(async () => (await view(id))?.connected === false, "the node to go");
+    assert.equal((await view(id))?.displayName, "Kitchen");
+  });
+
+  it("refuses what is no name, and whoever is no node", async (t) => {
+    const { node, client, devices } = await nodeScene(t);
+    const { id } = await node();
+    for (const displayName of [" ", "a\nb", "a\u001bb", "x".repeat(201)]) {
+      await assert.rejects(client.call(nodes.rename, { nodeId: id, displayName }), { code: "INVALID_REQUEST" });
+    }
+    await assert.rejects(client.call(nodes.rename, { nodeId: "nobody", displayName: "x" }), { code: "NOT_FOUND" });
+    const phone = createDevice();
+    devices.pair(phone, { role: "operator", roles: ["operator"], displayName: "phone" });
+    await assert.rejects(client.call(nodes.rename, { nodeId: phone.id, displayName: "x" }), { code: "NOT_FOUND" });
+    assert.equal(devices.paired.get(phone.id)?.displayName, "phone");
+  });
+});
+
+describe("the canvas of a node", limited, () => {
+  it("is not there without a plugin that serves it", async (t) => {
+    const { node } = await nodeScene(t);
+    const one = await node();
+    await assert.rejects(one.client.call(nodes.canvasRefresh, {}), { code: "UNAVAILABLE", message: /no canvas/ });
+  });
+
+  it("gets a new address at each question, and none once the node is gone", async (t) => {
+    const issued: string[] = [];
+    const withdrawn: string[] = [];
+    const canvas = definePlugin({
+      id: "canvas",
+      api: "^1.0.0",
+      provides: [CanvasHost],
+      setup: (gateway) =>
+        gateway.provide(CanvasHost, {
+          issue: (connectionId) => {
+            const count = issued.push(connectionId);
+            return {
+              canvasCapability: `t${count}`,
+              canvasCapabilityExpiresAtMs: 1,
+              canvasHostUrl: `http://x/t${count}`,
+            };
+          },
+          withdraw: (connectionId) => void withdrawn.push(connectionId),
+        }),
+    });
+    const { node } = await nodeScene(t, { plugins: [canvas] });
+    const one = await node();
+    const answers = [await one.client.call(nodes.canvasRefresh, {}), await one.client.call(nodes.canvasRefresh, {})];
+    assert.deepEqual(
+      answers.map(({ canvasCapability }) => canvasCapability),
+      ["t1", "t2"],
+    );
+    const { connId } = one.client.hello.server;
+    assert.deepEqual(issued, [connId, connId]);
+    await one.client.close();
+    await until(() => withdrawn.includes(connId), "the canvas to be withdrawn");
+  });
+});
+
+describe("the section gateway.nodes", limited, () => {
+  const refused: [what: string, section: object, message: RegExp][] = [
+    ["an unknown key", { allow: [] }, /allow/],
+    ["a blank command", { allowCommands: [""] }, /allowCommands/],
+    ["a command that is none", { denyCommands: [1] }, /denyCommands/],
+    ["a text for a list", { allowCommands: "camera.snap" }, /allowCommands/],
+  ];
+  for (const [what, section, message] of refused) {
+    it(`refuses ${what}`, async (t) => {
+      await assert.rejects(nodeScene(t, { nodes: section }), message);
+    });
+  }
+
+  it("refuses a browser setting that nothing would come of", async (t) => {
+    for (const browser of [{ mode: "auto" }, { node: "n1" }, { mode: "off", node: "n1" }]) {
+      await assert.rejects(nodeScene(t, { nodes: { browser } }), /gateway\.nodes\.browser/);
+    }
+    const { client } = await nodeScene(t, { nodes: { browser: { mode: "off" } } });
+    assert.deepEqual((await client.call(nodes.list, {})).nodes, []);
+  });
+
+  it("takes a change at once, for nodes that are connected", async (t) => {
+    const seen: { store?: ConfigStore } = {};
+    const editor = definePlugin({
+      id: "editor",
+      api: "^1.0.0",
+      requires: { store: ConfigStore },
+      setup: ({ services }) => void (seen.store = services.store),
+    });
+    const configured = await nodeScene(t, { plugins: [editor], gateway: { config: undefined } });
+    const one = await configured.node({ commands: ["camera.snap", "system.notify"] });
+    await assert.rejects(configured.invoke(one.id, "camera.snap"), { code: "INVALID_REQUEST" });
+    const set = async (value: object) => {
+      const store = seen.store ?? assert.fail();
+      return store.edit({ actor: "test", action: "test" }, () => [{ path: ["gateway", "nodes"], value }]);
+    };
+    assert.equal((await set({ allowCommands: ["camera.snap"], denyCommands: ["system.notify"] })).reload, "hot");
+    assert.equal((await configured.invoke(one.id, "camera.snap")).ok, true);
+    await assert.rejects(configured.invoke(one.id, "system.notify"), { code: "INVALID_REQUEST" });
+    assert.deepEqual((await configured.view(one.id))?.commands, ["camera.snap"]);
+    await assert.rejects(set({ browser: { mode: "auto" } }), { code: "INVALID_REQUEST" });
+    assert.equal((await configured.invoke(one.id, "camera.snap")).ok, true, "nothing has changed");
+  });
+});
+
+it("a node is in the presence list while it is connected", limited, async (t) => {
+  const { node, client } = await nodeScene(t, { plugins: ["health"] });
+  const gone = new Promise<void>((resolve) => {
+    client.on(presenceEvent, ({ presence }) => {
+      if (presence.some(({ deviceId, reason }) => deviceId === one.id && reason === "disconnect")) resolve();
+    });
+  });
+  const one = await node({ client: { displayName: "Kitchen" } });
+  const find = async () => (await client.call(health.presence, {})).find(({ deviceId }) => deviceId === one.id);
+  await until(async () => (await find())?.reason === "connect", "the node");
+  assert.deepEqual((await find())?.roles, ["node"]);
+  await one.client.close();
+  await gone;
+});

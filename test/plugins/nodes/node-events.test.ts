@@ -1,0 +1,369 @@
+/** What nodes report over the wire, and what comes of it. Spec: protocol/methods-node.md §3, events.md §8. */
+import assert from "node:assert/strict";
+import { describe, it, type TestContext } from "node:test";
+import { agentEvent, chatEvent, definePlugin, type EventFrame, HOOKS, nodes, tick, unavailable } from "@svc/sdk";
+import {
+  AgentRuns,
+  type RunEvent,
+  type RunRequest,
+  type SessionEntry,
+  Sessions,
+  type SystemEvent,
+  SystemEvents,
+} from "@svc/sdk/services";
+import { startFakeModelServer } from "@svc/sdk/testing";
+import { MAX_RUNS } from "../../../plugins/nodes/node-runs.ts";
+import { askedOf, systemOf, until } from "../webhook-scene.ts";
+import { nodeScene } from "./scene.ts";
+
+const limited = { timeout: 60_000 };
+
+/** Services that only note what they are asked for. */
+function listeners() {
+  const runs: RunRequest[] = [];
+  const told: SystemEvent[] = [];
+  const state: { policy: "allow" | "deny"; broken: boolean } = { policy: "allow", broken: false };
+  const plugin = definePlugin({
+    id: "listeners",
+    api: "^1.0.0",
+    provides: [AgentRuns, Sessions, SystemEvents],
+    setup(gateway) {
+      gateway.provide(AgentRuns, {
+        start: async (request: RunRequest) => {
+          if (state.broken) unavailable("the disk is full");
+          runs.push(request);
+          return { fresh: true, state: { ...request, status: "accepted" as const }, acceptedAt: 1 };
+        },
+      } as unknown as AgentRuns); // the parts that are used
+      gateway.provide(Sessions, {
+        canonicalKey: (key: string) => (key.includes("::") ? assert.fail() : `agent:main:${key.toLowerCase()}`),
+        get: async () => undefined,
+        ensure: async () => ({ sessionId: "s", updatedAt: 1 }) as SessionEntry,
+        sendPolicy: () => state.policy,
+      } as unknown as Sessions); // the parts that are used
+      gateway.provide(SystemEvents, {
+        add: async (event: SystemEvent) => {
+          if (state.broken) unavailable("the disk is full");
+          told.push(event);
+        },
+      } as unknown as SystemEvents); // the parts that are used
+    },
+  });
+  return { runs, told, state, plugin };
+}
+
+async function open(t: TestContext) {
+  const heard = listeners();
+  const scene = await nodeScene(t, { plugins: [heard.plugin] });
+  return { ...scene, ...heard, one: await scene.node({ client: { displayName: "Phone" } }) };
+}
+
+describe("node.event", limited, () => {
+  it("voice.transcript: a run in the main session, once", async (t) => {
+    const { one, runs } = await open(t);
+    const say = (payload: object) => one.event("voice.transcript", payload);
+    assert.deepEqual(await say({ text: " hello " }), { ok: true });
+    await say({ text: "hello" });
+    await say({ text: "hello", sessionKey: "Other" });
+    await say({ text: "x".repeat(20_000), eventId: 1 });
+    for (const text of ["", "  ", "x".repeat(20_001), 7, null]) await say({ text });
+    assert.deepEqual(
+      runs.map(({ sessionKey, message, thinking }) => [sessionKey, message.slice(0, 5), thinking]),
+      [
+        ["agent:main:main", "hello", "low"],
+        ["agent:main:other", "hello", "low"],
+        ["agent:main:main", "xxxxx", "low"],
+      ],
+    );
+    const [run] = runs;
+    assert.match(run?.runId ?? "", /^voice-[0-9a-f-]{36}$/);
+    assert.deepEqual(
+      [run?.origin, run?.principal.scopes, run?.principal.device],
+      ["node", ["operator.read", "operator.write"], one.id],
+    );
+  });
+
+  it("voice.transcript: one that could not be taken is refused, and taken when it is sent again", async (t) => {
+    const { one, runs, state } = await open(t);
+    state.broken = true;
+    await assert.rejects(one.event("voice.transcript", { text: "hi" }), { code: "UNAVAILABLE" });
+    state.broken = false;
+    await one.event("voice.transcript", { text: "hi" });
+    assert.equal(runs.length, 1);
+  });
+
+  it("agent.request: a run in the session of the node, never as an owner", async (t) => {
+    const { one, runs } = await open(t);
+    const image = { content: Buffer.from("\x89PNG\r\n\x1a\nx", "latin1").toString("base64"), fileName: "a.png" };
+    await one.event("agent.request", { message: "do it" });
+    await one.event("agent.request", {
+      message: "and that",
+      sessionKey: "Main",
+      thinking: "high",
+      timeoutSeconds: 90,
+      attachments: [image, { content: "aGk=", fileName: "note.txt" }, 7],
+      deliver: true,
+      channel: "irc",
+      to: "x",
+      receipt: true,
+      scopes: ["operator.admin"],
+    });
+    for (const message of [undefined, "", "x".repeat(20_001), {}]) await one.event("agent.request", { message });
+    await one.event("agent.request", { message: "x", attachments: [{ content: "%%%" }] });
+    const [first, second, ...more] = runs;
+    assert.ok(first && second);
+    assert.equal(more.length, 0);
+    assert.match(first.message, /^From: node Phone$[^]*^do it$/m);
+    assert.equal(first.sessionKey, `agent:main:node-${one.id}`);
+    assert.deepEqual([first.thinking, first.timeoutMs, first.images], [undefined, undefined, undefined]);
+    assert.deepEqual([second.sessionKey, second.thinking, second.timeoutMs], ["agent:main:main", "high", 90_000]);
+    assert.deepEqual(
+      second.images?.map(({ mimeType }) => mimeType),
+      ["image/png"],
+    );
+    for (const { principal } of runs) {
+      const { epoch, ...rest } = principal;
+      assert.ok(epoch > 0, "that of its credential: a device that was paired again is not dead");
+      assert.deepEqual(rest, {
+        id: `node:${one.id}`,
+        role: "operator",
+        scopes: ["operator.read", "operator.write"],
+        provenance: "device",
+        device: one.id,
+      });
+    }
+  });
+
+  it("agent.request: nothing where the session takes no messages, or for a word that is no level", async (t) => {
+    const { one, runs, state } = await open(t);
+    for (const thinking of ["constructor", "__proto__", "loud", 7])
+      await one.event("agent.request", { message: "x", thinking });
+    assert.deepEqual(
+      runs.map(({ thinking }) => thinking),
+      [undefined, undefined, undefined, undefined],
+    );
+    state.policy = "deny";
+    assert.deepEqual(await one.event("agent.request", { message: "x" }), { ok: true });
+    assert.equal(runs.length, 4);
+  });
+
+  it("notifications.changed and exec.*: the session is told and woken", async (t) => {
+    const { one, told, state } = await open(t);
+    await one.event("notifications.changed", { change: "posted", key: "k", text: "hi" });
+    await one.event("notifications.changed", { change: "posted", key: "k", sessionKey: "Main" });
+    await one.event("notifications.changed", { change: "moved", key: "k" });
+    await one.event("exec.started", { runId: "r1", command: "ls" });
+    await one.event("exec.finished", { runId: "r1", exitCode: 0 });
+    await one.event("exec.finished", { runId: "r2", exitCode: 1, output: "no" });
+    await one.event("exec.denied", { runId: "r3", sessionKey: "Main", reason: "policy" });
+    const own = `agent:main:node-${one.id}`;
+    assert.deepEqual(
+      told.map(({ sessionKey, text, wake, reason }) => [sessionKey, text.replace(one.id, "n"), wake, reason]),
+      [
+        [own, "Notification posted (node=n key=k): hi", "now", "node:notifications.changed"],
+        ["agent:main:main", "Notification posted (node=n key=k)", "now", "node:notifications.changed"],
+        [own, "Exec started (node=n id=r1): ls", "now", "node:exec.started"],
+        [own, "Exec finished (node=n id=r2, code 1): no", "now", "node:exec.finished"],
+        ["agent:main:main", "Exec denied (node=n id=r3, policy)", "now", "node:exec.denied"],
+      ],
+    );
+    assert.equal(new Set(told.map(({ id }) => id)).size, told.length);
+    await one.event("exec.finished", { runId: "r2", exitCode: 1, output: "no" });
+    assert.equal(told.at(-1)?.id, told[3]?.id, "the queue takes one id once");
+    state.broken = true;
+    await assert.rejects(one.event("exec.denied", {}), { code: "UNAVAILABLE" });
+  });
+
+  it("push.apns.register: kept, the newest of a node, when it is one", async (t) => {
+    const { one, storage } = await open(t);
+    const good = { token: "ab".repeat(32), topic: "com.example.app", environment: "sandbox" };
+    for (const change of [{ token: "xyz" }, { token: 7 }, { topic: "a b" }, { topic: "" }, { environment: "other" }]) {
+      assert.deepEqual(await one.event("push.apns.register", { ...good, ...change }), { ok: true });
+    }
+    assert.deepEqual(await storage.all("SELECT * FROM nodes_push"), []);
+    await one.event("push.apns.register", good);
+    await one.event("push.apns.register", { ...good, environment: "production" });
+    const [row, ...more] = await storage.all("SELECT * FROM nodes_push");
+    assert.equal(more.length, 0);
+    const { updated_at: at, ...rest } = row ?? assert.fail();
+    assert.ok(Number(at) > 0);
+    assert.deepEqual(rest, { node_id: one.id, token: good.token, topic: good.topic, environment: "production" });
+  });
+
+  it("answers ok to what it does not know or cannot use, and takes payloadJSON before payload", async (t) => {
+    const { one, runs } = await open(t);
+    const send = (params: object) => one.client.request("node.event", params);
+    for (const params of [
+      { event: "made.up", payload: { a: 1 } },
+      { event: "toString" },
+      { event: "x".repeat(5_000) },
+      { event: "agent.request", payloadJSON: "{oops" },
+      { event: "agent.request", payload: null },
+      { event: "agent.request", payload: [{ message: "x" }] },
+      { event: "agent.request", payload: { message: "no" }, payloadJSON: "null" },
+    ]) {
+      assert.deepEqual(await send(params), { ok: true });
+    }
+    assert.equal(runs.length, 0);
+    await send({ event: "agent.request", payload: { message: "no" }, payloadJSON: '{"message":"yes"}' });
+    assert.match(runs[0]?.message ?? "", /^yes$/m);
+    for (const params of [{ event: "" }, {}, { event: "x", payloadJSON: null }, { event: "x", more: 1 }]) {
+      await assert.rejects(send(params), { code: "INVALID_REQUEST" });
+    }
+  });
+
+  it("answers ok where nobody does what is asked for", async (t) => {
+    const { node, gateway } = await nodeScene(t);
+    const one = await node();
+    for (const [event, payload] of [
+      ["agent.request", { message: "x" }],
+      ["voice.transcript", { text: "x" }],
+      ["exec.denied", {}],
+    ] as const) {
+      assert.deepEqual(await one.event(event, payload), { ok: true });
+    }
+    assert.equal(gateway.plugins().find(({ id }) => id === "nodes")?.errors, 0);
+  });
+});
+
+describe("runs that nodes ask for", limited, () => {
+  it("are bounded for one node, until some have ended", async (t) => {
+    const { plugin, runs } = listeners();
+    const finished: { emit?: (runId: string) => Promise<void> } = {};
+    const agents = definePlugin({
+      id: "agents",
+      api: "^1.0.0",
+      setup(gateway) {
+        const hook = gateway.emits(HOOKS.runFinished);
+        finished.emit = (runId) => hook.emit({ runId, sessionKey: "k", status: "ok", endedAt: 1, text: "" });
+      },
+    });
+    const { node } = await nodeScene(t, { plugins: [plugin, agents] });
+    const [one, other] = [await node(), await node()];
+    const ask = (who: typeof one) => who.event("agent.request", { message: "x" });
+    for (let n = 0; n < MAX_RUNS; n++) await ask(one);
+    await assert.rejects(ask(one), { code: "UNAVAILABLE", retryAfterMs: 5_000 });
+    await ask(other);
+    await finished.emit?.("another run");
+    await assert.rejects(ask(one), { code: "UNAVAILABLE" });
+    await finished.emit?.(runs[0]?.runId ?? "");
+    await ask(one);
+    assert.equal(runs.length, MAX_RUNS + 2);
+  });
+});
+
+describe("steps of tools", limited, () => {
+  const step = { runId: "r1", seq: 1, ts: 1, sessionKey: "k", stream: "tool" as const };
+  const data = { phase: "result", name: "t", toolCallId: "c", isError: false, result: { content: [] } };
+  const { result: _result, ...bare } = data;
+  const levels: [level: string | undefined, seen: object | undefined][] = [
+    [undefined, undefined],
+    ["off", undefined],
+    ["other", undefined],
+    ["on", { ...step, data: bare }],
+    ["full", { ...step, data }],
+  ];
+  for (const [level, seen] of levels) {
+    it(`reach those who follow the session as its level says: ${level}`, async (t) => {
+      const agents = definePlugin({
+        id: "agents",
+        api: "^1.0.0",
+        provides: [Sessions],
+        setup(gateway) {
+          const trace = gateway.emits(HOOKS.runEvent);
+          gateway.provide(Sessions, { get: async () => ({ verboseLevel: level }) } as unknown as Sessions); // all that is used
+          gateway.start(() => {
+            fire.event = (event) => trace.emit(event);
+          });
+        },
+      });
+      const fire: { event?: (event: RunEvent) => void } = {};
+      const { node } = await nodeScene(t, { plugins: [agents] });
+      const one = await node();
+      const frames: EventFrame[] = [];
+      one.client.onEvent((frame) => frames.push(frame));
+      fire.event?.({ ...step, data });
+      await one.event("chat.subscribe", { sessionKey: "k" });
+      fire.event?.({ ...step, data, sessionKey: "other" });
+      fire.event?.({ ...step, data });
+      for (let n = 0; n < 3; n++) await one.event("made.up");
+      const copies = frames.filter(({ event }) => event === agentEvent.name).map(({ payload, seq }) => [payload, seq]);
+      assert.deepEqual(copies, seen === undefined ? [] : [[seen, undefined]]);
+    });
+  }
+});
+
+describe("reports and requests of a node", limited, () => {
+  it("reach an agent in the session of the node", async (t) => {
+    const server = await startFakeModelServer({ replies: () => ({ text: "HEARTBEAT_OK" }) });
+    t.after(() => server.close());
+    const { node } = await nodeScene(t, {
+      plugins: ["sessions", "models", "provider-openai", "agents", "heartbeat"],
+      config: {
+        models: { providers: { fake: { baseUrl: server.url, models: [{ id: "m" }] } } },
+        agents: { defaults: { model: "fake/m", skipBootstrap: true } },
+      },
+    });
+    const one = await node({ client: { displayName: "Phone" } });
+    assert.deepEqual(await one.event("agent.request", { message: "what is the time" }), { ok: true });
+    await until(() => server.requests.length === 1, "the run");
+    assert.match(askedOf(server.requests[0] ?? assert.fail()), /From: node Phone[^]*what is the time/);
+    await one.event("exec.finished", { runId: "r1", exitCode: 3, output: "no such file" });
+    await until(() => server.requests.length === 2, "the session to be woken");
+    assert.match(
+      systemOf(server.requests[1] ?? assert.fail()),
+      /Exec finished \(node=\w+ id=r1, code 3\): no such file/,
+    );
+    assert.match(JSON.stringify(server.requests[1]?.body.messages), /what is the time/, "in the same session");
+  });
+});
+
+describe("subscribed copies", limited, () => {
+  it("follow a session by its exact key, beside the ordinary broadcast, until the node says so or goes", async (t) => {
+    const server = await startFakeModelServer({ replies: () => ({ text: "hello" }) });
+    t.after(() => server.close());
+    const { node, client } = await nodeScene(t, {
+      plugins: ["sessions", "models", "provider-openai", "agents", "chat", "health"],
+      config: {
+        models: { providers: { fake: { baseUrl: server.url, models: [{ id: "m" }] } } },
+        agents: { defaults: { model: "fake/m", skipBootstrap: true } },
+      },
+    });
+    const one = await node();
+    const other = await node();
+    const frames: EventFrame[] = [];
+    const others: EventFrame[] = [];
+    one.client.onEvent((frame) => frames.push(frame));
+    other.client.onEvent((frame) => others.push(frame));
+    const turn = async (key: string) => {
+      const { runId } = (await client.request("chat.send", {
+        sessionKey: "main",
+        message: "hi",
+        idempotencyKey: key,
+      })) as { runId: string };
+      const isFinal = ({ event, payload, seq }: EventFrame) =>
+        event === chatEvent.name &&
+        seq !== undefined &&
+        (payload as { runId?: string; state?: string }).runId === runId &&
+        (payload as { state?: string }).state === "final";
+      await until(() => frames.some(isFinal) && others.some(isFinal), "the reply");
+    };
+    const copies = (name: string, all = frames) => all.filter(({ event, seq }) => event === name && seq === undefined);
+    await one.event("chat.subscribe", { sessionKey: "main" });
+    await turn("t1");
+    assert.deepEqual([copies("chat"), copies("agent")], [[], []], "main is another text than its canonical key");
+    await one.event("chat.subscribe", { sessionKey: "agent:main:main" });
+    await turn("t2");
+    assert.ok(copies(chatEvent.name).length > 0 && copies(agentEvent.name).length > 0);
+    assert.deepEqual([copies("chat", others), copies("agent", others)], [[], []]);
+    await until(() => copies("health").length > 0, "a copy of health");
+    assert.equal(copies("health")[0]?.stateVersion, undefined);
+    for (const sessionKey of ["main", "agent:main:main"]) await one.event("chat.unsubscribe", { sessionKey });
+    const before = copies("chat").length;
+    await turn("t3");
+    assert.equal(copies("chat").length, before);
+    await one.event("chat.subscribe", { sessionKey: 7 });
+    await one.client.call(nodes.event, { event: "chat.subscribe" });
+    assert.equal(copies(tick.name).length, 0);
+  });
+});

@@ -1,0 +1,113 @@
+/** Nodes beside the plugin that pairs devices: from the first connection to the removal. Spec: seed-vs-build.md row 8. */
+import assert from "node:assert/strict";
+import { describe, it, type TestContext } from "node:test";
+import { devices, type GatewayError, nodeInvokeRequest, nodes } from "@svc/sdk";
+import { createDevice } from "@svc/sdk/device";
+import { testGateway } from "@svc/sdk/testing";
+import { until } from "../webhook-scene.ts";
+
+const limited = { timeout: 60_000 };
+
+async function open(t: TestContext, stateDir?: string) {
+  const scene = await testGateway(t, {
+    plugins: ["storage-sqlite", "devices", "nodes"],
+    config: { devices: { localApproval: "ask" } },
+    ...(stateDir !== undefined && { stateDir }),
+  });
+  const node = (device = createDevice(), commands = ["system.notify", "system.run"], platform = "linux") =>
+    scene.connect({
+      role: "node",
+      scopes: [],
+      device,
+      commands,
+      client: { id: "node-host", mode: "node", platform, displayName: "Box" },
+    });
+  /** Connects, is turned away, and is let in by its request. */
+  async function paired(device = createDevice(), commands?: string[]) {
+    const refusal = await node(device, commands).then(
+      () => assert.fail("it is let in without being asked for"),
+      (error: GatewayError) => error,
+    );
+    assert.equal(refusal.code, "NOT_PAIRED");
+    const { requestId } = refusal.details as { requestId: string };
+    const { pending } = await scene.client.call(nodes.pairList, {});
+    assert.deepEqual(
+      pending.map(({ nodeId, requestId: id }) => [nodeId, id]),
+      [[device.id, requestId]],
+    );
+    const approved = await scene.client.call(nodes.pairApprove, { requestId });
+    assert.equal(approved.node.nodeId, device.id);
+    return node(device, commands);
+  }
+  const view = async (id: string) =>
+    (await scene.client.call(nodes.list, {})).nodes.find(({ nodeId }) => nodeId === id);
+  return { ...scene, node, paired, view };
+}
+
+describe("a node and its device", limited, () => {
+  it("is let in by node.pair.approve, offers what was approved with it, and the rest once that is approved", async (t) => {
+    const { client, node, paired, view } = await open(t);
+    const device = createDevice();
+    const first = await paired(device, ["system.notify"]);
+    assert.deepEqual((await view(device.id))?.commands, ["system.notify"]);
+    await first.close();
+    const second = await node(device);
+    second.on(nodeInvokeRequest, ({ id }) => void second.call(nodes.invokeResult, { id, nodeId: device.id, ok: true }));
+    const { commands, pendingCommands } = (await view(device.id)) ?? assert.fail();
+    assert.deepEqual([commands, pendingCommands], [["system.notify"], ["system.run"]]);
+    const run = () =>
+      client.call(nodes.invoke, { nodeId: device.id, command: "system.run", params: { command: ["ls"] } });
+    const refusal = await run().then(
+      () => assert.fail(),
+      (error: GatewayError) => error,
+    );
+    const { reason, requestId = "" } = refusal.details as { reason: string; requestId?: string };
+    assert.equal(reason, "command waits for approval");
+    await client.call(devices.approve, { requestId });
+    const { connected, pendingCommands: left, commands: all } = (await view(device.id)) ?? assert.fail();
+    assert.deepEqual([connected, left, all], [true, undefined, ["system.notify", "system.run"]]);
+    assert.equal((await run()).ok, true);
+  });
+
+  it("is refused by node.pair.reject", async (t) => {
+    const { client, node } = await open(t);
+    const refusal = await node().then(
+      () => assert.fail(),
+      (error: GatewayError) => error,
+    );
+    const { requestId } = refusal.details as { requestId: string };
+    await client.call(nodes.pairReject, { requestId });
+    assert.deepEqual((await client.call(devices.list, {})).pending, []);
+  });
+
+  it("is cut off while it is asked when its device is removed, and is unknown then", async (t) => {
+    const { client, paired, view } = await open(t);
+    const device = createDevice();
+    const node = await paired(device);
+    const asked = new Promise<void>((resolve) => node.on(nodeInvokeRequest, () => resolve()));
+    const answer = assert.rejects(client.call(nodes.invoke, { nodeId: device.id, command: "system.notify" }), {
+      code: "UNAVAILABLE",
+      message: "Error: node disconnected (system.notify)",
+    });
+    await asked;
+    await client.call(devices.remove, { deviceId: device.id });
+    await answer;
+    await until(async () => (await view(device.id)) === undefined, "the node to go");
+    await assert.rejects(client.call(nodes.invoke, { nodeId: device.id, command: "system.notify" }), {
+      code: "NOT_FOUND",
+    });
+  });
+
+  it("keeps its name over connections and a restart", async (t) => {
+    const first = await open(t);
+    const device = createDevice();
+    await (await first.paired(device)).close();
+    await first.client.call(nodes.rename, { nodeId: device.id, displayName: "Kitchen" });
+    await (await first.node(device)).close();
+    await first.gateway.stop();
+    const second = await open(t, first.stateDir);
+    assert.equal((await second.view(device.id))?.displayName, "Kitchen");
+    await second.node(device);
+    assert.equal((await second.view(device.id))?.displayName, "Kitchen");
+  });
+});

@@ -1,0 +1,246 @@
+/** What of `system.run` reaches a node, and what an approval has to bear out. Spec: protocol/methods-node.md §4. */
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { definePlugin, GatewayError } from "@svc/sdk";
+import { type AllowedExec, type ExecClaim, ExecApprovals } from "@svc/sdk/services";
+import { approvedRun, planOf, readRun } from "../../../plugins/nodes/run-params.ts";
+import { nodeScene } from "./scene.ts";
+
+const command = ["ls", "-l"];
+
+describe("params of system.run", () => {
+  const forwarded: [what: string, params: object, sent: object][] = [
+    ["the command alone", { command }, { command }],
+    [
+      "every known key",
+      {
+        command,
+        rawCommand: "ls -l",
+        cwd: "/tmp",
+        env: { A: "1" },
+        timeoutMs: 5_000.7,
+        needsScreenRecording: true,
+        agentId: "main",
+        sessionKey: "main",
+        runId: "r1",
+      },
+      {
+        command,
+        rawCommand: "ls -l",
+        cwd: "/tmp",
+        env: { A: "1" },
+        timeoutMs: 5_000,
+        needsScreenRecording: true,
+        agentId: "main",
+        sessionKey: "main",
+        runId: "r1",
+      },
+    ],
+    ["null as absent", { command, cwd: null, env: null, agentId: null, rawCommand: null }, { command }],
+    ["an empty text as absent", { command, cwd: "", runId: "" }, { command }],
+    ["nothing unknown", { command, shell: true, host: "gateway", nested: { command: ["rm"] } }, { command }],
+    ["no claim that is a text", { command, approved: "true" }, { command }],
+    ["no claim that is a number", { command, approved: 1 }, { command }],
+    ["no claim that is an object", { command, approved: { valueOf: 1 } }, { command }],
+    ["no decision to deny", { command, approvalDecision: "deny" }, { command }],
+    ["no decision in other letters", { command, approvalDecision: "ALLOW-ONCE" }, { command }],
+    ["no decision in a list", { command, approvalDecision: ["allow-once"] }, { command }],
+    ["a claim of false", { command, approved: false, approvalDecision: null }, { command }],
+    [
+      "raw text of a shell",
+      { command: ["sh", "-c", "a | b"], rawCommand: "a | b" },
+      { command: ["sh", "-c", "a | b"], rawCommand: "a | b" },
+    ],
+    ["empty arguments", { command: ["echo", ""] }, { command: ["echo", ""] }],
+    ["an empty environment", { command, env: {} }, { command, env: {} }],
+  ];
+  for (const [what, params, sent] of forwarded) {
+    it(`passes on ${what}`, () => {
+      assert.deepEqual(readRun(params), { forwarded: sent, claims: undefined });
+    });
+  }
+
+  const claims: [params: object, decision: string | undefined][] = [
+    [{ approved: true }, undefined],
+    [{ approved: true, approvalDecision: "allow-once" }, "allow-once"],
+    [{ approvalDecision: "allow-always" }, "allow-always"],
+    [{ approved: false, approvalDecision: "allow-once" }, "allow-once"],
+    [{ approved: true, approvalDecision: "deny" }, undefined],
+  ];
+  for (const [params, decision] of claims) {
+    it(`takes ${JSON.stringify(params)} for a claim, and passes on none of it`, () => {
+      assert.deepEqual(readRun({ command, ...params }), { forwarded: { command }, claims: { decision } });
+    });
+  }
+
+  const refused: [what: string, params: unknown, code: string][] = [
+    ["no params", undefined, "MISSING_COMMAND"],
+    ["null", null, "MISSING_COMMAND"],
+    ["a text", "ls", "MISSING_COMMAND"],
+    ["a list", ["ls"], "MISSING_COMMAND"],
+    ["no command", {}, "MISSING_COMMAND"],
+    ["raw text alone", { rawCommand: "ls" }, "MISSING_COMMAND"],
+    ["a command that is a text", { command: "ls" }, "MISSING_COMMAND"],
+    ["an empty command", { command: [] }, "MISSING_COMMAND"],
+    ["a command without a program", { command: ["", "x"] }, "MISSING_COMMAND"],
+    ["a command with a number", { command: ["ls", 1] }, "MISSING_COMMAND"],
+    ["a command that looks like a list", { command: { 0: "ls", length: 1 } }, "MISSING_COMMAND"],
+    ["a nested command", { command: [["ls"]] }, "MISSING_COMMAND"],
+    ["a command of a prototype", Object.create({ command }), "MISSING_COMMAND"],
+    ["a command behind __proto__", JSON.parse('{"__proto__":{"command":["ls"]}}'), "MISSING_COMMAND"],
+    ["another raw text", { command, rawCommand: "rm -rf /" }, "RAW_COMMAND_MISMATCH"],
+    ["a raw text with more", { command, rawCommand: "ls -l; rm x" }, "RAW_COMMAND_MISMATCH"],
+    ["a raw text that is none", { command, rawCommand: 1 }, "INVALID_PARAM"],
+    ["a directory that is none", { command, cwd: ["/"] }, "INVALID_PARAM"],
+    ["an environment that is a list", { command, env: ["A=1"] }, "INVALID_PARAM"],
+    ["an environment with a number", { command, env: { A: 1 } }, "INVALID_PARAM"],
+    ["an environment with a prototype", { command, env: JSON.parse('{"__proto__":"x"}') }, "INVALID_PARAM"],
+    ["an environment with = in a name", { command, env: { "A=B": "1" } }, "INVALID_PARAM"],
+    ["an environment with a nameless entry", { command, env: { "": "1" } }, "INVALID_PARAM"],
+    ["an environment with a zero byte", { command, env: { A: "\0" } }, "INVALID_PARAM"],
+    ["a time that is a text", { command, timeoutMs: "5" }, "INVALID_PARAM"],
+    ["a negative time", { command, timeoutMs: -1 }, "INVALID_PARAM"],
+    ["an endless time", { command, timeoutMs: Infinity }, "INVALID_PARAM"],
+    ["a flag that is a text", { command, needsScreenRecording: "yes" }, "INVALID_PARAM"],
+    ["an id that is an object", { command, runId: {} }, "INVALID_PARAM"],
+  ];
+  for (const [what, params, code] of refused) {
+    it(`refuses ${what}`, () => {
+      assert.throws(
+        () => readRun(params),
+        (error: GatewayError) => {
+          assert.deepEqual([error.code, (error.details as { code: string }).code], ["INVALID_REQUEST", code]);
+          return true;
+        },
+      );
+    });
+  }
+
+  it("says what the raw text should have been", () => {
+    assert.throws(() => readRun({ command: ["echo", "a b"], rawCommand: "x" }), {
+      details: { code: "RAW_COMMAND_MISMATCH", rawCommand: "x", inferred: "echo 'a b'" },
+    });
+  });
+
+  it("takes what runs from the plan of the approval", () => {
+    const { forwarded } = readRun({ command, cwd: "/tmp", env: { A: "1" }, runId: "r1", sessionKey: "mine" });
+    const plan = { argv: ["pwd"], cwd: "/home", rawCommand: null, agentId: "main", sessionKey: null };
+    assert.deepEqual(approvedRun(forwarded, { decision: "allow-once", plan }), {
+      command: ["pwd"],
+      cwd: "/home",
+      env: { A: "1" },
+      agentId: "main",
+      runId: "r1",
+      approved: true,
+      approvalDecision: "allow-once",
+    });
+  });
+
+  it("makes a plan that says null for what was not said", () => {
+    const plan = { argv: command, cwd: null, rawCommand: null, agentId: null, sessionKey: null };
+    assert.deepEqual(planOf(readRun({ command }).forwarded), plan);
+  });
+});
+
+describe("system.run", { timeout: 60_000 }, () => {
+  const plan = { argv: ["ls", "-l"], cwd: "/tmp", rawCommand: null, agentId: null, sessionKey: null };
+
+  function approvals(claim: (claim: ExecClaim) => AllowedExec) {
+    const claims: ExecClaim[] = [];
+    const plugin = definePlugin({
+      id: "approvals",
+      api: "^1.0.0",
+      provides: [ExecApprovals],
+      setup: (gateway) =>
+        gateway.provide(ExecApprovals, { claim: async (asked) => (claims.push(asked), claim(asked)) }),
+    });
+    return { claims, plugin };
+  }
+
+  it("runs without a claim as it was sent", async (t) => {
+    const { node, invoke } = await nodeScene(t);
+    const one = await node();
+    const { payload } = await invoke(one.id, "system.run", { command, approved: "yes", other: 1 });
+    assert.deepEqual(payload, { command });
+  });
+
+  it("asks the approvals about a claim, and sends what they allow", async (t) => {
+    const { claims, plugin } = approvals(() => ({ decision: "allow-always", plan }));
+    const { node, invoke, client } = await nodeScene(t, { plugins: [plugin] });
+    const one = await node();
+    const asked = { command, runId: "r1", env: { A: "1" }, approved: true, approvalDecision: "allow-once" };
+    const { payload } = await invoke(one.id, "system.run", asked);
+    assert.deepEqual(payload, {
+      command: ["ls", "-l"],
+      cwd: "/tmp",
+      env: { A: "1" },
+      runId: "r1",
+      approved: true,
+      approvalDecision: "allow-always",
+    });
+    const [claim] = claims;
+    assert.ok(claim);
+    assert.deepEqual(
+      [claim.approvalId, claim.nodeId, claim.claimed, claim.env, claim.deviceId],
+      ["r1", one.id, "allow-once", { A: "1" }, undefined],
+    );
+    assert.deepEqual(claim.plan, { argv: command, cwd: null, rawCommand: null, agentId: null, sessionKey: null });
+    assert.equal(claim.connectionId, client.hello.server.connId);
+    assert.equal(claim.principal.role, "operator");
+  });
+
+  it("passes on what the approvals refuse with, and sends nothing", async (t) => {
+    const { plugin } = approvals(() => {
+      throw new GatewayError("INVALID_REQUEST", "used up", { details: { code: "APPROVAL_REQUIRED" } });
+    });
+    const { node, invoke } = await nodeScene(t, { plugins: [plugin] });
+    const one = await node();
+    await assert.rejects(invoke(one.id, "system.run", { command, runId: "r1", approved: true }), {
+      code: "INVALID_REQUEST",
+      details: { code: "APPROVAL_REQUIRED" },
+    });
+    assert.deepEqual(one.asked, []);
+  });
+
+  it("refuses a claim where nobody keeps approvals, or without an id", async (t) => {
+    const { node, invoke } = await nodeScene(t);
+    const one = await node();
+    await assert.rejects(invoke(one.id, "system.run", { command, runId: "r1", approvalDecision: "allow-once" }), {
+      code: "INVALID_REQUEST",
+      details: { code: "APPROVALS_UNAVAILABLE" },
+    });
+    await assert.rejects(invoke(one.id, "system.run", { command, approved: true }), {
+      details: { code: "MISSING_RUN_ID" },
+    });
+    assert.deepEqual(one.asked, []);
+  });
+
+  it("uses no approval for a node that cannot be asked", async (t) => {
+    const { claims, plugin } = approvals(() => ({ decision: "allow-once", plan }));
+    const { node, invoke } = await nodeScene(t, { plugins: [plugin], nodes: { denyCommands: ["system.run"] } });
+    const one = await node();
+    await assert.rejects(invoke(one.id, "system.run", { command, runId: "r1", approved: true }), {
+      details: { reason: "command not allowlisted", command: "system.run", platform: "macos" },
+    });
+    assert.deepEqual(claims, []);
+  });
+
+  it("sends the policy file past the allowlist, to nodes that declared it only", async (t) => {
+    const { node, service, view } = await nodeScene(t);
+    const commands = ["system.execApprovals.get", "system.execApprovals.set", "system.notify"];
+    const keeper = await node({ commands, client: { displayName: "keeper" } });
+    const other = await node({ client: { displayName: "other" } });
+    assert.deepEqual((await view(keeper.id))?.commands, ["system.notify"]);
+    assert.deepEqual((await service.policyFile(keeper.id)).payload, {});
+    const change = { file: { version: 1 }, baseHash: "h" };
+    assert.deepEqual((await service.policyFile(keeper.id, change)).payload, change);
+    assert.deepEqual(
+      keeper.asked.map(({ command: name }) => name),
+      commands.slice(0, 2),
+    );
+    await assert.rejects(service.policyFile(other.id), { code: "UNAVAILABLE" });
+    await assert.rejects(service.policyFile("nobody"), { code: "NOT_FOUND" });
+    await keeper.client.close();
+    await assert.rejects(service.policyFile(keeper.id), { code: "UNAVAILABLE" });
+  });
+});
