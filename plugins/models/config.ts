@@ -1,5 +1,6 @@
 /** The configuration section `models`. Spec: http/config-keys.md `models.*`. */
 import { type Static, Strict, Type } from "@svc/sdk";
+import { SecretSetting } from "@svc/sdk/services";
 import { NO_COMPAT, NO_DISCOVERY, NO_NUM_CTX, noLogin, secondOf } from "./refusals.ts";
 
 const price = (description: string) => Type.Number({ minimum: 0, default: 0, description });
@@ -57,7 +58,7 @@ const ModelEntries = Type.Refine(
 // Choice: several accounts of one provider; the spec has one key for each.
 const Account = Strict({
   name: Type.String({ pattern: "^[^:/\\s]+$", description: "Shown to people" }),
-  apiKey: Type.String({ minLength: 1, sensitive: true, description: "key of this account; never shown again" }),
+  apiKey: SecretSetting({ description: "key of this account, or a reference to it; never shown again" }),
   baseUrl: Type.Optional(BaseUrl),
   headers: Type.Optional(Headers),
 });
@@ -72,7 +73,7 @@ const ProviderFields = Strict(
   {
     baseUrl: Type.Optional(BaseUrl),
     apiKey: Type.Optional(
-      Type.String({ minLength: 1, sensitive: true, description: "Absent for servers that ask for none" }),
+      SecretSetting({ description: "the key, or a reference to it; absent for servers that ask for none" }),
     ),
     accounts: Type.Optional(Accounts),
     auth: Type.Optional(

@@ -1,16 +1,16 @@
 /** Asks the accounts of a provider in turn until one speaks. */
 import { type Clock, type GatewayError, isGatewayError } from "@svc/sdk";
-import type { ModelEvent, ProviderAccount, ProviderFailure } from "@svc/sdk/services";
+import type { ModelEvent, ProviderFailure } from "@svc/sdk/services";
 import type { Cooldowns } from "./cooldown.ts";
 
-export interface FailoverOptions {
+export interface FailoverOptions<A> {
   readonly cooldowns: Cooldowns;
   readonly clock: Pick<Clock, "setTimeout">;
   readonly signal: AbortSignal;
   /** One attempt: pieces, then a `finish`. */
-  readonly ask: (account: ProviderAccount) => AsyncIterable<ModelEvent>;
+  readonly ask: (account: A) => AsyncIterable<ModelEvent>;
   /** Told which account answers, at its first piece. */
-  readonly onAnswer?: ((account: ProviderAccount) => void) | undefined;
+  readonly onAnswer?: ((account: A) => void) | undefined;
 }
 
 /** Attempts with an account that is the only one, and milliseconds before the second; each further wait is twice as long. */
@@ -28,9 +28,9 @@ const LONE_MAX_WAIT_MS = 5_000;
  * Choice: an account that has no other beside it gets two more tries when a server stumbles, as client libraries do.
  * @throws what the last account failed with; the signal's reason on abort
  */
-export async function* askInTurn(
-  accounts: readonly ProviderAccount[],
-  options: FailoverOptions,
+export async function* askInTurn<A extends { readonly name: string }>(
+  accounts: readonly A[],
+  options: FailoverOptions<A>,
 ): AsyncGenerator<ModelEvent, void, void> {
   const { cooldowns, signal } = options;
   const turns = cooldowns.inOrder(accounts);
@@ -82,7 +82,7 @@ function loneWait({ details, retryAfterMs }: Failure, attempt: number): number |
 }
 
 /** @throws the signal's reason on abort */
-function pause(ms: number, { clock, signal }: Pick<FailoverOptions, "clock" | "signal">): Promise<void> {
+function pause(ms: number, { clock, signal }: Pick<FailoverOptions<unknown>, "clock" | "signal">): Promise<void> {
   return new Promise((resolve, reject) => {
     const onAbort = () => {
       cancel();

@@ -8,13 +8,14 @@ import {
   isGatewayError,
   unavailable,
 } from "@svc/sdk";
-import type { ModelEvent, ModelPolicy, ModelProvider, ModelRequest, Models, ProviderAccount } from "@svc/sdk/services";
-import { accountsOf, withHeaders } from "./accounts.ts";
+import type { ModelEvent, ModelPolicy, ModelProvider, ModelRequest, Models, Secrets } from "@svc/sdk/services";
+import { accountsOf, type ConfiguredAccount, withHeaders } from "./accounts.ts";
 import { buildCatalogue, type Catalogue, choicesOf, pickModel, refOf } from "./catalogue.ts";
 import type { ModelsConfig } from "./config.ts";
 import { Cooldowns } from "./cooldown.ts";
 import { priced } from "./cost.ts";
 import { askInTurn } from "./failover.ts";
+import { AccountKeys } from "./keys.ts";
 import { type Policy, policyOf } from "./policy.ts";
 import { type Charge, untilFinish } from "./stream.ts";
 
@@ -24,6 +25,8 @@ export interface ModelsOptions {
   readonly requestHook: HookEmitter<typeof HOOKS.modelRequest>;
   /** The policy of now. Default: every model may be used. */
   readonly policy?: () => ModelPolicy | undefined;
+  /** Who finds the keys that are references, now. Default: nobody. */
+  readonly secrets?: () => Pick<Secrets, "reveal"> | undefined;
   readonly clock: Pick<Clock, "now" | "setTimeout">;
 }
 
@@ -33,7 +36,7 @@ export interface ModelDesk extends Models {
   ask(
     request: ModelRequest,
     signal: AbortSignal,
-    onAnswer?: (account: ProviderAccount) => void,
+    onAnswer?: (account: ConfiguredAccount) => void,
   ): AsyncIterable<ModelEvent>;
   /** Uses another configuration from the next question on; those under way keep what they began with. */
   reconfigure(config: ModelsConfig): void;
@@ -43,13 +46,14 @@ export interface ModelDesk extends Models {
   catalogue(): Catalogue;
   policy(): Policy | undefined;
   /** In the order of the configuration. */
-  accounts(provider: string): readonly ProviderAccount[];
+  accounts(provider: string): readonly ConfiguredAccount[];
 }
 
 /** Contributions come and go with their plugins, so the catalogue is put together anew at each question. */
 export function createModels(options: ModelsOptions): ModelDesk {
   const { providers, requestHook, clock } = options;
   const cooldowns = new Cooldowns(clock);
+  const keys = new AccountKeys({ secrets: options.secrets ?? (() => undefined), cooldowns });
   let current = settle(options.config);
 
   const catalogue = () =>
@@ -63,7 +67,7 @@ export function createModels(options: ModelsOptions): ModelDesk {
   async function* ask(
     asked: ModelRequest,
     signal: AbortSignal,
-    onAnswer?: (account: ProviderAccount) => void,
+    onAnswer?: (account: ConfiguredAccount) => void,
   ): AsyncGenerator<ModelEvent, void, void> {
     signal.throwIfAborted();
     const request = requestHook.isUsed() ? await requestHook.emit(asked) : asked;
@@ -77,12 +81,14 @@ export function createModels(options: ModelsOptions): ModelDesk {
     }
     const charge = chargeTo(providers, contribution, signal);
     const headers = current.headers.get(refOf(model));
-    const once = async function* (account: ProviderAccount) {
-      const full = withHeaders(account, headers);
+    const once = async function* (account: ConfiguredAccount) {
+      const full = withHeaders(await keys.open(account, signal), headers);
       const source = await charge(async () => contribution.value.stream(request, full, signal));
       yield* untilFinish(source, { name: account.name, signal, charge });
     };
-    const pieces = askInTurn(accounts(model.provider), { cooldowns, clock, signal, ask: once, onAnswer });
+    const own = accounts(model.provider);
+    await keys.freshen(own, signal);
+    const pieces = askInTurn(own, { cooldowns, clock, signal, ask: once, onAnswer });
     for await (const event of pieces) yield priced(event, model);
   }
 
@@ -113,7 +119,7 @@ export function createModels(options: ModelsOptions): ModelDesk {
 /** A configuration, ready for questions. */
 interface Settled {
   readonly config: ModelsConfig;
-  readonly accounts: ReadonlyMap<string, readonly ProviderAccount[]>;
+  readonly accounts: ReadonlyMap<string, readonly ConfiguredAccount[]>;
   /** Further headers, by `provider/id`. */
   readonly headers: ReadonlyMap<string, Readonly<Record<string, string>>>;
 }

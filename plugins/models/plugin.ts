@@ -1,6 +1,6 @@
 /** Models: the catalogue of language models, the reference of each, and the way to the provider that serves it. */
 import { definePlugin, HOOKS, live, models } from "@svc/sdk";
-import { ModelPolicy, ModelProvider, Models } from "@svc/sdk/services";
+import { ModelPolicy, ModelProvider, Models, Secrets } from "@svc/sdk/services";
 import { ModelsConfig } from "./config.ts";
 import { createHandlers } from "./methods.ts";
 import { createModels } from "./models.ts";
@@ -9,7 +9,7 @@ export default definePlugin({
   id: "models",
   api: "^1.0.0",
   config: ModelsConfig,
-  requires: { policy: live(ModelPolicy) },
+  requires: { policy: live(ModelPolicy), secrets: live(Secrets) },
   provides: [Models],
   setup(gateway) {
     const { clock, log, services } = gateway;
@@ -18,6 +18,7 @@ export default definePlugin({
       providers: gateway.own(ModelProvider),
       requestHook: gateway.emits(HOOKS.modelRequest),
       policy: () => services.policy.get(),
+      secrets: () => services.secrets.get(),
       clock,
     });
     gateway.provide(Models, desk);

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { accountsOf, hasKey } from "../../../plugins/models/accounts.ts";
+import { accountsOf, hasKey, withKey } from "../../../plugins/models/accounts.ts";
 
 const entry = { api: "a", models: [] };
 const baseUrl = "https://host.example/v1";
@@ -32,8 +32,9 @@ describe("the accounts of a provider", () => {
   for (const [authHeader, headers] of rows) {
     it(`send the key as the header that authHeader ${authHeader} asks for`, () => {
       const [account] = accountsOf("acme", { ...entry, apiKey: "k", authHeader });
-      assert.deepEqual(account, { name: "acme", headers });
-      assert.equal(account && hasKey(account), true);
+      assert.ok(account && hasKey(account));
+      assert.deepEqual(withKey(account, "k"), { name: "acme", headers });
+      assert.deepEqual(withKey(account, undefined), { name: "acme" });
     });
   }
 

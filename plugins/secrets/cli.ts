@@ -1,0 +1,35 @@
+/** `svc secrets ...`: which references there are, and looking them up anew. */
+import { secrets } from "@svc/sdk";
+import { defineCommands, show, withGateway } from "@svc/sdk/cli";
+import { listLines, reloadLines } from "./report.ts";
+
+const ADMIN = ["operator.admin"];
+
+/** Milliseconds a reload may take: that of the slowest provider there can be, and a bit. */
+const RELOAD_TIMEOUT_MS = 180_000;
+
+/** States that whoever uses the secret gets a refusal in. */
+const BAD: ReadonlySet<string> = new Set(["missing", "failed"]);
+
+export default defineCommands([
+  {
+    name: "secrets list",
+    summary: "References of the configuration and whether they are found; never a value",
+    examples: ["svc secrets list", "svc secrets list --json"],
+    run: (context) =>
+      withGateway(context, ADMIN, async (client) => {
+        const listed = await client.call(secrets.list, {});
+        show(context, listed, listLines);
+        return listed.secrets.some(({ state }) => BAD.has(state)) ? 1 : 0;
+      }),
+  },
+  {
+    name: "secrets reload",
+    summary: "Look all references up anew",
+    examples: ["svc secrets reload"],
+    run: (context) =>
+      withGateway(context, ADMIN, async (client) =>
+        show(context, await client.call(secrets.reload, {}, { timeoutMs: RELOAD_TIMEOUT_MS }), reloadLines),
+      ),
+  },
+]);

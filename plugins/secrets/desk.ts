@@ -1,0 +1,139 @@
+/** Secrets of the running configuration: looked up ahead, handed out, looked up anew. Spec: http/config.md §6. */
+import { type Logger, unavailable } from "@svc/sdk";
+import type { SecretPlaces, SecretRef, Secrets } from "@svc/sdk/services";
+import { named } from "./batches.ts";
+import type { SecretsConfig } from "./config.ts";
+import type { Lookup } from "./lookup.ts";
+import type { Lost, Named, Outcome } from "./outcome.ts";
+import { placedRefs, type PlacedRef } from "./places.ts";
+import { printable } from "./printable.ts";
+import { Snapshot } from "./snapshot.ts";
+import { Turns } from "./turns.ts";
+
+export interface DeskOptions {
+  readonly places: SecretPlaces;
+  /** Of now. */
+  readonly config: () => SecretsConfig;
+  readonly lookup: Lookup;
+  readonly log: Logger;
+}
+
+/** A reference and what is known of it. */
+export interface KnownRef extends PlacedRef {
+  /** `undefined`: it was never looked up. */
+  readonly outcome: Outcome | undefined;
+}
+
+/** Refusals name so many references. */
+const MOST_NAMED = 20;
+
+export class SecretDesk implements Secrets {
+  readonly #options: DeskOptions;
+  readonly #turns = new Turns();
+  #snapshot = new Snapshot();
+  /** Failures that stand in the log; empty when all is well. */
+  #told = new Set<string>();
+  #degraded = false;
+
+  constructor(options: DeskOptions) {
+    this.#options = options;
+  }
+
+  async reveal(setting: string | SecretRef): Promise<string> {
+    if (typeof setting === "string") return setting;
+    const ref = named(setting, this.#options.config());
+    const known = this.#snapshot.get(ref.key);
+    const outcome = known?.state === "found" ? known : await this.#add(ref);
+    if (outcome.state === "found") return outcome.text.reveal();
+    return unavailable(`${this.#nameOf(ref)} is not there: ${outcome.reason}\nNext: svc secrets list`);
+  }
+
+  /** Looks all references up; what could not be found keeps the text it had. Never throws. */
+  async refresh(): Promise<void> {
+    await this.#turns.run("refresh", async () => {
+      const { refs, outcomes } = await this.#lookAll();
+      this.#snapshot = this.#snapshot.next(outcomes);
+      this.#tell(refs, outcomes);
+    });
+  }
+
+  /**
+   * Looks all references up and takes the answers together, or none of them.
+   * @returns how many references no running plugin reads
+   * @throws GatewayError `UNAVAILABLE` naming those that failed, and why; all stays as it was
+   */
+  reload(): Promise<number> {
+    return this.#turns.run("reload", async () => {
+      const { refs, outcomes } = await this.#lookAll();
+      const lost = failures(refs, outcomes);
+      this.#tell(refs, outcomes);
+      if (lost.length > 0) {
+        const some = lost.slice(0, MOST_NAMED).map(({ path, reason }) => `${path}: ${reason}`);
+        const more = lost.length > some.length ? [`and ${lost.length - some.length} more`] : [];
+        unavailable(
+          `nothing was reloaded, the former secrets stay: ${[...some, ...more].join("; ")}\nNext: correct them, then svc secrets reload`,
+        );
+      }
+      this.#snapshot = new Snapshot(outcomes);
+      return refs.filter(({ active }) => !active).length;
+    });
+  }
+
+  /** All references of the configuration, nothing looked up. */
+  list(): readonly KnownRef[] {
+    return this.#refs().map((placed) => ({ ...placed, outcome: this.#snapshot.get(placed.ref.key) }));
+  }
+
+  #refs(): PlacedRef[] {
+    return placedRefs(this.#options.places.list(), this.#options.config());
+  }
+
+  /** Those that nobody reads are not asked for: it would cost, and tell a vault what is not needed. Spec. */
+  async #lookAll() {
+    const refs = this.#refs();
+    const outcomes = await this.#options.lookup(refs.filter(({ active }) => active).map(({ ref }) => ref));
+    return { refs, outcomes };
+  }
+
+  /** Into the snapshot of now: one that replaces it meanwhile has later answers. */
+  #add(ref: Named): Promise<Outcome> {
+    return this.#snapshot.add(ref.key, async () => (await this.#options.lookup([ref])).get(ref.key) ?? NO_ANSWER);
+  }
+
+  /** By its places, never by its id. */
+  #nameOf(ref: Named): string {
+    const paths = this.#refs().flatMap(({ path, ref: { key } }) => (key === ref.key ? [path] : []));
+    const where = paths.length > 0 ? paths.slice(0, MOST_NAMED).join(", ") : "a reference of a plugin";
+    return printable(`the secret of ${where} (source ${ref.source}, provider ${ref.provider})`);
+  }
+
+  /** Each failure once, and once that all is well again. Spec: the codes. */
+  #tell(refs: readonly PlacedRef[], outcomes: ReadonlyMap<string, Outcome>): void {
+    const { log } = this.#options;
+    const now = new Set<string>();
+    for (const { path, reason } of failures(refs, outcomes)) {
+      const line = printable(`${path}: ${reason}`);
+      now.add(line);
+      if (!this.#told.has(line)) log.warn({ code: "SECRETS_RELOADER_DEGRADED", path: printable(path) }, line);
+    }
+    for (const { path } of refs.filter(({ active }) => !active)) {
+      const line = printable(`${path}: the reference is not looked up: no running plugin reads this part`);
+      now.add(line);
+      if (!this.#told.has(line))
+        log.info({ code: "SECRETS_REF_IGNORED_INACTIVE_SURFACE", path: printable(path) }, line);
+    }
+    const wasBad = this.#degraded;
+    this.#degraded = failures(refs, outcomes).length > 0;
+    if (wasBad && !this.#degraded) log.info({ code: "SECRETS_RELOADER_RECOVERED" }, "all secrets are found again");
+    this.#told = now;
+  }
+}
+
+const NO_ANSWER: Lost = { state: "failed", reason: "its source said nothing" };
+
+function failures(refs: readonly PlacedRef[], outcomes: ReadonlyMap<string, Outcome>) {
+  return refs.flatMap(({ path, ref, active }) => {
+    const outcome = outcomes.get(ref.key);
+    return active && outcome && outcome.state !== "found" ? [{ path, reason: outcome.reason }] : [];
+  });
+}

@@ -1,0 +1,73 @@
+/** Which program an `exec` provider may run. Spec: http/config.md §6. */
+import { constants } from "node:fs";
+import { lstat, realpath, stat } from "node:fs/promises";
+import { dirname, sep } from "node:path";
+import { codeOf } from "./printable.ts";
+import type { ExecSettings } from "./source-settings.ts";
+
+/**
+ * The real path of the program, every link on the way to it resolved, so that what was checked is what runs.
+ * @param uid user the gateway runs as; `undefined` where there are none: owner and mode are not looked at
+ * @throws Error saying what is wrong with it and what to do
+ */
+export async function trustedCommand(settings: ExecSettings, uid: number | undefined): Promise<string> {
+  const { command, allowSymlinkCommand, allowInsecurePath, trustedDirs } = settings;
+  const { real, isLink } = await locate(command);
+  if (isLink && !allowSymlinkCommand) {
+    throw new Error(`${command} is a symbolic link; name the program itself, or set allowSymlinkCommand to true`);
+  }
+  if (trustedDirs && !(await liesIn(real, trustedDirs))) {
+    throw new Error(`${command} lies in none of trustedDirs; add its directory there, or name another program`);
+  }
+  const { mode, uid: owner } = await stat(real).catch(refuseMissing(command));
+  if ((mode & constants.S_IFMT) !== constants.S_IFREG) throw new Error(`${command} is no program; name a file`);
+  if (uid === undefined || allowInsecurePath) return real;
+  const orAllow = "or set allowInsecurePath to true";
+  if (owner !== uid && owner !== 0) {
+    throw new Error(`${command} belongs to another user; run: chown ${uid} '${command}', ${orAllow}`);
+  }
+  if ((mode & 0o022) !== 0) {
+    throw new Error(`${command} can be written by others; run: chmod go-w '${command}', ${orAllow}`);
+  }
+  const open = await openDirectory(real);
+  if (open !== undefined) {
+    throw new Error(`everybody may replace what lies in ${open}; run: chmod o-w '${open}', ${orAllow}`);
+  }
+  return real;
+}
+
+async function locate(command: string): Promise<{ readonly real: string; readonly isLink: boolean }> {
+  try {
+    const isLink = (await lstat(command)).isSymbolicLink();
+    return { real: await realpath(command), isLink };
+  } catch (error) {
+    return refuseMissing(command)(error);
+  }
+}
+
+function refuseMissing(command: string): (error: unknown) => never {
+  return (error) => {
+    const code = codeOf(error);
+    if (code === "ENOENT" || code === "ENOTDIR")
+      throw new Error(`${command} is not there; install it, or correct command`);
+    throw new Error(`${command} cannot be looked at (${code}); see to it that the gateway may run it`);
+  };
+}
+
+/** Directories that are not there hold nothing. */
+async function liesIn(real: string, directories: readonly string[]): Promise<boolean> {
+  for (const directory of directories) {
+    const root = await realpath(directory).catch(() => undefined);
+    if (root !== undefined && real.startsWith(root.endsWith(sep) ? root : root + sep)) return true;
+  }
+  return false;
+}
+
+/** Choice: the nearest directory above it in which everybody could swap names; one with the sticky bit keeps them. */
+async function openDirectory(real: string): Promise<string | undefined> {
+  for (let directory = dirname(real); ; directory = dirname(directory)) {
+    const { mode } = await stat(directory);
+    if ((mode & 0o002) !== 0 && (mode & 0o1000) === 0) return directory;
+    if (directory === dirname(directory)) return undefined;
+  }
+}

@@ -1,0 +1,70 @@
+/** The handlers of the namespace `secrets`. Spec: protocol/methods-secrets.md. */
+import { type Handlers, invalidRequest, type Logger, matches, type secrets, SecretsResolveParams } from "@svc/sdk";
+import type { SecretPlace, SecretPlaces } from "@svc/sdk/services";
+import type { KnownRef, SecretDesk } from "./desk.ts";
+import { pathText, refAt } from "./places.ts";
+import { printable } from "./printable.ts";
+
+type Contract = typeof secrets;
+type Listed = Awaited<ReturnType<Handlers<Contract>["list"]>>["secrets"][number];
+
+export interface MethodsOptions {
+  readonly desk: SecretDesk;
+  readonly places: SecretPlaces;
+  readonly log: Logger;
+}
+
+export function createHandlers({ desk, places, log }: MethodsOptions): Handlers<Contract> {
+  return {
+    list: () => ({ secrets: desk.list().map(row) }),
+
+    reload: async () => ({ ok: true as const, warningCount: await desk.reload() }),
+
+    async resolve({ params, principal }) {
+      const { targetIds, commandName } = checked(params);
+      const all = places.list();
+      refuseUnknown(targetIds, new Set([...places.targets(), ...all.map(({ target }) => target)]));
+      const wanted = all.filter(({ target }) => targetIds.includes(target));
+      const unused = wanted.filter((place) => refAt(place) && !place.active);
+      const used = wanted.filter((place) => !unused.includes(place));
+      const assignments = await Promise.all(used.map((place) => assign(place, desk)));
+      const given = { by: principal.id, command: printable(commandName), count: assignments.length };
+      log.info(given, "values of secrets were given out");
+      const inactiveRefPaths = unused.map(({ path }) => pathText(path));
+      const diagnostics = inactiveRefPaths.map((path) => `${path}: not looked up, no running plugin reads this part`);
+      return { ok: true as const, assignments, diagnostics, inactiveRefPaths };
+    },
+  };
+}
+
+/** Choice: as the existing service, whatever is wrong beside the name counts as a wrong list. */
+function checked(params: unknown): SecretsResolveParams {
+  const name =
+    typeof params === "object" && params !== null && "commandName" in params ? params.commandName : undefined;
+  if (typeof name !== "string" || name.trim() === "") invalidRequest("invalid secrets.resolve params: commandName");
+  if (!matches(SecretsResolveParams, params)) return invalidRequest("invalid secrets.resolve params: targetIds");
+  return params;
+}
+
+function refuseUnknown(targetIds: readonly string[], known: ReadonlySet<string>): void {
+  const unknown = targetIds.find((id) => !known.has(id));
+  if (unknown !== undefined) {
+    invalidRequest(`invalid secrets.resolve params: unknown target id "${printable(unknown)}"`);
+  }
+}
+
+/** @throws GatewayError `UNAVAILABLE` */
+async function assign(place: SecretPlace, desk: SecretDesk) {
+  const ref = refAt(place);
+  const value = ref ? await desk.reveal(ref) : place.value;
+  return { path: pathText(place.path), pathSegments: place.path.map(String), value };
+}
+
+function row({ path, ref: { source, provider }, active, outcome }: KnownRef): Listed {
+  const place = { path, source, provider };
+  if (!active) return { ...place, state: "inactive", reason: "no running plugin reads this part" };
+  if (!outcome) return { ...place, state: "pending" };
+  if (outcome.state !== "found") return { ...place, state: outcome.state, reason: outcome.reason };
+  const { stale } = outcome;
+  return { ...place, state: "found", ...(stale === undefined ? {} : { reason: `an earlier value is used: ${stale}` }) };
+}

@@ -1,0 +1,48 @@
+/**
+ * Secrets that are kept outside the configuration: `env`, `file` and `exec` look them up, other plugins may contribute
+ * further sources, and whoever needs one asks the service `Secrets`.
+ */
+import { definePlugin, secrets } from "@svc/sdk";
+import { GatewayInfo, SecretPlaces, Secrets, SecretSource } from "@svc/sdk/services";
+import { SecretsConfig } from "./config.ts";
+import { SecretDesk } from "./desk.ts";
+import { createEnvSource } from "./env-source.ts";
+import { createExecSource } from "./exec-source.ts";
+import { createFileSource } from "./file-source.ts";
+import { createLookup } from "./lookup.ts";
+import { createHandlers } from "./methods.ts";
+
+export default definePlugin({
+  id: "secrets",
+  api: "^1.0.0",
+  config: SecretsConfig,
+  requires: { places: SecretPlaces, host: GatewayInfo },
+  provides: [Secrets],
+
+  setup(gateway) {
+    const { clock, log, services, signal } = gateway;
+    const { places } = services;
+    let current = gateway.config;
+    const config = () => current;
+    gateway.extend(SecretSource, "env", createEnvSource());
+    gateway.extend(SecretSource, "file", createFileSource({ clock }));
+    gateway.extend(SecretSource, "exec", createExecSource({ clock }));
+
+    const lookup = createLookup({ sources: gateway.own(SecretSource), config, clock, signal });
+    const desk = new SecretDesk({ places, config, lookup, log });
+    // Not the desk itself: who gets it could take it apart.
+    gateway.provide(Secrets, { reveal: (setting) => desk.reveal(setting) });
+    gateway.serve(secrets, createHandlers({ desk, places, log }));
+
+    gateway.configChanged((next) => {
+      current = next;
+    });
+    // Any section may have references. In the background: a slow vault does not hold up whoever changes the configuration.
+    gateway.hooks.configChanged.tap("secrets", () => void desk.refresh());
+    // Once all plugins are there: before, it is not known which references are read, nor which sources there are.
+    gateway.hooks.hostReady.tap("secrets", () => void desk.refresh());
+    gateway.start(() => {
+      if (services.host.url !== undefined) void desk.refresh();
+    });
+  },
+});

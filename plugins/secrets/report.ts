@@ -1,0 +1,38 @@
+/** What `svc secrets` prints. Pure. */
+import type { ResultOf, secrets } from "@svc/sdk";
+import { printable } from "./printable.ts";
+
+type Listed = ResultOf<typeof secrets.list>;
+type Reloaded = ResultOf<typeof secrets.reload>;
+
+const HEAD = ["PATH", "SOURCE", "PROVIDER", "STATE"];
+
+/** A line a reference, columns as wide as their longest cell. */
+export function listLines({ secrets: all }: Listed): string[] {
+  if (all.length === 0) {
+    return [
+      'The configuration has no references. Write one in the place of a secret, e.g. { source: "env", id: "ACME_API_KEY" }',
+    ];
+  }
+  const rows = [HEAD, ...all.map(cells)];
+  const widths = HEAD.map((_, at) => Math.max(...rows.map((row) => row[at]?.length ?? 0)));
+  return rows.map((row) =>
+    row
+      .map((cell, at) => cell.padEnd(widths[at] ?? 0))
+      .join("  ")
+      .trimEnd(),
+  );
+}
+
+function cells({ path, source, provider, state, reason }: Listed["secrets"][number]): string[] {
+  const known = reason === undefined ? state : `${state}: ${reason}`;
+  return [path, source, provider, known].map(printable);
+}
+
+export function reloadLines({ warningCount }: Reloaded): string[] {
+  const unused = warningCount === 1 ? "1 reference is" : `${warningCount} references are`;
+  return [
+    "All references were looked up anew.",
+    ...(warningCount === 0 ? [] : [`${unused} not read by any running plugin; see: svc secrets list`]),
+  ];
+}

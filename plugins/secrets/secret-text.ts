@@ -1,0 +1,29 @@
+/** A secret in memory. It shows itself to nobody who prints, logs or serialises what holds it. */
+import { inspect } from "node:util";
+
+const HIDDEN = "[secret]";
+
+export class SecretText {
+  readonly #value: string;
+
+  constructor(value: string) {
+    this.#value = value;
+  }
+
+  /** The secret itself. */
+  reveal(): string {
+    return this.#value;
+  }
+
+  toString(): string {
+    return HIDDEN;
+  }
+
+  toJSON(): string {
+    return HIDDEN;
+  }
+
+  [inspect.custom](): string {
+    return HIDDEN;
+  }
+}

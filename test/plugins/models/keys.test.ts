@@ -1,0 +1,174 @@
+/** Keys that are references: looked up for each question, with failover when they are not there. Spec: http/config.md §6. */
+import assert from "node:assert/strict";
+import { describe, it, type TestContext } from "node:test";
+import { type Contribution, type ExtensionView, unavailable, violations, withDefaults } from "@svc/sdk";
+import type { ModelProvider, ProviderAccount, SecretRef, Secrets } from "@svc/sdk/services";
+import { ModelsConfig } from "../../../plugins/models/config.ts";
+import { createModels } from "../../../plugins/models/models.ts";
+import { createChatApi } from "../../../plugins/provider-openai/api.ts";
+import { createProvider } from "../../../plugins/provider-openai/provider.ts";
+import { createFakeClock } from "../../../sdk/testing/fake-clock.ts";
+import { startFakeModelServer } from "../../../sdk/testing/fake-model-server.ts";
+
+const ref = (id: string): SecretRef => ({ source: "vault", id });
+
+/** A desk that keeps its keys in `vault`, with a provider that is real. */
+function setup(section: object, vault: Record<string, string> | undefined) {
+  const clock = createFakeClock();
+  const provider = createProvider(createChatApi({ clock }));
+  const asked: ProviderAccount[] = [];
+  const value: ModelProvider = {
+    stream(request, account, signal) {
+      asked.push(account);
+      return provider.stream(request, account, signal);
+    },
+  };
+  const contribution: Contribution<ModelProvider> = { id: "openai-completions", plugin: "p", value };
+  const providers: ExtensionView<ModelProvider> = {
+    list: () => [contribution],
+    get: () => contribution,
+    call: (one, work) => work(one.value),
+  };
+  const revealed: string[] = [];
+  const secrets: Pick<Secrets, "reveal"> = {
+    async reveal(setting) {
+      if (typeof setting === "string") return setting;
+      revealed.push(setting.id);
+      return vault?.[setting.id] ?? unavailable(`the secret of ${setting.source} is not there`);
+    },
+  };
+  const requestHook = { isUsed: () => false, emit: () => assert.fail("nobody tapped it") };
+  const config = withDefaults(ModelsConfig, { providers: { acme: section } });
+  assert.deepEqual(violations(ModelsConfig, config), []);
+  const desk = createModels({ config, providers, requestHook, clock, secrets: () => (vault ? secrets : undefined) });
+  async function ask(signal = new AbortController().signal): Promise<string> {
+    const content = [{ type: "text", text: "hi" }] as const;
+    const messages = [{ role: "user", content, timestamp: 1 }] as const;
+    let text = "";
+    for await (const event of desk.stream({ model: desk.resolve(), system: "", messages, tools: [] }, signal))
+      if (event.type === "text") text += event.delta;
+    return text;
+  }
+  return { desk, ask, asked, revealed, clock };
+}
+
+async function server(t: TestContext, apiKey?: string) {
+  const fake = await startFakeModelServer({ replies: () => ({ text: "answer" }), ...(apiKey ? { apiKey } : {}) });
+  t.after(() => fake.close());
+  return fake;
+}
+
+describe("a key that is a reference", { timeout: 60_000 }, () => {
+  it("is looked up for each question, and another one is used at once", async (t) => {
+    const { url, requests } = await server(t);
+    const vault = { key: "first" };
+    const { ask, revealed, desk } = setup({ baseUrl: url, apiKey: ref("key"), models: [{ id: "m" }] }, vault);
+    desk.list();
+    assert.deepEqual(
+      desk.accounts("acme").map(({ name }) => name),
+      ["acme"],
+    );
+    assert.deepEqual(revealed, [], "a listing looks nothing up");
+    assert.equal(await ask(), "answer");
+    vault.key = "second";
+    await ask();
+    assert.deepEqual(
+      requests.map(({ headers }) => headers.authorization),
+      ["Bearer first", "Bearer second"],
+    );
+  });
+
+  it("goes as the header that was asked for", async (t) => {
+    const { url, requests } = await server(t);
+    const section = {
+      baseUrl: url,
+      apiKey: ref("key"),
+      authHeader: false,
+      headers: { "x-team": "blue" },
+      models: [{ id: "m" }],
+    };
+    await setup(section, { key: "k" }).ask();
+    const [request] = requests;
+    assert.deepEqual([request?.headers["x-api-key"], request?.headers["x-team"]], ["k", "blue"]);
+  });
+
+  it("is refused clearly where nobody finds secrets", async () => {
+    const section = { baseUrl: "http://127.0.0.1:9/v1", apiKey: ref("key"), models: [{ id: "m" }] };
+    const { ask, asked } = setup(section, undefined);
+    await assert.rejects(ask(), {
+      code: "UNAVAILABLE",
+      message:
+        /^the key of model provider "acme" is a reference, and no running plugin finds secrets: enable the plugin secrets; see `svc plugins why secrets`/u,
+    });
+    assert.deepEqual(asked, [], "the server is not asked without its key");
+  });
+
+  it("that is not found makes the next account answer, and counts again once it is there", async (t) => {
+    const { url } = await server(t);
+    const vault: Record<string, string> = { b: "2" };
+    const accounts = [
+      { name: "a", apiKey: ref("a") },
+      { name: "b", apiKey: ref("b") },
+    ];
+    const { ask, asked, desk } = setup({ baseUrl: url, accounts, models: [{ id: "m" }] }, vault);
+    assert.equal(await ask(), "answer");
+    assert.deepEqual(
+      asked.map(({ name }) => name),
+      ["acme:b"],
+    );
+    assert.equal(desk.cooldowns.failureOf("acme:a")?.kind, "auth");
+    await ask();
+    vault["a"] = "1";
+    await ask();
+    assert.deepEqual(
+      asked.map(({ name }) => name),
+      ["acme:b", "acme:b", "acme:a"],
+    );
+    assert.equal(desk.cooldowns.failureOf("acme:a"), undefined);
+  });
+
+  it("that the server refused is tried again first when it is another one", async (t) => {
+    const strict = await server(t, "right");
+    const second = await server(t);
+    const vault = { a: "wrong", b: "2" };
+    const accounts = [
+      { name: "a", apiKey: ref("a"), baseUrl: strict.url },
+      { name: "b", apiKey: ref("b"), baseUrl: second.url },
+    ];
+    const { ask, asked } = setup({ accounts, models: [{ id: "m" }] }, vault);
+    await ask();
+    await ask();
+    vault.a = "right";
+    await ask();
+    assert.deepEqual(
+      asked.map(({ name }) => name),
+      ["acme:a", "acme:b", "acme:b", "acme:a"],
+    );
+  });
+
+  it("is not waited for by who has gone away", async () => {
+    const section = { baseUrl: "http://127.0.0.1:9/v1", apiKey: ref("key"), models: [{ id: "m" }] };
+    const abort = new AbortController();
+    const { ask } = setup(section, { key: new Promise(() => {}) as never }); // a vault that never answers
+    const asking = ask(abort.signal);
+    setImmediate(() => abort.abort(new Error("gone")));
+    await assert.rejects(asking, { message: "gone" });
+  });
+
+  const wrong: [why: string, apiKey: unknown][] = [
+    ["nothing", ""],
+    ["a number", 4711],
+    ["a reference without id", { source: "env" }],
+    ["a reference with an empty id", { source: "env", id: "" }],
+    ["a reference with something else in it", { source: "env", id: "A", value: "x" }],
+    ["a provider that is no name", { source: "env", id: "A", provider: "A" }],
+  ];
+  for (const [why, apiKey] of wrong) {
+    it(`is refused as ${why}`, () => {
+      for (const entry of [{ apiKey }, { accounts: [{ name: "a", apiKey }] }]) {
+        const config = withDefaults(ModelsConfig, { providers: { acme: { models: [], ...entry } } });
+        assert.match(violations(ModelsConfig, config)[0]?.path ?? "", /apiKey/u);
+      }
+    });
+  }
+});

@@ -1,0 +1,304 @@
+/** The source exec: its protocol, its limits and every refusal, with programs that are real. Spec: http/config.md §6. */
+import assert from "node:assert/strict";
+import { chmod, chown, mkdir, readFile, symlink, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { describe, it, type TestContext } from "node:test";
+import { createExecSource } from "../../../plugins/secrets/exec-source.ts";
+import { systemClock } from "./clock.ts";
+import { directory, program, providerWith } from "./scene.ts";
+
+const CANARY = "canary-exec-41d7";
+const { signal } = new AbortController();
+const source = createExecSource({ clock: systemClock, env: { PASSED: "p", HELD_BACK: CANARY } });
+
+const print = (value: unknown) => `process.stdout.write(${JSON.stringify(JSON.stringify(value))});`;
+const raw = (text: string) => `process.stdout.write(${JSON.stringify(text)});`;
+const answer = (values: unknown) => print({ protocolVersion: 1, values });
+const good = answer({ key: CANARY });
+
+async function look(t: TestContext, code: string, ids: readonly string[] = ["key"], settings: object = {}) {
+  const command = await program(join(await directory(t), "find"), code);
+  return source.resolve(providerWith({ command, ...settings }), ids, signal);
+}
+
+/** Refused with these words, and with nothing that the program printed. */
+const because = (words: RegExp) => (error: unknown) => {
+  assert.ok(error instanceof Error);
+  assert.match(error.message, words);
+  assert.match(error.message, /^secrets\.providers\.vault: /u);
+  assert.doesNotMatch(`${error.stack} ${String(error.cause)}`, new RegExp(CANARY, "u"));
+  return true;
+};
+
+/** Whether a process is there and no zombie. */
+async function isRunning(pid: number): Promise<boolean> {
+  const stat = await readFile(`/proc/${pid}/stat`, "utf8").catch(() => undefined);
+  return stat !== undefined && !/\) Z /u.test(stat);
+}
+
+async function ended(pid: number): Promise<void> {
+  while (await isRunning(pid)) await new Promise((resolve) => setTimeout(resolve, 5));
+}
+
+describe("the protocol of the source exec", { timeout: 120_000 }, () => {
+  it("asks one line of JSON", async (t) => {
+    const echo =
+      "process.stdout.write(JSON.stringify({ protocolVersion: 1, values: { a: input, b: JSON.stringify(asked) } }));";
+    const found = await look(t, echo, ["a", "b"]);
+    const expected = { protocolVersion: 1, provider: "vault", ids: ["a", "b"] };
+    assert.equal(found.get("a"), `${JSON.stringify(expected)}\n`);
+  });
+
+  const answers: [why: string, code: string, settings: object, found: [string, string][]][] = [
+    ["values", answer({ key: CANARY, other: "x" }), {}, [["key", CANARY]]],
+    ["a value that is missing", answer({}), {}, []],
+    ["a value that is empty", answer({ key: "" }), {}, []],
+    ["a value that is no text", answer({ key: 1 }), {}, []],
+    ["an error for an id", print({ protocolVersion: 1, values: {}, errors: { key: { message: CANARY } } }), {}, []],
+    ["plain text where it may", raw(`${CANARY}\n`), { jsonOnly: false }, [["key", CANARY]]],
+    [
+      "JSON of its own where it may",
+      raw(`{"private_key":"${CANARY}"}`),
+      { jsonOnly: false },
+      [["key", `{"private_key":"${CANARY}"}`]],
+    ],
+    ["a number where it may", raw("4711"), { jsonOnly: false }, [["key", "4711"]]],
+    ["nothing where plain text may be", "", { jsonOnly: false }, []],
+    ["the protocol where plain text may be", good, { jsonOnly: false }, [["key", CANARY]]],
+  ];
+  for (const [why, code, settings, found] of answers) {
+    it(`takes ${why}`, async (t) => assert.deepEqual([...(await look(t, code, ["key"], settings))], found));
+  }
+
+  it("finds nothing of a prototype", async (t) => {
+    assert.deepEqual([...(await look(t, answer({}), ["constructor", "toString"]))], []);
+    const own = raw('{"protocolVersion":1,"values":{"__proto__":{"key":"x"}}}');
+    assert.deepEqual([...(await look(t, own, ["key"]))], []);
+  });
+
+  const refusals: [why: string, code: string, settings: object, ids: string[], words: RegExp][] = [
+    ["plain text", raw(CANARY), {}, ["key"], /it must print \{"protocolVersion":1/u],
+    ["broken JSON", raw(`{"protocolVersion":1,"values":{"key":"${CANARY}"`), {}, ["key"], /it must print/u],
+    ["nothing", "", {}, ["key"], /it must print/u],
+    ["a list", raw(`["${CANARY}"]`), {}, ["key"], /it must print/u],
+    ["another version", print({ protocolVersion: 2, values: { key: CANARY } }), {}, ["key"], /"protocolVersion":1/u],
+    ["no values", print({ protocolVersion: 1 }), {}, ["key"], /"values" must be an object/u],
+    [
+      "values that are a list",
+      print({ protocolVersion: 1, values: [CANARY] }),
+      {},
+      ["key"],
+      /"values" must be an object/u,
+    ],
+    ["plain text for two ids", raw(CANARY), { jsonOnly: false }, ["a", "b"], /answers one id only/u],
+    ["bytes that are no text", "process.stdout.write(Buffer.from([255, 254]));", {}, ["key"], /text in UTF-8/u],
+    [
+      "failure, with its words on both outputs",
+      `${good} console.error(${JSON.stringify(CANARY)}); process.exitCode = 3;`,
+      {},
+      ["key"],
+      /ended with code 3; run it by hand/u,
+    ],
+    ["its own end by a signal", "process.kill(process.pid, 'SIGTERM');", {}, ["key"], /was ended by SIGTERM/u],
+    [
+      "too much",
+      raw("x".repeat(2_000)),
+      { maxOutputBytes: 1_999 },
+      ["key"],
+      /printed more than 1999 bytes; raise maxOutputBytes/u,
+    ],
+    [
+      "no end",
+      `${good} setInterval(() => {}, 1000);`,
+      { timeoutMs: 400 },
+      ["key"],
+      /took longer than 400 ms and was ended; raise timeoutMs/u,
+    ],
+    [
+      "no word",
+      "setInterval(() => {}, 1000);",
+      { noOutputTimeoutMs: 400 },
+      ["key"],
+      /printed nothing for 400 ms and was ended/u,
+    ],
+    [
+      "a pause in the middle",
+      `${good} setInterval(() => {}, 1000);`,
+      { noOutputTimeoutMs: 400 },
+      ["key"],
+      /printed nothing for 400 ms/u,
+    ],
+  ];
+  for (const [why, code, settings, ids, words] of refusals) {
+    it(`refuses ${why}`, (t) => assert.rejects(look(t, code, ids, settings), because(words)));
+  }
+
+  it("takes an answer that is exactly as long as allowed", async (t) => {
+    const maxOutputBytes = JSON.stringify({ protocolVersion: 1, values: { key: CANARY } }).length;
+    assert.equal((await look(t, good, ["key"], { maxOutputBytes })).get("key"), CANARY);
+  });
+
+  it("does not mind a program that does not read the question", async (t) => {
+    const command = join(await directory(t), "deaf");
+    await writeFile(command, `#!/bin/sh\nexec 0<&-\nprintf %s '{"protocolVersion":1,"values":{"key":"x"}}'\n`, {
+      mode: 0o700,
+    });
+    const ids = ["key", ...Array.from({ length: 20_000 }, (_, index) => `id${index}`)];
+    assert.equal((await source.resolve(providerWith({ command }), ids, signal)).get("key"), "x");
+  });
+});
+
+describe("a program of the source exec", { timeout: 120_000 }, () => {
+  it("gets only the environment that is named, its arguments as they are, and no shell", async (t) => {
+    const show =
+      "process.stdout.write(JSON.stringify({ protocolVersion: 1, values: { key: JSON.stringify([process.env, process.argv.slice(2)]) } }));";
+    const args = ["$HOME", "`id`", "a b", "; exit 1", ""];
+    const found = await look(t, show, ["key"], { args, passEnv: ["PASSED", "NOT_SET"], env: { OWN: "$PASSED" } });
+    assert.deepEqual(JSON.parse(found.get("key") ?? ""), [{ PASSED: "p", OWN: "$PASSED" }, args]);
+  });
+
+  it("runs in its own directory, not where the gateway was started", async (t) => {
+    const command = await program(
+      join(await directory(t), "find"),
+      `process.stdout.write(JSON.stringify({ protocolVersion: 1, values: { key: process.cwd() } }));`,
+    );
+    const found = await source.resolve(providerWith({ command }), ["key"], signal);
+    assert.equal(found.get("key"), join(command, ".."));
+  });
+
+  /** It starts a child that holds the output open, tells both ids in a file and stays. */
+  const family = (file: string) => `
+    const child = require('node:child_process').spawn(process.execPath, ['-e', 'setInterval(() => {}, 1000)'], { stdio: ['ignore', 'inherit', 'ignore'] });
+    require('node:fs').writeFileSync(${JSON.stringify(file)}, JSON.stringify([process.pid, child.pid]));
+    process.stdout.write(' ');
+    setInterval(() => {}, 1000);`;
+
+  it("is ended with all it started when it is too slow", async (t) => {
+    const file = join(await directory(t), "pids");
+    await assert.rejects(look(t, family(file), ["key"], { timeoutMs: 1_500 }), because(/took longer/u));
+    for (const pid of JSON.parse(await readFile(file, "utf8")) as number[]) await ended(pid);
+  });
+
+  it("is ended with all it started when the gateway stops", async (t) => {
+    const root = await directory(t);
+    const file = join(root, "pids");
+    const command = await program(join(root, "find"), family(file));
+    const stop = new AbortController();
+    const lookup = source.resolve(providerWith({ command, timeoutMs: 60_000 }), ["key"], stop.signal);
+    const refused = assert.rejects(lookup, because(/the lookup was stopped/u));
+    let pids = "";
+    while (!pids.endsWith("]")) pids = await readFile(file, "utf8").catch(() => "");
+    stop.abort();
+    await refused;
+    for (const pid of JSON.parse(pids) as number[]) await ended(pid);
+  });
+
+  it("is not started when the gateway has stopped", async (t) => {
+    const command = await program(join(await directory(t), "find"), good);
+    await assert.rejects(
+      source.resolve(providerWith({ command }), ["key"], AbortSignal.abort()),
+      because(/was stopped/u),
+    );
+  });
+});
+
+describe("the path of a program", { timeout: 120_000 }, () => {
+  async function scene(t: TestContext) {
+    const root = await directory(t);
+    const command = await program(join(root, "find"), good);
+    const via = (path: string, settings: object = {}, own = source) =>
+      own.resolve(providerWith({ command: path, ...settings }), ["key"], signal);
+    return { root, command, via };
+  }
+
+  it("may be a symbolic link only when that is allowed", async (t) => {
+    const { command, via } = await scene(t);
+    await symlink(command, `${command}.link`);
+    await assert.rejects(
+      via(`${command}.link`),
+      because(/is a symbolic link; name the program itself, or set allowSymlinkCommand/u),
+    );
+    assert.equal((await via(`${command}.link`, { allowSymlinkCommand: true })).get("key"), CANARY);
+  });
+
+  for (const mode of [0o720, 0o702]) {
+    it(`is refused with mode ${mode.toString(8)}, unless that is allowed`, async (t) => {
+      const { command, via } = await scene(t);
+      await chmod(command, mode);
+      await assert.rejects(via(command), because(/can be written by others; run: chmod go-w/u));
+      assert.equal((await via(command, { allowInsecurePath: true })).get("key"), CANARY);
+    });
+  }
+
+  it("is refused behind a link, too, when the program itself can be written by others", async (t) => {
+    const { command, via } = await scene(t);
+    await chmod(command, 0o722);
+    await symlink(command, `${command}.link`);
+    await assert.rejects(via(`${command}.link`, { allowSymlinkCommand: true }), because(/can be written by others/u));
+  });
+
+  it("is refused in a directory in which everybody may replace it", async (t) => {
+    const { root, via } = await scene(t);
+    await mkdir(join(root, "open/inner"), { recursive: true });
+    await chmod(join(root, "open"), 0o777);
+    const command = await program(join(root, "open/inner/find"), good);
+    await assert.rejects(via(command), because(/everybody may replace what lies in .*open; run: chmod o-w/u));
+    assert.equal((await via(command, { allowInsecurePath: true })).get("key"), CANARY);
+  });
+
+  it("is refused when it belongs to another user than the gateway and root", async (t) => {
+    const { command, via } = await scene(t);
+    const own = process.getuid?.() ?? assert.fail("no users here");
+    if (own === 0) await chown(command, 54_321, 0);
+    const stranger = createExecSource({ clock: systemClock, uid: own + 1 });
+    await assert.rejects(via(command, {}, stranger), because(/belongs to another user; run: chown/u));
+    assert.equal((await via(command, { allowInsecurePath: true }, stranger)).get("key"), CANARY);
+  });
+
+  it("must lie in a trusted directory, links and all", async (t) => {
+    const { root, command, via } = await scene(t);
+    await mkdir(join(root, "bin"));
+    await mkdir(join(root, "bin-2"));
+    const inside = await program(join(root, "bin/find"), good);
+    const beside = await program(join(root, "bin-2/find"), good);
+    await symlink(command, join(root, "bin/escape"));
+    const trustedDirs = [join(root, "bin"), join(root, "none")];
+    assert.equal((await via(inside, { trustedDirs })).get("key"), CANARY);
+    for (const outside of [command, beside]) {
+      await assert.rejects(via(outside, { trustedDirs }), because(/lies in none of trustedDirs/u));
+    }
+    const escape = via(join(root, "bin/escape"), { trustedDirs, allowSymlinkCommand: true });
+    await assert.rejects(escape, because(/lies in none of trustedDirs/u));
+    await assert.rejects(via(inside, { trustedDirs: [] }), because(/lies in none of trustedDirs/u));
+  });
+
+  it("must name a program that can be started", async (t) => {
+    const { root, command, via } = await scene(t);
+    await assert.rejects(via(join(root, "none")), because(/is not there; install it, or correct command/u));
+    await assert.rejects(via(join(command, "below")), because(/is not there/u));
+    await assert.rejects(via(root), because(/is no program/u));
+    await chmod(command, 0o600);
+    await assert.rejects(via(command), because(/cannot be started \(EACCES\)/u));
+    await assert.rejects(via(process.execPath, { args: ["a\0b"] }), because(/cannot be started/u));
+  });
+
+  const ids: [id: string, ok: boolean][] = [
+    ["a", true],
+    ["op://vault/item/field", true],
+    ["op:vault/item_1.field-x", true],
+    ["9", true],
+    [`a${"b".repeat(255)}`, true],
+    [`a${"b".repeat(256)}`, false],
+    ["", false],
+    ["/a", false],
+    ["-a", false],
+    ["a b", false],
+    ["a\n", false],
+    ["ä", false],
+  ];
+  for (const [id, ok] of ids) {
+    it(`${ok ? "takes" : "refuses"} the id ${JSON.stringify(id).slice(0, 30)}`, () => {
+      assert.equal(source.checkId(id, providerWith({ command: "/a" })) === undefined, ok);
+    });
+  }
+});

@@ -1,0 +1,335 @@
+/** The plugin in a whole gateway. Spec: protocol/methods-secrets.md, http/config.md §6. */
+import assert from "node:assert/strict";
+import { readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { describe, it, type TestContext } from "node:test";
+import { config as configMethods, definePlugin, models, secrets, Type } from "@svc/sdk";
+import { Secrets, SecretSetting, SecretSource } from "@svc/sdk/services";
+import { startFakeModelServer, testGateway } from "@svc/sdk/testing";
+import { directory, program, simpleSource } from "./scene.ts";
+
+const PLUGINS = ["secrets", "models", "provider-openai", "config"];
+const CANARY = "canary-gateway-6e02";
+
+/** A gateway with a vault file, and a model server that says which key it got. */
+async function start(
+  t: TestContext,
+  section: Record<string, unknown> = {},
+  plugins: readonly (string | object)[] = PLUGINS,
+) {
+  const stateDir = await directory(t);
+  const vault = join(stateDir, "vault.json");
+  const store = (values: object) => writeFile(vault, JSON.stringify(values), { mode: 0o600 });
+  await store({ key: `${CANARY}-1`, second: `${CANARY}-2` });
+  const server = await startFakeModelServer({
+    replies: ({ headers }) => ({ text: headers.authorization ?? "no key" }),
+  });
+  t.after(() => server.close());
+  const file = {
+    secrets: { providers: { vault: { source: "file", path: vault } }, defaults: { file: "vault" } },
+    models: {
+      providers: {
+        acme: { baseUrl: server.url, apiKey: { source: "file", id: "/key" }, models: [{ id: "m" }] },
+        other: {
+          baseUrl: server.url,
+          accounts: [{ name: "a", apiKey: { source: "file", provider: "vault", id: "/second" } }],
+          models: [{ id: "n" }],
+        },
+        plain: { baseUrl: server.url, apiKey: "plain-key", models: [{ id: "o" }] },
+      },
+    },
+    ...section,
+  };
+  await writeFile(join(stateDir, "svc.json"), JSON.stringify(file));
+  const scene = await testGateway(t, {
+    plugins: plugins as never,
+    stateDir,
+    gateway: { config: undefined, env: { SVC_STATE_DIR: stateDir } },
+  });
+  const ask = async (model: string) => (await scene.client.call(models.test, { model })).text;
+  const states = async () =>
+    Object.fromEntries((await scene.client.call(secrets.list, {})).secrets.map(({ path, state }) => [path, state]));
+  const change = async (patch: object) => {
+    const { hash } = await scene.client.call(configMethods.get, {});
+    return scene.client.call(configMethods.patch, { raw: JSON.stringify(patch), baseHash: hash });
+  };
+  return { ...scene, stateDir, vault, store, ask, states, change };
+}
+
+async function until(check: () => Promise<boolean>): Promise<void> {
+  while (!(await check())) await new Promise((resolve) => setTimeout(resolve, 10));
+}
+
+describe("secrets in a gateway", { timeout: 120_000 }, () => {
+  it("are looked up ahead, used for models, and taken anew with a reload", async (t) => {
+    const { client, ask, states, store } = await start(t);
+    await until(async () => Object.values(await states()).every((state) => state === "found"));
+    assert.deepEqual(Object.keys(await states()), [
+      "models.providers.acme.apiKey",
+      "models.providers.other.accounts.0.apiKey",
+    ]);
+    assert.deepEqual(
+      [await ask("m"), await ask("n"), await ask("o")],
+      [`Bearer ${CANARY}-1`, `Bearer ${CANARY}-2`, "Bearer plain-key"],
+    );
+    await store({ key: `${CANARY}-3`, second: `${CANARY}-4` });
+    assert.equal(await ask("m"), `Bearer ${CANARY}-1`);
+    assert.deepEqual(await client.call(secrets.reload, {}), { ok: true, warningCount: 0 });
+    assert.deepEqual([await ask("m"), await ask("n")], [`Bearer ${CANARY}-3`, `Bearer ${CANARY}-4`]);
+  });
+
+  it("stay when a reload fails, which names the path and not the secret", async (t) => {
+    const { client, ask, store, states } = await start(t);
+    await until(async () => Object.values(await states()).every((state) => state === "found")); // the lookup of the start
+    await store({ key: `${CANARY}-9` });
+    await assert.rejects(client.call(secrets.reload, {}), (error: Error & { code: string }) => {
+      assert.equal(error.code, "UNAVAILABLE");
+      assert.match(
+        error.message,
+        /models\.providers\.other\.accounts\.0\.apiKey: the provider "vault" \(file\) has no such secret/u,
+      );
+      assert.doesNotMatch(error.message, /canary|acme|second/u);
+      return true;
+    });
+    assert.deepEqual([await ask("m"), await ask("n")], [`Bearer ${CANARY}-1`, `Bearer ${CANARY}-2`]);
+  });
+
+  it("that are not there do not keep the gateway from starting, and are refused when they are used", async (t) => {
+    const section = {
+      secrets: { providers: { vault: { source: "file", path: "/nowhere/vault.json" } }, defaults: { file: "vault" } },
+    };
+    const { ask, states, gateway, change, vault } = await start(t, section);
+    await until(async () => Object.values(await states()).every((state) => state === "failed"));
+    assert.ok(gateway.plugins().every(({ state, errors }) => state === "active" && errors === 0));
+    await assert.rejects(ask("m"), {
+      code: "UNAVAILABLE",
+      message:
+        /models\.providers\.acme\.apiKey .*\/nowhere\/vault\.json is not there; put the file there\nNext: svc secrets list/u,
+    });
+    assert.equal(await ask("o"), "Bearer plain-key");
+    await change({ secrets: { providers: { vault: { path: vault } } } });
+    assert.equal(await ask("m"), `Bearer ${CANARY}-1`);
+    await until(async () => Object.values(await states()).every((state) => state === "found"));
+  });
+
+  it("follow a change of the configuration, and a wrong provider is refused before it is written", async (t) => {
+    const { ask, states, change, client, stateDir } = await start(t);
+    await change({ models: { providers: { acme: { apiKey: { source: "file", id: "/second" } } } } });
+    assert.equal(await ask("m"), `Bearer ${CANARY}-2`);
+    const before = await readFile(join(stateDir, "svc.json"), "utf8");
+    await assert.rejects(
+      change({ secrets: { providers: { vault: { path: "vault.json" } } } }),
+      (error: Error & { details?: unknown }) => {
+        const [issue] = (error.details as { issues: unknown[] }).issues;
+        assert.deepEqual(issue, {
+          path: "secrets.providers.vault",
+          message: "path must be an absolute path, beginning with /",
+        });
+        return true;
+      },
+    );
+    assert.equal(await readFile(join(stateDir, "svc.json"), "utf8"), before);
+    await change({ models: { providers: { acme: { apiKey: { source: "file", id: "/none" } } } } });
+    await until(async () => (await states())["models.providers.acme.apiKey"] === "missing");
+    assert.equal((await client.call(secrets.list, {})).secrets.length, 2);
+  });
+
+  it("are hidden in the configuration, what is no secret of the section is not", async (t) => {
+    const command = await program(join(await directory(t), "find"), "");
+    const providers = {
+      e: { source: "env", allowlist: ["LISTED"] },
+      x: {
+        source: "exec",
+        command,
+        args: [CANARY],
+        env: { VAULT: CANARY },
+        passEnv: ["PASSED"],
+        trustedDirs: ["/trusted"],
+        timeoutMs: 9_000,
+      },
+      y: { source: "other", hidden: CANARY },
+    };
+    const { client } = await start(t, { secrets: { providers } });
+    const shown = await client.call(configMethods.get, {});
+    assert.doesNotMatch(JSON.stringify(shown), /canary/u);
+    const section = (shown.config as { secrets: Record<string, unknown> }).secrets;
+    const hidden = "__SVC_REDACTED__";
+    assert.deepEqual(section, {
+      providers: {
+        e: { source: "env", allowlist: ["LISTED"] },
+        x: { ...providers.x, args: [hidden], env: { VAULT: hidden } },
+        y: { source: "other", hidden },
+      },
+      defaults: { env: "default", file: "default", exec: "default" },
+      resolution: { maxProviderConcurrency: 4, maxRefsPerProvider: 512, maxBatchBytes: 262_144 },
+    });
+  });
+
+  it("of a section nobody has are skipped and counted", async (t) => {
+    const { client, states } = await start(t, { talk: { apiKey: { source: "env", id: "TALK_KEY" } } });
+    assert.equal((await client.call(secrets.reload, {})).warningCount, 1);
+    assert.equal((await states())["talk.apiKey"], "inactive");
+    const answer = await client.call(secrets.resolve, { commandName: "talk", targetIds: ["talk.apiKey"] });
+    assert.deepEqual(answer, {
+      ok: true,
+      assignments: [],
+      diagnostics: ["talk.apiKey: not looked up, no running plugin reads this part"],
+      inactiveRefPaths: ["talk.apiKey"],
+    });
+  });
+
+  it("come from sources of other plugins, too", async (t) => {
+    const Keeper = definePlugin({
+      id: "keeper",
+      api: "^1.0.0",
+      config: Type.Object({ pin: SecretSetting() }),
+      requires: { secrets: Secrets },
+      setup(gateway) {
+        gateway.extend(
+          SecretSource,
+          "bank",
+          simpleSource({ check: ({ settings }) => (settings["branch"] === 7 ? undefined : "no branch") }),
+        );
+      },
+    });
+    const section = {
+      keeper: { pin: { source: "bank", provider: "b", id: "pin" } },
+      secrets: { providers: { b: { source: "bank", branch: 7 } } },
+    };
+    const { states, client } = await start(t, section, [...PLUGINS, Keeper]);
+    await until(async () => (await states())["keeper.pin"] === "found");
+    const { assignments } = await client.call(secrets.resolve, { commandName: "x", targetIds: ["keeper.pin"] });
+    assert.deepEqual(assignments, [{ path: "keeper.pin", pathSegments: ["keeper", "pin"], value: "pin-value" }]);
+  });
+});
+
+describe("secrets.resolve", { timeout: 60_000 }, () => {
+  it("gives admins references and texts, with their paths", async (t) => {
+    const { client } = await start(t);
+    const targetIds = ["models.providers.*.apiKey", "models.providers.*.accounts.*.apiKey"];
+    assert.deepEqual(await client.call(secrets.resolve, { commandName: "models test", targetIds }), {
+      ok: true,
+      assignments: [
+        {
+          path: "models.providers.acme.apiKey",
+          pathSegments: ["models", "providers", "acme", "apiKey"],
+          value: `${CANARY}-1`,
+        },
+        {
+          path: "models.providers.other.accounts.0.apiKey",
+          pathSegments: ["models", "providers", "other", "accounts", "0", "apiKey"],
+          value: `${CANARY}-2`,
+        },
+        {
+          path: "models.providers.plain.apiKey",
+          pathSegments: ["models", "providers", "plain", "apiKey"],
+          value: "plain-key",
+        },
+      ],
+      diagnostics: [],
+      inactiveRefPaths: [],
+    });
+    const none = await client.call(secrets.resolve, { commandName: "x", targetIds: [] });
+    assert.deepEqual(none, { ok: true, assignments: [], diagnostics: [], inactiveRefPaths: [] });
+    const unset = await client.call(secrets.resolve, { commandName: "x", targetIds: ["gateway.auth.password"] });
+    assert.deepEqual(unset.assignments, []);
+  });
+
+  it("refuses with UNAVAILABLE when one is not there", async (t) => {
+    const { client } = await start(t, { secrets: {} });
+    const targetIds = ["models.providers.*.accounts.*.apiKey"];
+    await assert.rejects(client.call(secrets.resolve, { commandName: "x", targetIds }), {
+      code: "UNAVAILABLE",
+      message: /other\.accounts\.0\.apiKey .*there is no secrets\.providers\.vault; add it with source "file"/u,
+    });
+  });
+
+  const COMMAND = "invalid secrets.resolve params: commandName";
+  const TARGETS = "invalid secrets.resolve params: targetIds";
+  const rows: [why: string, params: unknown, message: string][] = [
+    ["no params", undefined, COMMAND],
+    ["nothing", {}, COMMAND],
+    ["no name", { targetIds: [] }, COMMAND],
+    ["an empty name", { commandName: "", targetIds: [] }, COMMAND],
+    ["a blank name", { commandName: " \t ", targetIds: [] }, COMMAND],
+    ["a name that is no text", { commandName: 1, targetIds: [] }, COMMAND],
+    ["both wrong", { commandName: "", targetIds: 1 }, COMMAND],
+    ["no targets", { commandName: "x" }, TARGETS],
+    ["targets that are no list", { commandName: "x", targetIds: "a" }, TARGETS],
+    ["an empty target", { commandName: "x", targetIds: [""] }, TARGETS],
+    ["a target that is no text", { commandName: "x", targetIds: [1] }, TARGETS],
+    ["a further key", { commandName: "x", targetIds: [], extra: 1 }, TARGETS],
+    [
+      "an unknown target",
+      { commandName: "x", targetIds: ["models.providers.*.apiKey", "a.b"] },
+      'invalid secrets.resolve params: unknown target id "a.b"',
+    ],
+    [
+      "a key that is no secret",
+      { commandName: "x", targetIds: ["gateway.port"] },
+      'invalid secrets.resolve params: unknown target id "gateway.port"',
+    ],
+    [
+      "a path in the place of a pattern",
+      { commandName: "x", targetIds: ["models.providers.acme.apiKey"] },
+      'invalid secrets.resolve params: unknown target id "models.providers.acme.apiKey"',
+    ],
+    [
+      "part of a reference",
+      { commandName: "x", targetIds: ["models.providers.*.apiKey.id"] },
+      'invalid secrets.resolve params: unknown target id "models.providers.*.apiKey.id"',
+    ],
+    [
+      "a target that steers a terminal",
+      { commandName: "x", targetIds: ["\u001b[2J"] },
+      'invalid secrets.resolve params: unknown target id "\\u001b[2J"',
+    ],
+  ];
+  it("refuses bad params with the field and nothing else", async (t) => {
+    const { client } = await start(t);
+    for (const [why, params, message] of rows)
+      await assert.rejects(client.request("secrets.resolve", params), { code: "INVALID_REQUEST", message }, why);
+  });
+
+  it("and the other methods are for admins only", async (t) => {
+    const { connect, client } = await start(t);
+    const reader = await connect({
+      scopes: ["operator.read", "operator.write", "operator.approvals", "operator.pairing"],
+    });
+    for (const name of ["secrets.resolve", "secrets.reload", "secrets.list"])
+      await assert.rejects(reader.request(name, { commandName: "x", targetIds: [] }), {
+        message: "missing scope: operator.admin",
+      });
+    assert.deepEqual(
+      client.hello.features.methods.filter((name) => name.startsWith("secrets.")),
+      ["secrets.reload", "secrets.resolve"],
+    );
+  });
+
+  it("reload takes any params, also none", async (t) => {
+    const { client } = await start(t);
+    for (const params of [undefined, {}, { extra: 1 }])
+      assert.deepEqual(await client.request("secrets.reload", params), { ok: true, warningCount: 0 });
+  });
+});
+
+describe("a reference where the host reads a secret", { timeout: 60_000 }, () => {
+  const ref = { source: "env", id: "TOKEN" };
+  const rows: [path: string, config: Record<string, unknown>][] = [
+    ["gateway.auth.token", { gateway: { auth: { token: ref } } }],
+    ["gateway.auth.password", { gateway: { auth: { password: { ...ref, provider: "default" } } } }],
+    ["hooks.token", { hooks: { enabled: true, token: ref } }],
+  ];
+  for (const [path, config] of rows) {
+    it(`is refused at ${path}, with the way to do it`, async (t) => {
+      await assert.rejects(testGateway(t, { plugins: ["secrets"], config }), (error: Error) => {
+        assert.ok(error.message.includes(path), error.message);
+        assert.ok(
+          error.message.includes('put the secret into an environment variable and write "${NAME}"'),
+          error.message,
+        );
+        return true;
+      });
+    });
+  }
+});

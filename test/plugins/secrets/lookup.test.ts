@@ -1,0 +1,297 @@
+/** Asking sources: who is asked for what, how much at once, and what a failure costs. Spec: http/config.md §6. */
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { inspect } from "node:util";
+import { withDefaults } from "@svc/sdk";
+import type { SecretRef, SecretSource } from "@svc/sdk/services";
+import { batches, byProvider, named } from "../../../plugins/secrets/batches.ts";
+import { SecretsConfig } from "../../../plugins/secrets/config.ts";
+import { createEnvSource } from "../../../plugins/secrets/env-source.ts";
+import { createFileSource } from "../../../plugins/secrets/file-source.ts";
+import { createLookup } from "../../../plugins/secrets/lookup.ts";
+import { createFakeClock } from "../../../sdk/testing/fake-clock.ts";
+import { simpleSource, viewOf } from "./scene.ts";
+
+const { signal } = new AbortController();
+
+function setup(section: object, sources: Readonly<Record<string, SecretSource>>) {
+  const config = withDefaults(SecretsConfig, section);
+  const clock = createFakeClock();
+  const lookup = createLookup({ sources: viewOf(sources), config: () => config, clock, signal });
+  /** What each reference came to, in order: the secret, or why not. */
+  const look = async (...refs: SecretRef[]) => {
+    const all = refs.map((ref) => named(ref, config));
+    const outcomes = await lookup(all);
+    return all.map(({ key }) => {
+      const outcome = outcomes.get(key) ?? assert.fail(key);
+      return outcome.state === "found" ? outcome.text.reveal() : `${outcome.state}: ${outcome.reason}`;
+    });
+  };
+  return { look, lookup, clock, config };
+}
+
+describe("the provider of a reference", () => {
+  const providers = { keys: { source: "vault", a: 1 }, other: { source: "env" } };
+  const sources = {
+    env: createEnvSource({ ACME: "acme" }),
+    file: createFileSource({ clock: createFakeClock() }),
+    vault: simpleSource(),
+  };
+
+  const rows: [why: string, ref: SecretRef, section: object, expected: string | RegExp][] = [
+    ["env needs none", { source: "env", id: "ACME" }, {}, "acme"],
+    ["env needs none that is named as the default", { source: "env", provider: "default", id: "ACME" }, {}, "acme"],
+    [
+      "env needs none that is named as another default",
+      { source: "env", provider: "e", id: "ACME" },
+      { defaults: { env: "e" } },
+      "acme",
+    ],
+    [
+      "another one of env has to be there",
+      { source: "env", provider: "e", id: "ACME" },
+      {},
+      /^failed: there is no secrets\.providers\.e; add it with source "env"/u,
+    ],
+    [
+      "the default one may be configured",
+      { source: "env", id: "ACME" },
+      { providers: { default: { source: "env", allowlist: [] } } },
+      /^failed: .*allowlist/u,
+    ],
+    [
+      "a default that is renamed is asked",
+      { source: "env", id: "ACME" },
+      { providers: { e: { source: "env", allowlist: [] } }, defaults: { env: "e" } },
+      /allowlist/u,
+    ],
+    [
+      "file needs one",
+      { source: "file", id: "/a" },
+      {},
+      /^failed: there is no secrets\.providers\.default; add it with source "file"/u,
+    ],
+    ["a source of a plugin that needs no settings needs none", { source: "vault", id: "x" }, {}, "x-value"],
+    ["one is named", { source: "vault", provider: "keys", id: "x" }, { providers }, "x-value"],
+    [
+      "one of another source is refused",
+      { source: "vault", provider: "other", id: "x" },
+      { providers },
+      /^failed: secrets\.providers\.other has the source "env", the reference says "vault"/u,
+    ],
+    [
+      "a source nobody has is refused",
+      { source: "bank", id: "x" },
+      {},
+      /^failed: no running plugin has the source "bank"; there are env, file, vault$/u,
+    ],
+    [
+      "a key of a prototype is no provider",
+      { source: "vault", provider: "constructor", id: "x" },
+      {},
+      /there is no secrets\.providers\.constructor/u,
+    ],
+    [
+      "a source of a prototype's name is none",
+      { source: "toString", id: "x" },
+      {},
+      /no running plugin has the source "toString"/u,
+    ],
+    [
+      "what is missing is told",
+      { source: "vault", id: "no-x" },
+      {},
+      /^missing: the provider "default" \(vault\) has no such secret/u,
+    ],
+    [
+      "an id that is none is told",
+      { source: "env", id: "acme" },
+      {},
+      /^failed: the id must be the name of a variable/u,
+    ],
+    [
+      "wrong settings are told",
+      { source: "file", provider: "f", id: "/a" },
+      { providers: { f: { source: "file", path: "a" } } },
+      /^failed: secrets\.providers\.f\.path: must be an absolute path/u,
+    ],
+  ];
+  for (const [why, ref, section, expected] of rows) {
+    it(why, async () => {
+      const [outcome = ""] = await setup(section, sources).look(ref);
+      if (typeof expected === "string") assert.equal(outcome, expected);
+      else assert.match(outcome, expected);
+    });
+  }
+
+  it("gets the settings of its entry, without the source", async () => {
+    const seen: unknown[] = [];
+    const vault = simpleSource({
+      resolve: (provider) => {
+        seen.push(provider);
+        return Promise.resolve(new Map());
+      },
+    });
+    await setup({ providers }, { vault }).look(
+      { source: "vault", provider: "keys", id: "x" },
+      { source: "vault", id: "y" },
+    );
+    assert.deepEqual(seen, [
+      { name: "keys", settings: { a: 1 } },
+      { name: "default", settings: {} },
+    ]);
+  });
+});
+
+describe("how much is asked at once", () => {
+  const refs = (count: number, provider = "a") =>
+    Array.from({ length: count }, (_, index) => ({ source: "vault", provider, id: `id${index}` }));
+
+  it("each reference once, all of a provider together", async () => {
+    const asked: (readonly string[])[] = [];
+    const vault = simpleSource({
+      resolve: (_provider, ids) => (asked.push(ids), Promise.resolve(new Map(ids.map((id) => [id, "v"])))),
+    });
+    const { look } = setup({ providers: { a: { source: "vault" } } }, { vault });
+    assert.deepEqual(await look(...refs(3), ...refs(2)), ["v", "v", "v", "v", "v"]);
+    assert.deepEqual(asked, [["id0", "id1", "id2"]]);
+  });
+
+  it("no more references than the limit, and no more bytes", () => {
+    const { config } = setup({}, {});
+    const all = refs(5).map((ref) => named(ref, config));
+    const sizes = (limits: object) => batches(all, { ...config.resolution, ...limits }).map(({ length }) => length);
+    assert.deepEqual(sizes({}), [5]);
+    assert.deepEqual(sizes({ maxRefsPerProvider: 2 }), [2, 2, 1]);
+    assert.deepEqual(sizes({ maxBatchBytes: 14 }), [2, 2, 1]); // `"id0",` has six
+    assert.deepEqual(sizes({ maxBatchBytes: 1 }), [1, 1, 1, 1, 1]);
+    assert.deepEqual(batches([], config.resolution), []);
+    assert.deepEqual(byProvider([]), []);
+  });
+
+  it("batches of a provider one after the other, and an id that fits in none is refused", async () => {
+    let running = 0;
+    const asked: number[] = [];
+    const vault = simpleSource({
+      async resolve(_provider, ids) {
+        assert.equal(++running, 1);
+        asked.push(ids.length);
+        await new Promise((resolve) => setImmediate(resolve));
+        running--;
+        return new Map(ids.map((id) => [id, "v"]));
+      },
+    });
+    const resolution = { maxRefsPerProvider: 2, maxBatchBytes: 20 };
+    const { look } = setup({ providers: { a: { source: "vault" } }, resolution }, { vault });
+    const outcomes = await look(...refs(3), { source: "vault", provider: "a", id: "x".repeat(30) });
+    assert.deepEqual(outcomes.slice(0, 3), ["v", "v", "v"]);
+    assert.match(outcomes[3] ?? "", /longer than secrets\.resolution\.maxBatchBytes allows/u);
+    assert.deepEqual(asked, [2, 1]);
+  });
+
+  for (const width of [1, 3, 16]) {
+    it(`${width} of 20 providers at the same time`, async () => {
+      let running = 0;
+      let most = 0;
+      const vault = simpleSource({
+        async resolve(_provider, ids) {
+          most = Math.max(most, ++running);
+          await new Promise((resolve) => setImmediate(resolve));
+          running--;
+          return new Map(ids.map((id) => [id, "v"]));
+        },
+      });
+      const names = Array.from({ length: 20 }, (_, index) => `p${index}`);
+      const providers = Object.fromEntries(names.map((name) => [name, { source: "vault" }]));
+      const { look } = setup({ providers, resolution: { maxProviderConcurrency: width } }, { vault });
+      // Two lookups at once share the limit.
+      const [first, second] = [names.slice(0, 10), names.slice(10)].map((some) =>
+        look(...some.flatMap((name) => refs(1, name))),
+      );
+      assert.equal((await Promise.all([first, second])).flat().filter((outcome) => outcome === "v").length, 20);
+      assert.equal(most, width);
+    });
+  }
+});
+
+describe("what a source does wrong", () => {
+  const ref = (id = "x") => ({ source: "vault", id });
+  const rows: [why: string, change: Partial<SecretSource>, words: RegExp][] = [
+    ["refuses", { resolve: () => Promise.reject(new Error("the vault is closed")) }, /^failed: the vault is closed$/u],
+    ["throws at once", { resolve: () => assert.fail("at once") }, /^failed: at once$/u],
+    ["throws something odd", { resolve: () => Promise.reject({ password: "canary" }) }, /^failed: the source failed$/u],
+    [
+      "speaks to the terminal",
+      { resolve: () => Promise.reject(new Error("a\u001b[31m\nb")) },
+      /^failed: a\\u001b\[31m\\u000ab$/u,
+    ],
+    ["talks too much", { resolve: () => Promise.reject(new Error("x".repeat(10_000))) }, /^failed: x{497}\.\.\.$/u],
+    [
+      "answers nothing",
+      { resolve: () => Promise.resolve(undefined as never) },
+      /^failed: the source "vault" answered with something else than a map$/u,
+    ],
+    [
+      "answers an object",
+      { resolve: () => Promise.resolve({ x: "canary" } as never) },
+      /^failed: the source "vault" answered with something else than a map$/u,
+    ],
+    ["finds no text", { resolve: () => Promise.resolve(new Map([["x", 1 as never]])) }, /^missing: /u],
+    [
+      "throws in check",
+      { check: () => assert.fail("canary") },
+      /^failed: the source "vault" failed in check; the log says why$/u,
+    ],
+    ["throws in checkId", { checkId: () => assert.fail("canary") }, /^failed: the source "vault" failed in checkId/u],
+    ["refuses the id", { checkId: () => "no such thing" }, /^failed: no such thing$/u],
+  ];
+  for (const [why, change, words] of rows) {
+    it(`${why}: costs its references and no others`, async () => {
+      const providers = { default: { source: "vault" }, env: { source: "env" } };
+      const { look } = setup({ providers }, { vault: simpleSource(change), env: createEnvSource({ A: "a" }) });
+      const [broken = "", fine] = await look(ref(), { provider: "env", source: "env", id: "A" });
+      assert.match(broken, words);
+      assert.equal(fine, "a");
+    });
+  }
+
+  it("never answers: is told to stop, and given up", async () => {
+    const stopped: boolean[] = [];
+    const vault = simpleSource({
+      resolve: (_provider, _ids, own) => new Promise(() => own.addEventListener("abort", () => stopped.push(true))),
+    });
+    const { look, clock } = setup({}, { vault });
+    const outcome = look(ref());
+    await clock.advance(150_000);
+    assert.match((await outcome)[0] ?? "", /^failed: the source "vault" did not answer within 150000 ms/u);
+    assert.deepEqual(stopped, [true]);
+    assert.equal(clock.pending, 0);
+  });
+
+  it("goes away: costs its references and no others", async () => {
+    const view = viewOf({ vault: simpleSource(), env: createEnvSource({ A: "a" }) });
+    const config = withDefaults(SecretsConfig, {});
+    const gone: typeof view = {
+      ...view,
+      call: (contribution, work) => (contribution.id === "vault" ? assert.fail("gone") : view.call(contribution, work)),
+    };
+    const lookup = createLookup({ sources: gone, config: () => config, clock: createFakeClock(), signal });
+    const refs = [ref(), { source: "env", id: "A" }].map((one) => named(one, config));
+    const states = [...(await lookup(refs)).values()].map(({ state }) => state);
+    assert.deepEqual(states, ["failed", "found"]);
+  });
+
+  it("finds something nobody asked for: nobody gets it", async () => {
+    const vault = simpleSource({ resolve: () => Promise.resolve(new Map([["y", "v"]])) });
+    assert.match((await setup({}, { vault }).look(ref()))[0] ?? "", /^missing/u);
+  });
+
+  it("outcomes print no value", async () => {
+    const { lookup, config } = setup({}, { vault: simpleSource() });
+    const outcomes = await lookup([named(ref("canary"), config)]);
+    const all = [...outcomes.values()];
+    const printed = `${inspect(all, { depth: 9, showHidden: true })} ${JSON.stringify(all)} ${String(all[0]?.state === "found" && all[0].text)}`;
+    assert.doesNotMatch(printed, /canary-value/u);
+    assert.match(printed, /\[secret\]/u);
+  });
+});

@@ -1,0 +1,69 @@
+/** What tests of the plugin share: a directory of their own, providers, a log that is read. */
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { Contribution, ExtensionView, Logger } from "@svc/sdk";
+import type { SecretProvider, SecretSource } from "@svc/sdk/services";
+
+interface TestContext {
+  after(cleanUp: () => Promise<void>): void;
+}
+
+export async function directory(t: TestContext): Promise<string> {
+  const path = await mkdtemp(join(tmpdir(), "svc-secrets-"));
+  t.after(() => rm(path, { recursive: true, force: true }));
+  return path;
+}
+
+export function providerWith(settings: Readonly<Record<string, unknown>> = {}, name = "vault"): SecretProvider {
+  return { name, settings };
+}
+
+/** Writes a program of Node; `answer` is its code, with what it was asked in `asked` and its standard input in `input`. */
+export async function program(path: string, answer: string): Promise<string> {
+  const code = [
+    `#!${process.execPath}`,
+    "let input = '';",
+    "process.stdin.on('data', (chunk) => (input += chunk)).on('end', () => {",
+    "  const asked = JSON.parse(input);",
+    answer,
+    "});",
+  ];
+  await writeFile(path, code.join("\n"), { mode: 0o700 });
+  return path;
+}
+
+/** A log and what was written to it. */
+export function notedLog(): {
+  readonly log: Logger;
+  readonly lines: { level: string; fields: object; message: string }[];
+} {
+  const lines: { level: string; fields: object; message: string }[] = [];
+  const at = (level: string) => (fields: object, message: string) => void lines.push({ level, fields, message });
+  return { log: { debug: at("debug"), info: at("info"), warn: at("warn"), error: at("error") }, lines };
+}
+
+/** An extension point with these contributions. */
+export function viewOf(sources: Readonly<Record<string, SecretSource>>): ExtensionView<SecretSource> {
+  const all: Contribution<SecretSource>[] = Object.entries(sources).map(([id, value]) => ({
+    id,
+    plugin: "other",
+    value,
+  }));
+  return {
+    list: () => all,
+    get: (id) => all.find((contribution) => contribution.id === id),
+    call: ({ value }, work) => work(value),
+  };
+}
+
+/** A source that finds `<id>-value` for every id but those that are `no-...`. */
+export function simpleSource(change: Partial<SecretSource> = {}): SecretSource {
+  return {
+    check: () => undefined,
+    checkId: () => undefined,
+    resolve: (_provider, ids) =>
+      Promise.resolve(new Map(ids.filter((id) => !id.startsWith("no-")).map((id) => [id, `${id}-value`]))),
+    ...change,
+  };
+}

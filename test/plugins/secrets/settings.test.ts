@@ -1,0 +1,147 @@
+/** Every key of the section `secrets`: good, wrong and empty. Spec: http/config.md §6, http/config-keys.md. */
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { violations, withDefaults } from "@svc/sdk";
+import type { SecretSource } from "@svc/sdk/services";
+import { SecretsConfig } from "../../../plugins/secrets/config.ts";
+import { createEnvSource } from "../../../plugins/secrets/env-source.ts";
+import { createExecSource } from "../../../plugins/secrets/exec-source.ts";
+import { createFileSource } from "../../../plugins/secrets/file-source.ts";
+import { createFakeClock } from "../../../sdk/testing/fake-clock.ts";
+
+const clock = createFakeClock();
+const sources = { env: createEnvSource({}), file: createFileSource({ clock }), exec: createExecSource({ clock }) };
+
+/** What must be there, for each source; each row changes one key. */
+const NEEDED = { env: {}, file: { path: "/s" }, exec: { command: "/bin/s" } } as const;
+
+const flags = { good: [true, false], wrong: ["", "true", 1, null] };
+const timeouts = { good: [1, 120_000], wrong: [0, 120_001, 1.5, "5", "", null] };
+const sizes = { good: [1, 20_971_520], wrong: [0, 20_971_521, "1", "", null] };
+const names = (most: number) => ({
+  good: [[], ["A"], ["A_1"], Array.from({ length: most }, (_, index) => `A${index}`)],
+  wrong: ["A", [""], ["a"], ["1A"], [`A${"B".repeat(128)}`], Array(most + 1).fill("A"), null],
+});
+const paths = { good: ["/a", "/a b/c"], wrong: ["", "a", "~/a", "./a", "a/b", "/a\0b", 1, null, undefined] };
+
+type Rows = Readonly<Record<string, { readonly good: readonly unknown[]; readonly wrong: readonly unknown[] }>>;
+const KEYS: Readonly<Record<keyof typeof NEEDED, Rows>> = {
+  env: { allowlist: names(256) },
+  file: {
+    path: paths,
+    mode: { good: ["json", "singleValue"], wrong: ["", "JSON", 1, null] },
+    timeoutMs: timeouts,
+    maxBytes: sizes,
+  },
+  exec: {
+    command: paths,
+    args: {
+      good: [[], [""], ["-x", "a b"], Array(128).fill("a")],
+      wrong: ["-x", [1], Array(129).fill("a"), ["a".repeat(1_025)], null],
+    },
+    timeoutMs: timeouts,
+    noOutputTimeoutMs: timeouts,
+    maxOutputBytes: sizes,
+    jsonOnly: flags,
+    env: { good: [{}, { A: "b", C: "" }], wrong: [{ A: 1 }, [], "", null] },
+    passEnv: names(128),
+    trustedDirs: { good: [[], ["/a"], Array(64).fill("/a")], wrong: [[""], ["a"], "/a", Array(65).fill("/a"), null] },
+    allowInsecurePath: flags,
+    allowSymlinkCommand: flags,
+  },
+};
+
+const short = (value: unknown) => (JSON.stringify(value) ?? "undefined").slice(0, 30);
+
+for (const [id, rows] of Object.entries(KEYS) as [keyof typeof NEEDED, Rows][]) {
+  const source: SecretSource = sources[id];
+  const check = (settings: object) => source.check({ name: "vault", settings: { ...NEEDED[id], ...settings } });
+
+  describe(`settings of the source ${id}`, () => {
+    it("are fine with no more than is needed", () => assert.equal(check({}), undefined));
+
+    it("are refused with a key that is not known", () => {
+      assert.equal(check({ extra: 1 }), "secrets.providers.vault: unexpected property 'extra'");
+    });
+
+    for (const [key, { good, wrong }] of Object.entries(rows)) {
+      for (const value of good)
+        it(`take ${key} ${short(value)}`, () => assert.equal(check({ [key]: value }), undefined));
+      for (const value of wrong) {
+        it(`refuse ${key} ${short(value)}, naming it`, () => {
+          const why = check({ [key]: value }) ?? assert.fail("it was taken");
+          assert.ok(why.startsWith("secrets.providers.vault"), why);
+          assert.ok(why.includes(key), why);
+        });
+      }
+    }
+  });
+}
+
+describe("the section secrets", () => {
+  const problem = (section: unknown) => violations(SecretsConfig, withDefaults(SecretsConfig, section))[0];
+
+  const entries: [entry: object, message: string][] = [
+    [{ source: "file", path: "b" }, "path must be an absolute path, beginning with /"],
+    [{ source: "file" }, "must have required properties path"],
+    [{ source: "env", allowlist: ["a"] }, 'allowlist[0] must match pattern "^[A-Z][A-Z0-9_]{0,127}$"'],
+    [{ source: "exec", command: "/a", trustedDirs: ["/a", "b"] }, "trustedDirs[1] must be an absolute path"],
+  ];
+  for (const [entry, message] of entries) {
+    it(`refuses an entry: ${message}`, () => {
+      assert.deepEqual(problem({ providers: { a: entry } }), { path: "/providers/a", message });
+    });
+  }
+
+  it("does not judge entries of other sources", () => {
+    for (const source of ["other", "constructor", "__proto__"])
+      assert.equal(problem({ providers: { a: { source, path: 1 } } }), undefined);
+  });
+
+  it("has the defaults of the spec", () => {
+    assert.deepEqual(withDefaults(SecretsConfig, {}), {
+      providers: {},
+      defaults: { env: "default", file: "default", exec: "default" },
+      resolution: { maxProviderConcurrency: 4, maxRefsPerProvider: 512, maxBatchBytes: 262_144 },
+    });
+  });
+
+  const good: [why: string, section: unknown][] = [
+    ["nothing", {}],
+    ["a provider of a source that another plugin has", { providers: { a: { source: "other", anything: { x: 1 } } } }],
+    ["the longest name", { providers: { [`a${"b".repeat(63)}`]: { source: "env" } } }],
+    ["the least limits", { resolution: { maxProviderConcurrency: 1, maxRefsPerProvider: 1, maxBatchBytes: 1 } }],
+    [
+      "the greatest",
+      { resolution: { maxProviderConcurrency: 16, maxRefsPerProvider: 4_096, maxBatchBytes: 5_242_880 } },
+    ],
+    ["other defaults", { defaults: { env: "a", file: "b-1", exec: "c_2" } }],
+  ];
+  for (const [why, section] of good) it(`takes ${why}`, () => assert.equal(problem(section), undefined));
+
+  const wrong: [why: string, section: unknown, path: string][] = [
+    ["a key that is not known", { extra: 1 }, ""],
+    ["providers that are a list", { providers: [] }, "/providers"],
+    ["a capital in a name", { providers: { A: { source: "env" } } }, "/providers/A"],
+    ["an empty name", { providers: { "": { source: "env" } } }, "/providers/"],
+    [
+      "a name that is too long",
+      { providers: { [`a${"b".repeat(64)}`]: { source: "env" } } },
+      `/providers/a${"b".repeat(64)}`,
+    ],
+    ["a provider without source", { providers: { a: {} } }, "/providers/a"],
+    ["an empty source", { providers: { a: { source: "" } } }, "/providers/a/source"],
+    ["a source that is no text", { providers: { a: { source: 1 } } }, "/providers/a/source"],
+    ["an empty default", { defaults: { env: "" } }, "/defaults/env"],
+    ["a default with a capital", { defaults: { file: "A" } }, "/defaults/file"],
+    ["a default of another source", { defaults: { other: "a" } }, "/defaults"],
+    ["no concurrency", { resolution: { maxProviderConcurrency: 0 } }, "/resolution/maxProviderConcurrency"],
+    ["too much concurrency", { resolution: { maxProviderConcurrency: 17 } }, "/resolution/maxProviderConcurrency"],
+    ["no references", { resolution: { maxRefsPerProvider: 0 } }, "/resolution/maxRefsPerProvider"],
+    ["too many references", { resolution: { maxRefsPerProvider: 4_097 } }, "/resolution/maxRefsPerProvider"],
+    ["no bytes", { resolution: { maxBatchBytes: 0 } }, "/resolution/maxBatchBytes"],
+    ["too many bytes", { resolution: { maxBatchBytes: 5_242_881 } }, "/resolution/maxBatchBytes"],
+    ["a limit that is a text", { resolution: { maxBatchBytes: "1" } }, "/resolution/maxBatchBytes"],
+  ];
+  for (const [why, section, path] of wrong) it(`refuses ${why}`, () => assert.equal(problem(section)?.path, path));
+});
