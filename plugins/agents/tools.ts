@@ -71,7 +71,7 @@ export class ToolBox {
     if (!matches(params, args)) return failure(`wrong arguments: ${describeViolations(params, args)}`);
     // Hooks may change the arguments and nothing else of a call.
     const call = deepFreeze({ ...wish, arguments: args as ToolCall["arguments"] }); // matches an object schema by now
-    const denial = await hooks.before.emit(call, call.name);
+    const denial = await hooks.before.emit(call, call.name, signal);
     if (denial) return failure(`not allowed: ${denial.reason}`);
     if (!coversScope(principal.scopes, scope)) return failure(`not allowed: this run lacks the scope ${scope}`);
 

@@ -1,4 +1,5 @@
 /** Values on their way into and out of SQLite. Pure. */
+import { invalidRequest } from "@svc/sdk";
 import type { Row, SqlValue, Statement } from "@svc/sdk/services";
 
 const MIN_INT64 = -(2n ** 63n);
@@ -22,7 +23,10 @@ export function checkedSql(sql: unknown): string {
   return sql;
 }
 
-/** @throws TypeError naming the position, from 1. SQLite would turn most of these into NULL in silence. */
+/**
+ * @throws TypeError naming the position, from 1. SQLite would turn most of these into NULL in silence.
+ * @throws GatewayError `INVALID_REQUEST` for a text with the character U+0000, which is what a client sent and no fault of a plugin
+ */
 export function checkedParams(params: readonly SqlValue[] = []): readonly SqlValue[] {
   if (!Array.isArray(params)) throw new TypeError(`params must be an array, not ${describe(params)}`);
   return Array.from(params, checkedValue); // unlike map, visits the holes of a sparse array
@@ -33,9 +37,12 @@ function checkedValue(value: unknown, index: number): SqlValue {
   if (value instanceof Uint8Array) return new Uint8Array(value); // a pooled Buffer would drag its whole pool along
   if (typeof value === "number" && !Number.isNaN(value)) return value;
   if (typeof value === "bigint" && value >= MIN_INT64 && value <= MAX_INT64) return value;
-  if (typeof value === "string" && !value.includes("\0")) return value;
+  if (typeof value === "string") return value.includes("\0") ? invalidRequest(NO_ZERO) : value;
   throw new TypeError(`parameter ${index + 1} is ${describe(value)}; ${adviceFor(value)}`);
 }
+
+/** Choice: SQLite would cut the text there, PostgreSQL takes none. */
+const NO_ZERO = "a text with the character U+0000 can neither be kept nor looked for; leave the character out";
 
 function describe(value: unknown): string {
   if (value === null) return "null";
@@ -43,7 +50,6 @@ function describe(value: unknown): string {
   if (Array.isArray(value)) return "an array";
   if (Number.isNaN(value)) return "NaN";
   if (typeof value === "bigint") return "a bigint beyond 64 bits";
-  if (typeof value === "string") return "a text with the character U+0000";
   return typeof value === "undefined" ? "undefined" : `of type ${typeof value}`;
 }
 
@@ -51,7 +57,6 @@ function adviceFor(value: unknown): string {
   if (value instanceof Date) return "give epoch milliseconds";
   if (typeof value === "boolean") return "give 0 or 1";
   if (typeof value === "undefined") return "give null";
-  if (typeof value === "string") return "SQLite would cut it there; store bytes or JSON";
   return "give a string, number, bigint, null or Uint8Array";
 }
 
