@@ -20,6 +20,7 @@ describe("the README", () => {
       quotes.map(({ path }) => path),
       [
         "examples/webhook-transform/hooks/transforms/github-issue.ts",
+        "examples/ask-first/ask-first.ts",
         "examples/own-namespace/greet.ts",
         "examples/trimmed-gateway/gateway.ts",
         "examples/trimmed-gateway/svc.json",

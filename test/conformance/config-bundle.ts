@@ -19,6 +19,7 @@ import {
 import { createFakeClock, type FakeClock, type TestGateway, testGateway } from "@svc/sdk/testing";
 import { root } from "../checkout.ts";
 import { directoryOf } from "../host/kernel/reload-scene.ts";
+import { keepSamples } from "./config-cases-secrets.ts";
 
 /** Packages of the full bundle. */
 export const BUNDLE: readonly string[] = Object.keys(
@@ -62,6 +63,7 @@ export async function startBundle(t: TestContext, config: unknown): Promise<Bund
   await writeFile(join(stateDir, "svc.json"), JSON.stringify(config));
   await mkdir(join(stateDir, "hooks/transforms"), { recursive: true });
   await writeFile(join(stateDir, "hooks/transforms/sample.mjs"), TRANSFORM);
+  await keepSamples(stateDir);
   const found: { inside?: Inside } = {};
   const clock = createFakeClock();
   const restarts: string[] = [];

@@ -1,6 +1,10 @@
 /** What the schema does not say about its keys: values that need a context, and where an effect is seen that a picture does not show. */
 import { join } from "node:path";
+import { SECRETS_GIVEN, SECRETS_SEEN_ELSEWHERE } from "./config-cases-secrets.ts";
 import { HOOKS_ON, SIGNING_SECRET } from "./hooks-picture.ts";
+
+/** Both configurations as a whole. */
+type Pair = readonly [before: object, after: object];
 
 /** How one key is tried, where the schema alone does not tell. */
 export interface Given {
@@ -11,7 +15,7 @@ export interface Given {
   /** Name of the map's entry. Default `acme`. */
   readonly entry?: string;
   /** Both configurations as a whole. */
-  readonly between?: readonly [before: object, after: object];
+  readonly between?: Pair | ((stateDir: string) => Pair);
   /** The key is there so that a refusal can say what to do instead: any value is refused like this. */
   readonly refused?: RegExp;
 }
@@ -158,7 +162,11 @@ export const GIVEN: Readonly<Record<string, Given>> = {
       .split(" ")
       .map((key) => [`hooks.gmail.${key}`, { values: ["sample"], refused: /no mail watcher/ }]),
   ),
+  "gateway.nodes.allowCommands": { values: [["camera.snap"]] },
+  "gateway.nodes.denyCommands": { values: [["location.get"]] },
+  "approvals.exec.enabled": { values: [false] },
   ...HOOKS,
+  ...SECRETS_GIVEN,
   "storage-sqlite.file": { values: ["another.db"] },
 };
 
@@ -209,6 +217,7 @@ export const SEEN_ELSEWHERE: Readonly<Record<string, string>> = {
   "hooks.gmail.thinking": "plugins/preset-gmail/preset.test.ts",
   "hooks.gmail.allowUnsafeExternalContent": "plugins/preset-gmail/preset.test.ts",
   "hooks.github.secret": "plugins/preset-github/preset.test.ts",
+  ...SECRETS_SEEN_ELSEWHERE,
   "provider-offline.wordDelayMs": "plugins/provider-offline/provider.test.ts",
   "storage-sqlite.busyTimeoutMs": "plugins/storage-sqlite/plugin.test.ts",
 };
@@ -221,4 +230,6 @@ export const NO_EFFECT_SEEN: Readonly<Record<string, string>> = {
   "agents.defaults.compaction.keepRecentTokens": "no test sets it",
   "session.maintenance.rotateBytes": "accepted without effect: there is no file that grows",
   "bindings[].comment": "for people",
+  "gateway.nodes.browser.mode": "accepted without effect: nothing here drives a browser on a node",
+  "approvals.exec.enabled": "no channel delivers questions yet, so it can only be false",
 };

@@ -4,7 +4,8 @@ import { HOST_SECTIONS } from "../../host/config/host-schema.ts";
 
 /** A node of a JSON Schema, as `config.schema` sends it. */
 export interface Node {
-  readonly type?: string;
+  /** Several: a value of any of them. */
+  readonly type?: string | readonly string[];
   readonly description?: string;
   readonly title?: string;
   readonly default?: unknown;
@@ -42,6 +43,16 @@ export interface Leaf extends Place {
 /** Top-level keys that carry no configuration. */
 const FREE = new Set(["$schema", "meta"]);
 
+/** Members of a union, which may be one of types; empty for a node that is none. */
+export function alternatives(node: Node): readonly Node[] {
+  if (node.anyOf) return node.anyOf;
+  if (!Array.isArray(node.type)) return [];
+  const { properties, required, additionalProperties, patternProperties, ...plain } = node;
+  const object = { properties, required, additionalProperties, patternProperties };
+  const present = Object.fromEntries(Object.entries(object).filter(([, value]) => value !== undefined));
+  return (node.type as readonly string[]).map((type) => ({ ...plain, type, ...(type === "object" ? present : {}) }));
+}
+
 /** Every node, unions and lists resolved, outermost first. */
 function* nodes(place: Place, kind: ReloadKind): Generator<Place & { readonly kind: ReloadKind }> {
   const { path, keys, node } = place;
@@ -49,7 +60,9 @@ function* nodes(place: Place, kind: ReloadKind): Generator<Place & { readonly ki
   yield { ...place, kind: here };
   const below = (key: string, child: Node) =>
     nodes({ path: key === "[]" ? `${path}[]` : `${path}.${key}`, keys: [...keys, key], node: child }, here);
-  for (const member of node.anyOf ?? []) yield* nodes({ path, keys, node: member }, here);
+  const members = alternatives(node);
+  for (const member of members) yield* nodes({ path, keys, node: member }, here);
+  if (members.length > 0) return;
   for (const [key, child] of Object.entries(node.properties ?? {})) yield* below(key, child);
   for (const child of mapValues(node)) yield* below("*", child);
   if (node.items && holdsKeys(node.items)) yield* below("[]", node.items);
@@ -61,13 +74,13 @@ function mapValues({ patternProperties = {}, additionalProperties }: Node): read
 }
 
 function holdsKeys(node: Node): boolean {
-  return node.properties !== undefined || mapValues(node).length > 0 || (node.anyOf ?? []).some(holdsKeys);
+  return node.properties !== undefined || mapValues(node).length > 0 || alternatives(node).some(holdsKeys);
 }
 
 function isLeaf({ node }: Place): boolean {
   const ownKeys = node.properties !== undefined || mapValues(node).length > 0;
   const listOfObjects = node.items !== undefined && holdsKeys(node.items);
-  return node.anyOf === undefined && !ownKeys && !listOfObjects;
+  return alternatives(node).length === 0 && !ownKeys && !listOfObjects;
 }
 
 function placesOf(schema: Node): (Place & { readonly section: string; readonly kind: ReloadKind })[] {
@@ -94,7 +107,7 @@ export function leavesOf(schema: Node): Leaf[] {
 
 /** Objects with named keys. */
 export function objectsOf(schema: Node): Place[] {
-  return placesOf(schema).filter(({ node }) => node.properties !== undefined);
+  return placesOf(schema).filter(({ node }) => alternatives(node).length === 0 && node.properties !== undefined);
 }
 
 /** Where a `reload` keyword stands inside a list: a list is one value, so nothing would read it. */

@@ -7,6 +7,7 @@ import { connectFrame, openRaw } from "../raw-socket.ts";
 import type { TestGateway } from "@svc/sdk/testing";
 import type { Bundle } from "./config-bundle.ts";
 import { hooksPicture } from "./hooks-picture.ts";
+import { approvalsPicture, devicesPicture, nodesPicture, secretsPicture } from "./people-pictures.ts";
 
 type Look = (bundle: Bundle, client: TestGateway["client"]) => Promise<unknown>;
 
@@ -83,6 +84,10 @@ export const PICTURES: Readonly<Record<string, Look>> = {
     return Promise.resolve({ defaults: sessions.defaults(), routes, policies });
   },
   hooks: hooksPicture,
+  devices: devicesPicture,
+  "gateway.nodes": nodesPicture,
+  approvals: (_bundle, client) => approvalsPicture(client),
+  secrets: (_bundle, client) => secretsPicture(client),
   bindings: ({ inside }) => Promise.resolve(ADDRESSES.map((address) => inside.sessions().route(address))),
   "storage-sqlite": ({ stateDir }) =>
     Promise.resolve(readdirSync(join(stateDir, "plugins/storage-sqlite")).filter((name) => name.endsWith("-wal"))), // open

@@ -9,7 +9,7 @@ import { bundlePlugins, startBundle } from "./config-bundle.ts";
 import { type Leaf, leavesOf, type Node, objectsOf, type Place } from "./config-leaves.ts";
 import { ENTRY, planted, smallest } from "./config-values.ts";
 
-const limited = { timeout: 60_000 };
+const limited = { timeout: 120_000 };
 
 interface Hint {
   readonly label?: string;
@@ -62,13 +62,15 @@ describe("the composed schema", limited, () => {
 
   it("explains every key, and marks every secret", async (t) => {
     const { schema, hints } = await composed(t);
-    for (const { path, keys } of leavesOf(schema)) {
+    const faults: string[] = [];
+    for (const { path } of leavesOf(schema)) {
       const parent = path.replace(/\.\*$/, ""); // a map says what its entries are
       const help = hints[path]?.help ?? hints[parent]?.help;
-      if (!keys.includes("*") || !path.endsWith("*")) assert.ok(hints[path]?.label, `${path} has a label`);
-      assert.ok(help, `${path} has no description`);
-      if (SECRET.test(path)) assert.equal(hints[path]?.sensitive, true, `${path} is marked sensitive`);
+      if (!path.endsWith("*") && !hints[path]?.label) faults.push(`${path} has no label`);
+      if (!help) faults.push(`${path} has no description`);
+      if (SECRET.test(path) && hints[path]?.sensitive !== true) faults.push(`${path} is not marked sensitive`);
     }
+    assert.deepEqual(faults, []);
   });
 
   it("has every key of a plugin in the plugin's README", async (t) => {
@@ -89,6 +91,7 @@ describe("the composed schema", limited, () => {
 const OPEN = [
   "messages", // more of it belongs to plugins that are not here
   "models.bedrockDiscovery", // refused by its `enabled`; what else stands in it does not matter then
+  "secrets.providers.*", // each source has keys of its own
 ];
 
 interface Issue {

@@ -1,6 +1,6 @@
 /** Valid values for any node of a schema, and whole configurations in which one key has one of them. Pure. */
 import { isDeepStrictEqual } from "node:util";
-import type { Node } from "./config-leaves.ts";
+import { alternatives, type Node } from "./config-leaves.ts";
 
 /** Texts for patterns: the first that matches is taken. */
 const TEXTS = ["sample", "other", "7d", "8d", "10mb", "20mb", "https://one.example/v1", "https://two.example/v1"];
@@ -16,7 +16,8 @@ export function valuesFor(node: Node, path: string): unknown[] {
 }
 
 function candidates(node: Node, path: string): unknown[] {
-  if (node.anyOf) return node.anyOf.flatMap((member) => candidates(member, path));
+  const union = alternatives(node);
+  if (union.length > 0) return union.flatMap((member) => candidates(member, path));
   if (node.const !== undefined) return [node.const];
   if (node.enum) return [...node.enum];
   switch (node.type) {
@@ -71,7 +72,8 @@ function nodesAt(schema: Node, keys: readonly string[]): Node[] {
 }
 
 function members(node: Node): Node[] {
-  return node.anyOf ? node.anyOf.flatMap(members) : [node];
+  const union = alternatives(node);
+  return union.length > 0 ? union.flatMap(members) : [node];
 }
 
 function childOf(node: Node, key: string): Node[] {

@@ -7,7 +7,18 @@ import { describe, it, type TestContext } from "node:test";
 import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { agents, chat, config, defineContract, definePlugin, HOOKS, invalidRequest, sessions, Type } from "@svc/sdk";
+import {
+  agents,
+  chat,
+  config,
+  defineContract,
+  defineEvent,
+  definePlugin,
+  HOOKS,
+  invalidRequest,
+  sessions,
+  Type,
+} from "@svc/sdk";
 import { WebhookAction } from "@svc/sdk/services";
 import { createHookProbe, type HookProbe, type TestGateway, testGateway } from "@svc/sdk/testing";
 import { deviceConnect } from "../device.ts";
@@ -21,12 +32,29 @@ const notes = defineContract("notes", {
     params: Type.Object({ text: Type.String() }),
     result: Type.Object({ n: Type.Integer() }),
   },
+  tell: {
+    summary: "-",
+    scope: "operator.write",
+    params: Type.Object({ to: Type.Enum(["all", "me", "nobody", "a copy"]) }),
+    result: Type.Object({}),
+  },
 });
+const said = defineEvent({ name: "notes.said", summary: "-", payload: Type.Object({}) });
 const caller = definePlugin({
   id: "notes",
   api: "^1.0.0",
   setup(gateway) {
-    gateway.serve(notes, { add: ({ params }) => ({ n: params.text.length }) });
+    const tell = gateway.event(said);
+    gateway.serve(notes, {
+      add: ({ params }) => ({ n: params.text.length }),
+      tell({ params, connection }) {
+        const me = connection ? [connection.id] : [];
+        if (params.to === "all") tell({});
+        else if (params.to === "a copy") gateway.forward(said, {}, me);
+        else tell({}, { connections: params.to === "me" ? me : [] });
+        return {};
+      },
+    });
     gateway.route({
       method: "POST",
       path: "/plugins/notes/inside",
@@ -77,6 +105,7 @@ async function start(t: TestContext): Promise<Running> {
     toolResult: ["session_status"],
     webhookTransform: ["ci", "skipped", "jot"],
     webhookBefore: ["ci", "skipped", "jot", "errand", "hopeless"],
+    eventPublished: ["notes.said"],
   };
   const probe = createHookProbe(keys);
   const plugins = ["storage-sqlite", "sessions", "models", "provider-offline", "agents", "chat", caller, probe.plugin];
@@ -106,6 +135,16 @@ async function connectDevice({ gateway }: Running, role: "operator" | "node"): P
   await socket.next(({ id }) => id === "c1");
 }
 
+/** Has an event published, and sees it come in as often as it should. */
+async function tell({ client }: Running, to: "all" | "me" | "nobody" | "a copy", times: number): Promise<void> {
+  let came = 0;
+  const stop = client.on(said, () => came++);
+  await client.call(notes.tell, { to });
+  await settle();
+  stop();
+  assert.equal(came, times);
+}
+
 /** Runs the agent and waits for its end. */
 async function talk({ client }: Running, message: string): Promise<void> {
   await client.call(agents.run, { message, sessionKey: "main", idempotencyKey: runId() }, { expectFinal: true });
@@ -129,6 +168,7 @@ async function post(running: Running, path: string, headers: Record<string, stri
 const ONE_CALL = { rpcAfter: 1 };
 const RPC_KEYED = { "rpcParams(notes.add)": 1, "rpcBefore(notes.add)": 1, "rpcResult(notes.add)": 1 };
 const TOOL = { "toolParams(session_status)": 1, "toolBefore(session_status)": 1, "toolResult(session_status)": 1 };
+const SAID = { "eventPublished(notes.said)": 1 };
 const CONNECT = { connectionOpened: 1, admit: 1, hello: 1, connectionReady: 1 };
 
 type Path = [
@@ -150,7 +190,11 @@ const paths: Path[] = [
     (running) => running.connect({ token: "wrong" }).catch(() => undefined),
     { connectionOpened: 1, connectionClosed: 1, authenticate: 1 },
   ],
-  ["a connect with a device", (running) => connectDevice(running, "operator"), { ...CONNECT, deviceToken: 1 }],
+  [
+    "a connect with a device",
+    (running) => connectDevice(running, "operator"),
+    { ...CONNECT, admitDevice: 1, deviceToken: 1 },
+  ],
   [
     "a connect of a device nobody vouches for",
     (running) => connectDevice(running, "node"),
@@ -163,6 +207,10 @@ const paths: Path[] = [
     { ...ONE_CALL, "rpcParams(notes.add)": 1 },
   ],
   ["a call of an unknown method", ({ client }) => client.request("no.such").catch(() => undefined), ONE_CALL],
+  ["an event for everybody", (running) => tell(running, "all", 1), { ...ONE_CALL, ...SAID }],
+  ["an event for one connection", (running) => tell(running, "me", 1), { ...ONE_CALL, ...SAID }],
+  ["an event for nobody", (running) => tell(running, "nobody", 0), { ...ONE_CALL, ...SAID }],
+  ["a copy of an event", (running) => tell(running, "a copy", 1), ONE_CALL],
   [
     "an HTTP route",
     (running) => fetch(`${http(running)}/plugins/notes/plain`, { headers: bearer(running) }),
@@ -277,6 +325,24 @@ describe("hooks fire exactly once", () => {
       assert.deepEqual(fired, expected);
     });
   }
+
+  it("on each event of a conversation", async (t) => {
+    const probe = createHookProbe({ eventPublished: ["chat", "agent", "health", "tick"] }, ["eventPublished"]);
+    const { client } = await testGateway(t, {
+      plugins: ["storage-sqlite", "sessions", "models", "provider-offline", "agents", "chat", probe.plugin],
+      config: { "provider-offline": { wordDelayMs: 0 } },
+    });
+    const came: Record<string, number> = {};
+    client.onEvent(({ event }) => (came[`eventPublished(${event})`] = (came[`eventPublished(${event})`] ?? 0) + 1));
+    const id = runId();
+    await client.call(chat.send, { sessionKey: "main", message: "echo one two three", idempotencyKey: id });
+    await client.call(agents.wait, { runId: id });
+    await settle();
+    const { "eventPublished(presence)": _, ...expected } = came; // nobody listens to it here
+    assert.deepEqual(probe.fired(), expected);
+    assert.ok((came["eventPublished(chat)"] ?? 0) > 0);
+    assert.ok((came["eventPublished(agent)"] ?? 0) > 0);
+  });
 
   it("at the start and at the stop", async (t) => {
     const probe = createHookProbe();

@@ -4,11 +4,47 @@
  */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { agents, config, coversScope, SCOPES } from "@svc/sdk";
+import { agents, config, coversScope, definePlugin, SCOPES } from "@svc/sdk";
+import { CanvasHost } from "@svc/sdk/services";
 import { testGateway } from "@svc/sdk/testing";
+import { attend, type Attendance, connectNode } from "./attendance.ts";
+import { BUNDLE } from "./config-bundle.ts";
 import { fileGateway } from "./file-gateway.ts";
 import { HOOKS_SECTION, hookRuns } from "./hook-runs.ts";
 import { good, key, methods } from "./samples.ts";
+
+/** Serves what no plugin of the bundle serves yet, so that whoever asks for it is answered. */
+const canvas = definePlugin({
+  id: "canvas",
+  api: "^1.0.0",
+  provides: [CanvasHost],
+  setup(gateway) {
+    gateway.provide(CanvasHost, {
+      issue: (id) => ({
+        canvasCapability: `capability-of-${id}`,
+        canvasCapabilityExpiresAtMs: gateway.clock.now() + 600_000,
+        canvasHostUrl: "http://127.0.0.1/",
+      }),
+      withdraw: () => undefined,
+    });
+  },
+});
+
+/** Ids that name nothing. */
+const NOBODY: Omit<Attendance, "node" | "invoked"> = {
+  nodeId: "none",
+  invokeId: "none",
+  approveDevice: "none",
+  rejectDevice: "none",
+  deviceId: "none",
+  approveNode: "none",
+  rejectNode: "none",
+  olderNode: { nodeId: "none", token: "none" },
+  questionId: "none",
+  decidedId: "none",
+  digest: "none",
+  policyHash: "none",
+};
 
 describe("every method of the bundle", () => {
   it("stands in this test", async (t) => {
@@ -22,8 +58,11 @@ describe("every method of the bundle", () => {
 
   it("answers its documented params with its documented result", async (t) => {
     const text = JSON.stringify({ hooks: HOOKS_SECTION });
-    const { client, stateDir, gateway } = await fileGateway(t, text); // compares every result with its schema
+    const plugins = [...BUNDLE, canvas];
+    const { client, stateDir, gateway } = await fileGateway(t, text, { plugins }); // compares every result with its schema
     const runs = await hookRuns(gateway.url);
+    const there = await attend({ url: gateway.url, token: gateway.auth.token, client });
+    t.after(() => there.node.close());
     await client.call(
       agents.run,
       { message: "echo first", idempotencyKey: key(), sessionKey: "main" },
@@ -32,15 +71,28 @@ describe("every method of the bundle", () => {
     for (const [name, samples] of Object.entries(good)) {
       for (const sample of samples) {
         const { hash } = await client.call(config.get, {});
-        await client.request(name, sample({ stateDir, hash, ...runs }), { expectFinal: true });
+        const caller = methods[name]?.role === "node" ? there.node : client;
+        await caller
+          .request(name, sample({ stateDir, hash, ...runs, ...there }), { expectFinal: true })
+          .catch((error: Error) => assert.fail(`${name}: ${error.message}`));
       }
     }
+    assert.deepEqual((await there.invoked) as object, {
+      ok: true,
+      nodeId: there.nodeId,
+      command: "system.which",
+      payload: { bins: {} },
+      payloadJSON: null,
+    });
   });
 
   it("names the path of what is wrong, and takes no unknown key where it is strict", async (t) => {
-    const { connect, client: shared } = await testGateway(t);
+    const { connect, client: shared, gateway } = await testGateway(t);
+    const node = await connectNode({ url: gateway.url, token: gateway.auth.token });
+    t.after(() => node.close());
     for (const [name, method] of Object.entries(methods)) {
-      const client = method.limit ? await connect() : shared; // a connection without a device has a budget of its own
+      // A connection without a device has a budget of its own.
+      const client = method.role === "node" ? node : method.limit ? await connect() : shared;
       const strict = (method.params as { additionalProperties?: boolean }).additionalProperties === false;
       await assert.rejects(client.request(name, []), {
         code: "INVALID_REQUEST",
@@ -49,7 +101,15 @@ describe("every method of the bundle", () => {
       if (!strict) continue;
       const [sample] = good[name] ?? [];
       const params = {
-        ...(sample?.({ stateDir: "/nowhere", hash: "0", runId: "none", failedRunId: "none" }) as object),
+        ...(sample?.({
+          ...NOBODY,
+          node,
+          invoked: Promise.resolve(),
+          stateDir: "/nowhere",
+          hash: "0",
+          runId: "none",
+          failedRunId: "none",
+        }) as object),
         "no-such-key": 1,
       };
       await assert.rejects(client.request(name, params), {
@@ -65,18 +125,20 @@ describe("the scope of every method", () => {
     it(`with [${held.join()}] lets in exactly where it covers`, async (t) => {
       const { connect } = await testGateway(t);
       const client = await connect({ scopes: held });
-      for (const [name, { scope }] of Object.entries(methods)) {
+      for (const [name, { scope, role }] of Object.entries(methods)) {
         const allowed = scope === "none" || coversScope(held, scope);
         const outcome = await client.request(name, []).then(
           () => "answered",
           (error: Error) => error.message,
         );
         // Params are judged behind the scope, so wrong ones tell which of the two refused.
-        assert.match(
-          outcome,
-          allowed ? /^invalid .+ params: / : new RegExp(`^missing scope: ${scope}$`),
-          `${name} with [${held.join()}]`,
-        );
+        if (role === "node") assert.equal(outcome, "unauthorized role: operator", name);
+        else
+          assert.match(
+            outcome,
+            allowed ? /^invalid .+ params: / : new RegExp(`^missing scope: ${scope}$`),
+            `${name} with [${held.join()}]`,
+          );
       }
     });
   }

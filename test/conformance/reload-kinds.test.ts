@@ -17,7 +17,7 @@ import { keywordsInLists, type Leaf, leavesOf, type Node } from "./config-leaves
 import { PICTURES } from "./config-picture.ts";
 import { changedPath, ENTRY, mayBeAbsent, merged, planted, valuesFor } from "./config-values.ts";
 
-const limited = { timeout: 60_000, concurrency: 4 };
+const limited = { timeout: 300_000, concurrency: 4 };
 type Client = TestGateway["client"];
 
 async function composedSchema(t: TestContext): Promise<Node> {
@@ -39,7 +39,8 @@ function trialOf(schema: Node, leaf: Leaf, stateDir: string): Trial {
   const { beside = {}, values, entry = ENTRY, between } = GIVEN[path] ?? {};
   const around = merged(COMMON, beside);
   const changed = changedPath(keys, entry);
-  if (between) return { leaf, changed, before: merged(around, between[0]), after: [merged(around, between[1])] };
+  const pair = typeof between === "function" ? between(stateDir) : between;
+  if (pair) return { leaf, changed, before: merged(around, pair[0]), after: [merged(around, pair[1])] };
   const given = typeof values === "function" ? values(stateDir) : values;
   const all = [...(given ?? valuesFor(node, path))];
   const first = mayBeAbsent(schema, keys) ? undefined : all.shift();
@@ -181,6 +182,9 @@ it(
     const line = await openLine(bundle);
     for (const leaf of leaves) {
       await t.test(leaf.path, async () => {
+        const refused = GIVEN[leaf.path]?.refused;
+        if (refused)
+          return assert.match(await whyNot(bundle, trialOf(schema, leaf, bundle.stateDir).after[0]), refused);
         const owner = ownerOf.get(leaf.section) ?? "";
         const concerned = new Set([owner, ...followers(owner)]);
         const calls = hammer(line.client);

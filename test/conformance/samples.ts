@@ -1,11 +1,41 @@
 /** Every method of the full bundle with params that are documented, for the tests that are generated from them. */
 import { join } from "node:path";
-import { agents, chat, config, health, type Method, models, plugins, sessions, webhooks } from "@svc/sdk";
+import {
+  agents,
+  chat,
+  config,
+  devices,
+  execApproval,
+  execApprovals,
+  health,
+  type Method,
+  models,
+  nodes,
+  plugins,
+  secrets,
+  sessions,
+  webhooks,
+} from "@svc/sdk";
+import type { Attendance } from "./attendance.ts";
 import type { HookRuns } from "./hook-runs.ts";
 
 /** Every method of the full bundle, by name. */
 export const methods: Readonly<Record<string, Method>> = Object.fromEntries(
-  [agents, chat, config, health, models, plugins, sessions, webhooks]
+  [
+    agents,
+    chat,
+    config,
+    devices,
+    execApproval,
+    execApprovals,
+    health,
+    models,
+    nodes,
+    plugins,
+    secrets,
+    sessions,
+    webhooks,
+  ]
     .flatMap((contract) => Object.values<Method>(contract))
     .map((method) => [method.name, method]),
 );
@@ -15,13 +45,16 @@ let serial = 0;
 export const key = () => `conformance-${++serial}`;
 
 /** What params may depend on. */
-export interface Scene extends HookRuns {
+export interface Scene extends HookRuns, Attendance {
   readonly stateDir: string;
   /** Hash of the configuration file as it is now. */
   readonly hash: string;
 }
 
 type Sample = (scene: Scene) => unknown;
+
+/** A command as it would run on a node. */
+const PLAN = { argv: ["/usr/bin/uname", "-a"], cwd: null, rawCommand: null, agentId: "main", sessionKey: null };
 
 /** Params that are accepted, by method, in an order in which they work; more than one where the documentation shows several. */
 export const good: Readonly<Record<string, readonly Sample[]>> = {
@@ -57,14 +90,113 @@ export const good: Readonly<Record<string, readonly Sample[]>> = {
   "config.patch": [({ hash }) => ({ raw: "{ logging: { level: 'error' } }", baseHash: hash, note: "quieter" })],
   "config.apply": [({ hash }) => ({ raw: "{}", baseHash: hash, restartDelayMs: 60_000 })],
   "config.schema": [() => ({})],
+  "device.pair.list": [() => ({})],
+  "device.pair.approve": [({ approveDevice: requestId }) => ({ requestId })],
+  "device.pair.reject": [({ rejectDevice: requestId }) => ({ requestId })],
+  "device.token.rotate": [
+    ({ deviceId }) => ({ deviceId, role: "operator" }),
+    ({ deviceId }) => ({ deviceId, role: "operator", scopes: ["operator.read"] }),
+  ],
+  "device.token.revoke": [({ deviceId }) => ({ deviceId, role: "operator" })],
+  "device.pair.remove": [({ deviceId }) => ({ deviceId })],
+  "exec.approval.list": [() => ({}), () => ({ limit: 1 })],
+  "exec.approval.request": [
+    () => ({ command: "true", timeoutMs: 1 }),
+    ({ nodeId }) => ({
+      id: key(),
+      command: "uname",
+      commandArgv: ["uname"],
+      systemRunPlan: PLAN,
+      env: { LANG: "C" },
+      host: "node",
+      nodeId,
+      security: null,
+      ask: "always",
+      resolvedPath: "/usr/bin/uname",
+      turnSourceChannel: null,
+      turnSourceThreadId: 7,
+      timeoutMs: 1,
+      twoPhase: true,
+    }),
+  ],
+  "exec.approval.resolve": [({ questionId: id }) => ({ id, decision: "allow-once" })],
+  "exec.approval.waitDecision": [({ questionId: id }) => ({ id }), ({ decidedId: id }) => ({ id: ` ${id} ` })],
+  "exec.approvals.get": [() => ({})],
+  "exec.approvals.set": [
+    ({ policyHash: baseHash }) => ({
+      file: {
+        version: 1,
+        defaults: { security: "allowlist", ask: "on-miss", askFallback: "deny", autoAllowSkills: false },
+        agents: { main: { allowlist: [{ pattern: "/usr/bin/uname" }] } },
+      },
+      baseHash,
+    }),
+  ],
+  "exec.approvals.node.get": [({ nodeId }) => ({ nodeId })],
+  "exec.approvals.node.set": [({ nodeId }) => ({ nodeId, file: { version: 1 }, baseHash: "0".repeat(64) })],
+  "exec.approvals.grants": [() => ({})],
+  "exec.approvals.forget": [({ digest }) => ({ digest })],
   health: [() => undefined, () => ({ probe: true })],
   status: [() => undefined, () => ({})],
   "system-presence": [() => undefined],
   "models.list": [() => undefined, () => ({})],
   "models.status": [() => undefined],
   "models.test": [() => ({})],
+  "node.list": [() => ({})],
+  "node.describe": [({ nodeId }) => ({ nodeId })],
+  "node.invoke": [
+    ({ nodeId }) => ({ nodeId, command: "location.get" }),
+    ({ nodeId }) => ({
+      nodeId,
+      command: "system.notify",
+      params: { title: "hi" },
+      timeoutMs: 10_000,
+      idempotencyKey: key(),
+    }),
+  ],
+  "node.invoke.result": [
+    ({ invokeId: id, nodeId }) => ({ id, nodeId, ok: true, payload: { bins: {} }, payloadJSON: null, error: null }),
+    ({ nodeId }) => ({ id: "nobody-asked", nodeId, ok: false, error: { code: "X", message: "it cannot" } }),
+  ],
+  "node.event": [
+    () => ({ event: "notifications.changed", payload: { change: "posted", key: key(), text: "hi" } }),
+    () => ({ event: "exec.finished", payloadJSON: '{"command":"uname","exitCode":1}' }),
+    () => ({ event: "agent.request", payload: { message: "echo hi" } }),
+    () => ({ event: "chat.subscribe", payload: { sessionKey: "main" } }),
+    () => ({ event: "chat.unsubscribe", payload: { sessionKey: "main" } }),
+    () => ({ event: "nobody.knows" }),
+  ],
+  "node.canvas.capability.refresh": [() => ({})],
+  "node.rename": [({ nodeId }) => ({ nodeId, displayName: "Renamed" })],
+  "node.pair.request": [
+    () => ({ nodeId: key() }),
+    () => ({
+      nodeId: key(),
+      displayName: "Shed",
+      platform: "linux",
+      version: "1",
+      coreVersion: "1",
+      uiVersion: "1",
+      deviceFamily: "box",
+      modelIdentifier: "m1",
+      remoteIp: "203.0.113.4",
+      caps: ["canvas"],
+      commands: ["location.get"],
+      silent: true,
+    }),
+  ],
+  "node.pair.list": [() => ({})],
+  "node.pair.approve": [({ approveNode: requestId }) => ({ requestId })],
+  "node.pair.reject": [({ rejectNode: requestId }) => ({ requestId })],
+  "node.pair.verify": [({ olderNode }) => olderNode, ({ olderNode: { nodeId } }) => ({ nodeId, token: "wrong" })],
   "plugins.list": [() => undefined],
   "plugins.reload": [() => ({ id: "health" })],
+  "secrets.list": [() => ({})],
+  "secrets.reload": [() => ({})],
+  "secrets.resolve": [
+    () => ({ commandName: "models list", targetIds: ["models.providers.*.apiKey"] }),
+    () => ({ commandName: "models list", targetIds: [] }),
+  ],
   "sessions.list": [
     () => undefined,
     () => ({

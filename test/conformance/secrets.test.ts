@@ -9,11 +9,14 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, it } from "node:test";
 import { promisify } from "node:util";
-import { agents, chat, config } from "@svc/sdk";
+import { agents, chat, config, secrets } from "@svc/sdk";
 import { root } from "../checkout.ts";
 import { cleanEnvironment, startGatewayProcess } from "../gateway-process.ts";
+import { attend } from "./attendance.ts";
 import { hookRuns } from "./hook-runs.ts";
-import { good, key } from "./samples.ts";
+import { good, key, methods } from "./samples.ts";
+import { keepSecrets } from "./secret-places.ts";
+import { keptSecrets, travel } from "./secret-traffic.ts";
 
 const run = promisify(execFile);
 const canary = (name: string) => `canary-${name}-5d1f0a7c93be4826`;
@@ -36,7 +39,30 @@ const SECRETS = {
   guessedToken: canary("guess"),
   bodyField: canary("body"),
   cookie: canary("cookie"),
+  byEnvironment: canary("byenvironment"),
+  byFile: canary("byfile"),
+  byProgram: canary("byprogram"),
+  argument: canary("argument"),
+  variable: canary("variable"),
+  complaint: canary("complaint"),
+  missingId: canary("missingid"),
+  approvalEnv: canary("approvalenv"),
+  invokeParams: canary("invokeparams"),
+  runEnv: canary("runenv"),
+  nodeAnswer: canary("nodeanswer"),
+  nodeError: canary("nodeerror"),
+  nodeEvent: canary("nodeevent"),
 } as const;
+
+/** Keys of models: an admin may ask for them by name, and gets them. */
+const MODEL_KEYS = ["apiKey", "account", "fromEnvironment", "byEnvironment", "byFile", "byProgram"];
+
+/** Who is told a secret because it is his, as `<secret> in <sink>`. */
+const ALLOWED = new Set([
+  // What somebody typed as a broken value may be quoted back to the one who typed it, and to nobody else.
+  "apiKey in answer of config.set",
+  ...MODEL_KEYS.map((name) => `${name} in answer of secrets.resolve`),
+]);
 
 const CONFIG = {
   gateway: { auth: { mode: "token", token: SECRETS.token } },
@@ -90,12 +116,18 @@ const CONFIG = {
   notInstalled: { botToken: SECRETS.unknownPlugin, nested: { password: SECRETS.unknownPlugin } },
 };
 
-describe("secrets", { timeout: 120_000 }, () => {
+/** By provider of models: what became of the reference to its key. */
+const REFERENCES = { byenv: "found", byfile: "found", byprogram: "found", missing: "missing", failing: "failed" };
+
+describe("secrets", { timeout: 300_000 }, () => {
   it("come out nowhere, whatever is called", async (t) => {
     const stateDir = await mkdtemp(join(tmpdir(), "svc-secrets-"));
     t.after(() => rm(stateDir, { recursive: true, force: true }));
-    await writeFile(join(stateDir, "svc.json"), JSON.stringify(CONFIG, null, 2), { mode: 0o600 });
-    const env = { CANARY_KEY: SECRETS.fromEnvironment };
+    const places = await keepSecrets(t, SECRETS);
+    const providers = { ...CONFIG.models.providers, ...places.providers };
+    const written = { ...CONFIG, models: { providers }, secrets: places.secrets };
+    await writeFile(join(stateDir, "svc.json"), JSON.stringify(written, null, 2), { mode: 0o600 });
+    const env = { CANARY_KEY: SECRETS.fromEnvironment, ...places.env };
     const gateway = await startGatewayProcess(stateDir, env, { token: SECRETS.token, logLevel: "debug" });
     t.after(() => gateway.kill());
 
@@ -104,11 +136,21 @@ describe("secrets", { timeout: 120_000 }, () => {
     client.onEvent((frame) => seen.push([`event ${frame.event}`, JSON.stringify(frame)]));
     seen.push(["hello", JSON.stringify(client.hello)]);
 
+    const place = { url: gateway.url, token: SECRETS.token, client };
+    const there = await attend(place);
+    there.node.onEvent((frame) => seen.push([`event ${frame.event} of a node`, JSON.stringify(frame)]));
+    /** Tokens and keys that were made on the way, by name. */
+    const made: Record<string, string> = { olderNode: there.olderNode.token };
     const answer = async (name: string, params: unknown) => {
-      const outcome = await client
+      const caller = methods[name]?.role === "node" ? there.node : client;
+      const outcome = await caller
         .request(name, params, { expectFinal: true })
         .catch((error: unknown) => ({ error, text: String(error) }));
-      seen.push([`answer of ${name}`, JSON.stringify(outcome, errorFields)]);
+      const { token } = (outcome ?? {}) as { token?: unknown };
+      const given = name === "device.token.rotate" && typeof token === "string" ? token : undefined;
+      if (given !== undefined) made[`rotated${Object.keys(made).length}`] = given;
+      const text = JSON.stringify(outcome, errorFields);
+      seen.push([`answer of ${name}`, given === undefined ? text : text.replace(given, "what was asked for")]);
     };
     for (const [sink, text] of await sendWebhooks(gateway.url)) seen.push([sink, text]);
     const runs = await hookRuns(gateway.url, SECRETS.hookToken);
@@ -116,7 +158,7 @@ describe("secrets", { timeout: 120_000 }, () => {
       if (["config.set", "config.apply"].includes(name)) continue; // they would take the secrets away
       for (const sample of samples) {
         const { hash } = await client.call(config.get, {});
-        await answer(name, sample({ stateDir, hash, ...runs }));
+        await answer(name, sample({ stateDir, hash, ...runs, ...there }));
         await answer(name, { [SECRETS.apiKey.slice(0, 4)]: 1 });
       }
     }
@@ -124,12 +166,18 @@ describe("secrets", { timeout: 120_000 }, () => {
       for (const headers of [{}, { "X-Gitlab-Token": "wrong", "X-Svc-Token": "wrong", Authorization: "wrong" }])
         await answer("webhooks.try", { mapping, payload: { title: "t", auth: { secret: "wrong" } }, headers });
     // Provider errors carry addresses, headers and bodies of requests that had the keys in them.
-    for (const model of ["one/m1", "two/m2", "several/m3"]) {
+    const references = Object.keys(places.providers).map((name) => `${name}/m`);
+    for (const model of ["one/m1", "two/m2", "several/m3", ...references]) {
       await answer("sessions.patch", { key: "main", model });
       await client.call(chat.send, { sessionKey: "main", message: "hi", idempotencyKey: key() });
       await answer(agents.run.name, { message: "hi", sessionKey: "main", idempotencyKey: key() });
       await answer("models.test", { ref: model });
     }
+    Object.assign(made, await travel(place, SECRETS));
+    // Nothing was found for nothing: what is searched for was looked up and used.
+    const { secrets: listed } = await client.call(secrets.list, {});
+    const states = Object.fromEntries(listed.map(({ path, state }) => [path.split(".")[2], state]));
+    assert.deepEqual(states, REFERENCES);
     const { hash } = await client.call(config.get, {});
     await answer("config.patch", { raw: "{ models: { providers: { one: { apiKey: 7 } } } }", baseHash: hash });
     await answer("config.patch", { raw: "{ gateway: { auth: { token: '__SVC_REDACTED__' } } }", baseHash: hash });
@@ -156,24 +204,36 @@ describe("secrets", { timeout: 120_000 }, () => {
       ["hooks", "runs"],
       ["models", "list"],
       ["gateway", "status"],
+      ["secrets", "list"],
+      ["secrets", "reload"],
+      ["devices", "list"],
+      ["nodes", "list"],
+      ["nodes", "describe", there.nodeId],
+      ["approvals", "list"],
+      ["approvals", "grants"],
+      ["approvals", "get"],
+      ["pairing"],
     ]) {
       const output = await run(process.execPath, [join(root, "host/svc.js"), ...args], {
         env: cleanEnvironment(stateDir, env),
       }).catch((failed: { stdout: string; stderr: string }) => failed);
       seen.push([`svc ${args.join(" ")}`, output.stdout + output.stderr]);
     }
+    Object.assign(made, await keptSecrets(stateDir));
+    made["socketToken"] = await socketToken(stateDir);
+    await there.node.close();
     await client.close();
     await gateway.kill("SIGTERM");
     seen.push(["log", gateway.log()]);
     for (const [path, text] of await filesBeside(stateDir)) seen.push([path, text]);
 
-    // What somebody typed as a broken value may be quoted back to the one who typed it, and to nobody else.
-    const allowed = new Set(["apiKey in answer of config.set"]);
-    const leaks = Object.entries(SECRETS).flatMap(([name, secret]) =>
-      seen.filter(([, text]) => text.includes(secret)).map(([sink]) => `${name} in ${sink}`),
+    for (const [name, secret] of Object.entries(made)) assert.ok(secret.length >= 16, `${name} is a secret`);
+    const leaks = Object.entries({ ...SECRETS, ...made }).flatMap(([name, secret]) =>
+      seen.filter(([sink, text]) => sink !== name && text.includes(secret)).map(([sink]) => `${name} in ${sink}`),
     );
+    const own = new Set([`socketToken in ${join(stateDir, POLICY_FILE)}`]);
     assert.deepEqual(
-      leaks.filter((leak) => !allowed.has(leak)),
+      leaks.filter((leak) => !ALLOWED.has(leak) && !own.has(leak)),
       [],
     );
   });
@@ -183,19 +243,33 @@ describe("secrets", { timeout: 120_000 }, () => {
     t.after(() => rm(stateDir, { recursive: true, force: true }));
     const gateway = await startGatewayProcess(stateDir);
     const client = await gateway.connect();
+    const token = (await readFile(join(stateDir, "credentials/gateway-token"), "utf8")).trim();
+    const { node } = await attend({ url: gateway.url, token, client }); // with keys, tokens and a policy file of their own
     const { hash } = await client.call(config.get, {});
     await client.call(config.patch, {
       raw: `{ models: { providers: { p: { baseUrl: "http://127.0.0.1:9", apiKey: "${SECRETS.apiKey}", models: [] } } } }`,
       baseHash: hash,
     });
+    await node.close();
     await client.close();
     await gateway.kill("SIGTERM");
-    for (const path of await everyPath(stateDir)) {
+    const paths = await everyPath(stateDir);
+    for (const name of ["plugins/devices/token-key", POLICY_FILE])
+      assert.ok(paths.includes(join(stateDir, name)), name);
+    for (const path of paths) {
       const { mode } = await stat(path);
       assert.equal(mode & 0o077, 0, `${path} has mode ${(mode & 0o777).toString(8)}`);
     }
   });
 });
+
+const POLICY_FILE = "exec-approvals.json";
+
+/** What programs that ask over the socket of the policy file prove themselves with. */
+async function socketToken(stateDir: string): Promise<string> {
+  const { socket } = JSON.parse(await readFile(join(stateDir, POLICY_FILE), "utf8")) as { socket: { token: string } };
+  return socket.token;
+}
 
 /**
  * Webhooks in every state of grace, with secrets where senders have them: headers, and fields no template names.

@@ -9,6 +9,7 @@ import { testGateway } from "@svc/sdk/testing";
 import { createRequire } from "node:module";
 import { join } from "node:path";
 import { root } from "../checkout.ts";
+import { connectNode } from "../conformance/attendance.ts";
 
 /** Twice the kill rounds: 200 in `.ci/run`. */
 const ROUNDS = 2 * Number(process.env["SVC_FAULT_ROUNDS"] ?? 1);
@@ -22,8 +23,20 @@ const bundled = Object.keys(
 });
 
 /** Calls that are made all the time, one of each namespace. */
-const LOAD = ["agents.list", "chat.history", "config.get", "health", "models.list", "plugins.list", "sessions.list"];
-const PARAMS: Readonly<Record<string, object>> = { "chat.history": { sessionKey: "main", limit: 5 } };
+const LOAD = [
+  "agents.list",
+  "chat.history",
+  "config.get",
+  "device.pair.list",
+  "exec.approval.list",
+  "health",
+  "models.list",
+  "node.list",
+  "plugins.list",
+  "secrets.list",
+  "sessions.list",
+  "webhooks.list",
+];
 
 /** Bytes of heap one reload may leave behind, on average over all of them. */
 const BYTES_A_RELOAD = 6_144;
@@ -64,6 +77,10 @@ describe("the bundle", { timeout: 600_000 }, () => {
     const states = () => Object.fromEntries(gateway.plugins().map(({ id, state }) => [id, state]));
     const before = states();
     const { methods, events } = client.hello.features;
+    const node = await connectNode({ url: gateway.url, token: gateway.auth.token });
+    t.after(() => node.close());
+    node.onClose(() => closed++);
+    const params: Readonly<Record<string, object>> = { "chat.history": { sessionKey: "main", limit: 5 } };
 
     const failures: string[] = [];
     let calls = 0;
@@ -71,7 +88,7 @@ describe("the bundle", { timeout: 600_000 }, () => {
     const load = Promise.all(
       LOAD.map(async (name) => {
         while (loading.goesOn) {
-          await client.request(name, PARAMS[name] ?? {}).then(
+          await client.request(name, params[name] ?? {}).then(
             () => calls++,
             (error: unknown) => failures.push(`${name}: ${String(error)}`),
           );
@@ -101,6 +118,11 @@ describe("the bundle", { timeout: 600_000 }, () => {
     const grown = (heapAfter - heapBefore) / reloads;
     // A few reloads say nothing about a slope.
     if (reloads > 500) assert.ok(grown < BYTES_A_RELOAD, `${Math.round(grown)} bytes stay behind for each reload`);
+    const { nodes } = (await client.request("node.list", {})) as { nodes: { connected: boolean }[] };
+    assert.deepEqual(
+      nodes.map(({ connected }) => connected),
+      [true],
+    );
     const { features } = (await connect()).hello;
     assert.deepEqual(
       [[...features.methods].sort(), [...features.events].sort()],

@@ -1,0 +1,235 @@
+/** Empty scopes, commands, policy files and allowlists: none is none, and what means nothing is refused or the strictest. */
+import assert from "node:assert/strict";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { describe, it, type TestContext } from "node:test";
+import { devices, execApprovals } from "@svc/sdk";
+import { judgeExec, openExecPolicy, rulesFor } from "@svc/sdk/exec";
+import { createEnvSource } from "../../../plugins/secrets/env-source.ts";
+import { trustedCommand } from "../../../plugins/secrets/exec-command.ts";
+import { entryProblem, ExecSettings, settingsOf } from "../../../plugins/secrets/source-settings.ts";
+import { ADMIN, createDevice, openScene, PAIRING, READ, requestOf, SECRET } from "../../plugins/devices/scene.ts";
+import { connectFrame, openRaw } from "../../raw-socket.ts";
+import { powers, probePlugin } from "./scene.ts";
+
+const limited = { timeout: 120_000 };
+
+describe("no scopes", limited, () => {
+  it("asked for are none: with the secret, by a token, after an approval, after a rotation", async (t) => {
+    const scene = await openScene(t, { plugins: [probePlugin], config: { devices: { localApproval: "ask" } } });
+    const device = createDevice();
+    const requestId = requestOf(await scene.shared(device, { scopes: [] }));
+    await scene.client.call(devices.approve, { requestId });
+    const first = await scene.shared(device, { scopes: [] });
+    assert.deepEqual([await powers(first.socket), first.auth?.scopes], [[], []]);
+    const token = first.auth?.deviceToken ?? assert.fail();
+    assert.deepEqual(await powers((await scene.byToken(device, token, { scopes: [] })).socket), []);
+    for (const scopes of [[READ], ["admin"], ["operator.read", ""]])
+      assert.equal((await scene.byToken(device, token, { scopes })).ok, false, scopes.join());
+    const rotated = await scene.client.call(devices.rotate, { deviceId: device.id, role: "operator", scopes: [] });
+    assert.deepEqual(rotated.scopes, []);
+    assert.deepEqual(await powers((await scene.byToken(device, rotated.token)).socket), []);
+  });
+
+  it("in a rotation take all away, and are not what was there before", async (t) => {
+    const scene = await openScene(t, { plugins: [probePlugin] });
+    const device = createDevice();
+    await scene.pair(device, { scopes: [ADMIN] });
+    const { token, scopes } = await scene.client.call(devices.rotate, {
+      deviceId: device.id,
+      role: "operator",
+      scopes: [],
+    });
+    assert.deepEqual(scopes, []);
+    assert.equal((await scene.byToken(device, token, { scopes: [READ] })).ok, false);
+    for (const bad of [[""], [" "], ["*"], [null], "", {}, null]) {
+      const params = { deviceId: device.id, role: "operator", scopes: bad };
+      await assert.rejects(scene.client.request("device.token.rotate", params), { code: "INVALID_REQUEST" });
+    }
+  });
+
+  it("written oddly are refused or none, in every place of a connect", async (t) => {
+    const scene = await openScene(t, { plugins: [probePlugin] });
+    const device = createDevice();
+    const { deviceToken } = (await scene.pair(device, { scopes: [] })).auth;
+    for (const scopes of [[""], [" "], ["*"], ["", READ.toUpperCase()]]) {
+      for (const outcome of [
+        await scene.shared(device, { scopes }),
+        await scene.byToken(device, deviceToken, { scopes }),
+      ])
+        if (outcome.ok) assert.deepEqual(await powers(outcome.socket), [], JSON.stringify(scopes));
+    }
+    for (const scopes of [null, "", " ", "*", READ, {}, [[]], [null], [{}], 0, true]) {
+      const socket = await openRaw(scene.url);
+      socket.send(connectFrame(SECRET, { scopes }));
+      const { error } = await socket.next(({ id }) => id === "c1");
+      assert.equal(error?.details?.["code"], "CONNECT_PARAMS_INVALID", JSON.stringify(scopes));
+      await socket.closed;
+    }
+  });
+
+  it("of an approver approve nothing, not even a request for nothing", async (t) => {
+    const scene = await openScene(t, { plugins: [probePlugin], config: { devices: { localApproval: "ask" } } });
+    const requestId = requestOf(await scene.shared(createDevice(), { scopes: [] }));
+    for (const held of [[], [READ]]) {
+      const client = await scene.connect({ scopes: held });
+      await assert.rejects(client.call(devices.approve, { requestId }), /missing scope: operator\.pairing/);
+    }
+    for (const id of ["", " ", "*", null, [], {}])
+      await assert.rejects(scene.client.request("device.pair.approve", { requestId: id }));
+    assert.ok((await (await scene.connect({ scopes: [PAIRING] })).call(devices.approve, { requestId })).device);
+  });
+});
+
+describe("no commands", limited, () => {
+  for (const commands of [undefined, []] as const) {
+    it(`declared (${JSON.stringify(commands)}) pin none: later ones wait`, async (t) => {
+      const scene = await openScene(t, { plugins: ["nodes"], config: { devices: { localApproval: "ask" } } });
+      const node = createDevice();
+      const attempt = { role: "node" as const, ...(commands ? { commands } : {}) };
+      await scene.client.call(devices.approve, { requestId: requestOf(await scene.shared(node, attempt)) });
+      assert.ok((await scene.shared(node, attempt)).ok);
+      await scene.shared(node, { role: "node", commands: ["system.run", "system.notify"] });
+      const { nodes } = (await scene.client.request("node.list", {})) as {
+        nodes: { commands: string[]; pendingCommands?: string[] }[];
+      };
+      assert.deepEqual(
+        nodes.map((one) => [one.commands, one.pendingCommands]),
+        [[[], ["system.notify", "system.run"]]],
+      );
+      await assert.rejects(
+        scene.client.request("node.invoke", { nodeId: node.id, command: "system.notify", idempotencyKey: "1" }),
+        /waits for an approval: svc devices approve /,
+      );
+    });
+  }
+});
+
+const plan = { argv: ["/usr/bin/rg"], cwd: null, rawCommand: null, agentId: "a", sessionKey: null };
+
+async function policyFile(t: TestContext, text: string) {
+  const directory = await mkdtemp(join(tmpdir(), "svc-policy-"));
+  t.after(() => rm(directory, { recursive: true, force: true }));
+  await writeFile(join(directory, "exec-approvals.json"), text);
+  return openExecPolicy(directory);
+}
+
+describe("a policy file", limited, () => {
+  const byHand: readonly (readonly [string, unknown, verdict: "allow" | "deny" | "ask"])[] = [
+    ["nothing at all", {}, "deny"],
+    ["null", null, "deny"],
+    ["a list", [], "deny"],
+    ["a star", "*", "deny"],
+    ["only a version", { version: 1 }, "deny"],
+    ["no version", { defaults: { security: "full", ask: "off" } }, "deny"],
+    ["empty agents", { version: 1, defaults: { security: "full", ask: "off" }, agents: {} }, "allow"],
+    ["agents null", { version: 1, defaults: { security: "full", ask: "off" }, agents: null }, "deny"],
+    ["a nameless agent", { version: 1, agents: { "": { security: "full", ask: "off" } } }, "deny"],
+    ["a blank agent", { version: 1, agents: { " ": { security: "full", ask: "off" } } }, "deny"],
+    ["an agent for all", { version: 1, agents: { "*": { security: "full", ask: "off" } } }, "allow"],
+    [
+      "an agent that says nothing",
+      { version: 1, defaults: { security: "full", ask: "off" }, agents: { a: {} } },
+      "allow",
+    ],
+    ...["", " ", "*", "FULL", "full ", "true"].flatMap((word) => [
+      [`security ${JSON.stringify(word)}`, { version: 1, defaults: { security: word, ask: "off" } }, "deny"] as const,
+      [
+        `own security ${JSON.stringify(word)} over full`,
+        { version: 1, defaults: { security: "full", ask: "off" }, agents: { a: { security: word } } },
+        "deny",
+      ] as const,
+      [`ask ${JSON.stringify(word)}`, { version: 1, defaults: { security: "full", ask: word } }, "ask"] as const,
+    ]),
+    ...["", " ", "*", "**", "/", "~", "rg", ".", "usr/bin/rg"].map(
+      (pattern) =>
+        [
+          `pattern ${JSON.stringify(pattern)}`,
+          { version: 1, defaults: { security: "allowlist", ask: "off" }, agents: { a: { allowlist: [{ pattern }] } } },
+          "deny",
+        ] as const,
+    ),
+    [
+      "an empty allowlist",
+      { version: 1, defaults: { security: "allowlist", ask: "off" }, agents: { a: { allowlist: [] } } },
+      "deny",
+    ],
+  ];
+
+  for (const [what, file, verdict] of byHand) {
+    it(`written by hand with ${what}: ${verdict}`, async (t) => {
+      const store = await policyFile(t, JSON.stringify(file));
+      const rules = rulesFor(await store.policy(), "a");
+      const found = judgeExec(rules, plan, "/usr/bin/rg", "/home/a");
+      assert.equal(found.verdict, verdict);
+      if (found.verdict === "ask") assert.equal(found.fallback, "deny", "nobody answers: no");
+    });
+  }
+
+  it("written by hand as no JSON, or empty, denies all", async (t) => {
+    for (const text of ["", " ", "{", "undefined"]) {
+      const rules = rulesFor(await (await policyFile(t, text)).policy(), "a");
+      assert.equal(judgeExec(rules, plan, "/usr/bin/rg").verdict, "deny", JSON.stringify(text));
+    }
+  });
+
+  it("is not set with words, ids and patterns that mean nothing", async (t) => {
+    const { client } = await openScene(t, { plugins: ["approvals"] });
+    const { hash, file } = await client.call(execApprovals.get, {});
+    const odd: unknown[] = [
+      ...["", " ", "*", "FULL"].flatMap((word) =>
+        ["security", "ask", "askFallback"].map((key) => ({ defaults: { [key]: word } })),
+      ),
+      ...["", " ", "*", "**", "rg"].map((pattern) => ({ agents: { a: { allowlist: [{ pattern }] } } })),
+      { agents: { "": {} } },
+      { agents: { " ": {} } },
+      { agents: [] },
+      { agents: null },
+      { defaults: null },
+      { defaults: "" },
+    ];
+    for (const change of odd) {
+      const params = { file: { version: 1, ...(change as object) }, baseHash: hash };
+      await assert.rejects(
+        client.request("exec.approvals.set", params),
+        { code: "INVALID_REQUEST" },
+        JSON.stringify(change),
+      );
+    }
+    for (const baseHash of ["", " ", "*", null, undefined])
+      await assert.rejects(client.request("exec.approvals.set", { file: { version: 1 }, baseHash }), {
+        code: "INVALID_REQUEST",
+      });
+    assert.deepEqual((await client.call(execApprovals.get, {})).file, file, "nothing was written");
+  });
+});
+
+describe("lists of a provider of secrets", limited, () => {
+  const node = process.execPath;
+  const refused = [null, "", " ", "*", [""], [" "], ["*"], {}, false, 0];
+
+  it("allowlist: absent is every variable, [] is none, what is no name is refused", () => {
+    const source = createEnvSource({ NAME: "x" });
+    const provider = (allowlist: unknown) => ({
+      name: "p",
+      source: "env",
+      settings: allowlist === undefined ? {} : { allowlist },
+    });
+    assert.equal(source.checkId?.("NAME", provider(undefined)), undefined);
+    assert.match(source.checkId?.("NAME", provider([])) ?? "", /allowlist does not have this variable/);
+    for (const value of refused) assert.ok(source.check?.(provider(value)), JSON.stringify(value));
+    for (const id of ["", " ", "*", "__proto__", "name"]) assert.ok(source.checkId?.(id, provider(undefined)), id);
+  });
+
+  it("passEnv: absent and [] are none; trustedDirs: absent is anywhere, [] is nowhere; what is none is refused", async () => {
+    const settings = (more: object) => settingsOf(ExecSettings, { name: "p", settings: { command: node, ...more } });
+    assert.deepEqual([settings({}).passEnv, settings({ passEnv: [] }).passEnv, settings({}).env], [[], [], {}]);
+    const open = { allowInsecurePath: true, allowSymlinkCommand: true };
+    assert.ok(await trustedCommand(settings(open), 0));
+    await assert.rejects(trustedCommand(settings({ ...open, trustedDirs: [] }), 0), /lies in none of trustedDirs/);
+    for (const key of ["passEnv", "trustedDirs"])
+      for (const value of refused)
+        assert.ok(entryProblem({ source: "exec", command: node, [key]: value }), `${key} ${JSON.stringify(value)}`);
+  });
+});

@@ -1,0 +1,257 @@
+/** Every key that decides who may do what, with every value that might be taken for "nothing" or "all". Spec: design/security.md "fail-open on empty". */
+import assert from "node:assert/strict";
+import { describe, it, type TestContext } from "node:test";
+import { connect } from "@svc/sdk/client";
+import type { HostedGateway } from "@svc/sdk/testing";
+import { startHost } from "../../host/net/host-scene.ts";
+import { type Attempt, createDevice, knock, READ, SECRET } from "../../plugins/devices/scene.ts";
+
+const limited = { timeout: 120_000 };
+const ABSENT = Symbol("absent");
+/** All of them, for every key; a row names those that mean anything, all others are no value of the key. */
+const VALUES = [ABSENT, null, "", " ", [], [""], [" "], "*", ["*"], {}, false, true, 0] as const;
+const shown = (value: unknown) => (value === ABSENT ? "absent" : JSON.stringify(value));
+
+type Outcome = string;
+/** The gateway does not start, and names the key. */
+const REFUSED = "refused";
+/** It starts, the plugin that owns the key does not run, and what it guards stays shut. */
+const SHUT = "shut";
+
+interface Key {
+  readonly path: string;
+  readonly base?: object;
+  /** By `shown`. */
+  readonly means: Readonly<Record<string, Outcome>>;
+  /** Every other value. */
+  readonly otherwise: Outcome;
+  /** The plugin that owns it, if any. */
+  readonly owner?: string;
+  /** Finds out what a running gateway makes of it. */
+  observe(gateway: HostedGateway, t: TestContext): Promise<Outcome>;
+}
+
+function configOf({ path, base = {} }: Key, value: unknown): Record<string, unknown> {
+  const config = structuredClone({ gateway: { auth: { token: SECRET } }, ...base }) as Record<string, unknown>;
+  const keys = path.split(".");
+  let at = config;
+  for (const key of keys.slice(0, -1)) at = (at[key] ??= {}) as Record<string, unknown>;
+  if (value !== ABSENT) at[keys.at(-1) ?? ""] = value;
+  return config;
+}
+
+const PLUGINS = ["storage-sqlite", "devices", "nodes", "approvals", "health"];
+
+async function outcomeOf(t: TestContext, key: Key, value: unknown): Promise<Outcome> {
+  let gateway: HostedGateway;
+  try {
+    gateway = await startHost(t, { plugins: PLUGINS, config: configOf(key, value) });
+  } catch (error) {
+    assert.match((error as Error).message, new RegExp(key.path.replaceAll(".", "\\.")), "the key is named");
+    assert.match((error as Error).message, /\nNext: |; (list|set) /);
+    return REFUSED;
+  }
+  const owner = gateway.plugins().find(({ id }) => id === key.owner);
+  if (owner && owner.state !== "active") assert.ok(owner.reason?.includes(key.path), `named: ${owner.reason}`);
+  return owner && owner.state !== "active" ? `${SHUT}: ${await key.observe(gateway, t)}` : key.observe(gateway, t);
+}
+
+async function knocked(t: TestContext, { url }: HostedGateway, attempt: Attempt) {
+  const outcome = await knock(url, attempt);
+  t.after(() => outcome.socket.ws.terminate());
+  return outcome;
+}
+
+/** Who of a device near, one far, and a node gets in by the secret. */
+async function pairing(gateway: HostedGateway, t: TestContext): Promise<Outcome> {
+  const auth = { token: SECRET };
+  const near = await knocked(t, gateway, { device: createDevice(), scopes: [READ], auth });
+  const far = await knocked(t, gateway, { device: createDevice(), scopes: [READ], auth, far: true });
+  const node = await knocked(t, gateway, { device: createDevice(), role: "node", auth, far: true });
+  assert.equal(node.ok, false, "a node from afar is never let in unasked");
+  const told = (one: typeof near) =>
+    one.auth ? "paired" : JSON.stringify(one.details["reason"] ?? "unknown").slice(1, -1);
+  return `near ${told(near)}, far ${told(far)}`;
+}
+
+/** What becomes of a question that an admin asks and answers. */
+async function deciding({ url }: HostedGateway, t: TestContext): Promise<Outcome> {
+  const client = await connect({ url, token: SECRET });
+  t.after(() => client.close());
+  const announced = new Promise<void>((resolve) =>
+    client.onEvent(({ event }) => (event === "exec.approval.requested" ? resolve() : undefined)),
+  );
+  const asked = client.request("exec.approval.request", { id: "q", command: "ls", timeoutMs: 60_000 }).then(
+    (answer) => String((answer as { decision: unknown }).decision),
+    ({ message }: Error) => (message.startsWith("unknown method") ? "cannot ask" : message),
+  );
+  await Promise.race([announced, asked]);
+  const decided = await client.request("exec.approval.resolve", { id: "q", decision: "allow-once" }).then(
+    () => "decides",
+    () => "does not decide",
+  );
+  return `${decided}, ${await asked}`;
+}
+
+/** Commands of a Linux node that declares one that is allowed by default, and one that is not. */
+async function commands(gateway: HostedGateway, t: TestContext): Promise<Outcome> {
+  const declared = ["camera.snap", "system.notify", "*", " "];
+  const attempt: Attempt = {
+    device: createDevice(),
+    role: "node",
+    auth: { token: SECRET },
+    commands: declared.slice(0, 3),
+  };
+  await knocked(t, gateway, attempt);
+  const client = await connect({ url: gateway.url, token: SECRET });
+  t.after(() => client.close());
+  const listed = await client.request("node.list", {}).catch(() => ({ nodes: [] }));
+  const { nodes } = listed as { nodes: { commands: string[] }[] };
+  return nodes.flatMap((node) => node.commands).join() || "none";
+}
+
+/** Whether what a proxy says counts: a client it names, and a client it says is here. */
+async function proxied(gateway: HostedGateway, t: TestContext): Promise<Outcome> {
+  const auth = { token: SECRET };
+  const headers = { "x-forwarded-for": "127.0.0.1" };
+  const { ok } = await knocked(t, gateway, { device: createDevice(), scopes: [READ], auth, headers });
+  return ok ? "a forwarded client is local" : "a forwarded client is not local";
+}
+
+/** Which users a trusted proxy may name. */
+async function users(gateway: HostedGateway, t: TestContext): Promise<Outcome> {
+  const may: string[] = [];
+  for (const user of ["ada", "*", " ", ""]) {
+    const { ok } = await knocked(t, gateway, { scopes: [READ], headers: { "x-user": user } });
+    if (ok) may.push(JSON.stringify(user));
+  }
+  return may.join() || "nobody";
+}
+
+/** Which pages may connect, with the secret, from afar. */
+async function pages(gateway: HostedGateway, t: TestContext): Promise<Outcome> {
+  const may: string[] = [];
+  for (const origin of ["https://evil.example", "null", " ", "*", "http://gateway.example"]) {
+    const client = { id: "webchat", mode: "webchat" } as const;
+    const { ok } = await knocked(t, gateway, { auth: { token: SECRET }, client, far: true, headers: { origin } });
+    if (ok) may.push(origin);
+  }
+  return may.join() || "none";
+}
+
+/** Which secrets let a program in. */
+async function secrets(gateway: HostedGateway, t: TestContext): Promise<Outcome> {
+  const may: string[] = [];
+  for (const token of [undefined, "", " ", "*", SECRET, "undefined", "null"]) {
+    const { ok } = await knocked(t, gateway, { scopes: [READ], ...(token === undefined ? {} : { auth: { token } }) });
+    if (ok) may.push(token ?? "nothing");
+  }
+  return may.join() || "one it made";
+}
+
+const PROXY = { mode: "trusted-proxy", trustedProxy: { userHeader: "x-user" } };
+const STRANGER = "a forwarded client is not local";
+
+const KEYS: readonly Key[] = [
+  {
+    path: "devices.localApproval",
+    owner: "devices",
+    means: { absent: "near paired, far not-paired" },
+    // Devices mean nothing then: an operator's secret lets in as without a device, nobody is paired, no node comes in.
+    otherwise: `${SHUT}: near unknown, far unknown`,
+    observe: pairing,
+  },
+  {
+    path: "devices",
+    owner: "devices",
+    means: { absent: "near paired, far not-paired", "{}": "near paired, far not-paired" },
+    otherwise: `${SHUT}: near unknown, far unknown`,
+    observe: pairing,
+  },
+  {
+    path: "approvals.approvers",
+    owner: "approvals",
+    means: {
+      absent: "decides, allow-once",
+      "[]": "does not decide, null",
+      '[""]': "does not decide, null",
+      '[" "]': "does not decide, null",
+      '["*"]': "does not decide, null",
+    },
+    otherwise: `${SHUT}: does not decide, cannot ask`,
+    observe: deciding,
+  },
+  {
+    path: "gateway.nodes.allowCommands",
+    owner: "nodes",
+    means: { absent: "system.notify", "[]": "system.notify" },
+    otherwise: `${SHUT}: none`,
+    observe: commands,
+  },
+  {
+    path: "gateway.nodes.denyCommands",
+    owner: "nodes",
+    means: { absent: "system.notify", "[]": "system.notify" },
+    otherwise: `${SHUT}: none`,
+    observe: commands,
+  },
+  {
+    path: "gateway.trustedProxies",
+    means: { absent: STRANGER, "[]": STRANGER, '[" "]': STRANGER, '["*"]': STRANGER },
+    otherwise: REFUSED,
+    observe: proxied,
+  },
+  {
+    path: "gateway.auth.trustedProxy.allowUsers",
+    base: { gateway: { auth: PROXY, trustedProxies: ["127.0.0.1"] } },
+    // Spec: protocol/frames-and-connect.md §7: all whom the proxy lets through. `*` is a name.
+    means: { absent: '"ada","*"', "[]": '"ada","*"', '[" "]': "nobody", '["*"]': '"*"' },
+    otherwise: REFUSED,
+    observe: users,
+  },
+  {
+    path: "gateway.trustedProxies",
+    base: { gateway: { auth: PROXY } },
+    means: {}, // nothing in it is an address, so there is no proxy to trust
+    otherwise: REFUSED,
+    observe: users,
+  },
+  {
+    path: "gateway.controlUi.allowedOrigins",
+    // Spec: §8: the star is every origin, and no origin is none.
+    means: { absent: "none", "[]": "none", '[" "]': "none", '["*"]': "https://evil.example,http://gateway.example" },
+    otherwise: REFUSED,
+    observe: pages,
+  },
+  {
+    path: "gateway.auth.token",
+    base: { gateway: { auth: {} } },
+    means: { absent: "one it made", '""': "one it made", '" "': "one it made", '"*"': "*" },
+    otherwise: REFUSED,
+    observe: secrets,
+  },
+  {
+    path: "gateway.auth",
+    base: { gateway: {} },
+    means: { absent: "one it made", "{}": "one it made" },
+    otherwise: REFUSED,
+    observe: secrets,
+  },
+  {
+    path: "gateway.auth.mode",
+    means: { absent: SECRET },
+    otherwise: REFUSED,
+    observe: secrets,
+  },
+];
+
+describe("a key that decides about access, with a value that says nothing", limited, () => {
+  for (const key of KEYS) {
+    it(`${key.path}${key.base ? ` of ${JSON.stringify(key.base)}` : ""}`, async (t) => {
+      for (const value of VALUES) {
+        const expected = key.means[shown(value)] ?? key.otherwise;
+        assert.equal(await outcomeOf(t, key, value), expected, `${key.path}: ${shown(value)}`);
+      }
+    });
+  }
+});

@@ -1,0 +1,131 @@
+/** Nodes that try to become more than was approved: other commands, another platform, another node's answers, an operator's methods. */
+import assert from "node:assert/strict";
+import { describe, it, type TestContext } from "node:test";
+import { nodeInvokeRequest, nodes } from "@svc/sdk";
+import { createDevice, type DeviceIdentity, openScene, requestOf, type Scene } from "../../plugins/devices/scene.ts";
+import { ask, powers, probePlugin, soon } from "./scene.ts";
+
+const limited = { timeout: 120_000 };
+
+const open = (t: TestContext, localApproval = "ask") =>
+  openScene(t, { plugins: ["nodes", "approvals", probePlugin], config: { devices: { localApproval } } });
+
+/** Paired by an approval. @returns its token */
+async function approved(scene: Scene, device: DeviceIdentity, platform: string, commands: readonly string[]) {
+  const attempt = { role: "node" as const, commands, client: { platform } };
+  await scene.client.request("device.pair.approve", { requestId: requestOf(await scene.shared(device, attempt)) });
+  return (await scene.pair(device, attempt)).auth.deviceToken;
+}
+
+async function commandsOf({ client }: Scene, nodeId: string): Promise<string[]> {
+  const { nodes: all } = await client.call(nodes.list, {});
+  return all.find((node) => node.nodeId === nodeId)?.commands ?? [];
+}
+
+describe("a node", limited, () => {
+  it("offers what was approved, whatever it declares later, by token or secret, near or far", async (t) => {
+    const scene = await open(t);
+    const device = createDevice();
+    const token = await approved(scene, device, "linux", ["system.notify"]);
+    const wish = { role: "node" as const, commands: ["system.notify", "system.run", "system.execApprovals.set"] };
+    for (const far of [false, true]) {
+      for (const come of [
+        () => scene.byToken(device, token, { ...wish, far }),
+        () => scene.shared(device, { ...wish, far }),
+      ]) {
+        assert.ok((await come()).ok);
+        assert.deepEqual(await commandsOf(scene, device.id), ["system.notify"]);
+        for (const command of ["system.run", "system.execApprovals.set", "system.Notify", " system.run"])
+          await assert.rejects(
+            scene.client.call(nodes.invoke, {
+              nodeId: device.id,
+              command,
+              params: { command: ["ls"] },
+              idempotencyKey: "1",
+            }),
+            { code: "INVALID_REQUEST" },
+          );
+      }
+    }
+  });
+
+  it("has the commands of the platform it was approved with, not of the one it claims now", async (t) => {
+    const scene = await open(t);
+    const everything = ["system.run", "camera.list", "contacts.search", "notifications.list", "system.notify"];
+    const blank = createDevice();
+    const token = await approved(scene, blank, " ", everything);
+    const claims = ["ios", "android", "darwin", "linux", "win32", "iOS 18.1", "unknown"];
+    const first = await commandsOf(scene, blank.id);
+    assert.deepEqual(first, ["camera.list", "system.notify"], "of no platform that is known");
+    for (const platform of claims) {
+      const { ok } = await scene.byToken(blank, token, { role: "node", commands: everything, client: { platform } });
+      if (ok) assert.deepEqual(await commandsOf(scene, blank.id), first, `it says it is ${platform}`);
+    }
+    const linux = createDevice();
+    const other = await approved(scene, linux, "linux", everything);
+    for (const platform of claims.filter((claim) => claim !== "linux")) {
+      const { ok } = await scene.byToken(linux, other, { role: "node", commands: everything, client: { platform } });
+      assert.equal(ok, false, platform);
+    }
+    const family = { platform: "linux", deviceFamily: "iPhone" };
+    await scene.byToken(linux, other, { role: "node", commands: everything, client: family });
+    assert.deepEqual(await commandsOf(scene, linux.id), ["system.notify", "system.run"]);
+  });
+
+  it("answers for itself only", async (t) => {
+    const scene = await open(t, "silent");
+    const [honest, thief] = [createDevice(), createDevice()];
+    const connect = (device: DeviceIdentity) =>
+      scene.connect({ role: "node", device, commands: ["system.notify"], client: { id: "node-host", mode: "node" } });
+    const [asked, listening] = [[] as string[], await connect(honest)];
+    listening.on(nodeInvokeRequest, ({ id }) => void asked.push(id));
+    const other = await connect(thief);
+    const heard: unknown[] = [];
+    other.on(nodeInvokeRequest, (request) => void heard.push(request));
+    const call = { nodeId: honest.id, command: "system.notify", idempotencyKey: "1", timeoutMs: 30_000 };
+    const answer = scene.client.call(nodes.invoke, call);
+    await soon(() => asked.length === 1, "it was never asked");
+    const [id = ""] = asked;
+    const forged = { id, ok: true, payload: { forged: true } };
+    await assert.rejects(other.request("node.invoke.result", { ...forged, nodeId: honest.id }), {
+      code: "INVALID_REQUEST",
+    });
+    assert.deepEqual(await other.request("node.invoke.result", { ...forged, nodeId: thief.id }), {
+      ok: true,
+      ignored: true,
+    });
+    await listening.request("node.invoke.result", { id, nodeId: honest.id, ok: true, payload: { real: true } });
+    assert.deepEqual((await answer).payload, { real: true });
+    assert.deepEqual(heard, [], "what others are asked is not for it");
+  });
+
+  it("cannot do what operators do, with any scope it names", async (t) => {
+    const scene = await open(t, "silent");
+    const device = createDevice();
+    await scene.pair(device, { role: "node" });
+    const { socket, auth } = await scene.shared(device, {
+      role: "node",
+      scopes: ["operator.admin", "operator.pairing"],
+    });
+    assert.deepEqual([await powers(socket), auth?.scopes], [["node"], []]);
+    for (const method of ["device.pair.approve", "device.token.rotate", "node.pair.approve", "node.invoke"]) {
+      const { error } = await ask(socket, method, { requestId: "x", deviceId: device.id, role: "operator" });
+      assert.equal(error?.message, "unauthorized role: node", method);
+    }
+  });
+
+  it("that is also an operator is neither by the approval of the other", async (t) => {
+    const scene = await open(t);
+    const device = createDevice();
+    await approved(scene, device, "linux", []);
+    const asked = await scene.shared(device, { scopes: ["operator.admin"] });
+    assert.equal(asked.details["reason"], "role-upgrade");
+    const pairing = await scene.connect({ scopes: ["operator.pairing"] });
+    await assert.rejects(
+      pairing.request("device.pair.approve", { requestId: requestOf(asked) }),
+      /missing scope: operator\.admin/,
+    );
+    await assert.rejects(pairing.request("node.pair.approve", { requestId: requestOf(asked) }));
+    assert.equal((await scene.shared(device, { scopes: [] })).ok, false, "not even for nothing");
+  });
+});

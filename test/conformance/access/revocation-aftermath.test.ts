@@ -1,0 +1,139 @@
+/** What a connection that was ended had under way is given up, or goes on, as documented; and commands of another machine are told. */
+import assert from "node:assert/strict";
+import { join } from "node:path";
+import { describe, it } from "node:test";
+import { keepDevice, keepDeviceToken, readDeviceToken } from "@svc/sdk/device";
+import { nodeInvokeRequest } from "@svc/sdk";
+import { ADMIN, createDevice, openScene, requestOf, SECRET } from "../../plugins/devices/scene.ts";
+import { home } from "../../host/cli/svc.ts";
+import { APPROVALS } from "./revocation-scene.ts";
+import { ask, probePlugin, soon } from "./scene.ts";
+
+const limited = { timeout: 120_000 };
+const WORKS = ["operator.read", "operator.write", APPROVALS];
+
+async function nodeAndOperator(t: Parameters<typeof openScene>[0]) {
+  const scene = await openScene(t, { plugins: ["nodes", "approvals", probePlugin] });
+  const [node, operator] = [createDevice(), createDevice()];
+  const { deviceToken } = (await scene.pair(operator, { scopes: WORKS })).auth;
+  const client = await scene.connect({ device: operator, token: deviceToken, scopes: WORKS });
+  const asked: { id: string; nodeId: string }[] = [];
+  const provider = await scene.connect({
+    role: "node",
+    device: node,
+    client: { id: "node-host", mode: "node" },
+    commands: ["system.notify"],
+  });
+  provider.on(nodeInvokeRequest, (request) => void asked.push(request));
+  const invoke = { nodeId: node.id, command: "system.notify", idempotencyKey: "once", timeoutMs: 60_000 };
+  return { scene, node, operator, client, provider, asked, invoke };
+}
+
+describe("a node is being asked", limited, () => {
+  it("by an operator whose token ends: nobody waits for the answer any more", async (t) => {
+    const { scene, node, operator, client, provider, asked, invoke } = await nodeAndOperator(t);
+    const lost = client.request("node.invoke", invoke).then(
+      () => assert.fail("it was answered"),
+      ({ message }: Error) => message,
+    );
+    await soon(() => asked.length === 1, "the node was never asked");
+    await scene.client.request("device.token.revoke", { deviceId: operator.id, role: "operator" });
+    assert.match(await lost, /^connection lost: 1008 unauthorized: device token mismatch/);
+    const answer = { id: asked[0]?.id, nodeId: node.id, ok: true, payload: {} };
+    await soon(async () => {
+      const { ignored } = (await provider.request("node.invoke.result", answer)) as { ignored?: boolean };
+      return ignored === true;
+    }, "somebody still waited");
+  });
+
+  for (const method of ["device.token.revoke", "device.token.rotate", "device.pair.remove"]) {
+    it(`and ended by ${method}: whoever asked is told at once, and it cannot be asked again`, async (t) => {
+      const { scene, node, client, asked, invoke } = await nodeAndOperator(t);
+      const lost = client.request("node.invoke", invoke).then(
+        () => assert.fail("it was answered"),
+        (error: Error) => error,
+      );
+      await soon(() => asked.length === 1, "the node was never asked");
+      const which = { deviceId: node.id, ...(method === "device.pair.remove" ? {} : { role: "node" }) };
+      await scene.client.request(method, which);
+      assert.match((await lost).message, /^Error: node disconnected \(system\.notify\)$/);
+      await assert.rejects(client.request("node.invoke", invoke), { code: /^(UNAVAILABLE|NOT_FOUND)$/ });
+      const { nodes } = (await client.request("node.list", {})) as { nodes: { nodeId: string; connected: boolean }[] };
+      assert.deepEqual(
+        nodes.filter(({ connected }) => connected),
+        [],
+      );
+    });
+  }
+});
+
+describe("what a device left behind", limited, () => {
+  it("a question it asked stays until somebody decides; it cannot decide it any more", async (t) => {
+    const { scene, operator, client } = await nodeAndOperator(t);
+    const approver = await scene.connect({ scopes: [ADMIN] });
+    const request = { id: "question", command: "rm -r build", timeoutMs: 60_000, twoPhase: true };
+    const lost = client.request("exec.approval.request", request, { expectFinal: true }).catch((error: Error) => error);
+    await soon(
+      () => scene.events.some(({ event }) => event === "exec.approval.requested"),
+      "nobody was told of the question",
+    );
+    await scene.client.request("device.token.revoke", { deviceId: operator.id, role: "operator" });
+    assert.ok((await lost) instanceof Error);
+    await assert.rejects(client.request("exec.approval.resolve", { id: "question", decision: "allow-once" }));
+    assert.deepEqual(await approver.request("exec.approval.resolve", { id: "question", decision: "deny" }), {
+      ok: true,
+    });
+  });
+
+  it("a request it made goes when it is removed, so that nobody lets it in by an old listing", async (t) => {
+    const scene = await openScene(t, { plugins: [probePlugin] });
+    const device = createDevice();
+    await scene.pair(device, { scopes: ["operator.read"] });
+    const requestId = requestOf(await scene.shared(device, { scopes: [ADMIN], far: true }));
+    await scene.client.request("device.pair.remove", { deviceId: device.id });
+    await assert.rejects(scene.client.request("device.pair.approve", { requestId }), { code: "NOT_FOUND" });
+    assert.equal((await scene.shared(device, { scopes: [ADMIN], far: true })).ok, false);
+  });
+
+  it("nothing is open for it between two acts: revoke, rotate, remove, and again", async (t) => {
+    const scene = await openScene(t, { plugins: [probePlugin] });
+    const device = createDevice();
+    const old: string[] = [];
+    for (let turn = 0; turn < 5; turn++) {
+      const { deviceToken } = (await scene.pair(device, { scopes: [ADMIN] })).auth;
+      old.push(deviceToken);
+      const { socket } = await scene.byToken(device, deviceToken, { scopes: [ADMIN] });
+      const method = ["device.token.revoke", "device.token.rotate", "device.pair.remove"][turn % 3] ?? "";
+      const which = { deviceId: device.id, ...(method === "device.pair.remove" ? {} : { role: "operator" }) };
+      // It ends itself: the answer and the close race, but nothing after the close is answered.
+      void ask(socket, method, which).catch(() => undefined);
+      await socket.closed;
+      for (const token of old) assert.equal((await scene.byToken(device, token, { scopes: [] })).ok, false, method);
+    }
+    assert.equal(new Set(old).size, old.length);
+  });
+});
+
+describe("a command on another machine", limited, () => {
+  it("whose device token was revoked says so, what to type, and forgets the token", async (t) => {
+    const scene = await openScene(t, { plugins: ["health"] });
+    const there = home(t);
+    const identity = join(there.stateDir, "identity");
+    const device = keepDevice(identity);
+    const { deviceToken, scopes } = (
+      await scene.pair(device, { scopes: [ADMIN], client: { platform: process.platform } })
+    ).auth;
+    keepDeviceToken(identity, scene.url, "operator", { token: deviceToken, scopes, updatedAtMs: Date.now() });
+    const call = ["gateway", "call", "device.pair.list", "--url", scene.url];
+    assert.equal((await there.svc(call)).code, 0);
+    await scene.client.request("device.token.revoke", { deviceId: device.id, role: "operator" });
+    const { code, stdout, stderr } = await there.svc(call);
+    assert.deepEqual([code, stdout], [1, ""]);
+    assert.match(stderr, /^INVALID_REQUEST: unauthorized: device token mismatch[^\n]*\nNext: svc pairing join /);
+    assert.doesNotMatch(stderr, new RegExp(`${deviceToken}|${SECRET}`));
+    assert.equal(readDeviceToken(identity, scene.url, "operator"), undefined);
+    const { code: still, stderr: said } = await there.svc(call);
+    assert.equal(still, 1);
+    assert.match(said, /^NOT_PAIRED: device identity required\nNext: /);
+  });
+});

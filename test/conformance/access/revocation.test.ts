@@ -1,0 +1,170 @@
+/** A credential that has ended has ended everywhere. Spec: design/security.md "a changed credential does not reach live state"; spec/README.md "revoking". */
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { READ, requestOf } from "../../plugins/devices/scene.ts";
+import { type Crowd, crowd, start, type Way, WAYS } from "./revocation-scene.ts";
+import { ask, soon } from "./scene.ts";
+
+const limited = { timeout: 120_000 };
+const MISMATCH = /^unauthorized: device token mismatch/;
+
+interface Act {
+  readonly what: string;
+  /** Whose connections end; all others stay. */
+  readonly ends: readonly Way[];
+  readonly reason: RegExp;
+  /** Roles whose token is dead then. */
+  readonly dead: readonly ("operator" | "node")[];
+  run(crowd: Crowd): Promise<unknown>;
+}
+
+const token = (method: string, role: "operator" | "node") => (all: Crowd) =>
+  all.scene.client.request(`device.token.${method}`, { deviceId: all.device.id, role });
+
+const OWN = ["opToken", "opSecret", "nodeToken", "nodeSecret"] as const;
+const NODES = ["nodeToken", "nodeSecret"] as const;
+
+const ACTS: readonly Act[] = [
+  {
+    what: "rotating the operator token",
+    ends: ["opToken"],
+    reason: MISMATCH,
+    dead: ["operator"],
+    run: token("rotate", "operator"),
+  },
+  {
+    what: "revoking the operator token",
+    ends: ["opToken"],
+    reason: MISMATCH,
+    dead: ["operator"],
+    run: token("revoke", "operator"),
+  },
+  { what: "rotating the node token", ends: NODES, reason: MISMATCH, dead: ["node"], run: token("rotate", "node") },
+  { what: "revoking the node token", ends: NODES, reason: MISMATCH, dead: ["node"], run: token("revoke", "node") },
+  {
+    what: "removing the device",
+    ends: OWN,
+    reason: /removed by an operator/,
+    dead: ["operator", "node"],
+    run: ({ scene, device }) => scene.client.request("device.pair.remove", { deviceId: device.id }),
+  },
+  {
+    what: "approving more scopes",
+    ends: ["opToken"],
+    reason: MISMATCH,
+    dead: ["operator"],
+    async run({ scene, device }) {
+      const asked = await scene.shared(device, { scopes: ["operator.pairing"], far: true });
+      return scene.client.request("device.pair.approve", { requestId: requestOf(asked) });
+    },
+  },
+  {
+    what: "approving another platform",
+    ends: [],
+    reason: /never/,
+    dead: [],
+    async run({ scene, device }) {
+      const asked = await scene.shared(device, { scopes: [READ], client: { platform: "darwin" } });
+      return scene.client.request("device.pair.approve", { requestId: requestOf(asked) });
+    },
+  },
+  {
+    what: "another token of the gateway",
+    ends: ["opSecret", "nodeSecret", "noDevice"],
+    reason: /^unauthorized/,
+    dead: [],
+    run: ({ patch }) => patch({ gateway: { auth: { token: "another-secret-of-this-test" } } }),
+  },
+];
+
+/** Of the platform that was approved, where an act changed it. */
+const platformOf = ({ what }: Act) => (what === "approving another platform" ? { platform: "darwin" } : {});
+
+const UNDER_WAY = [
+  ["token", "operator"],
+  ["token", "node"],
+  ["secret", "operator"],
+  ["secret", "node"],
+] as const;
+
+/** As its connections end, and the platform that was approved meanwhile is another one. */
+function endsUnderWay(act: Act, way: "token" | "secret", role: "operator" | "node"): boolean {
+  const name = `${role === "node" ? "node" : "op"}${way === "token" ? "Token" : "Secret"}`;
+  return platformOf(act).platform !== undefined || act.ends.some((one) => one === name);
+}
+
+for (const act of ACTS) {
+  describe(act.what, limited, () => {
+    it("closes exactly the connections that relied on it; their calls and events end", async (t) => {
+      const all = await crowd(t);
+      const { sockets, holds } = all;
+      assert.equal(holds.calls.size, WAYS.length);
+      await act.run(all);
+      holds.publish("after it");
+      for (const way of act.ends) {
+        const { code, reason } = await sockets[way].closed;
+        assert.equal(code, 1008, way);
+        assert.match(reason, act.reason, way);
+        assert.ok(Buffer.byteLength(reason) <= 120, way);
+        const heard = sockets[way].frames.filter(({ payload }) => payload?.["text"] === "after it");
+        assert.deepEqual(heard, [], `${way} still heard events`);
+        assert.equal(
+          sockets[way].frames.find(({ id, ok }) => id === "held" && ok === true),
+          undefined,
+        );
+      }
+      await soon(() => holds.calls.size === WAYS.length - act.ends.length, "a call outlived its connection");
+      for (const way of WAYS.filter((one) => !act.ends.includes(one))) {
+        assert.equal((await ask(sockets[way], "health")).ok, true, `${way} stays`);
+        const heard = sockets[way].frames.some(({ payload }) => payload?.["text"] === "after it");
+        assert.ok(heard, `${way} hears events`);
+      }
+    });
+
+    it("leaves its old token nowhere to go: not over WebSocket, not over HTTP, not after a restart", async (t) => {
+      const all = await crowd(t);
+      const { scene, device, tokens, stateDir, holds } = all;
+      const refused = async (here: typeof scene) => {
+        for (const role of ["operator", "node"] as const) {
+          const isDead = act.dead.includes(role);
+          for (const auth of [{ token: tokens[role], deviceToken: tokens[role] }, { token: tokens[role] }]) {
+            const { ok, details, message } = await here.knock({ device, role, auth, client: platformOf(act) });
+            assert.equal(ok, !isDead, `${role}: ${message}`);
+            if (isDead) assert.match(String(details["code"]), /^AUTH_(DEVICE_)?TOKEN_MISMATCH$/);
+          }
+          const post = (authorization: string) =>
+            fetch(`${here.url.replace("ws", "http")}/plugins/hold/closed`, {
+              method: "POST",
+              headers: { authorization, "content-type": "application/json" },
+              body: "{}",
+            });
+          assert.equal((await post(`Bearer ${tokens[role]}`)).status, 401, "a device token is none for HTTP, ever");
+        }
+      };
+      await act.run(all);
+      await refused(scene);
+      await scene.gateway.stop();
+      await refused(await start(t, holds, stateDir));
+    });
+
+    for (const [way, role] of UNDER_WAY) {
+      it(`reaches a connect of the ${role} by ${way} that is under way`, async (t) => {
+        const all = await crowd(t);
+        const { there, go } = all.holds.holdConnect();
+        const connecting = way === "token" ? all.byToken(role) : all.scene.shared(all.device, { role, scopes: [] });
+        await there;
+        await act.run(all);
+        go();
+        const { ok, frame, socket } = await connecting;
+        assert.equal(ok, !endsUnderWay(act, way, role), JSON.stringify(frame));
+        if (ok) assert.equal((await ask(socket, "health")).ok, true);
+        else
+          assert.equal(
+            JSON.stringify(frame).includes("deviceToken"),
+            false,
+            "nor does it get a token to come back with",
+          );
+      });
+    }
+  });
+}

@@ -1,0 +1,158 @@
+/** Who is there and what waits, for methods about devices, nodes and people: a node that answers, requests, questions. */
+import { setTimeout as delay } from "node:timers/promises";
+import { devices, execApproval, execApprovals, nodeInvokeRequest, nodes } from "@svc/sdk";
+import { connect, type ClientOptions, type GatewayClient } from "@svc/sdk/client";
+import { createDevice, type DeviceIdentity } from "@svc/sdk/device";
+import { knock } from "../plugins/devices/scene.ts";
+
+/** Ids that params of methods name; each is used up by the one method that decides about it. */
+export interface Attendance {
+  /** A connected node: it answers whatever it is asked, `system.which` apart. */
+  readonly nodeId: string;
+  readonly node: GatewayClient;
+  /** What the node was asked and has not answered; an operator waits for it. */
+  readonly invokeId: string;
+  /** Settles when the node has answered that. */
+  readonly invoked: Promise<unknown>;
+  /** Requests of devices. */
+  readonly approveDevice: string;
+  readonly rejectDevice: string;
+  /** A paired operator that is away. */
+  readonly deviceId: string;
+  /** Requests of the older node store. */
+  readonly approveNode: string;
+  readonly rejectNode: string;
+  /** A node of the older store, and its token. */
+  readonly olderNode: { readonly nodeId: string; readonly token: string };
+  /** A question that waits, and one that was decided. */
+  readonly questionId: string;
+  readonly decidedId: string;
+  /** Digest of what was allowed for good. */
+  readonly digest: string;
+  /** Of the policy file. */
+  readonly policyHash: string;
+}
+
+/** Where to be. */
+export interface Place {
+  readonly url: string;
+  readonly token: string | undefined;
+  /** An operator with all scopes. */
+  readonly client: GatewayClient;
+}
+
+/** What the policy file of the node is, and stays. */
+const POLICY = { path: "/nowhere/exec-approvals.json", exists: true, hash: "0".repeat(64), file: { version: 1 } };
+
+/** Commands of the node: those of its platform, and the policy file. */
+const COMMANDS = [
+  "location.get",
+  "system.notify",
+  "system.run",
+  "system.which",
+  "system.execApprovals.get",
+  "system.execApprovals.set",
+];
+
+/** A node that is paired silently, as a program of this machine. It has to be closed by whoever asked for it. */
+export function connectNode(
+  { url, token }: Pick<Place, "url" | "token">,
+  device: DeviceIdentity = createDevice(),
+  more: Partial<ClientOptions> = {},
+): Promise<GatewayClient> {
+  return connect({
+    url,
+    ...(token === undefined ? {} : { token }),
+    device,
+    role: "node",
+    scopes: [],
+    commands: COMMANDS,
+    client: { id: "node-host", mode: "node", platform: "macos", displayName: "Workshop" },
+    ...more,
+  });
+}
+
+/** Makes all of it. @param place an operator of it decides what is decided already */
+export async function attend(place: Place): Promise<Attendance> {
+  const { client } = place;
+  const identity = createDevice();
+  const node = await connectNode(place, identity);
+  const asked = new Promise<string>((resolve) => {
+    node.on(nodeInvokeRequest, ({ id, command }) => {
+      if (command === "system.which") return resolve(id);
+      const payload = command.startsWith("system.execApprovals.") ? POLICY : { done: command };
+      void node.call(nodes.invokeResult, { id, nodeId: identity.id, ok: true, payloadJSON: JSON.stringify(payload) });
+    });
+  });
+  const invoked = client.call(nodes.invoke, { nodeId: identity.id, command: "system.which", timeoutMs: 600_000 });
+  invoked.catch(() => undefined); // whoever cares awaits it
+  const olderNode = await pairOlder(client, "older-node");
+  return {
+    nodeId: identity.id,
+    node,
+    invokeId: await asked,
+    invoked,
+    approveDevice: await waitingDevice(place),
+    rejectDevice: await waitingDevice(place),
+    deviceId: await pairedDevice(place),
+    approveNode: await waitingNode(client, "approved-node"),
+    rejectNode: await waitingNode(client, "rejected-node"),
+    olderNode,
+    ...(await questions(client)),
+    policyHash: (await client.call(execApprovals.get, {})).hash,
+  };
+}
+
+/** @returns the id of the request of a device from elsewhere, which nobody lets in silently */
+async function waitingDevice({ url, token = "" }: Place): Promise<string> {
+  const { details, frame, socket } = await knock(url, {
+    device: createDevice(),
+    auth: { token },
+    scopes: ["operator.read"],
+    far: true,
+  });
+  socket.ws.close();
+  const { requestId } = details;
+  if (typeof requestId !== "string") throw new Error(`no request: ${JSON.stringify(frame)}`);
+  return requestId;
+}
+
+async function pairedDevice({ url, token, client }: Place): Promise<string> {
+  const device = createDevice();
+  const own = await connect({ url, ...(token === undefined ? {} : { token }), device });
+  await own.close();
+  const { paired } = await client.call(devices.list, {});
+  if (!paired.some(({ deviceId }) => deviceId === device.id)) throw new Error("the device was not paired");
+  return device.id;
+}
+
+async function waitingNode(client: GatewayClient, nodeId: string): Promise<string> {
+  return (await client.call(nodes.pairRequest, { nodeId })).request.requestId;
+}
+
+async function pairOlder(client: GatewayClient, nodeId: string) {
+  const { node } = await client.call(nodes.pairApprove, { requestId: await waitingNode(client, nodeId) });
+  if (node.token === undefined) throw new Error("the older node got no token");
+  return { nodeId, token: node.token };
+}
+
+/** One that waits, one that was allowed for good. */
+async function questions(client: GatewayClient) {
+  const ask = (id: string, command: string) => {
+    const answer = client.call(execApproval.request, { id, command, timeoutMs: 600_000 }, { timeoutMs: 0 });
+    answer.catch(() => undefined); // it may still wait when the test is over
+  };
+  ask("question-that-waits", "uname -a");
+  ask("question-decided", "uptime");
+  await until(async () => (await client.call(execApproval.list, {})).approvals.length >= 2);
+  await client.call(execApproval.resolve, { id: "question-decided", decision: "allow-always" });
+  const { grants } = await client.call(execApprovals.grants, {});
+  const [grant] = grants;
+  if (!grant) throw new Error("nothing was allowed for good");
+  return { questionId: "question-that-waits", decidedId: "question-decided", digest: grant.digest };
+}
+
+async function until(isSo: () => Promise<boolean>): Promise<void> {
+  for (const deadline = performance.now() + 30_000; !(await isSo()); await delay(10))
+    if (performance.now() > deadline) throw new Error("it did not become so");
+}

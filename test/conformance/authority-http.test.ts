@@ -1,0 +1,142 @@
+/**
+ * The same table over HTTP: every method behind a route of kind `gateway`, and the doors for webhooks, tried with every
+ * credential there is. Only the gateway's own secret opens such a route, and then as admin; what a device or a node was
+ * given works over WebSocket alone. Spec: http/auth.md §4.
+ */
+import assert from "node:assert/strict";
+import { readdir, readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { describe, it, type TestContext } from "node:test";
+import { nodes } from "@svc/sdk";
+import { connect } from "@svc/sdk/client";
+import { createDevice } from "@svc/sdk/device";
+import { testGateway, type TestGateway } from "@svc/sdk/testing";
+import { root } from "../checkout.ts";
+import { connectNode } from "./attendance.ts";
+import { expected } from "./authority-table.ts";
+import { relayPlugin, routeOf } from "./caller-scenes.ts";
+import { BUNDLE } from "./config-bundle.ts";
+import { methods } from "./samples.ts";
+
+const HOOK_TOKEN = "hook-token-of-the-authority-test";
+
+/** Files below `plugins` that mount a route, one entry for each: none yet. Who adds one adds it here, and to the tests below. */
+const ROUTES: readonly string[] = [];
+
+/** What a request may carry, and what it is worth. */
+interface Carried {
+  readonly name: string;
+  readonly headers: Readonly<Record<string, string>>;
+  /** Whether it opens routes of kind `gateway`, and webhooks. */
+  readonly opens: "routes" | "webhooks" | "nothing";
+}
+
+const start = (t: TestContext) =>
+  testGateway(t, {
+    plugins: [relayPlugin, ...BUNDLE],
+    config: { hooks: { enabled: true, token: HOOK_TOKEN } },
+  });
+
+/** One of each kind, all of them good for something. */
+async function everyCredential(t: TestContext, running: TestGateway): Promise<Carried[]> {
+  const { gateway, client, stateDir } = running;
+  const place = { url: gateway.url, token: String(gateway.auth.token) };
+  const operator = createDevice();
+  const first = await connect({ ...place, device: operator });
+  t.after(() => first.close());
+  const node = await connectNode(place);
+  t.after(() => node.close());
+  const operatorToken = first.hello.auth?.deviceToken ?? assert.fail("no token for the operator");
+  const nodeToken = node.hello.auth?.deviceToken ?? assert.fail("no token for the node");
+  // It is alive: over WebSocket it opens.
+  const back = await connect({ url: gateway.url, device: operator, deviceToken: () => operatorToken });
+  t.after(() => back.close());
+  assert.ok(back.hello.features.methods.length > 0);
+  const { request } = await client.call(nodes.pairRequest, { nodeId: "older" });
+  const { node: older } = await client.call(nodes.pairApprove, { requestId: request.requestId });
+  const localKey = (await readFile(join(stateDir, "credentials/local-key"), "utf8")).trim();
+
+  const bearer = (name: string, secret: string, opens: Carried["opens"] = "nothing"): Carried => {
+    return { name, headers: { authorization: `Bearer ${secret}` }, opens };
+  };
+  return [
+    { name: "nothing", headers: {}, opens: "nothing" },
+    bearer("a blank one", " "),
+    bearer("a star", "*"),
+    bearer("the gateway's token", place.token, "routes"),
+    bearer("the device token of an operator", operatorToken),
+    bearer("the device token of a node", nodeToken),
+    bearer("the token of an older node", older.token ?? assert.fail("no token for the older node")),
+    bearer("the key of the state directory", localKey),
+    bearer("the token of the webhooks", HOOK_TOKEN, "webhooks"),
+    bearer("the id of a device", operator.id),
+    { name: "a token beside a device", headers: { "x-svc-device-token": operatorToken }, opens: "nothing" },
+    { name: "the gateway's token as a header of webhooks", headers: { "x-svc-token": place.token }, opens: "nothing" },
+    { name: "scopes somebody claims", headers: { "x-svc-scopes": "operator.admin" }, opens: "nothing" },
+  ];
+}
+
+describe("the method x credential matrix over HTTP", { timeout: 120_000 }, () => {
+  it("opens to the gateway's own secret alone, as to an admin", async (t) => {
+    const running = await start(t);
+    const http = running.gateway.url.replace("ws", "http");
+    for (const { name: carried, headers, opens } of await everyCredential(t, running)) {
+      for (const name of Object.keys(methods)) {
+        const answer = await fetch(http + routeOf(name), { method: "POST", headers });
+        const where = `${name} with ${carried}`;
+        if (opens !== "routes") {
+          assert.equal(answer.status, 401, where);
+          assert.deepEqual(await answer.json(), { error: { message: "Unauthorized", type: "unauthorized" } }, where);
+          continue;
+        }
+        assert.equal(answer.status, 400, where);
+        const { error } = (await answer.json()) as { error: { message: string } };
+        const told = expected(name, ["operator.admin"]);
+        if (told === "past the scope")
+          assert.match(error.message, /^invalid .+ params: at root: must be object/, where);
+        else assert.equal(`INVALID_REQUEST ${error.message}`, told, where);
+      }
+    }
+  });
+
+  it("and the doors for webhooks to their own token alone", async (t) => {
+    const running = await start(t);
+    const http = running.gateway.url.replace("ws", "http");
+    const everything = await everyCredential(t, running);
+    const wake = { text: "hi", mode: "next-heartbeat" };
+    for (const { name, headers, opens } of everything) {
+      for (const [path, method, body] of [
+        ["wake", "POST", JSON.stringify(wake)],
+        ["runs/nobody", "GET", undefined],
+      ] as const) {
+        const answer = await fetch(`${http}/hooks/${path}`, { method, headers, ...(body ? { body } : {}) });
+        // Of twenty that are wrong the last ones are locked out, which is a no as well.
+        const no = [401, 429];
+        const yes = path === "wake" ? [200] : [404];
+        assert.ok((opens === "webhooks" ? yes : no).includes(answer.status), `${path} with ${name}: ${answer.status}`);
+      }
+    }
+  });
+
+  it("has every route of the bundle in it", async () => {
+    const found: string[] = [];
+    for (const file of await readdir(join(root, "plugins"), { recursive: true })) {
+      if (!file.endsWith(".ts") || /(^|\/)(dist|node_modules)\//.test(file)) continue;
+      const text = await readFile(join(root, "plugins", file), "utf8");
+      found.push(...[...text.matchAll(/\.route\(\s*\{/g)].map(() => file));
+    }
+    assert.deepEqual(found, ROUTES);
+  });
+});
+
+describe("over WebSocket", () => {
+  it("the token of webhooks and of an older node, and a device token without its device, open nothing", async (t) => {
+    const running = await start(t);
+    for (const { name, headers, opens } of await everyCredential(t, running)) {
+      const [, secret] = /^Bearer (.*)$/.exec(headers["authorization"] ?? "") ?? [];
+      if (secret === undefined || opens === "routes" || name.startsWith("the key of")) continue;
+      for (const auth of [{ token: secret }, { password: secret }])
+        await assert.rejects(running.connect({ token: "", ...auth }), /unauthorized|device identity/, name);
+    }
+  });
+});

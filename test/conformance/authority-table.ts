@@ -1,0 +1,76 @@
+/** Who may call what, as the specification and our choices say it, apart from our contracts. */
+import { type GatewayError, type Scope, SCOPES } from "@svc/sdk";
+
+/** Spec: protocol/authorization.md §3, rows of methods that exist here. */
+const SPECIFIED: Readonly<Record<Scope, string>> = {
+  "operator.read":
+    "status models.list agents.list agent.identity.get agents.files.list agents.files.get sessions.list sessions.preview " +
+    "sessions.resolve sessions.usage sessions.usage.timeseries sessions.usage.logs system-presence node.list " +
+    "node.describe chat.history config.get",
+  "operator.write": "agent agent.wait node.invoke chat.send chat.abort",
+  "operator.approvals": "exec.approval.request exec.approval.waitDecision exec.approval.resolve",
+  "operator.pairing":
+    "node.pair.request node.pair.list node.pair.approve node.pair.reject node.pair.verify node.rename device.pair.list " +
+    "device.pair.approve device.pair.reject device.pair.remove device.token.rotate device.token.revoke",
+  "operator.admin":
+    "agents.create agents.update agents.delete agents.files.set secrets.reload secrets.resolve sessions.patch " +
+    "sessions.reset sessions.delete sessions.compact chat.inject exec.approvals.get exec.approvals.set " +
+    "exec.approvals.node.get exec.approvals.node.set config.set config.patch config.apply config.schema",
+};
+/** Spec: §2. Nodes may call these and `health`; operators, admins included, none of them. */
+export const NODE_METHODS: readonly string[] = ["node.invoke.result", "node.event", "node.canvas.capability.refresh"];
+/** Choice: methods of ours that the specification does not know. */
+const OURS: Readonly<Record<string, Scope>> = {
+  "models.status": "operator.read",
+  "models.test": "operator.write",
+  "plugins.list": "operator.read",
+  "plugins.reload": "operator.admin",
+  "exec.approval.list": "operator.approvals",
+  "exec.approvals.grants": "operator.admin",
+  "exec.approvals.forget": "operator.admin",
+  "secrets.list": "operator.admin",
+  "webhooks.list": "operator.read",
+  "webhooks.check": "operator.read",
+  "webhooks.runs": "operator.read",
+  "webhooks.run": "operator.read",
+  "webhooks.try": "operator.write",
+  "webhooks.replay": "operator.admin",
+  "webhooks.enable": "operator.admin",
+  "webhooks.disable": "operator.admin",
+  "webhooks.init": "operator.admin",
+};
+
+/** By method; what is not in it is for admins. */
+export const required = new Map<string, Scope | "none">([["health", "none"], ...Object.entries(OURS)]);
+for (const [scope, names] of Object.entries(SPECIFIED))
+  for (const name of names.split(" ").filter(Boolean)) required.set(name, scope as Scope);
+
+/** Admin covers all, write covers read, everything else only itself. Spec: authorization.md §1. */
+function covers(held: readonly string[], wanted: Scope | "none"): boolean {
+  if (wanted === "none" || held.includes("operator.admin") || held.includes(wanted)) return true;
+  return wanted === "operator.read" && held.includes("operator.write");
+}
+
+/** Scopes a connection asks for. */
+export const SETS: readonly (readonly string[])[] = [
+  [],
+  ...SCOPES.map((scope) => [scope]),
+  ["operator.read", "operator.approvals"],
+  ["operator.pairing", "operator.write"],
+  ["operator", "*", "operator.*", "OPERATOR.ADMIN", "operator.admin "],
+  ["admin"],
+];
+
+/** What a call with these params came to: only whether it got past the scope. */
+export function verdict(thrown: unknown): string {
+  const { code, message } = thrown as GatewayError;
+  return /^(missing scope|unauthorized role)/.test(message) ? `${code} ${message}` : "past the scope";
+}
+
+/** What an operator with these scopes is told. */
+export function expected(name: string, held: readonly string[]): string {
+  if (NODE_METHODS.includes(name)) return "INVALID_REQUEST unauthorized role: operator";
+  const wanted = required.get(name) ?? "operator.admin";
+  const scopes = held.map((scope) => (scope === "admin" ? "operator.admin" : scope));
+  return covers(scopes, wanted) ? "past the scope" : `INVALID_REQUEST missing scope: ${wanted}`;
+}

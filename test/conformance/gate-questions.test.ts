@@ -1,0 +1,170 @@
+/**
+ * Every gate of the catalogue, asked by a plugin to let people decide: where the catalogue says that the gate takes
+ * questions, one person is asked once and what is said holds; everywhere else the question is a no, and nobody is asked.
+ */
+import assert from "node:assert/strict";
+import { describe, it, type TestContext } from "node:test";
+import {
+  agents,
+  chat,
+  config,
+  type Denial,
+  definePlugin,
+  execApproval,
+  execApprovalRequested,
+  type GatewayHooks,
+  HOOKS,
+  models,
+  sessions,
+} from "@svc/sdk";
+import { createDevice } from "@svc/sdk/device";
+import type { TestGateway } from "@svc/sdk/testing";
+import { BUNDLE } from "./config-bundle.ts";
+import { fileGateway } from "./file-gateway.ts";
+import { HOOKS_SECTION } from "./hook-runs.ts";
+
+const limited = { timeout: 60_000 };
+
+/** What a handler answers; the type of a gate's handler does not matter here. */
+type Answer = () => Denial | { allow: "ask"; title: string; subject: unknown; timeoutMs?: number } | undefined;
+const DONE = "it happened";
+const told = (error: Error) => error.message;
+
+interface Gate {
+  tap(hooks: GatewayHooks, answer: Answer): void;
+  /** Goes through the gate. @returns `DONE`, or what was said instead */
+  walk(running: TestGateway): Promise<string>;
+}
+
+let serial = 0;
+
+async function converse({ client }: TestGateway, message: string): Promise<string> {
+  const params = { message, sessionKey: "main", idempotencyKey: `gate-${++serial}` };
+  return client.call(agents.run, params, { expectFinal: true }).then(() => DONE, told);
+}
+
+/** Every hook of kind `gate`. */
+const GATES: Readonly<Record<string, Gate>> = {
+  configValidate: {
+    tap: (hooks, answer) => hooks.configValidate.tap("asker", answer),
+    async walk({ client }) {
+      const { hash } = await client.call(config.get, {});
+      const raw = `{ logging: { level: '${serial++ % 2 ? "error" : "warn"}' } }`;
+      return client.call(config.patch, { raw, baseHash: hash }).then(() => DONE, told);
+    },
+  },
+  admit: {
+    tap: (hooks, answer) => hooks.admit.tap("asker", (admission) => (admission.device ? answer() : undefined)),
+    walk: ({ connect }) => connect({ device: createDevice() }).then(() => DONE, told),
+  },
+  admitDevice: {
+    tap: (hooks, answer) => hooks.admitDevice.tap("asker", answer),
+    walk: ({ connect }) => connect({ device: createDevice() }).then(() => DONE, told),
+  },
+  rpcBefore: {
+    tap: (hooks, answer) => hooks.rpcBefore.for(models.list.name).tap("asker", answer),
+    walk: ({ client }) => client.call(models.list, {}).then(() => DONE, told),
+  },
+  webhookBefore: {
+    tap: (hooks, answer) => hooks.webhookBefore.for("wake").tap("asker", answer),
+    async walk({ gateway }) {
+      const answer = await fetch(`${gateway.url.replace("ws", "http")}/hooks/wake`, {
+        method: "POST",
+        headers: { authorization: `Bearer ${HOOKS_SECTION.token}` },
+        body: JSON.stringify({ text: `hi ${++serial}`, mode: "next-heartbeat" }),
+      });
+      return answer.status === 200 ? DONE : answer.text();
+    },
+  },
+  sessionReplacing: {
+    tap: (hooks, answer) => hooks.sessionReplacing.tap("asker", answer),
+    async walk({ client }) {
+      return client.call(sessions.reset, { key: "main" }).then(() => DONE, told);
+    },
+  },
+  runBefore: {
+    tap: (hooks, answer) => hooks.runBefore.tap("asker", answer),
+    walk: (running) => converse(running, "echo hi"),
+  },
+  toolBefore: {
+    tap: (hooks, answer) => hooks.toolBefore.for("session_status").tap("asker", answer),
+    async walk(running) {
+      assert.equal(await converse(running, "status"), DONE);
+      const { messages } = await running.client.call(chat.history, { sessionKey: "main" });
+      // The model is told; of several turns the last one counts.
+      const results = messages.map((message) => JSON.stringify(message)).filter((text) => /tool/i.test(text));
+      const denial = /(somebody denied it|nobody answered in time|would have people decide)[^"]*/.exec(
+        results.at(-1) ?? "",
+      );
+      return denial?.[0] ?? DONE;
+    },
+  },
+};
+
+const SETTINGS = JSON.stringify({ "provider-offline": { wordDelayMs: 0 }, hooks: HOOKS_SECTION });
+
+/** The full bundle, one gate tapped, and how often people were asked. */
+async function start(t: TestContext, gate: Gate, timeoutMs = 60_000) {
+  const asker = definePlugin({
+    id: "asker",
+    api: "^1.0.0",
+    setup: ({ hooks }) =>
+      gate.tap(hooks, () => ({ allow: "ask", title: "Shall it be?", subject: { of: "this test" }, timeoutMs })),
+  });
+  const running = await fileGateway(t, SETTINGS, { plugins: [...BUNDLE, asker] });
+  const asked: string[] = [];
+  let answer: string | undefined;
+  running.client.on(execApprovalRequested, ({ id, request }) => {
+    asked.push(request.command);
+    if (answer !== undefined) void running.client.call(execApproval.resolve, { id, decision: answer });
+  });
+  return { running, asked, answerWith: (decision: string) => void (answer = decision) };
+}
+
+describe("a gate that is asked to let people decide", limited, () => {
+  it("stands in this test", () => {
+    const gates = Object.values(HOOKS).filter(({ kind }) => kind === "gate");
+    assert.deepEqual(gates.map(({ name }) => name).toSorted(), Object.keys(GATES).toSorted());
+  });
+
+  it("is open where nobody taps it", async (t) => {
+    const running = await fileGateway(t, SETTINGS);
+    for (const [name, gate] of Object.entries(GATES)) assert.equal(await gate.walk(running), DONE, name);
+  });
+
+  for (const [name, gate] of Object.entries(GATES)) {
+    const spec: { readonly asks?: boolean } = HOOKS[name as keyof typeof HOOKS];
+    if (spec.asks !== true) {
+      it(`${name}: stays shut, and nobody is asked`, async (t) => {
+        const { running, asked } = await start(t, gate);
+        const outcome = await gate.walk(running);
+        assert.notEqual(outcome, DONE);
+        assert.deepEqual(asked, []);
+      });
+      continue;
+    }
+    it(`${name}: opens for once where somebody allows it once`, async (t) => {
+      const { running, asked, answerWith } = await start(t, gate);
+      answerWith("allow-once");
+      assert.equal(await gate.walk(running), DONE);
+      assert.deepEqual(asked, ["Shall it be?"]);
+      answerWith("deny");
+      assert.match(await gate.walk(running), /denied it/);
+      assert.deepEqual(asked, ["Shall it be?", "Shall it be?"]);
+    });
+
+    it(`${name}: opens from then on where somebody allows it always`, async (t) => {
+      const { running, asked, answerWith } = await start(t, gate);
+      answerWith("allow-always");
+      assert.equal(await gate.walk(running), DONE);
+      assert.equal(await gate.walk(running), DONE);
+      assert.deepEqual(asked, ["Shall it be?"]);
+    });
+
+    it(`${name}: stays shut where nobody answers`, async (t) => {
+      const { running, asked } = await start(t, gate, 1);
+      assert.match(await gate.walk(running), /nobody answered in time/);
+      assert.deepEqual(asked, ["Shall it be?"]);
+    });
+  }
+});

@@ -1,0 +1,86 @@
+/** Secrets on their way between operators, devices and nodes, for the test that searches for them. */
+import { readdir, readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { execApproval, type GatewayError, nodeInvokeRequest, nodes } from "@svc/sdk";
+import { connect } from "@svc/sdk/client";
+import { createDevice } from "@svc/sdk/device";
+import { connectNode, type Place } from "./attendance.ts";
+
+/** What is planted, by where it travels. */
+export interface Travelling {
+  /** Value of a variable a command is to run with. */
+  readonly approvalEnv: string;
+  /** What a node is asked with, what it answers, and what it fails with. */
+  readonly invokeParams: string;
+  readonly runEnv: string;
+  readonly nodeAnswer: string;
+  readonly nodeError: string;
+  /** Fields of events nobody reads. */
+  readonly nodeEvent: string;
+}
+
+/**
+ * Sends all of it. What comes back to the one who asked is not collected: it is meant for him.
+ * @returns tokens that were given to devices, by name
+ */
+export async function travel(place: Place, planted: Travelling): Promise<Record<string, string>> {
+  const { url, token, client } = place;
+  const operator = createDevice();
+  const first = await connect({ url, ...(token === undefined ? {} : { token }), device: operator });
+  const operatorToken = first.hello.auth?.deviceToken ?? "";
+  await first.close();
+  // It comes back by its token, and once with one that is almost right.
+  await (await connect({ url, device: operator, deviceToken: () => operatorToken })).close();
+  await connect({ url, device: operator, deviceToken: () => `${operatorToken}x` }).catch(() => undefined);
+
+  const identity = createDevice();
+  const node = await connectNode(place, identity);
+  const nodeToken = node.hello.auth?.deviceToken ?? "";
+  node.on(nodeInvokeRequest, ({ id, command }) => {
+    const error = { code: "FAILED", message: planted.nodeError };
+    const answer = command === "location.get" ? { ok: true, payload: planted.nodeAnswer } : { ok: false, error };
+    void node.call(nodes.invokeResult, { id, nodeId: identity.id, ...answer });
+  });
+  /** What the one who asks is told has to be `expected`: a secret that never travelled is not found anywhere. */
+  const ask = async (command: string, params: unknown, expected: string) => {
+    const told = await client.call(nodes.invoke, { nodeId: identity.id, command, params }).then(
+      ({ payload }) => String(payload),
+      (error: GatewayError) => `${error.message} ${JSON.stringify(error.details)}`,
+    );
+    if (!told.includes(expected)) throw new Error(`${command}: ${told}`);
+  };
+  await ask("location.get", { note: planted.invokeParams }, planted.nodeAnswer);
+  await ask("system.notify", { note: planted.invokeParams }, planted.nodeError);
+  const run = { command: ["/usr/bin/true"], env: { TOKEN: planted.runEnv } };
+  await ask("system.run", run, planted.nodeError); // without a claim the node decides
+  await ask("system.run", { ...run, approved: true, runId: "nobody" }, "UNKNOWN_APPROVAL_ID");
+
+  const plan = { argv: ["/usr/bin/true"], cwd: null, rawCommand: null, agentId: null, sessionKey: null };
+  const onNode = { host: "node", nodeId: identity.id, systemRunPlan: plan };
+  for (const more of [{}, onNode]) {
+    const env = { TOKEN: planted.approvalEnv };
+    const id = `with-env-${Object.keys(more).length}`;
+    const answer = client.call(execApproval.request, { id, command: "true", env, ...more }, { timeoutMs: 0 });
+    while (!(await client.call(execApproval.list, {})).approvals.some((one) => one.id === id));
+    await client.call(execApproval.resolve, { id, decision: "allow-always" });
+    await answer;
+  }
+  const claimed = { command: plan.argv, approved: true, runId: "with-env-3" };
+  await ask("system.run", { ...claimed, env: { TOKEN: planted.runEnv } }, "APPROVAL_ENV_MISMATCH");
+  await ask("system.run", { ...claimed, env: { TOKEN: planted.approvalEnv } }, planted.nodeError);
+
+  const payloads = [{ note: planted.nodeEvent }, { token: planted.nodeEvent, topic: "t", environment: "sandbox" }];
+  for (const event of ["nobody.knows", "push.apns.register", "exec.finished", "notifications.changed"])
+    for (const payload of payloads) await node.call(nodes.event, { event, payload });
+  await node.close();
+  return { operatorToken, nodeToken };
+}
+
+/** What lies in files that are there to hold one secret, by path. */
+export async function keptSecrets(stateDir: string): Promise<Record<string, string>> {
+  const credentials = join(stateDir, "credentials");
+  const paths = (await readdir(credentials)).map((name) => join(credentials, name));
+  paths.push(join(stateDir, "plugins/devices/token-key"));
+  const texts = await Promise.all(paths.map(async (path) => (await readFile(path, "utf8")).trim()));
+  return Object.fromEntries(paths.map((path, index) => [path, texts[index] ?? ""]));
+}

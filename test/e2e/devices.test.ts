@@ -1,0 +1,272 @@
+/** `svc pairing` and `svc devices` as people type them: the gateway's machine, another machine that becomes a device, and what each is told. */
+import assert from "node:assert/strict";
+import { existsSync, readFileSync, statSync } from "node:fs";
+import { join } from "node:path";
+import { describe, it, type TestContext } from "node:test";
+import { type Finished, home, type Home } from "../host/cli/svc.ts";
+
+const limited = { timeout: 120_000 };
+const SECRET = "the-secret-of-this-gateway";
+
+interface Machines {
+  /** Where the gateway runs. */
+  readonly here: Home;
+  readonly there: Home;
+  readonly url: string;
+}
+
+async function machines(t: TestContext, devices: object = { localApproval: "ask" }): Promise<Machines> {
+  const here = home(t, { devices, gateway: { auth: { token: SECRET } } });
+  const { ready } = await here.run();
+  return { here, there: home(t), url: ready.url };
+}
+
+/** What it printed; it must end with `code`. */
+async function out(at: Home, args: readonly string[], code = 0): Promise<string> {
+  const { code: ended, stdout, stderr } = await at.svc(args);
+  assert.equal(ended, code, `svc ${args.join(" ")}: ${stdout}${stderr}`);
+  return stdout;
+}
+
+async function json(at: Home, args: readonly string[]): Promise<Record<string, unknown>> {
+  return JSON.parse(await out(at, [...args, "--json"])) as Record<string, unknown>;
+}
+
+/**
+ * A refusal is one sentence, a command to type next, nothing on standard output, exit code 1; the same in JSON.
+ * @param forgets the command forgets a dead token, so that the second time is another refusal
+ */
+async function refused(
+  at: Home,
+  args: readonly string[],
+  sentence: RegExp,
+  next: RegExp,
+  forgets = false,
+): Promise<Finished> {
+  const told = await at.svc(args);
+  const what = `svc ${args.join(" ")}: ${told.stdout}${told.stderr}`;
+  assert.equal(told.code, 1, what);
+  assert.equal(told.stdout, "", what);
+  const lines = told.stderr.trimEnd().split("\n");
+  const from = lines.findIndex((line) => /^[A-Z_]+: /.test(line)); // notes come before it
+  const [first = "", ...rest] = lines.slice(Math.max(0, from));
+  assert.match(first, sentence, what);
+  assert.match(rest.find((line) => line.startsWith("Next: ")) ?? "", next, what);
+  assert.doesNotMatch(told.stderr, new RegExp(SECRET));
+  if (forgets) return told;
+  const quiet = await at.svc([...args, "--json"]);
+  assert.equal(quiet.code, 1);
+  const { error } = JSON.parse(quiet.stdout) as { error: { code: string; message: string } };
+  assert.equal(`${error.code}: ${error.message.split("\n")[0]}`, first, "the same in JSON");
+  return told;
+}
+
+interface Listed {
+  readonly pending: { requestId: string; deviceId: string; displayName?: string; scopes: string[] }[];
+  readonly paired: { deviceId: string; tokens: { role: string; scopes: string[]; revokedAtMs?: number }[] }[];
+}
+const list = async (at: Home) => (await json(at, ["devices", "list"])) as unknown as Listed;
+
+/** What waits, once something does. @throws AssertionError with what the one who joins said, when it ended before that */
+async function waiting(here: Home, joining: Promise<Finished>): Promise<Listed["pending"]> {
+  let ended: Finished | undefined;
+  void joining.then((finished) => (ended = finished));
+  for (;;) {
+    const { pending } = await list(here);
+    if (pending.length > 0) return pending;
+    if (ended) assert.fail(`it did not wait: ${ended.stdout}${ended.stderr}`);
+  }
+}
+
+/** The other machine becomes a device. @returns its id */
+async function joined({ here, there, url }: Machines): Promise<string> {
+  const join = ["pairing", "join", "--url", url, "--token", SECRET, "--name", "desk"];
+  const joining = there.svc(join);
+  await waiting(here, joining);
+  await out(here, ["devices", "approve", "--latest"]);
+  const { code, stdout, stderr } = await joining;
+  assert.equal(code, 0, stdout + stderr);
+  return (await list(here)).paired[0]?.deviceId ?? assert.fail();
+}
+
+describe("a machine that joins", limited, () => {
+  it("waits, is shown and approved, and needs no secret any more", async (t) => {
+    const all = await machines(t);
+    const { here, there, url } = all;
+    await refused(there, ["gateway", "call", "health", "--url", url], /^NOT_PAIRED: device identity required/, /svc/);
+    const joining = there.svc([
+      "pairing",
+      "join",
+      "--url",
+      url,
+      "--token",
+      SECRET,
+      "--name",
+      "desk",
+      "--timeout",
+      "60",
+    ]);
+    const [request] = await waiting(here, joining);
+    assert.equal(request?.displayName, "desk");
+    for (const verb of [["devices", "list"], ["pairing"]]) {
+      const text = await out(here, verb);
+      assert.match(text, new RegExp(`svc devices approve ${request?.requestId}`));
+      assert.match(text, /desk/);
+    }
+    assert.match(
+      await out(here, ["devices", "approve", request?.requestId ?? ""]),
+      /^approved desk, device [0-9a-f]{64}\n/,
+    );
+    const { code, stdout, stderr } = await joining;
+    assert.equal(code, 0, stderr);
+    assert.match(stdout, /^this machine is device [0-9a-f]{64} of ws:.* now, with .*operator\.admin/);
+    assert.match(stderr, /On the gateway's machine: svc devices approve /);
+    assert.doesNotMatch(stdout + stderr, new RegExp(SECRET), "its token is kept, not shown");
+    const { deviceId } = request ?? assert.fail();
+    const known = (await json(there, ["gateway", "call", "device.pair.list", "--url", url])) as unknown as Listed;
+    assert.deepEqual(
+      known.paired.map((one) => one.deviceId),
+      [deviceId],
+    );
+    const identity = join(there.stateDir, "identity");
+    for (const file of ["device.json", "device-auth.json"])
+      assert.equal(statSync(join(identity, file)).mode & 0o777, 0o600);
+    assert.ok(!readFileSync(join(identity, "device-auth.json"), "utf8").includes(SECRET));
+    assert.match(await out(there, ["pairing", "leave", "--url", url]), /^forgot the token of /);
+    await refused(
+      there,
+      ["gateway", "call", "health", "--url", url],
+      /^NOT_PAIRED: device identity required/,
+      /svc pairing join/,
+    );
+  });
+
+  it("without waiting is told what to type there and here, and gets in later", async (t) => {
+    const all = await machines(t);
+    const { here, there, url } = all;
+    const join = ["pairing", "join", "--url", url, "--token", SECRET, "--timeout", "0"];
+    const args = [...join, "--name", "desk", "--scopes", "operator.read"];
+    const { stderr } = await refused(
+      there,
+      args,
+      /^NOT_PAIRED: nobody has approved this machine yet$/,
+      /svc devices approve /,
+    );
+    const [, requestId = ""] = /Next: .*svc devices approve (\S+)/.exec(stderr) ?? [];
+    await out(here, ["devices", "approve", requestId]);
+    // What it was told to type, word for word but for the secret.
+    const [, command = ""] = /then here: svc (.*)/.exec(stderr) ?? [];
+    const typed = command.replace("<token>", SECRET).replaceAll("'", "").split(" ");
+    assert.deepEqual(typed.slice(0, 2), ["pairing", "join"]);
+    await out(there, typed);
+    assert.deepEqual((await list(here)).pending, []);
+    assert.deepEqual((await list(here)).paired[0]?.tokens[0]?.scopes, ["operator.read"]);
+  });
+
+  it("that is turned down, has a wrong secret or a wrong address is told so", async (t) => {
+    const { here, there, url } = await machines(t);
+    const args = ["pairing", "join", "--url", url, "--token", SECRET, "--timeout", "0"];
+    await there.svc(args);
+    const { pending } = await list(here);
+    const requestId = pending[0]?.requestId ?? assert.fail();
+    assert.match(await out(here, ["devices", "reject", requestId]), /^turned device [0-9a-f]{64} down/);
+    await refused(here, ["devices", "approve", requestId], /^NOT_FOUND: no request /, /svc devices list/);
+    await refused(here, ["devices", "reject", requestId], /^NOT_FOUND: no request /, /svc devices list/);
+    const wrong = ["pairing", "join", "--url", url, "--token", "wrong", "--timeout", "0"];
+    await refused(
+      there,
+      wrong,
+      /^INVALID_REQUEST: unauthorized: gateway token mismatch/,
+      /svc pairing join --url \S+ --token <token>/,
+    );
+    const nowhere = await there.svc([
+      "pairing",
+      "join",
+      "--url",
+      "ws://127.0.0.1:1",
+      "--token",
+      SECRET,
+      "--timeout",
+      "0",
+    ]);
+    assert.notEqual(nowhere.code, 0);
+    assert.match(nowhere.stderr, /Next: /);
+    assert.equal(existsSync(join(there.stateDir, "identity/device-auth.json")), false, "nothing was kept");
+  });
+});
+
+describe("the operator of a device", limited, () => {
+  it("rotates its token: the old one is dead there, and the new one was shown once", async (t) => {
+    const all = await machines(t);
+    const { here, there, url } = all;
+    const deviceId = await joined(all);
+    const call = ["gateway", "call", "health", "--url", url];
+    await out(there, call);
+    const made = await json(here, ["devices", "rotate", deviceId.slice(0, 8), "operator", "--scopes", "operator.read"]);
+    assert.deepEqual([made["deviceId"], made["scopes"]], [deviceId, ["operator.read"]]);
+    assert.match(String(made["token"]), /^[\w-]{43}$/);
+    assert.ok(!JSON.stringify(await list(here)).includes(String(made["token"])));
+    await refused(there, call, /^INVALID_REQUEST: unauthorized: device token mismatch/, /svc pairing join/, true);
+    await out(there, ["pairing", "join", "--url", url, "--token", SECRET, "--timeout", "0"]);
+    await out(there, call);
+  });
+
+  it("revokes its token, then removes it: it has to be approved anew", async (t) => {
+    const all = await machines(t);
+    const { here, there, url } = all;
+    const deviceId = await joined(all);
+    const call = ["gateway", "call", "health", "--url", url];
+    assert.match(await out(here, ["devices", "revoke", deviceId]), /^ended the token for role operator/);
+    const { paired } = await list(here);
+    assert.ok(paired[0]?.tokens[0]?.revokedAtMs);
+    await refused(there, call, /^INVALID_REQUEST: unauthorized: device token mismatch/, /svc pairing join/, true);
+    await out(there, ["pairing", "join", "--url", url, "--token", SECRET, "--timeout", "0"]);
+    await out(there, call);
+    assert.match(await out(here, ["devices", "remove", deviceId]), /^removed desk, device /);
+    assert.deepEqual((await list(here)).paired, []);
+    await refused(there, call, /^INVALID_REQUEST: unauthorized: device token mismatch/, /svc pairing join/, true);
+    const again = ["pairing", "join", "--url", url, "--token", SECRET, "--timeout", "0"];
+    await refused(there, again, /^NOT_PAIRED: nobody has approved/, /svc devices approve/);
+    for (const verb of ["remove", "revoke", "rotate"])
+      await refused(here, ["devices", verb, deviceId], /^NOT_FOUND: no paired device /, /svc devices list/);
+  });
+
+  it("is told what is wrong with what was typed", async (t) => {
+    const { here } = await machines(t);
+    await refused(
+      here,
+      ["devices", "remove", "3f"],
+      /^INVALID_REQUEST: give at least 4 characters/,
+      /svc devices list/,
+    );
+    await refused(here, ["devices", "approve", "nonsense"], /^NOT_FOUND: no request "nonsense"/, /svc devices list/);
+    for (const args of [
+      ["devices", "remove"],
+      ["devices", "rotate"],
+      ["devices", "reject"],
+      ["devices", "nonsense"],
+    ]) {
+      const { code, stdout, stderr } = await here.svc(args);
+      assert.equal(code, 2, args.join(" "));
+      assert.equal(stdout, "");
+      assert.ok(stderr.length > 0);
+    }
+  });
+});
+
+describe("after a restart", limited, () => {
+  it("devices come in as before, and the gateway's machine is admin in every mode", async (t) => {
+    const here = home(t, { devices: { localApproval: "ask" }, gateway: { auth: { token: SECRET } } });
+    const first = await here.run();
+    const there = home(t);
+    const port = first.port;
+    await joined({ here, there, url: first.ready.url });
+    await first.stop();
+    const second = await here.run(["--port", port]);
+    await out(there, ["gateway", "call", "health", "--url", second.ready.url]);
+    await second.stop();
+    const third = await here.run(["--port", port, "--auth", "password", "--password", "nobody knows"]);
+    assert.equal((await list(here)).paired.length, 1);
+    await out(there, ["gateway", "call", "health", "--url", third.ready.url]);
+  });
+});

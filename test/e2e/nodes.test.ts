@@ -1,0 +1,235 @@
+/** Nodes as people use them: a gateway process, a node process, and `svc` at a command line between them. */
+import assert from "node:assert/strict";
+import { readFileSync, realpathSync } from "node:fs";
+import { join } from "node:path";
+import { describe, it, type TestContext } from "node:test";
+import { execApproval, execApprovalRequested, execApprovals, nodes } from "@svc/sdk";
+import { approvedNode, done, scene, setPolicy, TOKEN } from "./nodes-scene.ts";
+
+describe("a node", () => {
+  it("waits until it is approved, is listed, and answers", async (t) => {
+    const at = await scene(t);
+    at.program("tool", "echo tool");
+    const node = at.startNode(TOKEN);
+    await node.until("waiting");
+    assert.deepEqual((await (await at.operator()).call(nodes.list, {})).nodes, []);
+    const { next } = await node.until("waiting");
+    await done(at, String(next).split(" ").slice(1));
+    const { nodeId } = await node.until("connected");
+    const listed = await done(at, ["nodes", "list"]);
+    assert.match(listed, /workshop .*connected/);
+    const operator = await at.operator();
+    const [view] = (await operator.call(nodes.list, {})).nodes;
+    assert.deepEqual(
+      [view?.nodeId, view?.displayName, view?.connected, view?.paired],
+      [nodeId, "workshop", true, true],
+    );
+    assert.ok(view?.commands.includes("system.run") && view.caps.includes("system"));
+    const { payload } = await operator.call(nodes.invoke, {
+      nodeId: String(nodeId),
+      command: "system.which",
+      params: { bins: ["tool"] },
+    });
+    assert.deepEqual(payload, { bins: { tool: join(at.nodeDir, "bin", "tool") } });
+    node.child.kill("SIGTERM");
+    assert.equal(await node.ended, 0);
+    assert.ok(!node.output().includes(TOKEN));
+  });
+
+  it("runs nothing until its policy says so, and then what the policy says", async (t) => {
+    const at = await scene(t);
+    const path = at.program("tool", 'echo "$@"; echo err >&2; exit 3');
+    const { nodeId } = await approvedNode(at);
+    const denied = await at.svc(["nodes", "run", "workshop", "--", "tool", "a b"]);
+    assert.equal(denied.code, 1);
+    assert.match(denied.stderr, /policy denies it: .*\nNext: svc approvals /);
+    const operator = await at.operator();
+    const bare = operator.call(nodes.invoke, { nodeId, command: "system.run", params: { command: ["tool"] } });
+    await assert.rejects(bare, { code: "UNAVAILABLE", message: /SYSTEM_RUN_DENIED: / });
+
+    await setPolicy(at, nodeId, { security: "allowlist", ask: "off" });
+    await done(at, ["approvals", "allowlist", "add", path, "--node", nodeId]);
+    const ran = await at.svc(["nodes", "run", "workshop", "--", "tool", "a b", "--json"]);
+    assert.deepEqual(ran, { code: 3, stdout: "a b --json\n", stderr: "err\n" });
+    const told = await at.svc(["nodes", "run", nodeId.slice(0, 12), "--json", "--", "tool", "x"]);
+    assert.deepEqual((JSON.parse(told.stdout) as { stdout: string }).stdout, "x\n");
+    const other = await at.svc(["nodes", "run", "workshop", "--", "ls"]);
+    assert.equal(other.code, 1);
+    assert.match(other.stderr, /policy denies it/);
+  });
+
+  it("comes back by its own token after the gateway was killed, and after its own restart", async (t) => {
+    const at = await scene(t);
+    const { node, nodeId } = await approvedNode(at);
+    node.child.kill("SIGKILL");
+    await node.ended;
+    const again = at.startNode(); // no token of the gateway
+    assert.equal((await again.until("connected"))["nodeId"], nodeId);
+    await at.crash();
+    await again.until("connected", 1);
+    const operator = await at.operator();
+    const { payload } = await operator.call(nodes.invoke, {
+      nodeId,
+      command: "system.which",
+      params: { bins: ["sh"] },
+    });
+    assert.ok((payload as { bins: { sh: string } }).bins.sh);
+  });
+
+  it("is cut off when its token is revoked, and says what to do", async (t) => {
+    const at = await scene(t);
+    const { node, nodeId } = await approvedNode(at);
+    node.child.kill("SIGKILL");
+    await node.ended;
+    const again = at.startNode();
+    await again.until("connected");
+    await done(at, ["devices", "revoke", nodeId, "node"]);
+    assert.equal(await again.ended, 1);
+    const { why, next } = await again.until("refused");
+    assert.match(String(why), /taken the token of this device back/);
+    assert.match(String(next), /svc gateway token.*svc node run --token/);
+    const third = at.startNode();
+    assert.equal(await third.ended, 1, "it has no credential any more");
+    assert.match(String((await third.until("refused"))["next"]), /svc gateway token/);
+  });
+});
+
+describe("a node that is removed", () => {
+  it("waits for an approval again when it has the gateway's secret", async (t) => {
+    const at = await scene(t);
+    const { node, nodeId } = await approvedNode(at);
+    const first = await node.until("waiting");
+    await done(at, ["devices", "remove", nodeId]);
+    const second = await node.until("waiting", 1);
+    assert.notEqual(second["requestId"], first["requestId"]);
+    await done(at, String(second["next"]).split(" ").slice(1));
+    assert.equal((await node.until("connected", 1))["nodeId"], nodeId);
+  });
+});
+
+describe("svc nodes run with an approval", () => {
+  /** A node that asks, an operator who sees questions, and a program that counts its runs. */
+  async function asking(t: TestContext) {
+    const at = await scene(t);
+    const path = at.program("tool", 'echo run >> "$PWD/runs"; echo "$1"');
+    const { nodeId } = await approvedNode(at);
+    await done(at, ["approvals", "security", "allowlist", "--ask", "on-miss", "--node", nodeId]);
+    const person = await at.operator();
+    const asked: string[] = [];
+    const answers = async (decision: string) => {
+      const { id } = await new Promise<{ id: string }>((resolve) => {
+        const stop = person.on(execApprovalRequested, (question) => {
+          stop();
+          resolve(question);
+        });
+      });
+      asked.push(id);
+      await person.call(execApproval.resolve, { id, decision });
+      return id;
+    };
+    const run = (...args: string[]) => at.svc(["nodes", "run", "workshop", "--", "tool", ...args]);
+    const runs = () => {
+      try {
+        return readFileSync(join(at.nodeDir, "runs"), "utf8").split("\n").length - 1;
+      } catch {
+        return 0;
+      }
+    };
+    return { at, path, nodeId, person, answers, run, runs, asked };
+  }
+
+  it("runs once what is allowed once, and never again by the same approval", async (t) => {
+    const { at, nodeId, person, answers, run, runs } = await asking(t);
+    const [id, ran] = await Promise.all([answers("allow-once"), run("hello")]);
+    assert.deepEqual([ran.code, ran.stdout], [0, "hello\n"]);
+    assert.match(ran.stderr, new RegExp(`waiting for an approval: svc approvals allow ${id}`));
+    const plan = { command: ["tool", "hello"], cwd: realpathSync(at.nodeDir) };
+    const again = {
+      nodeId,
+      command: "system.run",
+      params: { ...plan, runId: id, approved: true, approvalDecision: "allow-once" },
+    };
+    await assert.rejects(person.call(nodes.invoke, again), { code: "INVALID_REQUEST" });
+    const bare = { nodeId, command: "system.run", params: { ...plan, approved: true } };
+    await assert.rejects(person.call(nodes.invoke, bare), { code: "INVALID_REQUEST" });
+    assert.equal(runs(), 1);
+  });
+
+  it("asks no more for a program that is allowed for good", async (t) => {
+    const { at, path, nodeId, person, answers, run, runs } = await asking(t);
+    const [, first] = await Promise.all([answers("allow-always"), run("1")]);
+    assert.deepEqual([first.code, first.stdout], [0, "1\n"]);
+    const second = await run("2");
+    assert.deepEqual(second, { code: 0, stdout: "2\n", stderr: "" });
+    assert.equal(runs(), 2);
+    const { file } = (await person.call(execApprovals.nodeGet, { nodeId })) as {
+      file: { agents: { main: { allowlist: { pattern: string }[] } } };
+    };
+    assert.deepEqual(
+      file.agents.main.allowlist.map(({ pattern }) => pattern),
+      [path],
+    );
+    assert.ok(readFileSync(join(at.nodeDir, "exec-approvals.json"), "utf8").includes(path));
+  });
+
+  it("does not run what somebody denies", async (t) => {
+    const { answers, run, runs } = await asking(t);
+    const [, ran] = await Promise.all([answers("deny"), run("x")]);
+    assert.equal(ran.code, 1);
+    assert.match(ran.stderr, /denied it\nNext: /);
+    assert.equal(runs(), 0);
+  });
+
+  it("does not run what nobody answers", async (t) => {
+    const { at, runs } = await asking(t);
+    const ran = await at.svc(["nodes", "run", "workshop", "--ask-timeout", "300", "--", "tool", "x"]);
+    assert.equal(ran.code, 1);
+    assert.match(ran.stderr, /nobody answered[^]*Next: /);
+    assert.equal(runs(), 0);
+  });
+
+  it("asks nobody where it is told not to", async (t) => {
+    const { at, person, runs } = await asking(t);
+    const ran = await at.svc(["nodes", "run", "workshop", "--no-wait", "--", "tool", "x"]);
+    assert.equal(ran.code, 1);
+    assert.match(ran.stderr, /approval required/);
+    assert.deepEqual((await person.call(execApproval.list, {})).approvals, []);
+    assert.equal(runs(), 0);
+  });
+
+  it("is answered at a command line, for exactly what is shown there", async (t) => {
+    const { at, runs } = await asking(t);
+    let allowing: Promise<string> | undefined;
+    const ran = await at.svc(
+      ["nodes", "run", "workshop", "--env", "MODE=secret-value", "--", "tool", "a;b"],
+      (text) => {
+        const [, id] = /svc approvals allow (\S+)/.exec(text) ?? [];
+        if (id !== undefined) allowing ??= done(at, ["approvals", "allow", id]);
+      },
+    );
+    assert.match((await allowing) ?? "", /allowed once: tool 'a;b'/);
+    assert.deepEqual([ran.code, ran.stdout], [0, "a;b\n"]);
+    assert.equal(runs(), 1);
+    assert.ok(!(await done(at, ["approvals", "list", "--json"])).includes("secret-value"));
+  });
+
+  const refusals: [why: string, args: readonly string[], message: RegExp][] = [
+    ["a node that is not there", ["garage", "--", "ls"], /no node "garage"/],
+    ["a program that is not there", ["workshop", "--", "no-such-program"], /there is no program/],
+    ["a directory that is not there", ["workshop", "--cwd", "/no/such", "--", "tool"], /no directory/],
+    [
+      "a variable that steers programs",
+      ["workshop", "--env", "LD_PRELOAD=/x", "--", "tool"],
+      /LD_PRELOAD may not be set/,
+    ],
+  ];
+  it("says what is wrong, and what to do next", async (t) => {
+    const { at } = await asking(t);
+    for (const [why, args, message] of refusals) {
+      const { code, stderr } = await at.svc(["nodes", "run", ...args]);
+      assert.equal(code, 1, why);
+      assert.match(stderr, message, why);
+      assert.match(stderr, /^Next: /m, why);
+    }
+  });
+});
