@@ -1,0 +1,25 @@
+/** Some tools need a person's yes: in the panel, or with `svc approvals allow <id>`. */
+import { definePlugin, Type } from "@svc/sdk";
+
+const Config = Type.Object({
+  tools: Type.Array(Type.String({ minLength: 1 }), {
+    default: ["sessions_spawn"],
+    description: "Tools that people are asked about",
+  }),
+});
+
+export default definePlugin({
+  id: "ask-first",
+  api: "^1.0.0",
+  config: Config,
+  setup(gateway) {
+    for (const tool of gateway.config.tools)
+      gateway.hooks.toolBefore.for(tool).tap("ask-first", ({ name, arguments: wanted, agentId, sessionKey }) => ({
+        allow: "ask",
+        title: `${name} ${JSON.stringify(wanted)}`, // what people see
+        subject: { name, wanted, agentId }, // what "allow always" holds for: exactly this
+        agentId,
+        sessionKey,
+      }));
+  },
+});
