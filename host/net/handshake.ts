@@ -139,7 +139,7 @@ function readRequest(text: string): { id: string; params: unknown } {
   const { id, method, params } = frame;
   if (method !== "connect") {
     const message = "invalid handshake: first request must be connect";
-    throw new HandshakeRefusal(CLOSE.policy, message, id, { code: "INVALID_REQUEST", message });
+    throw connectRefusal(id, new GatewayError("INVALID_REQUEST", message, { details: { code: "CONNECT_FIRST" } }));
   }
   return { id, params };
 }

@@ -9,6 +9,7 @@ const NEW_KEY = "connect again; if it stays so, move identity/device.json of the
 
 /** Every code a refused `connect` may carry, but those plugins make up. */
 export const CONNECT_NEXT_STEPS: Readonly<Record<string, string>> = {
+  CONNECT_FIRST: "send connect as the first request, with what connect.challenge brought",
   CONNECT_PARAMS_INVALID: "correct the params of connect, or update the client",
   ROLE_INVALID: 'connect with role "operator" or "node"',
   ORIGIN_NOT_ALLOWED:
