@@ -162,7 +162,9 @@ export async function nodeScene(
     own.on(nodeInvokeRequest, (request) => {
       asked.push(request);
       const result = answer(request);
-      if (result) void own.call(nodes.invokeResult, { id: request.id, nodeId: identity.id, ...result });
+      if (!result) return;
+      const sent = own.call(nodes.invokeResult, { id: request.id, nodeId: identity.id, ...result });
+      sent.catch(() => undefined); // a test may close the node before it hears that this arrived
     });
     const event = (name: string, payload?: unknown) => own.call(nodes.event, { event: name, payload });
     return { id: identity.id, identity, client: own, asked, event };
