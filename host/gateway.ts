@@ -218,7 +218,9 @@ class RunningGateway implements Gateway {
         hooks: this.#hooks,
         registry: this.#registry,
         stateDir: paths.stateDir,
-        publish: (event, payload, audience, isCopy) => this.#publish(event, payload, audience, isCopy),
+        publish: (event, payload, audience) => this.#publish(event, payload, audience),
+        forward: (event, payload, connections) =>
+          this.#broadcaster.publish({ ...event, snapshot: false }, payload, { connections }),
         actingFor,
         invoke: (method, params, principal) => this.#invoke(method, params, principal),
       },
@@ -390,8 +392,7 @@ class RunningGateway implements Gateway {
     };
   }
 
-  #publish(event: EventSpec, payload: unknown, audience: Audience = {}, isCopy = false): void {
-    if (isCopy) return this.#broadcaster.publish({ ...event, snapshot: false }, payload, audience);
+  #publish(event: EventSpec, payload: unknown, audience: Audience = {}): void {
     this.#broadcaster.publish(event, payload, audience);
     if (!this.#published.isUsed(event.name)) return;
     this.#published.emit({ event: event.name, payload, isTargeted: audience.connections !== undefined }, event.name);

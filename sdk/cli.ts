@@ -1,6 +1,15 @@
 /** Commands that plugins add to `svc`. Loaded only when one of them runs; help reads their summaries from package.json. */
 import type { GatewayClient } from "./client/index.ts";
 
+/** A gateway as the options, the environment, the configuration and the last start name it. */
+export interface CommandTarget {
+  /** As it was written. */
+  readonly url: string;
+  /** Named by the options or the environment; what lies on this machine only for the gateway that runs here. */
+  readonly token?: string;
+  readonly password?: string;
+}
+
 /** What a command gets. */
 export interface CommandContext {
   readonly args: readonly string[];
@@ -13,6 +22,10 @@ export interface CommandContext {
     caps?: readonly string[];
     timeoutMs?: number;
   }): Promise<GatewayClient>;
+  /** State directory of this machine: `SVC_STATE_DIR`, else `.svc` in the home directory. Nothing is made. */
+  readonly stateDir: string;
+  /** What `connect` would connect to, for verbs that connect on their own. */
+  target(): Promise<CommandTarget>;
   /** Prints a line (or the JSON value) on standard output. */
   print(value: unknown): void;
   /** Prints a line on standard error. */

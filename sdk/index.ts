@@ -11,6 +11,7 @@ export * from "./service.ts";
 export * from "./protocol/connect.ts";
 export * from "./protocol/connect-refusals.ts";
 export * from "./protocol/constants.ts";
+export * from "./protocol/device-payload.ts";
 export * from "./protocol/events.ts";
 export * from "./protocol/frames.ts";
 export * from "./contracts/agents.ts";

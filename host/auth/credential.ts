@@ -35,22 +35,14 @@ export function verifyShared({ auth, device }: ConnectParams, peer: Peer, access
   const { settings, epoch: since } = access.authority;
   const offered = [auth?.token, auth?.deviceToken, auth?.password].some((value) => value?.trim());
   const fromPage = peer.headers.origin !== undefined;
-  const isLocalKey = holdsLocalKey(auth?.token, peer, access); // before anything is counted: it cannot be guessed
-  if (isLocalKey)
-    return { ok: true, reason: "", trusted: true, isLocalKey, offered, user: undefined, since, undecided: undefined };
+  const isLocalKey = holdsLocalKey(auth?.token, peer, access);
+  const facts = { offered, isLocalKey, user: undefined, since, undecided: undefined };
+  if (isLocalKey) return { ok: true, reason: "", trusted: true, ...facts }; // before anything is counted: it cannot be guessed
   const candidate = device !== undefined && Boolean(auth?.deviceToken?.trim() || auth?.token?.trim());
   // Reserved before anything is compared: a device anybody can make must not be a way to guess the shared secret freely.
   const guess = candidate ? access.reserveGuess("device-token", peer, fromPage) : undefined;
   const reservation = access.reserveGuess("shared-secret", peer, fromPage);
-  const failed = (reason: string) => ({
-    ok: false,
-    reason,
-    trusted: false,
-    isLocalKey,
-    offered,
-    user: undefined,
-    since,
-  });
+  const failed = (reason: string) => ({ ok: false, reason, trusted: false, ...facts });
   if (guess?.locked) {
     if (reservation && !reservation.locked) reservation.release();
     return { ...failed("rate_limited"), undecided: "locked" };
@@ -61,7 +53,7 @@ export function verifyShared({ auth, device }: ConnectParams, peer: Peer, access
     reservation?.succeeded();
     guess?.release();
     const trusted = settings.mode !== "none" || isLocal(peer);
-    return { ok: true, reason: "", trusted, isLocalKey, offered, user: shared.user, since, undecided: undefined };
+    return { ok: true, reason: "", trusted, ...facts, user: shared.user };
   }
   if (!candidate) return { ...failed(shared.reason), undecided: reservation };
   reservation?.release(); // counted as a device token instead. Spec: protocol/authorization.md §5

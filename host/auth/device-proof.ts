@@ -1,6 +1,6 @@
 /** Proof that a client holds the key of the device it names. Spec: protocol/frames-and-connect.md §6. Pure but for the crypto. */
 import { createHash, createPublicKey, type KeyObject, verify } from "node:crypto";
-import { type ConnectParams, GatewayError } from "@svc/sdk";
+import { type ConnectParams, devicePayloads, GatewayError } from "@svc/sdk";
 
 /** Milliseconds a signature may be older or newer than now. */
 const SKEW_MS = 120_000;
@@ -44,27 +44,11 @@ export function verifyDevice(params: ConnectParams, nonce: string, now: number):
   if (device.nonce.trim() !== nonce) refuse(REASONS.nonceMismatch);
   if (!SIGNATURE.test(device.signature)) refuse(REASONS.signature);
   const signature = Buffer.from(device.signature, "base64"); // reads both alphabets
-  const signed = devicePayloads(params).some((payload) => verify(null, Buffer.from(payload), key.object, signature));
+  const signed = devicePayloads(params, device).some((payload) =>
+    verify(null, Buffer.from(payload), key.object, signature),
+  );
   if (!signed) refuse(REASONS.signature);
   return device.id;
-}
-
-/** What a client may have signed: version 3, then version 2. */
-export function devicePayloads({ client, role = "operator", scopes = [], auth, device }: ConnectParams): string[] {
-  const token = auth?.token ?? auth?.deviceToken ?? "";
-  const rest = [
-    device?.id,
-    client.id,
-    client.mode,
-    role,
-    scopes.join(","),
-    device?.signedAt,
-    token,
-    device?.nonce.trim(),
-  ];
-  const lower = (text: string | undefined) => (text ?? "").trim().replace(/[A-Z]/g, (letter) => letter.toLowerCase());
-  const v3 = ["v3", ...rest, lower(client.platform), lower(client.deviceFamily)].join("|");
-  return [v3, ["v2", ...rest].join("|")];
 }
 
 function readPublicKey(text: string): { object: KeyObject; raw: Buffer } | undefined {

@@ -49,17 +49,22 @@ export function verbContext(
   options: Readonly<Record<string, unknown>>,
   output: Output,
 ): CommandContext {
+  const meant = () => resolveTarget(options as TargetFlags, process.env);
   return {
     args,
     options,
     json: output.json,
     async connect({ scopes, caps, timeoutMs } = {}) {
-      const target = await resolveTarget(options as TargetFlags, process.env);
-      return connectTo(target, {
+      return connectTo(await meant(), {
         ...(scopes ? { scopes } : {}),
         ...(caps ? { caps } : {}),
         ...(timeoutMs === undefined ? {} : { connectTimeoutMs: timeoutMs }),
       });
+    },
+    stateDir: resolvePaths().stateDir,
+    async target() {
+      const { url, token, password } = await meant();
+      return { url, ...(token ? { token } : {}), ...(password ? { password } : {}) };
     },
     print: (value) => output.print(value),
     note: (line) => output.note(line),

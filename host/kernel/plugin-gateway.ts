@@ -31,8 +31,10 @@ export interface Surroundings {
   readonly hooks: HookBus;
   readonly registry: Registry;
   readonly stateDir: string;
-  /** Sends an event of a plugin to connections; a copy of one that was published raises no version and fires no hook. */
-  publish(event: EventSpec, payload: unknown, audience: Audience | undefined, isCopy?: boolean): void;
+  /** Sends an event of a plugin to connections. */
+  publish(event: EventSpec, payload: unknown, audience: Audience | undefined): void;
+  /** Sends a copy of one that was published: it raises no version and fires no hook. */
+  forward(event: EventSpec, payload: unknown, connections: readonly string[]): void;
   /** Whom a call of a plugin is made for: never more than was minted, or than the plugin itself may do. */
   actingFor(asked: Principal, own: Principal): Principal;
   /** Calls a method from inside. */
@@ -132,7 +134,7 @@ export function stagePlugin({ plugin, owner, config, principal, surroundings, st
       };
     },
     forward(event: EventSpec, payload: unknown, connections: readonly string[]) {
-      if (!owner.signal.aborted && connections.length > 0) publish(event, payload, { connections }, true);
+      if (!owner.signal.aborted && connections.length > 0) surroundings.forward(event, payload, connections);
     },
     route(route: Declarations["routes"][number]["route"]) {
       declare("route");

@@ -2,9 +2,11 @@
 import type { IncomingMessage } from "node:http";
 import type { Duplex } from "node:stream";
 import {
+  type Admission,
   CLOSE,
   type ConnectionInfo,
   connectChallenge,
+  type Denial,
   GatewayError,
   type HelloOk,
   HOOKS,
@@ -136,16 +138,12 @@ export class Door {
     fromPage: boolean,
   ): Promise<HelloOk> {
     if (this.#refusing) throw new GatewayError("UNAVAILABLE", "the gateway is stopping", { retryAfterMs: 1_000 });
-    const { admit, admitDevice, deviceToken } = this.#hooks;
+    const { admit, deviceToken } = this.#hooks;
     let auth: HelloOk["auth"];
     if (admit.isUsed() || deviceId !== undefined) {
       const { auth: _secrets, ...connect } = params;
       const admission = { ...info, connect, clientId, principal, fromPage };
-      // Who can read the state directory can take any plugin away: it may as well come in and mend it.
-      const denial =
-        principal.provenance === "local"
-          ? undefined
-          : ((await admit.emit(admission)) ?? (deviceId ? await admitDevice.emit(admission) : undefined));
+      const denial = await this.#denial(admission);
       if (denial) throw refusalOf(denial, "INVALID_REQUEST", { code: "CONNECT_DENIED" });
       const token = deviceId === undefined ? undefined : await deviceToken.emit(admission);
       auth = token && { ...token, scopes: [...token.scopes] };
@@ -160,6 +158,14 @@ export class Door {
       hello.resume = { cursor, complete: missed !== undefined };
     }
     return hello;
+  }
+
+  async #denial(admission: Admission): Promise<Denial | undefined> {
+    // Who can read the state directory can take any plugin away: it may as well come in and mend it.
+    if (admission.principal.provenance === "local") return undefined;
+    const { admit, admitDevice } = this.#hooks;
+    const denial = await admit.emit(admission);
+    return denial ?? (admission.device === undefined ? undefined : admitDevice.emit(admission));
   }
 
   /** Spec: §2.3, protocol/frames-and-connect.md §11. */

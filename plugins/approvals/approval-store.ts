@@ -29,6 +29,8 @@ export class ApprovalStore {
   /** Whatever waited in a former process is over: nobody waits for its answer. @param now epoch ms */
   async open(now: number): Promise<void> {
     await this.#storage.migrate("approvals", STEPS);
+    const waiting = await this.#storage.get("SELECT id FROM approvals WHERE status = 'pending' LIMIT 1");
+    if (!waiting) return; // as after most starts, which then write nothing
     await this.#storage.transaction([
       {
         sql: "UPDATE approvals SET status = 'expired', reason = 'restart', resolved_at = ? WHERE status = 'pending'",

@@ -1,4 +1,5 @@
 /** `svc devices ...` and `svc pairing ...`: who may come in, here and elsewhere. */
+import { join as joinPath } from "node:path";
 import { devices, nodes, type PendingDevice, type PendingNode } from "@svc/sdk";
 import { type CommandContext, defineCommands, show, withGateway } from "@svc/sdk/cli";
 import { connect } from "@svc/sdk/client";
@@ -6,7 +7,6 @@ import { readDevice } from "@svc/sdk/device";
 import { chosenDevice, chosenRequest, chosenRole } from "./cli-choice.ts";
 import { join, leave } from "./cli-join.ts";
 import { approvedLines, listLines, overviewLines } from "./cli-lines.ts";
-import { identityDirectory } from "./cli-state.ts";
 import { gatewayUrl, joinSeconds, JOIN_SECONDS, scopesOption, secretOption, textOption } from "./cli-options.ts";
 import { cell, listed, visible } from "./cli-text.ts";
 
@@ -109,7 +109,7 @@ export default defineCommands([
     examples: ["svc pairing", "svc pairing --json"],
     async run(context) {
       const { pending, nodes } = await waitingHere(context);
-      const deviceId = readDevice(identityDirectory())?.id;
+      const deviceId = readDevice(identityDirectory(context))?.id;
       const overview = { pending, nodes, ...(deviceId === undefined ? {} : { deviceId }) };
       show(context, overview, () => overviewLines(overview));
     },
@@ -140,7 +140,7 @@ export default defineCommands([
         ...(name === undefined ? {} : { name }),
         ...(scopes === undefined ? {} : { scopes }),
         timeoutMs: joinSeconds(context) * 1_000,
-        directory: identityDirectory(),
+        directory: identityDirectory(context),
         connect,
         note: (line) => context.note(visible(line)),
         wait: (ms) => new Promise((resolve) => setTimeout(resolve, ms)),
@@ -158,7 +158,7 @@ export default defineCommands([
     examples: ["svc pairing leave --url wss://gateway.example"],
     async run(context) {
       const url = gatewayUrl(context);
-      const directory = identityDirectory();
+      const directory = identityDirectory(context);
       const left = leave(directory, url);
       const deviceId = readDevice(directory)?.id;
       show(context, { url, left, ...(deviceId === undefined ? {} : { deviceId }) }, () => [
@@ -182,4 +182,9 @@ function waitingHere(context: CommandContext): Promise<{ pending: PendingDevice[
     const older = await client.call(nodes.pairList, {});
     return { pending, nodes: older.pending.filter(({ requestId }) => !known.has(requestId)) };
   });
+}
+
+/** Where this machine keeps its device and what gateways gave it. Spec: protocol/stores.md §5. */
+function identityDirectory({ stateDir }: CommandContext): string {
+  return joinPath(stateDir, "identity");
 }

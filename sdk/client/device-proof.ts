@@ -1,5 +1,6 @@
 /** Proving a device to a gateway. Spec: protocol/frames-and-connect.md §6. Pure. */
 import type { ConnectParams } from "../protocol/connect.ts";
+import { devicePayloads } from "../protocol/device-payload.ts";
 
 /** A device of this client. */
 export interface DeviceIdentity {
@@ -18,21 +19,6 @@ export function proveDevice(
   nonce: string,
   now: number,
 ): NonNullable<ConnectParams["device"]> {
-  const { client, role = "operator", scopes = [], auth } = params;
-  const token = auth?.token ?? auth?.deviceToken ?? "";
-  const lower = (text: string | undefined) => (text ?? "").trim().replace(/[A-Z]/g, (letter) => letter.toLowerCase());
-  const text = [
-    "v3",
-    device.id,
-    client.id,
-    client.mode,
-    role,
-    scopes.join(","),
-    now,
-    token,
-    nonce,
-    lower(client.platform),
-    lower(client.deviceFamily),
-  ].join("|");
+  const [text] = devicePayloads(params, { id: device.id, signedAt: now, nonce });
   return { id: device.id, publicKey: device.publicKey, signature: device.sign(text), signedAt: now, nonce };
 }

@@ -2,13 +2,12 @@
 import type { CommandContext } from "@svc/sdk/cli";
 import { runNodeProgram } from "./node-program.ts";
 import { type NodeState, stateLine } from "./node-states.ts";
-import { resolveNodeTarget, stateDirectory, type TargetFlags } from "./target.ts";
+import { nodeTarget } from "./target.ts";
 
 /** Runs until SIGINT or SIGTERM; a second signal does not wait. @returns the exit code */
 export async function nodeRun(context: CommandContext): Promise<number> {
-  const stateDir = stateDirectory(process.env);
-  const target = resolveNodeTarget(targetFlags(context.options), process.env, stateDir);
-  const { name } = context.options;
+  const { name, insecure } = context.options;
+  const target = nodeTarget(await context.target(), insecure === true);
   const ending = new AbortController();
   const stop = () => {
     if (ending.signal.aborted) process.exit(130);
@@ -18,7 +17,7 @@ export async function nodeRun(context: CommandContext): Promise<number> {
   try {
     const code = await runNodeProgram({
       target,
-      stateDir,
+      stateDir: context.stateDir,
       ...(typeof name === "string" ? { displayName: name } : {}),
       report: (state: NodeState) => context.print(context.json ? state : stateLine(state)),
       signal: ending.signal,
@@ -32,12 +31,3 @@ export async function nodeRun(context: CommandContext): Promise<number> {
 }
 
 const LINGER_MS = 500;
-
-function targetFlags({ url, token, password, insecure }: CommandContext["options"]): TargetFlags {
-  return {
-    ...(typeof url === "string" ? { url } : {}),
-    ...(typeof token === "string" ? { token } : {}),
-    ...(typeof password === "string" ? { password } : {}),
-    insecure: insecure === true,
-  };
-}

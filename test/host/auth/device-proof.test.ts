@@ -3,7 +3,8 @@ import assert from "node:assert/strict";
 import { createHash, generateKeyPairSync, type KeyObject, sign } from "node:crypto";
 import { describe, it } from "node:test";
 import type { ConnectParams } from "@svc/sdk";
-import { devicePayloads, verifyDevice } from "../../../host/auth/device-proof.ts";
+import { devicePayloads } from "@svc/sdk";
+import { verifyDevice } from "../../../host/auth/device-proof.ts";
 
 type Device = NonNullable<ConnectParams["device"]>;
 
@@ -139,13 +140,13 @@ describe("a device proves itself", () => {
 
   it("trims the platform, and lowers only ASCII letters", () => {
     const client = { ...base.client, platform: " MacOS ÄÖ İ ", deviceFamily: "\tMac" };
-    const [v3] = devicePayloads({ ...base, client });
-    assert.ok(v3?.endsWith("|macos ÄÖ İ|mac"), v3);
+    const [v3] = devicePayloads({ ...base, client }, { id: "i", signedAt: 5, nonce: "n" });
+    assert.ok(v3.endsWith("|macos ÄÖ İ|mac"), v3);
   });
 
   it("signs nothing but the fields of the spec, in its order", () => {
     const params = tampered({ signedAt: 5, nonce: "n", id: "i" });
-    assert.deepEqual(devicePayloads(params), [
+    assert.deepEqual(devicePayloads(params, params.device ?? assert.fail("no device")), [
       "v3|i|cli|cli|operator|operator.write,operator.read|5|t0ken|n|linux|desktop",
       "v2|i|cli|cli|operator|operator.write,operator.read|5|t0ken|n",
     ]);

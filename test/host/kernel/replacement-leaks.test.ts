@@ -96,6 +96,7 @@ function kernelOf(load: () => Plugin) {
       registry,
       stateDir: "/nowhere",
       publish: () => {},
+      forward: () => {},
       actingFor: (asked) => asked,
       invoke: () => Promise.resolve(undefined),
     },

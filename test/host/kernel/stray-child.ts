@@ -22,6 +22,7 @@ const kernel = new Kernel({
     registry,
     stateDir: "/nowhere",
     publish: () => {},
+    forward: () => {},
     actingFor: (asked) => asked,
     invoke: () => Promise.resolve(undefined),
   },

@@ -5,7 +5,7 @@ import type { ConnectParams } from "@svc/sdk";
 import { createFakeClock } from "@svc/sdk/testing";
 import { Access } from "../../../host/auth/access.ts";
 import { resolvePeer } from "../../../host/auth/client-address.ts";
-import { devicePayloads } from "../../../host/auth/device-proof.ts";
+import { devicePayloads } from "@svc/sdk";
 import type { AuthSettings } from "../../../host/auth/settings.ts";
 import type { GatewaySection } from "../../../host/config/host-schema.ts";
 import { handshake, type HandshakeContext, HandshakeRefusal } from "../../../host/net/handshake.ts";
@@ -66,6 +66,6 @@ export function device(params: object = {}, changes: Record<string, unknown> = {
     nonce: "nonce-1",
   };
   const frame = connectFrame("right", { ...params, device: claim });
-  const [v3 = ""] = devicePayloads(frame["params"] as ConnectParams);
+  const [v3] = devicePayloads(frame["params"] as ConnectParams, claim);
   return { ...claim, signature: sign(null, Buffer.from(v3), privateKey).toString("base64url"), ...changes };
 }

@@ -60,6 +60,8 @@ async function run(name: string, args: string[], { options = {}, json = false, i
       return client;
     },
     print: (value) => void printed.push(value),
+    stateDir: "/nowhere",
+    target: () => Promise.reject(new Error("not asked for")),
     note: () => undefined,
     input: Readable.from([input]),
     output: process.stdout,

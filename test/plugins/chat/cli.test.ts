@@ -56,6 +56,8 @@ describe("svc chat --message", () => {
         return fake.client as Awaited<ReturnType<CommandContext["connect"]>>; // the command uses no other part of it
       },
       print: (value) => void printed.push(value),
+      stateDir: "/nowhere",
+      target: () => Promise.reject(new Error("not asked for")),
       note: (line) => void notes.push(line),
       input: new PassThrough(),
       output,

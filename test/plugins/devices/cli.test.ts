@@ -11,7 +11,6 @@ import { chosenDevice } from "../../../plugins/devices/cli-choice.ts";
 import commands from "../../../plugins/devices/cli.ts";
 import { join as joinGateway, type JoinOptions } from "../../../plugins/devices/cli-join.ts";
 import { overviewLines } from "../../../plugins/devices/cli-lines.ts";
-import { identityDirectory } from "../../../plugins/devices/cli-state.ts";
 import { cell, visible } from "../../../plugins/devices/cli-text.ts";
 import { root } from "../../checkout.ts";
 import { temporaryDirectory } from "./directory.ts";
@@ -30,6 +29,7 @@ async function run(scene: Scene, name: string, args: readonly string[] = [], opt
     connect: ({ scopes }: { scopes?: readonly string[] } = {}) => scene.connect(scopes ? { scopes } : {}),
     print: (value: unknown) => void printed.push(value),
     note: (line: string) => void printed.push(line),
+    stateDir: process.env["SVC_STATE_DIR"] ?? "/nowhere",
   } as unknown as CommandContext; // the parts the commands use
   const command = commands.find((candidate) => candidate.name === name) ?? assert.fail(name);
   const message = await command.run(context).then(
@@ -300,17 +300,6 @@ describe("svc pairing", limited, () => {
 });
 
 describe("what the commands go by", () => {
-  it("the state directory is the gateway's", () => {
-    const rows: [env: Record<string, string>, directory: string][] = [
-      [{}, "/home/ada/.svc/identity"],
-      [{ SVC_STATE_DIR: " " }, "/home/ada/.svc/identity"],
-      [{ SVC_STATE_DIR: "~/state" }, "/home/ada/state/identity"],
-      [{ SVC_HOME: "/srv/svc" }, "/srv/svc/.svc/identity"],
-      [{ SVC_HOME: "~/own", SVC_STATE_DIR: "~/state" }, "/home/ada/own/state/identity"],
-    ];
-    for (const [env, directory] of rows) assert.equal(identityDirectory(env, "/home/ada"), directory);
-  });
-
   it("what waits has the command of its kind", () => {
     const node = { requestId: "r1", nodeId: "n1", displayName: HOSTILE, commands: ["run"], ts: 0 };
     const text = overviewLines({ pending: [], nodes: [node], deviceId: "d1" }).join("\n");

@@ -57,6 +57,8 @@ async function run(
       return client;
     },
     print: (value) => void printed.push(value),
+    stateDir: "/nowhere",
+    target: () => Promise.reject(new Error("not asked for")),
     note: () => undefined,
     input: process.stdin,
     output: process.stdout,

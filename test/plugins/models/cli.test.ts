@@ -60,6 +60,8 @@ async function run(name: string, args: readonly string[] = [], given: object = {
       return client;
     },
     print: (value) => void printed.push(value),
+    stateDir: "/nowhere",
+    target: () => Promise.reject(new Error("not asked for")),
     note: (line) => void notes.push(line),
     input: process.stdin,
     output: process.stdout,

@@ -1,7 +1,5 @@
 /** What the node program and `svc nodes run` decide, without a socket. */
 import assert from "node:assert/strict";
-import { mkdirSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
 import { describe, it } from "node:test";
 import { GatewayError, type NodeView } from "@svc/sdk";
 import type { ExecRules, SystemRunPlan } from "@svc/sdk/exec";
@@ -12,61 +10,42 @@ import { findConnected } from "../../../../plugins/nodes/host/find-node.ts";
 import { canBeListed, judgeRun, whyNot } from "../../../../plugins/nodes/host/judgement.ts";
 import { stateLine } from "../../../../plugins/nodes/host/node-states.ts";
 import { readRunRequest } from "../../../../plugins/nodes/host/nodes-run-request.ts";
-import { isLoopback, resolveNodeTarget, stateDirectory } from "../../../../plugins/nodes/host/target.ts";
+import { isLoopback, nodeTarget } from "../../../../plugins/nodes/host/target.ts";
 import { visibleLines } from "../../../../plugins/nodes/host/terminal-text.ts";
-import { nodeState } from "./node.ts";
 
 describe("which gateway a node lends itself to", () => {
-  it("is the one a flag names, with the credential a flag names", (t) => {
-    const target = resolveNodeTarget(
-      { url: "https://gateway.example/", token: "flag" },
-      { SVC_GATEWAY_TOKEN: "env", SVC_GATEWAY_PORT: "1" },
-      nodeState(t),
-    );
-    assert.deepEqual(target, { url: "wss://gateway.example", secret: { token: "flag" } });
+  it("is the one the command line means, with its credential", () => {
+    const meant = (url: string, secret: object = {}) => nodeTarget({ url, ...secret }, false);
+    assert.deepEqual(meant("https://gateway.example/", { token: "flag" }), {
+      url: "wss://gateway.example",
+      secret: { token: "flag" },
+    });
+    assert.deepEqual(meant("ws://127.0.0.1:18789"), { url: "ws://127.0.0.1:18789", secret: undefined });
+    assert.deepEqual(meant("ws://127.0.0.1:4711", { token: "kept" }).secret, { token: "kept" });
+    assert.deepEqual(meant("ws://127.0.0.1:4712", { password: "p" }).secret, { password: "p" });
+    assert.deepEqual(meant("ws://127.0.0.1:4712", { token: "", password: "" }).secret, undefined);
   });
 
-  it("is the one on this machine that was started last, with the token it keeps", (t) => {
-    const stateDir = nodeState(t);
-    assert.deepEqual(resolveNodeTarget({}, {}, stateDir), { url: "ws://127.0.0.1:18789", secret: undefined });
-    mkdirSync(join(stateDir, "credentials"));
-    writeFileSync(join(stateDir, "credentials", "gateway-token"), "kept\n");
-    writeFileSync(join(stateDir, "startup-report.json"), '{"url":"ws://127.0.0.1:4711"}');
-    assert.deepEqual(resolveNodeTarget({}, {}, stateDir), { url: "ws://127.0.0.1:4711", secret: { token: "kept" } });
-    const byPort = resolveNodeTarget({}, { SVC_GATEWAY_PORT: "4712", SVC_GATEWAY_PASSWORD: "p" }, stateDir);
-    assert.deepEqual(byPort, { url: "ws://127.0.0.1:4712", secret: { password: "p" } });
-    const elsewhere = resolveNodeTarget({ url: "wss://gateway.example" }, {}, stateDir);
-    assert.equal(elsewhere.secret, undefined, "its token is not for others");
-  });
-
-  it("is reached in clear only on this machine, or where somebody insists", (t) => {
-    const stateDir = nodeState(t);
+  it("is reached in clear only on this machine, or where somebody insists", () => {
     for (const url of [
       "ws://192.168.1.2:18789",
       "http://gateway.example",
       "ws://127.0.0.1.example",
       "ws://0.0.0.0:1",
     ]) {
-      assert.throws(
-        () => resolveNodeTarget({ url }, {}, stateDir, []),
-        /in clear\nNext: use wss:\/\/.*--insecure/,
-        url,
-      );
-      assert.ok(resolveNodeTarget({ url, insecure: true }, {}, stateDir));
+      assert.throws(() => nodeTarget({ url }, false, []), /in clear\nNext: use wss:\/\/.*--insecure/, url);
+      assert.ok(nodeTarget({ url }, true));
     }
-    const own = resolveNodeTarget({ url: "ws://192.168.1.2:18789" }, {}, stateDir, ["192.168.1.2"]);
+    const own = nodeTarget({ url: "ws://192.168.1.2:18789" }, false, ["192.168.1.2"]);
     assert.equal(own.url, "ws://192.168.1.2:18789");
     for (const url of ["ws://127.0.0.1:1", "ws://localhost:1", "ws://[::1]:1", "ws://127.1:1"]) {
-      assert.ok(resolveNodeTarget({ url }, {}, stateDir), url);
+      assert.ok(nodeTarget({ url }, false), url);
     }
   });
 
   for (const url of ["gateway", "ftp://x", "ws://", "18789"]) {
-    it(`is never "${url}"`, (t) => {
-      assert.throws(
-        () => resolveNodeTarget({ url }, {}, nodeState(t)),
-        /is no address of a gateway\nNext: write it like/,
-      );
+    it(`is never "${url}"`, () => {
+      assert.throws(() => nodeTarget({ url }, false), /is no address of a gateway\nNext: write it like/);
     });
   }
 
@@ -75,12 +54,6 @@ describe("which gateway a node lends itself to", () => {
       ["localhost", "127.0.0.1", "127.9.9.9", "[::1]", "example.org", "127.0.0.1.nip.io", "10.0.0.1"].map(isLoopback),
       [true, true, true, true, false, false, false],
     );
-  });
-
-  it("keeps its state where the gateway does", () => {
-    assert.equal(stateDirectory({}, "/home/ada"), "/home/ada/.svc");
-    assert.equal(stateDirectory({ SVC_STATE_DIR: "~/s" }, "/home/ada"), "/home/ada/s");
-    assert.equal(stateDirectory({ SVC_HOME: "~/x", SVC_STATE_DIR: " " }, "/home/ada"), "/home/ada/x/.svc");
   });
 });
 
