@@ -1,6 +1,8 @@
 /** Commands that plugins add to `svc`. Loaded only when one of them runs; help reads their summaries from package.json. */
 import type { GatewayClient } from "./client/index.ts";
 
+export { cut, table, time, visible } from "./terminal-text.ts";
+
 /** A gateway as the options, the environment, the configuration and the last start name it. */
 export interface CommandTarget {
   /** As it was written. */

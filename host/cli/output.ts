@@ -1,4 +1,5 @@
 /** What commands print, and how they end. */
+import { table as columns } from "@svc/sdk/cli";
 import { GatewayError, isGatewayError } from "@svc/sdk/errors";
 import { StartupRefusal } from "../auth/settings.ts";
 
@@ -66,13 +67,5 @@ function nextStep(message: string, help: string): string {
 
 /** Columns as wide as their widest cell. */
 export function table(rows: readonly (readonly string[])[]): string {
-  const widths = (rows[0] ?? []).map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)));
-  return rows
-    .map((row) =>
-      row
-        .map((cell, column) => cell.padEnd(widths[column] ?? 0))
-        .join("  ")
-        .trimEnd(),
-    )
-    .join("\n");
+  return columns(rows).join("\n");
 }

@@ -1,28 +1,16 @@
 /** Questions, grants and policy files as text for a terminal; what clients wrote cannot steer it. Pure. */
 import type { ApprovalGrantRow, ApprovalRow } from "@svc/sdk";
+import { time, visible } from "@svc/sdk/cli";
 import { commandText, type ExecPolicySnapshot } from "@svc/sdk/exec";
 
-/** Control characters and those that turn the direction of writing. */
-const STEERING = /[\p{Cc}\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]/gu;
 /** Characters of a command that are shown: in a list, and where somebody decides. */
 const MAX_LISTED = 100;
 const MAX_SHOWN = 4_000;
-
-/** One line; what steers a terminal becomes visible, e.g. `\u001b`. */
-export function visible(text: string): string {
-  return text.replace(STEERING, (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, "0")}`);
-}
 
 /** As `visible`, and says how much was left out. */
 export function bounded(text: string, max: number): string {
   const shown = visible(text.slice(0, max).replace(/[\uD800-\uDBFF]$/, ""));
   return text.length <= max ? shown : `${shown}… (${text.length - max} more characters; see --json)`;
-}
-
-/** UTC, to the second. @param ms epoch ms */
-export function time(ms: number): string {
-  const date = new Date(ms);
-  return Number.isNaN(date.getTime()) ? String(ms) : date.toISOString().replace("T", " ").replace(/\.\d+/, "");
 }
 
 /** Those that wait with all that matters for a decision, the others a line each. */

@@ -1,6 +1,6 @@
 /** `svc approvals ...`: answer questions, and say what may run without one. */
 import { execApproval, execApprovals, GatewayError, invalidRequest, isGatewayError } from "@svc/sdk";
-import { type CommandContext, defineCommands, show, withGateway } from "@svc/sdk/cli";
+import { type CommandContext, defineCommands, show, visible, withGateway } from "@svc/sdk/cli";
 import {
   added,
   allowlistNote,
@@ -12,7 +12,7 @@ import {
   wordOption,
   writePolicy,
 } from "./cli-policy.ts";
-import { approvalLines, bounded, grantLines, policyLines, visible } from "./cli-text.ts";
+import { approvalLines, bounded, grantLines, policyLines } from "./cli-text.ts";
 
 type Client = Awaited<ReturnType<CommandContext["connect"]>>;
 

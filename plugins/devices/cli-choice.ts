@@ -1,7 +1,7 @@
 /** Which request or device a command means. Pure. */
 import { invalidRequest, notFound, type PairedDevice, type PendingDevice } from "@svc/sdk";
 import { requestLines } from "./cli-lines.ts";
-import { visible } from "./cli-text.ts";
+import { visible } from "@svc/sdk/cli";
 
 /** Choice: characters of a device id that may stand for it, so that a slip removes nothing. */
 const SHORTEST_PREFIX = 4;

@@ -1,6 +1,7 @@
 /** What `svc devices ...` and `svc pairing` say. Pure. */
 import type { PairedDevice, PendingDevice, PendingNode } from "@svc/sdk";
-import { cell, listed, table, time, visible } from "./cli-text.ts";
+import { table, time, visible } from "@svc/sdk/cli";
+import { cell, listed } from "./cli-text.ts";
 
 /** Hex characters of a device id in a list; a prefix that long names a device where it is the only one. */
 const SHORT_ID = 12;

@@ -1,14 +1,14 @@
 /** `svc devices ...` and `svc pairing ...`: who may come in, here and elsewhere. */
 import { join as joinPath } from "node:path";
 import { devices, nodes, type PendingDevice, type PendingNode } from "@svc/sdk";
-import { type CommandContext, defineCommands, show, withGateway } from "@svc/sdk/cli";
+import { type CommandContext, defineCommands, show, visible, withGateway } from "@svc/sdk/cli";
 import { connect } from "@svc/sdk/client";
 import { readDevice } from "@svc/sdk/device";
 import { chosenDevice, chosenRequest, chosenRole } from "./cli-choice.ts";
 import { join, leave } from "./cli-join.ts";
 import { approvedLines, listLines, overviewLines } from "./cli-lines.ts";
 import { gatewayUrl, joinSeconds, JOIN_SECONDS, scopesOption, secretOption, textOption } from "./cli-options.ts";
-import { cell, listed, visible } from "./cli-text.ts";
+import { cell, listed } from "./cli-text.ts";
 
 const PAIRING = "operator.pairing";
 

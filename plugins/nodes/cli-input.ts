@@ -1,6 +1,6 @@
 /** What `svc nodes ...` is given on its command line. Pure. */
 import { GatewayError, invalidRequest, isGatewayError, type NodeView, notFound } from "@svc/sdk";
-import { visible } from "./cli-text.ts";
+import { visible } from "@svc/sdk/cli";
 
 /** Milliseconds an answer may take at most, a day. */
 const MOST_TIMEOUT_MS = 86_400_000;

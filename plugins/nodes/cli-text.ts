@@ -1,17 +1,9 @@
 /** What `svc nodes ...` prints for people. Pure. */
 import type { NodeView, PendingNode } from "@svc/sdk";
-
-/** Control characters and those that turn the direction of writing: what comes from a node must not steer a terminal. */
-// oxlint-disable-next-line no-control-regex -- they are what is looked for
-const STEERING = /[\u0000-\u001f\u007f-\u009f\u200e\u200f\u2028-\u202e\u2066-\u2069]/g;
+import { table, time, visible } from "@svc/sdk/cli";
 
 /** Characters of an id in a table, enough to name it by. */
 const ID_CHARS = 12;
-
-/** One line; what steers a terminal becomes visible, e.g. `\u001b`. */
-export function visible(text: string): string {
-  return text.replace(STEERING, (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, "0")}`);
-}
 
 /** A line a node. */
 export function listLines(nodes: readonly NodeView[]): string[] {
@@ -65,19 +57,4 @@ export function pendingLines(pending: readonly PendingNode[]): string[] {
 export function payloadLines(payload: unknown): string[] {
   const text = typeof payload === "string" ? payload : (JSON.stringify(payload, null, 2) ?? "done, without an answer");
   return text.split(/\r?\n/).map(visible);
-}
-
-function table(rows: readonly (readonly string[])[]): string[] {
-  const widths = (rows[0] ?? []).map((_, at) => Math.max(...rows.map((row) => row[at]?.length ?? 0)));
-  return rows.map((row) =>
-    row
-      .map((cell, at) => cell.padEnd(widths[at] ?? 0))
-      .join("  ")
-      .trimEnd(),
-  );
-}
-
-/** UTC, to the second. @param ms epoch ms */
-function time(ms: number): string {
-  return new Date(ms).toISOString().replace("T", " ").replace(/\.\d+/, "");
 }

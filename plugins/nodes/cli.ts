@@ -1,9 +1,9 @@
 /** `svc nodes ...`: look at nodes, ask them, let them in and name them. */
 import { randomUUID } from "node:crypto";
 import { invalidRequest, nodes, type NodeView } from "@svc/sdk";
-import { type Command, type CommandContext, defineCommands, show, withGateway } from "@svc/sdk/cli";
+import { type Command, type CommandContext, defineCommands, show, visible, withGateway } from "@svc/sdk/cli";
 import { readParams, readTimeout, resolveNode, withNextStep } from "./cli-input.ts";
-import { describeLines, listLines, payloadLines, pendingLines, visible } from "./cli-text.ts";
+import { describeLines, listLines, payloadLines, pendingLines } from "./cli-text.ts";
 import { nodeHostCommands } from "./host/commands.ts";
 
 type Client = Awaited<ReturnType<CommandContext["connect"]>>;

@@ -1,5 +1,6 @@
 /** What `svc secrets` prints. Pure. */
 import type { ResultOf, secrets } from "@svc/sdk";
+import { table } from "@svc/sdk/cli";
 import { printable } from "./printable.ts";
 
 type Listed = ResultOf<typeof secrets.list>;
@@ -14,14 +15,7 @@ export function listLines({ secrets: all }: Listed): string[] {
       'The configuration has no references. Write one in the place of a secret, e.g. { source: "env", id: "ACME_API_KEY" }',
     ];
   }
-  const rows = [HEAD, ...all.map(cells)];
-  const widths = HEAD.map((_, at) => Math.max(...rows.map((row) => row[at]?.length ?? 0)));
-  return rows.map((row) =>
-    row
-      .map((cell, at) => cell.padEnd(widths[at] ?? 0))
-      .join("  ")
-      .trimEnd(),
-  );
+  return table([HEAD, ...all.map(cells)]);
 }
 
 function cells({ path, source, provider, state, reason }: Listed["secrets"][number]): string[] {

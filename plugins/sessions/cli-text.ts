@@ -1,5 +1,6 @@
 /** What `svc sessions` prints for people. Pure. */
 import type { ResultOf, sessions, SessionRow, Static } from "@svc/sdk";
+import { table } from "@svc/sdk/cli";
 import { cut, oneLine } from "./text.ts";
 
 type Row = Static<typeof SessionRow>;
@@ -90,15 +91,4 @@ function age(ms: number): string {
 
 function plain(value: unknown): string {
   return typeof value === "string" ? value : JSON.stringify(value);
-}
-
-/** Columns as wide as their longest cell. */
-function table(rows: readonly (readonly string[])[]): string[] {
-  const widths = (rows[0] ?? []).map((_, at) => Math.max(...rows.map((row) => row[at]?.length ?? 0)));
-  return rows.map((row) =>
-    row
-      .map((cell, at) => cell.padEnd(widths[at] ?? 0))
-      .join("  ")
-      .trimEnd(),
-  );
 }

@@ -1,6 +1,7 @@
 /** What `svc hooks list|info|check|runs` prints for people. Pure. */
 import type { ResultOf, webhooks } from "@svc/sdk";
-import { counted, cut, fields, table, time, valueText, visible } from "./cli-text.ts";
+import { cut, table, time, visible } from "@svc/sdk/cli";
+import { counted, fields, valueText } from "./cli-text.ts";
 
 type Listed = ResultOf<typeof webhooks.list>;
 type Mapping = Listed["mappings"][number];

@@ -1,6 +1,7 @@
 /** What `svc hooks try` prints for people. Pure. */
 import type { ResultOf, webhooks } from "@svc/sdk";
-import { fields, valueText, visible } from "./cli-text.ts";
+import { visible } from "@svc/sdk/cli";
+import { fields, valueText } from "./cli-text.ts";
 
 type Trial = ResultOf<typeof webhooks.try>;
 

@@ -1,9 +1,8 @@
 /** `svc hooks ...`: look at, try, switch and replay the webhooks of a running gateway. */
 import { GatewayError, invalidRequest, isGatewayError, notFound, webhooks } from "@svc/sdk";
-import { type CommandContext, defineCommands, show, withGateway } from "@svc/sdk/cli";
+import { type CommandContext, defineCommands, show, visible, withGateway } from "@svc/sdk/cli";
 import { choiceOption, countOption, namesNextStep, readHeaders, readPayload, textOption } from "./cli-input.ts";
 import { checkLines, infoLines, listLines, oneRunLines, runLines } from "./cli-report.ts";
-import { visible } from "./cli-text.ts";
 import { isAccepted, trialLines } from "./cli-trial.ts";
 
 type Client = Awaited<ReturnType<CommandContext["connect"]>>;

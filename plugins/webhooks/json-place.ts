@@ -1,6 +1,6 @@
 /** Where a text stops being JSON. The runtime's own message often leaves that out. */
 
-import { visible } from "./cli-text.ts";
+import { visible } from "@svc/sdk/cli";
 
 type Expected = "value" | "value or ]" | "key" | "key or }" | ":" | ", or end" | "nothing";
 

@@ -1,7 +1,7 @@
 /** Which node a program shall run on. Pure. */
 import { GatewayError, type NodeView } from "@svc/sdk";
 import { resolveNode } from "../cli-input.ts";
-import { visible } from "../cli-text.ts";
+import { visible } from "@svc/sdk/cli";
 
 /** @throws GatewayError `NOT_FOUND`; `INVALID_REQUEST`: several fit; `UNAVAILABLE`: it is not connected */
 export function findConnected(nodes: readonly NodeView[], wanted: string): NodeView {

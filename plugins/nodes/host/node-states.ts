@@ -1,5 +1,5 @@
 /** What a node program tells its owner, a line each. Pure. */
-import { visible } from "../cli-text.ts";
+import { visible } from "@svc/sdk/cli";
 
 /** With `--json`, each is printed as it is. */
 export type NodeState =

@@ -1,5 +1,5 @@
 /** Output of programs for a terminal: nothing in it is obeyed. Pure. */
-import { visible } from "../cli-text.ts";
+import { visible } from "@svc/sdk/cli";
 
 /** As `visible`; line feeds, tabs, and carriage returns before line feeds stay. */
 export function visibleLines(text: string): string {

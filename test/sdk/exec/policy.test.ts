@@ -228,7 +228,8 @@ describe("patterns of an allowlist", () => {
 
   it("mean exactly the path they are, when they have no wildcards", () => {
     const name = fc.string({ minLength: 1, maxLength: 8 }).filter((text) => !/[/*?\p{Cc}]|^\.{1,2}$/u.test(text));
-    const path = fc.array(name, { minLength: 1, maxLength: 4 }).map((names) => `/${names.join("/")}`);
+    // No shell or interpreter ends so; for these an entry does not suffice.
+    const path = fc.array(name, { minLength: 1, maxLength: 4 }).map((names) => `/${names.join("/")}_`);
     fc.assert(fc.property(path, path, (left, right) => allows(left, right) === (left === right)));
     fc.assert(fc.property(path, (one) => allows(one, one)));
   });
