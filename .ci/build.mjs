@@ -82,6 +82,7 @@ await bundle(
     errors: "errors.ts",
     device: "device/index.ts",
     exec: "exec/index.ts",
+    files: "files/index.ts",
     cli: "cli.ts",
     testing: "testing/index.ts",
     transform: "transform.ts",

@@ -1,6 +1,8 @@
 /** Commands that plugins add to `svc`. Loaded only when one of them runs; help reads their summaries from package.json. */
 import type { GatewayClient } from "./client/index.ts";
+import { type NextStep, withNext } from "./next-step.ts";
 
+export type { NextStep } from "./next-step.ts";
 export { cut, table, time, visible } from "./terminal-text.ts";
 
 /** A gateway as the options, the environment, the configuration and the last start name it. */
@@ -73,6 +75,23 @@ export async function withGateway<T>(
   } finally {
     await client.close();
   }
+}
+
+/** `withGateway` for the verbs of one plugin: a refusal says how to go on. @param next where it does not say so itself */
+export function askingWith(next: NextStep) {
+  /** @param step instead of the usual one */
+  return async <T>(
+    context: CommandContext,
+    scopes: readonly string[],
+    work: (client: GatewayClient) => Promise<T>,
+    step: NextStep["step"] = next.step,
+  ): Promise<T> => {
+    try {
+      return await withGateway(context, scopes, work);
+    } catch (error) {
+      throw withNext(error, { ...next, step });
+    }
+  };
 }
 
 /** Prints the value with `--json`, else the lines made of it. */

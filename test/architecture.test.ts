@@ -202,6 +202,7 @@ describe("the public surface of @svc/sdk", () => {
     "./errors": "sdk/errors.ts",
     "./device": "sdk/device/index.ts",
     "./exec": "sdk/exec/index.ts",
+    "./files": "sdk/files/index.ts",
     "./cli": "sdk/cli.ts",
     "./testing": "sdk/testing/index.ts",
     "./transform": "sdk/transform.ts",

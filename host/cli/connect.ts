@@ -1,5 +1,5 @@
 /** Connects a command to its gateway: by a secret, else by access to the state directory, else as the device this machine is. */
-import { type ClientOptions, connect, type GatewayClient } from "@svc/sdk/client";
+import { type ClientOptions, connect, gatewayAddress, type GatewayClient } from "@svc/sdk/client";
 import { GatewayError, isGatewayError } from "@svc/sdk/errors";
 import type { Scope } from "@svc/sdk";
 import { resolvePaths } from "../config/paths.ts";
@@ -12,7 +12,7 @@ const NOBODY = /^(cannot reach|no hello from|closed by) /;
 
 /** @throws WrongUsage the address is none; Unreachable with the command that starts a gateway; GatewayError its refusal */
 export async function connectTo(target: Target, options: Partial<ClientOptions> = {}): Promise<GatewayClient> {
-  if (!/^(wss?|https?):\/\//i.test(target.url) || !URL.canParse(target.url))
+  if (!gatewayAddress(target.url))
     throw new WrongUsage(`"${target.url}" is no address of a gateway; write it like ws://127.0.0.1:${DEFAULT_PORT}`);
   try {
     return await tryInTurn(target, options);

@@ -3,8 +3,8 @@ import { once } from "node:events";
 import { chmodSync, rmSync } from "node:fs";
 import { connect, createServer, type Server } from "node:net";
 import { join } from "node:path";
+import { withWriteLock } from "@svc/sdk/files";
 import { StartupRefusal } from "../auth/settings.ts";
-import { withWriteLock } from "../config/write-lock.ts";
 
 /** Bytes a path of a socket may have on every system. */
 const LONGEST_PATH = 100;

@@ -1,8 +1,8 @@
 /** Which gateway a command talks to, and with which secret. Spec: http/auth.md §2 "Client/CLI-side order". */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
+import { gatewayAddress, isLoopbackHost } from "@svc/sdk/client";
 import { readLocalKey } from "../auth/local-key.ts";
-import { isLoopback } from "../auth/locality.ts";
 import { readKeptToken } from "../auth/secret.ts";
 import { readConfigFile } from "../config/file.ts";
 import type { GatewaySection } from "../config/host-schema.ts";
@@ -76,16 +76,11 @@ export async function resolveTarget(flags: TargetFlags, env: Environment): Promi
  * somebody else's program, which must not be told what lies here.
  */
 function isSame(url: string, own: string): boolean {
-  if (!URL.canParse(url) || !URL.canParse(own)) return false;
-  const [given, here] = [new URL(url), new URL(own)];
-  if (portOf(given) !== portOf(here)) return false;
-  return given.hostname === here.hostname || (isThisMachine(given.hostname) && isThisMachine(here.hostname));
-}
-
-function isThisMachine(hostname: string): boolean {
-  return hostname === "localhost" || isLoopback(hostname);
+  const [given, here] = [gatewayAddress(url), gatewayAddress(own)];
+  if (!given || !here || portOf(given) !== portOf(here)) return false;
+  return given.hostname === here.hostname || [given, here].every(({ hostname }) => isLoopbackHost(hostname));
 }
 
 function portOf({ port, protocol }: URL): string {
-  return port || (/^(wss|https):$/.test(protocol) ? "443" : "80");
+  return port || (protocol === "wss:" ? "443" : "80");
 }

@@ -1,4 +1,5 @@
 /** Hides secrets of the configuration before anybody sees it. Spec: protocol/methods-config.md §1 "Redaction". Pure. */
+import { isSecretRef } from "@svc/sdk/services";
 
 export const REDACTED = "__SVC_REDACTED__";
 
@@ -56,13 +57,6 @@ export function isSecretWhole(path: readonly string[], hints: Hints): boolean {
   return hintFor(path, hints) ?? SERVICE_ACCOUNT.test(nameOf(path));
 }
 
-/** `{ source, provider?, id }`: names a secret that is kept elsewhere; only `id` says which. */
-export function isSecretReference(value: object): value is { source: string; id: string } {
-  const { source, provider, id, ...rest } = value as Record<string, unknown>;
-  const texts = [source, id].every((part) => typeof part === "string");
-  return texts && ["string", "undefined"].includes(typeof provider) && Object.keys(rest).length === 0;
-}
-
 /**
  * A copy with every secret replaced. `found` collects the secrets, for redacting the text they stand in.
  * Choice: a hint `sensitive` on an object or array hides everything in it.
@@ -75,7 +69,7 @@ export function redact(
 ): unknown {
   if (typeof value !== "object" || value === null) return isSensitive(path, hints) ? hidden(value, found) : value;
   if (isSensitive(path, hints)) {
-    if (!Array.isArray(value) && isSecretReference(value)) return { ...value, id: hidden(value.id, found) };
+    if (!Array.isArray(value) && isSecretRef(value)) return { ...value, id: hidden(value.id, found) };
     if (SERVICE_ACCOUNT.test(nameOf(path)) && !Array.isArray(value)) {
       everyLeaf(value, found);
       return REDACTED;

@@ -1,9 +1,9 @@
 /** Where the configuration holds secrets: in clear, for the plugin that answers admins about them. Pure. */
-import type { SecretPlace, SecretPlaces } from "@svc/sdk/services";
+import { isSecretRef, type SecretPlace, type SecretPlaces } from "@svc/sdk/services";
 import type { ConfigFile } from "./file.ts";
 import { HOST_SECTIONS } from "./host-schema.ts";
 import { isObject } from "./plain-data.ts";
-import { type Hints, isSecretReference, isSecretWhole, isSensitive } from "./redact.ts";
+import { type Hints, isSecretWhole, isSensitive } from "./redact.ts";
 import { sectionAt } from "./section-keys.ts";
 import { composeHints, composeSchema, effectiveConfig, ownedSections, type SectionOwner } from "./sections.ts";
 
@@ -55,7 +55,7 @@ function placesIn(value: unknown, path: Path, ground: Ground): SecretPlace[] {
     return isSet && isSensitive(spelled, ground.hints) ? [placeAt(path, value, ground)] : [];
   }
   if (Array.isArray(value)) return value.flatMap((item, index) => placesIn(item, [...path, index], ground));
-  const isReference = isSecretReference(value) && isSensitive(spelled, ground.hints);
+  const isReference = isSecretRef(value) && isSensitive(spelled, ground.hints);
   if (isReference || isSecretWhole(spelled, ground.hints)) return [placeAt(path, value, ground)];
   return Object.entries(value).flatMap(([key, item]) => placesIn(item, [...path, key], ground));
 }

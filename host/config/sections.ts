@@ -1,9 +1,9 @@
 /** Which part of the configuration belongs to whom, and whether it is right. Pure. */
 import { deepFreeze, type Plugin, type TSchema, violations, withDefaults } from "@svc/sdk";
+import { isSecretRef } from "@svc/sdk/services";
 import type { ConfigFile, Issue } from "./file.ts";
 import { FREE_KEYS, HOST_SECTIONS, type HostConfig, OPEN_SECTIONS } from "./host-schema.ts";
 import { isObject, own, type PlainObject } from "./plain-data.ts";
-import { isSecretReference } from "./redact.ts";
 import type { SectionOwner } from "./schema.ts";
 import { claimProblem, lookUp, openKeys, sectionPath, without } from "./section-keys.ts";
 
@@ -46,7 +46,7 @@ const NO_REFERENCE =
 function hostIssues(section: string, schema: TSchema, value: unknown): Issue[] {
   return violations(schema, value).map(({ path, message }) => {
     const node = path.split("/").slice(1).reduce<unknown>(own, value);
-    const isReference = isObject(node) && isSecretReference(node) && message.includes("string");
+    const isReference = isSecretRef(node) && message.includes("string");
     return { path: dotted(section, path), message: isReference ? NO_REFERENCE : message };
   });
 }

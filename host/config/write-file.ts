@@ -2,26 +2,22 @@
  * Writes the configuration file so that a crash at any moment leaves the old text or the new one, and keeps the five
  * texts before it. Spec: http/config.md §4.2.
  */
-import { randomBytes } from "node:crypto";
-import { lstat, mkdir, open, readdir, readFile, readlink, realpath, rename, unlink } from "node:fs/promises";
+import { link, lstat, mkdir, open, readdir, readFile, readlink, realpath, rename, unlink } from "node:fs/promises";
 import { basename, dirname, join, resolve } from "node:path";
 import { invalidRequest, isGatewayError, unavailable } from "@svc/sdk";
+import { type FileCalls, isAlive, replaceFile, withWriteLock } from "@svc/sdk/files";
 import { sha256 } from "./parse.ts";
-import { isAlive, withWriteLock } from "./write-lock.ts";
 
 /** What is used of the file system, so that a test can make any step fail. */
-export interface Files {
+export interface Files extends FileCalls {
   readonly lstat: typeof lstat;
   readonly mkdir: typeof mkdir;
-  readonly open: typeof open;
   readonly readFile: (path: string) => Promise<Buffer>;
   readonly readlink: (path: string) => Promise<string>;
   readonly realpath: (path: string) => Promise<string>;
-  readonly rename: typeof rename;
-  readonly unlink: typeof unlink;
 }
 
-export const nodeFiles: Files = { lstat, mkdir, open, readFile, readlink, realpath, rename, unlink };
+export const nodeFiles: Files = { link, lstat, mkdir, open, readFile, readlink, realpath, rename, unlink };
 
 const SOON = { retryAfterMs: 1_000 };
 
@@ -45,16 +41,17 @@ export async function writeConfigFile(path: string, text: string, options: Write
   try {
     const target = await targetOf(path, files);
     await files.mkdir(dirname(target), { recursive: true, mode: 0o700 });
-    await withWriteLock(target, (lock) =>
-      replace(target, Buffer.from(text), files, async () => {
+    await withWriteLock(target, (lock) => {
+      const before = async () => {
         const old = await readIfThere(target, files);
         if (sha256(old ?? "") !== options.expectedHash) configChanged();
         if (old) await keepBackup(path, old, files);
         const now = old && (await readIfThere(target, files)); // an editor knows no lock
         if (sha256(now ?? "") !== options.expectedHash) configChanged();
         if (!lock.isMine()) unavailable("this process stood still while it wrote the configuration; try again", SOON);
-      }),
-    );
+      };
+      return replaceFile(target, text, { before, files });
+    });
   } catch (cause) {
     if (isGatewayError(cause)) throw cause;
     const why = cause instanceof Error ? cause.message : String(cause);
@@ -97,30 +94,11 @@ function isMissing(error: unknown): boolean {
 /** Each backup becomes the next older one. A crash in between leaves a gap, never two halves. */
 async function keepBackup(path: string, bytes: Buffer, files: Files): Promise<void> {
   const [newest = ".bak"] = BACKUPS;
-  await replace(path + newest, bytes, files, async () => {
+  const before = async () => {
     for (let index = BACKUPS.length - 1; index > 0; index--)
       await files.rename(`${path}${BACKUPS[index - 1]}`, `${path}${BACKUPS[index]}`).catch(absent);
-  });
-}
-
-/** Writes beside `path`, syncs, runs `beforeRename`, renames, syncs the directory. A failure leaves nothing of its own. */
-async function replace(path: string, bytes: Buffer, files: Files, beforeRename: () => Promise<void>): Promise<void> {
-  const staged = `${path}.${process.pid}.${randomBytes(6).toString("hex")}.tmp`;
-  try {
-    const handle = await files.open(staged, "wx", 0o600);
-    try {
-      await handle.writeFile(bytes);
-      await handle.sync();
-    } finally {
-      await handle.close();
-    }
-    await beforeRename();
-    await files.rename(staged, path);
-  } catch (error) {
-    await files.unlink(staged).catch(() => undefined); // it may not have come to be
-    throw error;
-  }
-  await syncDirectory(dirname(path), files);
+  };
+  await replaceFile(path + newest, bytes, { before, files });
 }
 
 /**
@@ -142,16 +120,4 @@ async function removeBeside(path: string): Promise<string[]> {
   });
   await Promise.all(left.map((other) => unlink(join(directory, other)).catch(() => undefined)));
   return left;
-}
-
-/** Makes a rename last. Some file systems cannot sync a directory; there it lasts without. */
-async function syncDirectory(directory: string, files: Files): Promise<void> {
-  const handle = await files.open(directory, "r");
-  try {
-    await handle.sync();
-  } catch (error) {
-    if (!["EINVAL", "ENOTSUP", "EPERM"].includes(String((error as NodeJS.ErrnoException).code))) throw error;
-  } finally {
-    await handle.close();
-  }
 }

@@ -5,6 +5,9 @@ const ENTRIES = {
   "@svc/sdk/services": () => import("@svc/sdk/services"),
   "@svc/sdk/client": () => import("@svc/sdk/client"),
   "@svc/sdk/errors": () => import("@svc/sdk/errors"),
+  "@svc/sdk/device": () => import("@svc/sdk/device"),
+  "@svc/sdk/exec": () => import("@svc/sdk/exec"),
+  "@svc/sdk/files": () => import("@svc/sdk/files"),
   "@svc/sdk/cli": () => import("@svc/sdk/cli"),
   "@svc/sdk/transform": () => import("@svc/sdk/transform"),
 };

@@ -2,16 +2,21 @@
 import { readFile } from "node:fs/promises";
 import { resolve } from "node:path";
 import { agents, GatewayError, invalidRequest, isGatewayError, type ParamsOf } from "@svc/sdk";
-import { type CommandContext, defineCommands, show, withGateway } from "@svc/sdk/cli";
+import { askingWith, type CommandContext, defineCommands, show } from "@svc/sdk/cli";
 import { agentLines, deletedLines, fileLines, identityLines, listLines } from "./cli-report.ts";
 
 const READ = ["operator.read"];
 const ADMIN = ["operator.read", "operator.admin"];
+const ask = askingWith({
+  plugin: "agents",
+  step({ code, message }) {
+    if (code !== "NOT_FOUND") return undefined;
+    return message.startsWith("no agent") ? "svc agents list" : "svc models list";
+  },
+});
 
 /** Choice: bytes of the largest file `files set` sends; the gateway refuses more, too. */
 const MAX_FILE_BYTES = 1024 * 1024;
-
-type Client = Awaited<ReturnType<CommandContext["connect"]>>;
 
 export default defineCommands([
   {
@@ -206,18 +211,4 @@ function textOptions<K extends string>(
 ): Partial<Record<K, string>> {
   const given = names.flatMap((name) => (typeof options[name] === "string" ? [[name, options[name]] as const] : []));
   return Object.fromEntries(given) as Partial<Record<K, string>>; // the keys are `names`
-}
-
-async function ask(
-  context: CommandContext,
-  scopes: readonly string[],
-  question: (client: Client) => Promise<void>,
-): Promise<void> {
-  try {
-    await withGateway(context, scopes, question);
-  } catch (error) {
-    if (!isGatewayError(error) || error.code !== "NOT_FOUND" || error.message.includes("\n")) throw error;
-    const next = error.message.startsWith("no agent") ? "svc agents list" : "svc models list";
-    throw new GatewayError("NOT_FOUND", `${error.message}\nNext: ${next}`, { cause: error });
-  }
 }

@@ -1,7 +1,6 @@
 /** Sums up the older part of a conversation with the model of its run, and keeps the summary. */
-import type { Logger } from "@svc/sdk";
+import { type Logger, untilAborted } from "@svc/sdk";
 import type { Message, ModelEvent, ResolvedModel, RunEvent, Sessions } from "@svc/sdk/services";
-import { untilAborted } from "./abort-race.ts";
 import { asText, contextTokens, planCompaction } from "./compaction-plan.ts";
 import type { AgentsConfig } from "./config.ts";
 import { CHARS_PER_TOKEN, type Context, windowOf } from "./history.ts";

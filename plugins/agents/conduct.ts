@@ -1,7 +1,6 @@
 /** The turn of a run that has begun: prepared, within its time, with the model that answers, summed up where it is too long. */
-import { isGatewayError } from "@svc/sdk";
+import { isGatewayError, untilAborted } from "@svc/sdk";
 import type { Message, SessionEntry } from "@svc/sdk/services";
-import { untilAborted } from "./abort-race.ts";
 import { compactCommand } from "./compact-command.ts";
 import { compact, type CompactionSetup, tryCompact } from "./compaction.ts";
 import { isTooFull } from "./compaction-plan.ts";

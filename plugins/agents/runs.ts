@@ -1,7 +1,6 @@
 /** The `AgentRuns` service: accepts runs, queues them by session, stops them, and picks them up after a restart. */
-import { type HookEmitter, HOOKS, unavailable } from "@svc/sdk";
+import { type HookEmitter, HOOKS, unavailable, untilAborted } from "@svc/sdk";
 import type { AgentRuns, QueueMode, RunOutcome, RunRequest, RunState, Statement } from "@svc/sdk/services";
-import { untilAborted } from "./abort-race.ts";
 import type { Environment } from "./environment.ts";
 import { endUnstarted, execute } from "./execution.ts";
 import { closeInterrupted } from "./interrupted.ts";

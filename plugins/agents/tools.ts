@@ -11,9 +11,9 @@ import {
   matches,
   type Principal,
   withDefaults,
+  untilAborted,
 } from "@svc/sdk";
 import type { Tool, ToolCall, ToolResult, ToolSpec } from "@svc/sdk/services";
-import { untilAborted } from "./abort-race.ts";
 
 /** Choice: characters of text a result may have; more is cut, so that one answer cannot fill the model's window. */
 export const MAX_RESULT_CHARS = 100_000;

@@ -3,7 +3,7 @@
  *
  * Knows nothing of storage: it gets what the model sees, and hands each message on as it is complete.
  */
-import { isGatewayError } from "@svc/sdk";
+import { isGatewayError, untilAborted } from "@svc/sdk";
 import type {
   AssistantMessage,
   Cost,
@@ -16,7 +16,6 @@ import type {
   Usage,
 } from "@svc/sdk/services";
 import { textOf } from "@svc/sdk/services";
-import { untilAborted } from "./abort-race.ts";
 import { abortedMessage, errorMessage, toolCallsOf, unansweredCall } from "./gateway-messages.ts";
 import { Pieces } from "./pieces.ts";
 import { Reply, SILENT_REPLY } from "./reply.ts";

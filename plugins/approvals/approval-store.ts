@@ -1,5 +1,5 @@
 /** Questions and lasting answers on disk. Tables `approvals`, `approval_grants`. */
-import type { ApprovalGrantRow } from "@svc/sdk";
+import { type ApprovalGrantRow, isGatewayError } from "@svc/sdk";
 import type { Row, SqlValue, Statement, Storage } from "@svc/sdk/services";
 import {
   type ApprovalRecord,
@@ -134,7 +134,7 @@ export class ApprovalStore {
       await this.#storage.transaction(statements);
       return "answered";
     } catch (error) {
-      if (error instanceof Error && "code" in error && error.code === "CONFLICT") return otherwise();
+      if (isGatewayError(error) && error.code === "CONFLICT") return otherwise();
       throw error;
     }
   }

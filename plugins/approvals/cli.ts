@@ -1,6 +1,6 @@
 /** `svc approvals ...`: answer questions, and say what may run without one. */
-import { execApproval, execApprovals, GatewayError, invalidRequest, isGatewayError } from "@svc/sdk";
-import { type CommandContext, defineCommands, show, visible, withGateway } from "@svc/sdk/cli";
+import { execApproval, execApprovals, invalidRequest } from "@svc/sdk";
+import { askingWith, type CommandContext, defineCommands, show, visible } from "@svc/sdk/cli";
 import {
   added,
   allowlistNote,
@@ -18,6 +18,7 @@ type Client = Awaited<ReturnType<CommandContext["connect"]>>;
 
 const APPROVALS = ["operator.approvals"];
 const ADMIN = ["operator.admin"];
+const ask = askingWith({ plugin: "approvals", step: "svc approvals list" });
 /** Questions looked through for the beginning of an id. */
 const LOOKED_AT = 500;
 const MAX_LISTED = 500;
@@ -218,28 +219,4 @@ function limitOption({ options }: CommandContext): number | undefined {
   const limit = typeof text === "string" && /^[1-9]\d{0,3}$/.test(text) ? Number(text) : 0;
   if (limit >= 1 && limit <= MAX_LISTED) return limit;
   return invalidRequest(`--limit takes a whole number from 1 to ${MAX_LISTED}; e.g. --limit 20`);
-}
-
-/** Runs one question. A refusal gets the command to go on with; one that names it stays as it is. */
-async function ask<T>(
-  context: CommandContext,
-  scopes: readonly string[],
-  question: (client: Client) => Promise<T>,
-): Promise<T> {
-  try {
-    return await withGateway(context, scopes, question);
-  } catch (error) {
-    if (!isGatewayError(error) || /^Next: /m.test(error.message)) throw error;
-    const { code, details, retryAfterMs } = error;
-    const [, provider = "approvals"] = /provided by plugin ([a-z][a-z0-9-]*)/.exec(error.message) ?? [];
-    const step = error.message.startsWith("unknown method") ? `svc plugins why ${provider}` : "svc approvals list";
-    // The gateway writes it into its sentence, a terminal shows it on a line of its own.
-    const own = error.message.replace(/[.;]? Next: /, "\nNext: ");
-    const message = own === error.message ? `${own}\nNext: ${step}` : own;
-    throw new GatewayError(code, message, {
-      details,
-      ...(retryAfterMs !== undefined && { retryAfterMs }),
-      cause: error,
-    });
-  }
 }

@@ -8,9 +8,9 @@ import {
   matches,
   notFound,
   type ResultOf,
+  untilAborted,
 } from "@svc/sdk";
-import type { ApprovalRecord, Requester } from "./approval-rows.ts";
-import { toListed } from "./approval-rows.ts";
+import { type ApprovalRecord, type Requester, toListed } from "./approval-rows.ts";
 import type { ApprovalStore } from "./approval-store.ts";
 import { type ApproverList, mayDecide } from "./approvers.ts";
 import { askedCommand } from "./asking.ts";
@@ -47,19 +47,19 @@ export function approvalMethods({ desk, store, approvers }: MethodParts): Handle
       if (params.twoPhase === true) {
         call.accept({ status: "accepted", id, createdAtMs: createdAt, expiresAtMs: expiresAt });
       }
-      return decided(await whileWanted(taken.settled, signal));
+      return decided(await untilAborted(taken.settled, signal)); // the question goes on when its asker has left
     },
 
     async waitDecision({ params, signal }) {
       const id = typeof params.id === "string" ? params.id.trim() : "";
       if (id === "") return invalidRequest("id is missing: the id of the approval to wait for");
       const waiting = desk.waiting(id);
-      if (waiting) return decided(await whileWanted(waiting, signal));
+      if (waiting) return decided(await untilAborted(waiting, signal));
       const record = await store.get(id);
       if (!record) return invalidRequest(UNKNOWN);
       // It may have been asked meanwhile.
       return decided(
-        record.status === "pending" ? await whileWanted(desk.waiting(id) ?? later(store, id), signal) : record,
+        record.status === "pending" ? await untilAborted(desk.waiting(id) ?? later(store, id), signal) : record,
       );
     },
 
@@ -106,21 +106,6 @@ function decided({ id, decision, createdAt, expiresAt }: ApprovalRecord): Decide
 /** Read again: it ended between two looks. */
 async function later(store: ApprovalStore, id: string): Promise<ApprovalRecord> {
   return (await store.get(id)) ?? invalidRequest(UNKNOWN);
-}
-
-/** The question goes on when its asker has left; only the waiting ends. */
-async function whileWanted(settled: Promise<ApprovalRecord>, signal: AbortSignal): Promise<ApprovalRecord> {
-  let left = () => {};
-  const gone = new Promise<never>((_, reject) => {
-    left = () => reject(signal.reason);
-  });
-  signal.addEventListener("abort", left, { once: true });
-  if (signal.aborted) left();
-  try {
-    return await Promise.race([settled, gone]);
-  } finally {
-    signal.removeEventListener("abort", left);
-  }
 }
 
 /** Spec: §4: the client's display name, else its id. */

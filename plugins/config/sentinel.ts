@@ -1,7 +1,7 @@
 /** What a restart is to tell whom, kept in a file over that restart. Spec: protocol/stores.md §8. */
-import { open, readFile, rename, rm } from "node:fs/promises";
-import { dirname } from "node:path";
+import { readFile, rm } from "node:fs/promises";
 import { type Logger, matches, type Static, Type } from "@svc/sdk";
+import { replaceFile } from "@svc/sdk/files";
 
 const optionalText = Type.Optional(Type.String());
 const textOrNull = Type.Union([Type.String(), Type.Null()]);
@@ -80,33 +80,5 @@ function parse(text: string): Static<typeof SentinelFile> | undefined {
     return matches(SentinelFile, value) ? value : undefined;
   } catch {
     return undefined;
-  }
-}
-
-/** Old or new content, never half of it; mode 0600. */
-async function replaceFile(path: string, text: string): Promise<void> {
-  const beside = `${path}.${process.pid}.tmp`;
-  try {
-    await rm(beside, { force: true });
-    const file = await open(beside, "wx", 0o600);
-    try {
-      await file.writeFile(text);
-      await file.sync();
-    } finally {
-      await file.close();
-    }
-    await rename(beside, path);
-  } catch (error) {
-    await rm(beside, { force: true });
-    throw error;
-  }
-  const directory = await open(dirname(path), "r");
-  try {
-    await directory.sync(); // the new name is on disk, too
-  } catch (error) {
-    // Some network disks cannot; the note is there all the same.
-    if (!["EINVAL", "ENOTSUP", "EPERM"].includes(String((error as NodeJS.ErrnoException).code))) throw error;
-  } finally {
-    await directory.close();
   }
 }

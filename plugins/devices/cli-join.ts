@@ -1,6 +1,6 @@
 /** Making this machine a known device of a gateway elsewhere. */
 import { GatewayError, invalidRequest, isGatewayError } from "@svc/sdk";
-import type { ClientOptions, GatewayClient } from "@svc/sdk/client";
+import { type ClientOptions, gatewayAddress, type GatewayClient, isLoopbackHost } from "@svc/sdk/client";
 import { type DeviceIdentity, keepDevice, keepDeviceToken, readDeviceToken } from "@svc/sdk/device";
 
 /** Milliseconds between two looks whether somebody has approved: the first wait, and the longest. */
@@ -57,8 +57,8 @@ export async function join(options: JoinOptions): Promise<Joined> {
 }
 
 function isInClear(url: string): boolean {
-  const { protocol, hostname } = new URL(url);
-  return /^(ws|http):$/.test(protocol) && !/^(localhost|127\.[\d.]+|\[::1\])$/.test(hostname);
+  const address = gatewayAddress(url);
+  return address?.protocol === "ws:" && !isLoopbackHost(address.hostname);
 }
 
 async function enter(device: DeviceIdentity, options: JoinOptions): Promise<Joined> {

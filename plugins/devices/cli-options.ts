@@ -1,6 +1,7 @@
 /** What people give on the command line. */
 import { invalidRequest } from "@svc/sdk";
 import type { CommandContext } from "@svc/sdk/cli";
+import { gatewayAddress } from "@svc/sdk/client";
 
 /** Seconds `pairing join` waits for an approval. */
 export const JOIN_SECONDS = 300;
@@ -9,11 +10,6 @@ export const JOIN_SECONDS = 300;
 export function textOption({ options }: CommandContext, name: string): string | undefined {
   const value = options[name];
   return (typeof value === "string" && value.trim()) || undefined;
-}
-
-/** A secret by option or environment, as for every other command. */
-export function secretOption(context: CommandContext, name: "token" | "password"): string | undefined {
-  return textOption(context, name) ?? (process.env[`SVC_GATEWAY_${name.toUpperCase()}`]?.trim() || undefined);
 }
 
 /** @throws GatewayError an entry is blank */
@@ -28,7 +24,7 @@ export function scopesOption(context: CommandContext): string[] | undefined {
 
 export function gatewayUrl(context: CommandContext): string {
   const url = textOption(context, "url");
-  if (url !== undefined && /^(wss?|https?):\/\//i.test(url) && URL.canParse(url)) return url;
+  if (url !== undefined && gatewayAddress(url)) return url;
   return invalidRequest("say which gateway: --url wss://gateway.example, or ws://<host>:18789");
 }
 

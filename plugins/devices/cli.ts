@@ -7,7 +7,7 @@ import { readDevice } from "@svc/sdk/device";
 import { chosenDevice, chosenRequest, chosenRole } from "./cli-choice.ts";
 import { join, leave } from "./cli-join.ts";
 import { approvedLines, listLines, overviewLines } from "./cli-lines.ts";
-import { gatewayUrl, joinSeconds, JOIN_SECONDS, scopesOption, secretOption, textOption } from "./cli-options.ts";
+import { gatewayUrl, joinSeconds, JOIN_SECONDS, scopesOption, textOption } from "./cli-options.ts";
 import { cell, listed } from "./cli-text.ts";
 
 const PAIRING = "operator.pairing";
@@ -128,13 +128,11 @@ export default defineCommands([
     examples: ["svc pairing join --url wss://gateway.example --token <token> --name desk"],
     async run(context) {
       const scopes = scopesOption(context);
-      const [token, password, name] = [
-        secretOption(context, "token"),
-        secretOption(context, "password"),
-        textOption(context, "name"),
-      ];
+      const url = gatewayUrl(context);
+      const name = textOption(context, "name");
+      const { token, password } = await context.target();
       const joined = await join({
-        url: gatewayUrl(context),
+        url,
         ...(token === undefined ? {} : { token }),
         ...(password === undefined ? {} : { password }),
         ...(name === undefined ? {} : { name }),
@@ -146,7 +144,7 @@ export default defineCommands([
         wait: (ms) => new Promise((resolve) => setTimeout(resolve, ms)),
         elapsed: () => performance.now(),
       });
-      show(context, joined, ({ url, deviceId }) => [
+      show(context, joined, ({ deviceId }) => [
         `this machine is device ${deviceId} of ${visible(url)} now, with ${listed(joined.scopes)}`,
         `commands need no secret there any more: svc gateway health --url ${visible(url)}`,
       ]);

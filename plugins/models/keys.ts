@@ -1,6 +1,6 @@
 /** The keys of accounts, looked up when a question is asked. */
 import { createHash } from "node:crypto";
-import { GatewayError, isGatewayError } from "@svc/sdk";
+import { GatewayError, isGatewayError, untilAborted } from "@svc/sdk";
 import { isSecretRef, type ProviderAccount, type ProviderFailure, type Secrets } from "@svc/sdk/services";
 import { type ConfiguredAccount, withKey } from "./accounts.ts";
 import type { Cooldowns } from "./cooldown.ts";
@@ -28,7 +28,7 @@ export class AccountKeys {
     const { apiKey, name } = account;
     if (!isSecretRef(apiKey)) return withKey(account, apiKey);
     this.#used.delete(name);
-    const key = await unlessAborted(this.#find(account, apiKey), signal);
+    const key = await untilAborted(this.#find(account, apiKey), signal); // a vault may be slow
     this.#used.set(name, digest(key));
     return withKey(account, key);
   }
@@ -41,7 +41,7 @@ export class AccountKeys {
       const kind = cooldowns.until(name) === undefined ? undefined : cooldowns.failureOf(name)?.kind;
       if (!isSecretRef(apiKey) || (kind !== "auth" && kind !== "billing")) continue;
       const found = this.#find(account, apiKey).catch(() => undefined); // it goes on cooling down
-      const key = await unlessAborted(found, signal);
+      const key = await untilAborted(found, signal);
       if (key !== undefined && this.#used.get(name) !== digest(key)) cooldowns.succeeded(name);
     }
   }
@@ -60,16 +60,6 @@ export class AccountKeys {
       return refuse(`the key of model provider "${name}" is not there: ${error.message}`);
     }
   }
-}
-
-/** A vault may be slow; who no longer waits for an answer does not wait for its key either. */
-function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
-  return new Promise((resolve, reject) => {
-    const onAbort = () => reject(signal.reason);
-    signal.addEventListener("abort", onAbort, { once: true });
-    if (signal.aborted) onAbort();
-    work.then(resolve, reject).finally(() => signal.removeEventListener("abort", onAbort));
-  });
 }
 
 function refuse(message: string): never {

@@ -1,5 +1,5 @@
 /** What `svc nodes ...` is given on its command line. Pure. */
-import { GatewayError, invalidRequest, isGatewayError, type NodeView, notFound } from "@svc/sdk";
+import { invalidRequest, type NodeView, notFound } from "@svc/sdk";
 import { visible } from "@svc/sdk/cli";
 
 /** Milliseconds an answer may take at most, a day. */
@@ -49,13 +49,4 @@ export function readTimeout(text: unknown): { readonly timeoutMs?: number } {
     : invalidRequest(
         `--timeout takes milliseconds up to ${MOST_TIMEOUT_MS}, not "${visible(text)}"; e.g. --timeout 60000`,
       );
-}
-
-/** The same refusal with the command to go on with; one that names a command already stays as it is. */
-export function withNextStep(error: unknown, next: string): unknown {
-  if (!isGatewayError(error) || /^Next: |\bsvc [a-z]/m.test(error.message)) return error;
-  const { code, message, details, retryAfterMs } = error;
-  const step = message.startsWith("unknown method") ? "svc plugins why nodes" : next;
-  const wait = retryAfterMs === undefined ? {} : { retryAfterMs };
-  return new GatewayError(code, `${message}\nNext: ${step}`, { details, ...wait, cause: error });
 }

@@ -1,8 +1,8 @@
 /** `svc nodes ...`: look at nodes, ask them, let them in and name them. */
 import { randomUUID } from "node:crypto";
 import { invalidRequest, nodes, type NodeView } from "@svc/sdk";
-import { type Command, type CommandContext, defineCommands, show, visible, withGateway } from "@svc/sdk/cli";
-import { readParams, readTimeout, resolveNode, withNextStep } from "./cli-input.ts";
+import { askingWith, type Command, type CommandContext, defineCommands, show, visible } from "@svc/sdk/cli";
+import { readParams, readTimeout, resolveNode } from "./cli-input.ts";
 import { describeLines, listLines, payloadLines, pendingLines } from "./cli-text.ts";
 import { nodeHostCommands } from "./host/commands.ts";
 
@@ -14,6 +14,7 @@ const PAIRING = ["operator.read", "operator.pairing"];
 /** Milliseconds a node may take unless told otherwise, and that the gateway gets beside it to say so. */
 const PATIENCE_MS = 30_000;
 const GRACE_MS = 5_000;
+const ask = askingWith({ plugin: "nodes", step: "svc nodes list" });
 
 const nodeCommands: readonly Command[] = [
   {
@@ -21,7 +22,7 @@ const nodeCommands: readonly Command[] = [
     summary: "Nodes, connected ones first",
     examples: ["svc nodes list", "svc nodes list --json"],
     run: (context) =>
-      asking(context, READ, async (client) => {
+      ask(context, READ, async (client) => {
         show(context, await client.call(nodes.list, {}), (answer) => listLines(answer.nodes));
       }),
   },
@@ -31,7 +32,7 @@ const nodeCommands: readonly Command[] = [
     args: "<node>",
     examples: ["svc nodes describe kitchen", "svc nodes describe 4f1c9a"],
     run: (context) =>
-      asking(context, READ, async (client) => {
+      ask(context, READ, async (client) => {
         const { nodeId } = await namedNode(context, client);
         show(context, await client.call(nodes.describe, { nodeId }), ({ ts: _ts, ...node }) => describeLines(node));
       }),
@@ -63,7 +64,7 @@ const nodeCommands: readonly Command[] = [
     args: "<node> <name>",
     examples: ['svc nodes rename 4f1c9a "Kitchen"'],
     run: (context) =>
-      asking(context, PAIRING, async (client) => {
+      ask(context, PAIRING, async (client) => {
         const [, displayName = ""] = context.args;
         const { nodeId } = await namedNode(context, client);
         const renamed = await client.call(nodes.rename, { nodeId, displayName });
@@ -79,7 +80,7 @@ async function invoke(context: CommandContext): Promise<void> {
   const params = readParams(context.options["params"]);
   const { timeoutMs = PATIENCE_MS } = readTimeout(context.options["timeout"]);
   const next = `svc nodes describe ${visible(wanted)}`;
-  await asking(
+  await ask(
     context,
     WRITE,
     async (client) => {
@@ -94,7 +95,7 @@ async function invoke(context: CommandContext): Promise<void> {
 
 async function approve(context: CommandContext): Promise<number> {
   const [requestId] = context.args;
-  return asking(context, PAIRING, async (client) => {
+  return ask(context, PAIRING, async (client) => {
     if (requestId === undefined) {
       const { pending } = await client.call(nodes.pairList, {});
       show(context, { pending }, () => pendingLines(pending));
@@ -113,18 +114,4 @@ async function approve(context: CommandContext): Promise<number> {
 
 async function namedNode({ args: [wanted = ""] }: CommandContext, client: Client): Promise<NodeView> {
   return resolveNode((await client.call(nodes.list, {})).nodes, wanted);
-}
-
-/** Runs one question; a refusal gets the command to go on with. */
-async function asking<T>(
-  context: CommandContext,
-  scopes: readonly string[],
-  question: (client: Client) => Promise<T>,
-  next = "svc nodes list",
-): Promise<T> {
-  try {
-    return await withGateway(context, scopes, question);
-  } catch (error) {
-    throw withNextStep(error, next);
-  }
 }

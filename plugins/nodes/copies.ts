@@ -2,7 +2,7 @@
 import { agentEvent, type EventSpec, type PluginGateway } from "@svc/sdk";
 import type { RunEvent } from "@svc/sdk/services";
 import type { Subscriptions } from "./subscriptions.ts";
-import { fieldsOf } from "./texts.ts";
+import { fieldsOf } from "./values.ts";
 
 /**
  * To be called in `setup`.

@@ -1,6 +1,6 @@
 /** What a session is told about an event of a node. Pure. Spec: protocol/methods-node.md §3. */
 import { externalLine, neutralizeMarkers, wrapExternalContent } from "@svc/sdk";
-import { fieldsOf, textField } from "./texts.ts";
+import { fieldsOf, textField } from "./values.ts";
 
 /** Characters of a message a node may send; of a notification's texts, and of a command's output, that are told. */
 export const MAX_MESSAGE_CHARS = 20_000;

@@ -5,6 +5,7 @@ import {
   invalidRequest,
   type Live,
   type nodes,
+  type NodeView,
   notFound,
   type PairedDevice,
   type PairedNode,
@@ -20,6 +21,7 @@ import type { NodeEvents } from "./node-events.ts";
 import type { OlderStore } from "./older-store.ts";
 import type { NodeRegistry } from "./registry.ts";
 import { shownLine } from "./texts.ts";
+import { present } from "./values.ts";
 import { isNodeDevice } from "./views.ts";
 
 /** Choice: characters of a name somebody gives to a node. */
@@ -33,7 +35,7 @@ interface MethodSources {
   readonly invocations: Invocations;
   readonly events: NodeEvents;
   readonly canvas: Live<CanvasHost>;
-  readonly list: () => Promise<import("@svc/sdk").NodeView[]>;
+  readonly list: () => Promise<NodeView[]>;
   /** epoch ms */
   readonly now: () => number;
   readonly requested: (request: PendingNode) => void;
@@ -80,7 +82,7 @@ export function pairingMethods({ devices, store, requested, resolved }: MethodSo
   /** @throws GatewayError `NOT_FOUND` */
   const deviceRequest = async (requestId: string): Promise<PendingDevice> => {
     const request = (await devices.pending()).find((one) => one.requestId === requestId);
-    return request && asksForNode(request)
+    return request && isNodeDevice(request)
       ? request
       : notFound("no such request, or it has expired; see: svc nodes approve, svc devices list");
   };
@@ -100,7 +102,7 @@ export function pairingMethods({ devices, store, requested, resolved }: MethodSo
       const asNodes = paired.filter(isNodeDevice).map(pairedView);
       const ids = new Set(asNodes.map(({ nodeId }) => nodeId));
       return {
-        pending: [...waiting, ...pendingDevices.filter(asksForNode).map(pendingView)].sort((a, b) => b.ts - a.ts),
+        pending: [...waiting, ...pendingDevices.filter(isNodeDevice).map(pendingView)].sort((a, b) => b.ts - a.ts),
         paired: [...asNodes, ...older.filter(({ nodeId }) => !ids.has(nodeId))],
       };
     },
@@ -171,10 +173,6 @@ function parsed(payloadJSON: string): unknown {
   }
 }
 
-function asksForNode({ role, roles }: PendingDevice): boolean {
-  return role === "node" || (roles?.includes("node") ?? false);
-}
-
 function pendingView(device: PendingDevice): PendingNode {
   const { requestId, deviceId, displayName, platform, deviceFamily, caps, commands, remoteIp, silent, isRepair, ts } =
     device;
@@ -186,9 +184,4 @@ function pairedView({ deviceId, createdAtMs, approvedAtMs, ...device }: PairedDe
   const { displayName, platform, deviceFamily, commands, remoteIp } = device;
   const facts = { displayName, platform, deviceFamily, commands, remoteIp };
   return { nodeId: deviceId, createdAtMs, approvedAtMs, ...present(facts) };
-}
-
-function present<T extends object>(facts: T): { [K in keyof T]?: Exclude<T[K], undefined> } {
-  const entries = Object.entries(facts).filter(([, value]) => value !== undefined);
-  return Object.fromEntries(entries) as { [K in keyof T]?: Exclude<T[K], undefined> }; // the same keys, none absent
 }

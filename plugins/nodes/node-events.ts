@@ -6,7 +6,7 @@ import { type Asker, type NodeRuns, ownSession } from "./node-runs.ts";
 import { type PushRegistration, readRegistration } from "./push-store.ts";
 import { fingerprintOf, RecentTranscripts } from "./spoken.ts";
 import type { Subscriptions } from "./subscriptions.ts";
-import { fieldsOf, textField } from "./texts.ts";
+import { fieldsOf, textField } from "./values.ts";
 
 /** An event, and who sent it. */
 export interface NodeEvent extends Asker {

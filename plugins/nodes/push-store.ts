@@ -1,6 +1,6 @@
 /** Where pushes to nodes go, as they registered it. Spec: protocol/stores.md §9, `push/apns-registrations.json`. */
 import type { Storage } from "@svc/sdk/services";
-import { textField } from "./texts.ts";
+import { textField } from "./values.ts";
 
 /** Choice: hexadecimal tokens of the push service, and topics that are names of apps. */
 const TOKEN = /^[0-9a-fA-F]{32,512}$/;

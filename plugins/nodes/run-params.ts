@@ -2,6 +2,7 @@
 import { invalidRequest } from "@svc/sdk";
 import { commandText, commandTexts, type SystemRunPlan } from "@svc/sdk/exec";
 import type { AllowedExec } from "@svc/sdk/services";
+import { present } from "./values.ts";
 
 /** What is forwarded. */
 export interface RunParams {
@@ -39,7 +40,7 @@ export function readRun(params: unknown): ReadRun {
       { code: "RAW_COMMAND_MISMATCH", rawCommand, inferred },
     );
   }
-  const forwarded = withoutAbsent({
+  const forwarded = present({
     command,
     rawCommand,
     cwd: text(fields, "cwd"),
@@ -67,7 +68,7 @@ export function planOf({ command, rawCommand, cwd, agentId, sessionKey }: RunPar
 /** As the approval has it: the stored plan counts, not what the caller sent. */
 export function approvedRun({ env, timeoutMs, needsScreenRecording, runId }: RunParams, allowed: AllowedExec) {
   const { argv, rawCommand, cwd, agentId, sessionKey } = allowed.plan;
-  return withoutAbsent({
+  return present({
     command: argv,
     rawCommand,
     cwd,
@@ -134,9 +135,4 @@ function envOf(value: unknown): Readonly<Record<string, string>> | undefined {
 
 function refuse(param: string, what: string): never {
   return invalidRequest(`${param} of system.run must be ${what}`, { code: "INVALID_PARAM", param });
-}
-
-function withoutAbsent<T extends object>(value: T): { readonly [K in keyof T]?: NonNullable<T[K]> } {
-  const present = Object.entries(value).filter(([, content]) => content !== undefined && content !== null);
-  return Object.fromEntries(present) as { [K in keyof T]?: NonNullable<T[K]> }; // the same keys, none absent
 }

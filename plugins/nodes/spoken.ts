@@ -1,6 +1,6 @@
 /** Recognises a transcript that was sent twice. Spec: protocol/methods-node.md §3, `voice.transcript`. */
 import type { Clock } from "@svc/sdk";
-import { fieldsOf, textField } from "./texts.ts";
+import { fieldsOf, textField } from "./values.ts";
 
 /** Milliseconds in which the same transcript counts once. */
 export const DEDUPE_MS = 1_500;

@@ -1,13 +1,14 @@
 /** Nodes as `node.list` shows them: paired devices joined with who is connected. Pure. Spec: protocol/methods-node.md §1. */
-import type { NodeView, PairedDevice } from "@svc/sdk";
+import type { NodeView, PairedDevice, PendingDevice } from "@svc/sdk";
 import { allowlistFor, type CommandRules, isGatewayOnly } from "./command-policy.ts";
 import type { ConnectedNode } from "./registry.ts";
 import { shownLine } from "./texts.ts";
+import { present } from "./values.ts";
 
 const MAX_NAME = 200;
 
-/** Whether the device is paired as a node. */
-export function isNodeDevice({ role, roles }: PairedDevice): boolean {
+/** Whether a device is a node, or asks to be one. */
+export function isNodeDevice({ role, roles }: Pick<PairedDevice | PendingDevice, "role" | "roles">): boolean {
   return role === "node" || (roles?.includes("node") ?? false);
 }
 
@@ -56,7 +57,7 @@ function nodeView(
     connectedAtMs: node?.connectedAtMs,
     pendingCommands: withheld.length > 0 ? [...withheld] : undefined,
   };
-  return Object.assign(view, Object.fromEntries(Object.entries(facts).filter(([, value]) => value !== undefined)));
+  return { ...view, ...present(facts) };
 }
 
 function inOrder(left: NodeView, right: NodeView): number {

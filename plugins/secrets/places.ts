@@ -20,7 +20,7 @@ export function pathText(path: SecretPlace["path"]): string {
 
 /** The reference a place holds; `undefined` for a text. */
 export function refAt({ value }: Pick<SecretPlace, "value">): SecretRef | undefined {
-  return isSecretRef(value) && typeof value.source === "string" && typeof value.id === "string" ? value : undefined;
+  return isSecretRef(value) ? value : undefined;
 }
 
 export function placedRefs(places: readonly SecretPlace[], config: SecretsConfig): PlacedRef[] {

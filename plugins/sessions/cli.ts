@@ -1,6 +1,6 @@
 /** `svc sessions ...`: look at, change and tidy conversations of a running gateway. */
-import { GatewayError, invalidRequest, isGatewayError, notFound, type ParamsOf, sessions } from "@svc/sdk";
-import { type CommandContext, defineCommands, show, withGateway } from "@svc/sdk/cli";
+import { GatewayError, invalidRequest, notFound, type ParamsOf, sessions } from "@svc/sdk";
+import { askingWith, type CommandContext, defineCommands, show } from "@svc/sdk/cli";
 import { compactLines, entryLines, listLines, previewLines, usageLines } from "./cli-text.ts";
 
 type Client = Awaited<ReturnType<CommandContext["connect"]>>;
@@ -8,6 +8,7 @@ type PatchParams = ParamsOf<typeof sessions.patch>;
 
 const READ = ["operator.read"];
 const ADMIN = ["operator.admin"];
+const ask = askingWith({ plugin: "sessions", step: nextStep });
 /** Rows of `sessions list` without `--limit`. Choice. */
 const LISTED = 50;
 /** Messages of `sessions show` without `--messages`. Choice. */
@@ -166,25 +167,7 @@ export default defineCommands([
   },
 ]);
 
-/** Runs one question. A refusal gets the command to go on with. */
-async function ask<T>(
-  context: CommandContext,
-  scopes: readonly string[],
-  question: (client: Client) => Promise<T>,
-): Promise<T> {
-  try {
-    return await withGateway(context, scopes, question);
-  } catch (thrown) {
-    throw isGatewayError(thrown) ? withNextStep(thrown) : thrown;
-  }
-}
-
-function withNextStep({ code, message, details }: GatewayError): GatewayError {
-  if (message.includes("svc ")) return new GatewayError(code, message, { details });
-  return new GatewayError(code, `${message}\nNext: ${nextStep(code, message)}`, { details });
-}
-
-function nextStep(code: string, message: string): string {
+function nextStep({ code, message }: GatewayError): string {
   if (code === "UNAVAILABLE") return "wait until its run has ended, or see what the gateway does: svc gateway status";
   if (message.includes("sessions.reset")) return "svc sessions reset main";
   if (/^invalid \w+ "/.test(message)) return "svc sessions patch --help";

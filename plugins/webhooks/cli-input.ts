@@ -1,6 +1,6 @@
 /** What `svc hooks` is given on its command line and in files. */
 import { readFile } from "node:fs/promises";
-import { invalidRequest, isGatewayError } from "@svc/sdk";
+import { invalidRequest } from "@svc/sdk";
 import type { CommandContext } from "@svc/sdk/cli";
 import { describePlace, firstBadPlace } from "./json-place.ts";
 
@@ -106,9 +106,4 @@ export function choiceOption<T extends string>(
 export function textOption(options: CommandContext["options"], name: string): string | undefined {
   const value = options[name];
   return typeof value === "string" ? value : undefined;
-}
-
-/** Whether this refusal tells what to do already. */
-export function namesNextStep(error: unknown): boolean {
-  return isGatewayError(error) && /^Next: |\bsvc /m.test(error.message);
 }

@@ -1,15 +1,14 @@
 /** `svc hooks ...`: look at, try, switch and replay the webhooks of a running gateway. */
-import { GatewayError, invalidRequest, isGatewayError, notFound, webhooks } from "@svc/sdk";
-import { type CommandContext, defineCommands, show, visible, withGateway } from "@svc/sdk/cli";
-import { choiceOption, countOption, namesNextStep, readHeaders, readPayload, textOption } from "./cli-input.ts";
+import { invalidRequest, notFound, webhooks } from "@svc/sdk";
+import { askingWith, type CommandContext, defineCommands, show, visible } from "@svc/sdk/cli";
+import { choiceOption, countOption, readHeaders, readPayload, textOption } from "./cli-input.ts";
 import { checkLines, infoLines, listLines, oneRunLines, runLines } from "./cli-report.ts";
 import { isAccepted, trialLines } from "./cli-trial.ts";
-
-type Client = Awaited<ReturnType<CommandContext["connect"]>>;
 
 const READ = ["operator.read"];
 const WRITE = ["operator.write"];
 const ADMIN = ["operator.admin"];
+const ask = askingWith({ plugin: "webhooks", step: "svc hooks list" });
 
 const STATUSES = ["queued", "running", "done", "failed"] as const;
 /** Most runs one question may ask for. */
@@ -167,22 +166,4 @@ async function turn(
   show(context, answer, ({ changed }) => [
     visible(changed ? `${done} ${id}` : `${id} was ${done} already; nothing was written`),
   ]);
-}
-
-/** Runs one question. A refusal gets the command to go on with; one that names it stays as it is. */
-async function ask<T>(
-  context: CommandContext,
-  scopes: readonly string[],
-  question: (client: Client) => Promise<T>,
-  next = "svc hooks list",
-): Promise<T> {
-  try {
-    return await withGateway(context, scopes, question);
-  } catch (error) {
-    if (!isGatewayError(error) || namesNextStep(error)) throw error;
-    const { code, message, details, retryAfterMs } = error;
-    const step = message.startsWith("unknown method") ? "svc plugins why webhooks" : next;
-    const wait = retryAfterMs === undefined ? {} : { retryAfterMs };
-    throw new GatewayError(code, `${message}\nNext: ${step}`, { details, ...wait, cause: error });
-  }
 }

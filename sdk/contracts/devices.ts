@@ -6,9 +6,8 @@ const text = Type.Optional(Type.String());
 const strings = Type.Optional(Type.Array(Type.String()));
 const Time = Type.Integer({ description: "epoch ms" });
 
-/** A device that waits for somebody to approve it, exactly as it will be approved. */
-export const PendingDevice = Type.Object({
-  requestId: NonEmpty,
+/** What is known of a device, whether it waits or is paired. */
+const facts = {
   deviceId: NonEmpty,
   publicKey: NonEmpty,
   displayName: text,
@@ -19,9 +18,15 @@ export const PendingDevice = Type.Object({
   role: text,
   roles: strings,
   scopes: strings,
+  remoteIp: text,
+};
+
+/** A device that waits for somebody to approve it, exactly as it will be approved. */
+export const PendingDevice = Type.Object({
+  requestId: NonEmpty,
+  ...facts,
   caps: strings,
   commands: Type.Optional(Type.Array(Type.String(), { description: "nodes: what an approval lets it offer" })),
-  remoteIp: text,
   silent: Type.Optional(Type.Boolean()),
   isRepair: Type.Optional(
     Type.Boolean({ description: "it is paired already and asks for more, or came back changed" }),
@@ -35,18 +40,8 @@ export type PendingDevice = Static<typeof PendingDevice>;
 
 /** A device that may connect. Never has the value of a token. */
 export const PairedDevice = Type.Object({
-  deviceId: NonEmpty,
-  publicKey: NonEmpty,
-  displayName: text,
-  platform: text,
-  deviceFamily: text,
-  clientId: text,
-  clientMode: text,
-  role: text,
-  roles: strings,
-  scopes: strings,
+  ...facts,
   commands: Type.Optional(Type.Array(Type.String(), { description: "nodes: pinned when it was approved" })),
-  remoteIp: text,
   createdAtMs: Time,
   approvedAtMs: Time,
   tokens: Type.Optional(

@@ -29,10 +29,8 @@ export const NodeView = Type.Object({
 });
 export type NodeView = Static<typeof NodeView>;
 
-/** A request of the older node store, and a device of role node that waits: `device.pair.*` shows the latter, too. */
-export const PendingNode = Type.Object({
-  requestId: NonEmpty,
-  nodeId: NonEmpty,
+/** What a node of the older store, or a device that waits to be one, says of itself. */
+const olderFacts = {
   displayName: text,
   platform: text,
   version: text,
@@ -44,6 +42,13 @@ export const PendingNode = Type.Object({
   commands: Type.Optional(strings),
   permissions: Type.Optional(Type.Record(Type.String(), Type.Boolean())),
   remoteIp: text,
+};
+
+/** A request of the older node store, and a device of role node that waits: `device.pair.*` shows the latter, too. */
+export const PendingNode = Type.Object({
+  requestId: NonEmpty,
+  nodeId: NonEmpty,
+  ...olderFacts,
   silent: Type.Optional(Type.Boolean()),
   isRepair: Type.Optional(Type.Boolean()),
   ts: Time,
@@ -54,17 +59,7 @@ export type PendingNode = Static<typeof PendingNode>;
 export const PairedNode = Type.Object({
   nodeId: NonEmpty,
   token: Type.Optional(Type.String({ description: "only where it was just issued" })),
-  displayName: text,
-  platform: text,
-  version: text,
-  coreVersion: text,
-  uiVersion: text,
-  deviceFamily: text,
-  modelIdentifier: text,
-  caps: Type.Optional(strings),
-  commands: Type.Optional(strings),
-  permissions: Type.Optional(Type.Record(Type.String(), Type.Boolean())),
-  remoteIp: text,
+  ...olderFacts,
   createdAtMs: Time,
   approvedAtMs: Time,
   lastConnectedAtMs: Type.Optional(Time),

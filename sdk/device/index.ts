@@ -15,6 +15,7 @@ import {
   writeSync,
 } from "node:fs";
 import { join } from "node:path";
+import { gatewayAddress } from "../client/address.ts";
 import type { DeviceIdentity } from "../client/device-proof.ts";
 
 export type { DeviceIdentity } from "../client/device-proof.ts";
@@ -111,9 +112,8 @@ export function keepDeviceToken(directory: string, url: string, role: string, ke
 
 /** One spelling per gateway: a path does not count, since every path is the same door. */
 function gatewayKey(url: string): string {
-  if (!URL.canParse(url)) return url;
-  const { protocol, host } = new URL(url);
-  return `${protocol.replace(/^http/, "ws")}//${host}`;
+  const address = gatewayAddress(url);
+  return address ? `${address.protocol}//${address.host}` : url;
 }
 
 function readTokens(directory: string): Tokens {

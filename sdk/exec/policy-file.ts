@@ -1,9 +1,10 @@
 /** The policy file on disk: `exec-approvals.json`, mode 0600, replaced as a whole by whoever saw its last version. Spec: protocol/methods-exec-approvals.md §1. */
 import { randomBytes } from "node:crypto";
-import { constants, type FileHandle, link, mkdir, open, rename, rm } from "node:fs/promises";
+import { constants, type FileHandle, mkdir, open } from "node:fs/promises";
 import { join } from "node:path";
 import { GatewayError, isGatewayError, unavailable } from "../errors.ts";
-import { underLock } from "./file-lock.ts";
+import { withWriteLock, type WriteLock } from "../files/lock.ts";
+import { createFile, replaceFile } from "../files/whole.ts";
 import { checkBaseHash, normalisePolicy, parsePolicy, snapshotOf } from "./policy-shape.ts";
 import type { ExecPolicyFile, ExecPolicySnapshot } from "./schema.ts";
 
@@ -42,34 +43,24 @@ export function openExecPolicy(directory: string): ExecPolicyStore {
   });
 
   async function create(): Promise<Read> {
-    const draft = await writeDraft(directory, path, textOf(defaults()));
-    try {
-      await link(draft, path); // whoever is first wins
-    } catch (error) {
-      if (codeOf(error) !== "EEXIST") throw error;
-    } finally {
-      await rm(draft, { force: true });
-    }
-    await syncDirectory(directory);
+    await mkdir(directory, { recursive: true, mode: 0o700 });
+    await createFile(path, textOf(defaults())); // or another one was first
     return (await read(path)) ?? unavailable(`${path} was removed while it was made; try again`, { retryAfterMs: 100 });
   }
 
-  async function replace(given: ExecPolicyFile, baseHash: string | undefined, held: () => Promise<boolean>) {
+  async function replace(given: ExecPolicyFile, baseHash: string | undefined, lock: WriteLock) {
     const current = await read(path);
     checkBaseHash(current?.raw, baseHash);
     const raw = textOf(normalisePolicy(given, current?.file ?? defaults()));
     if (Buffer.byteLength(raw) > MAX_BYTES) unavailable(`a policy file has at most ${MAX_BYTES} bytes; shorten it`);
-    const draft = await writeDraft(directory, path, raw);
-    try {
-      // Somebody may have edited it by hand, or taken over the lock of a process that was stopped for long.
-      checkBaseHash((await read(path))?.raw, baseHash);
-      if (!(await held()))
-        unavailable(`${path} is being written by another process; try again`, { retryAfterMs: 1_000 });
-      await rename(draft, path);
-    } finally {
-      await rm(draft, { force: true });
-    }
-    await syncDirectory(directory);
+    await replaceFile(path, raw, {
+      async before() {
+        // Somebody may have edited it by hand, or taken over the lock of a process that was stopped for long.
+        checkBaseHash((await read(path))?.raw, baseHash);
+        if (!lock.isMine())
+          unavailable(`${path} is being written by another process; try again`, { retryAfterMs: 1_000 });
+      },
+    });
     return snapshotOf(path, raw, parsePolicy(raw));
   }
 
@@ -82,7 +73,7 @@ export function openExecPolicy(directory: string): ExecPolicyStore {
     set: (file, baseHash) =>
       explained(path, async () => {
         await mkdir(directory, { recursive: true, mode: 0o700 });
-        return underLock(`${path}.lock`, (held) => replace(file, baseHash, held));
+        return withWriteLock(path, (lock) => replace(file, baseHash, lock));
       }),
     policy: () =>
       explained(path, () => read(path)).then(
@@ -137,32 +128,6 @@ function parsed(path: string, raw: string): ExecPolicyFile {
 
 function refuse(path: string, why: string, next: string): never {
   unavailable(`${path} is no policy file that can be used, and all commands are denied: ${why}. Next: ${next}`);
-}
-
-/** A complete copy beside the file, on disk, only for its owner. */
-async function writeDraft(directory: string, path: string, text: string): Promise<string> {
-  await mkdir(directory, { recursive: true, mode: 0o700 });
-  const draft = `${path}.${randomBytes(8).toString("hex")}.tmp`;
-  const handle = await open(draft, "wx", 0o600);
-  try {
-    await handle.writeFile(text);
-    await handle.sync();
-  } catch (error) {
-    await rm(draft, { force: true });
-    throw error;
-  } finally {
-    await handle.close();
-  }
-  return draft;
-}
-
-async function syncDirectory(directory: string): Promise<void> {
-  const handle = await open(directory, constants.O_RDONLY);
-  try {
-    await handle.sync();
-  } finally {
-    await handle.close();
-  }
 }
 
 /** What the file system refuses is told with the path. */

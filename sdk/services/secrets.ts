@@ -26,9 +26,12 @@ export function SecretSetting(options: { readonly description?: string } = {}) {
   });
 }
 
-/** Whether a setting is a reference. */
+/** Whether a value of the configuration is a reference: these keys and no others, all of them texts. */
 export function isSecretRef(value: unknown): value is SecretRef {
-  return typeof value === "object" && value !== null && "source" in value && "id" in value;
+  if (typeof value !== "object" || value === null) return false;
+  const { source, provider, id, ...rest } = value as Readonly<Record<string, unknown>>;
+  const texts = [source, id].every((part) => typeof part === "string");
+  return texts && ["string", "undefined"].includes(typeof provider) && Object.keys(rest).length === 0;
 }
 
 /** One entry of `secrets.providers`, as its source understands it. */

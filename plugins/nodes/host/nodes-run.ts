@@ -6,9 +6,9 @@
 import { randomUUID } from "node:crypto";
 import { isGatewayError, matches, nodes, type Static, Type } from "@svc/sdk";
 import type { GatewayClient } from "@svc/sdk/client";
-import { type CommandContext, withGateway } from "@svc/sdk/cli";
+import { askingWith, type CommandContext } from "@svc/sdk/cli";
 import { SystemRunPlan } from "@svc/sdk/exec";
-import { withNextStep } from "../cli-input.ts";
+import { present } from "../values.ts";
 import { findConnected } from "./find-node.ts";
 import { readRunRequest, type RunRequest } from "./nodes-run-request.ts";
 import { type Backing, denied, GRACE_MS, permission, type PreparedRun, unknownForm } from "./run-permission.ts";
@@ -16,6 +16,7 @@ import { visibleLines } from "./terminal-text.ts";
 
 const SCOPES = ["operator.admin", "operator.read", "operator.write", "operator.approvals"];
 const PREPARE_MS = 30_000;
+const ask = askingWith({ plugin: "nodes", step: "svc nodes list" });
 
 const Prepared = Type.Object({
   cmdText: Type.String(),
@@ -37,19 +38,15 @@ const Ended = Type.Object({
 /** @returns the program's exit code; 1 when it has none. @throws GatewayError it did not run, and why */
 export async function nodesRun(context: CommandContext): Promise<number> {
   const request = readRunRequest(context);
-  try {
-    const ended = await withGateway(context, SCOPES, async (client) => {
-      const { nodeId } = findConnected((await client.call(nodes.list, {})).nodes, request.node);
-      const prepared = await prepare(client, nodeId, request);
-      const backing = await permission(client, request, prepared, (id) =>
-        context.note(`waiting for an approval: svc approvals allow ${id}`),
-      );
-      return run(client, request, prepared, backing);
-    });
-    return show(context, ended);
-  } catch (error) {
-    throw withNextStep(error, "svc nodes list");
-  }
+  const work = async (client: GatewayClient) => {
+    const { nodeId } = findConnected((await client.call(nodes.list, {})).nodes, request.node);
+    const prepared = await prepare(client, nodeId, request);
+    const backing = await permission(client, request, prepared, (id) =>
+      context.note(`waiting for an approval: svc approvals allow ${id}`),
+    );
+    return run(client, request, prepared, backing);
+  };
+  return show(context, await ask(context, SCOPES, work));
 }
 
 async function prepare(client: GatewayClient, nodeId: string, request: RunRequest): Promise<PreparedRun> {
@@ -94,10 +91,6 @@ async function invoke(
     const [, reason] = /SYSTEM_RUN_DENIED: (.*)/.exec(error.message) ?? [];
     throw reason === undefined ? error : denied(reason, nodeId);
   }
-}
-
-function present(values: Readonly<Record<string, string | null>>): Record<string, string> {
-  return Object.fromEntries(Object.entries(values).filter((entry): entry is [string, string] => entry[1] !== null));
 }
 
 /**

@@ -2,6 +2,7 @@
 import { networkInterfaces } from "node:os";
 import { invalidRequest } from "@svc/sdk";
 import type { CommandTarget } from "@svc/sdk/cli";
+import { gatewayAddress, isLoopbackHost } from "@svc/sdk/client";
 
 /** A gateway's secret that is shared by all who know it. */
 export interface SharedSecret {
@@ -29,8 +30,12 @@ export function nodeTarget(
   isInsecure: boolean,
   addresses: readonly string[] = ownAddresses(),
 ): NodeTarget {
-  const url = normalised(text);
-  const isHere = isLoopback(url.hostname) || addresses.includes(url.hostname.replace(/^\[|\]$/g, ""));
+  const url =
+    gatewayAddress(text) ??
+    invalidRequest(
+      `${JSON.stringify(text).slice(0, 200)} is no address of a gateway\nNext: write it like --url ws://127.0.0.1:${EXAMPLE_PORT}`,
+    );
+  const isHere = isLoopbackHost(url.hostname) || addresses.includes(url.hostname.replace(/^\[|\]$/g, ""));
   if (url.protocol === "ws:" && !isHere && !isInsecure) {
     invalidRequest(
       `${url.origin} is another machine, and ws:// would carry the credential, and all that runs here, in clear\n` +
@@ -41,22 +46,7 @@ export function nodeTarget(
   return { url: url.href.replace(/\/$/, ""), secret: token || password ? secret : undefined };
 }
 
-function normalised(text: string): URL {
-  const written = text.replace(/^http(?=s?:\/\/)/i, "ws");
-  const isAddress = /^wss?:\/\//i.test(written) && URL.canParse(written);
-  return isAddress
-    ? new URL(written)
-    : invalidRequest(
-        `${JSON.stringify(text).slice(0, 200)} is no address of a gateway\nNext: write it like --url ws://127.0.0.1:${EXAMPLE_PORT}`,
-      );
-}
-
 /** Of the network interfaces of this machine. */
 function ownAddresses(): string[] {
   return Object.values(networkInterfaces()).flatMap((addresses = []) => addresses.map(({ address }) => address));
-}
-
-/** Whether what is sent to this host stays on this machine. */
-export function isLoopback(hostname: string): boolean {
-  return hostname === "localhost" || hostname === "[::1]" || /^127\.\d+\.\d+\.\d+$/.test(hostname);
 }

@@ -5,6 +5,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, it, type TestContext } from "node:test";
 import { testGateway } from "@svc/sdk/testing";
+import { sdkModules } from "../../../host/kernel/sdk-modules.ts";
+import { root } from "../../checkout.ts";
 
 async function stateDirectory(t: TestContext): Promise<string> {
   const directory = await mkdtemp(join(tmpdir(), "svc-load-"));
@@ -182,4 +184,13 @@ it("the startup report says for every plugin what became of it", async (t) => {
   assert.deepEqual(found["things"], ["active", undefined]);
   assert.deepEqual(found["./broken.ts"], ["failed", "import"]);
   assert.equal(found["./absent.ts"]?.[0], "blocked");
+});
+
+it("TypeScript outside of a checkout gets every entry of the SDK but the testing kit", async () => {
+  const { exports } = JSON.parse(await readFile(join(root, "sdk/package.json"), "utf8")) as { exports: object };
+  const entries = Object.keys(exports).filter((entry) => entry !== "./testing" && entry !== "./package.json");
+  assert.deepEqual(
+    Object.keys(await sdkModules()).sort(),
+    entries.map((entry) => entry.replace(/^\./, "@svc/sdk")).sort(),
+  );
 });

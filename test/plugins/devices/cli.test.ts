@@ -26,6 +26,7 @@ async function run(scene: Scene, name: string, args: readonly string[] = [], opt
     args,
     options,
     json: options["json"] === true,
+    target: () => Promise.resolve({ url: options["url"] ?? scene.url, token: options["token"] }),
     connect: ({ scopes }: { scopes?: readonly string[] } = {}) => scene.connect(scopes ? { scopes } : {}),
     print: (value: unknown) => void printed.push(value),
     note: (line: string) => void printed.push(line),

@@ -2,12 +2,12 @@ import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
 import { createHash } from "node:crypto";
 import { chmod, mkdir, mkdtemp, readdir, readFile, rm, stat, symlink, utimes, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { hostname, tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, it, type TestContext } from "node:test";
 import { promisify } from "node:util";
 import { type ExecPolicyFile, openExecPolicy } from "@svc/sdk/exec";
-import { underLock } from "../../../sdk/exec/file-lock.ts";
+import { withWriteLock } from "@svc/sdk/files";
 
 async function directory(t: TestContext): Promise<string> {
   const path = await mkdtemp(join(tmpdir(), "svc-policy-"));
@@ -144,7 +144,7 @@ describe("the policy file", () => {
   it("takes over the lock of a process that is gone", async (t) => {
     const { home, path, store } = await opened(t);
     const { hash } = await store.get();
-    await writeFile(`${path}.lock`, "999999999 gone");
+    await writeFile(`${path}.lock`, JSON.stringify({ pid: 999_999_999, host: hostname() }));
     const { hash: second } = await store.set(full, hash);
     assert.notEqual(second, hash);
     assert.deepEqual(await readdir(home), ["exec-approvals.json"]);
@@ -153,10 +153,10 @@ describe("the policy file", () => {
   it("takes over the lock of a process that stands still; that one notices before it writes", async (t) => {
     const { home, path, store } = await opened(t);
     const { hash } = await store.get();
-    await underLock(`${path}.lock`, async (held) => {
-      assert.equal(await held(), true);
+    await withWriteLock(path, async ({ isMine }) => {
+      assert.equal(isMine(), true);
       await store.set(full, hash); // waits until the lock of this living process is too old
-      assert.equal(await held(), false);
+      assert.equal(isMine(), false);
       await writeFile(`${path}.lock`, "1 other");
     });
     assert.equal(await readFile(`${path}.lock`, "utf8"), "1 other", "it is not its own any more");

@@ -10,7 +10,8 @@ import { findConnected } from "../../../../plugins/nodes/host/find-node.ts";
 import { canBeListed, judgeRun, whyNot } from "../../../../plugins/nodes/host/judgement.ts";
 import { stateLine } from "../../../../plugins/nodes/host/node-states.ts";
 import { readRunRequest } from "../../../../plugins/nodes/host/nodes-run-request.ts";
-import { isLoopback, nodeTarget } from "../../../../plugins/nodes/host/target.ts";
+import { isLoopbackHost } from "@svc/sdk/client";
+import { nodeTarget } from "../../../../plugins/nodes/host/target.ts";
 import { visibleLines } from "../../../../plugins/nodes/host/terminal-text.ts";
 
 describe("which gateway a node lends itself to", () => {
@@ -51,7 +52,9 @@ describe("which gateway a node lends itself to", () => {
 
   it("knows hosts of this machine", () => {
     assert.deepEqual(
-      ["localhost", "127.0.0.1", "127.9.9.9", "[::1]", "example.org", "127.0.0.1.nip.io", "10.0.0.1"].map(isLoopback),
+      ["localhost", "127.0.0.1", "127.9.9.9", "[::1]", "example.org", "127.0.0.1.nip.io", "10.0.0.1"].map(
+        isLoopbackHost,
+      ),
       [true, true, true, true, false, false, false],
     );
   });

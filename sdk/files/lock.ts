@@ -1,5 +1,5 @@
 /**
- * One writer of a file at a time, in whatever process: the gateway and the command line write the same configuration.
+ * One writer of a file at a time, in whatever process: the gateway and the command line write the same files.
  *
  * Choice: own code. The library that locks with a directory also handles signals for the whole process, and a gateway
  * whose disk is full would then be killed (SIGXFSZ) instead of saying so.
@@ -8,7 +8,7 @@ import { randomBytes } from "node:crypto";
 import { linkSync, readFileSync, renameSync, unlinkSync, writeFileSync } from "node:fs";
 import { hostname } from "node:os";
 import { setTimeout as pause } from "node:timers/promises";
-import { unavailable } from "@svc/sdk/errors";
+import { unavailable } from "../errors.ts";
 
 /** Milliseconds. */
 export interface LockLimits {
@@ -23,6 +23,7 @@ const LIMITS: LockLimits = { stale: 5_000, patience: 15_000 };
 /** Locks of this process that are held. One that bears its process id and is not here is of a process before it. */
 const held = new Set<string>();
 
+/** Held. */
 export interface WriteLock {
   /** False: others took the lock for abandoned, so this process stood still for long. Nothing may be written any more. */
   isMine(): boolean;

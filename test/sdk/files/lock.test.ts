@@ -8,11 +8,11 @@ import { hostname } from "node:os";
 import { join } from "node:path";
 import { describe, it } from "node:test";
 import { setTimeout as pause } from "node:timers/promises";
-import { type LockLimits, withWriteLock } from "../../../host/config/write-lock.ts";
-import { tempDirectory } from "./scene.ts";
+import { type LockLimits, withWriteLock } from "@svc/sdk/files";
+import { tempDirectory } from "../../host/config/scene.ts";
 
 const LIMITS: LockLimits = { stale: 300, patience: 800 };
-const MODULE = new URL("../../../host/config/write-lock.js", import.meta.url).href;
+const MODULE = import.meta.resolve("@svc/sdk/files");
 
 /** Adds one, slowly, in steps that others could come between. */
 async function increment(path: string): Promise<void> {

@@ -1,0 +1,3 @@
+/** `@svc/sdk/files`: files that several processes write, whole or not at all. Not for browsers. */
+export * from "./lock.ts";
+export * from "./whole.ts";
