@@ -16,17 +16,7 @@ import {
   tick,
   TICK_INTERVAL_MS,
 } from "@svc/sdk";
-import {
-  Approver,
-  ConfigStore,
-  Credentials,
-  GatewayInfo,
-  PluginControl,
-  type PluginReport,
-  Restarts,
-  SecretPlaces,
-  Webhooks,
-} from "@svc/sdk/services";
+import { Approver, type PluginReport } from "@svc/sdk/services";
 import { Access } from "./auth/access.ts";
 import { type AuthSettings, resolveAuth, resolveBind, startRefusal, StartupRefusal } from "./auth/mode.ts";
 import { actingFor, pluginPrincipal } from "./auth/principal.ts";
@@ -37,13 +27,13 @@ import { settled, systemClock } from "./clock.ts";
 import { type ConfigFile, givenConfig, type Issue, readConfigFile } from "./config/file.ts";
 import type { HostConfig } from "./config/host-schema.ts";
 import { type Environment, type Paths, preparePaths, resolvePaths } from "./config/paths.ts";
-import { createSecretPlaces } from "./config/secret-places.ts";
 import { hostConfig, pluginSection, unownedKeys } from "./config/sections.ts";
 import { type ConfigStore as LiveConfig, createConfigStore } from "./config/store.ts";
 import { watchConfig } from "./config/watch.ts";
 import { removeLeftovers } from "./config/write-file.ts";
 import { HookBus } from "./hooks/hook-bus.ts";
 import { createQuestions } from "./hooks/questions.ts";
+import { provideHostServices } from "./host-services.ts";
 import { unloadedProvider } from "./kernel/absent.ts";
 import { Kernel } from "./kernel/kernel.ts";
 import { createPluginFinder, type PluginFinder } from "./kernel/load.ts";
@@ -202,7 +192,18 @@ class RunningGateway implements Gateway {
         this.#writeReport();
       },
     });
-    this.#provideServices();
+    provideHostServices({
+      ...shared,
+      kernel: this.#kernel,
+      config: this.#config,
+      restarts: this.#restarts,
+      webhooks: this.#webhooks.host.service,
+      gateway: this,
+      startedAt: this.#startedAt,
+      running: () => this.#file,
+      closeDead: (reason) => this.#closeDead(reason),
+      reloaded: () => this.#writeReport(),
+    });
   }
 
   #createKernel(): Kernel {
@@ -258,35 +259,6 @@ class RunningGateway implements Gateway {
       webhooks: this.#webhooks,
       setLogLevel: options.logLevel === undefined ? (level) => log.setLevel(level) : undefined,
       closeDead: (reason) => this.#closeDead(reason),
-    });
-  }
-
-  #provideServices(): void {
-    this.#registry.provide(GatewayInfo, this.#info());
-    this.#registry.provide(ConfigStore, this.#config);
-    this.#registry.provide(Restarts, this.#restarts);
-    this.#registry.provide(
-      SecretPlaces,
-      createSecretPlaces(() => [this.#file, this.#kernel.sections()]),
-    );
-    this.#registry.provide(Webhooks, this.#webhooks.host.service);
-    this.#registry.provide(PluginControl, {
-      reports: () => this.plugins(),
-      reload: async (id) => {
-        const report = await this.#kernel.reload(id);
-        this.#writeReport();
-        return report;
-      },
-    });
-    this.#registry.provide(Credentials, {
-      revoke: (principalId, reason) => {
-        this.#access.authority.revoke(principalId);
-        this.#closeDead(reason);
-      },
-      revokeDevice: (deviceId, reason) => {
-        this.#access.authority.revokeDevice(deviceId);
-        this.#closeDead(reason);
-      },
     });
   }
 
@@ -371,25 +343,6 @@ class RunningGateway implements Gateway {
   }
   connections(): readonly ConnectionInfo[] {
     return this.#door.connections();
-  }
-
-  #info(): GatewayInfo {
-    const listener = () => (this.#listener ? this.url : undefined);
-    const mode = () => this.auth.mode;
-    return {
-      version: VERSION,
-      startedAt: this.#startedAt,
-      stateDir: this.paths.stateDir,
-      configPath: this.paths.configPath,
-      get authMode() {
-        return mode();
-      },
-      get url() {
-        return listener();
-      },
-      plugins: () => this.plugins(),
-      connections: () => this.connections(),
-    };
   }
 
   #publish(event: EventSpec, payload: unknown, audience: Audience = {}): void {

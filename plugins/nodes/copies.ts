@@ -17,6 +17,7 @@ export function copySubscribed(
 ): void {
   const copy = (event: EventSpec, receivers: (payload: unknown) => readonly string[]) =>
     hooks.eventPublished.for(event.name).tap("nodes", ({ payload, isTargeted }) => {
+      if (!subscriptions.any) return; // nearly always: every piece of a stream comes by here
       if (isTargeted) return; // for those it was sent to, e.g. the tools of a run
       const connections = receivers(payload);
       if (connections.length > 0) forward(event, payload, connections);

@@ -33,6 +33,11 @@ export class Subscriptions {
     return typeof key === "string" ? [...(this.#byKey.get(key) ?? [])] : [];
   }
 
+  /** Whether any connection follows anything. */
+  get any(): boolean {
+    return this.#byConnection.size > 0;
+  }
+
   /** Connections that follow anything. */
   all(): readonly string[] {
     return [...this.#byConnection.keys()];

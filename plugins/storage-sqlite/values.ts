@@ -1,5 +1,6 @@
 /** Values on their way into and out of SQLite. Pure. */
-import { invalidRequest } from "@svc/sdk";
+// Not all of the SDK: the database thread loads this, and every start waits for that.
+import { invalidRequest } from "@svc/sdk/errors";
 import type { Row, SqlValue, Statement } from "@svc/sdk/services";
 
 const MIN_INT64 = -(2n ** 63n);

@@ -1,0 +1,87 @@
+/** The services that the host itself gives to plugins. */
+import {
+  ConfigStore,
+  Credentials,
+  GatewayInfo,
+  PluginControl,
+  Restarts,
+  SecretPlaces,
+  Webhooks,
+} from "@svc/sdk/services";
+import type { Access } from "./auth/access.ts";
+import type { ConfigFile } from "./config/file.ts";
+import { createSecretPlaces } from "./config/secret-places.ts";
+import type { Kernel } from "./kernel/kernel.ts";
+import type { Registry } from "./kernel/registry.ts";
+import type { Gateway } from "./options.ts";
+import { VERSION } from "./version.ts";
+
+export interface HostServiceParts {
+  readonly registry: Registry;
+  readonly access: Access;
+  readonly kernel: Kernel;
+  readonly config: ConfigStore;
+  readonly restarts: Restarts;
+  readonly webhooks: Webhooks;
+  readonly gateway: Gateway;
+  /** epoch ms */
+  readonly startedAt: number;
+  /** The configuration that is used now. */
+  running(): ConfigFile;
+  /** Ends what relies on credentials that no longer count. */
+  closeDead(reason: string): void;
+  /** A plugin was reloaded. */
+  reloaded(): void;
+}
+
+export function provideHostServices(parts: HostServiceParts): void {
+  const { registry, kernel, config, restarts, webhooks, gateway, running, reloaded } = parts;
+  registry.provide(GatewayInfo, infoOf(gateway, parts.startedAt));
+  registry.provide(ConfigStore, config);
+  registry.provide(Restarts, restarts);
+  registry.provide(
+    SecretPlaces,
+    createSecretPlaces(() => [running(), kernel.sections()]),
+  );
+  registry.provide(Webhooks, webhooks);
+  registry.provide(PluginControl, {
+    reports: () => gateway.plugins(),
+    reload: async (id) => {
+      const report = await kernel.reload(id);
+      reloaded();
+      return report;
+    },
+  });
+  registry.provide(Credentials, credentialsOf(parts));
+}
+
+function infoOf(gateway: Gateway, startedAt: number): GatewayInfo {
+  const { stateDir, configPath } = gateway.paths;
+  return {
+    version: VERSION,
+    startedAt,
+    stateDir,
+    configPath,
+    get authMode() {
+      return gateway.auth.mode;
+    },
+    get url() {
+      return gateway.port === 0 ? undefined : gateway.url;
+    },
+    plugins: () => gateway.plugins(),
+    connections: () => gateway.connections(),
+  };
+}
+
+function credentialsOf({ access: { authority }, closeDead }: HostServiceParts): Credentials {
+  return {
+    revoke(principalId, reason) {
+      authority.revoke(principalId);
+      closeDead(reason);
+    },
+    revokeDevice(deviceId, reason) {
+      authority.revokeDevice(deviceId);
+      closeDead(reason);
+    },
+  };
+}
