@@ -1,7 +1,6 @@
 /** Secrets in a private file. Spec: http/config.md §6. */
-import { constants } from "node:fs";
-import { type FileHandle, open } from "node:fs/promises";
 import type { Clock } from "@svc/sdk";
+import { readPrivateFile } from "@svc/sdk/files";
 import type { SecretProvider, SecretSource } from "@svc/sdk/services";
 import { follow, isPointer } from "./json-pointer.ts";
 import { codeOf } from "./printable.ts";
@@ -50,69 +49,32 @@ function finderIn(root: unknown): (id: string) => unknown {
   return (id) => follow(root, id);
 }
 
-/**
- * Reads the file, all checks on the open handle: what was checked is what is read.
- * @throws Error saying what is wrong with it and what to do
- */
+/** @throws Error saying what is wrong with it and what to do */
 async function readPrivate(
   provider: SecretProvider,
   { maxBytes, uid }: { readonly maxBytes: number; readonly uid: number | undefined },
 ): Promise<Buffer> {
   const { path } = settingsOf(FileSettings, provider);
-  const handle = await openPlain(path, provider);
-  try {
-    const { mode, uid: owner, size } = await handle.stat();
-    const isFile = (mode & constants.S_IFMT) === constants.S_IFREG;
-    if (!isFile) fail(provider, `${path} is no regular file; name a file`);
-    if (uid !== undefined && owner !== uid && owner !== 0) {
-      fail(provider, `${path} belongs to another user; run: chown ${uid} '${path}'`);
+  const found = await readPrivateFile(path, { maxBytes, denied: 0o066, uid }).catch((error: unknown) =>
+    fail(provider, `${path} cannot be opened (${codeOf(error)}); see to it that the gateway may read it`),
+  );
+  if (!("fault" in found)) return found;
+  switch (found.fault) {
+    case "missing":
+      return fail(provider, `${path} is not there; put the file there`);
+    case "link":
+      return fail(provider, `${path} is a symbolic link; name the file itself`);
+    case "special":
+      return fail(provider, `${path} is no regular file; name a file`);
+    case "foreign":
+      return fail(provider, `${path} belongs to another user; run: chown ${uid} '${path}'`);
+    case "open-to-others": {
+      const octal = found.mode.toString(8).padStart(4, "0");
+      return fail(provider, `${path} can be read or written by others (mode ${octal}); run: chmod 600 '${path}'`);
     }
-    if (uid !== undefined && (mode & 0o066) !== 0) {
-      const octal = (mode & 0o777).toString(8).padStart(4, "0");
-      fail(provider, `${path} can be read or written by others (mode ${octal}); run: chmod 600 '${path}'`);
-    }
-    if (size > maxBytes) fail(provider, tooLarge(path, maxBytes));
-    return await readAll(handle, { path, maxBytes, provider });
-  } finally {
-    await handle.close();
+    case "too-large":
+      return fail(provider, `${path} has more than ${maxBytes} bytes; raise maxBytes, or keep a smaller file`);
   }
-}
-
-/** Never waits for a pipe, never follows a link. */
-async function openPlain(path: string, provider: SecretProvider): Promise<FileHandle> {
-  try {
-    return await open(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
-  } catch (error) {
-    const code = codeOf(error);
-    if (code === "ENOENT" || code === "ENOTDIR") return fail(provider, `${path} is not there; put the file there`);
-    if (code === "ELOOP") return fail(provider, `${path} is a symbolic link; name the file itself`);
-    if (code === "ENXIO") return fail(provider, `${path} is no regular file; name a file`);
-    return fail(provider, `${path} cannot be opened (${code}); see to it that the gateway may read it`);
-  }
-}
-
-interface Reading {
-  readonly path: string;
-  readonly maxBytes: number;
-  readonly provider: SecretProvider;
-}
-
-/** The file may grow while it is read: one byte more than allowed is enough to know. */
-async function readAll(handle: FileHandle, { path, maxBytes, provider }: Reading): Promise<Buffer> {
-  const chunks: Buffer[] = [];
-  let size = 0;
-  for (;;) {
-    const buffer = Buffer.alloc(Math.min(64 * 1_024, maxBytes + 1 - size));
-    const { bytesRead } = await handle.read(buffer, 0, buffer.length, null);
-    if (bytesRead === 0) return Buffer.concat(chunks);
-    chunks.push(buffer.subarray(0, bytesRead));
-    size += bytesRead;
-    if (size > maxBytes) fail(provider, tooLarge(path, maxBytes));
-  }
-}
-
-function tooLarge(path: string, maxBytes: number): string {
-  return `${path} has more than ${maxBytes} bytes; raise maxBytes, or keep a smaller file`;
 }
 
 /** File systems over a network may hang for ever. */

@@ -1,9 +1,10 @@
 /** The policy file on disk: `exec-approvals.json`, mode 0600, replaced as a whole by whoever saw its last version. Spec: protocol/methods-exec-approvals.md §1. */
 import { randomBytes } from "node:crypto";
-import { constants, type FileHandle, mkdir, open } from "node:fs/promises";
+import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import { GatewayError, isGatewayError, unavailable } from "../errors.ts";
 import { withWriteLock, type WriteLock } from "../files/lock.ts";
+import { readPrivateFile } from "../files/private.ts";
 import { createFile, replaceFile } from "../files/whole.ts";
 import { checkBaseHash, normalisePolicy, parsePolicy, snapshotOf } from "./policy-shape.ts";
 import type { ExecPolicyFile, ExecPolicySnapshot } from "./schema.ts";
@@ -89,28 +90,24 @@ function textOf(file: ExecPolicyFile): string {
 
 /** `undefined`: there is none. A link, a pipe, or a file that others may write is not read: who can change it decides what may run. */
 async function read(path: string): Promise<Read | undefined> {
-  let handle: FileHandle;
-  try {
-    handle = await open(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
-  } catch (error) {
-    if (codeOf(error) === "ENOENT") return undefined;
-    if (codeOf(error) === "ELOOP") return refuse(path, "it is a symbolic link", "put the file itself there");
-    throw error;
-  }
-  try {
-    const stat = await handle.stat();
-    const { mode, size, uid } = stat;
-    if (!stat.isFile()) return refuse(path, "it is no file", "move it away");
-    const own = process.getuid?.();
-    if (own !== undefined && uid !== own && uid !== 0) {
-      return refuse(path, "it belongs to another user", `chown it to the user of the gateway`);
-    }
-    if ((mode & 0o022) !== 0 && own !== undefined) return refuse(path, "others may write it", `chmod 600 ${path}`);
-    if (size > MAX_BYTES) return refuse(path, `it has more than ${MAX_BYTES} bytes`, "shorten it, or move it away");
-    const raw = await handle.readFile("utf8");
+  const found = await readPrivateFile(path, { maxBytes: MAX_BYTES, denied: 0o022 });
+  if (!("fault" in found)) {
+    const raw = found.toString("utf8");
     return { raw, file: parsed(path, raw) };
-  } finally {
-    await handle.close();
+  }
+  switch (found.fault) {
+    case "missing":
+      return undefined;
+    case "link":
+      return refuse(path, "it is a symbolic link", "put the file itself there");
+    case "special":
+      return refuse(path, "it is no file", "move it away");
+    case "foreign":
+      return refuse(path, "it belongs to another user", `chown it to the user of the gateway`);
+    case "open-to-others":
+      return refuse(path, "others may write it", `chmod 600 ${path}`);
+    case "too-large":
+      return refuse(path, `it has more than ${MAX_BYTES} bytes`, "shorten it, or move it away");
   }
 }
 
