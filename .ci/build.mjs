@@ -107,6 +107,8 @@ await bundle("host", hostEntries, [
   "@croct/json5-parser",
   "chokidar",
   "ipaddr.js",
+  "tar",
+  "es-module-lexer",
 ]);
 for (const name of readdirSync("plugins")) {
   const dir = join("plugins", name);

@@ -6,6 +6,36 @@ import validRange from "semver/ranges/valid.js";
 
 export const PLUGIN_ID = /^[a-z][a-z0-9-]{1,63}$/;
 
+/** Where a plugin's code can run. */
+export const PLACEMENTS = ["host", "worker", "process"] as const;
+export type Placement = (typeof PLACEMENTS)[number];
+
+/**
+ * What a plugin asks for. `calls` is enforced everywhere; `files`, `exec` and `env` in the placement `process`; `net` nowhere,
+ * since the runtime cannot: it is told to whoever installs the plugin.
+ */
+export const Permissions = Strict({
+  /** Scopes it calls methods of this gateway with. */
+  calls: Type.Optional(Type.Array(Type.Enum([...SCOPES]))),
+  /** `<host>:<port>` it connects to; `*` stands for any host or port. */
+  net: Type.Optional(Type.Array(NonEmpty)),
+  /** Files and directories beside its own package and its state directory: absolute, or below `~/`. */
+  files: Type.Optional(
+    Strict({ read: Type.Optional(Type.Array(NonEmpty)), write: Type.Optional(Type.Array(NonEmpty)) }),
+  ),
+  /** It runs programs. */
+  exec: Type.Optional(Type.Boolean()),
+  /** Names of environment variables it reads. */
+  env: Type.Optional(Type.Array(Type.String({ pattern: "^[A-Za-z_][A-Za-z0-9_]*$" }))),
+});
+export type Permissions = Static<typeof Permissions>;
+
+/** Placements it was tried in, and the one it prefers; a plugin that says nothing runs in the host. */
+export const Isolation = Strict({
+  supports: Type.Array(Type.Enum([...PLACEMENTS]), { minItems: 1, uniqueItems: true }),
+  default: Type.Optional(Type.Enum([...PLACEMENTS])),
+});
+
 const CommandSummary = Strict({ name: NonEmpty, summary: NonEmpty });
 
 /** `svc` in a plugin's package.json. */
@@ -25,7 +55,8 @@ export const ManifestFields = Strict({
   gates: Type.Optional(Type.Array(NonEmpty)),
   /** Ids it contributes, by extension point: what is missing while it is away can then be named. */
   contributes: Type.Optional(Type.Record(NonEmpty, Type.Array(NonEmpty))),
-  permissions: Type.Optional(Strict({ calls: Type.Optional(Type.Array(Type.Enum([...SCOPES]))) })),
+  permissions: Type.Optional(Permissions),
+  isolation: Type.Optional(Isolation),
   /** Path of the file with its verbs, and what help says of each. */
   cli: Type.Optional(NonEmpty),
   commands: Type.Optional(Type.Array(CommandSummary)),

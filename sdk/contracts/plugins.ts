@@ -10,6 +10,13 @@ export const PluginRow = Type.Object({
   reason: Type.Optional(Type.String({ description: "why it is not active, and what to do" })),
   retryAt: Type.Optional(Type.Integer({ description: "epoch ms of the gateway's own next attempt" })),
   generation: Type.Integer({ description: "how often it was set up" }),
+  placement: Type.Optional(Type.Enum(["host", "worker", "process"], { description: "where its code runs" })),
+  blame: Type.Optional(
+    Type.Object(
+      { at: Type.Integer({ description: "epoch ms" }), where: Type.String(), message: Type.String() },
+      { description: "the last failure that was charged to it" },
+    ),
+  ),
   importMs: Type.Optional(Type.Integer()),
   setupMs: Type.Optional(Type.Integer()),
   startMs: Type.Optional(Type.Integer()),

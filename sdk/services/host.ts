@@ -92,6 +92,10 @@ export interface PluginReport {
   /** epoch ms of the next attempt of the gateway itself */
   readonly retryAt?: number;
   readonly generation: number;
+  /** Where its code runs. Default `host`. */
+  readonly placement?: "host" | "worker" | "process";
+  /** The last failure that was charged to it: where, and what. */
+  readonly blame?: { readonly at: number; readonly where: string; readonly message: string };
   /** Milliseconds each step took. */
   readonly importMs?: number;
   readonly setupMs?: number;
