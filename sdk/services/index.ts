@@ -2,6 +2,7 @@
 export * from "./agents.ts";
 export * from "./approvals.ts";
 export * from "./attachments.ts";
+export * from "./channels.ts";
 export * from "./delivery.ts";
 export * from "./devices.ts";
 export * from "./host.ts";
