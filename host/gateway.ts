@@ -34,6 +34,7 @@ import { removeLeftovers } from "./config/write-file.ts";
 import { HookBus } from "./hooks/hook-bus.ts";
 import { createQuestions } from "./hooks/questions.ts";
 import { provideHostServices } from "./host-services.ts";
+import { placed } from "./isolation/placement.ts";
 import { unloadedProvider } from "./kernel/absent.ts";
 import { Kernel, type PluginPlan } from "./kernel/kernel.ts";
 import { createPluginFinder, type PluginFinder } from "./kernel/load.ts";
@@ -266,7 +267,9 @@ class RunningGateway implements Gateway {
 
   /** The plugins that this configuration and what is installed ask for. */
   #plan(file: ConfigFile): PluginPlan {
-    return planPlugins(this.#finder, hostConfig(file).config.plugins, this.#parts.options.plugins);
+    const { plugins } = hostConfig(file).config;
+    const { sources, disabled } = planPlugins(this.#finder, plugins, this.#parts.options.plugins);
+    return { sources: placed(sources, { ...this.paths, entries: plugins.entries ?? {} }), disabled };
   }
 
   #closeDead(reason: string): void {

@@ -14,6 +14,7 @@ import { Activation } from "./activation.ts";
 import { alignmentOf } from "./alignment.ts";
 import { describePlugin, disabledBy, duplicateOf } from "./describe.ts";
 import { tokenOf } from "./graph.ts";
+import type { Generation } from "./generation.ts";
 import type { PluginInstance } from "./instance.ts";
 import type { PluginState } from "./state.ts";
 import { Lifecycle, type LifecycleOptions, type NotStaged } from "./lifecycle.ts";
@@ -55,7 +56,10 @@ export class Kernel {
 
   constructor(options: KernelOptions) {
     this.#options = options;
-    this.#lifecycle = new Lifecycle(options, (instance) => this.#countFailure(instance));
+    this.#lifecycle = new Lifecycle(options, {
+      failed: (instance) => this.#countFailure(instance),
+      died: (instance, generation, error) => this.#bury(instance, generation, error),
+    });
     this.#activation = new Activation({
       lifecycle: this.#lifecycle,
       instances: this.#instances,
@@ -368,6 +372,17 @@ export class Kernel {
       await this.#rest(instance, `waits for plugin ${instance.id}, which is in quarantine`);
       const reason = `failed 5 times within a minute; see the log, mend it, then: svc plugins reload ${instance.id}`;
       this.#settle(instance, { state: "quarantined", reason, retryMs: restMs });
+    });
+  }
+
+  /** Its thread or process is gone: it comes back by itself, later each time, until that was too often. */
+  #bury(instance: PluginInstance, generation: Generation, error: Error): void {
+    if (instance.current !== generation || this.#stopping) return;
+    generation.owner.charge(error, `its ${instance.report([]).placement ?? "code"}`);
+    void this.#serially(async () => {
+      if (instance.current !== generation) return; // in quarantine, or replaced meanwhile
+      await this.#rest(instance, `waits for plugin ${instance.id}, which is to be started again`);
+      this.#settle(instance, { state: "failed", reason: error.message, retryMs: instance.failures.restartMs });
     });
   }
 

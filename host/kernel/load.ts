@@ -21,6 +21,8 @@ export interface PluginSource {
   readonly manifest: Manifest | undefined;
   /** What the code says now: a file that has changed since it was imported is read anew. */
   load(): Promise<Plugin>;
+  /** What has to be true before its code is run anywhere. @throws Error it is not, and what to do */
+  check?(): Promise<void>;
   /** The same source as its package says now. Absent: it has none. */
   again?(): PluginSource | MissingPlugin;
 }
