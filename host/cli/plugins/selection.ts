@@ -56,10 +56,10 @@ export async function selectPlugins(wanted: Wanted, options: SelectionOptions): 
   const ids = new Set<string>();
   const first = chosen.filter(({ id }) => !ids.has(id) && ids.add(id)); // of two with one id only the first runs
   const spare = await Promise.all(finder.bundle().flatMap((source) => ("load" in source ? [known(source)] : [])));
-  const candidates: Known[] = [
-    ...first.map((one) => ({ ...one, state: plan.disabled.has(one.id) ? "disabled" : IN_USE })),
+  const candidates = [
+    ...first.map((one) => ({ ...one, state: IN_USE })),
     ...spare.filter(({ id }) => !ids.has(id)),
-  ];
+  ].map((one) => (plan.disabled.has(one.id) ? { ...one, state: "disabled" } : one));
   const { all, added, lacks } = completed(candidates, wanted.withRequirements);
   if (lacks.length > 0) return refusal(lacks, wanted, options);
   return {
