@@ -48,7 +48,8 @@ describe("svc plugins use", { timeout: 60_000 }, () => {
     const { code, stdout } = await machine.svc(["plugins", "use", "chat", "health", "--with-requirements", "--json"]);
     assert.equal(code, 0);
     const added = ["sessions", "agents", "storage-sqlite", "models"];
-    assert.deepEqual([...JSON.parse(stdout).added].sort(), added.sort());
+    const told = JSON.parse(stdout) as { added: string[] };
+    assert.deepEqual(told.added.sort(), added.sort());
     assert.deepEqual(useOf(machine)?.slice(0, 2), ["chat", "health"]);
     assert.deepEqual(useOf(machine)?.slice(2).sort(), added);
   });

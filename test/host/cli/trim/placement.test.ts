@@ -1,7 +1,7 @@
 /** Where packages go: every import has to mean what it meant before, whatever the tree looks like. */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import fc from "fast-check";
+import * as fc from "fast-check";
 import { type InstalledPackage, PackageProblem } from "../../../../host/cli/trim/package-tree.ts";
 import { type Placed, placePackages } from "../../../../host/cli/trim/placement.ts";
 
