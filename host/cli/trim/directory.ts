@@ -16,16 +16,21 @@ export interface NewDirectory {
   write(name: string, text: string): Promise<void>;
 }
 
+/** @throws OccupiedDirectory */
+export async function refuseOccupied(path: string): Promise<void> {
+  const present = await readdir(path).catch(() => []); // not there, or no directory: making it says so
+  if (present.length === 0) return;
+  throw new OccupiedDirectory(`${path} is not empty\nNext: name a directory that does not exist yet`);
+}
+
 /**
  * Makes the directory, or takes an empty one, and has it filled.
  * Interrupted or failed, all that was made is removed again: an empty directory that was there stays.
- * @throws OccupiedDirectory; whatever `fill` throws
+ * @returns what `fill` does. @throws OccupiedDirectory; whatever `fill` throws
  */
-export async function createDirectory(path: string, fill: (directory: NewDirectory) => Promise<void>): Promise<void> {
+export async function createDirectory<T>(path: string, fill: (directory: NewDirectory) => Promise<T>): Promise<T> {
+  await refuseOccupied(path);
   const made = await mkdir(path, { recursive: true });
-  const present = await readdir(path);
-  if (present.length > 0)
-    throw new OccupiedDirectory(`${path} is not empty\nNext: name a directory that does not exist yet`);
   const undo = () => {
     if (made !== undefined) return rmSync(made, { recursive: true, force: true });
     for (const name of created) rmSync(join(path, name), { recursive: true, force: true });
@@ -37,7 +42,7 @@ export async function createDirectory(path: string, fill: (directory: NewDirecto
   };
   for (const signal of SIGNALS) process.once(signal, interrupted);
   try {
-    await fill(newDirectory(path, (name) => void created.add(name)));
+    return await fill(newDirectory(path, (name) => void created.add(name)));
   } catch (error) {
     undo();
     throw error;
