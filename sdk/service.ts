@@ -1,11 +1,15 @@
 /** Typed service tokens: how plugins lend each other abilities without importing each other. */
 
+import type { Deprecation } from "./deprecation.ts";
+
 /** Names a service. The type parameter is what the provider gives and the consumer gets. */
 export interface ServiceToken<T> {
   readonly kind: "service";
   readonly id: string;
   /** Semver of the service's own interface; a consumer's token must have the same major. */
   readonly version: string;
+  /** Plugins that require it are named at their start. */
+  readonly deprecated?: Deprecation;
   /** Carries the type only; never set. */
   readonly type?: T;
 }
@@ -45,8 +49,12 @@ export type ServicesOf<R extends Requirements> = {
 };
 
 /** Makes a token: `defineService<Storage>()("storage", "1.0.0")`. Two calls keep the type parameter and the literals apart. */
-export function defineService<T>(): (id: string, version: string) => ServiceToken<T> {
-  return (id, version) => ({ kind: "service", id, version });
+export function defineService<T>(): (
+  id: string,
+  version: string,
+  options?: Pick<ServiceToken<T>, "deprecated">,
+) => ServiceToken<T> {
+  return (id, version, options = {}) => ({ kind: "service", id, version, ...options });
 }
 
 /** The plugin starts without it. */
@@ -63,12 +71,17 @@ export function live<T>(token: ServiceToken<T>): LiveToken<T> {
 export interface ExtensionPoint<T> {
   readonly kind: "extension-point";
   readonly id: string;
+  /** Plugins that contribute to it are named at their start. */
+  readonly deprecated?: Deprecation;
   readonly type?: T;
 }
 
 /** Makes an extension point: `defineExtensionPoint<Tool>("tool")`. */
-export function defineExtensionPoint<T>(id: string): ExtensionPoint<T> {
-  return { kind: "extension-point", id };
+export function defineExtensionPoint<T>(
+  id: string,
+  options: Pick<ExtensionPoint<T>, "deprecated"> = {},
+): ExtensionPoint<T> {
+  return { kind: "extension-point", id, ...options };
 }
 
 /** One contribution as its owner sees it. */

@@ -1,6 +1,6 @@
 /** Plugins: what runs in this gateway, and reloading it. */
 import { definePlugin, plugins } from "@svc/sdk";
-import { PluginControl } from "@svc/sdk/services";
+import { PluginControl, type PluginReport } from "@svc/sdk/services";
 
 export default definePlugin({
   id: "plugins",
@@ -10,7 +10,7 @@ export default definePlugin({
   setup(gateway) {
     const { control } = gateway.services;
     gateway.serve(plugins, {
-      list: () => ({ plugins: control.reports().map((report) => ({ ...report, inert: [...report.inert] })) }),
+      list: () => ({ plugins: control.reports().map(rowOf) }),
       async reload({ params }) {
         const report = await control.reload(params.id);
         return { ...report, restarted: [...report.restarted] };
@@ -18,3 +18,8 @@ export default definePlugin({
     });
   },
 });
+
+/** The report as the wire has it. */
+function rowOf({ inert, deprecated, ...facts }: PluginReport) {
+  return { ...facts, inert: [...inert], ...(deprecated ? { deprecated: [...deprecated] } : {}) };
+}

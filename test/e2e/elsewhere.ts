@@ -3,12 +3,12 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdtemp, readdir, readFile, realpath, rm, stat } from "node:fs/promises";
 import { tmpdir } from "node:os";
-import { dirname, join } from "node:path";
+import { basename, dirname, join } from "node:path";
 import { createInterface } from "node:readline";
 import type { TestContext } from "node:test";
 import { connect, type GatewayClient } from "@svc/sdk/client";
 
-export async function emptyDirectory(t: TestContext): Promise<string> {
+export async function emptyDirectory(t: { after(remove: () => Promise<void>): void }): Promise<string> {
   const directory = await realpath(await mkdtemp(join(tmpdir(), "svc-elsewhere-")));
   t.after(() => rm(directory, { recursive: true, force: true }));
   return directory;
@@ -72,10 +72,10 @@ export async function startElsewhere(
   return client;
 }
 
-/** All files below, relative, with their sizes. @throws Error for a link */
+/** All files below, relative, with their sizes, but for npm's links to commands. @throws Error for any other link */
 export async function filesBelow(directory: string): Promise<{ readonly path: string; readonly bytes: number }[]> {
   const entries = await readdir(directory, { recursive: true, withFileTypes: true });
-  const files = entries.filter((entry) => !entry.isDirectory());
+  const files = entries.filter((entry) => !entry.isDirectory() && basename(entry.parentPath) !== ".bin");
   return Promise.all(
     files.map(async (entry) => {
       const path = join(entry.parentPath, entry.name);
