@@ -9,8 +9,12 @@ import { createPluginFinder } from "../kernel/load.ts";
 import { planPlugins } from "../startup.ts";
 
 /** A section of a wrong shape counts as absent here; `svc config validate` says what is wrong with it. */
-export function plannedPlugins({ resolved }: ConfigFile, { configDir, cacheDir, home }: Paths): PluginPlan {
+export function pluginsSection({ resolved }: ConfigFile): PluginsSection {
   const section = sectionOf(resolved, "plugins");
+  return matches(PluginsSection, section) ? section : {};
+}
+
+export function plannedPlugins(file: ConfigFile, { configDir, cacheDir, home }: Paths): PluginPlan {
   const finder = createPluginFinder({ configDir, cacheDir, home });
-  return planPlugins(finder, matches(PluginsSection, section) ? section : {}, undefined);
+  return planPlugins(finder, pluginsSection(file), undefined);
 }

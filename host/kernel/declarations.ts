@@ -14,6 +14,7 @@ import type {
 } from "@svc/sdk";
 import type { AnyHandler } from "../hooks/guard.ts";
 import type { Owner } from "../hooks/owner.ts";
+import type { DeprecatedUses } from "./deprecations.ts";
 
 export interface MethodEntry {
   readonly method: Method;
@@ -60,6 +61,7 @@ export interface Declarations {
   /** Takes changes of hot keys; absent: the plugin is reloaded for every change. */
   configHandler: ConfigHandler | undefined;
   readonly busyChecks: (() => boolean)[];
+  readonly deprecated: DeprecatedUses;
 }
 
 export type ConfigHandler = (config: unknown, sections: Readonly<Record<string, unknown>>) => void | Promise<void>;
@@ -79,6 +81,7 @@ export function emptyDeclarations(owner: Owner, plugin: Plugin): Declarations {
     starts: [],
     configHandler: undefined,
     busyChecks: [],
+    deprecated: new Map(),
   };
 }
 

@@ -1,6 +1,7 @@
 /** One plugin of this gateway: its state and what became of it, over all its generations. */
 import type { Plugin } from "@svc/sdk";
 import type { PluginReport } from "@svc/sdk/services";
+import { describeDeprecated } from "./deprecations.ts";
 import { FailureWindow } from "./failure.ts";
 import type { Generation } from "./generation.ts";
 import type { ReplacementHold } from "./hold.ts";
@@ -82,6 +83,7 @@ export class PluginInstance {
   }
 
   report(inert: readonly string[]): PluginReport {
+    const uses = this.current?.declarations?.deprecated;
     return {
       id: this.id,
       version: this.plugin?.version ?? this.manifest?.version ?? "0.0.0",
@@ -93,6 +95,7 @@ export class PluginInstance {
       ...this.timings,
       errors: this.errors,
       inert,
+      ...(uses && uses.size > 0 ? { deprecated: describeDeprecated(uses) } : {}),
     };
   }
 }

@@ -2,6 +2,7 @@
 import { readFileSync } from "node:fs";
 import { API_VERSION, describeViolations, matches, NonEmpty, SCOPES, type Static, Strict, Type } from "@svc/sdk";
 import satisfies from "semver/functions/satisfies.js";
+import ltr from "semver/ranges/ltr.js";
 import validRange from "semver/ranges/valid.js";
 
 export const PLUGIN_ID = /^[a-z][a-z0-9-]{1,63}$/;
@@ -90,7 +91,9 @@ export function readManifest(directory: string): Manifest | undefined {
 export function apiMismatch(range: string): string | undefined {
   if (validRange(range) === null) return `its api "${range}" is not a version range; write e.g. "^${API_VERSION}"`;
   if (satisfies(API_VERSION, range)) return undefined;
-  return `it needs plugin API ${range}, this gateway has ${API_VERSION}; install a version of it made for ${API_VERSION}`;
+  const needs = `it needs plugin API ${range}, this gateway has ${API_VERSION}`;
+  if (ltr(API_VERSION, range)) return `${needs}; upgrade the gateway, or install an older version of the plugin`;
+  return `${needs}; install a version of the plugin made for ${API_VERSION}`;
 }
 
 /** Whether the package says that it contributes this id to the extension point. */

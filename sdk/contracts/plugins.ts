@@ -22,6 +22,11 @@ export const PluginRow = Type.Object({
   startMs: Type.Optional(Type.Integer()),
   errors: Type.Integer({ description: "errors charged to it since the start" }),
   inert: Type.Array(Type.String(), { description: "what it declared that does nothing now" }),
+  deprecated: Type.Optional(
+    Type.Array(Type.String(), {
+      description: "parts of the plugin API it uses that will go away, and what to use instead",
+    }),
+  ),
 });
 
 const Reloaded = Type.Object({

@@ -104,6 +104,8 @@ export interface PluginReport {
   readonly errors: number;
   /** What it declared that does nothing now, e.g. a contribution without an owner. */
   readonly inert: readonly string[];
+  /** Parts of the plugin API it uses that will go away: each with its last version and what to use instead. */
+  readonly deprecated?: readonly string[];
 }
 
 /** What a reload of a plugin came to. */

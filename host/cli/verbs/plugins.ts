@@ -1,4 +1,5 @@
 /** Wiring of `svc plugins ...`. */
+import type { UseFlags } from "../plugins/use.ts";
 import type { TargetFlags } from "../target.ts";
 import { examples, JSON_OPTION, type Wiring, withTarget } from "../verb.ts";
 
@@ -23,6 +24,17 @@ export function addPluginVerbs({ program, output, act }: Wiring): void {
     .addHelpText("after", examples("svc plugins reload notes"))
     .action((id: string, flags: TargetFlags) =>
       act(async () => (await import("../plugins/reload.ts")).reloadPlugin(id, flags, output)),
+    );
+  plugins
+    .command("use [names...]")
+    .description("Choose which plugins the gateway runs: a profile of the bundle, or exactly these")
+    .option("--profile <name>", "the plugins of this profile, and those that are named")
+    .option("--with-requirements", "add the plugins that the named ones cannot do without")
+    .option(...JSON_OPTION)
+    .addHelpText("after", "\nWrites plugins.use. A single name that is a profile is the profile.")
+    .addHelpText("after", examples("svc plugins use minimal", "svc plugins use config notes --with-requirements"))
+    .action((names: string[], flags: UseFlags) =>
+      act(async () => (await import("../plugins/use.ts")).usePlugins(names, flags, output)),
     );
   plugins
     .command("inspect <id>")
