@@ -1,12 +1,17 @@
 /** One plugin of this gateway: its state and what became of it, over all its generations. */
 import type { Plugin } from "@svc/sdk";
-import type { PluginReport } from "@svc/sdk/services";
+import type { PluginReport, PluginStats } from "@svc/sdk/services";
 import { FailureWindow } from "./failure.ts";
 import type { Generation } from "./generation.ts";
 import type { ReplacementHold } from "./hold.ts";
 import type { PluginSource } from "./load.ts";
 import { contributes, type Manifest, servesMethod } from "./manifest.ts";
+import { placeOf } from "./place.ts";
 import type { PluginState } from "./state.ts";
+import { PluginTally } from "./stats.ts";
+
+/** Characters of a failure's message that are kept. */
+const MOST_TEXT = 500;
 
 export class PluginInstance {
   readonly id: string;
@@ -25,6 +30,9 @@ export class PluginInstance {
   /** Number of the newest generation. */
   generation = 0;
   errors = 0;
+  /** The last failure that was charged to it. */
+  blame: PluginReport["blame"];
+  readonly tally = new PluginTally();
   /** Methods its newest generation declared: known also while it is away. */
   #methods: ReadonlySet<string> = new Set();
   #contributions: readonly (readonly [point: string, id: string])[] = [];
@@ -38,6 +46,18 @@ export class PluginInstance {
     this.id = id;
     this.source = source;
     this.manifest = manifest;
+  }
+
+  /** @param where names the place for people. @param at epoch ms */
+  charged(error: unknown, where: string, at: number): void {
+    this.errors++;
+    const message = error instanceof Error ? error.message : String(error);
+    this.blame = { at, where: where.slice(0, MOST_TEXT), message: message.slice(0, MOST_TEXT) };
+  }
+
+  /** What it has cost so far. */
+  stats(): PluginStats {
+    return this.tally.stats(this.errors, placeOf(this.current?.plugin)?.memoryBytes());
   }
 
   declared(methods: readonly string[], contributions: readonly (readonly [point: string, id: string])[]): void {
@@ -78,6 +98,7 @@ export class PluginInstance {
       ...(this.reason === undefined ? {} : { reason: this.reason }),
       ...(this.retryAt === undefined ? {} : { retryAt: this.retryAt }),
       generation: this.current?.number ?? this.generation,
+      ...(this.blame === undefined ? {} : { blame: this.blame }),
       ...this.timings,
       errors: this.errors,
       inert,

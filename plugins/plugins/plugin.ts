@@ -1,5 +1,5 @@
-/** Plugins: what runs in this gateway, and reloading it. */
-import { definePlugin, plugins } from "@svc/sdk";
+/** Plugins: what runs in this gateway and what it costs, and reloading it. */
+import { definePlugin, plugins, type ResultOf } from "@svc/sdk";
 import { PluginControl } from "@svc/sdk/services";
 
 export default definePlugin({
@@ -11,6 +11,7 @@ export default definePlugin({
     const { control } = gateway.services;
     gateway.serve(plugins, {
       list: () => ({ plugins: control.reports().map((report) => ({ ...report, inert: [...report.inert] })) }),
+      inspect: ({ params }) => control.inspect(params.id) as ResultOf<typeof plugins.inspect>, // the wire's types are not readonly
       async reload({ params }) {
         const report = await control.reload(params.id);
         return { ...report, restarted: [...report.restarted] };
