@@ -111,7 +111,7 @@ describe("a plugin that blocks the event loop", { timeout: 60_000, concurrency: 
     assert.ok(longestBlockMs >= 1_000);
     const { blame } = (await other.call(plugins.inspect, { id: "hog" })).plugin;
     assert.equal(blame?.where, "event loop");
-    assert.match(String(blame?.message), /^blocked the event loop for \d\.\d s$/);
+    assert.match(blame?.message ?? "", /^blocked the event loop for \d\.\d s$/);
     assert.equal((await record())?.over, true);
 
     // The fourth and fifth within a minute: it rests.

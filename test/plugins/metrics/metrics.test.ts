@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { describe, it, type TestContext } from "node:test";
 import { defineContract, definePlugin, GatewayError, Type } from "@svc/sdk";
 import { testGateway, type TestGateway } from "@svc/sdk/testing";
-import { parseExposition } from "./strict-parser.ts";
+import { keyOf, parseExposition } from "./strict-parser.ts";
 
 const Any = Type.Object({});
 const method = { summary: "-", scope: "operator.read", params: Any, result: Any } as const;
@@ -39,8 +39,7 @@ async function scrape({ gateway }: TestGateway) {
   /** Value of the one series with exactly these labels. */
   const value = (name: string, labels: Record<string, string> = {}) => {
     const all = [...families.values()].flatMap(({ series }) => series).filter((one) => one.name === name);
-    const wanted = JSON.stringify(Object.entries(labels).sort());
-    return all.find((one) => JSON.stringify(Object.entries(one.labels).sort()) === wanted)?.value;
+    return all.find((one) => keyOf(one.labels) === keyOf(labels))?.value;
   };
   return { families, value, headers: answer.headers };
 }

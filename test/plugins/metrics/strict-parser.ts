@@ -47,7 +47,7 @@ export function parseExposition(text: string): Map<string, ParsedFamily> {
       const value = valueOf(number);
       if (value === undefined || (current.type !== "gauge" && !(value >= 0))) throw wrong("no value");
       const one: Series = { name, labels: labelsOf(labels), value };
-      const key = JSON.stringify([name, Object.entries(one.labels).sort()]);
+      const key = name + keyOf(one.labels);
       if (seen.has(key)) throw wrong("told twice");
       seen.add(key);
       current.series.push(one);
@@ -55,6 +55,12 @@ export function parseExposition(text: string): Map<string, ParsedFamily> {
   }
   for (const [name, { type, series }] of families) if (type === "histogram") checkHistogram(name, series);
   return families;
+}
+
+/** The same for the same labels in any order. */
+export function keyOf(labels: Readonly<Record<string, string>>): string {
+  const pairs = Object.entries(labels).map((pair) => JSON.stringify(pair));
+  return pairs.toSorted((left, right) => (left < right ? -1 : 1)).join();
 }
 
 function valueOf(text: string): number | undefined {
@@ -75,7 +81,7 @@ function labelsOf(text: string): Record<string, string> {
 
 /** Per set of labels: limits ascend to +Inf, counts never fall, the last one is the count. @throws Error */
 function checkHistogram(name: string, series: readonly Series[]): void {
-  const rest = ({ le: _, ...labels }: Readonly<Record<string, string>>) => JSON.stringify(labels);
+  const rest = (labels: Readonly<Record<string, string>>) => keyOf({ ...labels, le: "" });
   for (const key of new Set(series.map(({ labels }) => rest(labels)))) {
     const own = series.filter(({ labels }) => rest(labels) === key);
     const buckets = own.filter((one) => one.name === `${name}_bucket`);

@@ -64,16 +64,14 @@ describe("an inspection in words", () => {
       plugin: { ...known.plugin, generation: 3, blame, inert: ["tool x"] },
       stats: {
         ...known.stats,
-        ...{
-          calls: 9,
-          underWay: 1,
-          p50Ms: 0.5,
-          p99Ms: 12.5,
-          maxMs: 2_345,
-          errors: 2,
-          blocks: 1,
-          longestBlockMs: 1_600,
-        },
+        calls: 9,
+        underWay: 1,
+        p50Ms: 0.5,
+        p99Ms: 12.5,
+        maxMs: 2_345,
+        errors: 2,
+        blocks: 1,
+        longestBlockMs: 1_600,
         memoryBytes: 3 * 1_048_576,
       },
       placements: { now: "worker", supports: ["host", "worker"] },
@@ -115,8 +113,14 @@ describe("an inspection in words", () => {
 
   it("of one that was never started says what its package says", () => {
     const manifest = {
-      ...{ id: "pen", api: "^1.0.0", entry: "./pen.js", version: "1.2.0", directory: "/plugins/pen" },
-      ...{ namespaces: ["pen"], routes: ["/pen"], contributes: { tool: ["write", "erase"] } },
+      id: "pen",
+      api: "^1.0.0",
+      entry: "./pen.js",
+      version: "1.2.0",
+      directory: "/plugins/pen",
+      namespaces: ["pen"],
+      routes: ["/pen"],
+      contributes: { tool: ["write", "erase"] },
     };
     assert.deepEqual(packageLines("pen", manifest, undefined), [
       "pen 1.2.0: not started yet",
