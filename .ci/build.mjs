@@ -106,6 +106,7 @@ const hostEntries = {
   cli: "cli/main.ts",
   "transform-worker": "webhooks/transforms/transform-worker.ts",
   "isolation-guest": "isolation/isolation-guest.ts",
+  "watchdog-worker": "kernel/watch/watchdog-worker.ts",
 };
 await bundle("host", hostEntries, [
   "koa",

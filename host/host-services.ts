@@ -48,6 +48,8 @@ export function provideHostServices(parts: HostServiceParts): void {
   registry.provide(Webhooks, webhooks);
   registry.provide(PluginControl, {
     reports: () => gateway.plugins(),
+    inspect: (id) => kernel.inspect(id),
+    measures: () => kernel.measures(),
     reload: async (id) => {
       const report = await kernel.reload(id);
       reloaded();

@@ -13,13 +13,14 @@ import type {
   TapOptions,
 } from "@svc/sdk";
 import type { AnyHandler } from "../hooks/guard.ts";
-import type { Owner } from "../hooks/owner.ts";
 import type { DeprecatedUses } from "./deprecations.ts";
+import type { MethodTally, Owner } from "../hooks/owner.ts";
 
 export interface MethodEntry {
   readonly method: Method;
   readonly handler: Handler<Method>;
   readonly owner: Owner;
+  readonly tally: MethodTally;
 }
 
 export interface EventEntry {
@@ -94,6 +95,7 @@ export function methodsOf(
   return Object.entries(contract).map(([key, method]) => {
     const handler = handlers[key];
     if (typeof handler !== "function") throw new Error(`serve: no handler for "${key}" (${method.name})`);
-    return { method, handler: handler.bind(handlers) as Handler<Method>, owner };
+    const tally = owner.tally.method(method.name);
+    return { method, handler: handler.bind(handlers) as Handler<Method>, owner, tally };
   });
 }

@@ -110,6 +110,7 @@ export class Lifecycle {
       order: instance.position ?? 0,
       plugin,
       config,
+      clock: this.clock,
       log,
       onFailure: () => this.#onFailure(instance),
     });
@@ -154,7 +155,7 @@ export class Lifecycle {
   #failure(instance: PluginInstance, step: "setup" | "start", error: unknown): NotStaged {
     const { state, reason, retryMs, isBug } = failureOf(step, error);
     if (isBug) {
-      instance.errors++;
+      instance.charged(error, step, this.clock.now());
       this.#options.log.error({ plugin: instance.id, err: error }, `plugin ${instance.id} failed in ${step}`);
     }
     return { state, reason, ...(retryMs === undefined ? {} : { retryMs }) };

@@ -65,6 +65,8 @@ export const ManifestFields = Strict({
 
 export interface Manifest extends Static<typeof ManifestFields> {
   readonly version: string;
+  /** As npm has it. */
+  readonly description?: string;
   /** Directory of package.json; empty for a plugin that has none. */
   readonly directory: string;
 }
@@ -80,11 +82,16 @@ export class ManifestError extends Error {
  */
 export function readManifest(directory: string): Manifest | undefined {
   const file = `${directory}/package.json`;
-  const { svc, version } = JSON.parse(readFileSync(file, "utf8")) as { svc?: unknown; version?: unknown };
+  const { svc, version, description } = JSON.parse(readFileSync(file, "utf8")) as Record<string, unknown>;
   if (svc === undefined) return undefined;
   if (!matches(ManifestFields, svc))
     throw new ManifestError(`${file}, key "svc": ${describeViolations(ManifestFields, svc)}`);
-  return { ...svc, version: typeof version === "string" ? version : "0.0.0", directory };
+  return {
+    ...svc,
+    version: typeof version === "string" ? version : "0.0.0",
+    ...(typeof description === "string" ? { description } : {}),
+    directory,
+  };
 }
 
 /** Why the plugin cannot run on this host, or `undefined` when it can. Decided before its code is imported. */

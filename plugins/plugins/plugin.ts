@@ -1,5 +1,5 @@
-/** Plugins: what runs in this gateway, and reloading it. */
-import { definePlugin, plugins } from "@svc/sdk";
+/** Plugins: what runs in this gateway and what it costs, and reloading it. */
+import { definePlugin, plugins, type ResultOf } from "@svc/sdk";
 import { PluginControl, type PluginReport, type ReloadReport } from "@svc/sdk/services";
 
 export default definePlugin({
@@ -11,6 +11,7 @@ export default definePlugin({
     const { control } = gateway.services;
     gateway.serve(plugins, {
       list: () => ({ plugins: control.reports().map(rowOf) }),
+      inspect: ({ params }) => control.inspect(params.id) as ResultOf<typeof plugins.inspect>, // the wire's types are not readonly
       reload: async ({ params }) => outcomeOf(await control.reload(params.id)),
       align: async () => ({ changed: (await control.align()).map(outcomeOf) }),
     });

@@ -1,4 +1,5 @@
 /** `svc plugins list`: what is installed, and what the gateway made of it. Runs no plugin; only one that is a mere file is imported. */
+import { cut, visible } from "@svc/sdk/cli";
 import type { PluginReport } from "@svc/sdk/services";
 import { readConfigFile } from "../../config/file.ts";
 import { resolvePaths } from "../../config/paths.ts";
@@ -9,13 +10,17 @@ import { plannedPlugins } from "../planned-plugins.ts";
 import type { TargetFlags } from "../target.ts";
 import { type Known, knownReports } from "./live.ts";
 
-interface Row {
+interface Row extends Pick<PluginReport, "placement" | "blame"> {
   readonly id: string;
   readonly version: string;
   readonly state: string;
   readonly reason?: string;
   readonly origin: string;
+  readonly errors?: number;
 }
+
+/** Characters of the last error that are shown. */
+const ERROR_WIDTH = 60;
 
 export async function listPlugins(flags: TargetFlags, output: Output): Promise<number> {
   const paths = resolvePaths();
@@ -29,9 +34,33 @@ export async function listPlugins(flags: TargetFlags, output: Output): Promise<n
     return EXIT.ok;
   }
   if (source === "last start") output.note(`States are those of the last start: ${why ?? ""}`);
-  const header = ["PLUGIN", "VERSION", source === "gateway" ? "STATE" : "LAST START", "WHY"];
-  output.print(table([header, ...rows.map(({ id, version, state, reason }) => [id, version, state, reason ?? ""])]));
+  output.print(table(tableOf(rows, source)));
   return EXIT.ok;
+}
+
+/** Columns in which there would be nothing to see are left out. Pure. */
+export function tableOf(rows: readonly Row[], source: Known["source"]): string[][] {
+  const elsewhere = rows.some(({ placement = "host" }) => placement !== "host");
+  const failed = rows.some(({ errors = 0 }) => errors > 0);
+  const header = [
+    "PLUGIN",
+    "VERSION",
+    source === "gateway" ? "STATE" : "LAST START",
+    ...(elsewhere ? ["PLACE"] : []),
+    ...(failed ? ["ERRORS", "LAST ERROR"] : []),
+    "WHY",
+  ];
+  const cells = rows.map(({ id, version, state, placement = "host", errors = 0, blame, reason }) => [
+    id,
+    version,
+    state,
+    ...(elsewhere ? [placement] : []),
+    ...(failed
+      ? [errors > 0 ? String(errors) : "", blame ? cut(`${blame.where}: ${blame.message}`, ERROR_WIDTH) : ""]
+      : []),
+    reason ?? "",
+  ]);
+  return [header, ...cells.map((row) => row.map(visible))];
 }
 
 type Planned = readonly (PluginSource | MissingPlugin)[];
@@ -59,8 +88,13 @@ function missingRow({ origin, reason }: MissingPlugin): Row {
   return { id: origin, version: "-", state: "blocked", reason, origin };
 }
 
-function reportedRow({ id, version, state, reason }: PluginReport, origin: string): Row {
-  return { id, version, state, origin, ...(reason ? { reason } : {}) };
+function reportedRow(report: PluginReport, origin: string): Row {
+  const { id, version, state, reason } = report;
+  return { id, version, state, origin, ...(reason ? { reason } : {}), ...costs(report) };
+}
+
+function costs({ errors, placement, blame }: PluginReport): Pick<Row, "errors" | "placement" | "blame"> {
+  return { errors, ...(placement ? { placement } : {}), ...(blame ? { blame } : {}) };
 }
 
 function rowOf(
@@ -82,5 +116,6 @@ function rowOf(
     state,
     origin,
     ...(reason === undefined ? {} : { reason }),
+    ...(report ? costs(report) : {}),
   };
 }

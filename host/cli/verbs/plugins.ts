@@ -36,10 +36,12 @@ export function addPluginVerbs({ program, output, act }: Wiring): void {
     .action((names: string[], flags: UseFlags) =>
       act(async () => (await import("../plugins/use.ts")).usePlugins(names, flags, output)),
     );
-  plugins
-    .command("inspect <id>")
-    .description("Everything known about one plugin")
+  withTarget(plugins.command("inspect <id>"))
+    .description("Everything about one plugin: what it declared, and what it costs")
     .option(...JSON_OPTION)
-    .addHelpText("after", examples("svc plugins inspect notes"))
-    .action((id: string) => act(async () => (await import("../plugins/inspect.ts")).inspectPlugin(id, output)));
+    .addHelpText("after", "\nAsks the running gateway; when none answers within a second, tells what the package says.")
+    .addHelpText("after", examples("svc plugins inspect notes", "svc plugins inspect notes --json"))
+    .action((id: string, flags: TargetFlags) =>
+      act(async () => (await import("../plugins/inspect.ts")).inspectPlugin(id, flags, output)),
+    );
 }
