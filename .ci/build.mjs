@@ -105,6 +105,7 @@ const hostEntries = {
   index: "index.ts",
   cli: "cli/main.ts",
   "transform-worker": "webhooks/transforms/transform-worker.ts",
+  "isolation-guest": "isolation/isolation-guest.ts",
 };
 await bundle("host", hostEntries, [
   "koa",

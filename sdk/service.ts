@@ -10,6 +10,8 @@ export interface ServiceToken<T> {
   readonly version: string;
   /** Plugins that require it are named at their start. */
   readonly deprecated?: Deprecation;
+  /** All its members are data or methods that return promises, so that it can be used from another thread or process. */
+  readonly remotable?: boolean;
   /** Carries the type only; never set. */
   readonly type?: T;
 }
@@ -52,9 +54,9 @@ export type ServicesOf<R extends Requirements> = {
 export function defineService<T>(): (
   id: string,
   version: string,
-  options?: Pick<ServiceToken<T>, "deprecated">,
+  options?: Pick<ServiceToken<T>, "remotable" | "deprecated">,
 ) => ServiceToken<T> {
-  return (id, version, options = {}) => ({ kind: "service", id, version, ...options });
+  return (id, version, options) => ({ kind: "service", id, version, ...options });
 }
 
 /** The plugin starts without it. */

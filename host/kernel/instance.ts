@@ -5,14 +5,15 @@ import { describeDeprecated } from "./deprecations.ts";
 import { FailureWindow } from "./failure.ts";
 import type { Generation } from "./generation.ts";
 import type { ReplacementHold } from "./hold.ts";
-import type { PluginSource } from "./load.ts";
-import { contributes, type Manifest, servesMethod } from "./manifest.ts";
+import type { MissingPlugin, PluginSource } from "./load.ts";
+import { contributes, type Manifest, type Placement, servesMethod } from "./manifest.ts";
 import type { PluginState } from "./state.ts";
 
 export class PluginInstance {
   readonly id: string;
-  readonly source: PluginSource | undefined;
-  readonly manifest: Manifest | undefined;
+  /** Where its code comes from, or why it cannot be loaded. */
+  source: PluginSource | MissingPlugin;
+  manifest: Manifest | undefined;
   /** Its code, once imported. */
   plugin: Plugin | undefined;
   state: PluginState = "described";
@@ -35,8 +36,18 @@ export class PluginInstance {
   readonly timings: { importMs?: number; setupMs?: number; startMs?: number } = {};
   #unseal: (() => void)[] = [];
 
-  constructor(id: string, source: PluginSource | undefined, manifest: Manifest | undefined) {
+  constructor(id: string, source: PluginSource | MissingPlugin, manifest: Manifest | undefined) {
     this.id = id;
+    this.source = source;
+    this.manifest = manifest;
+  }
+
+  get placement(): Placement {
+    return ("load" in this.source ? this.source.placement : undefined) ?? "host";
+  }
+
+  /** From now on it is what this package says. */
+  take({ source, manifest }: Pick<PluginInstance, "source" | "manifest">): void {
     this.source = source;
     this.manifest = manifest;
   }
@@ -80,6 +91,7 @@ export class PluginInstance {
       ...(this.reason === undefined ? {} : { reason: this.reason }),
       ...(this.retryAt === undefined ? {} : { retryAt: this.retryAt }),
       generation: this.current?.number ?? this.generation,
+      ...(this.placement === "host" ? {} : { placement: this.placement }),
       ...this.timings,
       errors: this.errors,
       inert,

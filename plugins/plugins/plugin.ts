@@ -1,6 +1,6 @@
 /** Plugins: what runs in this gateway, and reloading it. */
 import { definePlugin, plugins } from "@svc/sdk";
-import { PluginControl, type PluginReport } from "@svc/sdk/services";
+import { PluginControl, type PluginReport, type ReloadReport } from "@svc/sdk/services";
 
 export default definePlugin({
   id: "plugins",
@@ -11,10 +11,8 @@ export default definePlugin({
     const { control } = gateway.services;
     gateway.serve(plugins, {
       list: () => ({ plugins: control.reports().map(rowOf) }),
-      async reload({ params }) {
-        const report = await control.reload(params.id);
-        return { ...report, restarted: [...report.restarted] };
-      },
+      reload: async ({ params }) => toRow(await control.reload(params.id)),
+      align: async () => ({ changed: (await control.align()).map(toRow) }),
     });
   },
 });
@@ -22,4 +20,8 @@ export default definePlugin({
 /** The report as the wire has it. */
 function rowOf({ inert, deprecated, ...facts }: PluginReport) {
   return { ...facts, inert: [...inert], ...(deprecated ? { deprecated: [...deprecated] } : {}) };
+}
+
+function toRow(report: ReloadReport) {
+  return { ...report, restarted: [...report.restarted] };
 }

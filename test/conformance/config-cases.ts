@@ -121,7 +121,8 @@ export const GIVEN: Readonly<Record<string, Given>> = {
   "gateway.allowRealIpFallback": { beside: { gateway: { trustedProxies: ["127.0.0.1"] } } },
   "gateway.controlUi.allowedOrigins": { values: [["https://page.example"]] },
   "gateway.aliases": { values: [["acme"]] },
-  "plugins.entries.*.enabled": { entry: "models", values: [false] },
+  // These tests name their plugins themselves, so that nothing of this is theirs.
+  "plugins.entries.*.enabled": { entry: "nobody", values: [false] },
   "logging.level": { values: ["error"] }, // anything lower writes into the report of this test
 
   "agents.defaults.workspace": { values: (stateDir) => [join(stateDir, "workspace-elsewhere")] },
@@ -218,6 +219,11 @@ export const SEEN_ELSEWHERE: Readonly<Record<string, string>> = {
   "hooks.gmail.allowUnsafeExternalContent": "plugins/preset-gmail/preset.test.ts",
   "hooks.github.secret": "plugins/preset-github/preset.test.ts",
   ...SECRETS_SEEN_ELSEWHERE,
+  "plugins.use": "host/gateway-plugins.test.ts",
+  "plugins.load.paths": "host/gateway-plugins.test.ts",
+  "plugins.entries.*.enabled": "host/gateway-plugins.test.ts",
+  "plugins.entries.*.run": "host/isolation/placement.test.ts",
+  "plugins.entries.*.memoryMb": "host/isolation/placement.test.ts",
   "provider-offline.wordDelayMs": "plugins/provider-offline/provider.test.ts",
   "storage-sqlite.busyTimeoutMs": "plugins/storage-sqlite/plugin.test.ts",
 };
