@@ -8,10 +8,10 @@ export interface ServiceToken<T> {
   readonly id: string;
   /** Semver of the service's own interface; a consumer's token must have the same major. */
   readonly version: string;
-  /** Plugins that require it are named at their start. */
-  readonly deprecated?: Deprecation;
   /** All its members are data or methods that return promises, so that it can be used from another thread or process. */
   readonly remotable?: boolean;
+  /** Plugins that require it are named at their start. */
+  readonly deprecated?: Deprecation;
   /** Carries the type only; never set. */
   readonly type?: T;
 }
@@ -56,7 +56,7 @@ export function defineService<T>(): (
   version: string,
   options?: Pick<ServiceToken<T>, "remotable" | "deprecated">,
 ) => ServiceToken<T> {
-  return (id, version, options) => ({ kind: "service", id, version, ...options });
+  return (id, version, options = {}) => ({ kind: "service", id, version, ...options });
 }
 
 /** The plugin starts without it. */

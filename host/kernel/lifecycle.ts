@@ -17,8 +17,8 @@ import {
 import { within } from "../clock.ts";
 import type { HookBus } from "../hooks/hook-bus.ts";
 import type { Declarations } from "./declarations.ts";
-import { describeDeprecated } from "./deprecations.ts";
 import type { Lifeline } from "./lifeline.ts";
+import { describeDeprecated } from "./deprecations.ts";
 import { failureOf } from "./failure.ts";
 import { Generation, type PluginConfig } from "./generation.ts";
 import type { PluginInstance } from "./instance.ts";

@@ -11,8 +11,8 @@ export default definePlugin({
     const { control } = gateway.services;
     gateway.serve(plugins, {
       list: () => ({ plugins: control.reports().map(rowOf) }),
-      reload: async ({ params }) => toRow(await control.reload(params.id)),
-      align: async () => ({ changed: (await control.align()).map(toRow) }),
+      reload: async ({ params }) => outcomeOf(await control.reload(params.id)),
+      align: async () => ({ changed: (await control.align()).map(outcomeOf) }),
     });
   },
 });
@@ -22,6 +22,6 @@ function rowOf({ inert, deprecated, ...facts }: PluginReport) {
   return { ...facts, inert: [...inert], ...(deprecated ? { deprecated: [...deprecated] } : {}) };
 }
 
-function toRow(report: ReloadReport) {
+function outcomeOf(report: ReloadReport) {
   return { ...report, restarted: [...report.restarted] };
 }

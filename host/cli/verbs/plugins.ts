@@ -32,7 +32,7 @@ export function addPluginVerbs({ program, output, act }: Wiring): void {
     .option("--with-requirements", "add the plugins that the named ones cannot do without")
     .option(...JSON_OPTION)
     .addHelpText("after", "\nWrites plugins.use. A single name that is a profile is the profile.")
-    .addHelpText("after", examples("svc plugins use minimal", "svc plugins use notes --with-requirements"))
+    .addHelpText("after", examples("svc plugins use minimal", "svc plugins use config notes --with-requirements"))
     .action((names: string[], flags: UseFlags) =>
       act(async () => (await import("../plugins/use.ts")).usePlugins(names, flags, output)),
     );

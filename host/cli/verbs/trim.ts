@@ -17,7 +17,7 @@ export function addTrimVerb({ program, output, act }: Wiring): void {
       "after",
       examples(
         "svc trim --out ./gateway --profile minimal",
-        "svc trim --out ./gateway --plugins notes --with-requirements",
+        "svc trim --out ./gateway --plugins config,notes --with-requirements",
       ),
     )
     .action((flags: TrimFlags) => act(async () => (await import("../trim/trim.ts")).trim(flags, output)));
