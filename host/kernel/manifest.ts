@@ -84,6 +84,8 @@ export function readManifest(directory: string): Manifest | undefined {
   const file = `${directory}/package.json`;
   const { svc, version, description } = JSON.parse(readFileSync(file, "utf8")) as Record<string, unknown>;
   if (svc === undefined) return undefined;
+  if (!hasApi(svc))
+    throw new ManifestError(`${file}, key "svc": it has no version range under "api"; write e.g. "^${API_VERSION}"`);
   if (!matches(ManifestFields, svc))
     throw new ManifestError(`${file}, key "svc": ${describeViolations(ManifestFields, svc)}`);
   return {
@@ -92,6 +94,12 @@ export function readManifest(directory: string): Manifest | undefined {
     ...(typeof description === "string" ? { description } : {}),
     directory,
   };
+}
+
+/** Said apart from all else: nobody who begins a plugin knows this key. */
+function hasApi(svc: unknown): boolean {
+  const { api } = (typeof svc === "object" && svc !== null ? svc : {}) as { api?: unknown };
+  return typeof api === "string" && api !== "";
 }
 
 /** Why the plugin cannot run on this host, or `undefined` when it can. Decided before its code is imported. */
