@@ -16,7 +16,7 @@ import {
   tick,
   TICK_INTERVAL_MS,
 } from "@svc/sdk";
-import { Approver, type PluginReport } from "@svc/sdk/services";
+import { Approver, type PluginReport, type ReloadReport } from "@svc/sdk/services";
 import { Access } from "./auth/access.ts";
 import { type AuthSettings, resolveAuth, resolveBind, startRefusal, StartupRefusal } from "./auth/mode.ts";
 import { actingFor, pluginPrincipal } from "./auth/principal.ts";
@@ -270,7 +270,7 @@ class RunningGateway implements Gateway {
   async start(): Promise<void> {
     const { options, config, auth, port } = this.#parts;
     const addresses = resolveBind(config.gateway, auth);
-    const plan = planPlugins(this.#finder, config.plugins, options.plugins);
+    const plan = planPlugins(this.#finder, config.plugins, options.plugins, options.developed?.());
     await this.#kernel.boot(plan);
     const refusals = this.#webhooks.pluginIssues(this.#parts.config);
     if (refusals.length > 0) {
@@ -343,6 +343,15 @@ class RunningGateway implements Gateway {
   }
   connections(): readonly ConnectionInfo[] {
     return this.#door.connections();
+  }
+  async reload(id: string): Promise<ReloadReport> {
+    const developed = this.#parts.options.developed?.();
+    const report = await this.#kernel.reload(id, developed?.origin === id ? developed : undefined);
+    this.#writeReport();
+    return report;
+  }
+  holdings(): Readonly<Record<string, number>> {
+    return { ...this.#registry.holdings(), taps: this.#hooks.taps().length };
   }
 
   #publish(event: EventSpec, payload: unknown, audience: Audience = {}): void {

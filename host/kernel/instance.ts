@@ -10,8 +10,8 @@ import type { PluginState } from "./state.ts";
 
 export class PluginInstance {
   readonly id: string;
-  readonly source: PluginSource | undefined;
-  readonly manifest: Manifest | undefined;
+  source: PluginSource | undefined;
+  manifest: Manifest | undefined;
   /** Its code, once imported. */
   plugin: Plugin | undefined;
   state: PluginState = "described";

@@ -13,7 +13,7 @@ import { currentOwner } from "./blame.ts";
 import { Activation } from "./activation.ts";
 import { checkCode, describePlugin, duplicateOf } from "./describe.ts";
 import { tokenOf } from "./graph.ts";
-import type { PluginInstance } from "./instance.ts";
+import { PluginInstance } from "./instance.ts";
 import type { PluginState } from "./state.ts";
 import { Lifecycle, type LifecycleOptions, type NotStaged } from "./lifecycle.ts";
 import type { MissingPlugin, PluginSource } from "./load.ts";
@@ -136,15 +136,24 @@ export class Kernel {
 
   /**
    * Loads a plugin's code anew and puts it in the place of the running one; brings back one that is not running.
+   * @param id or what named it, e.g. a path
+   * @param found its package as it is now. Default: as it was when it was found
    * @throws GatewayError `NOT_FOUND`
    */
-  reload(id: string): Promise<ReloadReport> {
+  reload(id: string, found?: PluginSource | MissingPlugin): Promise<ReloadReport> {
     const asker = currentOwner();
     return this.#serially(async () => {
-      const instance = this.#known(id);
-      const plugin = await this.#freshCode(instance);
-      if (typeof plugin === "string") return notReloaded(instance, plugin);
-      return this.#renew(instance, plugin, asker);
+      const known = this.#known(id);
+      if (found && !("load" in found)) return notReloaded(known, found.reason);
+      const { source, manifest } = known;
+      if (found) Object.assign(known, { source: found, manifest: found.manifest });
+      const plugin = await this.#freshCode(known);
+      const instance = typeof plugin === "string" ? known : this.#named(known, plugin.id);
+      const revert = () => void Object.assign(instance, { source, manifest });
+      const report =
+        typeof plugin === "string" ? notReloaded(instance, plugin) : await this.#renew(instance, plugin, asker, revert);
+      if (!report.ok) revert();
+      return report;
     });
   }
 
@@ -195,7 +204,8 @@ export class Kernel {
   }
 
   #known(id: string): PluginInstance {
-    const instance = this.#instances.get(id);
+    const instances = [...this.#instances.values()];
+    const instance = this.#instances.get(id) ?? instances.find(({ source }) => source?.origin === id);
     if (instance) return instance;
     const ids = [...this.#instances.keys()].sort().join(", ");
     throw new GatewayError("NOT_FOUND", `no plugin "${id}" in this gateway; there are: ${ids}`);
@@ -206,12 +216,23 @@ export class Kernel {
     return [...this.#instances.values()].sort((left, right) => (left.position ?? last) - (right.position ?? last));
   }
 
+  /** Under the id its code says: a mere file that could not be read has no name but its path until it can. */
+  #named(instance: PluginInstance, id: string): PluginInstance {
+    if (instance.id === id) return instance;
+    const named = new PluginInstance(id, instance.source, instance.manifest);
+    this.#instances.delete(instance.id);
+    this.#instances.set(id, named);
+    return named;
+  }
+
   /** @returns why there is none */
-  async #freshCode({ id, source, manifest }: PluginInstance): Promise<Plugin | string> {
+  async #freshCode({ id, source, manifest, plugin: former }: PluginInstance): Promise<Plugin | string> {
     if (!source) return "its package is not there; install it, then restart the gateway";
     try {
       const plugin = await within(this.#lifecycle.stepMs, this.#options.clock, source.load());
-      if (plugin.id !== id)
+      const isUnnamed = former === undefined && id === source.origin;
+      if (isUnnamed && this.#instances.has(plugin.id)) return `its id "${plugin.id}" is taken by another plugin`;
+      if (plugin.id !== id && !isUnnamed)
         return `its code says id "${plugin.id}" now; restart the gateway to take it as another plugin`;
       return checkCode(plugin, manifest) ?? plugin;
     } catch (error) {
@@ -220,7 +241,12 @@ export class Kernel {
   }
 
   /** Replaces what runs; sets up anew what does not. */
-  async #renew(instance: PluginInstance, plugin: Plugin, asker: Owner | undefined): Promise<ReloadReport> {
+  async #renew(
+    instance: PluginInstance,
+    plugin: Plugin,
+    asker: Owner | undefined,
+    revert: () => void = () => {},
+  ): Promise<ReloadReport> {
     instance.failures.clear();
     if (instance.state === "disabled") return notReloaded(instance, instance.reason ?? "it is disabled");
     if (instance.current && instance.state === "active") {
@@ -228,6 +254,7 @@ export class Kernel {
         lifecycle: this.#lifecycle,
         log: this.#options.log,
         asker,
+        revert,
         instances: () => this.#inOrder(),
         activate: () => this.#activation.run(),
         failed: (failed, { reason }) => this.#settle(failed, { state: "failed", reason }),

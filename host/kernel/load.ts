@@ -61,7 +61,8 @@ function versionedUrl(file: string): string {
   return url;
 }
 
-async function importPlugin(file: string, cacheDir: string): Promise<Plugin> {
+/** @throws Error what the file throws, or that it exports no plugin */
+export async function importPlugin(file: string, cacheDir: string): Promise<Plugin> {
   const { default: plugin } = (await importModule(file, cacheDir)) as { default?: unknown };
   if (!isPlugin(plugin))
     throw new Error(`${file} does not export a plugin; write: export default definePlugin({ ... })`);

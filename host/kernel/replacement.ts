@@ -27,6 +27,8 @@ export interface ReplacementOptions {
   activate(): Promise<void>;
   /** Whose call asked for the replacement: that one is not waited for. */
   readonly asker: Owner | undefined;
+  /** The package of the old version counts again: the new one does not run. */
+  revert(): void;
   /** Gives a plugin its state after a failure, and its next attempt. */
   failed(instance: PluginInstance, failure: { state: string; reason: string }): void;
 }
@@ -119,8 +121,9 @@ async function comeBack(
   instance: PluginInstance,
   { plugin, config }: Generation,
   reason: string,
-  { lifecycle, log, failed }: ReplacementOptions,
+  { lifecycle, log, failed, revert }: ReplacementOptions,
 ): Promise<boolean> {
+  revert();
   log.warn(
     { plugin: instance.id, reason },
     `the new version of plugin ${instance.id} does not run; the old one comes back`,
