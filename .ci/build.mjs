@@ -2,7 +2,7 @@
 // package is bundled into its dist/ (what runs): few files to load, typebox inside the SDK once.
 import { build } from "esbuild";
 import { execFileSync } from "node:child_process";
-import { existsSync, readdirSync, readFileSync, renameSync, rmSync } from "node:fs";
+import { cpSync, existsSync, readdirSync, readFileSync, renameSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 
@@ -111,6 +111,7 @@ await bundle("host", hostEntries, [
   "tar",
   "es-module-lexer",
 ]);
+if (wanted("host")) cpSync("host/cli/plugins/new/templates", join("host", STAGED, "templates"), { recursive: true });
 for (const name of readdirSync("plugins")) {
   const dir = join("plugins", name);
   const { svc } = JSON.parse(readFileSync(join(dir, "package.json"), "utf8"));

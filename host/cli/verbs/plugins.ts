@@ -1,4 +1,5 @@
 /** Wiring of `svc plugins ...`. */
+import type { NewFlags } from "../plugins/new.ts";
 import type { TargetFlags } from "../target.ts";
 import { examples, JSON_OPTION, type Wiring, withTarget } from "../verb.ts";
 
@@ -23,6 +24,20 @@ export function addPluginVerbs({ program, output, act }: Wiring): void {
     .addHelpText("after", examples("svc plugins reload notes"))
     .action((id: string, flags: TargetFlags) =>
       act(async () => (await import("../plugins/reload.ts")).reloadPlugin(id, flags, output)),
+    );
+  plugins
+    .command("new <name>")
+    .description("Make a plugin: typed, documented, with a test that passes")
+    .option("--namespace", "methods of its own, and an event (default)")
+    .option("--channel", "lets people of a chat network talk to the gateway")
+    .option("--tool", "something models can do")
+    .option("--provider", "another kind of model server")
+    .option("--transform", "one file that makes a webhook into an action")
+    .option("--dir <parent>", "directory it is made in (default: this one)")
+    .option(...JSON_OPTION)
+    .addHelpText("after", examples("svc plugins new notes", "svc plugins new notes --tool --dir ~/plugins"))
+    .action((name: string, flags: NewFlags) =>
+      act(async () => (await import("../plugins/new.ts")).newPlugin(name, flags, output)),
     );
   plugins
     .command("inspect <id>")
