@@ -94,6 +94,7 @@ const hostEntries = {
   cli: "cli/main.ts",
   "transform-worker": "webhooks/transforms/transform-worker.ts",
   "dev-hooks": "cli/dev/module-hooks.ts",
+  "plugin-check": "cli/plugins/check/check-process.ts",
 };
 await bundle("host", hostEntries, [
   "koa",

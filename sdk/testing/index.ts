@@ -9,6 +9,7 @@ export {
   type NamespaceScene,
 } from "./contracts/namespace.ts";
 export { type ContractModelServer, providerContract, type ProviderContractOptions } from "./contracts/provider.ts";
+export { openedBy } from "./contracts/resources.ts";
 export { toolContract, type ToolContractOptions } from "./contracts/tool.ts";
 export { transformContract, type TransformContractOptions } from "./contracts/transform.ts";
 export * from "./fake-clock.ts";

@@ -85,7 +85,7 @@ export async function testGateway(t: TestContext, options: TestGatewayOptions = 
   t.after(async () => {
     await Promise.all(clients.map((client) => client.close()));
     await gateway.stop();
-    if (options.stateDir === undefined) await rm(stateDir, { recursive: true, force: true });
+    if (options.stateDir === undefined) await rm(stateDir, { recursive: true, force: true, maxRetries: 10 }); // a write may still be under way
   });
   const client = await open(options.scopes ? { scopes: options.scopes } : {});
   return { gateway, client, stateDir, connect: open };

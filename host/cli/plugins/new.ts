@@ -1,14 +1,5 @@
 /** `svc plugins new <name>`: a package with a plugin of the asked kind, its types, its test and its README. */
-import {
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  renameSync,
-  rmSync,
-  writeFileSync,
-} from "node:fs";
+import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join, relative, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { FREE_KEYS, HOST_SECTIONS } from "../../config/host-schema.ts";
@@ -74,7 +65,8 @@ function filesOf(kind: Kind, name: string): Record<string, string> {
 
 /** All files or none: they are written beside the place and moved there. */
 function writeWhole(directory: string, files: Readonly<Record<string, string>>): void {
-  const draft = mkdtempSync(`${directory}.`);
+  const draft = `${directory}.${process.pid}.new`;
+  mkdirSync(draft);
   try {
     for (const [name, text] of Object.entries(files)) {
       mkdirSync(dirname(join(draft, name)), { recursive: true });

@@ -1,4 +1,5 @@
 /** Wiring of `svc plugins ...`. */
+import type { CheckFlags } from "../plugins/check.ts";
 import type { NewFlags } from "../plugins/new.ts";
 import type { TargetFlags } from "../target.ts";
 import { examples, JSON_OPTION, type Wiring, withTarget } from "../verb.ts";
@@ -38,6 +39,20 @@ export function addPluginVerbs({ program, output, act }: Wiring): void {
     .addHelpText("after", examples("svc plugins new notes", "svc plugins new notes --tool --dir ~/plugins"))
     .action((name: string, flags: NewFlags) =>
       act(async () => (await import("../plugins/new.ts")).newPlugin(name, flags, output)),
+    );
+  plugins
+    .command("check [path]")
+    .description("Is a plugin fit to be given to others? Runs it in a process and a gateway of its own (default: .)")
+    .option("--config <file>", "configuration it is tried with")
+    .option("--samples <file>", 'params that must be answered: { "<method>": [{ ... }] }')
+    .option(...JSON_OPTION)
+    .addHelpText(
+      "after",
+      "\nIt runs the plugin's code with your rights. Exits 1 when a check failed; warnings do not count.",
+    )
+    .addHelpText("after", examples("svc plugins check", "svc plugins check ./notes --json"))
+    .action((path: string | undefined, flags: CheckFlags) =>
+      act(async () => (await import("../plugins/check.ts")).checkPluginAt(path ?? ".", flags, output)),
     );
   plugins
     .command("inspect <id>")
