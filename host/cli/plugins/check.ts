@@ -58,7 +58,6 @@ function readJson5(file: string): unknown {
 async function runChecks(task: CheckTask, found: (finding: Finding) => void): Promise<void> {
   const program = fileURLToPath(new URL("./plugin-check.js", import.meta.url));
   const child = fork(program, [JSON.stringify(task)], {
-    execArgv: ["--expose-gc"],
     stdio: ["ignore", "ignore", "inherit", "ipc"],
   });
   let isDone = false;

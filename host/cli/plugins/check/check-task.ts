@@ -23,7 +23,12 @@ export interface CheckTask {
   readonly directory: string;
   readonly config: Readonly<Record<string, unknown>>;
   readonly samples: Samples;
+  /** Reloads in a row. Default 20. */
+  readonly reloads?: number;
 }
+
+/** Choice: enough for a leak to stand out. */
+const RELOADS = 20;
 
 export async function checkPlugin(task: CheckTask, found: (finding: Finding) => void): Promise<void> {
   const { directory } = task;
@@ -45,7 +50,7 @@ export async function checkPlugin(task: CheckTask, found: (finding: Finding) => 
 }
 
 async function checkCode(
-  { directory, config, samples }: CheckTask,
+  { directory, config, samples, reloads = RELOADS }: CheckTask,
   manifest: Manifest,
   temporary: string,
   found: (finding: Finding) => void,
@@ -67,6 +72,7 @@ async function checkCode(
     stateDir: join(temporary, "state"),
     config,
     samples,
+    reloads,
     found,
   });
   if (!ran && setups.count === 0) return; // nothing is known of it
@@ -91,7 +97,9 @@ async function commandProblems({ cli, commands = [], directory }: Manifest, cach
   let verbs: readonly Command[];
   try {
     const { default: found } = (await importModule(join(directory, cli), cacheDir)) as { default?: readonly Command[] };
-    verbs = found ?? [];
+    if (!Array.isArray(found))
+      return [failed(`${cli} exports no commands`, "write: export default defineCommands([ ... ])")];
+    verbs = found;
   } catch (error) {
     return [failed(`${cli} cannot be imported: ${textOf(error)}`, `correct ${cli}`)];
   }

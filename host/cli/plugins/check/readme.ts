@@ -7,9 +7,13 @@ import type { Declared } from "./setups.ts";
 /** @param text `undefined`: there is none */
 export function readmeProblems(text: string | undefined, plugin: Plugin, { methods, extensions }: Declared): Problem[] {
   if (text === undefined) return [failed("there is no README.md", "write one: what it does, and how it is configured")];
-  const missing = (names: readonly string[]) => [...new Set(names)].filter((name) => !mentions(text, name));
+  const missing = (names: readonly string[], says = mentions) =>
+    [...new Set(names)].filter((name) => !says(text, name));
   const keys = missing(Object.values(sectionsOf(plugin)).flatMap(keysOf));
-  const names = missing(methods.map(({ name }) => name));
+  const names = missing(
+    methods.map(({ name }) => name),
+    mentionsMethod,
+  );
   const ids = missing(extensions.map(({ id }) => id));
   return [
     ...unless(
@@ -31,6 +35,13 @@ export function readmeProblems(text: string | undefined, plugin: Plugin, { metho
 function mentions(text: string, name: string): boolean {
   const escaped = name.replace(/[.*+?^${}()|[\]\\-]/g, "\\$&");
   return new RegExp(`(?<![\\w-])${escaped}(?![\\w-])`).test(text);
+}
+
+/** Or in short, behind another one of its namespace: `notes.add`, `.list`. */
+function mentionsMethod(text: string, name: string): boolean {
+  const words = name.split(".");
+  const tails = words.slice(1).map((_, index) => `.${words.slice(index + 1).join(".")}`);
+  return mentions(text, name) || tails.some((tail) => text.includes(`\`${tail}\``));
 }
 
 /** The first keys below a section. */

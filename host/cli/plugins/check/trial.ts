@@ -1,4 +1,6 @@
 /** Runs a plugin in a gateway of its own and reloads it: does it start, does it leave anything behind? */
+import { setFlagsFromString } from "node:v8";
+import { runInNewContext } from "node:vm";
 import { connect } from "@svc/sdk/client";
 import { describeViolations, type Clock, matches, type Plugin } from "@svc/sdk";
 import { systemClock } from "../../../clock.ts";
@@ -19,12 +21,12 @@ export interface TrialOptions {
   readonly stateDir: string;
   readonly config: Readonly<Record<string, unknown>>;
   readonly samples: Samples;
+  /** Reloads that must leave everything as it was. */
+  readonly reloads: number;
   /** Told of each check as soon as it is done. */
   found(finding: Finding): void;
 }
 
-/** Reloads that must leave everything as it was. */
-const RELOADS = 20;
 /** Rounds of reloads over which the heap is measured; the least growth of them counts. */
 const HEAP_ROUNDS = 3;
 /** Bytes a reload may leave behind. Choice: far above what the engine itself keeps of so few. */
@@ -56,9 +58,10 @@ export async function tryPlugin(options: TrialOptions): Promise<boolean> {
     const next = "correct that; for a plugin that needs a configuration: svc plugins check --config <file>";
     found({ check: "start", problems: unless(report?.state === "active", failed(why, next)) });
     if (report?.state !== "active") return false;
-    found({ check: "results", problems: await resultProblems(gateway, options) });
-    found({ check: "reload", problems: await reloadProblems(gateway, clock, plugin.id) });
-    found({ check: "memory", problems: await heapProblems(gateway, plugin.id) });
+    if (Object.keys(options.samples).length > 0)
+      found({ check: "results", problems: await resultProblems(gateway, options) });
+    found({ check: "reload", problems: await reloadProblems(gateway, clock, plugin.id, options.reloads) });
+    found({ check: "memory", problems: await heapProblems(gateway, plugin.id, options.reloads) });
     return true;
   } finally {
     await gateway.stop();
@@ -126,16 +129,16 @@ interface Holdings {
   readonly resources: Readonly<Record<string, number>>;
 }
 
-async function reloadProblems(gateway: Gateway, clock: CountingClock, id: string): Promise<Problem[]> {
+async function reloadProblems(gateway: Gateway, clock: CountingClock, id: string, reloads: number): Promise<Problem[]> {
   const client = await connectTo(gateway);
   let closed = 0;
   client.onClose(() => closed++);
-  const first = await gateway.reload(id); // what is made once is made now
+  await gateway.reload(id); // what is made once is made now
   const before = await settledHoldings(gateway, clock, undefined);
-  for (let round = 0; round < RELOADS; round++) {
-    const { ok, reason, rolledBack } = round === 0 ? first : await gateway.reload(id);
+  for (let round = 0; round < reloads; round++) {
+    const { ok, reason, rolledBack } = await gateway.reload(id);
     if (ok) continue;
-    const why = `reload ${round + 1} of ${RELOADS} failed: ${reason ?? "no reason given"}${rolledBack ? " (rolled back)" : ""}`;
+    const why = `reload ${round + 1} of ${reloads} failed: ${reason ?? "no reason given"}${rolledBack ? " (rolled back)" : ""}`;
     await client.close();
     return [failed(why, "what start opens, the function it returns must close")];
   }
@@ -145,7 +148,7 @@ async function reloadProblems(gateway: Gateway, clock: CountingClock, id: string
     ...unless(
       after.timers <= before.timers,
       failed(
-        `${after.timers - before.timers} timers stay after ${RELOADS} reloads`,
+        `${after.timers - before.timers} timers stay after ${reloads} reloads`,
         "end them in the stop of gateway.start, or use gateway.every and gateway.after",
       ),
     ),
@@ -182,7 +185,7 @@ function differences(
   const more = Object.entries(after).filter(([kind, count]) => count > (before[kind] ?? 0));
   const text = more.map(([kind, count]) => `${count - (before[kind] ?? 0)} ${kind}`).join(", ");
   const next = "what start opens, the function it returns must close";
-  return unless(more.length === 0, failed(`${RELOADS} reloads leave ${what} behind: ${text}`, next));
+  return unless(more.length === 0, failed(`the reloads leave ${what} behind: ${text}`, next));
 }
 
 function resources(): Record<string, number> {
@@ -191,12 +194,14 @@ function resources(): Record<string, number> {
   return counts;
 }
 
-async function heapProblems(gateway: Gateway, id: string): Promise<Problem[]> {
+async function heapProblems(gateway: Gateway, id: string, reloads: number): Promise<Problem[]> {
   const grown: number[] = [];
+  let before = await heapUsed();
   for (let round = 0; round < HEAP_ROUNDS; round++) {
-    const before = await heapUsed();
-    for (let count = 0; count < RELOADS; count++) await gateway.reload(id);
-    grown.push(((await heapUsed()) - before) / RELOADS);
+    for (let count = 0; count < reloads; count++) await gateway.reload(id);
+    const after = await heapUsed();
+    grown.push((after - before) / reloads);
+    before = after;
   }
   const least = Math.round(Math.min(...grown)); // a leak grows each time; what the engine learns does not
   const why = `each reload leaves ${Math.round(least / 1_024)} KiB of heap behind`;
@@ -207,8 +212,10 @@ async function heapProblems(gateway: Gateway, id: string): Promise<Problem[]> {
 }
 
 async function heapUsed(): Promise<number> {
-  for (let turn = 0; turn < 3; turn++) {
-    globalThis.gc?.();
+  setFlagsFromString("--expose_gc");
+  const collect = runInNewContext("gc") as () => void;
+  for (let turn = 0; turn < 2; turn++) {
+    collect();
     await new Promise((resolve) => setImmediate(resolve));
   }
   return process.memoryUsage().heapUsed;
