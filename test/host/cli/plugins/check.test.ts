@@ -15,8 +15,8 @@ import { join } from "node:path";
 import { describe, it, type TestContext } from "node:test";
 import { checkPlugin, type CheckTask } from "../../../../host/cli/plugins/check/check-task.ts";
 import type { Finding } from "../../../../host/cli/plugins/check/findings.ts";
-import { importedPackages } from "../../../../host/cli/plugins/check/imports.ts";
-import { covers } from "../../../../host/cli/plugins/check/package-facts.ts";
+import { importedPackages, importProblems } from "../../../../host/cli/plugins/check/imports.ts";
+import { covers, type PackageJson, packageProblems } from "../../../../host/cli/plugins/check/package-facts.ts";
 import { root } from "../../../checkout.ts";
 import { home } from "../svc.ts";
 
@@ -35,12 +35,6 @@ async function findings(directory: string, more: Partial<CheckTask> = {}): Promi
   const task = { directory: realpathSync(directory), config: {}, samples: {}, ...more };
   await checkPlugin(task, (finding) => found.push(finding));
   return found;
-}
-
-/** The same in a process of its own, for plugins that leave something open. */
-async function findingsApart(t: TestContext, directory: string): Promise<Finding[]> {
-  const { stdout } = await home(t).svc(["plugins", "check", directory, "--json"]);
-  return (JSON.parse(stdout) as { checks: Finding[] }).checks;
 }
 
 const failures = (found: readonly Finding[]) =>
@@ -63,48 +57,53 @@ describe("every plugin of the checkout", { timeout: 240_000 }, () => {
     });
 });
 
-/** A plugin that passes, in a directory of its own; each case changes one thing of it. */
+/** A plugin that passes, in a directory of its own; `change` edits its files first. */
 function notes(
   t: TestContext,
-  change: { plugin?: [string, string]; json?: (json: Json) => void; readme?: string } = {},
-): string {
+  change: { plugin?: [from: string, to: string][]; json?: object; svc?: object; readme?: string } = {},
+) {
   const parent = mkdtempSync(join(tmpdir(), "svc-check-test-"));
   t.after(() => rmSync(parent, { recursive: true, force: true }));
   const directory = join(parent, "notes");
   cpSync(join(root, "host/cli/plugins/new/templates/namespace"), directory, { recursive: true });
-  for (const file of ["plugin.ts", "README.md"]) {
-    const text = readFileSync(join(directory, file), "utf8");
-    writeFileSync(join(directory, file), text.replaceAll("sample-name", "notes").replaceAll("sampleName", "notes"));
-  }
-  const json: Json = {
-    name: "svc-plugin-notes",
-    version: "0.1.0",
-    description: "Notes",
-    license: "MIT",
-    type: "module",
-    files: ["*.ts"],
-    peerDependencies: { "@svc/sdk": "^1.0.0" },
-    engines: { node: ">=20.19" },
-    svc: { id: "notes", api: "^1.0.0", entry: "./plugin.ts", namespaces: ["notes"] },
-  };
-  change.json?.(json);
-  writeFileSync(join(directory, "package.json"), JSON.stringify(json));
+  const edit = (file: string, work: (text: string) => string) =>
+    writeFileSync(join(directory, file), work(readFileSync(join(directory, file), "utf8")));
+  for (const file of ["plugin.ts", "README.md"])
+    edit(file, (text) => text.replaceAll("sample-name", "notes").replaceAll("sampleName", "notes"));
+  const svc = { id: "notes", api: "^1.0.0", entry: "./plugin.ts", namespaces: ["notes"], ...change.svc };
+  writeFileSync(join(directory, "package.json"), JSON.stringify({ ...PACKAGE, ...change.json, svc }));
   if (change.readme !== undefined) writeFileSync(join(directory, "README.md"), change.readme);
-  if (change.plugin) {
-    const [from, to] = change.plugin;
-    const text = readFileSync(join(directory, "plugin.ts"), "utf8");
-    assert.ok(text.includes(from), from);
-    writeFileSync(join(directory, "plugin.ts"), text.replace(from, to));
-  }
+  for (const [from, to] of change.plugin ?? [])
+    edit("plugin.ts", (text) => {
+      assert.ok(text.includes(from), from);
+      return text.replace(from, to);
+    });
   return directory;
 }
 
-interface Json {
-  [key: string]: unknown;
-  svc: Record<string, unknown>;
-}
+const PACKAGE = {
+  name: "svc-plugin-notes",
+  version: "0.1.0",
+  description: "Notes",
+  license: "MIT",
+  type: "module",
+  files: ["*.ts"],
+  peerDependencies: { "@svc/sdk": "^1.0.0" },
+  engines: { node: ">=20.19" },
+};
 
-const START = "gateway.serve(notesContract, {";
+/** Where `setup` begins to declare. */
+const SETUP = "gateway.serve(notesContract, {";
+
+/** Each line is one of these, in any order, and nothing else is wrong. */
+function expectExactly(found: readonly string[], wanted: readonly RegExp[]): void {
+  for (const line of wanted)
+    assert.ok(
+      found.some((one) => line.test(one)),
+      `${line} is not among:\n${found.join("\n")}`,
+    );
+  assert.equal(found.length, wanted.length, found.join("\n"));
+}
 
 describe("a plugin that is not fit", { timeout: 120_000 }, () => {
   it("differs from one that is", async (t) => {
@@ -115,118 +114,112 @@ describe("a plugin that is not fit", { timeout: 120_000 }, () => {
     );
   });
 
-  const cases: readonly [what: string, change: Parameters<typeof notes>[1] & object, finding: RegExp][] = [
-    ["has no license", { json: (json) => delete json["license"] }, /^package: it has no license/],
-    [
-      "leaves its entry at home",
-      { json: (json) => (json["files"] = ["lib"]) },
-      /^package: \.\/plugin\.ts would not be published/,
-    ],
-    [
-      "brings its own SDK",
-      { json: (json) => (json["dependencies"] = { "@svc/sdk": "1.0.0" }) },
-      /^package: it would bring an SDK/,
-    ],
-    [
-      "depends on the host",
-      { json: (json) => (json["dependencies"] = { "@svc/host": "0.1.0" }) },
-      /^package: it depends on the host/,
-    ],
-    [
-      "imports what it does not declare",
-      { plugin: ["import {", 'import "left-pad";\nimport {'] },
-      /^imports: plugin\.ts imports left-pad/,
-    ],
-    [
-      "serves outside its namespaces",
-      { json: (json) => (json.svc["namespaces"] = ["other"]) },
-      /^manifest: notes\.hello is outside its namespaces/,
-    ],
-    [
-      "has another section",
-      { plugin: ["config: Strict", 'section: "note",\n  config: Strict'] },
-      /^manifest: its section is "note"/,
-    ],
-    [
-      "taps a gate in silence",
-      { plugin: [START, `gateway.hooks.admit.tap("notes", () => undefined);\n${START}`] },
-      /^manifest: it taps the gate admit/,
-    ],
-    [
-      "has a method without words",
-      { plugin: ['summary: "Greet somebody"', 'summary: ""'] },
-      /^contracts: notes\.hello has no summary/,
-    ],
-    [
-      "opens something in setup",
-      { plugin: [START, `setInterval(() => {}, 1e6);\n${START}`] },
-      /^setup: setup opens Timeout/,
-    ],
-    [
-      "leaves a socket at each reload",
-      { plugin: [START, `gateway.start(() => void createServer().listen(0));\n${START}`] },
-      /^reload: the reloads leave open resources behind: \d+ TCPServerWrap/,
-    ],
-    [
-      "leaves a timer at each reload",
-      { plugin: [START, `gateway.start(() => void gateway.clock.setInterval(() => {}, 1e6));\n${START}`] },
-      /^reload: 20 timers stay/,
-    ],
-    [
-      "keeps what it had",
-      { plugin: [START, `kept.push(new Array(50_000).fill(count));\n${START}`] },
-      /^memory: each reload leaves \d+ KiB/,
-    ],
-    [
-      "does not start",
-      { plugin: [START, `gateway.start(() => Promise.reject(new Error("no disk")));\n${START}`] },
-      /^start: it is failed: start: no disk/,
-    ],
-    [
-      "cannot be imported",
-      { plugin: ["export default", "const x = = 1;\nexport default"] },
-      /^start: it cannot be imported: .*Unexpected token/,
-    ],
-    [
-      "cannot be moved where it says",
-      { json: (json) => (json.svc["isolation"] = { supports: ["worker"], default: "host" }) },
-      /^placement: it prefers host/,
-    ],
-    [
-      "has a silent README",
-      { readme: "# notes\n\n`word`" },
-      /^readme: README\.md does not name the methods notes\.hello, notes\.count/,
-    ],
-    [
-      "does not say how it is configured",
-      { readme: "`notes.hello` `.count`" },
-      /^readme: README\.md does not name the keys word/,
-    ],
-    [
-      "lists a command it does not have",
-      { json: (json) => Object.assign(json.svc, { cli: "./plugin.ts", commands: [{ name: "notes", summary: "-" }] }) },
-      /^commands: /,
-    ],
+  const manifest = { id: "notes", api: "^1.0.0", entry: "./plugin.ts", version: "0.1.0", directory: "/nowhere" };
+  const rows: readonly [what: string, json: PackageJson, why: RegExp][] = [
+    ["has no name", { ...PACKAGE, name: "" }, /^it has no name$/],
+    ["has a version that is none", { ...PACKAGE, version: "1" }, /^it has no version$/],
+    ["has no license", { ...PACKAGE, license: undefined }, /^it has no license$/],
+    ["is CommonJS", { ...PACKAGE, type: undefined, files: ["*.js"] }, /would not be published/],
+    ["leaves its entry at home", { ...PACKAGE, files: ["lib"] }, /^\.\/plugin\.ts would not be published$/],
+    ["names no files", { ...PACKAGE, files: undefined }, /which files it consists of$/],
+    ["names no engine", { ...PACKAGE, engines: {} }, /which Node it needs$/],
+    ["has no SDK beside it", { ...PACKAGE, peerDependencies: {} }, /^@svc\/sdk is no peer of it$/],
+    ["brings its own SDK", { ...PACKAGE, dependencies: { "@svc/sdk": "1.0.0" } }, /^it would bring an SDK of its own$/],
+    ["depends on the host", { ...PACKAGE, dependencies: { "@svc/host": "0.1.0" } }, /^it depends on the host$/],
   ];
-  const imports = 'import { createServer } from "node:net";\nconst kept: unknown[] = [];\n';
-  for (const [what, change, finding] of cases)
-    it(`${what}`, async (t) => {
-      const directory = notes(t, change);
-      const file = join(directory, "plugin.ts");
-      writeFileSync(file, imports + readFileSync(file, "utf8"));
-      const leaks = /setup opens|stay|leave/.test(finding.source);
-      const found = failures(await (leaks ? findingsApart(t, directory) : findings(directory, { reloads: 2 })));
-      assert.ok(
-        found.some((line) => finding.test(line)),
-        found.join("\n") || "nothing was found",
+  for (const [what, json, why] of rows)
+    it(`${what}, says its package`, () => {
+      const problems = packageProblems(json, manifest, () => true);
+      expectExactly(
+        problems.map((problem) => problem.why),
+        [why],
       );
     });
 
+  it("lacks its entry, says its package", () =>
+    expectExactly(
+      packageProblems(PACKAGE, manifest, () => false).map(({ why }) => why),
+      [/^\.\/plugin\.ts is not there$/],
+    ));
+
+  it("says one thing and does another", async (t) => {
+    const directory = notes(t, {
+      svc: {
+        namespaces: ["other"],
+        routes: ["/no/such"],
+        contributes: { tool: ["none"] },
+        isolation: { supports: ["worker"], default: "host" },
+        commands: [{ name: "notes", summary: "-" }],
+      },
+      plugin: [
+        ["config: Strict", 'section: "note",\n  config: Strict'],
+        ['summary: "Greet somebody"', 'summary: ""'],
+        [SETUP, `gateway.hooks.admit.tap("notes", () => undefined);\n${SETUP}`],
+      ],
+      readme: "# notes",
+    });
+    // What the gateway itself refuses keeps it from starting; the checks go on and say all of it.
+    expectExactly(failures(await findings(directory, { reloads: 1 })), [
+      /^commands: it lists the command "notes" and has no svc\.cli$/,
+      /^start: it is failed: it serves notes\.hello, which its package\.json does not list/,
+      /^manifest: its section is "note"$/,
+      /^manifest: notes\.hello is outside its namespaces$/,
+      /^manifest: notes\.count is outside its namespaces$/,
+      /^manifest: it taps the gate admit$/,
+      /^contracts: notes\.hello has no summary$/,
+      /^placement: it prefers host, which it does not support$/,
+      /^readme: README\.md does not name the keys word$/,
+      /^readme: README\.md does not name the methods notes\.hello, notes\.count$/,
+    ]);
+  });
+
+  it("leaves things behind", async (t) => {
+    const leaks = `setInterval(() => {}, 1e6);
+      kept.push(new Array(50_000).fill(count));
+      gateway.start(() => void createServer().listen(0));
+      gateway.start(() => void gateway.clock.setInterval(() => {}, 1e6));
+      ${SETUP}`;
+    const begin = 'import { createServer } from "node:net";\nconst kept: unknown[] = [];\nimport {';
+    const directory = notes(t, {
+      plugin: [
+        ["import {", begin],
+        [SETUP, leaks],
+      ],
+    });
+    const { stdout } = await home(t).svc(["plugins", "check", directory, "--json"]); // in a process of its own
+    expectExactly(failures((JSON.parse(stdout) as { checks: Finding[] }).checks), [
+      /^setup: setup opens Timeout$/,
+      /^reload: the reloads leave open resources behind: 20 TCPServerWrap$/,
+      /^reload: 20 timers stay after 20 reloads$/,
+      /^memory: each reload leaves \d+ KiB of heap behind$/,
+    ]);
+  });
+
+  it("does not start, or cannot be imported", async (t) => {
+    const start = `gateway.start(() => Promise.reject(new Error("no disk")));\n${SETUP}`;
+    expectExactly(failures(await findings(notes(t, { plugin: [[SETUP, start]] }))), [
+      /^start: it is failed: start: no disk/,
+    ]);
+    const broken = notes(t, { plugin: [["export default", "const x = = 1;\nexport default"]] });
+    expectExactly(failures(await findings(broken)), [/^start: it cannot be imported: .*Unexpected token/]);
+  });
+
   it("answers a sample with something else than it says", async (t) => {
-    const directory = notes(t, { plugin: ["count: () => ({ greeted: count })", "count: () => ({ greeted: -1 })"] });
-    const found = failures(await findings(directory, { samples: { "notes.count": [{}], "notes.none": [{}] } }));
-    assert.match(found.join("\n"), /^results: notes\.count with \{\} is refused: .*internal error/m);
-    assert.match(found.join("\n"), /^results: there are samples for notes\.none/m);
+    const directory = notes(t, { plugin: [["count: () => ({ greeted: count })", "count: () => ({ greeted: -1 })"]] });
+    const samples = { "notes.count": [{}], "notes.none": [{}] };
+    expectExactly(failures(await findings(directory, { samples, reloads: 1 })), [
+      /^results: notes\.count with \{\} is refused: .*internal error/,
+      /^results: there are samples for notes\.none/,
+    ]);
+  });
+
+  it("imports what its package does not declare", (t) => {
+    const directory = notes(t, { plugin: [["import {", 'import "left-pad";\nimport {']] });
+    const problems = importProblems(directory, PACKAGE);
+    expectExactly(
+      problems.map(({ why }) => why),
+      [/^plugin\.ts imports left-pad, which package\.json does not declare$/],
+    );
   });
 });
 
@@ -244,7 +237,7 @@ describe("svc plugins check", { timeout: 60_000 }, () => {
 
   it("exits 1 with the reason and the next step, and outlives what the plugin does to its process", async (t) => {
     const { svc } = home(t);
-    const directory = notes(t, { plugin: [START, `gateway.start(() => process.exit(7));\n${START}`] });
+    const directory = notes(t, { plugin: [[SETUP, `gateway.start(() => process.exit(7));\n${SETUP}`]] });
     const { code, stdout } = await svc(["plugins", "check", directory]);
     assert.equal(code, 1);
     assert.match(stdout, /^ok {7}package$/m);
@@ -254,7 +247,7 @@ describe("svc plugins check", { timeout: 60_000 }, () => {
 
   it("tries the plugin with the configuration it is given", async (t) => {
     const { svc } = home(t);
-    const directory = notes(t, { plugin: ['word: Type.String({ default: "Hello", ', "word: Type.String({ "] });
+    const directory = notes(t, { plugin: [['word: Type.String({ default: "Hello", ', "word: Type.String({ "]] });
     assert.match(
       (await svc(["plugins", "check", directory])).stdout,
       /^failed {3}start: it is blocked: configuration: /m,
