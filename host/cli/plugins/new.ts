@@ -63,8 +63,8 @@ function filesOf(kind: Kind, name: string): Record<string, string> {
   );
 }
 
-/** All files or none: they are written beside the place and moved there. */
-function writeWhole(directory: string, files: Readonly<Record<string, string>>): void {
+/** All files or none: they are written beside the place and moved there. @throws Error that the file system has */
+export function writeWhole(directory: string, files: Readonly<Record<string, string>>): void {
   const draft = `${directory}.${process.pid}.new`;
   mkdirSync(draft);
   try {
@@ -72,7 +72,6 @@ function writeWhole(directory: string, files: Readonly<Record<string, string>>):
       mkdirSync(dirname(join(draft, name)), { recursive: true });
       writeFileSync(join(draft, name), text, { flag: "wx" });
     }
-    mkdirSync(directory); // refuses what somebody else made meanwhile
     renameSync(draft, directory);
   } catch (error) {
     rmSync(draft, { recursive: true, force: true });
