@@ -4,7 +4,7 @@
 import { build } from "esbuild";
 import { execFile, execFileSync } from "node:child_process";
 import { isBuiltin } from "node:module";
-import { existsSync, readdirSync, readFileSync, renameSync, rmSync } from "node:fs";
+import { cpSync, existsSync, readdirSync, readFileSync, renameSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
@@ -107,6 +107,8 @@ const hostEntries = {
   "transform-worker": "webhooks/transforms/transform-worker.ts",
   "isolation-guest": "isolation/isolation-guest.ts",
   "watchdog-worker": "kernel/watch/watchdog-worker.ts",
+  "dev-hooks": "cli/dev/module-hooks.ts",
+  "plugin-check": "cli/plugins/check/check-process.ts",
 };
 await bundle("host", hostEntries, [
   "koa",
@@ -124,6 +126,7 @@ await bundle("host", hostEntries, [
   "tar",
   "es-module-lexer",
 ]);
+if (wanted("host")) cpSync("host/cli/plugins/new/templates", join("host", STAGED, "templates"), { recursive: true });
 for (const name of readdirSync("plugins")) {
   const dir = join("plugins", name);
   const { svc } = JSON.parse(readFileSync(join(dir, "package.json"), "utf8"));

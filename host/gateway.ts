@@ -16,7 +16,7 @@ import {
   tick,
   TICK_INTERVAL_MS,
 } from "@svc/sdk";
-import { Approver, type PluginReport } from "@svc/sdk/services";
+import { Approver, type PluginReport, type ReloadReport } from "@svc/sdk/services";
 import { Access } from "./auth/access.ts";
 import { type AuthSettings, resolveAuth, resolveBind, startRefusal, StartupRefusal } from "./auth/mode.ts";
 import { actingFor, pluginPrincipal } from "./auth/principal.ts";
@@ -37,7 +37,7 @@ import { provideHostServices } from "./host-services.ts";
 import { placed } from "./isolation/placement.ts";
 import { unloadedProvider } from "./kernel/absent.ts";
 import { Kernel, type PluginPlan } from "./kernel/kernel.ts";
-import { createPluginFinder, type PluginFinder } from "./kernel/load.ts";
+import { createPluginFinder, type MissingPlugin, type PluginFinder, type PluginSource } from "./kernel/load.ts";
 import { Registry } from "./kernel/registry.ts";
 import { startWatchdog } from "./kernel/watch/watchdog.ts";
 import type { Gateway, GatewayOptions, StopOptions } from "./options.ts";
@@ -269,8 +269,13 @@ class RunningGateway implements Gateway {
   /** The plugins that this configuration and what is installed ask for. */
   #plan(file: ConfigFile): PluginPlan {
     const { plugins } = hostConfig(file).config;
-    const { sources, disabled } = planPlugins(this.#finder, plugins, this.#parts.options.plugins);
-    return { sources: placed(sources, { ...this.paths, entries: plugins.entries ?? {} }), disabled };
+    const { plugins: chosen, developed } = this.#parts.options;
+    const { sources, disabled } = planPlugins(this.#finder, plugins, chosen, inHost(developed?.()));
+    return { sources: this.#placed(sources, file), disabled };
+  }
+
+  #placed(sources: PluginPlan["sources"], file: ConfigFile): PluginPlan["sources"] {
+    return placed(sources, { ...this.paths, entries: hostConfig(file).config.plugins.entries ?? {} });
   }
 
   #closeDead(reason: string): void {
@@ -370,6 +375,16 @@ class RunningGateway implements Gateway {
   connections(): readonly ConnectionInfo[] {
     return this.#door.connections();
   }
+  async reload(id: string): Promise<ReloadReport> {
+    const developed = inHost(this.#parts.options.developed?.());
+    const [found] = developed?.origin === id ? this.#placed([developed], this.#file) : [];
+    const report = await this.#kernel.reload(id, found);
+    this.#writeReport();
+    return report;
+  }
+  holdings(): Readonly<Record<string, number>> {
+    return { ...this.#registry.holdings(), taps: this.#hooks.taps().length };
+  }
 
   #publish(event: EventSpec, payload: unknown, audience: Audience = {}): void {
     this.#broadcaster.publish(event, payload, audience);
@@ -428,4 +443,9 @@ class RunningGateway implements Gateway {
   [Symbol.asyncDispose](): Promise<void> {
     return this.stop();
   }
+}
+
+/** What is being written runs in the gateway unless the operator says otherwise: its own place would make every try slower. */
+function inHost(source: PluginSource | MissingPlugin | undefined): PluginSource | MissingPlugin | undefined {
+  return source && "load" in source ? { ...source, isBundled: true } : source;
 }

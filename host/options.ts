@@ -1,14 +1,17 @@
 /** What a gateway is started with, and what its starter gets. */
 import type { Clock, ConnectionInfo, Plugin } from "@svc/sdk";
-import type { PluginReport } from "@svc/sdk/services";
+import type { PluginReport, ReloadReport } from "@svc/sdk/services";
 import type { AuthOverrides, AuthSettings } from "./auth/settings.ts";
 import type { Environment, Paths } from "./config/paths.ts";
+import type { MissingPlugin, PluginSource } from "./kernel/load.ts";
 import type { LogLevel } from "./log.ts";
 import type { Restarter } from "./restarts.ts";
 
 export interface GatewayOptions {
   /** Exactly these plugins: values, ids, package names or paths. Default: `plugins.use` of the configuration, else the full bundle. */
   readonly plugins?: readonly (Plugin | string)[];
+  /** A plugin that is being written: loaded beside those, in the place of one with its id. Asked at the start and at each `reload` of it. */
+  readonly developed?: () => PluginSource | MissingPlugin;
   /** Used instead of the configuration file, which is not read then. */
   readonly config?: Readonly<Record<string, unknown>>;
   /** Default: `SVC_GATEWAY_PORT`, `gateway.port`, 18789. 0 picks a free port. */
@@ -52,6 +55,13 @@ export interface Gateway {
   readonly paths: Paths;
   plugins(): readonly PluginReport[];
   connections(): readonly ConnectionInfo[];
+  /**
+   * Loads a plugin's code anew and puts it in the place of the running version; the report says what became of it.
+   * @param id or what named it, e.g. a path. @throws GatewayError `NOT_FOUND`
+   */
+  reload(id: string): Promise<ReloadReport>;
+  /** How much of each kind plugins have declared now, e.g. `taps`: what a reload must leave as it was. */
+  holdings(): Readonly<Record<string, number>>;
   /** Things an operator should know about the start. */
   readonly warnings: readonly string[];
   /** Drains, tells clients, stops plugins in reverse, closes. Safe to call twice. */

@@ -15,11 +15,15 @@ export function configRefusal({ path }: ConfigFile, issues: readonly Issue[]): s
   return `the configuration ${path} is not valid:\n${lines.join("\n")}\nNext: correct it, then check it with: svc config validate`;
 }
 
-/** Which plugins to load. Order does not matter: the kernel sorts. */
+/**
+ * Which plugins to load. Order does not matter: the kernel sorts.
+ * @param chosen instead of those the configuration names. @param developed runs in the place of one with its id
+ */
 export function planPlugins(
   finder: PluginFinder,
   plugins: PluginsSection,
   chosen: readonly (Plugin | string)[] | undefined,
+  developed?: PluginSource | MissingPlugin,
 ): PluginPlan {
   const find = (spec: Plugin | string): PluginSource | MissingPlugin =>
     typeof spec === "string" ? finder.find(spec) : inlineSource(spec);
@@ -29,7 +33,15 @@ export function planPlugins(
   const disabled = Object.entries(plugins.entries ?? {}).flatMap(([id, { enabled }]) =>
     enabled === false ? [id] : [],
   );
-  return { sources: [...sources, ...added], disabled: new Set(disabled) };
+  const all = [...sources, ...added];
+  if (!developed) return { sources: all, disabled: new Set(disabled) };
+  const own = idOf(developed);
+  const others = all.filter((source) => source.origin !== developed.origin && (!own || idOf(source) !== own));
+  return { sources: [developed, ...others], disabled: new Set(disabled.filter((id) => id !== own)) };
+}
+
+function idOf(source: PluginSource | MissingPlugin): string | undefined {
+  return "load" in source ? source.manifest?.id : undefined;
 }
 
 /** `SVC_GATEWAY_PORT`, then `gateway.port`, then 18789. @throws StartupRefusal the variable is no port */

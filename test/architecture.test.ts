@@ -163,7 +163,7 @@ it("the host names no plugin, namespace or channel", () => {
   const words = [...new Set(nouns)].map((noun) => noun.replaceAll(".", "\\."));
   const pattern = new RegExp(`\\b(${words.join("|")})\\b`, "gi");
   const wrong = files
-    .filter(({ path }) => path.startsWith("host/"))
+    .filter(({ path }) => path.startsWith("host/") && !path.includes("/templates/")) // those become somebody's own package
     .flatMap(({ path, text }) => [...text.matchAll(pattern)].map(([noun]) => `${path}: ${noun}`));
   assert.deepEqual(wrong, []);
 });

@@ -23,8 +23,14 @@ export interface RunFlags {
   readonly password?: string;
 }
 
+/** What `svc dev` adds. */
+export interface RunExtras extends Pick<GatewayOptions, "developed"> {
+  /** Told of each gateway once it is up. */
+  up?(gateway: Gateway): void;
+}
+
 /** Runs until SIGINT or SIGTERM; a second signal does not wait. SIGUSR1 restarts within the process. @returns the exit code */
-export async function runGateway(flags: RunFlags, output: Output): Promise<number> {
+export async function runGateway(flags: RunFlags, output: Output, { up, developed }: RunExtras = {}): Promise<number> {
   const { port, logLevel } = flags;
   if (port !== undefined && !(/^\d{1,5}$/.test(port) && Number(port) <= 65_535)) {
     const why = `--port ${port}: it must be a number, 0 to 65535`;
@@ -62,12 +68,14 @@ export async function runGateway(flags: RunFlags, output: Output): Promise<numbe
         auth,
         ...(logLevel === undefined ? {} : { logLevel }),
         ...(wanted === undefined ? {} : { port: wanted }),
+        ...(developed ? { developed } : {}),
       };
       return createGateway({ ...options, restart });
     },
     async up(gateway, reason) {
       if (reason === undefined) await announce(gateway, output);
       else output.note(`gateway restarted (${reason}): ${gateway.url}, plugins ${pluginLine(gateway.plugins())}`);
+      up?.(gateway);
     },
     failed: (error, retryMs) =>
       output.note(`the gateway does not start again: ${textOf(error)}\nIt is tried again every ${retryMs / 1_000} s.`),

@@ -6,6 +6,7 @@ import type { InstalledCommand } from "./plugin-verbs.ts";
 import { examples, JSON_OPTION, type Wiring, withTarget } from "./verb.ts";
 import { addCompletionVerb } from "./verbs/completion.ts";
 import { addConfigVerbs } from "./verbs/config.ts";
+import { addDevVerb } from "./verbs/dev.ts";
 import { addGatewayVerbs } from "./verbs/gateway.ts";
 import { addPluginVerbs } from "./verbs/plugins.ts";
 import { addTrimVerb } from "./verbs/trim.ts";
@@ -22,6 +23,7 @@ export function createProgram(output: Output, act: Wiring["act"]): Command {
   const wiring = { program, output, act };
   addGatewayVerbs(wiring);
   addPluginVerbs(wiring);
+  addDevVerb(wiring);
   addConfigVerbs(wiring);
   addTrimVerb(wiring);
   addCompletionVerb(wiring);

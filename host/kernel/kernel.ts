@@ -240,15 +240,17 @@ export class Kernel {
 
   /**
    * Loads a plugin's code anew and puts it in the place of the running one; brings back one that is not running.
+   * @param id or what named it, e.g. a path
+   * @param found its package as it is now. Default: what the place it came from says
    * @throws GatewayError `NOT_FOUND`
    */
-  reload(id: string): Promise<ReloadReport> {
+  reload(id: string, found?: PluginSource | MissingPlugin): Promise<ReloadReport> {
     const asker = currentOwner();
     return this.#serially(async () => {
       const instance = this.#known(id);
       const { source } = instance;
       if (instance.state === "disabled") return notReloaded(instance, instance.reason ?? "it is disabled");
-      const now = ("load" in source && source.again?.()) || source;
+      const now = found ?? (("load" in source && source.again?.()) || source);
       if (instance.plugin || instance.manifest) return this.#takeSource(instance, now, asker);
       return this.#meet(instance, now);
     });
@@ -312,7 +314,8 @@ export class Kernel {
   }
 
   #known(id: string): PluginInstance {
-    const instance = this.#instances.get(id);
+    const named = (one: PluginInstance) => one.source.origin === id;
+    const instance = this.#instances.get(id) ?? [...this.#instances.values()].find(named);
     if (instance) return instance;
     const ids = [...this.#instances.keys()].sort().join(", ");
     throw new GatewayError("NOT_FOUND", `no plugin "${id}" in this gateway; there are: ${ids}`);

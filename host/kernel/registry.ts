@@ -56,6 +56,20 @@ export class Registry {
     return this.#advertised;
   }
 
+  /** How much of each kind is declared now. */
+  holdings(): Readonly<Record<string, number>> {
+    const { methods, events } = this;
+    return {
+      methods: methods.size,
+      events: events.size,
+      routes: this.#routes.size,
+      services: this.#services.size,
+      contributions: this.#extensions.length,
+      emitters: this.#emitters.size,
+      points: this.#points.size,
+    };
+  }
+
   routes(): readonly RouteEntry[] {
     return [...this.#routes];
   }

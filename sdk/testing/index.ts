@@ -1,4 +1,17 @@
 /** The kit for plugin authors: `@svc/sdk/testing`. */
+export { channelContract, type ChannelContractOptions, type ChannelNetwork } from "./contracts/channel.ts";
+export type { ContractContext } from "./contracts/context.ts";
+export { contributionOf, type ContributionOptions } from "./contracts/contribution.ts";
+export {
+  namespaceContract,
+  type NamespaceContractOptions,
+  type NamespaceSample,
+  type NamespaceScene,
+} from "./contracts/namespace.ts";
+export { type ContractModelServer, providerContract, type ProviderContractOptions } from "./contracts/provider.ts";
+export { openedBy } from "./contracts/resources.ts";
+export { toolContract, type ToolContractOptions } from "./contracts/tool.ts";
+export { transformContract, type TransformContractOptions } from "./contracts/transform.ts";
 export * from "./fake-clock.ts";
 export * from "./fake-model-server.ts";
 export * from "./hook-probe.ts";

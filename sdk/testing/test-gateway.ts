@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { connect, type ClientOptions, type GatewayClient } from "../client/client.ts";
 import type { Plugin } from "../plugin.ts";
-import type { PluginReport } from "../services/host.ts";
+import type { PluginReport, ReloadReport } from "../services/host.ts";
 
 /** The part of `node:test`'s context that is used. */
 interface TestContext {
@@ -32,6 +32,10 @@ export interface HostedGateway {
   readonly auth: { readonly mode: string; readonly token?: string; readonly password?: string };
   readonly warnings: readonly string[];
   plugins(): readonly PluginReport[];
+  /** Loads a plugin's code anew and puts it in the place of the running version. @param id or what named it, e.g. a path */
+  reload(id: string): Promise<ReloadReport>;
+  /** How much of each kind plugins have declared now, e.g. `taps`: what a reload must leave as it was. */
+  holdings(): Readonly<Record<string, number>>;
   stop(reason?: string): Promise<void>;
 }
 
@@ -82,7 +86,7 @@ export async function testGateway(t: TestContext, options: TestGatewayOptions = 
   t.after(async () => {
     await Promise.all(clients.map((client) => client.close()));
     await gateway.stop();
-    if (options.stateDir === undefined) await rm(stateDir, { recursive: true, force: true });
+    if (options.stateDir === undefined) await rm(stateDir, { recursive: true, force: true, maxRetries: 10 }); // a write may still be under way
   });
   const client = await open(options.scopes ? { scopes: options.scopes } : {});
   return { gateway, client, stateDir, connect: open };

@@ -1,5 +1,8 @@
 /** Wiring of `svc plugins ...`. */
+import type { Command } from "commander";
 import type { UseFlags } from "../plugins/use.ts";
+import type { CheckFlags } from "../plugins/check.ts";
+import type { NewFlags } from "../plugins/new.ts";
 import type { TargetFlags } from "../target.ts";
 import { examples, JSON_OPTION, type Wiring, withTarget } from "../verb.ts";
 
@@ -43,5 +46,38 @@ export function addPluginVerbs({ program, output, act }: Wiring): void {
     .addHelpText("after", examples("svc plugins inspect notes", "svc plugins inspect notes --json"))
     .action((id: string, flags: TargetFlags) =>
       act(async () => (await import("../plugins/inspect.ts")).inspectPlugin(id, flags, output)),
+    );
+  addAuthorVerbs(plugins, { output, act });
+}
+
+/** For those who write plugins. */
+function addAuthorVerbs(plugins: Command, { output, act }: Pick<Wiring, "output" | "act">): void {
+  plugins
+    .command("new <name>")
+    .description("Make a plugin: typed, documented, with a test that passes")
+    .option("--namespace", "methods of its own, and an event (default)")
+    .option("--channel", "lets people of another network talk to agents")
+    .option("--tool", "something agents can do")
+    .option("--provider", "another kind of model server")
+    .option("--transform", "one file that makes a webhook into an action")
+    .option("--dir <parent>", "directory it is made in (default: this one)")
+    .option(...JSON_OPTION)
+    .addHelpText("after", examples("svc plugins new notes", "svc plugins new notes --tool --dir ~/plugins"))
+    .action((name: string, flags: NewFlags) =>
+      act(async () => (await import("../plugins/new.ts")).newPlugin(name, flags, output)),
+    );
+  plugins
+    .command("check [path]")
+    .description("Is a plugin fit to be given to others? Runs it in a process and a gateway of its own (default: .)")
+    .option("--config <file>", "configuration it is tried with")
+    .option("--samples <file>", 'params that must be answered: { "<method>": [{ ... }] }')
+    .option(...JSON_OPTION)
+    .addHelpText(
+      "after",
+      "\nIt runs the plugin's code with your rights. Exits 1 when a check failed; warnings do not count.",
+    )
+    .addHelpText("after", examples("svc plugins check", "svc plugins check ./notes --json"))
+    .action((path: string | undefined, flags: CheckFlags) =>
+      act(async () => (await import("../plugins/check.ts")).checkPluginAt(path ?? ".", flags, output)),
     );
 }

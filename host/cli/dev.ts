@@ -1,0 +1,76 @@
+/** `svc dev <path>`: the gateway with a plugin that is being written, put in place anew whenever one of its files is saved. */
+import { existsSync } from "node:fs";
+import { resolve } from "node:path";
+import type { ReloadReport } from "@svc/sdk/services";
+import { preparePaths, resolvePaths } from "../config/paths.ts";
+import type { Gateway } from "../options.ts";
+import { watchModules } from "./dev/fresh-modules.ts";
+import { type Mishap, mishapOf } from "./dev/place.ts";
+import { createDeveloped, type Developed, sourceEntry } from "./dev/source.ts";
+import { watchSources } from "./dev/watch.ts";
+import { type RunFlags, runGateway } from "./gateway-run.ts";
+import { type Output, refuse } from "./output.ts";
+
+/** @param place directory of a package, or a file. @returns the exit code */
+export async function runDev(place: string, flags: RunFlags, output: Output): Promise<number> {
+  const path = resolve(place);
+  if (!existsSync(path)) return refuse(`there is nothing at ${path}\nNext: svc plugins new <name>`, output);
+  const paths = resolvePaths();
+  preparePaths(paths);
+  const plugin = createDeveloped(path, { paths, forget: watchModules });
+  let gateway: Gateway | undefined;
+  const stop = await watchSources({
+    root: plugin.root,
+    built: isBuilt(plugin),
+    changed: async (at) => gateway && tellReload(await gateway.reload(plugin.path), at, plugin, output),
+    failed: (error) => output.note(`not reloaded: ${error instanceof Error ? error.message : String(error)}`),
+  });
+  try {
+    return await runGateway(flags, output, {
+      developed: plugin.source,
+      up(running) {
+        gateway = running;
+        tellStart(plugin, output);
+      },
+    });
+  } finally {
+    await stop();
+  }
+}
+
+function isBuilt({ source }: Developed): boolean {
+  const found = source();
+  return "load" in found && found.manifest !== undefined && /^(\.\/)?dist\//.test(sourceEntry(found.manifest));
+}
+
+function tellStart(plugin: Developed, output: Output): void {
+  const error = plugin.takeError();
+  const mishap = error === undefined ? undefined : mishapOf(error, plugin.root);
+  if (output.json) return;
+  const watching = `\nwatching ${plugin.root}; types are not checked here: npx tsc --noEmit --watch`;
+  output.print(
+    mishap ? `\n${lines(mishap).join("\n")}\n  it is tried again when a file is saved${watching}` : watching,
+  );
+}
+
+function tellReload(report: ReloadReport, at: number, plugin: Developed, output: Output): void {
+  const ms = Math.round(performance.now() - at);
+  const { id, ok, generation, reason = "it did not say why" } = report;
+  const error = plugin.takeError();
+  if (ok)
+    return output.print(
+      output.json ? { reloaded: id, ok, generation, ms } : `reloaded in ${ms} ms (generation ${generation})`,
+    );
+  const mishap: Mishap = error === undefined ? { message: reason } : mishapOf(error, plugin.root);
+  if (output.json) return output.print({ reloaded: id, ok, generation, ms, reason, ...mishap });
+  output.note([...lines(mishap), `  ${whatServes(report)}; it is tried again when a file is saved`].join("\n"));
+}
+
+function lines({ message, at }: Mishap): string[] {
+  return [`not reloaded: ${message}`, ...(at === undefined ? [] : [`  at ${at}`])];
+}
+
+function whatServes({ state, generation, rolledBack }: ReloadReport): string {
+  if (state !== "active") return "no version of it serves";
+  return rolledBack ? "the former version was started again" : `generation ${generation} serves on`;
+}

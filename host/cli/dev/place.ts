@@ -1,0 +1,55 @@
+/** What went wrong in a plugin's own files, and where. */
+import { readFileSync } from "node:fs";
+import { relative, sep } from "node:path";
+import { fileURLToPath } from "node:url";
+
+/** An error as its author wants to read it. */
+export interface Mishap {
+  /** The first line of its message. */
+  readonly message: string;
+  /** `file:line:column`, relative to the working directory where it lies below; absent: it comes from elsewhere. */
+  readonly at?: string;
+}
+
+/** A file and a place in it, anywhere in a text. */
+const PLACE = /(file:\/\/\/[^\s()]+?|\/[^\n()]+?)(?:\?[a-z]+=[\w-]+)?:(\d+)(?::(\d+))?(?=[\s)]|$)/g;
+
+/** @param root directory of the plugin */
+export function mishapOf(error: unknown, root: string): Mishap {
+  if (!(error instanceof Error)) return { message: String(error) };
+  const [message = ""] = error.message.split("\n");
+  const at = missingAt(error, root) ?? placeIn(error.message, root) ?? placeIn(error.stack ?? "", root);
+  return { message: message.trim(), ...(at === undefined ? {} : { at }) };
+}
+
+/** The first place in the plugin's own files that a text names. */
+function placeIn(text: string, root: string): string | undefined {
+  for (const [, name = "", line = "", column] of text.matchAll(PLACE)) {
+    const file = name.startsWith("file:") ? fileURLToPath(name) : name;
+    if (isOwn(file, root)) return [shown(file), line, ...(column === undefined ? [] : [column])].join(":");
+  }
+  return undefined;
+}
+
+/** An import of what is not there names the file that asked for it; the line is found by what it asked for. */
+function missingAt(error: Error, root: string): string | undefined {
+  const { code, requireStack } = error as { code?: unknown; requireStack?: readonly string[] };
+  if (code !== "MODULE_NOT_FOUND" && code !== "ERR_MODULE_NOT_FOUND") return undefined;
+  const [, asked, from] = /Cannot find (?:module|package) '([^']+)'(?: imported from (\S+))?/.exec(error.message) ?? [];
+  const file = from ?? requireStack?.[0];
+  if (file === undefined || asked === undefined || !isOwn(file, root)) return undefined;
+  const text = readFileSync(file, "utf8");
+  const place = [`"${asked}"`, `'${asked}'`].map((quoted) => text.indexOf(quoted)).find((index) => index >= 0);
+  if (place === undefined) return shown(file);
+  const before = text.slice(0, place).split("\n");
+  return `${shown(file)}:${before.length}:${(before.at(-1) ?? "").length + 1}`;
+}
+
+function isOwn(file: string, root: string): boolean {
+  return file.startsWith(root + sep) && !file.includes(`${sep}node_modules${sep}`);
+}
+
+function shown(file: string): string {
+  const here = relative(process.cwd(), file);
+  return here.startsWith("..") ? file : here;
+}

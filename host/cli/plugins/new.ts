@@ -1,0 +1,91 @@
+/** `svc plugins new <name>`: a package with a plugin of the asked kind, its types, its test and its README. */
+import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { dirname, join, relative, resolve } from "node:path";
+import { fileURLToPath } from "node:url";
+import { FREE_KEYS, HOST_SECTIONS } from "../../config/host-schema.ts";
+import { resolvePaths } from "../../config/paths.ts";
+import { createPluginFinder } from "../../kernel/load.ts";
+import { PLUGIN_ID } from "../../kernel/manifest.ts";
+import { EXIT, type Output, refuse } from "../output.ts";
+import { FACTS, type Kind, KINDS, named } from "./new/kinds.ts";
+import { packageFiles, releaseOf } from "./new/package-files.ts";
+
+export interface NewFlags extends Partial<Record<Kind, boolean>> {
+  readonly dir?: string;
+}
+
+/** Beside the bundle. */
+const TEMPLATES = fileURLToPath(new URL("./templates/", import.meta.url));
+
+/** @returns the exit code; whatever goes wrong, nothing is left behind and nothing is overwritten */
+export function newPlugin(name: string, flags: NewFlags, output: Output): number {
+  const [kind = "namespace", second] = KINDS.filter((one) => flags[one]);
+  if (second)
+    return refuse(
+      `--${kind} and --${second}: it can be one of them\nNext: svc plugins new ${name} --${kind}`,
+      output,
+      EXIT.usage,
+    );
+  const wrong = wrongName(name);
+  if (wrong !== undefined) return refuse(`${wrong}\nNext: svc plugins new my-${kind}`, output, EXIT.usage);
+  const parent = resolve(flags.dir ?? ".");
+  if (!existsSync(parent)) return refuse(`there is no directory ${parent}\nNext: mkdir -p ${parent}`, output);
+  const directory = join(parent, name);
+  if (existsSync(directory))
+    return refuse(`${directory} is there already; nothing was changed\nNext: choose another name, or --dir`, output);
+
+  const files = { ...filesOf(kind, name), ...packageFiles(kind, name, releaseOf(directory)) };
+  writeWhole(directory, files);
+  if (output.json) output.print({ name, kind, directory, files: Object.keys(files).sort() });
+  else output.print(told(kind, directory, Object.keys(files)));
+  return EXIT.ok;
+}
+
+/** Why no plugin can be called that, or `undefined`. */
+function wrongName(name: string): string | undefined {
+  if (!PLUGIN_ID.test(name)) return `"${name}" is no name: 2 to 64 small letters, digits and -, a letter first`;
+  if (name in HOST_SECTIONS || FREE_KEYS.includes(name))
+    return `"${name}" is a section of the gateway's own configuration`;
+  const bundled = createPluginFinder(resolvePaths()).bundle();
+  const taken = bundled.some((source) => "load" in source && source.manifest?.id === name);
+  return taken ? `"${name}" is a plugin that comes with the gateway` : undefined;
+}
+
+/** The templates of a kind, with the name in place. */
+function filesOf(kind: Kind, name: string): Record<string, string> {
+  const from = join(TEMPLATES, kind);
+  const entries = readdirSync(from, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile());
+  return Object.fromEntries(
+    entries.map((entry) => {
+      const file = join(entry.parentPath, entry.name);
+      return [named(relative(from, file), { name }), named(readFileSync(file, "utf8"), { name })];
+    }),
+  );
+}
+
+/** All files or none: they are written beside the place and moved there. @throws Error that the file system has */
+export function writeWhole(directory: string, files: Readonly<Record<string, string>>): void {
+  const draft = `${directory}.${process.pid}.new`;
+  mkdirSync(draft);
+  try {
+    for (const [name, text] of Object.entries(files)) {
+      mkdirSync(dirname(join(draft, name)), { recursive: true });
+      writeFileSync(join(draft, name), text, { flag: "wx" });
+    }
+    renameSync(draft, directory);
+  } catch (error) {
+    rmSync(draft, { recursive: true, force: true });
+    throw error;
+  }
+}
+
+function told(kind: Kind, directory: string, files: readonly string[]): string {
+  const here = relative(process.cwd(), directory) || directory;
+  const steps = ["npm install", "npm test", ...(FACTS[kind].svc ? ["npm run dev"] : [])];
+  return [
+    `made ${here}: ${files.toSorted().join(", ")}`,
+    "Next:",
+    `  cd ${here}`,
+    ...steps.map((step) => `  ${step}`),
+  ].join("\n");
+}

@@ -1,0 +1,69 @@
+/** sample-name: a chat network that speaks lines of JSON over TCP. `connection.ts` is the network; this only ties it in. */
+import { definePlugin, GatewayError, Strict, Type } from "@svc/sdk";
+import { Channel, defineChannel } from "@svc/sdk/services";
+import { connectLines, type Connection } from "./connection.ts";
+
+interface Settings {
+  readonly host: string;
+  readonly port: number;
+}
+
+/** A room or a person: one word, `#` before rooms. */
+const ADDRESS = /^#?[a-z0-9_-]{1,64}$/;
+
+export default definePlugin({
+  id: "sample-name",
+  api: "^1.0.0",
+  config: Strict({
+    host: Type.String({ default: "127.0.0.1", minLength: 1, description: "Where the network listens" }),
+    port: Type.Integer({ default: 6_700, minimum: 1, maximum: 65_535, description: "Port there" }),
+    allowFrom: Type.Array(Type.String({ minLength: 1 }), {
+      default: [],
+      description: "People who may talk; * is everybody",
+    }),
+  }),
+
+  // Declares and opens nothing: a connection is made in run, and gone when run has settled.
+  setup(gateway) {
+    const { host, port, allowFrom } = gateway.config;
+    const connections = new Map<string, Connection>();
+
+    const channel = defineChannel<Settings>({
+      label: "sample-name",
+      capabilities: { chats: ["direct", "group"], maxTextChars: 2_000 },
+      accounts: [{ id: "default", allowFrom, settings: { host, port } }],
+
+      target(text) {
+        const address = text.trim().toLowerCase();
+        return ADDRESS.test(address) ? address : undefined;
+      },
+
+      async run({ accountId, settings, receive, report, signal }) {
+        if (signal.aborted) return;
+        report({ state: "connecting" });
+        const connection = await connectLines(settings, signal);
+        connections.set(accountId, connection);
+        report({ state: "connected" });
+        try {
+          for await (const { id, from, to, text } of connection.messages) {
+            const isRoom = to.startsWith("#");
+            const chat = { type: isRoom ? "group" : "direct", id: isRoom ? to : from } as const;
+            await receive({ id, chat, sender: { id: from }, text });
+          }
+        } finally {
+          connections.delete(accountId);
+          connection.close();
+        }
+      },
+
+      async send({ accountId, to, text, signal }) {
+        signal.throwIfAborted();
+        const connection = connections.get(accountId);
+        if (!connection) throw new GatewayError("UNAVAILABLE", "sample-name is not connected", { retryAfterMs: 1_000 });
+        await connection.send({ to, text });
+        return {};
+      },
+    });
+    gateway.extend(Channel, "sample-name", channel);
+  },
+});

@@ -1,0 +1,89 @@
+/** The network: one question, one streamed answer, and every way in which a server fails said in one way. */
+import {
+  kindOfStatus,
+  type ModelProvider,
+  type ModelRequest,
+  type ProviderAccount,
+  providerErrorOf,
+  providerFailure,
+  providerName,
+  quoteServer,
+  refuseAnswer,
+  unreachableSentence,
+} from "@svc/sdk/services";
+import { createAnswer } from "./answer.ts";
+
+export interface ProviderOptions {
+  /** epoch ms */
+  readonly now: () => number;
+  /** Default: Node's own. */
+  readonly fetch?: typeof globalThis.fetch;
+}
+
+export function createProvider({ now, fetch = globalThis.fetch }: ProviderOptions): ModelProvider {
+  /** @throws GatewayError nobody answered, or with a refusal */
+  async function ask(request: ModelRequest, account: ProviderAccount, signal: AbortSignal): Promise<Response> {
+    const { baseUrl, apiKey, headers } = account;
+    if (baseUrl === undefined) refuseAnswer("network", `${providerName(account)} has no address: set its baseUrl`);
+    const key = apiKey === undefined ? {} : { authorization: `Bearer ${apiKey}` };
+    const body = JSON.stringify(bodyOf(request));
+    const options = {
+      method: "POST",
+      headers: { "content-type": "application/json", ...key, ...headers },
+      body,
+      signal,
+    };
+    const response = await fetch(`${baseUrl}/chat/completions`, options).catch((thrown: unknown) => {
+      signal.throwIfAborted();
+      const error = providerErrorOf(thrown);
+      throw providerFailure(error, {
+        kind: "network",
+        sentence: unreachableSentence(error, account),
+        account,
+        now: now(),
+      });
+    });
+    if (response.ok) return response;
+    const { status } = response;
+    const said = quoteServer({}, await response.text());
+    const sentence = `${providerName(account)} refused the question (${status})${said}`;
+    throw providerFailure(
+      { status, headers: response.headers },
+      { kind: kindOfStatus(status), sentence, account, now: now() },
+    );
+  }
+
+  return {
+    async *stream(request, account, signal) {
+      signal.throwIfAborted();
+      const { body } = await ask(request, account, signal);
+      const answer = createAnswer(providerName(account));
+      try {
+        for await (const bytes of body ?? []) yield* answer.take(bytes);
+      } catch (thrown) {
+        signal.throwIfAborted();
+        const sentence = `${providerName(account)} broke off in the middle of its answer`;
+        throw providerFailure(providerErrorOf(thrown), { kind: "network", sentence, account, now: now() });
+      }
+      yield* answer.end();
+    },
+  };
+}
+
+/** The question in the words of the server. Pure. */
+function bodyOf({ model, system, messages, tools }: ModelRequest): object {
+  const said = messages.flatMap(({ role, content }) => {
+    const texts = content.flatMap((block) => (block.type === "text" ? [block.text] : []));
+    return texts.length > 0 && role !== "toolResult" ? [{ role, content: texts.join("\n") }] : [];
+  });
+  const offered = tools.map(({ name, description, parameters }) => ({
+    type: "function",
+    function: { name, description, parameters },
+  }));
+  return {
+    model: model.id,
+    stream: true,
+    messages: [{ role: "system", content: system }, ...said],
+    ...(offered.length > 0 ? { tools: offered } : {}),
+  };
+}

@@ -1,0 +1,26 @@
+/** sample-name: a build that failed wakes the main session; other news of builds is skipped. */
+import { defineTransform, Type } from "@svc/sdk/transform";
+
+export default defineTransform({
+  // What is read of the body. Whatever does not fit is answered with 400 and the place.
+  payload: Type.Object({
+    status: Type.String(),
+    id: Type.Union([Type.String(), Type.Integer()]),
+    log: Type.Optional(Type.String()),
+  }),
+
+  // Tried before a new version of this file goes live.
+  examples: [
+    {
+      name: "failed",
+      payload: { status: "failed", id: 7, log: "1 test failed" },
+      expect: { kind: "wake", text: "Build 7 failed: 1 test failed", mode: "now" },
+    },
+    { name: "passed", payload: { status: "passed", id: 8 }, expect: null },
+  ],
+
+  transform({ payload: { status, id, log } }) {
+    if (status !== "failed") return null;
+    return { kind: "wake", text: `Build ${id} failed: ${log ?? "no log"}`, mode: "now" };
+  },
+});

@@ -1,0 +1,223 @@
+/** The contract of a namespace: its methods do what their specs say, for whom they say it, and outlive a reload. */
+import assert from "node:assert/strict";
+import type { GatewayClient } from "../../client/client.ts";
+import type { Contract, Method, ParamsOf } from "../../contract.ts";
+import { isGatewayError } from "../../errors.ts";
+import type { Plugin } from "../../plugin.ts";
+import { coversScope, SCOPES } from "../../principal.ts";
+import { startLeakCheck } from "../leak-check.ts";
+import { type TestGateway, testGateway, type TestGatewayOptions } from "../test-gateway.ts";
+import { type ContractContext, textOf } from "./context.ts";
+import { observed } from "./contribution.ts";
+import { openedBy } from "./resources.ts";
+import { expectFits, leastOf, misfitsOf, withUnknownKey } from "./values.ts";
+
+/** What params may depend on. */
+export interface NamespaceScene extends Pick<TestGateway, "client" | "stateDir"> {
+  /** What the methods before it answered last, by key. */
+  readonly results: Readonly<Record<string, unknown>>;
+}
+
+/** Params, or how to make them when their turn comes. */
+export type NamespaceSample<P> = P | ((scene: NamespaceScene) => P | Promise<P>);
+
+/** What is tried, and beside what. */
+export interface NamespaceContractOptions<C extends Contract> extends Pick<TestGatewayOptions, "config" | "gateway"> {
+  /** The value; or an id, package or path: then `setup` is not looked at, which `svc plugins check` does. */
+  readonly plugin: Plugin | string;
+  readonly contract: C;
+  /** Further plugins it needs. Default: none. */
+  readonly plugins?: readonly (Plugin | string)[];
+  /**
+   * Params that must be answered, by key, in the order in which they work. A method without any is called with the least that
+   * its schema lets through, and may refuse that.
+   */
+  readonly samples?: { readonly [K in keyof C]?: readonly NamespaceSample<ParamsOf<C[K]>>[] };
+  /** Methods that are not called with params that fit: their effect is too much for a test, or needs somebody else. */
+  readonly sideEffects?: readonly (keyof C & string)[];
+  /** Methods whose params take keys nobody knows, on purpose. */
+  readonly open?: readonly (keyof C & string)[];
+}
+
+/** Reloads in a row. */
+const RELOADS = 5;
+
+/**
+ * Registers subtests: every method is served, answers what its schema says, refuses what does not fit and whoever lacks
+ * its scope; `setup` opens nothing, reloads keep everything, and nothing is left behind.
+ */
+export async function namespaceContract<C extends Contract>(
+  t: ContractContext,
+  options: NamespaceContractOptions<C>,
+): Promise<void> {
+  const leaks = startLeakCheck();
+  await t.test("the namespace", (inner) => inGateway(inner, options));
+  await t.test("leaves nothing open when the gateway stops", () => leaks.expectNone());
+}
+
+async function inGateway<C extends Contract>(
+  t: ContractContext,
+  {
+    plugin,
+    plugins = [],
+    contract,
+    samples = {},
+    sideEffects = [],
+    open = [],
+    config = {},
+    gateway: more,
+  }: NamespaceContractOptions<C>,
+): Promise<void> {
+  const methods = Object.entries<Method>(contract);
+  const opened: string[][] = [];
+  const around = (setup: () => void | Promise<void>) => openedBy(setup, (kinds) => void opened.push(kinds));
+  const tried = typeof plugin === "string" ? plugin : observed(plugin, { around });
+  const running = await testGateway(t, {
+    plugins: [tried, ...plugins],
+    config,
+    gateway: { logLevel: "error", ...more },
+  });
+  const { gateway, client } = running;
+  const call = callers(running);
+
+  await t.test("runs, with all it needs", async () => {
+    const away = gateway.plugins().filter(({ state }) => state !== "active");
+    const reasons = away.map(({ id, state, reason }) => `${id} is ${state}: ${reason ?? "no reason given"}`);
+    assert.deepEqual(reasons, [], "plugins that do not run; name what is missing in `plugins` or `config`");
+  });
+
+  for (const [key, method] of methods) {
+    await t.test(`${method.name} is served, and refuses what does not fit`, async () => {
+      const { features } = client.hello;
+      if (method.advertised !== false)
+        assert.ok(features.methods.includes(method.name), `${method.name} is not served; add it to gateway.serve(...)`);
+      if (method.role === "node") return;
+      const least = leastOf(method.params)?.value;
+      const misfits = misfitsOf(method.params, least);
+      const strict = (method.params as { additionalProperties?: unknown }).additionalProperties === false;
+      if (!open.includes(key) && (method.params as { type?: unknown }).type === "object") {
+        assert.ok(
+          strict,
+          `${method.name} takes keys nobody knows: write its params with Strict({ ... }), or list it in "open"`,
+        );
+        if (least !== undefined) misfits.push({ what: "with a key nobody knows", value: withUnknownKey(least) });
+      }
+      for (const { what, value } of misfits) {
+        const refusal = await refusalOf(call(method), method, value);
+        assert.equal(refusal.code, "INVALID_REQUEST", `${method.name} ${what}: ${refusal.message}`);
+        assert.match(refusal.message, /^invalid .+ params: /, `${method.name} ${what} should be refused by its schema`);
+      }
+    });
+
+    await t.test(`${method.name} lets in who holds ${method.scope}, and nobody else`, async () => {
+      for (const held of [[], ...SCOPES.map((scope) => [scope])]) {
+        const allowed = method.scope === "none" || coversScope(held, method.scope);
+        const { message } = await refusalOf(call(method, held), method, []); // params are judged behind the scope
+        if (method.role === "node") assert.match(message, /^unauthorized role/, method.name);
+        else if (allowed) assert.doesNotMatch(message, /^missing scope/, `${method.name} with [${held.join()}]`);
+        else assert.equal(message, `missing scope: ${method.scope}`, `${method.name} with [${held.join()}]`);
+      }
+    });
+  }
+
+  const results: Record<string, unknown> = {};
+  for (const [key, method] of inOrder(methods, Object.keys(samples))) {
+    if (sideEffects.includes(key) || method.role === "node") continue;
+    await t.test(`${method.name} answers what it says`, async () => {
+      const given = samples[key as keyof C] as readonly NamespaceSample<unknown>[] | undefined;
+      for (const sample of given ?? [least(key, method)]) {
+        const scene = { client, stateDir: running.stateDir, results };
+        const params: unknown = await (typeof sample === "function"
+          ? (sample as (scene: NamespaceScene) => unknown)(scene)
+          : sample);
+        expectFits(method.params, params ?? {}, `the sample ${JSON.stringify(params)} of ${method.name}`);
+        const answer = await answerOf(await call(method)(), method, params, given !== undefined);
+        if (answer) expectFits(method.result, (results[key] = answer.value), `what ${method.name} answers`);
+      }
+    });
+  }
+
+  await t.test(`${RELOADS} reloads keep its methods and leave nothing behind`, async () => {
+    const before = gateway.holdings();
+    let closed = 0;
+    client.onClose(() => closed++);
+    for (let round = 0; round < RELOADS; round++) {
+      const { ok, reason } = await gateway.reload(typeof plugin === "string" ? plugin : plugin.id);
+      assert.ok(ok, `reload ${round + 1} failed: ${reason}`);
+    }
+    assert.deepEqual(gateway.holdings(), before, "what the plugin declares must be the same after a reload");
+    assert.equal(closed, 0, "a reload must not close connections");
+    const { features } = (await running.connect()).hello;
+    assert.deepEqual([...features.methods].sort(), [...client.hello.features.methods].sort());
+  });
+
+  if (typeof plugin === "string") return;
+  await t.test("opens nothing in setup", async () => {
+    // Something else may begin meanwhile; what setup opens is there each time.
+    const [first = [], ...others] = opened;
+    const always = first.filter((kind) => others.every((kinds) => kinds.includes(kind)));
+    assert.deepEqual(
+      always,
+      [],
+      "setup only declares: open files, sockets and timers in gateway.start(...), every or after",
+    );
+  });
+}
+
+/** Those with samples first, in the order of the samples. */
+function inOrder(methods: readonly [string, Method][], sampled: readonly string[]): readonly [string, Method][] {
+  const place = (key: string) => (sampled.includes(key) ? sampled.indexOf(key) : sampled.length);
+  return methods.toSorted(([left], [right]) => place(left) - place(right));
+}
+
+function least(key: string, { name, params }: Method): unknown {
+  const made = leastOf(params);
+  if (made) return made.value;
+  throw new Error(`params of ${name} cannot be made up: give some in samples.${key}, or list it in sideEffects`);
+}
+
+type Caller = () => Promise<GatewayClient>;
+
+/** A connection without a device has a budget of its own: limited methods get a new one for each call. */
+function callers({ client, connect }: TestGateway): (method: Method, held?: readonly string[]) => Caller {
+  const byScopes = new Map<string, Promise<GatewayClient>>();
+  return ({ limit }, held) =>
+    () => {
+      if (limit) return connect(held ? { scopes: [...held] } : {});
+      if (!held) return Promise.resolve(client);
+      const known = byScopes.get(held.join()) ?? connect({ scopes: [...held] });
+      byScopes.set(held.join(), known);
+      return known;
+    };
+}
+
+async function refusalOf(
+  caller: Caller,
+  { name }: Method,
+  params: unknown,
+): Promise<{ code: string; message: string }> {
+  const client = await caller();
+  try {
+    await client.request(name, params);
+  } catch (error) {
+    if (isGatewayError(error)) return error;
+    throw error;
+  }
+  return assert.fail(`${name} answered ${JSON.stringify(params)}, which it should refuse`);
+}
+
+/** @returns `undefined` for params that were made up and refused in words */
+async function answerOf(
+  client: GatewayClient,
+  { name }: Method,
+  params: unknown,
+  isSample: boolean,
+): Promise<{ value: unknown } | undefined> {
+  try {
+    return { value: await client.request(name, params, { expectFinal: true }) };
+  } catch (error) {
+    const told = isGatewayError(error) && error.code !== "INTERNAL";
+    if (!isSample && told) return undefined;
+    throw new Error(`${name} with ${JSON.stringify(params)}: ${textOf(error)}`, { cause: error });
+  }
+}

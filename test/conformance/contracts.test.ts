@@ -1,0 +1,169 @@
+/**
+ * The bundle keeps the contracts that plugins of others are tried with: every namespace, every provider, every tool, the
+ * transform of the examples. Methods whose samples need somebody else there (a node, a question, a hash) are called with
+ * documented params in `methods.test.ts`; here they are served, checked and reloaded.
+ */
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import {
+  agents,
+  chat,
+  config,
+  type Contract,
+  devices,
+  execApproval,
+  execApprovals,
+  health,
+  models,
+  nodes,
+  plugins,
+  secrets,
+  sessions,
+  webhooks,
+} from "@svc/sdk";
+import { ModelProvider, Tool } from "@svc/sdk/services";
+import {
+  contributionOf,
+  namespaceContract,
+  type NamespaceSample,
+  type NamespaceScene,
+  providerContract,
+  toolContract,
+  transformContract,
+} from "@svc/sdk/testing";
+import githubIssue from "../../examples/webhook-transform/hooks/transforms/github-issue.ts";
+import agentsPlugin from "../../plugins/agents/plugin.ts";
+import anthropicPlugin from "../../plugins/provider-anthropic/plugin.ts";
+import offlinePlugin from "../../plugins/provider-offline/plugin.ts";
+import openaiPlugin from "../../plugins/provider-openai/plugin.ts";
+import sessionsPlugin from "../../plugins/sessions/plugin.ts";
+import { BUNDLE } from "./config-bundle.ts";
+import { good, type Scene } from "./samples.ts";
+
+/** Plugins by the contracts they serve, and methods that take keys nobody knows, as the wire has it. */
+const NAMESPACES: readonly {
+  readonly id: string;
+  readonly contract: Contract;
+  readonly open?: readonly string[];
+  /** Their samples need a configuration file or a session. */
+  readonly needs?: readonly string[];
+}[] = [
+  { id: "agents", contract: agents, needs: ["create", "update", "delete"] },
+  { id: "approvals", contract: { ...execApproval, ...prefixed("policy", execApprovals) }, open: ["waitDecision"] },
+  { id: "chat", contract: chat },
+  { id: "config", contract: config },
+  { id: "devices", contract: devices },
+  { id: "health", contract: health, open: ["check", "status", "presence"] },
+  { id: "models", contract: models },
+  { id: "nodes", contract: nodes },
+  { id: "plugins", contract: plugins },
+  { id: "secrets", contract: secrets, open: ["list", "reload", "resolve"] },
+  { id: "sessions", contract: sessions, open: ["timeseries", "logs"], needs: ["resolve"] },
+  { id: "webhooks", contract: webhooks, needs: ["disable", "enable"] },
+];
+
+/** Two contracts of one plugin may have the same keys. */
+function prefixed(prefix: string, contract: Contract): Contract {
+  return Object.fromEntries(Object.entries(contract).map(([key, method]) => [`${prefix}.${key}`, method]));
+}
+
+/** Everything but the plugin itself. */
+const without = (...ids: string[]) => BUNDLE.filter((name) => !ids.some((id) => name === `@svc/plugin-${id}`));
+
+/** The samples of a contract that need nothing but a state directory; the others throw when they look around. */
+function samplesOf(contract: Contract) {
+  const found = new Map<string, readonly NamespaceSample<unknown>[]>();
+  const nobody = new Proxy({} as Scene, {
+    get: (_, key) => {
+      if (key === "stateDir") return "/nowhere";
+      throw new Error(`needs ${String(key)}`);
+    },
+  });
+  const isPlain = (sample: (scene: Scene) => unknown) => {
+    try {
+      sample(nobody);
+      return true;
+    } catch {
+      return false;
+    }
+  };
+  for (const [name, samples] of Object.entries(good)) {
+    const key = Object.keys(contract).find((one) => contract[one]?.name === name);
+    if (key === undefined || !samples.every(isPlain)) continue;
+    found.set(
+      key,
+      samples.map(
+        (sample) =>
+          ({ stateDir }: NamespaceScene) =>
+            sample({ stateDir } as Scene),
+      ),
+    );
+  }
+  return found;
+}
+
+describe("the contract of a namespace", { timeout: 120_000 }, () => {
+  it("is kept by every plugin that has one", () => {
+    const tried = NAMESPACES.flatMap(({ contract }) => Object.values(contract).map(({ name }) => name));
+    assert.deepEqual(tried.toSorted(), Object.keys(good).toSorted());
+  });
+
+  for (const { id, contract, open = [], needs = [] } of NAMESPACES)
+    it(`is kept by ${id}`, async (t) => {
+      const samples = samplesOf(contract);
+      for (const key of needs) samples.delete(key);
+      const sideEffects = Object.keys(contract).filter((key) => !samples.has(key));
+      const options = { plugin: id, plugins: without(id), contract, open, sideEffects };
+      await namespaceContract(t, { ...options, samples: Object.fromEntries(samples) });
+    });
+});
+
+describe("the contract of a model provider", { timeout: 60_000 }, () => {
+  it("is kept by provider-openai", async (t) => {
+    const provider = await contributionOf(t, ModelProvider, "openai-completions", { plugin: openaiPlugin });
+    await providerContract(t, { provider });
+  });
+
+  it("is kept by provider-anthropic", async (t) => {
+    const provider = await contributionOf(t, ModelProvider, "anthropic-messages", { plugin: anthropicPlugin });
+    await providerContract(t, { provider });
+  });
+
+  it("is kept by provider-offline, which asks nobody", async (t) => {
+    const provider = await contributionOf(t, ModelProvider, "offline", { plugin: offlinePlugin });
+    await providerContract(t, { provider, server: "none" });
+  });
+});
+
+describe("the contract of a tool", { timeout: 60_000 }, () => {
+  it("is kept by the tools of sessions", async (t) => {
+    const beside = { plugin: sessionsPlugin, plugins: without("sessions") };
+    const status = await contributionOf(t, Tool, "session_status", beside);
+    await toolContract(t, { tool: status, name: "session_status", samples: [{}] });
+    const list = await contributionOf(t, Tool, "sessions_list", beside);
+    await toolContract(t, { tool: list, name: "sessions_list", samples: [{}, { limit: 1 }], invalid: [{ limit: 0 }] });
+  });
+
+  it("is kept by the tools of agents", async (t) => {
+    const beside = { plugin: agentsPlugin, plugins: without("agents") };
+    const spawn = await contributionOf(t, Tool, "sessions_spawn", beside);
+    await toolContract(t, {
+      tool: spawn,
+      name: "sessions_spawn",
+      samples: [{ task: "echo hi", label: "short" }],
+      invalid: [{ task: "" }, { task: "x", runTimeoutSeconds: -1 }],
+    });
+    const subagents = await contributionOf(t, Tool, "subagents", beside);
+    await toolContract(t, {
+      tool: subagents,
+      name: "subagents",
+      samples: [{ action: "list" }, { action: "stop", target: "all" }],
+      invalid: [{ action: "start" }],
+    });
+  });
+});
+
+describe("the contract of a transform", () => {
+  it("is kept by the example", (t) =>
+    transformContract(t, { transform: githubIssue, invalid: [{ action: "opened", issue: {}, repository: {} }] }));
+});
