@@ -15,6 +15,8 @@ export interface PluginSource {
   readonly manifest: Manifest | undefined;
   /** What the code says now: a file that has changed since it was imported is read anew. */
   load(): Promise<Plugin>;
+  /** Whoever imports files of it in another way asks first. Absent: nothing to check. @throws Error why nothing of it may run */
+  verify?(): Promise<void>;
 }
 
 /** A plugin that was asked for and cannot be loaded. */
@@ -26,8 +28,8 @@ export interface MissingPlugin {
 /** The package whose dependencies are the full bundle. */
 const BUNDLE_PACKAGE = "svc";
 
-/** Imports a module; TypeScript goes through jiti, whose cache is private to the state directory. */
-export async function importModule(file: string, cacheDir: string): Promise<unknown> {
+/** Imports a module; TypeScript goes through jiti, whose cache is private to the state directory; `false`: it keeps none. */
+export async function importModule(file: string, cacheDir: string | false): Promise<unknown> {
   if (!/\.[cm]?ts$/.test(file)) return import(versionedUrl(file));
   const { createJiti } = await import("jiti");
   const jiti = createJiti(pathToFileURL(file).href, {
@@ -61,7 +63,8 @@ function versionedUrl(file: string): string {
   return url;
 }
 
-async function importPlugin(file: string, cacheDir: string): Promise<Plugin> {
+/** @throws Error it cannot be imported, or is no plugin */
+export async function importPlugin(file: string, cacheDir: string): Promise<Plugin> {
   const { default: plugin } = (await importModule(file, cacheDir)) as { default?: unknown };
   if (!isPlugin(plugin))
     throw new Error(`${file} does not export a plugin; write: export default definePlugin({ ... })`);
