@@ -35,7 +35,7 @@ import { HookBus } from "./hooks/hook-bus.ts";
 import { createQuestions } from "./hooks/questions.ts";
 import { provideHostServices } from "./host-services.ts";
 import { unloadedProvider } from "./kernel/absent.ts";
-import { Kernel } from "./kernel/kernel.ts";
+import { Kernel, type PluginPlan } from "./kernel/kernel.ts";
 import { createPluginFinder, type PluginFinder } from "./kernel/load.ts";
 import { Registry } from "./kernel/registry.ts";
 import type { Gateway, GatewayOptions, StopOptions } from "./options.ts";
@@ -202,6 +202,7 @@ class RunningGateway implements Gateway {
       startedAt: this.#startedAt,
       running: () => this.#file,
       closeDead: (reason) => this.#closeDead(reason),
+      plan: () => this.#plan(this.#file),
       reloaded: () => this.#writeReport(),
     });
   }
@@ -255,11 +256,17 @@ class RunningGateway implements Gateway {
       log,
       restarts: this.#restarts,
       port: () => this.#listener?.port ?? port,
+      plan: (file) => this.#plan(file),
       use: (file) => (this.#file = file),
       webhooks: this.#webhooks,
       setLogLevel: options.logLevel === undefined ? (level) => log.setLevel(level) : undefined,
       closeDead: (reason) => this.#closeDead(reason),
     });
+  }
+
+  /** The plugins that this configuration and what is installed ask for. */
+  #plan(file: ConfigFile): PluginPlan {
+    return planPlugins(this.#finder, hostConfig(file).config.plugins, this.#parts.options.plugins);
   }
 
   #closeDead(reason: string): void {
@@ -268,10 +275,9 @@ class RunningGateway implements Gateway {
   }
 
   async start(): Promise<void> {
-    const { options, config, auth, port } = this.#parts;
+    const { config, auth, port } = this.#parts;
     const addresses = resolveBind(config.gateway, auth);
-    const plan = planPlugins(this.#finder, config.plugins, options.plugins);
-    await this.#kernel.boot(plan);
+    await this.#kernel.boot(this.#plan(this.#file));
     const refusals = this.#webhooks.pluginIssues(this.#parts.config);
     if (refusals.length > 0) {
       await this.#kernel.stop();

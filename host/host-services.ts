@@ -11,7 +11,7 @@ import {
 import type { Access } from "./auth/access.ts";
 import type { ConfigFile } from "./config/file.ts";
 import { createSecretPlaces } from "./config/secret-places.ts";
-import type { Kernel } from "./kernel/kernel.ts";
+import type { Kernel, PluginPlan } from "./kernel/kernel.ts";
 import type { Registry } from "./kernel/registry.ts";
 import type { Gateway } from "./options.ts";
 import { VERSION } from "./version.ts";
@@ -30,6 +30,8 @@ export interface HostServiceParts {
   running(): ConfigFile;
   /** Ends what relies on credentials that no longer count. */
   closeDead(reason: string): void;
+  /** The plugins as the configuration and what is installed would have them now. */
+  plan(): PluginPlan;
   /** A plugin was reloaded. */
   reloaded(): void;
 }
@@ -50,6 +52,11 @@ export function provideHostServices(parts: HostServiceParts): void {
       const report = await kernel.reload(id);
       reloaded();
       return report;
+    },
+    align: async () => {
+      const reports = await kernel.align(parts.plan());
+      reloaded();
+      return reports;
     },
   });
   registry.provide(Credentials, credentialsOf(parts));

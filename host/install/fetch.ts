@@ -44,7 +44,7 @@ export async function fetchArchive(spec: InstallSpec, work: string, tools: Fetch
   });
 }
 
-async function pack(spec: Exclude<InstallSpec, { source: "archive" }>, work: string, out: string, tools: FetchTools) {
+async function pack(spec: InstallSpec, work: string, out: string, tools: FetchTools) {
   const { npm } = tools;
   const packed = (what: string) => npm("fetch", ["pack", what, "--json", `--pack-destination=${out}`], work);
   if (spec.source === "npm") {
@@ -53,7 +53,7 @@ async function pack(spec: Exclude<InstallSpec, { source: "archive" }>, work: str
     await mustBeOwn(spec.path, [await realpath(spec.path)]);
     await mustBeFit(spec.path);
     await packed(spec.path);
-  } else {
+  } else if (spec.source === "git") {
     const checkout = join(work, "checkout");
     await checkOut(spec.path, spec.ref, checkout, tools);
     await packed(checkout);

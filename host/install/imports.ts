@@ -24,7 +24,7 @@ const TYPESCRIPT = /\.[cm]?ts$/;
  * @param root real path of the package; files outside of it belong to what it depends on
  */
 export async function missingImports(root: string, files: readonly string[], resolve: ResolveName): Promise<string[]> {
-  await init;
+  await init();
   const optional = optionalPackages(root);
   const problems: string[] = [];
   const seen = new Set<string>(files);
@@ -61,15 +61,14 @@ function importsOf(file: string): Import[] {
     if (isTypeScript) return []; // syntax the lexer does not know; its import shows what is wrong
     throw error;
   }
-  return found.flatMap(({ n: name, d: kind }) => {
-    const isDynamic = kind >= 0;
-    if (name === undefined || kind === META) return [];
+  return found.flatMap((one) => {
+    const isDynamic = one.type === "dynamic";
+    if (one.type === "import-meta" || one.specifier === undefined) return [];
+    if (isDynamic ? one.glob || one.probablyTypeOnly : one.typeOnly) return [];
+    const { specifier: name } = one;
     return isTypeScript && !isDynamic && !name.startsWith(".") ? [] : [{ name, isDynamic }];
   });
 }
-
-/** `import.meta` itself, as the lexer numbers it. */
-const META = -2;
 
 /** @returns the file, or `undefined`. TypeScript may leave the ending out, or write that of the compiled file. */
 function lookUp(name: string, from: string, resolve: ResolveName): string | undefined {

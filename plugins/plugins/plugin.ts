@@ -1,6 +1,6 @@
 /** Plugins: what runs in this gateway, and reloading it. */
 import { definePlugin, plugins } from "@svc/sdk";
-import { PluginControl } from "@svc/sdk/services";
+import { PluginControl, type ReloadReport } from "@svc/sdk/services";
 
 export default definePlugin({
   id: "plugins",
@@ -11,10 +11,12 @@ export default definePlugin({
     const { control } = gateway.services;
     gateway.serve(plugins, {
       list: () => ({ plugins: control.reports().map((report) => ({ ...report, inert: [...report.inert] })) }),
-      async reload({ params }) {
-        const report = await control.reload(params.id);
-        return { ...report, restarted: [...report.restarted] };
-      },
+      reload: async ({ params }) => toRow(await control.reload(params.id)),
+      align: async () => ({ changed: (await control.align()).map(toRow) }),
     });
   },
 });
+
+function toRow(report: ReloadReport) {
+  return { ...report, restarted: [...report.restarted] };
+}

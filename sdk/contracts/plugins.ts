@@ -24,6 +24,17 @@ export const PluginRow = Type.Object({
   inert: Type.Array(Type.String(), { description: "what it declared that does nothing now" }),
 });
 
+const Reloaded = Type.Object({
+  id: Type.String(),
+  ok: Type.Boolean({ description: "it is as it should be" }),
+  reason: Type.Optional(Type.String()),
+  state: Type.String(),
+  generation: Type.Integer(),
+  rolledBack: Type.Boolean(),
+  restarted: Type.Array(Type.String(), { description: "plugins restarted with it" }),
+  heldMs: Type.Integer({ description: "milliseconds calls to it were held" }),
+});
+
 /** See and reload the plugins of the running gateway. */
 export const plugins = defineContract("plugins", {
   list: {
@@ -36,15 +47,12 @@ export const plugins = defineContract("plugins", {
     summary: "Load a plugin's code anew without a restart",
     scope: "operator.admin",
     params: Strict({ id: NonEmpty }),
-    result: Type.Object({
-      id: Type.String(),
-      ok: Type.Boolean({ description: "the new version runs" }),
-      reason: Type.Optional(Type.String()),
-      state: Type.String(),
-      generation: Type.Integer(),
-      rolledBack: Type.Boolean(),
-      restarted: Type.Array(Type.String(), { description: "plugins restarted with it" }),
-      heldMs: Type.Integer({ description: "milliseconds calls to it were held" }),
-    }),
+    result: Reloaded,
+  },
+  align: {
+    summary: "Take over what was installed, removed or switched since, without a restart",
+    scope: "operator.admin",
+    params: Strict({}),
+    result: Type.Object({ changed: Type.Array(Reloaded) }),
   },
 });

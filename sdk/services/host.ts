@@ -133,6 +133,12 @@ export interface PluginControl {
    * @throws GatewayError `NOT_FOUND` for an id that is not here
    */
   reload(id: string): Promise<ReloadReport>;
+  /**
+   * Looks anew at what is installed and what the configuration says of plugins: loads what is new, takes down what is gone
+   * or disabled, replaces what comes from another place now.
+   * @returns what became of each plugin that was concerned
+   */
+  align(): Promise<readonly ReloadReport[]>;
 }
 
 /** Reloading plugins. Provided by the host. */
