@@ -34,6 +34,7 @@ import { removeLeftovers } from "./config/write-file.ts";
 import { HookBus } from "./hooks/hook-bus.ts";
 import { createQuestions } from "./hooks/questions.ts";
 import { provideHostServices } from "./host-services.ts";
+import { installedSources } from "./install/sources.ts";
 import { unloadedProvider } from "./kernel/absent.ts";
 import { Kernel, type PluginPlan } from "./kernel/kernel.ts";
 import { createPluginFinder, type PluginFinder } from "./kernel/load.ts";
@@ -199,6 +200,8 @@ class RunningGateway implements Gateway {
       restarts: this.#restarts,
       webhooks: this.#webhooks.host.service,
       gateway: this,
+      finder: this.#finder,
+      env,
       startedAt: this.#startedAt,
       running: () => this.#file,
       closeDead: (reason) => this.#closeDead(reason),
@@ -266,7 +269,9 @@ class RunningGateway implements Gateway {
 
   /** The plugins that this configuration and what is installed ask for. */
   #plan(file: ConfigFile): PluginPlan {
-    return planPlugins(this.#finder, hostConfig(file).config.plugins, this.#parts.options.plugins);
+    const { options } = this.#parts;
+    const installed = options.plugins ? [] : installedSources(this.paths);
+    return planPlugins(this.#finder, hostConfig(file).config.plugins, options.plugins, installed);
   }
 
   #closeDead(reason: string): void {

@@ -39,7 +39,11 @@ export async function makeGeneration(directory: string, name: string, archive: s
     await writeFile(join(directory, STAND_IN, "package.json"), JSON.stringify({ name: "@svc/sdk", version }));
     const project = { private: true, dependencies: { [name]: `file:${ARCHIVE}` } };
     const file = join(directory, "package.json");
-    const asked = { ...project, dependencies: { ...project.dependencies, ...sdk }, overrides: { "@svc/sdk": "$@svc/sdk" } };
+    const asked = {
+      ...project,
+      dependencies: { ...project.dependencies, ...sdk },
+      overrides: { "@svc/sdk": "$@svc/sdk" },
+    };
     await writeFile(file, JSON.stringify(asked));
     await npm("dependencies", INSTALL, directory);
     await writeFile(file, `${JSON.stringify(project, null, 2)}\n`);

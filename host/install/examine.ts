@@ -28,7 +28,10 @@ export function factsOf(packageJson: string, shown: string): PackageFacts {
     throw refused(error.message, "tell whoever made the package");
   }
   if (!manifest)
-    throw refused(`${name} is no plugin: its package.json has no "svc" key`, "check the name; npm install is for libraries");
+    throw refused(
+      `${name} is no plugin: its package.json has no "svc" key`,
+      "check the name; npm install is for libraries",
+    );
   const mismatch = apiMismatch(manifest.api);
   if (mismatch) throw refused(`${name} ${version} does not fit: ${mismatch}`, `svc plugins install ${name}@<version>`);
   return { name, manifest };
@@ -65,7 +68,8 @@ function mustBeInside(directory: string, key: string, path: string): void {
     const next = "build it before it is packed, and let its package.json list the result under files";
     throw refused(`its ${key} ${path} is not in the package`, next);
   }
-  if (!file.startsWith(root + sep)) throw refused(`its ${key} ${path} leads out of the package`, "tell whoever made it");
+  if (!file.startsWith(root + sep))
+    throw refused(`its ${key} ${path} leads out of the package`, "tell whoever made it");
   if (!statSync(file).isFile()) throw refused(`its ${key} ${path} is no file`, "tell whoever made it");
 }
 

@@ -74,7 +74,11 @@ function importsOf(file: string): Import[] {
 function lookUp(name: string, from: string, resolve: ResolveName): string | undefined {
   if (/^\.{0,2}\//.test(name) && TYPESCRIPT.test(from)) {
     const plain = join(dirname(from), name);
-    const tries = [plain, ...[".ts", ".mts", ".js", "/index.ts", "/index.js"].map((end) => plain + end), plain.replace(/js$/, "ts")];
+    const tries = [
+      plain,
+      ...[".ts", ".mts", ".js", "/index.ts", "/index.js"].map((end) => plain + end),
+      plain.replace(/js$/, "ts"),
+    ];
     return tries.find((path) => CODE.test(path) && existsSync(path)) ?? (existsSync(plain) ? plain : undefined);
   }
   try {

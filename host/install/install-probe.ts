@@ -1,17 +1,36 @@
-/** Runs as a process of its own only: imports a plugin as the gateway would and answers what is wrong with it. */
+/** Runs as a process of its own only: imports plugins as the gateway would and answers what is wrong with them, or what they say. */
 import { API_VERSION, isPlugin } from "@svc/sdk";
 import { realpathSync } from "node:fs";
 import { join } from "node:path";
 import { checkCode } from "../kernel/describe.ts";
+import { tokenOf } from "../kernel/graph.ts";
 import { importModule } from "../kernel/load.ts";
+import type { CodeFacts, FactsOrder } from "./code-facts.ts";
 import { missingImports } from "./imports.ts";
 import type { ProofOrder } from "./prove.ts";
 
-process.once("message", (order) => void answer(order as ProofOrder)); // sent by prove.ts
+// Sent by prove.ts and code-facts.ts.
+process.once("message", (order: ProofOrder | FactsOrder) => void ("files" in order ? tellFacts(order) : prove(order)));
 
-async function answer(order: ProofOrder): Promise<void> {
+async function prove(order: ProofOrder): Promise<void> {
   const problems = await problemsOf(order).catch((error: unknown) => [String(error)]);
   process.send?.({ problems });
+}
+
+async function tellFacts({ files }: FactsOrder): Promise<void> {
+  for (const file of files) process.send?.(await factsOf(file));
+}
+
+async function factsOf(file: string): Promise<CodeFacts> {
+  const nothing = { file, provides: [], requires: [] };
+  try {
+    const { default: plugin } = (await importModule(file, false)) as { default?: unknown };
+    if (!isPlugin(plugin)) return { ...nothing, problem: "it does not export a plugin" };
+    const requires = Object.values(plugin.requires ?? {}).map((requirement) => tokenOf(requirement).token.id);
+    return { file, id: plugin.id, provides: (plugin.provides ?? []).map(({ id }) => id), requires };
+  } catch (error) {
+    return { ...nothing, problem: error instanceof Error ? error.message : String(error) };
+  }
 }
 
 async function problemsOf({ directory, manifest }: ProofOrder): Promise<string[]> {

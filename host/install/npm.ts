@@ -49,9 +49,10 @@ export function programEnvironment(env: Readonly<Record<string, string | undefin
 /** Beside the running Node, as all installers put it; else the one of the path. */
 function npmCommand(node: string): readonly [command: string, ...args: string[]] {
   const bin = dirname(node);
-  const script = [join(bin, "../lib/node_modules/npm/bin/npm-cli.js"), join(bin, "node_modules/npm/bin/npm-cli.js")].find(
-    existsSync,
-  );
+  const script = [
+    join(bin, "../lib/node_modules/npm/bin/npm-cli.js"),
+    join(bin, "node_modules/npm/bin/npm-cli.js"),
+  ].find(existsSync);
   return script === undefined ? ["npm"] : [node, script];
 }
 
@@ -83,7 +84,8 @@ export function lastWords(text: string): string {
 }
 
 function nextAfter(said: string): string {
-  if (/\bE404\b|\bETARGET\b/.test(said)) return "check the name and version; npm view <name> versions shows what there is";
+  if (/\bE404\b|\bETARGET\b/.test(said))
+    return "check the name and version; npm view <name> versions shows what there is";
   if (/\b(?:ECONNREFUSED|ENOTFOUND|ETIMEDOUT|EAI_AGAIN|ECONNRESET)\b/.test(said))
     return "check the network and the registry (npm config get registry), then try again";
   if (/\b(?:E401|E403|ENEEDAUTH)\b/.test(said)) return "npm login, then try again";

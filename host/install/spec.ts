@@ -92,5 +92,9 @@ function pathOf(text: string, home: string): string {
   }
   if (text.startsWith("~/")) return join(home, text.slice(2));
   if (isAbsolute(text)) return resolve(text);
-  throw new InstallFailure("fetch", `"${text}" is a relative path, and nobody is here whose directory it could mean`, WAYS);
+  throw new InstallFailure(
+    "fetch",
+    `"${text}" is a relative path, and nobody is here whose directory it could mean`,
+    WAYS,
+  );
 }

@@ -71,7 +71,8 @@ export async function treeHash(root: string, entries: readonly TreeEntry[], last
   const hash = createHash("sha256");
   for (const { path, stats } of entries) {
     const kind = stats.isDirectory() ? "directory" : (stats.mode & 0o100) === 0 ? "file" : "program";
-    const content = stats.isDirectory() && !lasting ? "" : await contentOf(join(root, path), stats.isDirectory(), lasting);
+    const content =
+      stats.isDirectory() && !lasting ? "" : await contentOf(join(root, path), stats.isDirectory(), lasting);
     hash.update(`${JSON.stringify([path, kind, content])}\n`);
   }
   return `sha256-${hash.digest("base64")}`;
@@ -80,7 +81,11 @@ export async function treeHash(root: string, entries: readonly TreeEntry[], last
 async function contentOf(file: string, isDirectory: boolean, lasting: boolean): Promise<string> {
   const handle = await open(file, "r");
   try {
-    const content = isDirectory ? "" : createHash("sha256").update(await handle.readFile()).digest("base64");
+    const content = isDirectory
+      ? ""
+      : createHash("sha256")
+          .update(await handle.readFile())
+          .digest("base64");
     if (lasting) await handle.sync().catch(() => undefined); // some file systems cannot, for directories
     return content;
   } finally {
