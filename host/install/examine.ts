@@ -3,7 +3,7 @@ import { realpathSync, statSync } from "node:fs";
 import { join, sep } from "node:path";
 import { apiMismatch, type Manifest, ManifestError, parseManifest, readManifest } from "../kernel/manifest.ts";
 import { InstallFailure } from "./failure.ts";
-import { isPackageName } from "./spec.ts";
+import { isPackageName } from "./package-name.ts";
 import type { TreeEntry } from "./tree.ts";
 
 /** What a package says of itself. */

@@ -4,6 +4,7 @@ import { isBuiltin } from "node:module";
 import { dirname, join, relative, sep } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { init, parse } from "es-module-lexer";
+import { sdkDirectory } from "./sdk-link.ts";
 
 /** What a file imports by a literal name. */
 interface Import {
@@ -97,6 +98,7 @@ function packageOf(name: string): string {
 }
 
 function adviceFor(name: string): string {
+  if (name === "@svc/sdk") return `npm install --no-save ${sdkDirectory()}`; // of a linked directory: the others have it
   if (packageOf(name) === "@svc/sdk") return "the plugin API of this gateway has no such part";
   return `list ${packageOf(name)} under dependencies (peers and development dependencies are not installed)`;
 }

@@ -206,11 +206,12 @@ export function createInstaller(options: InstallerOptions): Installer {
     const summary = summaryOf(asked);
     const stands = agreementOf(id, integrity, items);
     if (await agree({ id, name, version, summary, isUpdate: before !== undefined, agree: stands })) return;
-    const what = before ? "asks for more than was agreed to" : "is agreed to by nobody";
+    const who = `${name} ${version}`;
+    const what = before ? `${who} asks for more than was agreed to` : `nobody agreed to ${who}, and it asks for this`;
     const lines = summary.map((line) => `  - it ${line}`).join("\n");
     const details = { code: "AGREEMENT_NEEDED", id, summary, agree: stands };
     const next = `read it, then again with --yes or with --agree ${stands}`;
-    throw new InstallFailure("agree", `${name} ${version} ${what}:\n${lines}`, next, details);
+    throw new InstallFailure("agree", `${what}:\n${lines}`, next, details);
   }
 
   return {

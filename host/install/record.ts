@@ -7,6 +7,7 @@ import { isAbsolute, join } from "node:path";
 import { describeViolations, matches, type Static, Strict, Type } from "@svc/sdk";
 import { type FileCalls, replaceFile } from "@svc/sdk/files";
 import { PLUGIN_ID } from "../kernel/manifest.ts";
+import { isPackageName } from "./package-name.ts";
 
 const Text = Type.String({ minLength: 1, maxLength: 4_096 });
 
@@ -39,7 +40,7 @@ export type InstalledPlugin = Static<typeof InstalledPlugin>;
 
 const InstalledFile = Strict({
   version: Type.Literal(1),
-  plugins: Type.Record(Type.String({ pattern: PLUGIN_ID.source }), InstalledPlugin),
+  plugins: Type.Record(Type.String(), InstalledPlugin),
 });
 
 /** By id. */
@@ -102,9 +103,11 @@ function readOwn(path: string): string | undefined {
   }
 }
 
+/** Id and name become parts of paths. */
 function liesWhereItMust(id: string, one: InstalledPlugin): boolean {
-  return [one, ...(one.previous ? [one.previous] : [])].every(({ source, directory, generation }) =>
-    source === "link" ? isAbsolute(directory) : directory === generationName(id, generation),
+  if (!PLUGIN_ID.test(id)) return false;
+  return [one, ...(one.previous ? [one.previous] : [])].every(({ source, directory, generation, name }) =>
+    source === "link" ? isAbsolute(directory) : isPackageName(name) && directory === generationName(id, generation),
   );
 }
 

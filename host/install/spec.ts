@@ -2,6 +2,7 @@
 import { isAbsolute, join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { InstallFailure } from "./failure.ts";
+import { isPackageName } from "./package-name.ts";
 
 /** What was asked for. */
 export type InstallSpec =
@@ -12,10 +13,6 @@ export type InstallSpec =
 /** What lies at a path. */
 export type Look = (path: string) => "file" | "directory" | undefined;
 
-/** Name of a package of the registry, as npm allows new ones; never taken for an option. */
-export const PACKAGE_NAME = /^(?:@[a-z0-9~][a-z0-9._~-]*\/)?[a-z0-9~][a-z0-9._~-]*$/;
-const LONGEST_NAME = 214;
-
 /** Version, range or tag. Anything with a colon or a slash would lead elsewhere. */
 const RANGE = /^[\w.+~^<>=*| -]+$/;
 
@@ -24,10 +21,6 @@ const REF = /^[A-Za-z0-9_][\w./+@-]*$/;
 
 const WAYS =
   "svc plugins install <name>[@<version>], ./<file>.tgz, ./<directory>, or a git repository on this machine as git+file:///<path>[#<ref>]";
-
-export function isPackageName(name: string): boolean {
-  return name.length <= LONGEST_NAME && PACKAGE_NAME.test(name);
-}
 
 /** Whether it is written as a path: only these mean a file; a bare name always means the registry. */
 function isPath(text: string): boolean {
