@@ -94,6 +94,7 @@ const hostEntries = {
   cli: "cli/main.ts",
   "transform-worker": "webhooks/transforms/transform-worker.ts",
   "install-probe": "install/install-probe.ts",
+  "isolation-guest": "isolation/isolation-guest.ts",
 };
 await bundle("host", hostEntries, [
   "koa",

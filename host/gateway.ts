@@ -35,6 +35,7 @@ import { HookBus } from "./hooks/hook-bus.ts";
 import { createQuestions } from "./hooks/questions.ts";
 import { provideHostServices } from "./host-services.ts";
 import { installedSources } from "./install/sources.ts";
+import { placed } from "./isolation/placement.ts";
 import { unloadedProvider } from "./kernel/absent.ts";
 import { Kernel, type PluginPlan } from "./kernel/kernel.ts";
 import { createPluginFinder, type PluginFinder } from "./kernel/load.ts";
@@ -270,8 +271,10 @@ class RunningGateway implements Gateway {
   /** The plugins that this configuration and what is installed ask for. */
   #plan(file: ConfigFile): PluginPlan {
     const { options } = this.#parts;
+    const { plugins } = hostConfig(file).config;
     const installed = options.plugins ? [] : installedSources(this.paths);
-    return planPlugins(this.#finder, hostConfig(file).config.plugins, options.plugins, installed);
+    const { sources, disabled } = planPlugins(this.#finder, plugins, options.plugins, installed);
+    return { sources: placed(sources, { ...this.paths, entries: plugins.entries ?? {} }), disabled };
   }
 
   #closeDead(reason: string): void {

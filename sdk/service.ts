@@ -6,6 +6,8 @@ export interface ServiceToken<T> {
   readonly id: string;
   /** Semver of the service's own interface; a consumer's token must have the same major. */
   readonly version: string;
+  /** All its members are data or methods that return promises, so that it can be used from another thread or process. */
+  readonly remotable?: boolean;
   /** Carries the type only; never set. */
   readonly type?: T;
 }
@@ -45,8 +47,12 @@ export type ServicesOf<R extends Requirements> = {
 };
 
 /** Makes a token: `defineService<Storage>()("storage", "1.0.0")`. Two calls keep the type parameter and the literals apart. */
-export function defineService<T>(): (id: string, version: string) => ServiceToken<T> {
-  return (id, version) => ({ kind: "service", id, version });
+export function defineService<T>(): (
+  id: string,
+  version: string,
+  options?: Pick<ServiceToken<T>, "remotable">,
+) => ServiceToken<T> {
+  return (id, version, options) => ({ kind: "service", id, version, ...options });
 }
 
 /** The plugin starts without it. */

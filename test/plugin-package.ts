@@ -18,7 +18,8 @@ export interface PluginPackage {
 
 /** The id a package has when its manifest does not say another. */
 export function idOf({ name, svc }: Pick<PluginPackage, "name" | "svc">): string {
-  return String(svc?.["id"] ?? name.replace(/^@[^/]*\//, ""));
+  const id = svc?.["id"];
+  return typeof id === "string" ? id : name.replace(/^@[^/]*\//, "");
 }
 
 /** A plugin that serves `<id>.version`. @param setup further lines of its `setup` */

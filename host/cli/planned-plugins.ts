@@ -7,12 +7,24 @@ import { sectionOf } from "../config/sections.ts";
 import type { PluginPlan } from "../kernel/kernel.ts";
 import { installedSources } from "../install/sources.ts";
 import { createPluginFinder } from "../kernel/load.ts";
+import { placementOf } from "../kernel/placement.ts";
 import { planPlugins } from "../startup.ts";
 
-/** A section of a wrong shape counts as absent here; `svc config validate` says what is wrong with it. */
+/** They say where they would run; here they run nowhere. A section of a wrong shape counts as absent here; `svc config validate` says what is wrong with it. */
 export function plannedPlugins({ resolved }: ConfigFile, paths: Paths): PluginPlan {
   const { configDir, cacheDir, home } = paths;
   const section = sectionOf(resolved, "plugins");
+  const plugins = matches(PluginsSection, section) ? section : {};
   const finder = createPluginFinder({ configDir, cacheDir, home });
-  return planPlugins(finder, matches(PluginsSection, section) ? section : {}, undefined, installedSources(paths));
+  const { sources, disabled } = planPlugins(finder, plugins, undefined, installedSources(paths));
+  const shown = sources.map((source) => {
+    const id = "load" in source ? source.manifest?.id : undefined;
+    if (!("load" in source) || id === undefined) return source;
+    return { ...source, placement: placementOf(source, own(plugins.entries, id)?.run) };
+  });
+  return { sources: shown, disabled };
+}
+
+function own<T>(entries: Readonly<Record<string, T>> = {}, id: string): T | undefined {
+  return Object.hasOwn(entries, id) ? entries[id] : undefined;
 }

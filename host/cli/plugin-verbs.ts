@@ -37,7 +37,7 @@ export async function installedCommands(): Promise<InstalledCommand[]> {
 
 /** @throws Error when the package names a verb its command file does not have, or nothing of it may run */
 export async function loadVerb({ name, manifest, source }: InstalledCommand): Promise<Verb> {
-  await source.verify?.();
+  await source.check?.();
   const { cacheDir } = resolvePaths();
   const file = join(manifest.directory, manifest.cli ?? "");
   const { default: verbs } = (await importModule(file, cacheDir)) as { default?: readonly Verb[] };

@@ -1,19 +1,14 @@
 /** What a plugin asks for, in words for whoever installs it, and what was agreed to. Pure. */
 import { createHash } from "node:crypto";
 import { cut, visible } from "@svc/sdk/cli";
-import type { Manifest, Placement } from "../kernel/manifest.ts";
+import type { Manifest } from "../kernel/manifest.ts";
+import { preferredPlacement } from "../kernel/placement.ts";
 
 /** What the package asks for, of which an agreement is made. */
 export type Asking = Pick<
   Manifest,
   "id" | "permissions" | "gates" | "routes" | "namespaces" | "section" | "commands" | "isolation"
 >;
-
-/** Where it runs when the configuration does not say otherwise. */
-export function preferredPlacement({ isolation }: Pick<Manifest, "isolation">): Placement {
-  if (!isolation) return "host";
-  return isolation.default ?? (isolation.supports.includes("worker") ? "worker" : (isolation.supports[0] ?? "host"));
-}
 
 /**
  * One line for each thing it asks for, sorted; the same for the same package. What is more than before is what has lines
@@ -25,7 +20,7 @@ export function itemsOf(manifest: Asking, native: readonly string[]): readonly s
   const { calls = [], net = [], files, exec, env = [] } = permissions;
   const isFree = preferredPlacement(manifest) !== "process";
   const items = [
-    ...(isFree ? ["rights all"] : []),
+    isFree ? "rights all" : "confined process",
     ...calls.map((scope) => `calls ${scope}`),
     ...net.map((address) => `net ${address}`),
     ...(files?.read ?? []).map((path) => `reads ${path}`),
@@ -48,11 +43,13 @@ const LONGEST = 200;
 const WORDS: Readonly<Record<string, (what: string) => string>> = {
   rights: () =>
     "runs inside the gateway: it can do all that the gateway can; what follows is what it says it needs, and is not enforced",
+  confined: () =>
+    "runs in a process of its own: files and programs beyond what follows are denied to it, the network is not",
   calls: (scope) => `calls methods of this gateway with the scope ${scope}`,
   net: (address) => `connects to ${address}`,
   reads: (path) => `reads ${path}`,
   writes: (path) => `writes ${path}`,
-  exec: () => "runs programs",
+  exec: () => "runs programs, which can do all that this user can",
   env: (name) => `reads the environment variable ${name}`,
   gate: (gate) => `may refuse what passes ${gate}; that stays shut while the plugin is away`,
   route: (route) => `answers HTTP requests below ${route}`,
@@ -62,9 +59,8 @@ const WORDS: Readonly<Record<string, (what: string) => string>> = {
   native: (file) => `brings compiled code, which nothing can confine: ${file}`,
 };
 
-/** The same in plain words, the weightiest first; never empty. What the package wrote is made safe for a terminal. */
+/** The same in plain words, the weightiest first. What the package wrote is made safe for a terminal. */
 export function summaryOf(items: readonly string[]): readonly string[] {
-  if (items.length === 0) return ["asks for nothing, and runs in a process of its own"];
   const order = Object.keys(WORDS);
   const split = items.map((item) => [item.slice(0, item.indexOf(" ")), item.slice(item.indexOf(" ") + 1)] as const);
   return split
@@ -75,9 +71,9 @@ export function summaryOf(items: readonly string[]): readonly string[] {
     });
 }
 
-/** Items that were not agreed to. */
+/** Items that were not agreed to. To be confined takes nobody's agreement. */
 export function addedItems(items: readonly string[], agreed: readonly string[]): readonly string[] {
-  return items.filter((item) => !agreed.includes(item));
+  return items.filter((item) => !agreed.includes(item) && !item.startsWith("confined "));
 }
 
 /**

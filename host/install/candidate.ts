@@ -5,16 +5,15 @@ import { join } from "node:path";
 import type { Manifest } from "../kernel/manifest.ts";
 import { itemsOf } from "./agreement.ts";
 import { lookInto } from "./archive.ts";
-import { generationTree, makeGeneration } from "./dependencies.ts";
+import { makeGeneration } from "./dependencies.ts";
 import type { InstallEffects } from "./effects.ts";
 import { examinePackage, factsOf, nativeFiles } from "./examine.ts";
 import { InstallFailure, type InstallStep, step } from "./failure.ts";
-import { fetchArchive, isOutside } from "./fetch.ts";
+import { fetchArchive } from "./fetch.ts";
 import { createNpm } from "./npm.ts";
 import type { InstalledVersion } from "./record.ts";
 import { absoluteSpec, type InstallSpec, parseSpec } from "./spec.ts";
-import { sealOf, treeFault, treeHash, treeOf, type TreeEntry } from "./tree.ts";
-import { withoutLinks } from "./verify.ts";
+import { generationTree, isOutside, sealOf, treeFault, treeHash, treeOf, withoutLinks } from "./tree.ts";
 
 /** What a version is made with. */
 export interface CandidateOptions {
@@ -37,8 +36,6 @@ export interface Candidate {
   readonly version: Omit<InstalledVersion, "directory" | "generation" | "installedAt">;
   /** The generation, still in the staging directory; a link's own directory. */
   readonly directory: string;
-  /** Paths and times of the generation's files, as long as nobody touches them. */
-  readonly entries: readonly TreeEntry[];
 }
 
 /**
@@ -85,12 +82,11 @@ export async function makeCandidate(
   const items = itemsOf(manifest, nativeFiles(entries));
   await options.agree(name, manifest, archive.integrity, items);
   await proveIn(staging, inside, manifest, options);
-  const now = await generationTree(directory);
-  if (sealOf(now) !== sealOf(entries))
+  if (sealOf(await generationTree(directory)) !== sealOf(entries))
     throw new InstallFailure("prove", "it changes its own files when it is imported", "tell whoever made the plugin");
   const { version } = manifest;
   const facts = { source: spec.source, spec: text, name, version, integrity: archive.integrity, tree };
-  return { manifest, directory, entries: now, version: { ...facts, agreed: [...items] } };
+  return { manifest, directory, version: { ...facts, agreed: [...items] } };
 }
 
 /** A directory under development, used where it lies: not copied, not sealed. */
@@ -111,7 +107,7 @@ export async function makeLink(path: string, staging: string, options: Candidate
   await options.agree(name, manifest, directory, items);
   await proveIn(staging, directory, manifest, options);
   const facts = { source: "link" as const, spec: directory, name, version: manifest.version, integrity: "", tree: "" };
-  return { manifest, directory, entries, version: { ...facts, agreed: [...items] } };
+  return { manifest, directory, version: { ...facts, agreed: [...items] } };
 }
 
 function linkedDirectory(path: string, home: string): string {

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { step } from "./failure.ts";
 import type { Npm } from "./npm.ts";
 import { linkSdk, SDK_LINK, sdkDirectory } from "./sdk-link.ts";
-import { settleModes, treeOf, type TreeEntry } from "./tree.ts";
+import { generationTree, settleModes } from "./tree.ts";
 
 /** The archive a generation was made from, within it. */
 const ARCHIVE = "package.tgz";
@@ -58,9 +58,4 @@ export async function makeGeneration(directory: string, name: string, archive: s
 async function removeCopies(directory: string): Promise<void> {
   for (const { path } of await generationTree(directory))
     if (path.endsWith(`/${SDK_LINK}`)) await rm(join(directory, path), { recursive: true, force: true });
-}
-
-/** All of a generation but the link to the host's plugin API, which is the host's. */
-export function generationTree(directory: string): Promise<TreeEntry[]> {
-  return treeOf(directory, (path) => path === SDK_LINK || path.startsWith(`${SDK_LINK}.`));
 }

@@ -6,7 +6,7 @@ import { InstallFailure, step } from "./failure.ts";
 import { lastWords, type Npm, programEnvironment } from "./npm.ts";
 import type { RunProgram } from "./run-program.ts";
 import type { InstallSpec } from "./spec.ts";
-import { treeFault, treeOf } from "./tree.ts";
+import { isOutside, treeFault, treeOf, withoutLinks } from "./tree.ts";
 import { integrityOf } from "./archive.ts";
 
 /** With what archives are made. */
@@ -80,16 +80,8 @@ async function mustBeOwn(path: string, around: readonly string[]): Promise<void>
 /** All files that would be packed; what lies in `node_modules` and `.git` would not. Links are not packed either. */
 async function mustBeFit(directory: string): Promise<void> {
   const entries = await treeOf(directory, isOutside);
-  const fault = treeFault(
-    entries.filter(({ stats }) => !stats.isSymbolicLink()),
-    directory,
-  );
+  const fault = treeFault(withoutLinks(entries), directory);
   if (fault) throw new InstallFailure("fetch", fault, NEXT);
-}
-
-/** What belongs to a checkout and not to the package in it. */
-export function isOutside(path: string): boolean {
-  return /(?:^|\/)(?:node_modules|\.git)$/.test(path);
 }
 
 /** Milliseconds git may take. */

@@ -7,9 +7,12 @@ import { dirname, join } from "node:path";
 /** Of the link, relative to a generation. */
 export const SDK_LINK = "node_modules/@svc/sdk";
 
+/** Found once: it stays where it is as long as this process lives. */
+let directory: string | undefined;
+
 /** The package with the plugin API, as this host uses it. */
 export function sdkDirectory(): string {
-  return realpathSync(dirname(createRequire(import.meta.url).resolve("@svc/sdk/package.json")));
+  return (directory ??= realpathSync(dirname(createRequire(import.meta.url).resolve("@svc/sdk/package.json"))));
 }
 
 /** Makes the link lead to this host's plugin API, whatever stands there: a gateway may have moved since. */

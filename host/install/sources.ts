@@ -32,17 +32,17 @@ function sourceOf(id: string, plugin: InstalledPlugin, paths: InstallPaths): Plu
     const manifest = readManifest(directory);
     if (!manifest) throw new ManifestError('its package.json has no "svc" key any more');
     if (manifest.id !== id) throw new ManifestError(`its package says id "${manifest.id}" now`);
-    const verify = async () => void (await (await import("./verify.ts")).verifyInstalled(id, plugin, extensions));
+    const check = async () => void (await (await import("./verify.ts")).verifyInstalled(id, plugin, extensions));
     return {
       origin: originOf(plugin),
       // Also by its record: the same directory may have become another plugin's, or have been agreed to anew.
       key: `${KEY}${directory} ${plugin.tree} ${plugin.installedAt}`,
       manifest,
       async load() {
-        await verify();
+        await check();
         return importPlugin(join(directory, manifest.entry), paths.cacheDir);
       },
-      verify,
+      check,
       again: () => again(id, paths),
     };
   } catch (error) {

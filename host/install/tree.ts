@@ -4,6 +4,7 @@ import { lstatSync, readdirSync, type Stats } from "node:fs";
 import { chmod, open } from "node:fs/promises";
 import { join } from "node:path";
 import { setImmediate as breathe } from "node:timers/promises";
+import { SDK_LINK } from "./sdk-link.ts";
 
 /** A file or directory. */
 export interface TreeEntry {
@@ -38,6 +39,21 @@ export async function treeOf(root: string, skips: (path: string) => boolean = ()
     }
   }
   return found.sort((left, right) => (left.path < right.path ? -1 : 1));
+}
+
+/** All of a generation but the link to the host's plugin API, which is the host's. */
+export function generationTree(directory: string): Promise<TreeEntry[]> {
+  return treeOf(directory, (path) => path === SDK_LINK || path.startsWith(`${SDK_LINK}.`));
+}
+
+/** What belongs to a checkout and not to the package in it. */
+export function isOutside(path: string): boolean {
+  return /(?:^|\/)(?:node_modules|\.git)$/.test(path);
+}
+
+/** A directory of a developer may have links; what they lead to is not the package's. */
+export function withoutLinks(entries: readonly TreeEntry[]): readonly TreeEntry[] {
+  return entries.filter(({ stats }) => !stats.isSymbolicLink());
 }
 
 /** What makes a tree unfit to run code from: others could change it, or it leads elsewhere. `undefined`: it is fit. */

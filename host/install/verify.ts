@@ -4,12 +4,19 @@ import { join } from "node:path";
 import { replaceFile } from "@svc/sdk/files";
 import type { Manifest } from "../kernel/manifest.ts";
 import { addedItems, itemsOf, summaryOf } from "./agreement.ts";
-import { generationTree } from "./dependencies.ts";
 import { examinePackage, nativeFiles } from "./examine.ts";
-import { isOutside } from "./fetch.ts";
 import { type InstalledVersion, packageDirectory } from "./record.ts";
 import { linkSdk } from "./sdk-link.ts";
-import { sealOf, treeFault, treeHash, treeOf, type TreeEntry } from "./tree.ts";
+import {
+  generationTree,
+  isOutside,
+  sealOf,
+  treeFault,
+  treeHash,
+  treeOf,
+  type TreeEntry,
+  withoutLinks,
+} from "./tree.ts";
 
 /** @throws Error why nothing of it may run, with the next step */
 export async function verifyInstalled(id: string, version: InstalledVersion, extensions: string): Promise<Manifest> {
@@ -45,11 +52,6 @@ async function entriesOf(id: string, root: string, isLink: boolean): Promise<rea
       cause: error,
     });
   }
-}
-
-/** A directory of a developer may have links; what they lead to is not the package's. */
-export function withoutLinks(entries: readonly TreeEntry[]): readonly TreeEntry[] {
-  return entries.filter(({ stats }) => !stats.isSymbolicLink());
 }
 
 function repair(id: string, { source }: InstalledVersion): string {

@@ -44,6 +44,8 @@ export class Generation {
   declarations: Declarations | undefined;
   /** Started, and not stopped yet. */
   ready = false;
+  /** How many bytes of memory it uses; known of plugins that do not run in the gateway. */
+  memory: (() => number | undefined) | undefined;
   /** Something of it could not be stopped. */
   leaky = false;
   readonly #controller = new AbortController();

@@ -5,7 +5,7 @@ import { FailureWindow } from "./failure.ts";
 import type { Generation } from "./generation.ts";
 import type { ReplacementHold } from "./hold.ts";
 import type { MissingPlugin, PluginSource } from "./load.ts";
-import { contributes, type Manifest, servesMethod } from "./manifest.ts";
+import { contributes, type Manifest, type Placement, servesMethod } from "./manifest.ts";
 import type { PluginState } from "./state.ts";
 
 export class PluginInstance {
@@ -39,6 +39,10 @@ export class PluginInstance {
     this.id = id;
     this.source = source;
     this.manifest = manifest;
+  }
+
+  get placement(): Placement {
+    return ("load" in this.source ? this.source.placement : undefined) ?? "host";
   }
 
   /** From now on it is what this package says. */
@@ -85,7 +89,7 @@ export class PluginInstance {
       ...(this.reason === undefined ? {} : { reason: this.reason }),
       ...(this.retryAt === undefined ? {} : { retryAt: this.retryAt }),
       generation: this.current?.number ?? this.generation,
-      ...("load" in this.source && this.source.placement ? { placement: this.source.placement } : {}),
+      ...(this.placement === "host" ? {} : { placement: this.placement }),
       ...this.timings,
       errors: this.errors,
       inert,

@@ -13,11 +13,10 @@ import { currentOwner } from "./blame.ts";
 import { Activation } from "./activation.ts";
 import { alignmentOf } from "./alignment.ts";
 import { describePlugin, disabledBy, duplicateOf } from "./describe.ts";
-import { tokenOf } from "./graph.ts";
 import type { PluginInstance } from "./instance.ts";
-import type { PluginState } from "./state.ts";
-import { Lifecycle, type LifecycleOptions, type NotStaged } from "./lifecycle.ts";
+import { Lifecycle, type LifecycleOptions } from "./lifecycle.ts";
 import type { MissingPlugin, PluginSource } from "./load.ts";
+import { Recovery } from "./recovery.ts";
 import { type Code, replace } from "./replacement.ts";
 
 export interface KernelOptions extends LifecycleOptions {
@@ -49,17 +48,32 @@ export class Kernel {
   readonly #lifecycle: Lifecycle;
   readonly #instances = new Map<string, PluginInstance>();
   readonly #activation: Activation;
+  readonly #recovery: Recovery;
   /** One change at a time: two would set the same waiting plugin up twice. */
   #changes: Promise<unknown> = Promise.resolve();
   #stopping = false;
 
   constructor(options: KernelOptions) {
     this.#options = options;
-    this.#lifecycle = new Lifecycle(options, (instance) => this.#countFailure(instance));
+    this.#lifecycle = new Lifecycle(options, {
+      failed: (instance) => this.#recovery.failed(instance),
+      died: (instance, generation, error) => this.#recovery.died(instance, generation, error),
+    });
+    this.#recovery = new Recovery({
+      ...options,
+      lifecycle: this.#lifecycle,
+      inOrder: () => this.#inOrder(),
+      activate: () => this.#activation.run(),
+      later: (change) => {
+        this.#serially(change).catch((error: unknown) => {
+          if (!this.#stopping) options.log.error({ err: error }, "a plugin could not be taken down or brought back");
+        });
+      },
+    });
     this.#activation = new Activation({
       lifecycle: this.#lifecycle,
       instances: this.#instances,
-      settle: (instance, failure) => this.#settle(instance, failure),
+      settle: (instance, failure) => this.#recovery.settle(instance, failure),
     });
   }
 
@@ -157,12 +171,12 @@ export class Kernel {
       const todo = alignmentOf([...this.#instances.values()], sources, disabled);
       const reports: ReloadReport[] = [];
       for (const instance of todo.gone) {
-        await this.#leave(instance, "stopped", "it is not asked for any more");
+        await this.#recovery.leave(instance, "stopped", "it is not asked for any more");
         this.#instances.delete(instance.id);
         reports.push(reportOf(instance));
       }
       for (const instance of todo.disabled) {
-        await this.#leave(instance, "disabled", disabledBy(instance.id));
+        await this.#recovery.leave(instance, "disabled", disabledBy(instance.id));
         reports.push(reportOf(instance));
       }
       for (const { instance, source } of todo.changed) reports.push(await this.#takeSource(instance, source, asker));
@@ -170,15 +184,6 @@ export class Kernel {
       await this.#activation.run();
       return [...reports, ...added.map(reportOf)];
     });
-  }
-
-  /** An operator would rather not have it: its gates open. */
-  async #leave(instance: PluginInstance, state: PluginState, reason: string): Promise<void> {
-    instance.cancelRetry?.();
-    instance.retryAt = undefined;
-    await this.#rest(instance, `waits for plugin ${instance.id}, which is ${state}`);
-    instance.unseal();
-    this.#lifecycle.move(instance, state, reason);
   }
 
   /** A package that may not be the one it was. */
@@ -198,7 +203,7 @@ export class Kernel {
     const reason = found.reason ?? renamed;
     if (instance.current) return notReloaded(instance, reason);
     instance.take(found);
-    this.#settle(instance, { state: found.reason === undefined ? "blocked" : found.state, reason });
+    this.#recovery.settle(instance, { state: found.reason === undefined ? "blocked" : found.state, reason });
     return notReloaded(instance, reason);
   }
 
@@ -297,12 +302,12 @@ export class Kernel {
         asker,
         instances: () => this.#inOrder(),
         activate: () => this.#activation.run(),
-        failed: (failed, { reason }) => this.#settle(failed, { state: "failed", reason }),
+        failed: (failed, { reason }) => this.#recovery.settle(failed, { state: "failed", reason }),
       });
     }
     instance.take(code);
     instance.plugin = code.plugin;
-    this.#ready(instance);
+    this.#recovery.ready(instance);
     await this.#activation.run();
     return reportOf(instance);
   }
@@ -323,71 +328,6 @@ export class Kernel {
       return false;
     }
   }
-
-  /** Its state for now, and its next attempt when the gateway makes one by itself. */
-  #settle(instance: PluginInstance, { state, reason, retryMs }: NotStaged): void {
-    this.#lifecycle.seal(instance);
-    this.#lifecycle.move(instance, state, reason);
-    if (retryMs !== undefined) this.#retryLater(instance, retryMs);
-  }
-
-  #retryLater(instance: PluginInstance, ms: number): void {
-    const { clock } = this.#options;
-    instance.cancelRetry?.();
-    instance.retryAt = clock.now() + ms;
-    instance.cancelRetry = clock.setTimeout(() => {
-      void this.#serially(async () => {
-        if (instance.retryAt === undefined) return;
-        this.#ready(instance);
-        await this.#activation.run();
-      });
-    }, ms);
-  }
-
-  /** It may be set up again. */
-  #ready(instance: PluginInstance): void {
-    instance.cancelRetry?.();
-    instance.cancelRetry = undefined;
-    instance.retryAt = undefined;
-    this.#lifecycle.move(instance, "described");
-  }
-
-  /** Too many failures in too short a time: it rests, and with it what needs it. */
-  #countFailure(instance: PluginInstance): void {
-    const now = this.#options.clock.elapsed();
-    const failing = instance.current;
-    if (!instance.failures.add(now) || instance.state !== "active" || this.#stopping) return;
-    const restMs = instance.failures.quarantine(now);
-    const { log } = this.#options;
-    log.error(
-      { plugin: instance.id, restMs },
-      `plugin ${instance.id} failed too often and rests for ${restMs / 1_000} s`,
-    );
-    void this.#serially(async () => {
-      if (instance.state !== "active" || instance.current !== failing) return; // replaced meanwhile
-      await this.#rest(instance, `waits for plugin ${instance.id}, which is in quarantine`);
-      const reason = `failed 5 times within a minute; see the log, mend it, then: svc plugins reload ${instance.id}`;
-      this.#settle(instance, { state: "quarantined", reason, retryMs: restMs });
-    });
-  }
-
-  /** Takes a plugin down and, before it, all that cannot do without its services. @param waiting what those are told */
-  async #rest(instance: PluginInstance, waiting: string): Promise<void> {
-    const services = new Set(instance.plugin?.provides?.map(({ id }) => id));
-    for (const other of this.#inOrder().reverse()) {
-      const { plugin, current } = other;
-      if (other === instance || !current || !plugin || !needs(plugin, services)) continue;
-      await this.#rest(other, waiting);
-      this.#settle(other, { state: "pending", reason: waiting });
-    }
-    await this.#lifecycle.takeDown(instance);
-  }
-}
-
-function needs(plugin: Plugin, services: ReadonlySet<string>): boolean {
-  return Object.values(plugin.requires ?? {})
-    .map((requirement) => tokenOf(requirement))
-    .some(({ token, hard }) => hard && services.has(token.id));
 }
 
 /** Sections of a loaded plugin with their schemas. */

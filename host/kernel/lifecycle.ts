@@ -17,6 +17,7 @@ import {
 import { within } from "../clock.ts";
 import type { HookBus } from "../hooks/hook-bus.ts";
 import type { Declarations } from "./declarations.ts";
+import type { Lifeline } from "./lifeline.ts";
 import { failureOf } from "./failure.ts";
 import { Generation, type PluginConfig } from "./generation.ts";
 import type { PluginInstance } from "./instance.ts";
@@ -53,20 +54,28 @@ export interface NotStaged {
   readonly retryMs?: number;
 }
 
+export interface LifecycleEvents {
+  /** Something of a plugin failed, which counts towards quarantine. */
+  failed(instance: PluginInstance): void;
+  /** A generation that runs elsewhere is gone. */
+  died(instance: PluginInstance, generation: Generation, error: Error): void;
+}
+
 export class Lifecycle {
   readonly clock: Clock;
   readonly registry: Registry;
   readonly stepMs: number;
   readonly #options: LifecycleOptions;
   readonly #stateHook: HookEmitter<typeof HOOKS.pluginState>;
-  /** Told of a failure that counts towards quarantine. */
-  readonly #onFailure: (instance: PluginInstance) => void;
+  readonly #onFailure: LifecycleEvents["failed"];
+  readonly #onDeath: LifecycleEvents["died"];
   /** Nobody is told of states before the gateway has started once. */
   announces = false;
 
-  constructor(options: LifecycleOptions, onFailure: (instance: PluginInstance) => void) {
+  constructor(options: LifecycleOptions, { failed, died }: LifecycleEvents) {
     this.#options = options;
-    this.#onFailure = onFailure;
+    this.#onFailure = failed;
+    this.#onDeath = died;
     this.clock = options.clock;
     this.registry = options.registry;
     this.stepMs = options.stepDeadlineMs ?? 10_000;
@@ -114,7 +123,14 @@ export class Lifecycle {
     });
     const begun = this.clock.elapsed();
     try {
-      const setup = owner.run(() => plugin.setup(gateway as never)); // typed by definePlugin
+      const lifeline: Lifeline = {
+        run: (work) => owner.run(work),
+        charge: (error, where) => owner.charge(error, where),
+        died: (error) => this.#onDeath(instance, generation, error),
+        memory: (read) => void (generation.memory = read),
+      };
+      const { setup: begin } = plugin as unknown as { setup(gateway: unknown, lifeline: Lifeline): unknown }; // typed by definePlugin
+      const setup = owner.run(() => begin.call(plugin, gateway, lifeline));
       await within(this.stepMs, this.clock, setup);
       const unmet = plugin.provides?.find(({ id }) => !declarations.services.some(({ token }) => token.id === id));
       if (unmet) throw new Error(`it lists ${unmet.id} under "provides" and did not provide it`);

@@ -21,8 +21,8 @@ export interface PluginSource {
   readonly manifest: Manifest | undefined;
   /** What the code says now: a file that has changed since it was imported is read anew. */
   load(): Promise<Plugin>;
-  /** Whoever imports files of it in another way asks first. Absent: nothing to check. @throws Error why nothing of it may run */
-  verify?(): Promise<void>;
+  /** What has to be true before its code is run anywhere. @throws Error it is not, and what to do */
+  check?(): Promise<void>;
   /** The same source as its package says now. Absent: it has none. */
   again?(): PluginSource | MissingPlugin;
 }

@@ -37,7 +37,7 @@ export interface Approver {
 }
 
 /** Asks people. Provided by the plugin `approvals`; gates use it for answers with `allow: "ask"`. */
-export const Approver = defineService<Approver>()("approver", "1.0.0");
+export const Approver = defineService<Approver>()("approver", "1.0.0", { remotable: true });
 
 /** A command that is about to run on a node, and claims to be allowed. */
 export interface ExecClaim {

@@ -69,7 +69,7 @@ export interface Secrets {
 }
 
 /** Finds secrets. Provided by the plugin `secrets`. */
-export const Secrets = defineService<Secrets>()("secrets", "1.0.0");
+export const Secrets = defineService<Secrets>()("secrets", "1.0.0", { remotable: true });
 
 /** A place of the configuration that holds a secret. */
 export interface SecretPlace {

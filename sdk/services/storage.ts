@@ -40,4 +40,4 @@ export interface Storage {
 }
 
 /** Durable tables. Provided by a storage plugin. */
-export const Storage = defineService<Storage>()("storage", "1.0.0");
+export const Storage = defineService<Storage>()("storage", "1.0.0", { remotable: true });

@@ -19,6 +19,7 @@ import { fanOut } from "./subjects/fan-out.ts";
 import { handshake } from "./subjects/handshake.ts";
 import { http } from "./subjects/http.ts";
 import { idleMemory } from "./subjects/idle-memory.ts";
+import { placements } from "./subjects/placements.ts";
 import { rpc } from "./subjects/rpc.ts";
 import { start } from "./subjects/start.ts";
 import { store } from "./subjects/store.ts";
@@ -31,6 +32,7 @@ const SUBJECTS: readonly Subject[] = [
   idleMemory,
   cli,
   rpc,
+  placements,
   http,
   webhooks,
   handshake,

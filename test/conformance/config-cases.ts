@@ -222,14 +222,14 @@ export const SEEN_ELSEWHERE: Readonly<Record<string, string>> = {
   "plugins.use": "host/gateway-plugins.test.ts",
   "plugins.load.paths": "host/gateway-plugins.test.ts",
   "plugins.entries.*.enabled": "host/gateway-plugins.test.ts",
+  "plugins.entries.*.run": "host/isolation/placement.test.ts",
+  "plugins.entries.*.memoryMb": "host/isolation/placement.test.ts",
   "provider-offline.wordDelayMs": "plugins/provider-offline/provider.test.ts",
   "storage-sqlite.busyTimeoutMs": "plugins/storage-sqlite/plugin.test.ts",
 };
 
 /** Keys of which only the way they are taken is proven: why there is no effect to see, or that a test is missing. */
 export const NO_EFFECT_SEEN: Readonly<Record<string, string>> = {
-  "plugins.entries.*.run": "nothing is placed anywhere yet",
-  "plugins.entries.*.memoryMb": "nothing is placed anywhere yet",
   "agents.defaults.subagents.archiveAfterMinutes": "no test asks for another time than the default",
   "agents.defaults.compaction.mode": "no test sets it",
   "agents.defaults.compaction.reserveTokens": "no test sets it",

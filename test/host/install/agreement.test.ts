@@ -1,7 +1,8 @@
 /** What a plugin asks for, in words, and what counts as more than before. */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { addedItems, agreementOf, itemsOf, preferredPlacement, summaryOf } from "../../../host/install/agreement.ts";
+import { addedItems, agreementOf, itemsOf, summaryOf } from "../../../host/install/agreement.ts";
+import { preferredPlacement } from "../../../host/kernel/placement.ts";
 
 const process = { isolation: { supports: ["process" as const] } };
 
@@ -31,7 +32,7 @@ describe("what a plugin asks for", () => {
       "connects to *:443",
       "reads ~/in",
       "writes /out",
-      "runs programs",
+      "runs programs, which can do all that this user can",
       "reads the environment variable PEN_KEY",
       "may refuse what passes toolBefore; that stays shut while the plugin is away",
       "answers HTTP requests below /pen",
@@ -42,14 +43,14 @@ describe("what a plugin asks for", () => {
     ]);
   });
 
-  it("is nothing for a plugin that asks for nothing in a process of its own", () => {
+  it("says of a process of its own what is denied there, and what is not", () => {
     assert.deepEqual(summaryOf(itemsOf({ id: "pen", ...process }, [])), [
-      "asks for nothing, and runs in a process of its own",
+      "runs in a process of its own: files and programs beyond what follows are denied to it, the network is not",
     ]);
   });
 
   it("cannot steer the terminal of whoever reads it", () => {
-    const [line = ""] = summaryOf(itemsOf({ id: "pen", ...process, permissions: { net: ["\u001b[2Kgood:1"] } }, []));
+    const [, line = ""] = summaryOf(itemsOf({ id: "pen", ...process, permissions: { net: ["\u001b[2Kgood:1"] } }, []));
     assert.equal(line, "connects to \\u001b[2Kgood:1");
   });
 
@@ -76,6 +77,7 @@ describe("an agreement", () => {
       "exec programs",
     ]);
     assert.deepEqual(addedItems(itemsOf({ id: "pen" }, []), itemsOf({ id: "pen", ...process }, [])), ["rights all"]);
+    assert.deepEqual(addedItems(itemsOf({ id: "pen", ...process }, []), itemsOf({ id: "pen" }, [])), []);
   });
 
   it("is one for one package and what it asks for, in any order", () => {

@@ -15,10 +15,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, it, type TestContext } from "node:test";
 import { itemsOf } from "../../../host/install/agreement.ts";
-import { generationTree } from "../../../host/install/dependencies.ts";
 import type { InstalledVersion } from "../../../host/install/record.ts";
 import { linkSdk, sdkDirectory } from "../../../host/install/sdk-link.ts";
-import { settleModes, treeFault, treeHash, treeOf } from "../../../host/install/tree.ts";
+import { generationTree, settleModes, treeFault, treeHash, treeOf } from "../../../host/install/tree.ts";
 import { verifyInstalled } from "../../../host/install/verify.ts";
 import { writePackage } from "../../plugin-package.ts";
 

@@ -1,0 +1,35 @@
+/** Where plugins run: what their packages can do and prefer, and what the operator says. */
+import type { MissingPlugin, PluginSource } from "../kernel/load.ts";
+import type { Placement } from "../kernel/manifest.ts";
+import { placementOf } from "../kernel/placement.ts";
+import { isolated } from "./isolated-plugin.ts";
+
+/** `plugins.entries.<id>`, as far as it is about where the plugin runs. */
+export interface PlacementEntry {
+  readonly run?: Placement;
+  /** MiB of heap in a thread or process of its own. Default 256. */
+  readonly memoryMb?: number;
+}
+
+export interface PlacementOptions {
+  readonly entries: Readonly<Record<string, PlacementEntry>>;
+  readonly stateDir: string;
+  readonly cacheDir: string;
+}
+
+/** The same sources, those that run elsewhere as such. */
+export function placed(
+  sources: readonly (PluginSource | MissingPlugin)[],
+  { entries, stateDir, cacheDir }: PlacementOptions,
+): (PluginSource | MissingPlugin)[] {
+  return sources.map((source) => {
+    if (!("load" in source) || !source.manifest) return source;
+    const { id } = source.manifest;
+    const { run, memoryMb = DEFAULT_MEMORY_MB } = Object.hasOwn(entries, id) ? (entries[id] ?? {}) : {};
+    const placement = placementOf(source, run);
+    return placement === "host" ? source : isolated(source, { placement, memoryMb, stateDir, cacheDir });
+  });
+}
+
+/** MiB of heap for a plugin that runs by itself. */
+export const DEFAULT_MEMORY_MB = 256;

@@ -1,0 +1,179 @@
+/**
+ * The twelve faults of a plugin, by placement: the gateway answers, others serve, the culprit is named, comes back, and rests
+ * when it fails too often.
+ */
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { defineContract, definePlugin, Type } from "@svc/sdk";
+import { isolationScene, type SceneOptions, until, type Written } from "./scene.ts";
+
+const Any = Type.Unknown();
+const contract = defineContract("other", {
+  say: { summary: "-", scope: "operator.read", params: Any, result: Any },
+});
+const other = definePlugin({
+  id: "other",
+  api: "^1.0.0",
+  setup: (gateway) => gateway.serve(contract, { say: () => "fine" }),
+});
+
+async function scene(t: Parameters<typeof isolationScene>[0], written: Written, options: SceneOptions) {
+  const running = await isolationScene(t, written, { ...options, plugins: [other] });
+  let closed = 0;
+  running.client.onClose(() => closed++);
+  return {
+    ...running,
+    /** Old and new connections, and others' methods, are as ever. */
+    async othersAreFine() {
+      assert.equal(await running.client.request("other.say", {}), "fine");
+      const fresh = await running.connect();
+      assert.equal(await fresh.request("other.say", {}), "fine");
+      await fresh.close();
+      assert.equal(closed, 0);
+    },
+  };
+}
+
+const EVERYWHERE = ["host", "worker", "process"] as const;
+const OWN_PLACE = ["worker", "process"] as const;
+const counter = `serve("ok", () => "ok");`;
+
+for (const run of EVERYWHERE)
+  describe(`in placement ${run}`, { concurrency: 2 }, () => {
+    it("throws at import: failed, with the reason", async (t) => {
+      const { report, othersAreFine } = await scene(t, { before: `throw new Error("boom");`, setup: "" }, { run });
+      assert.deepEqual([report()?.state, report()?.reason], ["failed", "import: boom"]);
+      await othersAreFine();
+    });
+
+    it("throws in setup after half of it: nothing of it is there", async (t) => {
+      const { ask, report, othersAreFine } = await scene(t, { setup: `${counter} throw new Error("boom");` }, { run });
+      assert.deepEqual([report()?.state, report()?.reason], ["failed", "setup: boom"]);
+      await assert.rejects(ask("ok"), /provided by plugin guest, which is not enabled \(failed: setup: boom\)/);
+      await othersAreFine();
+    });
+
+    it("throws in a handler: that call fails, the plugin goes on", async (t) => {
+      const { ask, report, othersAreFine } = await scene(
+        t,
+        { setup: `${counter} serve("bug", () => { throw new TypeError("boom"); });` },
+        { run },
+      );
+      for (let turn = 0; turn < 6; turn++) await assert.rejects(ask("bug"), /^GatewayError: internal error/);
+      assert.equal(await ask("ok"), "ok");
+      assert.deepEqual([report()?.state, report()?.errors], ["active", 6]);
+      await othersAreFine();
+    });
+
+    it("throws in a hook: the call it watches goes on; too often, and it rests", async (t) => {
+      const { client, state, othersAreFine } = await scene(
+        t,
+        { setup: `gateway.hooks.rpcAfter.tap("bug", () => { throw new Error("boom"); });` },
+        { run },
+      );
+      for (let turn = 0; turn < 5; turn++) await client.request("other.say", {});
+      await until(() => state() === "quarantined", "the quarantine");
+      await othersAreFine();
+    });
+
+    it("throws in a timer, and rejects later: charged", async (t) => {
+      // A stray rejection in the gateway's own process is charged by `svc gateway run`; see stray-errors.test.ts.
+      const stray = run === "host" ? "" : `gateway.start(() => void Promise.reject(new Error("later")));`;
+      const setup = `${counter} gateway.after(5, () => { throw new Error("timer"); }); ${stray}`;
+      const { report, ask, othersAreFine } = await scene(t, { setup }, { run });
+      await until(() => (report()?.errors ?? 0) >= (run === "host" ? 1 : 2), "the charges");
+      assert.equal(await ask("ok"), "ok");
+      await othersAreFine();
+    });
+
+    it("never settles: that call waits, nothing else does", async (t) => {
+      const { client, ask, othersAreFine } = await scene(
+        t,
+        { setup: `${counter} serve("never", () => new Promise(() => {}));` },
+        { run },
+      );
+      const waiting = client.request("guest.never", {}, { timeoutMs: 100 });
+      await assert.rejects(waiting, /no answer|within|time/);
+      assert.equal(await ask("ok"), "ok");
+      await othersAreFine();
+    });
+
+    it("answers twice: the second answer is dropped", async (t) => {
+      const { ask, othersAreFine } = await scene(
+        t,
+        {
+          setup: `serve("twice", ({ accept }) => new Promise((resolve) => { resolve("one"); resolve("two"); setTimeout(() => accept("three"), 5); }));`,
+        },
+        { run },
+      );
+      assert.equal(await ask("twice"), "one");
+      await new Promise((resolve) => setTimeout(resolve, 30));
+      assert.equal(await ask("twice"), "one");
+      await othersAreFine();
+    });
+  });
+
+for (const run of OWN_PLACE)
+  describe(`in placement ${run}, where it would take the gateway along otherwise`, { concurrency: 4 }, () => {
+    const deadly: [what: string, code: string, reason: RegExp, memoryMb?: number][] = [
+      ["spins for ever", "for (;;);", /blocked its thread for more than 5 s/],
+      ["exits the process", "process.exit(3);", /ended its (thread|process) \(exit code 3\)/],
+      [
+        "leaks to the end of its memory",
+        "const all = []; for (;;) all.push(new Array(1_000).fill(String(Math.random())));",
+        /more than 32 MiB of memory/,
+        32,
+      ],
+    ];
+    for (const [what, code, reason, memoryMb] of deadly)
+      it(`${what}: it alone ends, is named, and comes back`, async (t) => {
+        const { client, ask, report, othersAreFine } = await scene(
+          t,
+          { setup: `${counter} serve("die", () => { ${code} });` },
+          { run, ...(memoryMb === undefined ? {} : { memoryMb }) },
+        );
+        assert.equal(await ask("ok"), "ok");
+        const dying = client.request("guest.die", {}, { timeoutMs: 30_000 }).then(
+          () => "answered",
+          (error: { code: string; retryAfterMs?: number }) => `${error.code} ${error.retryAfterMs}`,
+        );
+        await othersAreFine();
+        assert.equal(await dying, "UNAVAILABLE 1000");
+        await until(() => report()?.state !== "active", "the end");
+        assert.match(report()?.reason ?? "", reason);
+        await othersAreFine();
+        await until(() => report()?.state === "active", "the return");
+        assert.equal(await ask("ok"), "ok");
+        assert.deepEqual([report()?.generation, report()?.errors], [2, 1]);
+      });
+
+    it("spins for 3 seconds: what waits for it waits, nothing else does", async (t) => {
+      const { ask, report, othersAreFine } = await scene(
+        t,
+        { setup: `serve("spin", () => { const end = Date.now() + 3_000; while (Date.now() < end); return "done"; });` },
+        { run },
+      );
+      const spinning = ask("spin");
+      await othersAreFine();
+      assert.equal(await spinning, "done");
+      assert.deepEqual([report()?.state, report()?.errors, report()?.generation], ["active", 0, 1]);
+    });
+
+    it("dies again and again: it comes back later each time, then rests", async (t) => {
+      const { report, client, othersAreFine } = await scene(
+        t,
+        { setup: `serve("die", () => process.exit(1));` },
+        { run },
+      );
+      const waits: number[] = [];
+      for (let turn = 0; turn < 3; turn++) {
+        await assert.rejects(client.request("guest.die", {}), { code: "UNAVAILABLE" });
+        await until(() => report()?.retryAt !== undefined, "the end");
+        waits.push(Math.round(((report()?.retryAt ?? 0) - Date.now()) / 1_000));
+        await client.request("plugins.reload", { id: "guest" }); // clears what it is charged with
+        await until(() => report()?.state === "active", "the return");
+      }
+      assert.deepEqual(waits, [1, 1, 1]);
+      await othersAreFine();
+    });
+  });

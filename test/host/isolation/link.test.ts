@@ -1,0 +1,136 @@
+/** Values and calls between two ends: what arrives is what was sent, and nothing is kept longer than it is held. */
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { setFlagsFromString } from "node:v8";
+import { runInNewContext } from "node:vm";
+import {
+  array,
+  assert as assertProperty,
+  asyncProperty,
+  bigInt,
+  constant,
+  constantFrom,
+  date,
+  dictionary,
+  jsonValue,
+  letrec,
+  oneof,
+  string,
+  stringify,
+  uint8Array,
+} from "fast-check";
+import { Link, type LinkOptions } from "../../../host/isolation/link.ts";
+
+type AnyFunction = (...args: unknown[]) => Promise<unknown>;
+
+/** Two ends that hear each other through structured clones, in order, a turn later. */
+async function ends(root: object, options: Partial<LinkOptions> = {}) {
+  const post = (to: () => Link) => (message: unknown) => {
+    const copy: unknown = structuredClone(message);
+    setImmediate(() => to().receive(copy));
+  };
+  const near: Link = new Link({ ...options, post: post(() => far) });
+  const far: Link = new Link({ post: post(() => near) });
+  far.offer(root);
+  return { near, far, side: (await near.root) as Record<string, AnyFunction> };
+}
+
+describe("a link", () => {
+  it("carries every plain value as it is, whatever its keys", async () => {
+    const { side } = await ends({ echo: (value: unknown) => value });
+    const keys = oneof(string(), constantFrom("~", "~kind", "__proto__", "ref", "constructor", "then"));
+    const { value } = letrec((tie) => ({
+      value: oneof(
+        { depthSize: "small" },
+        jsonValue(),
+        constant(undefined),
+        bigInt(),
+        date({ noInvalidDate: true }),
+        uint8Array(),
+        array(tie("value"), { maxLength: 4 }),
+        dictionary(keys, tie("value"), { maxKeys: 4, noNullPrototype: true }),
+      ),
+    }));
+    await assertProperty(
+      asyncProperty(value, async (given) => {
+        const sent = stringify(given);
+        assert.equal(stringify(await side["echo"]?.(given)), sent);
+      }),
+      { numRuns: 300 },
+    );
+  });
+
+  it("gives an object with identity back as the very object, and functions too", async () => {
+    const principal = Object.freeze({ id: "x", provenance: "token" });
+    const { side } = await ends(
+      { back: (value: { id: string }) => [value, value.id], call: async (fn: AnyFunction) => [await fn(2), fn] },
+      { hasIdentity: (value) => "provenance" in value },
+    );
+    const [same, id] = ((await side["back"]?.(principal)) ?? []) as [unknown, string];
+    assert.equal(same, principal);
+    assert.equal(id, "x");
+    const twice = (n: number) => n * 2;
+    assert.deepEqual(await side["call"]?.(twice), [4, twice]);
+  });
+
+  it("never lets the other end make up a reference", async () => {
+    const { near, side } = await ends({ echo: (value: unknown) => value });
+    const secret = () => "secret";
+    await side["echo"]?.(secret);
+    const forged = { "~": "yours", ref: 1 };
+    assert.deepEqual(await side["echo"]?.(forged), forged);
+    assert.throws(
+      () => near.receive({ k: "done", id: 999, value: forged }) ?? assert.fail("nobody waited"),
+      /nobody waited/,
+    );
+  });
+
+  it("tells of an abort while the call lasts, and forgets the signal after it", async () => {
+    let seen: AbortSignal | undefined;
+    const { side } = await ends({
+      wait: (signal: AbortSignal) => {
+        seen = signal;
+        return new Promise((resolve) => signal.addEventListener("abort", () => resolve("aborted")));
+      },
+      now: (signal: AbortSignal) => signal.aborted,
+    });
+    const stop = new AbortController();
+    const waiting = side["wait"]?.(stop.signal);
+    stop.abort();
+    assert.equal(await waiting, "aborted");
+    assert.equal(seen?.aborted, true);
+    assert.equal(await side["now"]?.(stop.signal), true);
+  });
+
+  it("refuses what cannot cross, by its place, and fails that call alone", async () => {
+    const { side } = await ends({ echo: (value: unknown) => value, promise: () => ({ a: [Promise.resolve()] }) });
+    const circle: Record<string, unknown> = {};
+    circle["self"] = circle;
+    await assert.rejects(async () => side["echo"]?.({ a: [Symbol("x")] }), /argument 1\.a\[0\]: a symbol cannot cross/);
+    await assert.rejects(async () => side["echo"]?.(circle), /too deep to cross/);
+    await assert.rejects(async () => side["promise"]?.(), /result\.a\[0\]: a promise cannot cross/);
+    assert.equal(await side["echo"]?.(1), 1);
+  });
+
+  it("fails what waits and what comes when it is closed, once and for all", async () => {
+    const { near, side } = await ends({ never: () => new Promise(() => undefined) });
+    const waiting = side["never"]?.();
+    near.close(new Error("gone"));
+    await assert.rejects(async () => waiting, /gone/);
+    await assert.rejects(async () => side["never"]?.(), /gone/);
+    assert.equal(near.underWay, 0);
+  });
+
+  it("lets go of functions the other end has forgotten", async () => {
+    const { near, side } = await ends({ call: async (fn: AnyFunction) => void (await fn()) });
+    for (let turn = 0; turn < 200; turn++) await side["call"]?.(() => turn);
+    setFlagsFromString("--expose_gc");
+    const collect = runInNewContext("gc") as () => void;
+    const deadline = performance.now() + 10_000;
+    while (near.handedOut > 5 && performance.now() < deadline) {
+      collect();
+      await new Promise((resolve) => setTimeout(resolve, 10));
+    }
+    assert.ok(near.handedOut <= 5, `${near.handedOut} are still held`);
+  });
+});

@@ -1,0 +1,66 @@
+/** Where a plugin runs, and that it is the same plugin there. */
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import type { PluginSource } from "../../../host/kernel/load.ts";
+import type { Manifest, Placement } from "../../../host/kernel/manifest.ts";
+import { placementOf } from "../../../host/kernel/placement.ts";
+import { isolationScene } from "./scene.ts";
+
+function source(isolation: Manifest["isolation"], isBundled = false): PluginSource {
+  const manifest: Manifest = {
+    id: "guest",
+    api: "^1.0.0",
+    entry: "./x.js",
+    version: "1.0.0",
+    directory: "/x",
+    ...(isolation ? { isolation } : {}),
+  };
+  return { origin: "x", key: "x", manifest, isBundled, load: () => Promise.reject(new Error("not loaded")) };
+}
+
+describe("placementOf", () => {
+  const all: Placement[] = ["host", "worker", "process"];
+  const rows: [what: string, source: PluginSource, asked: Placement | undefined, Placement][] = [
+    ["a package that says nothing", source(undefined), undefined, "host"],
+    ["one that was tried in a worker", source({ supports: all }), undefined, "worker"],
+    ["one that prefers a process", source({ supports: all, default: "process" }), undefined, "process"],
+    ["one that was tried in a process only", source({ supports: ["process"] }), undefined, "process"],
+    ["one of the bundle", source({ supports: all, default: "worker" }, true), undefined, "host"],
+    ["one of the bundle, and the operator", source({ supports: all }, true), "worker", "worker"],
+    ["the operator against the package", source({ supports: ["host"] }), "worker", "worker"],
+    ["the operator, back into the host", source({ supports: all, default: "worker" }), "host", "host"],
+  ];
+  for (const [what, given, asked, expected] of rows)
+    it(`${what}: ${expected}`, () => assert.equal(placementOf(given, asked), expected));
+
+  it("a plugin that is one file runs in the host", () => {
+    const file: PluginSource = { origin: "x", key: "x", manifest: undefined, load: source(undefined).load };
+    assert.equal(placementOf(file, undefined), "host");
+  });
+});
+
+const WHERE = `import { isMainThread, threadId, resourceLimits } from "node:worker_threads";`;
+
+describe("plugins.entries.<id>.run and memoryMb", { concurrency: 2 }, () => {
+  for (const run of ["host", "worker", "process"] as const)
+    it(`run: ${run}`, async (t) => {
+      const { ask, report } = await isolationScene(
+        t,
+        {
+          before: WHERE,
+          setup: `serve("where", () => ({ main: isMainThread, pid: process.pid, mb: resourceLimits.maxOldGenerationSizeMb ?? null }));`,
+        },
+        { run, memoryMb: 99 },
+      );
+      assert.deepEqual(await ask("where").then((answer) => ({ ...(answer as object), pid: samePid(answer) })), {
+        main: run !== "worker",
+        pid: run !== "process",
+        mb: run === "worker" ? 99 : null,
+      });
+      assert.deepEqual([report()?.state, report()?.placement], ["active", run === "host" ? undefined : run]);
+    });
+});
+
+function samePid(answer: unknown): boolean {
+  return (answer as { pid: number }).pid === process.pid;
+}
