@@ -1,13 +1,17 @@
 // Builds everything: types are checked and each file is compiled to .build/ (what tests import), then each
-// package is bundled into its dist/ (what runs): few files to load, typebox inside the SDK once.
+// package is bundled into its dist/ (what runs): few files to load, typebox inside the SDK once. The packages that others
+// write code against get their declarations beside it.
 import { build } from "esbuild";
-import { execFileSync } from "node:child_process";
+import { execFile, execFileSync } from "node:child_process";
+import { isBuiltin } from "node:module";
 import { existsSync, readdirSync, readFileSync, renameSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
 process.chdir(root);
+const TSC = "node_modules/typescript/bin/tsc";
 
 // `node .ci/build.mjs sdk plugins/chat` bundles only those, without checking types.
 const only = process.argv.slice(2);
@@ -16,35 +20,44 @@ const wanted = (dir) => only.length === 0 || only.includes(dir);
 if (only.length === 0) {
   rmSync(".build", { recursive: true, force: true });
   try {
-    execFileSync(
-      process.execPath,
-      ["node_modules/typescript/bin/tsc", "--pretty", String(Boolean(process.stdout.isTTY))],
-      {
-        stdio: "inherit",
-      },
-    );
+    execFileSync(process.execPath, [TSC, "--pretty", String(Boolean(process.stdout.isTTY))], {
+      stdio: "inherit",
+    });
   } catch {
     process.stderr.write("build: types do not check; nothing was bundled\n");
     process.exit(1);
   }
 }
 
+/** Packages with declarations. */
+const TYPED = ["sdk", "host"];
+/** Meanwhile on the other core. */
+const declared =
+  only.length === 0 &&
+  promisify(execFile)(process.execPath, [TSC, "-p", ".ci/tsconfig.types.json"]).catch(({ stdout }) => {
+    process.stderr.write(`${stdout}build: the declarations could not be written\n`);
+    process.exit(1);
+  });
+
 /** Beside `dist` until everything is bundled: a gateway or command that runs meanwhile still finds its files. */
 const STAGED = ".dist";
 const bundled = [];
 
-/** Bundles `entries` (name -> source) into `<dir>/dist`. Packages stay imports unless named in `inline`. */
+/** Add-ons that a library uses where somebody has installed them. */
+const OPTIONAL = ["bufferutil", "utf-8-validate"];
+
+/** Bundles `entries` (name -> source) into `<dir>/dist`. Packages stay imports unless named in `inline`, or used by one that is. */
 async function bundle(dir, entries, inline = []) {
   if (!wanted(dir)) return;
   rmSync(join(dir, STAGED), { recursive: true, force: true });
   const external = {
     name: "external",
     setup({ onResolve }) {
-      onResolve({ filter: /^[^.]/ }, ({ path, kind }) => {
+      onResolve({ filter: /^[^.]/ }, ({ path, kind, importer }) => {
         if (kind === "entry-point") return undefined;
         const name = path.startsWith("@") ? path.split("/").slice(0, 2).join("/") : path.split("/")[0];
-        const inside =
-          !path.startsWith("node:") && !path.startsWith("@svc/") && (inline === "all" || inline.includes(name));
+        const ours = !isBuiltin(path) && !path.startsWith("@svc/") && !OPTIONAL.includes(name);
+        const inside = ours && (inline.includes(name) || importer.includes("node_modules"));
         return inside ? undefined : { path, external: true };
       });
     },
@@ -58,7 +71,6 @@ async function bundle(dir, entries, inline = []) {
     format: "esm",
     platform: "node",
     target: "node20",
-    sourcemap: true,
     legalComments: "none",
     plugins: [external],
     // CommonJS libraries inside an ES module still ask for require.
@@ -95,6 +107,7 @@ const hostEntries = {
   "transform-worker": "webhooks/transforms/transform-worker.ts",
   "install-probe": "install/install-probe.ts",
   "isolation-guest": "isolation/isolation-guest.ts",
+  "watchdog-worker": "kernel/watch/watchdog-worker.ts",
 };
 await bundle("host", hostEntries, [
   "koa",
@@ -120,7 +133,10 @@ for (const name of readdirSync("plugins")) {
   for (const extra of ["cli", "worker"]) if (existsSync(join(dir, `${extra}.ts`))) entries[extra] = `${extra}.ts`;
   await bundle(dir, entries);
 }
+await declared;
 for (const dir of bundled) {
+  const types = only.length === 0 ? join(".build/types", dir) : join(dir, "dist/types");
+  if (TYPED.includes(dir) && existsSync(types)) renameSync(types, join(dir, STAGED, "types"));
   rmSync(join(dir, "dist"), { recursive: true, force: true });
   renameSync(join(dir, STAGED), join(dir, "dist"));
 }

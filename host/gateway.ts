@@ -40,6 +40,7 @@ import { unloadedProvider } from "./kernel/absent.ts";
 import { Kernel, type PluginPlan } from "./kernel/kernel.ts";
 import { createPluginFinder, type PluginFinder } from "./kernel/load.ts";
 import { Registry } from "./kernel/registry.ts";
+import { startWatchdog } from "./kernel/watch/watchdog.ts";
 import type { Gateway, GatewayOptions, StopOptions } from "./options.ts";
 import { createReconfigure, type Reconfigure } from "./reconfigure.ts";
 import { createRestarts, type HostRestarts } from "./restarts.ts";
@@ -283,7 +284,7 @@ class RunningGateway implements Gateway {
   }
 
   async start(): Promise<void> {
-    const { config, auth, port } = this.#parts;
+    const { options, env, config, auth, port } = this.#parts;
     const addresses = resolveBind(config.gateway, auth);
     await this.#kernel.boot(this.#plan(this.#file));
     const refusals = this.#webhooks.pluginIssues(this.#parts.config);
@@ -314,7 +315,23 @@ class RunningGateway implements Gateway {
     this.#webhooks.host.start();
     this.#writeReport();
     this.#watchConfig();
+    if (options.watchdog ?? env["SVC_WATCHDOG"]?.trim() !== "off") this.#stops.push(this.#watchEventLoop());
     void this.#hooks.emitter(HOOKS.hostReady).emit({ url: this.url });
+  }
+
+  /** @returns ends it */
+  #watchEventLoop(): () => Promise<void> {
+    const { log, paths } = this.#parts;
+    return startWatchdog({
+      log,
+      reportFile: paths.blockReport,
+      blocked: (block) => {
+        if (block.owner && this.#kernel.blocked(block.owner, block)) return;
+        const { owner, ms: blockedMs, stack } = block;
+        const who = owner ? `plugin ${owner.id}, which does not run here now` : "code of no plugin";
+        log.warn({ blockedMs, stack }, `the event loop was blocked by ${who}`);
+      },
+    });
   }
 
   /** In the background: nobody waits for it, and a change made before it is ready is found by a first look. */

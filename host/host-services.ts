@@ -54,6 +54,8 @@ export function provideHostServices(parts: HostServiceParts): void {
   registry.provide(Webhooks, webhooks);
   const control: PluginControl = {
     reports: () => gateway.plugins(),
+    inspect: (id) => kernel.inspect(id),
+    measures: () => kernel.measures(),
     reload: async (id) => {
       const report = await kernel.reload(id);
       reloaded();

@@ -14,6 +14,7 @@ const REDACT_PATHS = SECRET_KEYS.flatMap((key) => [key, `*.${key}`, `*.*.${key}`
 /** A log whose children carry fields of their own. */
 export interface RootLogger extends Logger {
   child(fields: object): Logger;
+  isLevelEnabled(level: LogLevel): boolean;
   /** From now on, for itself and what was made by `child`. */
   setLevel(level: LogLevel): void;
 }

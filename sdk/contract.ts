@@ -1,4 +1,5 @@
 /** Contracts: one value says a method's name, scope, params, result and summary; all else follows from it. */
+import type { Deprecation } from "./deprecation.ts";
 import type { Scope } from "./principal.ts";
 import type { Static, TSchema } from "./schema.ts";
 
@@ -19,6 +20,8 @@ export interface MethodSpec<P extends TSchema = TSchema, R extends TSchema = TSc
   readonly answers?: boolean;
   /** Clients are not told about it in `features.methods` when false. Default true. */
   readonly advertised?: boolean;
+  /** Plugins that call it are named when they do so first. */
+  readonly deprecated?: Deprecation;
   /** Budget it shares with all methods of the same bucket; consumed after authorisation and before validation. */
   readonly limit?: RateLimit;
   readonly params: P;

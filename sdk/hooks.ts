@@ -4,6 +4,7 @@
  * Tap inside `setup` only: later taps throw. Within a phase taps run in plugin order. A handler has the
  * deadline of its kind; what it throws never reaches the caller except where the kind says so.
  */
+import type { Deprecation } from "./deprecation.ts";
 import type { ErrorCode } from "./errors.ts";
 
 /**
@@ -79,12 +80,17 @@ export interface HookSpec<
   readonly deadlineMs?: number;
   /** Gates: an answer with `allow: "ask"` is taken; elsewhere it denies. Default false. */
   readonly asks?: boolean;
+  /** Plugins that tap it are named at their start. */
+  readonly deprecated?: Deprecation;
   /** Carry the types only; never set. */
   readonly input?: Input;
   readonly answer?: Answer;
 }
 
-type HookFacts = Pick<HookSpec, "name" | "owner" | "when" | "returns" | "throws" | "deadlineMs" | "asks">;
+type HookFacts = Pick<
+  HookSpec,
+  "name" | "owner" | "when" | "returns" | "throws" | "deadlineMs" | "asks" | "deprecated"
+>;
 
 /** Declares a hook: `defineHook<{ text: string }>()("waterfall", { name, owner, when, returns, throws })`. */
 export function defineHook<Input, Answer = void>() {

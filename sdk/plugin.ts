@@ -1,5 +1,6 @@
 /** The plugin API: what a plugin is and what the gateway hands to its `setup`. */
 import type { Contract, EventSpec, Method, ParamsOf, PayloadOf, ResultOf } from "./contract.ts";
+import type { Deprecation } from "./deprecation.ts";
 import type { ConnectionInfo, GatewayHooks } from "./hook-catalogue.ts";
 import type { HookEmitter, HookFacade, HookSpec } from "./hooks.ts";
 import type { Principal, Scope } from "./principal.ts";
@@ -8,6 +9,9 @@ import type { ExtensionPoint, ExtensionView, Requirements, ServicesOf, ServiceTo
 
 /** Version of this API. A plugin's `api` is a semver range that must contain it. */
 export const API_VERSION = "1.0.0";
+
+/** Members of `PluginGateway` that will go away; whoever calls one is named at its start. None yet. */
+export const DEPRECATED_MEMBERS: Readonly<Partial<Record<keyof PluginGateway, Deprecation>>> = {};
 
 /** Same shape as pino's: an object of fields first, then the sentence. */
 export interface Logger {

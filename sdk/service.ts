@@ -1,5 +1,7 @@
 /** Typed service tokens: how plugins lend each other abilities without importing each other. */
 
+import type { Deprecation } from "./deprecation.ts";
+
 /** Names a service. The type parameter is what the provider gives and the consumer gets. */
 export interface ServiceToken<T> {
   readonly kind: "service";
@@ -8,6 +10,8 @@ export interface ServiceToken<T> {
   readonly version: string;
   /** All its members are data or methods that return promises, so that it can be used from another thread or process. */
   readonly remotable?: boolean;
+  /** Plugins that require it are named at their start. */
+  readonly deprecated?: Deprecation;
   /** Carries the type only; never set. */
   readonly type?: T;
 }
@@ -50,9 +54,9 @@ export type ServicesOf<R extends Requirements> = {
 export function defineService<T>(): (
   id: string,
   version: string,
-  options?: Pick<ServiceToken<T>, "remotable">,
+  options?: Pick<ServiceToken<T>, "remotable" | "deprecated">,
 ) => ServiceToken<T> {
-  return (id, version, options) => ({ kind: "service", id, version, ...options });
+  return (id, version, options = {}) => ({ kind: "service", id, version, ...options });
 }
 
 /** The plugin starts without it. */
@@ -69,12 +73,17 @@ export function live<T>(token: ServiceToken<T>): LiveToken<T> {
 export interface ExtensionPoint<T> {
   readonly kind: "extension-point";
   readonly id: string;
+  /** Plugins that contribute to it are named at their start. */
+  readonly deprecated?: Deprecation;
   readonly type?: T;
 }
 
 /** Makes an extension point: `defineExtensionPoint<Tool>("tool")`. */
-export function defineExtensionPoint<T>(id: string): ExtensionPoint<T> {
-  return { kind: "extension-point", id };
+export function defineExtensionPoint<T>(
+  id: string,
+  options: Pick<ExtensionPoint<T>, "deprecated"> = {},
+): ExtensionPoint<T> {
+  return { kind: "extension-point", id, ...options };
 }
 
 /** One contribution as its owner sees it. */

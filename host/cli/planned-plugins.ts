@@ -10,11 +10,16 @@ import { createPluginFinder } from "../kernel/load.ts";
 import { placementOf } from "../kernel/placement.ts";
 import { planPlugins } from "../startup.ts";
 
-/** They say where they would run; here they run nowhere. A section of a wrong shape counts as absent here; `svc config validate` says what is wrong with it. */
-export function plannedPlugins({ resolved }: ConfigFile, paths: Paths): PluginPlan {
-  const { configDir, cacheDir, home } = paths;
+/** A section of a wrong shape counts as absent here; `svc config validate` says what is wrong with it. */
+export function pluginsSection({ resolved }: ConfigFile): PluginsSection {
   const section = sectionOf(resolved, "plugins");
-  const plugins = matches(PluginsSection, section) ? section : {};
+  return matches(PluginsSection, section) ? section : {};
+}
+
+/** They say where they would run; here they run nowhere. */
+export function plannedPlugins(file: ConfigFile, paths: Paths): PluginPlan {
+  const { configDir, cacheDir, home } = paths;
+  const plugins = pluginsSection(file);
   const finder = createPluginFinder({ configDir, cacheDir, home });
   const { sources, disabled } = planPlugins(finder, plugins, undefined, installedSources(paths));
   const shown = sources.map((source) => {

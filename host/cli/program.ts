@@ -8,6 +8,7 @@ import { addCompletionVerb } from "./verbs/completion.ts";
 import { addConfigVerbs } from "./verbs/config.ts";
 import { addGatewayVerbs } from "./verbs/gateway.ts";
 import { addPluginVerbs } from "./verbs/plugins.ts";
+import { addTrimVerb } from "./verbs/trim.ts";
 
 /** The built-in verbs. */
 export function createProgram(output: Output, act: Wiring["act"]): Command {
@@ -22,6 +23,7 @@ export function createProgram(output: Output, act: Wiring["act"]): Command {
   addGatewayVerbs(wiring);
   addPluginVerbs(wiring);
   addConfigVerbs(wiring);
+  addTrimVerb(wiring);
   addCompletionVerb(wiring);
   return program;
 }

@@ -49,11 +49,13 @@ export function guard(spec: HookSpec, owner: Owner, options: TapOptions, handler
     };
     const fail = (error: unknown) => {
       if (settled) return;
+      owner.tally.hookFailed();
       owner.charge(error, where);
       settle(onFailure(spec, owner, emission, error));
     };
     if (owner.signal.aborted) return settle(spec.kind === "gate" ? sealed(owner) : undefined);
 
+    owner.tally.hookRan();
     let result: unknown;
     try {
       result = owner.run(() => handler(input, call));

@@ -13,7 +13,7 @@ import {
 import { AsyncParallelHook, AsyncSeriesBailHook, AsyncSeriesHook, AsyncSeriesWaterfallHook, SyncHook } from "tapable";
 import { Deadlines } from "./deadline.ts";
 import { type AnyHandler, type Asked, type Emission, guard, TRACE_THROWS } from "./guard.ts";
-import type { Owner } from "./owner.ts";
+import type { Owner, Tally } from "./owner.ts";
 
 type Engine = AsyncSeriesHook<[unknown, Emission]> | SyncHook<[unknown, Emission]>;
 
@@ -159,9 +159,11 @@ export class HookBus {
     let throws = 0;
     return (input: unknown, emission: Emission): void => {
       if (owner.signal.aborted) return;
+      owner.tally.hookRan();
       try {
         owner.run(() => handler(input, { key: emission.key, signal: owner.signal }));
       } catch (error) {
+        owner.tally.hookFailed();
         owner.charge(error, `hook ${spec.name} (${options.name})`);
         if (++throws >= TRACE_THROWS) untap();
       }
@@ -175,6 +177,15 @@ function returnOfOne(owners: readonly Owner[]): Promise<void> | undefined {
   return undefined;
 }
 
+const UNCOUNTED: Tally = {
+  entered() {},
+  left() {},
+  answered() {},
+  method: () => ({ answered() {} }),
+  hookRan() {},
+  hookFailed() {},
+};
+
 /** Answerable for the deny that stands in for a plugin. */
 function absentOwner(id: string): Owner {
   const { signal } = new AbortController();
@@ -187,6 +198,7 @@ function absentOwner(id: string): Owner {
     ready: true,
     hold: undefined,
     away: undefined,
+    tally: UNCOUNTED,
     enter: nothing,
     leave: nothing,
     run,

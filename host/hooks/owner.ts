@@ -3,6 +3,30 @@
 /** What a failure was charged for. Failures that any caller can provoke do not count towards quarantine. */
 export type Charge = "counts" | "caller";
 
+/** Counts what the code of an owner does. */
+export interface Tally {
+  /** A call or request begins; `left` when it has ended. */
+  entered(): void;
+  left(): void;
+  /** A request was answered. @param ms milliseconds in the owner's hands */
+  answered(ms: number): void;
+  /** Where the calls of one method are counted. */
+  method(name: string): MethodTally;
+  /** A tap was called. */
+  hookRan(): void;
+  /** It failed, or gave no answer in time. */
+  hookFailed(): void;
+}
+
+/** What became of a call: an answer, a refusal with a `GatewayError`, or something else that was thrown. */
+export type Outcome = "ok" | "refused" | "failed";
+
+/** Counts the calls of one method. */
+export interface MethodTally {
+  /** @param ms milliseconds in the owner's hands */
+  answered(ms: number, outcome: Outcome): void;
+}
+
 export interface Owner {
   /** Plugin id, or `host`. */
   readonly id: string;
@@ -16,6 +40,7 @@ export interface Owner {
   readonly hold: Hold | undefined;
   /** Set from the stop of the old generation until the new one runs: its taps cannot answer now. */
   readonly away: Promise<void> | undefined;
+  readonly tally: Tally;
   /** A call or request of this generation begins; `leave` when it has ended. */
   enter(): void;
   leave(): void;

@@ -1,7 +1,9 @@
 /** What the gateway and a plugin that runs elsewhere say to each other. */
 import type {
   Audience,
+  Deprecation,
   EventSpec,
+  ExtensionPoint,
   HookCall,
   HookSpec,
   Method,
@@ -20,6 +22,7 @@ export interface Token {
   readonly id: string;
   readonly version: string;
   readonly remotable?: boolean;
+  readonly deprecated?: Deprecation;
 }
 
 /** What a plugin is before its setup. */
@@ -81,7 +84,11 @@ export interface Recorded {
     handler(input: unknown, call: HookCall): Promise<unknown>;
   }[];
   readonly services: readonly { readonly token: Token; readonly value: unknown }[];
-  readonly extensions: readonly { readonly point: string; readonly id: string; readonly value: unknown }[];
+  readonly extensions: readonly {
+    readonly point: ExtensionPoint<unknown>;
+    readonly id: string;
+    readonly value: unknown;
+  }[];
   readonly starts: readonly (() => Promise<void | Stop>)[];
   readonly configHandler?: (config: unknown, sections: Readonly<Record<string, unknown>>) => Promise<void>;
   readonly hasBusyChecks: boolean;

@@ -137,9 +137,9 @@ export function recordingGateway(plugin: Plugin, parts: SetupParts, signal: Abor
         throw new Error(`provide: list ${token.id} under "provides" first`);
       recorded.services.push({ token, value });
     },
-    extend(point: { id: string }, id: string, value: unknown) {
+    extend(point: Recorded["extensions"][number]["point"], id: string, value: unknown) {
       declare("extend");
-      recorded.extensions.push({ point: point.id, id, value });
+      recorded.extensions.push({ point, id, value });
     },
     own: (point: { id: string }) => refuse(`owning the extension point ${point.id}`, "own"),
     emits: (hook: HookSpec) => refuse(`emitting the hook ${hook.name}`, "emits"),

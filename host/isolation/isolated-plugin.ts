@@ -234,8 +234,7 @@ function declare(gateway: PluginGateway, { recorded, guest, emits }: Declared): 
     tappable.tapPromise(options, (input, { key: of, signal }) => handler(input, { key: of, signal }));
   }
   for (const { token, value } of recorded.services) gateway.provide(token as ServiceToken<unknown>, value);
-  for (const { point, id, value } of recorded.extensions)
-    gateway.extend({ kind: "extension-point", id: point }, id, value);
+  for (const { point, id, value } of recorded.extensions) gateway.extend(point, id, value);
   for (const begin of recorded.starts) {
     gateway.start(async () => {
       const stop = await begin();

@@ -80,8 +80,8 @@ function requirementOf(requirement: Requirement): StaticPart["requires"][string]
   return { kind: requirement.kind, token: plainToken(requirement.token) };
 }
 
-function plainToken({ kind, id, version, remotable }: Token): Token {
-  return { kind, id, version, ...(remotable ? { remotable } : {}) };
+function plainToken({ kind, id, version, remotable, deprecated }: Token): Token {
+  return { kind, id, version, ...(remotable ? { remotable } : {}), ...(deprecated ? { deprecated } : {}) };
 }
 
 /** Errors nobody awaited cost a point, as they do in the gateway; before there is anybody to tell, they end it. */

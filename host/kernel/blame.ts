@@ -16,6 +16,9 @@ export function currentOwner(): Owner | undefined {
   return context.getStore();
 }
 
+/** Where a failure happened of which nobody waited for the end. */
+const NOBODY_AWAITED = "code nobody awaited";
+
 /**
  * Charges stray errors of this process to their plugin and lets the process live; an error of nobody goes to
  * `fatal`, which should log, drain and exit. @returns stops watching
@@ -23,13 +26,38 @@ export function currentOwner(): Owner | undefined {
 export function watchStrayErrors(fatal: (error: unknown) => void): () => void {
   const onStray = (error: unknown) => {
     const owner = currentOwner();
-    if (owner) owner.charge(error, "code nobody awaited");
+    if (owner) owner.charge(error, NOBODY_AWAITED);
     else fatal(error);
   };
+  const unwatch = watchMicrotasks();
   process.on("uncaughtException", onStray);
   process.on("unhandledRejection", onStray);
   return () => {
     process.off("uncaughtException", onStray);
     process.off("unhandledRejection", onStray);
+    unwatch();
+  };
+}
+
+/**
+ * What is thrown in a microtask of a plugin is caught there: up to Node 22 the runtime has left the context by the
+ * time it tells of the error. @returns puts the runtime's own back
+ */
+function watchMicrotasks(): () => void {
+  const plain = globalThis.queueMicrotask;
+  const queue: typeof plain = (callback) => {
+    const owner = currentOwner();
+    if (!owner || typeof callback !== "function") return plain(callback);
+    plain(() => {
+      try {
+        callback();
+      } catch (error) {
+        owner.charge(error, NOBODY_AWAITED);
+      }
+    });
+  };
+  globalThis.queueMicrotask = queue;
+  return () => {
+    if (globalThis.queueMicrotask === queue) globalThis.queueMicrotask = plain;
   };
 }

@@ -13,12 +13,14 @@ import type {
   TapOptions,
 } from "@svc/sdk";
 import type { AnyHandler } from "../hooks/guard.ts";
-import type { Owner } from "../hooks/owner.ts";
+import type { DeprecatedUses } from "./deprecations.ts";
+import type { MethodTally, Owner } from "../hooks/owner.ts";
 
 export interface MethodEntry {
   readonly method: Method;
   readonly handler: Handler<Method>;
   readonly owner: Owner;
+  readonly tally: MethodTally;
 }
 
 export interface EventEntry {
@@ -60,6 +62,7 @@ export interface Declarations {
   /** Takes changes of hot keys; absent: the plugin is reloaded for every change. */
   configHandler: ConfigHandler | undefined;
   readonly busyChecks: (() => boolean)[];
+  readonly deprecated: DeprecatedUses;
 }
 
 export type ConfigHandler = (config: unknown, sections: Readonly<Record<string, unknown>>) => void | Promise<void>;
@@ -79,6 +82,7 @@ export function emptyDeclarations(owner: Owner, plugin: Plugin): Declarations {
     starts: [],
     configHandler: undefined,
     busyChecks: [],
+    deprecated: new Map(),
   };
 }
 
@@ -91,6 +95,7 @@ export function methodsOf(
   return Object.entries(contract).map(([key, method]) => {
     const handler = handlers[key];
     if (typeof handler !== "function") throw new Error(`serve: no handler for "${key}" (${method.name})`);
-    return { method, handler: handler.bind(handlers) as Handler<Method>, owner };
+    const tally = owner.tally.method(method.name);
+    return { method, handler: handler.bind(handlers) as Handler<Method>, owner, tally };
   });
 }

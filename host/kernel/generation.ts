@@ -1,10 +1,11 @@
 /** One life of a plugin: what it declared, what it has under way, and what has to be undone when it goes. */
 import type { Clock, Logger, Plugin, Stop } from "@svc/sdk";
 import { within } from "../clock.ts";
-import type { Charge, Owner } from "../hooks/owner.ts";
+import type { Charge, Owner, Tally } from "../hooks/owner.ts";
 import { runAs } from "./blame.ts";
 import type { Declarations } from "./declarations.ts";
 import type { ReplacementHold } from "./hold.ts";
+import { forgetMark, newMark, runMarked } from "./watch/marks.ts";
 
 /** Milliseconds one stop may take before the next is asked. */
 const STOP_DEADLINE_MS = 5_000;
@@ -14,7 +15,9 @@ export interface Lineage {
   readonly id: string;
   /** Set while the plugin is being replaced. */
   readonly hold: ReplacementHold | undefined;
-  errors: number;
+  readonly tally: Tally;
+  /** Remembers a failure that is its own. @param at epoch ms */
+  charged(error: unknown, where: string, at: number): void;
 }
 
 export interface GenerationOptions {
@@ -24,6 +27,7 @@ export interface GenerationOptions {
   readonly plugin: Plugin;
   /** Validated configuration it was set up with. */
   readonly config: PluginConfig;
+  readonly clock: Clock;
   readonly log: Logger;
   /** Told of each failure that counts. */
   onFailure(): void;
@@ -53,13 +57,15 @@ export class Generation {
   #stops: Stop[] = [];
   #underWay = 0;
   #idle: { readonly calls: number; readonly reached: () => void } | undefined;
+  readonly #mark: number;
 
-  constructor({ instance, number, order, plugin, config, log, onFailure }: GenerationOptions) {
+  constructor({ instance, number, order, plugin, config, clock, log, onFailure }: GenerationOptions) {
     this.number = number;
     this.plugin = plugin;
     this.config = config;
     const { signal } = this.#controller;
     const isReady = () => this.ready;
+    const { tally } = instance;
     const owner: Owner = {
       id: instance.id,
       order,
@@ -73,18 +79,24 @@ export class Generation {
       get away() {
         return isReady() ? undefined : instance.hold?.released;
       },
-      enter: () => void this.#underWay++,
+      tally,
+      enter: () => {
+        this.#underWay++;
+        tally.entered();
+      },
       leave: () => {
+        tally.left();
         if (--this.#underWay === this.#idle?.calls) this.#idle.reached();
       },
-      run: (work) => runAs(owner, work),
+      run: (work) => runMarked(mark, () => runAs(owner, work)),
       charge: (error: unknown, where: string, charge: Charge = "counts") => {
-        instance.errors++;
+        instance.charged(error, where, clock.now());
         log.error({ plugin: instance.id, where, err: error }, `plugin ${instance.id} failed in ${where}`);
         if (charge === "counts" && !signal.aborted) onFailure();
       },
     };
     this.owner = owner;
+    const mark = (this.#mark = newMark(owner));
   }
 
   /** Remembers how to take the commit back. */
@@ -115,6 +127,7 @@ export class Generation {
     }
     this.ready = false;
     this.#controller.abort();
+    forgetMark(this.#mark);
   }
 
   /** Takes its declarations back, in one synchronous step. Safe to call twice. */

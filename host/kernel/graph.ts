@@ -31,7 +31,7 @@ export function holdsService(plugin: Plugin, serviceIds: ReadonlySet<string>): b
 }
 
 /** Same major version: `1.4.0` serves `1.0.0`. */
-function serves(provided: ServiceToken<unknown>, wanted: ServiceToken<unknown>): boolean {
+export function serves(provided: ServiceToken<unknown>, wanted: ServiceToken<unknown>): boolean {
   return provided.id === wanted.id && provided.version.split(".")[0] === wanted.version.split(".")[0];
 }
 

@@ -1,12 +1,17 @@
 /** One plugin of this gateway: its state and what became of it, over all its generations. */
 import type { Plugin } from "@svc/sdk";
-import type { PluginReport } from "@svc/sdk/services";
+import { describeDeprecated } from "./deprecations.ts";
 import { FailureWindow } from "./failure.ts";
 import type { Generation } from "./generation.ts";
 import type { ReplacementHold } from "./hold.ts";
 import type { MissingPlugin, PluginSource } from "./load.ts";
 import { contributes, type Manifest, type Placement, servesMethod } from "./manifest.ts";
+import type { PluginReport, PluginStats } from "@svc/sdk/services";
 import type { PluginState } from "./state.ts";
+import { PluginTally } from "./stats.ts";
+
+/** Characters of a failure's message that are kept. */
+const MOST_TEXT = 500;
 
 export class PluginInstance {
   readonly id: string;
@@ -26,6 +31,9 @@ export class PluginInstance {
   /** Number of the newest generation. */
   generation = 0;
   errors = 0;
+  /** The last failure that was charged to it. */
+  blame: PluginReport["blame"];
+  readonly tally = new PluginTally();
   /** Methods its newest generation declared: known also while it is away. */
   #methods: ReadonlySet<string> = new Set();
   #contributions: readonly (readonly [point: string, id: string])[] = [];
@@ -49,6 +57,18 @@ export class PluginInstance {
   take({ source, manifest }: Pick<PluginInstance, "source" | "manifest">): void {
     this.source = source;
     this.manifest = manifest;
+  }
+
+  /** @param where names the place for people. @param at epoch ms */
+  charged(error: unknown, where: string, at: number): void {
+    this.errors++;
+    const message = error instanceof Error ? error.message : String(error);
+    this.blame = { at, where: where.slice(0, MOST_TEXT), message: message.slice(0, MOST_TEXT) };
+  }
+
+  /** What it has cost so far. */
+  stats(): PluginStats {
+    return this.tally.stats(this.errors, this.current?.memory?.());
   }
 
   declared(methods: readonly string[], contributions: readonly (readonly [point: string, id: string])[]): void {
@@ -82,6 +102,7 @@ export class PluginInstance {
   }
 
   report(inert: readonly string[]): PluginReport {
+    const uses = this.current?.declarations?.deprecated;
     return {
       id: this.id,
       version: this.plugin?.version ?? this.manifest?.version ?? "0.0.0",
@@ -90,9 +111,11 @@ export class PluginInstance {
       ...(this.retryAt === undefined ? {} : { retryAt: this.retryAt }),
       generation: this.current?.number ?? this.generation,
       ...(this.placement === "host" ? {} : { placement: this.placement }),
+      ...(this.blame === undefined ? {} : { blame: this.blame }),
       ...this.timings,
       errors: this.errors,
       inert,
+      ...(uses && uses.size > 0 ? { deprecated: describeDeprecated(uses) } : {}),
     };
   }
 }

@@ -5,19 +5,22 @@
  * All `setup`s run level by level without anybody seeing a thing, then everything is committed in one
  * synchronous step, then resources are acquired in the same order. One plugin's failure costs it and what needs it.
  */
-import { GatewayError, type Plugin, type TSchema } from "@svc/sdk";
-import type { PluginReport, ReloadReport } from "@svc/sdk/services";
+import { GatewayError, type TSchema } from "@svc/sdk";
+import type { PluginInspection, PluginMeasures, PluginReport, ReloadReport } from "@svc/sdk/services";
 import { within } from "../clock.ts";
 import type { Hold, Owner } from "../hooks/owner.ts";
 import { currentOwner } from "./blame.ts";
 import { Activation } from "./activation.ts";
 import { alignmentOf } from "./alignment.ts";
 import { describePlugin, disabledBy, duplicateOf } from "./describe.ts";
+import { inspectionOf } from "./inspection.ts";
 import type { PluginInstance } from "./instance.ts";
 import { Lifecycle, type LifecycleOptions } from "./lifecycle.ts";
 import type { MissingPlugin, PluginSource } from "./load.ts";
 import { Recovery } from "./recovery.ts";
 import { type Code, replace } from "./replacement.ts";
+import { sectionsOf } from "./plugin-sections.ts";
+import { type Blocked, errorOf } from "./watch/blocked.ts";
 
 export interface KernelOptions extends LifecycleOptions {
   /** Report of an installed plugin outside the plan that would serve this method. */
@@ -78,12 +81,40 @@ export class Kernel {
   }
 
   reports(): PluginReport[] {
-    const { registry } = this.#options;
-    const byId = [...this.#instances.values()].sort((left, right) => (left.id < right.id ? -1 : 1));
-    return byId.map((instance) => {
-      const { current, state } = instance;
-      return instance.report(current?.declarations && state === "active" ? registry.inert(current.declarations) : []);
+    return this.#byId().map((instance) => this.#reportOf(instance));
+  }
+
+  #byId(): PluginInstance[] {
+    return [...this.#instances.values()].sort((left, right) => (left.id < right.id ? -1 : 1));
+  }
+
+  #reportOf(instance: PluginInstance): PluginReport {
+    const { current, state } = instance;
+    const declared = state === "active" ? current?.declarations : undefined;
+    return instance.report(declared ? this.#options.registry.inert(declared) : []);
+  }
+
+  /** Everything known of one plugin. @throws GatewayError `NOT_FOUND` */
+  inspect(id: string): PluginInspection {
+    const instance = this.#known(id);
+    return inspectionOf(instance, this.#reportOf(instance), this.#options.registry);
+  }
+
+  /** What each plugin costs. */
+  measures(): PluginMeasures[] {
+    return this.#byId().map((instance) => {
+      const { id, version, state } = instance.report([]);
+      return { id, version, state, ...instance.stats(), ...instance.tally.details() };
     });
+  }
+
+  /** An owner's code kept everything else waiting. @returns whether it is a plugin of this gateway's, and was charged */
+  blocked(owner: Owner, block: Blocked): boolean {
+    const instance = this.#instances.get(owner.id);
+    if (instance?.current?.owner !== owner) return false;
+    instance.tally.blocked(block.ms);
+    owner.charge(errorOf(block), "event loop");
+    return true;
   }
 
   /** Who owns which configuration section. */
@@ -328,12 +359,6 @@ export class Kernel {
       return false;
     }
   }
-}
-
-/** Sections of a loaded plugin with their schemas. */
-export function sectionsOf(plugin: Plugin | undefined): Record<string, TSchema> {
-  if (!plugin) return {};
-  return { ...(plugin.config ? { [plugin.section ?? plugin.id]: plugin.config } : {}), ...plugin.sections };
 }
 
 function unknownSections(section: string | undefined): Record<string, undefined> {

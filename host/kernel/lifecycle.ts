@@ -18,6 +18,7 @@ import { within } from "../clock.ts";
 import type { HookBus } from "../hooks/hook-bus.ts";
 import type { Declarations } from "./declarations.ts";
 import type { Lifeline } from "./lifeline.ts";
+import { describeDeprecated } from "./deprecations.ts";
 import { failureOf } from "./failure.ts";
 import { Generation, type PluginConfig } from "./generation.ts";
 import type { PluginInstance } from "./instance.ts";
@@ -109,6 +110,7 @@ export class Lifecycle {
       order: instance.position ?? 0,
       plugin,
       config,
+      clock: this.clock,
       log,
       onFailure: () => this.#onFailure(instance),
     });
@@ -153,7 +155,7 @@ export class Lifecycle {
   #failure(instance: PluginInstance, step: "setup" | "start", error: unknown): NotStaged {
     const { state, reason, retryMs, isBug } = failureOf(step, error);
     if (isBug) {
-      instance.errors++;
+      instance.charged(error, step, this.clock.now());
       this.#options.log.error({ plugin: instance.id, err: error }, `plugin ${instance.id} failed in ${step}`);
     }
     return { state, reason, ...(retryMs === undefined ? {} : { retryMs }) };
@@ -197,9 +199,19 @@ export class Lifecycle {
     }
     instance.timings.startMs = Math.round(this.clock.elapsed() - begun);
     generation.ready = true;
+    this.#nameDeprecated(instance.id, describeDeprecated(generation.declarations.deprecated));
     instance.unseal();
     this.move(instance, "active");
     return undefined;
+  }
+
+  /** One line for all of them. */
+  #nameDeprecated(id: string, uses: readonly string[]): void {
+    if (uses.length === 0) return;
+    this.#options.log.warn(
+      { plugin: id, deprecated: uses },
+      `plugin ${id} uses what will go away: ${uses.join(" | ")}`,
+    );
   }
 
   /** @throws Error when it takes too long; what it acquires after that is released when it comes */

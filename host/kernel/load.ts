@@ -34,7 +34,7 @@ export interface MissingPlugin {
 }
 
 /** The package whose dependencies are the full bundle. */
-const BUNDLE_PACKAGE = "svc";
+export const BUNDLE_PACKAGE = "svc";
 
 /** Imports a module; TypeScript goes through jiti, whose cache is private to the state directory; `false`: it keeps none. */
 export async function importModule(file: string, cacheDir: string | false): Promise<unknown> {

@@ -2,6 +2,7 @@
 import { readFileSync } from "node:fs";
 import { API_VERSION, describeViolations, matches, NonEmpty, SCOPES, type Static, Strict, Type } from "@svc/sdk";
 import satisfies from "semver/functions/satisfies.js";
+import ltr from "semver/ranges/ltr.js";
 import validRange from "semver/ranges/valid.js";
 
 export const PLUGIN_ID = /^[a-z][a-z0-9-]{1,63}$/;
@@ -64,6 +65,8 @@ export const ManifestFields = Strict({
 
 export interface Manifest extends Static<typeof ManifestFields> {
   readonly version: string;
+  /** As npm has it. */
+  readonly description?: string;
   /** Directory of package.json; empty for a plugin that has none. */
   readonly directory: string;
 }
@@ -87,21 +90,28 @@ export function readManifest(directory: string): Manifest | undefined {
  * @param shown what people call the file. @returns `undefined` without a `svc` key. @throws ManifestError
  */
 export function parseManifest(
-  { svc, version }: { readonly svc?: unknown; readonly version?: unknown },
+  { svc, version, description }: { readonly svc?: unknown; readonly version?: unknown; readonly description?: unknown },
   shown: string,
   directory: string,
 ): Manifest | undefined {
   if (svc === undefined) return undefined;
   if (!matches(ManifestFields, svc))
     throw new ManifestError(`${shown}, key "svc": ${describeViolations(ManifestFields, svc)}`);
-  return { ...svc, version: typeof version === "string" ? version : "0.0.0", directory };
+  return {
+    ...svc,
+    version: typeof version === "string" ? version : "0.0.0",
+    ...(typeof description === "string" ? { description } : {}),
+    directory,
+  };
 }
 
 /** Why the plugin cannot run on this host, or `undefined` when it can. Decided before its code is imported. */
 export function apiMismatch(range: string): string | undefined {
   if (validRange(range) === null) return `its api "${range}" is not a version range; write e.g. "^${API_VERSION}"`;
   if (satisfies(API_VERSION, range)) return undefined;
-  return `it needs plugin API ${range}, this gateway has ${API_VERSION}; install a version of it made for ${API_VERSION}`;
+  const needs = `it needs plugin API ${range}, this gateway has ${API_VERSION}`;
+  if (ltr(API_VERSION, range)) return `${needs}; upgrade the gateway, or install an older version of the plugin`;
+  return `${needs}; install a version of the plugin made for ${API_VERSION}`;
 }
 
 /** Whether the package says that it contributes this id to the extension point. */

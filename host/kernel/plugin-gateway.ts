@@ -5,6 +5,7 @@ import {
   type Audience,
   type Clock,
   type EventSpec,
+  type ExtensionPoint,
   GatewayError,
   type GatewayHooks,
   HOOKS,
@@ -21,6 +22,7 @@ import type { HookBus } from "../hooks/hook-bus.ts";
 import type { Owner } from "../hooks/owner.ts";
 import { type ConfigHandler, type Declarations, emptyDeclarations, methodsOf } from "./declarations.ts";
 import type { PluginConfig } from "./generation.ts";
+import { describeDeprecated, noteDeprecated, noteMembers, noteRequirements } from "./deprecations.ts";
 import { tokenOf } from "./graph.ts";
 import type { Registry } from "./registry.ts";
 
@@ -62,6 +64,8 @@ export interface StagingOptions {
 export function stagePlugin({ plugin, owner, config, principal, surroundings, staged }: StagingOptions): Staging {
   const { log, clock, hooks, registry, publish, invoke, actingFor } = surroundings;
   const declarations = emptyDeclarations(owner, plugin);
+  const { deprecated } = declarations;
+  noteRequirements(deprecated, plugin);
   let open = true;
 
   const declare = (what: string) => {
@@ -71,6 +75,7 @@ export function stagePlugin({ plugin, owner, config, principal, surroundings, st
     const tapper = (key: string | undefined) => {
       const tap = (options: string | TapOptions, handler: AnyHandler) => {
         declare(`tapping ${spec.name}`);
+        noteDeprecated(deprecated, `hook ${spec.name}`, spec.deprecated);
         declarations.taps.push({
           spec,
           key,
@@ -146,8 +151,9 @@ export function stagePlugin({ plugin, owner, config, principal, surroundings, st
         throw new Error(`provide: list ${token.id} under "provides" first`);
       declarations.services.push({ token, value });
     },
-    extend(point: { id: string }, id: string, value: unknown) {
+    extend(point: ExtensionPoint<unknown>, id: string, value: unknown) {
       declare("extend");
+      noteDeprecated(deprecated, `extension point ${point.id}`, point.deprecated);
       declarations.extensions.push({ point: point.id, id, value, owner });
     },
     own(point: Declarations["ownedPoints"][number]) {
@@ -187,11 +193,14 @@ export function stagePlugin({ plugin, owner, config, principal, surroundings, st
       if (open) throw new Error(`plugin ${plugin.id}: call() is only allowed from start() on`);
       if (owner.signal.aborted)
         return Promise.reject(new GatewayError("UNAVAILABLE", `plugin ${plugin.id} is stopping`));
+      // Not known at the start: named when it happens.
+      if (noteDeprecated(deprecated, `method ${method.name}`, method.deprecated))
+        log.warn({ plugin: plugin.id }, `plugin ${plugin.id} uses ${describeDeprecated(deprecated).at(-1)}`);
       return invoke(method.name, params, options.principal ? actingFor(options.principal, principal) : principal);
     },
   };
   return {
-    gateway: gateway as unknown as PluginGateway, // one implementation for every plugin's types
+    gateway: noteMembers(gateway, deprecated) as unknown as PluginGateway, // one implementation for every plugin's types
     declarations,
     seal: () => {
       open = false;

@@ -64,6 +64,11 @@ export class Registry {
     return this.#services.get(id)?.value;
   }
 
+  /** Who provides a service now: a plugin id, or `host`. */
+  providerOf(id: string): string | undefined {
+    return this.#services.get(id)?.provider;
+  }
+
   services(): ServiceToken<unknown>[] {
     return [...this.#services.values()].map(({ token }) => token);
   }

@@ -28,6 +28,8 @@ import { HandlerCall, type IncomingCall } from "./handler-call.ts";
 interface RunningCall {
   readonly call: IncomingCall;
   readonly begun: number;
+  /** When nobody else's work stood before it any more. */
+  since: number;
   owner: Owner | undefined;
 }
 
@@ -80,7 +82,8 @@ export class Dispatcher {
    * @throws GatewayError any refusal; an unexpected error comes out as INTERNAL with its correlation id
    */
   call(call: IncomingCall): unknown {
-    const running: RunningCall = { call, begun: performance.now(), owner: undefined };
+    const begun = performance.now();
+    const running: RunningCall = { call, begun, since: begun, owner: undefined };
     this.#inFlight++;
     let answer: unknown;
     try {
@@ -122,7 +125,10 @@ export class Dispatcher {
       if (!limited) this.#limit(entry.method, call);
     }
     if (hold && !hold.passes() && !endsWaiting(entry))
-      return hold.wait().then(() => this.#run(running, entry !== undefined)); // it may be another one then
+      return hold.wait().then(() => {
+        running.since = performance.now();
+        return this.#run(running, entry !== undefined); // it may be another one then
+      });
     if (!entry) throw this.#unknownMethod(name);
     if (!entry.owner.ready)
       throw new GatewayError("UNAVAILABLE", `plugin ${entry.owner.id} is still starting`, { retryAfterMs: 500 });
@@ -130,7 +136,8 @@ export class Dispatcher {
     entry.owner.enter();
     const params = call.params ?? {};
     const hooked = this.#params.isUsed(name) || this.#before.isUsed(name) || this.#result.isUsed(name);
-    return hooked ? this.#throughHooks(entry, call, params) : this.#handle(entry, call, valid(entry.method, params));
+    if (hooked) return this.#throughHooks(entry, call, params);
+    return this.#handle(entry, call, valid(entry.method, params), running.since);
   }
 
   /** Spec: protocol/authorization.md §4. @throws GatewayError `UNAVAILABLE` */
@@ -150,37 +157,40 @@ export class Dispatcher {
     const denial = await this.#before.emit(rpc, name, call.signal);
     if (denial) throw refusalOf(denial, "UNAVAILABLE");
     if (!this.#options.isLive(principal)) throw deadCredential(); // revoked while the hooks took their time
-    const result = await this.#handle(entry, call, params);
+    const result = await this.#handle(entry, call, params, performance.now());
     return (await this.#result.emit({ result, principal }, name)).result;
   }
 
-  #handle({ method, handler, owner }: MethodEntry, call: IncomingCall, params: unknown): unknown {
+  /** @param since when it came into the hands of its plugin. monotonic ms */
+  #handle(entry: MethodEntry, call: IncomingCall, params: unknown, since: number): unknown {
+    const { handler, owner } = entry;
     const handlerCall = new HandlerCall(call, params, owner.signal);
     let result: unknown;
     try {
       result = owner.run(() => handler(handlerCall));
     } catch (error) {
-      handlerCall.ended();
-      throw this.#charged(owner, method, error);
+      throw this.#failed(entry, handlerCall, since, error);
     }
-    if (!(result instanceof Promise)) {
-      handlerCall.ended();
-      return this.#checked(method, result);
-    }
+    if (!(result instanceof Promise)) return this.#answered(entry, handlerCall, since, result);
     return result.then(
-      (value: unknown) => {
-        handlerCall.ended();
-        return this.#checked(method, value);
-      },
+      (value: unknown) => this.#answered(entry, handlerCall, since, value),
       (error: unknown) => {
-        handlerCall.ended();
-        throw this.#charged(owner, method, error);
+        throw this.#failed(entry, handlerCall, since, error);
       },
     );
   }
 
-  #charged(owner: MethodEntry["owner"], { name }: Method, error: unknown): unknown {
-    if (!isGatewayError(error)) owner.charge(error, `method ${name}`, "caller");
+  #answered({ method, tally }: MethodEntry, call: HandlerCall, since: number, result: unknown): unknown {
+    call.ended();
+    tally.answered(performance.now() - since, "ok");
+    return this.#checked(method, result);
+  }
+
+  #failed({ method, owner, tally }: MethodEntry, call: HandlerCall, since: number, error: unknown): unknown {
+    call.ended();
+    const refused = isGatewayError(error);
+    tally.answered(performance.now() - since, refused ? "refused" : "failed");
+    if (!refused) owner.charge(error, `method ${method.name}`, "caller");
     return error;
   }
 

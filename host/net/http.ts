@@ -144,6 +144,7 @@ async function createApplication(options: HttpOptions, underWay: Set<RouteCall>)
       throw new GatewayError("UNAVAILABLE", `plugin ${owner.id} is still starting`, { retryAfterMs: 500 });
     owner.enter();
     let call: RouteCall | undefined;
+    let begun: number | undefined; // when its plugin got it; monotonic ms
     try {
       const peer = resolvePeer(context.req.socket.remoteAddress, context.req.headers, access.proxies);
       const principal: Principal | undefined =
@@ -153,6 +154,7 @@ async function createApplication(options: HttpOptions, underWay: Set<RouteCall>)
       const body = route.body ? parseBody(route.body, rawBody) : undefined;
       const request = (call = new RouteCall({ context, peer, principal, rawBody, body, aliases: access.aliases }));
       underWay.add(call);
+      begun = performance.now();
       const reply = await owner.run(() => route.handler(request.request));
       await sendReply(context, reply, (error) => {
         if (!isGatewayError(error)) owner.charge(error, `route ${route.method} ${route.path}`, "caller");
@@ -162,6 +164,7 @@ async function createApplication(options: HttpOptions, underWay: Set<RouteCall>)
       if (call && !isGatewayError(error)) owner.charge(error, `route ${route.method} ${route.path}`, "caller");
       await refuse(context, error, log);
     } finally {
+      if (begun !== undefined) owner.tally.answered(performance.now() - begun);
       whenSent(context, () => {
         owner.leave();
         if (call) underWay.delete(call);

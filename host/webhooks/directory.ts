@@ -12,7 +12,7 @@ import { GatewayError } from "@svc/sdk";
 function editorConfig(): string {
   const require = createRequire(import.meta.url);
   const sdk = dirname(require.resolve("@svc/sdk/package.json"));
-  const from = (file: string) => join(sdk, file).replaceAll("\\", "/");
+  const from = (file: string) => join(sdk, "dist/types", file).replaceAll("\\", "/");
   const node = nodeTypes(require);
   const settings = {
     compilerOptions: {
@@ -26,10 +26,10 @@ function editorConfig(): string {
       skipLibCheck: true,
       ...(node === undefined ? { types: [] } : { types: ["node"], typeRoots: [node] }),
       paths: {
-        "@svc/sdk/transform": [from("transform.ts")],
-        "@svc/sdk": [from("index.ts")],
-        "@svc/sdk/services": [from("services/index.ts")],
-        "@svc/sdk/errors": [from("errors.ts")],
+        "@svc/sdk/transform": [from("transform.d.ts")],
+        "@svc/sdk": [from("index.d.ts")],
+        "@svc/sdk/services": [from("services/index.d.ts")],
+        "@svc/sdk/errors": [from("errors.d.ts")],
       },
     },
     include: ["**/*"],

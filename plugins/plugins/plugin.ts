@@ -1,6 +1,6 @@
-/** Plugins: what runs in this gateway, installing, switching and reloading it. */
-import { definePlugin, plugins } from "@svc/sdk";
-import { ConfigStore, PluginControl, PluginInstaller, type ReloadReport } from "@svc/sdk/services";
+/** Plugins: what runs in this gateway and what it costs, installing, switching and reloading it. */
+import { definePlugin, plugins, type ResultOf } from "@svc/sdk";
+import { ConfigStore, PluginControl, PluginInstaller, type PluginReport, type ReloadReport } from "@svc/sdk/services";
 import { switchPlugin } from "./switch.ts";
 
 export default definePlugin({
@@ -11,9 +11,10 @@ export default definePlugin({
   setup(gateway) {
     const { control, installer, config } = gateway.services;
     gateway.serve(plugins, {
-      list: () => ({ plugins: control.reports().map((report) => ({ ...report, inert: [...report.inert] })) }),
-      reload: async ({ params }) => toRow(await control.reload(params.id)),
-      align: async () => ({ changed: (await control.align()).map(toRow) }),
+      list: () => ({ plugins: control.reports().map(rowOf) }),
+      inspect: ({ params }) => control.inspect(params.id) as ResultOf<typeof plugins.inspect>, // the wire's types are not readonly
+      reload: async ({ params }) => outcomeOf(await control.reload(params.id)),
+      align: async () => ({ changed: (await control.align()).map(outcomeOf) }),
       install: ({ params, principal }) => installer.install(params.spec, author(principal, params.agree)),
       update: ({ params, principal }) => installer.update(params.id, author(principal, params.agree)),
       async remove({ params: { id, purge = false }, principal }) {
@@ -27,7 +28,12 @@ export default definePlugin({
   },
 });
 
-function toRow(report: ReloadReport) {
+/** The report as the wire has it. */
+function rowOf({ inert, deprecated, ...facts }: PluginReport) {
+  return { ...facts, inert: [...inert], ...(deprecated ? { deprecated: [...deprecated] } : {}) };
+}
+
+function outcomeOf(report: ReloadReport) {
   return { ...report, restarted: [...report.restarted] };
 }
 

@@ -22,6 +22,11 @@ export const PluginRow = Type.Object({
   startMs: Type.Optional(Type.Integer()),
   errors: Type.Integer({ description: "errors charged to it since the start" }),
   inert: Type.Array(Type.String(), { description: "what it declared that does nothing now" }),
+  deprecated: Type.Optional(
+    Type.Array(Type.String(), {
+      description: "parts of the plugin API it uses that will go away, and what to use instead",
+    }),
+  ),
 });
 
 const Reloaded = Type.Object({
@@ -66,6 +71,69 @@ const Switched = Type.Object({
 
 const Id = Strict({ id: NonEmpty });
 
+const Milliseconds = Type.Union([Type.Number(), Type.Null()], { description: "null: it has answered no call yet" });
+
+/** What a plugin has cost since the gateway started, over all its generations. */
+export const PluginStats = Type.Object({
+  calls: Type.Integer({ description: "methods and routes it answered, refusals included" }),
+  underWay: Type.Integer({ description: "calls it has not answered yet" }),
+  errors: Type.Integer({ description: "errors charged to it, those of hooks and of code nobody awaited included" }),
+  p50Ms: Milliseconds,
+  p99Ms: Milliseconds,
+  maxMs: Milliseconds,
+  hookRuns: Type.Integer({ description: "how often its taps were called" }),
+  hookErrors: Type.Integer({ description: "how often they failed, or gave no answer in time" }),
+  memoryBytes: Type.Union([Type.Integer(), Type.Null()], {
+    description: "null where its code shares the memory of the gateway: in the placement host",
+  }),
+  blocks: Type.Integer({ description: "how often it blocked the event loop for a second or more" }),
+  longestBlockMs: Type.Number(),
+});
+
+/** Where a plugin comes from, as its package says. */
+export const PluginPackage = Type.Object({
+  origin: Type.String({ description: "what named it: a package, a path or inline" }),
+  directory: Type.Optional(Type.String()),
+  description: Type.Optional(Type.String()),
+});
+
+/** What a plugin declared in its setup; of one that does not run, only what is known without it. */
+export const PluginDeclares = Type.Object({
+  methods: Type.Array(Type.Object({ name: Type.String(), scope: Type.String() })),
+  events: Type.Array(Type.String()),
+  routes: Type.Array(
+    Type.Object({ method: Type.String(), path: Type.String(), auth: Type.Enum(["gateway", "plugin"]) }),
+  ),
+  hooks: Type.Array(Type.String({ description: "hooks it taps: the name, or name:key" })),
+  emits: Type.Array(Type.String({ description: "hooks of its own" })),
+  services: Type.Array(Type.Object({ id: Type.String(), version: Type.String() }), { description: "what it provides" }),
+  requires: Type.Array(
+    Type.Object({
+      id: Type.String(),
+      version: Type.String(),
+      kind: Type.Enum(["hard", "optional", "live"]),
+      provider: Type.Optional(Type.String({ description: "plugin id, or host; absent: nobody provides it now" })),
+    }),
+  ),
+  extensions: Type.Array(Type.Object({ point: Type.String(), id: Type.String() })),
+  points: Type.Array(Type.String({ description: "extension points it owns" })),
+  sections: Type.Array(Type.String({ description: "keys of the configuration" })),
+  commands: Type.Array(Type.Object({ name: Type.String(), summary: Type.String() })),
+});
+
+/** Everything known about one plugin. */
+export const PluginInspection = Type.Object({
+  plugin: PluginRow,
+  stats: PluginStats,
+  package: PluginPackage,
+  permissions: Type.Optional(Type.Record(Type.String(), Type.Unknown(), { description: "what its package asks for" })),
+  placements: Type.Object({
+    now: Type.Enum(["host", "worker", "process"]),
+    supports: Type.Array(Type.Enum(["host", "worker", "process"])),
+  }),
+  declares: PluginDeclares,
+});
+
 /** See, install, switch and reload the plugins of the running gateway. */
 export const plugins = defineContract("plugins", {
   list: {
@@ -73,6 +141,12 @@ export const plugins = defineContract("plugins", {
     scope: "operator.read",
     params: Strict({}),
     result: Type.Object({ plugins: Type.Array(PluginRow) }),
+  },
+  inspect: {
+    summary: "Everything about one plugin: what it declared, and what it costs",
+    scope: "operator.read",
+    params: Strict({ id: NonEmpty }),
+    result: PluginInspection,
   },
   reload: {
     summary: "Load a plugin's code anew without a restart",

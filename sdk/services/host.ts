@@ -104,6 +104,8 @@ export interface PluginReport {
   readonly errors: number;
   /** What it declared that does nothing now, e.g. a contribution without an owner. */
   readonly inert: readonly string[];
+  /** Parts of the plugin API it uses that will go away: each with its last version and what to use instead. */
+  readonly deprecated?: readonly string[];
 }
 
 /** What a reload of a plugin came to. */
@@ -124,9 +126,99 @@ export interface ReloadReport {
   readonly heldMs: number;
 }
 
+/** What a plugin has cost since the gateway started, over all its generations. */
+export interface PluginStats {
+  /** Methods and routes it answered, refusals included. */
+  readonly calls: number;
+  readonly underWay: number;
+  /** Charged to it: of calls, hooks, timers, and code nobody awaited. */
+  readonly errors: number;
+  /** Milliseconds, up to an eighth too many; `null` before its first answer. */
+  readonly p50Ms: number | null;
+  readonly p99Ms: number | null;
+  readonly maxMs: number | null;
+  readonly hookRuns: number;
+  readonly hookErrors: number;
+  /** `null` where its code shares the memory of the gateway: in the placement `host`. */
+  readonly memoryBytes: number | null;
+  /** How often it blocked the event loop for a second or more. */
+  readonly blocks: number;
+  readonly longestBlockMs: number;
+}
+
+/** The same, with what only a monitoring system wants. */
+export interface PluginMeasures extends PluginStats {
+  readonly id: string;
+  readonly version: string;
+  readonly state: string;
+  /** Milliseconds all its answers took together. */
+  readonly callsMs: number;
+  /** Answers that took less than `belowMs`, ascending, each including the ones before it; slower ones are in `calls` only. */
+  readonly answers: readonly { readonly belowMs: number; readonly calls: number }[];
+  /** What became of the calls of each method; at most 500 methods, further ones together as `other`. */
+  readonly methods: readonly {
+    readonly name: string;
+    readonly ok: number;
+    /** Answered with a `GatewayError`. */
+    readonly refused: number;
+    /** Threw something else. */
+    readonly failed: number;
+  }[];
+}
+
+/** Everything known about one plugin. */
+export interface PluginInspection {
+  readonly plugin: PluginReport;
+  readonly stats: PluginStats;
+  readonly package: {
+    /** What named it: a package, a path or `inline`. */
+    readonly origin: string;
+    readonly directory?: string;
+    readonly description?: string;
+  };
+  /** What its package asks for. */
+  readonly permissions?: Readonly<Record<string, unknown>>;
+  readonly placements: {
+    readonly now: NonNullable<PluginReport["placement"]>;
+    readonly supports: readonly NonNullable<PluginReport["placement"]>[];
+  };
+  /** Of a plugin that does not run: what is known without it. */
+  readonly declares: PluginDeclares;
+}
+
+/** What a plugin declared in its `setup`. */
+export interface PluginDeclares {
+  readonly methods: readonly { readonly name: string; readonly scope: string }[];
+  readonly events: readonly string[];
+  readonly routes: readonly { readonly method: string; readonly path: string; readonly auth: "gateway" | "plugin" }[];
+  /** Hooks it taps: the name, or `name:key`. */
+  readonly hooks: readonly string[];
+  /** Hooks of its own. */
+  readonly emits: readonly string[];
+  /** What it provides. */
+  readonly services: readonly { readonly id: string; readonly version: string }[];
+  readonly requires: readonly {
+    readonly id: string;
+    readonly version: string;
+    readonly kind: "hard" | "optional" | "live";
+    /** Plugin id, or `host`; absent: nobody provides it now. */
+    readonly provider?: string;
+  }[];
+  readonly extensions: readonly { readonly point: string; readonly id: string }[];
+  /** Extension points it owns. */
+  readonly points: readonly string[];
+  /** Keys of the configuration. */
+  readonly sections: readonly string[];
+  readonly commands: readonly { readonly name: string; readonly summary: string }[];
+}
+
 /** Controls the plugins of this gateway. */
 export interface PluginControl {
   reports(): readonly PluginReport[];
+  /** @throws GatewayError `NOT_FOUND` for an id that is not here */
+  inspect(id: string): PluginInspection;
+  /** Of every plugin, by id. */
+  measures(): readonly PluginMeasures[];
   /**
    * Loads a plugin's code anew and puts it in the place of the running one, with calls to it held meanwhile.
    * Also brings back a plugin that failed or is in quarantine.

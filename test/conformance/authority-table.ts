@@ -23,6 +23,7 @@ export const NODE_METHODS: readonly string[] = ["node.invoke.result", "node.even
 const OURS: Readonly<Record<string, Scope>> = {
   "models.status": "operator.read",
   "models.test": "operator.write",
+  "plugins.inspect": "operator.read",
   "plugins.list": "operator.read",
   "plugins.reload": "operator.admin",
   "plugins.align": "operator.admin",

@@ -1,87 +1,111 @@
 /** Errors nobody awaited are charged to their plugin and the gateway lives. In a process of its own, since they are process-wide. */
 import assert from "node:assert/strict";
-import { spawn } from "node:child_process";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { createInterface } from "node:readline";
 import { describe, it, type TestContext } from "node:test";
-import { GatewayInfo } from "@svc/sdk/services";
-import { connect } from "@svc/sdk/client";
-import { root } from "../checkout.ts";
+import { plugins } from "@svc/sdk";
+import { type GatewayProcess, startGatewayProcess } from "../gateway-process.ts";
 
-/** A plugin whose method breaks something a moment later, and one that tells what the gateway thinks of it. */
-const PLUGIN = `
-import { defineContract, definePlugin, Type } from "@svc/sdk";
-import { GatewayInfo } from "@svc/sdk/services";
-import { EventEmitter } from "node:events";
-const Any = Type.Object({});
-const stray = defineContract("stray", {
-  break: { summary: "-", scope: "operator.write", params: Type.Object({ how: Type.String() }), result: Any },
-  errors: { summary: "-", scope: "operator.read", params: Any, result: Any },
-});
-const ways = {
-  timer: () => setTimeout(() => { throw new Error("timer"); }, 5),
-  immediate: () => setImmediate(() => { throw new Error("immediate"); }),
-  tick: () => process.nextTick(() => { throw new Error("tick"); }),
-  rejection: () => { Promise.reject(new Error("rejection")); },
-  later: () => { setTimeout(() => Promise.reject(new Error("later")), 5); },
-  async: () => { (async () => { await new Promise((r) => setTimeout(r, 5)); throw new Error("async"); })(); },
+/** Kinds of errors that no caller sees, as the body of a method. */
+const KINDS = {
+  timer: `setTimeout(boom, 5)`,
+  interval: `{ const timer = setInterval(() => { clearInterval(timer); boom(); }, 5); }`,
+  immediate: `setImmediate(boom)`,
+  tick: `process.nextTick(boom)`,
+  microtask: `queueMicrotask(boom)`,
+  rejection: `void Promise.reject(new Error(message))`,
+  "late rejection": `setTimeout(() => Promise.reject(new Error(message)), 5)`,
+  "async function": `void (async () => { await new Promise((r) => setTimeout(r, 5)); boom(); })()`,
+  "promise chain": `void new Promise((r) => setTimeout(r, 5)).then(boom)`,
+  "listener of an emitter": `{ const emitter = new EventEmitter().on("x", boom); setTimeout(() => emitter.emit("x"), 5); }`,
+  "error event nobody hears": `{ const emitter = new EventEmitter(); setTimeout(() => emitter.emit("error", new Error(message)), 5); }`,
+  "rejecting listener": `{ const emitter = new EventEmitter({ captureRejections: true }).on("x", async () => boom()); setTimeout(() => emitter.emit("x"), 5); }`,
+  "socket that nobody hears": `connect({ host: "127.0.0.1", port: 1 })`,
+  "socket's error handler": `connect({ host: "127.0.0.1", port: 1 }).on("error", boom)`,
+  "handler of a server's connection": `{ const server = createServer(boom).listen(0, "127.0.0.1", () => connect(server.address().port, "127.0.0.1").on("error", () => {})); }`,
+  "stream's read": `new Readable({ read() { boom(); } }).resume()`,
+  "stream's data handler": `Readable.from(["a"]).on("data", boom)`,
+  "stream that is destroyed": `setTimeout(() => new Readable({ read() {} }).destroy(new Error(message)), 5)`,
+  "callback of a file": `stat("/", boom)`,
+  "callback of a process": `execFile("true", boom)`,
+  "abort listener": `{ const ended = new AbortController(); ended.signal.addEventListener("abort", boom); setTimeout(() => ended.abort(), 5); }`,
+  "message of a channel": `{ const { port1, port2 } = new MessageChannel(); port1.on("message", () => { port1.close(); boom(); }); port2.postMessage(1); }`,
 };
+type Kind = keyof typeof KINDS;
+
+const idOf = (kind: Kind) => kind.replaceAll(/[^a-z]+/g, "-");
+
+/** One plugin per kind: the charge has to come to the right one. */
+const source = (kind: Kind) => `
+import { defineContract, definePlugin, Type } from "@svc/sdk";
+import { execFile } from "node:child_process";
+import { EventEmitter } from "node:events";
+import { stat } from "node:fs";
+import { connect, createServer } from "node:net";
+import { Readable } from "node:stream";
+import { MessageChannel } from "node:worker_threads";
+const message = "stray ${kind}";
+const boom = () => { throw new Error(message); };
+const contract = defineContract("${idOf(kind)}", {
+  break: { summary: "-", scope: "operator.write", params: Type.Object({}), result: Type.Object({}) },
+});
 export default definePlugin({
-  id: "stray", api: "^1.0.0", requires: { info: GatewayInfo },
-  setup(gateway) {
-    gateway.serve(stray, {
-      break: ({ params }) => { ways[params.how](); return {}; },
-      errors: () => ({ errors: gateway.services.info.plugins().find(({ id }) => id === "stray").errors }),
-    });
-  },
+  id: "${idOf(kind)}", api: "^1.0.0",
+  setup: (gateway) => gateway.serve(contract, { break: () => { ${KINDS[kind]}; return {}; } }),
 });
 `;
 
-async function startProcess(t: TestContext) {
-  const directory = await mkdtemp(join(tmpdir(), "svc-stray-"));
-  const plugin = join(directory, "stray.ts");
-  await writeFile(plugin, PLUGIN);
-  await writeFile(join(directory, "svc.json"), JSON.stringify({ plugins: { use: [plugin] } }));
-  const child = spawn(
-    process.execPath,
-    [join(root, "host/svc.js"), "gateway", "run", "--port", "0", "--json", "--log-level", "silent"],
-    {
-      env: { ...process.env, SVC_STATE_DIR: directory, SVC_CONFIG_PATH: "" },
-      stdio: ["ignore", "pipe", "inherit"],
-    },
-  );
-  const exited = new Promise<number | null>((resolve) => child.once("exit", resolve));
-  t.after(async () => {
-    child.kill("SIGKILL");
-    await exited;
-    await rm(directory, { recursive: true, force: true });
-  });
-  const [line] = await new Promise<string[]>((resolve) => {
-    createInterface(child.stdout).once("line", (text) => resolve([text]));
-  });
-  const { url } = JSON.parse(String(line)) as { url: string };
-  const { readFile } = await import("node:fs/promises");
-  const token = (await readFile(join(directory, "credentials/gateway-token"), "utf8")).trim();
-  const client = await connect({ url, token });
-  t.after(() => client.close());
-  return { client, exited };
+/** Run before the gateway in its process: throws where no plugin has anything to do with it. */
+const NOBODY = `process.on("SIGUSR2", () => { throw new Error("of nobody"); });\n`;
+
+async function start(t: TestContext, files: Readonly<Record<string, string>> = {}): Promise<GatewayProcess> {
+  const stateDir = await mkdtemp(join(tmpdir(), "svc-stray-"));
+  t.after(() => rm(stateDir, { recursive: true, force: true }));
+  for (const [name, text] of Object.entries(files)) await writeFile(join(stateDir, `${name}.ts`), text);
+  const use = ["plugins", ...Object.keys(files).map((name) => `./${name}.ts`)];
+  await writeFile(join(stateDir, "svc.json"), JSON.stringify({ plugins: { use } }));
+  const before = join(stateDir, "before.mjs");
+  await writeFile(before, NOBODY);
+  const env = { SVC_WATCHDOG: "off", NODE_OPTIONS: `--import=${before}` };
+  const running = await startGatewayProcess(stateDir, env, { logLevel: "silent" });
+  t.after(() => running.kill());
+  return running;
 }
 
-describe("a stray error", () => {
-  for (const how of ["timer", "immediate", "tick", "rejection", "later", "async"]) {
-    it(`from ${how} costs only its plugin, and is charged to it`, async (t) => {
-      const { client } = await startProcess(t);
-      await client.request("stray.break", { how });
-      let errors = 0;
-      for (let turn = 0; turn < 100 && errors === 0; turn++) {
-        await new Promise((resolve) => setTimeout(resolve, 20));
-        ({ errors } = (await client.request("stray.errors")) as { errors: number });
-      }
-      assert.equal(errors, 1);
-    });
-  }
-});
+describe("a stray error", { timeout: 60_000 }, () => {
+  it("costs only its plugin and is charged to it", async (t) => {
+    const kinds = Object.keys(KINDS) as Kind[];
+    const running = await start(t, Object.fromEntries(kinds.map((kind) => [idOf(kind), source(kind)])));
+    const client = await running.connect();
+    t.after(() => client.close());
+    for (const kind of kinds) {
+      await t.test(`from a ${kind}`, async () => {
+        await client.request(`${idOf(kind)}.break`, {});
+        const row = async () => (await client.call(plugins.list, {})).plugins.find(({ id }) => id === idOf(kind));
+        let found = await row();
+        for (let turn = 0; turn < 100 && found?.errors === 0; turn++) {
+          await new Promise((resolve) => setTimeout(resolve, 20));
+          found = await row();
+        }
+        assert.equal(found?.errors, 1);
+        assert.equal(found.blame?.where, "code nobody awaited");
+        const message = kind === "socket that nobody hears" ? /ECONNREFUSED/ : new RegExp(`^stray ${kind}$`);
+        assert.match(found.blame?.message ?? "", message);
+      });
+    }
+    const { plugins: rows } = await client.call(plugins.list, {});
+    assert.deepEqual(
+      rows.filter(({ errors, id }) => errors !== (id === "plugins" ? 0 : 1)),
+      [],
+    );
+  });
 
-assert.ok(GatewayInfo, "the service the plugin above asks for");
+  it("of nobody ends the gateway in order, with exit code 1", async (t) => {
+    const running = await start(t);
+    running.child.kill("SIGUSR2");
+    const code = await new Promise((resolve) => running.child.once("exit", resolve));
+    assert.equal(code, 1);
+    assert.match(running.log(), /^fatal: Error: of nobody$/m);
+  });
+});

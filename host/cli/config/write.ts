@@ -1,7 +1,7 @@
 /** `svc config set|unset`: changes the configuration file, whether a gateway runs or not: a running one watches the file. */
 import { isGatewayError } from "@svc/sdk";
 import type { ConfigEdit, ConfigStore, ConfigWritten } from "@svc/sdk/services";
-import { readConfigFile } from "../../config/file.ts";
+import { type ConfigFile, readConfigFile } from "../../config/file.ts";
 import { type Paths, resolvePaths } from "../../config/paths.ts";
 import { type SectionOwner, unownedKeys } from "../../config/sections.ts";
 import { createConfigStore } from "../../config/store.ts";
@@ -22,14 +22,14 @@ export async function setConfig(path: string, text: string, flags: SetFlags, out
   const wanted = parsePath(path);
   const value = await parseValue(text, flags.string ?? false);
   const hint = typeof value === "string" ? "" : `\nTo set it as text: svc config set --string ${path} ${quoted(text)}`;
-  return change("config.set", hint, output, (parsed) => [{ path: place(parsed, wanted), value }]);
+  return changeConfig({ action: "config.set", hint }, output, (parsed) => [{ path: place(parsed, wanted), value }]);
 }
 
 /** @returns the exit code */
 export async function unsetConfig(path: string, output: Output): Promise<number> {
   const wanted = parsePath(path);
   let absent = false;
-  const code = await change("config.unset", "", output, (parsed) => {
+  const code = await changeConfig({ action: "config.unset" }, output, (parsed) => {
     const at = place(parsed, wanted);
     absent = valueAt(parsed, at) === undefined;
     return absent ? [] : [{ path: at }];
@@ -49,9 +49,22 @@ function quoted(text: string): string {
 
 type Decide = (parsed: Readonly<Record<string, unknown>>) => readonly ConfigEdit[];
 
-async function change(action: string, hint: string, output: Output, decide: Decide): Promise<number> {
+export interface ChangeOptions {
+  /** For the audit line. */
+  readonly action: string;
+  /** Told when a value of the wrong type was refused. */
+  readonly hint?: string;
+  /** Told with what was changed: lines for people, keys of the JSON value. */
+  readonly more?: { readonly lines: readonly string[]; readonly facts: object };
+  /** The file as it will be, where the change decides which plugins own its sections. Default: as it is. */
+  readonly next?: (file: ConfigFile) => ConfigFile;
+}
+
+/** Makes the edits, says what changed and how that takes effect. @returns the exit code */
+export async function changeConfig(options: ChangeOptions, output: Output, decide: Decide): Promise<number> {
+  const { action, hint = "", more, next } = options;
   const paths = resolvePaths();
-  const { owners, store } = await openStore(paths);
+  const { owners, store } = await openStore(paths, next);
   let edits: readonly ConfigEdit[] = [];
   let written: ConfigWritten;
   try {
@@ -66,7 +79,8 @@ async function change(action: string, hint: string, output: Output, decide: Deci
     output.note(`Nothing was changed.${about}\nNext: ${nextStep(issues)}`);
     return EXIT.refused;
   }
-  if (edits.length > 0) await tell(written, { paths, owners, set: edits.filter((edit) => "value" in edit) }, output);
+  const set = edits.filter((edit) => "value" in edit);
+  if (edits.length > 0) await tell(written, { paths, owners, set, ...(more ? { more } : {}) }, output);
   return EXIT.ok;
 }
 
@@ -82,20 +96,21 @@ interface Change {
   readonly owners: readonly SectionOwner[];
   /** Without those that took something out. */
   readonly set: readonly ConfigEdit[];
+  readonly more?: ChangeOptions["more"];
 }
 
-async function tell(written: ConfigWritten, { paths, owners, set }: Change, output: Output): Promise<void> {
+async function tell(written: ConfigWritten, { paths, owners, set, more }: Change, output: Output): Promise<void> {
   const { path, hash, changed, reload } = written;
   const file = await readConfigFile(paths.configPath, process.env);
   // A slip in the name of a section is valid: it could be that of a plugin to come.
   const unused = unownedKeys(file, owners).filter(({ path }) => set.some((edit) => isAbout(edit.path, path)));
   for (const { path: section, message } of unused)
     output.note(`warning: ${section}: ${message}\nNext: svc config unset ${quoted(section)}, or svc plugins list`);
-  if (output.json) return output.print({ path, hash, changed, reload: reload ?? null });
+  if (output.json) return output.print({ path, hash, changed, reload: reload ?? null, ...more?.facts });
   if (changed.length === 0) return output.print(`${path} says that already.`);
   const mode = valueAt(file.resolved, ["gateway", "reload", "mode"]);
   const effect = unused.length > 0 ? [] : [describeEffect(reload, mode)];
-  output.print([`${path}: changed ${changed.join(", ")}`, ...effect].join("\n"));
+  output.print([`${path}: changed ${changed.join(", ")}`, ...(more?.lines ?? []), ...effect].join("\n"));
 }
 
 /** Whether the edit is in the section, or around it. */
@@ -112,9 +127,12 @@ function issuesOf(error: unknown): readonly { path: string; message: string }[] 
 }
 
 /** The file as this process would use it, with the sections of all plugins that a start would load. */
-export async function openStore(paths: Paths): Promise<{ store: ConfigStore; owners: readonly SectionOwner[] }> {
+export async function openStore(
+  paths: Paths,
+  next: (file: ConfigFile) => ConfigFile = (file) => file,
+): Promise<{ store: ConfigStore; owners: readonly SectionOwner[] }> {
   const file = await readConfigFile(paths.configPath, process.env);
-  const { owners } = await loadOwners(file, paths);
+  const { owners } = await loadOwners(next(file), paths);
   const store = createConfigStore({
     paths,
     env: process.env,

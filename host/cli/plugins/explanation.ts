@@ -1,7 +1,16 @@
 /** Why a plugin is not active, and what to do about it. Pure. */
 import type { Plugin, ServiceToken } from "@svc/sdk";
-import { Credentials, ConfigStore, GatewayInfo, PluginControl, PluginInstaller, Restarts } from "@svc/sdk/services";
-import { tokenOf } from "../../kernel/graph.ts";
+import {
+  ConfigStore,
+  Credentials,
+  GatewayInfo,
+  PluginControl,
+  PluginInstaller,
+  Restarts,
+  SecretPlaces,
+  Webhooks,
+} from "@svc/sdk/services";
+import { serves, tokenOf } from "../../kernel/graph.ts";
 
 /** Services that are always there. */
 const HOST_SERVICES: readonly ServiceToken<unknown>[] = [
@@ -11,6 +20,8 @@ const HOST_SERVICES: readonly ServiceToken<unknown>[] = [
   PluginControl,
   PluginInstaller,
   Restarts,
+  SecretPlaces,
+  Webhooks,
 ];
 
 /** One plugin as it is known here. */
@@ -47,11 +58,6 @@ export function lacksOf(one: Candidate, all: readonly Candidate[]): Lack[] {
     const service = `${token.id} ${token.version}`;
     return [{ service, providers: providers.map(({ id, state }) => ({ id, state })) }];
   });
-}
-
-/** Same id and major version. */
-function serves(provided: ServiceToken<unknown>, wanted: ServiceToken<unknown>): boolean {
-  return provided.id === wanted.id && provided.version.split(".")[0] === wanted.version.split(".")[0];
 }
 
 /**

@@ -1,5 +1,5 @@
 /** `svc plugins list`: what is installed, and what the gateway made of it. Runs no plugin; only one that is a mere file is imported. */
-import { visible } from "@svc/sdk/cli";
+import { cut, visible } from "@svc/sdk/cli";
 import type { PluginReport } from "@svc/sdk/services";
 import { readConfigFile } from "../../config/file.ts";
 import { resolvePaths } from "../../config/paths.ts";
@@ -11,17 +11,19 @@ import { plannedPlugins } from "../planned-plugins.ts";
 import type { TargetFlags } from "../target.ts";
 import { type Known, knownReports } from "./live.ts";
 
-interface Row {
+interface Row extends Pick<PluginReport, "placement" | "blame"> {
   readonly id: string;
   readonly version: string;
   readonly state: string;
   readonly reason?: string;
   readonly origin: string;
-  /** How it got here. */
-  readonly from?: string;
-  /** Where its code runs. */
-  readonly placement?: string;
+  readonly errors?: number;
+  /** How it got here; absent when only the gateway knows it. */
+  readonly from?: "bundle" | "configured" | "installed" | "linked";
 }
+
+/** Characters of the last error that are shown. */
+const ERROR_WIDTH = 60;
 
 export async function listPlugins(flags: TargetFlags, output: Output): Promise<number> {
   const paths = resolvePaths();
@@ -35,13 +37,36 @@ export async function listPlugins(flags: TargetFlags, output: Output): Promise<n
     return EXIT.ok;
   }
   if (source === "last start") output.note(`States are those of the last start: ${why ?? ""}`);
-  const header = ["PLUGIN", "VERSION", "FROM", "RUNS IN", source === "gateway" ? "STATE" : "LAST START", "WHY"];
-  const cells = rows.map(({ id, version, from, placement, state, reason }) => {
-    const [why = ""] = (reason ?? "").split("\n"); // the rest is told by: svc plugins why
-    return [id, version, from ?? "", placement ?? "", state, why].map(visible);
-  });
-  output.print(table([header, ...cells]));
+  output.print(table(tableOf(rows, source)));
   return EXIT.ok;
+}
+
+/** Columns in which there would be nothing to see are left out. Pure. */
+export function tableOf(rows: readonly Row[], source: Known["source"]): string[][] {
+  const brought = rows.some(({ from }) => from === "installed" || from === "linked");
+  const elsewhere = rows.some(({ placement = "host" }) => placement !== "host");
+  const failed = rows.some(({ errors = 0 }) => errors > 0);
+  const header = [
+    "PLUGIN",
+    "VERSION",
+    ...(brought ? ["FROM"] : []),
+    source === "gateway" ? "STATE" : "LAST START",
+    ...(elsewhere ? ["PLACE"] : []),
+    ...(failed ? ["ERRORS", "LAST ERROR"] : []),
+    "WHY",
+  ];
+  const cells = rows.map(({ id, version, from = "", state, placement = "host", errors = 0, blame, reason }) => [
+    id,
+    version,
+    ...(brought ? [from] : []),
+    state,
+    ...(elsewhere ? [placement] : []),
+    ...(failed
+      ? [errors > 0 ? String(errors) : "", blame ? cut(`${blame.where}: ${blame.message}`, ERROR_WIDTH) : ""]
+      : []),
+    (reason ?? "").split("\n")[0] ?? "", // the rest is told by: svc plugins why
+  ]);
+  return [header, ...cells.map((row) => row.map(visible))];
 }
 
 type Planned = readonly (PluginSource | MissingPlugin)[];
@@ -69,14 +94,20 @@ function missingRow({ origin, reason }: MissingPlugin): Row {
   return { id: origin, version: "-", state: "blocked", reason, origin };
 }
 
-function reportedRow({ id, version, state, reason, placement }: PluginReport, origin: string): Row {
-  return { id, version, state, origin, ...(reason ? { reason } : {}), ...(placement ? { placement } : {}) };
+function reportedRow(report: PluginReport, origin: string): Row {
+  const { id, version, state, reason } = report;
+  return { id, version, state, origin, ...(reason ? { reason } : {}), ...costs(report) };
 }
 
-/** `bundle`, `installed`, `linked`, or `configured`: named in plugins.use or plugins.load.paths. */
-function fromOf(source: PluginSource): string {
+/** `configured`: named in plugins.use or plugins.load.paths. */
+function fromOf(source: PluginSource): NonNullable<Row["from"]> {
   if (source.isBundled) return "bundle";
-  return isInstalledSource(source) ? (source.origin.startsWith("linked:") ? "linked" : "installed") : "configured";
+  if (!isInstalledSource(source)) return "configured";
+  return source.origin.startsWith("linked:") ? "linked" : "installed";
+}
+
+function costs({ errors, placement, blame }: PluginReport): Pick<Row, "errors" | "placement" | "blame"> {
+  return { errors, ...(placement ? { placement } : {}), ...(blame ? { blame } : {}) };
 }
 
 function rowOf(
@@ -85,7 +116,7 @@ function rowOf(
   reports: readonly PluginReport[],
   ids: ReadonlyMap<string, string>,
 ): Row {
-  const { manifest, origin } = planned;
+  const { manifest, origin, placement } = planned;
   const id = manifest?.id ?? ids.get(origin) ?? origin;
   const report = reports.find((entry) => entry.id === id);
   const mismatch = source === "gateway" ? undefined : manifest && apiMismatch(manifest.api);
@@ -99,7 +130,8 @@ function rowOf(
     state,
     origin,
     from: fromOf(planned),
-    placement: report?.placement ?? planned.placement ?? "host",
+    ...(placement ? { placement } : {}),
     ...(reason === undefined ? {} : { reason }),
+    ...(report ? costs(report) : {}),
   };
 }

@@ -1,13 +1,14 @@
 /** What is known of plugins' states: from the running gateway, else from what the last start left behind. */
 import { existsSync, readFileSync } from "node:fs";
-import { plugins } from "@svc/sdk";
+import { isGatewayError, plugins } from "@svc/sdk";
+import type { GatewayClient } from "@svc/sdk/client";
 import type { PluginReport } from "@svc/sdk/services";
 import { resolvePaths } from "../../config/paths.ts";
 import { connectTo } from "../connect.ts";
 import { resolveTarget, type TargetFlags } from "../target.ts";
 
 /** Milliseconds a gateway has to answer before the last start is asked instead. */
-const PATIENCE = 1_000;
+export const PATIENCE = 1_000;
 
 export interface Known {
   readonly source: "gateway" | "last start" | "nothing";
@@ -18,26 +19,33 @@ export interface Known {
 
 /** @throws GatewayError only when `--url` names a gateway and that one does not answer: no other report is about it */
 export async function knownReports(flags: TargetFlags): Promise<Known> {
-  const { startupReport } = resolvePaths();
-  const before = lastReport(startupReport);
-  const source = before ? "last start" : "nothing";
+  const asked = await askRunning(flags, (client) => client.call(plugins.list, {}, { timeoutMs: PATIENCE }));
+  if ("answer" in asked) return { source: "gateway", reports: asked.answer.plugins };
+  const before = lastReport(resolvePaths().startupReport);
+  return { source: before ? "last start" : "nothing", reports: before ?? [], why: asked.why };
+}
+
+/**
+ * What the running gateway says, or why it says nothing.
+ * @throws GatewayError only when `--url` names a gateway and that one does not answer
+ */
+export async function askRunning<T>(
+  flags: TargetFlags,
+  ask: (client: GatewayClient) => Promise<T>,
+): Promise<{ readonly answer: T } | { readonly why: string; readonly code?: string }> {
   // Without a trace of a start, the default port may be somebody else's gateway.
-  if (!before && !flags.url) return { source, reports: [], why: "no gateway was started here" };
+  if (!flags.url && !existsSync(resolvePaths().startupReport)) return { why: "no gateway was started here" };
   try {
-    return { source: "gateway", reports: await askGateway(flags) };
+    const client = await connectTo(await resolveTarget(flags, process.env), { connectTimeoutMs: PATIENCE });
+    try {
+      return { answer: await ask(client) };
+    } finally {
+      await client.close();
+    }
   } catch (error) {
     if (flags.url) throw error;
     const [why = ""] = (error instanceof Error ? error.message : String(error)).split("\n");
-    return { source, reports: before ?? [], why };
-  }
-}
-
-async function askGateway(flags: TargetFlags): Promise<readonly PluginReport[]> {
-  const client = await connectTo(await resolveTarget(flags, process.env), { connectTimeoutMs: PATIENCE });
-  try {
-    return (await client.call(plugins.list, {}, { timeoutMs: PATIENCE })).plugins;
-  } finally {
-    await client.close();
+    return { why, ...(isGatewayError(error) ? { code: error.code } : {}) };
   }
 }
 

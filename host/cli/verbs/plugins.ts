@@ -4,6 +4,7 @@ import type { BisectFlags } from "../plugins/bisect.ts";
 import type { DoctorFlags } from "../plugins/doctor.ts";
 import type { InstallFlags } from "../plugins/install.ts";
 import type { RemoveFlags } from "../plugins/remove.ts";
+import type { UseFlags } from "../plugins/use.ts";
 import type { TargetFlags } from "../target.ts";
 import { examples, JSON_OPTION, type Wiring, withTarget } from "../verb.ts";
 
@@ -32,11 +33,24 @@ export function addPluginVerbs({ program, output, act }: Wiring): void {
   addInstallVerbs(plugins, { output, act });
   addCareVerbs(plugins, { output, act });
   plugins
-    .command("inspect <id>")
-    .description("Everything known about one plugin")
+    .command("use [names...]")
+    .description("Choose which plugins the gateway runs: a profile of the bundle, or exactly these")
+    .option("--profile <name>", "the plugins of this profile, and those that are named")
+    .option("--with-requirements", "add the plugins that the named ones cannot do without")
     .option(...JSON_OPTION)
-    .addHelpText("after", examples("svc plugins inspect notes"))
-    .action((id: string) => act(async () => (await import("../plugins/inspect.ts")).inspectPlugin(id, output)));
+    .addHelpText("after", "\nWrites plugins.use. A single name that is a profile is the profile.")
+    .addHelpText("after", examples("svc plugins use minimal", "svc plugins use config notes --with-requirements"))
+    .action((names: string[], flags: UseFlags) =>
+      act(async () => (await import("../plugins/use.ts")).usePlugins(names, flags, output)),
+    );
+  withTarget(plugins.command("inspect <id>"))
+    .description("Everything about one plugin: what it declared, and what it costs")
+    .option(...JSON_OPTION)
+    .addHelpText("after", "\nAsks the running gateway; when none answers within a second, tells what the package says.")
+    .addHelpText("after", examples("svc plugins inspect notes", "svc plugins inspect notes --json"))
+    .action((id: string, flags: TargetFlags) =>
+      act(async () => (await import("../plugins/inspect.ts")).inspectPlugin(id, flags, output)),
+    );
 }
 
 /** What changes which plugins are here. */

@@ -27,14 +27,14 @@ describe("svc gateway run, restarted", { timeout: 60_000 }, () => {
     const here = home(t, few);
     const { says, stop } = await here.run();
     const { hash } = JSON.parse((await here.svc(["gateway", "call", "config.get", "--json"])).stdout);
-    const raw = JSON.stringify({ plugins: { use: ["config", "plugins"] } });
-    const params = JSON.stringify({ raw, baseHash: hash, restartDelayMs: 0, note: "two plugins now" });
+    const raw = JSON.stringify({ gateway: { bind: "loopback" } });
+    const params = JSON.stringify({ raw, baseHash: hash, restartDelayMs: 0, note: "bound anew" });
     const called = await here.svc(["gateway", "call", "config.patch", "--json", "--params", params]);
     const { restart, sentinel, changed } = JSON.parse(called.stdout);
-    assert.deepEqual([restart.scheduled, restart.reason, changed], [true, "config.patch", ["plugins.use"]]);
+    assert.deepEqual([restart.scheduled, restart.reason, changed], [true, "config.patch", ["gateway.bind"]]);
     assert.equal(sentinel.path, join(here.stateDir, "restart-sentinel.json"));
-    assert.match(await says(/gateway restarted .*\n/), /\(config\.patch\): \S+, plugins 2 of 2 active\n$/);
-    await says(/two plugins now/); // there is no session to tell: it stands in the log
+    assert.match(await says(/gateway restarted .*\n/), /\(config\.patch\): \S+, plugins 1 of 1 active\n$/);
+    await says(/bound anew/); // there is no session to tell: it stands in the log
     assert.equal((await stop()).code, 0);
     assert.throws(() => readFileSync(sentinel.path), { code: "ENOENT" });
   });

@@ -1,7 +1,9 @@
 /** A plugin's identity in tests of the hooks: remembers what it was charged with. */
 import type { Owner } from "../../../host/hooks/owner.ts";
+import { PluginTally } from "../../../host/kernel/stats.ts";
 
 export interface FakeOwner extends Owner {
+  readonly tally: PluginTally;
   readonly charges: { readonly error: unknown; readonly where: string }[];
   stop(): void;
 }
@@ -16,6 +18,7 @@ export function fakeOwner(id: string, order: number): FakeOwner {
     ready: true,
     hold: undefined,
     away: undefined,
+    tally: new PluginTally(),
     enter: () => undefined,
     leave: () => undefined,
     run: (work) => work(),

@@ -94,7 +94,7 @@ describe("the transforms directory in an editor", () => {
     await cp(await packageDirectory("typebox"), join(installed, "node_modules/typebox"), { recursive: true });
     const file = join(directory, "tsconfig.json");
     const text = await readFile(file, "utf8");
-    assert.ok(text.includes(`"${from}/transform.ts"`));
+    assert.ok(text.includes(`"${from}/dist/types/transform.d.ts"`));
     await writeFile(file, text.replaceAll(`"${from}/`, `"${to}/`));
     assert.equal(compile(directory), "");
     await writeFile(join(directory, "build.ts"), GOOD.replace("payload.urgent", "payload.urgnt"));

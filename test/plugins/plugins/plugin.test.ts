@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { GatewayError, type Handlers, isPlugin, matches, type PluginGateway, plugins } from "@svc/sdk";
-import type { PluginControl, PluginReport, ReloadReport } from "@svc/sdk/services";
+import type { PluginControl, PluginInspection, PluginReport, ReloadReport } from "@svc/sdk/services";
 import pluginsPlugin from "../../../plugins/plugins/plugin.ts";
 
 const reports: readonly PluginReport[] = [
@@ -20,10 +20,47 @@ const reloaded: ReloadReport = {
   heldMs: 12,
 };
 
+const inspected: PluginInspection = {
+  plugin: { id: "a", version: "1.0.0", state: "active", generation: 2, errors: 0, inert: [] },
+  stats: {
+    calls: 3,
+    underWay: 0,
+    errors: 0,
+    p50Ms: 0.5,
+    p99Ms: 1.5,
+    maxMs: 1.25,
+    hookRuns: 0,
+    hookErrors: 0,
+    memoryBytes: null,
+    blocks: 0,
+    longestBlockMs: 0,
+  },
+  package: { origin: "a" },
+  permissions: { exec: true },
+  placements: { now: "host", supports: ["host"] },
+  declares: {
+    methods: [{ name: "a.b", scope: "operator.read" }],
+    events: [],
+    routes: [],
+    hooks: [],
+    emits: [],
+    services: [],
+    requires: [{ id: "x", version: "1.0.0", kind: "live" }],
+    extensions: [],
+    points: [],
+    sections: [],
+    commands: [],
+  },
+};
+
 async function handlers(reload: PluginControl["reload"]): Promise<Handlers<typeof plugins>> {
+  const inspect: PluginControl["inspect"] = (id) => {
+    if (id === "a") return inspected;
+    throw new GatewayError("NOT_FOUND", `no plugin ${id}`);
+  };
   let served: Handlers<typeof plugins> | undefined;
   const gateway = {
-    services: { control: { reports: () => reports, reload } },
+    services: { control: { reports: () => reports, inspect, reload } },
     serve: (_contract: unknown, given: Handlers<typeof plugins>) => (served = given),
   };
   await pluginsPlugin.setup(gateway as unknown as PluginGateway<never, never>); // the parts it uses
@@ -42,6 +79,14 @@ describe("the plugins plugin", () => {
     assert.ok(matches(plugins.list.result, answer));
   });
 
+  it("answers plugins.inspect with everything about the one that is named", async () => {
+    const { inspect } = await handlers(async () => reloaded);
+    const answer = await inspect(call({ id: "a" }));
+    assert.deepEqual(answer, inspected);
+    assert.ok(matches(plugins.inspect.result, answer));
+    await assert.rejects(async () => inspect(call({ id: "x" })), { code: "NOT_FOUND" });
+  });
+
   it("reloads the plugin that is named and says what became of it", async () => {
     const asked: string[] = [];
     const { reload } = await handlers(async (id) => {
@@ -58,7 +103,8 @@ describe("the plugins plugin", () => {
     await assert.rejects(async () => reload(call({ id: "x" })), { code: "NOT_FOUND" });
   });
 
-  it("lets readers list and administrators reload", () => {
-    assert.deepEqual([plugins.list.scope, plugins.reload.scope], ["operator.read", "operator.admin"]);
+  it("lets readers look and administrators reload", () => {
+    const { list, inspect, reload } = plugins;
+    assert.deepEqual([list.scope, inspect.scope, reload.scope], ["operator.read", "operator.read", "operator.admin"]);
   });
 });

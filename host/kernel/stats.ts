@@ -1,0 +1,98 @@
+/** What a plugin costs: counted while it works, over all its generations. */
+import type { PluginMeasures, PluginStats } from "@svc/sdk/services";
+import type { MethodTally, Outcome, Tally } from "../hooks/owner.ts";
+import { Latency } from "./latency.ts";
+
+/** Methods counted by name; who has more sees the further ones together. */
+const MOST_METHODS = 500;
+const FURTHER = "other";
+
+/** Doublings of a millisecond that a monitoring system is told of: 0.125 ms to 16 s. */
+const TOLD = [-3, -1, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14] as const;
+
+export class PluginTally implements Tally {
+  #underWay = 0;
+  #hookRuns = 0;
+  #hookErrors = 0;
+  #blocks = 0;
+  #longestBlockMs = 0;
+  readonly #latency = new Latency();
+  readonly #methods = new Map<string, CountedMethod>();
+
+  entered(): void {
+    this.#underWay++;
+  }
+  left(): void {
+    this.#underWay--;
+  }
+  answered(ms: number): void {
+    this.#latency.record(ms);
+  }
+  hookRan(): void {
+    this.#hookRuns++;
+  }
+  hookFailed(): void {
+    this.#hookErrors++;
+  }
+  /** It kept everything else waiting. @param ms milliseconds */
+  blocked(ms: number): void {
+    this.#blocks++;
+    this.#longestBlockMs = Math.max(this.#longestBlockMs, ms);
+  }
+
+  method(name: string): MethodTally {
+    const key = this.#methods.has(name) || this.#methods.size < MOST_METHODS ? name : FURTHER;
+    const known = this.#methods.get(key) ?? new CountedMethod(this.#latency);
+    this.#methods.set(key, known);
+    return known;
+  }
+
+  /** @param errors charged to it. @param memoryBytes of its own thread or process, if it has one */
+  stats(errors: number, memoryBytes: number | undefined): PluginStats {
+    const { count: calls, max } = this.#latency;
+    return {
+      calls,
+      underWay: this.#underWay,
+      errors,
+      p50Ms: rounded(this.#latency.quantile(0.5)),
+      p99Ms: rounded(this.#latency.quantile(0.99)),
+      maxMs: calls === 0 ? null : rounded(max),
+      hookRuns: this.#hookRuns,
+      hookErrors: this.#hookErrors,
+      memoryBytes: memoryBytes ?? null,
+      blocks: this.#blocks,
+      longestBlockMs: this.#longestBlockMs,
+    };
+  }
+
+  /** What is told of it beside `stats`. */
+  details(): Pick<PluginMeasures, "callsMs" | "answers" | "methods"> {
+    const latency = this.#latency;
+    return {
+      callsMs: latency.sum,
+      answers: TOLD.map((exponent) => ({ belowMs: 2 ** exponent, calls: latency.countBelow(exponent) })),
+      methods: [...this.#methods].map(([name, { ok, refused, failed }]) => ({ name, ok, refused, failed })),
+    };
+  }
+}
+
+class CountedMethod implements MethodTally {
+  ok = 0;
+  refused = 0;
+  failed = 0;
+  readonly #latency: Latency;
+
+  constructor(latency: Latency) {
+    this.#latency = latency;
+  }
+
+  answered(ms: number, outcome: Outcome): void {
+    this[outcome]++;
+    this.#latency.record(ms);
+  }
+}
+
+/** To a microsecond. */
+function rounded<T extends number | null>(ms: T): T | number {
+  return ms === null ? ms : Math.round(ms * 1_000) / 1_000;
+}

@@ -1,0 +1,60 @@
+/** The watchdog's thread: looks at the main one, and says who keeps it from coming round. Loads next to nothing. */
+import { parentPort, workerData } from "node:worker_threads";
+import { type BlockRecord, keepBlock, logBlock } from "./block-report.ts";
+import { BlockJudge, type Finding, LOOK_MS } from "./judge.ts";
+import { type BlockOver, type NamedMark, SHARED, type WatchdogTask } from "./messages.ts";
+import { seeMainThread, type Sight } from "./sight.ts";
+
+const port = parentPort;
+if (port === null) throw new Error("watchdog-worker.ts runs as a worker thread only");
+
+const task = workerData as WatchdogTask; // from watchdog.ts
+const marks = new Int32Array(task.marks);
+const shared = new Int32Array(task.shared);
+const names = new Map<number, string>();
+const judge = new BlockJudge();
+
+/** The block that lasts now. */
+let block: { readonly at: number; readonly sight: Promise<Sight | undefined> } | undefined;
+
+port.on("message", ([mark, plugin]: NamedMark) => {
+  if (plugin === null) names.delete(mark);
+  else names.set(mark, plugin);
+});
+
+setInterval(() => {
+  const finding = judge.look({
+    now: performance.now(),
+    beat: Atomics.load(shared, SHARED.beat),
+    mark: Atomics.load(marks, 0),
+    excused: Atomics.load(shared, SHARED.excused) !== 0,
+  });
+  if (finding) void tell(finding);
+}, LOOK_MS);
+
+async function tell({ kind, ms, mark: seen }: Finding): Promise<void> {
+  const current = (block ??= { at: Date.now(), sight: seeMainThread() });
+  if (kind === "over") block = undefined;
+  const sight = await current.sight;
+  const mark = seen || (sight?.mark ?? 0); // what is marked is certain; behind an `await` only the context knows
+  const stack = sight?.stack ?? [];
+  const plugin = names.get(mark);
+  const over = kind === "over";
+  const record: BlockRecord = {
+    at: current.at,
+    pid: process.pid,
+    ...(plugin === undefined ? {} : { plugin }),
+    blockedMs: Math.round(ms),
+    over,
+    stack,
+  };
+  const isHeard = Atomics.load(shared, SHARED.silent) === 0;
+  if (!over && isHeard) logBlock(record);
+  try {
+    keepBlock(task.reportFile, record);
+  } catch (error) {
+    if (isHeard) logBlock(record, `${task.reportFile} cannot be written: ${String(error)}`);
+  }
+  // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a thread, not a window: there is no origin
+  if (over) port?.postMessage({ mark, ms: Math.round(ms), stack } satisfies BlockOver);
+}

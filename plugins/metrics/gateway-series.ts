@@ -1,0 +1,80 @@
+/** The gateway and its process, as series; those of the process have the names that dashboards for Node.js look for. Pure. */
+import type { Family } from "./exposition.ts";
+import type { LoopDelay } from "./loop-delay.ts";
+
+export interface GatewayFacts {
+  readonly version: string;
+  readonly nodeVersion: string;
+  /** epoch ms of the gateway's start; a restart within the process counts */
+  readonly startedAt: number;
+  /** epoch ms */
+  readonly now: number;
+  /** Of each accepted connection. */
+  readonly roles: readonly string[];
+  /** Since the last look; absent: the first look. */
+  readonly delay: LoopDelay | undefined;
+  readonly memory: {
+    readonly rss: number;
+    readonly heapTotal: number;
+    readonly heapUsed: number;
+    readonly external: number;
+  };
+  /** Microseconds since the process started. */
+  readonly cpu: { readonly user: number; readonly system: number };
+  /** Seconds the process runs. */
+  readonly uptime: number;
+}
+
+export function gatewaySeries(facts: GatewayFacts): Family[] {
+  const { version, nodeVersion, roles, delay, memory, cpu, now, startedAt, uptime } = facts;
+  const gauge = (name: string, help: string, value: number | undefined): Family => {
+    return { name, help, type: "gauge", samples: value === undefined ? [] : [{ value }] };
+  };
+  const counter = (name: string, help: string, value: number): Family => {
+    return { name, help, type: "counter", samples: [{ value }] };
+  };
+  const lag = (name: string, what: string, ms: number | undefined): Family =>
+    gauge(
+      `nodejs_eventloop_lag_${name}_seconds`,
+      `${what} delay of the event loop since the last look`,
+      ms && ms / 1_000,
+    );
+  return [
+    {
+      name: "svc_info",
+      help: "Versions of the gateway and of Node.js",
+      type: "gauge",
+      samples: [{ labels: { version, node: nodeVersion }, value: 1 }],
+    },
+    gauge(
+      "svc_uptime_seconds",
+      "Since the gateway started; a restart within the process counts",
+      (now - startedAt) / 1_000,
+    ),
+    {
+      name: "svc_connections",
+      help: "Accepted WebSocket connections",
+      type: "gauge",
+      samples: [...new Set(["operator", "node", ...roles])].map((role) => {
+        return { labels: { role }, value: roles.filter((one) => one === role).length };
+      }),
+    },
+    lag("p50", "Median", delay?.p50),
+    lag("p99", "99th percentile of the", delay?.p99),
+    lag("max", "Longest", delay?.max),
+    counter("process_cpu_user_seconds_total", "User processor time", cpu.user / 1e6),
+    counter("process_cpu_system_seconds_total", "System processor time", cpu.system / 1e6),
+    counter("process_cpu_seconds_total", "User and system processor time", (cpu.user + cpu.system) / 1e6),
+    gauge("process_start_time_seconds", "Start of the process, in seconds since the epoch", now / 1_000 - uptime),
+    gauge("process_resident_memory_bytes", "Resident memory, threads of plugins included", memory.rss),
+    gauge("nodejs_heap_size_total_bytes", "Heap of the main thread", memory.heapTotal),
+    gauge("nodejs_heap_size_used_bytes", "Used heap of the main thread", memory.heapUsed),
+    gauge("nodejs_external_memory_bytes", "Memory of buffers and the like", memory.external),
+    {
+      name: "nodejs_version_info",
+      help: "Version of Node.js",
+      type: "gauge",
+      samples: [{ labels: { version: nodeVersion }, value: 1 }],
+    },
+  ];
+}

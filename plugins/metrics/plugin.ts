@@ -1,0 +1,43 @@
+/** Metrics: what the gateway and each of its plugins cost, for Prometheus. */
+import { definePlugin } from "@svc/sdk";
+import { GatewayInfo, PluginControl } from "@svc/sdk/services";
+import { CONTENT_TYPE, expose } from "./exposition.ts";
+import { gatewaySeries } from "./gateway-series.ts";
+import { createLoopDelayMonitor } from "./loop-delay.ts";
+import { pluginSeries } from "./plugin-series.ts";
+
+export default definePlugin({
+  id: "metrics",
+  api: "^1.0.0",
+  requires: { control: PluginControl, info: GatewayInfo },
+
+  setup(gateway) {
+    const { clock, services } = gateway;
+    const { control, info } = services;
+    const delay = createLoopDelayMonitor();
+
+    gateway.route({
+      method: "GET",
+      path: "/metrics",
+      auth: "gateway",
+      scope: "operator.read",
+      summary: "What the gateway and its plugins cost, as Prometheus reads it",
+      handler() {
+        const facts = {
+          version: info.version,
+          nodeVersion: process.version,
+          startedAt: info.startedAt,
+          now: clock.now(),
+          roles: info.connections().flatMap(({ principal }) => principal?.role ?? []),
+          delay: delay.look(),
+          memory: process.memoryUsage(),
+          cpu: process.cpuUsage(),
+          uptime: process.uptime(),
+        };
+        const body = expose([...gatewaySeries(facts), ...pluginSeries(control.measures())]);
+        return { headers: { "Content-Type": CONTENT_TYPE, "Cache-Control": "no-store" }, body };
+      },
+    });
+    gateway.start(() => delay.stop);
+  },
+});

@@ -1,0 +1,218 @@
+/** What each plugin costs, counted while a real gateway works. */
+import assert from "node:assert/strict";
+import { describe, it, type TestContext } from "node:test";
+import { defineEvent, defineHook, definePlugin, defineService, GatewayError, type HookEmitter, Type } from "@svc/sdk";
+import { PluginControl, type PluginMeasures } from "@svc/sdk/services";
+import { barrier, contractOf, settled, slotOf, startScene, until } from "./reload-scene.ts";
+
+const limited = { timeout: 20_000 };
+const busy = contractOf("busy", "ask", "refuse", "break", "breakLater", "wait");
+const knock = defineHook<string>()("series", {
+  name: "knock",
+  owner: "door",
+  when: "somebody stands before it",
+  returns: "nothing",
+  throws: "the next one hears it, too",
+});
+const Ink = defineService<object>()("ink", "1.0.0");
+const wrote = defineEvent({ name: "writer.wrote", summary: "-", scope: "operator.read", payload: Type.Object({}) });
+
+/** Answers in every way there is. */
+const busyPlugin = (until: Promise<void> = Promise.resolve()) =>
+  definePlugin({
+    id: "busy",
+    api: "^1.0.0",
+    setup(gateway) {
+      gateway.serve(busy, {
+        ask: () => ({}),
+        refuse: () => {
+          throw new GatewayError("NOT_FOUND", "no such thing");
+        },
+        break: () => {
+          throw new Error(`out of ink\n${"x".repeat(900)}`);
+        },
+        breakLater: async () => Promise.reject(new Error("later")),
+        wait: async () => {
+          await until;
+          return {};
+        },
+      });
+      const route = (path: string, handler: () => { body?: string }) =>
+        gateway.route({ method: "GET", path: `/plugins/busy/${path}`, auth: "plugin", summary: "-", handler });
+      route("ok", () => ({ body: "fine" }));
+      route("broken", () => {
+        throw new Error("route");
+      });
+      gateway.hook(knock).tap("busy", (how) => {
+        if (how === "hard") throw new Error("too hard");
+      });
+    },
+  });
+
+/** Emits `knock`, and tells what everybody costs. */
+function door() {
+  const found: { emit?: HookEmitter<typeof knock>["emit"]; control?: PluginControl } = {};
+  const plugin = definePlugin({
+    id: "door",
+    api: "^1.0.0",
+    requires: { control: PluginControl },
+    setup(gateway) {
+      found.emit = gateway.emits(knock).emit;
+      gateway.start(() => void (found.control = gateway.services.control));
+    },
+  });
+  const control = () => found.control ?? assert.fail("the door did not start");
+  return { plugin, found, control };
+}
+
+async function scene(t: TestContext, wait?: Promise<void>) {
+  const own = door();
+  const slot = await slotOf(t, busyPlugin(wait));
+  const running = await startScene(t, [slot, own.plugin]);
+  const measures = (): PluginMeasures =>
+    own
+      .control()
+      .measures()
+      .find(({ id }) => id === "busy") ?? assert.fail("busy is not there");
+  return { ...running, ...own, slot, measures };
+}
+
+describe("what a plugin costs", limited, () => {
+  it("counts answers, refusals and failures of its methods and routes", async (t) => {
+    const { client, gateway, measures } = await scene(t);
+    for (const { name } of [busy.ask, busy.ask, busy.refuse, busy.break, busy.breakLater])
+      await client.request(name, {}).catch(() => undefined);
+    await client.request(busy.ask.name, "not an object").catch(() => undefined); // does not reach it
+    for (const path of ["ok", "broken", "nowhere"])
+      await fetch(`${gateway.url.replace("ws", "http")}/plugins/busy/${path}`);
+    const { calls, errors, underWay, methods, answers, p50Ms, p99Ms, maxMs, callsMs } = measures();
+    assert.deepEqual({ calls, errors, underWay }, { calls: 7, errors: 3, underWay: 0 });
+    assert.deepEqual(methods, [
+      { name: "busy.ask", ok: 2, refused: 0, failed: 0 },
+      { name: "busy.refuse", ok: 0, refused: 1, failed: 0 },
+      { name: "busy.break", ok: 0, refused: 0, failed: 1 },
+      { name: "busy.breakLater", ok: 0, refused: 0, failed: 1 },
+      { name: "busy.wait", ok: 0, refused: 0, failed: 0 },
+    ]);
+    const times = [0, p50Ms ?? -1, p99Ms ?? -1, maxMs ?? -1];
+    assert.deepEqual(
+      times,
+      times.toSorted((left, right) => left - right),
+    );
+    assert.ok(callsMs >= Number(maxMs) * 0.999 && callsMs > 0);
+    assert.equal(answers.at(-1)?.calls, 7);
+  });
+
+  it("counts what is under way, until it is answered", async (t) => {
+    const { passed, open } = barrier();
+    const { client, measures } = await scene(t, passed);
+    const waiting = [client.request("busy.wait"), client.request("busy.wait")];
+    await until(() => measures().underWay === 2);
+    assert.equal(measures().calls, 0);
+    open();
+    await Promise.all(waiting);
+    assert.deepEqual([measures().underWay, measures().calls], [0, 2]);
+  });
+
+  it("counts the runs of its taps, and those that failed", async (t) => {
+    const { found, measures } = await scene(t);
+    for (const how of ["softly", "hard", "softly"]) await found.emit?.(how);
+    const { hookRuns, hookErrors, errors } = measures();
+    assert.deepEqual({ hookRuns, hookErrors, errors }, { hookRuns: 3, hookErrors: 1, errors: 1 });
+  });
+
+  it("goes on counting over a reload, without the time a call was held", async (t) => {
+    const { client, measures, reload, slot } = await scene(t);
+    await client.call(busy.ask, {});
+    const { passed, open } = barrier();
+    const next = definePlugin({
+      id: "busy",
+      api: "^1.0.0",
+      setup(gateway) {
+        gateway.serve(busy, {
+          ask: () => ({}),
+          refuse: () => ({}),
+          break: () => ({}),
+          breakLater: () => ({}),
+          wait: () => ({}),
+        });
+        gateway.start(() => passed);
+      },
+    });
+    slot.become(next);
+    const reloaded = reload("busy");
+    await settled(20);
+    const held = client.call(busy.ask, {});
+    await new Promise((resolve) => setTimeout(resolve, 150));
+    open();
+    const { heldMs } = await reloaded;
+    await held;
+    const { calls, maxMs, methods } = measures();
+    assert.deepEqual([calls, methods[0]?.ok], [2, 2]);
+    assert.ok(Number(maxMs) < heldMs, `it was held ${heldMs} ms, and its plugin is said to have taken ${maxMs} ms`);
+  });
+
+  it("remembers the last failure, cut to a length that can be shown", async (t) => {
+    const { client, report } = await scene(t);
+    assert.equal(report("busy")?.blame, undefined);
+    const before = Date.now();
+    await client.call(busy.break, {}).catch(() => undefined);
+    const { at, where, message } = report("busy")?.blame ?? assert.fail("nobody is to blame");
+    assert.equal(where, "method busy.break");
+    assert.equal(message, `out of ink\n${"x".repeat(900)}`.slice(0, 500));
+    assert.ok(at >= before && at <= Date.now());
+  });
+});
+
+describe("an inspection", limited, () => {
+  it("tells what was declared, by whom it is provided, and what the package asks for", async (t) => {
+    const own = door();
+    const writer = definePlugin({
+      id: "writer",
+      api: "^1.0.0",
+      config: Type.Object({ max: Type.Integer({ default: 3 }) }),
+      requires: { control: PluginControl },
+      provides: [Ink],
+      setup(gateway) {
+        gateway.provide(Ink, {});
+        gateway.serve(contractOf("writer", "write"), { write: () => ({}) });
+        gateway.event(wrote);
+        gateway.hooks.hello.tap("x", () => undefined);
+        gateway.route({ method: "GET", path: "/plugins/writer/x", auth: "plugin", summary: "-", handler: () => ({}) });
+      },
+    });
+    const slot = await slotOf(t, writer, {
+      id: "writer",
+      namespaces: ["writer"],
+      commands: [{ name: "write", summary: "Write" }],
+      permissions: { net: ["example.org:443"] },
+      isolation: { supports: ["host", "worker"] },
+    });
+    await startScene(t, [slot, own.plugin], { config: { plugins: { entries: { writer: { run: "host" } } } } });
+    const { plugin, stats, package: from, ...rest } = own.control().inspect("writer");
+    assert.deepEqual([plugin.id, plugin.state, stats.calls, stats.memoryBytes], ["writer", "active", 0, null]);
+    assert.deepEqual(from, { origin: slot.path, directory: slot.path });
+    assert.deepEqual(rest, {
+      permissions: { net: ["example.org:443"] },
+      placements: { now: "host", supports: ["host", "worker"] },
+      declares: {
+        methods: [{ name: "writer.write", scope: "operator.read" }],
+        events: ["writer.wrote"],
+        routes: [{ method: "GET", path: "/plugins/writer/x", auth: "plugin" }],
+        hooks: ["hello"],
+        emits: [],
+        services: [{ id: "ink", version: "1.0.0" }],
+        requires: [{ id: "plugin.control", version: "1.0.0", kind: "hard", provider: "host" }],
+        extensions: [],
+        points: [],
+        sections: ["writer"],
+        commands: [{ name: "write", summary: "Write" }],
+      },
+    });
+  });
+
+  it("of what is not here is refused", async (t) => {
+    const { control } = await scene(t);
+    assert.throws(() => control().inspect("nobody"), { code: "NOT_FOUND" });
+  });
+});
