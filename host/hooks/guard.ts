@@ -138,6 +138,7 @@ function asked(spec: HookSpec, owner: Owner, emission: Emission, ask: Ask): Deni
   const isReadable = typeof ask.title === "string" && ask.title.trim() !== "" && ask.subject !== undefined;
   if (spec.asks && isReadable) return void emission.asked.push({ plugin: owner.id, ask });
   const why = spec.asks ? "its question has no title or no subject" : "this gate takes no questions";
+  owner.tally.hookFailed();
   owner.charge(new Error(`asked people, and ${why}`), `hook ${spec.name}`);
   return { allow: false, reason: `plugin ${owner.id} would have people decide, and ${why}` };
 }

@@ -21,12 +21,12 @@ export interface GatewayFacts {
   };
   /** Microseconds since the process started. */
   readonly cpu: { readonly user: number; readonly system: number };
-  /** Seconds the process runs. */
-  readonly uptime: number;
+  /** Of the process. epoch ms */
+  readonly processStartedAt: number;
 }
 
 export function gatewaySeries(facts: GatewayFacts): Family[] {
-  const { version, nodeVersion, roles, delay, memory, cpu, now, startedAt, uptime } = facts;
+  const { version, nodeVersion, roles, delay, memory, cpu, now, startedAt, processStartedAt } = facts;
   const gauge = (name: string, help: string, value: number | undefined): Family => {
     return { name, help, type: "gauge", samples: value === undefined ? [] : [{ value }] };
   };
@@ -65,7 +65,7 @@ export function gatewaySeries(facts: GatewayFacts): Family[] {
     counter("process_cpu_user_seconds_total", "User processor time", cpu.user / 1e6),
     counter("process_cpu_system_seconds_total", "System processor time", cpu.system / 1e6),
     counter("process_cpu_seconds_total", "User and system processor time", (cpu.user + cpu.system) / 1e6),
-    gauge("process_start_time_seconds", "Start of the process, in seconds since the epoch", now / 1_000 - uptime),
+    gauge("process_start_time_seconds", "Start of the process, in seconds since the epoch", processStartedAt / 1_000),
     gauge("process_resident_memory_bytes", "Resident memory, threads of plugins included", memory.rss),
     gauge("nodejs_heap_size_total_bytes", "Heap of the main thread", memory.heapTotal),
     gauge("nodejs_heap_size_used_bytes", "Used heap of the main thread", memory.heapUsed),

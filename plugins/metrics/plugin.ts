@@ -32,7 +32,7 @@ export default definePlugin({
           delay: delay.look(),
           memory: process.memoryUsage(),
           cpu: process.cpuUsage(),
-          uptime: process.uptime(),
+          processStartedAt: performance.timeOrigin,
         };
         const body = expose([...gatewaySeries(facts), ...pluginSeries(control.measures())]);
         return { headers: { "Content-Type": CONTENT_TYPE, "Cache-Control": "no-store" }, body };

@@ -6,8 +6,8 @@ export interface BlockRecord {
   /** When it was noticed. epoch ms */
   readonly at: number;
   readonly pid: number;
-  /** Absent: code of no plugin. */
-  readonly plugin?: string;
+  /** `undefined`: code of no plugin. */
+  readonly plugin: string | undefined;
   /** So far, or altogether when it is over. */
   readonly blockedMs: number;
   readonly over: boolean;

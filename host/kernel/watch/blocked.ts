@@ -10,7 +10,7 @@ export interface Blocked {
 
 /** As a failure of whoever did it; its stack is theirs. */
 export function errorOf({ ms, stack }: Blocked): Error {
-  const [at] = stack;
+  const at = stack.find((call) => !call.includes("(node:")) ?? stack[0]; // what the runtime does there says less
   const error = new Error(`blocked the event loop for ${(ms / 1_000).toFixed(1)} s${at ? `, at ${at}` : ""}`);
   error.stack = [`Error: ${error.message}`, ...stack.map((call) => `    at ${call}`)].join("\n");
   return error;

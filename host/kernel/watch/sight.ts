@@ -3,7 +3,7 @@
  *
  * By the runtime's own debugger, from the watchdog's thread: it stops the other one for some 25 ms between two
  * statements, spinning or not, and lets it go on. No port is opened. A thread that waits inside a call of the system
- * cannot be stopped; then nothing is seen.
+ * stops when that returns, still in the code that made the call.
  */
 import { Session } from "node:inspector";
 
@@ -18,8 +18,6 @@ export interface Sight {
 export const CONTEXT_MARK = Symbol.for("svc.watchdog.context-mark");
 const ASK = `globalThis[Symbol.for(${JSON.stringify(CONTEXT_MARK.description)})]?.() ?? 0`;
 
-/** Milliseconds the other thread has to stop. */
-const PATIENCE_MS = 500;
 /** Calls that are told of. */
 const MOST_CALLS = 8;
 
@@ -40,26 +38,34 @@ interface Answer {
   readonly result?: { readonly value?: unknown };
 }
 
-/** Never rejects; `undefined`: nothing could be seen. */
-export async function seeMainThread(): Promise<Sight | undefined> {
+/** A look that may take as long as the other thread does not stop. */
+export interface PendingSight {
+  /** Never rejects; `undefined`: nothing could be seen. */
+  readonly seen: Promise<Sight | undefined>;
+  /** Gives up. Safe to call twice, and afterwards. */
+  stop(): void;
+}
+
+export function lookAtMainThread(): PendingSight {
   const session = new Session();
-  let late: NodeJS.Timeout | undefined;
+  let giveUp = () => {};
+  const gaveUp = new Promise<undefined>((resolve) => (giveUp = () => resolve(undefined)));
+  return { seen: look(session, gaveUp).catch(() => undefined), stop: giveUp }; // a runtime may have no debugger
+}
+
+async function look(session: Session, gaveUp: Promise<undefined>): Promise<Sight | undefined> {
   try {
     session.connectToMainThread();
     const scripts = new Map<string, string>();
     session.on("Debugger.scriptParsed", ({ params }) => void scripts.set(params.scriptId, params.url));
-    const paused = new Promise<Paused | undefined>((resolve) => {
+    const paused = new Promise<Paused>((resolve) => {
       session.on("Debugger.paused", ({ params }) => resolve(params));
-      late = setTimeout(resolve, PATIENCE_MS, undefined);
     });
     session.post("Debugger.enable");
     session.post("Debugger.pause");
-    const stopped = await paused;
+    const stopped = await Promise.race([paused, gaveUp]);
     return stopped && { mark: await markAt(session, stopped), stack: stackOf(stopped, scripts) };
-  } catch {
-    return undefined; // no debugger in this runtime
   } finally {
-    clearTimeout(late);
     session.disconnect(); // the other thread goes on
   }
 }

@@ -1,9 +1,10 @@
 /** The watchdog's thread: looks at the main one, and says who keeps it from coming round. Loads next to nothing. */
+import { setTimeout } from "node:timers/promises";
 import { parentPort, workerData } from "node:worker_threads";
 import { type BlockRecord, keepBlock, logBlock } from "./block-report.ts";
 import { BlockJudge, type Finding, LOOK_MS } from "./judge.ts";
 import { type BlockOver, type NamedMark, SHARED, type WatchdogTask } from "./messages.ts";
-import { seeMainThread, type Sight } from "./sight.ts";
+import { lookAtMainThread, type PendingSight } from "./sight.ts";
 
 const port = parentPort;
 if (port === null) throw new Error("watchdog-worker.ts runs as a worker thread only");
@@ -14,8 +15,11 @@ const shared = new Int32Array(task.shared);
 const names = new Map<number, string>();
 const judge = new BlockJudge();
 
+/** Milliseconds a report waits for what can be seen of the other thread. */
+const PATIENCE_MS = 500;
+
 /** The block that lasts now. */
-let block: { readonly at: number; readonly sight: Promise<Sight | undefined> } | undefined;
+let block: { readonly at: number; readonly sight: PendingSight } | undefined;
 
 port.on("message", ([mark, plugin]: NamedMark) => {
   if (plugin === null) names.delete(mark);
@@ -33,28 +37,25 @@ setInterval(() => {
 }, LOOK_MS);
 
 async function tell({ kind, ms, mark: seen }: Finding): Promise<void> {
-  const current = (block ??= { at: Date.now(), sight: seeMainThread() });
-  if (kind === "over") block = undefined;
-  const sight = await current.sight;
-  const mark = seen || (sight?.mark ?? 0); // what is marked is certain; behind an `await` only the context knows
-  const stack = sight?.stack ?? [];
-  const plugin = names.get(mark);
+  const { at, sight } = (block ??= { at: Date.now(), sight: lookAtMainThread() });
   const over = kind === "over";
-  const record: BlockRecord = {
-    at: current.at,
-    pid: process.pid,
-    ...(plugin === undefined ? {} : { plugin }),
-    blockedMs: Math.round(ms),
-    over,
-    stack,
-  };
+  if (over) block = undefined;
+  const found = await Promise.race([sight.seen, setTimeout(PATIENCE_MS, undefined)]);
+  if (over) sight.stop();
+  const mark = seen || (found?.mark ?? 0); // what is marked is certain; behind an `await` only the context knows
+  const stack = found?.stack ?? [];
+  report({ at, pid: process.pid, plugin: names.get(mark), blockedMs: Math.round(ms), over, stack });
+  // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a thread, not a window: there is no origin
+  if (over) port?.postMessage({ mark, ms: Math.round(ms), stack } satisfies BlockOver);
+}
+
+/** The main thread tells of its end. */
+function report(record: BlockRecord): void {
   const isHeard = Atomics.load(shared, SHARED.silent) === 0;
-  if (!over && isHeard) logBlock(record);
+  if (!record.over && isHeard) logBlock(record);
   try {
     keepBlock(task.reportFile, record);
   } catch (error) {
     if (isHeard) logBlock(record, `${task.reportFile} cannot be written: ${String(error)}`);
   }
-  // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a thread, not a window: there is no origin
-  if (over) port?.postMessage({ mark, ms: Math.round(ms), stack } satisfies BlockOver);
 }

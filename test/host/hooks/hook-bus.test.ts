@@ -4,7 +4,7 @@ import { defineHook, defineKeyedHook, type HookKind } from "@svc/sdk";
 import { Deadlines } from "../../../host/hooks/deadline.ts";
 import { TRACE_THROWS } from "../../../host/hooks/guard.ts";
 import { HookBus } from "../../../host/hooks/hook-bus.ts";
-import { fakeOwner } from "./fake-owner.ts";
+import { type FakeOwner, fakeOwner } from "./fake-owner.ts";
 
 const facts = { owner: "host", when: "-", returns: "-", throws: "-" };
 const hookOf = <const K extends HookKind>(kind: K, more: object = {}) =>
@@ -15,6 +15,10 @@ const alive = setInterval(() => {}, 1_000);
 after(() => clearInterval(alive));
 
 const input = { text: "hi" };
+const runsOf = ({ tally }: FakeOwner) => {
+  const { hookRuns, hookErrors } = tally.stats(0, undefined);
+  return `${hookRuns} run, ${hookErrors} failed`;
+};
 const late = () => new Promise<never>(() => {});
 
 describe("every asynchronous kind", () => {
@@ -65,6 +69,7 @@ describe("every asynchronous kind", () => {
         assert.equal(broken.charges.length, 1);
         assert.match(String(broken.charges[0]?.error), error);
         assert.equal(good.charges.length, 0);
+        assert.deepEqual([runsOf(good), runsOf(broken)], ["1 run, 0 failed", "1 run, 1 failed"]);
       });
     }
   }
@@ -203,6 +208,7 @@ describe("trace", () => {
     for (let turn = 0; turn < 5; turn++) emitter.emit(input);
     assert.equal(calls, TRACE_THROWS);
     assert.equal(owner.charges.length, TRACE_THROWS);
+    assert.equal(runsOf(owner), `${TRACE_THROWS} run, ${TRACE_THROWS} failed`);
     assert.equal(emitter.isUsed(), false);
   });
 });

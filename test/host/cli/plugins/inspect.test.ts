@@ -1,10 +1,9 @@
 /** `svc plugins inspect` and the columns of `svc plugins list` that appear when there is something to see. */
 import assert from "node:assert/strict";
-import { plugins } from "@svc/sdk";
 import { writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { describe, it } from "node:test";
-import type { plugins, ResultOf } from "@svc/sdk";
+import { plugins, type ResultOf } from "@svc/sdk";
 import { inspectionLines, packageLines } from "../../../../host/cli/plugins/inspection-text.ts";
 import { tableOf } from "../../../../host/cli/plugins/list.ts";
 import { home } from "../svc.ts";
