@@ -105,6 +105,7 @@ const hostEntries = {
   index: "index.ts",
   cli: "cli/main.ts",
   "transform-worker": "webhooks/transforms/transform-worker.ts",
+  "install-probe": "install/install-probe.ts",
   "isolation-guest": "isolation/isolation-guest.ts",
   "watchdog-worker": "kernel/watch/watchdog-worker.ts",
   "dev-hooks": "cli/dev/module-hooks.ts",

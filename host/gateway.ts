@@ -34,6 +34,7 @@ import { removeLeftovers } from "./config/write-file.ts";
 import { HookBus } from "./hooks/hook-bus.ts";
 import { createQuestions } from "./hooks/questions.ts";
 import { provideHostServices } from "./host-services.ts";
+import { installedSources } from "./install/sources.ts";
 import { placed } from "./isolation/placement.ts";
 import { unloadedProvider } from "./kernel/absent.ts";
 import { Kernel, type PluginPlan } from "./kernel/kernel.ts";
@@ -201,6 +202,8 @@ class RunningGateway implements Gateway {
       restarts: this.#restarts,
       webhooks: this.#webhooks.host.service,
       gateway: this,
+      finder: this.#finder,
+      env,
       startedAt: this.#startedAt,
       running: () => this.#file,
       closeDead: (reason) => this.#closeDead(reason),
@@ -268,9 +271,12 @@ class RunningGateway implements Gateway {
 
   /** The plugins that this configuration and what is installed ask for. */
   #plan(file: ConfigFile): PluginPlan {
-    const { plugins } = hostConfig(file).config;
     const { plugins: chosen, developed } = this.#parts.options;
-    const { sources, disabled } = planPlugins(this.#finder, plugins, chosen, inHost(developed?.()));
+    const { sources, disabled } = planPlugins(this.#finder, hostConfig(file).config.plugins, {
+      chosen,
+      installed: chosen ? [] : installedSources(this.paths),
+      developed: inHost(developed?.()),
+    });
     return { sources: this.#placed(sources, file), disabled };
   }
 

@@ -1,6 +1,7 @@
 /** Where plugins run: what their packages can do and prefer, and what the operator says. */
 import type { MissingPlugin, PluginSource } from "../kernel/load.ts";
 import type { Placement } from "../kernel/manifest.ts";
+import { placementOf } from "../kernel/placement.ts";
 import { isolated } from "./isolated-plugin.ts";
 
 /** `plugins.entries.<id>`, as far as it is about where the plugin runs. */
@@ -32,17 +33,3 @@ export function placed(
 
 /** MiB of heap for a plugin that runs by itself. */
 export const DEFAULT_MEMORY_MB = 256;
-
-/**
- * The operator's word counts, else what came with the gateway runs in it, else what the package prefers; a package that says
- * nothing was made for the host. Choice: others run in a thread of their own where they were tried there.
- */
-export function placementOf(source: PluginSource, asked: Placement | undefined): Placement {
-  const { manifest, isBundled } = source;
-  if (!manifest) return "host";
-  if (asked) return asked;
-  const { supports = ["host"], default: preferred } = manifest.isolation ?? {};
-  if (isBundled) return "host";
-  if (preferred) return preferred;
-  return supports.includes("worker") ? "worker" : (supports[0] ?? "host");
-}

@@ -61,7 +61,7 @@ export function duplicateOf(twin: PluginInstance): PluginInstance {
 }
 
 /** Why this code cannot run here, or `undefined`. */
-export function checkCode(plugin: Plugin, manifest: Manifest | undefined): string | undefined {
+export function checkCode(plugin: Plugin, manifest: Pick<Manifest, "id"> | undefined): string | undefined {
   if (!PLUGIN_ID.test(plugin.id)) return `its id "${plugin.id}" does not match ${PLUGIN_ID.source}`;
   if (manifest && manifest.id !== plugin.id) {
     return `its code says id "${plugin.id}", its package.json says "${manifest.id}"`;

@@ -36,8 +36,8 @@ export interface MissingPlugin {
 /** The package whose dependencies are the full bundle. */
 export const BUNDLE_PACKAGE = "svc";
 
-/** Imports a module; TypeScript goes through jiti, whose cache is private to the state directory. */
-export async function importModule(file: string, cacheDir: string): Promise<unknown> {
+/** Imports a module; TypeScript goes through jiti, whose cache is private to the state directory; `false`: it keeps none. */
+export async function importModule(file: string, cacheDir: string | false): Promise<unknown> {
   if (!/\.[cm]?ts$/.test(file)) return import(versionedUrl(file));
   const { createJiti } = await import("jiti");
   const jiti = createJiti(pathToFileURL(file).href, {

@@ -1,19 +1,29 @@
-/** Plugins: what runs in this gateway and what it costs, and reloading it. */
+/** Plugins: what runs in this gateway and what it costs, installing, switching and reloading it. */
 import { definePlugin, plugins, type ResultOf } from "@svc/sdk";
-import { PluginControl, type PluginReport, type ReloadReport } from "@svc/sdk/services";
+import { ConfigStore, PluginControl, PluginInstaller, type PluginReport, type ReloadReport } from "@svc/sdk/services";
+import { switchPlugin } from "./switch.ts";
 
 export default definePlugin({
   id: "plugins",
   api: "^1.0.0",
-  requires: { control: PluginControl },
+  requires: { control: PluginControl, installer: PluginInstaller, config: ConfigStore },
 
   setup(gateway) {
-    const { control } = gateway.services;
+    const { control, installer, config } = gateway.services;
     gateway.serve(plugins, {
       list: () => ({ plugins: control.reports().map(rowOf) }),
       inspect: ({ params }) => control.inspect(params.id) as ResultOf<typeof plugins.inspect>, // the wire's types are not readonly
       reload: async ({ params }) => outcomeOf(await control.reload(params.id)),
       align: async () => ({ changed: (await control.align()).map(outcomeOf) }),
+      install: ({ params, principal }) => installer.install(params.spec, author(principal, params.agree)),
+      update: ({ params, principal }) => installer.update(params.id, author(principal, params.agree)),
+      async remove({ params: { id, purge = false }, principal }) {
+        const { version, kept } = await installer.remove(id, author(principal), { purge });
+        return { id, version, kept: { ...kept, keys: [...kept.keys] } };
+      },
+      enable: ({ params, principal }) => switchPlugin(params.id, true, principal.id, { control, config }),
+      disable: ({ params, principal }) => switchPlugin(params.id, false, principal.id, { control, config }),
+      doctor: async () => ({ findings: [...(await installer.doctor())] }),
     });
   },
 });
@@ -25,4 +35,8 @@ function rowOf({ inert, deprecated, ...facts }: PluginReport) {
 
 function outcomeOf(report: ReloadReport) {
   return { ...report, restarted: [...report.restarted] };
+}
+
+function author({ id }: { readonly id: string }, agree?: string) {
+  return { actor: id, ...(agree === undefined ? {} : { agree }) };
 }

@@ -17,6 +17,7 @@ import {
   webhooks,
 } from "@svc/sdk";
 import type { Attendance } from "./attendance.ts";
+import { makeInstallable } from "./installable.ts";
 import type { HookRuns } from "./hook-runs.ts";
 
 /** Every method of the full bundle, by name. */
@@ -39,6 +40,9 @@ export const methods: Readonly<Record<string, Method>> = Object.fromEntries(
     .flatMap((contract) => Object.values<Method>(contract))
     .map((method) => [method.name, method]),
 );
+
+/** A plugin in an archive that can be installed, and the word that agrees to it. */
+const installable = makeInstallable();
 
 let serial = 0;
 /** Another one at each call. */
@@ -193,6 +197,12 @@ export const good: Readonly<Record<string, readonly Sample[]>> = {
   "plugins.list": [() => undefined],
   "plugins.reload": [() => ({ id: "health" })],
   "plugins.align": [() => ({})],
+  "plugins.disable": [() => ({ id: "health" })],
+  "plugins.enable": [() => ({ id: "health" })],
+  "plugins.install": [() => ({ spec: installable.path, agree: installable.agree })],
+  "plugins.update": [() => ({ id: installable.id })],
+  "plugins.doctor": [() => ({})],
+  "plugins.remove": [() => ({ id: installable.id, purge: true })],
   "secrets.list": [() => ({})],
   "secrets.reload": [() => ({})],
   "secrets.resolve": [

@@ -127,7 +127,7 @@ function issuesOf(error: unknown): readonly { path: string; message: string }[] 
 }
 
 /** The file as this process would use it, with the sections of all plugins that a start would load. */
-async function openStore(
+export async function openStore(
   paths: Paths,
   next: (file: ConfigFile) => ConfigFile = (file) => file,
 ): Promise<{ store: ConfigStore; owners: readonly SectionOwner[] }> {

@@ -3,6 +3,7 @@ import { cut, visible } from "@svc/sdk/cli";
 import type { PluginReport } from "@svc/sdk/services";
 import { readConfigFile } from "../../config/file.ts";
 import { resolvePaths } from "../../config/paths.ts";
+import { isInstalledSource } from "../../install/sources.ts";
 import type { MissingPlugin, PluginSource } from "../../kernel/load.ts";
 import { apiMismatch } from "../../kernel/manifest.ts";
 import { EXIT, type Output, table } from "../output.ts";
@@ -17,6 +18,8 @@ interface Row extends Pick<PluginReport, "placement" | "blame"> {
   readonly reason?: string;
   readonly origin: string;
   readonly errors?: number;
+  /** How it got here; absent when only the gateway knows it. */
+  readonly from?: "bundle" | "configured" | "installed" | "linked";
 }
 
 /** Characters of the last error that are shown. */
@@ -40,25 +43,28 @@ export async function listPlugins(flags: TargetFlags, output: Output): Promise<n
 
 /** Columns in which there would be nothing to see are left out. Pure. */
 export function tableOf(rows: readonly Row[], source: Known["source"]): string[][] {
+  const brought = rows.some(({ from }) => from === "installed" || from === "linked");
   const elsewhere = rows.some(({ placement = "host" }) => placement !== "host");
   const failed = rows.some(({ errors = 0 }) => errors > 0);
   const header = [
     "PLUGIN",
     "VERSION",
+    ...(brought ? ["FROM"] : []),
     source === "gateway" ? "STATE" : "LAST START",
     ...(elsewhere ? ["PLACE"] : []),
     ...(failed ? ["ERRORS", "LAST ERROR"] : []),
     "WHY",
   ];
-  const cells = rows.map(({ id, version, state, placement = "host", errors = 0, blame, reason }) => [
+  const cells = rows.map(({ id, version, from = "", state, placement = "host", errors = 0, blame, reason }) => [
     id,
     version,
+    ...(brought ? [from] : []),
     state,
     ...(elsewhere ? [placement] : []),
     ...(failed
       ? [errors > 0 ? String(errors) : "", blame ? cut(`${blame.where}: ${blame.message}`, ERROR_WIDTH) : ""]
       : []),
-    reason ?? "",
+    (reason ?? "").split("\n")[0] ?? "", // the rest is told by: svc plugins why
   ]);
   return [header, ...cells.map((row) => row.map(visible))];
 }
@@ -93,16 +99,24 @@ function reportedRow(report: PluginReport, origin: string): Row {
   return { id, version, state, origin, ...(reason ? { reason } : {}), ...costs(report) };
 }
 
+/** `configured`: named in plugins.use or plugins.load.paths. */
+function fromOf(source: PluginSource): NonNullable<Row["from"]> {
+  if (source.isBundled) return "bundle";
+  if (!isInstalledSource(source)) return "configured";
+  return source.origin.startsWith("linked:") ? "linked" : "installed";
+}
+
 function costs({ errors, placement, blame }: PluginReport): Pick<Row, "errors" | "placement" | "blame"> {
   return { errors, ...(placement ? { placement } : {}), ...(blame ? { blame } : {}) };
 }
 
 function rowOf(
-  { manifest, origin }: PluginSource,
+  planned: PluginSource,
   source: Known["source"],
   reports: readonly PluginReport[],
   ids: ReadonlyMap<string, string>,
 ): Row {
+  const { manifest, origin, placement } = planned;
   const id = manifest?.id ?? ids.get(origin) ?? origin;
   const report = reports.find((entry) => entry.id === id);
   const mismatch = source === "gateway" ? undefined : manifest && apiMismatch(manifest.api);
@@ -115,6 +129,8 @@ function rowOf(
     version: report?.version ?? manifest?.version ?? "-",
     state,
     origin,
+    from: fromOf(planned),
+    ...(placement ? { placement } : {}),
     ...(reason === undefined ? {} : { reason }),
     ...(report ? costs(report) : {}),
   };

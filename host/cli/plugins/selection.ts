@@ -20,6 +20,8 @@ export interface SelectionOptions {
   readonly section: PluginsSection;
   readonly finder: PluginFinder;
   readonly profiles: ReadonlyMap<string, Profile>;
+  /** Those run beside whatever is chosen. Default: none. */
+  readonly installed?: readonly PluginSource[];
   /** The command line without options of this choice, for the next step. */
   readonly command: string;
 }
@@ -43,8 +45,8 @@ export interface SelectedPlugin {
 export async function selectPlugins(wanted: Wanted, options: SelectionOptions): Promise<Selection | string> {
   const listed = listOf(wanted, options);
   if (typeof listed === "string") return listed;
-  const { section, finder } = options;
-  const plan = planPlugins(finder, withUse(section, listed.use), undefined);
+  const { section, finder, installed = [] } = options;
+  const plan = planPlugins(finder, withUse(section, listed.use), { installed });
   const missing = plan.sources.filter((source): source is MissingPlugin => !("load" in source));
   if (missing.length > 0) {
     const lines = missing.map(({ origin, reason }) => `${origin}: ${reason}`);

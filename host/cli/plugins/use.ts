@@ -7,6 +7,7 @@ import { bundleProfiles } from "../../kernel/profiles.ts";
 import { valueAt } from "../config/path.ts";
 import { changeConfig } from "../config/write.ts";
 import { EXIT, type Output, refuse, WrongUsage } from "../output.ts";
+import { installedSources } from "../../install/sources.ts";
 import { plannedPlugins, pluginsSection } from "../planned-plugins.ts";
 import { selectPlugins, withUse } from "./selection.ts";
 
@@ -29,9 +30,10 @@ export async function usePlugins(words: readonly string[], flags: UseFlags, outp
   const paths = resolvePaths();
   const file = await readConfigFile(paths.configPath, process.env);
   const finder = createPluginFinder({ configDir: paths.configDir, cacheDir: paths.cacheDir, home: paths.home });
+  const installed = installedSources(paths).filter((source): source is PluginSource => "load" in source);
   const selection = await selectPlugins(
     { profile: named, names, withRequirements: flags.withRequirements ?? false },
-    { section: pluginsSection(file), finder, profiles, command: commandLine(words, flags) },
+    { section: pluginsSection(file), finder, profiles, installed, command: commandLine(words, flags) },
   );
   if (typeof selection === "string") return refuse(`Nothing was changed: ${selection}`, output);
 

@@ -1,5 +1,9 @@
 /** Wiring of `svc plugins ...`. */
 import type { Command } from "commander";
+import type { BisectFlags } from "../plugins/bisect.ts";
+import type { DoctorFlags } from "../plugins/doctor.ts";
+import type { InstallFlags } from "../plugins/install.ts";
+import type { RemoveFlags } from "../plugins/remove.ts";
 import type { UseFlags } from "../plugins/use.ts";
 import type { CheckFlags } from "../plugins/check.ts";
 import type { NewFlags } from "../plugins/new.ts";
@@ -28,6 +32,8 @@ export function addPluginVerbs({ program, output, act }: Wiring): void {
     .action((id: string, flags: TargetFlags) =>
       act(async () => (await import("../plugins/reload.ts")).reloadPlugin(id, flags, output)),
     );
+  addInstallVerbs(plugins, { output, act });
+  addCareVerbs(plugins, { output, act });
   plugins
     .command("use [names...]")
     .description("Choose which plugins the gateway runs: a profile of the bundle, or exactly these")
@@ -56,8 +62,8 @@ function addAuthorVerbs(plugins: Command, { output, act }: Pick<Wiring, "output"
     .command("new <name>")
     .description("Make a plugin: typed, documented, with a test that passes")
     .option("--namespace", "methods of its own, and an event (default)")
-    .option("--channel", "lets people of another network talk to an agent")
-    .option("--tool", "something an agent can do")
+    .option("--channel", "people of another network talk here")
+    .option("--tool", "a tool: an ability, described and with typed arguments")
     .option("--provider", "another kind of model server")
     .option("--transform", "one file that makes a webhook into an action")
     .option("--dir <parent>", "directory it is made in (default: this one)")
@@ -79,5 +85,88 @@ function addAuthorVerbs(plugins: Command, { output, act }: Pick<Wiring, "output"
     .addHelpText("after", examples("svc plugins check", "svc plugins check ./notes --json"))
     .action((path: string | undefined, flags: CheckFlags) =>
       act(async () => (await import("../plugins/check.ts")).checkPluginAt(path ?? ".", flags, output)),
+    );
+}
+
+/** What changes which plugins are here. */
+function addInstallVerbs(plugins: Command, { output, act }: Pick<Wiring, "output" | "act">): void {
+  const agreeing = (command: Command) =>
+    withTarget(command)
+      .option("--yes", "agree to everything it asks for")
+      .option("--agree <word>", "agree to what was shown with this word, and to nothing else")
+      .option(...JSON_OPTION);
+  agreeing(plugins.command("install <spec>"))
+    .description(
+      "Install a plugin: from the npm registry, or an archive, a directory or a git repository of this machine",
+    )
+    .option("--link", "use the directory where it lies, without a copy: for development")
+    .addHelpText("after", "\nShows what the plugin asks for and installs it when you agree. Runs no install scripts.")
+    .addHelpText(
+      "after",
+      examples(
+        "svc plugins install some-plugin",
+        "svc plugins install @someone/some-plugin@1.2.0 --yes",
+        "svc plugins install ./some-plugin-1.2.0.tgz",
+        "svc plugins install ~/src/some-plugin --link",
+        "svc plugins install git+file:///home/me/some-plugin#v1.2.0",
+      ),
+    )
+    .action((spec: string, flags: InstallFlags) =>
+      act(async () => (await import("../plugins/install.ts")).installPlugin(spec, flags, output)),
+    );
+  agreeing(plugins.command("update <id>"))
+    .description("Install the newest version of what a plugin was installed from; the one before is kept")
+    .addHelpText("after", "\nAsks again only when it wants more than was agreed to.")
+    .addHelpText("after", examples("svc plugins update some-plugin"))
+    .action((id: string, flags: InstallFlags) =>
+      act(async () => (await import("../plugins/install.ts")).updatePlugin(id, flags, output)),
+    );
+  withTarget(plugins.command("remove <id>"))
+    .description("Remove an installed plugin; what it stored and its configuration stay")
+    .option("--purge", "remove these, too")
+    .option(...JSON_OPTION)
+    .addHelpText("after", examples("svc plugins remove some-plugin", "svc plugins remove some-plugin --purge"))
+    .action((id: string, flags: RemoveFlags) =>
+      act(async () => (await import("../plugins/remove.ts")).removePlugin(id, flags, output)),
+    );
+  for (const [verb, enabled, description] of [
+    ["enable", true, "Let a disabled plugin run again"],
+    ["disable", false, "Take a plugin out of service, and keep it out"],
+  ] as const)
+    withTarget(plugins.command(`${verb} <id>`))
+      .description(description)
+      .option(...JSON_OPTION)
+      .addHelpText("after", examples(`svc plugins ${verb} some-plugin`))
+      .action((id: string, flags: TargetFlags) =>
+        act(async () => (await import("../plugins/switch.ts")).switchPlugin(id, enabled, flags, output)),
+      );
+}
+
+/** What finds out which plugin is at fault. */
+function addCareVerbs(plugins: Command, { output, act }: Pick<Wiring, "output" | "act">): void {
+  withTarget(plugins.command("doctor"))
+    .description("What is wrong with the installed plugins, and what to do")
+    .option("--fix", "remove what interrupted installs left behind; nothing else is changed")
+    .option(...JSON_OPTION)
+    .addHelpText("after", "\nExits with 1 when something is broken. Changes nothing without --fix.")
+    .addHelpText("after", examples("svc plugins doctor", "svc plugins doctor --fix"))
+    .action((flags: DoctorFlags) =>
+      act(async () => (await import("../plugins/doctor.ts")).examinePlugins(flags, output)),
+    );
+  plugins
+    .command("bisect [command...]")
+    .description("Find the plugin that makes a command fail, or keeps a gateway from being well")
+    .option("--timeout <seconds>", "how long one try may take (default: 60)")
+    .option(...JSON_OPTION)
+    .addHelpText(
+      "after",
+      "\nStarts throw-away gateways with your configuration, an empty state and ever fewer plugins; the real one is left alone." +
+        "\nPlugins are started in them: stop the real gateway first where one holds an account that can only be used once." +
+        "\nThe command runs with SVC_STATE_DIR and SVC_CONFIG_PATH of the throw-away gateway; exit code 0 means well." +
+        "\nWithout a command a gateway is well when it starts and none of its plugins failed.",
+    )
+    .addHelpText("after", examples("svc plugins bisect", "svc plugins bisect -- svc config validate"))
+    .action((command: string[], flags: BisectFlags) =>
+      act(async () => (await import("../plugins/bisect.ts")).bisectPlugins(command, flags, output)),
     );
 }

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import type { PluginSource } from "../../../host/kernel/load.ts";
 import type { Manifest, Placement } from "../../../host/kernel/manifest.ts";
-import { placementOf } from "../../../host/isolation/placement.ts";
+import { placementOf } from "../../../host/kernel/placement.ts";
 import { isolationScene } from "./scene.ts";
 
 function source(isolation: Manifest["isolation"], isBundled = false): PluginSource {
