@@ -62,7 +62,8 @@ function tellReload(report: ReloadReport, at: number, plugin: Developed, output:
       output.json ? { reloaded: id, ok, generation, ms } : `reloaded in ${ms} ms (generation ${generation})`,
     );
   const mishap: Mishap = error === undefined ? { message: reason } : mishapOf(error, plugin.root);
-  if (output.json) return output.print({ reloaded: id, ok, generation, ms, reason, ...mishap });
+  if (output.json)
+    return output.print({ reloaded: id, ok, generation, rolledBack: report.rolledBack, ms, reason, ...mishap });
   output.note([...lines(mishap), `  ${whatServes(report)}; it is tried again when a file is saved`].join("\n"));
 }
 

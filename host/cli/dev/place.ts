@@ -26,7 +26,9 @@ export function mishapOf(error: unknown, root: string): Mishap {
 function placeIn(text: string, root: string): string | undefined {
   for (const [, name = "", line = "", column] of text.matchAll(PLACE)) {
     const file = name.startsWith("file:") ? fileURLToPath(name) : name;
-    if (isOwn(file, root)) return [shown(file), line, ...(column === undefined ? [] : [column])].join(":");
+    if (!isOwn(file, root)) continue;
+    const counted = text.startsWith("ParseError") ? 1 : 0; // the compiler counts columns from 0
+    return [shown(file), line, ...(column === undefined ? [] : [Number(column) + counted])].join(":");
   }
   return undefined;
 }

@@ -1,8 +1,12 @@
 /** Tells when the files of a plugin were saved. */
-import { relative, sep } from "node:path";
+import { stat } from "node:fs/promises";
+import { join, relative, sep } from "node:path";
 
 /** Milliseconds of quiet after the last event: an editor may write a file in steps. Choice: half a second is the whole budget. */
 const QUIET_MS = 30;
+
+/** Milliseconds in which the watcher does not tell of a second change of a file; it is looked for after them. */
+const BLIND_MS = 60;
 
 /** Directories whose files are no part of what runs. */
 const APART = new Set(["node_modules", "dist", "coverage", "test", "tests"]);
@@ -32,29 +36,51 @@ export async function watchSources({
 }: WatchSourcesOptions): Promise<() => Promise<void>> {
   const { watch } = await import("chokidar");
   const watcher = watch(root, { ignoreInitial: true, atomic: false, ignored: (path) => isApart(root, path, built) });
+  await new Promise<void>((ready) => watcher.once("ready", ready));
+  let told = await fingerprint(watcher.getWatched());
   let since: number | undefined;
   let timer: NodeJS.Timeout | undefined;
   let telling = false;
 
+  const tellIn = (ms: number) => {
+    clearTimeout(timer);
+    timer = setTimeout(() => void tell().catch(failed), ms);
+  };
+
   async function tell(): Promise<void> {
-    if (telling || since === undefined) return;
-    const at = since;
-    since = undefined;
+    if (telling) return;
     telling = true;
-    await changed(at).catch(failed);
+    const at = since ?? performance.now();
+    since = undefined;
+    const now = await fingerprint(watcher.getWatched());
+    if (now !== told) {
+      told = now;
+      await changed(at).catch(failed);
+      tellIn(BLIND_MS);
+    }
     telling = false;
-    void tell(); // what was saved meanwhile
+    if (since !== undefined) tellIn(QUIET_MS); // saved meanwhile
   }
 
   watcher.on("all", () => {
     since ??= performance.now();
-    clearTimeout(timer);
-    timer = setTimeout(() => void tell(), QUIET_MS);
+    tellIn(QUIET_MS);
   });
   watcher.on("error", failed);
-  await new Promise<void>((ready) => watcher.once("ready", ready));
   return async () => {
     clearTimeout(timer);
     await watcher.close();
   };
+}
+
+/** Another one when a file was saved, added or taken away. */
+async function fingerprint(watched: Readonly<Record<string, readonly string[]>>): Promise<string> {
+  const paths = Object.entries(watched).flatMap(([directory, names]) => names.map((name) => join(directory, name)));
+  const facts = await Promise.all(
+    paths.toSorted().map(async (path) => {
+      const found = await stat(path).catch(() => undefined);
+      return found?.isFile() ? [path, found.ino, found.size, found.mtimeMs] : [path];
+    }),
+  );
+  return JSON.stringify(facts);
 }

@@ -32,7 +32,7 @@ export const FACTS: Readonly<Record<Kind, Facts>> = {
     }),
   },
   tool: {
-    description: "A tool, for the svc gateway.",
+    description: "What a language model can do beside talking, for the svc gateway.",
     svc: ({ name }) => ({ contributes: { tool: [snake(name)] }, permissions: {}, isolation: ANYWHERE }),
   },
   provider: {
