@@ -59,5 +59,5 @@ function isLowSurrogate(text: string, index: number): boolean {
 function shortened(text: string, limit: number): string {
   const note = `… [${text.length} more characters are left out]`;
   const fits = note.slice(0, limit);
-  return `${text.slice(0, wholeCharacters(text, Math.max(1, limit - fits.length)))}${fits}`;
+  return `${text.slice(0, wholeCharacters(text, Math.max(0, limit - fits.length)))}${fits}`;
 }

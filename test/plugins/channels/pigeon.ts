@@ -45,7 +45,7 @@ export function pigeon(options: PigeonOptions = {}): Pigeon {
   const runs: string[] = [];
   const channel = defineChannel({
     label: "Pigeon",
-    aliases: ["homing-pigeon"],
+    aliases: [`${id}-post`],
     capabilities: { chats: ["direct", "group"], maxTextChars },
     accounts: accounts.map((account) => ({ id: "default", allowFrom: ["ann"], settings: {}, ...account })),
     target: (text) => (/^[#a-z][a-z0-9-]*$/i.test(text) ? text.toLowerCase() : undefined),

@@ -26,7 +26,7 @@ export async function startScene(t: TestContext, plugins: readonly Plugin[], opt
 
 /** Looks again and again, for at most 10 seconds. */
 export async function until<T>(look: () => T | Promise<T>, what: string): Promise<NonNullable<T>> {
-  for (let left = 1_000; left > 0; left--) {
+  for (const end = performance.now() + 10_000; performance.now() < end;) {
     const seen = await look();
     if (seen !== undefined && seen !== null && (seen as unknown) !== false) return seen as NonNullable<T>;
     await sleep(10);
