@@ -1,7 +1,7 @@
 /** What is decided about messages, without a gateway. */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import fc from "fast-check";
+import { assert as check, constantFrom, integer, property, string } from "fast-check";
 import type { ChannelAccount, InboundMessage, RunOutcome } from "@svc/sdk/services";
 import { isUser, refusalOf } from "../../../plugins/channels/admission.ts";
 import { hide, hideIn, secretsOf } from "../../../plugins/channels/hidden.ts";
@@ -125,12 +125,12 @@ describe("splitting", () => {
   });
 
   it("never cuts a character, and loses nothing but blanks", () => {
-    const text = fc.string({
-      unit: fc.constantFrom("a", " ", "\n", ".", "é", "e\u0301", "😀", "👩\u200d💻", "漢"),
+    const text = string({
+      unit: constantFrom("a", " ", "\n", ".", "é", "e\u0301", "😀", "👩\u200d💻", "漢"),
       maxLength: 400,
     });
-    fc.assert(
-      fc.property(text, fc.integer({ min: 16, max: 60 }), (given, limit) => {
+    check(
+      property(text, integer({ min: 16, max: 60 }), (given, limit) => {
         const pieces = split(given, limit);
         for (const piece of pieces) {
           assert.ok(piece.length <= limit && piece.trim() !== "", JSON.stringify(piece));
