@@ -1,7 +1,7 @@
 /** A message comes in: who may talk, where it belongs, whether it is new; then it is on disk, and somebody is told. Spec: http/sessions-routing.md §2, §3. */
 import { randomUUID } from "node:crypto";
 import { type Clock, isGatewayError, type Live, type Logger, type Principal, unavailable } from "@svc/sdk";
-import type { ChannelAccount, InboundMessage, Receipt, Sessions } from "@svc/sdk/services";
+import type { ChannelAccount, InboundAddress, InboundMessage, Receipt, Sessions } from "@svc/sdk/services";
 import { isUser, refusalOf } from "./admission.ts";
 import { checkedMessage, type Inbound, messageKey } from "./inbound-message.ts";
 import type { AcceptedMessage, InboundStore } from "./inbound-store.ts";
@@ -87,14 +87,12 @@ export class Receiving {
   /** `undefined`: no session key can hold its ids. */
   #route(sessions: Sessions, { channel, account }: Source, { chat, sender }: Inbound): string | undefined {
     // A direct chat belongs to who is there, not to the name the chat has at the moment.
-    const peer = chat.type === "direct" ? { kind: "direct", id: sender.id } : { kind: "group", id: chat.id };
+    const peer =
+      chat.type === "direct" ? ({ kind: "direct", id: sender.id } as const) : ({ kind: "group", id: chat.id } as const);
+    const thread = chat.threadId === undefined ? {} : { threadId: chat.threadId };
+    const address: InboundAddress = { channel, accountId: account.id, peer, ...thread };
     try {
-      return sessions.route({
-        channel,
-        accountId: account.id,
-        peer: peer as { kind: "direct" | "group"; id: string }, // one of the two, as above
-        ...(chat.threadId === undefined ? {} : { threadId: chat.threadId }),
-      }).sessionKey;
+      return sessions.route(address).sessionKey;
     } catch (error) {
       if (!isGatewayError(error) || error.code !== "INVALID_REQUEST") throw error;
       this.#sources.log.info({ channel, reason: error.message }, "a message of a channel belongs to no session");

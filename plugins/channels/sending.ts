@@ -9,7 +9,7 @@ import {
   type ParamsOf,
   unavailable,
 } from "@svc/sdk";
-import type { AgentDirectory, Channel, Sessions } from "@svc/sdk/services";
+import type { AgentDirectory, Channel, InboundAddress, Sessions } from "@svc/sdk/services";
 import { addressOf } from "./addressing.ts";
 import { type Outbox, SEND_MS } from "./outbox.ts";
 import { defaultAccountOf, type Roster } from "./roster.ts";
@@ -113,7 +113,8 @@ async function mirrorKeyOf(
   const usual = chats.includes("direct") ? "direct" : "group";
   const kind = await roster.call(contribution, async (channel) => (await channel.chatType?.(to)) ?? usual);
   const thread = threadId === undefined ? {} : { threadId };
-  const route = known.route({ channel: contribution.id, accountId, peer: { kind, id: to }, ...thread });
+  const address: InboundAddress = { channel: contribution.id, accountId, peer: { kind, id: to }, ...thread };
+  const route = known.route(address);
   if (agent === undefined || route.agentId === agent) return route.sessionKey;
   return known.canonicalKey(`agent:${agent}:${route.sessionKey.replace(/^agent:[^:]*:/, "")}`);
 }
