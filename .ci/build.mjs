@@ -93,6 +93,7 @@ const hostEntries = {
   index: "index.ts",
   cli: "cli/main.ts",
   "transform-worker": "webhooks/transforms/transform-worker.ts",
+  "install-probe": "install/install-probe.ts",
 };
 await bundle("host", hostEntries, [
   "koa",

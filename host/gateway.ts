@@ -34,8 +34,9 @@ import { removeLeftovers } from "./config/write-file.ts";
 import { HookBus } from "./hooks/hook-bus.ts";
 import { createQuestions } from "./hooks/questions.ts";
 import { provideHostServices } from "./host-services.ts";
+import { installedSources } from "./install/sources.ts";
 import { unloadedProvider } from "./kernel/absent.ts";
-import { Kernel } from "./kernel/kernel.ts";
+import { Kernel, type PluginPlan } from "./kernel/kernel.ts";
 import { createPluginFinder, type PluginFinder } from "./kernel/load.ts";
 import { Registry } from "./kernel/registry.ts";
 import type { Gateway, GatewayOptions, StopOptions } from "./options.ts";
@@ -199,9 +200,12 @@ class RunningGateway implements Gateway {
       restarts: this.#restarts,
       webhooks: this.#webhooks.host.service,
       gateway: this,
+      finder: this.#finder,
+      env,
       startedAt: this.#startedAt,
       running: () => this.#file,
       closeDead: (reason) => this.#closeDead(reason),
+      plan: () => this.#plan(this.#file),
       reloaded: () => this.#writeReport(),
     });
   }
@@ -255,11 +259,19 @@ class RunningGateway implements Gateway {
       log,
       restarts: this.#restarts,
       port: () => this.#listener?.port ?? port,
+      plan: (file) => this.#plan(file),
       use: (file) => (this.#file = file),
       webhooks: this.#webhooks,
       setLogLevel: options.logLevel === undefined ? (level) => log.setLevel(level) : undefined,
       closeDead: (reason) => this.#closeDead(reason),
     });
+  }
+
+  /** The plugins that this configuration and what is installed ask for. */
+  #plan(file: ConfigFile): PluginPlan {
+    const { options } = this.#parts;
+    const installed = options.plugins ? [] : installedSources(this.paths);
+    return planPlugins(this.#finder, hostConfig(file).config.plugins, options.plugins, installed);
   }
 
   #closeDead(reason: string): void {
@@ -268,10 +280,9 @@ class RunningGateway implements Gateway {
   }
 
   async start(): Promise<void> {
-    const { options, config, auth, port } = this.#parts;
+    const { config, auth, port } = this.#parts;
     const addresses = resolveBind(config.gateway, auth);
-    const plan = planPlugins(this.#finder, config.plugins, options.plugins);
-    await this.#kernel.boot(plan);
+    await this.#kernel.boot(this.#plan(this.#file));
     const refusals = this.#webhooks.pluginIssues(this.#parts.config);
     if (refusals.length > 0) {
       await this.#kernel.stop();

@@ -4,6 +4,7 @@ import {
   Credentials,
   GatewayInfo,
   PluginControl,
+  PluginInstaller,
   Restarts,
   SecretPlaces,
   Webhooks,
@@ -11,7 +12,10 @@ import {
 import type { Access } from "./auth/access.ts";
 import type { ConfigFile } from "./config/file.ts";
 import { createSecretPlaces } from "./config/secret-places.ts";
-import type { Kernel } from "./kernel/kernel.ts";
+import { hostConfig } from "./config/sections.ts";
+import type { Environment } from "./config/paths.ts";
+import type { Kernel, PluginPlan } from "./kernel/kernel.ts";
+import type { PluginFinder } from "./kernel/load.ts";
 import type { Registry } from "./kernel/registry.ts";
 import type { Gateway } from "./options.ts";
 import { VERSION } from "./version.ts";
@@ -24,12 +28,16 @@ export interface HostServiceParts {
   readonly restarts: Restarts;
   readonly webhooks: Webhooks;
   readonly gateway: Gateway;
+  readonly finder: PluginFinder;
+  readonly env: Environment;
   /** epoch ms */
   readonly startedAt: number;
   /** The configuration that is used now. */
   running(): ConfigFile;
   /** Ends what relies on credentials that no longer count. */
   closeDead(reason: string): void;
+  /** The plugins as the configuration and what is installed would have them now. */
+  plan(): PluginPlan;
   /** A plugin was reloaded. */
   reloaded(): void;
 }
@@ -44,15 +52,46 @@ export function provideHostServices(parts: HostServiceParts): void {
     createSecretPlaces(() => [running(), kernel.sections()]),
   );
   registry.provide(Webhooks, webhooks);
-  registry.provide(PluginControl, {
+  const control: PluginControl = {
     reports: () => gateway.plugins(),
     reload: async (id) => {
       const report = await kernel.reload(id);
       reloaded();
       return report;
     },
-  });
+    align: async () => {
+      const reports = await kernel.align(parts.plan());
+      reloaded();
+      return reports;
+    },
+  };
+  registry.provide(PluginControl, control);
+  registry.provide(PluginInstaller, installerOf(parts, control));
   registry.provide(Credentials, credentialsOf(parts));
+}
+
+/** What it takes to install is only loaded when somebody does. */
+function installerOf(
+  { kernel, gateway, finder, env, config, plan, running }: HostServiceParts,
+  control: PluginControl,
+) {
+  const open = async () =>
+    (await import("./install/service.ts")).createInstallService({
+      paths: gateway.paths,
+      env,
+      finder,
+      plan,
+      sections: () => kernel.sections(),
+      configured: () => Object.keys(hostConfig(running()).config.plugins.entries ?? {}),
+      control,
+      config,
+    });
+  return {
+    install: async (spec, author) => (await open()).install(spec, author),
+    update: async (id, author) => (await open()).update(id, author),
+    remove: async (id, author, options) => (await open()).remove(id, author, options),
+    doctor: async () => (await open()).doctor(),
+  } satisfies PluginInstaller;
 }
 
 function infoOf(gateway: Gateway, startedAt: number): GatewayInfo {

@@ -12,7 +12,7 @@ import { redact } from "./config/redact.ts";
 import { composeHints, composeSchema, hostConfig } from "./config/sections.ts";
 import type { ConfigTransition } from "./config/store.ts";
 import type { HookBus } from "./hooks/hook-bus.ts";
-import type { Kernel } from "./kernel/kernel.ts";
+import type { Kernel, PluginPlan } from "./kernel/kernel.ts";
 import { DEFAULT_LOG_LEVEL, type LogLevel } from "./log.ts";
 import type { WebhookWiring } from "./webhook-wiring.ts";
 
@@ -26,6 +26,8 @@ export interface ReconfigureOptions {
   readonly restarts: Restarts;
   /** The one that is listened on. */
   port(): number;
+  /** The plugins a configuration asks for. */
+  plan(file: ConfigFile): PluginPlan;
   /** From now on plugins are set up with this file. */
   use(file: ConfigFile): void;
   /** Absent: fixed from outside. */
@@ -64,8 +66,14 @@ export function createReconfigure(options: ReconfigureOptions): Reconfigure {
     }
     if (touches(changed, "hooks") || touches(changed, "gateway")) options.webhooks.use(config);
     setLogLevel?.(config.logging.level ?? DEFAULT_LOG_LEVEL);
+    const aligned = touches(changed, "plugins") ? await kernel.align(options.plan(next)) : [];
+    const done = new Set(aligned.map(({ id }) => id)); // these were set up with the new configuration just now
     const { ids, hot } = pluginsConcerned(kernel, changed, kinds);
-    for (const { id, ok, reason } of await kernel.reconfigure(ids, hot)) {
+    const reloaded = await kernel.reconfigure(
+      ids.filter((id) => !done.has(id)),
+      hot,
+    );
+    for (const { id, ok, reason } of [...aligned, ...reloaded]) {
       if (!ok) log.warn({ plugin: id, reason }, `plugin ${id} did not take the new configuration`);
     }
     if (changedHook.isUsed()) await changedHook.emit({ changed });

@@ -5,12 +5,14 @@ import { PluginsSection } from "../config/host-schema.ts";
 import type { Paths } from "../config/paths.ts";
 import { sectionOf } from "../config/sections.ts";
 import type { PluginPlan } from "../kernel/kernel.ts";
+import { installedSources } from "../install/sources.ts";
 import { createPluginFinder } from "../kernel/load.ts";
 import { planPlugins } from "../startup.ts";
 
 /** A section of a wrong shape counts as absent here; `svc config validate` says what is wrong with it. */
-export function plannedPlugins({ resolved }: ConfigFile, { configDir, cacheDir, home }: Paths): PluginPlan {
+export function plannedPlugins({ resolved }: ConfigFile, paths: Paths): PluginPlan {
+  const { configDir, cacheDir, home } = paths;
   const section = sectionOf(resolved, "plugins");
   const finder = createPluginFinder({ configDir, cacheDir, home });
-  return planPlugins(finder, matches(PluginsSection, section) ? section : {}, undefined);
+  return planPlugins(finder, matches(PluginsSection, section) ? section : {}, undefined, installedSources(paths));
 }

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import type { Command as Verb, CommandContext } from "@svc/sdk/cli";
 import { readConfigFile } from "../config/file.ts";
 import { resolvePaths } from "../config/paths.ts";
-import { createPluginFinder, importModule } from "../kernel/load.ts";
+import { createPluginFinder, importModule, type PluginSource } from "../kernel/load.ts";
 import type { Manifest } from "../kernel/manifest.ts";
 import type { Output } from "./output.ts";
 import { plannedPlugins } from "./planned-plugins.ts";
@@ -16,6 +16,7 @@ export interface InstalledCommand {
   readonly summary: string;
   readonly plugin: string;
   readonly manifest: Manifest;
+  readonly source: PluginSource;
 }
 
 /** The verbs of the plugins a start would load and of the bundle's, each name once; runs none of them. */
@@ -25,16 +26,18 @@ export async function installedCommands(): Promise<InstalledCommand[]> {
   const { sources } = plannedPlugins(await readConfigFile(paths.configPath, process.env), paths);
   const byName = new Map<string, InstalledCommand>();
   for (const source of [...sources, ...finder.bundle()]) {
-    const manifest = "load" in source ? source.manifest : undefined;
-    for (const { name, summary } of manifest?.commands ?? []) {
-      if (manifest && !byName.has(name)) byName.set(name, { name, summary, plugin: manifest.id, manifest });
+    if (!("load" in source) || !source.manifest) continue;
+    const { manifest } = source;
+    for (const { name, summary } of manifest.commands ?? []) {
+      if (!byName.has(name)) byName.set(name, { name, summary, plugin: manifest.id, manifest, source });
     }
   }
   return [...byName.values()];
 }
 
-/** @throws Error when the package names a verb its command file does not have */
-export async function loadVerb({ name, manifest }: InstalledCommand): Promise<Verb> {
+/** @throws Error when the package names a verb its command file does not have, or nothing of it may run */
+export async function loadVerb({ name, manifest, source }: InstalledCommand): Promise<Verb> {
+  await source.verify?.();
   const { cacheDir } = resolvePaths();
   const file = join(manifest.directory, manifest.cli ?? "");
   const { default: verbs } = (await importModule(file, cacheDir)) as { default?: readonly Verb[] };

@@ -107,21 +107,21 @@ export const GatewaySection = Strict({
 export type GatewaySection = Static<typeof GatewaySection>;
 
 const PluginEntry = Strict({
-  enabled: Flag(restart("False leaves the plugin out. Default true.")),
+  enabled: Flag(hot("False leaves the plugin out. Default true.")),
   run: Type.Optional(
     Type.Enum(
       ["host", "worker", "process"],
-      restart(
+      hot(
         "Where its code runs: in the gateway, in a thread or in a process of its own. Default: host for the bundle, else what its package prefers.",
       ),
     ),
   ),
-  memoryMb: Count(16, 65_536, restart("MiB of heap it may use in a thread or process of its own. Default 256.")),
+  memoryMb: Count(16, 65_536, hot("MiB of heap it may use in a thread or process of its own. Default 256.")),
 });
 
 export const PluginsSection = Strict({
-  use: Texts(restart("Exactly these plugins: ids, package names or paths. Default: the full bundle.")),
-  load: Type.Optional(Strict({ paths: Texts(restart("Plugins to add, by path or package name.")) })),
+  use: Texts(hot("Exactly these plugins: ids, package names or paths. Default: the full bundle.")),
+  load: Type.Optional(Strict({ paths: Texts(hot("Plugins to add, by path or package name.")) })),
   entries: Type.Optional(Type.Record(Type.String(), PluginEntry)),
 });
 export type PluginsSection = Static<typeof PluginsSection>;

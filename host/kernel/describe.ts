@@ -20,7 +20,7 @@ export async function describePlugin(
   options: DescribeOptions,
 ): Promise<PluginInstance> {
   if (!("load" in source))
-    return settled(new PluginInstance(source.origin, undefined, undefined), "blocked", source.reason);
+    return settled(new PluginInstance(source.origin, source, undefined), "blocked", source.reason);
   const { manifest } = source;
   if (manifest && options.disabled.has(manifest.id)) {
     return settled(new PluginInstance(manifest.id, source, manifest), "disabled", disabledBy(manifest.id));
@@ -55,13 +55,13 @@ async function imported(
 
 /** A second plugin of an id that is taken: listed under its origin, never run. */
 export function duplicateOf(twin: PluginInstance): PluginInstance {
-  const origin = twin.source?.origin ?? "?";
+  const { origin } = twin.source;
   const reason = `its id "${twin.id}" is taken by the plugin that was named first; remove one of them`;
   return settled(new PluginInstance(`${twin.id} (${origin})`, twin.source, undefined), "blocked", reason);
 }
 
 /** Why this code cannot run here, or `undefined`. */
-export function checkCode(plugin: Plugin, manifest: Manifest | undefined): string | undefined {
+export function checkCode(plugin: Plugin, manifest: Pick<Manifest, "id"> | undefined): string | undefined {
   if (!PLUGIN_ID.test(plugin.id)) return `its id "${plugin.id}" does not match ${PLUGIN_ID.source}`;
   if (manifest && manifest.id !== plugin.id) {
     return `its code says id "${plugin.id}", its package.json says "${manifest.id}"`;
@@ -69,7 +69,8 @@ export function checkCode(plugin: Plugin, manifest: Manifest | undefined): strin
   return apiMismatch(plugin.api);
 }
 
-function disabledBy(id: string): string {
+/** Why a plugin that an operator switched off is not there. */
+export function disabledBy(id: string): string {
   return `disabled by plugins.entries.${id}.enabled`;
 }
 

@@ -4,14 +4,15 @@ import type { PluginReport } from "@svc/sdk/services";
 import { FailureWindow } from "./failure.ts";
 import type { Generation } from "./generation.ts";
 import type { ReplacementHold } from "./hold.ts";
-import type { PluginSource } from "./load.ts";
+import type { MissingPlugin, PluginSource } from "./load.ts";
 import { contributes, type Manifest, servesMethod } from "./manifest.ts";
 import type { PluginState } from "./state.ts";
 
 export class PluginInstance {
   readonly id: string;
-  readonly source: PluginSource | undefined;
-  readonly manifest: Manifest | undefined;
+  /** Where its code comes from, or why it cannot be loaded. */
+  source: PluginSource | MissingPlugin;
+  manifest: Manifest | undefined;
   /** Its code, once imported. */
   plugin: Plugin | undefined;
   state: PluginState = "described";
@@ -34,8 +35,14 @@ export class PluginInstance {
   readonly timings: { importMs?: number; setupMs?: number; startMs?: number } = {};
   #unseal: (() => void)[] = [];
 
-  constructor(id: string, source: PluginSource | undefined, manifest: Manifest | undefined) {
+  constructor(id: string, source: PluginSource | MissingPlugin, manifest: Manifest | undefined) {
     this.id = id;
+    this.source = source;
+    this.manifest = manifest;
+  }
+
+  /** From now on it is what this package says. */
+  take({ source, manifest }: Pick<PluginInstance, "source" | "manifest">): void {
     this.source = source;
     this.manifest = manifest;
   }
@@ -78,6 +85,7 @@ export class PluginInstance {
       ...(this.reason === undefined ? {} : { reason: this.reason }),
       ...(this.retryAt === undefined ? {} : { retryAt: this.retryAt }),
       generation: this.current?.number ?? this.generation,
+      ...("load" in this.source && this.source.placement ? { placement: this.source.placement } : {}),
       ...this.timings,
       errors: this.errors,
       inert,

@@ -11,13 +11,14 @@ import { within } from "../clock.ts";
 import type { Hold, Owner } from "../hooks/owner.ts";
 import { currentOwner } from "./blame.ts";
 import { Activation } from "./activation.ts";
-import { checkCode, describePlugin, duplicateOf } from "./describe.ts";
+import { alignmentOf } from "./alignment.ts";
+import { describePlugin, disabledBy, duplicateOf } from "./describe.ts";
 import { tokenOf } from "./graph.ts";
 import type { PluginInstance } from "./instance.ts";
 import type { PluginState } from "./state.ts";
 import { Lifecycle, type LifecycleOptions, type NotStaged } from "./lifecycle.ts";
 import type { MissingPlugin, PluginSource } from "./load.ts";
-import { replace } from "./replacement.ts";
+import { type Code, replace } from "./replacement.ts";
 
 export interface KernelOptions extends LifecycleOptions {
   /** Report of an installed plugin outside the plan that would serve this method. */
@@ -122,16 +123,83 @@ export class Kernel {
 
   /** Loads and starts everything of the plan. Never throws because of a plugin. */
   async boot(plan: PluginPlan): Promise<void> {
-    const { clock, log } = this.#options;
-    const options = { disabled: plan.disabled, clock, log, deadlineMs: this.#lifecycle.stepMs };
-    const described = await Promise.all(plan.sources.map((source) => describePlugin(source, options)));
-    for (const found of described) {
+    await this.#serially(async () => {
+      await this.#admit(plan.sources, plan.disabled);
+      await this.#activation.run();
+    });
+    this.#lifecycle.announces = true;
+  }
+
+  /** Knows these plugins from now on; those that can run are set up by the next activation. */
+  async #admit(sources: PluginPlan["sources"], disabled: PluginPlan["disabled"]): Promise<PluginInstance[]> {
+    const described = await Promise.all(sources.map((source) => this.#describe(source, disabled)));
+    return described.map((found) => {
       const instance = this.#instances.has(found.id) ? duplicateOf(found) : found;
       this.#instances.set(instance.id, instance);
       if (instance.state !== "disabled") this.#lifecycle.seal(instance);
+      return instance;
+    });
+  }
+
+  #describe(source: PluginSource | MissingPlugin, disabled: ReadonlySet<string> = new Set()): Promise<PluginInstance> {
+    const { clock, log } = this.#options;
+    return describePlugin(source, { disabled, clock, log, deadlineMs: this.#lifecycle.stepMs });
+  }
+
+  /**
+   * Brings the plugins in line with a new plan: takes down what is gone or switched off, replaces what comes from elsewhere
+   * or runs elsewhere now, loads what is new. A version that does not come up leaves the one before it running.
+   * @returns what became of each plugin that was concerned
+   */
+  align({ sources, disabled }: PluginPlan): Promise<readonly ReloadReport[]> {
+    const asker = currentOwner();
+    return this.#serially(async () => {
+      const todo = alignmentOf([...this.#instances.values()], sources, disabled);
+      const reports: ReloadReport[] = [];
+      for (const instance of todo.gone) {
+        await this.#leave(instance, "stopped", "it is not asked for any more");
+        this.#instances.delete(instance.id);
+        reports.push(reportOf(instance));
+      }
+      for (const instance of todo.disabled) {
+        await this.#leave(instance, "disabled", disabledBy(instance.id));
+        reports.push(reportOf(instance));
+      }
+      for (const { instance, source } of todo.changed) reports.push(await this.#takeSource(instance, source, asker));
+      const added = await this.#admit(todo.added, disabled);
+      await this.#activation.run();
+      return [...reports, ...added.map(reportOf)];
+    });
+  }
+
+  /** An operator would rather not have it: its gates open. */
+  async #leave(instance: PluginInstance, state: PluginState, reason: string): Promise<void> {
+    instance.cancelRetry?.();
+    instance.retryAt = undefined;
+    await this.#rest(instance, `waits for plugin ${instance.id}, which is ${state}`);
+    instance.unseal();
+    this.#lifecycle.move(instance, state, reason);
+  }
+
+  /** A package that may not be the one it was. */
+  async #takeSource(
+    instance: PluginInstance,
+    source: PluginSource | MissingPlugin,
+    asker: Owner | undefined,
+  ): Promise<ReloadReport> {
+    const { id } = instance;
+    const found = await this.#describe(source);
+    const { plugin, manifest } = found;
+    if (plugin && found.state === "described" && found.id === id) {
+      if (instance.state === "disabled") this.#lifecycle.move(instance, "described");
+      return this.#renew(instance, { plugin, manifest, source: found.source }, asker);
     }
-    await this.#serially(() => this.#activation.run());
-    this.#lifecycle.announces = true;
+    const renamed = `its code says id "${found.id}" now; restart the gateway to take it as another plugin`;
+    const reason = found.reason ?? renamed;
+    if (instance.current) return notReloaded(instance, reason);
+    instance.take(found);
+    this.#settle(instance, { state: found.reason === undefined ? "blocked" : found.state, reason });
+    return notReloaded(instance, reason);
   }
 
   /**
@@ -142,10 +210,23 @@ export class Kernel {
     const asker = currentOwner();
     return this.#serially(async () => {
       const instance = this.#known(id);
-      const plugin = await this.#freshCode(instance);
-      if (typeof plugin === "string") return notReloaded(instance, plugin);
-      return this.#renew(instance, plugin, asker);
+      const { source } = instance;
+      if (instance.state === "disabled") return notReloaded(instance, instance.reason ?? "it is disabled");
+      const now = ("load" in source && source.again?.()) || source;
+      if (instance.plugin || instance.manifest) return this.#takeSource(instance, now, asker);
+      return this.#meet(instance, now);
     });
+  }
+
+  /** One file that could not be imported so far: only now it says who it is. */
+  async #meet(stranger: PluginInstance, source: PluginSource | MissingPlugin): Promise<ReloadReport> {
+    const found = await this.#describe(source);
+    if (!found.plugin) return notReloaded(stranger, found.reason ?? found.state);
+    this.#instances.delete(stranger.id);
+    const instance = this.#instances.has(found.id) ? duplicateOf(found) : found;
+    this.#instances.set(instance.id, instance);
+    await this.#activation.run();
+    return reportOf(instance);
   }
 
   /**
@@ -158,10 +239,10 @@ export class Kernel {
       const reports: ReloadReport[] = [];
       const restarted = new Set<string>();
       for (const instance of this.#inOrder()) {
-        const { id, plugin } = instance;
+        const { id, plugin, source, manifest } = instance;
         if (!ids.includes(id) || restarted.has(id) || !plugin || instance.state === "disabled") continue;
         if (hot.has(id) && (await this.#absorbs(instance))) continue;
-        const report = await this.#renew(instance, plugin, asker);
+        const report = await this.#renew(instance, { plugin, source, manifest }, asker);
         for (const other of report.restarted) restarted.add(other);
         reports.push(report);
       }
@@ -206,25 +287,11 @@ export class Kernel {
     return [...this.#instances.values()].sort((left, right) => (left.position ?? last) - (right.position ?? last));
   }
 
-  /** @returns why there is none */
-  async #freshCode({ id, source, manifest }: PluginInstance): Promise<Plugin | string> {
-    if (!source) return "its package is not there; install it, then restart the gateway";
-    try {
-      const plugin = await within(this.#lifecycle.stepMs, this.#options.clock, source.load());
-      if (plugin.id !== id)
-        return `its code says id "${plugin.id}" now; restart the gateway to take it as another plugin`;
-      return checkCode(plugin, manifest) ?? plugin;
-    } catch (error) {
-      return `import: ${error instanceof Error ? error.message : String(error)}`;
-    }
-  }
-
   /** Replaces what runs; sets up anew what does not. */
-  async #renew(instance: PluginInstance, plugin: Plugin, asker: Owner | undefined): Promise<ReloadReport> {
+  async #renew(instance: PluginInstance, code: Code, asker: Owner | undefined): Promise<ReloadReport> {
     instance.failures.clear();
-    if (instance.state === "disabled") return notReloaded(instance, instance.reason ?? "it is disabled");
     if (instance.current && instance.state === "active") {
-      return replace(instance, plugin, {
+      return replace(instance, code, {
         lifecycle: this.#lifecycle,
         log: this.#options.log,
         asker,
@@ -233,21 +300,11 @@ export class Kernel {
         failed: (failed, { reason }) => this.#settle(failed, { state: "failed", reason }),
       });
     }
-    instance.plugin = plugin;
+    instance.take(code);
+    instance.plugin = code.plugin;
     this.#ready(instance);
     await this.#activation.run();
-    const { id, state, reason, generation } = instance;
-    const ok = state === "active";
-    return {
-      id,
-      ok,
-      state,
-      generation,
-      rolledBack: false,
-      restarted: [],
-      heldMs: 0,
-      ...(ok || reason === undefined ? {} : { reason }),
-    };
+    return reportOf(instance);
   }
 
   /** Hands a running plugin its new configuration. @returns whether it took it */
@@ -308,20 +365,20 @@ export class Kernel {
     );
     void this.#serially(async () => {
       if (instance.state !== "active" || instance.current !== failing) return; // replaced meanwhile
-      await this.#rest(instance);
+      await this.#rest(instance, `waits for plugin ${instance.id}, which is in quarantine`);
       const reason = `failed 5 times within a minute; see the log, mend it, then: svc plugins reload ${instance.id}`;
       this.#settle(instance, { state: "quarantined", reason, retryMs: restMs });
     });
   }
 
-  /** Takes a plugin down and, before it, all that cannot do without its services. */
-  async #rest(instance: PluginInstance): Promise<void> {
+  /** Takes a plugin down and, before it, all that cannot do without its services. @param waiting what those are told */
+  async #rest(instance: PluginInstance, waiting: string): Promise<void> {
     const services = new Set(instance.plugin?.provides?.map(({ id }) => id));
     for (const other of this.#inOrder().reverse()) {
       const { plugin, current } = other;
       if (other === instance || !current || !plugin || !needs(plugin, services)) continue;
-      await this.#rest(other);
-      this.#settle(other, { state: "pending", reason: `waits for plugin ${instance.id}, which is in quarantine` });
+      await this.#rest(other, waiting);
+      this.#settle(other, { state: "pending", reason: waiting });
     }
     await this.#lifecycle.takeDown(instance);
   }
@@ -344,15 +401,20 @@ function unknownSections(section: string | undefined): Record<string, undefined>
 }
 
 function notReloaded(instance: PluginInstance, reason: string): ReloadReport {
-  const { id, state, generation } = instance;
+  return { ...reportOf(instance), ok: false, reason };
+}
+
+/** What became of one that was not replaced while it ran. It is as wished when it runs, or does not because somebody said so. */
+function reportOf({ id, state, reason, generation, current }: PluginInstance): ReloadReport {
+  const ok = state === "active" || state === "disabled" || state === "stopped";
   return {
     id,
-    ok: false,
-    reason,
-    state: state satisfies PluginState,
-    generation,
+    ok,
+    state,
+    generation: current?.number ?? generation,
     rolledBack: false,
     restarted: [],
     heldMs: 0,
+    ...(state === "active" || reason === undefined ? {} : { reason }),
   };
 }

@@ -4,17 +4,27 @@ import { createRequire } from "node:module";
 import { dirname, isAbsolute, join, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import { isPlugin, type Plugin } from "@svc/sdk";
-import { type Manifest, ManifestError, readManifest } from "./manifest.ts";
+import { type Manifest, ManifestError, type Placement, readManifest } from "./manifest.ts";
 import { sdkModules } from "./sdk-modules.ts";
 
 /** A plugin that can be loaded. */
 export interface PluginSource {
   /** What named it: a package, a path or `inline`. */
   readonly origin: string;
+  /** Tells sources apart: the same plugin from another directory, or placed elsewhere, has another one. */
+  readonly key: string;
+  /** It came with the gateway. */
+  readonly isBundled?: boolean;
+  /** Where its code runs. Default: in the host. */
+  readonly placement?: Placement;
   /** Known before import for packages. */
   readonly manifest: Manifest | undefined;
   /** What the code says now: a file that has changed since it was imported is read anew. */
   load(): Promise<Plugin>;
+  /** Whoever imports files of it in another way asks first. Absent: nothing to check. @throws Error why nothing of it may run */
+  verify?(): Promise<void>;
+  /** The same source as its package says now. Absent: it has none. */
+  again?(): PluginSource | MissingPlugin;
 }
 
 /** A plugin that was asked for and cannot be loaded. */
@@ -26,8 +36,8 @@ export interface MissingPlugin {
 /** The package whose dependencies are the full bundle. */
 const BUNDLE_PACKAGE = "svc";
 
-/** Imports a module; TypeScript goes through jiti, whose cache is private to the state directory. */
-export async function importModule(file: string, cacheDir: string): Promise<unknown> {
+/** Imports a module; TypeScript goes through jiti, whose cache is private to the state directory; `false`: it keeps none. */
+export async function importModule(file: string, cacheDir: string | false): Promise<unknown> {
   if (!/\.[cm]?ts$/.test(file)) return import(versionedUrl(file));
   const { createJiti } = await import("jiti");
   const jiti = createJiti(pathToFileURL(file).href, {
@@ -61,7 +71,8 @@ function versionedUrl(file: string): string {
   return url;
 }
 
-async function importPlugin(file: string, cacheDir: string): Promise<Plugin> {
+/** @throws Error its file cannot be read or run, or has no plugin */
+export async function importPlugin(file: string, cacheDir: string): Promise<Plugin> {
   const { default: plugin } = (await importModule(file, cacheDir)) as { default?: unknown };
   if (!isPlugin(plugin))
     throw new Error(`${file} does not export a plugin; write: export default definePlugin({ ... })`);
@@ -70,7 +81,7 @@ async function importPlugin(file: string, cacheDir: string): Promise<Plugin> {
 
 /** A plugin handed over as a value. */
 export function inlineSource(plugin: Plugin): PluginSource {
-  return { origin: "inline", manifest: undefined, load: () => Promise.resolve(plugin) };
+  return { origin: "inline", key: `inline ${plugin.id}`, manifest: undefined, load: () => Promise.resolve(plugin) };
 }
 
 export interface PluginFinder {
@@ -103,14 +114,17 @@ export function createPluginFinder({ configDir, cacheDir, home }: FinderOptions)
   }
 
   /** @returns `undefined` for a package that is no plugin. */
-  function pluginIn(directory: string, origin: string): PluginSource | MissingPlugin | undefined {
+  function pluginIn(directory: string, origin: string, isBundled = false): PluginSource | MissingPlugin | undefined {
     try {
       const manifest = readManifest(directory);
       return (
         manifest && {
           origin,
+          key: directory,
+          isBundled,
           manifest,
           load: () => importPlugin(join(directory, manifest.entry), cacheDir),
+          again: () => fromDirectory(directory, origin, isBundled),
         }
       );
     } catch (error) {
@@ -124,16 +138,16 @@ export function createPluginFinder({ configDir, cacheDir, home }: FinderOptions)
     }
   }
 
-  function fromDirectory(directory: string, origin: string): PluginSource | MissingPlugin {
+  function fromDirectory(directory: string, origin: string, isBundled = false): PluginSource | MissingPlugin {
     const reason = `${directory}/package.json has no "svc" key, so it is not a plugin`;
-    return pluginIn(directory, origin) ?? { origin, reason };
+    return pluginIn(directory, origin, isBundled) ?? { origin, reason };
   }
 
   function fromPath(spec: string): PluginSource | MissingPlugin {
     const path = spec.startsWith("~/") ? join(home, spec.slice(2)) : isAbsolute(spec) ? spec : resolve(configDir, spec);
     if (!existsSync(path)) return { origin: spec, reason: `there is nothing at ${path}` };
     if (statSync(path).isDirectory()) return fromDirectory(path, spec);
-    return { origin: spec, manifest: undefined, load: () => importPlugin(path, cacheDir) };
+    return { origin: spec, key: path, manifest: undefined, load: () => importPlugin(path, cacheDir) };
   }
 
   function bundle(): readonly (PluginSource | MissingPlugin)[] {
@@ -144,7 +158,7 @@ export function createPluginFinder({ configDir, cacheDir, home }: FinderOptions)
     return Object.keys(dependencies).flatMap((name) => {
       const found = packageDirectory(name, [require]);
       if (!found) return [{ origin: name, reason: `package ${name} is not installed; run: npm install` }];
-      return pluginIn(found, name) ?? []; // the host itself is one of them
+      return pluginIn(found, name, true) ?? []; // the host itself is one of them
     });
   }
 

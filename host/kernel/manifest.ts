@@ -79,10 +79,21 @@ export class ManifestError extends Error {
  */
 export function readManifest(directory: string): Manifest | undefined {
   const file = `${directory}/package.json`;
-  const { svc, version } = JSON.parse(readFileSync(file, "utf8")) as { svc?: unknown; version?: unknown };
+  return parseManifest(JSON.parse(readFileSync(file, "utf8")) as object, file, directory);
+}
+
+/**
+ * The same from what a package.json says.
+ * @param shown what people call the file. @returns `undefined` without a `svc` key. @throws ManifestError
+ */
+export function parseManifest(
+  { svc, version }: { readonly svc?: unknown; readonly version?: unknown },
+  shown: string,
+  directory: string,
+): Manifest | undefined {
   if (svc === undefined) return undefined;
   if (!matches(ManifestFields, svc))
-    throw new ManifestError(`${file}, key "svc": ${describeViolations(ManifestFields, svc)}`);
+    throw new ManifestError(`${shown}, key "svc": ${describeViolations(ManifestFields, svc)}`);
   return { ...svc, version: typeof version === "string" ? version : "0.0.0", directory };
 }
 

@@ -31,20 +31,30 @@ export interface ReplacementOptions {
   failed(instance: PluginInstance, failure: { state: string; reason: string }): void;
 }
 
+/** Code of a plugin, and the package it came from. */
+export interface Code extends Pick<PluginInstance, "source" | "manifest"> {
+  readonly plugin: Plugin;
+}
+
 /**
- * @param plugin the new code; the same for a mere change of configuration
+ * @param code the new one; the same for a mere change of configuration
  * @returns never rejects because of the plugin: the report says what became of it
  */
 export async function replace(
   instance: PluginInstance,
-  plugin: Plugin,
+  code: Code,
   options: ReplacementOptions,
 ): Promise<ReloadReport> {
   const { lifecycle } = options;
-  const old = instance.current;
+  const { plugin } = code;
+  const { current: old, source, manifest } = instance;
   if (!old) throw new Error(`plugin ${instance.id} has no generation to replace`);
+  instance.take(code);
   const staged = await lifecycle.stage(instance, plugin, new Map());
-  if (!("generation" in staged)) return report(instance, { reason: staged.reason });
+  if (!("generation" in staged)) {
+    instance.take({ source, manifest });
+    return report(instance, { reason: staged.reason });
+  }
 
   const dependents = dependentsOf(instance, [old.plugin, plugin], options.instances());
   const hold = new ReplacementHold(lifecycle.clock);
@@ -55,6 +65,7 @@ export async function replace(
     for (const dependent of [...dependents].reverse()) await standDown(dependent, lifecycle);
     await standDown(instance, lifecycle);
     const failure = await takeOver(instance, staged, lifecycle);
+    if (failure !== undefined) instance.take({ source, manifest });
     const rolledBack = failure !== undefined && (await comeBack(instance, old, failure, options));
     for (const dependent of dependents) lifecycle.move(dependent, "described");
     await options.activate();

@@ -1,5 +1,5 @@
 /** Plugins namespace. Choice: ours; the interface document has none for plugins. */
-import { defineContract } from "../contract.ts";
+import { defineContract, type RateLimit } from "../contract.ts";
 import { NonEmpty, Strict, Type } from "../schema.ts";
 
 /** State of one plugin. */
@@ -24,7 +24,49 @@ export const PluginRow = Type.Object({
   inert: Type.Array(Type.String(), { description: "what it declared that does nothing now" }),
 });
 
-/** See and reload the plugins of the running gateway. */
+const Reloaded = Type.Object({
+  id: Type.String(),
+  ok: Type.Boolean({ description: "it is as it should be" }),
+  reason: Type.Optional(Type.String()),
+  state: Type.String(),
+  generation: Type.Integer(),
+  rolledBack: Type.Boolean(),
+  restarted: Type.Array(Type.String(), { description: "plugins restarted with it" }),
+  heldMs: Type.Integer({ description: "milliseconds calls to it were held" }),
+});
+
+/** Budget of what installs, removes and switches plugins: each may start npm or replace code. */
+const CHANGES: RateLimit = { bucket: "plugin-changes", calls: 20, windowMs: 60_000 };
+
+const Agree = Type.Optional(
+  Type.String({ minLength: 1, description: "`details.agree` of the refusal with `details.code` AGREEMENT_NEEDED" }),
+);
+
+const Installation = Type.Object({
+  id: Type.String(),
+  name: Type.String({ description: "of its package" }),
+  version: Type.String(),
+  source: Type.Enum(["npm", "archive", "directory", "git", "link"]),
+  spec: Type.String({ description: "what was asked for" }),
+  generation: Type.Integer({ description: "rises with every install of this id" }),
+  integrity: Type.String({ description: "sha512 of its archive" }),
+  changed: Type.Boolean({ description: "false: that very package was installed already" }),
+  previousVersion: Type.Optional(Type.String({ description: "the one that was replaced and is kept" })),
+  state: Type.Optional(Type.String({ description: "in this gateway; absent when nothing changed here" })),
+  reason: Type.Optional(Type.String({ description: "why it is not active" })),
+});
+
+const Switched = Type.Object({
+  id: Type.String(),
+  enabled: Type.Boolean(),
+  changed: Type.Boolean({ description: "false: it was so before" }),
+  state: Type.String(),
+  reason: Type.Optional(Type.String()),
+});
+
+const Id = Strict({ id: NonEmpty });
+
+/** See, install, switch and reload the plugins of the running gateway. */
 export const plugins = defineContract("plugins", {
   list: {
     summary: "All plugins, their state and why one is not active",
@@ -36,15 +78,78 @@ export const plugins = defineContract("plugins", {
     summary: "Load a plugin's code anew without a restart",
     scope: "operator.admin",
     params: Strict({ id: NonEmpty }),
+    result: Reloaded,
+  },
+  align: {
+    summary: "Take over what was installed, removed or switched since, without a restart",
+    scope: "operator.admin",
+    params: Strict({}),
+    result: Type.Object({ changed: Type.Array(Reloaded) }),
+  },
+  install: {
+    summary: "Install a plugin from the registry or from this machine, once somebody agreed to what it asks for",
+    scope: "operator.admin",
+    limit: CHANGES,
+    params: Strict({
+      spec: Type.String({
+        minLength: 1,
+        description: "<name>[@<version>], or an absolute path of an archive, directory or git repository",
+      }),
+      agree: Agree,
+    }),
+    result: Installation,
+  },
+  update: {
+    summary: "Install the newest version of what a plugin was installed from",
+    scope: "operator.admin",
+    limit: CHANGES,
+    params: Strict({ id: NonEmpty, agree: Agree }),
+    result: Installation,
+  },
+  remove: {
+    summary: "Remove an installed plugin",
+    scope: "operator.admin",
+    limit: CHANGES,
+    params: Strict({
+      id: NonEmpty,
+      purge: Type.Optional(Type.Boolean({ description: "also what it keeps for itself, and its configuration" })),
+    }),
     result: Type.Object({
       id: Type.String(),
-      ok: Type.Boolean({ description: "the new version runs" }),
-      reason: Type.Optional(Type.String()),
-      state: Type.String(),
-      generation: Type.Integer(),
-      rolledBack: Type.Boolean(),
-      restarted: Type.Array(Type.String(), { description: "plugins restarted with it" }),
-      heldMs: Type.Integer({ description: "milliseconds calls to it were held" }),
+      version: Type.String(),
+      kept: Type.Object({
+        directory: Type.Optional(Type.String({ description: "what it kept for itself" })),
+        keys: Type.Array(Type.String(), { description: "of the configuration" }),
+      }),
+    }),
+  },
+  enable: {
+    summary: "Let a plugin run that was disabled",
+    scope: "operator.admin",
+    limit: CHANGES,
+    params: Id,
+    result: Switched,
+  },
+  disable: {
+    summary: "Take a plugin out of service and keep it out",
+    scope: "operator.admin",
+    limit: CHANGES,
+    params: Id,
+    result: Switched,
+  },
+  doctor: {
+    summary: "What is wrong with the installed plugins, and what to do",
+    scope: "operator.admin",
+    params: Strict({}),
+    result: Type.Object({
+      findings: Type.Array(
+        Type.Object({
+          severity: Type.Enum(["error", "warning"]),
+          about: Type.String({ description: "a plugin or a file" }),
+          message: Type.String(),
+          next: Type.String({ description: "what to type or do" }),
+        }),
+      ),
     }),
   },
 });

@@ -133,10 +133,85 @@ export interface PluginControl {
    * @throws GatewayError `NOT_FOUND` for an id that is not here
    */
   reload(id: string): Promise<ReloadReport>;
+  /**
+   * Looks anew at what is installed and what the configuration says of plugins: loads what is new, takes down what is gone
+   * or disabled, replaces what comes from another place now.
+   * @returns what became of each plugin that was concerned
+   */
+  align(): Promise<readonly ReloadReport[]>;
 }
 
 /** Reloading plugins. Provided by the host. */
 export const PluginControl = defineService<PluginControl>()("plugin.control", "1.0.0");
+
+/** What an install or update of a plugin came to. */
+export interface PluginInstallation {
+  readonly id: string;
+  /** Of its package. */
+  readonly name: string;
+  readonly version: string;
+  /** `link`: a directory under development, used where it lies. */
+  readonly source: "npm" | "archive" | "directory" | "git" | "link";
+  /** What was asked for; an update asks for the same. */
+  readonly spec: string;
+  /** Rises with every install of this id. */
+  readonly generation: number;
+  /** Subresource integrity of its archive; empty for a link. */
+  readonly integrity: string;
+  /** False: that very package was installed already. */
+  readonly changed: boolean;
+  /** The one that was replaced and is kept. */
+  readonly previousVersion?: string;
+  /** State in the running gateway; absent when nothing changed there. */
+  readonly state?: string;
+  /** Why it is not active. */
+  readonly reason?: string;
+}
+
+/** What a removal of a plugin came to. */
+export interface PluginRemoval {
+  readonly id: string;
+  readonly version: string;
+  /** What is still there of it: its directory in the state directory, and keys of the configuration. */
+  readonly kept: { readonly directory?: string; readonly keys: readonly string[] };
+}
+
+/** Something wrong with what is installed. */
+export interface PluginFinding {
+  readonly severity: "error" | "warning";
+  /** A plugin, or a file. */
+  readonly about: string;
+  readonly message: string;
+  /** What to type or do. */
+  readonly next: string;
+}
+
+/** Who installs, for the log of changes, and what was agreed to. */
+export interface InstallAuthor {
+  /** E.g. a principal id. */
+  readonly actor: string;
+  /** `details.agree` of the refusal that showed what the plugin asks for. */
+  readonly agree?: string;
+}
+
+/**
+ * Installs plugins of other people into this gateway. One at a time; a failure names its step and leaves all as it was.
+ * Refusals: GatewayError, with `details.step`; `details.code` is `AGREEMENT_NEEDED` (with `summary` and `agree`) while nobody
+ * agreed, `INSTALL_FAILED` else; `UNAVAILABLE` while another install is under way; `NOT_FOUND` for an id that is not installed.
+ */
+export interface PluginInstaller {
+  /** @param spec `<name>[@<version>]` of the registry, or an absolute path of an archive, directory or git repository */
+  install(spec: string, author: InstallAuthor): Promise<PluginInstallation>;
+  /** Installs what it was installed from, as that is now. Asks only for what was not agreed to before. */
+  update(id: string, author: InstallAuthor): Promise<PluginInstallation>;
+  /** @param options.purge also what it keeps for itself, and its configuration */
+  remove(id: string, author: InstallAuthor, options?: { readonly purge?: boolean }): Promise<PluginRemoval>;
+  /** What is wrong with what is installed; changes nothing. */
+  doctor(): Promise<readonly PluginFinding[]>;
+}
+
+/** Installing plugins. Provided by the host. */
+export const PluginInstaller = defineService<PluginInstaller>()("plugin.installer", "1.0.0");
 
 /** A restart that was asked for. Spec: protocol/methods-config.md §3. */
 export interface ScheduledRestart {

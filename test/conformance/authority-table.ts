@@ -25,6 +25,7 @@ const OURS: Readonly<Record<string, Scope>> = {
   "models.test": "operator.write",
   "plugins.list": "operator.read",
   "plugins.reload": "operator.admin",
+  "plugins.align": "operator.admin",
   "exec.approval.list": "operator.approvals",
   "exec.approvals.grants": "operator.admin",
   "exec.approvals.forget": "operator.admin",

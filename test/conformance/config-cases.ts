@@ -121,7 +121,8 @@ export const GIVEN: Readonly<Record<string, Given>> = {
   "gateway.allowRealIpFallback": { beside: { gateway: { trustedProxies: ["127.0.0.1"] } } },
   "gateway.controlUi.allowedOrigins": { values: [["https://page.example"]] },
   "gateway.aliases": { values: [["acme"]] },
-  "plugins.entries.*.enabled": { entry: "models", values: [false] },
+  // These tests name their plugins themselves, so that nothing of this is theirs.
+  "plugins.entries.*.enabled": { entry: "nobody", values: [false] },
   "logging.level": { values: ["error"] }, // anything lower writes into the report of this test
 
   "agents.defaults.workspace": { values: (stateDir) => [join(stateDir, "workspace-elsewhere")] },
@@ -218,12 +219,17 @@ export const SEEN_ELSEWHERE: Readonly<Record<string, string>> = {
   "hooks.gmail.allowUnsafeExternalContent": "plugins/preset-gmail/preset.test.ts",
   "hooks.github.secret": "plugins/preset-github/preset.test.ts",
   ...SECRETS_SEEN_ELSEWHERE,
+  "plugins.use": "host/gateway-plugins.test.ts",
+  "plugins.load.paths": "host/gateway-plugins.test.ts",
+  "plugins.entries.*.enabled": "host/gateway-plugins.test.ts",
   "provider-offline.wordDelayMs": "plugins/provider-offline/provider.test.ts",
   "storage-sqlite.busyTimeoutMs": "plugins/storage-sqlite/plugin.test.ts",
 };
 
 /** Keys of which only the way they are taken is proven: why there is no effect to see, or that a test is missing. */
 export const NO_EFFECT_SEEN: Readonly<Record<string, string>> = {
+  "plugins.entries.*.run": "nothing is placed anywhere yet",
+  "plugins.entries.*.memoryMb": "nothing is placed anywhere yet",
   "agents.defaults.subagents.archiveAfterMinutes": "no test asks for another time than the default",
   "agents.defaults.compaction.mode": "no test sets it",
   "agents.defaults.compaction.reserveTokens": "no test sets it",

@@ -210,6 +210,7 @@ export const good: Readonly<Record<string, readonly Sample[]>> = {
   "node.pair.verify": [({ olderNode }) => olderNode, ({ olderNode: { nodeId } }) => ({ nodeId, token: "wrong" })],
   "plugins.list": [() => undefined],
   "plugins.reload": [() => ({ id: "health" })],
+  "plugins.align": [() => ({})],
   "secrets.list": [() => ({})],
   "secrets.reload": [() => ({})],
   "secrets.resolve": [

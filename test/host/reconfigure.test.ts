@@ -34,6 +34,7 @@ function scene(possible = true) {
       schedule: ({ reason }) => (did.push(`restart ${reason}`), { delayMs: 0, coalesced: false, cooldownMsApplied: 0 }),
     },
     port: () => 18_789,
+    plan: () => ({ sources: [], disabled: new Set() }),
     use: () => void did.push("use"),
     setLogLevel: (level) => void did.push(`level ${level}`),
     closeDead: (reason) => void did.push(`close ${reason}`),

@@ -112,7 +112,7 @@ function issuesOf(error: unknown): readonly { path: string; message: string }[] 
 }
 
 /** The file as this process would use it, with the sections of all plugins that a start would load. */
-async function openStore(paths: Paths): Promise<{ store: ConfigStore; owners: readonly SectionOwner[] }> {
+export async function openStore(paths: Paths): Promise<{ store: ConfigStore; owners: readonly SectionOwner[] }> {
   const file = await readConfigFile(paths.configPath, process.env);
   const { owners } = await loadOwners(file, paths);
   const store = createConfigStore({

@@ -1,6 +1,6 @@
 /** Why a plugin is not active, and what to do about it. Pure. */
 import type { Plugin, ServiceToken } from "@svc/sdk";
-import { Credentials, ConfigStore, GatewayInfo, PluginControl, Restarts } from "@svc/sdk/services";
+import { Credentials, ConfigStore, GatewayInfo, PluginControl, PluginInstaller, Restarts } from "@svc/sdk/services";
 import { tokenOf } from "../../kernel/graph.ts";
 
 /** Services that are always there. */
@@ -9,6 +9,7 @@ const HOST_SERVICES: readonly ServiceToken<unknown>[] = [
   Credentials,
   GatewayInfo,
   PluginControl,
+  PluginInstaller,
   Restarts,
 ];
 

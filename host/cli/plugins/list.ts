@@ -1,7 +1,9 @@
 /** `svc plugins list`: what is installed, and what the gateway made of it. Runs no plugin; only one that is a mere file is imported. */
+import { visible } from "@svc/sdk/cli";
 import type { PluginReport } from "@svc/sdk/services";
 import { readConfigFile } from "../../config/file.ts";
 import { resolvePaths } from "../../config/paths.ts";
+import { isInstalledSource } from "../../install/sources.ts";
 import type { MissingPlugin, PluginSource } from "../../kernel/load.ts";
 import { apiMismatch } from "../../kernel/manifest.ts";
 import { EXIT, type Output, table } from "../output.ts";
@@ -15,6 +17,10 @@ interface Row {
   readonly state: string;
   readonly reason?: string;
   readonly origin: string;
+  /** How it got here. */
+  readonly from?: string;
+  /** Where its code runs. */
+  readonly placement?: string;
 }
 
 export async function listPlugins(flags: TargetFlags, output: Output): Promise<number> {
@@ -29,8 +35,12 @@ export async function listPlugins(flags: TargetFlags, output: Output): Promise<n
     return EXIT.ok;
   }
   if (source === "last start") output.note(`States are those of the last start: ${why ?? ""}`);
-  const header = ["PLUGIN", "VERSION", source === "gateway" ? "STATE" : "LAST START", "WHY"];
-  output.print(table([header, ...rows.map(({ id, version, state, reason }) => [id, version, state, reason ?? ""])]));
+  const header = ["PLUGIN", "VERSION", "FROM", "RUNS IN", source === "gateway" ? "STATE" : "LAST START", "WHY"];
+  const cells = rows.map(({ id, version, from, placement, state, reason }) => {
+    const [why = ""] = (reason ?? "").split("\n"); // the rest is told by: svc plugins why
+    return [id, version, from ?? "", placement ?? "", state, why].map(visible);
+  });
+  output.print(table([header, ...cells]));
   return EXIT.ok;
 }
 
@@ -59,16 +69,23 @@ function missingRow({ origin, reason }: MissingPlugin): Row {
   return { id: origin, version: "-", state: "blocked", reason, origin };
 }
 
-function reportedRow({ id, version, state, reason }: PluginReport, origin: string): Row {
-  return { id, version, state, origin, ...(reason ? { reason } : {}) };
+function reportedRow({ id, version, state, reason, placement }: PluginReport, origin: string): Row {
+  return { id, version, state, origin, ...(reason ? { reason } : {}), ...(placement ? { placement } : {}) };
+}
+
+/** `bundle`, `installed`, `linked`, or `configured`: named in plugins.use or plugins.load.paths. */
+function fromOf(source: PluginSource): string {
+  if (source.isBundled) return "bundle";
+  return isInstalledSource(source) ? (source.origin.startsWith("linked:") ? "linked" : "installed") : "configured";
 }
 
 function rowOf(
-  { manifest, origin }: PluginSource,
+  planned: PluginSource,
   source: Known["source"],
   reports: readonly PluginReport[],
   ids: ReadonlyMap<string, string>,
 ): Row {
+  const { manifest, origin } = planned;
   const id = manifest?.id ?? ids.get(origin) ?? origin;
   const report = reports.find((entry) => entry.id === id);
   const mismatch = source === "gateway" ? undefined : manifest && apiMismatch(manifest.api);
@@ -81,6 +98,8 @@ function rowOf(
     version: report?.version ?? manifest?.version ?? "-",
     state,
     origin,
+    from: fromOf(planned),
+    placement: report?.placement ?? planned.placement ?? "host",
     ...(reason === undefined ? {} : { reason }),
   };
 }

@@ -1,4 +1,9 @@
 /** Wiring of `svc plugins ...`. */
+import type { Command } from "commander";
+import type { BisectFlags } from "../plugins/bisect.ts";
+import type { DoctorFlags } from "../plugins/doctor.ts";
+import type { InstallFlags } from "../plugins/install.ts";
+import type { RemoveFlags } from "../plugins/remove.ts";
 import type { TargetFlags } from "../target.ts";
 import { examples, JSON_OPTION, type Wiring, withTarget } from "../verb.ts";
 
@@ -24,10 +29,95 @@ export function addPluginVerbs({ program, output, act }: Wiring): void {
     .action((id: string, flags: TargetFlags) =>
       act(async () => (await import("../plugins/reload.ts")).reloadPlugin(id, flags, output)),
     );
+  addInstallVerbs(plugins, { output, act });
+  addCareVerbs(plugins, { output, act });
   plugins
     .command("inspect <id>")
     .description("Everything known about one plugin")
     .option(...JSON_OPTION)
     .addHelpText("after", examples("svc plugins inspect notes"))
     .action((id: string) => act(async () => (await import("../plugins/inspect.ts")).inspectPlugin(id, output)));
+}
+
+/** What changes which plugins are here. */
+function addInstallVerbs(plugins: Command, { output, act }: Pick<Wiring, "output" | "act">): void {
+  const agreeing = (command: Command) =>
+    withTarget(command)
+      .option("--yes", "agree to everything it asks for")
+      .option("--agree <word>", "agree to what was shown with this word, and to nothing else")
+      .option(...JSON_OPTION);
+  agreeing(plugins.command("install <spec>"))
+    .description(
+      "Install a plugin: from the npm registry, or an archive, a directory or a git repository of this machine",
+    )
+    .option("--link", "use the directory where it lies, without a copy: for development")
+    .addHelpText("after", "\nShows what the plugin asks for and installs it when you agree. Runs no install scripts.")
+    .addHelpText(
+      "after",
+      examples(
+        "svc plugins install some-plugin",
+        "svc plugins install @someone/some-plugin@1.2.0 --yes",
+        "svc plugins install ./some-plugin-1.2.0.tgz",
+        "svc plugins install ~/src/some-plugin --link",
+        "svc plugins install git+file:///home/me/some-plugin#v1.2.0",
+      ),
+    )
+    .action((spec: string, flags: InstallFlags) =>
+      act(async () => (await import("../plugins/install.ts")).installPlugin(spec, flags, output)),
+    );
+  agreeing(plugins.command("update <id>"))
+    .description("Install the newest version of what a plugin was installed from; the one before is kept")
+    .addHelpText("after", "\nAsks again only when it wants more than was agreed to.")
+    .addHelpText("after", examples("svc plugins update some-plugin"))
+    .action((id: string, flags: InstallFlags) =>
+      act(async () => (await import("../plugins/install.ts")).updatePlugin(id, flags, output)),
+    );
+  withTarget(plugins.command("remove <id>"))
+    .description("Remove an installed plugin; what it stored and its configuration stay")
+    .option("--purge", "remove these, too")
+    .option(...JSON_OPTION)
+    .addHelpText("after", examples("svc plugins remove some-plugin", "svc plugins remove some-plugin --purge"))
+    .action((id: string, flags: RemoveFlags) =>
+      act(async () => (await import("../plugins/remove.ts")).removePlugin(id, flags, output)),
+    );
+  for (const [verb, enabled, description] of [
+    ["enable", true, "Let a disabled plugin run again"],
+    ["disable", false, "Take a plugin out of service, and keep it out"],
+  ] as const)
+    withTarget(plugins.command(`${verb} <id>`))
+      .description(description)
+      .option(...JSON_OPTION)
+      .addHelpText("after", examples(`svc plugins ${verb} some-plugin`))
+      .action((id: string, flags: TargetFlags) =>
+        act(async () => (await import("../plugins/switch.ts")).switchPlugin(id, enabled, flags, output)),
+      );
+}
+
+/** What finds out which plugin is at fault. */
+function addCareVerbs(plugins: Command, { output, act }: Pick<Wiring, "output" | "act">): void {
+  withTarget(plugins.command("doctor"))
+    .description("What is wrong with the installed plugins, and what to do")
+    .option("--fix", "remove what interrupted installs left behind; nothing else is changed")
+    .option(...JSON_OPTION)
+    .addHelpText("after", "\nExits with 1 when something is broken. Changes nothing without --fix.")
+    .addHelpText("after", examples("svc plugins doctor", "svc plugins doctor --fix"))
+    .action((flags: DoctorFlags) =>
+      act(async () => (await import("../plugins/doctor.ts")).examinePlugins(flags, output)),
+    );
+  plugins
+    .command("bisect [command...]")
+    .description("Find the plugin that makes a command fail, or keeps a gateway from being well")
+    .option("--timeout <seconds>", "how long one try may take (default: 60)")
+    .option(...JSON_OPTION)
+    .addHelpText(
+      "after",
+      "\nStarts throw-away gateways with your configuration, an empty state and ever fewer plugins; the real one is left alone." +
+        "\nPlugins are started in them: stop the real gateway first where one holds an account that can only be used once." +
+        "\nThe command runs with SVC_STATE_DIR and SVC_CONFIG_PATH of the throw-away gateway; exit code 0 means well." +
+        "\nWithout a command a gateway is well when it starts and none of its plugins failed.",
+    )
+    .addHelpText("after", examples("svc plugins bisect", "svc plugins bisect -- svc config validate"))
+    .action((command: string[], flags: BisectFlags) =>
+      act(async () => (await import("../plugins/bisect.ts")).bisectPlugins(command, flags, output)),
+    );
 }

@@ -107,6 +107,7 @@ function kernelOf(load: () => Plugin) {
   });
   const source = (plugin: () => Plugin) => ({
     origin: "inline",
+    key: "inline",
     manifest: undefined,
     load: () => Promise.resolve(plugin()),
   });

@@ -38,7 +38,7 @@ const stray = definePlugin({
 });
 watchStrayErrors(() => process.exit(3));
 await kernel.boot({
-  sources: [{ origin: "inline", manifest: undefined, load: () => Promise.resolve(stray) }],
+  sources: [{ origin: "inline", key: "inline", manifest: undefined, load: () => Promise.resolve(stray) }],
   disabled: new Set(),
 });
 const states: string[] = [];

@@ -1,0 +1,136 @@
+/** `svc plugins install|update`: on this machine's files, or with `--url` by that gateway. */
+import { isGatewayError, plugins } from "@svc/sdk";
+import type { GatewayClient } from "@svc/sdk/client";
+import type { PluginInstallation } from "@svc/sdk/services";
+import { resolvePaths } from "../../config/paths.ts";
+import { absoluteSpec } from "../../install/spec.ts";
+import { type Change, createInstaller, type Installer } from "../../install/installer.ts";
+import { installationOf } from "../../install/summary.ts";
+import { connectTo } from "../connect.ts";
+import { EXIT, type Output, WrongUsage } from "../output.ts";
+import { resolveTarget, type TargetFlags } from "../target.ts";
+import { agreeBy, type AgreeFlags, askPerson, canAsk, describeRequest } from "./agree.ts";
+import { failureTold } from "./failure-told.ts";
+import { type GatewayHere, gatewayHere } from "./here.ts";
+import { holders } from "./holders.ts";
+
+export interface InstallFlags extends TargetFlags, AgreeFlags {
+  readonly link?: boolean;
+}
+
+/** Milliseconds an install by a gateway may take. */
+const TIMEOUT = 15 * 60_000;
+
+/** @returns the exit code */
+export async function installPlugin(spec: string, flags: InstallFlags, output: Output): Promise<number> {
+  if (flags.url !== undefined) {
+    if (flags.link) throw new WrongUsage("--link is for a directory of this machine, and --url names another gateway");
+    return byGateway(flags, output, (client, agree) =>
+      client.call(plugins.install, { spec, ...(agree === undefined ? {} : { agree }) }, { timeoutMs: TIMEOUT }),
+    );
+  }
+  return here(output, (installer) =>
+    installer.install(absoluteSpec(spec, process.cwd()), { agree: agreeBy(flags, output), link: flags.link ?? false }),
+  );
+}
+
+/** @returns the exit code */
+export async function updatePlugin(id: string, flags: InstallFlags, output: Output): Promise<number> {
+  if (flags.url !== undefined)
+    return byGateway(flags, output, (client, agree) =>
+      client.call(plugins.update, { id, ...(agree === undefined ? {} : { agree }) }, { timeoutMs: TIMEOUT }),
+    );
+  return here(output, (installer) => installer.update(id, { agree: agreeBy(flags, output) }));
+}
+
+async function here(output: Output, work: (installer: Installer) => Promise<Change>): Promise<number> {
+  const { installer, gateway } = await installerHere(output);
+  return failureTold(output, async () => {
+    tell(installationOf(await work(installer)), gateway.wasTold, output);
+    return EXIT.ok;
+  });
+}
+
+/** What works on the files of this state directory. */
+export async function installerHere(output: Output): Promise<{ installer: Installer; gateway: GatewayHere }> {
+  const paths = resolvePaths();
+  const gateway = gatewayHere(paths, output);
+  const installer = createInstaller({
+    stateDir: paths.stateDir,
+    home: paths.home,
+    env: process.env,
+    actor: "cli",
+    holderOf: await holders(paths),
+    gateway,
+    progress: (step, what) => {
+      if (canAsk(output) && what !== "") output.note(`${step}: ${what}`);
+    },
+  });
+  return { installer, gateway };
+}
+
+/** What the refusal of a gateway says when nobody agreed yet. */
+interface Needed {
+  readonly code?: unknown;
+  readonly id?: unknown;
+  readonly summary?: unknown;
+  readonly agree?: unknown;
+}
+
+/** The first call shows what is asked for, the second one agrees to it. */
+async function byGateway(
+  flags: InstallFlags,
+  output: Output,
+  call: (client: GatewayClient, agree: string | undefined) => Promise<PluginInstallation>,
+): Promise<number> {
+  const client = await connectTo(await resolveTarget(flags, process.env));
+  try {
+    let done: PluginInstallation;
+    try {
+      done = await call(client, flags.agree);
+    } catch (error) {
+      const agree = await agreedTo(error, flags, output);
+      if (agree === undefined) throw error;
+      done = await call(client, agree);
+    }
+    tell(done, true, output);
+    return EXIT.ok;
+  } finally {
+    await client.close();
+  }
+}
+
+/** @returns the word that agrees, or `undefined` where nobody does */
+async function agreedTo(error: unknown, { yes }: InstallFlags, output: Output): Promise<string | undefined> {
+  if (!isGatewayError(error)) return undefined;
+  const { code, id, summary, agree } = (error.details ?? {}) as Needed;
+  if (code !== "AGREEMENT_NEEDED" || typeof agree !== "string" || !Array.isArray(summary)) return undefined;
+  if (yes) return agree;
+  const text = describeRequest({
+    id: String(id),
+    name: String(id),
+    version: "",
+    summary: summary.map(String),
+    isUpdate: false,
+  });
+  return canAsk(output) && (await askPerson(text)) ? agree : undefined;
+}
+
+function tell(done: PluginInstallation, wasTold: boolean, output: Output): void {
+  output.print(output.json ? done : describeInstallation(done, wasTold));
+}
+
+/** Pure. @param wasTold a gateway runs and follows */
+export function describeInstallation(done: PluginInstallation, wasTold: boolean): string {
+  const { id, name, version, source, spec, previousVersion, changed, state, reason } = done;
+  if (!changed) return `${id} ${version} is installed already, from ${spec}.`;
+  const before = previousVersion === undefined ? "" : `; before: ${previousVersion}, which is kept`;
+  const how =
+    source === "link"
+      ? `Linked ${id} ${version} to ${spec}: used where it lies, not copied and not sealed${before}.`
+      : `Installed ${id} ${version} (${name}, from ${spec})${before}.`;
+  if (!wasTold) return `${how}\nNo gateway runs here; the next one loads it: svc gateway run`;
+  if (state === undefined) return `${how}\nNothing changes in the running gateway: svc plugins why ${id}`;
+  const why = state === "active" ? "" : `${reason === undefined ? "" : `: ${reason}`}\nNext: svc plugins why ${id}`;
+  return `${how}\nIn the running gateway it is ${state}${why}`;
+}

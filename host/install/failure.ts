@@ -1,0 +1,44 @@
+/** How an install fails: at a named step, with what to do next. */
+
+/** In the order they are taken. Choice: people agree before any code of the plugin runs, so `agree` comes before `prove`. */
+export const INSTALL_STEPS = [
+  "lock",
+  "fetch",
+  "archive",
+  "manifest",
+  "dependencies",
+  "agree",
+  "prove",
+  "switch",
+  "load",
+] as const;
+export type InstallStep = (typeof INSTALL_STEPS)[number];
+
+/** Nothing was changed, unless the message says so. */
+export class InstallFailure extends Error {
+  override readonly name = "InstallFailure";
+  readonly step: InstallStep;
+  /** Machine-readable particulars. */
+  readonly details: Readonly<Record<string, unknown>>;
+
+  /** @param next what to type or do now */
+  constructor(step: InstallStep, message: string, next: string, details: Readonly<Record<string, unknown>> = {}) {
+    super(`${step}: ${message}\nNext: ${next}`);
+    this.step = step;
+    this.details = details;
+  }
+}
+
+/** What the machine says: the text of an error of the file system or of a library. */
+export function wordsOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}
+
+/** Runs a step; what else than an `InstallFailure` it throws becomes one. */
+export async function step<T>(name: InstallStep, next: string, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    throw error instanceof InstallFailure ? error : new InstallFailure(name, wordsOf(error), next);
+  }
+}

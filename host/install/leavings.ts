@@ -1,0 +1,41 @@
+/** What a removed plugin leaves behind: what it kept for itself, and its configuration. */
+import { existsSync } from "node:fs";
+import { rm } from "node:fs/promises";
+import { join } from "node:path";
+import type { ConfigEdit } from "@svc/sdk/services";
+import { own } from "../config/plain-data.ts";
+import { claimProblem, sectionPath } from "../config/section-keys.ts";
+
+/** Which sections of the configuration a plugin has. */
+export interface SectionOwnership {
+  readonly section: string;
+  readonly plugin: string;
+}
+
+/** Where a plugin keeps what is its own; `undefined`: it kept nothing. */
+export function keptDirectory(stateDir: string, id: string): string | undefined {
+  const directory = join(stateDir, "plugins", id);
+  return existsSync(directory) ? directory : undefined;
+}
+
+/**
+ * Paths into the configuration that are only about this plugin, of those that are there.
+ * @param owners of the sections, as long as anybody knew them; a section named like the plugin counts as its own
+ */
+export function keysOf(parsed: unknown, id: string, owners: readonly SectionOwnership[]): (readonly string[])[] {
+  const its = owners.filter(({ plugin }) => plugin === id).map(({ section }) => section);
+  const isFree = claimProblem(id) === undefined && !owners.some(({ section }) => section === id);
+  const sections = [...new Set([...its, ...(isFree ? [id] : [])])].map(sectionPath);
+  return [...sections, ["plugins", "entries", id]].filter(
+    (path) => path.reduce<unknown>((node, key) => own(node, key), parsed) !== undefined,
+  );
+}
+
+/** The same, taken out. */
+export function withoutKeys(paths: readonly (readonly string[])[]): ConfigEdit[] {
+  return paths.map((path) => ({ path: [...path] }));
+}
+
+export async function removeKept(stateDir: string, id: string): Promise<void> {
+  await rm(join(stateDir, "plugins", id), { recursive: true, force: true });
+}

@@ -1,0 +1,64 @@
+/** The plugins that were installed, as sources a gateway can load. Cheap: one file, and one package.json for each. */
+import { join } from "node:path";
+import type { Paths } from "../config/paths.ts";
+import { importPlugin, type MissingPlugin, type PluginSource } from "../kernel/load.ts";
+import { ManifestError, readManifest } from "../kernel/manifest.ts";
+import { extensionsOf, type InstalledPlugin, packageDirectory, readRecord, recordPath } from "./record.ts";
+
+export type InstallPaths = Pick<Paths, "stateDir" | "cacheDir">;
+
+/** @returns with a record that cannot be read one missing plugin that says so */
+export function installedSources(paths: InstallPaths): readonly (PluginSource | MissingPlugin)[] {
+  const extensions = extensionsOf(paths.stateDir);
+  const installed = readRecord(extensions);
+  if ("problem" in installed) {
+    const reason = `no installed plugin is loaded: ${installed.problem}; see: svc plugins doctor`;
+    return [{ origin: recordPath(extensions), reason }];
+  }
+  return [...installed].map(([id, plugin]) => sourceOf(id, plugin, paths));
+}
+
+/** Begins the key of every installed source, and of no other: those begin with a path. */
+const KEY = "installed ";
+
+export function isInstalledSource({ key }: Pick<PluginSource, "key">): boolean {
+  return key.startsWith(KEY);
+}
+
+function sourceOf(id: string, plugin: InstalledPlugin, paths: InstallPaths): PluginSource | MissingPlugin {
+  const extensions = extensionsOf(paths.stateDir);
+  const directory = packageDirectory(extensions, plugin);
+  try {
+    const manifest = readManifest(directory);
+    if (!manifest) throw new ManifestError('its package.json has no "svc" key any more');
+    if (manifest.id !== id) throw new ManifestError(`its package says id "${manifest.id}" now`);
+    const verify = async () => void (await (await import("./verify.ts")).verifyInstalled(id, plugin, extensions));
+    return {
+      origin: originOf(plugin),
+      // Also by its record: the same directory may have become another plugin's, or have been agreed to anew.
+      key: `${KEY}${directory} ${plugin.tree} ${plugin.installedAt}`,
+      manifest,
+      async load() {
+        await verify();
+        return importPlugin(join(directory, manifest.entry), paths.cacheDir);
+      },
+      verify,
+      again: () => again(id, paths),
+    };
+  } catch (error) {
+    const why = error instanceof ManifestError ? error.message : `its package cannot be read at ${directory}`;
+    return { origin: id, reason: `${why}; next: svc plugins update ${id}, or svc plugins remove ${id}` };
+  }
+}
+
+function again(id: string, paths: InstallPaths): PluginSource | MissingPlugin {
+  const installed = readRecord(extensionsOf(paths.stateDir));
+  if ("problem" in installed) return { origin: id, reason: installed.problem };
+  const plugin = installed.get(id);
+  return plugin ? sourceOf(id, plugin, paths) : { origin: id, reason: "it was removed" };
+}
+
+/** For lists: where it came from. */
+export function originOf({ source, name, version, directory }: InstalledPlugin): string {
+  return source === "link" ? `linked: ${directory}` : `installed: ${name}@${version}`;
+}

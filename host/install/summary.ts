@@ -1,0 +1,25 @@
+/** What an install came to, as plain data. Pure. */
+import type { PluginInstallation } from "@svc/sdk/services";
+import type { Change } from "./installer.ts";
+
+export function installationOf({ id, record, changed, report }: Change): PluginInstallation {
+  const { name, version, source, spec, generation, integrity, previous } = record;
+  return {
+    id,
+    name,
+    version,
+    source,
+    spec,
+    generation,
+    integrity,
+    changed,
+    ...(previous ? { previousVersion: previous.version } : {}),
+    ...(report ? { state: report.state } : {}),
+    ...(report?.reason === undefined || report.state === "active" ? {} : { reason: report.reason }),
+  };
+}
+
+/** Paths into the configuration, for people. */
+export function formatKeys(paths: readonly (readonly string[])[]): string[] {
+  return paths.map((path) => path.join("."));
+}

@@ -1,0 +1,49 @@
+/** What has to change for the plugins of a running gateway to be those of a plan. Pure. */
+import type { PluginInstance } from "./instance.ts";
+import type { MissingPlugin, PluginSource } from "./load.ts";
+
+export interface Alignment {
+  /** Nobody asks for them any more. */
+  readonly gone: readonly PluginInstance[];
+  /** Switched off by an operator. */
+  readonly disabled: readonly PluginInstance[];
+  /** Their code comes from elsewhere, runs elsewhere, or may run again. */
+  readonly changed: readonly { readonly instance: PluginInstance; readonly source: PluginSource | MissingPlugin }[];
+  readonly added: readonly (PluginSource | MissingPlugin)[];
+}
+
+/** @param disabled ids of plugins that are switched off */
+export function alignmentOf(
+  instances: readonly PluginInstance[],
+  sources: readonly (PluginSource | MissingPlugin)[],
+  disabled: ReadonlySet<string>,
+): Alignment {
+  const kept = new Set<PluginInstance>();
+  const off: PluginInstance[] = [];
+  const changed: { instance: PluginInstance; source: PluginSource | MissingPlugin }[] = [];
+  const added: (PluginSource | MissingPlugin)[] = [];
+  for (const source of sources) {
+    // By key first: a plugin that is one file has no id before it is imported, and of two of one id only one has it.
+    const instance =
+      instances.find((one) => !kept.has(one) && keyOf(one.source) === keyOf(source)) ??
+      instances.find((one) => !kept.has(one) && one.id === idOf(source));
+    if (!instance) {
+      added.push(source);
+      continue;
+    }
+    kept.add(instance);
+    const isOff = disabled.has(instance.id);
+    if (isOff && instance.state !== "disabled") off.push(instance);
+    const moved = keyOf(instance.source) !== keyOf(source);
+    if (!isOff && (moved || instance.state === "disabled")) changed.push({ instance, source });
+  }
+  return { gone: instances.filter((one) => !kept.has(one)), disabled: off, changed, added };
+}
+
+function idOf(source: PluginSource | MissingPlugin): string | undefined {
+  return "load" in source ? source.manifest?.id : source.origin;
+}
+
+function keyOf(source: PluginSource | MissingPlugin): string {
+  return "load" in source ? source.key : `missing ${source.origin}: ${source.reason}`;
+}

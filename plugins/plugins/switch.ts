@@ -1,0 +1,37 @@
+/** Switches a plugin on or off where everything else of the configuration is: `plugins.entries.<id>.enabled`. */
+import { notFound } from "@svc/sdk";
+import type { ConfigStore, PluginControl, PluginReport } from "@svc/sdk/services";
+
+export interface SwitchParts {
+  readonly control: PluginControl;
+  readonly config: ConfigStore;
+}
+
+/** @throws GatewayError `NOT_FOUND`, and whatever the configuration refuses */
+export async function switchPlugin(id: string, enabled: boolean, actor: string, { control, config }: SwitchParts) {
+  const before = reportOf(id, control);
+  let changed = false;
+  await config.edit({ actor, action: enabled ? "plugins.enable" : "plugins.disable" }, (parsed) => {
+    changed = isEnabled(parsed, id) !== enabled;
+    return changed ? [{ path: ["plugins", "entries", id, "enabled"], value: enabled }] : [];
+  });
+  const { state, reason } = control.reports().find((report) => report.id === id) ?? before;
+  return { id, enabled, changed, state, ...(reason === undefined ? {} : { reason }) };
+}
+
+function reportOf(id: string, control: PluginControl): PluginReport {
+  const reports = control.reports();
+  const found = reports.find((report) => report.id === id);
+  return found ?? notFound(`no plugin "${id}" in this gateway; there are: ${reports.map((one) => one.id).join(", ")}`);
+}
+
+function isEnabled(parsed: Readonly<Record<string, unknown>>, id: string): boolean {
+  const at = ["plugins", "entries", id, "enabled"].reduce<unknown>(
+    (node, key) =>
+      typeof node === "object" && node !== null && Object.hasOwn(node, key)
+        ? (node as Record<string, unknown>)[key]
+        : undefined,
+    parsed,
+  );
+  return at !== false;
+}

@@ -1,0 +1,156 @@
+/** A running gateway follows `plugins.*` of its configuration: nothing is restarted, no socket is closed. */
+import assert from "node:assert/strict";
+import { mkdir, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { describe, it, type TestContext } from "node:test";
+import { config, plugins } from "@svc/sdk";
+import type { TestGateway } from "@svc/sdk/testing";
+import { fileGateway } from "../conformance/file-gateway.ts";
+import { directoryOf } from "./kernel/reload-scene.ts";
+
+interface Written {
+  readonly id: string;
+  /** What `<id>.say` answers. */
+  readonly says?: string;
+  readonly gates?: readonly string[];
+  /** Further lines of its setup. */
+  readonly setup?: string;
+  readonly head?: string;
+}
+
+/** A package on disk that serves `<id>.say`. */
+async function packageAt(directory: string, { id, says = id, gates = [], setup = "", head = "" }: Written) {
+  await mkdir(directory, { recursive: true });
+  const svc = { id, api: "^1.0.0", entry: "./plugin.ts", namespaces: [id], gates };
+  await writeFile(join(directory, "package.json"), JSON.stringify({ name: id, version: "1.0.0", type: "module", svc }));
+  await writeFile(
+    join(directory, "plugin.ts"),
+    `import { defineContract, definePlugin, defineService, Type } from "@svc/sdk";
+const say = { summary: "-", scope: "operator.read", params: Type.Object({}), result: Type.Object({ text: Type.String() }) } as const;
+const Bell = defineService<string>()("bell", "1.0.0");
+export default definePlugin({ id: "${id}", api: "^1.0.0", ${head}
+  setup(gateway) {
+    gateway.serve(defineContract("${id}", { say }), { say: () => ({ text: ${JSON.stringify(says)} }) });
+    ${setup}
+  },
+});
+`,
+  );
+  return directory;
+}
+
+async function scene(t: TestContext, plugins: object) {
+  const home = await directoryOf(t);
+  const running = await fileGateway(t, JSON.stringify({ plugins }));
+  let closed = 0;
+  running.client.onClose(() => closed++);
+  return {
+    ...running,
+    home,
+    closed: () => closed,
+    say: (id: string) =>
+      running.client.request(`${id}.say`, {}).then(
+        (answer) => (answer as { text: string }).text,
+        (error: Error) => error.message,
+      ),
+    state: (id: string) => running.gateway.plugins().find((plugin) => plugin.id === id)?.state,
+  };
+}
+
+async function set(client: TestGateway["client"], plugins: object) {
+  const { hash } = await client.call(config.get, {});
+  await client.call(config.set, { raw: JSON.stringify({ plugins }), ...(hash ? { baseHash: hash } : {}) });
+}
+
+const BASE = ["config", "plugins"];
+
+describe("plugins.load.paths", () => {
+  it("brings a plugin up and takes it down again", async (t) => {
+    const { client, home, say, state, closed } = await scene(t, { use: BASE });
+    const bell = await packageAt(join(home, "bell"), { id: "bell" });
+    assert.match(await say("bell"), /^unknown method: bell\.say/);
+    await set(client, { use: BASE, load: { paths: [bell] } });
+    assert.deepEqual([await say("bell"), state("bell")], ["bell", "active"]);
+    await set(client, { use: BASE });
+    assert.match(await say("bell"), /^unknown method: bell\.say/);
+    assert.deepEqual([state("bell"), closed()], [undefined, 0]);
+  });
+
+  it("puts the same plugin from another directory in the place of the first", async (t) => {
+    const { client, home, say, gateway } = await scene(t, { use: BASE });
+    const first = await packageAt(join(home, "first"), { id: "bell", says: "first" });
+    const second = await packageAt(join(home, "second"), { id: "bell", says: "second" });
+    await set(client, { use: BASE, load: { paths: [first] } });
+    await set(client, { use: BASE, load: { paths: [second] } });
+    assert.equal(await say("bell"), "second");
+    assert.equal(gateway.plugins().find(({ id }) => id === "bell")?.generation, 2);
+  });
+
+  for (const [what, broken] of [
+    ["cannot be imported", { head: "] broken" }],
+    ["fails in setup", { setup: 'throw new Error("no");' }],
+    ["fails in start", { setup: 'gateway.start(() => { throw new Error("no"); });' }],
+  ] as const)
+    it(`leaves the first serving when the second ${what}`, async (t) => {
+      const { client, home, say, state } = await scene(t, { use: BASE });
+      const first = await packageAt(join(home, "first"), { id: "bell", says: "first" });
+      const second = await packageAt(join(home, "second"), { id: "bell", says: "second", ...broken });
+      await set(client, { use: BASE, load: { paths: [first] } });
+      await set(client, { use: BASE, load: { paths: [second] } });
+      assert.deepEqual([await say("bell"), state("bell")], ["first", "active"]);
+      await packageAt(second, { id: "bell", says: "second" });
+      const { changed } = await client.call(plugins.align, {});
+      assert.deepEqual([changed.map(({ id, ok }) => [id, ok]), await say("bell")], [[["bell", true]], "second"]);
+      assert.deepEqual((await client.call(plugins.align, {})).changed, []);
+    });
+});
+
+describe("plugins.use", () => {
+  it("is followed in both directions", async (t) => {
+    const { client, state, closed } = await scene(t, { use: [...BASE, "health"] });
+    await client.request("health", {});
+    await set(client, { use: BASE });
+    assert.equal(state("health"), undefined);
+    await assert.rejects(client.request("health", {}), /provided by plugin health.*add it to plugins\.use/);
+    await set(client, { use: [...BASE, "health"] });
+    await client.request("health", {});
+    assert.deepEqual([state("health"), closed()], ["active", 0]);
+  });
+});
+
+describe("plugins.entries.<id>.enabled", () => {
+  it("takes those that need it down as well, and brings all of them back", async (t) => {
+    const { client, home, say, state } = await scene(t, { use: BASE });
+    const bell = await packageAt(join(home, "bell"), {
+      id: "bell",
+      head: "provides: [Bell],",
+      setup: 'gateway.provide(Bell, "dong");',
+    });
+    const ringer = await packageAt(join(home, "ringer"), { id: "ringer", head: "requires: { bell: Bell }," });
+    const paths = [bell, ringer];
+    await set(client, { use: BASE, load: { paths } });
+    assert.deepEqual([state("bell"), state("ringer")], ["active", "active"]);
+    await set(client, { use: BASE, load: { paths }, entries: { bell: { enabled: false } } });
+    assert.deepEqual([state("bell"), state("ringer")], ["disabled", "pending"]);
+    assert.match(await say("bell"), /provided by plugin bell, which is not enabled \(disabled/);
+    await set(client, { use: BASE, load: { paths } });
+    assert.deepEqual([await say("bell"), await say("ringer")], ["bell", "ringer"]);
+  });
+
+  it("opens the gates of what an operator switched off, and shuts them for what fails", async (t) => {
+    const { client, home } = await scene(t, { use: [...BASE, "health"] });
+    const guard = { id: "guard", gates: ["rpcBefore:health"] };
+    const deny = 'gateway.hooks.rpcBefore.for("health").tap("no", () => ({ allow: false, reason: "closed" }));';
+    const path = await packageAt(join(home, "guard"), { ...guard, setup: deny });
+    const use = [...BASE, "health"];
+    await set(client, { use, load: { paths: [path] } });
+    await assert.rejects(client.request("health", {}), /closed/);
+    await set(client, { use, load: { paths: [path] }, entries: { guard: { enabled: false } } });
+    await client.request("health", {});
+    await packageAt(path, { ...guard, setup: 'throw new Error("no");' });
+    await set(client, { use, load: { paths: [path] } });
+    await assert.rejects(client.request("health", {}), /guard is not running/);
+    await set(client, { use });
+    await client.request("health", {});
+  });
+});

@@ -1,0 +1,77 @@
+/** Packages of plugins that tests install: written to a directory, packed, or published. */
+import { mkdir, writeFile } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import { create } from "tar";
+
+export interface PluginPackage {
+  readonly name: string;
+  readonly version?: string;
+  /** Of `svc` in its package.json; `id`, `api` and `entry` have defaults. `undefined` in `package.svc`: it is no plugin. */
+  readonly svc?: Readonly<Record<string, unknown>>;
+  /** Text of its entry. Default: a plugin that serves `<id>.version`. */
+  readonly code?: string;
+  /** Further files. */
+  readonly files?: Readonly<Record<string, string>>;
+  /** Further keys of its package.json. */
+  readonly package?: Readonly<Record<string, unknown>>;
+}
+
+/** The id a package has when its manifest does not say another. */
+export function idOf({ name, svc }: Pick<PluginPackage, "name" | "svc">): string {
+  return String(svc?.["id"] ?? name.replace(/^@[^/]*\//, ""));
+}
+
+/** A plugin that serves `<id>.version`. @param setup further lines of its `setup` */
+export function pluginCode(id: string, version: string, setup = ""): string {
+  return `import { defineContract, definePlugin, Type } from "@svc/sdk";
+const contract = defineContract("${id}", {
+  version: {
+    summary: "Its version",
+    scope: "operator.read",
+    params: Type.Object({}),
+    result: Type.Object({ version: Type.String() }),
+  },
+});
+export default definePlugin({
+  id: "${id}",
+  api: "^1.0.0",
+  setup(gateway) {
+    ${setup}
+    gateway.serve(contract, { version: () => ({ version: "${version}" }) });
+  },
+});
+`;
+}
+
+/** Its files by path. */
+export function filesOf(plugin: PluginPackage): Record<string, string> {
+  const { name, version = "1.0.0", svc = {}, code, files = {} } = plugin;
+  const id = idOf(plugin);
+  const manifest = {
+    name,
+    version,
+    type: "module",
+    peerDependencies: { "@svc/sdk": "^1.0.0" },
+    svc: { id, api: "^1.0.0", entry: "./plugin.js", namespaces: [id], ...svc },
+    ...plugin.package,
+  };
+  return { "package.json": JSON.stringify(manifest, null, 2), "plugin.js": code ?? pluginCode(id, version), ...files };
+}
+
+/** @returns `directory`, with the package in it */
+export async function writePackage(directory: string, plugin: PluginPackage): Promise<string> {
+  for (const [path, text] of Object.entries(filesOf(plugin))) {
+    const file = join(directory, path);
+    await mkdir(dirname(file), { recursive: true });
+    await writeFile(file, text);
+  }
+  return directory;
+}
+
+/** The package as `npm pack` would write it. @returns the archive */
+export async function packPackage(directory: string, plugin: PluginPackage): Promise<string> {
+  await writePackage(join(directory, "package"), plugin);
+  const file = `${directory}.tgz`;
+  await create({ file, gzip: true, cwd: directory, portable: true }, ["package"]);
+  return file;
+}

@@ -1,0 +1,120 @@
+/** A real npm registry of the test's own on this machine, and the environment in which npm uses it and nothing else. */
+import { execFile, spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { createServer } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { TestContext } from "node:test";
+import { promisify } from "node:util";
+import { root } from "./checkout.ts";
+
+export interface TestRegistry {
+  readonly url: string;
+  /** Makes npm use this registry, with a cache of its own and no settings of the user. Add it to a process' environment. */
+  readonly env: Readonly<Record<string, string>>;
+  /** `npm publish` of the package in a directory. */
+  publish(directory: string): Promise<void>;
+  /** The registry ends now, e.g. to see what a command says then. */
+  stop(): Promise<void>;
+}
+
+/** Ports outside the range the system gives away by itself, so that nobody else gets one in between. */
+const PORTS = { first: 20_000, count: 10_000 } as const;
+
+/** Milliseconds. */
+const START_TIMEOUT = 30_000;
+
+/** Ends with the test. Knows only what is published to it. */
+export async function startRegistry(t: Pick<TestContext, "after">): Promise<TestRegistry> {
+  const directory = await mkdtemp(join(tmpdir(), "svc-registry-"));
+  const port = await freePort();
+  const url = `http://127.0.0.1:${port}/`;
+  const child = spawn(
+    process.execPath,
+    [join(root, "node_modules/verdaccio/bin/verdaccio"), "-c", await writeConfig(directory), "-l", `127.0.0.1:${port}`],
+    { cwd: directory, stdio: ["ignore", "pipe", "pipe"] },
+  );
+  let said = "";
+  for (const stream of [child.stdout, child.stderr]) stream.on("data", (chunk: Buffer) => (said += chunk.toString()));
+  const ended = once(child, "exit");
+  const stop = async () => {
+    child.kill("SIGKILL");
+    await ended;
+  };
+  t.after(async () => {
+    await stop();
+    await rm(directory, { recursive: true, force: true });
+  });
+  await untilAnswered(
+    url,
+    () => child.exitCode,
+    () => said,
+  );
+
+  const env = await npmEnvironment(directory, url);
+  const publish = async (from: string) => {
+    await promisify(execFile)("npm", ["publish", "--ignore-scripts", "--loglevel=error"], {
+      cwd: from,
+      env: { ...process.env, ...env },
+    });
+  };
+  return { url, env, publish, stop };
+}
+
+async function writeConfig(directory: string): Promise<string> {
+  const file = join(directory, "config.yaml");
+  const lines = [
+    `storage: ${join(directory, "storage")}`,
+    "auth:",
+    "  htpasswd:",
+    `    file: ${join(directory, "htpasswd")}`,
+    "packages:",
+    "  '**':",
+    "    access: $all",
+    "    publish: $all",
+    "log: { type: stdout, format: pretty, level: warn }",
+  ];
+  await writeFile(file, `${lines.join("\n")}\n`);
+  return file;
+}
+
+async function npmEnvironment(directory: string, url: string): Promise<Record<string, string>> {
+  const settings = join(directory, "npmrc");
+  // npm publishes nothing without a token; the registry lets everybody in.
+  await writeFile(settings, `registry=${url}\n${url.replace("http:", "")}:_authToken=of-the-test\n`);
+  const cache = join(directory, "cache");
+  await mkdir(cache);
+  return {
+    npm_config_registry: url,
+    npm_config_userconfig: settings,
+    npm_config_globalconfig: join(directory, "none"),
+    npm_config_cache: cache,
+    npm_config_update_notifier: "false",
+    npm_config_fetch_retries: "0",
+  };
+}
+
+async function untilAnswered(url: string, exitCode: () => number | null, said: () => string): Promise<void> {
+  const giveUp = performance.now() + START_TIMEOUT;
+  for (;;) {
+    const answer = await fetch(`${url}-/ping`).catch(() => undefined);
+    if (answer?.ok) return;
+    if (exitCode() !== null || performance.now() > giveUp) throw new Error(`the registry did not start: ${said()}`);
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  }
+}
+
+async function freePort(): Promise<number> {
+  const port = PORTS.first + Math.floor(Math.random() * PORTS.count);
+  const server = createServer();
+  try {
+    server.listen(port, "127.0.0.1");
+    await once(server, "listening");
+    return port;
+  } catch {
+    return freePort();
+  } finally {
+    server.close();
+  }
+}

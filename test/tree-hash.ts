@@ -1,0 +1,18 @@
+/** What lies in directories, so that a test can say that nothing changed: paths, kinds, modes and contents. */
+import { createHash } from "node:crypto";
+import { lstatSync, readdirSync, readFileSync, readlinkSync } from "node:fs";
+import { join } from "node:path";
+
+/** @param skips names that come and go by themselves. @returns a line for each file, sorted */
+export function treeLines(path: string, skips: ReadonlySet<string> = new Set()): string[] {
+  const stats = lstatSync(path, { throwIfNoEntry: false });
+  if (!stats) return [`${path} is not there`];
+  const mode = (stats.mode & 0o7777).toString(8);
+  if (stats.isSymbolicLink()) return [`${path} -> ${readlinkSync(path)}`];
+  if (stats.isSocket()) return [];
+  if (!stats.isDirectory()) return [`${path} ${mode} ${createHash("sha256").update(readFileSync(path)).digest("hex")}`];
+  const below = readdirSync(path)
+    .filter((name) => !skips.has(name))
+    .sort();
+  return [`${path}/ ${mode}`, ...below.flatMap((name) => treeLines(join(path, name), skips))];
+}
