@@ -4,11 +4,17 @@ import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, it, type TestContext } from "node:test";
+import { readFileSync } from "node:fs";
 import { channels, outbound } from "@svc/sdk";
+import { connect } from "@svc/sdk/client";
 import { root } from "../checkout.ts";
 import { startGatewayProcess } from "../gateway-process.ts";
+import { home, type Running } from "../host/cli/svc.ts";
 import { arrive, startNgircd, withoutNgircd } from "../ngircd.ts";
 import { until } from "../plugins/channels/scene.ts";
+import { publishDependencies } from "../registry-tree.ts";
+import { startRegistry } from "../registry.ts";
+import { treeLines } from "../tree-hash.ts";
 
 const EXAMPLE = join(root, "examples/community-channel-irc");
 const PASSWORD = "server-pass-1";
@@ -29,21 +35,44 @@ async function stateDirectory(t: TestContext, irc: object): Promise<string> {
 
 await import("../../examples/community-channel-irc/test/translate.test.ts"); // its own tests run here, too
 
-describe("examples/community-channel-irc", { timeout: 120_000, skip: withoutNgircd() }, () => {
-  it("talks to people on a real server, through its restart and the gateway's", async (t) => {
+describe("examples/community-channel-irc", { timeout: 180_000, skip: withoutNgircd() }, () => {
+  it("is installed from a registry, talks to people on a real server through restarts, and leaves without a trace", async (t) => {
     const server = await startNgircd(t, PASSWORD);
-    const state = await stateDirectory(t, {
+    const registry = await startRegistry(t);
+    await Promise.all([registry.publish(EXAMPLE), publishDependencies(registry, EXAMPLE)]);
+    const at = home(t, { agents: { defaults: { skipBootstrap: true } } });
+    const svc = async (...args: string[]) => {
+      const { code, stdout, stderr } = await at.svc(args, registry.env);
+      assert.equal(code, 0, `svc ${args.join(" ")}: ${stdout}${stderr}`);
+      return stdout;
+    };
+    const open = ({ ready }: Running) =>
+      connect({ url: ready.url, token: readFileSync(join(at.stateDir, "credentials/gateway-token"), "utf8").trim() });
+    const first = await at.run();
+    let client = await open(first);
+    const extensions = () => treeLines(join(at.stateDir, "extensions"));
+    const before = {
+      config: readFileSync(at.configPath, "utf8"),
+      private: treeLines(join(at.stateDir, "plugins/irc")),
+    };
+
+    await svc("plugins", "install", "svc-channel-irc", "--yes");
+    assert.ok(extensions().length > 50);
+    const settings = {
+      host: "127.0.0.1",
       port: server.port,
+      tls: false,
+      nick: "bot",
       password: PASSWORD,
       channels: ["#Team"],
       allowFrom: ["ann!~ann@127.0.0.1"],
-    });
-    const first = await startGatewayProcess(state, { SVC_HOME: state });
-    t.after(() => first.kill());
-    let client = await first.connect();
+      lineIntervalMs: 0,
+    };
+    await svc("config", "set", "channels.irc", JSON.stringify(settings));
     const account = async () => (await client.call(channels.status, {})).channelAccounts["irc"]?.[0];
     const connected = () => until(async () => (await account())?.connected, "the account connected");
-    await connected().catch((error: Error) => assert.fail(`${error.message}\n${first.log()}`));
+    await connected();
+    assert.doesNotMatch(await svc("channels", "status", "--json"), new RegExp(PASSWORD));
 
     // Directly: who is allowed is answered, a stranger is not, whatever they call themselves.
     const ann = await arrive(t, server, "ann", PASSWORD);
@@ -66,30 +95,22 @@ describe("examples/community-channel-irc", { timeout: 120_000, skip: withoutNgir
 
     // What is long comes in pieces, and nothing in it is a command.
     const words = "漢字 and words ".repeat(60).trim();
-    await client.call(outbound.send, {
-      channel: "irc",
-      to: "Ann",
-      message: `${words}\r\nQUIT :gone\r\nlast`,
-      idempotencyKey: "long",
-    });
+    const long = { channel: "irc", to: "Ann", message: `${words}\r\nQUIT :gone\r\nlast`, idempotencyKey: "long" };
+    await client.call(outbound.send, long);
     await ann.sees(/PRIVMSG ann :last$/);
     const pieces = ann.heard
       .filter((line) => line.startsWith("ann bot: "))
       .map((line) => line.slice("ann bot: ".length));
     assert.ok(pieces.length > 4);
     assert.equal(pieces.slice(1).join(" ").replace(/\s/g, ""), `${words}QUIT:gonelast`.replace(/\s/g, ""));
-    await assert.rejects(
-      client.call(outbound.send, { channel: "irc", to: "nobody", message: "hi", idempotencyKey: "none" }),
-      {
-        code: "UNAVAILABLE",
-        message: /refused nobody: No such nick/,
-      },
-    );
-    await assert.rejects(client.call(outbound.send, { to: "no body", message: "hi", idempotencyKey: "bad" }), {
-      code: "INVALID_REQUEST",
+    const nobody = { channel: "irc", to: "nobody", message: "hi", idempotencyKey: "none" };
+    await assert.rejects(client.call(outbound.send, nobody), {
+      code: "UNAVAILABLE",
+      message: /refused nobody: No such nick/,
     });
+    await assert.rejects(client.call(outbound.send, { ...nobody, to: "no body" }), { code: "INVALID_REQUEST" });
 
-    // The server dies and comes back; so does the account, and what was said to it meanwhile goes out.
+    // The server dies and comes back; so does the account.
     await server.kill();
     await until(async () => (await account())?.connected === false, "the account away");
     await server.start();
@@ -101,17 +122,25 @@ describe("examples/community-channel-irc", { timeout: 120_000, skip: withoutNgir
     // The gateway dies and comes back; what the server had confirmed is not said again.
     await until(async () => (await account())?.waitingOutbound === 0, "the confirmation");
     await client.close();
-    await first.kill();
-    const second = await startGatewayProcess(state, { SVC_HOME: state });
-    t.after(() => second.kill());
-    client = await second.connect();
+    await first.stop("SIGKILL");
+    const second = await at.run();
+    client = await open(second);
     await connected();
     again.says("bot", "echo still there");
     await again.sees(/PRIVMSG ann :still there$/);
     assert.equal(again.heard.filter((line) => line.endsWith(": back again")).length, 1);
+    assert.match(await svc("channels", "status"), /^irc +default +connected: as bot /m);
+
+    again.write("JOIN #team");
+    await again.sees(/ 366 /);
+    await svc("plugins", "remove", "irc", "--purge");
+    await again.sees(/^:bot!\S+ QUIT /);
+    await until(async () => (await client.call(channels.status, {})).channelOrder.length === 0, "no channel");
+    assert.deepEqual(JSON.parse(readFileSync(at.configPath, "utf8")), JSON.parse(before.config));
+    assert.deepEqual(treeLines(join(at.stateDir, "plugins/irc")), before.private);
+    const left = extensions().filter((line) => /irc/.test(line.slice(at.stateDir.length)));
+    assert.deepEqual(left, []);
     await client.close();
-    await second.kill("SIGTERM");
-    await again.sees(/bot|QUIT|quit/);
   });
 
   it("finds another nick, and does not hammer a server that refuses its password", async (t) => {
