@@ -18,6 +18,7 @@ export * from "./protocol/events.ts";
 export * from "./protocol/frames.ts";
 export * from "./contracts/agents.ts";
 export * from "./contracts/approvals.ts";
+export * from "./contracts/channels.ts";
 export * from "./contracts/chat.ts";
 export * from "./contracts/config.ts";
 export * from "./contracts/devices.ts";

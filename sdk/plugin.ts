@@ -197,8 +197,9 @@ export interface Plugin<
    */
   readonly config?: S;
   /**
-   * Key of that section: one at the top, or one below a section of the gateway that is open for plugins, which is `hooks`:
-   * `hooks.mail`. Such a one holds an object. Default: the id.
+   * Key of that section: one at the top, one below a section of the gateway that is open for plugins (`hooks.mail`), or one
+   * below a key that several plugins share and none owns as a whole (`chats.mail`). A key below another holds an object.
+   * Default: the id.
    */
   readonly section?: string;
   /** Further keys of that kind it owns. A key has one owner. */

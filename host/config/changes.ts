@@ -28,11 +28,16 @@ export function changedPaths(before: unknown, after: unknown): string[] {
  * What a change of the key at `path` needs: the `reload` keyword of the schema node nearest to it, the section itself
  * included. Without one: a restart for the host's keys, a reload for those of a plugin. Keys of a section nobody has a
  * schema for take effect at once, since they have none.
+ * @param owned sections of plugins
  */
-export function reloadKindOf(path: KeyPath | string, schemaOfSection: TSchema | undefined): ReloadKind {
+export function reloadKindOf(
+  path: KeyPath | string,
+  schemaOfSection: TSchema | undefined,
+  owned: ReadonlySet<string> = new Set(),
+): ReloadKind {
   if (!schemaOfSection) return "hot";
   const all = typeof path === "string" ? path.split(".") : path;
-  const section = sectionAt(all);
+  const section = sectionAt(all, owned);
   const ofHost = section.length === 1 && Object.hasOwn(HOST_SECTIONS, section[0] ?? "");
   let kind = keywordOf([schemaOfSection]) ?? (ofHost ? "restart" : "plugin");
   let nodes: readonly unknown[] = [schemaOfSection];
@@ -87,10 +92,12 @@ export function strongest(kinds: Iterable<ReloadKind>): ReloadKind | undefined {
 /** What each changed path (dotted) needs, given who owns what. */
 export function reloadKinds(changed: readonly KeyPath[], owners: readonly SectionOwner[]): Map<string, ReloadKind> {
   const schemas = new Map<string, TSchema>(ownedSections(owners).map(({ section, schema }) => [section, schema]));
+  const owned = new Set(schemas.keys());
   for (const [section, schema] of Object.entries(HOST_SECTIONS)) schemas.set(section, schema);
   const kinds = new Map<string, ReloadKind>();
   for (const path of changed) {
-    const [name, kind] = [path.join("."), reloadKindOf(path, schemas.get(sectionAt(path).join(".")))];
+    const schema = schemas.get(sectionAt(path, owned).join("."));
+    const [name, kind] = [path.join("."), reloadKindOf(path, schema, owned)];
     kinds.set(name, strongest([kind, kinds.get(name) ?? kind]) ?? kind); // keys with dots in them may meet in one name
   }
   return kinds;

@@ -21,6 +21,11 @@ export function composeSchema(owners: readonly SectionOwner[]): Record<string, u
   for (const { section, schema } of owners)
     if (schema && !claimProblem(section) && sectionPath(section).length === 1 && !properties.has(section))
       properties.set(section, toJsonSchema(schema));
+  for (const { section, schema } of owners) {
+    const [first = "", key] = sectionPath(section);
+    if (schema && key !== undefined && !claimProblem(section) && !properties.has(first))
+      properties.set(first, { type: "object", ...sharedBy(first, owners) });
+  }
   return {
     $schema: "http://json-schema.org/draft-07/schema#",
     title: "SvcConfig",
@@ -33,13 +38,18 @@ export function composeSchema(owners: readonly SectionOwner[]): Record<string, u
 function opened(name: string, owners: readonly SectionOwner[]): unknown {
   const schema: Partial<Record<string, TSchema>> = HOST_SECTIONS;
   const { additionalProperties: _, properties, ...rest } = toJsonSchema(schema[name]) as Record<string, unknown>;
+  return { ...rest, properties: { ...(properties as object), ...sharedBy(name, owners).properties } };
+}
+
+/** What plugins own below a key. */
+function sharedBy(name: string, owners: readonly SectionOwner[]): { readonly properties: object } {
   const added = new Map<string, unknown>();
   for (const { section, schema } of owners) {
     const [first, key] = sectionPath(section);
     if (schema && first === name && key !== undefined && !claimProblem(section) && !added.has(key))
       added.set(key, toJsonSchema(schema));
   }
-  return { ...rest, properties: { ...(properties as object), ...Object.fromEntries(added) } };
+  return { properties: Object.fromEntries(added) };
 }
 
 /** A TypeBox schema is JSON Schema plus hidden keys; a round trip drops those. */

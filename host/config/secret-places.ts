@@ -16,6 +16,8 @@ interface Ground {
   readonly targets: readonly (readonly string[])[];
   /** Whether somebody who is there reads this section. */
   isRead(section: string): boolean;
+  /** Sections of plugins. */
+  readonly owned: ReadonlySet<string>;
 }
 
 /** @param running the configuration that is used and who owns its sections, asked at each call */
@@ -26,7 +28,7 @@ export function createSecretPlaces(running: () => readonly [ConfigFile, readonly
       const hints: Hints = composeHints(composeSchema(owners));
       const owned = new Set(ownedSections(owners).map(({ section }) => section));
       const isRead = (section: string) => owned.has(section) || Object.hasOwn(HOST_SECTIONS, section);
-      return placesIn(effectiveConfig(file, owners), [], { hints, targets: targetsOf(hints), isRead });
+      return placesIn(effectiveConfig(file, owners), [], { hints, targets: targetsOf(hints), isRead, owned });
     },
     targets() {
       const [, owners] = running();
@@ -60,12 +62,12 @@ function placesIn(value: unknown, path: Path, ground: Ground): SecretPlace[] {
   return Object.entries(value).flatMap(([key, item]) => placesIn(item, [...path, key], ground));
 }
 
-function placeAt(path: Path, value: unknown, { targets, isRead }: Ground): SecretPlace {
+function placeAt(path: Path, value: unknown, { targets, isRead, owned }: Ground): SecretPlace {
   const parts = path.map(String);
   const known = targets.find((target) => fits(target, parts));
   // In a section without a schema the members of maps cannot be told from keys.
   const target = known ?? path.map((part) => (typeof part === "number" ? "*" : part));
-  return { path, target: target.join("."), value, active: isRead(sectionAt(parts).join(".")) };
+  return { path, target: target.join("."), value, active: isRead(sectionAt(parts, owned).join(".")) };
 }
 
 function fits(target: readonly string[], parts: readonly string[]): boolean {

@@ -1,19 +1,30 @@
 /**
- * Keys of the configuration that a plugin may own: one at the top (`notes`), or one below a section of the host that is
- * open for them (`hooks.mail`). Pure.
+ * Keys of the configuration that a plugin may own: one at the top (`notes`), one below a section of the host that is open for
+ * them (`hooks.mail`), or one below a key that is nobody's as a whole (`chats.mail`), which several plugins share then. Pure.
  */
 import { FREE_KEYS, HOST_SECTIONS, OPEN_SECTIONS } from "./host-schema.ts";
 import { isObject, isPrototypeKey, own, type PlainObject } from "./plain-data.ts";
 
-/** The keys from the root down to a section: two below an open one, else one. */
+/** The keys from the root down to a section: two below an open one or one that is not the host's, else one. */
 export function sectionPath(section: string): readonly string[] {
   const [first = "", ...rest] = section.split(".");
-  return rest.length > 0 && Object.hasOwn(OPEN_SECTIONS, first) ? [first, rest.join(".")] : [section];
+  return rest.length > 0 && isOpen(first) ? [first, rest.join(".")] : [section];
 }
 
-/** The section the key at this path belongs to. */
-export function sectionAt([first = "", second]: readonly string[]): readonly string[] {
-  return second !== undefined && isOpenKey(first, second) ? [first, second] : [first];
+/** The section the key at this path belongs to. @param owned sections of plugins */
+export function sectionAt([first = "", second]: readonly string[], owned: ReadonlySet<string>): readonly string[] {
+  if (second === undefined || !isOpenKey(first, second)) return [first];
+  return Object.hasOwn(HOST_SECTIONS, first) || owned.has(`${first}.${second}`) ? [first, second] : [first];
+}
+
+/** Whether keys below this one may be sections of plugins. */
+function isOpen(first: string): boolean {
+  return Object.hasOwn(OPEN_SECTIONS, first) || !isHostKey(first);
+}
+
+/** Whether the key at the top is the host's, or carries no configuration. */
+export function isHostKey(first: string): boolean {
+  return Object.hasOwn(HOST_SECTIONS, first) || FREE_KEYS.includes(first);
 }
 
 /** Why no plugin can own this section, or `undefined`. */
@@ -24,15 +35,14 @@ export function claimProblem(section: string): string | undefined {
     if (rest.length > 1) return `a plugin can own keys of ${first}, no deeper ones; the plugin must use another one`;
     return isOpenKey(first, below) && !Object.hasOwn(OPEN_SECTIONS[first] ?? {}, below) ? undefined : OF_THE_HOST;
   }
-  if (Object.hasOwn(HOST_SECTIONS, first)) return OF_THE_HOST;
-  return FREE_KEYS.includes(section) ? OF_THE_HOST : undefined;
+  return isHostKey(first) ? OF_THE_HOST : undefined;
 }
 
 const OF_THE_HOST = "this section belongs to the gateway; the plugin must use another one";
 
 /** Whether `key` below the section is none of the host's, so that a plugin may have it. */
 function isOpenKey(section: string, key: string): boolean {
-  if (!Object.hasOwn(OPEN_SECTIONS, section) || key === "" || isPrototypeKey(key)) return false;
+  if (!isOpen(section) || section === "" || key === "" || isPrototypeKey(section) || isPrototypeKey(key)) return false;
   const schema: unknown = own(HOST_SECTIONS, section);
   return own(own(schema, "properties"), key) === undefined;
 }

@@ -2,10 +2,10 @@
 import { deepFreeze, type Plugin, type TSchema, violations, withDefaults } from "@svc/sdk";
 import { isSecretRef } from "@svc/sdk/services";
 import type { ConfigFile, Issue } from "./file.ts";
-import { FREE_KEYS, HOST_SECTIONS, type HostConfig, OPEN_SECTIONS } from "./host-schema.ts";
+import { HOST_SECTIONS, type HostConfig, OPEN_SECTIONS } from "./host-schema.ts";
 import { isObject, own, type PlainObject } from "./plain-data.ts";
 import type { SectionOwner } from "./schema.ts";
-import { claimProblem, lookUp, openKeys, sectionPath, without } from "./section-keys.ts";
+import { claimProblem, isHostKey, lookUp, openKeys, sectionPath, without } from "./section-keys.ts";
 
 export { composeHints } from "./hints.ts";
 export { composeSchema, type SectionOwner } from "./schema.ts";
@@ -106,18 +106,21 @@ export function effectiveConfig({ resolved }: ConfigFile, owners: readonly Secti
   return Object.fromEntries(config);
 }
 
-/** Owners that are loaded. A key of the host stays the host's; of two plugins the first has it. */
+/** Owners that are loaded. A key of the host stays the host's; of two plugins the first has it, and who has all of a key has what is below it. */
 export function ownedSections(
   owners: readonly SectionOwner[],
 ): readonly { readonly section: string; readonly schema: TSchema }[] {
   const bySection = new Map<string, TSchema>();
   for (const { section, schema } of owners)
     if (schema && !claimProblem(section) && !bySection.has(section)) bySection.set(section, schema);
-  return [...bySection].map(([section, schema]) => ({ section, schema }));
+  return [...bySection]
+    .filter(([section]) => !isBelowAnother(section, bySection))
+    .map(([section, schema]) => ({ section, schema }));
 }
 
-function isHostKey(section: string): boolean {
-  return Object.hasOwn(HOST_SECTIONS, section) || FREE_KEYS.includes(section);
+function isBelowAnother(section: string, all: ReadonlyMap<string, unknown>): boolean {
+  const [first = "", key] = sectionPath(section);
+  return key !== undefined && all.has(first);
 }
 
 /** A plugin's sections with defaults, frozen, or what is wrong with them. */
@@ -148,14 +151,26 @@ export function pluginSection(plugin: Plugin, { resolved }: ConfigFile): PluginS
 
 /** Keys nobody reads now. They are kept: a section outlives its plugin. */
 export function unownedKeys({ resolved }: ConfigFile, owners: readonly SectionOwner[]): Issue[] {
-  const below = Object.keys(OPEN_SECTIONS).flatMap((section) =>
-    openKeys(section, own(resolved, section)).map((key) => `${section}.${key}`),
-  );
-  return [...Object.keys(resolved).filter((key) => !isHostKey(key)), ...below]
+  const top = Object.keys(resolved).filter((key) => !isHostKey(key));
+  const shared = top.filter((key) => isObject(resolved[key]) && isShared(key, owners));
+  const below = [
+    ...Object.keys(OPEN_SECTIONS).flatMap((section) =>
+      openKeys(section, own(resolved, section)).map((key) => [section, key]),
+    ),
+    ...shared.flatMap((section) => Object.keys(own(resolved, section) as PlainObject).map((key) => [section, key])),
+  ].map((path) => path.join("."));
+  const whole = top.filter((key) => !shared.includes(key));
+  return [...whole, ...below]
     .filter((key) => !owners.some(({ section, schema }) => section === key && schema))
     .map((key) => {
       const owner = owners.find(({ section }) => section === key);
       const why = owner ? `plugin ${owner.plugin} is not running` : "no plugin in use has this section";
       return { path: key, message: `not used: ${why}; it is kept as it is` };
     });
+}
+
+/** Whether plugins own keys below this one, and none owns all of it. */
+function isShared(key: string, owners: readonly SectionOwner[]): boolean {
+  const isBelow = ({ section }: SectionOwner) => section !== key && sectionPath(section)[0] === key;
+  return owners.some(isBelow) && !owners.some(({ section, schema }) => section === key && schema);
 }

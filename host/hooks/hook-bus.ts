@@ -70,7 +70,7 @@ export type AskPeople = (
 export class HookBus {
   /** Choice: without it a question is a no. */
   askPeople: AskPeople = () => Promise.resolve({ allow: false, reason: "nobody can be asked here" });
-  readonly #channels = new Map<string, Channel>();
+  readonly #byName = new Map<string, Channel>();
   readonly #deadlines: Deadlines;
   readonly #taps = new Set<TapRecord>();
 
@@ -118,7 +118,7 @@ export class HookBus {
   /** The owner's side. */
   emitter<H extends HookSpec>(spec: H): HookEmitter<H> {
     const emit = (input: unknown, key?: string, signal?: AbortSignal): unknown => {
-      const slot = this.#channels.get(spec.name)?.slots.get(key ?? NO_KEY);
+      const slot = this.#byName.get(spec.name)?.slots.get(key ?? NO_KEY);
       if (!slot || slot.owners.length === 0) return unheard(spec.kind, input);
       const { engine, owners } = slot;
       const emission: Emission = { key, collected: [], asked: [] };
@@ -130,7 +130,7 @@ export class HookBus {
       if (spec.kind === "collect") return done.then(() => emission.collected);
       return spec.asks ? done.then((denial) => denial ?? this.#answerTo(spec.name, emission, signal)) : done;
     };
-    const isUsed = (key?: string) => (this.#channels.get(spec.name)?.slots.get(key ?? NO_KEY)?.owners.length ?? 0) > 0;
+    const isUsed = (key?: string) => (this.#byName.get(spec.name)?.slots.get(key ?? NO_KEY)?.owners.length ?? 0) > 0;
     return { isUsed, emit: emit as HookEmitter<H>["emit"] }; // the kind decides the result; the table in the SDK types it
   }
 
@@ -144,8 +144,8 @@ export class HookBus {
   }
 
   #slot(spec: HookSpec, key: string | undefined): Slot {
-    let channel = this.#channels.get(spec.name);
-    if (!channel) this.#channels.set(spec.name, (channel = { spec, slots: new Map() }));
+    let channel = this.#byName.get(spec.name);
+    if (!channel) this.#byName.set(spec.name, (channel = { spec, slots: new Map() }));
     else if (channel.spec !== spec && !isDeepStrictEqual(channel.spec, spec)) {
       throw new Error(`two hooks are called ${spec.name}; rename the one of ${spec.owner}`);
     }

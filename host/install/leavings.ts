@@ -3,8 +3,8 @@ import { existsSync } from "node:fs";
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import type { ConfigEdit } from "@svc/sdk/services";
-import { own } from "../config/plain-data.ts";
-import { claimProblem, sectionPath } from "../config/section-keys.ts";
+import { isObject, own } from "../config/plain-data.ts";
+import { claimProblem, isHostKey, sectionPath } from "../config/section-keys.ts";
 
 /** Which sections of the configuration a plugin has. */
 export interface SectionOwnership {
@@ -31,9 +31,13 @@ export function keysOf(parsed: unknown, id: string, owners: readonly SectionOwne
   );
 }
 
-/** The same, taken out. */
-export function withoutKeys(paths: readonly (readonly string[])[]): ConfigEdit[] {
-  return paths.map((path) => ({ path: [...path] }));
+/** The same, taken out; with a key that plugins share, where nothing else is left below it. */
+export function withoutKeys(parsed: unknown, paths: readonly (readonly string[])[]): ConfigEdit[] {
+  return paths.map(([first = "", ...rest]) => {
+    const around = own(parsed, first);
+    const isLast = rest.length > 0 && !isHostKey(first) && isObject(around) && Object.keys(around).length === 1;
+    return { path: isLast ? [first] : [first, ...rest] };
+  });
 }
 
 export async function removeKept(stateDir: string, id: string): Promise<void> {

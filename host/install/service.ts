@@ -81,7 +81,7 @@ export function createInstallService(options: ServiceOptions): PluginInstaller {
         }
         if (keys.length > 0)
           await options.config.edit({ actor: author.actor, action: "plugins.remove" }, (now) =>
-            withoutKeys(keysOf(now, id, owners)),
+            withoutKeys(now, keysOf(now, id, owners)),
           );
         await removeKept(stateDir, id);
         return { id, version, kept: { keys: [] } };

@@ -107,14 +107,33 @@ export interface SendReceipt {
   readonly messageId?: string;
 }
 
+/** The login an operator asks something of. */
+export interface ChannelLogin<Settings = unknown> {
+  readonly accountId: string;
+  readonly settings: Settings;
+  readonly signal: AbortSignal;
+}
+
+/** What a logout came to. */
+export interface LogoutReceipt {
+  /** What it logged in with is forgotten. */
+  readonly cleared: boolean;
+  /** The network knows that it is logged out. Default: as `cleared`. */
+  readonly loggedOut?: boolean;
+}
+
 /** A channel. Contribution id = channel id, lower case; `gateway.extend(Channel, "irc", channel)`. */
 export interface Channel<Settings = unknown> {
   /** Shown to people. */
   readonly label: string;
+  /** Other names people know it by, lower case. */
+  readonly aliases?: readonly string[];
   readonly capabilities: ChannelCapabilities;
   readonly accounts: readonly ChannelAccount<Settings>[];
   /** The address a person meant, in its one spelling; `undefined`: it is none of this channel. */
   target(text: string): string | undefined | Promise<string | undefined>;
+  /** What kind of conversation an address that `target` returned is. Default: direct, where the channel knows such. */
+  chatType?(to: string): "direct" | "group" | Promise<"direct" | "group">;
   /**
    * Runs one account until `signal` aborts. Returns or throws earlier: it is run again with back-off.
    * Resources are acquired here and gone when it has settled.
@@ -122,6 +141,10 @@ export interface Channel<Settings = unknown> {
   run(run: ChannelRun<Settings>): Promise<void>;
   /** @throws GatewayError `UNAVAILABLE` it may work later; `INVALID_REQUEST` it never will; anything else counts as the former */
   send(message: OutboundMessage<Settings>): Promise<SendReceipt>;
+  /** Forgets the login of an account, which does not run meanwhile. Absent: people take it out of the configuration. */
+  logout?(login: ChannelLogin<Settings>): Promise<LogoutReceipt>;
+  /** Asks the network how the account is, for people. Absent: what `run` reports is all there is. @throws whatever is wrong with it */
+  probe?(login: ChannelLogin<Settings>): Promise<unknown>;
 }
 
 /** Ties the type of the settings together. */

@@ -2,6 +2,7 @@
 import { join } from "node:path";
 import {
   agents,
+  channels,
   chat,
   config,
   devices,
@@ -11,6 +12,7 @@ import {
   type Method,
   models,
   nodes,
+  outbound,
   plugins,
   secrets,
   sessions,
@@ -24,6 +26,7 @@ import type { HookRuns } from "./hook-runs.ts";
 export const methods: Readonly<Record<string, Method>> = Object.fromEntries(
   [
     agents,
+    channels,
     chat,
     config,
     devices,
@@ -32,6 +35,7 @@ export const methods: Readonly<Record<string, Method>> = Object.fromEntries(
     health,
     models,
     nodes,
+    outbound,
     plugins,
     secrets,
     sessions,
@@ -82,6 +86,21 @@ export const good: Readonly<Record<string, readonly Sample[]>> = {
   "agents.files.get": [() => ({ agentId: "main", name: "AGENTS.md" })],
   "agents.files.set": [() => ({ agentId: "main", name: "USER.md", content: "Somebody" })],
   "agents.delete": [() => ({ agentId: "second" })],
+  "channels.status": [() => ({}), () => ({ probe: true, timeoutMs: 2_000 })],
+  send: [
+    () => ({ to: "ann", message: "hi", idempotencyKey: key() }),
+    () => ({
+      to: "ann",
+      message: "hi",
+      channel: "pigeon",
+      accountId: "default",
+      agentId: "main",
+      sessionKey: "main",
+      idempotencyKey: key(),
+    }),
+  ],
+  poll: [], // see `unserved`
+  "channels.logout": [() => ({ channel: "pigeon" })],
   "chat.history": [() => ({ sessionKey: "main" }), () => ({ sessionKey: "main", limit: 1000 })],
   "chat.send": [
     () => ({ sessionKey: "main", message: "echo hi", idempotencyKey: key() }),
@@ -259,4 +278,9 @@ export const good: Readonly<Record<string, readonly Sample[]>> = {
   "webhooks.runs": [() => ({}), () => ({ status: "failed", mapping: "wake", limit: 5 })],
   "webhooks.run": [({ runId }) => ({ runId })],
   "webhooks.replay": [({ failedRunId }) => ({ runId: failedRunId })],
+};
+
+/** Documented params of methods that nothing in the bundle can carry out. */
+export const unserved: Readonly<Record<string, Sample>> = {
+  poll: () => ({ to: "ann", question: "When?", options: ["now", "later"], channel: "pigeon", idempotencyKey: key() }),
 };

@@ -63,7 +63,9 @@ async function removeHere(id: string, purge: boolean, installer: Installer): Pro
     return { id, version, kept: { ...(directory === undefined ? {} : { directory }), keys: formatKeys(keys) } };
   if (keys.length > 0) {
     const { store } = await openStore(paths);
-    await store.edit({ actor: "cli", action: "plugins.remove" }, (parsed) => withoutKeys(keysOf(parsed, id, owners)));
+    await store.edit({ actor: "cli", action: "plugins.remove" }, (parsed) =>
+      withoutKeys(parsed, keysOf(parsed, id, owners)),
+    );
   }
   await removeKept(stateDir, id);
   return { id, version, kept: { keys: [] } };

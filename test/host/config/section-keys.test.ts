@@ -167,3 +167,62 @@ describe("a plugin that claims a key below hooks", () => {
     });
   }
 });
+
+describe("a key that plugins share", () => {
+  const claim = (id: string) => definePlugin({ id, api: "^1.0.0", section: `chats.${id}`, config: Mail, setup() {} });
+  const post: SectionOwner = { section: "chats.post", plugin: "post", schema: Mail };
+  const owners: SectionOwner[] = [{ ...post, section: "chats.mail", plugin: "mail" }, post];
+  const given = (chats: unknown) => givenConfig("/x/svc.json", { chats });
+
+  it("gives each its own part, with defaults and hints", () => {
+    const file = given({ mail: { box: "a" }, post: { box: "b" } });
+    assert.deepEqual(pluginSection(claim("mail"), file), { value: { box: "a" }, sections: {} });
+    assert.deepEqual(pluginSection(claim("post"), file), { value: { box: "b" }, sections: {} });
+    assert.deepEqual(effectiveConfig(given({ mail: { box: "a" } }), owners), {
+      chats: { mail: { box: "a" }, post: { box: "inbox" } },
+    });
+    const hints = composeHints(composeSchema(owners));
+    assert.equal(hints["chats.post.pin"]?.sensitive, true);
+    assert.deepEqual(told(configIssues(given({ post: { box: 1 } }), owners)), ["chats.post.box: must be string"]);
+  });
+
+  it("tells which parts nobody reads, and leaves them as they are", () => {
+    const rest = "it is kept as it is";
+    assert.deepEqual(told(unownedKeys(given({ post: {}, other: {}, word: 1 }), [{ ...post, schema: undefined }])), [
+      `chats.post: not used: plugin post is not running; ${rest}`,
+      `chats.other: not used: no plugin in use has this section; ${rest}`,
+      `chats.word: not used: no plugin in use has this section; ${rest}`,
+    ]);
+    assert.deepEqual(told(unownedKeys(given(5), owners)), [
+      `chats: not used: no plugin in use has this section; ${rest}`,
+    ]);
+  });
+
+  it("changes one plugin at a time", () => {
+    const [before, after] = [
+      given({ mail: { box: "a" } }),
+      given({ mail: { box: "a", pin: "1" }, post: { box: "b" } }),
+    ];
+    const changed = changedKeys(effectiveConfig(before, owners), effectiveConfig(after, owners));
+    assert.deepEqual(Object.fromEntries(reloadKinds(changed, owners)), {
+      "chats.mail.pin": "hot",
+      "chats.post.box": "plugin",
+    });
+  });
+
+  it("belongs to who owns all of it, should there be one", () => {
+    const all = Type.Object({ post: Type.Optional(Type.Any()) });
+    const both: SectionOwner[] = [post, { section: "chats", plugin: "chats", schema: all }];
+    assert.deepEqual(configIssues(given({ post: { box: 1 } }), both), []);
+    assert.deepEqual(effectiveConfig(given({}), both), { chats: {} });
+    assert.deepEqual((composeSchema(both)["properties"] as Record<string, unknown>)["chats"], structuredClone(all));
+  });
+
+  for (const section of ["chats.", ".post", "chats.__proto__", "__proto__.post", "chats.post.deep", "$schema.post"]) {
+    it(`cannot be claimed as ${section}`, () => {
+      const plugin = definePlugin({ id: "post", api: "^1.0.0", section, config: Mail, setup() {} });
+      assert.ok("issue" in pluginSection(plugin, given({})));
+      assert.deepEqual(composeSchema([{ ...post, section }]), composeSchema([]));
+    });
+  }
+});

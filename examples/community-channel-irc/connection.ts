@@ -1,0 +1,252 @@
+/** One connection to a server, from its first line to its last. The only file that talks to the network. */
+import { type Clock, GatewayError, type Logger, unavailable } from "@svc/sdk";
+import type { ChannelRun, InboundMessage } from "@svc/sdk/services";
+import type { Client } from "irc-framework";
+import type { Settings } from "./config.ts";
+import { fold } from "./names.ts";
+import { Pace } from "./pace.ts";
+import { refusalIn, toInbound, toLines } from "./translate.ts";
+
+/** Milliseconds the server may take: until it lets us in, and to confirm what we said. */
+const REGISTER_MS = 30_000;
+const CONFIRM_MS = 30_000;
+/** Milliseconds a farewell may take. */
+const FAREWELL_MS = 1_000;
+/** Other nicks that are tried when the wanted one is taken. */
+const NICK_TRIES = 3;
+/** Messages that wait for the gateway; more are lost, and that is logged. */
+const MAX_WAITING = 500;
+/** Times a message is brought again that the gateway could not take. */
+const RECEIVE_TRIES = 5;
+
+interface Surroundings {
+  readonly clock: Pick<Clock, "elapsed" | "setTimeout">;
+  readonly log: Logger;
+}
+
+export class IrcConnection {
+  readonly #run: ChannelRun<Settings>;
+  readonly #around: Surroundings;
+  readonly #client: Client;
+  readonly #pace: Pace;
+  /** Settles when the connection is gone. */
+  readonly #gone: Promise<void>;
+  #end: (error?: Error) => void = () => undefined;
+  #isRegistered = false;
+  #isOver = false;
+  #lastError: string | undefined;
+  #nickTries = 0;
+  #inbox: Promise<void> = Promise.resolve();
+  #waiting = 0;
+  /** Texts the server has not confirmed, by the token of their PING. */
+  readonly #unconfirmed = new Map<
+    string,
+    { readonly target: string; refusal?: string; readonly confirmed: () => void }
+  >();
+  #tokens = 0;
+  /** Texts go one after the other. */
+  #saying: Promise<unknown> = Promise.resolve();
+
+  constructor(client: Client, run: ChannelRun<Settings>, around: Surroundings) {
+    const { burstLines: burst, lineIntervalMs: intervalMs } = run.settings;
+    const { elapsed, setTimeout } = around.clock;
+    this.#client = client;
+    this.#run = run;
+    this.#around = around;
+    this.#pace = new Pace({ burst, intervalMs, elapsed, setTimeout });
+    this.#gone = new Promise((resolve, reject) => {
+      this.#end = (error) => {
+        this.#isOver = true;
+        if (error) reject(error);
+        else resolve();
+      };
+    });
+    this.#listen();
+  }
+
+  /** Resolves when the signal has aborted, and the connection is gone. @throws Error why it ended before that */
+  async live(): Promise<void> {
+    const { settings, signal, report } = this.#run;
+    const { host, port, tls, tlsVerify, nick, username, realname, password, sasl } = settings;
+    if (signal.aborted) return;
+    report({ state: "connecting" });
+    const cancel = this.#around.clock.setTimeout(() => {
+      if (!this.#isRegistered)
+        this.#close(new Error(`the server did not let us in within ${REGISTER_MS / 1_000} seconds`));
+    }, REGISTER_MS);
+    const stop = () => this.#farewell();
+    signal.addEventListener("abort", stop, { once: true });
+    this.#client.connect({
+      host,
+      port,
+      tls,
+      rejectUnauthorized: tlsVerify,
+      nick,
+      username,
+      gecos: realname,
+      account: sasl ?? {}, // an empty one: the password of the server is for the server
+      auto_reconnect: false, // the gateway runs the account again, later each time
+      version: "",
+      ping_interval: 30,
+      ping_timeout: 120,
+      ...(password === undefined ? {} : { password }),
+    });
+    try {
+      await this.#gone;
+    } finally {
+      cancel();
+      signal.removeEventListener("abort", stop);
+      for (const { confirmed } of this.#unconfirmed.values()) confirmed();
+    }
+  }
+
+  /** Resolves when the server has taken all of it. @throws GatewayError `UNAVAILABLE`; `INVALID_REQUEST` it was refused */
+  say(to: string, text: string, signal: AbortSignal): Promise<void> {
+    const said = this.#saying.catch(() => undefined).then(() => this.#say(to, toLines(text), signal));
+    this.#saying = said;
+    return said;
+  }
+
+  async #say(to: string, lines: readonly string[], signal: AbortSignal): Promise<void> {
+    const target = fold(to);
+    const token = `svc${++this.#tokens}`;
+    const { clock } = this.#around;
+    let confirmed: () => void = () => undefined;
+    const confirmation = new Promise<"confirmed">((resolve) => (confirmed = () => resolve("confirmed")));
+    const text: { readonly target: string; refusal?: string; readonly confirmed: () => void } = { target, confirmed };
+    this.#unconfirmed.set(token, text);
+    let cancel: () => void = () => undefined;
+    try {
+      for (const line of lines) {
+        await this.#pace.turn(signal);
+        this.#write("PRIVMSG", to, line);
+      }
+      this.#write("PING", token);
+      const late = new Promise<"late">((resolve) => {
+        cancel = clock.setTimeout(() => resolve("late"), CONFIRM_MS);
+        signal.addEventListener("abort", () => resolve("late"), { once: true });
+      });
+      const outcome = await Promise.race([confirmation, late]);
+      if (text.refusal !== undefined)
+        throw new GatewayError("INVALID_REQUEST", `the server refused ${to}: ${text.refusal}`);
+      if (outcome === "late" || this.#isOver) unavailable("the server has not confirmed the message");
+    } finally {
+      cancel();
+      this.#unconfirmed.delete(token);
+    }
+  }
+
+  /** @throws GatewayError `UNAVAILABLE` */
+  #write(command: string, ...words: readonly string[]): void {
+    if (!this.#isRegistered || this.#isOver || !this.#client.connected) unavailable("not connected to the IRC server");
+    this.#client.raw(command, ...words);
+  }
+
+  #listen(): void {
+    const client = this.#client;
+    client.on("registered", ({ nick }) => this.#registered(nick));
+    client.on("privmsg", (event) => this.#received(toInbound(event, client.user.nick)));
+    client.on("pong", ({ message }) => this.#unconfirmed.get(message ?? "")?.confirmed());
+    client.on("raw", ({ line, from_server: fromServer }) => {
+      const refusal = fromServer && this.#unconfirmed.size > 0 ? refusalIn(line) : undefined;
+      for (const text of this.#unconfirmed.values()) if (text.target === refusal?.target) text.refusal = refusal.reason;
+    });
+    client.on("nick in use", ({ nick }) => this.#nickTaken(nick));
+    client.on("nick invalid", ({ nick }) => this.#needsLogin(`the server does not take the nick "${nick}"`));
+    client.on("sasl failed", ({ reason, message = reason }) =>
+      this.#needsLogin(`the login to the services failed: ${message}`),
+    );
+    client.on("irc error", ({ error, reason = error }) => this.#refused(error, reason));
+    client.on("socket error", (error) => {
+      this.#lastError = error.message;
+    });
+    client.on("close", () => this.#closed());
+    // A line that makes no sense must end this connection, and not what else runs here.
+    const { command_handler: handler } = client;
+    const dispatch = handler.dispatch.bind(handler);
+    handler.dispatch = (message) => {
+      try {
+        dispatch(message);
+      } catch (error) {
+        this.#close(new Error(`the server sent a line that makes no sense: ${String(error)}`));
+      }
+    };
+  }
+
+  #registered(nick: string): void {
+    this.#isRegistered = true;
+    for (const { name, key } of this.#run.settings.channels) this.#client.join(name, key);
+    this.#run.report({ state: "connected", detail: `as ${nick}` });
+  }
+
+  #received(message: InboundMessage | undefined): void {
+    if (!message) return;
+    if (this.#waiting >= MAX_WAITING)
+      return this.#around.log.warn({ chat: message.chat.id }, "too many IRC messages wait; one is lost");
+    this.#waiting += 1;
+    this.#inbox = this.#inbox.then(() => this.#deliver(message)).finally(() => (this.#waiting -= 1));
+  }
+
+  /** IRC brings nothing twice, so what cannot be taken now is kept for a while. Never rejects. */
+  async #deliver(message: InboundMessage): Promise<void> {
+    const { log, clock } = this.#around;
+    for (let tries = 1; ; tries++) {
+      try {
+        const receipt = await this.#run.receive(message);
+        if (!receipt.accepted)
+          log.debug({ reason: receipt.reason, chat: message.chat.id }, "an IRC message was not taken");
+        return;
+      } catch (error) {
+        if (tries === RECEIVE_TRIES || this.#isOver)
+          return log.warn({ err: error }, "an IRC message is lost: the gateway could not take it");
+        await new Promise<void>((resolve) => void clock.setTimeout(resolve, 1_000 * tries));
+      }
+    }
+  }
+
+  #refused(error: string, reason: string): void {
+    // Some servers only say it when they close.
+    const isPassword = error === "password_mismatch" || (error === "irc" && /password/i.test(reason));
+    if (isPassword && !this.#isRegistered) return this.#needsLogin(`the server refused the password: ${reason}`);
+    if (error === "irc") this.#lastError = reason;
+    else if (!this.#isRegistered) this.#run.report({ state: "connecting", detail: reason });
+  }
+
+  #nickTaken(nick: string): void {
+    if (this.#isRegistered) return;
+    if (this.#nickTries === NICK_TRIES)
+      return this.#close(new Error(`the nick "${nick}" and others like it are taken`));
+    this.#nickTries += 1;
+    const next = `${this.#run.settings.nick}${"_".repeat(this.#nickTries)}`;
+    this.#run.report({ state: "connecting", detail: `the nick "${nick}" is taken; trying "${next}"` });
+    this.#client.changeNick(next);
+  }
+
+  #needsLogin(detail: string): void {
+    this.#run.report({ state: "needs-login", detail });
+    this.#close(new Error(detail));
+  }
+
+  #farewell(): void {
+    if (this.#isOver) return;
+    this.#client.quit("bye");
+    this.#around.clock.setTimeout(() => this.#end(), FAREWELL_MS);
+  }
+
+  #close(error: Error): void {
+    if (this.#isOver) return;
+    this.#client.quit("bye");
+    this.#end(error);
+  }
+
+  #closed(): void {
+    if (this.#run.signal.aborted) return this.#end();
+    this.#end(new Error(this.#lastError ?? "the server closed the connection"));
+  }
+}
+
+/** The library is loaded when the first connection is made. */
+export async function connect(run: ChannelRun<Settings>, around: Surroundings): Promise<IrcConnection> {
+  const { default: library } = await import("irc-framework");
+  return new IrcConnection(new library.Client(), run, around);
+}

@@ -1,0 +1,234 @@
+/**
+ * One account of a channel while it is there: runs it, runs it again with back-off when it ends, and knows how it is.
+ *
+ * Nothing of it reaches another account. The next generation of an account starts when the one before has let go.
+ */
+import type { Clock, Contribution, Logger } from "@svc/sdk";
+import { unavailable } from "@svc/sdk";
+import type { Channel, ChannelAccount, ChannelReport, InboundMessage, Receipt } from "@svc/sdk/services";
+import { secretsOf, toldError } from "./hidden.ts";
+import { pauseMs } from "./pauses.ts";
+
+/** Choice: milliseconds it has to have been connected for its failures before that to be forgotten. */
+export const STEADY_MS = 30_000;
+/** Milliseconds a run may take to let go when it is stopped; a plugin has 5 s for all of its stop. */
+export const LET_GO_MS = 3_000;
+
+export interface AccountOptions {
+  readonly contribution: Contribution<Channel>;
+  readonly account: ChannelAccount;
+  readonly clock: Clock;
+  readonly log: Pick<Logger, "info" | "warn">;
+  /** 0..1 */
+  readonly random: () => number;
+  /** Calls the channel so that what it throws astray is charged to it. */
+  readonly call: <R>(contribution: Contribution<Channel>, work: (channel: Channel) => R) => R;
+  readonly receive: (from: AccountRun, message: InboundMessage) => Promise<Receipt>;
+  /** It can be talked to now. */
+  readonly connected: (from: AccountRun) => void;
+}
+
+/** How it is. Times: epoch ms. */
+export interface AccountState {
+  readonly phase: "stopped" | "running" | "pausing" | "needs-login" | "logged-out";
+  readonly report?: ChannelReport;
+  /** Runs that ended in a row. */
+  readonly failures: number;
+  readonly nextAttemptAt?: number;
+  readonly lastStartAt?: number;
+  readonly lastStopAt?: number;
+  readonly lastConnectedAt?: number;
+  readonly lastDisconnect?: { readonly at: number; readonly error?: string; readonly loggedOut?: boolean };
+  readonly lastInboundAt?: number;
+  readonly lastOutboundAt?: number;
+  readonly lastError?: string;
+}
+
+export class AccountRun {
+  readonly contribution: Contribution<Channel>;
+  readonly account: ChannelAccount;
+  /** What must not be told of it. */
+  readonly secrets: readonly string[];
+  readonly #options: AccountOptions;
+  readonly #stopping = new AbortController();
+  #state: AccountState = { phase: "stopped", failures: 0 };
+  #supervised: Promise<void> = Promise.resolve();
+  /** Elapsed ms. */
+  #connectedSince: number | undefined;
+
+  constructor(options: AccountOptions) {
+    this.#options = options;
+    this.contribution = options.contribution;
+    this.account = options.account;
+    this.secrets = secretsOf(options.account.settings);
+  }
+
+  get channel(): string {
+    return this.contribution.id;
+  }
+
+  get id(): string {
+    return this.account.id;
+  }
+
+  get state(): AccountState {
+    return this.#state;
+  }
+
+  /** Resolves when nothing of it runs any more. */
+  get letGo(): Promise<void> {
+    return this.#supervised;
+  }
+
+  /** @param before what has to let go first, e.g. the same account of the former generation */
+  start(before: Promise<void> = Promise.resolve()): void {
+    this.#supervised = this.#supervise(before);
+  }
+
+  /** Resolves when it has let go, or after 3 s. Safe to call twice. @param phase what it is then */
+  async stop(phase: "stopped" | "logged-out" = "stopped"): Promise<void> {
+    this.#stopping.abort();
+    let cancel: () => void = () => undefined;
+    const late = new Promise<"late">((resolve) => {
+      cancel = this.#options.clock.setTimeout(() => resolve("late"), LET_GO_MS);
+    });
+    const first = await Promise.race([this.#supervised, late]);
+    cancel();
+    if (first === "late") this.#warn("the channel has not let go of a stopped account");
+    this.#set({ phase, nextAttemptAt: undefined });
+  }
+
+  /** A text was sent. */
+  sent(): void {
+    this.#set({ lastOutboundAt: this.#options.clock.now() });
+  }
+
+  /** What went wrong, as it may be told. */
+  told(error: unknown): string {
+    return toldError(error, this.secrets);
+  }
+
+  async #supervise(before: Promise<void>): Promise<void> {
+    await this.#bounded(before);
+    const { clock, random } = this.#options;
+    while (!this.#stopping.signal.aborted) {
+      const error = await this.#runOnce();
+      if (this.#stopping.signal.aborted) break;
+      if (this.#state.report?.state === "needs-login") {
+        this.#set({ phase: "needs-login" });
+        this.#warn("an account has to be logged in; it is not tried again before its configuration changes");
+        return;
+      }
+      const failures = this.#state.failures + 1;
+      const inMs = pauseMs(failures, random());
+      this.#set({ phase: "pausing", failures, nextAttemptAt: clock.now() + inMs });
+      this.#warn("an account of a channel ended; it is run again", {
+        reason: error ?? "it ended without a word",
+        inMs,
+      });
+      await this.#pause(inMs);
+    }
+    this.#set({ phase: "stopped" });
+  }
+
+  /** One run to its end. Never rejects. @returns what it failed with */
+  async #runOnce(): Promise<string | undefined> {
+    const { clock, call } = this.#options;
+    const ended = new AbortController();
+    const signal = AbortSignal.any([this.#stopping.signal, ended.signal]);
+    this.#set({ phase: "running", report: undefined, nextAttemptAt: undefined, lastStartAt: clock.now() });
+    const run = {
+      accountId: this.id,
+      settings: this.account.settings,
+      signal,
+      receive: async (message: InboundMessage): Promise<Receipt> => {
+        if (signal.aborted) unavailable("this account was stopped; bring the message again when it runs");
+        const receipt = await this.#options.receive(this, message);
+        if (receipt.accepted) this.#set({ lastInboundAt: clock.now() });
+        return receipt;
+      },
+      report: (report: ChannelReport) => {
+        if (!signal.aborted) this.#reported(report);
+      },
+    };
+    // What it throws is no fault of the plugin: servers go away. What nobody catches still counts as one.
+    const error = await call(this.contribution, async (channel) => {
+      try {
+        await channel.run(run);
+        return undefined;
+      } catch (thrown) {
+        return this.told(thrown);
+      }
+    });
+    ended.abort();
+    this.#disconnected(error);
+    this.#set({ lastStopAt: clock.now(), ...(error === undefined ? {} : { lastError: error }) });
+    return error;
+  }
+
+  #reported(given: ChannelReport): void {
+    const { clock } = this.#options;
+    const { state, detail } = given;
+    const report: ChannelReport = { state, ...(detail === undefined ? {} : { detail: this.told(detail) }) };
+    this.#set({ report });
+    if (state !== "connected") return this.#disconnected(report.detail, state === "needs-login");
+    if (this.#connectedSince !== undefined) return;
+    this.#connectedSince = clock.elapsed();
+    this.#set({ lastConnectedAt: clock.now(), lastError: undefined });
+    this.#options.log.info({ channel: this.channel, account: this.id }, "an account of a channel is connected");
+    this.#options.connected(this);
+  }
+
+  #disconnected(error: string | undefined, loggedOut = false): void {
+    const since = this.#connectedSince;
+    if (since === undefined) return;
+    this.#connectedSince = undefined;
+    const { clock } = this.#options;
+    const wasSteady = clock.elapsed() - since >= STEADY_MS;
+    this.#set({
+      ...(wasSteady ? { failures: 0 } : {}),
+      lastDisconnect: {
+        at: clock.now(),
+        ...(error === undefined ? {} : { error }),
+        ...(loggedOut ? { loggedOut } : {}),
+      },
+    });
+  }
+
+  #set(change: { readonly [K in keyof AccountState]?: AccountState[K] | undefined }): void {
+    this.#state = Object.fromEntries(
+      Object.entries({ ...this.#state, ...change }).filter(([, value]) => value !== undefined),
+    ) as unknown as AccountState; // only absent keys are taken out
+  }
+
+  #warn(message: string, fields: object = {}): void {
+    this.#options.log.warn({ channel: this.channel, account: this.id, ...fields }, message);
+  }
+
+  #pause(ms: number): Promise<void> {
+    const { signal } = this.#stopping;
+    return new Promise((resolve) => {
+      const done = () => {
+        cancel();
+        signal.removeEventListener("abort", done);
+        resolve();
+      };
+      const cancel = this.#options.clock.setTimeout(done, ms);
+      signal.addEventListener("abort", done, { once: true });
+    });
+  }
+
+  /** A channel that never lets go keeps its next generation waiting only so long. */
+  async #bounded(before: Promise<void>): Promise<void> {
+    const { clock } = this.#options;
+    await new Promise<void>((resolve) => {
+      const cancel = clock.setTimeout(resolve, LET_GO_MS);
+      void before
+        .catch(() => undefined)
+        .then(() => {
+          cancel();
+          resolve();
+        });
+    });
+  }
+}

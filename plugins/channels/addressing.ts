@@ -1,0 +1,99 @@
+/** Where a text is to go: channel, account and address, from what a request and a session say. Spec: http/sessions-routing.md §8. */
+import { type Contribution, isGatewayError } from "@svc/sdk";
+import type { Channel, DeliveryRequest, SessionEntry } from "@svc/sdk/services";
+import { defaultAccountOf, isRun, type Roster } from "./roster.ts";
+
+export interface Destination {
+  readonly contribution: Contribution<Channel>;
+  readonly accountId: string;
+  readonly to: string;
+  readonly threadId?: string;
+}
+
+/** Where a session was spoken to last. */
+interface LastRoute {
+  readonly channel: string;
+  readonly to: string;
+  readonly accountId?: string;
+  readonly threadId?: string;
+}
+
+type Channels = Pick<Roster, "channels" | "channel" | "channelId" | "account" | "call">;
+
+/** @returns a sentence for people where it can go nowhere */
+export async function destinationOf(
+  request: Pick<DeliveryRequest, "channel" | "to">,
+  entry: SessionEntry | undefined,
+  channels: Channels,
+): Promise<Destination | string> {
+  const last = lastRouteOf(entry);
+  const wantsLast = request.channel.trim().toLowerCase() === "last";
+  const contribution = wantsLast ? lastChannel(last, channels) : named(request.channel, channels);
+  if (typeof contribution === "string") return contribution;
+  const fitting = last?.channel === contribution.id ? last : undefined; // an address of another channel means nothing here
+  const accountId = fitting?.accountId ?? defaultAccountOf(contribution.value);
+  if (!channels.account(contribution, accountId)) return `channel ${contribution.id} has no account "${accountId}"`;
+  const given = request.to?.trim() ?? "";
+  if (given === "") {
+    if (!fitting) return `nobody says whom to write to on ${contribution.id}; name a recipient`;
+    const { to, threadId } = fitting;
+    return { contribution, accountId, to, ...(threadId === undefined ? {} : { threadId }) };
+  }
+  const to = await addressOf(contribution, given, channels);
+  return to === undefined ? `"${given}" is no address of channel ${contribution.id}` : { contribution, accountId, to };
+}
+
+/** The address in its one spelling; `undefined`: it is none of this channel. */
+export async function addressOf(
+  contribution: Contribution<Channel>,
+  text: string,
+  channels: Pick<Roster, "call">,
+): Promise<string | undefined> {
+  try {
+    return await channels.call(contribution, async (channel) => channel.target(text));
+  } catch (error) {
+    if (isGatewayError(error) && error.code === "INVALID_REQUEST") return undefined;
+    throw error;
+  }
+}
+
+function named(name: string, channels: Channels): Contribution<Channel> | string {
+  const id = channels.channelId(name);
+  return (id === undefined ? undefined : channels.channel(id)) ?? `no channel "${name}" is loaded`;
+}
+
+/** Without a last channel: the only one that is configured. */
+function lastChannel(last: LastRoute | undefined, channels: Channels): Contribution<Channel> | string {
+  if (last)
+    return (
+      channels.channel(last.channel) ?? `channel ${last.channel}, where the session was spoken to last, is not loaded`
+    );
+  const configured = channels.channels().filter(({ value }) => value.accounts.some(isRun));
+  const [only, other] = configured;
+  if (only && !other) return only;
+  return only
+    ? "the session was not spoken to in a channel yet, and several are configured; name one"
+    : "the session was not spoken to in a channel yet, and none is configured";
+}
+
+function lastRouteOf(entry: SessionEntry | undefined): LastRoute | undefined {
+  const context = isRecord(entry?.["deliveryContext"]) ? entry["deliveryContext"] : {};
+  const pick = (key: string, field: string) => textOf(context[key]) ?? textOf(entry?.[field]);
+  const [channel, to] = [pick("channel", "lastChannel"), pick("to", "lastTo")];
+  if (channel === undefined || to === undefined) return undefined;
+  const [accountId, threadId] = [pick("accountId", "lastAccountId"), pick("threadId", "lastThreadId")];
+  return {
+    channel,
+    to,
+    ...(accountId === undefined ? {} : { accountId }),
+    ...(threadId === undefined ? {} : { threadId }),
+  };
+}
+
+function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+function textOf(value: unknown): string | undefined {
+  return typeof value === "string" && value !== "" ? value : undefined;
+}

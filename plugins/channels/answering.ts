@@ -1,0 +1,225 @@
+/**
+ * Accepted messages on their way to an answer: never lost, never answered twice.
+ *
+ * The record tells how far each is: nothing of it is asked twice while a run of it is known, and the answer goes to the
+ * outbox in the same step that settles the message.
+ */
+import { type Clock, ERRORS, isGatewayError, type Live, type Logger, unavailable } from "@svc/sdk";
+import type { AgentRuns, RunOutcome, SessionEntry, Sessions } from "@svc/sdk/services";
+import type { AcceptedMessage, InboundEnding, InboundStore } from "./inbound-store.ts";
+import { KeyLock } from "./key-lock.ts";
+import type { Outbox } from "./outbox.ts";
+import type { NewText } from "./outbox-store.ts";
+import { pauseMs } from "./pauses.ts";
+import { FAILED_TEXT, judge, type Verdict } from "./verdict.ts";
+
+/** Milliseconds one look for the end of a run lasts, and between two that came to nothing at once. */
+const WAIT_MS = 60_000;
+const PAUSE_MS = 1_000;
+/** Choice: times a run may be refused for the moment (a full disk, a gate) before the message counts as failed. */
+export const MAX_REFUSALS = 6;
+
+interface AnsweringSources {
+  readonly store: Pick<InboundStore, "accepted" | "attempted" | "settle">;
+  readonly outbox: Pick<Outbox, "insert" | "stored">;
+  readonly runs: Live<AgentRuns>;
+  readonly sessions: Live<Sessions>;
+  readonly clock: Clock;
+  readonly log: Pick<Logger, "info" | "warn">;
+  readonly random: () => number;
+  /** Aborts when the plugin stops: what is under way is left to the next generation. */
+  readonly signal: AbortSignal;
+}
+
+export class Answering {
+  readonly #sources: AnsweringSources;
+  readonly #underWay = new Map<string, AcceptedMessage>();
+  /** Runs of one session are begun in the order the messages came. */
+  readonly #beginnings = new KeyLock();
+
+  constructor(sources: AnsweringSources) {
+    this.#sources = sources;
+  }
+
+  /** Messages of an account that wait for an answer. */
+  waiting(channel: string, accountId: string): number {
+    let count = 0;
+    for (const message of this.#underWay.values())
+      if (message.channel === channel && message.accountId === accountId) count += 1;
+    return count;
+  }
+
+  /** Carries on what the last stop or crash left over. */
+  async recover(): Promise<void> {
+    const left = await this.#sources.store.accepted();
+    const found = left.filter(({ key }) => !this.#underWay.has(key));
+    if (found.length > 0) this.#sources.log.info({ count: found.length }, "messages of channels are carried on");
+    for (const message of found) this.begin(message);
+  }
+
+  /** To be called when a message is on disk. */
+  begin(message: AcceptedMessage): void {
+    if (this.#sources.signal.aborted || this.#underWay.has(message.key)) return;
+    this.#underWay.set(message.key, message);
+    void this.#carry(message).finally(() => this.#underWay.delete(message.key));
+  }
+
+  /** Never rejects. */
+  async #carry(message: AcceptedMessage): Promise<void> {
+    const { signal, log } = this.#sources;
+    try {
+      await this.#settle(message, await this.#verdict(message));
+    } catch (error) {
+      if (signal.aborted) return;
+      const settledBefore = isGatewayError(error) && error.code === "CONFLICT";
+      if (!settledBefore)
+        log.warn({ err: error, channel: message.channel }, "a message of a channel is left for the next start");
+    }
+  }
+
+  async #verdict(message: AcceptedMessage): Promise<Exclude<Verdict, { kind: "again" }>> {
+    for (let attempt = message.attempt; ; attempt++) {
+      const runId = attempt === 1 ? message.runId : `${message.runId}:${attempt}`;
+      try {
+        await this.#beginnings.run(message.sessionKey, () => this.#beginPatiently(message, runId));
+      } catch (error) {
+        if (this.#sources.signal.aborted) throw error;
+        return { kind: "failed", reason: error instanceof Error ? error.message : String(error), text: FAILED_TEXT };
+      }
+      const { outcome, status } = await this.#ended(runId);
+      const verdict = judge(outcome, status, attempt);
+      if (verdict.kind !== "again") return verdict;
+      await this.#sources.store.attempted(message.key, attempt + 1);
+    }
+  }
+
+  /** @throws whatever it is refused with for good, or too often */
+  async #beginPatiently(message: AcceptedMessage, runId: string): Promise<void> {
+    const { log, random } = this.#sources;
+    for (let refusals = 1; ; refusals++) {
+      try {
+        return await this.#begin(message, runId);
+      } catch (error) {
+        this.#throwIfStopped();
+        const mayPass = isGatewayError(error) && ERRORS[error.code].retry;
+        if (!mayPass || refusals >= MAX_REFUSALS) throw error;
+        const inMs = Math.max(error.retryAfterMs ?? 0, pauseMs(refusals, random()));
+        log.info({ channel: message.channel, reason: error.message, inMs }, "a message of a channel has to wait");
+        await this.#pause(inMs);
+      }
+    }
+  }
+
+  async #begin(message: AcceptedMessage, runId: string): Promise<void> {
+    const [runs, sessions] = [this.#sources.runs.get(), this.#sources.sessions.get()];
+    if (!runs || !sessions) return unavailable("no agents run in this gateway now; see: svc plugins list");
+    if (await runs.state(runId)) return; // before a restart
+    const { sessionKey, channel, accountId, job } = message;
+    const isGroup = job.chatType === "group";
+    if (runs.active(sessionKey).length === 0)
+      await sessions.freshen(sessionKey, { channel, isGroup, isThread: job.threadId !== undefined });
+    await sessions.ensure(sessionKey, lastRoute(message));
+    await runs.start({
+      runId,
+      sessionKey,
+      message: job.message,
+      origin: "channel",
+      queue: await runs.queueMode(sessionKey, channel),
+      extraSystemPrompt: job.prompt,
+      principal: job.principal,
+    });
+    this.#sources.log.info(
+      { channel, account: accountId, runId, sessionKey },
+      "a message of a channel goes to an agent",
+    );
+  }
+
+  async #ended(runId: string): Promise<{ readonly outcome: RunOutcome; readonly status: Status }> {
+    for (;;) {
+      const runs = this.#sources.runs.get();
+      const outcome = await runs?.wait(runId, WAIT_MS);
+      this.#throwIfStopped(); // the next generation waits for it, too
+      if (runs && outcome) return { outcome, status: (await runs.state(runId))?.status };
+      if (runs && !(await runs.state(runId)))
+        return { outcome: forgotten(runId, this.#sources.clock.now()), status: undefined };
+      await this.#pause(PAUSE_MS);
+    }
+  }
+
+  async #settle(message: AcceptedMessage, verdict: Exclude<Verdict, { kind: "again" }>): Promise<void> {
+    const { store, outbox, clock, log, random } = this.#sources;
+    const text = verdict.kind === "silent" ? undefined : answerTo(message, verdict.text);
+    if (verdict.kind === "failed") {
+      const { channel, sessionKey } = message;
+      log.warn({ channel, sessionKey, reason: verdict.reason }, "a message of a channel was not answered");
+    }
+    const now = clock.now();
+    for (let failures = 1; ; failures++) {
+      try {
+        await store.settle(message.key, endingOf(verdict), now, text ? [outbox.insert(text, now)] : []);
+        break;
+      } catch (error) {
+        const mayPass = isGatewayError(error) && error.code === "UNAVAILABLE" && !this.#sources.signal.aborted;
+        if (!mayPass) throw error;
+        await this.#pause(error.retryAfterMs ?? pauseMs(failures, random()));
+      }
+    }
+    if (text) outbox.stored(text, now);
+  }
+
+  #throwIfStopped(): void {
+    if (this.#sources.signal.aborted) unavailable("the plugin stops; the message is carried on when it is back");
+  }
+
+  /** @throws GatewayError `UNAVAILABLE` when the plugin stops meanwhile */
+  async #pause(ms: number): Promise<void> {
+    const { clock, signal } = this.#sources;
+    this.#throwIfStopped();
+    await new Promise<void>((resolve) => {
+      const done = () => {
+        cancel();
+        signal.removeEventListener("abort", done);
+        resolve();
+      };
+      const cancel = clock.setTimeout(done, ms);
+      signal.addEventListener("abort", done, { once: true });
+    });
+    this.#throwIfStopped();
+  }
+}
+
+type Status = Parameters<typeof judge>[1];
+
+/** Where the session was spoken to last. Spec: http/sessions-routing.md §4, §8. */
+function lastRoute({ channel, accountId, job }: AcceptedMessage): Partial<SessionEntry> {
+  const { replyTo, threadId, chatType, chatName, senderName } = job;
+  const thread = threadId === undefined ? {} : { threadId };
+  const name = chatType === "group" ? (chatName ?? replyTo) : (senderName ?? replyTo);
+  return {
+    chatType,
+    channel,
+    lastChannel: channel,
+    lastTo: replyTo,
+    lastAccountId: accountId,
+    lastThreadId: threadId,
+    deliveryContext: { channel, to: replyTo, accountId, ...thread },
+    origin: { provider: channel, from: replyTo, accountId, label: name, ...thread },
+    ...(chatType === "group" ? { groupId: replyTo, displayName: name } : {}),
+  };
+}
+
+function answerTo({ key, channel, accountId, job }: AcceptedMessage, text: string): NewText {
+  const { replyTo, threadId, maxTextChars } = job;
+  const thread = threadId === undefined ? {} : { threadId };
+  return { id: `reply:${key}`, channel, accountId, to: replyTo, ...thread, text, maxChars: maxTextChars };
+}
+
+function endingOf(verdict: Exclude<Verdict, { kind: "again" }>): InboundEnding {
+  if (verdict.kind === "reply") return { status: "answered" };
+  return { status: verdict.kind, reason: verdict.reason };
+}
+
+/** A run whose record went while it was waited for. */
+function forgotten(runId: string, endedAt: number): RunOutcome {
+  return { runId, sessionKey: "", status: "error", endedAt, text: "", errorMessage: "the record of the run is gone" };
+}

@@ -1,0 +1,48 @@
+/** The `Delivery` service: what agents, webhooks and others have to say goes out through the outbox. */
+import { type Live, unavailable } from "@svc/sdk";
+import type { Delivery, Sessions } from "@svc/sdk/services";
+import { destinationOf } from "./addressing.ts";
+import type { Outbox } from "./outbox.ts";
+import type { Roster } from "./roster.ts";
+
+/** Choice: milliseconds a caller waits for the network; the text goes on without them. */
+export const DELIVERY_WAIT_MS = 30_000;
+const RETRY_MS = 30_000;
+
+interface DeliverySources {
+  readonly roster: Roster;
+  readonly outbox: Pick<Outbox, "add" | "ended">;
+  readonly sessions: Live<Sessions>;
+}
+
+export function createDelivery({ roster, outbox, sessions }: DeliverySources): Delivery {
+  return {
+    channels: () => roster.channels().map(({ id }) => id),
+    channelId: (name) => roster.channelId(name),
+
+    async deliver(request) {
+      const { sessionKey, text } = request;
+      const known = sessions.get();
+      const entry = await known?.get(sessionKey);
+      if (known?.sendPolicy(sessionKey, entry) === "deny")
+        return { delivered: false, reason: 'the send policy of the session is "deny"' };
+      if (text.trim() === "") return { delivered: false, reason: "there is nothing to say" };
+      const destination = await destinationOf(request, entry, roster);
+      if (typeof destination === "string") return { delivered: false, reason: destination };
+      const { contribution, accountId, to, threadId } = destination;
+      const id = `delivery:${request.id}`;
+      const { maxTextChars: maxChars } = contribution.value.capabilities;
+      const thread = threadId === undefined ? {} : { threadId };
+      await outbox.add({ id, channel: contribution.id, accountId, to, text, maxChars, ...thread });
+      const ended = await outbox.ended(id, DELIVERY_WAIT_MS);
+      if (!ended) {
+        return unavailable(`channel ${contribution.id} has not taken the text yet; it is tried again`, {
+          retryAfterMs: RETRY_MS,
+        });
+      }
+      // The first request with this id decided where it went.
+      if (ended.status === "sent") return { delivered: true, channel: ended.channel, to: ended.to };
+      return { delivered: false, reason: ended.reason ?? "it could not be sent" };
+    },
+  };
+}

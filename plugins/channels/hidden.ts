@@ -1,0 +1,41 @@
+/** Takes the secrets of an account out of what is said about it. Pure. */
+
+const SECRET_KEY = /token|secret|password|passphrase|credential|api_?key|private_?key/i;
+const HIDDEN = "(hidden)";
+/** Anything shorter would blot out half a sentence. */
+const LEAST_CHARS = 3;
+
+/** Texts of the settings under keys that sound like secrets, longest first. */
+export function secretsOf(settings: unknown): readonly string[] {
+  const found = new Set<string>();
+  const visit = (value: unknown, isSecret: boolean): void => {
+    if (typeof value === "string") {
+      if (isSecret && value.length >= LEAST_CHARS) found.add(value);
+    } else if (typeof value === "object" && value !== null) {
+      for (const [key, child] of Object.entries(value)) visit(child, isSecret || SECRET_KEY.test(key));
+    }
+  };
+  visit(settings, false);
+  return [...found].toSorted((left, right) => right.length - left.length);
+}
+
+export function hide(text: string, secrets: readonly string[]): string {
+  return secrets.reduce((rest, secret) => rest.replaceAll(secret, HIDDEN), text);
+}
+
+/** The same for plain data, e.g. what a probe says. */
+export function hideIn(value: unknown, secrets: readonly string[]): unknown {
+  if (typeof value === "string") return hide(value, secrets);
+  if (Array.isArray(value)) return value.map((item) => hideIn(item, secrets));
+  if (typeof value !== "object" || value === null) return value;
+  return Object.fromEntries(Object.entries(value).map(([key, item]) => [hide(key, secrets), hideIn(item, secrets)]));
+}
+
+/** Choice: characters of an error that are told. */
+const MAX_TOLD_CHARS = 500;
+
+/** What went wrong, as it may be told. */
+export function toldError(error: unknown, secrets: readonly string[]): string {
+  const text = error instanceof Error ? error.message : String(error);
+  return hide(text, secrets).slice(0, MAX_TOLD_CHARS);
+}

@@ -1,0 +1,133 @@
+/** Messages that came in, on disk: accepted, answered, remembered so that none is taken twice. Table `channel_inbound`. */
+import type { Principal } from "@svc/sdk";
+import type { Row, Statement } from "@svc/sdk/services";
+import type { OpenStorage } from "./open-storage.ts";
+
+/** What is needed to carry a message on after a restart. */
+export interface InboundJob {
+  /** What the agent is asked. */
+  readonly message: string;
+  readonly prompt: string;
+  readonly principal: Principal;
+  readonly chatType: "direct" | "group";
+  readonly chatName?: string;
+  readonly senderName?: string;
+  /** Address of the answer. */
+  readonly replyTo: string;
+  readonly threadId?: string;
+  readonly maxTextChars: number;
+}
+
+export interface AcceptedMessage {
+  readonly key: string;
+  readonly channel: string;
+  readonly accountId: string;
+  /** Canonical. */
+  readonly sessionKey: string;
+  /** Of the first attempt. */
+  readonly runId: string;
+  /** From 1. */
+  readonly attempt: number;
+  readonly acceptedAt: number;
+  readonly job: InboundJob;
+}
+
+/** How it ended. */
+export type InboundEnding = { readonly status: "answered" | "silent" | "failed"; readonly reason?: string };
+
+export class InboundStore {
+  readonly #storage: OpenStorage;
+
+  constructor(storage: OpenStorage) {
+    this.#storage = storage;
+  }
+
+  /** Durable when it resolves. @returns false: a message with this key was taken before */
+  async accept(message: AcceptedMessage): Promise<boolean> {
+    const { key, channel, accountId, sessionKey, runId, attempt, acceptedAt, job } = message;
+    const storage = await this.#storage.get();
+    const [result] = await storage.transaction([
+      {
+        sql: `INSERT INTO channel_inbound (key, channel, account_id, session_key, run_id, attempt, status, job, accepted_at)
+              VALUES (?, ?, ?, ?, ?, ?, 'accepted', ?, ?) ON CONFLICT (key) DO NOTHING`,
+        params: [key, channel, accountId, sessionKey, runId, attempt, JSON.stringify(job), acceptedAt],
+      },
+    ]);
+    return result?.changes === 1;
+  }
+
+  async isKnown(key: string): Promise<boolean> {
+    const storage = await this.#storage.get();
+    return (await storage.get("SELECT key FROM channel_inbound WHERE key = ?", [key])) !== undefined;
+  }
+
+  /** Those nobody has answered, in the order they came. */
+  async accepted(): Promise<AcceptedMessage[]> {
+    const storage = await this.#storage.get();
+    const rows = await storage.all<Row>(
+      "SELECT * FROM channel_inbound WHERE status = 'accepted' ORDER BY accepted_at, key",
+    );
+    return rows.map(toMessage);
+  }
+
+  async attempted(key: string, attempt: number): Promise<void> {
+    const storage = await this.#storage.get();
+    await storage.transaction([
+      {
+        sql: "UPDATE channel_inbound SET attempt = ? WHERE key = ? AND status = 'accepted'",
+        params: [attempt, key],
+        expectChanges: 1,
+      },
+    ]);
+  }
+
+  /** Settles a message with what comes of it, in one step. @throws GatewayError `CONFLICT` it was settled before */
+  async settle(
+    key: string,
+    { status, reason }: InboundEnding,
+    now: number,
+    alongside: readonly Statement[],
+  ): Promise<void> {
+    const storage = await this.#storage.get();
+    await storage.transaction([
+      {
+        sql: `UPDATE channel_inbound SET status = ?, reason = ?, job = NULL, settled_at = ?
+              WHERE key = ? AND status = 'accepted'`,
+        params: [status, reason ?? null, now, key],
+        expectChanges: 1,
+      },
+      ...alongside,
+    ]);
+  }
+
+  /** Forgets what was settled before `before` (epoch ms), and more than `most` of the rest; at most `limit`. @returns whether there may be more */
+  async prune(before: number, most: number, limit: number): Promise<boolean> {
+    const storage = await this.#storage.get();
+    const [old, many] = await storage.transaction([
+      {
+        sql: `DELETE FROM channel_inbound WHERE key IN
+              (SELECT key FROM channel_inbound WHERE settled_at < ? ORDER BY settled_at LIMIT ?)`,
+        params: [before, limit],
+      },
+      {
+        sql: `DELETE FROM channel_inbound WHERE key IN
+              (SELECT key FROM channel_inbound WHERE settled_at IS NOT NULL ORDER BY settled_at DESC LIMIT ? OFFSET ?)`,
+        params: [limit, most],
+      },
+    ]);
+    return old?.changes === limit || many?.changes === limit;
+  }
+}
+
+function toMessage(row: Row): AcceptedMessage {
+  return {
+    key: String(row["key"]),
+    channel: String(row["channel"]),
+    accountId: String(row["account_id"]),
+    sessionKey: String(row["session_key"]),
+    runId: String(row["run_id"]),
+    attempt: Number(row["attempt"]),
+    acceptedAt: Number(row["accepted_at"]),
+    job: JSON.parse(String(row["job"])) as InboundJob, // as `accept` wrote it
+  };
+}

@@ -1,0 +1,27 @@
+/** The storage with the tables in it, made when somebody first needs them: a gateway without channels pays nothing. */
+import type { Storage } from "@svc/sdk/services";
+import { STEPS } from "./schema.ts";
+
+export class OpenStorage {
+  readonly #storage: Storage;
+  #opened: Promise<Storage> | undefined;
+
+  constructor(storage: Storage) {
+    this.#storage = storage;
+  }
+
+  /** Whether anybody has needed it. */
+  get isOpen(): boolean {
+    return this.#opened !== undefined;
+  }
+
+  /** @throws GatewayError `UNAVAILABLE`; the next call tries again */
+  get(): Promise<Storage> {
+    this.#opened ??= this.#storage.migrate("channels", STEPS).then(() => this.#storage);
+    const opened = this.#opened;
+    opened.catch(() => {
+      if (this.#opened === opened) this.#opened = undefined;
+    });
+    return opened;
+  }
+}

@@ -1,0 +1,161 @@
+/** Texts on their way out, on disk: how far each has come, and how it ended. Table `channel_outbox`. */
+import type { Row, SqlValue, Statement } from "@svc/sdk/services";
+import type { OpenStorage } from "./open-storage.ts";
+
+export interface NewText {
+  /** Unique. */
+  readonly id: string;
+  readonly channel: string;
+  readonly accountId: string;
+  /** In the channel's own notation. */
+  readonly to: string;
+  readonly threadId?: string;
+  readonly text: string;
+  /** Characters one message can carry. */
+  readonly maxChars: number;
+  /** Tried once only: somebody waits for the result. */
+  readonly once?: boolean;
+  /** Session that notes the text when it is sent. */
+  readonly mirrorKey?: string;
+}
+
+export interface OutboxText extends NewText {
+  readonly sent: number;
+  /** The network's name of what was sent last. */
+  readonly messageId?: string;
+  readonly status: "waiting" | "sent" | "failed";
+  readonly reason?: string;
+  readonly attempts: number;
+  readonly nextAt: number;
+  readonly createdAt: number;
+  readonly endedAt?: number;
+}
+
+export class OutboxStore {
+  readonly #storage: OpenStorage;
+
+  constructor(storage: OpenStorage) {
+    this.#storage = storage;
+  }
+
+  /** Stores it, to run in a transaction; one with the same id stays as it is. */
+  insert(text: NewText, now: number): Statement {
+    const { id, channel, accountId, to, threadId, maxChars, once = false, mirrorKey } = text;
+    return {
+      sql: `INSERT INTO channel_outbox (id, channel, account_id, recipient, thread_id, text, max_chars, sent, once, mirror_key,
+              status, attempts, next_at, created_at)
+            VALUES (?, ?, ?, ?, ?, ?, ?, 0, ?, ?, 'waiting', 0, ?, ?) ON CONFLICT (id) DO NOTHING`,
+      params: [
+        id,
+        channel,
+        accountId,
+        to,
+        threadId ?? null,
+        text.text,
+        maxChars,
+        once ? 1 : 0,
+        mirrorKey ?? null,
+        now,
+        now,
+      ],
+    };
+  }
+
+  /** @param forgottenBefore epoch ms; one with this id that ended before that counts as none. @returns whether it is new */
+  async add(text: NewText, now: number, forgottenBefore?: number): Promise<boolean> {
+    const storage = await this.#storage.get();
+    const forget: Statement[] =
+      forgottenBefore === undefined
+        ? []
+        : [{ sql: "DELETE FROM channel_outbox WHERE id = ? AND ended_at < ?", params: [text.id, forgottenBefore] }];
+    const results = await storage.transaction([...forget, this.insert(text, now)]);
+    return results.at(-1)?.changes === 1;
+  }
+
+  async find(id: string): Promise<OutboxText | undefined> {
+    const storage = await this.#storage.get();
+    const row = await storage.get<Row>("SELECT * FROM channel_outbox WHERE id = ?", [id]);
+    return row && toText(row);
+  }
+
+  /** In the order they were stored. */
+  async waiting(): Promise<OutboxText[]> {
+    const storage = await this.#storage.get();
+    const rows = await storage.all<Row>(
+      "SELECT * FROM channel_outbox WHERE status = 'waiting' ORDER BY created_at, id",
+    );
+    return rows.map(toText);
+  }
+
+  /** By `<channel> <account>`: texts that could not be sent. */
+  async failures(): Promise<ReadonlyMap<string, number>> {
+    const storage = await this.#storage.get();
+    const rows = await storage.all<Row>(
+      "SELECT channel, account_id, count(*) AS n FROM channel_outbox WHERE status = 'failed' GROUP BY channel, account_id",
+    );
+    return new Map(rows.map((row) => [`${String(row["channel"])} ${String(row["account_id"])}`, Number(row["n"])]));
+  }
+
+  /** The network has taken so many pieces. */
+  progressed(id: string, sent: number, messageId: string | undefined): Statement {
+    return change(id, "sent = ?, message_id = coalesce(?, message_id)", [sent, messageId ?? null]);
+  }
+
+  again(id: string, attempts: number, nextAt: number, reason: string): Statement {
+    return change(id, "attempts = ?, next_at = ?, reason = ?", [attempts, nextAt, reason]);
+  }
+
+  ended(id: string, status: "sent" | "failed", now: number, reason?: string): Statement {
+    return change(id, "status = ?, ended_at = ?, reason = ?", [status, now, reason ?? null]);
+  }
+
+  async write(statements: readonly Statement[]): Promise<void> {
+    const storage = await this.#storage.get();
+    await storage.transaction(statements);
+  }
+
+  /** Forgets what ended before `before` (epoch ms), at most `limit`. @returns whether there may be more */
+  async prune(before: number, limit: number): Promise<boolean> {
+    const storage = await this.#storage.get();
+    const [result] = await storage.transaction([
+      {
+        sql: `DELETE FROM channel_outbox WHERE id IN
+              (SELECT id FROM channel_outbox WHERE ended_at < ? ORDER BY ended_at LIMIT ?)`,
+        params: [before, limit],
+      },
+    ]);
+    return result?.changes === limit;
+  }
+}
+
+function change(id: string, set: string, values: readonly SqlValue[]): Statement {
+  return {
+    sql: `UPDATE channel_outbox SET ${set} WHERE id = ? AND status = 'waiting'`,
+    params: [...values, id],
+    expectChanges: 1,
+  };
+}
+
+function toText(row: Row): OutboxText {
+  const text = (column: string) => (row[column] === null ? undefined : String(row[column]));
+  const [threadId, mirrorKey, messageId, reason] = ["thread_id", "mirror_key", "message_id", "reason"].map(text);
+  return {
+    id: String(row["id"]),
+    channel: String(row["channel"]),
+    accountId: String(row["account_id"]),
+    to: String(row["recipient"]),
+    text: String(row["text"]),
+    maxChars: Number(row["max_chars"]),
+    once: Number(row["once"]) === 1,
+    sent: Number(row["sent"]),
+    status: row["status"] as OutboxText["status"], // one of the three, by the statements above
+    attempts: Number(row["attempts"]),
+    nextAt: Number(row["next_at"]),
+    createdAt: Number(row["created_at"]),
+    ...(threadId === undefined ? {} : { threadId }),
+    ...(mirrorKey === undefined ? {} : { mirrorKey }),
+    ...(messageId === undefined ? {} : { messageId }),
+    ...(reason === undefined ? {} : { reason }),
+    ...(row["ended_at"] === null ? {} : { endedAt: Number(row["ended_at"]) }),
+  };
+}

@@ -1,0 +1,133 @@
+/** Channels: where people talk to agents. Owns the extension point, runs the accounts, takes messages in and sends texts out. */
+import { channels, definePlugin, live, outbound } from "@svc/sdk";
+import { AgentDirectory, AgentRuns, Channel, Delivery, GatewayInfo, Sessions, Storage } from "@svc/sdk/services";
+import type { AccountRun } from "./account.ts";
+import { Answering } from "./answering.ts";
+import { createDelivery } from "./delivery.ts";
+import { InboundStore } from "./inbound-store.ts";
+import { createLogout } from "./logout.ts";
+import { OpenStorage } from "./open-storage.ts";
+import { Outbox } from "./outbox.ts";
+import { OutboxStore } from "./outbox-store.ts";
+import { Receiving, type Source } from "./receiving.ts";
+import { Roster } from "./roster.ts";
+import { createSending } from "./sending.ts";
+import { statusOf } from "./status.ts";
+
+/** Choice: milliseconds between looks for what is left over or old; rows one step forgets. */
+const SWEEP_EVERY_MS = 60_000;
+const SWEEP_LIMIT = 500;
+/** Choice: milliseconds for which messages are known again and ends of texts can be seen, and how many messages at most. */
+const KEEP_MS = 3 * 24 * 3_600_000;
+const KEEP_MOST = 50_000;
+/** Choice: milliseconds after the start after which accounts run, should nobody say that the host is ready. */
+const OPEN_AFTER_MS = 1_000;
+
+export default definePlugin({
+  id: "channels",
+  api: "^1.0.0",
+  // Each channel has a section `channels.<id>` of its own; this one is what they have in common, which is nothing yet.
+  section: "channels.defaults",
+  // Live: a channel does not lose its connection because agents or sessions are loaded anew.
+  requires: {
+    storage: Storage,
+    host: GatewayInfo,
+    sessions: live(Sessions),
+    runs: live(AgentRuns),
+    agents: live(AgentDirectory),
+  },
+  provides: [Delivery],
+  after: ["agents", "sessions"],
+
+  setup(gateway) {
+    const { clock, log, services, signal } = gateway;
+    const { sessions, runs, agents, host } = services;
+    const storage = new OpenStorage(services.storage);
+    const inbound = new InboundStore(storage);
+    const texts = new OutboxStore(storage);
+    const random = Math.random;
+
+    const roster: Roster = new Roster({
+      view: gateway.own(Channel),
+      host,
+      clock,
+      log,
+      random,
+      receive: (from, message) => receiving.receive(sourceOf(from), message),
+      connected: (from) => outbox.connected(from),
+    });
+    const outbox = new Outbox({
+      store: texts,
+      roster,
+      async mirror(sessionKey, message, alongside) {
+        const known = sessions.get();
+        if (known) await known.append(sessionKey, [message], alongside);
+        else await texts.write(alongside);
+      },
+      clock,
+      log,
+      random,
+      signal,
+    });
+    const answering = new Answering({ store: inbound, outbox, runs, sessions, clock, log, random, signal });
+    const receiving = new Receiving({
+      store: inbound,
+      sessions,
+      clock,
+      log,
+      waiting: (channel, accountId) => answering.waiting(channel, accountId),
+      accepted: (message) => answering.begin(message),
+    });
+
+    gateway.provide(Delivery, createDelivery({ roster, outbox, sessions }));
+    gateway.serve(channels, {
+      async status({ params }) {
+        const failures = storage.isOpen ? await texts.failures() : new Map<string, number>();
+        const counts = (channel: string, accountId: string) => ({
+          waitingInbound: answering.waiting(channel, accountId),
+          waitingOutbound: outbox.waiting(channel, accountId),
+          failedOutbound: failures.get(`${channel} ${accountId}`) ?? 0,
+        });
+        return statusOf(params, { roster, clock, counts });
+      },
+      logout: createLogout(roster, signal),
+    });
+    gateway.serve(outbound, createSending({ roster, outbox, sessions, agents, clock }));
+
+    let isOpen = false;
+    /** Without a channel there is nothing to do, and nothing is read. */
+    const follow = async () => {
+      if (!isOpen || signal.aborted) return;
+      roster.reconcile();
+      if (roster.channels().length > 0) await Promise.all([answering.recover(), outbox.recover()]);
+    };
+    const open = async () => {
+      isOpen = true;
+      await follow();
+    };
+    // Accounts run, and what was left over is carried on, once everybody's tools are there.
+    gateway.hooks.hostReady.tapPromise("channels", open);
+    gateway.hooks.pluginState.tapPromise("channels", follow);
+    gateway.after(OPEN_AFTER_MS, open);
+    gateway.every(SWEEP_EVERY_MS, async () => {
+      await follow();
+      if (!storage.isOpen) return;
+      for (let more = true; more && !signal.aborted;)
+        more = await inbound.prune(clock.now() - KEEP_MS, KEEP_MOST, SWEEP_LIMIT);
+      for (let more = true; more && !signal.aborted;) more = await texts.prune(clock.now() - KEEP_MS, SWEEP_LIMIT);
+    });
+    gateway.busy(() => outbox.isBusy);
+    gateway.start(async () => {
+      if (host.url !== undefined) await open();
+      return async () => {
+        await outbox.stop();
+        await roster.stop();
+      };
+    });
+  },
+});
+
+function sourceOf({ channel, contribution, account }: AccountRun): Source {
+  const { label, capabilities } = contribution.value;
+  return { channel, label, maxTextChars: capabilities.maxTextChars, account };
+}

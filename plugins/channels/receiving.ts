@@ -1,0 +1,132 @@
+/** A message comes in: who may talk, where it belongs, whether it is new; then it is on disk, and somebody is told. Spec: http/sessions-routing.md §2, §3. */
+import { randomUUID } from "node:crypto";
+import { type Clock, isGatewayError, type Live, type Logger, type Principal, unavailable } from "@svc/sdk";
+import type { ChannelAccount, InboundAddress, InboundMessage, Receipt, Sessions } from "@svc/sdk/services";
+import { isUser, refusalOf } from "./admission.ts";
+import { checkedMessage, type Inbound, messageKey } from "./inbound-message.ts";
+import type { AcceptedMessage, InboundStore } from "./inbound-store.ts";
+import { KeyLock } from "./key-lock.ts";
+import { channelPrompt, runMessage } from "./prompt.ts";
+
+/** Choice: messages of one account that wait for an answer; more are turned away. */
+export const MAX_WAITING = 200;
+
+/** Where a message comes from. */
+export interface Source {
+  readonly channel: string;
+  readonly label: string;
+  readonly maxTextChars: number;
+  readonly account: ChannelAccount;
+}
+
+interface ReceivingSources {
+  readonly store: Pick<InboundStore, "accept" | "isKnown">;
+  readonly sessions: Live<Sessions>;
+  readonly clock: Pick<Clock, "now">;
+  readonly log: Pick<Logger, "info" | "debug">;
+  /** Messages of an account that wait for an answer. */
+  readonly waiting: (channel: string, accountId: string) => number;
+  /** It is on disk. */
+  readonly accepted: (message: AcceptedMessage) => void;
+}
+
+export class Receiving {
+  readonly #sources: ReceivingSources;
+  /** Messages of one account are stored in the order they came. */
+  readonly #turns = new KeyLock();
+  #lastAcceptedAt = 0;
+
+  constructor(sources: ReceivingSources) {
+    this.#sources = sources;
+  }
+
+  /** @throws GatewayError `UNAVAILABLE` it could not be taken now; `INVALID_REQUEST` it is no message */
+  async receive(source: Source, given: InboundMessage): Promise<Receipt> {
+    const { channel, account } = source;
+    const message = checkedMessage(given);
+    const reason = refusalOf(account, message);
+    if (reason) {
+      this.#sources.log.debug({ channel, account: account.id, reason }, "a message is not taken");
+      return { accepted: false, reason };
+    }
+    return this.#turns.run(JSON.stringify([channel, account.id]), () => this.#take(source, message));
+  }
+
+  async #take(source: Source, message: Inbound): Promise<Receipt> {
+    const { sessions, store, clock, waiting, accepted } = this.#sources;
+    const { channel, account } = source;
+    const known = sessions.get();
+    if (!known) return unavailable("no plugin keeps sessions now; see: svc plugins list");
+    const sessionKey = this.#route(known, source, message);
+    if (sessionKey === undefined) return { accepted: false, reason: "not-allowed" };
+    if (known.sendPolicy(sessionKey, await known.get(sessionKey)) === "deny") {
+      this.#sources.log.info({ channel, sessionKey }, "the send policy of a session refused a message of a channel");
+      return { accepted: false, reason: "not-allowed" };
+    }
+    const key = message.id === undefined ? randomUUID() : messageKey(channel, account.id, message.id);
+    if (waiting(channel, account.id) >= MAX_WAITING) {
+      const isKnown = message.id !== undefined && (await store.isKnown(key));
+      return { accepted: false, reason: isKnown ? "duplicate" : "busy" };
+    }
+    this.#lastAcceptedAt = Math.max(clock.now(), this.#lastAcceptedAt + 1); // the order survives a restart
+    const record: AcceptedMessage = {
+      key,
+      channel,
+      accountId: account.id,
+      sessionKey,
+      runId: randomUUID(),
+      attempt: 1,
+      acceptedAt: this.#lastAcceptedAt,
+      job: jobOf(source, message),
+    };
+    if (!(await store.accept(record))) return { accepted: false, reason: "duplicate" };
+    accepted(record);
+    return { accepted: true, sessionKey };
+  }
+
+  /** `undefined`: no session key can hold its ids. */
+  #route(sessions: Sessions, { channel, account }: Source, { chat, sender }: Inbound): string | undefined {
+    // A direct chat belongs to who is there, not to the name the chat has at the moment.
+    const peer =
+      chat.type === "direct" ? ({ kind: "direct", id: sender.id } as const) : ({ kind: "group", id: chat.id } as const);
+    const thread = chat.threadId === undefined ? {} : { threadId: chat.threadId };
+    const address: InboundAddress = { channel, accountId: account.id, peer, ...thread };
+    try {
+      return sessions.route(address).sessionKey;
+    } catch (error) {
+      if (!isGatewayError(error) || error.code !== "INVALID_REQUEST") throw error;
+      this.#sources.log.info({ channel, reason: error.message }, "a message of a channel belongs to no session");
+      return undefined;
+    }
+  }
+}
+
+function jobOf({ channel, label, maxTextChars, account }: Source, message: Inbound): AcceptedMessage["job"] {
+  const { chat, sender } = message;
+  const user = isUser(account, sender.id);
+  return {
+    message: runMessage(message, user),
+    prompt: channelPrompt(label, chat.type, maxTextChars),
+    principal: principalOf(channel, account.id, sender.id, user),
+    chatType: chat.type,
+    replyTo: chat.id,
+    maxTextChars,
+    ...(chat.threadId === undefined ? {} : { threadId: chat.threadId }),
+    ...(chat.name === undefined ? {} : { chatName: chat.name }),
+    ...(sender.name === undefined ? {} : { senderName: sender.name }),
+  };
+}
+
+/**
+ * Whom a run acts for: never an owner, and nobody an approval may come from. Choice: people who are not listed by id may
+ * make it read, and no more. The id keeps messages of different people from going into one run.
+ */
+function principalOf(channel: string, accountId: string, senderId: string, user: boolean): Principal {
+  return {
+    id: `channel:${channel}:${accountId}:${senderId}`,
+    role: "operator",
+    scopes: user ? ["operator.read", "operator.write"] : ["operator.read"],
+    provenance: "plugin",
+    epoch: 0,
+  };
+}

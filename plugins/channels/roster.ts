@@ -1,0 +1,158 @@
+/** Which channels and accounts there are, as plugins come, go and are replaced; runs the accounts that are to run. */
+import { type Clock, type Contribution, type ExtensionView, invalidRequest, type Logger } from "@svc/sdk";
+import type { Channel, ChannelAccount, GatewayInfo, InboundMessage, Receipt } from "@svc/sdk/services";
+import { AccountRun } from "./account.ts";
+
+/** Account of a channel that has only one. */
+export const DEFAULT_ACCOUNT = "default";
+
+export interface RosterOptions {
+  readonly view: ExtensionView<Channel>;
+  readonly host: Pick<GatewayInfo, "plugins">;
+  readonly clock: Clock;
+  readonly log: Pick<Logger, "info" | "warn">;
+  readonly random: () => number;
+  readonly receive: (from: AccountRun, message: InboundMessage) => Promise<Receipt>;
+  readonly connected: (from: AccountRun) => void;
+}
+
+/** An account, and its run where it has one. */
+export interface Listed {
+  readonly contribution: Contribution<Channel>;
+  readonly account: ChannelAccount;
+  readonly run: AccountRun | undefined;
+}
+
+export class Roster {
+  readonly #options: RosterOptions;
+  readonly #runs = new Map<string, AccountRun>();
+  /** By account: settles when the run before the present one has let go. */
+  readonly #former = new Map<string, Promise<void>>();
+  #isStopped = false;
+
+  constructor(options: RosterOptions) {
+    this.#options = options;
+  }
+
+  /** Channels whose plugins run, in plugin order. */
+  channels(): readonly Contribution<Channel>[] {
+    const { view, host } = this.#options;
+    const listed = view.list();
+    if (listed.length === 0) return [];
+    const active = new Set(host.plugins().flatMap(({ id, state }) => (state === "active" ? [id] : [])));
+    return listed.filter(({ plugin }) => active.has(plugin));
+  }
+
+  accounts({ id }: Contribution<Channel>): readonly Listed[] {
+    const contribution = this.channels().find((channel) => channel.id === id);
+    return (contribution?.value.accounts ?? []).map((account) => ({
+      contribution: contribution as Contribution<Channel>, // it has accounts, so it is there
+      account,
+      run: this.#runs.get(keyOf(id, account.id)),
+    }));
+  }
+
+  /** @param accountId default: the channel's default account */
+  account(channel: Contribution<Channel>, accountId: string = defaultAccountOf(channel.value)): Listed | undefined {
+    return this.accounts(channel).find(({ account }) => account.id === accountId);
+  }
+
+  /** The id a name, a label or an alias means. */
+  channelId(name: string): string | undefined {
+    const wanted = name.trim().toLowerCase();
+    const all = this.channels();
+    const named = ({ id, value }: Contribution<Channel>) =>
+      id === wanted || value.label.toLowerCase() === wanted || value.aliases?.includes(wanted) === true;
+    return (all.find(({ id }) => id === wanted) ?? all.find(named))?.id;
+  }
+
+  channel(id: string): Contribution<Channel> | undefined {
+    return this.channels().find((channel) => channel.id === id);
+  }
+
+  /** The channel a request names, or the only one that is configured. @throws GatewayError `INVALID_REQUEST` */
+  chosen(name: string | undefined): Contribution<Channel> {
+    const all = this.channels();
+    const known =
+      all.length === 0
+        ? "no channel is loaded; see: svc plugins list"
+        : `channels: ${all.map(({ id }) => id).join(", ")}`;
+    if (name !== undefined && name.trim() !== "") {
+      const id = this.channelId(name);
+      return all.find((channel) => channel.id === id) ?? invalidRequest(`no channel "${name}"; ${known}`);
+    }
+    const configured = all.filter(({ value }) => value.accounts.some(isRun));
+    const [only, other] = configured;
+    if (only && !other) return only;
+    return invalidRequest(
+      only ? `several channels are configured, so say which one; ${known}` : `no channel is configured; ${known}`,
+    );
+  }
+
+  call<R>(contribution: Contribution<Channel>, work: (channel: Channel) => R): R {
+    return this.#options.view.call(contribution, work);
+  }
+
+  /** Brings what runs in line with what is there. To be called whenever a plugin came, went or changed. */
+  reconcile(): void {
+    if (this.#isStopped) return;
+    const wanted = new Map<string, readonly [Contribution<Channel>, ChannelAccount]>();
+    for (const contribution of this.channels())
+      for (const account of contribution.value.accounts)
+        if (isRun(account)) wanted.set(keyOf(contribution.id, account.id), [contribution, account]);
+    for (const [key, run] of this.#runs) if (!wanted.has(key)) this.#retire(key, run);
+    for (const [key, [contribution, account]] of wanted) {
+      const old = this.#runs.get(key);
+      if (old?.contribution.value === contribution.value) continue;
+      if (old) this.#retire(key, old);
+      this.#begin(key, contribution, account);
+    }
+  }
+
+  /** Stops an account for good. */
+  async loggedOut(run: AccountRun): Promise<void> {
+    await run.stop("logged-out");
+  }
+
+  /** Runs an account again that was stopped. */
+  restart(run: AccountRun): void {
+    const key = keyOf(run.channel, run.id);
+    if (this.#isStopped || this.#runs.get(key) !== run) return;
+    this.#retire(key, run);
+    this.#begin(key, run.contribution, run.account);
+  }
+
+  /** Stops all accounts. Safe to call twice. */
+  async stop(): Promise<void> {
+    this.#isStopped = true;
+    await Promise.all([...this.#runs.values()].map((run) => run.stop()));
+  }
+
+  #retire(key: string, run: AccountRun): void {
+    this.#runs.delete(key);
+    void run.stop();
+    this.#former.set(key, run.letGo);
+  }
+
+  #begin(key: string, contribution: Contribution<Channel>, account: ChannelAccount): void {
+    const { clock, log, random, receive, connected } = this.#options;
+    const call: Roster["call"] = (channel, work) => this.call(channel, work);
+    const run = new AccountRun({ contribution, account, clock, log, random, call, receive, connected });
+    this.#runs.set(key, run);
+    run.start(this.#former.get(key));
+  }
+}
+
+/** Whether it is to run. */
+export function isRun({ enabled = true, configured = true }: ChannelAccount): boolean {
+  return enabled && configured;
+}
+
+export function defaultAccountOf({ accounts }: Channel): string {
+  const named = accounts.find(({ id }) => id === DEFAULT_ACCOUNT) ?? accounts.find(isRun) ?? accounts[0];
+  return named?.id ?? DEFAULT_ACCOUNT;
+}
+
+function keyOf(channel: string, accountId: string): string {
+  return JSON.stringify([channel, accountId]);
+}

@@ -1,0 +1,120 @@
+/** Handlers of `send` and `poll`. Spec: protocol/methods-send.md. */
+import {
+  type Clock,
+  type Contribution,
+  type Handlers,
+  invalidRequest,
+  type Live,
+  type outbound,
+  type ParamsOf,
+  unavailable,
+} from "@svc/sdk";
+import type { AgentDirectory, Channel, InboundAddress, Sessions } from "@svc/sdk/services";
+import { addressOf } from "./addressing.ts";
+import { type Outbox, SEND_MS } from "./outbox.ts";
+import { defaultAccountOf, type Roster } from "./roster.ts";
+import { MAX_PIECES } from "./split.ts";
+
+/** Milliseconds the result of a key is kept: who sends it again gets that. Spec: §1. */
+export const KEPT_MS = 300_000;
+/** The channel of clients of this gateway itself. */
+const INTERNAL = "webchat";
+/** Characters of one text. Choice: more than one message after the other can carry anyway. */
+const MAX_CHARS = 100_000;
+
+type SendParams = ParamsOf<typeof outbound.send>;
+type Addressed = Pick<SendParams, "channel" | "accountId" | "threadId" | "to">;
+
+interface SendingSources {
+  readonly roster: Roster;
+  readonly outbox: Pick<Outbox, "add" | "ended">;
+  readonly sessions: Live<Sessions>;
+  readonly agents: Live<AgentDirectory>;
+  readonly clock: Pick<Clock, "now">;
+}
+
+interface Destination {
+  readonly contribution: Contribution<Channel>;
+  readonly accountId: string;
+  readonly to: string;
+}
+
+export function createSending(sources: SendingSources): Handlers<typeof outbound> {
+  const { outbox, roster, clock } = sources;
+  return {
+    async send({ params }) {
+      const { idempotencyKey: runId, threadId } = params;
+      const text = textOf(params);
+      const destination = await resolve(params, roster);
+      const { contribution, accountId, to } = destination;
+      const mirrorKey = await mirrorKeyOf(params, destination, sources);
+      const id = `send:${runId}`;
+      const thread = threadId === undefined ? {} : { threadId };
+      const mirror = mirrorKey === undefined ? {} : { mirrorKey };
+      const { maxTextChars: maxChars } = contribution.value.capabilities;
+      const message = { id, channel: contribution.id, accountId, to, text, maxChars, once: true, ...thread, ...mirror };
+      // On disk, so that whoever asks again after a restart gets the same result as well.
+      await outbox.add(message, clock.now() - KEPT_MS);
+      const ended = await outbox.ended(id, SEND_MS * (MAX_PIECES + 1));
+      if (ended?.status !== "sent") return unavailable(ended?.reason ?? "the network has not answered in time");
+      return { runId, messageId: ended.messageId ?? runId, channel: ended.channel, chatId: ended.to };
+    },
+
+    async poll({ params }) {
+      const { contribution } = await resolve(params, roster);
+      return invalidRequest(`channel ${contribution.id} has no polls; send the question as a text: svc channels send`);
+    },
+  };
+}
+
+/** @throws GatewayError `INVALID_REQUEST` */
+function textOf({ message = "", mediaUrl, mediaUrls = [], gifPlayback }: SendParams): string {
+  const hasMedia = (mediaUrl ?? "").trim() !== "" || mediaUrls.length > 0 || gifPlayback === true;
+  if (hasMedia) invalidRequest("no channel here carries media; put the address into the message");
+  if (message.trim() === "") invalidRequest("there is nothing to send; give a message");
+  if (message.length > MAX_CHARS) invalidRequest(`a message has at most ${MAX_CHARS} characters`);
+  return message;
+}
+
+/** @throws GatewayError `INVALID_REQUEST` */
+async function resolve({ channel, accountId, threadId, to }: Addressed, roster: Roster): Promise<Destination> {
+  if (channel?.trim().toLowerCase() === INTERNAL) {
+    invalidRequest(`"${INTERNAL}" is for clients of this gateway; use chat.send, or name a channel of people`);
+  }
+  const contribution = roster.chosen(channel);
+  const id = accountId?.trim() || defaultAccountOf(contribution.value);
+  if (!roster.account(contribution, id)) {
+    const known = contribution.value.accounts.map((account) => account.id).join(", ") || "none";
+    invalidRequest(`channel ${contribution.id} has no account "${id}"; accounts: ${known}`);
+  }
+  if (threadId !== undefined && contribution.value.capabilities.threads !== true) {
+    invalidRequest(`channel ${contribution.id} has no threads; leave threadId out`);
+  }
+  const address = await addressOf(contribution, to.trim(), roster);
+  return {
+    contribution,
+    accountId: id,
+    to: address ?? invalidRequest(`"${to}" is no address of channel ${contribution.id}`),
+  };
+}
+
+/** The session that notes the text; `undefined` where no plugin keeps any. @throws GatewayError `INVALID_REQUEST` */
+async function mirrorKeyOf(
+  { sessionKey, agentId, threadId }: SendParams,
+  { contribution, accountId, to }: Destination,
+  { sessions, agents, roster }: SendingSources,
+): Promise<string | undefined> {
+  const agent = agentId?.trim() || undefined;
+  if (agent !== undefined && agents.get()?.has(agent) === false) invalidRequest(`no agent "${agent}"; see agents.list`);
+  const known = sessions.get();
+  if (!known) return undefined;
+  if (sessionKey !== undefined && sessionKey.trim() !== "") return known.canonicalKey(sessionKey);
+  const { chats } = contribution.value.capabilities;
+  const usual = chats.includes("direct") ? "direct" : "group";
+  const kind = await roster.call(contribution, async (channel) => (await channel.chatType?.(to)) ?? usual);
+  const thread = threadId === undefined ? {} : { threadId };
+  const address: InboundAddress = { channel: contribution.id, accountId, peer: { kind, id: to }, ...thread };
+  const route = known.route(address);
+  if (agent === undefined || route.agentId === agent) return route.sessionKey;
+  return known.canonicalKey(`agent:${agent}:${route.sessionKey.replace(/^agent:[^:]*:/, "")}`);
+}

@@ -1,0 +1,110 @@
+/** `channels.status`: what there is and how it is. Reads only. Spec: protocol/methods-channels.md §1. */
+import type { ChannelAccountSnapshot, channels, Clock, ParamsOf, ResultOf } from "@svc/sdk";
+import { unavailable, untilAborted } from "@svc/sdk";
+import type { AccountState } from "./account.ts";
+import { hideIn, secretsOf, toldError } from "./hidden.ts";
+import { defaultAccountOf, isRun, type Listed, type Roster } from "./roster.ts";
+
+/** Milliseconds one probe may take. Spec: §1. */
+const PROBE_MS = 10_000;
+const LEAST_PROBE_MS = 1_000;
+
+type Status = ResultOf<typeof channels.status>;
+
+export interface StatusSources {
+  readonly roster: Roster;
+  readonly clock: Clock;
+  /** By account: what waits, and what failed. */
+  readonly counts: (
+    channel: string,
+    accountId: string,
+  ) => Pick<ChannelAccountSnapshot, "waitingInbound" | "waitingOutbound" | "failedOutbound">;
+}
+
+/** @throws GatewayError `UNAVAILABLE` a probe failed */
+export async function statusOf(params: ParamsOf<typeof channels.status>, sources: StatusSources): Promise<Status> {
+  const { roster, clock } = sources;
+  const all = roster.channels();
+  const entries = <T>(of: (channel: (typeof all)[number]) => T) =>
+    Object.fromEntries(all.map((channel) => [channel.id, of(channel)]));
+  const accounts = await Promise.all(
+    all.map(
+      async (channel) =>
+        [
+          channel.id,
+          await Promise.all(roster.accounts(channel).map((listed) => snapshot(listed, params, sources))),
+        ] as const,
+    ),
+  );
+  return {
+    ts: clock.now(),
+    channelOrder: all.map(({ id }) => id),
+    channelLabels: entries(({ value }) => value.label),
+    channelDetailLabels: entries(({ value }) => value.label),
+    channelSystemImages: {},
+    channelMeta: all.map(({ id, value }) => ({ id, label: value.label, detailLabel: value.label })),
+    channels: entries(({ value }) => ({ configured: value.accounts.some(isRun) })),
+    channelAccounts: Object.fromEntries(accounts),
+    channelDefaultAccountId: entries(({ value }) => defaultAccountOf(value)),
+  };
+}
+
+async function snapshot(
+  listed: Listed,
+  { probe = false, timeoutMs = PROBE_MS }: ParamsOf<typeof channels.status>,
+  sources: StatusSources,
+): Promise<ChannelAccountSnapshot> {
+  const { account, contribution, run } = listed;
+  const { id, name, enabled = true, configured = true } = account;
+  return {
+    accountId: id,
+    ...(name === undefined ? {} : { name }),
+    enabled,
+    configured,
+    ...stateFields(run?.state),
+    ...sources.counts(contribution.id, id),
+    ...(probe && isRun(account) ? await probed(listed, Math.max(LEAST_PROBE_MS, timeoutMs), sources) : {}),
+  };
+}
+
+function stateFields(state: AccountState | undefined): Partial<ChannelAccountSnapshot> {
+  const { phase = "stopped", report, failures = 0, nextAttemptAt } = state ?? {};
+  const detail = report?.detail === undefined ? "" : `: ${report.detail}`;
+  const shown = phase === "running" ? `${report?.state ?? "starting"}${detail}` : phase;
+  return {
+    running: phase === "running" || phase === "pausing",
+    connected: phase === "running" && report?.state === "connected",
+    linked: phase !== "needs-login" && phase !== "logged-out",
+    state: shown,
+    reconnectAttempts: failures,
+    nextAttemptAt: nextAttemptAt ?? null,
+    lastConnectedAt: state?.lastConnectedAt ?? null,
+    lastDisconnect: state?.lastDisconnect ?? null,
+    lastStartAt: state?.lastStartAt ?? null,
+    lastStopAt: state?.lastStopAt ?? null,
+    lastInboundAt: state?.lastInboundAt ?? null,
+    lastOutboundAt: state?.lastOutboundAt ?? null,
+    lastError: state?.lastError ?? null,
+  };
+}
+
+/** Nothing where the channel has no probe. */
+async function probed({ account, contribution }: Listed, timeoutMs: number, { roster, clock }: StatusSources) {
+  if (!contribution.value.probe) return {};
+  const { id: accountId, settings } = account;
+  const deadline = new AbortController();
+  const cancel = clock.setTimeout(() => deadline.abort(new Error(`no answer in ${timeoutMs} ms`)), timeoutMs);
+  const secrets = secretsOf(settings);
+  try {
+    const probe = roster.call(contribution, async (channel) =>
+      channel.probe?.({ accountId, settings, signal: deadline.signal }),
+    );
+    return { probe: hideIn(await untilAborted(probe, deadline.signal), secrets), lastProbeAt: clock.now() };
+  } catch (error) {
+    return unavailable(
+      `the probe of channel ${contribution.id}, account "${accountId}", failed: ${toldError(error, secrets)}`,
+    );
+  } finally {
+    cancel();
+  }
+}

@@ -1,0 +1,90 @@
+/** A channel a test holds in its hand: what comes in is said by the test, what goes out is kept. */
+import { definePlugin, type Plugin } from "@svc/sdk";
+import {
+  Channel,
+  type ChannelAccount,
+  type ChannelRun,
+  defineChannel,
+  type InboundMessage,
+  type OutboundMessage,
+  type Receipt,
+} from "@svc/sdk/services";
+
+export interface Sent {
+  readonly account: string;
+  readonly to: string;
+  readonly text: string;
+}
+
+export interface PigeonOptions {
+  readonly id?: string;
+  readonly accounts?: readonly Partial<ChannelAccount>[];
+  readonly maxTextChars?: number;
+  readonly more?: Partial<Channel>;
+  /** What becomes of a text; default: it is taken. */
+  readonly send?: (message: OutboundMessage) => Promise<{ messageId?: string }>;
+  /** One run of an account, after it has reported `connected`; default: until it is stopped. */
+  readonly run?: (run: ChannelRun) => Promise<void>;
+}
+
+export interface Pigeon {
+  readonly plugin: Plugin;
+  readonly sent: Sent[];
+  /** Accounts that run now, by id. */
+  readonly running: Map<string, ChannelRun>;
+  /** Runs so far. */
+  readonly runs: string[];
+  /** A message from `ann`, unless it says otherwise. */
+  says(text: string, more?: Partial<InboundMessage> & { account?: string }): Promise<Receipt>;
+}
+
+export function pigeon(options: PigeonOptions = {}): Pigeon {
+  const { id = "pigeon", accounts = [{}], maxTextChars = 200, more = {}, send, run } = options;
+  const sent: Sent[] = [];
+  const running = new Map<string, ChannelRun>();
+  const runs: string[] = [];
+  const channel = defineChannel({
+    label: "Pigeon",
+    aliases: [`${id}-post`],
+    capabilities: { chats: ["direct", "group"], maxTextChars },
+    accounts: accounts.map((account) => ({ id: "default", allowFrom: ["ann"], settings: {}, ...account })),
+    target: (text) => (/^[#a-z][a-z0-9-]*$/i.test(text) ? text.toLowerCase() : undefined),
+    chatType: (to) => (to.startsWith("#") ? "group" : "direct"),
+    async run(current) {
+      runs.push(current.accountId);
+      running.set(current.accountId, current);
+      try {
+        current.report({ state: "connected" });
+        await (run ?? untilStopped)(current);
+      } finally {
+        running.delete(current.accountId);
+      }
+    },
+    async send(message) {
+      const receipt = send ? await send(message) : { messageId: `m${sent.length + 1}` };
+      sent.push({ account: message.accountId, to: message.to, text: message.text });
+      return receipt;
+    },
+    ...(more as object),
+  });
+  const plugin = definePlugin({ id, api: "^1.0.0", setup: (gateway) => gateway.extend(Channel, id, channel) });
+  return {
+    plugin,
+    sent,
+    running,
+    runs,
+    async says(text, { account = "default", ...rest } = {}) {
+      const current = running.get(account);
+      if (!current) throw new Error(`account ${account} does not run`);
+      const chat = { type: "direct", id: "ann" } as const;
+      return current.receive({ chat, sender: { id: "ann", name: "Ann" }, text, ...rest });
+    },
+  };
+}
+
+export function untilStopped({ signal }: Pick<ChannelRun, "signal">): Promise<void> {
+  return new Promise((resolve) => {
+    if (signal.aborted) resolve();
+    else signal.addEventListener("abort", () => resolve(), { once: true });
+  });
+}

@@ -1,0 +1,35 @@
+/** A gateway with channels, agents that answer without a model, and services a test can look into. */
+import type { TestContext } from "node:test";
+import { setTimeout as sleep } from "node:timers/promises";
+import { definePlugin, type Plugin, type ServicesOf } from "@svc/sdk";
+import { AgentRuns, Delivery, Sessions, Storage } from "@svc/sdk/services";
+import { testGateway, type TestGatewayOptions } from "@svc/sdk/testing";
+
+const requires = { sessions: Sessions, storage: Storage, delivery: Delivery, runs: AgentRuns };
+export type Inside = ServicesOf<typeof requires>;
+
+const BUNDLED = ["storage-sqlite", "sessions", "models", "provider-offline", "agents", "plugins", "channels"];
+
+export async function startScene(t: TestContext, plugins: readonly Plugin[], options: TestGatewayOptions = {}) {
+  const found: { inside?: Inside } = {};
+  const probe = definePlugin({
+    id: "probe",
+    api: "^1.0.0",
+    requires,
+    setup: (gateway) => gateway.start(() => void (found.inside = gateway.services)),
+  });
+  const config = { agents: { defaults: { skipBootstrap: true } }, ...options.config };
+  const running = await testGateway(t, { ...options, plugins: [...BUNDLED, ...plugins, probe], config });
+  if (!found.inside) throw new Error(`the probe did not start: ${JSON.stringify(running.gateway.plugins())}`);
+  return { ...running, inside: found.inside };
+}
+
+/** Looks again and again, for at most 10 seconds. */
+export async function until<T>(look: () => T | Promise<T>, what: string): Promise<NonNullable<T>> {
+  for (const end = performance.now() + 10_000; performance.now() < end;) {
+    const seen = await look();
+    if (seen !== undefined && seen !== null && (seen as unknown) !== false) return seen as NonNullable<T>;
+    await sleep(10);
+  }
+  throw new Error(`never saw ${what}`);
+}

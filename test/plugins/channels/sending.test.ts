@@ -1,0 +1,272 @@
+/** `send`, `poll`, `channels.*` and the `Delivery` service, through a gateway. */
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { channels, GatewayError, invalidRequest, outbound, unavailable } from "@svc/sdk";
+import { textOf } from "@svc/sdk/services";
+import { KEPT_MS } from "../../../plugins/channels/sending.ts";
+import { pigeon, untilStopped } from "./pigeon.ts";
+import { startScene, until } from "./scene.ts";
+import { createFakeClock } from "@svc/sdk/testing";
+
+let serial = 0;
+const key = () => `send-${++serial}`;
+
+describe("send", { timeout: 60_000 }, () => {
+  it("sends, and notes it in the session of the recipient", async (t) => {
+    const bird = pigeon({ maxTextChars: 20 });
+    const { client, inside } = await startScene(t, [bird.plugin], { config: { session: { dmScope: "per-peer" } } });
+    const idempotencyKey = key();
+    const sent = await client.call(outbound.send, {
+      to: " Bob ",
+      message: "one two three four five six",
+      idempotencyKey,
+    });
+    assert.deepEqual(sent, { runId: idempotencyKey, messageId: "m2", channel: "pigeon", chatId: "bob" });
+    assert.deepEqual(
+      bird.sent.map(({ text }) => text),
+      ["one two three four", "five six"],
+    );
+    const [item, ...more] = await inside.sessions.transcript("agent:main:direct:bob", 10);
+    assert.deepEqual(more, []);
+    assert.equal(item && textOf(item.message), "one two three four five six");
+    assert.deepEqual(item?.message.role === "assistant" && item.message.model, "delivery-mirror");
+    await client.call(outbound.send, {
+      to: "#team",
+      message: "hi all",
+      channel: "pigeon-post",
+      idempotencyKey: key(),
+    });
+    assert.equal((await inside.sessions.transcript("agent:main:pigeon:group:#team", 10)).length, 1);
+    await client.call(outbound.send, { to: "bob", message: "noted", sessionKey: "Elsewhere", idempotencyKey: key() });
+    assert.equal((await inside.sessions.transcript("agent:main:elsewhere", 10)).length, 1);
+  });
+
+  it("sends once for each key, also while the first is under way, and tells the same result", async (t) => {
+    const waiting: (() => void)[] = [];
+    let refuse = false;
+    const bird = pigeon({
+      async send() {
+        await new Promise<void>((resolve) => waiting.push(resolve));
+        if (refuse) unavailable("the network is away");
+        return { messageId: "net-1" };
+      },
+    });
+    const clock = createFakeClock();
+    const { client, inside } = await startScene(t, [bird.plugin], { gateway: { clock } });
+    const params = { to: "bob", message: "hi", idempotencyKey: key() };
+    const both = [client.call(outbound.send, params), client.call(outbound.send, { ...params, message: "other" })];
+    await until(() => waiting.length === 1, "the first");
+    waiting.shift()?.();
+    const [first, second] = await Promise.all(both);
+    assert.deepEqual(first, second);
+    assert.deepEqual(await client.call(outbound.send, params), first);
+    assert.deepEqual(
+      bird.sent.map(({ text }) => text),
+      ["hi"],
+    );
+    assert.equal((await inside.sessions.transcript("agent:main:main", 10)).length, 1);
+
+    refuse = true;
+    const failing = { ...params, idempotencyKey: key() };
+    const failed = client.call(outbound.send, failing);
+    await until(() => waiting.shift(), "the second").then((go) => go());
+    await assert.rejects(failed, { code: "UNAVAILABLE", message: "the network is away" });
+    refuse = false;
+    await assert.rejects(client.call(outbound.send, failing), { code: "UNAVAILABLE", message: "the network is away" });
+    await clock.advance(KEPT_MS + 1);
+    const again = client.call(outbound.send, failing);
+    await until(() => waiting.shift(), "the third").then((go) => go());
+    assert.equal((await again).messageId, "net-1");
+  });
+
+  it("refuses what cannot be sent, and says why", async (t) => {
+    const off = { id: "off", enabled: false };
+    const [one, two] = [pigeon(), pigeon({ id: "crow", accounts: [off] })];
+    const { client } = await startScene(t, [one.plugin, two.plugin]);
+    const good = { to: "bob", message: "hi", channel: "pigeon" };
+    const rows: [params: object, message: RegExp][] = [
+      [{ ...good, message: "" }, /nothing to send/],
+      [{ ...good, message: " ", mediaUrl: "" }, /nothing to send/],
+      [{ ...good, mediaUrl: "https://x.example/a.png" }, /no channel here carries media/],
+      [{ ...good, mediaUrls: ["https://x.example/a.png"], message: undefined }, /no channel here carries media/],
+      [{ ...good, channel: "dove" }, /no channel "dove"; channels: crow, pigeon/],
+      [{ ...good, channel: "webchat" }, /"webchat" is for clients of this gateway/],
+      [{ ...good, to: "not an address" }, /"not an address" is no address of channel pigeon/],
+      [{ ...good, accountId: "second" }, /no account "second"; accounts: default/],
+      [{ ...good, threadId: "7" }, /has no threads/],
+      [{ ...good, agentId: "nobody" }, /no agent "nobody"/],
+      [{ ...good, sessionKey: "agent::" }, /malformed|session key/],
+    ];
+    for (const [params, message] of rows) {
+      const given = { ...params, idempotencyKey: key() } as Parameters<typeof client.call>[1];
+      await assert.rejects(client.request("send", given), (error: GatewayError) => {
+        assert.equal(error.code, "INVALID_REQUEST", error.message);
+        assert.match(error.message, message);
+        return true;
+      });
+    }
+    // One channel is configured: it is meant.
+    assert.equal(
+      (await client.call(outbound.send, { to: "bob", message: "hi", idempotencyKey: key() })).channel,
+      "pigeon",
+    );
+    const question = { to: "bob", question: "When?", options: ["now", "later"], idempotencyKey: key() };
+    await assert.rejects(client.call(outbound.poll, question), {
+      code: "INVALID_REQUEST",
+      message: /channel pigeon has no polls/,
+    });
+    await assert.rejects(client.call(outbound.poll, { ...question, channel: "x" }), {
+      code: "INVALID_REQUEST",
+      message: /no channel "x"/,
+    });
+  });
+
+  it("does not choose between several channels, or none", async (t) => {
+    const { client } = await startScene(t, [pigeon().plugin, pigeon({ id: "crow" }).plugin]);
+    const params = { to: "bob", message: "hi", idempotencyKey: key() };
+    await assert.rejects(client.call(outbound.send, params), {
+      code: "INVALID_REQUEST",
+      message: /several channels are configured/,
+    });
+    const bare = await startScene(t, []);
+    await assert.rejects(bare.client.call(outbound.send, params), {
+      code: "INVALID_REQUEST",
+      message: /no channel is configured; no channel is loaded/,
+    });
+    const status = await bare.client.call(channels.status, { probe: true });
+    assert.deepEqual([status.channelOrder, status.channelAccounts, status.channelMeta], [[], {}, []]);
+  });
+});
+
+describe("the Delivery service", { timeout: 60_000 }, () => {
+  it("finds the last place, an explicit one, or says why there is none", async (t) => {
+    const [bird, crow] = [pigeon(), pigeon({ id: "crow", accounts: [{ id: "black" }] })];
+    const { inside } = await startScene(t, [bird.plugin, crow.plugin]);
+    const { delivery, sessions } = inside;
+    const sessionKey = "agent:main:main";
+    const send = (channel: string, to?: string, text = "hello") =>
+      delivery.deliver({ id: key(), channel, sessionKey, text, ...(to === undefined ? {} : { to }) });
+    assert.deepEqual(delivery.channels(), ["crow", "pigeon"]);
+    assert.deepEqual(
+      [delivery.channelId(" PIGEON "), delivery.channelId("pigeon-post"), delivery.channelId("dove")],
+      ["pigeon", "pigeon", undefined],
+    );
+    const reasonOf = async (...given: Parameters<typeof send>) => {
+      const outcome = await send(...given);
+      return outcome.delivered ? "delivered" : outcome.reason;
+    };
+    assert.match(await reasonOf("last"), /not spoken to in a channel yet, and several are configured/);
+    assert.match(await reasonOf("pigeon"), /nobody says whom to write to/);
+    assert.match(await reasonOf("dove", "bob"), /no channel "dove" is loaded/);
+    assert.match(await reasonOf("pigeon", "no address"), /is no address of channel pigeon/);
+    assert.match(await reasonOf("pigeon", "bob", " "), /nothing to say/);
+    assert.deepEqual(await send("crow", "Bob"), { delivered: true, channel: "crow", to: "bob" });
+    assert.deepEqual(crow.sent, [{ account: "black", to: "bob", text: "hello" }]);
+    await sessions.ensure(sessionKey, { lastChannel: "pigeon", lastTo: "ann" });
+    assert.deepEqual(await send("last"), { delivered: true, channel: "pigeon", to: "ann" });
+    assert.deepEqual(await send("pigeon"), { delivered: true, channel: "pigeon", to: "ann" });
+    assert.match(await reasonOf("crow"), /nobody says whom to write to/);
+    await sessions.ensure(sessionKey, { sendPolicy: "deny" });
+    assert.match(await reasonOf("last"), /send policy/);
+  });
+
+  it("sends once for each id, and tells what became of it", async (t) => {
+    let failures = 0;
+    const bird = pigeon({
+      async send({ text }) {
+        if (text === "never") invalidRequest("nobody is there");
+        if (text === "late" && failures++ < 2) throw new Error("socket hang up");
+        return {};
+      },
+    });
+    const { inside, client } = await startScene(t, [bird.plugin]);
+    const request = { channel: "pigeon", to: "bob", sessionKey: "agent:main:main" };
+    const deliver = (id: string, text: string) => inside.delivery.deliver({ ...request, id, text });
+    const done = { delivered: true, channel: "pigeon", to: "bob" };
+    assert.deepEqual(await Promise.all([deliver("a", "x"), deliver("a", "x"), deliver("b", "late")]), [
+      done,
+      done,
+      done,
+    ]);
+    assert.deepEqual(await deliver("a", "y"), done);
+    assert.deepEqual(await deliver("c", "never"), { delivered: false, reason: "nobody is there" });
+    assert.deepEqual(
+      bird.sent.map(({ text }) => text),
+      ["x", "late"],
+    );
+    assert.equal(failures, 3);
+    const status = await client.call(channels.status, {});
+    assert.equal(status.channelAccounts["pigeon"]?.[0]?.failedOutbound, 1);
+  });
+});
+
+describe("channels.logout and probes", { timeout: 60_000 }, () => {
+  it("logs out where the channel can, and leaves the account stopped", async (t) => {
+    const asked: unknown[] = [];
+    let cleared = true;
+    const logout = async ({ accountId, settings }: { accountId: string; settings: unknown }) => {
+      asked.push([accountId, settings, bird.running.has(accountId)]);
+      if (!cleared) throw new Error("cannot reach pass-1234");
+      return { cleared };
+    };
+    const bird = pigeon({
+      accounts: [{ id: "one", settings: { password: "pass-1234" } }, { id: "two" }],
+      more: { logout },
+    });
+    const { client } = await startScene(t, [bird.plugin, pigeon({ id: "crow" }).plugin]);
+    await until(() => bird.running.size === 2, "both accounts");
+    assert.deepEqual(await client.call(channels.logout, { channel: "pigeon" }), {
+      channel: "pigeon",
+      accountId: "one",
+      cleared: true,
+      loggedOut: true,
+    });
+    assert.deepEqual(asked, [["one", { password: "pass-1234" }, false]]);
+    assert.deepEqual([...bird.running.keys()], ["two"]);
+    const [one] = (await client.call(channels.status, {})).channelAccounts["pigeon"] ?? [];
+    assert.deepEqual([one?.running, one?.linked, one?.state], [false, false, "logged-out"]);
+    cleared = false;
+    await assert.rejects(client.call(channels.logout, { channel: "pigeon", accountId: "one" }), {
+      code: "UNAVAILABLE",
+      message: "channel pigeon could not log out: cannot reach (hidden)",
+    });
+    await until(() => bird.running.has("one"), "the account again");
+    await assert.rejects(client.call(channels.logout, { channel: "dove" }), {
+      code: "INVALID_REQUEST",
+      message: /no channel "dove"/,
+    });
+    await assert.rejects(client.call(channels.logout, { channel: "crow" }), {
+      code: "INVALID_REQUEST",
+      message: /channel crow has no logout/,
+    });
+    await assert.rejects(client.call(channels.logout, { channel: "pigeon", accountId: "x" }), {
+      code: "INVALID_REQUEST",
+    });
+  });
+
+  it("asks the network when asked to, tells no secret, and says when it fails", async (t) => {
+    let answer: () => Promise<unknown> = async () => ({ bot: "bird", url: "https://x.example/pass-1234" });
+    const accounts = [{ settings: { token: "pass-1234" } }, { id: "off", enabled: false }];
+    const bird = pigeon({ accounts, more: { probe: () => answer() } });
+    const { client } = await startScene(t, [bird.plugin, pigeon({ id: "crow" }).plugin]);
+    const quiet = await client.call(channels.status, {});
+    assert.equal("probe" in (quiet.channelAccounts["pigeon"]?.[0] ?? {}), false);
+    const { channelAccounts } = await client.call(channels.status, { probe: true });
+    assert.deepEqual(
+      channelAccounts["pigeon"]?.map(({ probe }) => probe),
+      [{ bot: "bird", url: "https://x.example/(hidden)" }, undefined],
+    );
+    assert.equal("probe" in (channelAccounts["crow"]?.[0] ?? {}), false);
+    assert.doesNotMatch(JSON.stringify(channelAccounts), /pass-1234/);
+    answer = () => Promise.reject(new Error("bad token pass-1234"));
+    await assert.rejects(client.call(channels.status, { probe: true }), {
+      code: "UNAVAILABLE",
+      message: /failed: bad token \(hidden\)$/,
+    });
+    answer = () => untilStopped({ signal: new AbortController().signal }); // never
+    await assert.rejects(client.call(channels.status, { probe: true, timeoutMs: 0 }), {
+      code: "UNAVAILABLE",
+      message: /no answer in 1000 ms/,
+    });
+  });
+});
