@@ -42,7 +42,7 @@ const LONGEST = 200;
 
 const WORDS: Readonly<Record<string, (what: string) => string>> = {
   rights: () =>
-    "runs inside the gateway: it can do all that the gateway can; what follows is what it says it needs, and is not enforced",
+    "runs with all rights of the gateway, in a thread of its own too: what follows is what it says it needs, and is not enforced",
   confined: () =>
     "runs in a process of its own: files and programs beyond what follows are denied to it, the network is not",
   calls: (scope) => `calls methods of this gateway with the scope ${scope}`,

@@ -75,7 +75,12 @@ function startProcess({ task, directory, stateDir, memoryMb, permissions }: Gues
     permissions,
   });
   const child = fork(guest, [JSON.stringify(task)], {
-    execArgv: ["--disable-warning=ExperimentalWarning", `--max-old-space-size=${memoryMb}`, ...flags],
+    execArgv: [
+      "--disable-warning=ExperimentalWarning",
+      "--disable-warning=SecurityWarning",
+      `--max-old-space-size=${memoryMb}`,
+      ...flags,
+    ],
     env: environmentOf(permissions, process.env),
     cwd: stateDir,
     serialization: "advanced",

@@ -76,7 +76,7 @@ describe("plugins of other people", { timeout: 300_000 }, () => {
     const asked = await fails(
       ["install", NOTES],
       /Failed at agree: nobody agreed to e2e-notes 1\.0\.0/,
-      /- it runs inside the gateway/,
+      /- it runs with all rights of the gateway/,
     );
     assert.match(
       await done("install", NOTES, "--agree", wordIn(asked)),
@@ -104,7 +104,7 @@ describe("plugins of other people", { timeout: 300_000 }, () => {
       /connects to api\.example\.org:443/,
       /runs programs/,
     );
-    assert.doesNotMatch(asked, /runs inside the gateway/);
+    assert.doesNotMatch(asked, /runs with all rights of the gateway/);
     assert.match(await done("update", NOTES, "--agree", wordIn(asked)), /Installed e2e-notes 2\.0\.0/);
     assert.equal(await versionOf(NOTES), "2.0.0");
   });
@@ -262,7 +262,7 @@ describe("plugins of other people", { timeout: 300_000 }, () => {
     const refusal = await client.call(plugins.install, { spec: archive }).catch((error: unknown) => error);
     const { code, details } = refusal as { code: string; details: { code: string; summary: string[]; agree: string } };
     assert.deepEqual([code, details.code], ["INVALID_REQUEST", "AGREEMENT_NEEDED"]);
-    assert.match(details.summary.join("\n"), /runs inside the gateway/);
+    assert.match(details.summary.join("\n"), /runs with all rights of the gateway/);
     await assert.rejects(client.call(plugins.install, { spec: archive, agree: "of-something-else" }), /nobody agreed/);
     const installed = await client.call(plugins.install, { spec: archive, agree: details.agree });
     assert.deepEqual([installed.id, installed.changed, installed.state], ["by-panel", true, "active"]);

@@ -13,6 +13,12 @@ const WIDTH = 100;
 
 const MIB = 1_048_576;
 
+const UNKNOWN_MEMORY = {
+  host: "shared with the gateway; known only of plugins that run as worker or process",
+  worker: "not known yet",
+  process: "not known yet",
+} as const;
+
 export function inspectionLines(inspection: Inspection): string[] {
   const { plugin, package: from, placements, permissions, stats, declares } = inspection;
   const others = placements.supports.filter((place) => place !== placements.now);
@@ -76,7 +82,7 @@ function headline({
   return `${id} ${version}: ${state}${generation > 1 ? `, generation ${generation}` : ""}`;
 }
 
-function costs(stats: Inspection["stats"], { blame }: Inspection["plugin"]): Entry[] {
+function costs(stats: Inspection["stats"], { blame, placement = "host" }: Inspection["plugin"]): Entry[] {
   const { calls, underWay, p50Ms, p99Ms, maxMs, hookRuns, hookErrors, errors, memoryBytes, blocks, longestBlockMs } =
     stats;
   const times =
@@ -87,12 +93,7 @@ function costs(stats: Inspection["stats"], { blame }: Inspection["plugin"]): Ent
     ["errors", String(errors)],
     ["last error", blame && blameText(blame)],
     ["event loop", blocks === 0 ? "never blocked" : `blocked ${timesOf(blocks)}, ${ms(longestBlockMs)} at the longest`],
-    [
-      "memory",
-      memoryBytes === null
-        ? "shared with the gateway; known only of plugins that run as worker or process"
-        : `${(memoryBytes / MIB).toFixed(1)} MiB`,
-    ],
+    ["memory", memoryBytes === null ? UNKNOWN_MEMORY[placement] : `${(memoryBytes / MIB).toFixed(1)} MiB`],
   ];
 }
 

@@ -27,7 +27,7 @@ describe("what a plugin asks for", () => {
       ["pen/build/pen.node"],
     );
     assert.deepEqual(summaryOf(items), [
-      "runs inside the gateway: it can do all that the gateway can; what follows is what it says it needs, and is not enforced",
+      "runs with all rights of the gateway, in a thread of its own too: what follows is what it says it needs, and is not enforced",
       "calls methods of this gateway with the scope operator.write",
       "connects to *:443",
       "reads ~/in",
