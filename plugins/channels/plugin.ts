@@ -1,5 +1,5 @@
 /** Channels: where people talk to agents. Owns the extension point, runs the accounts, takes messages in and sends texts out. */
-import { channels, definePlugin, live, outbound } from "@svc/sdk";
+import { channels, definePlugin, live, outbound, Strict } from "@svc/sdk";
 import { AgentDirectory, AgentRuns, Channel, Delivery, GatewayInfo, Sessions, Storage } from "@svc/sdk/services";
 import type { AccountRun } from "./account.ts";
 import { Answering } from "./answering.ts";
@@ -28,6 +28,7 @@ export default definePlugin({
   api: "^1.0.0",
   // Each channel has a section `channels.<id>` of its own; this one is what they have in common, which is nothing yet.
   section: "channels.defaults",
+  config: Strict({}),
   // Live: a channel does not lose its connection because agents or sessions are loaded anew.
   requires: {
     storage: Storage,

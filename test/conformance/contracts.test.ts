@@ -53,7 +53,11 @@ const NAMESPACES: readonly {
   { id: "agents", contract: agents, needs: ["create", "update", "delete"] },
   { id: "approvals", contract: { ...execApproval, ...prefixed("policy", execApprovals) }, open: ["waitDecision"] },
   { id: "chat", contract: chat },
-  { id: "channels", contract: { ...channels, ...prefixed("out", outbound) } },
+  {
+    id: "channels",
+    contract: { ...channels, ...prefixed("out", outbound) },
+    needs: ["logout", "out.send", "out.poll"],
+  },
   { id: "config", contract: config },
   { id: "devices", contract: devices },
   { id: "health", contract: health, open: ["check", "status", "presence"] },

@@ -12,7 +12,7 @@ import { root } from "../checkout.ts";
 import { connectNode } from "../conformance/attendance.ts";
 
 /** Reloads of each plugin. */
-const ROUNDS = Number(process.env["SVC_FAULT_ROUNDS"] ?? 1);
+const ROUNDS = Number(process.env["SVC_RELOAD_ROUNDS"] ?? 1);
 const require = createRequire(join(root, "plugins/full/package.json"));
 /** Packages of the bundle that are plugins, by id. */
 const bundled = Object.keys(

@@ -256,6 +256,11 @@ const HOT: Record<string, Row | { readonly seenIn: string }> = {
   "gateway.reload.mode": { seenIn: "reconfigure.test.ts" },
   "gateway.reload.debounceMs": { seenIn: "gateway-config-file.test.ts" },
   "logging.level": { seenIn: "reconfigure.test.ts" },
+  "plugins.use": { seenIn: "gateway-plugins.test.ts" },
+  "plugins.load.paths": { seenIn: "gateway-plugins.test.ts" },
+  "plugins.entries.*.enabled": { seenIn: "gateway-plugins.test.ts" },
+  "plugins.entries.*.run": { seenIn: "isolation/placement.test.ts" },
+  "plugins.entries.*.memoryMb": { seenIn: "isolation/placement.test.ts" },
   ...Object.fromEntries(
     (
       "enabled token path maxBodyBytes defaultSessionKey allowRequestSessionKey allowedSessionKeyPrefixes " +
@@ -301,9 +306,6 @@ const RESTART: Record<string, [path: string, value: unknown]> = {
   "gateway.port": ["gateway.port", 20_001],
   "gateway.bind": ["gateway.bind", "auto"],
   "gateway.customBindHost": ["gateway.customBindHost", "127.0.0.1"],
-  "plugins.use": ["plugins.use", ["models"]],
-  "plugins.load.paths": ["plugins.load.paths", ["./more.ts"]],
-  "plugins.entries.*.enabled": ["plugins.entries.models.enabled", false],
 };
 
 describe("every key that needs a restart", limited, () => {

@@ -1,7 +1,10 @@
 /** Spawn to first `hello-ok`: what a user waits for after `svc gateway run`. */
-import { mkdir, symlink, writeFile } from "node:fs/promises";
-import { join } from "node:path";
-import { root } from "../../checkout.ts";
+import { mkdir, writeFile } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import { type Asking, itemsOf } from "../../../host/install/agreement.ts";
+import { extensionsOf, generationName, type InstalledPlugin, writeRecord } from "../../../host/install/record.ts";
+import { linkSdk } from "../../../host/install/sdk-link.ts";
+import { generationTree, treeHash } from "../../../host/install/tree.ts";
 import { atMost, both, type Row, ratioAtMost } from "../figures.ts";
 import { makeStateDir, MINIMAL, runGateway, type StateDir, TOKEN } from "../gateways.ts";
 import { openSocket } from "../load/socket.ts";
@@ -9,6 +12,8 @@ import { type ServerProcess, serverScript, startServer } from "../server-process
 import { interleave, type Subject } from "../suite.ts";
 
 const EXTRA_PLUGINS = 100;
+/** Files of what each of them depends on. */
+const LIBRARY_FILES = 30;
 
 /** Milliseconds until a client is in. */
 async function timed(start: () => Promise<ServerProcess>, token?: string): Promise<number> {
@@ -20,20 +25,48 @@ async function timed(start: () => Promise<ServerProcess>, token?: string): Promi
   return ms;
 }
 
-/** The configuration directory gets plugins of its own, each with a method and a hook. */
-async function withExtraPlugins(): Promise<StateDir> {
+/** As if each had been installed: its own generation with its own dependencies, in the record, to be verified at each start. */
+async function withInstalledPlugins(): Promise<StateDir> {
+  const state = await makeStateDir();
+  const extensions = extensionsOf(state.path);
   const names = Array.from({ length: EXTRA_PLUGINS }, (_, index) => `extra-${index}`);
-  const state = await makeStateDir({ plugins: { load: { paths: names.map((name) => `./${name}`) } } });
-  await mkdir(join(state.path, "node_modules/@svc"), { recursive: true });
-  await symlink(join(root, "sdk"), join(state.path, "node_modules/@svc/sdk"));
-  for (const name of names) {
-    const directory = join(state.path, name);
-    await mkdir(directory);
-    const svc = { id: name, api: "^1.0.0", entry: "./plugin.js", namespaces: [name] };
-    await writeFile(join(directory, "package.json"), JSON.stringify({ name, version: "1.0.0", type: "module", svc }));
-    await writeFile(join(directory, "plugin.js"), extraPlugin(name));
-  }
+  const installed = await Promise.all(names.map(async (name) => [name, await installedAt(extensions, name)] as const));
+  await writeRecord(extensions, new Map(installed));
   return state;
+}
+
+async function installedAt(extensions: string, name: string): Promise<InstalledPlugin> {
+  const directory = generationName(name, 1);
+  const root = join(extensions, directory);
+  const home = join(root, "node_modules", name);
+  const library = join(root, "node_modules/some-library");
+  const svc = { id: name, api: "^1.0.0", entry: "./plugin.js", namespaces: [name], isolation: { supports: ["host"] } };
+  const files: Readonly<Record<string, string>> = {
+    [join(root, "package.json")]: JSON.stringify({ private: true }),
+    [join(home, "package.json")]: JSON.stringify({ name, version: "1.0.0", type: "module", svc }),
+    [join(home, "plugin.js")]: extraPlugin(name),
+    [join(library, "package.json")]: JSON.stringify({ name: "some-library", version: "1.0.0" }),
+    ...Object.fromEntries(
+      Array.from({ length: LIBRARY_FILES }, (_, nth) => [join(library, `part-${nth}.js`), "module.exports = {};\n"]),
+    ),
+  };
+  for (const [file, text] of Object.entries(files)) {
+    await mkdir(dirname(file), { recursive: true, mode: 0o700 });
+    await writeFile(file, text, { mode: 0o600 });
+  }
+  linkSdk(root);
+  return {
+    source: "npm",
+    spec: name,
+    name,
+    version: "1.0.0",
+    directory,
+    integrity: "sha512-made-for-the-benchmark",
+    tree: await treeHash(root, await generationTree(root)),
+    agreed: [...itemsOf(svc as Asking, [])],
+    generation: 1,
+    installedAt: Date.now(),
+  };
 }
 
 function extraPlugin(id: string): string {
@@ -57,7 +90,7 @@ export const start: Subject = {
   async measure({ starts }) {
     await using full = await makeStateDir();
     await using minimal = await makeStateDir({ plugins: { use: [...MINIMAL] } });
-    await using extra = await withExtraPlugins();
+    await using extra = await withInstalledPlugins();
     const contenders = {
       full: () => timed(() => runGateway(full), TOKEN),
       minimal: () => timed(() => runGateway(minimal), TOKEN),
@@ -82,7 +115,7 @@ export const start: Subject = {
     return [
       row("full bundle, second start", times.full, both(atMost(450, "ms"), ratioAtMost(3))),
       row("full bundle, empty state directory", times.fresh),
-      row(`full bundle and ${EXTRA_PLUGINS} plugins`, times.extra, atMost(800, "ms")),
+      row(`full bundle and ${EXTRA_PLUGINS} installed plugins`, times.extra, atMost(800, "ms")),
       row(`minimal: only ${MINIMAL.join(", ")}`, times.minimal, atMost(250, "ms")),
     ];
   },

@@ -84,7 +84,7 @@ describe("what a change needs", () => {
     assert.equal(reloadKindOf("gateway.auth.rateLimit", gateway), "hot");
     assert.equal(reloadKindOf("plugins.entries.models", plugins), "hot");
     assert.equal(reloadKindOf("logging", logging), "hot");
-    assert.equal(reloadKindOf("plugins.entries.models.enabled", plugins), "restart");
+    assert.equal(reloadKindOf("plugins.entries.models.enabled", plugins), "hot");
     assert.equal(reloadKindOf("gateway.port", gateway), "restart");
   });
 

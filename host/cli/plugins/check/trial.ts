@@ -32,6 +32,9 @@ const HEAP_ROUNDS = 3;
 /** Bytes a reload may leave behind. Choice: far above what the engine itself keeps of so few. */
 const BYTES_A_RELOAD = 48 * 1_024;
 
+/** Reloads in a round that say something about a leak. */
+const FEWEST_RELOADS = 10;
+
 /** Kinds of resources that come and go by themselves. */
 const FLEETING = /^(Timeout|Immediate|TickObject|FSReq|WriteWrap|ShutdownWrap|GetAddrInfo)/;
 
@@ -195,6 +198,7 @@ function resources(): Record<string, number> {
 }
 
 async function heapProblems(gateway: Gateway, id: string, reloads: number): Promise<Problem[]> {
+  if (reloads < FEWEST_RELOADS) return []; // what the engine learns meanwhile would be all there is to see
   const grown: number[] = [];
   let before = await heapUsed();
   for (let round = 0; round < HEAP_ROUNDS; round++) {
@@ -214,9 +218,9 @@ async function heapProblems(gateway: Gateway, id: string, reloads: number): Prom
 async function heapUsed(): Promise<number> {
   setFlagsFromString("--expose_gc");
   const collect = runInNewContext("gc") as () => void;
-  for (let turn = 0; turn < 2; turn++) {
+  for (let turn = 0; turn < 3; turn++) {
     collect();
-    await new Promise((resolve) => setImmediate(resolve));
+    await new Promise((resolve) => setTimeout(resolve, 10)); // finalizers
   }
   return process.memoryUsage().heapUsed;
 }
