@@ -92,6 +92,7 @@ const OPEN = [
   "messages", // more of it belongs to plugins that are not here
   "models.bedrockDiscovery", // refused by its `enabled`; what else stands in it does not matter then
   "secrets.providers.*", // each source has keys of its own
+  "channels", // each channel owns a part of it
 ];
 
 interface Issue {

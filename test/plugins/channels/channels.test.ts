@@ -23,7 +23,12 @@ describe("a channel", { timeout: 60_000 }, () => {
     assert.deepEqual(said, ["echo hello", "hello", "echo again", "again"]);
     const entry = await inside.sessions.get(sessionKey);
     assert.deepEqual(entry?.["deliveryContext"], { channel: "pigeon", to: "ann", accountId: "default" });
-    const status = await client.call(channels.status, {});
+    let status = await client.call(channels.status, {});
+    // What the network took is written down as sent a moment later.
+    for (let turn = 0; turn < 100 && status.channelAccounts["pigeon"]?.[0]?.["waitingOutbound"] !== 0; turn++) {
+      await new Promise((resolve) => setTimeout(resolve, 20));
+      status = await client.call(channels.status, {});
+    }
     assert.deepEqual([status.channelOrder, status.channelDefaultAccountId], [["pigeon"], { pigeon: "default" }]);
     const [account] = status.channelAccounts["pigeon"] ?? [];
     assert.equal(account?.connected, true);
