@@ -1,12 +1,11 @@
 /** The services that the host itself gives to plugins. */
-import {
+import type {
   ConfigStore,
   Credentials,
   GatewayInfo,
   PluginControl,
   PluginInstaller,
   Restarts,
-  SecretPlaces,
   Webhooks,
 } from "@svc/sdk/services";
 import type { Access } from "./auth/access.ts";
@@ -17,6 +16,7 @@ import type { Environment } from "./config/paths.ts";
 import type { Kernel, PluginPlan } from "./kernel/kernel.ts";
 import type { PluginFinder } from "./kernel/load.ts";
 import type { Registry } from "./kernel/registry.ts";
+import { HOST_SERVICES, type HostServices } from "./host-service-tokens.ts";
 import type { Gateway } from "./options.ts";
 import { VERSION } from "./version.ts";
 
@@ -43,16 +43,25 @@ export interface HostServiceParts {
 }
 
 export function provideHostServices(parts: HostServiceParts): void {
-  const { registry, kernel, config, restarts, webhooks, gateway, running, reloaded } = parts;
-  registry.provide(GatewayInfo, infoOf(gateway, parts.startedAt));
-  registry.provide(ConfigStore, config);
-  registry.provide(Restarts, restarts);
-  registry.provide(
-    SecretPlaces,
-    createSecretPlaces(() => [running(), kernel.sections()]),
-  );
-  registry.provide(Webhooks, webhooks);
-  const control: PluginControl = {
+  const { registry, kernel, config, restarts, webhooks, gateway, running } = parts;
+  const control = controlOf(parts);
+  const services: HostServices = {
+    ConfigStore: config,
+    Credentials: credentialsOf(parts),
+    GatewayInfo: infoOf(gateway, parts.startedAt),
+    PluginControl: control,
+    PluginInstaller: installerOf(parts, control),
+    Restarts: restarts,
+    SecretPlaces: createSecretPlaces(() => [running(), kernel.sections()]),
+    Webhooks: webhooks,
+  };
+  for (const name of Object.keys(HOST_SERVICES) as (keyof HostServices)[])
+    // the keys of the table
+    registry.provide<unknown>(HOST_SERVICES[name], services[name]);
+}
+
+function controlOf({ kernel, gateway, plan, reloaded }: HostServiceParts): PluginControl {
+  return {
     reports: () => gateway.plugins(),
     inspect: (id) => kernel.inspect(id),
     measures: () => kernel.measures(),
@@ -62,14 +71,11 @@ export function provideHostServices(parts: HostServiceParts): void {
       return report;
     },
     align: async () => {
-      const reports = await kernel.align(parts.plan());
+      const reports = await kernel.align(plan());
       reloaded();
       return reports;
     },
   };
-  registry.provide(PluginControl, control);
-  registry.provide(PluginInstaller, installerOf(parts, control));
-  registry.provide(Credentials, credentialsOf(parts));
 }
 
 /** What it takes to install is only loaded when somebody does. */

@@ -1,3 +1,5 @@
+import type { Clock } from "./plugin.ts";
+
 /**
  * Settles as `promise` does, or rejects with the signal's reason the moment it aborts: whoever ignores the signal
  * cannot keep the run. What the loser does later is ignored.
@@ -15,4 +17,17 @@ export async function untilAborted<T>(promise: PromiseLike<T>, signal: AbortSign
   } finally {
     signal.removeEventListener("abort", onAbort);
   }
+}
+
+/** Resolves after `ms` milliseconds, or at the signal when that is earlier. */
+export function pause(ms: number, clock: Pick<Clock, "setTimeout">, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    const done = () => {
+      cancel();
+      signal.removeEventListener("abort", done);
+      resolve();
+    };
+    const cancel = clock.setTimeout(done, signal.aborted ? 0 : ms);
+    signal.addEventListener("abort", done, { once: true });
+  });
 }

@@ -1,5 +1,5 @@
 /** Writes that must not get lost: repeated while storage cannot write. */
-import { type Clock, isGatewayError } from "@svc/sdk";
+import { type Clock, isGatewayError, pause } from "@svc/sdk";
 
 const FIRST_PAUSE_MS = 500;
 const LONGEST_PAUSE_MS = 10_000;
@@ -27,22 +27,9 @@ export async function persist(write: () => Promise<unknown>, options: PersistOpt
       if (!isGatewayError(error)) throw error;
       if (error.code === "CONFLICT" && attempt > 1 && (await isDone?.())) return;
       if (error.code !== "UNAVAILABLE") throw error;
+      signal.throwIfAborted();
       await pause(Math.min(error.retryAfterMs ?? pauseMs, LONGEST_PAUSE_MS), clock, signal);
+      signal.throwIfAborted();
     }
   }
-}
-
-function pause(ms: number, clock: Pick<Clock, "setTimeout">, signal: AbortSignal): Promise<void> {
-  signal.throwIfAborted();
-  return new Promise((resolve, reject) => {
-    const onAbort = () => {
-      cancel();
-      reject(signal.reason instanceof Error ? signal.reason : new Error("aborted"));
-    };
-    const cancel = clock.setTimeout(() => {
-      signal.removeEventListener("abort", onAbort);
-      resolve();
-    }, ms);
-    signal.addEventListener("abort", onAbort, { once: true });
-  });
 }

@@ -3,8 +3,7 @@
  *
  * Nothing of it reaches another account. The next generation of an account starts when the one before has let go.
  */
-import type { Clock, Contribution, Logger } from "@svc/sdk";
-import { unavailable } from "@svc/sdk";
+import { type Clock, type Contribution, type Logger, pause, unavailable } from "@svc/sdk";
 import type { Channel, ChannelAccount, ChannelReport, InboundMessage, Receipt } from "@svc/sdk/services";
 import { secretsOf, toldError } from "./hidden.ts";
 import { pauseMs } from "./pauses.ts";
@@ -126,7 +125,7 @@ export class AccountRun {
         reason: error ?? "it ended without a word",
         inMs,
       });
-      await this.#pause(inMs);
+      await pause(inMs, this.#options.clock, this.#stopping.signal);
     }
     this.#set({ phase: "stopped" });
   }
@@ -203,19 +202,6 @@ export class AccountRun {
 
   #warn(message: string, fields: object = {}): void {
     this.#options.log.warn({ channel: this.channel, account: this.id, ...fields }, message);
-  }
-
-  #pause(ms: number): Promise<void> {
-    const { signal } = this.#stopping;
-    return new Promise((resolve) => {
-      const done = () => {
-        cancel();
-        signal.removeEventListener("abort", done);
-        resolve();
-      };
-      const cancel = this.#options.clock.setTimeout(done, ms);
-      signal.addEventListener("abort", done, { once: true });
-    });
   }
 
   /** A channel that never lets go keeps its next generation waiting only so long. */

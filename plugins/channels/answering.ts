@@ -4,10 +4,9 @@
  * The record tells how far each is: nothing of it is asked twice while a run of it is known, and the answer goes to the
  * outbox in the same step that settles the message.
  */
-import { type Clock, ERRORS, isGatewayError, type Live, type Logger, unavailable } from "@svc/sdk";
+import { type Clock, ERRORS, isGatewayError, type Live, type Logger, pause, Turns, unavailable } from "@svc/sdk";
 import type { AgentRuns, RunOutcome, SessionEntry, Sessions } from "@svc/sdk/services";
 import type { AcceptedMessage, InboundEnding, InboundStore } from "./inbound-store.ts";
-import { KeyLock } from "./key-lock.ts";
 import type { Outbox } from "./outbox.ts";
 import type { NewText } from "./outbox-store.ts";
 import { pauseMs } from "./pauses.ts";
@@ -35,7 +34,7 @@ export class Answering {
   readonly #sources: AnsweringSources;
   readonly #underWay = new Map<string, AcceptedMessage>();
   /** Runs of one session are begun in the order the messages came. */
-  readonly #beginnings = new KeyLock();
+  readonly #beginnings = new Turns();
 
   constructor(sources: AnsweringSources) {
     this.#sources = sources;
@@ -81,7 +80,7 @@ export class Answering {
     for (let attempt = message.attempt; ; attempt++) {
       const runId = attempt === 1 ? message.runId : `${message.runId}:${attempt}`;
       try {
-        await this.#beginnings.run(message.sessionKey, () => this.#beginPatiently(message, runId));
+        await this.#beginnings.take(message.sessionKey, () => this.#beginPatiently(message, runId));
       } catch (error) {
         if (this.#sources.signal.aborted) throw error;
         return { kind: "failed", reason: error instanceof Error ? error.message : String(error), text: FAILED_TEXT };
@@ -175,15 +174,7 @@ export class Answering {
   async #pause(ms: number): Promise<void> {
     const { clock, signal } = this.#sources;
     this.#throwIfStopped();
-    await new Promise<void>((resolve) => {
-      const done = () => {
-        cancel();
-        signal.removeEventListener("abort", done);
-        resolve();
-      };
-      const cancel = clock.setTimeout(done, ms);
-      signal.addEventListener("abort", done, { once: true });
-    });
+    await pause(ms, clock, signal);
     this.#throwIfStopped();
   }
 }

@@ -1,11 +1,10 @@
 /** A message comes in: who may talk, where it belongs, whether it is new; then it is on disk, and somebody is told. Spec: http/sessions-routing.md §2, §3. */
 import { randomUUID } from "node:crypto";
-import { type Clock, isGatewayError, type Live, type Logger, type Principal, unavailable } from "@svc/sdk";
+import { type Clock, isGatewayError, type Live, type Logger, type Principal, Turns, unavailable } from "@svc/sdk";
 import type { ChannelAccount, InboundAddress, InboundMessage, Receipt, Sessions } from "@svc/sdk/services";
 import { isUser, refusalOf } from "./admission.ts";
 import { checkedMessage, type Inbound, messageKey } from "./inbound-message.ts";
 import type { AcceptedMessage, InboundStore } from "./inbound-store.ts";
-import { KeyLock } from "./key-lock.ts";
 import { channelPrompt, runMessage } from "./prompt.ts";
 
 /** Choice: messages of one account that wait for an answer; more are turned away. */
@@ -33,7 +32,7 @@ interface ReceivingSources {
 export class Receiving {
   readonly #sources: ReceivingSources;
   /** Messages of one account are stored in the order they came. */
-  readonly #turns = new KeyLock();
+  readonly #turns = new Turns();
   #lastAcceptedAt = 0;
 
   constructor(sources: ReceivingSources) {
@@ -49,7 +48,7 @@ export class Receiving {
       this.#sources.log.debug({ channel, account: account.id, reason }, "a message is not taken");
       return { accepted: false, reason };
     }
-    return this.#turns.run(JSON.stringify([channel, account.id]), () => this.#take(source, message));
+    return this.#turns.take(JSON.stringify([channel, account.id]), () => this.#take(source, message));
   }
 
   async #take(source: Source, message: Inbound): Promise<Receipt> {

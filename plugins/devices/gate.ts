@@ -1,6 +1,14 @@
 /** The door for devices: who is known goes in, who is not waits for an approval. Spec: protocol/frames-and-connect.md §10. */
 import { randomUUID } from "node:crypto";
-import { type Admission, type Denial, GatewayError, isGatewayError, type Logger, unavailable } from "@svc/sdk";
+import {
+  type Admission,
+  type Denial,
+  GatewayError,
+  isGatewayError,
+  type Logger,
+  type Turns,
+  unavailable,
+} from "@svc/sdk";
 import type { OfferedCommands, Storage } from "@svc/sdk/services";
 import type { Approvals } from "./approval.ts";
 import { untilUnchanged } from "./changes.ts";
@@ -10,7 +18,6 @@ import { mayBeSilent, needsNoPairing, obstacle } from "./judge.ts";
 import { mergedRequest, seenRecord, type Wish } from "./merge.ts";
 import { addPending, type PendingStore, refreshPending } from "./pending-store.ts";
 import type { PendingRecord, Reason, StoredDevice } from "./records.ts";
-import type { Turns } from "./turns.ts";
 
 export interface GateOptions {
   readonly storage: Storage;

@@ -1,11 +1,12 @@
 /** Devices: pairing during `connect`, device tokens, `device.*` methods and the `Devices` service. */
 import {
   definePlugin,
+  type Denial,
   devicePairRequested,
   devicePairResolved,
   devices,
-  type Denial,
   isGatewayError,
+  Turns,
   Type,
 } from "@svc/sdk";
 import { Credentials, Devices, Storage } from "@svc/sdk/services";
@@ -19,7 +20,6 @@ import { Directory } from "./service.ts";
 import { noteTokenKey } from "./key-change.ts";
 import { keepTokenKey } from "./token-key.ts";
 import { Tokens } from "./tokens.ts";
-import { Turns } from "./turns.ts";
 
 const Config = Type.Object({
   localApproval: Type.Enum(["silent", "ask"], {

@@ -1,5 +1,5 @@
 /** Asks the accounts of a provider in turn until one speaks. */
-import { type Clock, type GatewayError, isGatewayError } from "@svc/sdk";
+import { type Clock, type GatewayError, isGatewayError, pause } from "@svc/sdk";
 import type { ModelEvent, ProviderFailure } from "@svc/sdk/services";
 import type { Cooldowns } from "./cooldown.ts";
 
@@ -56,8 +56,10 @@ export async function* askInTurn<A extends { readonly name: string }>(
       if (waitMs === undefined) {
         cooldowns.failed(account.name, failure.details, { askedAt, retryAfterMs: failure.retryAfterMs });
       }
-      if (waitMs !== undefined) await pause(waitMs, options);
-      else if (attempt >= turns.length) throw error;
+      if (waitMs !== undefined) {
+        await pause(waitMs, options.clock, options.signal);
+        options.signal.throwIfAborted();
+      } else if (attempt >= turns.length) throw error;
     }
   }
 }
@@ -79,20 +81,4 @@ function loneWait({ details, retryAfterMs }: Failure, attempt: number): number |
   const waitMs = retryAfterMs ?? (passes ? LONE_WAIT_MS * 2 ** (attempt - 1) : undefined);
   const isBusy = passes || details.kind === "rate_limit";
   return isBusy && waitMs !== undefined && waitMs <= LONE_MAX_WAIT_MS ? waitMs : undefined;
-}
-
-/** @throws the signal's reason on abort */
-function pause(ms: number, { clock, signal }: Pick<FailoverOptions<unknown>, "clock" | "signal">): Promise<void> {
-  return new Promise((resolve, reject) => {
-    const onAbort = () => {
-      cancel();
-      reject(signal.reason);
-    };
-    const cancel = clock.setTimeout(() => {
-      signal.removeEventListener("abort", onAbort);
-      resolve();
-    }, ms);
-    if (signal.aborted) onAbort();
-    else signal.addEventListener("abort", onAbort, { once: true });
-  });
 }

@@ -1,6 +1,6 @@
 /** Speaks a plan word by word, as a model would. */
 import { randomUUID } from "node:crypto";
-import type { Clock } from "@svc/sdk";
+import { type Clock, pause } from "@svc/sdk";
 import type { ModelProvider } from "@svc/sdk/services";
 import { respond } from "./responder.ts";
 
@@ -29,17 +29,4 @@ export function createOfflineProvider({ wordDelayMs, clock, newId = randomUUID }
       yield { type: "finish", reason: toolCall ? "toolUse" : "stop" };
     },
   };
-}
-
-/** Resolves after `ms` milliseconds or at the signal, whichever comes first. */
-function pause(ms: number, clock: OfflineOptions["clock"], signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    const done = () => {
-      cancel();
-      signal.removeEventListener("abort", done);
-      resolve();
-    };
-    const cancel = clock.setTimeout(done, ms);
-    signal.addEventListener("abort", done, { once: true });
-  });
 }

@@ -2,7 +2,7 @@
 import type { Clock } from "@svc/sdk";
 import type { AgentRuns, RunOutcome, Sessions, WebhookJob } from "@svc/sdk/services";
 import type { AgentParams } from "./fields.ts";
-import { stopping } from "./key-lock.ts";
+import { stopping } from "./stopping.ts";
 import { DELIVERY_PROMPT, runMessage } from "./prompt.ts";
 import { type Ended, toolUse, type ToolUse } from "./verdict.ts";
 

@@ -4,14 +4,14 @@
  * Each attempt first looks at what the ones before it became. What follows a run (delivery, summary) has an id of its own,
  * so it may be repeated.
  */
-import { GatewayError, unavailable } from "@svc/sdk";
+import { GatewayError, Turns, unavailable } from "@svc/sdk";
 import type { WebhookJob, WebhookResult, WebhookRun } from "@svc/sdk/services";
 import type { Attempts } from "./attempts.ts";
 import type { AgentParams } from "./fields.ts";
-import { KeyLock } from "./key-lock.ts";
 import { summaryOf } from "./reply-text.ts";
 import type { DeliveryReport, Report, Summary } from "./report.ts";
 import { type Ended, judge, type Verdict } from "./verdict.ts";
+import { unlessStopping } from "./stopping.ts";
 
 type RunAttempts = Pick<Attempts, "earlier" | "make" | "tools">;
 type RunReport = Pick<Report, "deliver" | "tell">;
@@ -19,7 +19,7 @@ type RunReport = Pick<Report, "deliver" | "tell">;
 export class HookRuns {
   readonly #attempts: RunAttempts;
   readonly #report: RunReport;
-  readonly #lock = new KeyLock();
+  readonly #turns = new Turns();
   /** What is to be told of webhooks that are under way, should they fail without another call. */
   readonly #open = new Map<string, Omit<Summary, "status">>();
 
@@ -32,7 +32,7 @@ export class HookRuns {
   async run(job: WebhookJob, params: AgentParams, signal: AbortSignal): Promise<WebhookResult> {
     const { name, wakeMode } = params;
     this.#open.set(job.runId, { name, wakeMode, text: "" });
-    return this.#lock.run(params.sessionKey, signal, () => this.#run(job, params, signal));
+    return this.#turns.take(params.sessionKey, () => unlessStopping(signal, () => this.#run(job, params, signal)));
   }
 
   /** To be called when a webhook has failed for good, whoever decided so. */

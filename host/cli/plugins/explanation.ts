@@ -1,28 +1,7 @@
 /** Why a plugin is not active, and what to do about it. Pure. */
-import type { Plugin, ServiceToken } from "@svc/sdk";
-import {
-  ConfigStore,
-  Credentials,
-  GatewayInfo,
-  PluginControl,
-  PluginInstaller,
-  Restarts,
-  SecretPlaces,
-  Webhooks,
-} from "@svc/sdk/services";
+import type { Plugin } from "@svc/sdk";
+import { HOST_SERVICES } from "../../host-service-tokens.ts";
 import { serves, tokenOf } from "../../kernel/graph.ts";
-
-/** Services that are always there. */
-const HOST_SERVICES: readonly ServiceToken<unknown>[] = [
-  ConfigStore,
-  Credentials,
-  GatewayInfo,
-  PluginControl,
-  PluginInstaller,
-  Restarts,
-  SecretPlaces,
-  Webhooks,
-];
 
 /** One plugin as it is known here. */
 export interface Candidate {
@@ -50,7 +29,7 @@ const PROVIDES = new Set(["active", "not started yet"]);
 export function lacksOf(one: Candidate, all: readonly Candidate[]): Lack[] {
   return Object.values(one.plugin?.requires ?? {}).flatMap((requirement): Lack[] => {
     const { token, hard } = tokenOf(requirement);
-    if (!hard || HOST_SERVICES.some(({ id }) => id === token.id)) return [];
+    if (!hard || Object.values(HOST_SERVICES).some(({ id }) => id === token.id)) return [];
     const providers = all.filter(
       ({ id, plugin }) => id !== one.id && plugin?.provides?.some((it) => serves(it, token)),
     );

@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
+import { Turns } from "@svc/sdk";
 import type { Message, RunOutcome, TranscriptItem, WebhookJob } from "@svc/sdk/services";
-import { KeyLock } from "../../../plugins/webhook-agent/key-lock.ts";
+import { unlessStopping } from "../../../plugins/webhook-agent/stopping.ts";
 import { runMessage } from "../../../plugins/webhook-agent/prompt.ts";
 import { deliverable, SUMMARY_CHARS, summaryOf } from "../../../plugins/webhook-agent/reply-text.ts";
 import { summaryText } from "../../../plugins/webhook-agent/report.ts";
@@ -152,7 +153,7 @@ describe("the lock", () => {
   const alive = new AbortController().signal;
 
   it("lets one through for each key, in order, and the next also after a failure", async () => {
-    const lock = new KeyLock();
+    const lock = new Turns();
     const steps: string[] = [];
     const ends = new Map<string, () => void>();
     const work =
@@ -162,9 +163,9 @@ describe("the lock", () => {
         await new Promise<void>((resolve) => ends.set(name, resolve));
         if (fails) throw new Error(name);
       };
-    const one = lock.run("k", alive, work("one", true));
-    const two = lock.run("k", alive, work("two"));
-    const other = lock.run("o", alive, work("other"));
+    const one = lock.take("k", () => unlessStopping(alive, work("one", true)));
+    const two = lock.take("k", () => unlessStopping(alive, work("two")));
+    const other = lock.take("o", () => unlessStopping(alive, work("other")));
     await new Promise((resolve) => setImmediate(resolve));
     assert.deepEqual(steps, ["one", "other"]);
     ends.get("one")?.();
@@ -177,11 +178,13 @@ describe("the lock", () => {
   });
 
   it("starts nothing for who waits when the gateway stops", async () => {
-    const lock = new KeyLock();
+    const lock = new Turns();
     const stop = new AbortController();
     let end = () => undefined as void;
-    const one = lock.run("k", stop.signal, () => new Promise<void>((resolve) => (end = resolve)));
-    const two = lock.run("k", stop.signal, () => Promise.reject(new Error("started")));
+    const one = lock.take("k", () =>
+      unlessStopping(stop.signal, () => new Promise<void>((resolve) => (end = resolve))),
+    );
+    const two = lock.take("k", () => unlessStopping(stop.signal, () => Promise.reject(new Error("started"))));
     await new Promise((resolve) => setImmediate(resolve));
     stop.abort();
     end();

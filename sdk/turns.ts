@@ -1,6 +1,6 @@
 /** Work on the same thing, one after the other. */
 
-/** By key: the last piece of work that was queued. */
+/** One at a time for each key, in the order of the calls. */
 export class Turns {
   readonly #last = new Map<string, Promise<unknown>>();
 
