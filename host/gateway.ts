@@ -34,17 +34,16 @@ import { removeLeftovers } from "./config/write-file.ts";
 import { HookBus } from "./hooks/hook-bus.ts";
 import { createQuestions } from "./hooks/questions.ts";
 import { provideHostServices } from "./host-services.ts";
-import { installedSources } from "./install/sources.ts";
-import { placed } from "./isolation/placement.ts";
 import { unloadedProvider } from "./kernel/absent.ts";
-import { Kernel, type PluginPlan } from "./kernel/kernel.ts";
-import { createPluginFinder, type MissingPlugin, type PluginFinder, type PluginSource } from "./kernel/load.ts";
+import { Kernel } from "./kernel/kernel.ts";
+import { createPluginFinder, type PluginFinder } from "./kernel/load.ts";
 import { Registry } from "./kernel/registry.ts";
 import { startWatchdog } from "./kernel/watch/watchdog.ts";
 import type { Gateway, GatewayOptions, StopOptions } from "./options.ts";
 import { createReconfigure, type Reconfigure } from "./reconfigure.ts";
 import { createRestarts, type HostRestarts } from "./restarts.ts";
-import { configRefusal, planPlugins, portFrom } from "./startup.ts";
+import { createPlanner, type Planner } from "./plugin-plan.ts";
+import { configRefusal, portFrom } from "./startup.ts";
 import { writeStartupReport } from "./startup-report.ts";
 import { WebhookWiring } from "./webhook-wiring.ts";
 import { type WebhookSettings, webhookSettings } from "./webhooks/settings.ts";
@@ -111,6 +110,7 @@ class RunningGateway implements Gateway {
   readonly #dispatcher: Dispatcher;
   readonly #kernel: Kernel;
   readonly #finder: PluginFinder;
+  readonly #planner: Planner;
   readonly #door: Door;
   readonly #http: HttpHandler;
   readonly #webhooks: WebhookWiring;
@@ -131,6 +131,7 @@ class RunningGateway implements Gateway {
     this.paths = paths;
     this.#clock = options.clock ?? systemClock;
     this.#finder = createPluginFinder({ configDir: paths.configDir, cacheDir: paths.cacheDir, home: paths.home });
+    this.#planner = createPlanner({ ...options, finder: this.#finder, paths });
     this.#startedAt = this.#clock.now();
     this.#access = new Access(auth, config.gateway, port, this.#clock);
     this.#dispatcher = new Dispatcher({
@@ -207,7 +208,7 @@ class RunningGateway implements Gateway {
       startedAt: this.#startedAt,
       running: () => this.#file,
       closeDead: (reason) => this.#closeDead(reason),
-      plan: () => this.#plan(this.#file),
+      plan: () => this.#planner.plan(this.#file),
       reloaded: () => this.#writeReport(),
     });
   }
@@ -261,27 +262,12 @@ class RunningGateway implements Gateway {
       log,
       restarts: this.#restarts,
       port: () => this.#listener?.port ?? port,
-      plan: (file) => this.#plan(file),
+      plan: (file) => this.#planner.plan(file),
       use: (file) => (this.#file = file),
       webhooks: this.#webhooks,
       setLogLevel: options.logLevel === undefined ? (level) => log.setLevel(level) : undefined,
       closeDead: (reason) => this.#closeDead(reason),
     });
-  }
-
-  /** The plugins that this configuration and what is installed ask for. */
-  #plan(file: ConfigFile): PluginPlan {
-    const { plugins: chosen, developed } = this.#parts.options;
-    const { sources, disabled } = planPlugins(this.#finder, hostConfig(file).config.plugins, {
-      chosen,
-      installed: chosen ? [] : installedSources(this.paths),
-      developed: inHost(developed?.()),
-    });
-    return { sources: this.#placed(sources, file), disabled };
-  }
-
-  #placed(sources: PluginPlan["sources"], file: ConfigFile): PluginPlan["sources"] {
-    return placed(sources, { ...this.paths, entries: hostConfig(file).config.plugins.entries ?? {} });
   }
 
   #closeDead(reason: string): void {
@@ -292,7 +278,7 @@ class RunningGateway implements Gateway {
   async start(): Promise<void> {
     const { options, env, config, auth, port } = this.#parts;
     const addresses = resolveBind(config.gateway, auth);
-    await this.#kernel.boot(this.#plan(this.#file));
+    await this.#kernel.boot(this.#planner.plan(this.#file));
     const refusals = this.#webhooks.pluginIssues(this.#parts.config);
     if (refusals.length > 0) {
       await this.#kernel.stop();
@@ -382,9 +368,7 @@ class RunningGateway implements Gateway {
     return this.#door.connections();
   }
   async reload(id: string): Promise<ReloadReport> {
-    const developed = inHost(this.#parts.options.developed?.());
-    const [found] = developed?.origin === id ? this.#placed([developed], this.#file) : [];
-    const report = await this.#kernel.reload(id, found);
+    const report = await this.#kernel.reload(id, this.#planner.developed(id, this.#file));
     this.#writeReport();
     return report;
   }
@@ -449,9 +433,4 @@ class RunningGateway implements Gateway {
   [Symbol.asyncDispose](): Promise<void> {
     return this.stop();
   }
-}
-
-/** What is being written runs in the gateway unless the operator says otherwise: its own place would make every try slower. */
-function inHost(source: PluginSource | MissingPlugin | undefined): PluginSource | MissingPlugin | undefined {
-  return source && "load" in source ? { ...source, isBundled: true } : source;
 }

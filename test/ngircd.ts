@@ -2,12 +2,13 @@
 import { spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
-import { connect, createServer } from "node:net";
+import { connect } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import type { TestContext } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
+import { freePort } from "./free-port.ts";
 
 /** Why there is no server here; `false` when there is one. Where `SVC_TEST_NGIRCD` is set it has to be there. */
 export function withoutNgircd(): string | false {
@@ -22,9 +23,6 @@ export interface IrcServer {
   /** Gone without a word to anybody. */
   kill(): Promise<void>;
 }
-
-/** Ports the system does not give away by itself. */
-const PORTS = { first: 10_000, count: 10_000 } as const;
 
 /** @param password of the server. Ends with the test. */
 export async function startNgircd(t: TestContext, password?: string): Promise<IrcServer> {
@@ -125,18 +123,4 @@ async function answers(port: number): Promise<boolean> {
   return new Promise((resolve) => {
     socket.once("connect", () => resolve(true)).once("error", () => resolve(false));
   }).finally(() => socket.destroy()) as Promise<boolean>;
-}
-
-async function freePort(): Promise<number> {
-  const port = PORTS.first + Math.floor(Math.random() * PORTS.count);
-  const server = createServer();
-  try {
-    server.listen(port, "127.0.0.1");
-    await once(server, "listening");
-    return port;
-  } catch {
-    return freePort();
-  } finally {
-    server.close();
-  }
 }

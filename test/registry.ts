@@ -2,12 +2,12 @@
 import { execFile, spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
-import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { TestContext } from "node:test";
 import { promisify } from "node:util";
 import { root } from "./checkout.ts";
+import { freePort } from "./free-port.ts";
 
 export interface TestRegistry {
   readonly url: string;
@@ -18,9 +18,6 @@ export interface TestRegistry {
   /** The registry ends now, e.g. to see what a command says then. */
   stop(): Promise<void>;
 }
-
-/** Ports outside the range the system gives away by itself, so that nobody else gets one in between. */
-const PORTS = { first: 20_000, count: 10_000 } as const;
 
 /** Milliseconds. */
 const START_TIMEOUT = 30_000;
@@ -102,19 +99,5 @@ async function untilAnswered(url: string, exitCode: () => number | null, said: (
     if (answer?.ok) return;
     if (exitCode() !== null || performance.now() > giveUp) throw new Error(`the registry did not start: ${said()}`);
     await new Promise((resolve) => setTimeout(resolve, 50));
-  }
-}
-
-async function freePort(): Promise<number> {
-  const port = PORTS.first + Math.floor(Math.random() * PORTS.count);
-  const server = createServer();
-  try {
-    server.listen(port, "127.0.0.1");
-    await once(server, "listening");
-    return port;
-  } catch {
-    return freePort();
-  } finally {
-    server.close();
   }
 }

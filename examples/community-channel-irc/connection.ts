@@ -157,8 +157,8 @@ export class IrcConnection {
       this.#needsLogin(`the login to the services failed: ${message}`),
     );
     client.on("irc error", ({ error, reason = error }) => this.#refused(error, reason));
-    client.on("socket error", (error) => {
-      this.#lastError = error.message;
+    client.on("socket close", (error) => {
+      if (error) this.#lastError ??= error.message; // what the server said before tells more
     });
     client.on("close", () => this.#closed());
     // A line that makes no sense must end this connection, and not what else runs here.

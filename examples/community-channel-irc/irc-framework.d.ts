@@ -26,7 +26,7 @@ declare module "irc-framework" {
     "irc error": (event: { readonly error: string; readonly reason?: string }) => void;
     pong: (event: { readonly message?: string }) => void;
     raw: (event: { readonly line: string; readonly from_server: boolean }) => void;
-    "socket error": (error: Error) => void;
+    "socket close": (error: Error | false | undefined) => void;
     close: () => void;
   }
 
