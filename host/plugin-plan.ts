@@ -28,22 +28,23 @@ export function createPlanner({ finder, paths, plugins: chosen, developed }: Pla
   return {
     plan(file) {
       const section = hostConfig(file).config.plugins;
-      const { sources, disabled } = planPlugins(finder, section, {
-        chosen,
-        installed: chosen ? [] : installedSources(paths),
-        developed: inHost(developed?.()),
-      });
-      return { sources: place(sources, section), disabled };
+      const own = developed?.();
+      const installed = chosen ? [] : installedSources(paths);
+      const { sources, disabled } = planPlugins(finder, section, { chosen, installed, developed: own });
+      return { sources: place(sources, inHost(own, section)), disabled };
     },
 
     developed(id, file) {
-      const found = inHost(developed?.());
-      return found?.origin === id ? place([found], hostConfig(file).config.plugins)[0] : undefined;
+      const own = developed?.();
+      return own?.origin === id ? place([own], inHost(own, hostConfig(file).config.plugins))[0] : undefined;
     },
   };
 }
 
 /** What is being written runs in the gateway unless the operator says otherwise: its own place would make every try slower. */
-function inHost(source: PluginSource | MissingPlugin | undefined): PluginSource | MissingPlugin | undefined {
-  return source && "load" in source ? { ...source, isBundled: true } : source;
+function inHost(own: PluginSource | MissingPlugin | undefined, section: PluginsSection): PluginsSection {
+  const id = own && "load" in own ? own.manifest?.id : undefined;
+  if (id === undefined) return section;
+  const { entries = {} } = section;
+  return { ...section, entries: { ...entries, [id]: { run: "host", ...entries[id] } } };
 }

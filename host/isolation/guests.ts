@@ -152,10 +152,6 @@ export class Guest {
     });
   }
 
-  get link(): Link {
-    return this.#link;
-  }
-
   /** Resolves with why it ended. */
   get ended(): Promise<string> {
     return this.#ended;
