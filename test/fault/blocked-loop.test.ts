@@ -80,6 +80,9 @@ async function until<T>(look: () => Promise<T | undefined> | T | undefined, what
   }
 }
 
+/** Thrice what makes a block: on a busy machine the watchdog runs late, and it wants to look while the block lasts. */
+const BLOCK_MS = 3_000;
+
 /** The watchdog starts a second after the gateway: it is there once it has noticed something. */
 const STARTS_WITHIN_MS = 1_800;
 
@@ -93,7 +96,7 @@ describe("a plugin that blocks the event loop", { timeout: 60_000, concurrency: 
     t.after(() => other.close());
     await pause(STARTS_WITHIN_MS);
     let answered = false;
-    const spinning = client.request("hog.spin", { ms: 3_000 }).then(() => (answered = true));
+    const spinning = client.request("hog.spin", { ms: BLOCK_MS }).then(() => (answered = true));
     const line = await until(() => named(lines())[0], "a line");
     const kept = await until(record, "a report");
     assert.equal(answered, false, "it was named only afterwards");
@@ -103,7 +106,7 @@ describe("a plugin that blocks the event loop", { timeout: 60_000, concurrency: 
     await other.request("hog.idle", {}); // served, once it is over
     await spinning;
     for (const [nth, way] of ["spin", "later", "wait", "waitLater"].entries()) {
-      if (nth > 0) await client.request(`hog.${way}`, { ms: 1_600 });
+      if (nth > 0) await client.request(`hog.${way}`, { ms: BLOCK_MS });
       await until(async () => ((await costs(other)).blocks === nth + 1 ? true : undefined), `the charge for ${way}`);
       if (way !== "waitLater") assert.equal(named(lines())[nth]?.plugin, "hog"); // its context is known when the call returns
     }
@@ -115,7 +118,7 @@ describe("a plugin that blocks the event loop", { timeout: 60_000, concurrency: 
     assert.match(blame?.message ?? "", /^blocked the event loop for \d+\.\d s, at .+hog\.ts:\d+:\d+\)$/);
     assert.equal((await record())?.over, true);
 
-    await client.request("hog.spin", { ms: 1_600 }); // the fifth within a minute: it rests
+    await client.request("hog.spin", { ms: BLOCK_MS }); // the fifth within a minute: it rests
     const row = await until(async () => {
       const { plugins: rows } = await other.call(plugins.list, {});
       return rows.find(({ id, state }) => id === "hog" && state === "quarantined");
@@ -134,14 +137,14 @@ describe("a plugin that blocks the event loop", { timeout: 60_000, concurrency: 
     await spinning;
     await pause(600);
     assert.deepEqual([(await costs(client)).blocks, lines(), await record()], [0, [], undefined]);
-    await client.request("hog.spin", { ms: 1_600 }); // and the watchdog was there
+    await client.request("hog.spin", { ms: BLOCK_MS }); // and the watchdog was there
     await until(async () => ((await costs(client)).blocks === 1 ? true : undefined), "the charge");
   });
 
   it("goes unnoticed without the watchdog", async (t) => {
     const { client, lines, record } = await scene(t, { SVC_WATCHDOG: "off" });
     await pause(STARTS_WITHIN_MS);
-    await client.request("hog.spin", { ms: 1_600 });
+    await client.request("hog.spin", { ms: BLOCK_MS });
     await pause(600);
     assert.deepEqual([(await costs(client)).blocks, lines(), await record()], [0, [], undefined]);
   });
