@@ -46,14 +46,15 @@ export interface PendingSight {
   stop(): void;
 }
 
-export function lookAtMainThread(): PendingSight {
+/** @param lasts tells whether the block does: what runs after it is not to blame */
+export function lookAtMainThread(lasts: () => boolean): PendingSight {
   const session = new Session();
   let giveUp = () => {};
   const gaveUp = new Promise<undefined>((resolve) => (giveUp = () => resolve(undefined)));
-  return { seen: look(session, gaveUp).catch(() => undefined), stop: giveUp }; // a runtime may have no debugger
+  return { seen: look(session, gaveUp, lasts).catch(() => undefined), stop: giveUp }; // a runtime may have no debugger
 }
 
-async function look(session: Session, gaveUp: Promise<undefined>): Promise<Sight | undefined> {
+async function look(session: Session, gaveUp: Promise<undefined>, lasts: () => boolean): Promise<Sight | undefined> {
   try {
     session.connectToMainThread();
     const scripts = new Map<string, string>();
@@ -64,7 +65,8 @@ async function look(session: Session, gaveUp: Promise<undefined>): Promise<Sight
     session.post("Debugger.enable");
     session.post("Debugger.pause");
     const stopped = await Promise.race([paused, gaveUp]);
-    return stopped && { mark: await markAt(session, stopped), stack: stackOf(stopped, scripts) };
+    if (!stopped || !lasts()) return undefined;
+    return { mark: await markAt(session, stopped), stack: stackOf(stopped, scripts) };
   } finally {
     session.disconnect(); // the other thread goes on
   }

@@ -15,8 +15,8 @@ const shared = new Int32Array(task.shared);
 const names = new Map<number, string>();
 const judge = new BlockJudge();
 
-/** Milliseconds a report waits for what can be seen of the other thread. */
-const PATIENCE_MS = 500;
+/** Milliseconds a report waits for what can be seen of the other thread: that takes 25, but with no processor to spare 500. */
+const PATIENCE_MS = 2_000;
 
 /** The block that lasts now. */
 let block: { readonly at: number; readonly sight: PendingSight } | undefined;
@@ -29,15 +29,24 @@ port.on("message", ([mark, plugin]: NamedMark) => {
 setInterval(() => {
   const finding = judge.look({
     now: performance.now(),
-    beat: Atomics.load(shared, SHARED.beat),
+    beat: beatNow(),
     mark: Atomics.load(marks, 0),
     excused: Atomics.load(shared, SHARED.excused) !== 0,
   });
   if (finding) void tell(finding);
 }, LOOK_MS);
 
+function beatNow(): number {
+  return Atomics.load(shared, SHARED.beat);
+}
+
+function sameBeat(): () => boolean {
+  const then = beatNow();
+  return () => beatNow() === then;
+}
+
 async function tell({ kind, ms, mark: seen }: Finding): Promise<void> {
-  const { at, sight } = (block ??= { at: Date.now(), sight: lookAtMainThread() });
+  const { at, sight } = (block ??= { at: Date.now(), sight: lookAtMainThread(sameBeat()) });
   const over = kind === "over";
   if (over) block = undefined;
   const found = await Promise.race([sight.seen, setTimeout(PATIENCE_MS, undefined)]);
