@@ -69,9 +69,13 @@ async function scene(t: TestContext, env: Record<string, string> = {}): Promise<
 
 const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 
-/** @throws Error after ten seconds */
-async function until<T>(look: () => Promise<T | undefined> | T | undefined, what: string): Promise<T> {
-  const deadline = performance.now() + 10_000;
+/** @throws Error after `patienceMs` */
+async function until<T>(
+  look: () => Promise<T | undefined> | T | undefined,
+  what: string,
+  patienceMs = 10_000,
+): Promise<T> {
+  const deadline = performance.now() + patienceMs;
   for (;;) {
     const found = await look();
     if (found !== undefined) return found;
@@ -80,23 +84,36 @@ async function until<T>(look: () => Promise<T | undefined> | T | undefined, what
   }
 }
 
-/** Thrice what makes a block: on a busy machine the watchdog runs late, and it wants to look while the block lasts. */
+/** What makes a block three times over. With no processor to spare the watchdog comes late: a longer one is tried then. */
 const BLOCK_MS = 3_000;
-
+const LONGER_MS = [2 * BLOCK_MS, 4 * BLOCK_MS];
 /** The watchdog starts a second after the gateway: it is there once it has noticed something. */
 const STARTS_WITHIN_MS = 1_800;
 
 const named = (lines: readonly Line[]) => lines.filter(({ msg }) => /blocks the event loop/.test(msg));
 const costs = async (client: GatewayClient) => (await client.call(plugins.inspect, { id: "hog" })).stats;
 
-describe("a plugin that blocks the event loop", { timeout: 60_000, concurrency: true }, () => {
+const isCharged = async (client: GatewayClient, blocks: number) =>
+  (await costs(client)).blocks === blocks ? true : undefined;
+
+/** @throws Error it passed unseen each time */
+async function blockUntilCharged(client: GatewayClient, way: string, blocks: number): Promise<void> {
+  for (const ms of [BLOCK_MS, ...LONGER_MS]) {
+    await client.request(`hog.${way}`, { ms });
+    const charged = await until(() => isCharged(client, blocks), "the charge", 3_000).catch(() => false);
+    if (charged) return;
+  }
+  throw new Error(`the charge for ${way} did not come about`);
+}
+
+describe("a plugin that blocks the event loop", { timeout: 120_000, concurrency: true }, () => {
   it("is named while it does, by what it runs or by its context, and charged afterwards", async (t) => {
     const { running, client, lines, record } = await scene(t);
     const other = await running.connect();
     t.after(() => other.close());
     await pause(STARTS_WITHIN_MS);
     let answered = false;
-    const spinning = client.request("hog.spin", { ms: BLOCK_MS }).then(() => (answered = true));
+    const spinning = client.request("hog.spin", { ms: 2 * BLOCK_MS }).then(() => (answered = true));
     const line = await until(() => named(lines())[0], "a line");
     const kept = await until(record, "a report");
     assert.equal(answered, false, "it was named only afterwards");
@@ -105,11 +122,10 @@ describe("a plugin that blocks the event loop", { timeout: 60_000, concurrency: 
     assert.deepEqual([kept.plugin, kept.over, kept.stack], ["hog", false, line.stack]);
     await other.request("hog.idle", {}); // served, once it is over
     await spinning;
-    for (const [nth, way] of ["spin", "later", "wait", "waitLater"].entries()) {
-      if (nth > 0) await client.request(`hog.${way}`, { ms: BLOCK_MS });
-      await until(async () => ((await costs(other)).blocks === nth + 1 ? true : undefined), `the charge for ${way}`);
-      if (way !== "waitLater") assert.equal(named(lines())[nth]?.plugin, "hog"); // its context is known when the call returns
-    }
+    await until(() => isCharged(other, 1), "the charge for spin");
+    for (const [nth, way] of ["later", "wait", "waitLater"].entries()) await blockUntilCharged(client, way, nth + 2);
+    // The third is named by its context, which is known only when the call returns.
+    assert.ok(named(lines()).filter(({ plugin }) => plugin === "hog").length >= 3);
     const { blocks, longestBlockMs, errors } = await costs(other);
     assert.deepEqual({ blocks, errors }, { blocks: 4, errors: 4 });
     assert.ok(longestBlockMs >= 1_000);
@@ -138,7 +154,7 @@ describe("a plugin that blocks the event loop", { timeout: 60_000, concurrency: 
     await pause(600);
     assert.deepEqual([(await costs(client)).blocks, lines(), await record()], [0, [], undefined]);
     await client.request("hog.spin", { ms: BLOCK_MS }); // and the watchdog was there
-    await until(async () => ((await costs(client)).blocks === 1 ? true : undefined), "the charge");
+    await until(() => isCharged(client, 1), "the charge");
   });
 
   it("goes unnoticed without the watchdog", async (t) => {
