@@ -130,7 +130,7 @@ class RunningGateway implements Gateway {
     this.#file = file;
     this.paths = paths;
     this.#clock = options.clock ?? systemClock;
-    this.#finder = createPluginFinder({ configDir: paths.configDir, cacheDir: paths.cacheDir, home: paths.home });
+    this.#finder = createPluginFinder(paths);
     this.#planner = createPlanner({ ...options, finder: this.#finder, paths });
     this.#startedAt = this.#clock.now();
     this.#access = new Access(auth, config.gateway, port, this.#clock);

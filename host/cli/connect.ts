@@ -5,7 +5,7 @@ import type { Scope } from "@svc/sdk";
 import { resolvePaths } from "../config/paths.ts";
 import { VERSION } from "../version.ts";
 import { Unreachable, WrongUsage } from "./output.ts";
-import { DEFAULT_PORT, lastStarted, type Target } from "./target.ts";
+import { DEFAULT_PORT, lastStarted, resolveTarget, type Target, type TargetFlags } from "./target.ts";
 
 /** What the client says when no gateway is there, in contrast to one that refuses. */
 const NOBODY = /^(cannot reach|no hello from|closed by) /;
@@ -23,6 +23,20 @@ export async function connectTo(target: Target, options: Partial<ClientOptions> 
     const known = other !== undefined && other !== target.url ? ` (the last one started here: --url ${other})` : "";
     const next = `start it with: svc gateway run, or name another one with --url${known}`;
     throw new Unreachable("UNAVAILABLE", `${error.message}\nNext: ${next}`, { cause: error });
+  }
+}
+
+/** Connects to the gateway that flags and environment name, runs `work`, and closes whatever comes of it. */
+export async function atGateway<T>(
+  flags: TargetFlags,
+  work: (client: GatewayClient) => Promise<T>,
+  options?: Partial<ClientOptions>,
+): Promise<T> {
+  const client = await connectTo(await resolveTarget(flags, process.env), options);
+  try {
+    return await work(client);
+  } finally {
+    await client.close();
   }
 }
 

@@ -1,8 +1,8 @@
 /** `svc gateway call <method>`: one call over one socket. Loads no plugin. */
 import { GatewayError, isGatewayError } from "@svc/sdk/errors";
 import { EXIT, type Output, refuse } from "./output.ts";
-import { connectTo } from "./connect.ts";
-import { resolveTarget, type TargetFlags } from "./target.ts";
+import { atGateway } from "./connect.ts";
+import type { TargetFlags } from "./target.ts";
 
 export interface CallFlags extends TargetFlags {
   readonly params?: string;
@@ -25,15 +25,13 @@ export async function callMethod(method: string, flags: CallFlags, output: Outpu
     const why = `--timeout ${flags.timeout}: it must be milliseconds, 0 for no limit`;
     return refuse(`${why}\n${example}`, output, EXIT.usage);
   }
-  const client = await connectTo(await resolveTarget(flags, process.env));
-  try {
-    output.print(await client.request(method, params, { timeoutMs, expectFinal: flags.final ?? false }));
-    return EXIT.ok;
-  } catch (error) {
-    throw withNextStep(error, method, client.hello.features.methods);
-  } finally {
-    await client.close();
-  }
+  const answer = await atGateway(flags, (client) =>
+    client.request(method, params, { timeoutMs, expectFinal: flags.final ?? false }).catch((error: unknown) => {
+      throw withNextStep(error, method, client.hello.features.methods);
+    }),
+  );
+  output.print(answer);
+  return EXIT.ok;
 }
 
 /** For a method that is not there: those of its namespace that clients are told of, which are a nearer answer than a plugin. */

@@ -6,9 +6,9 @@ import type { Paths } from "../config/paths.ts";
 import { sectionOf } from "../config/sections.ts";
 import type { PluginPlan } from "../kernel/kernel.ts";
 import { installedSources } from "../install/sources.ts";
-import { createPluginFinder } from "../kernel/load.ts";
+import { createPluginFinder, idOf, isLoadable, type MissingPlugin, type PluginSource } from "../kernel/load.ts";
 import { placementOf } from "../kernel/placement.ts";
-import { planPlugins } from "../startup.ts";
+import { planPlugins } from "../plugin-plan.ts";
 
 /** A section of a wrong shape counts as absent here; `svc config validate` says what is wrong with it. */
 export function pluginsSection({ resolved }: ConfigFile): PluginsSection {
@@ -18,18 +18,14 @@ export function pluginsSection({ resolved }: ConfigFile): PluginsSection {
 
 /** They say where they would run; here they run nowhere. */
 export function plannedPlugins(file: ConfigFile, paths: Paths): PluginPlan {
-  const { configDir, cacheDir, home } = paths;
   const plugins = pluginsSection(file);
-  const finder = createPluginFinder({ configDir, cacheDir, home });
-  const { sources, disabled } = planPlugins(finder, plugins, { installed: installedSources(paths) });
-  const shown = sources.map((source) => {
-    const id = "load" in source ? source.manifest?.id : undefined;
-    if (!("load" in source) || id === undefined) return source;
-    return { ...source, placement: placementOf(source, own(plugins.entries, id)?.run) };
-  });
-  return { sources: shown, disabled };
+  const { sources, disabled } = planPlugins(createPluginFinder(paths), plugins, { installed: installedSources(paths) });
+  return { sources: sources.map((source) => withPlacement(source, plugins)), disabled };
 }
 
-function own<T>(entries: Readonly<Record<string, T>> = {}, id: string): T | undefined {
-  return Object.hasOwn(entries, id) ? entries[id] : undefined;
+function withPlacement(source: PluginSource | MissingPlugin, { entries = {} }: PluginsSection) {
+  const id = idOf(source);
+  if (!isLoadable(source) || id === undefined) return source;
+  const run = Object.hasOwn(entries, id) ? entries[id]?.run : undefined;
+  return { ...source, placement: placementOf(source, run) };
 }

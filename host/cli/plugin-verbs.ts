@@ -22,7 +22,7 @@ export interface InstalledCommand {
 /** The verbs of the plugins a start would load and of the bundle's, each name once; runs none of them. */
 export async function installedCommands(): Promise<InstalledCommand[]> {
   const paths = resolvePaths();
-  const finder = createPluginFinder({ configDir: paths.configDir, cacheDir: paths.cacheDir, home: paths.home });
+  const finder = createPluginFinder(paths);
   const { sources } = plannedPlugins(await readConfigFile(paths.configPath, process.env), paths);
   const byName = new Map<string, InstalledCommand>();
   for (const source of [...sources, ...finder.bundle()]) {

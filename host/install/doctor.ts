@@ -4,6 +4,7 @@ import { join } from "node:path";
 import type { PluginFinding } from "@svc/sdk/services";
 import type { PluginPlan } from "../kernel/kernel.ts";
 import { apiMismatch } from "../kernel/manifest.ts";
+import { wordsOf } from "./failure.ts";
 import { leftovers } from "./generations.ts";
 import { extensionsOf, type InstalledPlugin, readRecord, recordPath } from "./record.ts";
 import { verifyInstalled } from "./verify.ts";
@@ -74,8 +75,8 @@ async function pluginFindings(id: string, plugin: InstalledPlugin, extensions: s
     const mismatch = apiMismatch(api);
     return mismatch === undefined ? lost : [error(id, mismatch, `svc plugins update ${id}`), ...lost];
   } catch (thrown) {
-    const [message = "", ...rest] = (thrown instanceof Error ? thrown.message : String(thrown)).split("\nNext: ");
-    return [error(id, message, rest.join(" ") || `svc plugins update ${id}`), ...lost];
+    const [message, next = `svc plugins update ${id}`] = parted(wordsOf(thrown));
+    return [error(id, message, next), ...lost];
   }
 }
 
@@ -87,7 +88,7 @@ function isThere(path: string): boolean {
 function planFindings({ plan, ids, configured }: DoctorOptions): PluginFinding[] {
   const missing = plan.sources.flatMap((source): PluginFinding[] => {
     if ("load" in source || source.origin.endsWith("installed.json")) return []; // the record is told above
-    const [message = "", next = "svc plugins list"] = source.reason.split(/[;,] next: /);
+    const [message, next = "svc plugins list"] = parted(source.reason);
     return [error(source.origin, message, next)];
   });
   const off = [...plan.disabled]
@@ -105,6 +106,12 @@ function planFindings({ plan, ids, configured }: DoctorOptions): PluginFinding[]
       ),
     );
   return [...missing, ...off, ...unknown];
+}
+
+/** What is wrong, and what to do where it says so itself. */
+function parted(text: string): [what: string, next?: string] {
+  const [what = "", ...next] = text.split(/\nNext: |[;,] next: /);
+  return next.length === 0 ? [what] : [what, next.join(" ")];
 }
 
 function error(about: string, message: string, next: string): PluginFinding {

@@ -27,6 +27,12 @@ export class InstallFailure extends Error {
     this.step = step;
     this.details = details;
   }
+
+  /** What is told beside the message, which has what matters of npm's words. */
+  shown(): Readonly<Record<string, unknown>> {
+    const { npm: _words, ...shown } = this.details;
+    return { ...shown, step: this.step };
+  }
 }
 
 /** What the machine says: the text of an error of the file system or of a library. */

@@ -7,7 +7,7 @@ import { init, parse } from "es-module-lexer";
 import { sdkDirectory } from "./sdk-link.ts";
 
 /** What a file imports by a literal name. */
-interface Import {
+export interface Import {
   readonly name: string;
   /** By `import()`: only when the code gets there. */
   readonly isDynamic: boolean;
@@ -52,23 +52,35 @@ export async function missingImports(root: string, files: readonly string[], res
   return problems;
 }
 
-function importsOf(file: string): Import[] {
+function importsOf(file: string): readonly Import[] {
   const isTypeScript = TYPESCRIPT.test(file);
   const text = readFileSync(file, "utf8");
-  let found: ReturnType<typeof parse>[0];
+  let found: readonly Import[];
   try {
-    [found] = parse(text, file);
+    found = importsIn(text, file);
   } catch (error) {
     if (isTypeScript) return []; // syntax the lexer does not know; its import shows what is wrong
     throw error;
   }
+  return isTypeScript ? found.filter(({ name, isDynamic }) => isDynamic || name.startsWith(".")) : found;
+}
+
+/** Imports and exports of others that count when the file runs: types are gone by then. After `init` of the lexer. */
+function importsIn(text: string, file: string): Import[] {
+  const [found] = parse(text, file);
   return found.flatMap((one) => {
     const isDynamic = one.type === "dynamic";
     if (one.type === "import-meta" || one.specifier === undefined) return [];
     if (isDynamic ? one.glob || one.probablyTypeOnly : one.typeOnly) return [];
-    const { specifier: name } = one;
-    return isTypeScript && !isDynamic && !name.startsWith(".") ? [] : [{ name, isDynamic }];
+    return [{ name: one.specifier, isDynamic }];
   });
+}
+
+/** Packages that a text imports when it runs. @throws Error it is no module */
+export async function importedPackages(text: string, file: string): Promise<string[]> {
+  await init();
+  const names = importsIn(text, file).flatMap(({ name }) => (/^[./#]/.test(name) || isBuiltin(name) ? [] : [name]));
+  return [...new Set(names.map(packageOf))];
 }
 
 /** @returns the file, or `undefined`. TypeScript may leave the ending out, or write that of the compiled file. */

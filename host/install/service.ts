@@ -1,22 +1,15 @@
 /** Installing as the running gateway offers it to plugins, and by them to panels. Loaded with the first use. */
 import { GatewayError, notFound, unavailable } from "@svc/sdk";
-import type {
-  ConfigStore,
-  InstallAuthor,
-  PluginControl,
-  PluginFinding,
-  PluginInstaller,
-  PluginRemoval,
-} from "@svc/sdk/services";
+import type { ConfigStore, InstallAuthor, PluginControl, PluginFinding, PluginInstaller } from "@svc/sdk/services";
 import type { Environment, Paths } from "../config/paths.ts";
-import { formatKeys } from "./summary.ts";
 import type { PluginPlan } from "../kernel/kernel.ts";
 import type { PluginFinder } from "../kernel/load.ts";
 import { findings } from "./doctor.ts";
 import { InstallFailure } from "./failure.ts";
 import { holderOf } from "./holder.ts";
 import { createInstaller, type Installer } from "./installer.ts";
-import { keptDirectory, keysOf, removeKept, type SectionOwnership, withoutKeys } from "./leavings.ts";
+import type { SectionOwnership } from "./leavings.ts";
+import { removeInstalled } from "./removal.ts";
 import { installationOf } from "./summary.ts";
 
 export interface ServiceOptions {
@@ -35,13 +28,15 @@ export function createInstallService(options: ServiceOptions): PluginInstaller {
   const { paths, env, finder, plan, control } = options;
   const { stateDir, home } = paths;
 
+  const held = (id: string) => holderOf(id, plan(), finder);
+
   const installer = (actor: string): Installer =>
     createInstaller({
       stateDir,
       home,
       env,
       actor,
-      holderOf: (id) => holderOf(id, plan(), finder),
+      holderOf: held,
       gateway: {
         stateOf: (id) => Promise.resolve(control.reports().find((report) => report.id === id)?.state),
         align: () => control.align(),
@@ -50,18 +45,6 @@ export function createInstallService(options: ServiceOptions): PluginInstaller {
 
   const agreeing = ({ agree }: InstallAuthor) => ({ agree: (request: { agree: string }) => request.agree === agree });
 
-  async function removeOrFind(id: string, author: InstallAuthor, purge: boolean): Promise<string> {
-    try {
-      return (await installer(author.actor).remove(id)).record.version;
-    } catch (error) {
-      // Removed before, and only what it left is to go now.
-      const isGone = error instanceof InstallFailure && error.details["code"] === "NOT_INSTALLED";
-      if (!isGone || !purge || holderOf(id, plan(), finder) !== undefined) throw error;
-      if (keptDirectory(stateDir, id) === undefined && !options.configured().includes(id)) throw error;
-      return "";
-    }
-  }
-
   return {
     install: (spec, author) =>
       refusing(async () => installationOf(await installer(author.actor).install(spec, agreeing(author)))),
@@ -69,22 +52,17 @@ export function createInstallService(options: ServiceOptions): PluginInstaller {
     update: (id, author) =>
       refusing(async () => installationOf(await installer(author.actor).update(id, agreeing(author)))),
 
-    remove: (id, author, { purge = false } = {}) =>
-      refusing(async (): Promise<PluginRemoval> => {
-        const owners = options.sections();
-        const version = await removeOrFind(id, author, purge);
+    remove: (id, { actor }, { purge = false } = {}) =>
+      refusing(async () => {
         const { parsed } = await options.config.snapshot();
-        const keys = keysOf(parsed, id, owners);
-        if (!purge) {
-          const directory = keptDirectory(stateDir, id);
-          return { id, version, kept: { ...(directory === undefined ? {} : { directory }), keys: formatKeys(keys) } };
-        }
-        if (keys.length > 0)
-          await options.config.edit({ actor: author.actor, action: "plugins.remove" }, (now) =>
-            withoutKeys(now, keysOf(now, id, owners)),
-          );
-        await removeKept(stateDir, id);
-        return { id, version, kept: { keys: [] } };
+        return removeInstalled(id, purge, {
+          installer: installer(actor),
+          stateDir,
+          parsed,
+          owners: options.sections(),
+          holderOf: held,
+          edit: (decide) => options.config.edit({ actor, action: "plugins.remove" }, decide),
+        });
       }),
 
     doctor: (): Promise<readonly PluginFinding[]> =>
@@ -106,9 +84,8 @@ async function refusing<T>(work: () => Promise<T>): Promise<T> {
     const { message, step, details } = error;
     if (step === "lock") unavailable(message, { retryAfterMs: 5_000, cause: error });
     if (details["code"] === "NOT_INSTALLED") notFound(message);
-    const { npm: _words, ...shown } = details; // the message has what matters of it
     throw new GatewayError("INVALID_REQUEST", message, {
-      details: { code: "INSTALL_FAILED", ...shown, step },
+      details: { code: "INSTALL_FAILED", ...error.shown() },
       cause: error,
     });
   }

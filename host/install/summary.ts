@@ -18,8 +18,3 @@ export function installationOf({ id, record, changed, report }: Change): PluginI
     ...(report?.reason === undefined || report.state === "active" ? {} : { reason: report.reason }),
   };
 }
-
-/** Paths into the configuration, for people. */
-export function formatKeys(paths: readonly (readonly string[])[]): string[] {
-  return paths.map((path) => path.join("."));
-}

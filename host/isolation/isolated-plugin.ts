@@ -22,7 +22,8 @@ import {
 import type { MissingPlugin, PluginSource } from "../kernel/load.ts";
 import type { Lifeline } from "../kernel/lifeline.ts";
 import type { GuestSide, HostSide, Recorded, StaticPart } from "./contract.ts";
-import type { Guest, GuestOptions } from "./guests.ts";
+import type { GuestOptions } from "./carriers.ts";
+import type { Guest } from "./guest.ts";
 
 export interface IsolationOptions {
   readonly placement: "worker" | "process";
@@ -77,7 +78,8 @@ interface Imported {
 
 /** @throws Error the plugin cannot be imported there */
 async function importIn(options: GuestOptions): Promise<Imported> {
-  const { Guest, startCarrier } = await import("./guests.ts"); // most gateways have no such plugin
+  // Most gateways have no such plugin.
+  const [{ startCarrier }, { Guest }] = await Promise.all([import("./carriers.ts"), import("./guest.ts")]);
   const caller: Imported["caller"] = { run: (work) => work() };
   const guest = new Guest(options.id, startCarrier(options), {
     hasIdentity: isPrincipal,

@@ -7,7 +7,7 @@ import type { GuestSide, GuestTask, StaticPart, Token } from "./contract.ts";
 import { type Recording, recordingGateway } from "./guest-gateway.ts";
 import { Link } from "./link.ts";
 
-const task = (isMainThread ? JSON.parse(process.argv[2] ?? "{}") : workerData) as GuestTask; // from guests.ts
+const task = (isMainThread ? JSON.parse(process.argv[2] ?? "{}") : workerData) as GuestTask; // from carriers.ts
 const stopped = new AbortController();
 let plugin: Plugin | undefined;
 let recording: Recording | undefined;

@@ -1,6 +1,6 @@
 /** What has to change for the plugins of a running gateway to be those of a plan. Pure. */
 import type { PluginInstance } from "./instance.ts";
-import type { MissingPlugin, PluginSource } from "./load.ts";
+import { idOf, type MissingPlugin, type PluginSource } from "./load.ts";
 
 export interface Alignment {
   /** Nobody asks for them any more. */
@@ -38,10 +38,6 @@ export function alignmentOf(
     if (!isOff && (moved || instance.state === "disabled")) changed.push({ instance, source });
   }
   return { gone: instances.filter((one) => !kept.has(one)), disabled: off, changed, added };
-}
-
-function idOf(source: PluginSource | MissingPlugin): string | undefined {
-  return "load" in source ? source.manifest?.id : source.origin;
 }
 
 function keyOf(source: PluginSource | MissingPlugin): string {

@@ -33,6 +33,15 @@ export interface MissingPlugin {
   readonly reason: string;
 }
 
+export function isLoadable(source: PluginSource | MissingPlugin): source is PluginSource {
+  return "load" in source;
+}
+
+/** As far as it is known before import; of a missing one what named it. */
+export function idOf(source: PluginSource | MissingPlugin): string | undefined {
+  return isLoadable(source) ? source.manifest?.id : source.origin;
+}
+
 /** The package whose dependencies are the full bundle. */
 export const BUNDLE_PACKAGE = "svc";
 

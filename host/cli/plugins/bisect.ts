@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { readConfigFile } from "../../config/file.ts";
 import { resolvePaths } from "../../config/paths.ts";
 import { codeFacts } from "../../install/code-facts.ts";
-import type { PluginSource } from "../../kernel/load.ts";
+import { isLoadable, type PluginSource } from "../../kernel/load.ts";
 import { EXIT, type Output, refuse, WrongUsage } from "../output.ts";
 import { plannedPlugins } from "../planned-plugins.ts";
 import { firstBad, inOrder, type Suspect, withDependents } from "./bisect-order.ts";
@@ -20,7 +20,7 @@ export async function bisectPlugins(command: readonly string[], flags: BisectFla
   const paths = resolvePaths();
   const file = await readConfigFile(paths.configPath, process.env);
   const { sources, disabled } = plannedPlugins(file, paths);
-  const usable = sources.filter((source): source is PluginSource => "load" in source);
+  const usable = sources.filter(isLoadable);
   output.note(`Looking at ${usable.length} plugins.`);
   const { suspects, broken } = await suspectsOf(usable, disabled);
   const [first] = broken;

@@ -12,10 +12,10 @@ import { withInstallLock } from "../../install/lock.ts";
 import { extensionsOf, readRecord } from "../../install/record.ts";
 import { createPluginFinder } from "../../kernel/load.ts";
 import { valueAt } from "../config/path.ts";
-import { connectTo } from "../connect.ts";
+import { atGateway } from "../connect.ts";
 import { EXIT, type Output, WrongUsage } from "../output.ts";
 import { plannedPlugins } from "../planned-plugins.ts";
-import { resolveTarget, type TargetFlags } from "../target.ts";
+import type { TargetFlags } from "../target.ts";
 import { failureTold } from "./failure-told.ts";
 import { idsOf } from "./ids.ts";
 
@@ -27,12 +27,8 @@ export interface DoctorFlags extends TargetFlags {
 export async function examinePlugins(flags: DoctorFlags, output: Output): Promise<number> {
   if (flags.url !== undefined) {
     if (flags.fix) throw new WrongUsage("--fix works on the files of this machine, and --url names another gateway");
-    const client = await connectTo(await resolveTarget(flags, process.env));
-    try {
-      return tell((await client.call(plugins.doctor, {})).findings, [], output);
-    } finally {
-      await client.close();
-    }
+    const { findings: found } = await atGateway(flags, (client) => client.call(plugins.doctor, {}));
+    return tell(found, [], output);
   }
   const paths = resolvePaths();
   return failureTold(output, async () => {
@@ -44,7 +40,7 @@ export async function examinePlugins(flags: DoctorFlags, output: Output): Promis
 async function findingsHere(paths: Paths): Promise<readonly PluginFinding[]> {
   const file = await readConfigFile(paths.configPath, process.env);
   const plan = plannedPlugins(file, paths);
-  const finder = createPluginFinder({ configDir: paths.configDir, cacheDir: paths.cacheDir, home: paths.home });
+  const finder = createPluginFinder(paths);
   const ids = await idsOf([...plan.sources, ...finder.bundle()]);
   const entries = valueAt(sectionOf(file.resolved, "plugins"), ["entries"]);
   const configured = typeof entries === "object" && entries !== null ? Object.keys(entries) : [];

@@ -8,10 +8,8 @@ export async function failureTold(output: Output, work: () => Promise<number>): 
     return await work();
   } catch (error) {
     if (!(error instanceof InstallFailure)) throw error;
-    const { message, step, details } = error;
-    const { npm: _words, ...shown } = details; // the message has what matters of it
-    if (output.json)
-      output.print({ ok: false, error: { code: "INSTALL_FAILED", message, details: { ...shown, step } } });
+    const { message } = error;
+    if (output.json) output.print({ ok: false, error: { code: "INSTALL_FAILED", message, details: error.shown() } });
     else output.note(`Failed at ${message}`);
     return EXIT.refused;
   }

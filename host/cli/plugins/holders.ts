@@ -7,8 +7,7 @@ import { plannedPlugins } from "../planned-plugins.ts";
 
 /** @returns in words what has an id, or `undefined` */
 export async function holders(paths: Paths): Promise<(id: string) => string | undefined> {
-  const { configDir, cacheDir, home, configPath } = paths;
-  const finder = createPluginFinder({ configDir, cacheDir, home });
-  const plan = plannedPlugins(await readConfigFile(configPath, process.env), paths);
+  const finder = createPluginFinder(paths);
+  const plan = plannedPlugins(await readConfigFile(paths.configPath, process.env), paths);
   return (id) => holderOf(id, plan, finder);
 }

@@ -6,6 +6,7 @@ import { plugins, type ResultOf } from "@svc/sdk";
 import type { PluginReport } from "@svc/sdk/services";
 import { readConfigFile } from "../../config/file.ts";
 import { resolvePaths } from "../../config/paths.ts";
+import { isLoadable } from "../../kernel/load.ts";
 import type { Manifest } from "../../kernel/manifest.ts";
 import { EXIT, type Output, refuse } from "../output.ts";
 import { plannedPlugins } from "../planned-plugins.ts";
@@ -25,8 +26,7 @@ export async function inspectPlugin(id: string, flags: TargetFlags, output: Outp
 async function manifestOf(id: string): Promise<Manifest | undefined> {
   const paths = resolvePaths();
   const { sources } = plannedPlugins(await readConfigFile(paths.configPath, process.env), paths);
-  const source = sources.find((candidate) => "load" in candidate && candidate.manifest?.id === id);
-  return source && "load" in source ? source.manifest : undefined;
+  return sources.filter(isLoadable).find(({ manifest }) => manifest?.id === id)?.manifest;
 }
 
 function show(

@@ -6,9 +6,9 @@ import { resolvePaths } from "../../config/paths.ts";
 import { absoluteSpec } from "../../install/spec.ts";
 import { type Change, createInstaller, type Installer } from "../../install/installer.ts";
 import { installationOf } from "../../install/summary.ts";
-import { connectTo } from "../connect.ts";
+import { atGateway } from "../connect.ts";
 import { EXIT, type Output, WrongUsage } from "../output.ts";
-import { resolveTarget, type TargetFlags } from "../target.ts";
+import type { TargetFlags } from "../target.ts";
 import { agreeBy, type AgreeFlags, askPerson, canAsk, describeRequest } from "./agree.ts";
 import { failureTold } from "./failure-told.ts";
 import { type GatewayHere, gatewayHere } from "./here.ts";
@@ -83,21 +83,17 @@ async function byGateway(
   output: Output,
   call: (client: GatewayClient, agree: string | undefined) => Promise<PluginInstallation>,
 ): Promise<number> {
-  const client = await connectTo(await resolveTarget(flags, process.env));
-  try {
-    let done: PluginInstallation;
+  const done = await atGateway(flags, async (client) => {
     try {
-      done = await call(client, flags.agree);
+      return await call(client, flags.agree);
     } catch (error) {
       const agree = await agreedTo(error, flags, output);
       if (agree === undefined) throw error;
-      done = await call(client, agree);
+      return call(client, agree);
     }
-    tell(done, true, output);
-    return EXIT.ok;
-  } finally {
-    await client.close();
-  }
+  });
+  tell(done, true, output);
+  return EXIT.ok;
 }
 
 /** @returns the word that agrees, or `undefined` where nobody does */

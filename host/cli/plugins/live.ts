@@ -4,8 +4,8 @@ import { isGatewayError, plugins } from "@svc/sdk";
 import type { GatewayClient } from "@svc/sdk/client";
 import type { PluginReport } from "@svc/sdk/services";
 import { resolvePaths } from "../../config/paths.ts";
-import { connectTo } from "../connect.ts";
-import { resolveTarget, type TargetFlags } from "../target.ts";
+import { atGateway } from "../connect.ts";
+import type { TargetFlags } from "../target.ts";
 
 /** Milliseconds a gateway has to answer before the last start is asked instead. */
 export const PATIENCE = 1_000;
@@ -36,12 +36,7 @@ export async function askRunning<T>(
   // Without a trace of a start, the default port may be somebody else's gateway.
   if (!flags.url && !existsSync(resolvePaths().startupReport)) return { why: "no gateway was started here" };
   try {
-    const client = await connectTo(await resolveTarget(flags, process.env), { connectTimeoutMs: PATIENCE });
-    try {
-      return { answer: await ask(client) };
-    } finally {
-      await client.close();
-    }
+    return { answer: await atGateway(flags, ask, { connectTimeoutMs: PATIENCE }) };
   } catch (error) {
     if (flags.url) throw error;
     const [why = ""] = (error instanceof Error ? error.message : String(error)).split("\n");

@@ -1,8 +1,8 @@
 /** `svc plugins reload <id>`: the code of one plugin anew, in the running gateway. */
 import { GatewayError, isGatewayError, plugins, type ResultOf } from "@svc/sdk";
 import { EXIT, type Output } from "../output.ts";
-import { connectTo } from "../connect.ts";
-import { resolveTarget, type TargetFlags } from "../target.ts";
+import { atGateway } from "../connect.ts";
+import type { TargetFlags } from "../target.ts";
 
 /** Milliseconds. A reload waits for calls in flight and for the plugin's own stop and start. */
 const TIMEOUT = 120_000;
@@ -11,15 +11,11 @@ type Reloaded = ResultOf<typeof plugins.reload>;
 
 /** @returns 0 when the new version runs, 1 when it does not */
 export async function reloadPlugin(id: string, flags: TargetFlags, output: Output): Promise<number> {
-  const client = await connectTo(await resolveTarget(flags, process.env));
-  let report: Reloaded;
-  try {
-    report = await client.call(plugins.reload, { id }, { timeoutMs: TIMEOUT });
-  } catch (error) {
-    throw withNextStep(error);
-  } finally {
-    await client.close();
-  }
+  const report = await atGateway(flags, (client) =>
+    client.call(plugins.reload, { id }, { timeoutMs: TIMEOUT }).catch((error: unknown) => {
+      throw withNextStep(error);
+    }),
+  );
   output.print(output.json ? report : describeReload(report));
   return report.ok ? EXIT.ok : EXIT.refused;
 }

@@ -3,15 +3,13 @@ import { plugins } from "@svc/sdk";
 import type { PluginRemoval } from "@svc/sdk/services";
 import { readConfigFile } from "../../config/file.ts";
 import { resolvePaths } from "../../config/paths.ts";
-import { InstallFailure } from "../../install/failure.ts";
 import type { Installer } from "../../install/installer.ts";
-import { keptDirectory, keysOf, removeKept, withoutKeys } from "../../install/leavings.ts";
-import { formatKeys } from "../../install/summary.ts";
+import { removeInstalled } from "../../install/removal.ts";
 import { loadOwners } from "../config/owners.ts";
 import { openStore } from "../config/write.ts";
-import { connectTo } from "../connect.ts";
+import { atGateway } from "../connect.ts";
 import { EXIT, type Output } from "../output.ts";
-import { resolveTarget, type TargetFlags } from "../target.ts";
+import type { TargetFlags } from "../target.ts";
 import { failureTold } from "./failure-told.ts";
 import { holders } from "./holders.ts";
 import { installerHere } from "./install.ts";
@@ -27,13 +25,9 @@ const TIMEOUT = 120_000;
 export async function removePlugin(id: string, flags: RemoveFlags, output: Output): Promise<number> {
   const { purge = false } = flags;
   if (flags.url !== undefined) {
-    const client = await connectTo(await resolveTarget(flags, process.env));
-    try {
-      tell(await client.call(plugins.remove, { id, purge }, { timeoutMs: TIMEOUT }), purge, output);
-      return EXIT.ok;
-    } finally {
-      await client.close();
-    }
+    const done = await atGateway(flags, (client) => client.call(plugins.remove, { id, purge }, { timeoutMs: TIMEOUT }));
+    tell(done, purge, output);
+    return EXIT.ok;
   }
   const { installer } = await installerHere(output);
   return failureTold(output, async () => {
@@ -44,31 +38,15 @@ export async function removePlugin(id: string, flags: RemoveFlags, output: Outpu
 
 async function removeHere(id: string, purge: boolean, installer: Installer): Promise<PluginRemoval> {
   const paths = resolvePaths();
-  const { stateDir, configPath } = paths;
-  const file = await readConfigFile(configPath, process.env);
-  const { installed: owners } = await loadOwners(file, paths); // before: afterwards nobody knows its sections
-  const keys = keysOf(file.parsed, id, owners);
-  const hasLeft = keptDirectory(stateDir, id) !== undefined || keys.length > 0;
-  const version = await installer.remove(id).then(
-    ({ record }) => record.version,
-    async (error: unknown) => {
-      // Removed before, and only what it left is to go now.
-      const isGone = error instanceof InstallFailure && error.details["code"] === "NOT_INSTALLED";
-      if (!isGone || !purge || !hasLeft || (await holders(paths))(id) !== undefined) throw error;
-      return "";
-    },
-  );
-  const directory = keptDirectory(stateDir, id);
-  if (!purge)
-    return { id, version, kept: { ...(directory === undefined ? {} : { directory }), keys: formatKeys(keys) } };
-  if (keys.length > 0) {
-    const { store } = await openStore(paths);
-    await store.edit({ actor: "cli", action: "plugins.remove" }, (parsed) =>
-      withoutKeys(parsed, keysOf(parsed, id, owners)),
-    );
-  }
-  await removeKept(stateDir, id);
-  return { id, version, kept: { keys: [] } };
+  const file = await readConfigFile(paths.configPath, process.env);
+  return removeInstalled(id, purge, {
+    installer,
+    stateDir: paths.stateDir,
+    parsed: file.parsed,
+    owners: (await loadOwners(file, paths)).installed,
+    holderOf: await holders(paths),
+    edit: async (decide) => (await openStore(paths)).store.edit({ actor: "cli", action: "plugins.remove" }, decide),
+  });
 }
 
 function tell(done: PluginRemoval, purge: boolean, output: Output): void {

@@ -1,10 +1,10 @@
 /** Which plugins a person means (a profile, a list, or what the configuration says), and whether they can do without others. */
 import type { Plugin } from "@svc/sdk";
 import type { PluginsSection } from "../../config/host-schema.ts";
-import type { MissingPlugin, PluginFinder, PluginSource } from "../../kernel/load.ts";
+import { isLoadable, type MissingPlugin, type PluginFinder, type PluginSource } from "../../kernel/load.ts";
 import { apiMismatch } from "../../kernel/manifest.ts";
 import type { Profile } from "../../kernel/profiles.ts";
-import { planPlugins } from "../../startup.ts";
+import { planPlugins } from "../../plugin-plan.ts";
 import { type Candidate, type Lack, lacksOf, nextStep } from "./explanation.ts";
 
 /** What was asked for. Neither a profile nor names: what the configuration uses. */
@@ -47,17 +47,17 @@ export async function selectPlugins(wanted: Wanted, options: SelectionOptions): 
   if (typeof listed === "string") return listed;
   const { section, finder, installed = [] } = options;
   const plan = planPlugins(finder, withUse(section, listed.use), { installed });
-  const missing = plan.sources.filter((source): source is MissingPlugin => !("load" in source));
+  const missing = plan.sources.filter((source): source is MissingPlugin => !isLoadable(source));
   if (missing.length > 0) {
     const lines = missing.map(({ origin, reason }) => `${origin}: ${reason}`);
     return `${lines.join("\n")}\nNext: svc plugins list`;
   }
-  const chosen = await Promise.all(plan.sources.flatMap((source) => ("load" in source ? [known(source)] : [])));
+  const chosen = await Promise.all(plan.sources.filter(isLoadable).map(known));
   const broken = chosen.find(({ id, reason }) => reason !== undefined && !plan.disabled.has(id));
   if (broken) return `${broken.id}: ${broken.reason}\nNext: correct it, or leave ${broken.id} out`;
   const ids = new Set<string>();
   const first = chosen.filter(({ id }) => !ids.has(id) && ids.add(id)); // of two with one id only the first runs
-  const spare = await Promise.all(finder.bundle().flatMap((source) => ("load" in source ? [known(source)] : [])));
+  const spare = await Promise.all(finder.bundle().filter(isLoadable).map(known));
   const candidates = [
     ...first.map((one) => ({ ...one, state: IN_USE })),
     ...spare.filter(({ id }) => !ids.has(id)),

@@ -4,27 +4,22 @@ import { readConfigFile } from "../../config/file.ts";
 import { resolvePaths } from "../../config/paths.ts";
 import { createPluginFinder } from "../../kernel/load.ts";
 import { setConfig } from "../config/write.ts";
-import { connectTo } from "../connect.ts";
+import { atGateway } from "../connect.ts";
 import { EXIT, type Output, refuse } from "../output.ts";
 import { plannedPlugins } from "../planned-plugins.ts";
-import { resolveTarget, type TargetFlags } from "../target.ts";
+import type { TargetFlags } from "../target.ts";
 import { idsOf } from "./ids.ts";
 
 /** @returns the exit code */
 export async function switchPlugin(id: string, enabled: boolean, flags: TargetFlags, output: Output): Promise<number> {
   if (flags.url !== undefined) {
-    const client = await connectTo(await resolveTarget(flags, process.env));
-    try {
-      const done = await client.call(enabled ? plugins.enable : plugins.disable, { id });
-      output.print(output.json ? done : `${id} is ${done.state}${done.reason === undefined ? "" : `: ${done.reason}`}`);
-      return EXIT.ok;
-    } finally {
-      await client.close();
-    }
+    const done = await atGateway(flags, (client) => client.call(enabled ? plugins.enable : plugins.disable, { id }));
+    output.print(output.json ? done : `${id} is ${done.state}${done.reason === undefined ? "" : `: ${done.reason}`}`);
+    return EXIT.ok;
   }
   const paths = resolvePaths();
   const file = await readConfigFile(paths.configPath, process.env);
-  const finder = createPluginFinder({ configDir: paths.configDir, cacheDir: paths.cacheDir, home: paths.home });
+  const finder = createPluginFinder(paths);
   const ids = await idsOf([...plannedPlugins(file, paths).sources, ...finder.bundle()]);
   if (!ids.has(id)) return refuse(`no plugin "${id}" here\nNext: svc plugins list`, output);
   return setConfig(`plugins.entries.${id}.enabled`, String(enabled), {}, output);

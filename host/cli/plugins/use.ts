@@ -2,7 +2,7 @@
 import type { ConfigEdit } from "@svc/sdk/services";
 import { type ConfigFile, readConfigFile } from "../../config/file.ts";
 import { resolvePaths } from "../../config/paths.ts";
-import { createPluginFinder, type PluginSource } from "../../kernel/load.ts";
+import { createPluginFinder, isLoadable, type PluginSource } from "../../kernel/load.ts";
 import { bundleProfiles } from "../../kernel/profiles.ts";
 import { valueAt } from "../config/path.ts";
 import { changeConfig } from "../config/write.ts";
@@ -29,8 +29,8 @@ export async function usePlugins(words: readonly string[], flags: UseFlags, outp
 
   const paths = resolvePaths();
   const file = await readConfigFile(paths.configPath, process.env);
-  const finder = createPluginFinder({ configDir: paths.configDir, cacheDir: paths.cacheDir, home: paths.home });
-  const installed = installedSources(paths).filter((source): source is PluginSource => "load" in source);
+  const finder = createPluginFinder(paths);
+  const installed = installedSources(paths).filter(isLoadable);
   const selection = await selectPlugins(
     { profile: named, names, withRequirements: flags.withRequirements ?? false },
     { section: pluginsSection(file), finder, profiles, installed, command: commandLine(words, flags) },
@@ -39,7 +39,7 @@ export async function usePlugins(words: readonly string[], flags: UseFlags, outp
 
   const { use, plugins, added } = selection;
   const before = plannedPlugins(file, paths);
-  const used = before.sources.filter((source): source is PluginSource => "load" in source);
+  const used = before.sources.filter(isLoadable);
   const gone = leaving(
     used.filter(({ manifest }) => !before.disabled.has(manifest?.id ?? "")),
     plugins,

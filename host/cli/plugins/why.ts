@@ -16,7 +16,7 @@ export async function explainPlugin(id: string, flags: TargetFlags, output: Outp
   const paths = resolvePaths();
   const file = await readConfigFile(paths.configPath, process.env);
   const { sources, disabled } = plannedPlugins(file, paths);
-  const finder = createPluginFinder({ configDir: paths.configDir, cacheDir: paths.cacheDir, home: paths.home });
+  const finder = createPluginFinder(paths);
   const planned = new Set(sources.map(({ origin }) => origin));
   const outside = finder.bundle().filter(({ origin }) => !planned.has(origin));
   const known = await knownReports(flags);

@@ -2,7 +2,7 @@
 import { join, resolve } from "node:path";
 import { readConfigFile } from "../../config/file.ts";
 import { resolvePaths } from "../../config/paths.ts";
-import { createPluginFinder } from "../../kernel/load.ts";
+import { createPluginFinder, isLoadable } from "../../kernel/load.ts";
 import { bundleProfiles } from "../../kernel/profiles.ts";
 import { EXIT, type Output, refuse } from "../output.ts";
 import { pluginsSection } from "../planned-plugins.ts";
@@ -24,12 +24,12 @@ export interface TrimFlags {
 export async function trim(flags: TrimFlags, output: Output): Promise<number> {
   const paths = resolvePaths();
   const section = pluginsSection(await readConfigFile(paths.configPath, process.env));
-  const finder = createPluginFinder({ configDir: paths.configDir, cacheDir: paths.cacheDir, home: paths.home });
+  const finder = createPluginFinder(paths);
   const profiles = bundleProfiles();
   const selection = await selectPlugins(wantedBy(flags), { section, finder, profiles, command: commandLine(flags) });
   if (typeof selection === "string") return refuse(selection, output);
   try {
-    const bundle = finder.bundle().flatMap((source) => ("load" in source ? [source] : []));
+    const bundle = finder.bundle().filter(isLoadable);
     const allPlatforms = flags.allPlatforms ?? false;
     const out = resolve(flags.out);
     await refuseOccupied(out);

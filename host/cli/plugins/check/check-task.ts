@@ -39,7 +39,7 @@ export async function checkPlugin(task: CheckTask, found: (finding: Finding) => 
     return found({ check: "package", problems: [failed(why, "svc plugins new <name>")] });
   }
   found({ check: "package", problems: packageProblems(json, manifest, (path) => existsSync(join(directory, path))) });
-  found({ check: "imports", problems: importProblems(directory, json) });
+  found({ check: "imports", problems: await importProblems(directory, json) });
 
   const temporary = mkdtempSync(join(tmpdir(), "svc-check-"));
   try {

@@ -1,7 +1,7 @@
 /** Which packages a plugin's files import, and whether its package.json says so. */
 import { readdirSync, readFileSync } from "node:fs";
-import { isBuiltin } from "node:module";
 import { join, relative } from "node:path";
+import { importedPackages } from "../../../install/imports.ts";
 import type { PackageJson } from "./package-facts.ts";
 import { failed, type Problem } from "./findings.ts";
 
@@ -24,37 +24,27 @@ export function codeFiles(directory: string): string[] {
   return sources.length > 0 ? sources : files;
 }
 
-/** Packages that a text imports when it runs: static, dynamic and re-exported alike; types are gone by then. Pure. */
-export function importedPackages(text: string): string[] {
-  const code = text.replace(/\/\*[\s\S]*?\*\//g, "").replace(/^\s*\/\/.*$/gm, "");
-  const statements = code.matchAll(/(?:^|[;\s}])(import|export)\s+(type\s+)?[^;"'()]*?\bfrom\s*["']([^"']+)["']/g);
-  const from = [...statements].flatMap(([, , type, name = ""]) => (type ? [] : [name]));
-  const bare = [...code.matchAll(/(?:^|[;\s])import\s*["']([^"']+)["']/g)].map(([, name = ""]) => name);
-  const dynamic = [...code.matchAll(/\bimport\s*\(\s*["']([^"']+)["']/g)].map(([, name = ""]) => name);
-  const names = [...from, ...bare, ...dynamic].filter((name) => !/^[./#]/.test(name) && !isBuiltin(name));
-  return [
-    ...new Set(
-      names.map((name) =>
-        name
-          .split("/")
-          .slice(0, name.startsWith("@") ? 2 : 1)
-          .join("/"),
-      ),
-    ),
-  ];
-}
-
-export function importProblems(directory: string, json: PackageJson): Problem[] {
+export async function importProblems(directory: string, json: PackageJson): Promise<Problem[]> {
   const { dependencies, peerDependencies, optionalDependencies } = json;
   const declared = { ...dependencies, ...peerDependencies, ...optionalDependencies };
-  return codeFiles(directory).flatMap((file) =>
-    importedPackages(readFileSync(join(directory, file), "utf8"))
-      .filter((name) => !(name in declared))
-      .map((name) =>
-        failed(
-          `${file} imports ${name}, which package.json does not declare`,
-          `npm install ${name}, or take the import out`,
-        ),
+  const problems = codeFiles(directory).map((file) => problemsOf(file, join(directory, file), declared));
+  return (await Promise.all(problems)).flat();
+}
+
+/** @param shown the path, relative to the package */
+async function problemsOf(shown: string, file: string, declared: object): Promise<Problem[]> {
+  let names: readonly string[];
+  try {
+    names = await importedPackages(readFileSync(file, "utf8"), shown);
+  } catch (error) {
+    return [failed(`${shown} cannot be read: ${String(error)}`, `correct ${shown}`)];
+  }
+  return names
+    .filter((name) => !(name in declared))
+    .map((name) =>
+      failed(
+        `${shown} imports ${name}, which package.json does not declare`,
+        `npm install ${name}, or take the import out`,
       ),
-  );
+    );
 }

@@ -6,7 +6,7 @@ import { describeViolations, type Clock, matches, type Plugin } from "@svc/sdk";
 import { systemClock } from "../../../clock.ts";
 import { createGateway } from "../../../gateway.ts";
 import { tokenOf } from "../../../kernel/graph.ts";
-import type { PluginFinder, PluginSource } from "../../../kernel/load.ts";
+import { isLoadable, type PluginFinder, type PluginSource } from "../../../kernel/load.ts";
 import type { Gateway } from "../../../options.ts";
 import { failed, type Finding, type Problem, unless } from "./findings.ts";
 import type { Setups } from "./setups.ts";
@@ -76,7 +76,7 @@ async function providersOf(plugin: Plugin, finder: PluginFinder): Promise<string
   const needs = ({ requires = {} }: Plugin) =>
     Object.values(requires).flatMap((one) => (tokenOf(one).hard ? [tokenOf(one).token.id] : []));
   if (needs(plugin).length === 0) return [];
-  const bundle = finder.bundle().flatMap((source) => ("load" in source ? [source] : []));
+  const bundle = finder.bundle().filter(isLoadable);
   const known = await Promise.all(
     bundle.map(async (source) => ({
       id: source.manifest?.id ?? source.origin,

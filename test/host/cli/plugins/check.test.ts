@@ -15,8 +15,9 @@ import { join } from "node:path";
 import { describe, it, type TestContext } from "node:test";
 import { checkPlugin, type CheckTask } from "../../../../host/cli/plugins/check/check-task.ts";
 import type { Finding } from "../../../../host/cli/plugins/check/findings.ts";
-import { importedPackages, importProblems } from "../../../../host/cli/plugins/check/imports.ts";
+import { importProblems } from "../../../../host/cli/plugins/check/imports.ts";
 import { covers, type PackageJson, packageProblems } from "../../../../host/cli/plugins/check/package-facts.ts";
+import { importedPackages } from "../../../../host/install/imports.ts";
 import { root } from "../../../checkout.ts";
 import { home } from "../svc.ts";
 
@@ -213,9 +214,9 @@ describe("a plugin that is not fit", { timeout: 120_000 }, () => {
     ]);
   });
 
-  it("imports what its package does not declare", (t) => {
+  it("imports what its package does not declare", async (t) => {
     const directory = notes(t, { plugin: [["import {", 'import "left-pad";\nimport {']] });
-    const problems = importProblems(directory, PACKAGE);
+    const problems = await importProblems(directory, PACKAGE);
     expectExactly(
       problems.map(({ why }) => why),
       [/^plugin\.ts imports left-pad, which package\.json does not declare$/],
@@ -259,7 +260,7 @@ describe("svc plugins check", { timeout: 60_000 }, () => {
 });
 
 describe("which packages a file imports", () => {
-  it("is seen in every way of importing, types and comments aside", () => {
+  it("is seen in every way of importing, types and comments aside", async () => {
     const text = `import a from "a";
 import { type B, c } from "@scope/b/sub";
 import type { D } from "d";
@@ -272,7 +273,7 @@ const h = await import("h/x");
 import { readFile } from "node:fs/promises";
 import fs from "fs";
 import "./own.ts";`;
-    assert.deepEqual(importedPackages(text).toSorted(), ["@scope/b", "a", "e", "g", "h"]);
+    assert.deepEqual((await importedPackages(text, "plugin.ts")).toSorted(), ["@scope/b", "a", "e", "g", "h"]);
   });
 });
 

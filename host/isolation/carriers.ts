@@ -1,14 +1,12 @@
-/** Starts the threads and processes that plugins run in, watches that they live, and ends them. */
+/** Starts the threads and processes that plugins run in. */
 import { fork } from "node:child_process";
 import { existsSync, mkdirSync, realpathSync } from "node:fs";
 import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { Worker } from "node:worker_threads";
-import { GatewayError } from "@svc/sdk/errors";
 import type { Permissions } from "../kernel/manifest.ts";
-import type { Beat, GuestSide, GuestTask } from "./contract.ts";
-import { Link, type LinkOptions } from "./link.ts";
+import type { GuestTask } from "./contract.ts";
 import { environmentOf, permissionFlags } from "./permission-flags.ts";
 
 /** A thread or process, and what can be said to it. */
@@ -34,10 +32,6 @@ export interface GuestOptions {
 }
 
 const GUEST = "./isolation-guest.js"; // beside this file both compiled and bundled
-/** Milliseconds between two questions whether it lives. */
-const BEAT_MS = 1_000;
-/** Milliseconds it may be silent: its thread is blocked then. */
-const STALL_MS = 5_000;
 
 export function startCarrier(options: GuestOptions): Carrier {
   mkdirSync(options.stateDir, { recursive: true, mode: 0o700 });
@@ -98,7 +92,8 @@ function startProcess({ task, directory, stateDir, memoryMb, permissions }: Gues
   };
 }
 
-function tooMuch(memoryMb: number): string {
+/** In words. */
+export function tooMuch(memoryMb: number): string {
   return `it used more than ${memoryMb} MiB of memory`;
 }
 
@@ -127,89 +122,3 @@ function modulesAbove(directory: string): string[] {
   }
   return found;
 }
-
-/** A plugin's thread or process that is up. */
-export class Guest {
-  readonly #id: string;
-  readonly #carrier: Carrier;
-  readonly #link: Link;
-  readonly #ended: Promise<string>;
-  #stopBeating: (() => void) | undefined;
-  #reason: string | undefined;
-  beat: Beat | undefined;
-
-  constructor(id: string, carrier: Carrier, options: Omit<LinkOptions, "post"> = {}) {
-    this.#id = id;
-    this.#carrier = carrier;
-    this.#link = new Link({ post: (message) => carrier.post(message), ...options });
-    carrier.onMessage((message) => this.#link.receive(message));
-    this.#ended = new Promise((resolve) => {
-      carrier.onEnd((reason) => {
-        this.#reason ??= reason;
-        this.#fallSilent();
-        resolve(this.#reason);
-      });
-    });
-  }
-
-  /** Resolves with why it ended. */
-  get ended(): Promise<string> {
-    return this.#ended;
-  }
-
-  get isOver(): boolean {
-    return this.#reason !== undefined;
-  }
-
-  /** @throws Error it ended before it could say a word */
-  async side(): Promise<GuestSide> {
-    const root = await Promise.race([this.#link.root, this.#ended]);
-    if (typeof root === "string") throw new Error(root);
-    return root as GuestSide; // offered by isolation-guest.ts
-  }
-
-  /** Asks it all the time how it is, and ends it when it does not answer. @param live services that changed since the last time */
-  watch(side: GuestSide, memoryMb: number, live: () => Readonly<Record<string, unknown>>): void {
-    let askedAt: number | undefined;
-    let lastLook = performance.now();
-    const look = () => {
-      const now = performance.now();
-      const slept = now - lastLook > 2 * BEAT_MS; // this process itself was stopped or busy: nobody could be heard
-      lastLook = now;
-      if (askedAt !== undefined) {
-        if (slept) askedAt = now;
-        else if (now - askedAt > STALL_MS) this.end(`it blocked its thread for more than ${STALL_MS / 1_000} s`);
-        return;
-      }
-      askedAt = now;
-      side.beat(live()).then(
-        (beat) => {
-          askedAt = undefined;
-          this.beat = beat;
-          if (beat.memoryBytes > memoryMb * 2 ** 20 * HEADROOM) this.end(tooMuch(memoryMb));
-        },
-        () => undefined, // it ended, which is told otherwise
-      );
-    };
-    const timer = setInterval(look, BEAT_MS);
-    timer.unref();
-    this.#stopBeating = () => clearInterval(timer);
-  }
-
-  /** @param reason why, when it is not asked for */
-  end(reason = "it was stopped"): void {
-    this.#reason ??= reason;
-    this.#fallSilent();
-    this.#carrier.end();
-  }
-
-  /** Whoever waits for it is told that it may be there again later. */
-  #fallSilent(): void {
-    this.#stopBeating?.();
-    const message = `plugin ${this.#id} is not running: ${this.#reason ?? "it ended"}`;
-    this.#link.close(new GatewayError("UNAVAILABLE", message, { retryAfterMs: 1_000 }));
-  }
-}
-
-/** Buffers and the runtime itself come on top of the heap. */
-const HEADROOM = 2;
