@@ -78,6 +78,11 @@ export function isGatewayError(thrown: unknown): thrown is GatewayError {
   return thrown instanceof Error && thrown.name === "GatewayError" && "code" in thrown && String(thrown.code) in ERRORS;
 }
 
+/** The words of whatever was thrown. */
+export function messageOf(thrown: unknown): string {
+  return thrown instanceof Error ? thrown.message : String(thrown);
+}
+
 /** @throws GatewayError always: `NOT_FOUND`. */
 export function notFound(message: string): never {
   throw new GatewayError("NOT_FOUND", message);

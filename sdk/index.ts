@@ -10,6 +10,7 @@ export * from "./principal.ts";
 export * from "./schema.ts";
 export * from "./service.ts";
 export * from "./abort.ts";
+export * from "./persist.ts";
 export * from "./turns.ts";
 export * from "./protocol/connect.ts";
 export * from "./protocol/connect-refusals.ts";

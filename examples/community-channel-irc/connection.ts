@@ -1,5 +1,5 @@
 /** One connection to a server, from its first line to its last. The only file that talks to the network. */
-import { type Clock, GatewayError, type Logger, unavailable } from "@svc/sdk";
+import { type Clock, GatewayError, type Logger, pause, unavailable } from "@svc/sdk";
 import type { ChannelRun, InboundMessage } from "@svc/sdk/services";
 import type { Client } from "irc-framework";
 import type { Settings } from "./config.ts";
@@ -24,6 +24,13 @@ interface Surroundings {
   readonly log: Logger;
 }
 
+/** A text the server has not confirmed. */
+interface Unconfirmed {
+  readonly target: string;
+  refusal?: string;
+  readonly confirmed: () => void;
+}
+
 export class IrcConnection {
   readonly #run: ChannelRun<Settings>;
   readonly #around: Surroundings;
@@ -38,22 +45,18 @@ export class IrcConnection {
   #nickTries = 0;
   #inbox: Promise<void> = Promise.resolve();
   #waiting = 0;
-  /** Texts the server has not confirmed, by the token of their PING. */
-  readonly #unconfirmed = new Map<
-    string,
-    { readonly target: string; refusal?: string; readonly confirmed: () => void }
-  >();
+  /** By the token of their PING. */
+  readonly #unconfirmed = new Map<string, Unconfirmed>();
   #tokens = 0;
   /** Texts go one after the other. */
   #saying: Promise<unknown> = Promise.resolve();
 
   constructor(client: Client, run: ChannelRun<Settings>, around: Surroundings) {
     const { burstLines: burst, lineIntervalMs: intervalMs } = run.settings;
-    const { elapsed, setTimeout } = around.clock;
     this.#client = client;
     this.#run = run;
     this.#around = around;
-    this.#pace = new Pace({ burst, intervalMs, elapsed, setTimeout });
+    this.#pace = new Pace({ burst, intervalMs, clock: around.clock });
     this.#gone = new Promise((resolve, reject) => {
       this.#end = (error) => {
         this.#isOver = true;
@@ -113,7 +116,7 @@ export class IrcConnection {
     const { clock } = this.#around;
     let confirmed: () => void = () => undefined;
     const confirmation = new Promise<"confirmed">((resolve) => (confirmed = () => resolve("confirmed")));
-    const text: { readonly target: string; refusal?: string; readonly confirmed: () => void } = { target, confirmed };
+    const text: Unconfirmed = { target, confirmed };
     this.#unconfirmed.set(token, text);
     let cancel: () => void = () => undefined;
     try {
@@ -190,6 +193,7 @@ export class IrcConnection {
   /** IRC brings nothing twice, so what cannot be taken now is kept for a while. Never rejects. */
   async #deliver(message: InboundMessage): Promise<void> {
     const { log, clock } = this.#around;
+    const { signal } = this.#run;
     for (let tries = 1; ; tries++) {
       try {
         const receipt = await this.#run.receive(message);
@@ -197,9 +201,9 @@ export class IrcConnection {
           log.debug({ reason: receipt.reason, chat: message.chat.id }, "an IRC message was not taken");
         return;
       } catch (error) {
-        if (tries === RECEIVE_TRIES || this.#isOver)
+        if (tries === RECEIVE_TRIES || this.#isOver || signal.aborted)
           return log.warn({ err: error }, "an IRC message is lost: the gateway could not take it");
-        await new Promise<void>((resolve) => void clock.setTimeout(resolve, 1_000 * tries));
+        await pause(1_000 * tries, clock, signal);
       }
     }
   }

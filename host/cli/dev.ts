@@ -1,4 +1,5 @@
 /** `svc dev <path>`: the gateway with a plugin that is being written, put in place anew whenever one of its files is saved. */
+import { messageOf } from "@svc/sdk/errors";
 import { existsSync } from "node:fs";
 import { resolve } from "node:path";
 import type { ReloadReport } from "@svc/sdk/services";
@@ -23,7 +24,7 @@ export async function runDev(place: string, flags: RunFlags, output: Output): Pr
     root: plugin.root,
     built: isBuilt(plugin),
     changed: async (at) => gateway && tellReload(await gateway.reload(plugin.path), at, plugin, output),
-    failed: (error) => output.note(`not reloaded: ${error instanceof Error ? error.message : String(error)}`),
+    failed: (error) => output.note(`not reloaded: ${messageOf(error)}`),
   });
   try {
     return await runGateway(flags, output, {

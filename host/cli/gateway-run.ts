@@ -1,4 +1,5 @@
 /** `svc gateway run`: the gateway in the foreground. */
+import { messageOf } from "@svc/sdk/errors";
 import type { PluginReport } from "@svc/sdk/services";
 import { AUTH_MODES, type AuthMode, type AuthOverrides } from "../auth/mode.ts";
 import { readKeptToken } from "../auth/secret.ts";
@@ -78,16 +79,14 @@ export async function runGateway(flags: RunFlags, output: Output, { up, develope
       up?.(gateway);
     },
     failed: (error, retryMs) =>
-      output.note(`the gateway does not start again: ${textOf(error)}\nIt is tried again every ${retryMs / 1_000} s.`),
+      output.note(
+        `the gateway does not start again: ${messageOf(error)}\nIt is tried again every ${retryMs / 1_000} s.`,
+      ),
   });
   unwatch();
   lock.release();
   if (fatal) output.note(`fatal: ${stackOf(fatal.reason)}`);
   return fatal ? EXIT.refused : EXIT.ok;
-}
-
-function textOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }
 
 function stackOf(error: unknown): string {

@@ -1,6 +1,6 @@
 /** What commands print, and how they end. */
 import { table as columns } from "@svc/sdk/cli";
-import { GatewayError, isGatewayError } from "@svc/sdk/errors";
+import { GatewayError, isGatewayError, messageOf } from "@svc/sdk/errors";
 import { StartupRefusal } from "../auth/settings.ts";
 
 /** Exit codes of `svc`. Choice. */
@@ -54,7 +54,7 @@ export function reportFailure(error: unknown, { json }: Output, help: string): n
       );
     return error instanceof Unreachable ? EXIT.unreachable : EXIT.refused;
   }
-  const message = error instanceof Error ? error.message : String(error);
+  const message = messageOf(error);
   if (json) process.stdout.write(`${JSON.stringify({ ok: false, error: { code: "LOCAL", message } })}\n`);
   else
     process.stderr.write(`${error instanceof StartupRefusal ? "" : "error: "}${message}\n${nextStep(message, help)}`);

@@ -1,4 +1,5 @@
 /** One gateway for one state directory: a second one would end the runs of the first and write the same files. */
+import { messageOf } from "@svc/sdk/errors";
 import { once } from "node:events";
 import { chmodSync, rmSync } from "node:fs";
 import { connect, createServer, type Server } from "node:net";
@@ -30,7 +31,7 @@ export async function lockStateDir(stateDir: string): Promise<StateLock> {
     server = (await listen(path)) ?? (await takeOver(path, stateDir));
   } catch (error) {
     if (error instanceof StartupRefusal) throw error;
-    return unlocked(error instanceof Error ? error.message : String(error));
+    return unlocked(messageOf(error));
   }
   if (!server) throw taken(stateDir);
   const held = server;

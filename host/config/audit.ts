@@ -1,4 +1,5 @@
 /** The log of writes to the configuration: who, when, how much. Never what. Spec: protocol/stores.md §9. */
+import { messageOf } from "@svc/sdk/errors";
 import { constants } from "node:fs";
 import { mkdir, open } from "node:fs/promises";
 import { dirname, join } from "node:path";
@@ -31,7 +32,7 @@ export function auditRecord(write: AuditedWrite): Record<string, unknown> {
   const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error;
   const failure = {
     errorCode: codeOf(cause) ?? codeOf(error) ?? "UNKNOWN",
-    errorMessage: error instanceof Error ? error.message : String(error),
+    errorMessage: messageOf(error),
   };
   return {
     ts: new Date(at).toISOString(),

@@ -1,4 +1,5 @@
 /** Where the gateway keeps its state and its configuration. Spec: http/config.md §1. */
+import { messageOf } from "@svc/sdk/errors";
 import { chmodSync, mkdirSync } from "node:fs";
 import { homedir } from "node:os";
 import { dirname, join, resolve } from "node:path";
@@ -49,7 +50,7 @@ export function preparePaths({ stateDir, cacheDir, credentialsDir }: Paths): voi
       mkdirSync(directory, { recursive: true, mode: 0o700 });
       chmodSync(directory, 0o700); // an older, wider directory becomes private, too
     } catch (cause) {
-      const why = cause instanceof Error ? cause.message : String(cause);
+      const why = messageOf(cause);
       throw new Error(`the state directory cannot be used: ${why}\nNext: choose another one with SVC_STATE_DIR`, {
         cause,
       });

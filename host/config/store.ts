@@ -2,7 +2,7 @@
  * The configuration of a running gateway: read, changed, watched. One lock for all of it: a change is checked, written
  * and brought into force before the next one is looked at.
  */
-import { type Clock, type Denial, GatewayError, invalidRequest, type Logger, unavailable } from "@svc/sdk";
+import { type Clock, type Denial, GatewayError, invalidRequest, type Logger, messageOf, unavailable } from "@svc/sdk";
 import type { ConfigAuthor, ConfigStore as ConfigService, ConfigWritten, ReloadKind } from "@svc/sdk/services";
 import { systemClock } from "../clock.ts";
 import { appendAudit, auditPath, auditRecord } from "./audit.ts";
@@ -247,8 +247,4 @@ function refuseOnBroken(issues: readonly Issue[]): void {
 function refusal({ code, reason, details, retryAfterMs }: Denial): GatewayError {
   const wait = retryAfterMs === undefined ? {} : { retryAfterMs };
   return new GatewayError(code ?? "INVALID_REQUEST", reason, { details, ...wait });
-}
-
-function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }

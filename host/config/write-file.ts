@@ -4,7 +4,7 @@
  */
 import { link, lstat, mkdir, open, readdir, readFile, readlink, realpath, rename, unlink } from "node:fs/promises";
 import { basename, dirname, join, resolve } from "node:path";
-import { invalidRequest, isGatewayError, unavailable } from "@svc/sdk";
+import { invalidRequest, isGatewayError, messageOf, unavailable } from "@svc/sdk";
 import { type FileCalls, isAlive, replaceFile, withWriteLock } from "@svc/sdk/files";
 import { sha256 } from "./parse.ts";
 
@@ -54,7 +54,7 @@ export async function writeConfigFile(path: string, text: string, options: Write
     });
   } catch (cause) {
     if (isGatewayError(cause)) throw cause;
-    const why = cause instanceof Error ? cause.message : String(cause);
+    const why = messageOf(cause);
     unavailable(
       `the configuration ${path} could not be written: ${why}; make room or set its permissions right, then try again`,
       { cause, ...SOON },

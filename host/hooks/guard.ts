@@ -4,7 +4,15 @@
  * Raw tapable leaves a caller pending for ever when the second handler throws before it returns a promise, runs
  * later handlers twice when a callback fires twice, takes `null` for an answer and knows neither deadline nor culprit.
  */
-import { type Ask, type Denial, HOOK_DEADLINE_MS, type HookCall, type HookSpec, type TapOptions } from "@svc/sdk";
+import {
+  type Ask,
+  type Denial,
+  HOOK_DEADLINE_MS,
+  type HookCall,
+  type HookSpec,
+  messageOf,
+  type TapOptions,
+} from "@svc/sdk";
 import type { Deadlines } from "./deadline.ts";
 import type { Owner } from "./owner.ts";
 import { WorkSignal } from "./work-signal.ts";
@@ -123,7 +131,7 @@ function onFailure(spec: HookSpec, owner: Owner, emission: Emission, error: unkn
     return { allow: false, reason: `plugin ${owner.id} could not decide` } satisfies Denial;
   }
   if (spec.kind === "collect") {
-    emission.collected.push({ plugin: owner.id, error: error instanceof Error ? error.message : String(error) });
+    emission.collected.push({ plugin: owner.id, error: messageOf(error) });
   }
   return undefined;
 }

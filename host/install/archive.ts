@@ -1,4 +1,5 @@
 /** Looks into an archive without unpacking anything of it: it is read once from end to end, and every byte is counted. */
+import { messageOf } from "@svc/sdk/errors";
 import { createHash } from "node:crypto";
 import { constants, createReadStream } from "node:fs";
 import { open } from "node:fs/promises";
@@ -7,7 +8,7 @@ import { pipeline } from "node:stream/promises";
 import { createGunzip } from "node:zlib";
 import { Parser, type ReadEntry } from "tar";
 import { ARCHIVE_LIMITS, createEntryCheck } from "./archive-rules.ts";
-import { InstallFailure, wordsOf } from "./failure.ts";
+import { InstallFailure } from "./failure.ts";
 
 /** What an archive is. */
 export interface ArchiveContent {
@@ -53,7 +54,7 @@ export async function lookInto(file: string): Promise<ArchiveContent> {
     });
     await ended;
   } catch (error) {
-    throw error instanceof InstallFailure ? error : (refusal ?? refused(wordsOf(error)));
+    throw error instanceof InstallFailure ? error : (refusal ?? refused(messageOf(error)));
   }
   if (refusal) throw refusal;
   if (packageJson === undefined) throw refused("it has no package/package.json");

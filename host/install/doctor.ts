@@ -1,10 +1,10 @@
 /** What is wrong with what is installed, and what to do. Looks only; imports no plugin. */
+import { messageOf } from "@svc/sdk/errors";
 import { lstatSync } from "node:fs";
 import { join } from "node:path";
 import type { PluginFinding } from "@svc/sdk/services";
 import type { PluginPlan } from "../kernel/kernel.ts";
 import { apiMismatch } from "../kernel/manifest.ts";
-import { wordsOf } from "./failure.ts";
 import { leftovers } from "./generations.ts";
 import { extensionsOf, type InstalledPlugin, readRecord, recordPath } from "./record.ts";
 import { verifyInstalled } from "./verify.ts";
@@ -75,7 +75,7 @@ async function pluginFindings(id: string, plugin: InstalledPlugin, extensions: s
     const mismatch = apiMismatch(api);
     return mismatch === undefined ? lost : [error(id, mismatch, `svc plugins update ${id}`), ...lost];
   } catch (thrown) {
-    const [message, next = `svc plugins update ${id}`] = parted(wordsOf(thrown));
+    const [message, next = `svc plugins update ${id}`] = parted(messageOf(thrown));
     return [error(id, message, next), ...lost];
   }
 }

@@ -1,4 +1,5 @@
 /** How an install fails: at a named step, with what to do next. */
+import { messageOf } from "@svc/sdk/errors";
 
 /** In the order they are taken. Choice: people agree before any code of the plugin runs, so `agree` comes before `prove`. */
 export const INSTALL_STEPS = [
@@ -35,16 +36,11 @@ export class InstallFailure extends Error {
   }
 }
 
-/** What the machine says: the text of an error of the file system or of a library. */
-export function wordsOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
-}
-
 /** Runs a step; what else than an `InstallFailure` it throws becomes one. */
 export async function step<T>(name: InstallStep, next: string, work: () => Promise<T>): Promise<T> {
   try {
     return await work();
   } catch (error) {
-    throw error instanceof InstallFailure ? error : new InstallFailure(name, wordsOf(error), next);
+    throw error instanceof InstallFailure ? error : new InstallFailure(name, messageOf(error), next);
   }
 }

@@ -1,4 +1,5 @@
 /** What the files of a package import, and what of it is not there. Reads files; runs none of them. */
+import { messageOf } from "@svc/sdk/errors";
 import { existsSync, readFileSync } from "node:fs";
 import { isBuiltin } from "node:module";
 import { dirname, join, relative, sep } from "node:path";
@@ -35,7 +36,7 @@ export async function missingImports(root: string, files: readonly string[], res
     try {
       imports = importsOf(file);
     } catch (error) {
-      problems.push(`${shown} cannot be read: ${error instanceof Error ? error.message : String(error)}`);
+      problems.push(`${shown} cannot be read: ${messageOf(error)}`);
       continue;
     }
     for (const { name, isDynamic } of imports) {

@@ -1,5 +1,5 @@
 /** Runs as a process of its own only: imports plugins as the gateway would and answers what is wrong with them, or what they say. */
-import { API_VERSION, isPlugin } from "@svc/sdk";
+import { API_VERSION, isPlugin, messageOf } from "@svc/sdk";
 import { realpathSync } from "node:fs";
 import { join } from "node:path";
 import { checkCode } from "../kernel/describe.ts";
@@ -29,7 +29,7 @@ async function factsOf(file: string): Promise<CodeFacts> {
     const requires = Object.values(plugin.requires ?? {}).map((requirement) => tokenOf(requirement).token.id);
     return { file, id: plugin.id, provides: (plugin.provides ?? []).map(({ id }) => id), requires };
   } catch (error) {
-    return { ...nothing, problem: error instanceof Error ? error.message : String(error) };
+    return { ...nothing, problem: messageOf(error) };
   }
 }
 

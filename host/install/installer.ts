@@ -4,6 +4,7 @@
  *
  * lock, fetch, archive, manifest, dependencies, agree, prove, switch, load: each can fail, by this name.
  */
+import { messageOf } from "@svc/sdk/errors";
 import { randomBytes } from "node:crypto";
 import { join } from "node:path";
 import { appendAudit } from "../config/audit.ts";
@@ -11,7 +12,7 @@ import type { Manifest } from "../kernel/manifest.ts";
 import { addedItems, agreementOf, summaryOf } from "./agreement.ts";
 import { type CandidateOptions, makeCandidate, makeLink } from "./candidate.ts";
 import { type InstallEffects, realEffects } from "./effects.ts";
-import { InstallFailure, type InstallStep, step, wordsOf } from "./failure.ts";
+import { InstallFailure, type InstallStep, step } from "./failure.ts";
 import { removeLeftovers, STAGING } from "./generations.ts";
 import { withInstallLock } from "./lock.ts";
 import { extensionsOf, type Installed, type InstalledPlugin, readRecord } from "./record.ts";
@@ -123,7 +124,7 @@ export function createInstaller(options: InstallerOptions): Installer {
     const facts = { id, name, version, source, generation, integrity, agreed };
     const line = { ts, event: `plugins.${action}`, actor: options.actor, what, pid: process.pid, ...facts };
     await appendAudit(installAuditPath(options.stateDir), line).catch((error: unknown) =>
-      progress("load", `the log of changes could not be written: ${wordsOf(error)}`),
+      progress("load", `the log of changes could not be written: ${messageOf(error)}`),
     );
   }
 

@@ -4,7 +4,7 @@
  */
 import { closeSync, constants, fstatSync, openSync, readFileSync } from "node:fs";
 import { isAbsolute, join } from "node:path";
-import { describeViolations, matches, type Static, Strict, Type } from "@svc/sdk";
+import { describeViolations, matches, messageOf, type Static, Strict, Type } from "@svc/sdk";
 import { type FileCalls, replaceFile } from "@svc/sdk/files";
 import { PLUGIN_ID } from "../kernel/manifest.ts";
 import { isPackageName } from "./package-name.ts";
@@ -65,7 +65,7 @@ export function readRecord(extensions: string): Installed | { readonly problem: 
   try {
     text = readOwn(path);
   } catch (error) {
-    return { problem: `${path} cannot be read: ${error instanceof Error ? error.message : String(error)}` };
+    return { problem: `${path} cannot be read: ${messageOf(error)}` };
   }
   if (text === undefined) return new Map();
   let content: unknown;

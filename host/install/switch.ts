@@ -1,11 +1,12 @@
 /** The moment from which another version counts, and the way back when it does not come up. */
+import { messageOf } from "@svc/sdk/errors";
 import { rmdirSync } from "node:fs";
 import { join } from "node:path";
 import type { WriteLock } from "@svc/sdk/files";
 import type { ReloadReport } from "@svc/sdk/services";
 import type { Candidate } from "./candidate.ts";
 import type { InstallEffects } from "./effects.ts";
-import { InstallFailure, type InstallStep, step, wordsOf } from "./failure.ts";
+import { InstallFailure, type InstallStep, step } from "./failure.ts";
 import { nextGeneration, removeLeftovers } from "./generations.ts";
 import { generationName, type Installed, type InstalledPlugin, type InstalledVersion, writeRecord } from "./record.ts";
 
@@ -130,7 +131,7 @@ export async function follow(id: string, { gateway }: Ground): Promise<ReloadRep
   try {
     return (await gateway.align()).find((report) => report.id === id);
   } catch (error) {
-    const why = `it is done on disk, and the running gateway did not follow: ${wordsOf(error)}`;
+    const why = `it is done on disk, and the running gateway did not follow: ${messageOf(error)}`;
     throw new InstallFailure("load", why, "svc plugins list; a restart of the gateway takes it up");
   }
 }

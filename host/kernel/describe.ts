@@ -1,4 +1,5 @@
 /** From a source to a plugin that is known: refused for what can be said without its code, else imported. */
+import { messageOf } from "@svc/sdk/errors";
 import type { Clock, Logger, Plugin } from "@svc/sdk";
 import { within } from "../clock.ts";
 import { PluginInstance } from "./instance.ts";
@@ -42,7 +43,7 @@ async function imported(
   } catch (error) {
     const id = manifest?.id ?? origin;
     log.error({ plugin: id, err: error }, `plugin ${id} cannot be imported`);
-    const text = error instanceof Error ? error.message : String(error);
+    const text = messageOf(error);
     return settled(new PluginInstance(id, source, manifest), "failed", `import: ${text}`);
   }
   const instance = new PluginInstance(plugin.id, source, manifest);

@@ -1,4 +1,5 @@
 /** What failures of a plugin come to: its state, the next attempt, and when they are too many. Pure. */
+import { messageOf } from "@svc/sdk/errors";
 import type { SetupOutcome } from "@svc/sdk";
 import type { PluginState } from "./state.ts";
 
@@ -14,7 +15,7 @@ export interface Failure {
 const DEFAULT_RETRY_MS = 1_000;
 
 export function failureOf(step: "setup" | "start", error: unknown): Failure {
-  const text = error instanceof Error ? error.message : String(error);
+  const text = messageOf(error);
   if (!isSetupOutcome(error)) return { state: "failed", reason: `${step}: ${text}`, isBug: true };
   switch (error.outcome) {
     case "auth-required":

@@ -1,4 +1,5 @@
 /** One plugin of this gateway: its state and what became of it, over all its generations. */
+import { messageOf } from "@svc/sdk/errors";
 import type { Plugin } from "@svc/sdk";
 import { describeDeprecated } from "./deprecations.ts";
 import { FailureWindow } from "./failure.ts";
@@ -62,7 +63,7 @@ export class PluginInstance {
   /** @param where names the place for people. @param at epoch ms */
   charged(error: unknown, where: string, at: number): void {
     this.errors++;
-    const message = error instanceof Error ? error.message : String(error);
+    const message = messageOf(error);
     this.blame = { at, where: where.slice(0, MOST_TEXT), message: message.slice(0, MOST_TEXT) };
   }
 

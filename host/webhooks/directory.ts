@@ -2,7 +2,7 @@
 import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
-import { GatewayError } from "@svc/sdk";
+import { GatewayError, messageOf } from "@svc/sdk";
 
 /**
  * What an editor reads. Choice: it points at the types of this very installation, so they are never old, and by absolute
@@ -79,7 +79,7 @@ export async function prepareDirectory(directory: string): Promise<readonly stri
     await writeFile(file, text, { mode: 0o600 });
     return [file];
   } catch (error) {
-    const why = error instanceof Error ? error.message : String(error);
+    const why = messageOf(error);
     throw new GatewayError("UNAVAILABLE", `the transforms directory cannot be prepared: ${why}`, { cause: error });
   }
 }

@@ -9,6 +9,7 @@ import {
   type HookEmitter,
   type HOOKS,
   isGatewayError,
+  messageOf,
   type Principal,
 } from "@svc/sdk";
 import type { PreparedWebhook, WebhookAction, WebhookFields } from "@svc/sdk/services";
@@ -169,7 +170,7 @@ export class Pipeline {
       const { transforms, callFunction } = this.#options;
       return await (typeof transform === "function" ? callFunction(transform, call) : transforms.run(transform, call));
     } catch (cause) {
-      const why = cause instanceof Error ? cause.message : String(cause);
+      const why = messageOf(cause);
       throw new MappingFailed(`the transform failed: ${why}`, { cause });
     }
   }

@@ -1,4 +1,5 @@
 /** The conversations of an agent that is deleted. */
+import { messageOf } from "@svc/sdk/errors";
 import type { Principal } from "@svc/sdk";
 import type { Sessions } from "@svc/sdk/services";
 
@@ -24,7 +25,7 @@ export function createSessionArchive(
         try {
           await forget(key, principal);
         } catch (error) {
-          failed.set(key, error instanceof Error ? error.message : String(error));
+          failed.set(key, messageOf(error));
         }
       }
     }

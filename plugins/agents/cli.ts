@@ -1,7 +1,7 @@
 /** `svc agents ...`: who the agents are, and their files. */
 import { readFile } from "node:fs/promises";
 import { resolve } from "node:path";
-import { agents, GatewayError, invalidRequest, isGatewayError, type ParamsOf } from "@svc/sdk";
+import { agents, GatewayError, invalidRequest, isGatewayError, messageOf, type ParamsOf } from "@svc/sdk";
 import { askingWith, type CommandContext, defineCommands, show } from "@svc/sdk/cli";
 import { agentLines, deletedLines, fileLines, identityLines, listLines } from "./cli-report.ts";
 
@@ -154,7 +154,7 @@ async function readSource(source: string): Promise<string> {
     return whole(await readFile(source));
   } catch (error) {
     if (isGatewayError(error)) throw error;
-    const why = error instanceof Error ? error.message : String(error);
+    const why = messageOf(error);
     return invalidRequest(`${source} cannot be read (${why})\nNext: name another file, or - for standard input`);
   }
 }

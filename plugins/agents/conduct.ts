@@ -1,5 +1,5 @@
 /** The turn of a run that has begun: prepared, within its time, with the model that answers, summed up where it is too long. */
-import { isGatewayError, untilAborted } from "@svc/sdk";
+import { isGatewayError, persist, untilAborted } from "@svc/sdk";
 import type { Message, SessionEntry } from "@svc/sdk/services";
 import { compactCommand } from "./compact-command.ts";
 import { compact, type CompactionSetup, tryCompact } from "./compaction.ts";
@@ -18,7 +18,6 @@ import {
 } from "./history.ts";
 import type { LiveRun } from "./live-run.ts";
 import { ModelChain } from "./model-chain.ts";
-import { persist } from "./persist.ts";
 import { type Loaded, type Preparation, prepareRun } from "./preparation.ts";
 import { visibilityOf } from "./run-events.ts";
 import { takeSteered } from "./steering.ts";

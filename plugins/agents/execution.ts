@@ -4,13 +4,12 @@
  * Storage sees: the user's message together with `running` and the ends of the runs whose messages go along, each
  * message of the turn, and the last one together with the end.
  */
-import { isGatewayError } from "@svc/sdk";
+import { isGatewayError, persist } from "@svc/sdk";
 import type { RunOutcome, UserMessage } from "@svc/sdk/services";
 import { compactCommand } from "./compact-command.ts";
 import { conduct, type Conducted } from "./conduct.ts";
 import type { Environment, Ties } from "./environment.ts";
 import type { LiveRun } from "./live-run.ts";
-import { persist } from "./persist.ts";
 import { load, type Loaded } from "./preparation.ts";
 import { turnImages, turnMessage } from "./queue-plan.ts";
 import type { RunStore } from "./run-store.ts";

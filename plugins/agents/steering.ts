@@ -1,9 +1,9 @@
 /** Puts messages that wait into the turn that runs, between two of its questions. Spec: http/sessions-routing.md §6. */
+import { persist } from "@svc/sdk";
 import type { Message, RunOutcome, UserMessage } from "@svc/sdk/services";
 import type { Environment, Ties } from "./environment.ts";
 import { type HistoryLimits, modelHistory } from "./history.ts";
 import type { LiveRun } from "./live-run.ts";
-import { persist } from "./persist.ts";
 
 /**
  * Keeps the messages and, in the same transaction, ends their runs; those of `steer-backlog` go on waiting for a turn

@@ -1,4 +1,5 @@
 /** Moves what is no longer wanted to `<state>/trash`; nothing is deleted. */
+import { messageOf } from "@svc/sdk/errors";
 import { lstat, realpath, rename } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { syncDirectory } from "./root-opener.ts";
@@ -50,7 +51,7 @@ export async function discard(
       await syncDirectory(dirname(place));
       await syncDirectory(trash);
     } catch (error) {
-      kept.push(`${path}: ${error instanceof Error ? error.message : String(error)}`);
+      kept.push(`${path}: ${messageOf(error)}`);
     }
   }
   return moved === 0 ? { kept } : { trash, kept };

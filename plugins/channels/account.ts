@@ -87,13 +87,7 @@ export class AccountRun {
   /** Resolves when it has let go, or after 3 s. Safe to call twice. @param phase what it is then */
   async stop(phase: "stopped" | "logged-out" = "stopped"): Promise<void> {
     this.#stopping.abort();
-    let cancel: () => void = () => undefined;
-    const late = new Promise<"late">((resolve) => {
-      cancel = this.#options.clock.setTimeout(() => resolve("late"), LET_GO_MS);
-    });
-    const first = await Promise.race([this.#supervised, late]);
-    cancel();
-    if (first === "late") this.#warn("the channel has not let go of a stopped account");
+    if (!(await this.#hasLetGo(this.#supervised))) this.#warn("the channel has not let go of a stopped account");
     this.#set({ phase, nextAttemptAt: undefined });
   }
 
@@ -108,7 +102,7 @@ export class AccountRun {
   }
 
   async #supervise(before: Promise<void>): Promise<void> {
-    await this.#bounded(before);
+    await this.#hasLetGo(before);
     const { clock, random } = this.#options;
     while (!this.#stopping.signal.aborted) {
       const error = await this.#runOnce();
@@ -204,17 +198,16 @@ export class AccountRun {
     this.#options.log.warn({ channel: this.channel, account: this.id, ...fields }, message);
   }
 
-  /** A channel that never lets go keeps its next generation waiting only so long. */
-  async #bounded(before: Promise<void>): Promise<void> {
-    const { clock } = this.#options;
-    await new Promise<void>((resolve) => {
-      const cancel = clock.setTimeout(resolve, LET_GO_MS);
-      void before
-        .catch(() => undefined)
-        .then(() => {
-          cancel();
-          resolve();
-        });
+  /** A channel that never lets go keeps others waiting only so long. @returns whether it has, in 3 s */
+  async #hasLetGo(run: Promise<void>): Promise<boolean> {
+    let cancel: () => void = () => undefined;
+    const late = new Promise<false>((resolve) => {
+      cancel = this.#options.clock.setTimeout(() => resolve(false), LET_GO_MS);
     });
+    const over = run.then(
+      () => true,
+      () => true,
+    );
+    return Promise.race([over, late]).finally(() => cancel());
   }
 }

@@ -1,7 +1,7 @@
 /** Where a text is to go: channel, account and address, from what a request and a session say. Spec: http/sessions-routing.md §8. */
 import { type Contribution, isGatewayError } from "@svc/sdk";
 import type { Channel, DeliveryRequest, SessionEntry } from "@svc/sdk/services";
-import { defaultAccountOf, isRun, type Roster } from "./roster.ts";
+import { defaultAccountOf, type Roster } from "./roster.ts";
 
 export interface Destination {
   readonly contribution: Contribution<Channel>;
@@ -18,7 +18,7 @@ interface LastRoute {
   readonly threadId?: string;
 }
 
-type Channels = Pick<Roster, "channels" | "channel" | "channelId" | "account" | "call">;
+type Channels = Pick<Roster, "configured" | "channel" | "channelId" | "account" | "call">;
 
 /** @returns a sentence for people where it can go nowhere */
 export async function destinationOf(
@@ -68,8 +68,7 @@ function lastChannel(last: LastRoute | undefined, channels: Channels): Contribut
     return (
       channels.channel(last.channel) ?? `channel ${last.channel}, where the session was spoken to last, is not loaded`
     );
-  const configured = channels.channels().filter(({ value }) => value.accounts.some(isRun));
-  const [only, other] = configured;
+  const [only, other] = channels.configured();
   if (only && !other) return only;
   return only
     ? "the session was not spoken to in a channel yet, and several are configured; name one"

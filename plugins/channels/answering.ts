@@ -4,7 +4,18 @@
  * The record tells how far each is: nothing of it is asked twice while a run of it is known, and the answer goes to the
  * outbox in the same step that settles the message.
  */
-import { type Clock, ERRORS, isGatewayError, type Live, type Logger, pause, Turns, unavailable } from "@svc/sdk";
+import {
+  type Clock,
+  ERRORS,
+  isGatewayError,
+  type Live,
+  type Logger,
+  messageOf,
+  pause,
+  persist,
+  Turns,
+  unavailable,
+} from "@svc/sdk";
 import type { AgentRuns, RunOutcome, SessionEntry, Sessions } from "@svc/sdk/services";
 import type { AcceptedMessage, InboundEnding, InboundStore } from "./inbound-store.ts";
 import type { Outbox } from "./outbox.ts";
@@ -83,7 +94,7 @@ export class Answering {
         await this.#beginnings.take(message.sessionKey, () => this.#beginPatiently(message, runId));
       } catch (error) {
         if (this.#sources.signal.aborted) throw error;
-        return { kind: "failed", reason: error instanceof Error ? error.message : String(error), text: FAILED_TEXT };
+        return { kind: "failed", reason: messageOf(error), text: FAILED_TEXT };
       }
       const { outcome, status } = await this.#ended(runId);
       const verdict = judge(outcome, status, attempt);
@@ -146,23 +157,15 @@ export class Answering {
   }
 
   async #settle(message: AcceptedMessage, verdict: Exclude<Verdict, { kind: "again" }>): Promise<void> {
-    const { store, outbox, clock, log, random } = this.#sources;
+    const { store, outbox, clock, log, signal } = this.#sources;
     const text = verdict.kind === "silent" ? undefined : answerTo(message, verdict.text);
     if (verdict.kind === "failed") {
       const { channel, sessionKey } = message;
       log.warn({ channel, sessionKey, reason: verdict.reason }, "a message of a channel was not answered");
     }
     const now = clock.now();
-    for (let failures = 1; ; failures++) {
-      try {
-        await store.settle(message.key, endingOf(verdict), now, text ? [outbox.insert(text, now)] : []);
-        break;
-      } catch (error) {
-        const mayPass = isGatewayError(error) && error.code === "UNAVAILABLE" && !this.#sources.signal.aborted;
-        if (!mayPass) throw error;
-        await this.#pause(error.retryAfterMs ?? pauseMs(failures, random()));
-      }
-    }
+    const write = () => store.settle(message.key, endingOf(verdict), now, text ? [outbox.insert(text, now)] : []);
+    await persist(write, { clock, signal });
     if (text) outbox.stored(text, now);
   }
 

@@ -1,4 +1,5 @@
 /** Takes the secrets of an account out of what is said about it. Pure. */
+import { messageOf } from "@svc/sdk/errors";
 
 const SECRET_KEY = /token|secret|password|passphrase|credential|api_?key|private_?key/i;
 const HIDDEN = "(hidden)";
@@ -36,6 +37,6 @@ const MAX_TOLD_CHARS = 500;
 
 /** What went wrong, as it may be told. */
 export function toldError(error: unknown, secrets: readonly string[]): string {
-  const text = error instanceof Error ? error.message : String(error);
+  const text = messageOf(error);
   return hide(text, secrets).slice(0, MAX_TOLD_CHARS);
 }

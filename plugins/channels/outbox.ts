@@ -4,14 +4,19 @@
  *
  * A message under way when the process is killed may be sent twice; one the network had answered for is not.
  */
-import { type Clock, ERRORS, isGatewayError, type Logger, unavailable, untilAborted } from "@svc/sdk";
-import type { AssistantMessage, Channel, SendReceipt, Statement } from "@svc/sdk/services";
+import { type Clock, ERRORS, isGatewayError, type Logger, persist, unavailable, untilAborted } from "@svc/sdk";
+import {
+  type AssistantMessage,
+  type Channel,
+  injectedMessage,
+  type SendReceipt,
+  type Statement,
+} from "@svc/sdk/services";
 import type { AccountRun } from "./account.ts";
 import { secretsOf, toldError } from "./hidden.ts";
 import type { NewText, OutboxStore, OutboxText } from "./outbox-store.ts";
 import { pauseMs } from "./pauses.ts";
 import type { Listed, Roster } from "./roster.ts";
-import { mirrored } from "./mirror.ts";
 import { split } from "./split.ts";
 
 /** Choice: milliseconds after which a text is given up that could not be sent. */
@@ -172,7 +177,7 @@ export class Outbox {
 
   /** @returns the text to be tried again; `undefined`: it has ended */
   async #attempt(text: OutboxText): Promise<OutboxText | undefined> {
-    const { clock, log, signal, random } = this.#sources;
+    const { signal } = this.#sources;
     const pieces = split(text.text, text.maxChars);
     let current = text;
     try {
@@ -185,27 +190,29 @@ export class Outbox {
       this.#tell(current.id, { ...current, status: "sent" });
       return undefined;
     } catch (thrown) {
-      if (signal.aborted) throw thrown;
-      const failure = thrown instanceof SendFailure ? thrown : undefined;
-      if (!failure) throw thrown;
-      const attempts = current.attempts + 1;
-      const isOver = failure.isFinal || text.once === true || clock.now() - text.createdAt >= GIVE_UP_MS;
-      const part = current.sent > 0 ? ` (${current.sent} of ${pieces.length} parts were sent)` : "";
-      const reason = `${failure.message}${part}`;
-      const where = { channel: text.channel, account: text.accountId, reason };
-      if (!isOver) {
-        const nextAt = clock.now() + pauseMs(attempts, random());
-        await this.#sources.store.write([this.#sources.store.again(text.id, attempts, nextAt, reason)]);
-        log.info({ ...where, attempts }, "a text could not be sent; it is tried again");
-        return { ...current, attempts, nextAt };
-      }
-      await this.#persist(() =>
-        this.#sources.store.write([this.#sources.store.ended(text.id, "failed", clock.now(), reason)]),
-      );
-      log.warn(where, "a text was not sent");
-      this.#tell(text.id, { ...current, status: "failed", reason });
-      return undefined;
+      if (signal.aborted || !(thrown instanceof SendFailure)) throw thrown;
+      return this.#failed(current, thrown, pieces.length);
     }
+  }
+
+  /** @returns the text to be tried again; `undefined`: it is given up */
+  async #failed(text: OutboxText, failure: SendFailure, pieces: number): Promise<OutboxText | undefined> {
+    const { store, clock, log, random } = this.#sources;
+    const attempts = text.attempts + 1;
+    const isOver = failure.isFinal || text.once === true || clock.now() - text.createdAt >= GIVE_UP_MS;
+    const part = text.sent > 0 ? ` (${text.sent} of ${pieces} parts were sent)` : "";
+    const reason = `${failure.message}${part}`;
+    const where = { channel: text.channel, account: text.accountId, reason };
+    if (!isOver) {
+      const nextAt = clock.now() + pauseMs(attempts, random());
+      await store.write([store.again(text.id, attempts, nextAt, reason)]);
+      log.info({ ...where, attempts }, "a text could not be sent; it is tried again");
+      return { ...text, attempts, nextAt };
+    }
+    await this.#persist(text, "failed", () => store.write([store.ended(text.id, "failed", clock.now(), reason)]));
+    log.warn(where, "a text was not sent");
+    this.#tell(text.id, { ...text, status: "failed", reason });
+    return undefined;
   }
 
   /** @throws SendFailure */
@@ -230,29 +237,28 @@ export class Outbox {
   async #record(text: OutboxText, pieces: number): Promise<void> {
     const { store, clock, mirror } = this.#sources;
     const progress = store.progressed(text.id, text.sent, text.messageId);
-    if (text.sent < pieces) return this.#persist(() => store.write([progress]));
+    if (text.sent < pieces) return this.#persist(text, "waiting", () => store.write([progress]));
     const now = clock.now();
     const ending = [progress, store.ended(text.id, "sent", now)];
     const { mirrorKey } = text;
-    await this.#persist(() =>
-      mirrorKey === undefined ? store.write(ending) : mirror(mirrorKey, mirrored(text.text, now), ending),
+    await this.#persist(text, "sent", () =>
+      mirrorKey === undefined
+        ? store.write(ending)
+        : mirror(mirrorKey, injectedMessage(text.text, now, "delivery-mirror"), ending),
     );
   }
 
-  /** @throws GatewayError what does not pass, or the plugin stops */
-  async #persist(write: () => Promise<void>): Promise<void> {
-    const { signal, clock, random } = this.#sources;
-    for (let failures = 1; ; failures++) {
-      try {
-        return await write();
-      } catch (error) {
-        if (!isGatewayError(error) || error.code !== "UNAVAILABLE" || signal.aborted) throw error;
-        await new Promise<void>((resolve) => {
-          clock.setTimeout(resolve, error.retryAfterMs ?? pauseMs(failures, random()));
-          signal.addEventListener("abort", () => resolve(), { once: true });
-        });
-      }
-    }
+  /**
+   * Repeats the write while storage is away; one whose outcome was not known had done it when the row says so.
+   * @throws GatewayError what does not pass; the signal's reason when the plugin stops
+   */
+  #persist({ id, sent }: OutboxText, status: OutboxText["status"], write: () => Promise<void>): Promise<void> {
+    const { store, signal, clock } = this.#sources;
+    const isDone = async () => {
+      const row = await store.find(id);
+      return row !== undefined && row.sent >= sent && row.status === status;
+    };
+    return persist(write, { clock, signal, isDone });
   }
 
   #tell(id: string, ended: Ended): void {

@@ -43,6 +43,11 @@ export class Roster {
     return listed.filter(({ plugin }) => active.has(plugin));
   }
 
+  /** Those with an account that is to run. */
+  configured(): readonly Contribution<Channel>[] {
+    return this.channels().filter(({ value }) => value.accounts.some(isRun));
+  }
+
   accounts({ id }: Contribution<Channel>): readonly Listed[] {
     const contribution = this.channels().find((channel) => channel.id === id);
     return (contribution?.value.accounts ?? []).map((account) => ({
@@ -81,8 +86,7 @@ export class Roster {
       const id = this.channelId(name);
       return all.find((channel) => channel.id === id) ?? invalidRequest(`no channel "${name}"; ${known}`);
     }
-    const configured = all.filter(({ value }) => value.accounts.some(isRun));
-    const [only, other] = configured;
+    const [only, other] = this.configured();
     if (only && !other) return only;
     return invalidRequest(
       only ? `several channels are configured, so say which one; ${known}` : `no channel is configured; ${known}`,

@@ -1,23 +1,7 @@
-/** Assistant messages that the gateway writes into a transcript itself. Spec: protocol/stores.md §2, methods-chat.md §4. */
+/** A text that an operator has the gateway write into a transcript. Spec: protocol/methods-chat.md §4. */
 import { type chat, type Handler, notFound } from "@svc/sdk";
-import type { AssistantMessage, Sessions } from "@svc/sdk/services";
+import { injectedMessage, type Sessions } from "@svc/sdk/services";
 import { type ChatPayload, shownMessage } from "./stream.ts";
-
-const NO_USAGE = { input: 0, output: 0, cacheRead: 0, cacheWrite: 0, totalTokens: 0 };
-
-/** Such a message. @param timestamp epoch ms */
-export function injectedMessage(text: string, timestamp: number): AssistantMessage {
-  return {
-    role: "assistant",
-    content: [{ type: "text", text }],
-    api: "openai-responses",
-    provider: "svc",
-    model: "gateway-injected",
-    usage: NO_USAGE,
-    stopReason: "stop",
-    timestamp,
-  };
-}
 
 export interface InjectOptions {
   readonly sessions: Pick<Sessions, "canonicalKey" | "get" | "append">;

@@ -3,6 +3,7 @@ import { type Call, type chat, type Handler, invalidRequest, type ParamsOf, type
 import {
   type AgentRuns,
   type ImageBlock,
+  injectedMessage,
   parseThinkingLevel,
   type QueueMode,
   readAttachments,
@@ -16,7 +17,6 @@ import {
 import type { Aborts } from "./abort.ts";
 import type { CommandLog } from "./command-log.ts";
 import { type Command, commandIn, commandReply } from "./commands.ts";
-import { injectedMessage } from "./injected.ts";
 import { cleanMessage, isBlank } from "./input.ts";
 import { repeated } from "./repeated.ts";
 import type { SentRuns } from "./sent-runs.ts";

@@ -1,5 +1,5 @@
 /** Talks to a person (or a pipe) over streams: prints replies as they come, reads lines, minds Ctrl-C. */
-import { type GatewayError, isGatewayError } from "@svc/sdk";
+import { type GatewayError, isGatewayError, messageOf } from "@svc/sdk";
 import { createInterface } from "node:readline";
 import type { Conversation, Reply } from "./conversation.ts";
 import { createPrinter, historyLines, printable, type Style, toolLine } from "./transcript-view.ts";
@@ -136,8 +136,4 @@ async function localCommand(conversation: Conversation, line: string, terminal: 
   if (line !== "/history" && count === undefined) return false;
   await showHistory(conversation, Number(count ?? 20), terminal);
   return true;
-}
-
-function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }

@@ -1,5 +1,5 @@
 /** Main thread's side of one database thread, from its start to its end. */
-import { GatewayError } from "@svc/sdk";
+import { GatewayError, messageOf } from "@svc/sdk";
 import type { Worker } from "node:worker_threads";
 import { RETRY_AFTER_MS } from "./failures.ts";
 import type { Failure, Instruction, Report, Request, Value, Work } from "./messages.ts";
@@ -56,7 +56,7 @@ export function connect(worker: Worker, onDeath: (reason: string) => void): Conn
       else call?.resolve(answer.value);
     }
   });
-  worker.on("error", (error) => (death ??= error instanceof Error ? error.message : String(error)));
+  worker.on("error", (error) => (death ??= messageOf(error)));
   worker.on("messageerror", (error) => {
     death ??= error.message;
     void worker.terminate(); // an answer is lost for good: its caller must hear something

@@ -77,6 +77,29 @@ export interface AssistantMessage {
   readonly svcAbort?: { readonly aborted: true; readonly origin: string; readonly runId: string };
 }
 
+const NO_USAGE: Usage = { input: 0, output: 0, cacheRead: 0, cacheWrite: 0, totalTokens: 0 };
+
+/**
+ * A text the gateway puts into a transcript, which no model said. Spec: protocol/stores.md §2.
+ * @param model what stands for the model. @param timestamp epoch ms
+ */
+export function injectedMessage(
+  text: string,
+  timestamp: number,
+  model: "gateway-injected" | "delivery-mirror" = "gateway-injected",
+): AssistantMessage {
+  return {
+    role: "assistant",
+    content: [{ type: "text", text }],
+    api: "openai-responses",
+    provider: "svc",
+    model,
+    usage: NO_USAGE,
+    stopReason: "stop",
+    timestamp,
+  };
+}
+
 /** What a tool answered; follows the assistant message that asked. */
 export interface ToolResultMessage {
   readonly role: "toolResult";

@@ -144,12 +144,14 @@ describe("the pace", () => {
     const pace = new Pace({
       burst: 3,
       intervalMs: 100,
-      elapsed: () => now,
-      setTimeout(callback, ms) {
-        waits.push(ms);
-        now += ms;
-        callback();
-        return () => undefined;
+      clock: {
+        elapsed: () => now,
+        setTimeout(callback, ms) {
+          waits.push(ms);
+          now += ms;
+          queueMicrotask(callback);
+          return () => undefined;
+        },
       },
     });
     const { signal } = new AbortController();

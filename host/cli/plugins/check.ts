@@ -1,4 +1,5 @@
 /** `svc plugins check [path]`: is a plugin fit to be given to others? Prints a line for each check. */
+import { messageOf } from "@svc/sdk/errors";
 import { fork } from "node:child_process";
 import { once } from "node:events";
 import { existsSync, readFileSync, realpathSync } from "node:fs";
@@ -48,7 +49,7 @@ function readJson5(file: string): unknown {
   try {
     return json5.parse(readFileSync(file, "utf8"));
   } catch (error) {
-    throw new Error(`${file} cannot be read: ${error instanceof Error ? error.message : String(error)}`, {
+    throw new Error(`${file} cannot be read: ${messageOf(error)}`, {
       cause: error,
     });
   }

@@ -1,5 +1,5 @@
 /** The gateway of this state directory, when one runs: it follows what commands change on disk. */
-import { GatewayError, isGatewayError, plugins } from "@svc/sdk";
+import { GatewayError, isGatewayError, messageOf, plugins } from "@svc/sdk";
 import type { GatewayClient } from "@svc/sdk/client";
 import type { RunningGateway } from "../../install/switch.ts";
 import type { Paths } from "../../config/paths.ts";
@@ -46,7 +46,7 @@ export function gatewayHere({ startupReport }: Paths, output: Output): GatewayHe
 
   function note(error: unknown): void {
     noted = true;
-    const [why = ""] = (error instanceof Error ? error.message : String(error)).split("\n");
+    const [why = ""] = messageOf(error).split("\n");
     output.note(`No gateway of this state directory was told: ${why}`);
   }
 

@@ -1,6 +1,6 @@
 /** What is known of plugins' states: from the running gateway, else from what the last start left behind. */
 import { existsSync, readFileSync } from "node:fs";
-import { isGatewayError, plugins } from "@svc/sdk";
+import { isGatewayError, messageOf, plugins } from "@svc/sdk";
 import type { GatewayClient } from "@svc/sdk/client";
 import type { PluginReport } from "@svc/sdk/services";
 import { resolvePaths } from "../../config/paths.ts";
@@ -39,7 +39,7 @@ export async function askRunning<T>(
     return { answer: await atGateway(flags, ask, { connectTimeoutMs: PATIENCE }) };
   } catch (error) {
     if (flags.url) throw error;
-    const [why = ""] = (error instanceof Error ? error.message : String(error)).split("\n");
+    const [why = ""] = messageOf(error).split("\n");
     return { why, ...(isGatewayError(error) ? { code: error.code } : {}) };
   }
 }

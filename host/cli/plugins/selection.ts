@@ -1,4 +1,5 @@
 /** Which plugins a person means (a profile, a list, or what the configuration says), and whether they can do without others. */
+import { messageOf } from "@svc/sdk/errors";
 import type { Plugin } from "@svc/sdk";
 import type { PluginsSection } from "../../config/host-schema.ts";
 import { isLoadable, type MissingPlugin, type PluginFinder, type PluginSource } from "../../kernel/load.ts";
@@ -126,7 +127,7 @@ async function load(source: PluginSource): Promise<Plugin | string> {
   try {
     return await source.load();
   } catch (error) {
-    return `it cannot be imported: ${error instanceof Error ? error.message : String(error)}`;
+    return `it cannot be imported: ${messageOf(error)}`;
   }
 }
 

@@ -1,4 +1,5 @@
 /** `svc plugins why <id>`: state, reason, what it waits for, and the next step. Works on files alone; starts no plugin. */
+import { messageOf } from "@svc/sdk/errors";
 import type { Plugin } from "@svc/sdk";
 import { readConfigFile } from "../../config/file.ts";
 import { resolvePaths } from "../../config/paths.ts";
@@ -83,7 +84,7 @@ async function importPlugin(source: PluginSource): Promise<Plugin | string> {
   try {
     return await source.load();
   } catch (error) {
-    return `import: ${error instanceof Error ? error.message : String(error)}`;
+    return `import: ${messageOf(error)}`;
   }
 }
 

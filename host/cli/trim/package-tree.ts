@@ -1,4 +1,5 @@
 /** What packages need to run, found as Node finds it: from each package upwards. Reads package.json files and nothing else. */
+import { messageOf } from "@svc/sdk/errors";
 import { existsSync, readFileSync, realpathSync } from "node:fs";
 import { dirname, join, sep } from "node:path";
 
@@ -78,7 +79,7 @@ function packageJson(directory: string): PackageJson {
   try {
     return JSON.parse(readFileSync(join(directory, "package.json"), "utf8")) as PackageJson;
   } catch (error) {
-    const why = error instanceof Error ? error.message : String(error);
+    const why = messageOf(error);
     throw new PackageProblem(`${directory}/package.json cannot be read: ${why}`, "correct it", { cause: error });
   }
 }

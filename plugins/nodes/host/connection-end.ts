@@ -1,5 +1,5 @@
 /** What the end of a connection, or a refused one, means for a node: wait, come back, or give up. Pure. */
-import { isGatewayError } from "@svc/sdk";
+import { isGatewayError, messageOf } from "@svc/sdk";
 
 /** Why there is no connection now. */
 export type ConnectionEnd =
@@ -14,7 +14,7 @@ export type ConnectionEnd =
 
 /** @param usedDeviceToken it had no other credential */
 export function judgeRefusal(error: unknown, usedDeviceToken: boolean): ConnectionEnd {
-  if (!isGatewayError(error)) return { kind: "lost", why: error instanceof Error ? error.message : String(error) };
+  if (!isGatewayError(error)) return { kind: "lost", why: messageOf(error) };
   const { code, message, retryAfterMs } = error;
   const details = (error.details ?? {}) as Readonly<Record<string, unknown>>;
   const detail = text(details["code"]);

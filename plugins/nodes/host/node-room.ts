@@ -1,5 +1,5 @@
 /** One connection of a node at a time: how it is made, what is asked on it, how it is left. Spec: protocol/clients.md §4. */
-import { matches, nodeInvokeRequest } from "@svc/sdk";
+import { matches, messageOf, nodeInvokeRequest } from "@svc/sdk";
 import { type ClientOptions, type CloseInfo, connect, type DeviceIdentity, type GatewayClient } from "@svc/sdk/client";
 import { keepDeviceToken, type KeptToken, readDeviceToken } from "@svc/sdk/device";
 import { type ConnectionEnd, judgeRefusal, WITH_SECRET } from "./connection-end.ts";
@@ -102,7 +102,7 @@ export class Room {
     try {
       keepDeviceToken(identityDirectory, target.url, ROLE, token);
     } catch (error) {
-      const why = error instanceof Error ? error.message : String(error);
+      const why = messageOf(error);
       report({ state: "note", text: `the token of this device was not written: ${why}` });
     }
   }

@@ -1,4 +1,5 @@
 /** Runs one program: no shell, a process group of its own, an end in time, bounded output. */
+import { messageOf } from "@svc/sdk/errors";
 import { type ChildProcess, spawn } from "node:child_process";
 import { BoundedText } from "./bounded-text.ts";
 
@@ -108,7 +109,7 @@ function start({ file, argv, cwd, env }: ProgramRun): ChildProcess | { readonly 
       windowsHide: true,
     });
   } catch (error) {
-    return { failure: `it did not start: ${error instanceof Error ? error.message : String(error)}` };
+    return { failure: `it did not start: ${messageOf(error)}` };
   }
 }
 

@@ -3,6 +3,7 @@
  *
  * The program and its directory are resolved once; what was resolved is what is judged and what runs. Spec: protocol/methods-node.md §4.
  */
+import { messageOf } from "@svc/sdk/errors";
 import { randomUUID } from "node:crypto";
 import { homedir } from "node:os";
 import { commandText, type ExecPolicyStore, rulesFor, type SystemRunPlan } from "@svc/sdk/exec";
@@ -131,6 +132,6 @@ async function remember(
     await rememberProgram(policy, agentId, file);
     note(`on the allowlist now: ${file}`);
   } catch (error) {
-    note(`not on the allowlist: ${error instanceof Error ? error.message : String(error)}`);
+    note(`not on the allowlist: ${messageOf(error)}`);
   }
 }

@@ -1,5 +1,5 @@
 /** The way from a node to its gateway, which is not always there: answers go where the question came from, reports wait. */
-import { nodes } from "@svc/sdk";
+import { messageOf, nodes } from "@svc/sdk";
 import type { GatewayClient } from "@svc/sdk/client";
 import type { InvocationAnswer } from "./invocations.ts";
 
@@ -30,7 +30,7 @@ export function createUplink(note: (line: string) => void): Uplink {
       .call(nodes.event, report)
       .then(
         () => undefined,
-        (error: unknown) => note(`${report.event} was not delivered: ${why(error)}`),
+        (error: unknown) => note(`${report.event} was not delivered: ${messageOf(error)}`),
       )
       .finally(() => underWay.delete(sent));
     underWay.add(sent);
@@ -59,12 +59,8 @@ export function createUplink(note: (line: string) => void): Uplink {
       try {
         await client.call(nodes.invokeResult, { ...answer, nodeId });
       } catch (error) {
-        note(`an answer was not delivered, and the gateway has said so to whoever asked: ${why(error)}`);
+        note(`an answer was not delivered, and the gateway has said so to whoever asked: ${messageOf(error)}`);
       }
     },
   };
-}
-
-function why(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }

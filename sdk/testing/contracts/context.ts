@@ -31,8 +31,3 @@ export async function outcomeOf<T>(promise: PromiseLike<T>): Promise<{ value: T 
     return { error };
   }
 }
-
-/** The message of whatever was thrown. */
-export function textOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
-}

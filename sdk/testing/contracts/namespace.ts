@@ -2,12 +2,12 @@
 import assert from "node:assert/strict";
 import type { GatewayClient } from "../../client/client.ts";
 import type { Contract, Method, ParamsOf } from "../../contract.ts";
-import { isGatewayError } from "../../errors.ts";
+import { isGatewayError, messageOf } from "../../errors.ts";
 import type { Plugin } from "../../plugin.ts";
 import { coversScope, SCOPES } from "../../principal.ts";
 import { startLeakCheck } from "../leak-check.ts";
 import { type TestGateway, testGateway, type TestGatewayOptions } from "../test-gateway.ts";
-import { type ContractContext, textOf } from "./context.ts";
+import type { ContractContext } from "./context.ts";
 import { observed } from "./contribution.ts";
 import { openedBy } from "./resources.ts";
 import { expectFits, leastOf, misfitsOf, withUnknownKey } from "./values.ts";
@@ -218,6 +218,6 @@ async function answerOf(
   } catch (error) {
     const told = isGatewayError(error) && error.code !== "INTERNAL";
     if (!isSample && told) return undefined;
-    throw new Error(`${name} with ${JSON.stringify(params)}: ${textOf(error)}`, { cause: error });
+    throw new Error(`${name} with ${JSON.stringify(params)}: ${messageOf(error)}`, { cause: error });
   }
 }

@@ -1,11 +1,11 @@
 /** The contract of a tool: what a model may ask of it, what it answers, and that it stops when it is told to. */
 import assert from "node:assert/strict";
-import { isGatewayError } from "../../errors.ts";
+import { isGatewayError, messageOf } from "../../errors.ts";
 import { type Principal, SCOPES } from "../../principal.ts";
 import { deepFreeze, matches, withDefaults } from "../../schema.ts";
 import type { Tool, ToolCall, ToolResult } from "../../services/tools.ts";
 import { startLeakCheck } from "../leak-check.ts";
-import { type ContractContext, inTime, PATIENCE_MS, textOf } from "./context.ts";
+import { type ContractContext, inTime, PATIENCE_MS } from "./context.ts";
 import { expectFits, leastOf, misfitsOf, withUnknownKey } from "./values.ts";
 
 /** What is tried. */
@@ -111,7 +111,7 @@ async function run({ tool, principal }: ToolContractOptions, call: ToolCall, sig
     const what = `${call.name} with ${JSON.stringify(call.arguments)}`;
     if (isGatewayError(error)) throw new Error(`${what} refuses a sample: ${error.message}`, { cause: error });
     const advice = "throw a GatewayError where the model should hear why";
-    throw new Error(`${what} failed: ${textOf(error)}; ${advice}`, { cause: error });
+    throw new Error(`${what} failed: ${messageOf(error)}; ${advice}`, { cause: error });
   }
 }
 

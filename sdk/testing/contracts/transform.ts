@@ -1,5 +1,6 @@
 /** The contract of a webhook transform: its examples hold, bad payloads are refused, and it changes nothing it was given. */
 import assert from "node:assert/strict";
+import { messageOf } from "../../errors.ts";
 import { deepFreeze, describeViolations, matches, Strict, Type } from "../../schema.ts";
 import {
   TRANSFORM,
@@ -9,7 +10,7 @@ import {
   type TransformModule,
 } from "../../transform.ts";
 import { startLeakCheck } from "../leak-check.ts";
-import { type ContractContext, inTime, textOf } from "./context.ts";
+import { type ContractContext, inTime } from "./context.ts";
 import { misfitsOf } from "./values.ts";
 
 /** What is tried. */
@@ -123,7 +124,7 @@ async function call(
   try {
     return await transform(context);
   } catch (error) {
-    const text = textOf(error);
+    const text = messageOf(error);
     const changed = /read only|not extensible|Cannot delete/.test(text)
       ? "; it must not change its payload, which others get as well"
       : "";

@@ -2,6 +2,7 @@
  * All checks of one plugin, in a process of its own: what the plugin does to it costs nothing else. Started by
  * `check.ts` with the task as its one argument; tells each finding as a message.
  */
+import { messageOf } from "@svc/sdk/errors";
 import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -60,7 +61,7 @@ async function checkCode(
   try {
     plugin = await importPlugin(join(directory, manifest.entry), cacheDir);
   } catch (error) {
-    const why = `it cannot be imported: ${textOf(error)}`;
+    const why = `it cannot be imported: ${messageOf(error)}`;
     return found({ check: "start", problems: [failed(why, `correct ${manifest.entry}`)] });
   }
   found({ check: "commands", problems: await commandProblems(manifest, cacheDir) });
@@ -101,7 +102,7 @@ async function commandProblems({ cli, commands = [], directory }: Manifest, cach
       return [failed(`${cli} exports no commands`, "write: export default defineCommands([ ... ])")];
     verbs = found;
   } catch (error) {
-    return [failed(`${cli} cannot be imported: ${textOf(error)}`, `correct ${cli}`)];
+    return [failed(`${cli} cannot be imported: ${messageOf(error)}`, `correct ${cli}`)];
   }
   const unknown = commands.filter(({ name }) => !verbs.some((verb) => verb.name === name));
   const unlisted = verbs.filter(({ name }) => !commands.some((command) => command.name === name));
@@ -113,8 +114,4 @@ async function commandProblems({ cli, commands = [], directory }: Manifest, cach
       failed(`the command "${name}" of ${cli} is not listed`, "add it to svc.commands, with its summary"),
     ),
   ];
-}
-
-function textOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }

@@ -1,9 +1,8 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { setImmediate as tick } from "node:timers/promises";
-import { GatewayError } from "@svc/sdk";
-import { persist } from "../../../plugins/agents/persist.ts";
-import { createFakeClock } from "./fake-clock.ts";
+import { GatewayError, persist } from "@svc/sdk";
+import { createFakeClock } from "../plugins/agents/fake-clock.ts";
 
 const full = (retryAfterMs?: number) =>
   new GatewayError("UNAVAILABLE", "disk full", retryAfterMs === undefined ? {} : { retryAfterMs });

@@ -1,10 +1,13 @@
 /** Writes that must not get lost: repeated while storage cannot write. */
-import { type Clock, isGatewayError, pause } from "@svc/sdk";
+import { pause } from "./abort.ts";
+import { isGatewayError } from "./errors.ts";
+import type { Clock } from "./plugin.ts";
 
 const FIRST_PAUSE_MS = 500;
 const LONGEST_PAUSE_MS = 10_000;
 
-interface PersistOptions {
+/** How writes are repeated. */
+export interface PersistOptions {
   readonly clock: Pick<Clock, "setTimeout">;
   /** Gives up between two attempts. A write under way is always waited for: its outcome has to be known. */
   readonly signal: AbortSignal;
@@ -13,8 +16,8 @@ interface PersistOptions {
 }
 
 /**
- * Choice: a full disk or a busy database holds a run up instead of failing it, since its failure could not be stored
- * either. Pauses: what storage asks for, else 0.5 s, doubling, at most 10 s.
+ * Repeats a write while storage is `UNAVAILABLE`. Choice: a full disk or a busy database holds work up instead of failing
+ * it, since its failure could not be stored either. Pauses: what storage asks for, else 0.5 s, doubling, at most 10 s.
  * @throws what `write` throws unless that is `UNAVAILABLE`; the signal's reason when it aborts during a pause
  */
 export async function persist(write: () => Promise<unknown>, options: PersistOptions): Promise<void> {
