@@ -165,7 +165,8 @@ export class Answering {
     }
     const now = clock.now();
     const write = () => store.settle(message.key, endingOf(verdict), now, text ? [outbox.insert(text, now)] : []);
-    await persist(write, { clock, signal });
+    // Nobody else settles it: a repeated write that conflicts had done it.
+    await persist(write, { clock, signal, isDone: async () => true });
     if (text) outbox.stored(text, now);
   }
 
