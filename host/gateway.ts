@@ -25,12 +25,11 @@ import { isLoopback } from "./auth/locality.ts";
 import { keepToken } from "./auth/secret.ts";
 import { settled, systemClock } from "./clock.ts";
 import { type ConfigFile, givenConfig, type Issue, readConfigFile } from "./config/file.ts";
+import { followConfig } from "./config/follow.ts";
 import type { HostConfig } from "./config/host-schema.ts";
 import { type Environment, type Paths, preparePaths, resolvePaths } from "./config/paths.ts";
 import { hostConfig, pluginSection, unownedKeys } from "./config/sections.ts";
 import { type ConfigStore as LiveConfig, createConfigStore } from "./config/store.ts";
-import { watchConfig } from "./config/watch.ts";
-import { removeLeftovers } from "./config/write-file.ts";
 import { HookBus } from "./hooks/hook-bus.ts";
 import { createQuestions } from "./hooks/questions.ts";
 import { provideHostServices } from "./host-services.ts";
@@ -276,7 +275,7 @@ class RunningGateway implements Gateway {
   }
 
   async start(): Promise<void> {
-    const { options, env, config, auth, port } = this.#parts;
+    const { options, env, config, auth, port, log } = this.#parts;
     const addresses = resolveBind(config.gateway, auth);
     await this.#kernel.boot(this.#planner.plan(this.#file));
     const refusals = this.#webhooks.pluginIssues(this.#parts.config);
@@ -306,7 +305,9 @@ class RunningGateway implements Gateway {
     );
     this.#webhooks.host.start();
     this.#writeReport();
-    this.#watchConfig();
+    const { configPath } = this.paths;
+    if (options.config === undefined)
+      this.#stops.push(followConfig(this.#config, { configPath, clock: this.#clock, log }));
     if (options.watchdog ?? env["SVC_WATCHDOG"]?.trim() !== "off") this.#stops.push(this.#watchEventLoop());
     void this.#hooks.emitter(HOOKS.hostReady).emit({ url: this.url });
   }
@@ -324,28 +325,6 @@ class RunningGateway implements Gateway {
         log.warn({ blockedMs, stack }, `the event loop was blocked by ${who}`);
       },
     });
-  }
-
-  /** In the background: nobody waits for it, and a change made before it is ready is found by a first look. */
-  #watchConfig(): void {
-    const { options, log } = this.#parts;
-    if (options.config !== undefined) return;
-    const stop = watchConfig({
-      files: () => this.#config.running.files,
-      debounceMs: () => hostConfig(this.#config.running).config.gateway.reload?.debounceMs ?? 300,
-      changed: () => this.#config.refresh(),
-      clock: this.#clock,
-      log,
-    });
-    void removeLeftovers(this.paths.configPath).then((names) => {
-      if (names.length > 0) log.info({ names }, "removed what interrupted writes of the configuration left behind");
-    });
-    stop.then(
-      () => void this.#config.refresh(),
-      (error: unknown) => log.error({ err: error }, "the configuration cannot be watched; changes need a restart"),
-    );
-    const nothing = () => undefined; // it could not be watched
-    this.#stops.push(async () => (await stop.catch(() => nothing))());
   }
 
   get auth(): AuthSettings {
