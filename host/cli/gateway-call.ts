@@ -1,5 +1,6 @@
 /** `svc gateway call <method>`: one call over one socket. Loads no plugin. */
 import { GatewayError, isGatewayError } from "@svc/sdk/errors";
+import { withNext } from "@svc/sdk/cli";
 import { EXIT, type Output, refuse } from "./output.ts";
 import { atGateway } from "./connect.ts";
 import type { TargetFlags } from "./target.ts";
@@ -38,10 +39,11 @@ export async function callMethod(method: string, flags: CallFlags, output: Outpu
 function withNextStep(error: unknown, method: string, advertised: readonly string[]): unknown {
   const unknown = `unknown method: ${method}`;
   if (!isGatewayError(error) || !error.message.startsWith(unknown)) return error;
-  const [namespace] = method.split(".", 1);
+  const [namespace = method] = method.split(".", 1);
   const near = advertised.filter((name) => name.startsWith(`${namespace}.`));
   const { code, message, details } = error;
   if (near.length > 0) return new GatewayError(code, `${unknown}\nNext: one of ${near.join(", ")}`, { details });
-  if (message !== unknown) return error; // it names the plugin that would serve it
-  return new GatewayError(code, `${unknown}\nNext: svc plugins list, to see what serves methods here`, { details });
+  if (message === unknown)
+    return new GatewayError(code, `${unknown}\nNext: svc plugins list, to see what serves methods here`, { details });
+  return withNext(error, { plugin: namespace, step: () => undefined }); // it names the plugin that would serve it
 }

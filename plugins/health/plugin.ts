@@ -1,5 +1,5 @@
 /** Health, status and presence: how the gateway is, and who is there. */
-import { coversScope, definePlugin, health, healthEvent, optional, presenceEvent } from "@svc/sdk";
+import { coversScope, definePlugin, health, healthEvent, isGatewayError, optional, presenceEvent } from "@svc/sdk";
 import { AgentDirectory, GatewayInfo, Models, Sessions } from "@svc/sdk/services";
 import { thisMachine } from "./machine.ts";
 import { createPresence } from "./presence.ts";
@@ -25,7 +25,12 @@ export default definePlugin({
       clock,
       summarise: () => healthSummary(services, clock),
       publish: gateway.event(healthEvent),
-      failed: (error) => log.warn({ err: error }, "health could not be refreshed"),
+      failed(error) {
+        // Storage comes and goes with its plugin; the next refresh is about what is there then.
+        const passes = isGatewayError(error) && error.code === "UNAVAILABLE";
+        if (passes) log.info({ reason: error.message }, "health could not be refreshed now");
+        else log.warn({ err: error }, "health could not be refreshed");
+      },
     });
 
     gateway.serve(health, {

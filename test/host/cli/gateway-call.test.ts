@@ -72,6 +72,11 @@ describe("svc gateway call", () => {
     assert.match(near.stderr, /unknown method: config\.gte\nNext: one of config\.get, /);
     const far = await here.svc(["gateway", "call", "nope.x"]);
     assert.match(far.stderr, /unknown method: nope\.x\nNext: svc plugins list/);
+    const absent = await here.svc(["gateway", "call", "sessions.list"]);
+    assert.match(
+      absent.stderr,
+      /provided by plugin sessions, which is not enabled.*\nNext: svc plugins why sessions\n/,
+    );
   });
 
   it("names the gateway that was started here when the configured port is another one", async (t) => {
