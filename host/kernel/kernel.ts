@@ -5,6 +5,7 @@
  * All `setup`s run level by level without anybody seeing a thing, then everything is committed in one
  * synchronous step, then resources are acquired in the same order. One plugin's failure costs it and what needs it.
  */
+import { setImmediate as breathe } from "node:timers/promises";
 import { GatewayError, type TSchema } from "@svc/sdk";
 import type { PluginInspection, PluginMeasures, PluginReport, ReloadReport } from "@svc/sdk/services";
 import { within } from "../clock.ts";
@@ -303,13 +304,17 @@ export class Kernel {
     }
   }
 
-  /** After what is under way, whatever became of that. @throws GatewayError `UNAVAILABLE` once the gateway stops */
+  /**
+   * After what is under way, whatever became of that. Between two changes everybody else has a turn: a change that waits
+   * for nothing keeps the event loop to itself.
+   * @throws GatewayError `UNAVAILABLE` once the gateway stops
+   */
   #serially<T>(change: () => Promise<T>): Promise<T> {
     const done = this.#changes.then(() => {
       if (!this.#stopping) return change();
       throw new GatewayError("UNAVAILABLE", "the gateway is stopping; ask the next one", { retryAfterMs: 1_000 });
     });
-    this.#changes = done.catch(() => undefined);
+    this.#changes = done.catch(() => undefined).then(() => breathe());
     return done;
   }
 

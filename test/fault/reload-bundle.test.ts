@@ -39,7 +39,7 @@ const LOAD = [
 ];
 
 /** Between two calls of one namespace. */
-const PAUSE_MS = 5;
+const PAUSE_MS = 25;
 
 /** Bytes of heap one reload may leave behind, on average over all of them. */
 const BYTES_A_RELOAD = 6_144;
