@@ -245,16 +245,24 @@ export class Kernel {
    * @param found its package as it is now. Default: what the place it came from says
    * @throws GatewayError `NOT_FOUND`
    */
-  reload(id: string, found?: PluginSource | MissingPlugin): Promise<ReloadReport> {
+  async reload(id: string, found?: PluginSource | MissingPlugin): Promise<ReloadReport> {
     const asker = currentOwner();
-    return this.#serially(async () => {
-      const instance = this.#known(id);
-      const { source } = instance;
-      if (instance.state === "disabled") return notReloaded(instance, instance.reason ?? "it is disabled");
-      const now = found ?? (("load" in source && source.again?.()) || source);
-      if (instance.plugin || instance.manifest) return this.#takeSource(instance, now, asker);
-      return this.#meet(instance, now);
-    });
+    const report = await this.#serially(() => this.#reload(id, found, asker));
+    await breathe(); // whoever reloads again and again, waiting for nothing else, would keep the event loop to themselves
+    return report;
+  }
+
+  async #reload(
+    id: string,
+    found: PluginSource | MissingPlugin | undefined,
+    asker: Owner | undefined,
+  ): Promise<ReloadReport> {
+    const instance = this.#known(id);
+    const { source } = instance;
+    if (instance.state === "disabled") return notReloaded(instance, instance.reason ?? "it is disabled");
+    const now = found ?? (("load" in source && source.again?.()) || source);
+    if (instance.plugin || instance.manifest) return this.#takeSource(instance, now, asker);
+    return this.#meet(instance, now);
   }
 
   /** One file that could not be imported so far: only now it says who it is. */
@@ -304,17 +312,13 @@ export class Kernel {
     }
   }
 
-  /**
-   * After what is under way, whatever became of that. Between two changes everybody else has a turn: a change that waits
-   * for nothing keeps the event loop to itself.
-   * @throws GatewayError `UNAVAILABLE` once the gateway stops
-   */
+  /** After what is under way, whatever became of that. @throws GatewayError `UNAVAILABLE` once the gateway stops */
   #serially<T>(change: () => Promise<T>): Promise<T> {
     const done = this.#changes.then(() => {
       if (!this.#stopping) return change();
       throw new GatewayError("UNAVAILABLE", "the gateway is stopping; ask the next one", { retryAfterMs: 1_000 });
     });
-    this.#changes = done.catch(() => undefined).then(() => breathe());
+    this.#changes = done.catch(() => undefined);
     return done;
   }
 
