@@ -330,6 +330,9 @@ class RunningGateway implements Gateway {
   get auth(): AuthSettings {
     return this.#access.authority.settings;
   }
+  get aliases(): readonly string[] {
+    return this.#access.aliases;
+  }
   get port(): number {
     return this.#listener?.port ?? 0;
   }

@@ -112,6 +112,9 @@ function infoOf(gateway: Gateway, startedAt: number): GatewayInfo {
     get authMode() {
       return gateway.auth.mode;
     },
+    get aliases() {
+      return gateway.aliases;
+    },
     get url() {
       return gateway.port === 0 ? undefined : gateway.url;
     },

@@ -52,6 +52,8 @@ export interface Gateway {
   /** It listens beyond this machine. */
   readonly isOpen: boolean;
   readonly auth: AuthSettings;
+  /** `gateway.aliases`. */
+  readonly aliases: readonly string[];
   readonly paths: Paths;
   plugins(): readonly PluginReport[];
   connections(): readonly ConnectionInfo[];

@@ -7,7 +7,7 @@ import { type AgentChange, createEdits, deleteEdits, updateEdits } from "./agent
 import { diskRefusal } from "./disk-refusal.ts";
 import { type AgentSettings, type ConfiguredAgents, findAgent, normalizeAgentId } from "./directory.ts";
 import { avatarKind, oneLine, parseIdentity, withIdentity } from "./identity.ts";
-import { readWithin, writeWithin } from "./root-opener.ts";
+import { readWithin, writeWithin } from "@svc/sdk/files";
 import { type Discarded, discard, realOrSame } from "./trash.ts";
 import { agentHome, callersPath, type Places, workspaceObstacle } from "./workspace.ts";
 import { makeDirectory, prepareWorkspace } from "./workspace-seed.ts";

@@ -87,9 +87,10 @@ class Conversation {
   }
 
   async turn(ties: Ties): Promise<TurnResult> {
-    const { clock, services, store, tools } = this.#env;
+    const { clock, services, store } = this.#env;
     const run = this.#run;
-    const { runId, sessionKey, principal } = run.request;
+    const { runId, sessionKey } = run.request;
+    const { tools } = this.#prepared;
     const { signal } = run;
     this.chain.skipCooling();
     const history = this.#history(await this.#fitting());
@@ -99,14 +100,11 @@ class Conversation {
       maxToolRounds: this.#env.config().defaults.maxToolRounds,
       signal,
       abortReason: () => run.abortReason,
-      ask: (messages) => this.chain.ask(messages, signal),
+      ask: (messages, isFirst) => this.chain.ask(messages, signal, isFirst),
       model: () => this.chain.current,
-      useTool: ({ id, name, arguments: args }) =>
-        tools.use(
-          { name, toolCallId: id, arguments: args, runId, sessionKey, agentId: this.#prepared.agentId },
-          principal,
-          signal,
-        ),
+      useTool: (call) => tools.use(call, this.chain.current, signal),
+      isClients: (name) => tools.isClients(name),
+      mustCall: tools.isForced,
       emit: (stream, data) => run.events.emit(stream, data),
       record: async (messages) => {
         const write = () => services.sessions.append(sessionKey, messages, [store.owned(runId)]);
@@ -125,7 +123,8 @@ class Conversation {
 
   /** The context, summed up before it fills the window. */
   async #fitting(): Promise<Context> {
-    const { context, entry } = this.#loaded;
+    const { context, entry, isGiven } = this.#loaded;
+    if (isGiven) return context;
     const { contextTokens, compaction } = this.#env.config().defaults;
     const lastTotal = entry?.totalTokensFresh === true ? entry.totalTokens : undefined;
     const window = windowOf(this.chain.current, contextTokens);
@@ -139,8 +138,11 @@ class Conversation {
     const { services, log } = this.#env;
     const { runId, sessionKey } = this.#run.request;
     log.warn({ err: error, runId, sessionKey }, "the conversation is too long for the model; it is summed up");
-    const context = await untilAborted(services.sessions.context(sessionKey, HISTORY_MESSAGES), this.#run.signal);
-    const compacted = await tryCompact(context, this.#compaction(undefined), { willRetry: true });
+    const { isGiven } = this.#loaded;
+    const context = isGiven
+      ? this.#loaded.context
+      : await untilAborted(services.sessions.context(sessionKey, HISTORY_MESSAGES), this.#run.signal);
+    const compacted = isGiven ? undefined : await tryCompact(context, this.#compaction(undefined), { willRetry: true });
     if (compacted) return this.#history(compacted);
     const chars = tokensOf(context.items.map(({ message }) => message)) * CHARS_PER_TOKEN;
     const limits = this.#limits();
@@ -186,17 +188,19 @@ class Conversation {
 
 function modelChain(run: LiveRun, { services }: Environment, prepared: Preparation): ModelChain {
   const { models, system, tools, thinking } = prepared;
+  const { answerOptions } = run.request;
   return new ModelChain(
     models,
-    (model, messages) =>
+    (model, messages, isFirst) =>
       services.models.stream(
         {
           model,
           system,
           messages,
-          tools,
+          ...tools.offer(model, isFirst),
           sessionKey: run.request.sessionKey,
           ...(thinking === undefined ? {} : { thinking }),
+          ...(answerOptions === undefined ? {} : { options: answerOptions }),
         },
         run.signal,
       ),

@@ -1,6 +1,6 @@
 /** The configuration sections `agents` and `messages`. Spec: http/config-keys.md, as far as this plugin goes. */
 import { NonEmpty, type Static, Strict, Type } from "@svc/sdk";
-import { THINKING_LEVELS } from "@svc/sdk/services";
+import { THINKING_LEVELS, ToolPolicy } from "@svc/sdk/services";
 
 const nonEmpty = (description: string) => Type.String({ minLength: 1, description });
 const text = (description: string) => Type.Optional(Type.String({ description }));
@@ -152,6 +152,7 @@ const Agent = Strict({
   model: Type.Optional(modelSetting("its model, alone or with fallbacks; default: agents.defaults.model")),
   systemPrompt: text("beginning of its prompt; empty: none; default: agents.defaults.systemPrompt"),
   identity: Type.Optional(Identity),
+  tools: Type.Optional(ToolPolicy),
   subagents: Type.Optional(
     Strict({
       allowAgents: Type.Optional(

@@ -7,7 +7,7 @@ import { avatarUrl } from "./avatar.ts";
 import { type AgentSettings, type ConfiguredAgents, findAgent, type Identity, normalizeAgentId } from "./directory.ts";
 import { diskRefusal } from "./disk-refusal.ts";
 import { avatarKind, mergeIdentity, parseIdentity, presentIdentity } from "./identity.ts";
-import { readWithin } from "./root-opener.ts";
+import { readWithin } from "@svc/sdk/files";
 import { agentHome, type Places } from "./workspace.ts";
 import { listFiles, readFile, writeFile } from "./workspace-files.ts";
 

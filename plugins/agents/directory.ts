@@ -69,7 +69,7 @@ export function refsOf(setting: ModelSetting | undefined): readonly string[] {
  */
 export function createDirectory(config: AgentsConfig, places: () => Places): ConfiguredAgents {
   const { defaults, list } = config;
-  const entries = list && list.length > 0 ? list : [{ id: "main" }];
+  const entries: readonly AgentEntry[] = list && list.length > 0 ? list : [{ id: "main" }];
   const ids = entries.map(({ id }) => normalizeAgentId(id));
   const repeated = ids.findIndex((id, index) => ids.indexOf(id) !== index);
   if (repeated >= 0) misconfigured(`/list/${repeated}/id`, `two agents are called "${ids[repeated]}"; rename one`);
@@ -103,6 +103,8 @@ export function createDirectory(config: AgentsConfig, places: () => Places): Con
     isConfigured: list !== undefined && list.length > 0,
     list: all,
     has: (id) => ids.includes(id),
+    toolPolicy: (id) => entries[ids.indexOf(id)]?.tools,
+    maxSpawnDepth: defaults.subagents.maxSpawnDepth,
     settings: (id) => all().find((agent) => agent.id === id) ?? configured(id),
   };
 }
@@ -122,6 +124,10 @@ export function createLiveAgents(config: AgentsConfig, places: () => Places): Li
     },
     list: () => current.list(),
     has: (id) => current.has(id),
+    toolPolicy: (id) => current.toolPolicy(id),
+    get maxSpawnDepth() {
+      return current.maxSpawnDepth;
+    },
     settings: (id) => current.settings(id),
     replace(next) {
       current = createDirectory(next, places);

@@ -1,12 +1,17 @@
 /** What runs are carried out with. */
-import type { Clock, Logger } from "@svc/sdk";
-import type { Models, RunOutcome, Sessions, Storage } from "@svc/sdk/services";
+import type { Clock, Live, Logger } from "@svc/sdk";
+import type { Models, RunOutcome, Sessions, Storage, Tools } from "@svc/sdk/services";
 import type { LiveRun } from "./live-run.ts";
 import type { PreparationSources } from "./preparation.ts";
 import type { RunStore } from "./run-store.ts";
 
 export interface Environment extends PreparationSources {
-  readonly services: { readonly storage: Storage; readonly sessions: Sessions; readonly models: Models };
+  readonly services: {
+    readonly storage: Storage;
+    readonly sessions: Sessions;
+    readonly models: Models;
+    readonly tools: Live<Tools>;
+  };
   readonly store: RunStore;
   readonly clock: Clock;
   readonly log: Logger;

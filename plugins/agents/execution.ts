@@ -5,7 +5,7 @@
  * message of the turn, and the last one together with the end.
  */
 import { isGatewayError, persist } from "@svc/sdk";
-import type { RunOutcome, UserMessage } from "@svc/sdk/services";
+import type { Message, RunOutcome, UserMessage } from "@svc/sdk/services";
 import { compactCommand } from "./compact-command.ts";
 import { conduct, type Conducted } from "./conduct.ts";
 import type { Environment, Ties } from "./environment.ts";
@@ -76,22 +76,24 @@ export async function endUnstarted(run: LiveRun, env: Environment, error?: unkno
   return stored(write, outcome, run, env);
 }
 
-/** @returns what the session has, read beside the write, with the user's message at its end */
+/** @returns what the session has, read beside the write, with the run's own messages at its end */
 async function begin(turn: Turn, env: Environment, ties: Ties): Promise<{ readonly loading: Promise<Loaded> }> {
   const { clock, services, store } = env;
   const run = turn.leader;
-  const { runId, sessionKey } = run.request;
+  const { runId, sessionKey, history = [] } = run.request;
   const startedAt = clock.now();
   const tookOver = takenOver(turn, startedAt);
   for (const { run: other } of tookOver) other.phase = "ending";
   const changes = [store.started(runId, startedAt), ...tookOver.map(({ outcome }) => store.ended(outcome, "accepted"))];
-  const message = userMessage(turn, startedAt);
+  const own = ownMessages(turn, startedAt);
+  const adopts = history.length > 0 && (await services.sessions.transcript(sessionKey, 1)).length === 0;
+  const messages = adopts ? [...history, ...own] : own;
   const reading = load(sessionKey, env);
   reading.catch(() => undefined); // it is awaited once the write has succeeded
   let ids: readonly string[] = [];
   const write = async () => {
     if (compactCommand(run.request) !== undefined) await services.storage.transaction(changes);
-    else ids = await services.sessions.append(sessionKey, [message], changes);
+    else ids = await services.sessions.append(sessionKey, messages, changes);
   };
   const isDone = async () => (await store.find(runId))?.state.status === "running";
   await persist(write, { clock, signal: run.signal, isDone });
@@ -99,24 +101,33 @@ async function begin(turn: Turn, env: Environment, ties: Ties): Promise<{ readon
   run.startedAt = startedAt;
   run.events.emit("lifecycle", { phase: "start", startedAt });
   for (const { run: other, outcome } of tookOver) ties.tookOver(other, outcome);
-  const loading = withMessage(reading, ids[0], message, env, sessionKey);
+  const written = ids.length === messages.length ? messages.map((message, index) => itemOf(message, ids[index])) : [];
+  const withOwn = withMessages(reading, written, env, sessionKey);
+  const loading = adopts || history.length === 0 ? withOwn : withOwn.then((loaded) => given(loaded, history, own));
   loading.catch(() => undefined); // whoever conducts the turn awaits it
   return { loading };
 }
 
+const itemOf = (message: Message, id = "") => ({ id, message });
+
 /** The read may have come before the write or after it; and a new session may not have been there yet. */
-async function withMessage(
+async function withMessages(
   reading: Promise<Loaded>,
-  id: string | undefined,
-  message: UserMessage,
+  written: readonly { readonly id: string; readonly message: Message }[],
   env: Environment,
   sessionKey: string,
 ): Promise<Loaded> {
   const loaded = await reading;
-  if (id === undefined || !loaded.entry) return load(sessionKey, env);
+  if (written.length === 0 || !loaded.entry) return load(sessionKey, env);
   const { summary, items } = loaded.context;
-  const others = items.filter((item) => item.id !== id);
-  return { ...loaded, context: { summary, items: [...others, { id, message }] } };
+  const others = items.filter(({ id }) => !written.some((item) => item.id === id));
+  return { ...loaded, context: { summary, items: [...others, ...written] } };
+}
+
+/** The conversation as the caller has it stands in for that of the session. */
+function given(loaded: Loaded, history: readonly Message[], own: readonly Message[]): Loaded {
+  const items = [...history, ...own].map((message) => itemOf(message));
+  return { ...loaded, isGiven: true, context: { summary: undefined, items } };
 }
 
 function takenOver({ leader, merged, overflow }: Turn, endedAt: number) {
@@ -136,13 +147,17 @@ function takenOver({ leader, merged, overflow }: Turn, endedAt: number) {
   return [...overflow.map((run) => into(run, "dropped")), ...merged.map((run) => into(run, "collected"))];
 }
 
-function userMessage(turn: Turn, timestamp: number): UserMessage {
+/** What the run adds before its first question: answers to tool calls, then the user's words where there are some. */
+function ownMessages(turn: Turn, timestamp: number): readonly Message[] {
+  const { toolResults = [] } = turn.leader.request;
   const text = turnMessage(turn);
-  return {
-    role: "user",
-    content: [...(text === "" ? [] : [{ type: "text" as const, text }]), ...turnImages(turn)],
-    timestamp,
-  };
+  const content: UserMessage["content"] = [
+    ...(text === "" ? [] : [{ type: "text" as const, text }]),
+    ...turnImages(turn),
+  ];
+  const said: readonly UserMessage[] =
+    content.length === 0 && toolResults.length > 0 ? [] : [{ role: "user", content, timestamp }];
+  return [...toolResults, ...said];
 }
 
 async function end(run: LiveRun, env: Environment, conducted: Conducted): Promise<RunOutcome | undefined> {
@@ -200,7 +215,8 @@ function outcomeOf(run: LiveRun, { result, entry, chain }: Conducted, endedAt: n
     ...(result.status === "error" && mayPass(result.cause) ? { retryable: true } : {}),
     ...(result.status === "error" ? { calledTools: result.calledTools } : {}),
     ...(result.status === "aborted" ? { abortReason: run.abortReason } : {}),
-    ...(result.message ? { message: result.message } : {}),
+    ...(result.message ? { message: result.message, stopReason: result.message.stopReason } : {}),
+    ...(result.pendingCalls ? { pendingCalls: result.pendingCalls } : {}),
     ...(result.usage ? { usage: result.usage } : {}),
     ...(chain ? { provider: chain.current.provider, model: chain.current.id } : {}),
     ...(entry ? { sessionId: entry.sessionId } : {}),

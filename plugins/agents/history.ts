@@ -128,7 +128,9 @@ function resultOf(call: ToolCallBlock, later: readonly Message[]): ToolResultMes
   return undefined;
 }
 
+/** Without a time (0, of conversations a caller gave) it stays as it is. */
 function stamped(message: UserMessage, limits: HistoryLimits): UserMessage {
+  if (message.timestamp === 0) return withoutImages(message, limits);
   const stamp = timeStamp(message.timestamp, limits.timeZone);
   const { content } = withoutImages(message, limits);
   const [first, ...rest] = content;

@@ -9,11 +9,17 @@ export const LONG_WAIT_MS = 2_000;
 /** Runs that webhooks ask for. */
 const HOOK_LANE = "hook";
 
+/** Runs whose callers wait with an open HTTP connection. */
+const HTTP_LANE = "http";
+/** Choice: they have a lane of their own, wide enough for a program that asks many things at once: what waits here costs it time to its first word. */
+const HTTP_RUNS = 64;
+
 /**
  * `cron`, `nested` and lanes of one's own: one at a time. Choice: runs of webhooks have a lane beside those of people,
  * as wide as theirs, so that one which takes its ten minutes does not hold up every other sender.
  */
 export function laneLimit(lane: string, { maxConcurrent, subagents }: AgentsConfig["defaults"]): number {
   if (lane === MAIN_LANE || lane === HOOK_LANE) return maxConcurrent;
+  if (lane === HTTP_LANE) return HTTP_RUNS;
   return lane === SUBAGENT ? subagents.maxConcurrent : 1;
 }

@@ -10,7 +10,7 @@ interface Attempt {
   readonly error: string;
 }
 
-type Ask = (model: ResolvedModel, messages: readonly Message[]) => AsyncIterable<ModelEvent>;
+type Ask = (model: ResolvedModel, messages: readonly Message[], isFirst: boolean) => AsyncIterable<ModelEvent>;
 
 /** Data of the lifecycle event `fallback`. Spec: protocol/events.md §3. */
 export type FallbackData = Readonly<Record<string, unknown>>;
@@ -63,12 +63,19 @@ export class ModelChain {
     }
   }
 
-  /** @throws what the last model to be tried throws, or at once when `signal` aborted or the question is too long */
-  async *ask(messages: readonly Message[], signal: AbortSignal): AsyncGenerator<ModelEvent, void, undefined> {
+  /**
+   * @param isFirst handed on: the run's first question
+   * @throws what the last model to be tried throws, or at once when `signal` aborted or the question is too long
+   */
+  async *ask(
+    messages: readonly Message[],
+    signal: AbortSignal,
+    isFirst = false,
+  ): AsyncGenerator<ModelEvent, void, undefined> {
     for (;;) {
       let spoke = false;
       try {
-        for await (const event of this.#ask(this.current, messages)) {
+        for await (const event of this.#ask(this.current, messages, isFirst)) {
           spoke = true;
           yield event;
         }

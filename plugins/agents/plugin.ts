@@ -1,6 +1,6 @@
 /** Agents: who they are and where their files lie, their runs from acceptance to outcome, and the tools they may use. */
 import { homedir } from "node:os";
-import { agentEvent, agents, type Denial, definePlugin, HOOKS, sessions } from "@svc/sdk";
+import { agentEvent, agents, type Denial, definePlugin, HOOKS, live, sessions } from "@svc/sdk";
 import {
   AgentDirectory,
   AgentRuns,
@@ -11,6 +11,7 @@ import {
   Sessions,
   Storage,
   Tool,
+  Tools,
 } from "@svc/sdk/services";
 import { AgentAdmin } from "./agent-admin.ts";
 import { createSessionArchive } from "./agent-sessions.ts";
@@ -23,7 +24,6 @@ import { RunStore } from "./run-store.ts";
 import { Runs } from "./runs.ts";
 import { createSubagentTools } from "./subagent-tools.ts";
 import { shareLooks } from "./shared-prompt.ts";
-import { ToolBox } from "./tools.ts";
 import { createWorkspacePrompt } from "./workspace-prompt.ts";
 
 /** Choice: milliseconds a session may take to fall silent before its reset is refused. */
@@ -38,7 +38,14 @@ export default definePlugin({
   api: "^1.0.0",
   config: AgentsConfig,
   sections: { messages: MessagesConfig },
-  requires: { storage: Storage, sessions: Sessions, models: Models, host: GatewayInfo, config: ConfigStore },
+  requires: {
+    storage: Storage,
+    sessions: Sessions,
+    models: Models,
+    host: GatewayInfo,
+    config: ConfigStore,
+    tools: live(Tools),
+  },
   provides: [AgentRuns, AgentDirectory, ModelPolicy],
 
   setup(gateway) {
@@ -47,15 +54,6 @@ export default definePlugin({
     const directory = createLiveAgents(gateway.config, places);
     let { messages } = gateway.sections;
 
-    const tools = new ToolBox({
-      tools: gateway.own(Tool),
-      hooks: {
-        params: gateway.emits(HOOKS.toolParams),
-        before: gateway.emits(HOOKS.toolBefore),
-        result: gateway.emits(HOOKS.toolResult),
-      },
-      log,
-    });
     const prompts = shareLooks(createWorkspacePrompt(directory, log), clock);
     const runEvent = gateway.emits(HOOKS.runEvent);
     const runs = new Runs(
@@ -63,7 +61,6 @@ export default definePlugin({
         services,
         store: new RunStore(services),
         agents: directory,
-        tools,
         promptHook: gateway.emits(HOOKS.runPrompt),
         workspacePrompt: (agentId) => prompts.of(agentId),
         config: () => directory.config,

@@ -1,5 +1,5 @@
 /** What a run needs before its first question: session, models, prompt and tools. Reads only. */
-import type { HookEmitter, HOOKS, Logger } from "@svc/sdk";
+import type { HookEmitter, HOOKS, Live, Logger } from "@svc/sdk";
 import type {
   Models,
   ResolvedModel,
@@ -7,18 +7,17 @@ import type {
   SessionEntry,
   Sessions,
   ThinkingLevel,
-  ToolSpec,
+  Tools,
 } from "@svc/sdk/services";
 import type { AgentsConfig } from "./config.ts";
 import type { ConfiguredAgents } from "./directory.ts";
 import { type Context, HISTORY_MESSAGES } from "./history.ts";
 import { modelRefs, resolveAll, thinkingOf } from "./run-options.ts";
-import type { ToolBox } from "./tools.ts";
+import { RunTools } from "./run-tools.ts";
 
 export interface PreparationSources {
-  readonly services: { readonly sessions: Sessions; readonly models: Models };
+  readonly services: { readonly sessions: Sessions; readonly models: Models; readonly tools: Live<Tools> };
   readonly agents: ConfiguredAgents;
-  readonly tools: ToolBox;
   readonly promptHook: HookEmitter<typeof HOOKS.runPrompt>;
   /** What the files of an agent's workspace add to its system prompt. */
   readonly workspacePrompt?: (agentId: string) => Promise<string>;
@@ -32,6 +31,8 @@ export interface Loaded {
   readonly agentId: string;
   readonly entry: SessionEntry | undefined;
   readonly context: Context;
+  /** The caller gave the conversation: what the session has is not shown, and nothing of it is summed up. */
+  readonly isGiven: boolean;
   readonly workspace: string;
 }
 
@@ -44,7 +45,7 @@ export async function load(sessionKey: string, sources: PreparationSources): Pro
     sessions.context(sessionKey, HISTORY_MESSAGES),
     workspaceOf(agentId, sources),
   ]);
-  return { agentId, entry, context, workspace };
+  return { agentId, entry, context, isGiven: false, workspace };
 }
 
 /** Choice: files that cannot be read do not keep an agent from answering. */
@@ -61,7 +62,7 @@ export interface Preparation {
   readonly agentId: string;
   readonly models: readonly [ResolvedModel, ...ResolvedModel[]];
   readonly system: string;
-  readonly tools: readonly ToolSpec[];
+  readonly tools: RunTools;
   readonly thinking?: ThinkingLevel;
 }
 
@@ -71,8 +72,8 @@ export async function prepareRun(
   { agentId, entry, workspace }: Loaded,
   sources: PreparationSources,
 ): Promise<Preparation> {
-  const { services, agents, tools, promptHook, config, log } = sources;
-  const { runId, sessionKey, extraSystemPrompt, principal } = request;
+  const { services, agents, promptHook, config, log } = sources;
+  const { runId, sessionKey, extraSystemPrompt } = request;
   const agent = agents.settings(agentId);
   const models = resolveAll(services.models, modelRefs(request, entry, agent.models, config(), agentId), log);
   const prompt = [agent.systemPrompt, workspace, extraSystemPrompt].filter(Boolean).join("\n\n");
@@ -82,7 +83,7 @@ export async function prepareRun(
     agentId,
     models,
     system,
-    tools: tools.specs(principal),
+    tools: new RunTools(request, agentId, services.tools),
     ...(thinking === undefined ? {} : { thinking }),
   };
 }

@@ -2,7 +2,7 @@
 import { messageOf } from "@svc/sdk/errors";
 import { lstat, realpath, rename } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
-import { syncDirectory } from "./root-opener.ts";
+import { syncDirectory } from "@svc/sdk/files";
 import { contains, type Places } from "./workspace.ts";
 import { makeDirectory } from "./workspace-seed.ts";
 

@@ -29,11 +29,16 @@ export interface TurnSetup {
   readonly signal: AbortSignal;
   /** Why `signal` aborted. */
   readonly abortReason: () => string;
-  readonly ask: (messages: readonly Message[]) => AsyncIterable<ModelEvent>;
+  /** @param isFirst nothing was answered yet in this run */
+  readonly ask: (messages: readonly Message[], isFirst: boolean) => AsyncIterable<ModelEvent>;
   /** The model that answered last. */
   readonly model: () => Pick<ResolvedModel, "api" | "provider" | "id">;
   /** Rejects only when the signal aborts; anything else is a result for the model. */
   readonly useTool: (call: ToolCallBlock) => Promise<ToolResult>;
+  /** Whether the caller of the run answers calls of this tool: the turn ends with them. Default: none. */
+  readonly isClients?: (name: string) => boolean;
+  /** The first answer has to hold such a call; else the run is an error. Default false. */
+  readonly mustCall?: boolean;
   readonly emit: (stream: RunEvent["stream"], data: RunEvent["data"]) => void;
   /** Keeps messages that are complete. */
   readonly record: (messages: readonly Message[]) => Promise<void>;
@@ -55,6 +60,8 @@ export interface TurnResult {
   /** Messages not recorded yet, to be stored together with the end of the run. */
   readonly closing: readonly Message[];
   readonly message?: AssistantMessage;
+  /** Calls the caller of the run answers. */
+  readonly pendingCalls?: readonly ToolCallBlock[];
   readonly errorMessage?: string;
   /** What to log about an error. */
   readonly cause?: unknown;
@@ -65,6 +72,8 @@ export interface TurnResult {
   /** The last round: how full the model's window is. */
   readonly lastUsage?: Usage;
 }
+
+const NOT_CALLED = "the model called none of the tools, though the request demands a call";
 
 /** Never rejects: whatever goes wrong is a result. */
 export async function runTurn(setup: TurnSetup): Promise<TurnResult> {
@@ -96,17 +105,30 @@ class Turn {
   }
 
   async untilAnswered(): Promise<TurnResult> {
+    const { mustCall = false } = this.#setup;
     for (let toolRounds = 0; ; toolRounds += 1) {
-      const message = await this.#askOrShrink();
-      const calls = toolCallsOf(message);
-      if (calls.length === 0) return this.#result("ok", [message], { message });
+      const message = await this.#askOrShrink(toolRounds === 0);
+      const { own, pending } = this.#callsOf(message);
+      if (toolRounds === 0 && mustCall && pending.length === 0) return this.#failedWith(NOT_CALLED);
+      const fields = { message, ...(pending.length > 0 ? { pendingCalls: pending } : {}) };
+      if (own.length === 0) return this.#result("ok", [message], fields);
       if (toolRounds >= this.#setup.maxToolRounds) return this.#limitReached();
       this.#calledTools = true;
       await this.#record(message);
-      this.#open = [...calls];
-      for (const call of calls) await this.#runTool(call);
+      this.#open = [...own];
+      for (const call of own) await this.#runTool(call);
+      if (pending.length > 0) return this.#result("ok", [], fields);
       this.#messages.push(...((await this.#setup.steer?.()) ?? []));
     }
+  }
+
+  #callsOf(message: AssistantMessage) {
+    const { isClients = () => false } = this.#setup;
+    const calls = toolCallsOf(message);
+    return {
+      own: calls.filter(({ name }) => !isClients(name)),
+      pending: calls.filter(({ name }) => isClients(name)),
+    };
   }
 
   aborted(): TurnResult {
@@ -155,9 +177,9 @@ class Turn {
   }
 
   /** One question; once in a turn it is put again, about less. */
-  async #askOrShrink(): Promise<AssistantMessage> {
+  async #askOrShrink(isFirst: boolean): Promise<AssistantMessage> {
     try {
-      return await this.#askModel();
+      return await this.#askModel(isFirst);
     } catch (error) {
       const { signal, shrink } = this.#setup;
       if (this.#shrunk || this.#reply.content.length > 0 || signal.aborted) throw error;
@@ -165,17 +187,17 @@ class Turn {
       const smaller = await shrink?.(error);
       if (!smaller) throw error;
       this.#messages = [...smaller];
-      return this.#askModel();
+      return this.#askModel(isFirst);
     }
   }
 
   /** One question, streamed to its end. */
-  async #askModel(): Promise<AssistantMessage> {
+  async #askModel(isFirst: boolean): Promise<AssistantMessage> {
     const { signal, emit, ask } = this.#setup;
     this.#reply = new Reply();
     const text = new Pieces((delta) => emit("assistant", { text: this.#textSoFar(), delta }));
     const thinking = new Pieces((delta) => emit("thinking", { text: this.#reply.thinking, delta }));
-    const stream = ask(this.#messages)[Symbol.asyncIterator]();
+    const stream = ask(this.#messages, isFirst)[Symbol.asyncIterator]();
     try {
       for (;;) {
         const piece = await untilAborted(stream.next(), signal);

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { invalidRequest, isGatewayError } from "@svc/sdk";
 import { WORKSPACE_FILES } from "@svc/sdk/services";
 import { diskRefusal } from "./disk-refusal.ts";
-import { readWithin, statWithin, writeWithin } from "./root-opener.ts";
+import { readWithin, statWithin, writeWithin } from "@svc/sdk/files";
 import { prepareWorkspace, type SeedOptions } from "./workspace-seed.ts";
 
 type FileName = (typeof WORKSPACE_FILES)[number];

@@ -1,7 +1,7 @@
 /** The part of the prompt that an agent's workspace gives. */
 import type { Logger } from "@svc/sdk";
 import type { ConfiguredAgents } from "./directory.ts";
-import { readWithin, statWithin } from "./root-opener.ts";
+import { readWithin, statWithin } from "@svc/sdk/files";
 import { prepareWorkspace } from "./workspace-seed.ts";
 
 /**

@@ -31,13 +31,18 @@ const ANSWER_TOKENS = 1_024;
  * The token limit and the thinking fields. `off`, an absent level and models without `reasoning` send none: the
  * model's default holds.
  */
-export function thinkingFields({ model, thinking, messages }: ModelRequest): Fields {
-  const limit = model.maxTokens ?? DEFAULT_MAX_TOKENS;
-  if (model.reasoning !== true || thinking === undefined || thinking === "off") return { max_tokens: limit };
+export function thinkingFields({ model, thinking, messages, options, toolChoice }: ModelRequest): Fields {
+  const limit = Math.min(options?.maxTokens ?? Infinity, model.maxTokens ?? options?.maxTokens ?? DEFAULT_MAX_TOKENS);
+  // The API refuses thought beside a call that is demanded.
+  const isForced = typeof toolChoice === "object" || toolChoice === "required";
+  if (model.reasoning !== true || thinking === undefined || thinking === "off" || isForced)
+    return { max_tokens: limit };
   const level = thinking === "xhigh" && model.xhigh !== true ? "high" : thinking;
   if (takesEffort(model)) return { max_tokens: limit, ...adaptive(level) };
   // A model that is told to think refuses a tool round that it began without thinking.
-  return canContinueThinking(model, messages) ? budgeted(level, model.maxTokens) : { max_tokens: limit };
+  return canContinueThinking(model, messages)
+    ? budgeted(level, options?.maxTokens === undefined ? model.maxTokens : limit)
+    : { max_tokens: limit };
 }
 
 function adaptive(level: ActiveLevel): Pick<Fields, "thinking" | "output_config"> {

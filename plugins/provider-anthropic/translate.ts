@@ -1,15 +1,17 @@
 /** Our request in the words of the Messages API. Pure; the way back is `answer.ts`. */
 import { createHash } from "node:crypto";
-import type {
-  AssistantMessage,
-  ImageBlock,
-  Message,
-  ModelRequest,
-  ResolvedModel,
-  TextBlock,
-  ThinkingBlock,
-  ToolResultMessage,
-  ToolSpec,
+import {
+  type AnswerOptions,
+  type AssistantMessage,
+  type ImageBlock,
+  type Message,
+  type ModelRequest,
+  refuseAnswer,
+  type ResolvedModel,
+  type TextBlock,
+  type ThinkingBlock,
+  type ToolResultMessage,
+  type ToolSpec,
 } from "@svc/sdk/services";
 import type {
   Base64ImageSource,
@@ -49,7 +51,34 @@ export function toParams(request: ModelRequest): MessageCreateParamsStreaming {
     ...(system.length > 0 ? { system } : {}),
     ...(tools.length > 0 ? { tools } : {}),
     ...thinkingFields(request),
+    ...toOptions(request.options),
+    ...(tools.length > 0 ? toChoice(request) : {}),
   };
+}
+
+/** The API knows no penalties, no seed and no response format. @throws GatewayError for a format, which cannot be left out unnoticed */
+function toOptions({
+  temperature,
+  topP,
+  stop,
+  responseFormat,
+}: AnswerOptions = {}): Partial<MessageCreateParamsStreaming> {
+  if (responseFormat !== undefined) {
+    refuseAnswer("request", "models of this API take no response format: leave response_format out, or offer a tool");
+  }
+  return {
+    ...(temperature === undefined ? {} : { temperature: Math.min(1, temperature) }), // its scale ends at 1
+    ...(topP === undefined ? {} : { top_p: topP }),
+    ...(stop === undefined ? {} : { stop_sequences: [...stop] }),
+  };
+}
+
+function toChoice({ toolChoice = "auto", options }: ModelRequest): Partial<MessageCreateParamsStreaming> {
+  const single = options?.parallelToolCalls === false ? { disable_parallel_tool_use: true } : {};
+  if (typeof toolChoice === "object") return { tool_choice: { type: "tool", name: toolChoice.name, ...single } };
+  if (toolChoice === "required") return { tool_choice: { type: "any", ...single } };
+  if (toolChoice === "none") return { tool_choice: { type: "none" } };
+  return options?.parallelToolCalls === false ? { tool_choice: { type: "auto", ...single } } : {};
 }
 
 function toTool({ name, description, parameters }: ToolSpec): Tool {

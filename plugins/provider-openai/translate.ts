@@ -2,14 +2,17 @@
 import { createHash } from "node:crypto";
 import { textOf } from "@svc/sdk/services";
 import type {
+  AnswerOptions,
   AssistantMessage,
   ImageBlock,
   Message,
   ModelRequest,
   ProviderAccount,
+  ResponseFormat,
   TextBlock,
   ThinkingLevel,
   ToolCallBlock,
+  ToolChoice,
   ToolResultMessage,
   ToolSpec,
 } from "@svc/sdk/services";
@@ -18,6 +21,7 @@ import type {
   ChatCompletionCreateParamsStreaming,
   ChatCompletionFunctionTool,
   ChatCompletionMessageParam,
+  ChatCompletionToolChoiceOption,
 } from "openai/resources/chat/completions";
 
 /** Stands for an image where the model takes text only. */
@@ -28,21 +32,57 @@ export const NO_RESULT = "[no result: the run was stopped before the tool answer
 
 /** What is posted to `/chat/completions`. */
 export function toParams(request: ModelRequest, account: ProviderAccount): ChatCompletionCreateParamsStreaming {
-  const { model, tools } = request;
+  const { model, tools, toolChoice, options = {} } = request;
   const params: ChatCompletionCreateParamsStreaming = {
     model: model.id,
     messages: toMessages(request),
     stream: true,
     stream_options: { include_usage: true },
+    ...toOptions(options),
   };
-  if (tools.length > 0) params.tools = tools.map(toTool);
+  if (tools.length > 0) {
+    params.tools = tools.map(toTool);
+    if (toolChoice !== undefined) params.tool_choice = toChoice(toolChoice);
+    if (options.parallelToolCalls !== undefined) params.parallel_tool_calls = options.parallelToolCalls;
+  }
   const effort = reasoningEffort(request);
   if (effort) params.reasoning_effort = effort;
   const official = isOfficial(account.baseUrl);
-  if (model.maxTokens !== undefined) params[official ? "max_completion_tokens" : "max_tokens"] = model.maxTokens;
+  const limit = Math.min(options.maxTokens ?? Infinity, model.maxTokens ?? Infinity);
+  if (limit !== Infinity) params[official ? "max_completion_tokens" : "max_tokens"] = limit;
   // Hashed: a session key may hold a phone number. Other servers may refuse a key they do not know.
   if (official && request.sessionKey) params.prompt_cache_key = digest(request.sessionKey);
   return params;
+}
+
+function toOptions({
+  temperature,
+  topP,
+  frequencyPenalty,
+  presencePenalty,
+  seed,
+  stop,
+  responseFormat,
+}: AnswerOptions) {
+  return {
+    ...(temperature === undefined ? {} : { temperature }),
+    ...(topP === undefined ? {} : { top_p: topP }),
+    ...(frequencyPenalty === undefined ? {} : { frequency_penalty: frequencyPenalty }),
+    ...(presencePenalty === undefined ? {} : { presence_penalty: presencePenalty }),
+    ...(seed === undefined ? {} : { seed }),
+    ...(stop === undefined ? {} : { stop: [...stop] }),
+    ...(responseFormat === undefined ? {} : { response_format: toFormat(responseFormat) }),
+  };
+}
+
+function toFormat(format: ResponseFormat): NonNullable<ChatCompletionCreateParamsStreaming["response_format"]> {
+  if (format.type === "json_object") return { type: "json_object" };
+  const { type, ...jsonSchema } = format;
+  return { type, json_schema: jsonSchema };
+}
+
+function toChoice(choice: ToolChoice): ChatCompletionToolChoiceOption {
+  return typeof choice === "string" ? choice : { type: "function", function: { name: choice.name } };
 }
 
 /** Choice: the newer names of parameters go only to the API's own host; compatible servers often know the older ones only. */

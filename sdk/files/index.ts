@@ -2,3 +2,4 @@
 export * from "./lock.ts";
 export * from "./private.ts";
 export * from "./whole.ts";
+export * from "./rooted.ts";

@@ -1,8 +1,18 @@
 /** The `AgentRuns` and `AgentDirectory` services: who the agents are, and running them. */
 import type { Principal } from "../principal.ts";
 import { defineService } from "../service.ts";
-import type { AssistantMessage, ImageBlock, Usage } from "./messages.ts";
-import type { ThinkingLevel } from "./models.ts";
+import type {
+  AssistantMessage,
+  ImageBlock,
+  Message,
+  StopReason,
+  ToolCallBlock,
+  ToolResultMessage,
+  Usage,
+} from "./messages.ts";
+import type { AnswerOptions, ThinkingLevel, ToolChoice, ToolSpec } from "./models.ts";
+import type { ToolPolicy } from "./tool-policy.ts";
+import type { ToolOrigin } from "./tools.ts";
 
 /** One configured agent. */
 export interface AgentInfo {
@@ -19,6 +29,10 @@ export interface AgentDirectory {
   list(): readonly AgentInfo[];
   readonly defaultId: string;
   has(id: string): boolean;
+  /** What the configuration says of this agent's tools: `agents.list[].tools`. `undefined`: nothing. */
+  toolPolicy(id: string): ToolPolicy | undefined;
+  /** `agents.defaults.subagents.maxSpawnDepth`: how deep sub-runs may start others. */
+  readonly maxSpawnDepth: number;
 }
 
 /** Which agents there are. Provided by the plugin `agents`. */
@@ -35,7 +49,7 @@ export interface RunRequest {
   readonly thinking?: ThinkingLevel;
   /** Model to use instead of the session's and the agent's. */
   readonly model?: string;
-  /** Which global lane it waits in after that of its session: `main` (default), `subagent`, `hook`, `cron`, `nested`, or a name of one's own. Spec: http/sessions-routing.md §6. */
+  /** Which global lane it waits in after that of its session: `main` (default), `subagent`, `hook`, `http`, `cron`, `nested`, or a name of one's own. Spec: http/sessions-routing.md §6. */
   readonly lane?: string;
   /**
    * What happens while the session is busy. Default: `agent` and internal runs wait for their turn (`followup`); a
@@ -47,6 +61,26 @@ export interface RunRequest {
   /** Milliseconds; 0 means no limit; default `agents.defaults.timeoutSeconds`. */
   readonly timeoutMs?: number;
   readonly extraSystemPrompt?: string;
+  /**
+   * The conversation so far as the caller has it, oldest first: the model is shown this and not what the session has. A
+   * session without messages takes it over; in any other it is not stored.
+   */
+  readonly history?: readonly Message[];
+  /**
+   * Answers to tool calls of the session's (or `history`'s) last answer; stand before `message`, which may be empty
+   * then. Calls that are not among them count as unanswered.
+   */
+  readonly toolResults?: readonly ToolResultMessage[];
+  /** Tools that the caller runs itself: the run ends where the model calls one, with `RunOutcome.pendingCalls`. They stand before the gateway's own of the same name. */
+  readonly clientTools?: readonly ToolSpec[];
+  /**
+   * Of the run's first question. `none` takes `clientTools` away; `required` and a name let the model choose among
+   * `clientTools` only, and a run without such a call is an error. Default `auto`.
+   */
+  readonly toolChoice?: ToolChoice;
+  readonly answerOptions?: AnswerOptions;
+  /** What tools are told about where the caller is. */
+  readonly toolOrigin?: ToolOrigin;
   /** Where it came from, e.g. `chat`, `agent`. */
   readonly origin: string;
   /** Connection that asked, for its tool events. */
@@ -77,6 +111,10 @@ export interface RunOutcome {
   /** Run that took this one's message over. */
   readonly mergedInto?: string;
   readonly message?: AssistantMessage;
+  /** Of the last answer. `toolUse` with `pendingCalls`. */
+  readonly stopReason?: StopReason;
+  /** Calls of `clientTools` the caller has to answer with a further run. */
+  readonly pendingCalls?: readonly ToolCallBlock[];
   readonly usage?: Usage;
   readonly provider?: string;
   readonly model?: string;

@@ -344,6 +344,8 @@ export interface GatewayInfo {
   readonly stateDir: string;
   readonly configPath: string;
   readonly authMode: string;
+  /** `gateway.aliases`, as they are now. */
+  readonly aliases: readonly string[];
   /** Set once the port is open. */
   readonly url: string | undefined;
   plugins(): readonly PluginReport[];

@@ -58,12 +58,51 @@ export function parseThinkingLevel(text: string): ThinkingLevel | undefined {
   return THINKING_LEVELS.find((level) => level === word) ?? alias;
 }
 
+/** Whether the model has to call a tool: `required` any of them, an object that one. */
+export type ToolChoice = "auto" | "none" | "required" | { readonly name: string };
+
+/** The form an answer has to have. */
+export type ResponseFormat =
+  | { readonly type: "json_object" }
+  | {
+      readonly type: "json_schema";
+      readonly name: string;
+      readonly description?: string;
+      readonly schema: Readonly<Record<string, unknown>>;
+      readonly strict?: boolean;
+    };
+
+/** How an answer is to be made, in the words most APIs share. What is absent is left to the model. */
+export interface AnswerOptions {
+  /** Tokens the answer may have; the model's own `maxTokens` stays the upper limit. */
+  readonly maxTokens?: number;
+  /** 0 to 2. */
+  readonly temperature?: number;
+  /** 0 to 1. */
+  readonly topP?: number;
+  /** -2 to 2. Without effect where the API knows none. */
+  readonly frequencyPenalty?: number;
+  /** -2 to 2. Without effect where the API knows none. */
+  readonly presencePenalty?: number;
+  /** Without effect where the API knows none. */
+  readonly seed?: number;
+  /** The answer ends before any of these texts. */
+  readonly stop?: readonly string[];
+  /** False: at most one tool call an answer. */
+  readonly parallelToolCalls?: boolean;
+  /** A provider that cannot do it refuses the question. */
+  readonly responseFormat?: ResponseFormat;
+}
+
 /** One question to a model. */
 export interface ModelRequest {
   readonly model: ResolvedModel;
   readonly system: string;
   readonly messages: readonly Message[];
   readonly tools: readonly ToolSpec[];
+  /** Default `auto`. */
+  readonly toolChoice?: ToolChoice;
+  readonly options?: AnswerOptions;
   /** Absent: the model's own default. `adaptive`: the model decides. */
   readonly thinking?: ThinkingLevel;
   /** Groups requests of one conversation, for provider-side caches. */

@@ -4,16 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { TestContext } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
-import {
-  type agentEvent,
-  type Contribution,
-  type Denial,
-  type ExtensionView,
-  type HookEmitter,
-  type HookSpec,
-  type PayloadOf,
-  withDefaults,
-} from "@svc/sdk";
+import { type agentEvent, type Denial, type PayloadOf, withDefaults } from "@svc/sdk";
 import { textOf } from "@svc/sdk/services";
 import type {
   Models,
@@ -30,36 +21,13 @@ import { type ConfiguredAgents, createLiveAgents } from "../../../plugins/agents
 import { RunStore } from "../../../plugins/agents/run-store.ts";
 import { Runs } from "../../../plugins/agents/runs.ts";
 import { createSubagentTools } from "../../../plugins/agents/subagent-tools.ts";
-import { ToolBox } from "../../../plugins/agents/tools.ts";
+import { ToolShelf } from "../../../plugins/tools/shelf.ts";
+import { ToolBox, type ToolHooks } from "../../../plugins/tools/tool-box.ts";
 import { openStorage } from "../../../plugins/storage-sqlite/storage.ts";
+import { hook, extensionView, waterfall } from "../emitters.ts";
 import { createFakeClock, type FakeClock } from "./fake-clock.ts";
 import { openFakeSessions } from "./fake-sessions.ts";
 import { type Answer, says } from "./script.ts";
-
-/** A hook with one handler, or none. */
-export function hook<H extends HookSpec>(handle?: (input: never) => unknown): HookEmitter<H> {
-  const emit = async (input: never) => handle?.(input);
-  return { isUsed: () => handle !== undefined, emit: emit as unknown as HookEmitter<H>["emit"] };
-}
-
-/** A waterfall with one handler, or none. */
-export function waterfall<H extends HookSpec>(change?: (input: never) => unknown): HookEmitter<H> {
-  return hook<H>((input: never) => change?.(input) ?? input);
-}
-
-export function toolView(tools: Record<string, Tool> | (() => Record<string, Tool>) = {}): ExtensionView<Tool> {
-  const list = () =>
-    Object.entries(typeof tools === "function" ? tools() : tools).map(([id, value]): Contribution<Tool> => ({
-      id,
-      plugin: "test",
-      value,
-    }));
-  return {
-    list,
-    get: (id) => list().find((contribution) => contribution.id === id),
-    call: (contribution, work) => work(contribution.value),
-  };
-}
 
 export const model: ResolvedModel = { provider: "fake", id: "one", name: "One", api: "scripted" };
 
@@ -145,16 +113,15 @@ async function startGateway(real: Storage, clock: FakeClock, options: FixtureOpt
   const note = (_fields: object, text: string) => void seen.logged.push(text);
   const log = { debug: () => undefined, info: note, warn: note, error: note };
   const tools: Record<string, Tool> = { ...options.tools };
+  const view = extensionView(() => tools);
+  const shelf = new ToolShelf({ tools: view, sources: extensionView(), judge: (all) => all, log });
+  const hooks = { params: waterfall(), before: hook(), result: waterfall() } as ToolHooks;
+  const toolBox = new ToolBox({ shelf, tools: view, hooks, log });
   const runs = new Runs(
     {
-      services: { storage, sessions, models },
+      services: { storage, sessions, models, tools: { get: () => toolBox } },
       store: new RunStore({ storage }),
       agents: directory,
-      tools: new ToolBox({
-        tools: toolView(() => tools),
-        hooks: { params: waterfall(), before: hook(), result: waterfall() },
-        log,
-      }),
       promptHook: waterfall(),
       ...(options.workspacePrompt ? { workspacePrompt: options.workspacePrompt } : {}),
       config: () => directory.config,

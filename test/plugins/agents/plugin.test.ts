@@ -8,7 +8,8 @@ import { AgentDirectory, AgentRuns, ModelPolicy, type Models, type Sessions, typ
 import { AgentsConfig, MessagesConfig } from "../../../plugins/agents/config.ts";
 import plugin from "../../../plugins/agents/plugin.ts";
 import { root } from "../../checkout.ts";
-import { hook, model, openFixture, toolView, until, waterfall } from "./fixture.ts";
+import { hook, extensionView, waterfall } from "../emitters.ts";
+import { model, openFixture, until } from "./fixture.ts";
 import { MAIN, request, says } from "./script.ts";
 import { silentLog } from "./silent-log.ts";
 import { temporaryDirectory } from "./temporary.ts";
@@ -66,7 +67,7 @@ async function setUp(t: TestContext, { url, append }: Options = {}) {
     },
     log: silentLog,
     clock,
-    own: () => toolView(),
+    own: () => extensionView(),
     emits: (spec: (typeof HOOKS)[keyof typeof HOOKS]) => {
       declared.hooks.push(spec.name);
       return spec.kind === "waterfall" ? waterfall() : hook();

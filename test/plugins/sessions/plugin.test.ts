@@ -11,7 +11,13 @@ const models = {
   resolve: () => ({ provider: "dp", id: "dm", name: "DM", api: "x", contextWindow: 1000 }),
 } as unknown as Models; // nothing is streamed here
 const noModels = { resolve: () => notFound("no model") } as unknown as Models;
-const agents: AgentDirectory = { list: () => [], defaultId: "ada", has: () => true };
+const agents: AgentDirectory = {
+  list: () => [],
+  defaultId: "ada",
+  toolPolicy: () => undefined,
+  maxSpawnDepth: 1,
+  has: () => true,
+};
 
 async function start(t: TestContext, options: Partial<FakeOptions> = {}) {
   const storage = await openTestStorage(t);

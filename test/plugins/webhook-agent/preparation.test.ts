@@ -11,6 +11,8 @@ import { openPolicy } from "../webhook-scene.ts";
 const agents: AgentDirectory = {
   list: () => [],
   defaultId: "main",
+  toolPolicy: () => undefined,
+  maxSpawnDepth: 1,
   has: (id) => id === "main" || id === "ops",
 };
 const delivery = {

@@ -1,11 +1,12 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { GatewayError, Strict, Type } from "@svc/sdk";
-import { defineTool, type Tool, textOf, type ToolCall, type ToolResult } from "@svc/sdk/services";
-import { MAX_RESULT_CHARS, ToolBox, type ToolHooks } from "../../../plugins/agents/tools.ts";
-import { hook, toolView, waterfall } from "./fixture.ts";
-import { MAIN, principal } from "./script.ts";
-import { silentLog } from "./silent-log.ts";
+import { defineTool, type Tool, textOf, type ToolAttempt, type ToolCall, type ToolResult } from "@svc/sdk/services";
+import { ToolShelf } from "../../../plugins/tools/shelf.ts";
+import { MAX_RESULT_CHARS, ToolBox, type ToolHooks } from "../../../plugins/tools/tool-box.ts";
+import { MAIN, principal } from "../agents/script.ts";
+import { silentLog } from "../agents/silent-log.ts";
+import { hook, extensionView, waterfall } from "../emitters.ts";
 
 const call = (args: Record<string, unknown> = { path: "/a" }): ToolCall => ({
   name: "read",
@@ -35,29 +36,41 @@ interface Options {
 
 function box({ tool = readTool(), hooks = {} }: Options = {}): ToolBox {
   const all = { params: waterfall(), before: hook(), result: waterfall(), ...hooks } as ToolHooks;
-  return new ToolBox({ tools: toolView({ read: tool }), hooks: all, log: silentLog });
+  const tools = extensionView({ read: tool });
+  const shelf = new ToolShelf({ tools, sources: extensionView(), judge: (known) => known, log: silentLog });
+  return new ToolBox({ shelf, tools, hooks: all, log: silentLog });
 }
 
+const scene = { surface: "run", agentId: "main", sessionKey: MAIN, principal } as const;
+
 const never = new AbortController().signal;
-const use = (options: Options = {}, wish = call()) => box(options).use(wish, principal, never);
-const told = (result: ToolResult) => [result.isError === true, textOf(result)];
+const use = (options: Options = {}, wish = call()) => box(options).attempt(wish, scene, never);
+/** What became of it, in words. */
+function told(attempt: ToolAttempt): readonly [outcome: string, text?: string] {
+  if (attempt.outcome === "done") return [attempt.result.isError === true ? "error" : "done", textOf(attempt.result)];
+  return attempt.outcome === "refused" ? ["refused", attempt.error.message] : [attempt.outcome];
+}
 
 describe("tools", () => {
   it("runs a tool with its defaults filled in", async () => {
-    assert.deepEqual(told(await use()), [false, "/a 3"]);
+    assert.deepEqual(told(await use()), ["done", "/a 3"]);
   });
 
   it("offers the tools the principal may use", () => {
-    const [offered] = box().specs(principal);
+    const [offered] = box().specs(scene);
     assert.deepEqual([offered?.name, offered?.description], ["read", "Reads a file"]);
-    assert.deepEqual(box({ tool: readTool({ scope: "operator.admin" }) }).specs(principal), []);
+    assert.deepEqual(box({ tool: readTool({ scope: "operator.admin" }) }).specs(scene), []);
   });
 
   const refusals: [string, Options, ToolCall, RegExp][] = [
-    ["a tool that is not there", {}, { ...call(), name: "write" }, /no tool called write/],
     ["arguments that do not fit", {}, call({ path: 5 }), /wrong arguments: at \/path: must be string/],
     ["arguments nobody asked for", {}, call({ path: "/a", x: 1 }), /unexpected property 'x'/],
-    ["a scope the principal lacks", { tool: readTool({ scope: "operator.admin" }) }, call(), /lacks the scope/],
+    [
+      "a scope the principal lacks",
+      { tool: readTool({ scope: "operator.admin" }) },
+      call(),
+      /the scope operator.admin is missing/,
+    ],
     [
       "what a gate denies",
       { hooks: { before: hook(() => ({ allow: false, reason: "not on Sundays" })) } },
@@ -69,8 +82,8 @@ describe("tools", () => {
     it(`refuses ${what} and does not run it`, async () => {
       let ran = false;
       const tool = { ...(options.tool ?? readTool()), run: () => ((ran = true), "ran") };
-      const [isError, text] = told(await use({ ...options, tool }, wish));
-      assert.equal(isError, true);
+      const [outcome, text] = told(await use({ ...options, tool }, wish));
+      assert.equal(outcome, "refused");
       assert.match(String(text), message);
       assert.equal(ran, false);
     });
@@ -81,7 +94,7 @@ describe("tools", () => {
     const change = (arguments_: object) =>
       waterfall((wish: ToolCall) => ({ ...wish, name: "rm", arguments: arguments_ as ToolCall["arguments"] }));
     const before = hook((final: ToolCall) => void seen.push(final));
-    assert.deepEqual(told(await use({ hooks: { params: change({ path: "/b" }), before } })), [false, "/b 3"]);
+    assert.deepEqual(told(await use({ hooks: { params: change({ path: "/b" }), before } })), ["done", "/b 3"]);
     assert.equal(seen[0]?.name, "read");
     assert.match(String(told(await use({ hooks: { params: change({ path: 1 }) } }))[1]), /wrong arguments/);
   });
@@ -105,20 +118,32 @@ describe("tools", () => {
     assert.equal(Object.isFrozen(wish.arguments), false);
   });
 
+  it("does not know a tool that is not there", async () => {
+    assert.deepEqual(told(await use({}, { ...call(), name: "write" })), ["unknown"]);
+  });
+
+  it("stops a dry run before the gate, arguments filled in", async () => {
+    const before = hook(() => assert.fail("nobody is asked"));
+    const tool = readTool({ run: () => assert.fail("it ran") });
+    const attempt = await box({ tool, hooks: { before } }).attempt(call(), scene, never, { dryRun: true });
+    assert.deepEqual(attempt, { outcome: "checked", arguments: { path: "/a", limit: 3 } });
+  });
+
   it("lets the result hook change the answer", async () => {
     const result = waterfall((given: ToolResult & { call: ToolCall }) => ({
       ...given,
       content: [{ type: "text" as const, text: `${given.call.name}: ${textOf(given)}` }],
     }));
-    assert.deepEqual(told(await use({ hooks: { result } })), [false, "read: /a 3"]);
+    assert.deepEqual(told(await use({ hooks: { result } })), ["done", "read: /a 3"]);
   });
 
-  const failures: [string, () => string, string][] = [
+  const failures: [string, () => string, ...ReturnType<typeof told>][] = [
     [
       "says what a refusal of the tool says",
       () => {
         throw new GatewayError("NOT_FOUND", "no file /a");
       },
+      "refused",
       "no file /a",
     ],
     [
@@ -126,17 +151,18 @@ describe("tools", () => {
       () => {
         throw new Error("secret");
       },
-      "the tool read failed",
+      "failed",
     ],
-    ["tells an answer without content apart", () => ({}) as string, "the tool read gave no readable answer"],
+    ["tells an answer without content apart", () => ({}) as string, "error", "the tool read gave no readable answer"],
   ];
-  for (const [what, run, text] of failures) {
-    it(what, async () => assert.deepEqual(told(await use({ tool: readTool({ run }) })), [true, text]));
+  for (const [what, run, ...expected] of failures) {
+    it(what, async () => assert.deepEqual(told(await use({ tool: readTool({ run }) })), expected));
   }
 
   it("cuts the text of a result at 100,000 characters, all blocks together", async () => {
     const block = { type: "text" as const, text: "x".repeat(MAX_RESULT_CHARS - 10) };
-    const { content } = await use({ tool: readTool({ run: () => ({ content: [block, block] }) }) });
+    const attempt = await use({ tool: readTool({ run: () => ({ content: [block, block] }) }) });
+    const { content } = attempt.outcome === "done" ? attempt.result : assert.fail(attempt.outcome);
     assert.equal(textOf({ content: content.slice(0, 1) }), block.text);
     assert.equal(
       textOf({ content: content.slice(1) }),
@@ -147,7 +173,7 @@ describe("tools", () => {
   it("rejects the moment the run ends, also when the tool ignores its signal", async () => {
     const controller = new AbortController();
     const tool = readTool({ run: () => new Promise(() => undefined) });
-    const used = box({ tool }).use(call(), principal, controller.signal);
+    const used = box({ tool }).attempt(call(), scene, controller.signal);
     setImmediate(() => controller.abort());
     await assert.rejects(used, { name: "AbortError" });
   });
@@ -158,7 +184,7 @@ describe("tools", () => {
     let open: () => void = () => undefined;
     const gate = new Promise<void>((resolve) => (open = resolve));
     const tool = readTool({ run: () => ((ran = true), "") });
-    const used = box({ tool, hooks: { before: hook(() => gate) } }).use(call(), principal, controller.signal);
+    const used = box({ tool, hooks: { before: hook(() => gate) } }).attempt(call(), scene, controller.signal);
     controller.abort();
     await assert.rejects(used, { name: "AbortError" });
     open();

@@ -8,7 +8,7 @@ import { randomBytes } from "node:crypto";
 import { constants, type Stats } from "node:fs";
 import { type FileHandle, lstat, open, realpath, rename, unlink } from "node:fs/promises";
 import { dirname, join } from "node:path";
-import { invalidRequest } from "@svc/sdk";
+import { invalidRequest } from "../errors.ts";
 
 /** Choice: bytes of the largest file that is read or written whole. */
 export const MAX_FILE_BYTES = 1024 * 1024;

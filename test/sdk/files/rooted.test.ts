@@ -3,8 +3,8 @@ import { execFileSync } from "node:child_process";
 import { link, mkdir, readdir, readFile, rename, stat, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, it, type TestContext } from "node:test";
-import { MAX_FILE_BYTES, readWithin, statWithin, writeWithin } from "../../../plugins/agents/root-opener.ts";
-import { modeOf, temporaryDirectory } from "./temporary.ts";
+import { MAX_FILE_BYTES, readWithin, statWithin, writeWithin } from "@svc/sdk/files";
+import { modeOf, temporaryDirectory } from "../../plugins/agents/temporary.ts";
 
 /** A workspace with a file beside it that must not be reached. */
 async function setUp(t: TestContext) {

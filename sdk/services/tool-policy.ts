@@ -1,0 +1,37 @@
+/** What the configuration says about tools at one level: `tools`, or `agents.list[].tools`. Spec: http/tools-invoke.md §7. */
+import { type Static, Strict, Type } from "../schema.ts";
+
+/** Names of profiles. Spec: tools-invoke.md §7.2. */
+export const TOOL_PROFILES = ["minimal", "coding", "messaging", "full"] as const;
+export type ToolProfile = (typeof TOOL_PROFILES)[number];
+
+const names = (description: string) => Type.Optional(Type.Array(Type.String(), { description }));
+
+const rules = {
+  profile: Type.Optional(
+    Type.Enum([...TOOL_PROFILES], {
+      description: "a ready-made list of allowed tools; full: all of them; default full",
+    }),
+  ),
+  allow: names("names, globs (`web_*`), `group:<name>` or plugin ids; empty or absent: all that are not denied"),
+  alsoAllow: names("added to `allow`, and to what the profile allows"),
+  deny: names("the same kinds of names; wins over every `allow`"),
+};
+
+/** Rules for one provider or model. */
+export const ToolRules = Strict(rules);
+export type ToolRules = Static<typeof ToolRules>;
+
+/** Rules of one level. Each key can be a section of its own, since several plugins have keys below `tools`. */
+export const TOOL_POLICY_KEYS = {
+  ...rules,
+  byProvider: Type.Optional(
+    Type.Record(Type.String(), ToolRules, {
+      description: "further rules by `provider` or `provider/model`, in any case, the longer one first",
+    }),
+  ),
+};
+
+/** All of them, as an agent has them. */
+export const ToolPolicy = Strict(TOOL_POLICY_KEYS);
+export type ToolPolicy = Static<typeof ToolPolicy>;
