@@ -72,7 +72,7 @@ export function createAskedRuns({ runs, sessions }: AskedRunsSources): AskedRuns
   return {
     take: (event) => followed.get(event.runId)?.take(event),
     stop() {
-      for (const run of [...followed.values()]) run.stop();
+      for (const run of followed.values()) run.stop();
     },
 
     async ask(request, signal) {
