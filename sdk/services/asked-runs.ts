@@ -21,30 +21,35 @@ export interface AskedRuns {
   /**
    * Starts a run, after its session was restarted where its reset policy says so. Resolves when it is accepted.
    * @param signal aborts when the caller is gone: the run is stopped, and the steps end with what stopped it
+   * @param options.goesOn the session is not restarted, whatever its reset policy says. Default false
    * @returns its steps; to be read to the end or returned from, which stops the run, too
    * @throws GatewayError `FORBIDDEN` for a session that takes no messages; what `AgentRuns.start` throws; `CONFLICT` for an id that was used
    */
-  ask(request: RunRequest, signal: AbortSignal): Promise<AsyncGenerator<AnswerStep, void, undefined>>;
+  ask(
+    request: RunRequest,
+    signal: AbortSignal,
+    options?: { readonly goesOn?: boolean },
+  ): Promise<AsyncGenerator<AnswerStep, void, undefined>>;
 }
 
 /** @param sources asked at each use */
 export function createAskedRuns({ runs, sessions }: AskedRunsSources): AskedRuns {
   const listeners = new Map<string, (event: RunEvent) => void>();
 
-  async function prepare({ sessionKey }: RunRequest): Promise<void> {
+  async function prepare({ sessionKey }: RunRequest, goesOn: boolean): Promise<void> {
     if (runs.active(sessionKey).length > 0) return;
     const entry = await sessions.get(sessionKey);
     if (sessions.sendPolicy(sessionKey, entry) === "deny")
       throw new GatewayError("FORBIDDEN", `session ${sessionKey} takes no messages: its send policy is "deny"`);
-    if (entry) await sessions.freshen(sessionKey);
+    if (entry && !goesOn) await sessions.freshen(sessionKey);
   }
 
   return {
     take: (event) => listeners.get(event.runId)?.(event),
 
-    async ask(request, signal) {
+    async ask(request, signal, { goesOn = false } = {}) {
       const { runId } = request;
-      await prepare(request);
+      await prepare(request, goesOn);
       signal.throwIfAborted();
       const queue = createStepQueue();
       listeners.set(runId, (event) => queue.push(event));
@@ -90,6 +95,8 @@ function createStepQueue(): StepQueue {
   const held: AnswerStep[] = [];
   let wake: ((step: AnswerStep) => void) | undefined;
   let isOver = false;
+  /** Characters of the answer that were told. */
+  let told = 0;
   const add = (step: AnswerStep) => {
     const waiting = wake;
     wake = undefined;
@@ -101,8 +108,13 @@ function createStepQueue(): StepQueue {
       return isOver;
     },
     push({ stream, data, outcome }) {
-      const { delta } = data as { readonly delta?: unknown };
-      if (stream === "assistant" && typeof delta === "string" && delta !== "") add({ type: "text", delta });
+      const { delta, text } = data as { readonly delta?: unknown; readonly text?: unknown };
+      if (stream === "assistant" && typeof delta === "string" && delta !== "") {
+        const whole = typeof text === "string" ? text : "";
+        // What was said before tools and after them is parted by a blank line, which is no delta.
+        add({ type: "text", delta: whole.length > told + delta.length ? whole.slice(told) : delta });
+        told = Math.max(whole.length, told + delta.length);
+      }
       if (!outcome) return;
       isOver = true;
       add({ type: "end", outcome });
