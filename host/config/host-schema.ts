@@ -76,6 +76,11 @@ const Reload = Strict({
   debounceMs: Count(0, 60_000, hot("Milliseconds the file must rest before it is read. Default 300.")),
 });
 
+/** What is served over HTTP beside the WebSocket: each endpoint is its plugin's. */
+const Http = Strict({
+  endpoints: Type.Optional(Strict({}, { description: "By name; each belongs to the plugin that serves it." })),
+});
+
 export const GatewaySection = Strict({
   port: Count(0, 65_535, restart("Default 18789; 0 picks a free port.")),
   bind: Type.Optional(
@@ -103,6 +108,7 @@ export const GatewaySection = Strict({
     }),
   ),
   reload: Type.Optional(Reload),
+  http: Type.Optional(Http),
 });
 export type GatewaySection = Static<typeof GatewaySection>;
 
@@ -145,7 +151,7 @@ export const HOST_SECTIONS = {
 } as const;
 
 /**
- * Sections of the host below which a plugin may own a key that holds an object, as if it stood at the top. By section: keys
+ * Places of the host below which a plugin may own a key that holds an object, as if it stood at the top. By place: keys
  * that nobody has, and what to do instead.
  */
 export const OPEN_SECTIONS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
@@ -154,6 +160,7 @@ export const OPEN_SECTIONS: Readonly<Record<string, Readonly<Record<string, stri
       "overlay networks are set up beside the gateway; listen on one with gateway.bind tailnet, then: svc config unset gateway.tailscale",
     tls: "TLS ends in a proxy in front of the gateway (gateway.trustedProxies), then: svc config unset gateway.tls",
   },
+  "gateway.http.endpoints": {},
   hooks: {
     internal:
       "hooks inside the process are not configured here; write a plugin that taps them, then: svc config unset hooks.internal",

@@ -1,7 +1,7 @@
 /** The JSON Schema of the whole configuration. Spec: http/config.md §3.2, protocol/methods-config.md §2. Pure. */
 import type { TSchema } from "@svc/sdk";
-import { HOST_SECTIONS, OPEN_SECTIONS } from "./host-schema.ts";
-import { claimProblem, sectionPath } from "./section-keys.ts";
+import { HOST_SECTIONS } from "./host-schema.ts";
+import { claimProblem, openPlacesIn, sectionPath, withValueAt } from "./section-keys.ts";
 
 /** A plugin's claim on a section; one for each it owns. `schema` is absent while the plugin is not loaded. */
 export interface SectionOwner {
@@ -17,14 +17,14 @@ export function composeSchema(owners: readonly SectionOwner[]): Record<string, u
     ["meta", { type: "object" }],
   ]);
   for (const [section, schema] of Object.entries(HOST_SECTIONS))
-    properties.set(section, Object.hasOwn(OPEN_SECTIONS, section) ? opened(section, owners) : toJsonSchema(schema));
+    properties.set(section, opened(section, schema, owners));
   for (const { section, schema } of owners)
     if (schema && !claimProblem(section) && sectionPath(section).length === 1 && !properties.has(section))
       properties.set(section, toJsonSchema(schema));
   for (const { section, schema } of owners) {
     const [first = "", key] = sectionPath(section);
     if (schema && key !== undefined && !claimProblem(section) && !properties.has(first))
-      properties.set(first, { type: "object", ...sharedBy(first, owners) });
+      properties.set(first, { type: "object", ...sharedBy([first], owners) });
   }
   return {
     $schema: "http://json-schema.org/draft-07/schema#",
@@ -35,19 +35,24 @@ export function composeSchema(owners: readonly SectionOwner[]): Record<string, u
 }
 
 /** A section of the host with what plugins own in it. */
-function opened(name: string, owners: readonly SectionOwner[]): unknown {
-  const schema: Partial<Record<string, TSchema>> = HOST_SECTIONS;
-  const { additionalProperties: _, properties, ...rest } = toJsonSchema(schema[name]) as Record<string, unknown>;
-  return { ...rest, properties: { ...(properties as object), ...sharedBy(name, owners).properties } };
+function opened(section: string, schema: TSchema, owners: readonly SectionOwner[]): unknown {
+  return openPlacesIn(section).reduce<unknown>((whole, { path }) => {
+    const steps = path.slice(1).flatMap((key) => ["properties", key]);
+    return withValueAt(whole, steps, (node) => {
+      const { additionalProperties: _, properties, ...rest } = node as Readonly<Record<string, unknown>>; // an open place is an object of the host's schema
+      return { ...rest, properties: { ...(properties as object), ...sharedBy(path, owners).properties } };
+    });
+  }, toJsonSchema(schema));
 }
 
-/** What plugins own below a key. */
-function sharedBy(name: string, owners: readonly SectionOwner[]): { readonly properties: object } {
+/** What plugins own at a place. */
+function sharedBy(place: readonly string[], owners: readonly SectionOwner[]): { readonly properties: object } {
   const added = new Map<string, unknown>();
   for (const { section, schema } of owners) {
-    const [first, key] = sectionPath(section);
-    if (schema && first === name && key !== undefined && !claimProblem(section) && !added.has(key))
-      added.set(key, toJsonSchema(schema));
+    const path = sectionPath(section);
+    const key = path.at(-1) ?? "";
+    const isHere = path.slice(0, -1).join() === place.join();
+    if (schema && isHere && !claimProblem(section) && !added.has(key)) added.set(key, toJsonSchema(schema));
   }
   return { properties: Object.fromEntries(added) };
 }

@@ -1,25 +1,47 @@
 /**
- * Keys of the configuration that a plugin may own: one at the top (`notes`), one below a section of the host that is open for
- * them (`hooks.mail`), or one below a key that is nobody's as a whole (`chats.mail`), which several plugins share then. Pure.
+ * Keys of the configuration that a plugin may own: one at the top (`notes`), one below a place of the host that is open for
+ * them (`hooks.mail`, `gateway.http.endpoints.mail`), or one below a key that is nobody's as a whole (`chats.mail`), which
+ * several plugins share then. Pure.
  */
 import { FREE_KEYS, HOST_SECTIONS, OPEN_SECTIONS } from "./host-schema.ts";
 import { isObject, isPrototypeKey, own, type PlainObject } from "./plain-data.ts";
 
-/** The keys from the root down to a section: two below an open one or one that is not the host's, else one. */
+/** A place of the host below which plugins may own keys. */
+interface OpenPlace {
+  readonly path: readonly string[];
+  /** Keys nobody has, and what to do instead. */
+  readonly refused: Readonly<Record<string, string>>;
+}
+
+/** The deepest first. */
+const OPEN_PLACES: readonly OpenPlace[] = Object.entries(OPEN_SECTIONS)
+  .map(([place, refused]) => ({ path: place.split("."), refused }))
+  .sort((one, other) => other.path.length - one.path.length);
+
+/** Those in a section of the host, the section itself included. */
+export function openPlacesIn(section: string): readonly OpenPlace[] {
+  return OPEN_PLACES.filter(({ path }) => path[0] === section);
+}
+
+/** The open place these keys lie below. */
+function openPlaceOf(keys: readonly string[]): OpenPlace | undefined {
+  return OPEN_PLACES.find(({ path }) => keys.length > path.length && path.every((key, index) => keys[index] === key));
+}
+
+/** The keys from the root down to a section: below an open place or a key that is not the host's as many as it takes, else one. */
 export function sectionPath(section: string): readonly string[] {
-  const [first = "", ...rest] = section.split(".");
-  return rest.length > 0 && isOpen(first) ? [first, rest.join(".")] : [section];
+  const keys = section.split(".");
+  const place = openPlaceOf(keys)?.path ?? (keys.length > 1 && !isHostKey(keys[0] ?? "") ? keys.slice(0, 1) : []);
+  return [...place, keys.slice(place.length).join(".")];
 }
 
 /** The section the key at this path belongs to. @param owned sections of plugins */
-export function sectionAt([first = "", second]: readonly string[], owned: ReadonlySet<string>): readonly string[] {
-  if (second === undefined || !isOpenKey(first, second)) return [first];
-  return Object.hasOwn(HOST_SECTIONS, first) || owned.has(`${first}.${second}`) ? [first, second] : [first];
-}
-
-/** Whether keys below this one may be sections of plugins. */
-function isOpen(first: string): boolean {
-  return Object.hasOwn(OPEN_SECTIONS, first) || !isHostKey(first);
+export function sectionAt(path: readonly string[], owned: ReadonlySet<string>): readonly string[] {
+  const [first = "", second] = path;
+  const place = openPlaceOf(path);
+  if (place && isOpenKey(place.path, path[place.path.length] ?? "")) return path.slice(0, place.path.length + 1);
+  const isShared = second !== undefined && !isHostKey(first) && owned.has(`${first}.${second}`);
+  return isShared && isOpenKey([first], second) ? [first, second] : [first];
 }
 
 /** Whether the key at the top is the host's, or carries no configuration. */
@@ -29,30 +51,31 @@ export function isHostKey(first: string): boolean {
 
 /** Why no plugin can own this section, or `undefined`. */
 export function claimProblem(section: string): string | undefined {
-  const [first = "", ...rest] = section.split(".");
-  const [, below] = sectionPath(section);
-  if (below !== undefined) {
-    if (rest.length > 1) return `a plugin can own keys of ${first}, no deeper ones; the plugin must use another one`;
-    return isOpenKey(first, below) && !Object.hasOwn(OPEN_SECTIONS[first] ?? {}, below) ? undefined : OF_THE_HOST;
-  }
-  return isHostKey(first) ? OF_THE_HOST : undefined;
+  const path = sectionPath(section);
+  const around = path.slice(0, -1);
+  const key = path.at(-1) ?? "";
+  if (around.length === 0) return isHostKey(section.split(".")[0] ?? "") ? OF_THE_HOST : undefined;
+  if (key.includes("."))
+    return `a plugin can own keys of ${around.join(".")}, no deeper ones; the plugin must use another one`;
+  const refused = openPlaceOf(path)?.refused ?? {};
+  return isOpenKey(around, key) && !Object.hasOwn(refused, key) ? undefined : OF_THE_HOST;
 }
 
 const OF_THE_HOST = "this section belongs to the gateway; the plugin must use another one";
 
-/** Whether `key` below the section is none of the host's, so that a plugin may have it. */
-function isOpenKey(section: string, key: string): boolean {
-  if (!isOpen(section) || section === "" || key === "" || isPrototypeKey(section) || isPrototypeKey(key)) return false;
-  const schema: unknown = own(HOST_SECTIONS, section);
+/** Whether `key` at this place is none of the host's, so that a plugin may have it. */
+function isOpenKey(place: readonly string[], key: string): boolean {
+  if (key === "" || [...place, key].some((name) => name === "" || isPrototypeKey(name))) return false;
+  const [first = "", ...rest] = place;
+  const schema = rest.reduce<unknown>((node, name) => own(own(node, "properties"), name), own(HOST_SECTIONS, first));
   return own(own(schema, "properties"), key) === undefined;
 }
 
-/** Keys of a host's section that hold objects and are not the host's: those of plugins, here or not. */
-export function openKeys(section: string, value: unknown): string[] {
+/** Keys of an open place that hold objects and are not the host's: those of plugins, here or not. */
+export function openKeys({ path, refused }: OpenPlace, value: unknown): string[] {
   if (!isObject(value)) return [];
-  const refused = OPEN_SECTIONS[section] ?? {};
   return Object.keys(value).filter(
-    (key) => isOpenKey(section, key) && isObject(value[key]) && !Object.hasOwn(refused, key),
+    (key) => isOpenKey(path, key) && isObject(value[key]) && !Object.hasOwn(refused, key),
   );
 }
 
@@ -60,6 +83,21 @@ export function openKeys(section: string, value: unknown): string[] {
 export function without(value: unknown, keys: readonly string[]): unknown {
   if (!isObject(value) || !keys.some((key) => Object.hasOwn(value, key))) return value;
   return Object.fromEntries(Object.entries(value).filter(([key]) => !keys.includes(key)));
+}
+
+/** What stands at a path; `undefined` for nothing. */
+export function valueAt(value: unknown, path: readonly string[]): unknown {
+  return path.reduce<unknown>((node, key) => own(node, key), value);
+}
+
+/** The value with what stands at the path replaced; as it is where something on the way is no object. */
+export function withValueAt(value: unknown, path: readonly string[], change: (node: unknown) => unknown): unknown {
+  const [key, ...rest] = path;
+  if (key === undefined) return change(value);
+  if (!isObject(value)) return value;
+  const former = own(value, key);
+  const next = withValueAt(former === undefined && rest.length > 0 ? {} : former, rest, change);
+  return next === former ? value : { ...value, [key]: next };
 }
 
 /** `found` is false where the file says nothing; a value may be anything. */

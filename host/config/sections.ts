@@ -2,10 +2,20 @@
 import { deepFreeze, type Plugin, type TSchema, violations, withDefaults } from "@svc/sdk";
 import { isSecretRef } from "@svc/sdk/services";
 import type { ConfigFile, Issue } from "./file.ts";
-import { HOST_SECTIONS, type HostConfig, OPEN_SECTIONS } from "./host-schema.ts";
+import { HOST_SECTIONS, type HostConfig } from "./host-schema.ts";
 import { isObject, own, type PlainObject } from "./plain-data.ts";
 import type { SectionOwner } from "./schema.ts";
-import { claimProblem, isHostKey, lookUp, openKeys, sectionPath, without } from "./section-keys.ts";
+import {
+  claimProblem,
+  isHostKey,
+  lookUp,
+  openKeys,
+  openPlacesIn,
+  sectionPath,
+  valueAt,
+  without,
+  withValueAt,
+} from "./section-keys.ts";
 
 export { composeHints } from "./hints.ts";
 export { composeSchema, type SectionOwner } from "./schema.ts";
@@ -68,11 +78,19 @@ export function hostConfig(
   const found: Issue[] = [];
   const owned = ownedSections(owners).map(({ section }) => sectionPath(section));
   const sections = Object.entries(HOST_SECTIONS).map(([section, schema]) => {
-    const written = sectionOf(resolved, section);
-    const refused = Object.entries(OPEN_SECTIONS[section] ?? {}).filter(([key]) => own(written, key) !== undefined);
-    const others = owned.flatMap(([first, key]) => (first === section && key !== undefined ? [key] : []));
-    const value = without(written, [...others, ...openKeys(section, written), ...refused.map(([key]) => key)]);
-    found.push(...refused.map(([key, message]) => ({ path: `${section}.${key}`, message })));
+    let value = sectionOf(resolved, section);
+    for (const place of openPlacesIn(section)) {
+      const here = place.path.slice(1);
+      const written = valueAt(value, here);
+      const refused = Object.entries(place.refused).filter(([key]) => own(written, key) !== undefined);
+      const others = owned
+        .filter((path) => path.slice(0, -1).join() === place.path.join())
+        .map((path) => path.at(-1) ?? "");
+      found.push(...refused.map(([key, message]) => ({ path: [...place.path, key].join("."), message })));
+      if (written === undefined) continue;
+      const gone = [...others, ...openKeys(place, written), ...refused.map(([key]) => key)];
+      value = withValueAt(value, here, (node) => without(node, gone));
+    }
     found.push(...hostIssues(section, schema, value));
     return [section, value];
   });
@@ -95,15 +113,12 @@ function unlessTold(told: readonly Issue[], found: readonly Issue[]): readonly I
 
 /** What is in force: the file, and the defaults of every plugin that is loaded. */
 export function effectiveConfig({ resolved }: ConfigFile, owners: readonly SectionOwner[]): PlainObject {
-  const config = new Map<string, unknown>(Object.entries(resolved));
+  let config: unknown = resolved;
   for (const { section, schema } of ownedSections(owners)) {
     const filled = filledSection(resolved, section, schema);
-    const [first = "", key] = sectionPath(section);
-    const around = config.get(first) ?? {};
-    if (key === undefined) config.set(first, filled);
-    else if (isObject(around)) config.set(first, { ...around, [key]: filled });
+    config = withValueAt(config, sectionPath(section), () => filled);
   }
-  return Object.fromEntries(config);
+  return config as PlainObject; // it began as one, and keys were put into it
 }
 
 /** Owners that are loaded. A key of the host stays the host's; of two plugins the first has it, and who has all of a key has what is below it. */
@@ -119,8 +134,8 @@ export function ownedSections(
 }
 
 function isBelowAnother(section: string, all: ReadonlyMap<string, unknown>): boolean {
-  const [first = "", key] = sectionPath(section);
-  return key !== undefined && all.has(first);
+  const path = sectionPath(section);
+  return path.some((_key, index) => index > 0 && all.has(path.slice(0, index).join(".")));
 }
 
 /** A plugin's sections with defaults, frozen, or what is wrong with them. */
@@ -154,9 +169,9 @@ export function unownedKeys({ resolved }: ConfigFile, owners: readonly SectionOw
   const top = Object.keys(resolved).filter((key) => !isHostKey(key));
   const shared = top.filter((key) => isObject(resolved[key]) && isShared(key, owners));
   const below = [
-    ...Object.keys(OPEN_SECTIONS).flatMap((section) =>
-      openKeys(section, own(resolved, section)).map((key) => [section, key]),
-    ),
+    ...Object.keys(HOST_SECTIONS)
+      .flatMap(openPlacesIn)
+      .flatMap((place) => openKeys(place, valueAt(resolved, place.path)).map((key) => [...place.path, key])),
     ...shared.flatMap((section) => Object.keys(own(resolved, section) as PlainObject).map((key) => [section, key])),
   ].map((path) => path.join("."));
   const whole = top.filter((key) => !shared.includes(key));

@@ -36,6 +36,11 @@ export function ratioAtLeast(limit: number): Target {
   return { text: `>= ${limit}x bare`, met: (_, ratio) => ratio >= limit };
 }
 
+/** At most so much more than the bare one took. */
+export function addsAtMost(ms: number, bare: Rounds): Target {
+  return { text: `adds <= ${ms} ms`, met: (ours) => ours - median(bare) <= ms };
+}
+
 export function both(first: Target, second: Target): Target {
   return {
     text: `${first.text}, ${second.text}`,

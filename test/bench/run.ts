@@ -12,6 +12,7 @@ import type { Row } from "./figures.ts";
 import { machine, pinLoad } from "./machine.ts";
 import { describe, page, table } from "./report.ts";
 import { killServers } from "./server-process.ts";
+import { chatApis } from "./subjects/chat-apis.ts";
 import { cli } from "./subjects/cli.ts";
 import { connectionMemory } from "./subjects/connection-memory.ts";
 import { eventLoop } from "./subjects/event-loop.ts";
@@ -40,13 +41,14 @@ const SUBJECTS: readonly Subject[] = [
   connectionMemory,
   store,
   stream,
+  chatApis,
   eventLoop,
 ];
 
 /** Milliseconds one subject may take; then it counts as failed, and the run goes on without it. */
 const SUBJECT_MS = 150_000;
 /** Milliseconds after which the whole run is given up. */
-const RUN_MS = 480_000;
+const RUN_MS = 600_000;
 
 const names = SUBJECTS.map(({ name }) => name);
 const { values } = parseArgs({ options: { quick: { type: "boolean" }, only: { type: "string", multiple: true } } });

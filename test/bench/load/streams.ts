@@ -67,18 +67,41 @@ export function askBySocket(socket: LoadSocket): Ask {
   };
 }
 
-/** The public API of model servers. */
-export function askDirectly(baseUrl: string, agent: Agent): Ask {
-  const url = new URL(`${baseUrl}/chat/completions`);
+/** How one of the public APIs is asked, and which lines of its answer carry text. */
+interface Api {
+  readonly path: string;
+  body(question: string): object;
+  readonly piece: RegExp;
+}
+
+export const CHAT_COMPLETIONS: Api = {
+  path: "/chat/completions",
+  body: (question) => ({ model: "model", stream: true, messages: [{ role: "user", content: question }] }),
+  piece: /"content":"[^"]/,
+};
+
+export const RESPONSES: Api = {
+  path: "/responses",
+  body: (question) => ({ model: "model", stream: true, input: question }),
+  piece: /^data: .*"response\.output_text\.delta"/,
+};
+
+/** One of the public APIs over HTTP. @param baseUrl ends in `/v1` */
+export function askOverHttp(baseUrl: string, agent: Agent, api: Api = CHAT_COMPLETIONS, token?: string): Ask {
+  const url = new URL(baseUrl + api.path);
   return (kind) => {
-    const messages = [{ role: "user", content: ANSWERS[kind].question }];
-    const body = JSON.stringify({ model: "model", stream: true, messages });
-    const headers = { "content-type": "application/json", "content-length": Buffer.byteLength(body) };
+    const body = JSON.stringify(api.body(ANSWERS[kind].question));
+    const headers = {
+      "content-type": "application/json",
+      "content-length": Buffer.byteLength(body),
+      ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
+    };
     return timed((listening) => {
       const question = httpRequest(url, { agent, method: "POST", headers }, (answer) => {
+        if (answer.statusCode !== 200) listening.end(new Error(`a question was refused with ${answer.statusCode}`));
         createInterface(answer).on("line", (line) => {
           if (line === "data: [DONE]") listening.end();
-          else if (/"content":"[^"]/.test(line)) listening.piece();
+          else if (api.piece.test(line)) listening.piece();
         });
       });
       question.once("error", (error) => listening.end(error));

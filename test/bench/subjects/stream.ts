@@ -1,11 +1,11 @@
 /** A model's answer on its way to a client: first token and last, beside the model server itself and a bare relay. */
 import { Agent } from "node:http";
 import { setTimeout as sleep } from "node:timers/promises";
-import { both, atMost, median, type Row, ratioAtMost, type Rounds, type Target } from "../figures.ts";
+import { addsAtMost, both, atMost, median, type Row, ratioAtMost, type Rounds, type Target } from "../figures.ts";
 import { startGateway, TOKEN } from "../gateways.ts";
 import { type AnswerKind, modelConfig, PACE_MS, startModel } from "../load/model.ts";
 import { type LoadSocket, openSocket } from "../load/socket.ts";
-import { type Ask, askBySocket, askDirectly, type Timing } from "../load/streams.ts";
+import { type Ask, askBySocket, askOverHttp, type Timing } from "../load/streams.ts";
 import { serverScript, startServer } from "../server-process.ts";
 import { interleave, type Results, type Subject } from "../suite.ts";
 
@@ -67,7 +67,7 @@ export const stream: Subject = {
       const asks = {
         ours: await open(gateway.url, TOKEN),
         relay: await open(relay.url),
-        direct: askDirectly(model.url, agent),
+        direct: askOverHttp(model.url, agent),
       };
       const each = (work: (ask: Ask) => Promise<number>) => ({
         ours: () => work(asks.ours),
@@ -105,7 +105,3 @@ export const stream: Subject = {
     }
   },
 };
-
-function addsAtMost(ms: number, direct: Rounds): Target {
-  return { text: `adds <= ${ms} ms`, met: (ours) => ours - median(direct) <= ms };
-}

@@ -28,6 +28,64 @@ const file = (hooks: unknown, more: Record<string, unknown> = {}) => givenConfig
 const told = (issues: readonly { path: string; message: string }[]) =>
   issues.map(({ path, message }) => `${path}: ${message}`);
 
+describe("a plugin's key at a deep place that is open", () => {
+  const Chat = Strict({ enabled: Type.Boolean({ default: false, reload: "hot" }) });
+  const chat: SectionOwner = { section: "gateway.http.endpoints.chat", plugin: "chat", schema: Chat };
+  const given = (endpoints: unknown, gateway: object = {}) =>
+    givenConfig("/x/svc.json", { gateway: { ...gateway, http: { endpoints } } });
+  const rows: [why: string, endpoints: unknown, owners: SectionOwner[], issues: string[]][] = [
+    ["right", { chat: { enabled: true } }, [chat], []],
+    ["of a plugin that is away", { chat: { any: 1 } }, [{ ...chat, schema: undefined }], []],
+    ["of nobody", { other: { any: 1 } }, [chat], []],
+    ["with a wrong value", { chat: { enabled: 1 } }, [chat], ["gateway.http.endpoints.chat.enabled: must be boolean"]],
+    ["with an unknown key", { chat: { x: 1 } }, [chat], ["gateway.http.endpoints.chat: unexpected property 'x'"]],
+    ["that is no object", { chat: 5 }, [chat], ["gateway.http.endpoints.chat: must be object"]],
+    ["that is no object, of nobody", { other: 5 }, [], ["gateway.http: unexpected property 'other'"]],
+    ["in a place that is no object", 5, [chat], ["gateway.http.endpoints: must be object"]],
+  ];
+  for (const [why, endpoints, owners, issues] of rows) {
+    it(`${why} is ${issues.length === 0 ? "valid" : "refused by name"}`, () => {
+      const found = told(configIssues(given(endpoints), owners));
+      assert.equal(found.length, issues.length, found.join("; "));
+      for (const [index, issue] of issues.entries())
+        assert.ok(found[index]?.includes(issue.split(": ")[1] ?? ""), found[index]);
+    });
+  }
+
+  it("is in force with its defaults, read by its plugin, and in the schema where it stands", () => {
+    const { gateway } = effectiveConfig(given({ other: {} }, { port: 1 }), [chat]);
+    assert.deepEqual(gateway, { port: 1, http: { endpoints: { other: {}, chat: { enabled: false } } } });
+    assert.deepEqual(effectiveConfig(givenConfig("/x", {}), [chat]), {
+      gateway: { http: { endpoints: { chat: { enabled: false } } } },
+    });
+    const plugin = definePlugin({ id: "chat", api: "^1.0.0", section: chat.section, config: Chat, setup() {} });
+    assert.deepEqual(pluginSection(plugin, given({ chat: { enabled: true } })), {
+      value: { enabled: true },
+      sections: {},
+    });
+    const hints = composeHints(composeSchema([chat]));
+    assert.ok(hints["gateway.http.endpoints.chat.enabled"]);
+    assert.ok(hints["gateway.port"]);
+  });
+
+  it("takes effect as its schema says, and is told where nobody reads it", () => {
+    const path = ["gateway", "http", "endpoints", "chat", "enabled"];
+    assert.deepEqual([...reloadKinds([path], [chat])], [["gateway.http.endpoints.chat.enabled", "hot"]]);
+    assert.deepEqual(told(unownedKeys(given({ chat: {} }), [])), [
+      "gateway.http.endpoints.chat: not used: no plugin in use has this section; it is kept as it is",
+    ]);
+  });
+
+  it("cannot be claimed deeper, nor a place of the host itself", () => {
+    const claimed = (section: string) =>
+      pluginSection(definePlugin({ id: "x", api: "^1.0.0", section, config: Chat, setup() {} }), given({}));
+    assert.match(JSON.stringify(claimed("gateway.http.endpoints.chat.more")), /no deeper ones/);
+    assert.match(JSON.stringify(claimed("gateway.http")), /belongs to the gateway/);
+    assert.match(JSON.stringify(claimed("gateway.http.endpoints")), /no deeper ones/);
+    assert.match(JSON.stringify(claimed("gateway.http.more")), /no deeper ones/);
+  });
+});
+
 describe("a plugin's key below hooks", () => {
   it("is not the host's: its own keys are read without it", () => {
     const { config, issues } = hostConfig(file({ path: "/in", mail: { box: "a" }, other: {} }));

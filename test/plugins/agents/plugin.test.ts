@@ -8,7 +8,7 @@ import { AgentDirectory, AgentRuns, ModelPolicy, type Models, type Sessions, typ
 import { AgentsConfig, MessagesConfig } from "../../../plugins/agents/config.ts";
 import plugin from "../../../plugins/agents/plugin.ts";
 import { root } from "../../checkout.ts";
-import { hook, extensionView, waterfall } from "../emitters.ts";
+import { hook, waterfall } from "../emitters.ts";
 import { model, openFixture, until } from "./fixture.ts";
 import { MAIN, request, says } from "./script.ts";
 import { silentLog } from "./silent-log.ts";
@@ -64,10 +64,10 @@ async function setUp(t: TestContext, { url, append }: Options = {}) {
       sessions: { ...sessions, ...(append ? { append } : {}) },
       host: { url, stateDir },
       config: { edit: () => assert.fail("nothing is written") },
+      tools: { get: () => undefined },
     },
     log: silentLog,
     clock,
-    own: () => extensionView(),
     emits: (spec: (typeof HOOKS)[keyof typeof HOOKS]) => {
       declared.hooks.push(spec.name);
       return spec.kind === "waterfall" ? waterfall() : hook();

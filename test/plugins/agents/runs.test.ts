@@ -31,6 +31,7 @@ describe("runs", () => {
         endedAt: now,
         text: "fine",
         message: "stop",
+        stopReason: "stop",
         usage: usage(10, 5),
         provider: "fake",
         model: "one",

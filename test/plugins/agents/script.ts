@@ -58,7 +58,7 @@ export const calls = (name: string, args: Record<string, unknown> = {}, id = `ca
   arguments: args,
 });
 
-export const user = (text: string, images: ImageBlock[] = [], timestamp = 0): Message => ({
+export const user = (text: string, images: ImageBlock[] = [], timestamp = 1): Message => ({
   role: "user",
   content: [...(text === "" ? [] : [{ type: "text" as const, text }]), ...images],
   timestamp,

@@ -200,3 +200,47 @@ describe("parts kept in the cache", () => {
     assert.equal("tools" in params || "system" in params, false);
   });
 });
+
+describe("options of an answer in the words of the API", () => {
+  const tool = { name: "t", description: "d", parameters: {} };
+  const rows: [why: string, changes: Partial<ModelRequest>, fields: object][] = [
+    ["none", {}, { max_tokens: 8_192 }],
+    ["a limit", { options: { maxTokens: 5 } }, { max_tokens: 5 }],
+    ["a limit above the default", { options: { maxTokens: 9_000 } }, { max_tokens: 9_000 }],
+    ["a limit above the model's", { options: { maxTokens: 50 }, model: { ...model, maxTokens: 9 } }, { max_tokens: 9 }],
+    [
+      "numbers, within its own scale, and without those it does not know",
+      { options: { temperature: 1.5, topP: 0.5, frequencyPenalty: 1, seed: 1 } },
+      { max_tokens: 8_192, temperature: 1, top_p: 0.5 },
+    ],
+    ["texts to stop at", { options: { stop: ["a"] } }, { max_tokens: 8_192, stop_sequences: ["a"] }],
+    ["a demand", { tools: [tool], toolChoice: "required" }, { max_tokens: 8_192, tool_choice: { type: "any" } }],
+    [
+      "a demanded tool, one call at most, without thought",
+      {
+        tools: [tool],
+        toolChoice: { name: "t" },
+        options: { parallelToolCalls: false },
+        model: { ...model, reasoning: true },
+        thinking: "high",
+      },
+      { max_tokens: 8_192, tool_choice: { type: "tool", name: "t", disable_parallel_tool_use: true } },
+    ],
+    [
+      "one call at most",
+      { tools: [tool], options: { parallelToolCalls: false } },
+      { max_tokens: 8_192, tool_choice: { type: "auto", disable_parallel_tool_use: true } },
+    ],
+  ];
+  for (const [why, changes, fields] of rows) {
+    it(why, () => {
+      const { model: _m, messages: _s, stream: _t, tools: _l, ...rest } = toParams(request(changes));
+      assert.deepEqual(rest, fields);
+    });
+  }
+
+  it("refuses a response format, which it knows no word for", () => {
+    const options = { responseFormat: { type: "json_object" } } as const;
+    assert.throws(() => toParams(request({ options })), /take no response format/);
+  });
+});

@@ -145,3 +145,48 @@ describe("request in the words of the API", () => {
     assert.equal("prompt_cache_key" in toParams(asked, account), false);
   });
 });
+
+describe("options of an answer in the words of the API", () => {
+  const tool = { name: "t", description: "d", parameters: { type: "object" } };
+  const schema = { type: "json_schema", name: "n", schema: { type: "object" }, strict: true } as const;
+  const rows: [why: string, changes: Partial<ModelRequest>, fields: object][] = [
+    ["none", {}, {}],
+    ["a limit", { options: { maxTokens: 5 } }, { max_tokens: 5 }],
+    ["a limit above the model's", { options: { maxTokens: 50 }, model: { ...model, maxTokens: 9 } }, { max_tokens: 9 }],
+    ["the model's limit", { model: { ...model, maxTokens: 9 } }, { max_tokens: 9 }],
+    [
+      "numbers",
+      { options: { temperature: 0, topP: 0.5, frequencyPenalty: -1, presencePenalty: 1, seed: 0 } },
+      { temperature: 0, top_p: 0.5, frequency_penalty: -1, presence_penalty: 1, seed: 0 },
+    ],
+    ["texts to stop at", { options: { stop: ["a"] } }, { stop: ["a"] }],
+    ["a form", { options: { responseFormat: { type: "json_object" } } }, { response_format: { type: "json_object" } }],
+    [
+      "a schema",
+      { options: { responseFormat: schema } },
+      {
+        response_format: { type: "json_schema", json_schema: { name: "n", schema: { type: "object" }, strict: true } },
+      },
+    ],
+    ["a choice without tools", { toolChoice: "required", options: { parallelToolCalls: false } }, {}],
+    ["a demand", { tools: [tool], toolChoice: "required" }, { tool_choice: "required" }],
+    [
+      "a demanded tool, one call at most",
+      { tools: [tool], toolChoice: { name: "t" }, options: { parallelToolCalls: false } },
+      { tool_choice: { type: "function", function: { name: "t" } }, parallel_tool_calls: false },
+    ],
+  ];
+  for (const [why, changes, fields] of rows) {
+    it(why, () => {
+      const {
+        model: _m,
+        messages: _s,
+        stream: _t,
+        stream_options: _o,
+        tools: _l,
+        ...rest
+      } = toParams(request(changes), account);
+      assert.deepEqual(rest, fields);
+    });
+  }
+});
