@@ -1,8 +1,111 @@
-/** The responses API in front of the svc gateway's agents. */
-import { definePlugin } from "@svc/sdk";
+/** The responses API in front of the agents: asking, looking up what was answered, and forgetting it. Spec: §4.3, http/responses.md. */
+import { randomUUID } from "node:crypto";
+import { definePlugin, live, notFound, type Principal, type RouteReply, type RouteRequest } from "@svc/sdk";
+import {
+  AgentDirectory,
+  AgentRuns,
+  createAskedRuns,
+  Documents,
+  GatewayInfo,
+  Models,
+  OutboundFetch,
+  Sessions,
+  Storage,
+} from "@svc/sdk/services";
+import { createAnswering } from "./answering.ts";
+import { refuse } from "./check.ts";
+import { bodyLimit, ResponsesConfig } from "./config.ts";
+import { createLiveAnswers } from "./live-answers.ts";
+import { refusalReply } from "./refusals.ts";
+import { createResponseStore, STEPS } from "./store.ts";
+
+const SECTION = "gateway.http.endpoints.responses";
+const PATH = "/v1/responses";
+const PRUNE_EVERY_MS = 3_600_000;
 
 export default definePlugin({
   id: "http-responses",
   api: "^1.0.0",
-  setup() {},
+  config: ResponsesConfig,
+  section: SECTION,
+  requires: {
+    agents: AgentDirectory,
+    runs: AgentRuns,
+    sessions: Sessions,
+    storage: Storage,
+    info: GatewayInfo,
+    models: live(Models),
+    documents: live(Documents),
+    outbound: live(OutboundFetch),
+  },
+
+  setup(gateway) {
+    const { clock, log, services } = gateway;
+    const { runs, sessions, storage } = services;
+    const now = () => clock.now();
+    let config = gateway.config;
+    gateway.configChanged((changed) => void (config = changed));
+
+    const store = createResponseStore(storage, now);
+    const asked = createAskedRuns({ runs, sessions });
+    const answers = createLiveAnswers(asked, now);
+    const sources = { config: () => config, services, asked, live: answers, store, clock, log, newId: randomUUID };
+    const answer = createAnswering(sources);
+    gateway.hooks.runEvent.tap("http-responses", (event) => asked.take(event));
+
+    type Handle = (request: RouteRequest<unknown>, principal: Principal) => Promise<RouteReply>;
+    const whenEnabled = (handle: Handle) => async (request: RouteRequest<unknown>) => {
+      try {
+        if (!config.enabled) notFound(`the responses API is off; set ${SECTION}.enabled to true`);
+        if (!request.principal) throw new Error("a route with the gateway's auth has a principal");
+        return await handle(request, request.principal);
+      } catch (error) {
+        return refusalReply(error);
+      }
+    };
+    const noResponse = (id: string | undefined) => notFound(`there is no response ${id?.slice(0, 64)}`);
+
+    gateway.route({
+      method: "POST",
+      path: PATH,
+      auth: "gateway",
+      scope: "operator.write",
+      summary: "Asks an agent, in the words of the responses API",
+      maxBodyBytes: bodyLimit(gateway.config),
+      handler: whenEnabled((request, principal) => {
+        const { headers, rawBody, signal } = request;
+        return answer({ headers, rawBody, signal, principal });
+      }),
+    });
+    gateway.route({
+      method: "GET",
+      path: `${PATH}/:id`,
+      auth: "gateway",
+      scope: "operator.read",
+      summary: "A response as it was answered",
+      handler: whenEnabled(async ({ params, query }, principal) => {
+        if (query.get("stream") === "true") refuse(["stream"], "what was answered is not streamed again");
+        const kept = await store.find(params["id"] ?? "", principal.id);
+        return { body: (kept ?? noResponse(params["id"])).body };
+      }),
+    });
+    gateway.route({
+      method: "DELETE",
+      path: `${PATH}/:id`,
+      auth: "gateway",
+      scope: "operator.write",
+      summary: "Forgets a response; what its session has stays",
+      handler: whenEnabled(async ({ params }, principal) => {
+        const { id = "" } = params;
+        if (!(await store.remove(id, principal.id))) noResponse(id);
+        return { body: { id, object: "response.deleted", deleted: true } };
+      }),
+    });
+
+    gateway.every(PRUNE_EVERY_MS, () => store.prune());
+    gateway.start(async () => {
+      await storage.migrate("http-responses", STEPS);
+      return () => answers.stop();
+    });
+  },
 });

@@ -1,0 +1,226 @@
+/** `POST /v1/responses`: a request read, placed in a session, run, and answered whole or as a stream. */
+import { type Clock, type Live, type Logger, persist, type Principal, type RouteReply, Turns } from "@svc/sdk";
+import {
+  agentAddress,
+  type AgentDirectory,
+  type AgentRuns,
+  type AnswerStep,
+  type AskedRuns,
+  type Documents,
+  type GatewayInfo,
+  headerOf,
+  type Models,
+  type OutboundFetch,
+  outcomeOf,
+  type RunOutcome,
+  type RunRequest,
+  type Sessions,
+} from "@svc/sdk/services";
+import type { ResponsesConfig } from "./config.ts";
+import { type Continuation, continueFrom, noSuchResponse, openCalls } from "./continuing.ts";
+import { turnOf } from "./conversation.ts";
+import { createEventWriter } from "./events.ts";
+import type { LiveAnswers } from "./live-answers.ts";
+import { type LoadedItem, loadItems } from "./media.ts";
+import { resolveReferences } from "./references.ts";
+import { parseBody, readRequest, type ResponsesRequest } from "./request.ts";
+import { type Ending, endingOf, type ResponseBase, responseBase } from "./response.ts";
+import type { KeptResponse, ResponseStore } from "./store.ts";
+
+/** What it takes. */
+export interface AnsweringSources {
+  readonly config: () => ResponsesConfig;
+  readonly services: {
+    readonly agents: AgentDirectory;
+    readonly runs: AgentRuns;
+    readonly sessions: Sessions;
+    readonly info: GatewayInfo;
+    readonly models: Live<Models>;
+    readonly documents: Live<Documents>;
+    readonly outbound: Live<OutboundFetch>;
+  };
+  readonly asked: AskedRuns;
+  readonly live: LiveAnswers;
+  readonly store: ResponseStore;
+  readonly clock: Clock;
+  readonly log: Pick<Logger, "error">;
+  readonly newId: () => string;
+}
+
+/** A request as it came. */
+export interface Asked {
+  readonly headers: Parameters<typeof headerOf>[0];
+  readonly rawBody: Uint8Array;
+  readonly principal: Principal;
+  readonly signal: AbortSignal;
+}
+
+/** One request on its way to an answer. */
+interface Answering {
+  readonly asked: Asked;
+  readonly request: ResponsesRequest;
+  readonly items: readonly LoadedItem[];
+  readonly base: ResponseBase;
+  /** Aborts when nobody waits any more. */
+  readonly signal: AbortSignal;
+}
+
+/** Sessions whose name nobody gave. Spec: http/responses.md §1. */
+const WORD = "openresponses";
+/** Messages of a session in which open calls are looked for. */
+const TAIL = 20;
+
+const STREAM_HEADERS = {
+  "Content-Type": "text/event-stream; charset=utf-8",
+  "Cache-Control": "no-cache",
+  Connection: "keep-alive",
+};
+
+/** @returns answers one request; throws GatewayError for what is wrong with it */
+export function createAnswering(sources: AnsweringSources): (asked: Asked) => Promise<RouteReply> {
+  const { clock, store, live, newId } = sources;
+  const turns = new Turns();
+
+  return async (asked) => {
+    const { principal, headers } = asked;
+    const request = readRequest(parseBody(asked.rawBody));
+    const { previous_response_id: previous, stream = false } = request.body;
+    requireModel(headerOf(headers, "x-svc-model"), sources);
+    const kept = previous === undefined ? undefined : await store.find(previous, principal.id);
+    if (previous !== undefined && !kept) noSuchResponse(previous);
+    const uuid = newId();
+    const base = responseBase(uuid, request, clock.now());
+    const signal = live.open(base.id, asked.signal);
+    try {
+      const items = await load(request, asked, signal, sources);
+      const answering: Answering = { asked, request, items, base, signal };
+      const begin = () => beginRun(answering, kept, sources);
+      // One after the other until accepted, so that the second of two that go on from one response sees the first.
+      const steps = await (kept ? turns.take(kept.sessionKey, begin) : begin());
+      const settle = (outcome: RunOutcome) => settled(answering, outcome, sources);
+      if (stream) return { headers: STREAM_HEADERS, body: streamed(steps, base, settle, () => live.close(base.id)) };
+      const outcome = await outcomeOf(steps);
+      live.close(base.id);
+      return wholeReply(await settle(outcome), outcome);
+    } catch (error) {
+      live.close(base.id);
+      throw error;
+    }
+  };
+}
+
+/** The runtime passes over a model that does not exist, as a fallback may do; a caller that names one means it. */
+function requireModel(name: string | undefined, { services }: AnsweringSources): void {
+  if (name !== undefined) services.models.get()?.resolve(name);
+}
+
+async function load(
+  { items }: ResponsesRequest,
+  { principal }: Asked,
+  signal: AbortSignal,
+  { config, services, store }: AnsweringSources,
+): Promise<readonly LoadedItem[]> {
+  const { documents, outbound } = services;
+  const named = await resolveReferences(items, store, principal.id);
+  return loadItems(named, { config: config(), documents: documents.get(), outbound: outbound.get() }, signal);
+}
+
+async function beginRun(answering: Answering, kept: KeptResponse | undefined, sources: AnsweringSources) {
+  const { request, items, asked, base, signal } = answering;
+  const { clock } = sources;
+  const { address, before } = await placeOf(answering, kept, sources);
+  const { instructions } = request.body;
+  const turn = turnOf(items, {
+    instructions,
+    continues: kept !== undefined,
+    calls: openCalls(before),
+    now: clock.now(),
+  });
+  const history = kept && address.isFresh ? before : turn.history;
+  const model = headerOf(asked.headers, "x-svc-model");
+  const run: RunRequest = {
+    runId: base.id,
+    sessionKey: address.sessionKey,
+    message: turn.message,
+    images: turn.images,
+    toolResults: turn.toolResults,
+    clientTools: request.tools,
+    toolChoice: request.choice,
+    answerOptions: request.options,
+    lane: "http",
+    origin: "http-responses",
+    toolOrigin: { channel: "webchat" },
+    principal: asked.principal,
+    ...(history === undefined ? {} : { history }),
+    ...(turn.system === undefined ? {} : { extraSystemPrompt: turn.system }),
+    ...(request.thinking === undefined ? {} : { thinking: request.thinking }),
+    ...(model === undefined ? {} : { model }),
+  };
+  return sources.asked.ask(run, signal, { goesOn: kept !== undefined });
+}
+
+/** The session, and of what was said there as much as it takes to know which calls are open. */
+async function placeOf(
+  { asked, request, items }: Answering,
+  kept: KeptResponse | undefined,
+  { services, newId }: AnsweringSources,
+): Promise<Continuation> {
+  const { agents, sessions, runs, info } = services;
+  if (kept) return continueFrom(kept, asked.headers, { sessions, runs, agents, newId });
+  const { model, user } = request.body;
+  const sources = { agents, sessions, aliases: info.aliases, word: WORD, newId };
+  const address = agentAddress({ headers: asked.headers, model, user }, sources);
+  const mayAnswer = !address.isFresh && items.some(({ kind }) => kind === "output");
+  const tail = mayAnswer ? await sessions.transcript(address.sessionKey, TAIL) : [];
+  return { address, before: tail.map(({ message }) => message) };
+}
+
+/** The end of the answer, kept on disk where the request wants it. */
+async function settled(
+  { base, request, asked, signal }: Answering,
+  outcome: RunOutcome,
+  { store, clock, log }: AnsweringSources,
+): Promise<Ending> {
+  const ending = endingOf(base, outcome);
+  if (request.body.store === false || signal.aborted) return ending;
+  const kept: KeptResponse = {
+    id: base.id,
+    principal: asked.principal.id,
+    sessionKey: outcome.sessionKey,
+    sessionId: outcome.sessionId ?? "",
+    answeredAt: outcome.status === "ok" ? (outcome.message?.timestamp ?? 0) : 0,
+    createdAt: clock.now(),
+    body: ending.response,
+  };
+  try {
+    await persist(() => store.keep(kept), { clock, signal });
+    return ending;
+  } catch (error) {
+    if (!signal.aborted) log.error({ err: error, runId: base.id }, "a response could not be stored");
+    const errorMessage = "the response could not be stored; it can be asked for without: store false";
+    return endingOf(base, { ...outcome, status: "error", errorMessage, calledTools: true });
+  }
+}
+
+async function* streamed(
+  steps: AsyncIterable<AnswerStep>,
+  base: ResponseBase,
+  settle: (outcome: RunOutcome) => Promise<Ending>,
+  close: () => void,
+): AsyncGenerator<string, void, undefined> {
+  const writer = createEventWriter(base);
+  try {
+    yield writer.begin();
+    for await (const step of steps) {
+      yield step.type === "text" ? writer.text(step.delta) : writer.end(await settle(step.outcome));
+    }
+  } finally {
+    close();
+  }
+}
+
+/** Choice: clients repeat a 500 by themselves; they are told not to where that could do something twice or cannot help. */
+function wholeReply({ type, response }: Ending, { retryable = false, calledTools = true }: RunOutcome): RouteReply {
+  if (type !== "response.failed") return { body: response };
+  return { status: 500, headers: { "x-should-retry": String(retryable && !calledTools) }, body: response };
+}

@@ -1,0 +1,55 @@
+/** Checks parts of a request against a schema, and says in one line what is wrong where. Pure. Spec: http/responses.md §2. */
+import { GatewayError, type Static, type TObject, violations } from "@svc/sdk";
+
+/** Where something stands in the request: keys and places. */
+export type Path = readonly (string | number)[];
+
+/** What a refusal says beside its words: the fields of the public API's error object. */
+export interface RefusalDetails {
+  readonly param?: string;
+  readonly code?: string;
+}
+
+/** @throws GatewayError always: `INVALID_REQUEST`, `<dotted path>: <issue>`, or the issue alone about the whole request */
+export function refuse(path: Path, issue: string, code?: string): never {
+  const param = path.join(".");
+  const details: RefusalDetails = { ...(param === "" ? {} : { param }), ...(code === undefined ? {} : { code }) };
+  throw new GatewayError("INVALID_REQUEST", param === "" ? issue : `${param}: ${issue}`, { details });
+}
+
+/**
+ * The object as its schema has it. A known optional key may be `null`, as clients send it for "not set".
+ * @throws GatewayError `INVALID_REQUEST` with the first thing that is wrong
+ */
+export function checked<S extends TObject>(schema: S, value: unknown, path: Path): Static<S> {
+  const object = objectAt(value, path);
+  const required: readonly string[] = schema.required ?? [];
+  const missing = required.find((key) => object[key] === undefined || object[key] === null);
+  if (missing !== undefined) refuse([...path, missing], "is required");
+  const given = Object.fromEntries(
+    Object.entries(object).filter(([key, field]) => field !== null || !Object.hasOwn(schema.properties, key)),
+  );
+  const [first] = violations(schema, given);
+  if (first) refuse([...path, ...pointer(first.path)], first.message);
+  return given as Static<S>; // nothing is wrong with it
+}
+
+/** @throws GatewayError `INVALID_REQUEST` for what is no object */
+export function objectAt(value: unknown, path: Path): Readonly<Record<string, unknown>> {
+  if (typeof value !== "object" || value === null || Array.isArray(value)) refuse(path, "must be an object");
+  return value as Record<string, unknown>; // any object that is no array has keys
+}
+
+/** @throws GatewayError `INVALID_REQUEST` for what is no array */
+export function arrayAt(value: unknown, path: Path): readonly unknown[] {
+  if (!Array.isArray(value)) refuse(path, "must be an array");
+  return value as unknown[]; // `isArray` says `any[]`
+}
+
+/** `/a~1b/0` as keys. */
+function pointer(text: string): string[] {
+  return text
+    .split("/")
+    .slice(1)
+    .map((segment) => segment.replaceAll("~1", "/").replaceAll("~0", "~"));
+}

@@ -1,0 +1,129 @@
+/** Loads the pictures and files of a request, all of them before its run. Spec: http/responses.md §4. */
+import { isGatewayError } from "@svc/sdk";
+import {
+  type Documents,
+  type ImageBlock,
+  loadMedia,
+  type MediaLimits,
+  type OutboundFetch,
+  type OutboundRefusalCode,
+} from "@svc/sdk/services";
+import { refuse } from "./check.ts";
+import type { ResponsesConfig } from "./config.ts";
+import { fileBlock, fileName } from "./file-block.ts";
+import type { Item, MediaPart, Part } from "./items.ts";
+
+/** What it takes. Absent services refuse what needs them. */
+export interface MediaSources {
+  readonly config: Pick<ResponsesConfig, "files" | "images" | "maxUrlParts">;
+  readonly documents: Documents | undefined;
+  readonly outbound: OutboundFetch | undefined;
+}
+
+/** A part that a model can be shown. */
+export type LoadedPart =
+  | { readonly kind: "text"; readonly text: string }
+  | { readonly kind: "image"; readonly image: ImageBlock }
+  | {
+      readonly kind: "file";
+      readonly name: string;
+      /** For the system prompt. */
+      readonly block: string;
+      readonly images: readonly ImageBlock[];
+    };
+
+/** An item without anything left to load. */
+export type LoadedItem =
+  | { readonly kind: "message"; readonly role: "user" | "assistant" | "system"; readonly parts: readonly LoadedPart[] }
+  | { readonly kind: "output"; readonly callId: string; readonly parts: readonly LoadedPart[] }
+  | Extract<Item, { kind: "call" }>;
+
+type Unloaded = Exclude<Item, { kind: "reference" }>;
+
+/** @throws GatewayError `INVALID_REQUEST` naming the part and what is wrong with it; the signal's reason */
+export async function loadItems(
+  items: readonly Unloaded[],
+  sources: MediaSources,
+  signal: AbortSignal,
+): Promise<readonly LoadedItem[]> {
+  const { maxUrlParts } = sources.config;
+  const urls = items.flatMap((item) => ("parts" in item ? item.parts.filter(isUrl) : []));
+  if (urls.length > maxUrlParts)
+    refuse(["input"], `${urls.length} URLs are too many: at most ${maxUrlParts} are fetched`);
+  const failed = new AbortController();
+  const either = AbortSignal.any([signal, failed.signal]);
+  try {
+    return await Promise.all(
+      items.map(async (item): Promise<LoadedItem> => {
+        if (!("parts" in item)) return item;
+        return { ...item, parts: await Promise.all(item.parts.map((part) => loadPart(part, sources, either))) };
+      }),
+    );
+  } catch (error) {
+    failed.abort(); // the others are not wanted any more
+    throw error;
+  }
+}
+
+function isUrl(part: Part): boolean {
+  return part.kind !== "text" && part.source.type === "url";
+}
+
+async function loadPart(part: Part, sources: MediaSources, signal: AbortSignal): Promise<LoadedPart> {
+  if (part.kind === "text") return part;
+  try {
+    return await (part.kind === "image" ? loadImage(part, sources, signal) : loadFile(part, sources, signal));
+  } catch (error) {
+    if (isGatewayError(error) && !signal.aborted) refuse(part.path, error.message);
+    throw error;
+  }
+}
+
+async function loadImage(part: MediaPart, sources: MediaSources, signal: AbortSignal): Promise<LoadedPart> {
+  const { documents, config } = sources;
+  const { bytes, mimeType } = await loadMedia(part.source, config.images, saidSafely(sources, config.images), signal);
+  // Without a reader of pictures the declared type has to do.
+  const declared = (): ImageBlock => ({ type: "image", data: Buffer.from(bytes).toString("base64"), mimeType });
+  return { kind: "image", image: documents ? await documents.image(bytes) : declared() };
+}
+
+async function loadFile(part: MediaPart, sources: MediaSources, signal: AbortSignal): Promise<LoadedPart> {
+  const { documents, config } = sources;
+  if (!documents) refuse(part.path, "files cannot be read: the plugin `media` is not running");
+  const { files } = config;
+  const loaded = await loadMedia(part.source, files, saidSafely(sources, files), signal);
+  const document = await documents.read(loaded, { maxChars: files.maxChars, pdf: files.pdf }, signal);
+  const name = fileName(part.name);
+  const block = fileBlock(name, document, part.source.type === "url" ? "web fetch" : "api");
+  return { kind: "file", name, block, images: document.images };
+}
+
+const REFUSALS: Readonly<Record<OutboundRefusalCode, string>> = {
+  URL_INVALID: "the URL cannot be fetched: only http and https, without a user",
+  HOST_NOT_ALLOWED: "the host of the URL is not in urlAllowlist",
+  ADDRESS_NOT_PUBLIC: "the URL does not lead to a public address",
+  TOO_MANY_REDIRECTS: "the URL is redirected too often",
+  REDIRECT_INVALID: "the URL is redirected to nowhere",
+  TOO_LARGE: "the content of the URL is too large",
+};
+
+/** Fetches, and says of a failure only what the sender may know: no address the name resolved to, no words of a server. */
+function saidSafely({ outbound }: MediaSources, { maxBytes }: MediaLimits): OutboundFetch | undefined {
+  return (
+    outbound && {
+      async fetch(request) {
+        try {
+          return await outbound.fetch(request);
+        } catch (error) {
+          if (!isGatewayError(error)) throw error;
+          const code = (error.details as { readonly code?: unknown } | undefined)?.code; // what refuses says what of
+          if (code === "TOO_LARGE") return refuse([], `${REFUSALS.TOO_LARGE}: at most ${maxBytes} bytes are taken`);
+          if (typeof code === "string" && Object.hasOwn(REFUSALS, code)) {
+            return refuse([], REFUSALS[code as OutboundRefusalCode]);
+          }
+          return refuse([], "the URL could not be fetched");
+        }
+      },
+    }
+  );
+}

@@ -1,0 +1,98 @@
+/** A request of `POST /v1/responses`: checked, and with one word for each thing. Pure. Spec: http/responses.md §2. */
+import { invalidRequest, messageOf, type Static } from "@svc/sdk";
+import { type AnswerOptions, parseThinkingLevel, type ResponseFormat, type ThinkingLevel } from "@svc/sdk/services";
+import { checked, objectAt, type Path, refuse } from "./check.ts";
+import { type Item, itemsOf } from "./items.ts";
+import { Body, FORMATS, ReasoningField, TextField } from "./schema.ts";
+import { type AskedTools, askedTools } from "./tools.ts";
+
+export interface ResponsesRequest extends AskedTools {
+  readonly body: Static<typeof Body>;
+  readonly items: readonly Item[];
+  readonly options: AnswerOptions;
+  readonly thinking: ThinkingLevel | undefined;
+  /** As it is echoed. */
+  readonly format: ResponseFormat | { readonly type: "text" };
+}
+
+/** Fields that ask for something nobody here can do. */
+const NOT_HERE: Readonly<Record<string, string>> = {
+  conversation: "no conversations are kept by id here; go on with previous_response_id or the header x-svc-session-key",
+  prompt: "no prompts are kept here; send the text as instructions",
+  context_management: "the gateway sums up long conversations by itself; see agents.defaults.compaction",
+  moderation: "is not offered here",
+};
+
+const INCLUDABLE = [
+  "file_search_call.results",
+  "web_search_call.results",
+  "web_search_call.action.sources",
+  "message.input_image.image_url",
+  "computer_call_output.output.image_url",
+  "code_interpreter_call.outputs",
+  "reasoning.encrypted_content",
+];
+
+/** @throws GatewayError `INVALID_REQUEST` for text that is not JSON; an empty body is `{}` */
+export function parseBody(raw: Uint8Array): unknown {
+  if (raw.length === 0) return {};
+  try {
+    return JSON.parse(Buffer.from(raw.buffer, raw.byteOffset, raw.byteLength).toString());
+  } catch (error) {
+    return invalidRequest(`the request body is not JSON: ${messageOf(error)}`);
+  }
+}
+
+/** @throws GatewayError `INVALID_REQUEST` naming the first thing that is wrong, `<dotted path>: <issue>` */
+export function readRequest(value: unknown): ResponsesRequest {
+  const body = checked(Body, value, []);
+  refuseWhatIsNotHere(body);
+  const format = formatOf(body);
+  return {
+    body,
+    items: itemsOf(body.input),
+    ...askedTools(body.tools, body.tool_choice),
+    options: optionsOf(body, format),
+    thinking: thinkingOf(body),
+    format,
+  };
+}
+
+function refuseWhatIsNotHere(body: Static<typeof Body>): void {
+  const given = Object.keys(NOT_HERE).find((key) => Object.hasOwn(body, key));
+  if (given !== undefined) refuse([given], NOT_HERE[given] ?? "");
+  if (body.background) refuse(["background"], "answers are not made in the background here; leave it out");
+  if (body.top_logprobs) refuse(["top_logprobs"], "log probabilities are not offered here");
+  for (const [index, name] of (body.include ?? []).entries()) {
+    const path: Path = ["include", index];
+    if (name === "message.output_text.logprobs") refuse(path, "log probabilities are not offered here");
+    if (!INCLUDABLE.includes(name)) refuse(path, `${name.slice(0, 64)} is not known`);
+  }
+}
+
+function formatOf({ text }: Static<typeof Body>): ResponsesRequest["format"] {
+  const { format } = checked(TextField, text ?? {}, ["text"]);
+  if (format === undefined) return { type: "text" };
+  const path: Path = ["text", "format"];
+  const { type } = objectAt(format, path);
+  if (type === "text") return checked(FORMATS.text, format, path);
+  if (type === "json_object") return checked(FORMATS.json_object, format, path);
+  if (type === "json_schema") return checked(FORMATS.json_schema, format, path);
+  return refuse([...path, "type"], 'must be "text", "json_object" or "json_schema"');
+}
+
+function optionsOf(body: Static<typeof Body>, format: ResponsesRequest["format"]): AnswerOptions {
+  const { max_output_tokens, temperature, top_p, parallel_tool_calls } = body;
+  return {
+    ...(max_output_tokens === undefined ? {} : { maxTokens: max_output_tokens }),
+    ...(temperature === undefined ? {} : { temperature }),
+    ...(top_p === undefined ? {} : { topP: top_p }),
+    ...(parallel_tool_calls === undefined ? {} : { parallelToolCalls: parallel_tool_calls }),
+    ...(format.type === "text" ? {} : { responseFormat: format }),
+  };
+}
+
+function thinkingOf({ reasoning }: Static<typeof Body>): ThinkingLevel | undefined {
+  const { effort } = checked(ReasoningField, reasoning ?? {}, ["reasoning"]);
+  return effort === undefined ? undefined : parseThinkingLevel(effort);
+}
