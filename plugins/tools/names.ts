@@ -34,13 +34,12 @@ export const PROFILES: ReadonlyMap<ToolProfile, readonly string[]> = new Map([
   ["minimal", ["session_status"]],
   [
     "coding",
-    [
-      ...["read", "write", "edit", "apply_patch", "exec", "process", "memory_search", "memory_get"],
-      ...["sessions_list", "sessions_history", "sessions_send", "sessions_spawn", "subagents", "session_status"],
-      ...["cron", "image"],
-    ],
+    words(
+      "read write edit apply_patch exec process memory_search memory_get sessions_list sessions_history sessions_send " +
+        "sessions_spawn subagents session_status cron image",
+    ),
   ],
-  ["messaging", ["sessions_list", "sessions_history", "sessions_send", "session_status", "message"]],
+  ["messaging", words("sessions_list sessions_history sessions_send session_status message")],
 ]);
 
 /** The only group whose members are told apart by who provides them: every tool that is none of the core. */
@@ -61,10 +60,7 @@ export const GROUPS: ReadonlyMap<string, readonly string[]> = new Map([
 export const CORE_TOOLS: ReadonlySet<string> = new Set([...CORE_GROUPS.flatMap(({ tools }) => tools), "pdf"]);
 
 /** They need an agent's files or its run: `/tools/invoke` has none of them, whoever provides them. Spec: §5. */
-export const RUN_ONLY_TOOLS: ReadonlySet<string> = new Set([
-  ...["read", "write", "edit", "apply_patch", "exec", "process"],
-  ...["image", "pdf"],
-]);
+export const RUN_ONLY_TOOLS: ReadonlySet<string> = new Set(words("read write edit apply_patch exec process image pdf"));
 
 const ALIASES: ReadonlyMap<string, string> = new Map([
   ["bash", "exec"],
@@ -75,4 +71,9 @@ const ALIASES: ReadonlyMap<string, string> = new Map([
 export function plainName(name: string): string {
   const plain = name.trim().toLowerCase();
   return ALIASES.get(plain) ?? plain;
+}
+
+/** A list that is read in one line. */
+export function words(text: string): readonly string[] {
+  return text.split(" ");
 }

@@ -3,7 +3,7 @@
  * Spec: http/tools-invoke.md §6 and §7. The last one, for `/tools/invoke`, compares names as they are and stands apart.
  */
 import type { GroupToolRules, ToolPolicy, ToolRules } from "@svc/sdk/services";
-import { plainName, PROFILES } from "./names.ts";
+import { plainName, PROFILES, words } from "./names.ts";
 
 /** Everything the policy goes by, as it is written. */
 export interface Levels {
@@ -53,13 +53,12 @@ export interface Step {
 }
 
 /** Spec: §7.4. */
-const SUBAGENT_DENY = [
-  ...["gateway", "agents_list", "whatsapp_login", "session_status", "cron"],
-  ...["memory_search", "memory_get", "sessions_send"],
-];
-const LEAF_DENY = ["sessions_list", "sessions_history", "sessions_spawn"];
+const SUBAGENT_DENY = words(
+  "gateway agents_list whatsapp_login session_status cron memory_search memory_get sessions_send",
+);
+const LEAF_DENY = words("sessions_list sessions_history sessions_spawn");
 /** Spec: §6. */
-const HTTP_DENY = ["sessions_spawn", "sessions_send", "cron", "gateway", "whatsapp_login"];
+const HTTP_DENY = words("sessions_spawn sessions_send cron gateway whatsapp_login");
 
 /** Those that say something; the others are skipped. */
 export function stepsOf({ global, agent, model, groups = [], subagent }: Levels): readonly Step[] {

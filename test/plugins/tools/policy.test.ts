@@ -2,23 +2,24 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { decide, type Remover, type ToolFacts } from "../../../plugins/tools/policy.ts";
+import { words } from "../../../plugins/tools/names.ts";
 import type { Levels } from "../../../plugins/tools/steps.ts";
 
 /** Tools of everybody: of the core, of a plugin, optional ones, one of a plugin that is called like a tool. */
 const TOOLS: readonly ToolFacts[] = [
-  ...["read", "write", "apply_patch", "exec"].map((name) => ({ name, plugin: "workspace" })),
-  ...["web_search", "web_fetch"].map((name) => ({ name, plugin: "web" })),
-  ...["memory_get", "sessions_list", "sessions_spawn", "sessions_send", "session_status"].map((name) => ({
-    name,
-    plugin: "sessions",
-  })),
-  ...["message", "cron", "gateway", "nodes"].map((name) => ({ name, plugin: "nodes" })),
+  from("workspace", "read write apply_patch exec"),
+  from("web", "web_search web_fetch"),
+  from("sessions", "memory_get sessions_list sessions_spawn sessions_send session_status"),
+  from("nodes", "message cron gateway nodes"),
   { name: "Weather_Now", plugin: "weather" },
   { name: "weather_rare", plugin: "weather", optional: true },
   { name: "tides", plugin: "sea" },
   { name: "node_extra", plugin: "nodes" },
   { name: "in_run", plugin: "sea", runOnly: true },
-];
+].flat();
+function from(plugin: string, names: string): ToolFacts[] {
+  return words(names).map((name) => ({ name, plugin }));
+}
 const EVERYTHING = TOOLS.map(({ name }) => name).filter((name) => name !== "weather_rare" && name !== "node_extra");
 const CORE = EVERYTHING.filter((name) => !["Weather_Now", "tides", "in_run"].includes(name));
 
