@@ -14,7 +14,12 @@ const PLATFORM_ADDRESSES = ["168.63.129.16"];
  */
 export function publicAddress(text: string): string | undefined {
   if (isIP(text) === 4) return publicV4(ipaddr.IPv4.parse(text));
-  return isIP(text) === 6 && !text.includes("%") ? publicV6(ipaddr.IPv6.parse(text)) : undefined;
+  return isIP(text) === 6 && !text.includes("%") ? publicV6(ipaddr.IPv6.parse(inGroups(text))) : undefined;
+}
+
+/** Without dots: the library takes `::8.8.8.8` for a mapped address, which it is not. */
+function inGroups(text: string): string {
+  return new URL(`http://[${text}]`).hostname.slice(1, -1);
 }
 
 function publicV4(address: ipaddr.IPv4): string | undefined {

@@ -62,12 +62,13 @@ function over(socket: Socket, url: URL, ca: string | undefined): buildConnector.
   const host = url.hostname.replace(/^\[(.*)\]$/, "$1");
   const name = isIP(host) === 0 ? { servername: host } : {};
   let used = false;
-  return (target, callback) => {
-    if (used) callback(new Error("the connection closed early"), null);
+  const handOut: buildConnector.connector = (target, callback) => {
+    if (used || socket.destroyed) callback(new Error("the connection closed early"), null);
     else if (url.protocol === "https:") upgrade({ ...target, ...name, hostname: host, httpSocket: socket }, callback);
     else callback(null, socket);
     used = true;
   };
+  return (target, callback) => void setImmediate(handOut, target, callback); // a client does not begin when it is answered at once
 }
 
 function portOf(url: URL): number {
