@@ -105,6 +105,7 @@ describe("a field that is refused", () => {
     [{ modalities: ["text", "audio"] }, "modalities", "unsupported_value", /only \["text"\]/],
     [{ model: 7 }, "model", "invalid_value", /string/],
     [{ user: {} }, "user", "invalid_value", /string/],
+    [{ user: "x".repeat(257) }, "user", "invalid_value", /256/],
     [{ stream: "yes" }, "stream", "invalid_value", /boolean/],
     [{ stream: 1 }, "stream", "invalid_value", /boolean/],
     [{ stream_options: { include_usage: 1 } }, "stream_options.include_usage", "invalid_value", /./],

@@ -2,6 +2,8 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import type { ChatCompletion, ChatCompletionMessageParam, ChatCompletionTool } from "openai/resources/chat/completions";
+import { definePlugin, Strict } from "@svc/sdk";
+import { defineTool, Tool, type ToolCall } from "@svc/sdk/services";
 import { chunkIn, frames, scene, shown, SUITE_MS } from "./scene.ts";
 
 const weather: ChatCompletionTool = {
@@ -142,5 +144,48 @@ describe("tools of the caller", { timeout: SUITE_MS }, () => {
         status: 400,
         param,
       });
+  });
+});
+
+describe("tools of the agent", { timeout: SUITE_MS }, () => {
+  it("run here and do not show; what is said around them is one text, streamed or not", async (t) => {
+    const calls: ToolCall[] = [];
+    const where = definePlugin({
+      id: "where",
+      api: "^1.0.0",
+      setup: (gateway) =>
+        gateway.extend(
+          Tool,
+          "where",
+          defineTool({
+            description: "-",
+            scope: "operator.admin",
+            params: Strict({}),
+            run: (_params, { call }) => (calls.push(call), "here"),
+          }),
+        ),
+    });
+    const { openai } = await scene(t, {
+      plugins: [where],
+      replies: (_request, index) =>
+        index % 2 === 0 ? { text: "Let me look", toolCalls: [{ name: "where", arguments: {} }] } : { text: "Found it" },
+    });
+    const body = { model: "svc", messages: [question], tools: [weather] };
+    const whole = await openai.chat.completions.create(body);
+    const headers = {
+      "x-svc-message-channel": "Telegram",
+      "x-svc-account-id": "work",
+      "x-svc-message-to": "42",
+      "x-svc-thread-id": "7",
+    };
+    const streamed = await openai.chat.completions.stream(body, { headers }).finalChatCompletion();
+    for (const { choices } of [whole, streamed]) {
+      assert.equal(choices[0]?.message.content, "Let me look\n\nFound it");
+      assert.deepEqual([choices[0]?.finish_reason, choices[0]?.message.tool_calls], ["stop", undefined]);
+    }
+    assert.deepEqual(
+      calls.map(({ origin }) => origin),
+      [undefined, { channel: "telegram", accountId: "work", to: "42", threadId: "7" }],
+    );
   });
 });
