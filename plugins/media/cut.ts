@@ -1,4 +1,4 @@
-/** Cutting texts off. Pure; without imports, so that the thread that reads a PDF loads nothing for it. */
+/** Cutting texts off. Pure; without imports, so that the process that reads a PDF loads nothing for it. */
 
 /** A text of at most `maxChars` UTF-16 units; no character is cut in half. */
 export function cutText(text: string, maxChars: number): { readonly text: string; readonly isCut: boolean } {

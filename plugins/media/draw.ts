@@ -1,8 +1,8 @@
-/** Draws pages of a PDF. Runs in the thread only, which has its own copy of the drawing library. */
+/** Draws pages of a PDF. Runs in the process of its own only. */
 import type { Canvas, SKRSContext2D } from "@napi-rs/canvas";
 import { scaleOf } from "./pages.ts";
 import type { PagePicture } from "./pdf-job.ts";
-import type { PdfDocument } from "./read-pdf.ts";
+import type { PdfDocument, PdfLibrary } from "./pdf-library.ts";
 
 const importCanvases = () => import("@napi-rs/canvas");
 type Canvases = Awaited<ReturnType<typeof importCanvases>>;
@@ -56,7 +56,7 @@ export async function drawPages(
   document: PdfDocument,
   pages: readonly number[],
   maxPixels: number,
-  unpdf: typeof import("unpdf"),
+  unpdf: PdfLibrary,
 ): Promise<Drawn> {
   const loaded = await loadCanvases();
   if (!loaded) return { pictures: [], isCut: false };
@@ -92,8 +92,7 @@ async function drawPage(document: PdfDocument, number: number, maxPixels: number
     // The drawing library has the members of a browser's canvas that are used, and types of its own.
     const target = { canvas, canvasContext: context } as unknown as { canvas: null };
     await page.render({ ...target, viewport }).promise;
-    // Not `encode`: nothing may be under way outside of the thread when it is ended.
-    return new Uint8Array(canvas.toBuffer("image/png"));
+    return canvas.toBuffer("image/png");
   } finally {
     factory.destroy(surface);
     page.cleanup();

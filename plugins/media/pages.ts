@@ -1,5 +1,5 @@
 /** Which pages of a document are meant, which of them are read, and how large they are drawn. Decides only. */
-import { invalidRequest } from "@svc/sdk/errors"; // the thread that reads a PDF loads this, too
+import { invalidRequest } from "@svc/sdk/errors"; // the process that reads a PDF loads this, too
 import type { PageRange } from "./pdf-job.ts";
 
 /** Choice: ranges of one list. */

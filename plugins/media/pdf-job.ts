@@ -1,4 +1,4 @@
-/** What travels between the gateway and the thread that reads one PDF. */
+/** What travels between the gateway and the process that reads one PDF. */
 
 /** First and last page, both included, from 1. */
 export type PageRange = readonly [first: number, last: number];
@@ -42,7 +42,7 @@ export interface PdfContent {
   readonly isCut: boolean;
 }
 
-/** What the thread says. `ready` comes first: what goes wrong before it is no fault of the document. */
+/** What the process says. `ready` comes first: what goes wrong before it is no fault of the document. */
 export type PdfReport =
   | { readonly kind: "ready" }
   | { readonly kind: "read"; readonly content: PdfContent }

@@ -1,6 +1,6 @@
-/** The gateway's side of reading PDFs: each in a thread of its own, within limits of time and memory, ended afterwards. */
-import { type Clock, GatewayError, messageOf } from "@svc/sdk";
-import { Worker } from "node:worker_threads";
+/** The gateway's side of reading PDFs: each in a process of its own, within limits of time and memory, ended afterwards. */
+import { type Clock, GatewayError } from "@svc/sdk";
+import { type ChildProcess, fork } from "node:child_process";
 import type { PdfContent, PdfJob, PdfReport } from "./pdf-job.ts";
 import { createSlots } from "./slots.ts";
 
@@ -12,94 +12,80 @@ export interface PdfReader {
 }
 
 export interface PdfReaderOptions {
-  readonly clock: Pick<Clock, "setTimeout" | "setInterval">;
-  /** What the thread runs. */
+  readonly clock: Pick<Clock, "setTimeout">;
+  /** File that the process runs. */
   readonly program?: URL;
-  /** Milliseconds for one document, from the start of its thread. Default 20,000. */
+  /** Milliseconds for one document, from the start of its process. Default 20,000. */
   readonly timeLimitMs?: number;
-  /** Bytes the process has; default: as the system says. */
-  readonly residentBytes?: () => number;
 }
 
 /** Choice: documents read at once, and those that may wait for it. */
 const AT_ONCE = 2;
 const MAX_WAITING = 50;
 
-const MB = 1024 * 1024;
-/** MB of objects in the thread. Choice: the library needs 30 of them, a page of dense text a few more. */
-const MAX_HEAP_MB = 256;
-/**
- * Bytes by which the whole process may grow while a document is read. The runtime does not count what lies in buffers
- * and pictures, so this is looked at from outside; other work of the gateway counts, too, hence the room.
- */
-const MAX_GROWTH = 768 * MB;
-const LOOK_MS = 100;
+/** MB of objects. A backstop: the process ends itself before, by the memory it has in all. */
+const MAX_HEAP_MB = 1024;
 
 export function createPdfReader(options: PdfReaderOptions): PdfReader {
   const slots = createSlots(AT_ONCE, MAX_WAITING);
   const closing = new AbortController();
-  const threads = new Set<Promise<unknown>>();
+  const readings = new Set<Promise<void>>();
 
   return {
     async read(job, signal) {
       const ending = signal ? AbortSignal.any([signal, closing.signal]) : closing.signal;
       const release = await slots.take(ending);
-      const thread = startOr(release, () => startThread(job, options, ending));
-      const gone = thread.gone.then(() => {
-        threads.delete(gone);
+      const { content, gone } = startReading(job, options, ending);
+      const over = gone.then(() => {
+        readings.delete(over);
         release();
       });
-      threads.add(gone);
-      return thread.content;
+      readings.add(over);
+      return content;
     },
     async close() {
       closing.abort(new GatewayError("UNAVAILABLE", "the plugin media is stopping; send the document again later"));
-      await Promise.all(threads);
+      await Promise.all(readings);
     },
   };
 }
 
-/** @param giveUp called when it cannot be started */
-function startOr(giveUp: () => void, start: () => Thread): Thread {
-  try {
-    return start();
-  } catch (error) {
-    giveUp();
-    throw error;
-  }
-}
-
-interface Thread {
+interface Reading {
   readonly content: Promise<PdfContent>;
-  /** It has ended. Never rejects. */
+  /** Its process has ended. Never rejects. */
   readonly gone: Promise<void>;
 }
 
-function startThread(job: PdfJob, options: PdfReaderOptions, signal: AbortSignal): Thread {
+/**
+ * Choice: a process and no thread. A thread that reaches its limit of memory within one large allocation takes the whole
+ * gateway with it, and so does a fault in the native library that draws.
+ */
+function startReading(job: PdfJob, options: PdfReaderOptions, signal: AbortSignal): Reading {
   const { program = new URL("./worker.js", import.meta.url) } = options; // beside this file both compiled and bundled
-  const bytes = new Uint8Array(job.bytes); // a copy to give away, without what may lie around it in its buffer
-  const worker = new Worker(program, {
-    name: "media-pdf",
-    workerData: { ...job, bytes },
-    transferList: [bytes.buffer],
+  const child = fork(program, [], {
     env: {},
-    execArgv: [],
-    resourceLimits: { maxOldGenerationSizeMb: MAX_HEAP_MB, maxYoungGenerationSizeMb: 32 },
-    stdout: true,
-    stderr: true,
+    execArgv: [`--max-old-space-size=${MAX_HEAP_MB}`],
+    serialization: "advanced",
+    stdio: ["ignore", "ignore", "ignore", "ipc"], // nobody reads what a document makes it print
   });
-  for (const stream of [worker.stdout, worker.stderr]) stream.resume(); // nobody reads what a document makes it print
-  const gone = new Promise<void>((resolve) => worker.once("exit", () => resolve()));
-  const content = answerOf(worker, options, signal).finally(() => void worker.terminate());
+  const gone = new Promise<void>((resolve) => {
+    child.once("exit", () => resolve());
+    child.on("error", () => child.pid === undefined && resolve());
+  });
+  const content = answerOf(child, job, options, signal).finally(() => child.kill("SIGKILL"));
   return { content, gone };
 }
 
-/** The first of: an answer, the end of the thread, a limit, the signal. */
-function answerOf(worker: Worker, options: PdfReaderOptions, signal: AbortSignal): Promise<PdfContent> {
-  const { clock, timeLimitMs = 20_000, residentBytes = () => process.memoryUsage.rss() } = options;
+/** The first of: an answer, the end of the process, the end of its time, the signal. */
+function answerOf(
+  child: ChildProcess,
+  job: PdfJob,
+  options: PdfReaderOptions,
+  signal: AbortSignal,
+): Promise<PdfContent> {
+  const { clock, timeLimitMs = 20_000 } = options;
   return new Promise<PdfContent>((resolve, reject) => {
     let isReady = false;
-    const before = residentBytes();
     const refuse = (message: string) => end(() => reject(new GatewayError("INVALID_REQUEST", message)));
     const onAbort = () => end(() => reject(signal.reason));
     const stops = [
@@ -107,42 +93,40 @@ function answerOf(worker: Worker, options: PdfReaderOptions, signal: AbortSignal
         () => refuse(`the PDF was not read within ${timeLimitMs / 1000} seconds; send fewer pages`),
         timeLimitMs,
       ),
-      clock.setInterval(() => residentBytes() - before > MAX_GROWTH && refuse(TOO_LARGE), LOOK_MS),
       () => signal.removeEventListener("abort", onAbort),
     ];
     function end(settle: () => void): void {
       for (const stop of stops.splice(0)) stop();
       settle(); // a promise hears only the first
     }
-    function onDeath(error?: unknown): void {
-      if (isOutOfMemory(error)) refuse(TOO_LARGE);
-      else if (isReady) refuse("the PDF cannot be read: something in it is not as it should be; send another copy");
-      else end(() => reject(new Error(`the thread that reads PDFs did not start: ${messageOf(error)}`)));
+    function onDeath(reason: string): void {
+      if (isReady) refuse(BROKE);
+      else end(() => reject(new Error(`the process that reads PDFs did not start: ${reason}`)));
     }
-    worker.on("message", (report: PdfReport) => {
-      if (report.kind === "ready") isReady = true;
+    function begin(): void {
+      isReady = true;
+      child.send(job, () => undefined); // one that cannot take it ends, which is told
+    }
+    child.on("message", (message) => {
+      const report = message as PdfReport; // of our own program
+      if (report.kind === "ready") begin();
       else if (report.kind === "read") end(() => resolve(report.content));
       else refuse(report.message);
     });
-    worker.on("error", onDeath);
-    worker.on("messageerror", onDeath);
-    worker.once("exit", () => onDeath("it ended by itself"));
+    child.on("error", (error) => onDeath(error.message));
+    child.once("exit", (code, killedBy) => onDeath(`it ended with ${killedBy ?? `code ${code}`}`));
     signal.addEventListener("abort", onAbort, { once: true });
     if (signal.aborted) onAbort();
   });
 }
 
-const TOO_LARGE = "the PDF needs too much memory to be read; send fewer pages, or its text";
-
-function isOutOfMemory(error: unknown): boolean {
-  return error instanceof Error && "code" in error && error.code === "ERR_WORKER_OUT_OF_MEMORY";
-}
+const BROKE = "the PDF broke what reads it, as one does that needs too much memory; send fewer pages, or its text";
 
 const HEADER = Buffer.from("%PDF-");
 /** Readers accept some bytes before the header. */
 const HEADER_WITHIN = 1024;
 
-/** Whether some bytes claim to be a PDF. No thread is started for anything else. */
+/** Whether some bytes claim to be a PDF. No process is started for anything else. */
 export function looksLikePdf(bytes: Uint8Array): boolean {
   return Buffer.from(bytes.subarray(0, HEADER_WITHIN)).includes(HEADER);
 }

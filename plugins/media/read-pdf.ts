@@ -1,16 +1,14 @@
-/** Reads one PDF: its text, and pictures of its pages where there is too little of it. Runs in the thread only. */
+/** Reads one PDF: its text, and pictures of its pages where there is too little of it. Runs in the process of its own only. */
 import { invalidRequest } from "@svc/sdk/errors";
 import { cutText } from "./cut.ts";
 import { choosePages } from "./pages.ts";
+import type { PdfDocument, PdfLibrary } from "./pdf-library.ts";
 import type { PageText, PdfContent, PdfJob } from "./pdf-job.ts";
 import { CanvasFactory, drawPages, MAX_CANVAS_PIXELS } from "./draw.ts";
 
-type Unpdf = typeof import("unpdf");
-export type PdfDocument = Awaited<ReturnType<Unpdf["getDocumentProxy"]>>;
-
 /** @throws GatewayError `INVALID_REQUEST` when none of the pages exists or can be read; what the library throws */
-export async function readPdf(job: PdfJob, unpdf: Unpdf): Promise<PdfContent> {
-  const document = await unpdf.getDocumentProxy(job.bytes, {
+export async function readPdf(job: PdfJob, unpdf: PdfLibrary): Promise<PdfContent> {
+  const document = await unpdf.getDocumentProxy(new Uint8Array(job.bytes), {
     verbosity: 0,
     disableFontFace: true, // there are no fonts of a page here: glyphs are drawn as paths
     useWasm: false, // its decoders are not installed

@@ -1,4 +1,4 @@
-/** Makes the thread a place for documents. */
+/** Makes the process a place for documents. */
 
 /** Call before the library is loaded. */
 export function prepareRealm(): void {

@@ -1,13 +1,12 @@
-/** Entry of the thread that reads one PDF and is ended afterwards: nothing a document does outlives it. */
+/** Entry of the process that reads one PDF and is killed afterwards: nothing a document does outlives it. */
 import { isGatewayError } from "@svc/sdk/errors";
-import { parentPort, workerData } from "node:worker_threads";
 import type { PdfJob, PdfReport } from "./pdf-job.ts";
 import { readPdf } from "./read-pdf.ts";
 import { prepareRealm } from "./realm.ts";
+import { startWatchdog } from "./watchdog.ts";
 
-const port = parentPort;
-if (port === null) throw new Error("worker.ts runs as a worker thread only");
-const send = (report: PdfReport, transfer: readonly ArrayBuffer[] = []) => port.postMessage(report, [...transfer]);
+if (!process.send) throw new Error("worker.ts runs as a child process only");
+const send = (report: PdfReport) => process.send?.(report);
 
 const REASONS: Readonly<Record<string, string>> = {
   PasswordException: "the PDF is protected by a password; send one without",
@@ -23,11 +22,12 @@ function reasonOf(thrown: unknown): string {
 
 prepareRealm();
 const unpdf = await import("unpdf");
+await startWatchdog();
+process.once("message", (job: PdfJob) => {
+  readPdf(job, unpdf).then(
+    (content) => send({ kind: "read", content }),
+    (thrown: unknown) => send({ kind: "refused", message: reasonOf(thrown) }),
+  );
+});
+process.once("disconnect", () => process.exit()); // the gateway is gone
 send({ kind: "ready" });
-try {
-  const content = await readPdf(workerData as PdfJob, unpdf); // what pdf-reader.ts starts this thread with
-  const buffers = content.pictures.map(({ png }) => png.buffer).filter((buffer) => buffer instanceof ArrayBuffer);
-  send({ kind: "read", content }, buffers);
-} catch (thrown) {
-  send({ kind: "refused", message: reasonOf(thrown) });
-}

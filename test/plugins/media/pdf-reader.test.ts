@@ -1,5 +1,9 @@
 import assert from "node:assert/strict";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { describe, it, type TestContext } from "node:test";
+import { pathToFileURL } from "node:url";
 import { createFakeClock } from "@svc/sdk/testing";
 import type { PdfContent, PdfJob } from "../../../plugins/media/pdf-job.ts";
 import { createPdfReader, type PdfReaderOptions } from "../../../plugins/media/pdf-reader.ts";
@@ -22,10 +26,18 @@ function open(t: TestContext, options: Partial<PdfReaderOptions> = {}) {
   return { reader, clock };
 }
 
-/** What a thread runs instead of the real thing. */
-const program = (code: string) => new URL(`data:text/javascript,${encodeURIComponent(code)}`);
-const READY = `import { parentPort } from "node:worker_threads"; parentPort.postMessage({ kind: "ready" });`;
-const NEVER = program(`${READY} for (;;);`);
+/** What the process runs instead of the real thing, after it has said that it is ready. */
+async function program(t: TestContext, code: string, before = 'process.send({ kind: "ready" });') {
+  const directory = await mkdtemp(join(tmpdir(), "svc-media-"));
+  t.after(() => rm(directory, { recursive: true, force: true }));
+  const file = pathToFileURL(join(directory, "program.mjs"));
+  await writeFile(file, `${before}\nprocess.once("message", async (job) => { ${code} });`);
+  return file;
+}
+const NEVER = "for (;;);";
+
+/** A compiled file of the plugin, as an import names it. */
+const own = (name: string) => JSON.stringify(String(new URL(`../../../plugins/media/${name}`, import.meta.url)));
 
 const told = ({ texts }: PdfContent) => texts.map(({ page, text }) => `${page}: ${text}`);
 
@@ -103,8 +115,8 @@ describe("reading PDFs", { timeout: 60_000 }, () => {
     });
   }
 
-  it("ends a thread that takes longer than it may", async (t) => {
-    const { reader, clock } = open(t, { program: NEVER, timeLimitMs: 5_000 });
+  it("ends a process that takes longer than it may", async (t) => {
+    const { reader, clock } = open(t, { program: await program(t, NEVER), timeLimitMs: 5_000 });
     const read = reader.read(job(pdf([])));
     await Promise.all([
       assert.rejects(read, { code: "INVALID_REQUEST", message: /not read within 5 seconds/ }),
@@ -113,39 +125,46 @@ describe("reading PDFs", { timeout: 60_000 }, () => {
     assert.equal(clock.pending, 0);
   });
 
-  it("ends a thread that makes the process grow too much, whatever it is doing", async (t) => {
-    const sizes = [1e9, 2e9];
-    const { reader, clock } = open(t, { program: NEVER, residentBytes: () => sizes.shift() ?? 2e9 });
-    const refusal = assert.rejects(reader.read(job(pdf([]))), { code: "INVALID_REQUEST", message: /too much memory/ });
-    await Promise.all([refusal, clock.advance(200)]);
-  });
-
-  it("ends a thread that fills its own memory", async (t) => {
-    const hoard = program(`${READY} const all = []; for (;;) all.push(new Array(4_000_000).fill(all));`);
-    const { reader } = open(t, { program: hoard });
-    await assert.rejects(reader.read(job(pdf([]))), { code: "INVALID_REQUEST", message: /too much memory/ });
-  });
+  const limits: [what: string, limits: object, code: string][] = [
+    ["hoards", { maxBytes: 200e6, maxAge: 60_000 }, "for (const all = []; ; ) all.push(Buffer.alloc(1e6, 1));"],
+    [
+      "allocates too much at once",
+      { maxBytes: 200e6, maxAge: 60_000 },
+      "globalThis.all = new Array(30_000_000).fill(1.5); for (;;);",
+    ],
+    ["never comes back, though nobody waits", { maxBytes: 1e12, maxAge: 1 }, NEVER],
+  ];
+  for (const [what, given, code] of limits) {
+    it(`is told of a process that ${what} and therefore ended itself`, async (t) => {
+      const watched = `import { startWatchdog } from ${own("watchdog.js")}; await startWatchdog(${JSON.stringify(given)}); ${code}`;
+      const { reader } = open(t, { program: await program(t, "", `process.send({ kind: "ready" });\n${watched}`) });
+      await assert.rejects(reader.read(job(pdf([]))), { code: "INVALID_REQUEST", message: /too much memory/ });
+    });
+  }
 
   it("reads a page of blanks that are deflated a thousandfold", async (t) => {
     const { reader } = open(t);
     assert.deepEqual(told(await reader.read(job(pdf([blanks(1)])))), ["1: "]);
   });
 
-  it("has nothing in its thread that inflates natively, and nothing that fetches", async (t) => {
-    const realm = new URL("../../../plugins/media/realm.js", import.meta.url);
-    const { reader } = open(t, {
-      program: program(`
-        import { parentPort } from "node:worker_threads";
-        import { prepareRealm } from ${JSON.stringify(String(realm))};
-        prepareRealm();
-        const moved = new Uint8Array(new Uint8Array([1, 2, 3]).buffer.transferToFixedLength(2));
-        parentPort.postMessage({ kind: "refused", message: [typeof DecompressionStream, typeof fetch, ...moved].join(" ") });`),
-    });
+  it("has nothing in its process that inflates natively, and nothing that fetches", async (t) => {
+    const code = `
+      const { prepareRealm } = await import(${own("realm.js")});
+      prepareRealm();
+      const moved = new Uint8Array(new Uint8Array([1, 2, 3]).buffer.transferToFixedLength(2));
+      process.send({ kind: "refused", message: [typeof DecompressionStream, typeof fetch, ...moved].join(" ") });`;
+    const { reader } = open(t, { program: await program(t, code) });
     await assert.rejects(reader.read(job(pdf([]))), { message: "undefined undefined 1 2" });
   });
 
+  it("hands no environment to its process", async (t) => {
+    const code = 'process.send({ kind: "refused", message: Object.keys(process.env).join() || "none" });';
+    const { reader } = open(t, { program: await program(t, code) });
+    await assert.rejects(reader.read(job(pdf([]))), { message: /^(NODE_CHANNEL_\w+,?)*$|^none$/ });
+  });
+
   it("stops with its signal, before and while it reads", async (t) => {
-    const { reader, clock } = open(t, { program: NEVER });
+    const { reader, clock } = open(t, { program: await program(t, NEVER) });
     await assert.rejects(reader.read(job(pdf([])), AbortSignal.abort(new Error("early"))), { message: "early" });
     const stopping = new AbortController();
     const read = reader.read(job(pdf([])), stopping.signal);
@@ -154,24 +173,26 @@ describe("reading PDFs", { timeout: 60_000 }, () => {
     assert.equal(clock.pending, 0);
   });
 
-  const deaths: [what: string, code: string, expected: object][] = [
+  const deaths: [what: string, code: string, before: string | undefined, expected: object][] = [
+    ["a document that breaks its reader", 'throw new Error("x");', undefined, { code: "INVALID_REQUEST" }],
+    ["a process that goes without a word", "process.exit();", undefined, { code: "INVALID_REQUEST" }],
+    ["a fault in a native library", 'process.kill(process.pid, "SIGSEGV");', undefined, { code: "INVALID_REQUEST" }],
     [
-      "a document that breaks its reader",
-      `${READY} setImmediate(() => { throw new Error("x"); });`,
-      { code: "INVALID_REQUEST" },
+      "a process that cannot start",
+      "",
+      'import "no-such-package";',
+      { name: "Error", message: /did not start: .*code 1/ },
     ],
-    ["a thread that goes without a word", READY, { code: "INVALID_REQUEST" }],
-    ["a thread that cannot start", `import "no-such-package";`, { name: "Error", message: /did not start/ }],
   ];
-  for (const [what, code, expected] of deaths) {
+  for (const [what, code, before, expected] of deaths) {
     it(`tells of ${what}`, async (t) => {
-      const { reader } = open(t, { program: program(code) });
+      const { reader } = open(t, { program: await program(t, code, before) });
       await assert.rejects(reader.read(job(pdf([]))), expected);
     });
   }
 
   it("ends what is under way and what waits when it is closed", async (t) => {
-    const { reader } = open(t, { program: NEVER });
+    const { reader } = open(t, { program: await program(t, NEVER) });
     const reads = [1, 2, 3].map(() => assert.rejects(reader.read(job(pdf([]))), { code: "UNAVAILABLE" }));
     await reader.close();
     await Promise.all(reads);
