@@ -1,5 +1,5 @@
 /** Reads one PDF: its text, and pictures of its pages where there is too little of it. Runs in the process of its own only. */
-import { invalidRequest } from "@svc/sdk/errors";
+import { invalidRequest, isGatewayError } from "@svc/sdk/errors";
 import { cutText } from "./cut.ts";
 import { choosePages } from "./pages.ts";
 import type { PdfDocument, PdfLibrary } from "./pdf-library.ts";
@@ -60,4 +60,16 @@ async function textOf(document: PdfDocument, number: number): Promise<string> {
   const { items } = await page.getTextContent();
   page.cleanup();
   return items.map((item) => ("str" in item ? item.str + (item.hasEOL ? "\n" : "") : "")).join("");
+}
+
+const REASONS: Readonly<Record<string, string>> = {
+  PasswordException: "the PDF is protected by a password; send one without",
+  InvalidPDFException: "the PDF is damaged, or no PDF at all; send another copy",
+};
+
+/** Why one could not be read. Whatever else a document does to the library is the fault of the document. */
+export function reasonOf(thrown: unknown): string {
+  if (isGatewayError(thrown)) return thrown.message;
+  const name = thrown instanceof Error ? thrown.name : "";
+  return REASONS[name] ?? "the PDF cannot be read: something in it is not as it should be; send another copy";
 }

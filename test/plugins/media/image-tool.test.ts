@@ -101,7 +101,7 @@ describe("the tool image", () => {
 
   const refused: [what: string, args: object, options: SceneOptions, code: string, message: RegExp][] = [
     ["no picture at all", {}, {}, "INVALID_REQUEST", /image or images is needed/],
-    ["nine of them", { image: "a", images: [..."bcdefghi"] }, {}, "INVALID_REQUEST", /at most 8/],
+    ["nine of them", { image: "a", images: "bcdefghi".split("") }, {}, "INVALID_REQUEST", /at most 8/],
     ["a file that is not there", { image: "no.png" }, {}, "NOT_FOUND", /^no.png: .*no such file/],
     [
       "a way out of the workspace",

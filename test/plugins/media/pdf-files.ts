@@ -1,5 +1,6 @@
 /** Small PDFs, written by hand. */
 import { deflateSync } from "node:zlib";
+import type { PdfJob } from "../../../plugins/media/pdf-job.ts";
 
 export interface PdfOptions {
   /** Points. Default 200 x 200. */
@@ -50,3 +51,13 @@ export const square = "1 0 0 rg 0 0 50 50 re f";
 export const blanks = (megabytes: number) => deflateSync(Buffer.alloc(megabytes * 1024 * 1024, " "));
 /** Trailer of a PDF that asks for a password. */
 export const LOCKED = `/Encrypt << /Filter /Standard /V 1 /R 2 /O (${"a".repeat(32)}) /U (${"b".repeat(32)}) /P -4 >> /ID [(a) (a)]`;
+
+/** A job that is done; each case changes one thing. */
+export const job = (bytes: Uint8Array, changes: Partial<PdfJob> = {}): PdfJob => ({
+  bytes,
+  maxPages: 4,
+  maxChars: 10_000,
+  maxPixels: 4_000_000,
+  minTextChars: 0,
+  ...changes,
+});
