@@ -51,14 +51,21 @@ interface Drawn {
   readonly isCut: boolean;
 }
 
-/** PNGs of the pages. Pages that cannot be drawn are left out; all of them where the drawing library is not installed. */
+/** What drawing needs beside a document. */
+export interface Easel {
+  readonly unpdf: PdfLibrary;
+  /** Default: the drawing library, `undefined` where it does not run. */
+  readonly load?: () => Promise<Canvases | undefined>;
+}
+
+/** PNGs of the pages. Pages that cannot be drawn are left out; all of them where there is nothing to draw with. */
 export async function drawPages(
   document: PdfDocument,
   pages: readonly number[],
   maxPixels: number,
-  unpdf: PdfLibrary,
+  { unpdf, load = loadCanvases }: Easel,
 ): Promise<Drawn> {
-  const loaded = await loadCanvases();
+  const loaded = await load();
   if (!loaded) return { pictures: [], isCut: false };
   canvases = loaded;
   await unpdf.createIsomorphicCanvasFactory(async () => loaded); // puts what pages are drawn with into its place

@@ -2,13 +2,13 @@
 import { invalidRequest, isGatewayError } from "@svc/sdk/errors";
 import { cutText } from "./cut.ts";
 import { choosePages } from "./pages.ts";
-import type { PdfDocument, PdfLibrary } from "./pdf-library.ts";
+import type { PdfDocument } from "./pdf-library.ts";
 import type { PageText, PdfContent, PdfJob } from "./pdf-job.ts";
-import { CanvasFactory, drawPages, MAX_CANVAS_PIXELS } from "./draw.ts";
+import { CanvasFactory, drawPages, type Easel, MAX_CANVAS_PIXELS } from "./draw.ts";
 
 /** @throws GatewayError `INVALID_REQUEST` when none of the pages exists or can be read; what the library throws */
-export async function readPdf(job: PdfJob, unpdf: PdfLibrary): Promise<PdfContent> {
-  const document = await unpdf.getDocumentProxy(new Uint8Array(job.bytes), {
+export async function readPdf(job: PdfJob, easel: Easel): Promise<PdfContent> {
+  const document = await easel.unpdf.getDocumentProxy(new Uint8Array(job.bytes), {
     verbosity: 0,
     disableFontFace: true, // there are no fonts of a page here: glyphs are drawn as paths
     useWasm: false, // its decoders are not installed
@@ -23,7 +23,7 @@ export async function readPdf(job: PdfJob, unpdf: PdfLibrary): Promise<PdfConten
   const chars = found.texts.reduce((sum, { text }) => sum + text.trim().length, 0);
   if (chars >= job.minTextChars) return { pageCount, texts: found.texts, pictures: [], isCut: isCut || found.isCut };
 
-  const drawn = await drawPages(document, pages, job.maxPixels, unpdf);
+  const drawn = await drawPages(document, pages, job.maxPixels, easel);
   return { pageCount, texts: found.texts, pictures: drawn.pictures, isCut: isCut || found.isCut || drawn.isCut };
 }
 

@@ -11,7 +11,7 @@ prepareRealm();
 const unpdf = await import("unpdf");
 await startWatchdog();
 process.once("message", (job: PdfJob) => {
-  readPdf(job, unpdf).then(
+  readPdf(job, { unpdf }).then(
     (content) => send({ kind: "read", content }),
     (thrown: unknown) => send({ kind: "refused", message: reasonOf(thrown) }),
   );

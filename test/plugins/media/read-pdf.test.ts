@@ -5,7 +5,7 @@ import { readPdf, reasonOf } from "../../../plugins/media/read-pdf.ts";
 import { prepareRealm } from "../../../plugins/media/realm.ts";
 import { blanks, job, LOCKED, pdf, says, square } from "./pdf-files.ts";
 
-const read = async (wanted: PdfJob) => readPdf(wanted, await import("unpdf"));
+const read = async (wanted: PdfJob) => readPdf(wanted, { unpdf: await import("unpdf") });
 
 const told = ({ texts }: PdfContent) => texts.map(({ page, text }) => `${page}: ${text}`);
 
@@ -57,6 +57,12 @@ describe("reading PDFs", { timeout: 60_000 }, () => {
       ],
     );
     assert.deepEqual(told(content), ["1: ", "2: hi"]);
+  });
+
+  it("makes do with the text where there is nothing to draw with", async () => {
+    const easel = { unpdf: await import("unpdf"), load: async () => undefined };
+    const content = await readPdf(job(pdf([says("little")]), { minTextChars: 100 }), easel);
+    assert.deepEqual([told(content), content.pictures, content.isCut], [["1: little"], [], false]);
   });
 
   it("never draws larger than the page is", async () => {
