@@ -1,8 +1,42 @@
-/** Documents and pictures for the svc gateway's agents: PDF text and pages, and looking at images. */
-import { definePlugin } from "@svc/sdk";
+/** Media: what documents and pictures say, for programs and, as the tools `image` and `pdf`, for agents. */
+import { definePlugin, live } from "@svc/sdk";
+import { AgentDirectory, Documents, Models, OutboundFetch, Tool } from "@svc/sdk/services";
+import { MediaConfig } from "./config.ts";
+import type { Desk } from "./desk.ts";
+import { createDocuments } from "./documents.ts";
+import { imageTool } from "./image-tool.ts";
+import { createPdfReader } from "./pdf-reader.ts";
+import { pdfTool } from "./pdf-tool.ts";
 
 export default definePlugin({
   id: "media",
   api: "^1.0.0",
-  setup() {},
+  section: "tools.media",
+  config: MediaConfig,
+  requires: { models: live(Models), agents: live(AgentDirectory), outbound: live(OutboundFetch) },
+  provides: [Documents],
+
+  setup(gateway) {
+    const { clock, services } = gateway;
+    let { config } = gateway;
+    gateway.configChanged((changed) => {
+      config = changed;
+    });
+    const pdf = createPdfReader({ clock });
+    const documents = createDocuments(pdf);
+    gateway.provide(Documents, documents);
+    gateway.start(() => () => pdf.close());
+
+    const desk: Desk = {
+      config: () => config,
+      models: () => services.models.get(),
+      agents: () => services.agents.get(),
+      outbound: () => services.outbound.get(),
+      documents,
+      pdf,
+      clock,
+    };
+    gateway.extend(Tool, "image", imageTool(desk));
+    gateway.extend(Tool, "pdf", pdfTool(desk));
+  },
 });

@@ -55,9 +55,9 @@ function checkBase64(data: string, name: string): void {
   }
 }
 
-/** The declared type is not trusted: the first bytes decide. */
-function sniffImage(head: Buffer): string | undefined {
-  const ascii = head.toString("latin1");
+/** The type of a PNG, JPEG, GIF or WebP by its first 12 bytes, whatever it is declared to be; `undefined`: none of these. */
+export function sniffImage(head: Uint8Array): string | undefined {
+  const ascii = Buffer.from(head.subarray(0, 12)).toString("latin1");
   if (ascii.startsWith("\x89PNG\r\n\x1a\n")) return "image/png";
   if (ascii.startsWith("\xff\xd8\xff")) return "image/jpeg";
   if (ascii.startsWith("GIF87a") || ascii.startsWith("GIF89a")) return "image/gif";

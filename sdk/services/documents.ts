@@ -34,7 +34,7 @@ export interface DocumentFile {
   readonly charset?: string;
 }
 
-/** Reads documents and pictures. Hostile ones cost a thread of its own at most. */
+/** Reads documents and pictures. Hostile ones cost a process of their own at most. */
 export interface Documents {
   /** @throws GatewayError `INVALID_REQUEST` for a file that cannot be read; the signal's reason */
   read(file: DocumentFile, limits: DocumentLimits, signal?: AbortSignal): Promise<ReadDocument>;

@@ -1,0 +1,39 @@
+/** The configuration section `tools.media`. */
+import { type Static, Strict, Type } from "@svc/sdk";
+
+const count = (value: number, description: string) => Type.Integer({ default: value, minimum: 1, description });
+
+/** All of it is taken while the plugin runs: by the next call of a tool. */
+export const MediaConfig = Strict(
+  {
+    model: Type.Optional(
+      Type.String({
+        minLength: 1,
+        description:
+          "Model that looks at pictures and documents, whatever a call asks for: provider/id, or an alias; default: the one of the call, else the default model, else the first that takes images",
+      }),
+    ),
+    maxBytes: count(10_485_760, "Bytes of one picture or document; default 10485760"),
+    maxChars: count(200_000, "Characters of text of all documents of one call, the rest is cut off; default 200000"),
+    timeoutSeconds: Type.Integer({
+      default: 120,
+      minimum: 1,
+      maximum: 3_600,
+      description: "Seconds for one call, the model's answer included; default 120",
+    }),
+    pdf: Strict(
+      {
+        maxPages: count(20, "Pages of all documents of one call; default 20"),
+        maxPixels: count(4_000_000, "Width times height of a page drawn as a picture; default 4000000"),
+        minTextChars: Type.Integer({
+          default: 200,
+          minimum: 0,
+          description: "Characters; pages of a document with less text are drawn as pictures; default 200, 0: never",
+        }),
+      },
+      { default: {} },
+    ),
+  },
+  { reload: "hot", order: 130 },
+);
+export type MediaConfig = Static<typeof MediaConfig>;

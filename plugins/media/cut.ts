@@ -1,0 +1,7 @@
+/** Cutting texts off. Pure; without imports, so that the process that reads a PDF loads nothing for it. */
+
+/** A text of at most `maxChars` UTF-16 units; no character is cut in half. */
+export function cutText(text: string, maxChars: number): { readonly text: string; readonly isCut: boolean } {
+  if (text.length <= maxChars) return { text, isCut: false };
+  return { text: text.slice(0, maxChars).replace(/[\ud800-\udbff]$/, ""), isCut: true };
+}

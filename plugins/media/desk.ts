@@ -1,0 +1,123 @@
+/** What both tools have in common: the surroundings of a call, from its sources to the answer. */
+import { type Clock, invalidRequest, notFound, Type, unavailable, wrapExternalContent } from "@svc/sdk";
+import type {
+  AgentDirectory,
+  Documents,
+  ImageBlock,
+  Models,
+  OutboundFetch,
+  TextBlock,
+  ToolCall,
+  ToolResult,
+} from "@svc/sdk/services";
+import { type Answer, ask } from "./ask.ts";
+import type { MediaConfig } from "./config.ts";
+import { withDeadline } from "./deadline.ts";
+import { chooseModel } from "./model-choice.ts";
+import type { PdfReader } from "./pdf-reader.ts";
+import { loadSources, type Source } from "./sources.ts";
+
+/** What the tools use, as it is now. */
+export interface Desk {
+  readonly config: () => MediaConfig;
+  readonly models: () => Models | undefined;
+  readonly agents: () => Pick<AgentDirectory, "list"> | undefined;
+  readonly outbound: () => OutboundFetch | undefined;
+  readonly documents: Pick<Documents, "image">;
+  readonly pdf: Pick<PdfReader, "read">;
+  readonly clock: Pick<Clock, "now" | "setTimeout">;
+}
+
+/** Choice: pictures or documents of one call. */
+export const MAX_SOURCES = 8;
+
+export const Prompt = Type.String({ minLength: 1, maxLength: 20_000, description: "What you want to know" });
+export const ModelRef = Type.Optional(
+  Type.String({ minLength: 1, description: "Model to ask, as provider/id; leave it out unless the user names one" }),
+);
+/** One source, or several. */
+export const sourceParam = (what: string) =>
+  Type.String({ minLength: 1, description: `${what}: a path in your workspace, an http(s) URL or a data URL` });
+export const sourcesParam = (item: ReturnType<typeof sourceParam>) =>
+  Type.Optional(
+    Type.Array(item, { minItems: 1, maxItems: MAX_SOURCES, description: "Several, compared or read together" }),
+  );
+
+/** @throws GatewayError `INVALID_REQUEST` when there are none or too many */
+export function namesOf(one: string | undefined, several: readonly string[], key: string): readonly string[] {
+  const names = [...new Set([...(one === undefined ? [] : [one]), ...several])];
+  if (names.length === 0) invalidRequest(`${key} or ${key}s is needed: a path in your workspace, or a URL`);
+  if (names.length > MAX_SOURCES) invalidRequest(`at most ${MAX_SOURCES} at once; ask about the rest in another call`);
+  return names;
+}
+
+/** A call under way. */
+export interface Sitting {
+  readonly desk: Desk;
+  readonly config: MediaConfig;
+  readonly call: ToolCall;
+  readonly signal: AbortSignal;
+}
+
+/** Runs one call within its time. */
+export function sit(desk: Desk, call: ToolCall, signal: AbortSignal, work: (sitting: Sitting) => Promise<ToolResult>) {
+  const config = desk.config();
+  const { clock } = desk;
+  return withDeadline((inTime) => work({ desk, config, call, signal: inTime }), {
+    seconds: config.timeoutSeconds,
+    clock,
+    signal,
+  });
+}
+
+/** @throws GatewayError `NOT_FOUND`, `INVALID_REQUEST`, `UNAVAILABLE` as `loadSources` */
+export function loadAll(
+  names: readonly string[],
+  allowedMimes: readonly string[],
+  { desk, config, call, signal }: Sitting,
+): Promise<readonly Source[]> {
+  const agent = desk
+    .agents()
+    ?.list()
+    .find(({ id }) => id === call.agentId);
+  if (!agent) notFound(`there is no agent ${call.agentId}, so there is no workspace to read from`);
+  const { maxBytes, timeoutSeconds } = config;
+  const { workspace } = agent;
+  const timeoutMs = timeoutSeconds * 1000;
+  return loadSources(names, { workspace, outbound: desk.outbound(), maxBytes, timeoutMs, allowedMimes, signal });
+}
+
+/** What is asked. */
+export interface Inquiry {
+  readonly system: string;
+  readonly content: readonly (TextBlock | ImageBlock)[];
+  readonly model: string | undefined;
+}
+
+/** @throws GatewayError as `chooseModel` and `ask` */
+export function inquire({ system, content, model }: Inquiry, { desk, config, call, signal }: Sitting): Promise<Answer> {
+  const models = modelsOf(desk);
+  const withImages = content.some(({ type }) => type === "image");
+  const chosen = chooseModel(models, { configured: config.model, asked: model, withImages });
+  return ask({ model: chosen, system, content, sessionKey: call.sessionKey }, models, desk.clock, signal);
+}
+
+export function modelsOf(desk: Desk): Models {
+  return desk.models() ?? unavailable("no model can be asked: the plugin `models` is not running");
+}
+
+/**
+ * The answer for the agent. About something that was fetched it is marked as text from outside: a picture can make the
+ * model that sees it say anything.
+ */
+export function resultOf(answer: Answer, sources: readonly Source[], more: object = {}): ToolResult {
+  const { text, model, usage, isCut } = answer;
+  const fetched = sources.filter(({ isFetched }) => isFetched).map(({ label }) => label);
+  const whole = isCut ? `${text}\n[cut: the answer reached the length the model may have]` : text;
+  const told =
+    fetched.length === 0 ? whole : wrapExternalContent(whole, { source: "web fetch", from: fetched.join(", ") });
+  return {
+    content: [{ type: "text", text: told }],
+    details: { text, model, sources: sources.map(({ label }) => label), ...more, ...(usage ? { usage } : {}) },
+  };
+}

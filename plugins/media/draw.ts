@@ -1,0 +1,107 @@
+/** Draws pages of a PDF. Runs in the process of its own only. */
+import type { Canvas, SKRSContext2D } from "@napi-rs/canvas";
+import { scaleOf } from "./pages.ts";
+import type { PagePicture } from "./pdf-job.ts";
+import type { PdfDocument, PdfLibrary } from "./pdf-library.ts";
+
+const importCanvases = () => import("@napi-rs/canvas");
+type Canvases = Awaited<ReturnType<typeof importCanvases>>;
+
+/** Choice: pixels of the largest picture inside a page, and of any surface it is drawn on; 200 MB. */
+export const MAX_CANVAS_PIXELS = 50_000_000;
+
+/** Loaded when there is something to draw. */
+let canvases: Canvases | undefined;
+
+interface Surface {
+  canvas: Canvas | undefined;
+  context: SKRSContext2D | undefined;
+}
+
+/** What the PDF library draws on. A class, because the library calls `new`. */
+export class CanvasFactory {
+  create(width: number, height: number): Surface {
+    if (!canvases) throw new Error("nothing can be drawn here");
+    requireSize(width, height);
+    const canvas = canvases.createCanvas(width, height);
+    return { canvas, context: canvas.getContext("2d") };
+  }
+
+  reset({ canvas }: Surface, width: number, height: number): void {
+    requireSize(width, height);
+    if (!canvas) return;
+    canvas.width = width;
+    canvas.height = height;
+  }
+
+  /** Gives the memory back at once. */
+  destroy(surface: Surface): void {
+    if (surface.canvas) surface.canvas.width = surface.canvas.height = 0;
+    surface.canvas = undefined;
+    surface.context = undefined;
+  }
+}
+
+function requireSize(width: number, height: number): void {
+  if (!(width * height <= MAX_CANVAS_PIXELS)) throw new Error(`a surface of ${width} x ${height} is too large`);
+}
+
+interface Drawn {
+  readonly pictures: readonly PagePicture[];
+  readonly isCut: boolean;
+}
+
+/** What drawing needs beside a document. */
+export interface Easel {
+  readonly unpdf: PdfLibrary;
+  /** Default: the drawing library, `undefined` where it does not run. */
+  readonly load?: () => Promise<Canvases | undefined>;
+}
+
+/** PNGs of the pages. Pages that cannot be drawn are left out; all of them where there is nothing to draw with. */
+export async function drawPages(
+  document: PdfDocument,
+  pages: readonly number[],
+  maxPixels: number,
+  { unpdf, load = loadCanvases }: Easel,
+): Promise<Drawn> {
+  const loaded = await load();
+  if (!loaded) return { pictures: [], isCut: false };
+  canvases = loaded;
+  await unpdf.createIsomorphicCanvasFactory(async () => loaded); // puts what pages are drawn with into its place
+  const pictures: PagePicture[] = [];
+  for (const page of pages) {
+    const png = await drawPage(document, page, maxPixels).catch(() => undefined);
+    if (png) pictures.push({ page, png });
+  }
+  return { pictures, isCut: pictures.length < pages.length };
+}
+
+async function loadCanvases(): Promise<Canvases | undefined> {
+  try {
+    return await importCanvases();
+  } catch {
+    return undefined; // Spec: http/responses.md §4, the text alone is used then
+  }
+}
+
+async function drawPage(document: PdfDocument, number: number, maxPixels: number): Promise<Uint8Array | undefined> {
+  const page = await document.getPage(number);
+  const { width, height } = page.getViewport({ scale: 1 });
+  const scale = scaleOf(width, height, maxPixels);
+  if (scale === undefined) return undefined;
+  const viewport = page.getViewport({ scale });
+  const factory = new CanvasFactory();
+  const surface = factory.create(Math.max(1, Math.floor(viewport.width)), Math.max(1, Math.floor(viewport.height)));
+  const { canvas, context } = surface;
+  if (!canvas || !context) return undefined;
+  try {
+    // The drawing library has the members of a browser's canvas that are used, and types of its own.
+    const target = { canvas, canvasContext: context } as unknown as { canvas: null };
+    await page.render({ ...target, viewport }).promise;
+    return canvas.toBuffer("image/png");
+  } finally {
+    factory.destroy(surface);
+    page.cleanup();
+  }
+}

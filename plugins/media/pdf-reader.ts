@@ -1,0 +1,132 @@
+/** The gateway's side of reading PDFs: each in a process of its own, within limits of time and memory, ended afterwards. */
+import { type Clock, GatewayError } from "@svc/sdk";
+import { type ChildProcess, fork } from "node:child_process";
+import type { PdfContent, PdfJob, PdfReport } from "./pdf-job.ts";
+import { createSlots } from "./slots.ts";
+
+export interface PdfReader {
+  /** @throws GatewayError `INVALID_REQUEST` for what cannot be read, `UNAVAILABLE` when too many wait; the signal's reason */
+  read(job: PdfJob, signal?: AbortSignal): Promise<PdfContent>;
+  /** Ends what is under way. Safe to call twice. */
+  close(): Promise<void>;
+}
+
+export interface PdfReaderOptions {
+  readonly clock: Pick<Clock, "setTimeout">;
+  /** File that the process runs. */
+  readonly program?: URL;
+  /** Milliseconds for one document, from the start of its process. Default 20,000. */
+  readonly timeLimitMs?: number;
+}
+
+/** Choice: documents read at once, and those that may wait for it. */
+const AT_ONCE = 2;
+const MAX_WAITING = 50;
+
+/** MB of objects. A backstop: the process ends itself before, by the memory it has in all. */
+const MAX_HEAP_MB = 1024;
+
+export function createPdfReader(options: PdfReaderOptions): PdfReader {
+  const slots = createSlots(AT_ONCE, MAX_WAITING);
+  const closing = new AbortController();
+  const readings = new Set<Promise<void>>();
+
+  return {
+    async read(job, signal) {
+      const ending = signal ? AbortSignal.any([signal, closing.signal]) : closing.signal;
+      const release = await slots.take(ending);
+      const { content, gone } = startReading(job, options, ending);
+      const over = gone.then(() => {
+        readings.delete(over);
+        release();
+      });
+      readings.add(over);
+      return content;
+    },
+    async close() {
+      closing.abort(new GatewayError("UNAVAILABLE", "the plugin media is stopping; send the document again later"));
+      await Promise.all(readings);
+    },
+  };
+}
+
+interface Reading {
+  readonly content: Promise<PdfContent>;
+  /** Its process has ended. Never rejects. */
+  readonly gone: Promise<void>;
+}
+
+/**
+ * Choice: a process and no thread. A thread that reaches its limit of memory within one large allocation takes the whole
+ * gateway with it, and so does a fault in the native library that draws.
+ */
+function startReading(job: PdfJob, options: PdfReaderOptions, signal: AbortSignal): Reading {
+  const { program = new URL("./worker.js", import.meta.url) } = options; // beside this file both compiled and bundled
+  const child = fork(program, [], {
+    env: {},
+    execArgv: [`--max-old-space-size=${MAX_HEAP_MB}`],
+    serialization: "advanced",
+    stdio: ["ignore", "ignore", "ignore", "ipc"], // nobody reads what a document makes it print
+  });
+  const gone = new Promise<void>((resolve) => {
+    child.once("exit", () => resolve());
+    child.on("error", () => child.pid === undefined && resolve());
+  });
+  const content = answerOf(child, job, options, signal).finally(() => child.kill("SIGKILL"));
+  return { content, gone };
+}
+
+/** The first of: an answer, the end of the process, the end of its time, the signal. */
+function answerOf(
+  child: ChildProcess,
+  job: PdfJob,
+  options: PdfReaderOptions,
+  signal: AbortSignal,
+): Promise<PdfContent> {
+  const { clock, timeLimitMs = 20_000 } = options;
+  return new Promise<PdfContent>((resolve, reject) => {
+    let isReady = false;
+    const refuse = (message: string) => end(() => reject(new GatewayError("INVALID_REQUEST", message)));
+    const onAbort = () => end(() => reject(signal.reason));
+    const stops = [
+      clock.setTimeout(
+        () => refuse(`the PDF was not read within ${timeLimitMs / 1000} seconds; send fewer pages`),
+        timeLimitMs,
+      ),
+      () => signal.removeEventListener("abort", onAbort),
+    ];
+    function end(settle: () => void): void {
+      for (const stop of stops.splice(0)) stop();
+      settle(); // a promise hears only the first
+    }
+    function onDeath(reason: string): void {
+      if (isReady) refuse(BROKE);
+      else end(() => reject(new Error(`the process that reads PDFs did not start: ${reason}`)));
+    }
+    function begin(): void {
+      isReady = true;
+      child.send(job, () => undefined); // one that cannot take it ends, which is told
+    }
+    child.on("message", (message) => {
+      const report = message as PdfReport; // of our own program
+      if (report.kind === "ready") begin();
+      else if (report.kind === "read") end(() => resolve(report.content));
+      else refuse(report.message);
+    });
+    child.on("error", (error) => onDeath(error.message));
+    child.once("exit", (code, killedBy) => onDeath(`it ended with ${killedBy ?? `code ${code}`}`));
+    signal.addEventListener("abort", onAbort, { once: true });
+    if (signal.aborted) onAbort();
+  });
+}
+
+const BROKE = "the PDF broke what reads it, as one does that needs too much memory; send fewer pages, or its text";
+
+const HEADER = Buffer.from("%PDF-");
+/** Readers accept some bytes before the header. */
+const HEADER_WITHIN = 1024;
+
+/** Whether some bytes claim to be a PDF. No process is started for anything else. */
+export function looksLikePdf(bytes: Uint8Array): boolean {
+  return Buffer.from(bytes.subarray(0, HEADER_WITHIN)).includes(HEADER);
+}

@@ -1,0 +1,58 @@
+/** How many do something at once. */
+import { unavailable } from "@svc/sdk";
+
+export interface Slots {
+  /**
+   * Waits for a slot. @returns gives it back; safe to call twice
+   * @throws GatewayError `UNAVAILABLE` when too many wait; the signal's reason
+   */
+  take(signal: AbortSignal): Promise<() => void>;
+}
+
+/** Those who come first get one first. */
+export function createSlots(count: number, maxWaiting: number): Slots {
+  let free = count;
+  const waiting = new Set<() => void>();
+
+  function release(): void {
+    const [next] = waiting;
+    if (next) next();
+    else free += 1;
+  }
+
+  function slot(): () => void {
+    let isMine = true;
+    return () => {
+      if (isMine) release();
+      isMine = false;
+    };
+  }
+
+  return {
+    async take(signal) {
+      signal.throwIfAborted();
+      if (free > 0) {
+        free -= 1;
+        return slot();
+      }
+      if (waiting.size >= maxWaiting) unavailable("too many documents are being read; try again in a minute");
+      await new Promise<void>((resolve, reject) => {
+        const leave = () => {
+          waiting.delete(enter);
+          signal.removeEventListener("abort", giveUp);
+        };
+        const enter = () => {
+          leave();
+          resolve();
+        };
+        const giveUp = () => {
+          leave();
+          reject(signal.reason instanceof Error ? signal.reason : new Error("aborted"));
+        };
+        waiting.add(enter);
+        signal.addEventListener("abort", giveUp, { once: true });
+      });
+      return slot();
+    },
+  };
+}
