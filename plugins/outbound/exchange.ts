@@ -5,7 +5,7 @@ import { isIP, type Socket } from "node:net";
 import { buildConnector, Client } from "undici";
 import { checkLength, ENCODINGS, readBody } from "./body.ts";
 import { type Connect, dial } from "./dial.ts";
-import { allOf, contentTypeOf, flatHeaders } from "./headers.ts";
+import { addressesIn, contentTypeOf, flatHeaders } from "./headers.ts";
 import { type Hop, isRedirect, type Redirection } from "./redirects.ts";
 
 export interface ExchangeOptions {
@@ -44,7 +44,8 @@ export async function exchange(hop: Hop, addresses: readonly string[], options: 
       signal,
     });
     body.on("error", () => {}); // of a body nobody reads to its end
-    if (isRedirect(statusCode)) return { redirect: { status: statusCode, locations: allOf(headers, "location") } };
+    if (isRedirect(statusCode))
+      return { redirect: { status: statusCode, locations: addressesIn(headers, "location") } };
     const flat = flatHeaders(headers);
     checkLength(flat["content-length"], maxBytes, url.hostname);
     const bytes = await readBody(body, flat["content-encoding"] ?? "", maxBytes, url.hostname);

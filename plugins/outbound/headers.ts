@@ -32,8 +32,16 @@ export function requestHeaders(given: Readonly<Record<string, string>> = {}): Re
 /** Headers as they were received; one that came several times has a list. */
 export type RawHeaders = Readonly<Record<string, string | readonly string[] | undefined>>;
 
-export function allOf(headers: RawHeaders, name: string): readonly string[] {
+function allOf(headers: RawHeaders, name: string): readonly string[] {
   return [headers[name] ?? []].flat();
+}
+
+/** Addresses in a header: bytes that are UTF-8 are read as such, as browsers do. */
+export function addressesIn(headers: RawHeaders, name: string): readonly string[] {
+  return allOf(headers, name).map((value) => {
+    const text = Buffer.from(value, "latin1").toString();
+    return text.includes("\ufffd") ? value : text;
+  });
 }
 
 /** Several of a name in one line. */

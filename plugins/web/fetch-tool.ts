@@ -21,8 +21,10 @@ const MAX_ERROR_CHARS = 4_000;
 const ACCEPT = "text/html,application/xhtml+xml,application/json;q=0.9,text/*;q=0.8,*/*;q=0.1";
 
 const Params = Strict({
-  url: Type.String({ minLength: 1, maxLength: 4_096, description: "The address, http:// or https://" }),
-  extractMode: Type.Enum(["markdown", "text"], { default: "markdown", description: "How a page is written down" }),
+  url: Type.String({ minLength: 1, maxLength: 4_096, pattern: "\\S", description: "The address, http:// or https://" }),
+  extractMode: Type.Optional(
+    Type.Enum(["markdown", "text"], { description: "How a page is written down; default markdown" }),
+  ),
   maxChars: Type.Optional(Type.Integer({ minimum: 100, description: "Characters wanted at most" })),
 });
 
@@ -66,7 +68,7 @@ export function createFetchTool({ settings, outbound, extract, clock }: FetchToo
       "Reads a page of the public web and gives its text. Use it for addresses you know; it does not log in and runs no scripts.",
     params: Params,
     scope: "operator.read",
-    async run({ url, extractMode, maxChars = settings.maxChars }, { signal }) {
+    async run({ url, extractMode = "markdown", maxChars = settings.maxChars }, { signal }) {
       const began = clock.elapsed();
       const key = `${extractMode} ${url}`;
       const kept = cache.get(key);

@@ -178,6 +178,12 @@ describe("redirects", () => {
       assert.deepEqual([answer.url, text(answer)], ["http://b.test/x", "at b.test/x"]);
     });
 
+  for (const written of ["/é", "/\u00c3\u00a9"])
+    it(`may write their destination in bytes of UTF-8 or of Latin-1 (${written})`, async (t) => {
+      const { ask } = await internet(t, redirecting({ "a.test/": written }));
+      assert.equal((await ask("http://a.test")).url, "http://a.test/%C3%A9");
+    });
+
   for (const status of [300, 304, 305])
     it(`are not what ${status} is`, async (t) => {
       const { ask } = await internet(t, (_, response) => void response.writeHead(status, { location: "/x" }).end());

@@ -35,7 +35,7 @@ export async function internet(t: TestContext, listener: RequestListener, option
   const lookups: string[] = [];
   const dials: string[] = [];
   const clock = createFakeClock();
-  const { fetch } = createOutboundFetch({
+  const outbound = createOutboundFetch({
     clock,
     signal: new AbortController().signal,
     async resolve(host) {
@@ -51,8 +51,8 @@ export async function internet(t: TestContext, listener: RequestListener, option
     ...deps,
   });
   const ask = (url: string, changes: Partial<OutboundRequest> = {}) =>
-    fetch({ url, maxBytes: 1_000, maxRedirects: 3, timeoutMs: 10_000, ...changes });
-  return { ask, lookups, dials, clock, port };
+    outbound.fetch({ url, maxBytes: 1_000, maxRedirects: 3, timeoutMs: 10_000, ...changes });
+  return { ask, outbound, lookups, dials, clock, port };
 }
 
 export const text = ({ body }: { readonly body: Uint8Array }) => Buffer.from(body).toString();
