@@ -143,7 +143,9 @@ it("the host names no plugin, namespace or channel", () => {
   assert.ok(manifests.length >= 9);
   // The configuration file and the mapping engine are the host's, and every HTTP reply has a status: these words are its own as well.
   // So are the nodes of a graph, and the secrets it hides; and every socket can send.
-  const own = new Set(["config", "nodes", "plugins", "secrets", "send", "status", "webhooks"]);
+  // A process has memory, pages come from the web, npm has workspaces, and the template of a model provider is asked with tools.
+  const words = ["memory", "tools", "web", "workspace"];
+  const own = new Set(["config", "nodes", "plugins", "secrets", "send", "status", "webhooks", ...words]);
   const channels = [
     "telegram",
     "whatsapp",

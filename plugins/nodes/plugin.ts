@@ -10,6 +10,7 @@ import {
   nodePairRequested,
   nodePairResolved,
   nodes,
+  type Principal,
   tick,
 } from "@svc/sdk";
 import {
@@ -22,14 +23,17 @@ import {
   Sessions,
   Storage,
   SystemEvents,
+  Tool,
 } from "@svc/sdk/services";
 import { Asking } from "./asking.ts";
 import { NodesConfig } from "./config.ts";
+import type { Caller } from "./host/caller.ts";
 import { copySubscribed, copyTools } from "./copies.ts";
 import { Invocations } from "./invocations.ts";
 import { followConnections } from "./joining.ts";
 import { nodeMethods, operatorMethods, pairingMethods } from "./methods.ts";
 import { NodeEvents } from "./node-events.ts";
+import { nodesTool } from "./node-tool.ts";
 import { OlderStore } from "./older-store.ts";
 import { NodeRuns } from "./node-runs.ts";
 import { keepRegistration } from "./push-store.ts";
@@ -120,6 +124,12 @@ export default definePlugin({
       invoke: (invocation, invoker) => asking.invoke(invocation, invoker),
       policyFile: (nodeId, change) => asking.policyFile(nodeId, change),
     });
+
+    // Through the methods, so that nothing an agent asks for passes by their checks.
+    const callerFor = (principal: Principal): Caller => ({
+      call: (method, params) => gateway.call(method, params, { principal }),
+    });
+    gateway.extend(Tool, "nodes", nodesTool(callerFor));
 
     followConnections(gateway, {
       registry,

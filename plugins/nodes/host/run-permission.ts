@@ -1,9 +1,9 @@
 /** Whether a program may run on a node, as its policy and people say. Spec: protocol/clients.md §1 `nodes run`. */
 import { randomUUID } from "node:crypto";
 import { execApproval, execApprovals, GatewayError, matches } from "@svc/sdk";
-import type { GatewayClient } from "@svc/sdk/client";
 import { ExecPolicySnapshot, type ExecRules, judgeRun, rulesFor, type SystemRunPlan } from "@svc/sdk/exec";
 import { visible } from "@svc/sdk/cli";
+import type { Caller } from "./caller.ts";
 import type { RunRequest } from "./nodes-run-request.ts";
 
 /** A command that a node has prepared. */
@@ -34,7 +34,7 @@ export const GRACE_MS = 10_000;
  * the policy's fallback says; the gateway holds it so, too
  */
 export async function permission(
-  client: GatewayClient,
+  client: Caller,
   request: RunRequest,
   prepared: PreparedRun,
   onAsked: (id: string) => void,

@@ -121,4 +121,23 @@ describe("sessions in a gateway", () => {
     assert.notEqual(report?.state, "active");
     assert.match(report?.reason ?? "", /bindings/);
   });
+
+  it("reaches as far as the configuration says, and refuses what it does not know", { timeout: 30_000 }, async (t) => {
+    const { plugin, service } = borrower();
+    const agents = { list: [{ id: "main" }, { id: "ada" }] };
+    const tools = { sessions: { visibility: "all" }, agentToAgent: { enabled: true, allow: ["*"] } };
+    await testGateway(t, { plugins: [...PLUGINS, plugin], config: { agents, tools } });
+    assert.equal(await service().mayTouch("agent:main:main", "agent:ada:main"), true);
+
+    const usual = borrower();
+    await testGateway(t, { plugins: [...PLUGINS, usual.plugin], config: { agents } });
+    assert.equal(await usual.service().mayTouch("agent:main:main", "agent:main:other"), false);
+
+    for (const wrong of [{ sessions: { visibility: "everything" } }, { agentToAgent: { enabled: true, agents: [] } }]) {
+      const { gateway } = await testGateway(t, { plugins: PLUGINS, config: { tools: wrong } });
+      const report = gateway.plugins().find(({ id }) => id === "sessions");
+      assert.notEqual(report?.state, "active");
+      assert.match(report?.reason ?? "", /tools\.(sessions|agentToAgent)/);
+    }
+  });
 });
