@@ -197,7 +197,7 @@ async function settled(
     return ending;
   } catch (error) {
     if (!signal.aborted) log.error({ err: error, runId: base.id }, "a response could not be stored");
-    const errorMessage = "the response could not be stored; it can be asked for without: store false";
+    const errorMessage = "the response could not be stored; with store false it need not be";
     return endingOf(base, { ...outcome, status: "error", errorMessage, calledTools: true });
   }
 }

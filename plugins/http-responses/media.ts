@@ -1,5 +1,5 @@
 /** Loads the pictures and files of a request, all of them before its run. Spec: http/responses.md §4. */
-import { isGatewayError } from "@svc/sdk";
+import { invalidRequest, isGatewayError } from "@svc/sdk";
 import {
   type Documents,
   type ImageBlock,
@@ -89,7 +89,7 @@ async function loadImage(part: MediaPart, sources: MediaSources, signal: AbortSi
 
 async function loadFile(part: MediaPart, sources: MediaSources, signal: AbortSignal): Promise<LoadedPart> {
   const { documents, config } = sources;
-  if (!documents) refuse(part.path, "files cannot be read: the plugin `media` is not running");
+  if (!documents) invalidRequest("files cannot be read: the plugin `media` is not running");
   const { files } = config;
   const loaded = await loadMedia(part.source, files, saidSafely(sources, files), signal);
   const document = await documents.read(loaded, { maxChars: files.maxChars, pdf: files.pdf }, signal);
@@ -117,11 +117,11 @@ function saidSafely({ outbound }: MediaSources, { maxBytes }: MediaLimits): Outb
         } catch (error) {
           if (!isGatewayError(error)) throw error;
           const code = (error.details as { readonly code?: unknown } | undefined)?.code; // what refuses says what of
-          if (code === "TOO_LARGE") return refuse([], `${REFUSALS.TOO_LARGE}: at most ${maxBytes} bytes are taken`);
+          if (code === "TOO_LARGE") return invalidRequest(`${REFUSALS.TOO_LARGE}: at most ${maxBytes} bytes are taken`);
           if (typeof code === "string" && Object.hasOwn(REFUSALS, code)) {
-            return refuse([], REFUSALS[code as OutboundRefusalCode]);
+            return invalidRequest(REFUSALS[code as OutboundRefusalCode]);
           }
-          return refuse([], "the URL could not be fetched");
+          return invalidRequest("the URL could not be fetched");
         }
       },
     }

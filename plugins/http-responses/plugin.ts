@@ -98,7 +98,7 @@ export default definePlugin({
       handler: whenEnabled(async ({ params }, principal) => {
         const { id = "" } = params;
         if (!(await store.remove(id, principal.id))) noResponse(id);
-        return { body: { id, object: "response.deleted", deleted: true } };
+        return { body: { id, object: "response", deleted: true } };
       }),
     });
 
