@@ -47,11 +47,11 @@ export async function loadItems(
   signal: AbortSignal,
 ): Promise<readonly LoadedItem[]> {
   const { maxUrlParts } = sources.config;
-  const urls = items.flatMap((item) => ("parts" in item ? item.parts.filter(isUrl) : []));
-  if (urls.length > maxUrlParts)
-    refuse(["input"], `${urls.length} URLs are too many: at most ${maxUrlParts} are fetched`);
+  const media = items.flatMap((item) => ("parts" in item ? item.parts.filter(({ kind }) => kind !== "text") : []));
+  const urls = media.filter(isUrl).length;
+  if (urls > maxUrlParts) refuse(["input"], `${urls} URLs are too many: at most ${maxUrlParts} are fetched`);
   const failed = new AbortController();
-  const either = AbortSignal.any([signal, failed.signal]);
+  const either = media.length > 1 ? AbortSignal.any([signal, failed.signal]) : signal;
   try {
     return await Promise.all(
       items.map(async (item): Promise<LoadedItem> => {

@@ -20,13 +20,13 @@ async function said(
   const previousId = previous === undefined ? {} : { previous_response_id: previous };
   const { status, json, text } = await scene.send({ model: "svc", input, ...previousId, ...more }, headers);
   assert.equal(status, 200, text);
-  return String(json["id"]);
+  return json.id;
 }
 
 async function refusal(scene: Scene, previous: string, headers: Record<string, string> = {}) {
   const { status, json } = await scene.send({ model: "svc", input: "x", previous_response_id: previous }, headers);
   assert.equal(status, 400);
-  return json["error"] as { message: string; code: string | null };
+  return json.error as { message: string; code: string | null };
 }
 
 describe("previous_response_id", limited, () => {
@@ -125,7 +125,7 @@ describe("previous_response_id", limited, () => {
       );
       for (const method of ["GET", "DELETE"]) {
         const { status, json } = await send(undefined, {}, `/${id}`, method);
-        assert.deepEqual([status, json["error"].message], [404, `there is no response ${id}`]);
+        assert.deepEqual([status, json.error.message], [404, `there is no response ${id}`]);
       }
     }
     const left = await storage.all("SELECT id FROM http_responses WHERE id IN (?, ?, ?)", ids);
@@ -140,7 +140,7 @@ describe("previous_response_id", limited, () => {
       { role: "user", content: "y" },
     ];
     const { status, json } = await scene.send({ model: "svc", input, previous_response_id: first });
-    assert.deepEqual([status, json["error"].param], [400, "input"]);
+    assert.deepEqual([status, json.error.param], [400, "input"]);
   });
 });
 
@@ -154,7 +154,7 @@ describe("a kept response", limited, () => {
     const { response } = JSON.parse(final) as { response: { id: string } };
     assert.deepEqual((await scene.send(undefined, {}, `/${response.id}`, "GET")).json, response);
     const again = await scene.send(undefined, {}, `/${response.id}?stream=true`, "GET");
-    assert.deepEqual([again.status, again.json["error"].param], [400, "stream"]);
+    assert.deepEqual([again.status, again.json.error.param], [400, "stream"]);
     const deleted = await scene.send(undefined, {}, `/${response.id}`, "DELETE");
     assert.deepEqual(deleted.json, { id: response.id, object: "response", deleted: true });
   });

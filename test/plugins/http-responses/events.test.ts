@@ -29,10 +29,9 @@ function stream(deltas: readonly string[], end: Partial<RunOutcome>) {
   );
   return events;
 }
-const typesOf = (events: readonly Record<string, unknown>[]) =>
+const typesOf = (events: ReturnType<typeof stream>) =>
   events.map(
-    ({ type, output_index }) =>
-      String(type).replace("response.", "") + (output_index === undefined ? "" : ` ${output_index}`),
+    ({ type, output_index }) => type.replace("response.", "") + (output_index === undefined ? "" : ` ${output_index}`),
   );
 
 const OPEN = ["created", "in_progress"];
@@ -83,12 +82,12 @@ describe("the events of a response", () => {
 
   it("tell what they are about", () => {
     const events = stream(['say "é"\n'], { text: 'say "é"\n', pendingCalls: [call("c")] });
-    const at = (type: string) => events.filter((event) => event["type"] === `response.${type}`);
+    const at = (type: string) => events.filter((event) => event.type === `response.${type}`);
     const [created] = at("created");
-    assert.deepEqual([created?.["response"].status, created?.["response"].output], ["in_progress", []]);
-    assert.equal(created?.["response"].usage.total_tokens, 0);
+    assert.deepEqual([created?.response.status, created?.response.output], ["in_progress", []]);
+    assert.equal(created?.response.usage.total_tokens, 0);
     const [message, tool] = at("output_item.added");
-    assert.deepEqual(message?.["item"], {
+    assert.deepEqual(message?.item, {
       type: "message",
       id: "msg_u",
       role: "assistant",
@@ -96,11 +95,11 @@ describe("the events of a response", () => {
       content: [],
     });
     const item = { type: "function_call", id: "fc_u_0", call_id: "c", name: "f" };
-    assert.deepEqual(tool?.["item"], { ...item, arguments: "", status: "in_progress" });
-    assert.equal(at("output_text.delta")[0]?.["delta"], 'say "é"\n');
-    assert.equal(at("function_call_arguments.done")[0]?.["arguments"], '{"a":1}');
-    const final = at("completed")[0]?.["response"];
-    const done = at("output_item.done").map((event) => event["item"]);
+    assert.deepEqual(tool?.item, { ...item, arguments: "", status: "in_progress" });
+    assert.equal(at("output_text.delta")[0]?.delta, 'say "é"\n');
+    assert.equal(at("function_call_arguments.done")[0]?.arguments, '{"a":1}');
+    const final = at("completed")[0]?.response ?? assert.fail();
+    const done = at("output_item.done").map((event) => event.item);
     assert.deepEqual(final.output, done);
     assert.deepEqual([final.created_at, final.user, final.status], [5, "ada", "completed"]);
   });

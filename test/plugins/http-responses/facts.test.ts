@@ -34,7 +34,7 @@ describe("POST /v1/responses", limited, () => {
     }
     const { reload } = await configure(["gateway", "http", "endpoints", "responses", "enabled"], true);
     assert.equal(reload, "hot");
-    assert.match((await send(ask())).json["output"][0].content[0].text, /hi$/);
+    assert.match((await send(ask())).json.output[0]?.content[0]?.text ?? "", /hi$/);
   });
 
   it("refuses what is no such request, before anything runs", async (t) => {
@@ -122,8 +122,8 @@ describe("POST /v1/responses", limited, () => {
     const seen = new Set(await keys());
     for (const [body, headers, key] of rows) {
       const { status, json } = await send(body, headers);
-      assert.deepEqual([status, json["model"]], [200, (body as { model: string }).model]);
-      const [added] = (await keys()).filter((one) => !seen.has(one));
+      assert.deepEqual([status, json.model], [200, (body as { model: string }).model]);
+      const added = (await keys()).find((one) => !seen.has(one));
       assert.match(added ?? "", key);
       seen.add(added ?? "");
     }
@@ -177,7 +177,7 @@ describe("POST /v1/responses", limited, () => {
     const scene = shared();
     scene.reply({ toolCalls: [{ id: "c1", name: "weather", arguments: {} }] }, { text: "fine" });
     const { json } = await scene.send(ask({ tools: [tool] }));
-    const [{ id }] = json["output"];
+    const { id } = json.output[0] ?? assert.fail();
     const output = { type: "function_call_output", call_id: "c1", output: "snow" };
     await scene.send(ask({ input: [{ role: "user", content: "hi" }, { type: "item_reference", id }, output] }));
     assert.deepEqual(shown(scene), ["user: hi", "assistant:  <c1>", "tool: snow"]);
@@ -204,12 +204,12 @@ describe("POST /v1/responses", limited, () => {
       const { body } = scene.server.requests.at(-1) ?? assert.fail();
       const offered = body.tools?.map((one) => (one as { function: { name: string } }).function.name);
       assert.deepEqual([offered, body["tool_choice"]], [names, asked]);
-      assert.equal(json["output"][0].type, names ? "function_call" : "message");
+      assert.equal(json.output[0]?.type, names ? "function_call" : "message");
     }
     scene.reply({ text: "I will not" });
     const { status, json } = await scene.send(ask({ tools, tool_choice: "required" }));
     assert.equal(status, 500);
-    assert.match(json["error"].message, /called none of the tools/);
+    assert.match(json.error.message, /called none of the tools/);
   });
 
   it("answers with the object that fits the end of the run", async (t) => {
@@ -228,31 +228,31 @@ describe("POST /v1/responses", limited, () => {
     const results = [];
     for (const name of Object.keys(ends)) results.push(await scene.send(ask({ input: `${name}!`, tools: [tool] })));
     const [silent, calling, cut, busy, refused] = results;
-    assert.equal(silent?.json["output"][0].content[0].text, "No response from svc.");
-    assert.equal(silent?.json["usage"].total_tokens, 0);
-    assert.deepEqual([calling?.status, calling?.json["status"]], [200, "completed"]);
+    assert.equal(silent?.json.output[0]?.content[0]?.text, "No response from svc.");
+    assert.equal(silent?.json.usage.total_tokens, 0);
+    assert.deepEqual([calling?.status, calling?.json.status], [200, "completed"]);
     assert.deepEqual(
-      calling?.json["output"].map(({ type, call_id }: Record<string, unknown>) => call_id ?? type),
+      calling?.json.output.map(({ type, call_id }: Record<string, unknown>) => call_id ?? type),
       ["message", "c1", "c2"],
     );
     assert.deepEqual(
-      [cut?.status, cut?.json["status"], cut?.json["incomplete_details"]],
+      [cut?.status, cut?.json.status, cut?.json.incomplete_details],
       [200, "incomplete", { reason: "max_output_tokens" }],
     );
-    assert.equal(cut?.json["output"][0].status, "incomplete");
+    assert.equal(cut?.json.output[0]?.status, "incomplete");
     for (const [answer, retry] of [
       [busy, "true"],
       [refused, "false"],
     ] as const) {
       const { object, status, output, error: why } = answer?.json ?? {};
       assert.deepEqual([answer?.status, object, status, output], [500, "response", "failed", []]);
-      assert.equal(why.code, "server_error");
-      assert.equal(answer?.headers.get("x-should-retry"), retry, why.message);
+      assert.equal(why?.code, "server_error");
+      assert.equal(answer?.headers.get("x-should-retry"), retry, why?.message);
     }
-    const kept = await scene.send(undefined, {}, `/${refused?.json["id"]}`, "GET");
-    assert.deepEqual([kept.status, kept.json["status"]], [200, "failed"]);
-    const gone = await scene.send(ask({ previous_response_id: refused?.json["id"] }));
-    assert.equal(gone.json["error"].code, "previous_response_not_found");
+    const kept = await scene.send(undefined, {}, `/${refused?.json.id}`, "GET");
+    assert.deepEqual([kept.status, kept.json.status], [200, "failed"]);
+    const gone = await scene.send(ask({ previous_response_id: refused?.json.id }));
+    assert.equal(gone.json.error.code, "previous_response_not_found");
   });
 
   it("streams in whole events, with a last one for each end", async () => {
@@ -271,11 +271,11 @@ describe("POST /v1/responses", limited, () => {
         ["text/event-stream; charset=utf-8", "no-cache", "keep-alive"],
       );
       const events = eventsIn(text);
-      last.push(events.at(-1)?.["type"]);
+      last.push(events.at(-1)?.type);
       assert.equal(new Set(events.flatMap(({ response }) => response?.id ?? [])).size, 1);
     }
     assert.deepEqual(
-      last.map((type) => type.replace("response.", "")),
+      last.map((type) => type?.replace("response.", "")),
       ["completed", "incomplete", "completed", "failed"],
     );
   });
@@ -287,7 +287,7 @@ describe("POST /v1/responses", limited, () => {
     const events = eventsIn((await scene.send(ask({ stream: true }))).text);
     const deltas = events.flatMap(({ type, delta }) => (type === "response.output_text.delta" ? [delta] : []));
     assert.equal(deltas.join(""), "One\n\nTwo");
-    assert.equal(events.at(-1)?.["response"].output[0].content[0].text, "One\n\nTwo");
+    assert.equal(events.at(-1)?.response.output[0]?.content[0]?.text, "One\n\nTwo");
   });
 
   it("is over for good when the plugin stops", async (t) => {
@@ -297,7 +297,7 @@ describe("POST /v1/responses", limited, () => {
     await scene.gateway.reload("http-responses");
     assert.equal((await whole).status, 500);
     const [failed] = eventsIn((await stream).text).slice(-1);
-    assert.equal(failed?.["response"].error.message, "the gateway stopped before the run ended");
+    assert.equal(failed?.response.error.message, "the gateway stopped before the run ended");
     await Promise.all(scene.server.requests.map(({ closed }) => closed));
     assert.ok(scene.server.requests.every(({ aborted }) => aborted));
   });

@@ -152,10 +152,7 @@ describe("pictures and files", limited, () => {
     for (const [what, parts, message] of rows) {
       await t.test(what, async () => {
         const { status, json } = await scene.send(ask(...parts));
-        assert.deepEqual(
-          [status, json["error"]?.message, json["error"]?.type],
-          [400, message, "invalid_request_error"],
-        );
+        assert.deepEqual([status, json.error?.message, json.error?.type], [400, message, "invalid_request_error"]);
       });
     }
     assert.deepEqual([scene.server.requests.length, await scene.keys()], [0, []]);
@@ -200,7 +197,7 @@ describe("pictures and files", limited, () => {
     for (const [answered, message] of rows) {
       answer = answered;
       const { status, json } = await scene.send(ask(...parts));
-      assert.deepEqual([status, json["error"].message], [400, `input.0.content.0: ${message}`]);
+      assert.deepEqual([status, json.error.message], [400, `input.0.content.0: ${message}`]);
     }
   });
 
@@ -214,7 +211,7 @@ describe("pictures and files", limited, () => {
     for (const [part, message] of rows) {
       const { status, json } = await scene.send(ask(text, part));
       assert.deepEqual(
-        [status, json["error"]?.message],
+        [status, json.error?.message],
         message ? [400, `input.0.content.1: ${message}`] : [200, undefined],
       );
     }

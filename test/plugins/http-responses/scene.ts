@@ -28,6 +28,37 @@ import OpenAI from "openai";
 export const PNG = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
 export const base64 = (text: string): string => Buffer.from(text).toString("base64");
 
+/** A response object or a refusal, as far as tests look at it; what is not there fails where it is looked at. */
+export interface Answer {
+  readonly id: string;
+  readonly object: string;
+  readonly status: string;
+  readonly model: string;
+  readonly created_at: number;
+  readonly user: string;
+  readonly incomplete_details: unknown;
+  readonly usage: { readonly total_tokens: number };
+  readonly error: { readonly message: string; readonly type: string; readonly param: unknown; readonly code: unknown };
+  readonly output: readonly {
+    readonly id: string;
+    readonly type: string;
+    readonly status: string;
+    readonly call_id?: string;
+    readonly content: readonly { readonly text: string }[];
+  }[];
+}
+
+/** An event of a stream, likewise. */
+interface Event {
+  readonly type: string;
+  readonly sequence_number: number;
+  readonly output_index?: number;
+  readonly delta?: string;
+  readonly arguments?: string;
+  readonly item?: object;
+  readonly response: Answer;
+}
+
 /** What URLs answer. */
 type Web = (request: OutboundRequest) => Partial<OutboundResponse> | GatewayError;
 
@@ -135,7 +166,7 @@ export async function openScene(t: Owner, options: SceneOptions = {}) {
     });
     const text = await answer.text();
     const isJson = answer.headers.get("content-type")?.includes("json") ?? false;
-    const json = (isJson ? JSON.parse(text) : {}) as Record<string, any>; // eslint-disable-line -- whatever came back
+    const json = (isJson ? JSON.parse(text) : {}) as Answer; // by the tests that read it
     return { status: answer.status, headers: answer.headers, text, json };
   }
   const reply = (...more: readonly FakeModelReply[]) => server.reply(...more);
@@ -186,8 +217,8 @@ function wire(request: FakeModelRequest | undefined): Wire {
 function spoken(content: unknown): string {
   const parts = Array.isArray(content)
     ? (content as { type: string; text?: string }[])
-    : [{ type: "text", text: content }];
-  const texts = parts.map(({ type, text }) => (type === "text" ? String(text ?? "") : "[image]"));
+    : [{ type: "text", text: typeof content === "string" ? content : "" }];
+  const texts = parts.map(({ type, text }) => (type === "text" ? (text ?? "") : "[image]"));
   return texts.join(" ").replace(/^\[[^\]]*\d\d:\d\d[^\]]*\] ?/, "");
 }
 
@@ -197,8 +228,8 @@ export function eventsIn(text: string) {
   assert.equal(blocks.pop(), "data: [DONE]");
   return blocks.map((block) => {
     const [, type, data] = /^event: (\S+)\ndata: (.*)$/.exec(block) ?? assert.fail(block);
-    const event = JSON.parse(data ?? "") as Record<string, any>; // eslint-disable-line -- whatever came back
-    assert.equal(event["type"], type);
+    const event = JSON.parse(data ?? "") as Event; // by the tests that read it
+    assert.equal(event.type, type);
     return event;
   });
 }
