@@ -4,7 +4,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, it } from "node:test";
-import { KEEP_MS } from "../../../plugins/http-responses/store.ts";
+import { createResponseStore, KEEP_MS } from "../../../plugins/http-responses/store.ts";
 import { openScene, type Scene, sharedScene, shown } from "./scene.ts";
 
 const limited = { timeout: 60_000 };
@@ -146,6 +146,19 @@ describe("previous_response_id", limited, () => {
 
 describe("a kept response", limited, () => {
   const shared = sharedScene();
+
+  it("is gone after 30 days, however many there are", async () => {
+    const { storage } = shared();
+    const start = 1_000_000;
+    const at = (now: number) => createResponseStore(storage, () => now);
+    const one = { principal: "p", sessionKey: "k", sessionId: "s", answeredAt: 1, body: {} };
+    const many = Array.from({ length: 501 }, (_, index) => ({ ...one, id: `old_${index}`, createdAt: start }));
+    await Promise.all([...many, { ...one, id: "new", createdAt: start + 1 }].map((kept) => at(start).keep(kept)));
+    await at(start + KEEP_MS).prune();
+    const left = await storage.all("SELECT id FROM http_responses WHERE principal = 'p'");
+    assert.deepEqual(left, [{ id: "new" }]);
+    assert.equal(await at(start + KEEP_MS + 1).find("new", "p"), undefined);
+  });
 
   it("is the very object that was answered, streamed or not, but is not streamed again", async () => {
     const scene = shared();
