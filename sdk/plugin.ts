@@ -93,7 +93,10 @@ export interface RouteReply {
 /** An HTTP route. */
 export interface RouteSpec<B extends TSchema = TSchema> {
   readonly method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
-  /** Below `/plugins/<id>/`, or below a prefix that `package.json` lists under `svc.routes`. `:name` captures. */
+  /**
+   * Below `/plugins/<id>/`, or below a prefix that `package.json` lists under `svc.routes`. `:name` captures; `*name` at the
+   * end all that is left, slashes and encoded slashes included.
+   */
   readonly path: string;
   /** `gateway`: the gateway's credential is verified first. `plugin`: the handler verifies the request itself. */
   readonly auth: "gateway" | "plugin";

@@ -21,6 +21,19 @@ export function canonicalPath(target: string): string | undefined {
   return doubtful ? undefined : path.normalize("NFC");
 }
 
+/**
+ * The same target with plain slashes where a route takes all that is left of the path as one value (`/things/*id`): clients
+ * encode the slashes of such a value. The result is to be judged by `canonicalPath` like any other.
+ * @param prefixes what stands before such a value, e.g. `/things/`. @returns `undefined` for every other target
+ */
+export function withPlainSlashes(target: string, prefixes: readonly string[]): string | undefined {
+  const end = target.search(/[?#]|$/);
+  const path = target.slice(0, end);
+  const prefix = prefixes.find((start) => path.startsWith(start));
+  if (prefix === undefined || !/%2f/i.test(path)) return undefined;
+  return prefix + path.slice(prefix.length).replace(/%2f/gi, "/") + target.slice(end);
+}
+
 /** Also a backslash. By code unit: every request comes by here. */
 function hasControl(text: string): boolean {
   for (let index = 0; index < text.length; index++) {

@@ -15,7 +15,7 @@ import type { Registry } from "../kernel/registry.ts";
 import { createEarlyReply } from "./early-reply.ts";
 import { authorizeRoute } from "./http-auth.ts";
 import { createBodyReader, parseBody } from "./http-body.ts";
-import { canonicalPath } from "./http-path.ts";
+import { canonicalPath, withPlainSlashes } from "./http-path.ts";
 import { sendReply, toHttpRefusal } from "./http-reply.ts";
 import { RouteCall } from "./route-call.ts";
 
@@ -173,12 +173,20 @@ async function createApplication(options: HttpOptions, underWay: Set<RouteCall>)
     return undefined;
   }
 
+  /** A path with encoded slashes where a route takes the rest of it; from then on it is the request's own. */
+  function respelled(context: Context): string | undefined {
+    const open = registry.routes().flatMap(({ route }) => /^([^*:]*\/)\*/.exec(route.path)?.[1] ?? []);
+    const plain = withPlainSlashes(context.url, open);
+    if (plain !== undefined) context.url = plain;
+    return plain === undefined ? undefined : canonicalPath(plain);
+  }
+
   const app = new Koa();
   const early = createEarlyReply(options.hooks, access);
   app.use(async (context, next) => {
     context.set(SECURITY_HEADERS);
     try {
-      const path = canonicalPath(context.url);
+      const path = canonicalPath(context.url) ?? respelled(context);
       if (path === undefined)
         throw new GatewayError("INVALID_REQUEST", "this path has more than one reading; write it plainly");
       const reply = await early()?.(context.req, path);

@@ -42,6 +42,14 @@ export class LiveRuns {
     return this.all().filter(({ request }) => request.parentRunId === runId);
   }
 
+  /** A run and those it was started for, as far as they are here: itself first. */
+  lineage(runId: string): readonly LiveRun[] {
+    const found = new Set<LiveRun>();
+    for (let run = this.get(runId); run && !found.has(run); run = this.get(run.request.parentRunId ?? ""))
+      found.add(run);
+    return [...found];
+  }
+
   all(): readonly LiveRun[] {
     return [...this.#byId.values()];
   }

@@ -22,6 +22,7 @@ import { createRunHandlers } from "./methods.ts";
 import { createModelPolicy } from "./model-policy.ts";
 import { RunStore } from "./run-store.ts";
 import { Runs } from "./runs.ts";
+import { createSessionTools } from "./session-tools.ts";
 import { createSubagentTools } from "./subagent-tools.ts";
 import { shareLooks } from "./shared-prompt.ts";
 import { createWorkspacePrompt } from "./workspace-prompt.ts";
@@ -30,6 +31,8 @@ import { createWorkspacePrompt } from "./workspace-prompt.ts";
 const REPLACE_WAIT_MS = 15_000;
 /** Choice: runs start this many milliseconds after the plugin, should nobody say that the host is ready. */
 const OPEN_AFTER_MS = 1_000;
+/** Choice: sessions of one label that are looked at. */
+const LABELLED = 50;
 /** Choice: milliseconds between looks for what is owed or old. */
 const SWEEP_EVERY_MS = 60_000;
 
@@ -109,7 +112,17 @@ export default definePlugin({
       subagents: runs.subagents,
       abort: (runId, reason) => runs.abort(runId, reason),
     });
-    for (const [name, tool] of Object.entries(subagentTools)) gateway.extend(Tool, name, tool);
+    const sessionTools = createSessionTools({
+      runs,
+      agents: directory,
+      sessions: services.sessions,
+      async labelled(label, principal) {
+        const found = await gateway.call(sessions.list, { label, limit: LABELLED, includeGlobal: true }, { principal });
+        return found.sessions.map(({ key }) => key);
+      },
+    });
+    const tools = { ...subagentTools, ...sessionTools };
+    for (const [name, tool] of Object.entries(tools)) gateway.extend(Tool, name, tool);
     gateway.busy(() => runs.isWorking);
     gateway.every(SWEEP_EVERY_MS, () => runs.sweep());
 

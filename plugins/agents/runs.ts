@@ -36,6 +36,12 @@ export interface RunSources extends Environment, Pick<SubagentSources, "archiveS
   readonly queue: () => QueueConfig;
 }
 
+/** What led to a run. */
+export interface Trail {
+  readonly relayed: number;
+  readonly sessions: readonly string[];
+}
+
 type Started = Awaited<ReturnType<AgentRuns["start"]>>;
 
 export class Runs implements AgentRuns {
@@ -124,6 +130,15 @@ export class Runs implements AgentRuns {
   /** As `wait`, without a limit. @returns `undefined` when the gateway stops first. */
   outcome(runId: string): Promise<RunOutcome | undefined> {
     return this.#endings.wait(runId);
+  }
+
+  /** What led to a run that is under way: messages from session to session, and the sessions whose runs it was started for, its own first. */
+  trail(runId: string): Trail {
+    const lineage = this.#live.lineage(runId);
+    return {
+      relayed: lineage[0]?.request.relayed ?? 0,
+      sessions: lineage.map(({ request }) => request.sessionKey),
+    };
   }
 
   /** Stops all runs of a session and their sub-runs. @returns whether its own all ended within `waitMs` milliseconds; 0: not waited for */

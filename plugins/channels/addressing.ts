@@ -11,7 +11,7 @@ export interface Destination {
 }
 
 /** Where a session was spoken to last. */
-interface LastRoute {
+export interface LastRoute {
   readonly channel: string;
   readonly to: string;
   readonly accountId?: string;
@@ -75,7 +75,8 @@ function lastChannel(last: LastRoute | undefined, channels: Channels): Contribut
     : "the session was not spoken to in a channel yet, and none is configured";
 }
 
-function lastRouteOf(entry: SessionEntry | undefined): LastRoute | undefined {
+/** `undefined`: it was not spoken to in a channel. */
+export function lastRouteOf(entry: SessionEntry | undefined): LastRoute | undefined {
   const context = isRecord(entry?.["deliveryContext"]) ? entry["deliveryContext"] : {};
   const pick = (key: string, field: string) => textOf(context[key]) ?? textOf(entry?.[field]);
   const [channel, to] = [pick("channel", "lastChannel"), pick("to", "lastTo")];

@@ -16,7 +16,7 @@ import {
   Turns,
   unavailable,
 } from "@svc/sdk";
-import type { AgentRuns, RunOutcome, SessionEntry, Sessions } from "@svc/sdk/services";
+import type { AgentRuns, RunOutcome, SessionEntry, Sessions, ToolOrigin } from "@svc/sdk/services";
 import type { AcceptedMessage, InboundEnding, InboundStore } from "./inbound-store.ts";
 import type { Outbox } from "./outbox.ts";
 import type { NewText } from "./outbox-store.ts";
@@ -136,6 +136,7 @@ export class Answering {
       origin: "channel",
       queue: await runs.queueMode(sessionKey, channel),
       extraSystemPrompt: job.prompt,
+      toolOrigin: originOf(message),
       principal: job.principal,
     });
     this.#sources.log.info(
@@ -201,6 +202,11 @@ function lastRoute({ channel, accountId, job }: AcceptedMessage): Partial<Sessio
     origin: { provider: channel, from: replyTo, accountId, label: name, ...thread },
     ...(chatType === "group" ? { groupId: replyTo, displayName: name } : {}),
   };
+}
+
+/** What tools of the run go by. */
+function originOf({ channel, accountId, job: { replyTo, threadId } }: AcceptedMessage): ToolOrigin {
+  return { channel, accountId, to: replyTo, ...(threadId === undefined ? {} : { threadId }) };
 }
 
 function answerTo({ key, channel, accountId, job }: AcceptedMessage, text: string): NewText {

@@ -1,11 +1,12 @@
 /** Channels: where people talk to agents. Owns the extension point, runs the accounts, takes messages in and sends texts out. */
 import { channels, definePlugin, live, outbound, Strict } from "@svc/sdk";
-import { AgentDirectory, AgentRuns, Channel, Delivery, GatewayInfo, Sessions, Storage } from "@svc/sdk/services";
+import { AgentDirectory, AgentRuns, Channel, Delivery, GatewayInfo, Sessions, Storage, Tool } from "@svc/sdk/services";
 import type { AccountRun } from "./account.ts";
 import { Answering } from "./answering.ts";
 import { createDelivery } from "./delivery.ts";
 import { InboundStore } from "./inbound-store.ts";
 import { createLogout } from "./logout.ts";
+import { messageTool } from "./message-tool.ts";
 import { OpenStorage } from "./open-storage.ts";
 import { Outbox } from "./outbox.ts";
 import { OutboxStore } from "./outbox-store.ts";
@@ -93,7 +94,9 @@ export default definePlugin({
       },
       logout: createLogout(roster, signal),
     });
-    gateway.serve(outbound, createSending({ roster, outbox, sessions, agents, clock }));
+    const sending = { roster, outbox, sessions, agents, clock };
+    gateway.serve(outbound, createSending(sending));
+    gateway.extend(Tool, "message", messageTool({ ...sending, runs }));
 
     let isOpen = false;
     /** Without a channel there is nothing to do, and nothing is read. */

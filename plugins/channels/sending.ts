@@ -11,7 +11,7 @@ import {
 } from "@svc/sdk";
 import type { AgentDirectory, Channel, InboundAddress, Sessions } from "@svc/sdk/services";
 import { addressOf } from "./addressing.ts";
-import { type Outbox, SEND_MS } from "./outbox.ts";
+import { type Ended, type Outbox, SEND_MS } from "./outbox.ts";
 import { defaultAccountOf, type Roster } from "./roster.ts";
 import { MAX_PIECES } from "./split.ts";
 
@@ -24,8 +24,10 @@ const MAX_CHARS = 100_000;
 
 type SendParams = ParamsOf<typeof outbound.send>;
 type Addressed = Pick<SendParams, "channel" | "accountId" | "threadId" | "to">;
+type Mirrored = Pick<SendParams, "sessionKey" | "agentId" | "threadId">;
 
-interface SendingSources {
+/** What is needed to send a text whose sender waits for the result. */
+export interface SendingSources {
   readonly roster: Roster;
   readonly outbox: Pick<Outbox, "add" | "ended">;
   readonly sessions: Live<Sessions>;
@@ -33,31 +35,53 @@ interface SendingSources {
   readonly clock: Pick<Clock, "now">;
 }
 
-interface Destination {
+/** Where a text goes, checked. */
+export interface CheckedDestination {
   readonly contribution: Contribution<Channel>;
   readonly accountId: string;
   readonly to: string;
 }
 
+/** A text with all that is decided about it. */
+interface Letter {
+  readonly id: string;
+  readonly destination: CheckedDestination;
+  readonly threadId: string | undefined;
+  readonly text: string;
+  /** Session that notes it. */
+  readonly mirrorKey: string | undefined;
+  /** epoch ms; one with this id that ended before that counts as none. Default: as long as it is known. */
+  readonly forgottenBefore?: number;
+}
+
+/** One attempt, on disk first. @returns what was sent last under this id. @throws GatewayError `UNAVAILABLE` with the reason */
+export async function sendOnce(
+  { id, destination, threadId, text, mirrorKey, forgottenBefore }: Letter,
+  { outbox }: Pick<SendingSources, "outbox">,
+): Promise<Ended> {
+  const { contribution, accountId, to } = destination;
+  const thread = threadId === undefined ? {} : { threadId };
+  const mirror = mirrorKey === undefined ? {} : { mirrorKey };
+  const { maxTextChars: maxChars } = contribution.value.capabilities;
+  const message = { id, channel: contribution.id, accountId, to, text, maxChars, once: true, ...thread, ...mirror };
+  await outbox.add(message, forgottenBefore);
+  const ended = await outbox.ended(id, SEND_MS * (MAX_PIECES + 1));
+  return ended?.status === "sent" ? ended : unavailable(ended?.reason ?? "the network has not answered in time");
+}
+
 export function createSending(sources: SendingSources): Handlers<typeof outbound> {
-  const { outbox, roster, clock } = sources;
+  const { roster, clock } = sources;
   return {
     async send({ params }) {
       const { idempotencyKey: runId, threadId } = params;
       const text = textOf(params);
       const destination = await resolve(params, roster);
-      const { contribution, accountId, to } = destination;
       const mirrorKey = await mirrorKeyOf(params, destination, sources);
-      const id = `send:${runId}`;
-      const thread = threadId === undefined ? {} : { threadId };
-      const mirror = mirrorKey === undefined ? {} : { mirrorKey };
-      const { maxTextChars: maxChars } = contribution.value.capabilities;
-      const message = { id, channel: contribution.id, accountId, to, text, maxChars, once: true, ...thread, ...mirror };
       // On disk, so that whoever asks again after a restart gets the same result as well.
-      await outbox.add(message, clock.now() - KEPT_MS);
-      const ended = await outbox.ended(id, SEND_MS * (MAX_PIECES + 1));
-      if (ended?.status !== "sent") return unavailable(ended?.reason ?? "the network has not answered in time");
-      return { runId, messageId: ended.messageId ?? runId, channel: ended.channel, chatId: ended.to };
+      const forgottenBefore = clock.now() - KEPT_MS;
+      const letter = { id: `send:${runId}`, destination, threadId, text, mirrorKey, forgottenBefore };
+      const { messageId = runId, channel, to: chatId } = await sendOnce(letter, sources);
+      return { runId, messageId, channel, chatId };
     },
 
     async poll({ params }) {
@@ -68,7 +92,12 @@ export function createSending(sources: SendingSources): Handlers<typeof outbound
 }
 
 /** @throws GatewayError `INVALID_REQUEST` */
-function textOf({ message = "", mediaUrl, mediaUrls = [], gifPlayback }: SendParams): string {
+export function textOf({
+  message = "",
+  mediaUrl,
+  mediaUrls = [],
+  gifPlayback,
+}: Pick<SendParams, "message" | "mediaUrl" | "mediaUrls" | "gifPlayback">): string {
   const hasMedia = (mediaUrl ?? "").trim() !== "" || mediaUrls.length > 0 || gifPlayback === true;
   if (hasMedia) invalidRequest("no channel here carries media; put the address into the message");
   if (message.trim() === "") invalidRequest("there is nothing to send; give a message");
@@ -77,7 +106,10 @@ function textOf({ message = "", mediaUrl, mediaUrls = [], gifPlayback }: SendPar
 }
 
 /** @throws GatewayError `INVALID_REQUEST` */
-async function resolve({ channel, accountId, threadId, to }: Addressed, roster: Roster): Promise<Destination> {
+export async function resolve(
+  { channel, accountId, threadId, to }: Addressed,
+  roster: Roster,
+): Promise<CheckedDestination> {
   if (channel?.trim().toLowerCase() === INTERNAL) {
     invalidRequest(`"${INTERNAL}" is for clients of this gateway; use chat.send, or name a channel of people`);
   }
@@ -99,10 +131,10 @@ async function resolve({ channel, accountId, threadId, to }: Addressed, roster: 
 }
 
 /** The session that notes the text; `undefined` where no plugin keeps any. @throws GatewayError `INVALID_REQUEST` */
-async function mirrorKeyOf(
-  { sessionKey, agentId, threadId }: SendParams,
-  { contribution, accountId, to }: Destination,
-  { sessions, agents, roster }: SendingSources,
+export async function mirrorKeyOf(
+  { sessionKey, agentId, threadId }: Mirrored,
+  { contribution, accountId, to }: CheckedDestination,
+  { sessions, agents, roster }: Pick<SendingSources, "sessions" | "agents" | "roster">,
 ): Promise<string | undefined> {
   const agent = agentId?.trim() || undefined;
   if (agent !== undefined && agents.get()?.has(agent) === false) invalidRequest(`no agent "${agent}"; see agents.list`);

@@ -1,7 +1,8 @@
-/** Config: the configuration file as the gateway sees it, the schema of all of it, and changing it. */
+/** Config: the configuration file as the gateway sees it, the schema of all of it, and changing it; by methods and by a tool. */
 import { join } from "node:path";
 import { chat, config, definePlugin, live } from "@svc/sdk";
-import { ConfigStore, GatewayInfo, Restarts, Sessions } from "@svc/sdk/services";
+import { ConfigStore, GatewayInfo, Restarts, Sessions, Tool } from "@svc/sdk/services";
+import { gatewayTool } from "./gateway-tool.ts";
 import { type Note, postNote } from "./note.ts";
 import { createSentinel } from "./sentinel.ts";
 import { createWrites } from "./writes.ts";
@@ -33,6 +34,13 @@ export default definePlugin({
       schema: () => ({ ...store.schema(), generatedAt: new Date(clock.now()).toISOString() }),
       ...createWrites({ store, restarts, sentinel, post, clock, log }),
     });
+
+    const { info } = services;
+    gateway.extend(
+      Tool,
+      "gateway",
+      gatewayTool({ info, restarts, sentinel, clock, call: (...asked) => gateway.call(...asked) }),
+    );
 
     // Not in `start`: a reload of this plugin must leave the note of a restart that is still to come alone.
     gateway.hooks.hostReady.tapPromise("notes of the last restart", () => sentinel.consume(post));

@@ -1,8 +1,109 @@
-/** The chat-completions API in front of the svc gateway's agents. */
-import { definePlugin } from "@svc/sdk";
+/** The chat-completions API in front of the agents: any program that speaks it can talk to them. Spec: §4.3, http/chat-completions.md. */
+import { randomUUID } from "node:crypto";
+import { definePlugin, isGatewayError, live, type RouteReply, type RouteRequest } from "@svc/sdk";
+import {
+  AgentDirectory,
+  AgentRuns,
+  createAskedRuns,
+  Documents,
+  GatewayInfo,
+  Models,
+  OutboundFetch,
+  Sessions,
+} from "@svc/sdk/services";
+import { complete } from "./completions.ts";
+import { ChatCompletionsConfig } from "./config.ts";
+import { findModel, listModels } from "./models.ts";
+import { failureOf, failureReply } from "./refusals.ts";
+
+const SECTION = "gateway.http.endpoints.chatCompletions";
 
 export default definePlugin({
   id: "http-chat",
   api: "^1.0.0",
-  setup() {},
+  section: SECTION,
+  config: ChatCompletionsConfig,
+  requires: {
+    runs: AgentRuns,
+    agents: AgentDirectory,
+    sessions: Sessions,
+    models: Models,
+    info: GatewayInfo,
+    outbound: live(OutboundFetch),
+    documents: live(Documents),
+  },
+
+  setup(gateway) {
+    const { clock, services } = gateway;
+    const { runs, agents, sessions, models, info } = services;
+    let { config } = gateway;
+    gateway.configChanged((changed) => {
+      config = changed;
+    });
+    const asked = createAskedRuns({ runs, sessions });
+    gateway.hooks.runEvent.tap("http-chat", asked.take);
+    gateway.start(() => asked.stop);
+
+    /** Choice: a switched-off endpoint says so, to whoever may use it; the facts have a bare 404. */
+    const served =
+      (answer: (request: RouteRequest<unknown>) => RouteReply | Promise<RouteReply>) =>
+      async (request: RouteRequest<unknown>): Promise<RouteReply> => {
+        if (!config.enabled) return DISABLED;
+        try {
+          return await answer(request);
+        } catch (error) {
+          if (isGatewayError(error)) return failureReply(failureOf(error));
+          if (request.signal.aborted) return GONE;
+          throw error;
+        }
+      };
+    const listed = () => listModels(agents, Math.floor(info.startedAt / 1_000));
+
+    gateway.route({
+      method: "POST",
+      path: "/v1/chat/completions",
+      auth: "gateway",
+      scope: "operator.write",
+      summary: "Asks an agent, in the shape of the public chat-completions API",
+      maxBodyBytes: config.maxBodyBytes,
+      handler: served((request) =>
+        complete(request, {
+          config: () => config,
+          asked,
+          agents,
+          sessions,
+          models,
+          info,
+          outbound: () => services.outbound.get(),
+          documents: () => services.documents.get(),
+          clock,
+          newId: randomUUID,
+        }),
+      ),
+    });
+    gateway.route({
+      method: "GET",
+      path: "/v1/models",
+      auth: "gateway",
+      scope: "operator.read",
+      summary: "The agents, as models of the public API",
+      handler: served(() => ({ body: { object: "list", data: listed() } })),
+    });
+    gateway.route({
+      method: "GET",
+      path: "/v1/models/*id",
+      auth: "gateway",
+      scope: "operator.read",
+      summary: "One agent, as a model of the public API",
+      handler: served(({ params }) => ({ body: findModel(params["id"] ?? "", listed(), info.aliases) })),
+    });
+  },
 });
+
+const DISABLED: RouteReply = {
+  status: 404,
+  body: { error: { message: `this endpoint is off; set ${SECTION}.enabled to true`, type: "not_found" } },
+};
+
+/** Nobody reads it. */
+const GONE: RouteReply = { status: 499, body: "" };

@@ -1,8 +1,18 @@
-/** Fetching from public addresses only, for what content from outside names. */
+/** Outbound: fetching from public addresses only, for what content from outside names. */
 import { definePlugin } from "@svc/sdk";
+import { OutboundFetch } from "@svc/sdk/services";
 
 export default definePlugin({
   id: "outbound",
   api: "^1.0.0",
-  setup() {},
+  provides: [OutboundFetch],
+
+  setup(gateway) {
+    const { clock, signal } = gateway;
+    let loaded: Promise<OutboundFetch> | undefined;
+    const load = async () => (await import("./fetch.ts")).createOutboundFetch({ clock, signal });
+    gateway.provide(OutboundFetch, {
+      fetch: async (request) => (await (loaded ??= load())).fetch(request),
+    });
+  },
 });

@@ -1,6 +1,7 @@
 /** The configuration sections `session` and `bindings`. Spec: http/config.md §7.4, §7.6; http/sessions-routing.md §2-5, §8. */
 import { NonEmpty, type Static, Strict, Type } from "@svc/sdk";
 import { DURATION_PATTERN, SIZE_PATTERN } from "./durations.ts";
+import type { Reach } from "./visibility.ts";
 
 /** These take effect without a reload: every use asks for the value of the moment. */
 const HOT = { reload: "hot" };
@@ -142,8 +143,39 @@ export type Binding = Static<typeof Binding>;
 /** Section `bindings`: which agent answers where. */
 export const Bindings = Type.Array(Binding, { default: [], order: 55, ...HOT });
 
-/** Both sections, as they are now. */
+/** How far the session tools of an agent reach. Spec: http/tools-invoke.md §8. */
+export const VISIBILITIES = ["self", "tree", "agent", "all"] as const;
+
+/** Section `tools.sessions`. */
+export const SessionTools = Strict(
+  {
+    visibility: Type.Enum([...VISIBILITIES], {
+      default: "tree",
+      description:
+        "sessions an agent's tools reach: self: its own; tree: and those it started; agent: and all of its agent; all: every one",
+    }),
+  },
+  { default: {}, ...HOT },
+);
+
+/** Section `tools.agentToAgent`. Choice: an empty list allows nobody, so that `enabled` alone opens nothing. */
+export const AgentToAgent = Strict(
+  {
+    enabled: Type.Boolean({
+      default: false,
+      description: "whether session tools reach sessions of another agent, as far as tools.sessions.visibility goes",
+    }),
+    allow: Type.Array(NonEmpty, {
+      default: [],
+      description: "ids of agents that reach each other; `*`: all; both have to be named; default: none",
+    }),
+  },
+  { default: {}, ...HOT },
+);
+
+/** The sections, as they are now. */
 export interface Settings {
   readonly session: SessionConfig;
   readonly bindings: readonly Binding[];
+  readonly reach: Reach;
 }

@@ -52,7 +52,9 @@ export async function listSessions(
   params: ListParams,
   { now, defaults }: { readonly now: number; readonly defaults: ModelDefaults },
 ): Promise<ResultOf<typeof sessions.list>> {
-  const found = await collect(store, filterOf(params, now), params.search ?? "", params.limit ?? Infinity);
+  const needle = (params.search ?? "").trim().toLowerCase();
+  const accept = needle === "" ? undefined : (session: StoredSession) => isFound(session, needle);
+  const found = await collect(store, filterOf(params, now), params.limit ?? Infinity, accept);
   const ids = found.map(({ entry }) => entry.sessionId);
   const titles = params.includeDerivedTitles
     ? await inPages(ids, (some) => transcripts.firstUserTexts(some, READ_CHARS))
@@ -80,19 +82,19 @@ export function filterOf(params: ListParams, now: number): ListFilter {
   };
 }
 
-async function collect(
-  store: SessionStore,
+/** The newest `limit` sessions that pass the filter, and `accept`; default: all that pass. */
+export async function collect(
+  store: Pick<SessionStore, "page">,
   filter: ListFilter,
-  search: string,
   limit: number,
+  accept?: (session: StoredSession) => boolean,
 ): Promise<StoredSession[]> {
-  const needle = search.trim().toLowerCase();
   const found: StoredSession[] = [];
   let after: Cursor | undefined;
   while (found.length < limit) {
-    const size = needle === "" ? Math.min(PAGE, limit - found.length) : PAGE;
+    const size = accept ? PAGE : Math.min(PAGE, limit - found.length);
     const page = await store.page(filter, size, after);
-    found.push(...page.filter((session) => isFound(session, needle)));
+    found.push(...(accept ? page.filter(accept) : page));
     const end = page.at(-1);
     if (!end || page.length < size) break;
     after = { updatedAt: end.entry.updatedAt, key: end.key };

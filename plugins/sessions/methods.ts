@@ -12,8 +12,8 @@ import {
 import { type ModelDefaults, modelOf } from "./entries.ts";
 import { archiveName, type Lifecycle } from "./lifecycle.ts";
 import { listSessions } from "./listing.ts";
-import type { ModelSources } from "./model-choice.ts";
-import { labelOf, patched, type PatchParams } from "./patching.ts";
+import type { PatchSession } from "./patch-session.ts";
+import type { PatchParams } from "./patching.ts";
 import { previewSessions } from "./previews.ts";
 import { resolveSession } from "./resolving.ts";
 import type { SessionStore } from "./store.ts";
@@ -32,8 +32,7 @@ export interface MethodOptions {
   readonly clock: Pick<Clock, "now">;
   readonly canonicalKey: (key: string) => string;
   readonly modelDefaults: () => ModelDefaults;
-  /** The model catalogue and what may be used of it, as they are now. */
-  readonly models: () => ModelSources;
+  readonly patch: PatchSession;
 }
 
 export function createHandlers(options: MethodOptions): Handlers<typeof sessions> {
@@ -42,12 +41,7 @@ export function createHandlers(options: MethodOptions): Handlers<typeof sessions
 
   async function patch(params: PatchParams) {
     const key = canonicalKey(params.key);
-    const sessionId = store.newSessionId();
-    const context = { ...options.models(), key, now: clock.now(), sessionId };
-    const uniqueLabel = labelOf(params);
-    const decide = (old: Parameters<typeof patched>[0]) => patched(old, params, context);
-    const { old, entry } = await store.change(key, decide, uniqueLabel === undefined ? {} : { uniqueLabel });
-    if (!old) lifecycle.announceStart(key, entry);
+    const entry = await options.patch({ ...params, key });
     return { ok: true as const, path: store.location, key, entry, resolved: modelOf(entry, modelDefaults()) };
   }
 

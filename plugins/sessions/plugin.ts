@@ -1,13 +1,16 @@
-/** Sessions: conversations and their transcripts, the `Sessions` service, `sessions.*` and two tools. */
+/** Sessions: conversations and their transcripts, the `Sessions` service, `sessions.*`, and the tools that look at them. */
 import { definePlugin, HOOKS, isGatewayError, live, misconfigured, sessions } from "@svc/sdk";
 import { AgentDirectory, AgentRuns, ModelPolicy, Models, Sessions, Storage, Tool } from "@svc/sdk/services";
-import { Bindings, SessionConfig, type Settings } from "./config.ts";
+import { AgentToAgent, Bindings, SessionConfig, SessionTools, type Settings } from "./config.ts";
 import { createDamageLog } from "./damage.ts";
 import type { ModelDefaults } from "./entries.ts";
+import { sessionsHistoryTool } from "./history-tool.ts";
 import { canonicalKey, isSpecial, mainSessionKey } from "./keys.ts";
 import { createLifecycle } from "./lifecycle.ts";
 import { createMaintenance } from "./maintenance.ts";
 import { createHandlers } from "./methods.ts";
+import { createPatch } from "./patch-session.ts";
+import { createReaching } from "./reaching.ts";
 import { Retention } from "./retention.ts";
 import { createSessions } from "./service.ts";
 import { SessionStore } from "./store.ts";
@@ -27,7 +30,7 @@ export default definePlugin({
   api: "^1.0.0",
   section: "session",
   config: SessionConfig,
-  sections: { bindings: Bindings },
+  sections: { bindings: Bindings, "tools.sessions": SessionTools, "tools.agentToAgent": AgentToAgent },
   requires: {
     storage: Storage,
     agents: live(AgentDirectory),
@@ -39,7 +42,12 @@ export default definePlugin({
 
   setup(gateway) {
     const { clock, log, services } = gateway;
-    let settings: Settings = { session: gateway.config, bindings: gateway.sections.bindings };
+    const settingsOf = (session: SessionConfig, sections: typeof gateway.sections): Settings => ({
+      session,
+      bindings: sections.bindings,
+      reach: { ...sections["tools.sessions"], agentToAgent: sections["tools.agentToAgent"] },
+    });
+    let settings = settingsOf(gateway.config, gateway.sections);
     const { scope } = gateway.config;
     const mainKey = gateway.config.mainKey.toLowerCase();
     if (isSpecial(mainKey))
@@ -65,10 +73,14 @@ export default definePlugin({
       mainSessionKey: mainSession,
       config: () => settings.session,
     });
+    const reaching = createReaching({ store, rules, reach: () => settings.reach });
+    const models = () => ({ models: services.models.get(), policy: services.policy.get() });
+    const patch = createPatch({ store, lifecycle, clock, models });
     const service = createSessions({
       store,
       transcripts,
       lifecycle,
+      reaching,
       rules,
       settings: () => settings,
       agents: () => services.agents.get(),
@@ -86,8 +98,8 @@ export default definePlugin({
 
     gateway.provide(Sessions, service);
     gateway.start(() => store.open(mainKey));
-    gateway.configChanged((session, { bindings }) => {
-      settings = { session, bindings };
+    gateway.configChanged((session, sections) => {
+      settings = settingsOf(session, sections);
     });
     gateway.after(FIRST_MAINTENANCE_MS, maintain);
     gateway.every(MAINTENANCE_MS, maintain);
@@ -105,13 +117,14 @@ export default definePlugin({
         clock,
         canonicalKey: canonical,
         modelDefaults,
-        models: () => ({ models: services.models.get(), policy: services.policy.get() }),
+        patch,
       }),
     );
 
-    const tools = { store, transcripts, sessions: service, clock, modelDefaults };
+    const tools = { store, transcripts, sessions: service, reaching, patch, clock, modelDefaults, mainKey };
     gateway.extend(Tool, "session_status", sessionStatusTool(tools));
     gateway.extend(Tool, "sessions_list", sessionsListTool(tools));
+    gateway.extend(Tool, "sessions_history", sessionsHistoryTool(tools));
   },
 });
 

@@ -4,6 +4,7 @@ import type { AgentDirectory, Sessions } from "@svc/sdk/services";
 import type { Settings } from "./config.ts";
 import { agentOf, canonicalKey, type KeyRules, mainSessionKey } from "./keys.ts";
 import type { Lifecycle } from "./lifecycle.ts";
+import type { Reaching } from "./reaching.ts";
 import { routeInbound } from "./routing.ts";
 import { sendPolicyOf } from "./send-policy.ts";
 import type { SessionStore } from "./store.ts";
@@ -16,6 +17,7 @@ export interface ServiceOptions {
   readonly store: SessionStore;
   readonly transcripts: Transcripts;
   readonly lifecycle: Lifecycle;
+  readonly reaching: Pick<Reaching, "mayTouch">;
   /** These are asked at each use: the default agent and the configuration may change while this runs. */
   readonly rules: () => KeyRules;
   readonly settings: () => Settings;
@@ -23,7 +25,7 @@ export interface ServiceOptions {
 }
 
 export function createSessions(options: ServiceOptions): Sessions {
-  const { store, transcripts, lifecycle, rules, settings, agents } = options;
+  const { store, transcripts, lifecycle, reaching, rules, settings, agents } = options;
   return {
     defaults() {
       const { defaultAgentId, mainKey, scope } = rules();
@@ -65,6 +67,7 @@ export function createSessions(options: ServiceOptions): Sessions {
     },
 
     sendPolicy: (key, entry) => sendPolicyOf(settings().session.sendPolicy, key, entry),
+    mayTouch: (from, target) => reaching.mayTouch(from, target),
     reset: (key, reason) => lifecycle.reset(key, reason),
     get location() {
       return store.location;

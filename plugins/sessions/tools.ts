@@ -1,91 +1,103 @@
-/** What agents can ask about their sessions. */
-import { type Clock, Strict, Type } from "@svc/sdk";
-import { defineTool, type SessionEntry, type Sessions, type Tool } from "@svc/sdk/services";
-import { type ModelDefaults, modelOf } from "./entries.ts";
+/** What agents can ask about their sessions: the tools `session_status` and `sessions_list`. */
+import { type Clock, coversScope, GatewayError, Strict, Type } from "@svc/sdk";
+import { defineTool, type Sessions, type Tool } from "@svc/sdk/services";
+import { type ModelDefaults, modelOf, type StoredSession } from "./entries.ts";
+import { isFound, rowOf } from "./listing.ts";
+import type { PatchSession } from "./patch-session.ts";
+import type { Reaching } from "./reaching.ts";
 import type { SessionStore } from "./store.ts";
+import { type Status, statusText } from "./status-text.ts";
+import { KINDS, toolKindOf } from "./tool-kinds.ts";
+import { findVisible } from "./tool-session.ts";
 import type { Transcripts } from "./transcripts.ts";
 
-/** Most sessions `sessions_list` shows, and its default. */
-const MAX_LISTED = 20;
+/** Choice: sessions `sessions_list` shows unless told, and at most. */
+const DEFAULT_LISTED = 20;
+const MAX_LISTED = 200;
 
 export interface ToolOptions {
-  readonly store: SessionStore;
-  readonly transcripts: Transcripts;
-  readonly sessions: Sessions;
+  readonly store: Pick<SessionStore, "get">;
+  readonly transcripts: Pick<Transcripts, "count">;
+  readonly sessions: Pick<Sessions, "canonicalKey" | "get" | "mayTouch">;
+  readonly reaching: Pick<Reaching, "list">;
+  readonly patch: PatchSession;
   readonly clock: Pick<Clock, "now">;
   readonly modelDefaults: () => ModelDefaults;
+  /** Name of the main session of each agent. */
+  readonly mainKey: string;
 }
 
-/** Tells an agent which session it is in, its model, its size and the time. */
-export function sessionStatusTool({ store, transcripts, clock, modelDefaults }: ToolOptions): Tool {
+/** Tells an agent which session it is in, or another one is: its model, its size and the time; sets the model. */
+export function sessionStatusTool(options: ToolOptions): Tool {
+  const { store, transcripts, sessions, patch, clock, modelDefaults, mainKey } = options;
   return defineTool({
     description:
-      "Shows the current session: key, id, model, number of messages, tokens used, and the current time (UTC).",
-    params: Strict({}),
-    scope: "operator.read",
-    async run(_params, { call: { sessionKey } }) {
-      const [entry, messages] = await Promise.all([store.get(sessionKey), transcripts.count(sessionKey)]);
-      return statusText({ key: sessionKey, entry, messages, defaults: modelDefaults(), now: clock.now() });
-    },
-  });
-}
-
-/** Tells an agent its newest sessions; other agents' sessions are none of its business. */
-export function sessionsListTool({ sessions }: Pick<ToolOptions, "sessions">): Tool {
-  return defineTool({
-    description: "Lists this agent's sessions, newest first: key, title, when last used.",
+      "Shows this session, or another one: key, id, model, number of messages, tokens used, and the current time (UTC). " +
+      "With `model` it is answered by that model from then on.",
     params: Strict({
-      limit: Type.Optional(
-        Type.Integer({ minimum: 1, maximum: MAX_LISTED, default: MAX_LISTED, description: "sessions" }),
+      sessionKey: Type.Optional(Type.String({ description: "default: this session" })),
+      model: Type.Optional(
+        Type.String({ description: "`provider/id` or a short name, used from then on; `default`: the usual one" }),
       ),
     }),
     scope: "operator.read",
-    async run({ limit = MAX_LISTED }, { call: { agentId } }) {
-      const listed = await sessions.recent({ limit, agentId });
-      const global = sessions.agentOf("global") === agentId ? await sessions.get("global") : undefined;
-      const all = global ? [{ key: "global", entry: global }, ...listed] : listed;
-      const newest = all.toSorted((a, b) => b.entry.updatedAt - a.entry.updatedAt).slice(0, limit);
-      return newest.length === 0 ? "No sessions." : newest.map(listLine).join("\n");
+    async run({ sessionKey = "", model = "" }, { call, principal }) {
+      const isOwn = sessionKey.trim() === "";
+      const key = isOwn ? call.sessionKey : (await findVisible(sessionKey, call, sessions)).key;
+      const wanted = model.trim();
+      if (wanted !== "") {
+        if (!coversScope(principal.scopes, "operator.write")) refuseModel();
+        await patch({ key, model: wanted.toLowerCase() === "default" ? null : wanted });
+      }
+      const [entry, messages] = await Promise.all([store.get(key), transcripts.count(key)]);
+      const status = { key, entry, messages, defaults: modelDefaults(), now: clock.now() };
+      return { content: [{ type: "text", text: statusText(status) }], details: statusDetails(status, mainKey) };
     },
   });
 }
 
-interface Status {
-  readonly key: string;
-  readonly entry: SessionEntry | undefined;
-  readonly messages: number;
-  readonly defaults: ModelDefaults;
-  /** epoch ms */
-  readonly now: number;
+/** Lists the sessions that the caller's one reaches. */
+export function sessionsListTool({ reaching, clock, modelDefaults, mainKey }: ToolOptions): Tool {
+  return defineTool({
+    description: "Lists sessions within reach, newest first: key, title, when last used.",
+    params: Strict({
+      limit: Type.Optional(
+        Type.Integer({ minimum: 1, maximum: MAX_LISTED, description: `sessions; default ${DEFAULT_LISTED}` }),
+      ),
+      kinds: Type.Optional(Type.Array(Type.Enum([...KINDS]), { description: "only these; default: all" })),
+      activeMinutes: Type.Optional(Type.Integer({ minimum: 1, description: "only those used in the last minutes" })),
+      search: Type.Optional(Type.String({ description: "in title, label, subject, id and key, in any case" })),
+    }),
+    scope: "operator.read",
+    async run({ limit = DEFAULT_LISTED, kinds = [], activeMinutes, search = "" }, { call }) {
+      const needle = search.trim().toLowerCase();
+      const accept = (session: StoredSession) =>
+        isFound(session, needle) && (kinds.length === 0 || kinds.some((kind) => kind === toolKindOf(session, mainKey)));
+      const updatedSince = activeMinutes === undefined ? undefined : Math.max(0, clock.now() - activeMinutes * 60_000);
+      const found = await reaching.list(call.sessionKey, { updatedSince, accept, limit });
+      const rows = found.map((session) => ({ ...rowOf(session, modelDefaults()), kind: toolKindOf(session, mainKey) }));
+      const text = found.length === 0 ? "No sessions." : found.map(listLine).join("\n");
+      return { content: [{ type: "text", text }], details: { count: rows.length, sessions: rows } };
+    },
+  });
 }
 
-/** One fact a line; facts nobody knows are left out. */
-export function statusText({ key, entry, messages, defaults, now }: Status): string {
-  const { modelProvider, model } = modelOf(entry ?? {}, defaults);
-  const window = entry?.contextTokens ?? defaults.contextTokens;
-  const facts: readonly (readonly [name: string, value: string | undefined])[] = [
-    ["Session", key],
-    ["Session id", entry?.sessionId ?? "none yet"],
-    ["Model", model && [modelProvider, model].filter(Boolean).join("/")],
-    ["Messages", String(messages)],
-    ["Tokens", tokensText(entry, window)],
-    ["Time", new Date(now).toISOString()],
-  ];
-  return facts.flatMap(([name, value]) => (value ? [`${name}: ${value}`] : [])).join("\n");
+function statusDetails({ key, entry, messages, defaults, now }: Status, mainKey: string) {
+  return {
+    ...modelOf(entry ?? {}, defaults),
+    contextTokens: entry?.contextTokens ?? defaults.contextTokens,
+    ...(entry && { ...rowOf({ key, entry }, defaults), kind: toolKindOf({ key, entry }, mainKey) }),
+    sessionKey: key,
+    messages,
+    now,
+  };
 }
 
-function tokensText(entry: SessionEntry | undefined, window: number | null): string {
-  const total = entry?.totalTokensFresh === false ? undefined : entry?.totalTokens;
-  const parts = [
-    total === undefined ? undefined : `${total} in context`,
-    window === null ? undefined : `window ${window}`,
-    `${entry?.inputTokens ?? "unknown"} in`,
-    `${entry?.outputTokens ?? "unknown"} out`,
-  ];
-  return parts.filter((part) => part !== undefined).join(", ");
-}
-
-function listLine({ key, entry }: { key: string; entry: SessionEntry }): string {
+function listLine({ key, entry }: StoredSession): string {
   const title = entry.displayName ?? entry.label;
   return `- ${key}${title ? ` "${title}"` : ""}, last used ${new Date(entry.updatedAt).toISOString()}`;
+}
+
+function refuseModel(): never {
+  throw new GatewayError("FORBIDDEN", "this run may not choose a model: it can only read");
 }

@@ -1,23 +1,60 @@
 /** Tools: which there are, who may use which, and calling them. */
-import { definePlugin, HOOKS } from "@svc/sdk";
-import { Tool, Tools, ToolSource } from "@svc/sdk/services";
+import { definePlugin, HOOKS, live, notFound, tools as contract } from "@svc/sdk";
+import { AgentDirectory, GroupToolPolicy, Tool, Tools, ToolSource } from "@svc/sdk/services";
+import { catalogOf } from "./catalog.ts";
+import { rulesOf, SECTIONS, SubagentRules } from "./config.ts";
+import { Policies } from "./policies.ts";
 import { ToolShelf } from "./shelf.ts";
 import { ToolBox } from "./tool-box.ts";
+
+/** Agent that is meant while no plugin says which one is the default. Spec: http/sessions-routing.md §1. */
+const FALLBACK_AGENT_ID = "main";
 
 export default definePlugin({
   id: "tools",
   api: "^1.0.0",
+  section: "tools.subagents",
+  config: SubagentRules,
+  sections: SECTIONS,
+  requires: { agents: live(AgentDirectory), groups: live(GroupToolPolicy) },
   provides: [Tools],
 
   setup(gateway) {
-    const { log } = gateway;
+    const { log, services } = gateway;
+    let rules = rulesOf(gateway.config, gateway.sections);
+    gateway.configChanged((subagents, sections) => {
+      rules = rulesOf(subagents, sections);
+    });
+
     const tools = gateway.own(Tool);
-    const shelf = new ToolShelf({ tools, sources: gateway.own(ToolSource), judge: (all) => all, log });
+    const policies = new Policies({
+      rules: () => rules,
+      agents: () => services.agents.get(),
+      groups: () => services.groups.get(),
+      log,
+    });
+    const shelf = new ToolShelf({
+      tools,
+      sources: gateway.own(ToolSource),
+      judge: (known, scene) => policies.judge(known, scene),
+      log,
+    });
     const hooks = {
       params: gateway.emits(HOOKS.toolParams),
       before: gateway.emits(HOOKS.toolBefore),
       result: gateway.emits(HOOKS.toolResult),
     };
     gateway.provide(Tools, new ToolBox({ shelf, tools, hooks, log }));
+
+    gateway.serve(contract, {
+      catalog({ params: { agentId: asked, includePlugins = true } }) {
+        const agents = services.agents.get();
+        const defaultId = agents?.defaultId ?? FALLBACK_AGENT_ID;
+        const agentId = asked?.trim().toLowerCase() ?? defaultId;
+        if (agentId !== defaultId && !agents?.has(agentId))
+          notFound(`no agent "${asked}"; agents.list shows the configured ones`);
+        return catalogOf(shelf.all(), agentId, includePlugins);
+      },
+    });
   },
 });

@@ -56,7 +56,8 @@ export class ToolShelf {
 
   /** One tool, when it is allowed here; a missing scope is told by whoever calls it, the policy's no by nobody. */
   find(name: string, scene: ToolScene): KnownTool | undefined {
-    return this.#from.judge(this.all(), scene).find((known) => known.name === name);
+    const known = this.all().find((one) => one.name === name);
+    return known && this.#from.judge([known], scene)[0];
   }
 
   #tell(name: string, plugin: string): void {

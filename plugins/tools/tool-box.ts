@@ -72,7 +72,7 @@ export class ToolBox implements Tools {
     dryRun: boolean,
   ): Promise<ToolAttempt> {
     const { hooks } = this.#sources;
-    const { params, scope } = known.tool;
+    const { params, scope, ownerOnly } = known.tool;
 
     const wished = await hooks.params.emit({ ...wish, arguments: structuredClone(wish.arguments) }, wish.name);
     const args = withDefaults(params, wished.arguments);
@@ -80,6 +80,8 @@ export class ToolBox implements Tools {
     // Hooks may change the arguments and nothing else of a call.
     const call = deepFreeze({ ...wish, arguments: args as ToolCall["arguments"] }); // matches an object schema by now
     if (!coversScope(principal.scopes, scope)) refuse("FORBIDDEN", `not allowed: the scope ${scope} is missing`);
+    if (ownerOnly === true && !coversScope(principal.scopes, "operator.admin"))
+      refuse("FORBIDDEN", "not allowed: this tool is for runs of whoever owns this gateway");
     if (dryRun) return { outcome: "checked", arguments: call.arguments };
     const denial = await hooks.before.emit(call, call.name, signal);
     if (denial) refuse("FORBIDDEN", `not allowed: ${denial.reason}`);

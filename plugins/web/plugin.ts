@@ -1,8 +1,36 @@
-/** Agents of the svc gateway read web pages and search the web. */
-import { definePlugin } from "@svc/sdk";
+/** Web: agents read pages with `web_fetch` and search with `web_search`. */
+import { definePlugin, live } from "@svc/sdk";
+import { OutboundFetch, Secrets, Tool, WebSearchProvider } from "@svc/sdk/services";
+import { findKey } from "./api-key.ts";
+import { createBrave } from "./brave.ts";
+import { WebConfig } from "./config.ts";
+import { createExtraction } from "./extraction.ts";
+import { createFetchTool } from "./fetch-tool.ts";
+import { createSearchTool } from "./search-tool.ts";
+import { createSearxng } from "./searxng.ts";
 
 export default definePlugin({
   id: "web",
   api: "^1.0.0",
-  setup() {},
+  section: "tools.web",
+  config: WebConfig,
+  requires: { outbound: OutboundFetch, secrets: live(Secrets) },
+
+  setup(gateway) {
+    const { clock, services } = gateway;
+    const { search, fetch } = gateway.config;
+    const providers = gateway.own(WebSearchProvider);
+    const brave = createBrave({
+      hasKey: search.apiKey !== undefined,
+      key: () => findKey(search.apiKey, services.secrets.get()),
+    });
+    gateway.extend(WebSearchProvider, "brave", brave);
+    gateway.extend(WebSearchProvider, "searxng", createSearxng({ baseUrl: search.searxng.baseUrl }));
+
+    if (search.enabled) gateway.extend(Tool, "web_search", createSearchTool({ settings: search, providers, clock }));
+    if (fetch.enabled) {
+      const parts = { settings: fetch, outbound: () => services.outbound, extract: createExtraction({ clock }), clock };
+      gateway.extend(Tool, "web_fetch", createFetchTool(parts));
+    }
+  },
 });

@@ -3,3 +3,4 @@ export * from "./lock.ts";
 export * from "./private.ts";
 export * from "./whole.ts";
 export * from "./rooted.ts";
+export * from "./rooted-write.ts";

@@ -58,6 +58,8 @@ export interface RunRequest {
   readonly queue?: QueueMode;
   /** Run that started this one, for sub-runs: stopping it stops this one. */
   readonly parentRunId?: string;
+  /** How many messages from session to session led to this one, the last included. Default 0: it came from elsewhere. */
+  readonly relayed?: number;
   /** Milliseconds; 0 means no limit; default `agents.defaults.timeoutSeconds`. */
   readonly timeoutMs?: number;
   readonly extraSystemPrompt?: string;

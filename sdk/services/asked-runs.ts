@@ -22,7 +22,7 @@ export interface AskedRuns {
    * Starts a run, after its session was restarted where its reset policy says so. Resolves when it is accepted.
    * @param signal aborts when the caller is gone: the run is stopped, and the steps end with what stopped it
    * @param options.goesOn the session is not restarted, whatever its reset policy says. Default false
-   * @returns its steps; to be read to the end or returned from, which stops the run, too
+   * @returns its steps; to be read to the end or returned from, which stops the run, too. They end without `end` where `stop` comes first
    * @throws GatewayError `FORBIDDEN` for a session that takes no messages; what `AgentRuns.start` throws; `CONFLICT` for an id that was used
    */
   ask(
@@ -30,11 +30,20 @@ export interface AskedRuns {
     signal: AbortSignal,
     options?: { readonly goesOn?: boolean },
   ): Promise<AsyncGenerator<AnswerStep, void, undefined>>;
+  /** Stops what is under way, since nobody is told its steps any more: `gateway.start(() => asked.stop)`. */
+  stop(): void;
+}
+
+/** A run somebody follows. */
+interface Followed {
+  take(event: RunEvent): void;
+  /** Stops the run and ends its steps. */
+  stop(): void;
 }
 
 /** @param sources asked at each use */
 export function createAskedRuns({ runs, sessions }: AskedRunsSources): AskedRuns {
-  const listeners = new Map<string, (event: RunEvent) => void>();
+  const followed = new Map<string, Followed>();
 
   async function prepare({ sessionKey }: RunRequest, goesOn: boolean): Promise<void> {
     if (runs.active(sessionKey).length > 0) return;
@@ -44,29 +53,50 @@ export function createAskedRuns({ runs, sessions }: AskedRunsSources): AskedRuns
     if (entry && !goesOn) await sessions.freshen(sessionKey);
   }
 
+  /** Follows a run from now on, until its end. */
+  function follow(runId: string, queue: StepQueue, signal: AbortSignal): () => void {
+    const abort = () => void runs.abort(runId, "disconnect");
+    const release = () => {
+      followed.delete(runId);
+      signal.removeEventListener("abort", abort);
+    };
+    followed.set(runId, {
+      take(event) {
+        queue.push(event);
+        if (event.outcome) release();
+      },
+      stop() {
+        abort();
+        queue.close();
+      },
+    });
+    signal.addEventListener("abort", abort, { once: true });
+    return release;
+  }
+
   return {
-    take: (event) => listeners.get(event.runId)?.(event),
+    take: (event) => followed.get(event.runId)?.take(event),
+    stop() {
+      for (const run of followed.values()) run.stop();
+    },
 
     async ask(request, signal, { goesOn = false } = {}) {
       const { runId } = request;
       await prepare(request, goesOn);
       signal.throwIfAborted();
       const queue = createStepQueue();
-      listeners.set(runId, (event) => queue.push(event));
+      const release = follow(runId, queue, signal);
       try {
         const { fresh } = await runs.start(request);
         if (!fresh) throw new GatewayError("CONFLICT", `there was a run ${runId} already`);
       } catch (error) {
-        listeners.delete(runId);
+        release();
         throw error;
       }
-      const stop = () => void runs.abort(runId, "disconnect");
-      if (signal.aborted) stop();
-      signal.addEventListener("abort", stop, { once: true });
+      if (signal.aborted) runs.abort(runId, "disconnect"); // it was too early for the listener
       return read(queue, () => {
-        listeners.delete(runId);
-        signal.removeEventListener("abort", stop);
-        if (!queue.isOver) stop();
+        release();
+        if (!queue.isOver) runs.abort(runId, "disconnect");
       });
     },
   };
@@ -76,6 +106,7 @@ async function* read(queue: StepQueue, close: () => void): AsyncGenerator<Answer
   try {
     for (;;) {
       const step = await queue.next();
+      if (!step) return;
       yield step;
       if (step.type === "end") return;
     }
@@ -86,22 +117,33 @@ async function* read(queue: StepQueue, close: () => void): AsyncGenerator<Answer
 
 interface StepQueue {
   push(event: RunEvent): void;
-  next(): Promise<AnswerStep>;
+  /** `undefined`: there are no more. */
+  next(): Promise<AnswerStep | undefined>;
+  /** Ends the steps. */
+  close(): void;
   /** The run has ended. */
   readonly isOver: boolean;
 }
 
 function createStepQueue(): StepQueue {
-  const held: AnswerStep[] = [];
-  let wake: ((step: AnswerStep) => void) | undefined;
+  const held: (AnswerStep | undefined)[] = [];
+  let wake: ((step: AnswerStep | undefined) => void) | undefined;
   let isOver = false;
   /** Characters of the answer that were told. */
   let told = 0;
-  const add = (step: AnswerStep) => {
+  const add = (step: AnswerStep | undefined) => {
     const waiting = wake;
     wake = undefined;
     if (waiting) waiting(step);
     else held.push(step);
+  };
+  /** A delta lacks what parts it from what was said before tools; the whole text has it. By length: reading the text would copy it. */
+  const added = (delta: string, text: unknown): string => {
+    if (typeof text !== "string") return delta;
+    const isParted = text.length > told + delta.length;
+    const more = isParted ? text.slice(told) : delta;
+    told = text.length;
+    return more;
   };
   return {
     get isOver() {
@@ -109,20 +151,14 @@ function createStepQueue(): StepQueue {
     },
     push({ stream, data, outcome }) {
       const { delta, text } = data as { readonly delta?: unknown; readonly text?: unknown };
-      if (stream === "assistant" && typeof delta === "string" && delta !== "") {
-        const whole = typeof text === "string" ? text : "";
-        // What was said before tools and after them is parted by a blank line, which is no delta.
-        add({ type: "text", delta: whole.length > told + delta.length ? whole.slice(told) : delta });
-        told = Math.max(whole.length, told + delta.length);
-      }
+      if (stream === "assistant" && typeof delta === "string" && delta !== "")
+        add({ type: "text", delta: added(delta, text) });
       if (!outcome) return;
       isOver = true;
       add({ type: "end", outcome });
     },
-    next() {
-      const step = held.shift();
-      return step ? Promise.resolve(step) : new Promise((resolve) => (wake = resolve));
-    },
+    next: () => (held.length > 0 ? Promise.resolve(held.shift()) : new Promise((resolve) => (wake = resolve))),
+    close: () => add(undefined),
   };
 }
 

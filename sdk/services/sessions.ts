@@ -121,6 +121,11 @@ export interface Sessions {
   route(inbound: InboundAddress): Route;
   /** Whether the gateway may speak in this session: its entry, then `session.sendPolicy`. */
   sendPolicy(canonicalKey: string, entry: SessionEntry | undefined): "allow" | "deny";
+  /**
+   * Whether tools that run for the session `from` may see `target` and speak to it; both canonical, and neither has to exist.
+   * By `tools.sessions.visibility` and `tools.agentToAgent`. Spec: http/tools-invoke.md §8.
+   */
+  mayTouch(from: string, target: string): Promise<boolean>;
   /** As `sessions.reset`. */
   reset(canonicalKey: string, reason: "new" | "reset"): Promise<SessionEntry>;
   /** Where sessions live, for people. */

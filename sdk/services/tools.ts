@@ -5,6 +5,7 @@ import type { Static, TSchema } from "../schema.ts";
 import { defineExtensionPoint, defineService } from "../service.ts";
 import type { ImageBlock, TextBlock } from "./messages.ts";
 import type { ToolSpec } from "./models.ts";
+import type { ToolRules } from "./tool-policy.ts";
 
 /** Where whoever asks is: what tools that send and the rules of groups go by. */
 export interface ToolOrigin {
@@ -85,6 +86,27 @@ export interface ToolSource {
 
 /** Sources of tools. Owner: the plugin `tools`. */
 export const ToolSource = defineExtensionPoint<ToolSource>("tool.source");
+
+/** What a channel's configuration says of the tools of a group; all of a group have the same profile as anybody. */
+export type GroupToolRules = Omit<ToolRules, "profile">;
+
+/** Rules of groups, from `channels.<channel>[.accounts.<account>].groups`. Spec: http/tools-invoke.md §7.3. */
+export interface GroupToolPolicy {
+  /**
+   * The first of: those of the group by sender, those of the group, those of all groups (`*`) by sender, those of all
+   * groups. Nobody knows the sender here, so of rules by sender only `*` counts.
+   * @param group.groupId as in a session key: lower case
+   * @returns the same object as long as they are the same; `undefined`: there are none. A throw takes all tools away.
+   */
+  of(group: {
+    readonly channel: string;
+    readonly accountId?: string;
+    readonly groupId: string;
+  }): GroupToolRules | undefined;
+}
+
+/** Rules of groups for tools. Provided by the plugin that owns the channels. */
+export const GroupToolPolicy = defineService<GroupToolPolicy>()("tool.group-policy", "1.0.0");
 
 /** Who asks for tools, and in what surroundings: what the policy decides on. */
 export interface ToolScene {

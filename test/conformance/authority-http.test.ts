@@ -22,6 +22,13 @@ const HOOK_TOKEN = "hook-token-of-the-authority-test";
 
 /** Routes of the bundle, by the file below `plugins` that mounts it. Who adds one adds it here. */
 const ROUTES: readonly { readonly file: string; readonly method: string; readonly path: string }[] = [
+  { file: "http-chat/plugin.ts", method: "POST", path: "/v1/chat/completions" },
+  { file: "http-chat/plugin.ts", method: "GET", path: "/v1/models" },
+  { file: "http-chat/plugin.ts", method: "GET", path: "/v1/models/svc" },
+  { file: "http-responses/plugin.ts", method: "POST", path: "/v1/responses" },
+  { file: "http-responses/plugin.ts", method: "GET", path: "/v1/responses/resp_1" },
+  { file: "http-responses/plugin.ts", method: "DELETE", path: "/v1/responses/resp_1" },
+  { file: "http-tools/plugin.ts", method: "POST", path: "/tools/invoke" },
   { file: "metrics/plugin.ts", method: "GET", path: "/metrics" },
 ];
 

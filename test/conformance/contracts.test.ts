@@ -21,6 +21,7 @@ import {
   plugins,
   secrets,
   sessions,
+  tools,
   webhooks,
 } from "@svc/sdk";
 import { ModelProvider, Tool } from "@svc/sdk/services";
@@ -66,6 +67,7 @@ const NAMESPACES: readonly {
   { id: "plugins", contract: plugins, needs: ["disable", "enable"] },
   { id: "secrets", contract: secrets, open: ["list", "reload", "resolve"] },
   { id: "sessions", contract: sessions, open: ["timeseries", "logs"], needs: ["resolve"] },
+  { id: "tools", contract: tools },
   { id: "webhooks", contract: webhooks, needs: ["disable", "enable"] },
 ];
 

@@ -108,7 +108,11 @@ async function start(t: TestContext): Promise<Running> {
     eventPublished: ["notes.said"],
   };
   const probe = createHookProbe(keys);
-  const plugins = ["storage-sqlite", "sessions", "models", "provider-offline", "agents", "chat", caller, probe.plugin];
+  const plugins = [
+    ...["storage-sqlite", "sessions", "models", "provider-offline", "tools", "agents", "chat"],
+    caller,
+    probe.plugin,
+  ];
   const stateDir = await mkdtemp(join(tmpdir(), "svc-hooks-"));
   await mkdir(join(stateDir, "hooks/transforms"), { recursive: true });
   await writeFile(join(stateDir, "hooks/transforms/skip.mjs"), "export default () => null;");

@@ -16,6 +16,7 @@ import {
   plugins,
   secrets,
   sessions,
+  tools,
   webhooks,
 } from "@svc/sdk";
 import type { Attendance } from "./attendance.ts";
@@ -39,6 +40,7 @@ export const methods: Readonly<Record<string, Method>> = Object.fromEntries(
     plugins,
     secrets,
     sessions,
+    tools,
     webhooks,
   ]
     .flatMap((contract) => Object.values<Method>(contract))
@@ -165,6 +167,7 @@ export const good: Readonly<Record<string, readonly Sample[]>> = {
   "models.list": [() => undefined, () => ({})],
   "models.status": [() => undefined],
   "models.test": [() => ({})],
+  "tools.catalog": [() => ({}), () => ({ includePlugins: false }), () => ({ agentId: "main" })],
   "node.list": [() => ({})],
   "node.describe": [({ nodeId }) => ({ nodeId })],
   "node.invoke": [

@@ -1,23 +1,5 @@
-/** Whether a command may run here: the policy's word, and what an approval may change about it. Pure; the node and whoever asks it use the same. */
-import { type ExecRules, type ExecVerdict, judgeExec, type SystemRunPlan } from "@svc/sdk/exec";
-import { isHarmless } from "./environment.ts";
-
-/** @param envNames of variables that are added @param home directory on the node that `~/` stands for in patterns; default: here */
-export function judgeRun(
-  rules: ExecRules,
-  plan: SystemRunPlan,
-  resolvedPath: string | undefined,
-  envNames: readonly string[],
-  home?: string,
-): ExecVerdict {
-  const verdict = judgeExec(rules, plan, resolvedPath, home);
-  const isListed = verdict.verdict === "allow" && rules.security === "allowlist";
-  const unlisted = isListed ? envNames.filter((name) => !isHarmless(name)) : [];
-  if (unlisted.length === 0) return verdict;
-  // A program is on the list for what it does by itself: with another environment it is another one.
-  if (rules.ask === "off") return { verdict: "deny", reason: `allowlist miss (environment: ${unlisted.join(", ")})` };
-  return { verdict: "ask", fallback: "deny" };
-}
+/** What an approval may change about the policy's word, and what may be allowed for good. Pure. */
+import { type ExecRules, type ExecVerdict, judgeExec } from "@svc/sdk/exec";
 
 /**
  * Why a command does not run, or `undefined`.

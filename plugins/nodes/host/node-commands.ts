@@ -1,5 +1,5 @@
 /** What this machine carries out as a node, by command. Spec: protocol/clients.md §4. */
-import { findOnPath } from "./find-program.ts";
+import { findOnPath } from "@svc/sdk/exec";
 import { childEnvironment } from "./environment.ts";
 import { findNotifier, notify } from "./notify.ts";
 import {

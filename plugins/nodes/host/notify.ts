@@ -1,8 +1,7 @@
 /** `system.notify`: a notification on this machine. Texts travel as arguments, never inside a script. */
-import { findOnPath, type ProgramPlaces } from "./find-program.ts";
-import type { NotifyParams } from "./params.ts";
+import { findOnPath, type ProgramPlaces, runProgram } from "@svc/sdk/exec";
+import { NODE_STOPS, type NotifyParams } from "./params.ts";
 import { NodeRefusal } from "./refusal.ts";
-import { runProgram } from "./run-program.ts";
 
 /** Title, body and nothing else becomes part of a command line. */
 const APPLE_SCRIPT = [
@@ -48,7 +47,8 @@ export async function notify(
   const texts = [plain(title, MAX_CHARS.title), plain(body, MAX_CHARS.body)];
   if (texts.every((text) => text === "")) throw new NodeRefusal("INVALID_REQUEST", "at root: title or body is missing");
   const argv = [...notifier.before, texts[0] || "svc", texts[1] ?? ""];
-  const end = await runProgram({ file: notifier.file, argv, cwd: "/", env, timeoutMs: 10_000, signal });
+  const run = { file: notifier.file, argv, cwd: "/", env, timeoutMs: 10_000, signal, stopReason: NODE_STOPS };
+  const end = await runProgram(run);
   if (end.exitCode === 0) return { shown: true };
   const why = end.error ?? (end.stderr.trim() || `exit code ${end.exitCode}`);
   throw new NodeRefusal("UNAVAILABLE", `the notification was not shown: ${why.slice(0, 300)}`);

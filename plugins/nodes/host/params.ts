@@ -19,6 +19,9 @@ const commandLine = {
 export const PrepareParams = Type.Object(commandLine);
 export type PrepareParams = Static<typeof PrepareParams>;
 
+/** Why a program was ended that did not end by itself. */
+export const NODE_STOPS = "the node is being stopped";
+
 /** Milliseconds a program may run. Choice. */
 export const RUN_TIMEOUT_MS = { default: 120_000, most: 3_600_000 } as const;
 

@@ -2,9 +2,8 @@
 import { randomUUID } from "node:crypto";
 import { execApproval, execApprovals, GatewayError, matches } from "@svc/sdk";
 import type { GatewayClient } from "@svc/sdk/client";
-import { ExecPolicySnapshot, type ExecRules, rulesFor, type SystemRunPlan } from "@svc/sdk/exec";
+import { ExecPolicySnapshot, type ExecRules, judgeRun, rulesFor, type SystemRunPlan } from "@svc/sdk/exec";
 import { visible } from "@svc/sdk/cli";
-import { judgeRun } from "./judgement.ts";
 import type { RunRequest } from "./nodes-run-request.ts";
 
 /** A command that a node has prepared. */

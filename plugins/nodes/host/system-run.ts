@@ -6,15 +6,24 @@
 import { messageOf } from "@svc/sdk/errors";
 import { randomUUID } from "node:crypto";
 import { homedir } from "node:os";
-import { commandText, type ExecPolicyStore, rulesFor, type SystemRunPlan } from "@svc/sdk/exec";
+import {
+  commandText,
+  type ExecPolicyStore,
+  judgeRun,
+  type ProgramEnd,
+  type ProgramPlaces,
+  refusedVariable,
+  resolveProgram,
+  rulesFor,
+  runProgram,
+  type SystemRunPlan,
+} from "@svc/sdk/exec";
 import { type PlacedPlan, planOf } from "./command-plan.ts";
-import { childEnvironment, refusedVariable } from "./environment.ts";
-import { type ProgramPlaces, resolveProgram } from "./find-program.ts";
-import { canBeListed, judgeRun, whyNot } from "./judgement.ts";
-import { type PrepareParams, RUN_TIMEOUT_MS, type RunParams } from "./params.ts";
+import { childEnvironment } from "./environment.ts";
+import { canBeListed, whyNot } from "./judgement.ts";
+import { NODE_STOPS, type PrepareParams, RUN_TIMEOUT_MS, type RunParams } from "./params.ts";
 import { NodeRefusal } from "./refusal.ts";
 import { rememberProgram } from "./remember-program.ts";
-import { type ProgramEnd, runProgram } from "./run-program.ts";
 
 export interface RunSurroundings {
   readonly policy: ExecPolicyStore;
@@ -86,6 +95,7 @@ export async function systemRun(params: RunParams, at: RunSurroundings): Promise
     env: childEnvironment(at.env, env, at.secrets()),
     timeoutMs: params.timeoutMs ?? RUN_TIMEOUT_MS.default,
     signal: at.signal,
+    stopReason: NODE_STOPS,
   });
   const { exitCode, timedOut, stdout, stderr, error } = end;
   const success = exitCode === 0 && !timedOut;

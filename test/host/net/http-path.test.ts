@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { canonicalPath } from "../../../host/net/http-path.ts";
+import { canonicalPath, withPlainSlashes } from "../../../host/net/http-path.ts";
 
 describe("the one spelling of a path", () => {
   const accepted: [target: string, path: string][] = [
@@ -54,4 +54,17 @@ describe("the one spelling of a path", () => {
   for (const [why, target] of refused) {
     it(`${JSON.stringify(target)} has none: ${why}`, () => assert.equal(canonicalPath(target), undefined));
   }
+});
+
+describe("a target with plain slashes", () => {
+  const rows: [target: string, plain: string | undefined][] = [
+    ["/open/a%2Fb%2fc?x=%2f", "/open/a/b/c?x=%2f"],
+    ["/open/a%2f..", "/open/a/.."],
+    ["/open/a", undefined],
+    ["/open/a?x=%2f", undefined],
+    ["/open%2fa", undefined],
+    ["/other/a%2fb", undefined],
+  ];
+  for (const [target, plain] of rows)
+    it(`${target}: ${plain}`, () => assert.equal(withPlainSlashes(target, ["/open/"]), plain));
 });

@@ -152,6 +152,28 @@ describe("finding a route", () => {
     });
   });
 
+  const open: [rest: string, value: string | undefined][] = [
+    ["a", "a"],
+    ["a/b", "a/b"],
+    ["a%2Fb%2fc?x=%2F", "a/b/c"],
+    ["caf%C3%A9%2fx", "café/x"],
+    ["", undefined],
+    ["%2fa", undefined],
+    ["a%2f%2fb", undefined],
+    ["a%2f..%2f..%2fanswer", undefined],
+    ["..%2fanswer", undefined],
+    ["a%252fb", undefined],
+    ["a%2fb%5cc", undefined],
+  ];
+  for (const [rest, value] of open) {
+    it(`gives the rest of the path as one value, encoded slashes as plain ones: ${rest}`, async (t) => {
+      const { port, asked } = await serve(t);
+      const { status, body } = await exchange(port, { target: `/plugins/web/open/${rest}` });
+      if (value !== undefined) assert.deepEqual([status, body], [200, JSON.stringify({ rest: value })]);
+      else assert.ok([400, 404].includes(status) && asked.length === 0, `${status}`);
+    });
+  }
+
   it("with HEAD runs it and sends no body", async (t) => {
     const { ask, asked } = await serve(t);
     const response = await ask("/plugins/web/answer", { method: "HEAD" });
@@ -200,6 +222,8 @@ describe("finding a route", () => {
     "/plugins/web/items//parts/1",
     "/plugins/web/items/a%5cb/parts/1",
     "/plugins/web/items/a%252fb/parts/1",
+    "/plugins/web%2fopen/a",
+    "/plugins/web/open%2fa",
   ];
   it("takes one spelling of its path: no other reaches the handler", async (t) => {
     const { port, asked } = await serve(t);

@@ -53,6 +53,7 @@ export function webPlugin(
       route("GET", "items/:id/parts/:part", {}, ({ params, query, path, method }) => ({
         body: { params, query: [...query], path, method },
       }));
+      route("GET", "open/*rest", {}, ({ params }) => ({ body: params }));
     },
   });
   return { plugin, asked };

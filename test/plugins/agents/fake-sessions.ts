@@ -51,6 +51,7 @@ export async function openFakeSessions(
     return rows.toReversed().map(({ id, body }) => ({ id, message: JSON.parse(body) as Message }));
   };
 
+  const agentOf = (key: string) => key.split(":")[1] ?? defaultAgentId;
   return {
     freshened,
     location: "fake",
@@ -60,7 +61,7 @@ export async function openFakeSessions(
       if (key.startsWith("agent:") || key === "global") return key.toLowerCase();
       return `agent:${defaultAgentId}:${key.toLowerCase()}`;
     },
-    agentOf: (key) => key.split(":")[1] ?? defaultAgentId,
+    agentOf,
     get,
     async ensure(key, patch = {}) {
       const entry = await get(key);
@@ -122,6 +123,7 @@ export async function openFakeSessions(
       return [];
     },
     count: async () => 0,
+    mayTouch: async (from, target) => agentOf(from) === agentOf(target),
     async reset(key) {
       if (!(await replacing(key))) throw new GatewayError("UNAVAILABLE", `session ${key} is still active`);
       await storage.transaction([

@@ -20,6 +20,7 @@ import { AgentsConfig, MessagesConfig } from "../../../plugins/agents/config.ts"
 import { type ConfiguredAgents, createLiveAgents } from "../../../plugins/agents/directory.ts";
 import { RunStore } from "../../../plugins/agents/run-store.ts";
 import { Runs } from "../../../plugins/agents/runs.ts";
+import { createSessionTools } from "../../../plugins/agents/session-tools.ts";
 import { createSubagentTools } from "../../../plugins/agents/subagent-tools.ts";
 import { ToolShelf } from "../../../plugins/tools/shelf.ts";
 import { ToolBox, type ToolHooks } from "../../../plugins/tools/tool-box.ts";
@@ -40,6 +41,8 @@ export interface FixtureOptions {
   readonly tools?: Record<string, Tool>;
   /** Adds the tools of sub-agents. */
   readonly subagents?: boolean;
+  /** Adds `sessions_send` and `agents_list`; keys of sessions by label. */
+  readonly labels?: Readonly<Record<string, readonly string[]>>;
   readonly workspacePrompt?: (agentId: string) => Promise<string>;
   readonly runBefore?: (request: RunRequest) => Denial | undefined;
   readonly models?: Partial<Models>;
@@ -145,6 +148,11 @@ async function startGateway(real: Storage, clock: FakeClock, options: FixtureOpt
   if (options.subagents) {
     const { subagents } = runs;
     Object.assign(tools, createSubagentTools({ subagents, abort: (runId, reason) => runs.abort(runId, reason) }));
+  }
+  const { labels } = options;
+  if (labels) {
+    const labelled = async (label: string) => labels[label] ?? [];
+    Object.assign(tools, createSessionTools({ runs, sessions, agents: directory, labelled }));
   }
   await runs.recover();
   runs.open();

@@ -10,7 +10,11 @@ export type Inside = ServicesOf<typeof requires>;
 
 const BUNDLED = ["storage-sqlite", "sessions", "models", "provider-offline", "agents", "plugins", "channels"];
 
-export async function startScene(t: TestContext, plugins: readonly Plugin[], options: TestGatewayOptions = {}) {
+export async function startScene(
+  t: TestContext,
+  plugins: readonly (Plugin | string)[],
+  options: TestGatewayOptions = {},
+) {
   const found: { inside?: Inside } = {};
   const probe = definePlugin({
     id: "probe",

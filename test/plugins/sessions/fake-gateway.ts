@@ -30,12 +30,20 @@ export interface FakeOptions {
   readonly policy?: ModelPolicy;
   readonly runs?: Pick<AgentRuns, "active">;
   readonly bindings?: readonly object[];
+  /** Sections `tools.sessions` and `tools.agentToAgent`. */
+  readonly visibility?: string;
+  readonly agentToAgent?: object;
   readonly deny?: Denial;
 }
 
 /** Sets up and starts `plugin`. `emitted` lists the hooks it emitted, in order. */
 export async function startFake(plugin: Plugin, options: FakeOptions) {
   const { storage, clock, config = {}, bindings = [], agents, models, policy, runs, deny } = options;
+  const sections = {
+    bindings,
+    "tools.sessions": { visibility: options.visibility ?? "tree" },
+    "tools.agentToAgent": { enabled: false, allow: [], ...options.agentToAgent },
+  };
   const logged: { level: string; fields: object; message: string }[] = [];
   const write = (level: string) => (fields: object, message: string) => void logged.push({ level, fields, message });
   const timed: (() => unknown)[] = [];
@@ -51,7 +59,7 @@ export async function startFake(plugin: Plugin, options: FakeOptions) {
   const gateway = {
     id: plugin.id,
     config: withDefaults(plugin.config ?? {}, config),
-    sections: { bindings },
+    sections,
     clock,
     log: { debug: write("debug"), info: write("info"), warn: write("warn"), error: write("error") },
     signal: new AbortController().signal,
@@ -95,8 +103,8 @@ export async function startFake(plugin: Plugin, options: FakeOptions) {
     /** Runs what the plugin does from time to time. */
     tick: async () => void (await timed[0]?.()),
     /** Hands it a new configuration, as the host does for hot keys. */
-    change: (next: object, sections: object = { bindings }) =>
-      configChanged?.(withDefaults(plugin.config ?? {}, next), sections),
+    change: (next: object, changed: object = {}) =>
+      configChanged?.(withDefaults(plugin.config ?? {}, next), { ...sections, ...changed }),
   };
 }
 

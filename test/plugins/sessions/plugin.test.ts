@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { describe, it, type TestContext } from "node:test";
 import { isPlugin, notFound } from "@svc/sdk";
-import type { AgentDirectory, Models, ToolCall } from "@svc/sdk/services";
+import type { AgentDirectory, Models } from "@svc/sdk/services";
 import plugin from "../../../plugins/sessions/plugin.ts";
-import { call, type FakeOptions, principal, startFake } from "./fake-gateway.ts";
+import { call, type FakeOptions, startFake } from "./fake-gateway.ts";
 import { FakeClock, NOON, openTestStorage, user } from "./open-store.ts";
 
 const models = {
@@ -28,19 +28,6 @@ async function start(t: TestContext, options: Partial<FakeOptions> = {}) {
 
 type Started = Awaited<ReturnType<typeof start>>;
 const hooks = ({ emitted }: Started) => emitted.map(({ hook }) => hook);
-
-const toolCall = (sessionKey: string, agentId = "main"): ToolCall => ({
-  name: "x",
-  toolCallId: "1",
-  arguments: {},
-  runId: "r",
-  sessionKey,
-  agentId,
-});
-async function run({ tools }: Started, name: string, call: ToolCall, params: object = {}): Promise<string> {
-  const result = await tools.get(name)?.run(params, { call, principal, signal: new AbortController().signal });
-  return typeof result === "string" ? result : assert.fail("these tools answer text");
-}
 
 describe("the plugin sessions", () => {
   it("is one, and owns the section session", () => {
@@ -253,60 +240,4 @@ describe("sessions.delete", () => {
       else await assert.rejects(request, { code: "INVALID_REQUEST" });
     });
   }
-});
-
-describe("the tools", () => {
-  it("session_status tells what is known", async (t) => {
-    const started = await start(t);
-    await started.service.append("agent:main:foo", [user("hi")]);
-    const entry = await started.service.update("agent:main:foo", { totalTokens: 7, inputTokens: 5, outputTokens: 2 });
-    const expected = [
-      "Session: agent:main:foo",
-      `Session id: ${entry.sessionId}`,
-      "Model: dp/dm",
-      "Messages: 1",
-      "Tokens: 7 in context, window 1000, 5 in, 2 out",
-      "Time: 2026-03-02T12:00:00.000Z",
-    ];
-    assert.equal(await run(started, "session_status", toolCall("agent:main:foo")), expected.join("\n"));
-  });
-
-  it("session_status works without session and model, and makes neither", async (t) => {
-    const started = await start(t, { models: noModels });
-    const text = await run(started, "session_status", toolCall("agent:main:none"));
-    const expected = [
-      "Session: agent:main:none",
-      "Session id: none yet",
-      "Messages: 0",
-      "Tokens: unknown in, unknown out",
-    ];
-    assert.equal(text, [...expected, "Time: 2026-03-02T12:00:00.000Z"].join("\n"));
-    assert.equal(await started.service.count(), 0);
-  });
-
-  it("sessions_list shows the agent's own sessions, newest first", async (t) => {
-    const started = await start(t);
-    const { service, clock } = started;
-    await service.ensure("agent:bob:secret");
-    for (let n = 0; n < 25; n++) {
-      clock.advance(1000);
-      await service.ensure(`agent:main:s${n}`, n === 24 ? { label: "Newest" } : {});
-    }
-    const lines = (await run(started, "sessions_list", toolCall("agent:main:s1"))).split("\n");
-    assert.equal(lines.length, 20);
-    assert.equal(lines[0], '- agent:main:s24 "Newest", last used 2026-03-02T12:00:25.000Z');
-    assert.equal(lines.at(-1), "- agent:main:s5, last used 2026-03-02T12:00:06.000Z");
-    assert.equal(
-      await run(started, "sessions_list", toolCall("x", "bob"), { limit: 3 }),
-      "- agent:bob:secret, last used 2026-03-02T12:00:00.000Z",
-    );
-    assert.equal(await run(started, "sessions_list", toolCall("x", "eve")), "No sessions.");
-  });
-
-  it("sessions_list shows the global session to the default agent only", async (t) => {
-    const started = await start(t, { config: { scope: "global" } });
-    await started.service.ensure("global");
-    assert.match(await run(started, "sessions_list", toolCall("global")), /^- global, last used/);
-    assert.equal(await run(started, "sessions_list", toolCall("x", "bob")), "No sessions.");
-  });
 });

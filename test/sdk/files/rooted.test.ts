@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
-import { link, mkdir, readdir, readFile, rename, stat, symlink, writeFile } from "node:fs/promises";
+import { chmod, link, mkdir, readdir, readFile, rename, stat, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, it, type TestContext } from "node:test";
-import { MAX_FILE_BYTES, readWithin, statWithin, writeWithin } from "@svc/sdk/files";
+import { directoryWithin, MAX_FILE_BYTES, readWithin, removeWithin, statWithin, writeWithin } from "@svc/sdk/files";
 import { modeOf, temporaryDirectory } from "../../plugins/agents/temporary.ts";
 
 /** A workspace with a file beside it that must not be reached. */
@@ -44,6 +44,7 @@ describe("a file below a directory", () => {
       await assert.rejects(statWithin(place.root, nameOf(place)), refusal);
       await assert.rejects(readWithin(place.root, nameOf(place)), refusal);
       await assert.rejects(writeWithin(place.root, nameOf(place), "mine"), refusal);
+      await assert.rejects(removeWithin(place.root, nameOf(place)), refusal);
       assert.equal(await readFile(place.secret, "utf8"), "secret");
       assert.deepEqual(await readdir(place.root), before);
     });
@@ -54,7 +55,15 @@ describe("a file below a directory", () => {
     await mkdir(join(directory, "other"));
     await writeFile(join(directory, "other", "a.png"), "x");
     await symlink(join(directory, "other"), join(root, "images"));
-    await assert.rejects(readWithin(root, "images/a.png"), { code: "INVALID_REQUEST" });
+    const refusal = { code: "INVALID_REQUEST", message: /leads out of the workspace/ };
+    for (const name of ["images/a.png", "images/deeper/a.png"]) {
+      await assert.rejects(readWithin(root, name), refusal);
+      await assert.rejects(writeWithin(root, name, "mine"), refusal);
+      await assert.rejects(removeWithin(root, name), refusal);
+    }
+    await assert.rejects(directoryWithin(root, "images"), refusal);
+    assert.deepEqual(await readdir(join(directory, "other")), ["a.png"]);
+    assert.equal(await readFile(join(directory, "other", "a.png"), "utf8"), "x");
   });
 
   it("never follows a name that is swapped for a link again and again", { timeout: 20_000 }, async (t) => {
@@ -114,5 +123,96 @@ describe("a file below a directory", () => {
     await assert.rejects(readWithin(root, "USER.md"), refusal);
     const head = await readWithin(root, "USER.md", 3);
     assert.deepEqual([head?.bytes.toString(), head?.isCut], ["xxx", true]);
+  });
+
+  it(
+    "is never reached through a directory that is swapped for a link again and again",
+    { timeout: 20_000, skip: process.platform !== "linux" && "only Linux can hold a directory" },
+    async (t) => {
+      const { directory, root } = await setUp(t);
+      const [other, sub, aside] = [join(directory, "other"), join(root, "sub"), join(directory, "aside")];
+      await mkdir(other);
+      await writeFile(join(other, "a"), "secret");
+      await mkdir(sub);
+      await writeFile(join(sub, "a"), "mine");
+      const over = new AbortController();
+      const swapping = (async () => {
+        for (let round = 0; round < 300; round += 1) {
+          await rename(sub, aside);
+          await symlink(other, sub);
+          await rename(sub, join(directory, "link"));
+          await rename(aside, sub);
+        }
+        over.abort();
+      })();
+      const seen = new Set<string>();
+      while (!over.signal.aborted) {
+        await writeWithin(root, "sub/a", "mine").catch(() => undefined);
+        const read = await readWithin(root, "sub/a").catch(() => undefined);
+        if (read) seen.add(read.bytes.toString());
+      }
+      await swapping;
+      seen.add(String((await readWithin(root, "sub/a"))?.bytes));
+      assert.deepEqual([...seen], ["mine"]);
+      assert.deepEqual(await readdir(other), ["a"]);
+      assert.equal(await readFile(join(other, "a"), "utf8"), "secret");
+    },
+  );
+
+  it("is written into directories that are made for it, private", async (t) => {
+    const { root } = await setUp(t);
+    await writeWithin(root, "a/b/c.txt", "one");
+    await writeWithin(root, "a/b/c.txt", "two");
+    assert.equal((await readWithin(root, "a/b/c.txt"))?.bytes.toString(), "two");
+    assert.deepEqual(
+      [modeOf(await stat(join(root, "a", "b"))), await readdir(join(root, "a", "b"))],
+      ["700", ["c.txt"]],
+    );
+    await assert.rejects(writeWithin(root, "a/b/c.txt/d", "x"), { code: "INVALID_REQUEST", message: /through a file/ });
+  });
+
+  it("keeps its permissions where that is asked for, but none that lend an identity", async (t) => {
+    const { root } = await setUp(t);
+    await writeWithin(root, "run.sh", "one");
+    await chmod(join(root, "run.sh"), 0o4755);
+    await writeWithin(root, "run.sh", "two", { keepMode: true });
+    assert.equal((await stat(join(root, "run.sh"))).mode & 0o7777, 0o755);
+    await writeWithin(root, "run.sh", "three");
+    assert.equal(modeOf(await stat(join(root, "run.sh"))), "600");
+  });
+
+  it("is replaced and removed only as it was read, where that is asked for", async (t) => {
+    const { root } = await setUp(t);
+    const conflict = { code: "CONFLICT", message: /changed since it was read/ };
+    const first = await writeWithin(root, "a.txt", "one", { expected: null });
+    await assert.rejects(writeWithin(root, "a.txt", "two", { expected: null }), conflict);
+    const second = await writeWithin(root, "a.txt", "three", { expected: first });
+    await assert.rejects(writeWithin(root, "a.txt", "four", { expected: first }), conflict);
+    await assert.rejects(removeWithin(root, "a.txt", first), conflict);
+    assert.equal(await removeWithin(root, "a.txt", second), true);
+    await assert.rejects(writeWithin(root, "a.txt", "five", { expected: second }), conflict);
+    assert.deepEqual(await readdir(root), []);
+  });
+
+  it("is removed once, and what is not there is not", async (t) => {
+    const { root } = await setUp(t);
+    await writeWithin(root, "a/b.txt", "one");
+    assert.deepEqual(
+      [await removeWithin(root, "a/b.txt"), await removeWithin(root, "a/b.txt"), await removeWithin(root, "x/y.txt")],
+      [true, false, false],
+    );
+  });
+});
+
+describe("a directory below a directory", () => {
+  it("is the root itself, one below it, or nothing", async (t) => {
+    const { root } = await setUp(t);
+    await mkdir(join(root, "a", "b"), { recursive: true });
+    await writeFile(join(root, "file"), "");
+    const of = (name: string) => directoryWithin(root, name);
+    assert.deepEqual([await of(""), await of("a/b"), await of("a/c")], [root, join(root, "a", "b"), undefined]);
+    for (const name of ["..", "a/..", "/", "file", "file/x", "."]) {
+      await assert.rejects(of(name), { code: "INVALID_REQUEST" }, name);
+    }
   });
 });

@@ -2,12 +2,11 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { GatewayError, type NodeView } from "@svc/sdk";
-import type { ExecRules, SystemRunPlan } from "@svc/sdk/exec";
-import { BoundedText } from "../../../../plugins/nodes/host/bounded-text.ts";
+import { BoundedText, type ExecRules, judgeRun, refusedVariable, type SystemRunPlan } from "@svc/sdk/exec";
 import { judgeRefusal, waitMs } from "../../../../plugins/nodes/host/connection-end.ts";
-import { childEnvironment, refusedVariable } from "../../../../plugins/nodes/host/environment.ts";
+import { childEnvironment } from "../../../../plugins/nodes/host/environment.ts";
 import { findConnected } from "../../../../plugins/nodes/host/find-node.ts";
-import { canBeListed, judgeRun, whyNot } from "../../../../plugins/nodes/host/judgement.ts";
+import { canBeListed, whyNot } from "../../../../plugins/nodes/host/judgement.ts";
 import { stateLine } from "../../../../plugins/nodes/host/node-states.ts";
 import { readRunRequest } from "../../../../plugins/nodes/host/nodes-run-request.ts";
 import { isLoopbackHost } from "@svc/sdk/client";

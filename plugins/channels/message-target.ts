@@ -1,0 +1,62 @@
+/** Where the tool `message` sends to: what it was told, and what is known of where its caller is. Pure. Spec: http/sessions-routing.md §8. */
+import type { ToolOrigin } from "@svc/sdk/services";
+import type { LastRoute } from "./addressing.ts";
+
+/** What a model or a program said; blank means not said. */
+export interface Asked {
+  readonly channel?: string;
+  readonly to?: string;
+  readonly accountId?: string;
+  readonly threadId?: string;
+}
+
+/** The same, filled in; what is absent nobody knows. `inheritedThread`: of the place, not asked for. */
+export interface Target extends Asked {
+  readonly inheritedThread?: string;
+}
+
+/** The channel of clients of this gateway itself: nobody can be written to there. */
+const INTERNAL = "webchat";
+/** Stands for where the session was spoken to last. */
+const LAST = "last";
+
+/**
+ * What is not said comes from where the caller is, else from where its session was spoken to last; a recipient, an account
+ * and a thread only from a place on the same channel, and a thread only with its recipient.
+ * @param idOf the channel a name means
+ */
+export function targetOf(
+  asked: Asked,
+  origin: ToolOrigin | undefined,
+  last: LastRoute | undefined,
+  idOf: (name: string) => string | undefined,
+): Target {
+  const wanted = said(asked.channel);
+  const isLast = wanted?.toLowerCase() === LAST;
+  const places = [isLast ? undefined : origin, last].filter((place) => isPlace(place));
+  const channel = isLast ? last?.channel : (wanted ?? places.map((place) => said(place.channel)).find(Boolean));
+  const id = (name: string) => idOf(name) ?? name;
+  // An address without a channel is meant for whichever it becomes.
+  const same = (name: string | undefined) => name === undefined || (channel !== undefined && id(name) === id(channel));
+  const place = places.find((known) => same(said(known.channel)) && (said(asked.to) !== undefined || said(known.to)));
+  const to = said(asked.to) ?? said(place?.to);
+  const accountId = said(asked.accountId) ?? said(place?.accountId);
+  const threadId = said(asked.threadId);
+  const inheritedThread = to === said(place?.to) && threadId === undefined ? said(place?.threadId) : undefined;
+  return {
+    ...(channel === undefined ? {} : { channel }),
+    ...(to === undefined ? {} : { to }),
+    ...(accountId === undefined ? {} : { accountId }),
+    ...(threadId === undefined ? {} : { threadId }),
+    ...(inheritedThread === undefined ? {} : { inheritedThread }),
+  };
+}
+
+function isPlace(place: ToolOrigin | undefined): place is ToolOrigin {
+  return place !== undefined && said(place.channel)?.toLowerCase() !== INTERNAL;
+}
+
+function said(text: string | undefined): string | undefined {
+  const trimmed = text?.trim() ?? "";
+  return trimmed === "" ? undefined : trimmed;
+}

@@ -1,0 +1,97 @@
+/** The tool `message`: an agent or a program writes to somebody on a channel. */
+import { createHash } from "node:crypto";
+import { GatewayError, invalidRequest, type Live, Strict, Type } from "@svc/sdk";
+import { type AgentRuns, defineTool, type Tool, type ToolCall } from "@svc/sdk/services";
+import { lastRouteOf } from "./addressing.ts";
+import { type Target, targetOf } from "./message-target.ts";
+import type { Roster } from "./roster.ts";
+import { mirrorKeyOf, resolve, sendOnce, type SendingSources, textOf } from "./sending.ts";
+
+const ACTION = "send";
+
+export interface MessageToolSources extends SendingSources {
+  readonly runs: Live<AgentRuns>;
+}
+
+const said = (description: string) => Type.Optional(Type.String({ description }));
+
+export function messageTool(sources: MessageToolSources): Tool {
+  const { roster, sessions } = sources;
+  return defineTool({
+    description:
+      "Sends a text to a person or group on a chat channel. Where nothing else is said it goes to where this conversation is; " +
+      "your reply goes there by itself, so do not send it twice.",
+    params: Strict({
+      action: said("`send`"),
+      channel: said("channel, e.g. `irc`, or `last`; default: where this conversation is"),
+      to: said("recipient, in the channel's own notation; default: where this conversation is"),
+      message: said("the text"),
+      text: said("the same as `message`"),
+      accountId: said("login of the channel; default: the one this conversation uses, else the channel's first"),
+      threadId: said("thread to write in"),
+    }),
+    scope: "operator.write",
+    async run({ action = "", message, text, ...asked }, { call }) {
+      if (action.trim() === "") return invalidRequest("action required");
+      if (action.trim() !== ACTION)
+        return invalidRequest(`there is no action "${action.trim()}" here; actions: ${ACTION}`);
+      const words = textOf({ message: spoken(message, text) });
+      const known = sessions.get();
+      const entry = await known?.get(call.sessionKey);
+      if (known?.sendPolicy(call.sessionKey, entry) === "deny") refuseByPolicy();
+      const target = targetOf(asked, call.origin, lastRouteOf(entry), (name) => roster.channelId(name));
+      const { inheritedThread, ...told } = target;
+      const destination = await resolve({ ...told, to: recipient(target, roster) }, roster);
+      const threadId = target.threadId ?? inheritedThread;
+      const thread = threadId === undefined ? {} : { threadId };
+      const noted = await mirrorKeyOf({ agentId: call.agentId, ...thread }, destination, sources);
+      const mirrorKey = noted === call.sessionKey && isOwnTurn(call, sources) ? undefined : noted;
+      const { contribution, accountId, to } = destination;
+      const id = letterId(call, [contribution.id, accountId, to, threadId ?? null, words]);
+      const sent = await sendOnce({ id, destination, threadId, text: words, mirrorKey }, sources);
+      const details = { ok: true, action: ACTION, channel: sent.channel, accountId, to: sent.to, ...thread };
+      return {
+        content: [{ type: "text", text: `Sent to ${sent.to} on ${sent.channel}.` }],
+        details: sent.messageId === undefined ? details : { ...details, messageId: sent.messageId },
+      };
+    },
+  });
+}
+
+function spoken(message = "", text = ""): string {
+  const words = message.trim() === "" ? text : message;
+  return words.trim() === "" ? invalidRequest("message required") : words;
+}
+
+/** @throws GatewayError `INVALID_REQUEST` naming the parameter that is missing */
+function recipient({ channel, to }: Target, roster: Pick<Roster, "configured" | "channels">): string {
+  const [only, other] = roster.configured();
+  if (channel === undefined && (!only || other)) {
+    const known = roster.channels().map(({ id }) => id);
+    const why = only ? "several are configured, and this conversation is on none of them" : "none is configured";
+    return invalidRequest(`channel required: ${why}; channels: ${known.join(", ") || "none"}`);
+  }
+  return to ?? invalidRequest(`to required: nobody says whom to write to on ${channel ?? only?.id}`);
+}
+
+/** In the midst of a turn the call itself stands in the transcript, and nothing may come between it and its result. */
+function isOwnTurn({ sessionKey, runId }: ToolCall, { runs }: Pick<MessageToolSources, "runs">): boolean {
+  return (
+    runs
+      .get()
+      ?.active(sessionKey)
+      .some((run) => run.runId === runId) ?? false
+  );
+}
+
+/** The same call sends once. Choice: what it sends belongs to it, since ids of calls are only as good as who makes them. */
+function letterId({ runId, toolCallId }: ToolCall, letter: readonly unknown[]): string {
+  const digest = createHash("sha256")
+    .update(JSON.stringify([runId, toolCallId, ...letter]))
+    .digest("hex");
+  return `message:${digest}`;
+}
+
+function refuseByPolicy(): never {
+  throw new GatewayError("FORBIDDEN", 'the send policy of the session is "deny"');
+}

@@ -1,0 +1,172 @@
+/** The tool `gateway`: an agent of whoever owns the gateway looks at it, changes its configuration, restarts it. */
+import {
+  type Clock,
+  config,
+  CONTROL_PLANE_WRITES,
+  invalidRequest,
+  type Method,
+  notFound,
+  type ParamsOf,
+  type Principal,
+  type ResultOf,
+  Strict,
+  type Static,
+  Type,
+  unavailable,
+} from "@svc/sdk";
+import { defineTool, type GatewayInfo, type Restarts, type Tool, type ToolResult } from "@svc/sdk/services";
+import { partsOf, schemaAt, valueAt } from "./at-path.ts";
+import { createBudget } from "./budget.ts";
+import type { Payload, Sentinel } from "./sentinel.ts";
+
+export interface GatewayToolSources {
+  readonly info: GatewayInfo;
+  readonly restarts: Restarts;
+  readonly sentinel: Pick<Sentinel, "keep">;
+  /** Calls a method of this gateway for somebody. */
+  call<M extends Method>(method: M, params: ParamsOf<M>, options: { principal: Principal }): Promise<ResultOf<M>>;
+  readonly clock: Pick<Clock, "now" | "elapsed">;
+}
+
+const said = (description: string) => Type.Optional(Type.String({ description }));
+const ACTIONS = ["status", "config.get", "config.schema", "config.patch", "config.apply", "restart"] as const;
+
+const Params = Strict({
+  action: said(ACTIONS.join(", ")),
+  path: said("for config.get and config.schema: only this part, e.g. `agents.defaults`"),
+  raw: said("for config.patch: what to merge into the file (JSON5, `null` deletes); for config.apply: the whole file"),
+  baseHash: said("for config.patch and config.apply: `hash` of the config.get the change was made from"),
+  note: said("what this session is told when the change is in effect, or after the restart"),
+  delayMs: Type.Optional(Type.Integer({ minimum: 0, description: "milliseconds until a restart; default 2000" })),
+  reason: said("why to restart, for the log"),
+});
+
+/** Who asks, and what. */
+interface Asked {
+  readonly params: Static<typeof Params>;
+  readonly sessionKey: string;
+  readonly principal: Principal;
+}
+
+type Answer = Promise<ToolResult> | ToolResult;
+
+export function gatewayTool(sources: GatewayToolSources): Tool {
+  // The methods count connections, and a tool has none.
+  const take = createBudget(CONTROL_PLANE_WRITES, sources.clock);
+  const actions: Readonly<Record<(typeof ACTIONS)[number], (asked: Asked) => Answer>> = {
+    status: () => status(sources),
+    "config.get": (asked) => get(asked, sources),
+    "config.schema": (asked) => schema(asked, sources),
+    "config.patch": (asked) => write(config.patch, asked, sources, take),
+    "config.apply": (asked) => write(config.apply, asked, sources, take),
+    restart: (asked) => restart(asked, sources, take),
+  };
+  return defineTool({
+    description:
+      "Shows how the gateway is, reads and changes its configuration, restarts it. Read the part you change and its schema " +
+      "first; a change names the hash of what was read.",
+    params: Params,
+    scope: "operator.admin",
+    ownerOnly: true,
+    async run(params, { call: { sessionKey }, principal }) {
+      const wanted = params.action?.trim() ?? "";
+      if (wanted === "") return invalidRequest("action required");
+      const action = ACTIONS.find((name) => name === wanted);
+      if (!action) return invalidRequest(`there is no action "${wanted}" here; actions: ${ACTIONS.join(", ")}`);
+      return actions[action]({ params, sessionKey, principal });
+    },
+  });
+}
+
+function status({ info, restarts, clock }: GatewayToolSources): ToolResult {
+  const { version, startedAt, url, authMode, configPath } = info;
+  const plugins = info.plugins().map(({ id, version: its, state, reason }) => ({
+    id,
+    version: its,
+    state,
+    ...(reason === undefined ? {} : { reason }),
+  }));
+  return told({
+    version,
+    startedAt,
+    uptimeMs: clock.now() - startedAt,
+    ...(url === undefined ? {} : { url }),
+    authMode,
+    configPath,
+    connections: info.connections().length,
+    restartPossible: restarts.possible,
+    plugins,
+  });
+}
+
+async function get({ params: { path = "" }, principal }: Asked, { call }: GatewayToolSources): Promise<ToolResult> {
+  const snapshot = await call(config.get, {}, { principal });
+  const { parsed, hash, valid, issues, warnings } = snapshot;
+  const parts = partsOf(path);
+  if (parts.length > 0) {
+    const value = valueAt(snapshot.config, parts);
+    return told({ path: parts.join("."), hash, value: value ?? null });
+  }
+  return told(snapshot, { path: snapshot.path, hash, valid, issues, warnings, parsed });
+}
+
+async function schema({ params: { path = "" }, principal }: Asked, { call }: GatewayToolSources): Promise<ToolResult> {
+  const all = await call(config.schema, {}, { principal });
+  const parts = partsOf(path);
+  if (parts.length === 0) {
+    const keys = Object.keys((valueAt(all.schema, ["properties"]) as object | undefined) ?? {}); // of an object, or there are none
+    return told(all, { version: all.version, keys, next: "ask again with path for the schema of one of them" });
+  }
+  const part =
+    schemaAt(all.schema, parts) ?? notFound(`nothing can stand at "${parts.join(".")}"; ask without path for the keys`);
+  return told({ path: parts.join("."), version: all.version, schema: part });
+}
+
+async function write(
+  method: typeof config.patch | typeof config.apply,
+  { params, sessionKey, principal }: Asked,
+  { call }: GatewayToolSources,
+  take: (what: string) => void,
+): Promise<ToolResult> {
+  take(method.name);
+  const { raw = "", baseHash, note, delayMs } = params;
+  if (raw.trim() === "") return invalidRequest("raw required");
+  const written = await call(
+    method,
+    {
+      raw,
+      sessionKey,
+      ...(baseHash === undefined ? {} : { baseHash }),
+      ...(note === undefined ? {} : { note }),
+      ...(delayMs === undefined ? {} : { restartDelayMs: delayMs }),
+    },
+    { principal },
+  );
+  const { hash, changed, restart: planned } = written;
+  return told(written, { ok: true, hash, changed, restart: planned });
+}
+
+async function restart(
+  { params: { delayMs, note, reason }, sessionKey }: Asked,
+  { restarts, sentinel, clock }: GatewayToolSources,
+  take: (what: string) => void,
+): Promise<ToolResult> {
+  take("restart");
+  if (!restarts.possible) return unavailable("this gateway cannot restart itself; restart it by hand");
+  const payload: Payload = {
+    kind: "restart",
+    status: "ok",
+    ts: clock.now(),
+    sessionKey,
+    message: note ?? null,
+    stats: { mode: "gateway.restart", reason: reason ?? null },
+  };
+  await sentinel.keep(payload); // on disk before the restart can come
+  const why = reason?.trim() ? `tool: ${reason.trim().slice(0, 200)}` : "tool";
+  return told({ ok: true, ...restarts.schedule({ reason: why, ...(delayMs === undefined ? {} : { delayMs }) }) });
+}
+
+/** @param shown what a model reads of it; default: all */
+function told(details: object, shown: object = details): ToolResult {
+  return { content: [{ type: "text", text: JSON.stringify(shown) }], details };
+}

@@ -1,0 +1,127 @@
+/** `POST /v1/chat/completions`: a request becomes a run of an agent, and the run its answer. */
+import { type Principal, type RouteReply, type RouteRequest, unavailable } from "@svc/sdk";
+import {
+  agentAddress,
+  type AgentDirectory,
+  type AnswerStep,
+  type AskedRuns,
+  type Documents,
+  type GatewayInfo,
+  headerOf,
+  type Models,
+  outcomeOf,
+  type OutboundFetch,
+  type RunRequest,
+  type Sessions,
+  type ToolOrigin,
+} from "@svc/sdk/services";
+import type { ChatCompletionsConfig } from "./config.ts";
+import { type AnswerHead, completion, createFrames } from "./frames.ts";
+import { loadConversation } from "./images.ts";
+import { answerOf, failureOfRun, STOPPING } from "./outcome.ts";
+import { namedResults } from "./pending-calls.ts";
+import { failureReply } from "./refusals.ts";
+import { type Question, readQuestion } from "./request.ts";
+import { STREAM_HEADERS, streamAnswer } from "./stream.ts";
+
+export interface CompletionSources {
+  /** As it is now. */
+  readonly config: () => ChatCompletionsConfig;
+  readonly asked: AskedRuns;
+  readonly agents: AgentDirectory;
+  readonly sessions: Pick<Sessions, "canonicalKey" | "agentOf" | "transcript">;
+  readonly models: Pick<Models, "resolve">;
+  readonly info: Pick<GatewayInfo, "aliases">;
+  readonly outbound: () => OutboundFetch | undefined;
+  readonly documents: () => Documents | undefined;
+  readonly clock: { now(): number };
+  readonly newId: () => string;
+}
+
+type Request = Pick<RouteRequest<unknown>, "rawBody" | "headers" | "principal" | "signal">;
+
+/** @throws GatewayError whatever is wrong with the request, or keeps its run from being accepted */
+export async function complete(request: Request, sources: CompletionSources): Promise<RouteReply> {
+  const question = readQuestion(request.rawBody);
+  const { signal } = request;
+  const head: AnswerHead = {
+    id: `chatcmpl_${sources.newId()}`,
+    created: Math.floor(sources.clock.now() / 1_000),
+    model: question.model,
+  };
+  const steps = await sources.asked.ask(await runRequest(head.id, question, request, sources), signal);
+  const headers = { "x-request-id": head.id };
+  if (question.isStream) {
+    const frames = createFrames(head, question.includeUsage);
+    return { headers: { ...STREAM_HEADERS, ...headers }, body: streamAnswer(steps, frames) };
+  }
+  const reply = await wholeReply(steps, head);
+  return { ...reply, headers: { ...reply.headers, ...headers } };
+}
+
+async function wholeReply(steps: AsyncIterable<AnswerStep>, head: AnswerHead): Promise<RouteReply> {
+  const outcome = await outcomeOf(steps).catch(() => undefined); // rejects only where there is none
+  const failure = outcome ? failureOfRun(outcome) : STOPPING;
+  return outcome && !failure ? { body: completion(head, answerOf(outcome)) } : failureReply(failure ?? STOPPING);
+}
+
+async function runRequest(
+  runId: string,
+  { model, user, conversation, tools, toolChoice, options, thinking }: Question,
+  { headers, principal, signal }: Request,
+  sources: CompletionSources,
+): Promise<RunRequest> {
+  const { agents, sessions, newId, clock, info } = sources;
+  const { aliases } = info;
+  const { sessionKey } = agentAddress({ headers, model, user }, { agents, sessions, aliases, word: "openai", newId });
+  const backend = headerOf(headers, "x-svc-model");
+  if (backend !== undefined) sources.models.resolve(backend); // its refusal names it; a run would try others first
+  const { images, history } = await loadConversation(conversation, {
+    settings: sources.config().images,
+    outbound: sources.outbound(),
+    documents: sources.documents(),
+    signal,
+  });
+  const toolResults = await namedResults(conversation.results, sessionKey, sessions, clock.now());
+  const origin = originOf(headers);
+  return {
+    runId,
+    sessionKey,
+    message: conversation.message,
+    lane: "http",
+    origin: "chat-completions",
+    principal: caller(principal),
+    answerOptions: options,
+    clientTools: tools,
+    ...(images.length > 0 ? { images } : {}),
+    ...(history.length > 0 ? { history } : {}),
+    ...(toolResults.length > 0 ? { toolResults } : {}),
+    ...(conversation.system === "" ? {} : { extraSystemPrompt: conversation.system }),
+    ...(toolChoice === undefined ? {} : { toolChoice }),
+    ...(thinking === undefined ? {} : { thinking }),
+    ...(backend === undefined ? {} : { model: backend }),
+    ...(origin === undefined ? {} : { toolOrigin: origin }),
+  };
+}
+
+function caller(principal: Principal | undefined): Principal {
+  return principal ?? unavailable("the gateway did not say who is asking");
+}
+
+/**
+ * Choice: only what is said. A channel made up for a caller who names none would stand in for that of the session in the
+ * rules of groups.
+ */
+function originOf(headers: Request["headers"]): ToolOrigin | undefined {
+  const channel = headerOf(headers, "x-svc-message-channel")?.toLowerCase();
+  const accountId = headerOf(headers, "x-svc-account-id");
+  const to = headerOf(headers, "x-svc-message-to");
+  const threadId = headerOf(headers, "x-svc-thread-id");
+  const origin: ToolOrigin = {
+    ...(channel === undefined ? {} : { channel }),
+    ...(accountId === undefined ? {} : { accountId }),
+    ...(to === undefined ? {} : { to }),
+    ...(threadId === undefined ? {} : { threadId }),
+  };
+  return Object.keys(origin).length > 0 ? origin : undefined;
+}

@@ -1,0 +1,80 @@
+/** Images of a request: decoded or fetched within limits, in the form a model is shown. */
+import {
+  type Documents,
+  type ImageBlock,
+  loadMedia,
+  type Message,
+  type OutboundFetch,
+  sourceOfUrl,
+  type TextBlock,
+} from "@svc/sdk/services";
+import type { ImageSettings } from "./config.ts";
+import type { ImagePart, Part } from "./content.ts";
+import type { Conversation } from "./conversation.ts";
+import { type Entry, resultMessage } from "./entries.ts";
+import { blaming, refuseField } from "./refusals.ts";
+
+export interface ImageSources {
+  readonly settings: ImageSettings;
+  readonly outbound: OutboundFetch | undefined;
+  /** Without it the declared type of an image is taken as true. */
+  readonly documents: Documents | undefined;
+  readonly signal: AbortSignal;
+}
+
+/** What the agent is shown. */
+export interface Shown {
+  readonly images: readonly ImageBlock[];
+  readonly history: readonly Message[];
+}
+
+/** Stands for an image of an earlier message that is not in the request itself. */
+const LEFT_OUT = "[image left out: only images of the latest message are fetched]";
+
+/** @throws GatewayError `INVALID_REQUEST` naming the image */
+export async function loadConversation(
+  { images, history }: Pick<Conversation, "images" | "history">,
+  sources: ImageSources,
+): Promise<Shown> {
+  const { maxParts } = sources.settings;
+  const extra = images[maxParts];
+  if (extra) refuseField(extra.param, `more than ${maxParts} images are not taken in one message`);
+  const budget = createBudget(sources);
+  const loaded: ImageBlock[] = [];
+  for (const image of images) loaded.push(await budget.load(image));
+  const shown: Message[] = [];
+  for (const entry of history) shown.push(await messageOf(entry, budget));
+  return { images: loaded, history: shown };
+}
+
+interface Budget {
+  /** One image, at the expense of those after it. */
+  load(image: ImagePart): Promise<ImageBlock>;
+}
+
+function createBudget({ settings, outbound, documents, signal }: ImageSources): Budget {
+  let left = settings.maxTotalBytes;
+  return {
+    load: ({ url, param }) =>
+      blaming(param, async () => {
+        const { bytes, mimeType } = await loadMedia(sourceOfUrl(url), settings, outbound, signal);
+        left -= bytes.byteLength;
+        if (left < 0) refuseField(param, `all images together have more than ${settings.maxTotalBytes} bytes`);
+        if (documents) return documents.image(bytes);
+        return { type: "image", data: Buffer.from(bytes).toString("base64"), mimeType };
+      }),
+  };
+}
+
+async function messageOf(entry: Entry, budget: Budget): Promise<Message> {
+  if (entry.role === "assistant") return entry;
+  if (entry.role === "toolResult") return resultMessage(entry, entry.toolName ?? "", 0);
+  const content: (TextBlock | ImageBlock)[] = [];
+  for (const part of entry.parts) content.push(await blockOf(part, budget));
+  return { role: "user", content, timestamp: 0 };
+}
+
+async function blockOf(part: Part, budget: Budget): Promise<TextBlock | ImageBlock> {
+  if (part.type === "text") return part;
+  return /^data:/i.test(part.url) ? budget.load(part) : { type: "text", text: LEFT_OUT };
+}

@@ -1,0 +1,33 @@
+/** The agents as `GET /v1/models` lists them. Pure. Spec: http/chat-completions.md §9. */
+import { GatewayError } from "@svc/sdk";
+import type { AgentDirectory } from "@svc/sdk/services";
+
+/** An agent by one of its names. */
+export interface ListedModel {
+  readonly id: string;
+  readonly object: "model";
+  /** epoch seconds */
+  readonly created: number;
+  readonly owned_by: string;
+}
+
+/** `svc` and `svc/default` are the default agent, `svc/<id>` any. @param created epoch seconds */
+export function listModels(agents: Pick<AgentDirectory, "list">, created: number): readonly ListedModel[] {
+  const ids = new Set(["svc", "svc/default", ...agents.list().map(({ id }) => `svc/${id}`)]);
+  return [...ids].map((id) => ({ id, object: "model", created, owned_by: "svc" }));
+}
+
+/**
+ * One of them, also by its other spellings: `svc:<id>`, `agent:<id>`, and `gateway.aliases` in place of `svc`.
+ * @throws GatewayError `NOT_FOUND`
+ */
+export function findModel(asked: string, models: readonly ListedModel[], aliases: readonly string[]): ListedModel {
+  const [, name = "", mark, id] = /^([a-z][a-z0-9-]*)(?:([:/])(.+))?$/i.exec(asked) ?? [];
+  const isOurs = ["svc", ...aliases, ...(mark === ":" ? ["agent"] : [])].includes(name.toLowerCase());
+  const listed = mark === undefined ? "svc" : `svc/${id?.toLowerCase()}`;
+  const found = isOurs ? models.find((model) => model.id === listed) : undefined;
+  if (found) return { ...found, id: asked };
+  throw new GatewayError("NOT_FOUND", `no model "${asked.slice(0, 64)}"; GET /v1/models lists those there are`, {
+    details: { code: "model_not_found", param: "model" },
+  });
+}

@@ -1,0 +1,70 @@
+/** Refusals in the shape of the public API. Pure. Spec: http/chat-completions.md §7. */
+import { ERRORS, type GatewayError, invalidRequest, isGatewayError, type RouteReply } from "@svc/sdk";
+
+/** The `error` object of an answer or of a stream. */
+export interface ApiError {
+  readonly message: string;
+  readonly type: string;
+  /** The field that is to blame, e.g. `messages[0].content`. */
+  readonly param: string | null;
+  readonly code: string | null;
+}
+
+/** What went wrong and what a client is told beside it. */
+export interface Failure {
+  readonly status: number;
+  readonly error: ApiError;
+  /** Milliseconds until it makes sense to ask again. */
+  readonly retryAfterMs?: number | undefined;
+  /** `false`: clients that repeat by themselves are told not to. */
+  readonly mayRepeat: boolean;
+}
+
+/** What `details` of refusals hold here. */
+interface Particulars {
+  readonly param?: string;
+  readonly code?: string;
+}
+
+const TYPES: Readonly<Record<number, string>> = {
+  400: "invalid_request_error",
+  403: "forbidden",
+  404: "invalid_request_error",
+  409: "conflict",
+  413: "invalid_request_error",
+  503: "unavailable",
+};
+
+/** @throws GatewayError `INVALID_REQUEST` that blames a field */
+export function refuseField(param: string, message: string, code = "invalid_value"): never {
+  const particulars: Particulars = { param, code };
+  return invalidRequest(`${param}: ${message}`, particulars);
+}
+
+/** Runs `work`; what it refuses is told of the field. */
+export async function blaming<T>(param: string, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    if (isGatewayError(error) && error.code === "INVALID_REQUEST") refuseField(param, error.message);
+    throw error;
+  }
+}
+
+export function failureOf({ code: name, message, details, retryAfterMs }: GatewayError): Failure {
+  const status = ERRORS[name].http;
+  const { param = null, code = status === 404 ? "model_not_found" : null } = (details ?? {}) as Particulars; // other details have neither
+  const error = { message, type: TYPES[status] ?? "api_error", param, code };
+  return { status, error, retryAfterMs, mayRepeat: ERRORS[name].retry };
+}
+
+export function failureReply({ status, error, retryAfterMs, mayRepeat }: Failure): RouteReply {
+  return {
+    status,
+    headers: {
+      ...(retryAfterMs === undefined ? {} : { "Retry-After": String(Math.max(1, Math.ceil(retryAfterMs / 1_000))) }),
+      ...(status >= 500 || status === 409 ? { "x-should-retry": String(mayRepeat) } : {}),
+    },
+    body: { error },
+  };
+}

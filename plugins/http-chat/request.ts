@@ -1,0 +1,82 @@
+/** A request as it came, checked and in the gateway's words. Pure. Spec: http/chat-completions.md §2 and §9. */
+import { invalidRequest, matches, violations } from "@svc/sdk";
+import type { AnswerOptions, ThinkingLevel, ToolChoice, ToolSpec } from "@svc/sdk/services";
+import { type Conversation, readConversation } from "./conversation.ts";
+import { Body, ONLY, REFUSED } from "./fields.ts";
+import { readChoice, readOptions, readThinking, readTools } from "./options.ts";
+import { refuseField } from "./refusals.ts";
+
+/** What is asked for. */
+export interface Question {
+  /** As sent, else `svc`: named in the answer. */
+  readonly model: string;
+  readonly user: string | undefined;
+  readonly isStream: boolean;
+  /** A stream ends with a chunk that has the usage. */
+  readonly includeUsage: boolean;
+  readonly conversation: Conversation;
+  readonly tools: readonly ToolSpec[];
+  readonly toolChoice: ToolChoice | undefined;
+  readonly options: AnswerOptions;
+  readonly thinking: ThinkingLevel | undefined;
+}
+
+/** Spec: §2; also what a model is called that nobody named. */
+const DEFAULT_MODEL = "svc";
+
+/** An empty body is `{}`. @throws GatewayError `INVALID_REQUEST` naming the field */
+export function readQuestion(rawBody: Uint8Array): Question {
+  const body = checked(parse(rawBody));
+  const tools = readTools(body);
+  return {
+    model: body.model ?? DEFAULT_MODEL,
+    user: body.user,
+    isStream: body.stream === true,
+    includeUsage: body.stream_options?.include_usage === true,
+    tools,
+    toolChoice: readChoice(body, tools),
+    options: readOptions(body),
+    thinking: readThinking(body),
+    conversation: readConversation(body.messages),
+  };
+}
+
+function parse(rawBody: Uint8Array): unknown {
+  try {
+    return rawBody.length === 0
+      ? {}
+      : JSON.parse(Buffer.from(rawBody.buffer, rawBody.byteOffset, rawBody.length).toString());
+  } catch {
+    return invalidRequest("the request body is not JSON");
+  }
+}
+
+/** `null` says nothing, as in the public API. */
+function checked(value: unknown): Body {
+  if (typeof value !== "object" || value === null || Array.isArray(value))
+    return invalidRequest("the request body must be a JSON object");
+  const body = Object.fromEntries(Object.entries(value).filter(([, field]) => field !== null));
+  for (const [name, why] of Object.entries(REFUSED))
+    if (Object.hasOwn(body, name)) refuseField(name, why, "unsupported_parameter");
+  if (matches(Body, body)) return body;
+  const [first = { path: "", message: "is not valid" }] = violations(Body, body);
+  return refuseViolation(first);
+}
+
+function refuseViolation({ path, message }: { readonly path: string; readonly message: string }): never {
+  const unknown = path === "" ? /^unexpected property '([\s\S]*)'$/.exec(message)?.[1] : undefined;
+  if (unknown !== undefined)
+    refuseField(unknown.slice(0, 64), "there is no such field; leave it out", "unknown_parameter");
+  const param = dotted(path);
+  const [field = ""] = param.split(/[.[]/, 1);
+  const only = Object.hasOwn(ONLY, field) ? ONLY[field] : undefined;
+  return refuseField(param, only ?? message, only === undefined ? "invalid_value" : "unsupported_value");
+}
+
+/** `/tools/0/function` -> `tools[0].function`. */
+function dotted(pointer: string): string {
+  return pointer
+    .slice(1)
+    .replace(/\/(\d+)(?=\/|$)/g, "[$1]")
+    .replaceAll("/", ".");
+}

@@ -1,0 +1,44 @@
+/** The steps of a run as the text of a stream. Spec: http/chat-completions.md §6 and §9. */
+import type { AnswerStep, RunOutcome } from "@svc/sdk/services";
+import { errorFrames, type Frames } from "./frames.ts";
+import { answerOf, failureOfRun, STOPPING } from "./outcome.ts";
+import { createSpokenStream, type SpokenStream } from "./silence.ts";
+
+export const STREAM_HEADERS = {
+  "Content-Type": "text/event-stream; charset=utf-8",
+  "Cache-Control": "no-cache",
+  Connection: "keep-alive",
+} as const;
+
+/** @param steps returned from when the stream is, which stops the run */
+export async function* streamAnswer(
+  steps: AsyncGenerator<AnswerStep, void, undefined>,
+  frames: Frames,
+): AsyncGenerator<string, void, undefined> {
+  let next = steps.next(); // a generator that was never asked would not notice that it is returned from
+  try {
+    const spoken = createSpokenStream();
+    yield frames.role;
+    for (;;) {
+      const { value: step } = await next;
+      if (step?.type !== "text") {
+        yield step ? ending(step.outcome, spoken, frames) : errorFrames(STOPPING.error);
+        return;
+      }
+      next = steps.next();
+      const text = spoken.take(step.delta);
+      if (text !== "") yield frames.text(text);
+    }
+  } finally {
+    void steps.return();
+  }
+}
+
+function ending(outcome: RunOutcome, spoken: SpokenStream, frames: Frames): string {
+  const failure = failureOfRun(outcome);
+  if (failure) return errorFrames(failure.error);
+  const answer = answerOf(outcome);
+  // Not everything is said piece by piece, e.g. what the gateway says itself.
+  const whole = spoken.hasSpoken || answer.text === "" ? "" : frames.text(answer.text);
+  return whole + frames.end(answer);
+}

@@ -1,0 +1,87 @@
+/** One request to `/tools/invoke`, from its bytes to its answer. */
+import {
+  type Clock,
+  GatewayError,
+  type Live,
+  type Logger,
+  notFound,
+  type RouteReply,
+  type RouteRequest,
+} from "@svc/sdk";
+import {
+  type AgentDirectory,
+  type Delivery,
+  headerOf,
+  type Sessions,
+  type Tools,
+  type ToolScene,
+} from "@svc/sdk/services";
+import { FAILED, replyTo, UNSUPPORTED } from "./reply.ts";
+import { argumentsOf, type Invocation, mayBeJson, originOf, parseInvocation } from "./request.ts";
+
+export interface InvokeSources {
+  readonly services: {
+    readonly tools: Tools;
+    readonly sessions: Pick<Sessions, "defaults" | "canonicalKey" | "agentOf">;
+    readonly agents: Live<Pick<AgentDirectory, "has">>;
+    readonly delivery: Live<Pick<Delivery, "channelId">>;
+  };
+  readonly clock: Pick<Clock, "now">;
+  readonly log: Pick<Logger, "warn">;
+}
+
+type Request = Omit<RouteRequest<unknown>, "body">;
+
+export function createInvoke({ services, clock, log }: InvokeSources): (request: Request) => Promise<RouteReply> {
+  let last = 0;
+  /** Unique, too, where several come within a millisecond. Spec: §9. */
+  const nextId = () => `http-${(last = Math.max(last + 1, clock.now()))}`;
+
+  return async (request) => {
+    if (!mayBeJson(headerOf(request.headers, "content-type"))) return UNSUPPORTED;
+    const wish = parseInvocation(request.rawBody);
+    const scene = sceneOf(request, wish, services);
+    const { agentId, sessionKey, origin } = scene;
+    const toolCallId = nextId();
+    const call = {
+      name: wish.tool,
+      toolCallId,
+      runId: toolCallId,
+      arguments: argumentsOf(
+        wish,
+        wish.action === undefined ? undefined : parametersOf(wish.tool, scene, services.tools),
+      ),
+      sessionKey,
+      agentId,
+      ...(origin === undefined ? {} : { origin }),
+    };
+    try {
+      const attempt = await services.tools.attempt(call, scene, request.signal, { dryRun: wish.dryRun });
+      return replyTo(attempt, { tool: wish.tool, agentId, sessionKey });
+    } catch (error) {
+      // Nobody reads the answer to a client that has gone; else it is a result that cannot be written as JSON.
+      if (!request.signal.aborted) log.warn({ err: error, tool: wish.tool }, "the result of a tool could not be sent");
+      return FAILED;
+    }
+  };
+}
+
+/** @throws GatewayError `INVALID_REQUEST` for a malformed key, `NOT_FOUND` for an agent that is not configured */
+function sceneOf(
+  { headers, principal }: Request,
+  { sessionKey: wished }: Invocation,
+  services: InvokeSources["services"],
+): ToolScene {
+  if (!principal) throw new GatewayError("UNAUTHORIZED", "Unauthorized");
+  const { sessions, agents, delivery } = services;
+  const sessionKey = wished === undefined ? sessions.defaults().mainSessionKey : sessions.canonicalKey(wished);
+  const agentId = sessions.agentOf(sessionKey);
+  // Choice: rules of an agent cannot be got around by the name of one that does not exist.
+  if (agents.get()?.has(agentId) === false) notFound(`no agent "${agentId}"; agents.list shows the configured ones`);
+  const origin = originOf(headers, (name) => delivery.get()?.channelId(name));
+  return { surface: "http", agentId, sessionKey, principal, ...(origin === undefined ? {} : { origin }) };
+}
+
+function parametersOf(name: string, scene: ToolScene, tools: Tools): unknown {
+  return tools.specs(scene).find((spec) => spec.name === name)?.parameters;
+}

@@ -1,0 +1,60 @@
+/**
+ * What `/tools/invoke` answers. Pure. Two families of errors, as existing scripts read both: `{error:{message,type}}` before
+ * there is a tool, `{ok:false,error:{type,message}}` from then on. Spec: http/tools-invoke.md §4.
+ */
+import { ERRORS, type GatewayError, type RouteReply } from "@svc/sdk";
+import type { ToolAttempt } from "@svc/sdk/services";
+
+const JSON_TEXT = { "Content-Type": "application/json; charset=utf-8" } as const;
+
+/** Nobody can tell from it whether there is no such tool or it is denied. */
+export function notAvailable(tool: string): RouteReply {
+  return toolError(404, "not_found", `Tool not available: ${tool}`);
+}
+
+/** The details are in the log. */
+export const FAILED: RouteReply = toolError(500, "tool_error", "tool execution failed");
+
+export const UNSUPPORTED: RouteReply = {
+  status: 415,
+  body: { error: { message: "the body must be JSON; send it as application/json", type: "invalid_request_error" } },
+};
+
+export interface Asked {
+  readonly tool: string;
+  readonly agentId: string;
+  readonly sessionKey: string;
+}
+
+/** @throws TypeError the result has no JSON */
+export function replyTo(attempt: ToolAttempt, { tool, agentId, sessionKey }: Asked): RouteReply {
+  switch (attempt.outcome) {
+    case "done":
+      return sent({ ok: true, result: attempt.result });
+    case "checked":
+      return sent({ ok: true, dryRun: true, result: { tool, args: attempt.arguments, agentId, sessionKey } });
+    case "unknown":
+      return notAvailable(tool);
+    case "refused":
+      return refused(attempt.error);
+    default:
+      return FAILED;
+  }
+}
+
+/** Written here and not later: what cannot be written is a failure of the tool. */
+function sent(body: object): RouteReply {
+  return { headers: JSON_TEXT, body: JSON.stringify(body) };
+}
+
+/** Choice: a tool's refusal keeps the status of its code (`UNAVAILABLE` 503, `CONFLICT` 409 ...); a bug of a tool says nothing. */
+function refused({ code, message, retryAfterMs }: GatewayError): RouteReply {
+  if (code === "INTERNAL") return FAILED;
+  const reply = toolError(ERRORS[code].http, "tool_error", message);
+  if (retryAfterMs === undefined) return reply;
+  return { ...reply, headers: { "Retry-After": String(Math.max(1, Math.ceil(retryAfterMs / 1_000))) } };
+}
+
+function toolError(status: number, type: string, message: string): RouteReply {
+  return { status, body: { ok: false, error: { type, message } } };
+}

@@ -1,0 +1,129 @@
+/** Cuts a Markdown text into the pieces that are searched: a section each, long ones at paragraphs. Pure. */
+
+/** A run of lines. */
+export interface Chunk {
+  /** Counted from 1. */
+  readonly startLine: number;
+  readonly endLine: number;
+  readonly text: string;
+  /** The headings it stands below, outermost first: `Projects > Alpha`. */
+  readonly heading: string;
+}
+
+/** Choice: tokens of a chunk, and of its end that the next one of the same section begins with. Estimated, see `tokensOf`. */
+export const CHUNK_TOKENS = 400;
+export const OVERLAP_TOKENS = 80;
+
+const MAX_HEADING_CHARS = 200;
+const NEW_LINE = /\r\n|\n|\r/;
+
+/** Lines as everybody here counts them. */
+export const linesOf = (text: string): string[] => text.split(NEW_LINE);
+
+/** An estimate: four letters of the alphabet make a token, one or two characters of others do. */
+export function tokensOf(text: string): number {
+  let others = 0;
+  for (let at = 0; at < text.length; at += 1) if (text.charCodeAt(at) > 0x7f) others += 1;
+  return Math.ceil((text.length - others) / 4 + others / 1.5);
+}
+
+interface Section {
+  readonly heading: string;
+  /** Index of its first line, and of the one after its last. */
+  readonly from: number;
+  readonly to: number;
+}
+
+export function chunksOf(text: string): Chunk[] {
+  const lines = linesOf(text);
+  return sectionsOf(lines).flatMap((section) => pieces(lines, section));
+}
+
+/** From heading to heading; `#` inside a fenced block is none. */
+function sectionsOf(lines: readonly string[]): Section[] {
+  const sections: Section[] = [];
+  const open: { readonly level: number; readonly title: string }[] = [];
+  let fence: string | undefined;
+  let from = 0;
+  const end = (to: number) => {
+    const heading = open.map(({ title }) => title).join(" > ");
+    if (to > from) sections.push({ heading: heading.slice(0, MAX_HEADING_CHARS), from, to });
+    from = to;
+  };
+  for (const [index, line] of lines.entries()) {
+    const marker = /^ {0,3}(```|~~~)/.exec(line)?.[1];
+    if (marker !== undefined && (fence === undefined || fence === marker))
+      fence = fence === undefined ? marker : undefined;
+    const level = fence === undefined ? (/^ {0,3}(#{1,6})[ \t]/.exec(line)?.[1]?.length ?? 0) : 0;
+    if (level === 0) continue;
+    end(index);
+    while ((open.at(-1)?.level ?? 0) >= level) open.pop();
+    open.push({ level, title: line.trim().slice(level).trim() });
+  }
+  end(lines.length);
+  return sections;
+}
+
+/** A section as chunks of at most `CHUNK_TOKENS`. */
+function pieces(lines: readonly string[], { heading, from, to }: Section): Chunk[] {
+  const chunks: Chunk[] = [];
+  const cost = (index: number) => tokensOf(lines[index] ?? "") + 1;
+  const add = (start: number, end: number) => {
+    const chunk = trimmed(lines, start, end, heading);
+    if (chunk) chunks.push(chunk);
+  };
+  for (let start = from; start < to;) {
+    const end = fitting(lines, start, to, cost);
+    if (end === start) {
+      for (const part of slices(lines[start] ?? "")) {
+        chunks.push({ startLine: start + 1, endLine: start + 1, text: part, heading });
+      }
+      start += 1;
+      continue;
+    }
+    add(start, end);
+    if (end >= to) break;
+    start = withOverlap(start, end, cost);
+  }
+  return chunks;
+}
+
+/** Index after the last line that fits; at the end of a paragraph where that leaves at least half of it. */
+function fitting(lines: readonly string[], start: number, to: number, cost: (index: number) => number): number {
+  let tokens = 0;
+  let paragraph = start;
+  for (let index = start; index < to; index += 1) {
+    tokens += cost(index);
+    if (tokens > CHUNK_TOKENS) return paragraph > start ? paragraph : index;
+    if (lines[index]?.trim() === "" && tokens >= CHUNK_TOKENS / 2) paragraph = index + 1;
+  }
+  return to;
+}
+
+/** Where the next chunk begins: some lines back, unless the next line leaves no room for them. */
+function withOverlap(start: number, end: number, cost: (index: number) => number): number {
+  let tokens = 0;
+  let back = end;
+  while (back - 1 > start && tokens + cost(back - 1) <= OVERLAP_TOKENS) {
+    back -= 1;
+    tokens += cost(back);
+  }
+  return tokens + cost(end) <= CHUNK_TOKENS ? back : end;
+}
+
+/** Without the blank lines at both ends; nothing of blank lines only. */
+function trimmed(lines: readonly string[], start: number, end: number, heading: string): Chunk | undefined {
+  let [first, last] = [start, end - 1];
+  while (first <= last && lines[first]?.trim() === "") first += 1;
+  while (last >= first && lines[last]?.trim() === "") last -= 1;
+  if (first > last) return undefined;
+  return { startLine: first + 1, endLine: last + 1, text: lines.slice(first, last + 1).join("\n"), heading };
+}
+
+/** A line that is too long for one chunk. */
+function slices(line: string): string[] {
+  const length = tokensOf(line) > line.length / 2 ? CHUNK_TOKENS : CHUNK_TOKENS * 4;
+  const parts: string[] = [];
+  for (let at = 0; at < line.length; at += length) parts.push(line.slice(at, at + length));
+  return parts.filter((part) => part.trim() !== "");
+}

@@ -1,0 +1,102 @@
+/**
+ * The guarded fetch: decides for each hop where it may go, resolves once, and connects to what was vetted. Loaded on first use.
+ * Spec: http/responses.md §4, "URL fetch guard".
+ */
+import { type Clock, isGatewayError, messageOf, unavailable, untilAborted } from "@svc/sdk";
+import type { OutboundFetch, OutboundRequest, OutboundResponse } from "@svc/sdk/services";
+import { lookup } from "node:dns/promises";
+import { publicAddress } from "./address.ts";
+import { startDeadline } from "./deadline.ts";
+import { type Connect, connectSocket, inOrder } from "./dial.ts";
+import { exchange, type ExchangeOptions } from "./exchange.ts";
+import { requestHeaders } from "./headers.ts";
+import { type HostRule, hostRules } from "./host-rules.ts";
+import { type Hop, nextHop } from "./redirects.ts";
+import { refuse } from "./refusal.ts";
+import { type Target, targetOf } from "./target.ts";
+
+export interface OutboundDeps {
+  readonly clock: Pick<Clock, "setTimeout">;
+  /** Ends all that is under way. */
+  readonly signal: AbortSignal;
+  /** All addresses of a name. Default: as this machine resolves names. */
+  readonly resolve?: (host: string) => Promise<readonly string[]>;
+  /** Default: a TCP connection. It is only ever asked for vetted addresses. */
+  readonly connect?: Connect;
+  /** Further certificate authorities, in PEM. Default: only those of the runtime. */
+  readonly ca?: string;
+}
+
+async function resolveName(host: string): Promise<readonly string[]> {
+  return (await lookup(host, { all: true, verbatim: true })).map(({ address }) => address);
+}
+
+export function createOutboundFetch(deps: OutboundDeps): OutboundFetch {
+  const { clock, signal: stopping, resolve = resolveName, connect = connectSocket, ca } = deps;
+
+  async function vetted({ url, address }: Target): Promise<readonly string[]> {
+    if (address !== undefined) return [address];
+    const host = url.hostname;
+    const found = await resolve(host).catch((error: unknown) => unreachable(host, "cannot be resolved", error));
+    if (found.length === 0) unavailable(`${host} has no address`);
+    const usable = found.map(publicAddress);
+    // Choice: which address it was is not told, so that nobody learns the inside of a network from refusals.
+    return inOrder(
+      usable.map((one) => one ?? refuse("ADDRESS_NOT_PUBLIC", `${host} leads to an address that is not public`)),
+    );
+  }
+
+  async function follow(first: Hop, rules: readonly HostRule[], options: Follow): Promise<OutboundResponse> {
+    for (let hop = first; ;) {
+      const host = hop.target.url.hostname;
+      options.at(host);
+      const addresses = await vetted(hop.target);
+      options.signal.throwIfAborted();
+      const answer = await exchange(hop, addresses, options).catch((error: unknown) => {
+        options.signal.throwIfAborted();
+        return unreachable(host, "does not answer", error);
+      });
+      if ("response" in answer) return answer.response;
+      hop = nextHop(hop, answer.redirect, rules, options.maxRedirects);
+    }
+  }
+
+  return {
+    async fetch(request) {
+      const { timeoutMs, signal } = request;
+      const rules = hostRules(request.allowHosts);
+      const first = firstHop(request, rules);
+      let host = "";
+      const signals = signal ? [signal, stopping] : [stopping];
+      const deadline = startDeadline(timeoutMs, () => `${host} did not answer`, clock, signals);
+      const { maxBytes, maxRedirects } = request;
+      const limits = { connect, clock, maxBytes, maxRedirects, timeoutMs, signal: deadline.signal, ...(ca && { ca }) };
+      try {
+        deadline.signal.throwIfAborted();
+        return await untilAborted(
+          follow(first, rules, { ...limits, at: (current) => (host = current) }),
+          deadline.signal,
+        );
+      } finally {
+        deadline.stop();
+      }
+    },
+  };
+}
+
+interface Follow extends ExchangeOptions {
+  readonly maxRedirects: number;
+  /** Told each host before it is asked. */
+  at(host: string): void;
+}
+
+function firstHop({ url, method = "GET", headers, body }: OutboundRequest, rules: readonly HostRule[]): Hop {
+  return { target: targetOf(url, rules), method, headers: requestHeaders(headers), body, seen: [] };
+}
+
+/** @throws GatewayError always; a refusal as it is */
+function unreachable(host: string, what: string, error: unknown): never {
+  if (isGatewayError(error)) throw error;
+  const code = error instanceof Error && "code" in error ? String(error.code) : messageOf(error);
+  return unavailable(`${host} ${what} (${code})`, { cause: error });
+}

@@ -1,0 +1,54 @@
+/** Headers of request and answer. Pure. */
+import { invalidRequest } from "@svc/sdk";
+
+/** What the connection decides by itself. */
+const OWN_HEADERS = [
+  "accept-encoding",
+  "connection",
+  "content-length",
+  "expect",
+  "host",
+  "keep-alive",
+  "te",
+  "trailer",
+  "transfer-encoding",
+  "upgrade",
+];
+
+/** Spec: http/responses.md §4: the product's name and 1.0. */
+const USER_AGENT = "svc/1.0";
+
+/**
+ * With lower-case names, and the `User-Agent` that is sent unless one is given.
+ * @throws GatewayError `INVALID_REQUEST` for a header that is the connection's own
+ */
+export function requestHeaders(given: Readonly<Record<string, string>> = {}): Record<string, string> {
+  const headers = Object.entries(given).map(([name, value]) => [name.toLowerCase(), value] as const);
+  const own = headers.find(([name]) => OWN_HEADERS.includes(name));
+  if (own) invalidRequest(`the header ${own[0]} is set by the connection; leave it out`);
+  return { "user-agent": USER_AGENT, ...Object.fromEntries(headers) };
+}
+
+/** Headers as they were received; one that came several times has a list. */
+export type RawHeaders = Readonly<Record<string, string | readonly string[] | undefined>>;
+
+export function allOf(headers: RawHeaders, name: string): readonly string[] {
+  return [headers[name] ?? []].flat();
+}
+
+/** Several of a name in one line. */
+export function flatHeaders(headers: RawHeaders): Record<string, string> {
+  return Object.fromEntries(Object.keys(headers).map((name) => [name.toLowerCase(), allOf(headers, name).join(", ")]));
+}
+
+const TYPE = /^[a-z0-9!#$&^_.+-]+\/[a-z0-9!#$&^_.+-]+$/;
+
+/** What a `Content-Type` says. */
+export function contentTypeOf(header = ""): { readonly contentType: string; readonly charset: string | undefined } {
+  const [type = "", ...parameters] = header.split(";");
+  const name = type.trim().toLowerCase();
+  const charset = parameters
+    .map((parameter) => /^\s*charset\s*=\s*"?([a-z0-9_.:-]+)"?\s*$/i.exec(parameter)?.[1])
+    .find((value) => value !== undefined);
+  return { contentType: TYPE.test(name) ? name : "application/octet-stream", charset };
+}

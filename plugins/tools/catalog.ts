@@ -1,0 +1,62 @@
+/** The catalogue: the tools there are, those of the core in their fixed order, then those of each plugin. Pure. Spec: protocol/methods-models.md §2. */
+import type { ResultOf, tools } from "@svc/sdk";
+import type { ToolProfile } from "@svc/sdk/services";
+import { CORE_GROUPS, PROFILES } from "./names.ts";
+import type { KnownTool } from "./shelf.ts";
+
+type Catalog = ResultOf<typeof tools.catalog>;
+type Group = Catalog["groups"][number];
+type Entry = Group["tools"][number];
+
+const LABELS: readonly { readonly id: ToolProfile; readonly label: string }[] = [
+  { id: "minimal", label: "Minimal" },
+  { id: "coding", label: "Coding" },
+  { id: "messaging", label: "Messaging" },
+  { id: "full", label: "Full" },
+];
+
+const IN_CATALOG: ReadonlySet<string> = new Set(CORE_GROUPS.flatMap(({ tools: names }) => names));
+
+/** Choice: whatever the policy says, since it differs by session and model; a group without a tool is left out. */
+export function catalogOf(known: readonly KnownTool[], agentId: string, includePlugins: boolean): Catalog {
+  const groups = includePlugins ? [...coreGroups(known), ...pluginGroups(known)] : coreGroups(known);
+  return { agentId, profiles: [...LABELS], groups };
+}
+
+function coreGroups(known: readonly KnownTool[]): Group[] {
+  return CORE_GROUPS.map(({ id, label, tools: names }): Group => {
+    const found = names.flatMap((name) => known.find((one) => one.name === name) ?? []);
+    return { id, label, source: "core", tools: found.map(coreEntry) };
+  }).filter(isFilled);
+}
+
+function coreEntry({ name, tool: { description } }: KnownTool): Entry {
+  const defaultProfiles = [...PROFILES].filter(([, names]) => names.includes(name)).map(([profile]) => profile);
+  return { id: name, label: name, description, source: "core", defaultProfiles };
+}
+
+function pluginGroups(known: readonly KnownTool[]): Group[] {
+  const others = known.filter(({ name }) => !IN_CATALOG.has(name));
+  const plugins = [...new Set(others.map(({ contribution }) => contribution.plugin))].toSorted();
+  return plugins.map((plugin): Group => {
+    const own = others.filter(({ contribution }) => contribution.plugin === plugin);
+    const entries = own.map(pluginEntry).toSorted((left, right) => (left.id < right.id ? -1 : 1));
+    return { id: `plugin:${plugin}`, label: plugin, source: "plugin", pluginId: plugin, tools: entries };
+  });
+}
+
+function pluginEntry({ name, tool, contribution }: KnownTool): Entry {
+  return {
+    id: name,
+    label: tool.label ?? name,
+    description: tool.description,
+    source: "plugin",
+    pluginId: contribution.plugin,
+    ...(tool.optional === true ? { optional: true } : {}),
+    defaultProfiles: [],
+  };
+}
+
+function isFilled({ tools: entries }: Group): boolean {
+  return entries.length > 0;
+}

@@ -1,0 +1,101 @@
+/** The policy for whoever asks: worked out once for each agent, model and surface, and anew when something it rests on changed. */
+import type { Logger } from "@svc/sdk";
+import type { AgentDirectory, GroupToolPolicy, GroupToolRules, ToolPolicy, ToolScene } from "@svc/sdk/services";
+import type { Rules } from "./config.ts";
+import { compilePolicy, type Policy } from "./policy.ts";
+import { groupsOf, subagentDepth } from "./session-place.ts";
+import type { KnownTool } from "./shelf.ts";
+
+/** Choice: policies kept at a time; agents and models are few, and who asks for more waits a little. */
+const KEPT = 256;
+/** Of a group whose rules cannot be had. */
+const NOTHING: GroupToolRules = { deny: ["*"] };
+
+export interface PolicySources {
+  /** As they are now: another object when they changed. */
+  readonly rules: () => Rules;
+  readonly agents: () => Pick<AgentDirectory, "toolPolicy" | "maxSpawnDepth"> | undefined;
+  readonly groups: () => GroupToolPolicy | undefined;
+  readonly log: Pick<Logger, "warn">;
+}
+
+/** What a policy was made of, beside what stands in its key. */
+interface Basis {
+  readonly rules: Rules;
+  readonly agent: ToolPolicy | undefined;
+  readonly groups: readonly GroupToolRules[];
+}
+
+export class Policies {
+  readonly #sources: PolicySources;
+  readonly #kept = new Map<string, Basis & { readonly policy: Policy }>();
+  readonly #told = new Set<string>();
+
+  constructor(sources: PolicySources) {
+    this.#sources = sources;
+  }
+
+  /** Leaves what may be used. */
+  judge(tools: readonly KnownTool[], scene: ToolScene): readonly KnownTool[] {
+    const policy = this.of(scene);
+    return tools.filter(({ name, tool: { optional, runOnly }, contribution: { plugin } }) => {
+      const verdict = policy.judge({ name, plugin, optional, runOnly });
+      return verdict.allowed;
+    });
+  }
+
+  of({ surface, agentId, sessionKey, model, origin }: ToolScene): Policy {
+    const agents = this.#sources.agents();
+    const depth = subagentDepth(sessionKey, surface);
+    const isLeaf = depth !== undefined && depth >= (agents?.maxSpawnDepth ?? 1);
+    const basis: Basis = {
+      rules: this.#sources.rules(),
+      agent: agents?.toolPolicy(agentId),
+      groups: groupsOf(sessionKey, origin).flatMap((group) => this.#rulesOf(group) ?? []),
+    };
+    const subagent = depth === undefined ? "none" : isLeaf ? "leaf" : "branch";
+    const key = [surface, subagent, model?.provider ?? "", model?.id ?? "", agentId].join("\n");
+    const kept = this.#kept.get(key);
+    if (kept && isSame(kept, basis)) return kept.policy;
+
+    const { rules, agent, groups } = basis;
+    const policy = compilePolicy({
+      surface,
+      global: rules.global,
+      agent,
+      model,
+      groups,
+      subagent: depth === undefined ? undefined : { isLeaf, rules: rules.subagents },
+      http: rules.http,
+    });
+    for (const warning of policy.warnings) this.#warn(warning, agentId);
+    if (this.#kept.size >= KEPT) this.#kept.clear();
+    this.#kept.set(key, { ...basis, policy });
+    return policy;
+  }
+
+  /** Rules that cannot be had take everything away: nobody knows what they would have denied. */
+  #rulesOf(group: Parameters<GroupToolPolicy["of"]>[0]): GroupToolRules | undefined {
+    try {
+      return this.#sources.groups()?.of(group);
+    } catch (error) {
+      this.#sources.log.warn({ err: error, ...group }, "the rules of a group could not be had: it may use no tool now");
+      return NOTHING;
+    }
+  }
+
+  #warn(warning: string, agentId: string): void {
+    if (this.#told.has(warning)) return;
+    if (this.#told.size < KEPT) this.#told.add(warning);
+    this.#sources.log.warn({ agentId }, warning);
+  }
+}
+
+function isSame(left: Basis, right: Basis): boolean {
+  return (
+    left.rules === right.rules &&
+    left.agent === right.agent &&
+    left.groups.length === right.groups.length &&
+    left.groups.every((rules, index) => rules === right.groups[index])
+  );
+}

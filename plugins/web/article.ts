@@ -1,0 +1,59 @@
+/** From HTML to what a reader would read: the article of a page, or all of it. Runs in a thread of its own. */
+import { Readability } from "@mozilla/readability";
+import { parseHTML } from "linkedom";
+import type { PageQuestion, PageText } from "./messages.ts";
+import { toText } from "./markdown.ts";
+import type { PageNode, Style } from "./page-node.ts";
+import { cutText } from "./page-kind.ts";
+
+interface PageDocument {
+  readonly body: PageNode;
+  querySelector(selector: string): PageNode | null;
+}
+
+/** Characters below which an article is more likely a piece of one than the page. */
+const MIN_ARTICLE = 250;
+
+/** All of a page first, then its article where it has one: finding that may take long. */
+export function* readPage({ html, url, mode, maxChars }: PageQuestion): Generator<PageText> {
+  const style: Style = { markdown: mode === "markdown", base: url };
+  const { title, text } = wholePage(html, style);
+  const about = title === undefined ? {} : { title };
+  const page = (words: string) => ({ ...about, text: cutText(words, maxChars), truncated: words.length > maxChars });
+  yield { ...page(text), extractor: "page" };
+  const article = articleOf(html, style);
+  if (article !== undefined && article.length >= MIN_ARTICLE) yield { ...page(article), extractor: "readability" };
+}
+
+function wholePage(html: string, style: Style): { readonly title: string | undefined; readonly text: string } {
+  for (const source of [html, inShell(html)]) {
+    const document = parse(source);
+    const text = document ? toText(document.body, style) : "";
+    const title = document?.querySelector("title")?.textContent?.trim();
+    if (text !== "") return { title: title === "" ? undefined : title, text };
+  }
+  return { title: undefined, text: "" };
+}
+
+/** The parser leaves the body empty where a page does not write it out. */
+function inShell(html: string): string {
+  return `<!doctype html><html><head></head><body>${html}</body></html>`;
+}
+
+/** `undefined`: a page without `<html>` and `<body>` of its own. */
+function parse(html: string): PageDocument | undefined {
+  if (!/<html[\s>]/i.test(html) || !/<body[\s>]/i.test(html)) return undefined;
+  return (parseHTML(html) as { document: PageDocument }).document; // typed for browsers, whose types are not here
+}
+
+/** `undefined`: there is none, or the library gave up. */
+function articleOf(html: string, style: Style): string | undefined {
+  const document = parse(html) ?? parse(inShell(html));
+  try {
+    const options = { serializer: (node: unknown) => node as PageNode }; // the element itself, not its HTML
+    const content = new Readability(document as never, options).parse()?.content; // as above
+    return content ? toText(content, style) : undefined;
+  } catch {
+    return undefined;
+  }
+}

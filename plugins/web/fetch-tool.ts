@@ -1,0 +1,137 @@
+/** The tool `web_fetch`: one page as text, marked as what came from outside. */
+import { type Clock, externalLine, invalidRequest, Strict, Type, wrapExternalContent } from "@svc/sdk";
+import { defineTool, type OutboundFetch, type OutboundResponse, type Tool, type ToolResult } from "@svc/sdk/services";
+import { createCache } from "./cache.ts";
+import type { FetchSettings } from "./config.ts";
+import type { Extract } from "./extraction.ts";
+import type { PageQuestion, PageText } from "./messages.ts";
+import { cutText, decodeText, kindOf } from "./page-kind.ts";
+
+export interface FetchToolParts {
+  readonly settings: FetchSettings;
+  readonly outbound: () => OutboundFetch;
+  readonly extract: Extract;
+  readonly clock: Pick<Clock, "now" | "elapsed">;
+}
+
+/** Bytes of a page; more is refused. */
+const MAX_BYTES = 5 * 1024 * 1024;
+/** Characters of a page that says what went wrong. */
+const MAX_ERROR_CHARS = 4_000;
+const ACCEPT = "text/html,application/xhtml+xml,application/json;q=0.9,text/*;q=0.8,*/*;q=0.1";
+
+const Params = Strict({
+  url: Type.String({ minLength: 1, maxLength: 4_096, description: "The address, http:// or https://" }),
+  extractMode: Type.Enum(["markdown", "text"], { default: "markdown", description: "How a page is written down" }),
+  maxChars: Type.Optional(Type.Integer({ minimum: 100, description: "Characters wanted at most" })),
+});
+
+/** A page that was read. */
+interface Page extends PageText {
+  readonly finalUrl: string;
+  readonly status: number;
+  readonly contentType: string;
+  /** epoch ms */
+  readonly fetchedAt: number;
+}
+
+export function createFetchTool({ settings, outbound, extract, clock }: FetchToolParts): Tool {
+  const cache = createCache<Page>({
+    clock,
+    ttlMs: settings.cacheTtlMinutes * 60_000,
+    maxEntries: 100,
+    maxSize: 5_000_000,
+    sizeOf: ({ text }) => text.length,
+  });
+
+  async function get(url: string, mode: PageQuestion["mode"], signal: AbortSignal): Promise<Page> {
+    const { userAgent, maxRedirects, timeoutSeconds, maxCharsCap } = settings;
+    const response = await outbound().fetch({
+      url,
+      headers: { accept: ACCEPT, ...(userAgent ? { "user-agent": userAgent } : {}) },
+      maxBytes: MAX_BYTES,
+      maxRedirects,
+      timeoutMs: timeoutSeconds * 1_000,
+      signal,
+    });
+    const { url: finalUrl, status, contentType } = response;
+    const maxChars = isOk(status) ? maxCharsCap : Math.min(maxCharsCap, MAX_ERROR_CHARS);
+    const text = await read(response, { mode, maxChars, extract, signal });
+    return { ...text, finalUrl, status, contentType, fetchedAt: clock.now() };
+  }
+
+  return defineTool({
+    label: "Web fetch",
+    description:
+      "Reads a page of the public web and gives its text. Use it for addresses you know; it does not log in and runs no scripts.",
+    params: Params,
+    scope: "operator.read",
+    async run({ url, extractMode, maxChars = settings.maxChars }, { signal }) {
+      const began = clock.elapsed();
+      const key = `${extractMode} ${url}`;
+      const kept = cache.get(key);
+      const page = kept ?? (await get(url, extractMode, signal));
+      if (!kept && isOk(page.status)) cache.set(key, page);
+      const about = { url, extractMode, cached: kept !== undefined, tookMs: Math.round(clock.elapsed() - began) };
+      return resultOf(page, Math.min(maxChars, settings.maxCharsCap), about);
+    },
+  });
+}
+
+function isOk(status: number): boolean {
+  return status >= 200 && status < 300;
+}
+
+interface ReadOptions extends Pick<PageQuestion, "mode" | "maxChars"> {
+  readonly extract: Extract;
+  readonly signal: AbortSignal;
+}
+
+async function read(response: OutboundResponse, { mode, maxChars, extract, signal }: ReadOptions): Promise<PageText> {
+  const { body, charset, contentType, status, url } = response;
+  const kind = kindOf(contentType);
+  if (kind === undefined && isOk(status))
+    invalidRequest(`${externalLine(contentType, 100)} cannot be read as text; web_fetch takes HTML, JSON and text`);
+  const text = kind === undefined ? "" : decodeText(body, charset, kind);
+  if (kind === "html") return extract({ html: text, url, mode, maxChars }, signal);
+  return { text: cutText(text, maxChars), extractor: "none", truncated: text.length > maxChars };
+}
+
+/** What a caller asked, and how it went. */
+interface About {
+  readonly url: string;
+  readonly extractMode: string;
+  readonly cached: boolean;
+  readonly tookMs: number;
+}
+
+function resultOf(page: Page, maxChars: number, about: About): ToolResult {
+  const { finalUrl, status, contentType, extractor } = page;
+  const text = cutText(page.text, maxChars);
+  const truncated = page.truncated || text.length < page.text.length;
+  const title = page.title === undefined ? undefined : externalLine(page.title, 200);
+  const subject = title ? { subject: title } : {};
+  const lines = [
+    ...(isOk(status) ? [] : [`The server answered ${status}.`]),
+    text.trim() === ""
+      ? "There is no text on this page."
+      : wrapExternalContent(text, { source: "web fetch", from: finalUrl, ...subject }),
+    ...(truncated ? [`The text is cut off after ${text.length} characters.`] : []),
+  ];
+  const fetchedAt = new Date(page.fetchedAt).toISOString();
+  return {
+    content: [{ type: "text", text: lines.join("\n\n") }],
+    details: {
+      ...about,
+      finalUrl,
+      status,
+      contentType,
+      ...(title ? { title } : {}),
+      extractor,
+      truncated,
+      length: text.length,
+      fetchedAt,
+    },
+    ...(isOk(status) ? {} : { isError: true }),
+  };
+}

@@ -1,0 +1,45 @@
+/** What kind of thing a server sent, and its text. Pure. */
+
+/** How a body is read; `undefined`: it is no text. */
+export type PageKind = "html" | "text" | undefined;
+
+const TEXT_TYPES = [
+  "application/json",
+  "application/ld+json",
+  "application/xml",
+  "application/javascript",
+  "application/ecmascript",
+  "application/x-ndjson",
+  "application/yaml",
+  "application/x-yaml",
+  "application/toml",
+];
+
+/** @param contentType lower case, without parameters */
+export function kindOf(contentType: string): PageKind {
+  if (contentType === "text/html" || contentType === "application/xhtml+xml") return "html";
+  const isText = contentType.startsWith("text/") || /\+(?:json|xml)$/.test(contentType);
+  return isText || TEXT_TYPES.includes(contentType) ? "text" : undefined;
+}
+
+/** Bytes in which a page says its charset. Spec of HTML: the first 1024. */
+const HEAD_BYTES = 1_024;
+
+/** As its charset says: declared by the server, else by an HTML page itself, else UTF-8; so for names nobody knows. */
+export function decodeText(body: Uint8Array, charset: string | undefined, kind: PageKind): string {
+  const head = kind === "html" ? new TextDecoder("latin1").decode(body.subarray(0, HEAD_BYTES)) : "";
+  const own = /<meta[^>]{1,200}charset\s{0,9}=\s{0,9}["']?\s{0,9}([a-z0-9_:.-]{1,40})/i.exec(head)?.[1];
+  const label = charset ?? own ?? "utf-8";
+  try {
+    return new TextDecoder(label).decode(body);
+  } catch {
+    return new TextDecoder().decode(body);
+  }
+}
+
+/** At most `max` characters, none of them half. */
+export function cutText(text: string, max: number): string {
+  if (text.length <= max) return text;
+  const isHalf = /[\uD800-\uDBFF]/.test(text.charAt(max - 1));
+  return text.slice(0, isHalf ? max - 1 : max);
+}

@@ -1,0 +1,161 @@
+/** The tools, alone and in a real gateway whose agent asks for them. */
+import assert from "node:assert/strict";
+import { mkdir, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { describe, it, type TestContext } from "node:test";
+import { GatewayError } from "@svc/sdk";
+import { textOf, type Tool, type ToolCall, type ToolResult } from "@svc/sdk/services";
+import { startFakeModelServer, testGateway, toolContract } from "@svc/sdk/testing";
+import { getTool, MAX_TEXT_CHARS, searchTool } from "../../../plugins/memory/tools.ts";
+import { createWordIndex } from "../../../plugins/memory/word-index.ts";
+import { principal } from "../agents/script.ts";
+import { temporaryDirectory } from "../agents/temporary.ts";
+import { never, scene } from "./scene.ts";
+
+const memoryIn = (workspace: string) => {
+  const index = createWordIndex(workspace);
+  return { workspace: () => workspace, index: () => index };
+};
+
+async function use(tool: Tool, params: Record<string, unknown>): Promise<ToolResult> {
+  const call: ToolCall = {
+    name: "tool",
+    toolCallId: "c1",
+    arguments: params,
+    runId: "r1",
+    sessionKey: "agent:main:main",
+    agentId: "main",
+  };
+  return (await tool.run(params, { call, principal, signal: never })) as ToolResult; // both answer with blocks
+}
+
+const search = async (workspace: string, query: string) => use(searchTool(memoryIn(workspace)), { query });
+const get = async (workspace: string, params: Record<string, unknown>) => use(getTool(memoryIn(workspace)), params);
+
+describe("memory_search", () => {
+  it("shows places to a model, and gives them to programs", async (t) => {
+    const { workspace } = await scene(t, { "memory/a.md": "# Tea\nAda likes tea." });
+    const result = await search(workspace, "tea");
+    assert.match(textOf(result), /^memory\/a\.md lines 1 to 2, score 0\.\d+\n# Tea\nAda likes tea\.$/);
+    const { results } = result.details as { results: readonly { path: string }[] };
+    assert.deepEqual(
+      results.map(({ path }) => path),
+      ["memory/a.md"],
+    );
+  });
+
+  it("says when there is nothing, and what was not searched", async (t) => {
+    const { workspace, write } = await scene(t);
+    assert.match(textOf(await search(workspace, "tea")), /^There are no memory files yet/);
+    await write("MEMORY.md", "coffee");
+    for (const name of ["a", "b", "c", "d", "e", "f"]) await write(`memory/${name}.md`, "\0");
+    const text = textOf(await search(workspace, "tea"));
+    assert.match(text, /^Nothing in 1 memory files fits "tea"\.\n\nNot searched:\nmemory\/a\.md: it is no text\n/);
+    assert.match(text, /and 1 more$/);
+  });
+});
+
+describe("memory_get", () => {
+  const text = "one\ntwo\nthree\nfour";
+  const cases: [what: string, params: object, text: string, from: number, to: number][] = [
+    ["all of a file", {}, text, 1, 4],
+    ["from a line on", { from: 3 }, "three\nfour", 3, 4],
+    ["some lines", { from: 2, lines: 2 }, "two\nthree\n[lines 2 to 3 of 4]", 2, 3],
+    ["lines beyond the end", { from: 4, lines: 10 }, "four", 4, 4],
+  ];
+  for (const [what, params, expected, from, to] of cases) {
+    it(`reads ${what}`, async (t) => {
+      const { workspace } = await scene(t, { "memory/a.md": text });
+      const result = await get(workspace, { path: "memory/a.md", ...params });
+      assert.equal(textOf(result), expected);
+      const { text: shown, ...details } = result.details as Record<string, unknown>;
+      assert.deepEqual(details, { path: "memory/a.md", from, to, totalLines: 4 });
+      assert.ok(expected.startsWith(String(shown)));
+    });
+  }
+
+  it("cuts a long file at the end of a line, and says how far it read", async (t) => {
+    const line = "x".repeat(999);
+    const { workspace } = await scene(t, { "MEMORY.md": Array.from({ length: 60 }, () => line).join("\n") });
+    const shown = textOf(await get(workspace, { path: "MEMORY.md" }));
+    assert.ok(shown.endsWith(`${line}\n[lines 1 to ${MAX_TEXT_CHARS / 1_000} of 60]`));
+  });
+
+  const refusals: [what: string, params: object, code: string, message: RegExp][] = [
+    ["another file of the workspace", { path: "AGENTS.md" }, "INVALID_REQUEST", /no memory file/],
+    ["a way out", { path: "memory/../../x.md" }, "INVALID_REQUEST", /no memory file/],
+    ["a file that is not there", { path: "memory/b.md" }, "NOT_FOUND", /memory_search finds/],
+    ["a line after the last", { path: "memory/a.md", from: 9 }, "INVALID_REQUEST", /has 4 lines/],
+  ];
+  for (const [what, params, code, message] of refusals) {
+    it(`refuses ${what}`, async (t) => {
+      const { workspace } = await scene(t, { "memory/a.md": text, "AGENTS.md": "no" });
+      await assert.rejects(get(workspace, { ...params }), { code, message });
+    });
+  }
+});
+
+describe("both", () => {
+  it("keep the contract of tools", async (t) => {
+    const { workspace } = await scene(t, { "MEMORY.md": "tea" });
+    const memory = memoryIn(workspace);
+    await toolContract(t, {
+      tool: searchTool(memory),
+      name: "memory_search",
+      samples: [{ query: "tea" }, { query: "-" }],
+    });
+    await toolContract(t, { tool: getTool(memory), name: "memory_get", samples: [{ path: "MEMORY.md" }] });
+  });
+
+  it("say when the agent is gone", async () => {
+    const gone = () => {
+      throw new GatewayError("NOT_FOUND", 'there is no agent "main" any more');
+    };
+    const memory = { workspace: gone, index: gone };
+    await assert.rejects(use(searchTool(memory), { query: "x" }), { code: "NOT_FOUND" });
+  });
+});
+
+/** A gateway with two agents, each with a memory of its own; its model asks as the test says. */
+async function gatewayWith(t: TestContext, call: { readonly name: string; readonly arguments: unknown }) {
+  const model = await startFakeModelServer({ replies: [{ toolCalls: [call] }, { text: "done" }] });
+  t.after(() => model.close());
+  const [main, other] = [await temporaryDirectory(t), await temporaryDirectory(t)];
+  for (const [workspace, text] of [
+    [main, "The key hangs by the door."],
+    [other, "The key is under the mat."],
+  ] as const) {
+    await mkdir(join(workspace, "memory"));
+    await writeFile(join(workspace, "memory/keys.md"), text);
+  }
+  const { client } = await testGateway(t, {
+    plugins: ["storage-sqlite", "sessions", "models", "provider-openai", "tools", "agents", "memory"],
+    config: {
+      models: { providers: { fake: { baseUrl: model.url, models: [{ id: "fake-model" }] } } },
+      agents: {
+        list: [
+          { id: "main", default: true, workspace: main },
+          { id: "other", workspace: other },
+        ],
+      },
+    },
+  });
+  return { model, client };
+}
+
+describe("an agent of a real gateway", () => {
+  it("finds what it wrote down, and nothing of another agent", async (t) => {
+    const { model, client } = await gatewayWith(t, { name: "memory_search", arguments: { query: "where is the key" } });
+    const request = { message: "Where is my key?", agentId: "main", idempotencyKey: "k1" };
+    await client.request("agent", request);
+    await client.request("agent.wait", { runId: "k1", timeoutMs: 10_000 });
+    const offered = model.requests[0]?.body.tools as readonly { function: { name: string } }[];
+    assert.deepEqual(
+      offered.map(({ function: { name } }) => name).filter((name) => name.startsWith("memory_")),
+      ["memory_search", "memory_get"],
+    );
+    const told = JSON.stringify(model.requests[1]?.body);
+    assert.match(told, /hangs by the door/);
+    assert.doesNotMatch(told, /under the mat/);
+  });
+});

@@ -1,0 +1,308 @@
+/** Which addresses and names are public, in every spelling somebody may try. */
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { publicAddress } from "../../../plugins/outbound/address.ts";
+import { hostRules } from "../../../plugins/outbound/host-rules.ts";
+import { targetOf } from "../../../plugins/outbound/target.ts";
+
+const refusal = (code: string) => ({ name: "GatewayError", code: "INVALID_REQUEST", details: { code } });
+
+describe("addresses", () => {
+  const inside = [
+    "0.0.0.0",
+    "0.1.2.3",
+    "10.0.0.1",
+    "10.255.255.255",
+    "100.64.0.1",
+    "100.127.255.255",
+    "100.100.100.200",
+    "127.0.0.1",
+    "127.255.255.254",
+    "169.254.169.254",
+    "172.16.0.1",
+    "172.31.255.255",
+    "192.168.1.1",
+    "192.0.0.8",
+    "192.0.0.192",
+    "192.0.2.1",
+    "198.18.0.1",
+    "198.19.255.255",
+    "198.51.100.7",
+    "203.0.113.9",
+    "192.88.99.1",
+    "224.0.0.1",
+    "239.255.255.255",
+    "240.0.0.1",
+    "255.255.255.255",
+    "168.63.129.16",
+    "0177.0.0.1",
+    "0x7f.0.0.1",
+    "127.1",
+    "2130706433",
+    "8.8.8.08",
+    "0x08080808",
+    " 8.8.8.8",
+    "8.8.8.8.",
+    "",
+    "::",
+    "::1",
+    "fe80::1",
+    "febf::1",
+    "fec0::1",
+    "feff::1",
+    "fc00::1",
+    "fd00:ec2::254",
+    "ff02::1",
+    "100::1",
+    "2001:db8::1",
+    "3fff::1",
+    "5f00::1",
+    "4000::1",
+    "2001:2::1",
+    "2001:10::1",
+    "2001:20::1",
+    "1::1",
+    "fe80::1%eth0",
+    "2606:4700::1111%1",
+    "[2606:4700::1111]",
+    "::ffff:10.0.0.1",
+    "::ffff:127.0.0.1",
+    "::ffff:a9fe:a9fe",
+    "::127.0.0.1",
+    "::8.8.8.8",
+    "::ffff:0:127.0.0.1",
+    "64:ff9b::127.0.0.1",
+    "64:ff9b::10.0.0.1",
+    "64:ff9b::a9fe:a9fe",
+    "64:ff9b:1::8.8.8.8",
+    "64:ff9b:1:a00:0:100::",
+    "2002:7f00:1::",
+    "2002:808:808::1",
+    "2001::1",
+    "2001:0:a00:1::",
+    "2001:0:4136:e378:8000:63bf:3fff:fdd2",
+    "2606:4700::5efe:10.0.0.1",
+    "2606:4700::200:5efe:192.168.0.1",
+    "2606:4700::100:5efe:127.0.0.1",
+    "2606:4700::300:5efe:127.0.0.1",
+    "1:2:3",
+    ":::1",
+    "::g",
+    "localhost",
+    "12345::1",
+  ];
+  for (const address of inside)
+    it(`takes "${address}" for no public address`, () => assert.equal(publicAddress(address), undefined));
+
+  const outside: [string, string][] = [
+    ["8.8.8.8", "8.8.8.8"],
+    ["1.1.1.1", "1.1.1.1"],
+    ["9.255.255.255", "9.255.255.255"],
+    ["11.0.0.0", "11.0.0.0"],
+    ["100.63.255.255", "100.63.255.255"],
+    ["172.32.0.1", "172.32.0.1"],
+    ["223.255.255.255", "223.255.255.255"],
+    ["2606:4700:4700::1111", "2606:4700:4700::1111"],
+    ["2001:4860:4860:0:0:0:0:8888", "2001:4860:4860::8888"],
+    ["::ffff:8.8.8.8", "8.8.8.8"],
+    ["64:ff9b::8.8.8.8", "64:ff9b::808:808"],
+    ["2606:4700::5efe:8.8.8.8", "2606:4700::5efe:808:808"],
+  ];
+  for (const [address, used] of outside)
+    it(`connects to ${used} for ${address}`, () => assert.equal(publicAddress(address), used));
+});
+
+describe("URLs", () => {
+  const refused: [code: string, urls: string[]][] = [
+    [
+      "ADDRESS_NOT_PUBLIC",
+      [
+        "http://127.0.0.1",
+        "http://127.1/",
+        "http://127.0.1",
+        "http://0177.0.0.1",
+        "http://0x7f.0.0.1",
+        "http://0x7f000001",
+        "http://0X7F.1",
+        "http://2130706433",
+        "http://017700000001",
+        "http://0",
+        "http://0x0/",
+        "http://127.0.0.1.",
+        "http://127.0.0.1:80",
+        "https://127.0.0.1:8443/x",
+        "http:127.0.0.1",
+        "http:\\\\127.0.0.1",
+        "http://①②⑦.⓪.⓪.①",
+        "http://１２７.０.０.１",
+        "http://127。0。0。1",
+        "http://%31%32%37.0.0.1",
+        "http://127.0.0.1	",
+        "http://12\n7.0.0.1",
+        "http://169.254.169.254/latest/meta-data",
+        "http://0xa9fea9fe",
+        "http://2852039166",
+        "http://0251.0376.0251.0376",
+        "http://10.0.0.1",
+        "http://012.1.2.3",
+        "http://192.168.257",
+        "http://3232235777",
+        "http://[::1]",
+        "http://[::]",
+        "http://[0:0:0:0:0:0:0:1]",
+        "http://[::ffff:127.0.0.1]",
+        "http://[::ffff:7f00:1]",
+        "http://[::127.0.0.1]",
+        "http://[64:ff9b::7f00:1]",
+        "http://[64:ff9b:1::7f00:1]",
+        "http://[2002:7f00:1::]",
+        "http://[2001:0:7f00:1::]",
+        "http://[fe80::1]",
+        "http://[fec0::1]",
+        "http://[fd00::1]",
+        "http://[ff02::1]",
+        "http://[2606:4700::5efe:7f00:1]",
+        "http://100.64.0.1",
+        "http://198.18.0.1",
+        "http://255.255.255.255",
+        "http://localhost",
+        "http://LOCALHOST:3000",
+        "http://localhost.",
+        "http://localhost..",
+        "http://a.localhost",
+        "http://localhost.localdomain",
+        "http://metadata.google.internal",
+        "http://METADATA.GOOGLE.INTERNAL./",
+        "http://printer.local",
+        "http://printer.local.",
+        "http://x.internal",
+        "http://internal",
+        "http://local",
+        "http://ⓛocalhost",
+        "http://ｌｏｃａｌｈｏｓｔ",
+        "http://loc­alhost",
+        "http://%6cocalhost",
+        "http://x。local",
+      ],
+    ],
+    [
+      "URL_INVALID",
+      [
+        "",
+        "example.com",
+        "/x",
+        "http://",
+        "http:///",
+        "ftp://example.com",
+        "file:///etc/passwd",
+        "data:text/html,x",
+        "javascript:alert(1)",
+        "gopher://example.com",
+        "ws://example.com",
+        "http://user@example.com",
+        "http://user:pass@example.com",
+        "http://:pass@example.com",
+        "http://1.1.1.1 &@8.8.8.8",
+        "http://example.com:0",
+        "http://example.com:65536",
+        "http://exa mple.com",
+        "http://.example.com",
+        "http://a..b",
+        "http://...",
+        "http://[fe80::1%25eth0]",
+        "http://[::1",
+        "http://[1:2:3]",
+        "http://::1",
+        "http://1.2.3.4.5",
+        "http://256.1.1.1",
+        "http://0x100000000",
+        "http://127.0.0.1%00",
+        "http://0x08080808",
+        "http://134744072",
+        "http://8.8.2056",
+        "http://8.8.8.8.",
+        "http://010.8.8.8",
+        "http:8.8.8.8",
+        "http:\\\\8.8.8.8",
+        "http://８.8.8.8",
+        "http://8.8.8.010",
+      ],
+    ],
+  ];
+  for (const [code, urls] of refused)
+    for (const url of urls)
+      it(`refuses ${JSON.stringify(url)} with ${code}`, () => assert.throws(() => targetOf(url, []), refusal(code)));
+
+  const taken: [url: string, canonical: string, address: string | undefined][] = [
+    ["https://example.com/a?b#c", "https://example.com/a?b#c", undefined],
+    ["HTTP://EXAMPLE.com.:8080", "http://example.com:8080/", undefined],
+    ["http://bücher.example", "http://xn--bcher-kva.example/", undefined],
+    ["http://localhost.example.com", "http://localhost.example.com/", undefined],
+    ["http://notlocal", "http://notlocal/", undefined],
+    ["http://8.8.8.8:53/x", "http://8.8.8.8:53/x", "8.8.8.8"],
+    ["  https://8.8.8.8?x ", "https://8.8.8.8/?x", "8.8.8.8"],
+    ["https://[2606:4700::1111]", "https://[2606:4700::1111]/", "2606:4700::1111"],
+    ["https://[::ffff:8.8.8.8]/", "https://[::ffff:808:808]/", "8.8.8.8"],
+  ];
+  for (const [url, canonical, address] of taken)
+    it(`takes ${url}`, () => {
+      const target = targetOf(url, []);
+      assert.deepEqual([target.url.href, target.address], [canonical, address]);
+    });
+});
+
+describe("allowHosts", () => {
+  const rows: [entries: string[], url: string, allowed: boolean][] = [
+    [[], "https://example.com", true],
+    [["", "  ", "*", " *. "], "https://example.com", true],
+    [["example.com"], "https://example.com", true],
+    [[" EXAMPLE.com. "], "https://Example.COM./", true],
+    [["example.com"], "https://www.example.com", false],
+    [["example.com"], "https://notexample.com", false],
+    [["example.com"], "https://example.com.evil.test", false],
+    [["*.example.com"], "https://www.example.com", true],
+    [["*.example.com"], "https://a.b.example.com", true],
+    [["*.example.com"], "https://example.com", false],
+    [["*.example.com"], "https://evilexample.com", false],
+    [["*", "example.com"], "https://other.test", false],
+    [["bücher.example"], "https://xn--bcher-kva.example", true],
+    [["exa mple.com"], "https://example.com", false],
+    [["*.*"], "https://example.com", false],
+    [["w*.example.com"], "https://www.example.com", false],
+    [["user@example.com"], "https://example.com", false],
+    [["*.8.8.8"], "https://8.8.8.8", false],
+    [["8.8.8.8"], "https://8.8.8.8", true],
+    [["2606:4700::1111"], "https://[2606:4700:0::1111]", true],
+    [["https://example.com"], "http://example.com/any", true],
+    [["https://example.com/docs"], "https://example.com/docs", true],
+    [["https://example.com/docs"], "https://example.com/docs/a", true],
+    [["https://example.com/docs"], "https://example.com/docs-old", false],
+    [["https://example.com/docs/"], "https://example.com/docs", false],
+    [["https://example.com/docs"], "https://example.com/docs/../x", false],
+    [["https://example.com/docs"], "https://example.com/docs/%2e%2e/x", false],
+    [["https://example.com/docs"], "https://example.com/docs/..%2fx", false],
+    [["https://example.com/docs"], "https://example.com/docs/..%252Fx", false],
+    [["https://example.com/docs"], "https://example.com/docs/..\\..\\x", false],
+    [["https://*.example.com/docs"], "https://a.example.com/docs/1", true],
+    [["example.com:8443"], "https://example.com:8443", true],
+    [["example.com:8443"], "https://example.com", false],
+    [["example.com:80"], "https://example.com", false],
+    [["example.com:80"], "http://example.com", true],
+    [["example.com:443"], "https://example.com", true],
+  ];
+  for (const [entries, url, allowed] of rows)
+    it(`${allowed ? "lets" : "does not let"} ${JSON.stringify(entries)} ask ${url}`, () => {
+      const ask = () => targetOf(url, hostRules(entries));
+      if (allowed) assert.ok(ask());
+      else assert.throws(ask, refusal("HOST_NOT_ALLOWED"));
+    });
+
+  it("opens nothing inside", () => {
+    for (const host of ["127.0.0.1", "localhost", "metadata.google.internal"])
+      assert.throws(() => targetOf(`http://${host}`, hostRules([host])), refusal("ADDRESS_NOT_PUBLIC"));
+  });
+
+  it("is asked before the address", () => {
+    assert.throws(() => targetOf("http://127.0.0.1", hostRules(["example.com"])), refusal("HOST_NOT_ALLOWED"));
+  });
+});
