@@ -61,8 +61,9 @@ export async function complete(request: Request, sources: CompletionSources): Pr
 
 async function wholeReply(steps: AsyncIterable<AnswerStep>, head: AnswerHead): Promise<RouteReply> {
   const outcome = await outcomeOf(steps).catch(() => undefined); // rejects only where there is none
-  const failure = outcome ? failureOfRun(outcome) : STOPPING;
-  return outcome && !failure ? { body: completion(head, answerOf(outcome)) } : failureReply(failure ?? STOPPING);
+  if (!outcome) return failureReply(STOPPING);
+  const failure = failureOfRun(outcome);
+  return failure ? failureReply(failure) : { body: completion(head, answerOf(outcome)) };
 }
 
 async function runRequest(

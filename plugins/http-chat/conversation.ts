@@ -39,7 +39,15 @@ export function readConversation(messages: unknown): Conversation {
   const asked = takeApart(entries);
   if (stranger !== undefined) refuseField(stranger, "must be system, developer, user, assistant or tool");
   requireCalls(asked);
-  return { system: system.filter((text) => text.trim() !== "").join("\n\n"), ...asked };
+  const history = withOpening(asked.history);
+  return { system: system.filter((text) => text.trim() !== "").join("\n\n"), ...asked, history };
+}
+
+/** Models are shown a conversation from a message of the user on; without one, what the assistant said first would be lost. */
+const OPENING: Entry = { role: "user", parts: [{ type: "text", text: "[the assistant speaks first]" }] };
+
+function withOpening(history: readonly Entry[]): readonly Entry[] {
+  return history[0]?.role === "assistant" ? [OPENING, ...history] : history;
 }
 
 /** What comes after the last question or answer of a tool does not count. Spec: §4 rule 5. */

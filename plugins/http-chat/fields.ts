@@ -34,7 +34,7 @@ const JsonSchema = Loose({
 export const Body = Strict({
   messages: anything,
   model: Type.Optional(text),
-  user: Type.Optional(text),
+  user: Type.Optional(Type.String({ maxLength: 256 })), // Choice: it becomes part of a session's key
   stream: isFlag,
   stream_options: Type.Optional(Loose({ include_usage: nullable(Type.Boolean()) })),
   tools: Type.Optional(Type.Array(FunctionTool, { maxItems: 128 })),

@@ -58,9 +58,18 @@ function checked(value: unknown): Body {
   const body = Object.fromEntries(Object.entries(value).filter(([, field]) => field !== null));
   for (const [name, why] of Object.entries(REFUSED))
     if (Object.hasOwn(body, name)) refuseField(name, why, "unsupported_parameter");
+  requireFunctions(body["tools"]);
   if (matches(Body, body)) return body;
   const [first = { path: "", message: "is not valid" }] = violations(Body, body);
   return refuseViolation(first);
+}
+
+/** Said apart: of a tool of another kind the schema would miss what it has not to have. */
+function requireFunctions(tools: unknown): void {
+  if (!Array.isArray(tools)) return;
+  const other = tools.findIndex((tool: { readonly type?: unknown } | null) => tool?.type !== "function");
+  if (other >= 0)
+    refuseField(`tools[${other}].type`, "only tools of type function are taken here", "unsupported_value");
 }
 
 function refuseViolation({ path, message }: { readonly path: string; readonly message: string }): never {

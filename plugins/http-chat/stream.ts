@@ -21,8 +21,12 @@ export async function* streamAnswer(
     yield frames.role;
     for (;;) {
       const { value: step } = await next;
-      if (step?.type !== "text") {
-        yield step ? ending(step.outcome, spoken, frames) : errorFrames(STOPPING.error);
+      if (!step) {
+        yield errorFrames(STOPPING.error);
+        return;
+      }
+      if (step.type === "end") {
+        yield ending(step.outcome, spoken, frames);
         return;
       }
       next = steps.next();

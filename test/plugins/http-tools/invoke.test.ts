@@ -2,21 +2,24 @@
 import assert from "node:assert/strict";
 import { request } from "node:http";
 import { describe, it } from "node:test";
-import { type Answer, gone, start } from "./scene.ts";
+import { type Answer, gone, shared, start } from "./scene.ts";
 
 const invalid = (message: string) => ({ error: { message, type: "invalid_request_error" } });
 const toolError = (message: string) => ({ ok: false, error: { type: "tool_error", message } });
 const detailsOf = ({ body }: Answer) => (body as { result: { details: Record<string, unknown> } }).result.details;
 
 describe("what a tool answers", () => {
-  it("is passed on, in the family of its outcome", async (t) => {
-    const { invoke } = await start(t);
+  const scene = shared();
+
+  it("is passed on, in the family of its outcome", async () => {
+    const { invoke } = scene();
     const ok = (result: object) => ({ ok: true, result });
     const rows: readonly (readonly [tool: string, status: number, body: object])[] = [
       ["plain", 200, ok({ content: [{ type: "text", text: "just text" }] })],
       ["soft", 200, ok({ content: [], details: { error: "no key" }, isError: true })],
       ["refuses", 400, toolError("action required")],
       ["forbids", 403, toolError("not yours")],
+      ["gated", 403, toolError("not allowed: not on Sundays")],
       ["lacks", 404, toolError("no such file")],
       ["conflicts", 409, toolError("changed meanwhile")],
       ["away", 503, toolError("come back later")],
@@ -35,8 +38,8 @@ describe("what a tool answers", () => {
     assert.equal((await invoke({ tool: "away" })).headers.get("retry-after"), "2");
   });
 
-  it("comes from a call that says who asks and where", async (t) => {
-    const { invoke } = await start(t);
+  it("comes from a call that says who asks and where", async () => {
+    const { invoke } = scene();
     const headers = {
       "x-svc-message-channel": "IRC",
       "x-svc-account-id": "work",
@@ -62,8 +65,8 @@ describe("what a tool answers", () => {
     assert.deepEqual([detailsOf(second)["arguments"], "origin" in detailsOf(second)], [{}, false]);
   });
 
-  it("may come from an action beside the arguments", async (t) => {
-    const { invoke } = await start(t);
+  it("may come from an action beside the arguments", async () => {
+    const { invoke } = scene();
     const used = async (body: object) => detailsOf(await invoke(body))["arguments"];
     assert.deepEqual(await used({ tool: "message", action: "send" }), { action: "send", to: "all" });
     assert.deepEqual(await used({ name: "message", action: "send", args: { action: "read" } }), {
@@ -73,8 +76,8 @@ describe("what a tool answers", () => {
     assert.deepEqual(await used({ tool: "echo", action: "send" }), {});
   });
 
-  it("is not waited for by a client that has gone: the tool is told", async (t) => {
-    const { http, gateway, shed } = await start(t);
+  it("is not waited for by a client that has gone: the tool is told", async () => {
+    const { http, gateway, shed } = scene();
     const headers = { authorization: `Bearer ${gateway.auth.token ?? ""}` };
     const call = request(http, { method: "POST", headers });
     call.on("error", () => undefined);
@@ -86,8 +89,10 @@ describe("what a tool answers", () => {
 });
 
 describe("the session a call is for", () => {
-  it("is the main one, or the one that is named", async (t) => {
-    const { invoke, shed } = await start(t);
+  const scene = shared();
+
+  it("is the main one, or the one that is named", async () => {
+    const { invoke, shed } = scene();
     shed.agents.set("ada", {});
     const rows: readonly (readonly [sessionKey: unknown, canonical: string, agentId: string])[] = [
       [undefined, "agent:main:main", "main"],
@@ -109,8 +114,8 @@ describe("the session a call is for", () => {
     assert.equal(detailsOf(await invoke({ tool: "echo", sessionKey: "main" }))["sessionKey"], "global");
   });
 
-  it("is refused where it is none", async (t) => {
-    const { invoke, shed } = await start(t);
+  it("is refused where it is none", async () => {
+    const { invoke, shed } = scene();
     const malformed = await invoke({ tool: "echo", sessionKey: "agent:main" });
     assert.deepEqual(
       [malformed.status, (malformed.body as { error: { type: string } }).error.type],
@@ -124,8 +129,10 @@ describe("the session a call is for", () => {
 });
 
 describe("a dry run", () => {
-  it("answers what would be called, and calls nothing", async (t) => {
-    const { invoke, shed } = await start(t);
+  const scene = shared();
+
+  it("answers what would be called, and calls nothing", async () => {
+    const { invoke, shed } = scene();
     const good = await invoke({ tool: "message", action: "send", dryRun: true });
     const result = {
       tool: "message",
@@ -143,8 +150,10 @@ describe("a dry run", () => {
 });
 
 describe("before there is a tool", () => {
-  it("a body that asks for none is 400", async (t) => {
-    const { invoke } = await start(t);
+  const scene = shared();
+
+  it("a body that asks for none is 400", async () => {
+    const { invoke } = scene();
     for (const body of ["", "{}", "[]", '{"tool":" "}', '{"args":{}}']) {
       const answer = await invoke(body);
       assert.deepEqual([answer.status, answer.body], [400, invalid("tools.invoke requires body.tool")], body);
@@ -156,16 +165,16 @@ describe("before there is a tool", () => {
     assert.equal("ok" in (half.body as object), false);
   });
 
-  it("a body of another kind is 415", async (t) => {
-    const { invoke } = await start(t);
+  it("a body of another kind is 415", async () => {
+    const { invoke } = scene();
     const xml = await invoke({ tool: "plain" }, { "content-type": "application/xml" });
     assert.deepEqual([xml.status, xml.body], [415, invalid("the body must be JSON; send it as application/json")]);
     for (const type of ["text/plain", "application/x-www-form-urlencoded", "application/octet-stream"])
       assert.equal((await invoke({ tool: "plain" }, { "content-type": type })).status, 200, type);
   });
 
-  it("a body of up to 2 MiB is read, and no more", async (t) => {
-    const { invoke } = await start(t);
+  it("a body of up to 2 MiB is read, and no more", async () => {
+    const { invoke } = scene();
     const sized = (bytes: number) => {
       const empty = JSON.stringify({ tool: "plain", args: { x: "" } });
       return empty.replace('"x":""', `"x":"${"x".repeat(bytes - empty.length)}"`);
@@ -175,8 +184,8 @@ describe("before there is a tool", () => {
     assert.deepEqual([large.status, large.body], [413, invalid("Payload too large")]);
   });
 
-  it("only POST is taken, which is told to anybody", async (t) => {
-    const { http } = await start(t);
+  it("only POST is taken, which is told to anybody", async () => {
+    const { http } = scene();
     for (const method of ["GET", "PUT", "DELETE", "OPTIONS"]) {
       const answer = await fetch(http, { method });
       const text = await answer.text();
@@ -185,8 +194,8 @@ describe("before there is a tool", () => {
     }
   });
 
-  it("the path has one spelling, and a query says nothing", async (t) => {
-    const { http, gateway } = await start(t);
+  it("the path has one spelling, and a query says nothing", async () => {
+    const { http, gateway } = scene();
     const headers = { authorization: `Bearer ${gateway.auth.token ?? ""}` };
     const post = async (url: string) =>
       (await fetch(url, { method: "POST", headers, body: '{"tool":"plain"}' })).status;

@@ -2,7 +2,7 @@
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { TestContext } from "node:test";
+import { after, before } from "node:test";
 import { definePlugin, GatewayError, Strict, Type } from "@svc/sdk";
 import {
   AgentDirectory,
@@ -62,6 +62,7 @@ function toolsOf(shed: Shed): Record<string, Tool> {
     ...Object.fromEntries(core.split(" ").map((name) => [name, answering(name)])),
     message: answering("message", { params: Strict({ action: Type.String(), to: Type.String({ default: "all" }) }) }),
     echo: answering("echo"),
+    gated: answering("gated"),
     rare: answering("rare", { optional: true }),
     in_run: answering("in_run", { runOnly: true }),
     owners: answering("owners", { ownerOnly: true }),
@@ -99,6 +100,7 @@ function shedPlugin(shed: Shed) {
     provides: [AgentDirectory, GroupToolPolicy],
     setup(gateway) {
       for (const [name, tool] of Object.entries(toolsOf(shed))) gateway.extend(Tool, name, tool);
+      gateway.hooks.toolBefore.for("gated").tap("shed", () => ({ allow: false, reason: "not on Sundays" }));
       gateway.provide(AgentDirectory, {
         defaultId: "main",
         list: () => [],
@@ -121,6 +123,11 @@ export interface Answer {
   readonly body: unknown;
 }
 
+/** Whose end is the gateway's. */
+interface Owner {
+  after(cleanUp: () => Promise<void>): void;
+}
+
 export interface Scene extends TestGateway {
   readonly shed: Shed;
   readonly http: string;
@@ -130,7 +137,24 @@ export interface Scene extends TestGateway {
   edit(changes: Record<string, unknown>): Promise<void>;
 }
 
-export async function start(t: TestContext, config: Record<string, unknown> = {}): Promise<Scene> {
+/** One gateway for all tests of a suite; every use of it finds the list of tools that ran empty. */
+export function shared(): () => Scene {
+  const cleanUps: (() => Promise<void>)[] = [];
+  let scene: Scene | undefined;
+  before(async () => {
+    scene = await start({ after: (cleanUp) => void cleanUps.push(cleanUp) });
+  });
+  after(async () => {
+    for (const cleanUp of cleanUps) await cleanUp();
+  });
+  return () => {
+    if (!scene) throw new Error("the gateway is not there yet");
+    scene.shed.ran.length = 0;
+    return scene;
+  };
+}
+
+export async function start(t: Owner, config: Record<string, unknown> = {}): Promise<Scene> {
   const stateDir = await mkdtemp(join(tmpdir(), "svc-invoke-"));
   await writeFile(join(stateDir, "svc.json"), JSON.stringify(config));
   const shed = new Shed();

@@ -72,6 +72,12 @@ describe("tools", () => {
       /the scope operator.admin is missing/,
     ],
     [
+      "a tool of the owner to anybody else",
+      { tool: readTool({ ownerOnly: true }) },
+      call(),
+      /not allowed: this tool is for runs of whoever owns this gateway/,
+    ],
+    [
       "what a gate denies",
       { hooks: { before: hook(() => ({ allow: false, reason: "not on Sundays" })) } },
       call(),

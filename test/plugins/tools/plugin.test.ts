@@ -1,0 +1,97 @@
+/** The plugin in a running gateway: what it serves, and what its configuration may be. */
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { definePlugin, Strict, tools } from "@svc/sdk";
+import { AgentDirectory, defineTool, Tool, Tools, ToolSource, type ToolScene } from "@svc/sdk/services";
+import { testGateway } from "@svc/sdk/testing";
+import type { ConfigFile } from "../../../host/config/file.ts";
+import { pluginSection } from "../../../host/config/sections.ts";
+import plugin from "../../../plugins/tools/plugin.ts";
+
+const tool = defineTool({ description: "-", params: Strict({}), scope: "operator.read", run: () => "" });
+
+/** Tools of two kinds, an agent `ada`, and what others see of the tools. */
+function shed() {
+  const found: { tools?: Tools } = {};
+  const shedPlugin = definePlugin({
+    id: "shed",
+    api: "^1.0.0",
+    requires: { tools: Tools },
+    provides: [AgentDirectory],
+    setup(gateway) {
+      for (const name of ["exec", "read", "own"]) gateway.extend(Tool, name, tool);
+      gateway.extend(ToolSource, "more", { tools: () => new Map([["fetched", tool]]) });
+      gateway.provide(AgentDirectory, {
+        defaultId: "ada",
+        list: () => [],
+        has: (id) => id === "ada",
+        toolPolicy: () => ({ deny: ["read"] }),
+        maxSpawnDepth: 1,
+      });
+      gateway.start(() => void (found.tools = gateway.services.tools));
+    },
+  });
+  return { plugin: shedPlugin, found };
+}
+
+describe("the plugin tools", () => {
+  it("serves the catalogue, for an agent that is there", async (t) => {
+    const { client } = await testGateway(t, { plugins: ["tools", shed().plugin] });
+    const { agentId, groups } = await client.call(tools.catalog, {});
+    assert.equal(agentId, "ada");
+    assert.deepEqual(
+      groups.map(({ id, tools: entries }) => [id, entries.map((entry) => entry.id)]),
+      [
+        ["fs", ["read"]],
+        ["runtime", ["exec"]],
+        ["plugin:shed", ["fetched", "own"]],
+      ],
+    );
+    const core = await client.call(tools.catalog, { agentId: "Ada", includePlugins: false });
+    assert.deepEqual(core.groups, groups.slice(0, 2));
+    await assert.rejects(client.call(tools.catalog, { agentId: "bob" }), {
+      code: "NOT_FOUND",
+      message: 'no agent "bob"; agents.list shows the configured ones',
+    });
+    await assert.rejects(client.request("tools.catalog", { agent: "ada" }), { code: "INVALID_REQUEST" });
+  });
+
+  it("offers a run what configuration and agent leave", async (t) => {
+    const { plugin: tooled, found } = shed();
+    const config = {
+      tools: { deny: ["fetched"], byProvider: { "acme/big": { deny: ["exec"] } }, web: { own: "key" } },
+    };
+    const { gateway } = await testGateway(t, { plugins: ["tools", tooled], config });
+    assert.deepEqual(
+      gateway.plugins().map(({ state }) => state),
+      ["active", "active"],
+    );
+    const principal = { id: "p", role: "operator", scopes: ["operator.read"], provenance: "token", epoch: 0 } as const;
+    const scene: ToolScene = { surface: "run", agentId: "ada", sessionKey: "agent:ada:main", principal };
+    const offered = (model?: ToolScene["model"]) =>
+      found.tools?.specs(model ? { ...scene, model } : scene).map(({ name }) => name);
+    assert.deepEqual(offered(), ["exec", "own"]);
+    assert.deepEqual(offered({ provider: "acme", id: "big" }), ["own"]);
+  });
+
+  const wrong: readonly (readonly [what: string, config: Record<string, object>, reason: RegExp])[] = [
+    ["a profile nobody knows", { tools: { profile: "most" } }, /^tools\.profile: must be one of/],
+    ["no profile", { tools: { profile: null } }, /^tools\.profile: /],
+    ["a text as a list", { tools: { allow: "exec" } }, /^tools\.allow: must be array/],
+    ["null as a list", { tools: { deny: null } }, /^tools\.deny: must be array/],
+    ["a number in a list", { tools: { alsoAllow: [5] } }, /^tools\.alsoAllow\[0\]: must be string/],
+    [
+      "a key by provider nobody knows",
+      { tools: { byProvider: { acme: { allows: [] } } } },
+      /unexpected property 'allows'/,
+    ],
+    ["a key for sub-agents nobody knows", { tools: { subagents: { deny: [] } } }, /unexpected property 'deny'/],
+    ["a key for /tools/invoke nobody knows", { gateway: { tools: { denied: [] } } }, /unexpected property 'denied'/],
+  ];
+  for (const [what, config, reason] of wrong) {
+    it(`does not run with ${what}`, () => {
+      const settings = pluginSection(plugin, { resolved: config, issues: [] } as unknown as ConfigFile); // all it reads
+      assert.match("issue" in settings ? settings.issue : "it runs", reason);
+    });
+  }
+});
