@@ -1,5 +1,14 @@
 /** `POST /v1/responses`: a request read, placed in a session, run, and answered whole or as a stream. */
-import { type Clock, type Live, type Logger, persist, type Principal, type RouteReply, Turns } from "@svc/sdk";
+import {
+  type Clock,
+  type Live,
+  type Logger,
+  persist,
+  type Principal,
+  type RouteReply,
+  Turns,
+  unavailable,
+} from "@svc/sdk";
 import {
   agentAddress,
   type AgentDirectory,
@@ -20,7 +29,6 @@ import type { ResponsesConfig } from "./config.ts";
 import { type Continuation, continueFrom, noSuchResponse, openCalls } from "./continuing.ts";
 import { turnOf } from "./conversation.ts";
 import { createEventWriter } from "./events.ts";
-import type { LiveAnswers } from "./live-answers.ts";
 import { type LoadedItem, loadItems } from "./media.ts";
 import { resolveReferences } from "./references.ts";
 import { parseBody, readRequest, type ResponsesRequest } from "./request.ts";
@@ -40,7 +48,8 @@ export interface AnsweringSources {
     readonly outbound: Live<OutboundFetch>;
   };
   readonly asked: AskedRuns;
-  readonly live: LiveAnswers;
+  /** Aborts when the plugin stops. */
+  readonly stopping: AbortSignal;
   readonly store: ResponseStore;
   readonly clock: Clock;
   readonly log: Pick<Logger, "error">;
@@ -61,8 +70,6 @@ interface Answering {
   readonly request: ResponsesRequest;
   readonly items: readonly LoadedItem[];
   readonly base: ResponseBase;
-  /** Aborts when nobody waits any more. */
-  readonly signal: AbortSignal;
 }
 
 /** Sessions whose name nobody gave. Spec: http/responses.md §1. */
@@ -78,7 +85,7 @@ const STREAM_HEADERS = {
 
 /** @returns answers one request; throws GatewayError for what is wrong with it */
 export function createAnswering(sources: AnsweringSources): (asked: Asked) => Promise<RouteReply> {
-  const { clock, store, live, newId } = sources;
+  const { clock, store, newId } = sources;
   const turns = new Turns();
 
   return async (asked) => {
@@ -88,24 +95,16 @@ export function createAnswering(sources: AnsweringSources): (asked: Asked) => Pr
     requireModel(headerOf(headers, "x-svc-model"), sources);
     const kept = previous === undefined ? undefined : await store.find(previous, principal.id);
     if (previous !== undefined && !kept) noSuchResponse(previous);
-    const uuid = newId();
-    const base = responseBase(uuid, request, clock.now());
-    const signal = live.open(base.id, asked.signal);
-    try {
-      const items = await load(request, asked, signal, sources);
-      const answering: Answering = { asked, request, items, base, signal };
-      const begin = () => beginRun(answering, kept, sources);
-      // One after the other until accepted, so that the second of two that go on from one response sees the first.
-      const steps = await (kept ? turns.take(kept.sessionKey, begin) : begin());
-      const settle = (outcome: RunOutcome) => settled(answering, outcome, sources);
-      if (stream) return { headers: STREAM_HEADERS, body: streamed(steps, base, settle, () => live.close(base.id)) };
-      const outcome = await outcomeOf(steps);
-      live.close(base.id);
-      return wholeReply(await settle(outcome), outcome);
-    } catch (error) {
-      live.close(base.id);
-      throw error;
-    }
+    const base = responseBase(newId(), request, clock.now());
+    const items = await load(request, asked, sources);
+    const answering: Answering = { asked, request, items, base };
+    const begin = () => beginRun(answering, kept, sources);
+    // One after the other until accepted, so that the second of two that go on from one response sees the first.
+    const steps = untilStopped(await (kept ? turns.take(kept.sessionKey, begin) : begin()), base.id, clock);
+    const settle = (outcome: RunOutcome) => settled(answering, outcome, sources);
+    if (stream) return { headers: STREAM_HEADERS, body: streamed(steps, base, settle) };
+    const outcome = await outcomeOf(steps);
+    return wholeReply(await settle(outcome), outcome);
   };
 }
 
@@ -116,8 +115,7 @@ function requireModel(name: string | undefined, { services }: AnsweringSources):
 
 async function load(
   { items }: ResponsesRequest,
-  { principal }: Asked,
-  signal: AbortSignal,
+  { principal, signal }: Asked,
   { config, services, store }: AnsweringSources,
 ): Promise<readonly LoadedItem[]> {
   const { documents, outbound } = services;
@@ -126,8 +124,8 @@ async function load(
 }
 
 async function beginRun(answering: Answering, kept: KeptResponse | undefined, sources: AnsweringSources) {
-  const { request, items, asked, base, signal } = answering;
-  const { clock } = sources;
+  const { request, items, asked, base } = answering;
+  const { clock, stopping } = sources;
   const { address, before } = await placeOf(answering, kept, sources);
   const { instructions } = request.body;
   const turn = turnOf(items, {
@@ -156,7 +154,8 @@ async function beginRun(answering: Answering, kept: KeptResponse | undefined, so
     ...(request.thinking === undefined ? {} : { thinking: request.thinking }),
     ...(model === undefined ? {} : { model }),
   };
-  return sources.asked.ask(run, signal, { goesOn: kept !== undefined });
+  if (stopping.aborted) unavailable("the gateway is stopping; try again", { retryAfterMs: 2_000 });
+  return sources.asked.ask(run, asked.signal, { goesOn: kept !== undefined });
 }
 
 /** The session, and of what was said there as much as it takes to know which calls are open. */
@@ -177,15 +176,16 @@ async function placeOf(
 
 /** The end of the answer, kept on disk where the request wants it. */
 async function settled(
-  { base, request, asked, signal }: Answering,
+  { base, request, asked: { principal, signal } }: Answering,
   outcome: RunOutcome,
-  { store, clock, log }: AnsweringSources,
+  { store, clock, log, stopping }: AnsweringSources,
 ): Promise<Ending> {
   const ending = endingOf(base, outcome);
-  if (request.body.store === false || signal.aborted) return ending;
+  const isGone = signal.aborted || stopping.aborted;
+  if (request.body.store === false || isGone) return ending;
   const kept: KeptResponse = {
     id: base.id,
-    principal: asked.principal.id,
+    principal: principal.id,
     sessionKey: outcome.sessionKey,
     sessionId: outcome.sessionId ?? "",
     answeredAt: outcome.status === "ok" ? (outcome.message?.timestamp ?? 0) : 0,
@@ -197,25 +197,41 @@ async function settled(
     return ending;
   } catch (error) {
     if (!signal.aborted) log.error({ err: error, runId: base.id }, "a response could not be stored");
-    const errorMessage = "the response could not be stored; it can be asked for without: store false";
+    const errorMessage = "the response could not be stored; with store false it need not be";
     return endingOf(base, { ...outcome, status: "error", errorMessage, calledTools: true });
   }
+}
+
+/** Steps that end in any case: where the plugin stops first, with that. */
+async function* untilStopped(
+  steps: AsyncIterable<AnswerStep>,
+  runId: string,
+  clock: Clock,
+): AsyncGenerator<AnswerStep, void, undefined> {
+  for await (const step of steps) {
+    yield step;
+    if (step.type === "end") return;
+  }
+  const outcome = {
+    runId,
+    sessionKey: "",
+    status: "aborted",
+    abortReason: "restart",
+    endedAt: clock.now(),
+    text: "",
+  } as const;
+  yield { type: "end", outcome };
 }
 
 async function* streamed(
   steps: AsyncIterable<AnswerStep>,
   base: ResponseBase,
   settle: (outcome: RunOutcome) => Promise<Ending>,
-  close: () => void,
 ): AsyncGenerator<string, void, undefined> {
   const writer = createEventWriter(base);
-  try {
-    yield writer.begin();
-    for await (const step of steps) {
-      yield step.type === "text" ? writer.text(step.delta) : writer.end(await settle(step.outcome));
-    }
-  } finally {
-    close();
+  yield writer.begin();
+  for await (const step of steps) {
+    yield step.type === "text" ? writer.text(step.delta) : writer.end(await settle(step.outcome));
   }
 }
 

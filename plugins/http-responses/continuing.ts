@@ -1,6 +1,7 @@
 /**
  * Going on from an earlier response: in its session where nothing was said after it, else in a new one that has the
- * conversation up to it. Choice: so one response can be gone on from several times, as with the public API.
+ * conversation up to it. Choice: so one response can be gone on from several times, as with the public API; where the
+ * request names the session, it has to be that one.
  */
 import {
   type AgentAddress,
@@ -55,6 +56,9 @@ export async function continueFrom(
   const end = endOf(tail, kept);
   if (end !== undefined && end === tail.length && runs.active(sessionKey).length === 0) {
     return { address: { agentId, sessionKey, isFresh: false }, before: messagesOf(tail) };
+  }
+  if (named !== undefined) {
+    refuse(PATH, "its session has gone on since; leave previous_response_id out to go on where it is now");
   }
   const all = end === undefined || tail.length === TAIL ? await sessions.transcript(sessionKey, BRANCH) : tail;
   const branchAt = endOf(all, kept) ?? noSuchResponse(kept.id);

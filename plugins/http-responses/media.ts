@@ -1,5 +1,5 @@
 /** Loads the pictures and files of a request, all of them before its run. Spec: http/responses.md §4. */
-import { isGatewayError } from "@svc/sdk";
+import { invalidRequest, isGatewayError } from "@svc/sdk";
 import {
   type Documents,
   type ImageBlock,
@@ -47,11 +47,11 @@ export async function loadItems(
   signal: AbortSignal,
 ): Promise<readonly LoadedItem[]> {
   const { maxUrlParts } = sources.config;
-  const urls = items.flatMap((item) => ("parts" in item ? item.parts.filter(isUrl) : []));
-  if (urls.length > maxUrlParts)
-    refuse(["input"], `${urls.length} URLs are too many: at most ${maxUrlParts} are fetched`);
+  const media = items.flatMap((item) => ("parts" in item ? item.parts.filter(({ kind }) => kind !== "text") : []));
+  const urls = media.filter(isUrl).length;
+  if (urls > maxUrlParts) refuse(["input"], `${urls} URLs are too many: at most ${maxUrlParts} are fetched`);
   const failed = new AbortController();
-  const either = AbortSignal.any([signal, failed.signal]);
+  const either = media.length > 1 ? AbortSignal.any([signal, failed.signal]) : signal;
   try {
     return await Promise.all(
       items.map(async (item): Promise<LoadedItem> => {
@@ -89,7 +89,7 @@ async function loadImage(part: MediaPart, sources: MediaSources, signal: AbortSi
 
 async function loadFile(part: MediaPart, sources: MediaSources, signal: AbortSignal): Promise<LoadedPart> {
   const { documents, config } = sources;
-  if (!documents) refuse(part.path, "files cannot be read: the plugin `media` is not running");
+  if (!documents) invalidRequest("files cannot be read: the plugin `media` is not running");
   const { files } = config;
   const loaded = await loadMedia(part.source, files, saidSafely(sources, files), signal);
   const document = await documents.read(loaded, { maxChars: files.maxChars, pdf: files.pdf }, signal);
@@ -117,11 +117,11 @@ function saidSafely({ outbound }: MediaSources, { maxBytes }: MediaLimits): Outb
         } catch (error) {
           if (!isGatewayError(error)) throw error;
           const code = (error.details as { readonly code?: unknown } | undefined)?.code; // what refuses says what of
-          if (code === "TOO_LARGE") return refuse([], `${REFUSALS.TOO_LARGE}: at most ${maxBytes} bytes are taken`);
+          if (code === "TOO_LARGE") return invalidRequest(`${REFUSALS.TOO_LARGE}: at most ${maxBytes} bytes are taken`);
           if (typeof code === "string" && Object.hasOwn(REFUSALS, code)) {
-            return refuse([], REFUSALS[code as OutboundRefusalCode]);
+            return invalidRequest(REFUSALS[code as OutboundRefusalCode]);
           }
-          return refuse([], "the URL could not be fetched");
+          return invalidRequest("the URL could not be fetched");
         }
       },
     }

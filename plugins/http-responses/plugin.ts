@@ -15,7 +15,6 @@ import {
 import { createAnswering } from "./answering.ts";
 import { refuse } from "./check.ts";
 import { bodyLimit, ResponsesConfig } from "./config.ts";
-import { createLiveAnswers } from "./live-answers.ts";
 import { refusalReply } from "./refusals.ts";
 import { createResponseStore, STEPS } from "./store.ts";
 
@@ -48,8 +47,16 @@ export default definePlugin({
 
     const store = createResponseStore(storage, now);
     const asked = createAskedRuns({ runs, sessions });
-    const answers = createLiveAnswers(asked, now);
-    const sources = { config: () => config, services, asked, live: answers, store, clock, log, newId: randomUUID };
+    const sources = {
+      config: () => config,
+      services,
+      asked,
+      stopping: gateway.signal,
+      store,
+      clock,
+      log,
+      newId: randomUUID,
+    };
     const answer = createAnswering(sources);
     gateway.hooks.runEvent.tap("http-responses", (event) => asked.take(event));
 
@@ -98,14 +105,14 @@ export default definePlugin({
       handler: whenEnabled(async ({ params }, principal) => {
         const { id = "" } = params;
         if (!(await store.remove(id, principal.id))) noResponse(id);
-        return { body: { id, object: "response.deleted", deleted: true } };
+        return { body: { id, object: "response", deleted: true } };
       }),
     });
 
     gateway.every(PRUNE_EVERY_MS, () => store.prune());
     gateway.start(async () => {
       await storage.migrate("http-responses", STEPS);
-      return () => answers.stop();
+      return asked.stop;
     });
   },
 });

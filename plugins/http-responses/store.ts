@@ -17,8 +17,8 @@ export const STEPS = [
 
 /** Milliseconds a response is kept. Choice: 30 days, as the public API does. */
 export const KEEP_MS = 30 * 24 * 3_600_000;
-/** Choice: records one sweep deletes, so that it never holds up the storage. */
-export const PRUNE_LIMIT = 500;
+/** Choice: records one statement deletes, so that it never holds up the storage. */
+const PRUNE_LIMIT = 500;
 
 /** One that is kept. */
 export interface KeptResponse {
@@ -53,7 +53,7 @@ export interface ResponseStore {
   find(id: string, principal: string): Promise<KeptResponse | undefined>;
   /** @returns whether it was there */
   remove(id: string, principal: string): Promise<boolean>;
-  /** Deletes what is too old, at most `PRUNE_LIMIT` of it. */
+  /** Deletes what is too old. */
   prune(): Promise<void>;
 }
 
@@ -80,7 +80,11 @@ export function createResponseStore(storage: Storage, now: () => number): Respon
     async prune() {
       const sql = `DELETE FROM http_responses WHERE id IN
         (SELECT id FROM http_responses WHERE created_at <= ? ORDER BY created_at LIMIT ${PRUNE_LIMIT})`;
-      await storage.transaction([{ sql, params: [now() - KEEP_MS] }]);
+      const before = now() - KEEP_MS;
+      for (;;) {
+        const [deleted] = await storage.transaction([{ sql, params: [before] }]);
+        if (deleted?.changes !== PRUNE_LIMIT) return;
+      }
     },
   };
 }

@@ -36,7 +36,7 @@ export function askedTools(tools: unknown, choice: unknown): AskedTools {
 
 function askedTool(value: unknown, path: Path): AskedTool {
   const tool = objectAt(value, path);
-  if (tool["type"] !== "function") refuse([...path, "type"], otherKind("tools of type", tool["type"], "function"));
+  if (tool["type"] !== "function") refuse([...path, "type"], otherKind(tool["type"], "function"));
   const {
     name,
     description = "",
@@ -56,7 +56,7 @@ function withChoice(tools: readonly AskedTool[], value: unknown): AskedTools {
   const choice = objectAt(value, PATH);
   if (choice["type"] === "allowed_tools") return allowed(tools, choice);
   if (choice["type"] !== "function") {
-    refuse([...PATH, "type"], otherKind("a choice of type", choice["type"], "function or allowed_tools"));
+    refuse([...PATH, "type"], otherKind(choice["type"], "function or allowed_tools"));
   }
   const name = nameIn(choice, PATH).trim();
   if (name === "") wrong(PATH, "the name of the tool is blank");
@@ -91,7 +91,7 @@ function wrong(path: Path, issue: string): never {
   refuse(path, `invalid tool configuration: ${issue}`);
 }
 
-function otherKind(what: string, type: unknown, taken: string): string {
-  const named = typeof type === "string" ? `${what} ${type.slice(0, 64)} are not offered here` : "is required";
+function otherKind(type: unknown, taken: string): string {
+  const named = typeof type === "string" ? `${type.slice(0, 64)} is not offered here` : "is required";
   return `${named}; only ${taken}`;
 }
