@@ -4,7 +4,7 @@ import { describe, it } from "node:test";
 import { textOf } from "@svc/sdk/services";
 import { AWAY, CONNECTED, isRunning, moving, pidsIn, program, scene } from "./scene.ts";
 
-describe("a server that is a program", () => {
+describe("a server that is a program", { concurrency: 4 }, () => {
   it("offers its tools under its own name, all pages of them", async (t) => {
     const { line, names, tool } = await scene(t, { docs: program() });
     assert.deepEqual(names(), []);
