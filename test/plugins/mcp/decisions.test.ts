@@ -41,7 +41,7 @@ describe("names of tools", () => {
     ["a".repeat(200), [`${"*a".repeat(60)}*b`], undefined, false],
   ];
   for (const [tool, include, exclude, is] of wanted) {
-    it(`${tool.slice(0, 20)} is ${is ? "" : "not "}wanted by ${String(include).slice(0, 20)} but ${exclude}`, () =>
+    it(`${tool.slice(0, 20)} is ${is ? "" : "not "}wanted by ${String(include).slice(0, 20)} but ${String(exclude)}`, () =>
       assert.equal(isWanted(tool, include, exclude), is));
   }
 });
@@ -193,7 +193,7 @@ describe("an offer", () => {
       {},
     ).tools;
     assert.equal(first?.label, "A B");
-    assert.match(String(first?.description), /^END x+$/);
+    assert.match(first?.description ?? "", /^END x+$/);
     assert.equal(first?.description.length, 2_000);
   });
 

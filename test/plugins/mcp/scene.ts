@@ -87,10 +87,10 @@ export async function scene(t: TestContext, servers: Readonly<Record<string, obj
 
 /** Moves the clock on until the promise is settled: for ends that real programs and the clock have a part in. */
 export async function moving<T>(clock: ReturnType<typeof createFakeClock>, promise: Promise<T>): Promise<T> {
-  let isOver = false;
-  const over = () => (isOver = true);
+  const state = { isOver: false };
+  const over = () => void (state.isOver = true);
   promise.then(over, over);
-  while (!isOver) await clock.advance(100);
+  while (!state.isOver) await clock.advance(100);
   return promise;
 }
 
