@@ -1,8 +1,38 @@
-/** Tools of MCP servers for the svc gateway's agents. */
-import { definePlugin } from "@svc/sdk";
+/** MCP: the tools of servers that speak the Model Context Protocol, offered to agents. */
+import { definePlugin, live } from "@svc/sdk";
+import { Secrets, type Tool, ToolSource } from "@svc/sdk/services";
+import { mkdirSync } from "node:fs";
+import { join } from "node:path";
+import { McpConfig } from "./config.ts";
+import { type Servers, startServers } from "./servers.ts";
+import { createOpenSession } from "./session.ts";
+
+const NONE: ReadonlyMap<string, Tool> = new Map();
 
 export default definePlugin({
   id: "mcp",
   api: "^1.0.0",
-  setup() {},
+  config: McpConfig,
+  requires: { secrets: live(Secrets) },
+  after: ["secrets"],
+
+  setup(gateway) {
+    const { clock, config, log, services } = gateway;
+    let servers: Servers | undefined;
+
+    gateway.extend(ToolSource, "mcp", { tools: () => servers?.tools() ?? NONE });
+    gateway.start(() => {
+      const open = createOpenSession({ clock });
+      const secrets = () => services.secrets.get();
+      const started = (servers = startServers(config, { clock, log, open, secrets, directory }));
+      return () => started.stop();
+    });
+
+    /** A private directory: nothing a program finds around itself was put there by somebody else. */
+    function directory(server: string): string {
+      const path = join(gateway.stateDir, server);
+      mkdirSync(path, { recursive: true, mode: 0o700 });
+      return path;
+    }
+  },
 });

@@ -1,0 +1,157 @@
+/**
+ * A server that runs as a program of ours: started in a process group of its own, with a small environment, spoken to
+ * over its standard input and output, and ended with all it started.
+ */
+import { type Clock, messageOf, pause } from "@svc/sdk";
+import type { ReadBuffer, serializeMessage } from "@modelcontextprotocol/sdk/shared/stdio.js";
+import type { Transport } from "@modelcontextprotocol/sdk/shared/transport.js";
+import { type ChildProcessByStdio, spawn } from "node:child_process";
+import type { Readable, Writable } from "node:stream";
+
+export interface Program {
+  readonly command: string;
+  readonly args: readonly string[];
+  /** All of it. */
+  readonly env: Readonly<Record<string, string>>;
+  readonly cwd: string;
+}
+
+/** The parts of the library that frame messages. */
+export interface Framing {
+  readonly buffer: ReadBuffer;
+  readonly serialize: typeof serializeMessage;
+}
+
+export interface ChildTransport extends Transport {
+  /** How the program ended, with the end of what it wrote to its standard error; `undefined` while it runs. */
+  end(): string | undefined;
+}
+
+/** Milliseconds from the end of its input to SIGTERM, from there to SIGKILL, and to the end of waiting. */
+export const STOP_STEPS_MS = [500, 1_500, 1_000] as const;
+/** Characters of standard error that are kept. */
+const MAX_TAIL = 500;
+
+const PASSED = ["PATH", "HOME", "LANG", "TZ"];
+/** Without these, programs do not start there. */
+const PASSED_ON_WINDOWS = ["SYSTEMROOT", "COMSPEC", "PATHEXT", "TEMP", "USERPROFILE", "APPDATA", "LOCALAPPDATA"];
+
+/** @param own of this process: it holds secrets of the gateway, so only what every program needs is passed on */
+export function childEnvironment(
+  own: Readonly<Record<string, string | undefined>>,
+  added: Readonly<Record<string, string>>,
+  platform: NodeJS.Platform = process.platform,
+): Record<string, string> {
+  const names = platform === "win32" ? [...PASSED, ...PASSED_ON_WINDOWS] : PASSED;
+  const passed = names.flatMap((name) => (own[name] === undefined ? [] : [[name, own[name]]]));
+  return { ...Object.fromEntries(passed), ...added };
+}
+
+type Child = ChildProcessByStdio<Writable, Readable, Readable>;
+
+export function createChildTransport(
+  program: Program,
+  { buffer, serialize }: Framing,
+  clock: Pick<Clock, "setTimeout">,
+): ChildTransport {
+  const gone = new AbortController();
+  let child: Child | undefined;
+  let end: string | undefined;
+  let tail = "";
+  let closing: Promise<void> | undefined;
+
+  const killAll = () => child && signalGroup(child, "SIGKILL");
+
+  function start(): Promise<void> {
+    return new Promise((resolve, reject) => {
+      child = launch(program);
+      process.once("exit", killAll);
+      child.once("spawn", resolve);
+      child.once("error", (error) => {
+        end ??= `the program could not be started: ${messageOf(error)}`;
+        over();
+        reject(error);
+      });
+      child.once("exit", (code, signal) => {
+        const words = tail.trim() === "" ? "" : `; it said: ${tail.trim()}`;
+        end ??= `the program ${signal === null ? `ended with code ${code}` : `was ended by ${signal}`}${words}`;
+        killAll(); // what it left running goes with it
+      });
+      child.once("close", over);
+      child.stdin.on("error", () => undefined); // told to whoever writes
+      child.stdout.on("data", receive);
+      child.stderr.on("data", (chunk: Buffer) => (tail = (tail + chunk.toString("utf8")).slice(-MAX_TAIL)));
+    });
+  }
+
+  function over(): void {
+    if (gone.signal.aborted) return;
+    gone.abort();
+    process.removeListener("exit", killAll);
+    transport.onclose?.();
+  }
+
+  function receive(chunk: Buffer): void {
+    try {
+      buffer.append(chunk);
+    } catch (error) {
+      end ??= messageOf(error); // a message without end
+      void close();
+    }
+    for (;;) {
+      try {
+        const message = buffer.readMessage();
+        if (message === null) return;
+        transport.onmessage?.(message);
+      } catch {
+        // A line that is no message: programs print what they should not.
+      }
+    }
+  }
+
+  function send(message: Parameters<Transport["send"]>[0]): Promise<void> {
+    return new Promise((resolve, reject) => {
+      if (!child || gone.signal.aborted) return reject(new Error("the program does not run"));
+      child.stdin.write(serialize(message), (error) => (error ? reject(error) : resolve()));
+    });
+  }
+
+  function close(): Promise<void> {
+    return (closing ??= stop());
+  }
+
+  async function stop(): Promise<void> {
+    if (!child || gone.signal.aborted) return;
+    const [toTerm, toKill, toEnd] = STOP_STEPS_MS;
+    child.stdin.end();
+    await pause(toTerm, clock, gone.signal);
+    if (!gone.signal.aborted) signalGroup(child, "SIGTERM");
+    await pause(toKill, clock, gone.signal);
+    if (!gone.signal.aborted) signalGroup(child, "SIGKILL");
+    await pause(toEnd, clock, gone.signal);
+    over();
+  }
+
+  const transport: ChildTransport = { start, send, close, end: () => end };
+  return transport;
+}
+
+function launch({ command, args, env, cwd }: Program): Child {
+  return spawn(command, [...args], {
+    cwd,
+    env: { ...env },
+    detached: process.platform !== "win32", // a group of its own, so that what it starts ends with it
+    stdio: ["pipe", "pipe", "pipe"],
+    windowsHide: true,
+  });
+}
+
+function signalGroup(child: Child, signal: NodeJS.Signals): void {
+  if (child.pid === undefined) return;
+  try {
+    if (process.platform === "win32") child.kill(signal);
+    else process.kill(-child.pid, signal);
+  } catch {
+    // all of them have ended
+  }
+}

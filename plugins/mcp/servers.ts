@@ -1,0 +1,72 @@
+/** All configured servers, and their tools together. */
+import { type Clock, type Logger } from "@svc/sdk";
+import { defineTool, type Secrets, type Tool } from "@svc/sdk/services";
+import type { McpConfig, ServerEntry } from "./config.ts";
+import type { OfferedTool } from "./offer.ts";
+import type { OpenSession } from "./session.ts";
+import { supervise, type Supervised } from "./supervisor.ts";
+import { targetOf } from "./target.ts";
+
+export interface ServersOptions {
+  readonly clock: Clock;
+  readonly log: Logger;
+  readonly open: OpenSession;
+  /** Who finds secrets now; `undefined` while nobody does. */
+  readonly secrets: () => Pick<Secrets, "reveal"> | undefined;
+  /** Where the program of a server runs that has no `cwd`. */
+  readonly directory: (server: string) => string;
+  /** Default: the environment of this process. */
+  readonly env?: Readonly<Record<string, string | undefined>>;
+  /** Default `Math.random`. */
+  readonly random?: () => number;
+}
+
+export interface Servers {
+  /** By the name agents see. */
+  tools(): ReadonlyMap<string, Tool>;
+  /** Safe to call twice. */
+  stop(): Promise<void>;
+}
+
+/** Starts to connect them; waits for none. */
+export function startServers({ servers }: McpConfig, options: ServersOptions): Servers {
+  const { env = process.env, random = Math.random, directory, secrets, ...shared } = options;
+  let known: ReadonlyMap<string, Tool> | undefined;
+  const supervised = Object.entries(servers)
+    .filter(([, { enabled }]) => enabled)
+    .map(([name, entry]) => ({
+      entry,
+      server: supervise({
+        ...shared,
+        name,
+        entry,
+        random,
+        target: () => targetOf(entry, { secrets, env, cwd: () => directory(name) }),
+        changed: () => (known = undefined),
+      }),
+    }));
+  const all = () =>
+    supervised.flatMap(({ server, entry }) => server.tools().map((tool) => toTool(tool, server, entry)));
+  return {
+    tools: () => (known ??= new Map(all())),
+    async stop() {
+      await Promise.all(supervised.map(({ server }) => server.stop()));
+    },
+  };
+}
+
+function toTool(
+  { name, own, label, description, params }: OfferedTool,
+  server: Supervised,
+  { scope }: ServerEntry,
+): [name: string, tool: Tool] {
+  const tool = defineTool({
+    description,
+    params,
+    scope,
+    ...(label === undefined ? {} : { label }),
+    // The owner has checked that they match a schema of objects.
+    run: (args, { signal }) => server.call(own, args as Readonly<Record<string, unknown>>, signal),
+  });
+  return [name, tool];
+}

@@ -1,0 +1,225 @@
+/** Keeps one server connected: in the background, again after each failure, until it is stopped. */
+import {
+  type Clock,
+  externalLine,
+  isGatewayError,
+  type Logger,
+  messageOf,
+  pause,
+  unavailable,
+  untilAborted,
+} from "@svc/sdk";
+import type { ToolResult } from "@svc/sdk/services";
+import type { ServerEntry } from "./config.ts";
+import { within } from "./deadline.ts";
+import { type Offer, offerOf, type OfferedTool } from "./offer.ts";
+import { pauseMs } from "./pauses.ts";
+import { resultOf } from "./result.ts";
+import type { OpenSession, Session } from "./session.ts";
+import { type Target, withoutHidden } from "./target.ts";
+
+export interface Supervised {
+  /** None while it is away. */
+  tools(): readonly OfferedTool[];
+  /** @param tool the server's own name. @throws GatewayError `UNAVAILABLE`; the signal's reason */
+  call(tool: string, args: Readonly<Record<string, unknown>>, signal: AbortSignal): Promise<ToolResult>;
+  /** Resolves when nothing of it is left. Safe to call twice. */
+  stop(): Promise<void>;
+}
+
+export interface SupervisorOptions {
+  readonly name: string;
+  readonly entry: ServerEntry;
+  /** Looks secrets up, for each connection anew. */
+  readonly target: () => Promise<Target>;
+  readonly open: OpenSession;
+  readonly clock: Clock;
+  readonly log: Logger;
+  /** `Math.random`. */
+  readonly random: () => number;
+  /** Called when `tools` is another list. */
+  readonly changed: () => void;
+}
+
+/** Choice: milliseconds a connection must have lasted for the next pause to be a short one again. */
+export const STEADY_MS = 60_000;
+/** Choice: milliseconds between two lists of tools, however often a server says that they changed. */
+export const RELIST_MS = 1_000;
+/** Choice: milliseconds after which a reason that stays the same is told again. */
+const TELL_AGAIN_MS = 3_600_000;
+const MAX_REASON = 300;
+
+/** A connection that works. */
+interface Link {
+  readonly session: Session;
+  readonly hidden: readonly string[];
+  tools: readonly OfferedTool[];
+  /** Whether the tools changed since they were listed. */
+  isStale: boolean;
+  isListing: boolean;
+  isChecking: boolean;
+  /** Aborted: it is given up. */
+  readonly ending: AbortController;
+}
+
+export function supervise(options: SupervisorOptions): Supervised {
+  const { name, entry, clock, log } = options;
+  const [startMs, toolMs] = [entry.startTimeoutSeconds * 1_000, entry.toolTimeoutSeconds * 1_000];
+  const stopping = new AbortController();
+  const tell = teller(options);
+  let link: Link | undefined;
+  const running = run();
+
+  async function run(): Promise<void> {
+    for (let failures = 1; !stopping.signal.aborted; failures += 1) {
+      const since = clock.elapsed();
+      const reason = await connectOnce();
+      if (stopping.signal.aborted) return;
+      if (clock.elapsed() - since >= STEADY_MS) failures = 1;
+      const retryInMs = pauseMs(failures, options.random());
+      tell.away(reason, retryInMs);
+      await pause(retryInMs, clock, stopping.signal);
+    }
+  }
+
+  /** Connects and stays until it is over. @returns why it is over */
+  async function connectOnce(): Promise<string> {
+    const ending = new AbortController();
+    const stop = () => ending.abort();
+    stopping.signal.addEventListener("abort", stop, { once: true });
+    let hidden: readonly string[] = [];
+    let session: Session | undefined;
+    try {
+      const target = await untilAborted(options.target(), ending.signal); // a vault may be slow
+      hidden = target.hidden;
+      let isStale = false;
+      const events = {
+        toolsChanged() {
+          isStale = true;
+          if (link) relist(link);
+        },
+        doubt: (reason: string) => link && check(link, reason),
+      };
+      const limits = { ms: startMs, failure: "it was not connected", clock, signal: ending.signal };
+      const opened = await within(limits, (signal) => options.open(target, events, signal));
+      session = opened;
+      isStale = false;
+      const listed = await within({ ...limits, failure: "it did not list its tools" }, (late) => opened.list(late));
+      link = { session, hidden, tools: [], isStale, isListing: false, isChecking: false, ending };
+      adopt(link, listed);
+      tell.connected(link.tools.length);
+      if (isStale) relist(link);
+      return readable(await untilAborted(session.ended, ending.signal), hidden);
+    } catch (error) {
+      return readable(messageOf(error), hidden);
+    } finally {
+      stopping.signal.removeEventListener("abort", stop);
+      const wasThere = link !== undefined;
+      link = undefined;
+      ending.abort();
+      if (wasThere) options.changed();
+      await session?.close().catch((error: unknown) => log.debug({ err: error, server: name }, "closing failed"));
+    }
+  }
+
+  function adopt(mine: Link, listed: readonly unknown[]): void {
+    const offer = offerOf(name, listed, entry);
+    mine.tools = offer.tools;
+    tell.leftOut(offer);
+    options.changed();
+  }
+
+  /** One list at a time, and a pause after each. */
+  function relist(mine: Link): void {
+    mine.isStale = true;
+    if (mine.isListing) return;
+    mine.isListing = true;
+    void listAgain(mine).finally(() => (mine.isListing = false));
+  }
+
+  async function listAgain(mine: Link): Promise<void> {
+    const { signal } = mine.ending;
+    while (mine.isStale && !signal.aborted) {
+      mine.isStale = false;
+      try {
+        const limits = { ms: startMs, failure: "it did not list its tools", clock, signal };
+        adopt(mine, await within(limits, (late) => mine.session.list(late)));
+      } catch (error) {
+        check(mine, messageOf(error));
+      }
+      await pause(RELIST_MS, clock, signal);
+    }
+  }
+
+  /** Something went wrong: the connection is kept when the server answers a ping. */
+  function check(mine: Link, reason: string): void {
+    if (mine.isChecking || mine.ending.signal.aborted) return;
+    mine.isChecking = true;
+    const limits = { ms: startMs, failure: "no answer", clock, signal: mine.ending.signal };
+    void within(limits, (signal) => mine.session.ping(signal))
+      .catch(() => mine.ending.abort(new Error(reason)))
+      .finally(() => (mine.isChecking = false));
+  }
+
+  return {
+    tools: () => link?.tools ?? [],
+
+    async call(tool, args, signal) {
+      const mine = link ?? unavailable(`the MCP server "${name}" is away and is being connected again; try later`);
+      const failure = `the MCP server "${name}" did not answer`;
+      try {
+        const answer = await within({ ms: toolMs, failure, clock, signal }, (late) =>
+          mine.session.call(tool, args, late),
+        );
+        return resultOf(`MCP server ${name}, tool ${tool}`, answer);
+      } catch (error) {
+        signal.throwIfAborted();
+        check(mine, messageOf(error));
+        if (isGatewayError(error)) throw error;
+        // What went wrong may be in the server's words; it stands in the log.
+        log.warn(
+          { server: name, tool, reason: readable(messageOf(error), mine.hidden) },
+          "an MCP server failed in a call",
+        );
+        return unavailable(`the MCP server "${name}" failed before it answered; the log says why. Try again later`);
+      }
+    },
+
+    async stop() {
+      stopping.abort();
+      await running;
+    },
+  };
+}
+
+/** Tells the log: each left out tool once, and a reason that stays the same once an hour. */
+function teller({ name, entry, clock, log }: SupervisorOptions) {
+  const told = new Set<string>();
+  let last = { reason: "", at: -Infinity };
+  const keys = entry.url === undefined ? "command, args, env and cwd" : "url, headers and transport";
+  return {
+    connected(tools: number): void {
+      last = { reason: "", at: -Infinity };
+      log.info({ server: name, tools }, "an MCP server is connected");
+    },
+    away(reason: string, retryInMs: number): void {
+      const isNews = reason !== last.reason || clock.elapsed() - last.at >= TELL_AGAIN_MS;
+      if (isNews) last = { reason, at: clock.elapsed() };
+      const next = `an MCP server is away and will be tried again; if that does not help, check ${keys} of mcp.servers.${name}`;
+      log[isNews ? "warn" : "debug"]({ server: name, reason, retryInMs }, next);
+    },
+    leftOut(offer: Offer): void {
+      for (const { tool, reason } of offer.leftOut) {
+        const key = `${tool} ${reason}`;
+        if (told.has(key) || told.size > 1_000) continue;
+        told.add(key);
+        log.warn({ server: name, tool, reason }, "a tool of an MCP server is left out");
+      }
+    },
+  };
+}
+
+/** For the log: one line, without secrets. */
+function readable(reason: string, hidden: readonly string[]): string {
+  return externalLine(withoutHidden(reason, hidden), MAX_REASON);
+}

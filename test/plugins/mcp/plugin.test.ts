@@ -1,0 +1,59 @@
+/** A real gateway whose agent calls a tool of a real server. */
+import assert from "node:assert/strict";
+import { describe, it, type TestContext } from "node:test";
+import { definePlugin } from "@svc/sdk";
+import { Tools } from "@svc/sdk/services";
+import { startFakeModelServer, testGateway } from "@svc/sdk/testing";
+import { principal } from "../agents/script.ts";
+import { isRunning, pidsIn, program } from "./scene.ts";
+
+const scene = { surface: "run", agentId: "main", sessionKey: "agent:main:main", principal } as const;
+
+/** Shows the test which tools there are. */
+function watcher() {
+  let tools: Tools | undefined;
+  const plugin = definePlugin({
+    id: "watcher",
+    api: "^1.0.0",
+    requires: { tools: Tools },
+    setup: (gateway) => void (tools = gateway.services.tools),
+  });
+  const names = () => tools?.specs(scene).map(({ name }) => name) ?? [];
+  /** Waits until there is one. */
+  const offered = async (tool: string) => {
+    while (!names().includes(tool)) await new Promise((resolve) => setImmediate(resolve));
+  };
+  return { plugin, names, offered };
+}
+
+async function gatewayWith(t: TestContext, servers: Record<string, object>) {
+  const call = { name: "docs__echo", arguments: { text: "from the agent" } };
+  const model = await startFakeModelServer({ replies: [{ toolCalls: [call] }, { text: "done" }] });
+  t.after(() => model.close());
+  const { plugin, names, offered } = watcher();
+  const running = await testGateway(t, {
+    plugins: ["storage-sqlite", "sessions", "models", "provider-openai", "tools", "agents", "mcp", plugin],
+    config: {
+      models: { providers: { fake: { baseUrl: model.url, models: [{ id: "fake-model" }] } } },
+      mcp: { servers },
+    },
+  });
+  return { ...running, model, names, offered };
+}
+
+describe("an agent of a real gateway", () => {
+  it("calls a tool of a server, and the server ends with the gateway", async (t) => {
+    const { client, gateway, model, names, offered } = await gatewayWith(t, {
+      docs: program("parent", "stubborn"),
+      mute: program("mute"),
+    });
+    await offered("docs__echo");
+    const pids = pidsIn(names());
+    await client.request("agent", { message: "Say it", agentId: "main", idempotencyKey: "k1" });
+    await client.request("agent.wait", { runId: "k1", timeoutMs: 20_000 });
+    assert.match(JSON.stringify(model.requests[1]?.body), /you said: from the agent/);
+    assert.deepEqual(pids.map(isRunning), [true, true]);
+    await gateway.stop();
+    assert.deepEqual(pids.map(isRunning), [false, false]);
+  });
+});

@@ -1,0 +1,167 @@
+/** Real servers as programs. */
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { textOf } from "@svc/sdk/services";
+import { AWAY, CONNECTED, isRunning, moving, pidsIn, program, scene } from "./scene.ts";
+
+describe("a server that is a program", { concurrency: 4 }, () => {
+  it("offers its tools under its own name, all pages of them", async (t) => {
+    const { line, names, tool } = await scene(t, { docs: program() });
+    assert.deepEqual(names(), []);
+    assert.deepEqual((await line(CONNECTED)).fields, { server: "docs", tools: 10 });
+    assert.deepEqual(names().slice(0, 3), ["docs__echo", "docs__environment", "docs__fail"]);
+    const { description, params, scope, optional } = tool("docs__echo");
+    assert.deepEqual([description, scope, optional], ["Says it again", "operator.write", undefined]);
+    assert.deepEqual(params, { type: "object", properties: { text: { type: "string" } }, required: ["text"] });
+    assert.equal(tool("docs__fail").description, "Tool fail of the MCP server docs");
+  });
+
+  it("answers calls: texts between markers, errors as errors, pictures and values", async (t) => {
+    const { line, use } = await scene(t, { docs: program() });
+    await line(CONNECTED);
+    const said = textOf(await use("docs__echo", { text: "hello" }));
+    assert.match(said, /Source: External\nFrom: MCP server docs, tool echo\n---\nyou said: hello\n/);
+    const failed = await use("docs__fail");
+    assert.deepEqual([failed.isError, /the disk is full/.test(textOf(failed))], [true, true]);
+    const refused = await use("docs__refuse");
+    assert.deepEqual([refused.isError, /not today/.test(textOf(refused))], [true, true]);
+    assert.deepEqual(
+      (await use("docs__picture")).content.map(({ type }) => type),
+      ["image"],
+    );
+    const figures = await use("docs__figures");
+    assert.deepEqual(figures.details, { sum: 3 });
+    assert.match(textOf(figures), /\{"sum":3\}/);
+  });
+
+  it("gets a small environment, and what is configured", async (t) => {
+    const env = { PATH: process.env["PATH"], HOME: "/nowhere", TZ: "UTC", SVC_TOKEN: "canary", NODE_OPTIONS: "--bad" };
+    const entry = { ...program(), env: { PLAIN: "text", KEY: { source: "env", id: "KEY" } } };
+    const secrets = async (ref: unknown) => `revealed ${(ref as { id: string }).id}`;
+    const { line, use, directory } = await scene(t, { docs: entry }, { env, secrets });
+    await line(CONNECTED);
+    const text = textOf(await use("docs__environment"));
+    const seen = JSON.parse(/\{.*\}/.exec(text)?.[0] ?? "") as Record<string, string>;
+    assert.deepEqual(seen, {
+      PATH: process.env["PATH"],
+      HOME: "/nowhere",
+      TZ: "UTC",
+      PLAIN: "text",
+      KEY: "revealed KEY",
+      cwd: directory,
+    });
+  });
+
+  it("is given up in a call after its time, and kept when it gives a sign of life", async (t) => {
+    const { clock, line, use, names } = await scene(t, { docs: { ...program(), toolTimeoutSeconds: 5 } });
+    await line(CONNECTED);
+    const asked = assert.rejects(use("docs__hang"), {
+      code: "UNAVAILABLE",
+      message: 'the MCP server "docs" did not answer within 5 seconds',
+    });
+    await clock.advance(5_000);
+    await asked;
+    assert.match(textOf(await use("docs__echo", { text: "still here" })), /still here/);
+    assert.equal(names().length, 10);
+  });
+
+  it("ends a call with its run", async (t) => {
+    const { line, use } = await scene(t, { docs: program() });
+    await line(CONNECTED);
+    const stopping = new AbortController();
+    const asked = use("docs__hang", {}, stopping.signal);
+    stopping.abort();
+    await assert.rejects(asked, { name: "AbortError" });
+    await assert.rejects(use("docs__hang", {}, AbortSignal.abort()), { name: "AbortError" });
+  });
+
+  it("is started again when it ends, and has no tools meanwhile", async (t) => {
+    const { clock, line, use, names, tool } = await scene(t, { docs: program() });
+    await line(CONNECTED);
+    const echo = tool("docs__echo");
+    const [before] = pidsIn(names());
+    await assert.rejects(use("docs__crash"), { code: "UNAVAILABLE", message: /failed before it answered/ });
+    const { fields, level, message } = await line(AWAY);
+    assert.deepEqual([level, fields["retryInMs"]], ["warn", 2_000]);
+    assert.equal(fields["reason"], "the program ended with code 3; it said: out of luck");
+    assert.match(message, /check command, args, env and cwd of mcp\.servers\.docs$/);
+    assert.deepEqual(names(), []);
+    const context = { call: {} as never, principal: {} as never, signal: new AbortController().signal };
+    await assert.rejects(async () => echo.run({ text: "x" }, context), { code: "UNAVAILABLE", message: /is away/ });
+    await clock.advance(2_000);
+    await line(CONNECTED, 2);
+    assert.notEqual(pidsIn(names())[0], before);
+    assert.match(textOf(await use("docs__echo", { text: "again" })), /again/);
+  });
+
+  it("is followed when its tools change", async (t) => {
+    const { line, names, use, servers } = await scene(t, { docs: program() });
+    await line(CONNECTED);
+    const known = servers.tools();
+    await use("docs__add", { text: "fresh" });
+    while (servers.tools() === known) await new Promise((resolve) => setImmediate(resolve));
+    assert.equal(names().at(-1), "docs__fresh");
+  });
+
+  it("may print what is no message", async (t) => {
+    const { line, use } = await scene(t, { docs: program("noisy") });
+    await line(CONNECTED);
+    assert.match(textOf(await use("docs__echo", { text: "hello" })), /hello/);
+  });
+
+  it("is stopped with all it started", async (t) => {
+    const { clock, line, names, servers } = await scene(t, { docs: program("parent", "stubborn") });
+    await line(CONNECTED);
+    const pids = pidsIn(names());
+    assert.deepEqual([pids.length, pids.every(isRunning)], [2, true]);
+    await moving(clock, Promise.all([servers.stop(), servers.stop()]));
+    while (pids.some(isRunning)) await new Promise((resolve) => setImmediate(resolve));
+    assert.deepEqual(names(), []);
+  });
+
+  it("that never answers is tried again, and holds up neither the start nor the stop", async (t) => {
+    const { clock, line, names, servers } = await scene(t, { mute: program("mute"), docs: program() });
+    await line(CONNECTED);
+    const away = line(AWAY);
+    const { fields } = await moving(clock, away);
+    assert.deepEqual(fields, { server: "mute", reason: "it was not connected within 30 seconds", retryInMs: 2_000 });
+    assert.equal(names().length, 10);
+    await moving(clock, servers.stop());
+  });
+
+  it("that does not exist is told with the reason, and costs nobody else anything", async (t) => {
+    const { line, names } = await scene(t, { none: { command: "/no/such/program" }, docs: program() });
+    const { fields } = await line(AWAY);
+    assert.equal(fields["server"], "none");
+    assert.match(String(fields["reason"]), /could not be started: spawn \/no\/such\/program ENOENT/);
+    await line(CONNECTED);
+    assert.equal(names().length, 10);
+  });
+
+  it("that is switched off is not started", async (t) => {
+    const { line, lines } = await scene(t, { off: { ...program(), enabled: false }, docs: program() });
+    await line(CONNECTED);
+    assert.deepEqual(
+      lines.map(({ fields }) => fields["server"]),
+      ["docs"],
+    );
+  });
+
+  it("whose secret is missing is told so, without a value", async (t) => {
+    const entry = { ...program(), env: { KEY: { source: "env", id: "KEY" } } };
+    const { line } = await scene(t, { docs: entry });
+    assert.match(String((await line(AWAY)).fields["reason"]), /no running plugin finds secrets/);
+  });
+
+  it("keeps its tools apart from those of another one", async (t) => {
+    const entry = { ...program(), include: ["echo", "f*"], exclude: ["figures"] };
+    const { line, names, use } = await scene(t, { one: entry, two: { ...entry, scope: "operator.read" } });
+    await line(CONNECTED, 2);
+    assert.deepEqual(names(), ["one__echo", "one__fail", "two__echo", "two__fail"]);
+    const said = await Promise.all(["one__echo", "two__echo"].map((name) => use(name, { text: name })));
+    assert.deepEqual(
+      said.map((result) => /From: MCP server (\w+)/.exec(textOf(result))?.[1]),
+      ["one", "two"],
+    );
+  });
+});
