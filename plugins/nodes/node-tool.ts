@@ -16,7 +16,7 @@ import { defineTool, type Tool, type ToolCall, type ToolResult } from "@svc/sdk/
 import { resolveNode } from "./cli-input.ts";
 import { listLines } from "./cli-text.ts";
 import type { Caller } from "./host/caller.ts";
-import { refusedVariable } from "./host/environment.ts";
+import { refusedVariable } from "@svc/sdk/exec";
 import { RUN_TIMEOUT_MS } from "./host/params.ts";
 import type { ProgramEnded } from "./host/remote-run.ts";
 import { runProgramOn } from "./node-tool-run.ts";
