@@ -175,8 +175,10 @@ describe("a file below a directory", () => {
     const { root } = await setUp(t);
     await writeWithin(root, "run.sh", "one");
     await chmod(join(root, "run.sh"), 0o4755);
-    await writeWithin(root, "run.sh", "two", { keepMode: true });
+    await writeWithin(root, "run.sh", "two", { mode: "kept" });
     assert.equal((await stat(join(root, "run.sh"))).mode & 0o7777, 0o755);
+    await writeWithin(root, "other.sh", "two", { mode: 0o2750 });
+    assert.equal((await stat(join(root, "other.sh"))).mode & 0o7777, 0o750);
     await writeWithin(root, "run.sh", "three");
     assert.equal(modeOf(await stat(join(root, "run.sh"))), "600");
   });
