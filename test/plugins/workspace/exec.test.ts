@@ -1,6 +1,6 @@
 /** `exec` and `process` with real programs. */
 import assert from "node:assert/strict";
-import { access, mkdir, readFile, realpath, symlink, writeFile } from "node:fs/promises";
+import { access, mkdir, readFile, realpath, rename, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, it } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -66,9 +66,9 @@ describe("exec", posix, () => {
     assert.deepEqual(
       said
         .split("\n")
-        .map((line) => line.split("=")[0])
-        .filter((name) => /^(PATH|HOME|GREETING|TERM|SVC.*|OPENAI.*)$/.test(name ?? ""))
-        .sort(),
+        .map((line) => line.split("=")[0] ?? "")
+        .filter((name) => /^(PATH|HOME|GREETING|TERM|SVC.*|OPENAI.*)$/.test(name))
+        .toSorted((left, right) => left.localeCompare(right)),
       ["GREETING", "HOME", "PATH", "TERM"],
     );
   });
@@ -246,7 +246,6 @@ describe("the policy of exec", posix, () => {
     const { ask } = person("allow-once", () => swap());
     const scene = await openScene(t, { policy: allowlist("on-miss"), ask });
     await mkdir(join(scene.root, "sub"));
-    const { rename } = await import("node:fs/promises");
     swap = async () => {
       await rename(join(scene.root, "sub"), join(scene.root, "aside"));
       await symlink(scene.stateDir, join(scene.root, "sub"));

@@ -38,10 +38,10 @@ async function start(t: TestContext, replies: readonly FakeModelReply[] = []) {
   await mkdir(root, { recursive: true });
   let serial = 0;
   /** Resolves when the run is over. */
-  const talk = async (message: string, client = running.client) => {
+  const talk = async (message: string) => {
     const runId = `run-${++serial}`;
-    await client.call(agents.run, { message, sessionKey: "main", idempotencyKey: runId });
-    return client.call(agents.wait, { runId, timeoutMs: 20_000 });
+    await running.client.call(agents.run, { message, sessionKey: "main", idempotencyKey: runId });
+    return running.client.call(agents.wait, { runId, timeoutMs: 20_000 });
   };
   return { ...running, server, root, talk };
 }

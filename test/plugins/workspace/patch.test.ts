@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { readFile, stat, writeFile, chmod, mkdir, readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, it } from "node:test";
-import fc from "fast-check";
+import * as fc from "fast-check";
 import { GatewayError, isGatewayError } from "@svc/sdk";
 import { textOf } from "@svc/sdk/services";
 import { withHunks } from "../../../plugins/workspace/patch/hunks.ts";
@@ -197,10 +197,16 @@ describe("apply_patch", () => {
   it("changes, adds, moves and removes", async (t) => {
     const { root, say, text } = await openFiles(t);
     const lines = [
-      ...["*** Update File: a.txt", "-a", "+A"],
-      ...["*** Add File: new/deep/d.txt", "+d"],
-      ...["*** Update File: c.sh", "*** Move to: sub/c.sh", "-c", "+C"],
-      ...[`*** Delete File: ${join(root, "sub/b.txt")}`],
+      "*** Update File: a.txt",
+      "-a",
+      "+A",
+      "*** Add File: new/deep/d.txt",
+      "+d",
+      "*** Update File: c.sh",
+      "*** Move to: sub/c.sh",
+      "-c",
+      "+C",
+      `*** Delete File: ${join(root, "sub/b.txt")}`,
     ];
     const said = await say("apply_patch", { patch: patch(...lines) });
     assert.equal(said, "done:\nM a.txt\nA new/deep/d.txt\nR c.sh -> sub/c.sh\nD sub/b.txt");

@@ -9,7 +9,7 @@ const sh = (script: string) => ["sh", "-c", script];
 
 function start(script: string, more: Partial<ProgramStart> = {}) {
   const said: string[] = [];
-  const onOutput = (chunk: Buffer, stream: string) => void said.push(`${stream}: ${chunk}`);
+  const onOutput = (chunk: Buffer, stream: string) => void said.push(`${stream}: ${chunk.toString()}`);
   return { said, ...startProgram({ ...base, argv: sh(script), onOutput, ...more }) };
 }
 
