@@ -1,8 +1,63 @@
-/** Files and commands for the svc gateway's agents, within their workspace. */
-import { definePlugin } from "@svc/sdk";
+/** Files and commands for agents, within their workspace. */
+import { definePlugin, live } from "@svc/sdk";
+import { openExecPolicy } from "@svc/sdk/exec";
+import { AgentDirectory, Approver, GatewayInfo, Tool } from "@svc/sdk/services";
+import { ExecConfig, FsConfig } from "./config.ts";
+import { Programs } from "./exec/programs.ts";
+import { execTool } from "./exec/tool.ts";
+import { editTool, writeTool } from "./files/change.ts";
+import { readTool } from "./files/read.ts";
+import { patchTool } from "./patch/tool.ts";
+import type { PlaceSources } from "./place.ts";
+import { BackgroundCommands } from "./process/background.ts";
+import { processTool } from "./process/tool.ts";
+
+/** Choice: milliseconds between looks for ended commands that nobody asks for any more. */
+const SWEEP_EVERY_MS = 60_000;
 
 export default definePlugin({
   id: "workspace",
   api: "^1.0.0",
-  setup() {},
+  section: "tools.exec",
+  config: ExecConfig,
+  sections: { "tools.fs": FsConfig },
+  requires: { agents: AgentDirectory, host: GatewayInfo, approver: live(Approver) },
+
+  setup(gateway) {
+    const { clock, log, services } = gateway;
+    let config = gateway.config;
+    gateway.configChanged((changed) => {
+      config = changed;
+    });
+
+    const programs = new Programs();
+    const background = new BackgroundCommands(programs, clock);
+    const places: PlaceSources = {
+      agents: { list: () => services.agents.list() },
+      stateDir: () => services.host.stateDir,
+    };
+    gateway.extend(Tool, "read", readTool(places));
+    gateway.extend(Tool, "write", writeTool(places));
+    gateway.extend(Tool, "edit", editTool(places));
+    gateway.extend(Tool, "apply_patch", patchTool(places, log));
+    gateway.extend(
+      Tool,
+      "exec",
+      execTool({
+        ...places,
+        policy: () => openExecPolicy(services.host.stateDir).policy(),
+        limits: () => config,
+        config: () => config,
+        approver: () => services.approver.get(),
+        programs,
+        background,
+        clock,
+        env: process.env,
+      }),
+    );
+    gateway.extend(Tool, "process", processTool({ background, clock }));
+
+    gateway.every(SWEEP_EVERY_MS, () => background.sweep(config.cleanupMs));
+    gateway.start(() => () => programs.stop());
+  },
 });

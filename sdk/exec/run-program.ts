@@ -32,7 +32,9 @@ export interface ProgramOutcome {
   readonly exitCode: number | null;
   readonly signal: NodeJS.Signals | null;
   readonly timedOut: boolean;
-  /** Why it did not start, or what ended it. */
+  /** Why it was ended, when it did not end by itself; it may still have had an exit code of its own. */
+  readonly endedFor?: string;
+  /** Why it did not start, or the signal that ended it. */
   readonly error?: string;
 }
 
@@ -138,7 +140,13 @@ function outcome(
   failure: string | undefined,
 ): ProgramOutcome {
   const error = failure ?? (signal ? `ended by ${signal}${reason ? `: ${reason}` : ""}` : undefined);
-  return { exitCode, signal, timedOut: reason === TIME_IS_UP, ...(error === undefined ? {} : { error }) };
+  return {
+    exitCode,
+    signal,
+    timedOut: reason === TIME_IS_UP,
+    ...(reason === undefined ? {} : { endedFor: reason }),
+    ...(error === undefined ? {} : { error }),
+  };
 }
 
 function spawned({ file, argv, cwd, env, stdin }: ProgramStart): ChildProcess | { readonly failure: string } {

@@ -45,6 +45,7 @@ export async function look(path: string): Promise<Stats | undefined> {
 /** @throws GatewayError `INVALID_REQUEST` for a link, a FIFO, a directory, a file with two names */
 export function requirePlain(stats: Stats, name: string): void {
   if (stats.isSymbolicLink()) invalidRequest(`${printable(name)} is a symbolic link; put a plain file in its place`);
+  if (stats.isDirectory()) invalidRequest(`${printable(name)} is a directory; name a plain file`);
   if (!stats.isFile()) invalidRequest(`${printable(name)} is not a plain file; put one in its place`);
   if (stats.nlink > 1) invalidRequest(`${printable(name)} has further names (hard links); put a copy in its place`);
 }

@@ -30,8 +30,8 @@ const DRAFT_CHARS = 40;
 
 /** How a file is written. */
 export interface RootedWriteOptions {
-  /** What is replaced keeps its permissions. Default false: 0600. */
-  readonly keepMode?: boolean;
+  /** Its permissions; `kept`: those of what is replaced, else 0600; never bits that lend an identity. Default 0600. */
+  readonly mode?: number | "kept";
   /** What has to be there still: the file as it was read, or `null` for nothing. Default: whatever is there is replaced. */
   readonly expected?: Stats | null;
 }
@@ -68,7 +68,7 @@ interface Spot {
   readonly name: string;
 }
 
-async function replace(spot: Spot, bytes: Buffer, { keepMode = false, expected }: RootedWriteOptions): Promise<Stats> {
+async function replace(spot: Spot, bytes: Buffer, { mode, expected }: RootedWriteOptions): Promise<Stats> {
   const { directory, last, name } = spot;
   const path = join(directory.base, last);
   const former = await replaceable(spot, expected);
@@ -78,7 +78,8 @@ async function replace(spot: Spot, bytes: Buffer, { keepMode = false, expected }
   try {
     await requireSame(directory, draftName, await file.stat(), name);
     await file.writeFile(bytes);
-    if (keepMode && former) await file.chmod(former.mode & 0o777);
+    const wanted = mode === "kept" ? former?.mode : mode;
+    if (wanted !== undefined) await file.chmod(wanted & 0o777);
     await file.sync();
     await file.close();
     await replaceable(spot, expected);

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
-import { chmod, link, mkdir, readdir, readFile, rename, stat, symlink, writeFile } from "node:fs/promises";
+import { chmod, link, mkdir, readdir, readFile, rename, rm, stat, symlink, unlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, it, type TestContext } from "node:test";
 import { directoryWithin, MAX_FILE_BYTES, readWithin, removeWithin, statWithin, writeWithin } from "@svc/sdk/files";
@@ -136,15 +136,24 @@ describe("a file below a directory", () => {
       await mkdir(sub);
       await writeFile(join(sub, "a"), "mine");
       const over = new AbortController();
+      const isPut = (from: string) =>
+        rename(from, sub).then(
+          () => true,
+          () => false,
+        );
+      /** In the place of whatever a write has made there meanwhile. */
+      const put = async (from: string): Promise<void> => {
+        while (!(await isPut(from))) await rm(sub, { recursive: true, force: true });
+      };
       const swapping = (async () => {
-        for (let round = 0; round < 300; round += 1) {
+        for (let round = 0; round < 200; round += 1) {
           await rename(sub, aside);
-          await symlink(other, sub);
-          await rename(sub, join(directory, "link"));
-          await rename(aside, sub);
+          await symlink(other, join(directory, "link"));
+          await put(join(directory, "link"));
+          await unlink(sub);
+          await put(aside);
         }
-        over.abort();
-      })();
+      })().finally(() => over.abort());
       const seen = new Set<string>();
       while (!over.signal.aborted) {
         await writeWithin(root, "sub/a", "mine").catch(() => undefined);
@@ -175,8 +184,10 @@ describe("a file below a directory", () => {
     const { root } = await setUp(t);
     await writeWithin(root, "run.sh", "one");
     await chmod(join(root, "run.sh"), 0o4755);
-    await writeWithin(root, "run.sh", "two", { keepMode: true });
+    await writeWithin(root, "run.sh", "two", { mode: "kept" });
     assert.equal((await stat(join(root, "run.sh"))).mode & 0o7777, 0o755);
+    await writeWithin(root, "other.sh", "two", { mode: 0o2750 });
+    assert.equal((await stat(join(root, "other.sh"))).mode & 0o7777, 0o750);
     await writeWithin(root, "run.sh", "three");
     assert.equal(modeOf(await stat(join(root, "run.sh"))), "600");
   });

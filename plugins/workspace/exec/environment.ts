@@ -1,0 +1,48 @@
+/** The environment a command gets: a few variables of the gateway's own, and what the call adds. Pure. */
+import { delimiter, isAbsolute } from "node:path";
+import { invalidRequest } from "@svc/sdk";
+import { refusedVariable } from "@svc/sdk/exec";
+
+/** Choice: all else of the gateway's environment stays with the gateway; its secrets may stand there. */
+const INHERITED = /^(PATH|HOME|USER|LOGNAME|LANG|LANGUAGE|LC_[A-Z]+|TZ|TERM|TMPDIR|NO_COLOR)$/;
+
+/** Where programs are looked for when the gateway has no PATH. */
+const USUAL_PATH = "/usr/local/bin:/usr/bin:/bin";
+
+/** Choice: variables of a call, and UTF-16 units of a value. */
+const MAX_VARIABLES = 100;
+const MAX_VALUE_CHARS = 32_768;
+
+export interface EnvironmentSources {
+  /** The gateway's own. */
+  readonly own: Readonly<Record<string, string | undefined>>;
+  /** `tools.exec.pathPrepend`. */
+  readonly pathPrepend: readonly string[];
+}
+
+/** Directories of PATH that are not absolute are left out: the workspace never chooses a program. */
+export function commandEnvironment(
+  { own, pathPrepend }: EnvironmentSources,
+  added: Readonly<Record<string, string>>,
+): Record<string, string> {
+  const kept = Object.entries(own).filter(
+    (entry): entry is [string, string] => entry[1] !== undefined && INHERITED.test(entry[0]),
+  );
+  const path = [...pathPrepend, ...(own["PATH"] || USUAL_PATH).split(delimiter).filter(isAbsolute)];
+  return { TERM: "dumb", ...Object.fromEntries(kept), PATH: path.join(delimiter), ...added };
+}
+
+/** What a call may add. @throws GatewayError `INVALID_REQUEST` naming the variable, never its value */
+export function addedVariables(given: Readonly<Record<string, string>>): Readonly<Record<string, string>> {
+  const entries = Object.entries(given);
+  if (entries.length > MAX_VARIABLES) invalidRequest(`env has more than ${MAX_VARIABLES} variables; leave some out`);
+  for (const [name, value] of entries) {
+    const why = refusedVariable(name);
+    if (why !== undefined) invalidRequest(`env: ${why}; leave it out`);
+    if (value.includes("\0")) invalidRequest(`env: the value of ${name} has a NUL character; leave it out`);
+    if (value.length > MAX_VALUE_CHARS) {
+      invalidRequest(`env: the value of ${name} is longer than ${MAX_VALUE_CHARS} characters; put it into a file`);
+    }
+  }
+  return given;
+}

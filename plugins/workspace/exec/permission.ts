@@ -1,0 +1,96 @@
+/** Whether a command may run now: the policy, then people where it wants them asked. */
+import { GatewayError, invalidRequest, isGatewayError } from "@svc/sdk";
+import { type ExecPolicyFile, type ExecRules, rulesFor } from "@svc/sdk/exec";
+import type { ApprovalAnswer, Approver } from "@svc/sdk/services";
+import type { ExecConfig } from "../config.ts";
+import type { Command } from "./command.ts";
+import { judged, nextStep, type Verdict } from "./judgement.ts";
+
+export interface PermissionSources {
+  /** The policy file as it is now. */
+  policy(): Promise<ExecPolicyFile>;
+  limits(): Pick<ExecConfig, "security" | "ask">;
+  approver(): Approver | undefined;
+}
+
+/** A command with what goes with it. */
+export interface Wanted {
+  readonly command: Command;
+  readonly env: Readonly<Record<string, string>>;
+  readonly agentId: string;
+  readonly sessionKey: string;
+}
+
+/** Choice: UTF-16 units of a command people are asked about: they have to see all of it. */
+const MAX_ASKED_CHARS = 3_000;
+
+/** @throws GatewayError `FORBIDDEN` with the reason and what to do; `INVALID_REQUEST`: too long to be asked about */
+export async function permit(wanted: Wanted, sources: PermissionSources, signal: AbortSignal): Promise<void> {
+  const verdict = await judgeNow(wanted, sources);
+  if (verdict.verdict === "allow") return;
+  const answer = await ask(wanted, sources, signal);
+  signal.throwIfAborted();
+  const isYes = answer.decision === "allow-once" || answer.decision === "allow-always";
+  if (!isYes && !(answer.decision === null && verdict.fallback === "allow")) {
+    throw denied(answer.reason ?? "nobody allowed it", "ask whoever you work for, and try again when they are there");
+  }
+  // What the policy denies by now is denied, whoever allowed it meanwhile.
+  await judgeNow(wanted, sources);
+}
+
+async function judgeNow(
+  { command, env, agentId }: Wanted,
+  sources: PermissionSources,
+): Promise<Exclude<Verdict, { verdict: "deny" }>> {
+  const rules: ExecRules = rulesFor(await sources.policy(), agentId);
+  const wish = { plan: command.plan, file: command.file, envNames: Object.keys(env) };
+  const verdict = judged(rules, sources.limits(), wish);
+  if (verdict.verdict === "deny") throw denied(verdict.reason, nextStep(verdict.by, rules, agentId));
+  return verdict;
+}
+
+async function ask(wanted: Wanted, { approver }: PermissionSources, signal: AbortSignal): Promise<ApprovalAnswer> {
+  const { agentId, sessionKey, command, env } = wanted;
+  if (command.text.length > MAX_ASKED_CHARS) {
+    invalidRequest(
+      `a person has to allow this command, and it is longer than ${MAX_ASKED_CHARS} characters; write it to a file and run that`,
+    );
+  }
+  const asker = approver();
+  if (!asker) {
+    throw denied(
+      "a person has to allow it, and no plugin that asks people is running",
+      "an operator can see why: svc plugins why approvals",
+    );
+  }
+  const { plan, file } = command;
+  try {
+    return await asker.ask({
+      title: questionTitle(wanted),
+      // Choice: `allow-always` holds for this command, directory, environment, agent and session, and for nothing else.
+      subject: { argv: plan.argv, file, cwd: plan.cwd, env, agentId, sessionKey },
+      kind: "tool:exec",
+      askedBy: "workspace",
+      agentId,
+      sessionKey,
+      signal,
+    });
+  } catch (error) {
+    if (!isGatewayError(error)) throw error;
+    throw denied(`a person has to allow it, and could not be asked: ${error.message}`, "try again later");
+  }
+}
+
+/** What people read: the command, and before it where it runs and which variables it gets, when that is not the usual. Pure. */
+export function questionTitle({ command: { text, directory }, env }: Pick<Wanted, "command" | "env">): string {
+  const names = Object.keys(env).sort();
+  const isUsual = directory === "" && names.length === 0;
+  // A command that looks as if it had such a beginning gets a real one.
+  if (isUsual && !text.startsWith("[")) return text;
+  const where = directory === "" ? "the workspace" : JSON.stringify(directory);
+  return `[in ${where}${names.length === 0 ? "" : `, with ${names.join(", ")}`}] ${text}`;
+}
+
+function denied(why: string, next: string): GatewayError {
+  return new GatewayError("FORBIDDEN", `the command did not run: ${why}. Next: ${next}`);
+}

@@ -1,0 +1,15 @@
+/** How a command ended, in words. Pure. */
+import type { ProgramOutcome } from "@svc/sdk/exec";
+
+/** E.g. `exit code 0 after 0.2 s`. @param durationMs milliseconds */
+export function endText({ exitCode, endedFor, error }: ProgramOutcome, durationMs: number): string {
+  const why = endedFor === undefined ? "" : `: ${endedFor}`;
+  const what = error ?? `exit code ${exitCode ?? "unknown"}${why}`;
+  return `${what} after ${(durationMs / 1_000).toFixed(1)} s`;
+}
+
+/** The output, and below it how it ended. */
+export function withNote(output: string, note: string): string {
+  const body = output.replace(/\n+$/, "");
+  return body === "" ? `[${note}; no output]` : `${body}\n[${note}]`;
+}

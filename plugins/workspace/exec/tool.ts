@@ -1,0 +1,133 @@
+/** The tool `exec`. */
+import { type Clock, Strict, Type, unavailable } from "@svc/sdk";
+import { rulesFor } from "@svc/sdk/exec";
+import { defineTool, type ToolResult } from "@svc/sdk/services";
+import { type ExecConfig, MAX_TIMEOUT_SECONDS } from "../config.ts";
+import { writablePlace } from "../files/change.ts";
+import type { PlaceSources } from "../place.ts";
+import type { BackgroundCommands, Owner } from "../process/background.ts";
+import { type Command, commandOf, type CommandRequest } from "./command.ts";
+import { addedVariables, commandEnvironment } from "./environment.ts";
+import { hasAllowlist } from "./judgement.ts";
+import { keptOutput } from "./output.ts";
+import { permit, type PermissionSources } from "./permission.ts";
+import type { Programs } from "./programs.ts";
+import { endText, withNote } from "./report.ts";
+
+/** Choice: UTF-16 units of a command. */
+const MAX_COMMAND_CHARS = 32_768;
+
+export interface ExecSources extends PlaceSources, PermissionSources {
+  readonly config: () => ExecConfig;
+  readonly programs: Programs;
+  readonly background: BackgroundCommands;
+  readonly clock: Pick<Clock, "elapsed">;
+  /** The gateway's own environment. */
+  readonly env: Readonly<Record<string, string | undefined>>;
+}
+
+/** A command that may run, and how. */
+interface Ready {
+  readonly command: Command;
+  readonly env: Readonly<Record<string, string>>;
+}
+
+export function execTool(sources: ExecSources) {
+  return defineTool({
+    description:
+      "Runs a shell command in your workspace and gives its output and exit code. A person may have to allow it first. " +
+      "Whatever it leaves running is ended with it; with background it runs on, and process looks after it.",
+    params: Strict({
+      command: Type.String({ minLength: 1, maxLength: MAX_COMMAND_CHARS, description: "Text for /bin/sh" }),
+      workdir: Type.Optional(
+        Type.String({
+          minLength: 1,
+          maxLength: 4_096,
+          description: "Directory of the workspace it runs in; default: the workspace",
+        }),
+      ),
+      timeout: Type.Optional(
+        Type.Integer({ minimum: 1, maximum: MAX_TIMEOUT_SECONDS, description: "Seconds it may run" }),
+      ),
+      background: Type.Optional(Type.Boolean({ description: "Do not wait for its end; default false" })),
+      env: Type.Optional(
+        Type.Record(Type.String(), Type.String(), { description: "Variables it gets beside the usual ones" }),
+      ),
+    }),
+    scope: "operator.write",
+    label: "Run command",
+    runOnly: true,
+    async run({ command: text, workdir, timeout, background = false, env: given = {} }, { call, signal }) {
+      const owner: Owner = { agentId: call.agentId, sessionKey: call.sessionKey };
+      const ready = await prepared({ command: text, workdir, ...owner }, given, sources, signal);
+      if (background) return started(ready, owner, timeout, sources);
+      return ran(ready, timeout ?? sources.config().timeoutSec, sources, signal);
+    },
+  });
+}
+
+/** Judged as it will run, and looked at again once people have answered. */
+async function prepared(
+  request: CommandRequest,
+  given: Readonly<Record<string, string>>,
+  sources: ExecSources,
+  runSignal: AbortSignal,
+): Promise<Ready> {
+  const { agentId, sessionKey } = request;
+  const added = addedVariables(given);
+  const signal = AbortSignal.any([runSignal, sources.programs.signal]);
+  const env = commandEnvironment({ own: sources.env, pathPrepend: sources.config().pathPrepend }, added);
+  const rules = rulesFor(await sources.policy(), agentId);
+  const how = { isListed: hasAllowlist(rules, sources.limits()), path: env["PATH"] ?? "" };
+  const find = async () => commandOf(request, await writablePlace(agentId, sources), how);
+  const command = await find();
+  await permit({ command, env: added, agentId, sessionKey }, sources, signal);
+  signal.throwIfAborted();
+  const again = await find();
+  if (again.file !== command.file || again.plan.cwd !== command.plan.cwd) {
+    unavailable("the program or its directory changed while it was being allowed; try again");
+  }
+  return { command, env };
+}
+
+async function ran(
+  { command, env }: Ready,
+  timeoutSec: number,
+  { programs, clock }: ExecSources,
+  signal: AbortSignal,
+): Promise<ToolResult> {
+  const output = keptOutput();
+  const begun = clock.elapsed();
+  const { file, plan } = command;
+  const program = programs.start({
+    file,
+    argv: plan.argv,
+    cwd: plan.cwd,
+    env,
+    timeoutMs: timeoutSec * 1_000,
+    signal,
+    onOutput: output.append,
+  });
+  const outcome = await program.ended;
+  const durationMs = Math.round(clock.elapsed() - begun);
+  const { text, truncated } = output.end();
+  const { exitCode, signal: endedBy, timedOut } = outcome;
+  const error = outcome.error ?? outcome.endedFor;
+  return {
+    content: [{ type: "text", text: withNote(text, endText(outcome, durationMs)) }],
+    details: { exitCode, signal: endedBy, timedOut, durationMs, truncated, output: text, ...(error && { error }) },
+    ...(error !== undefined && { isError: true }),
+  };
+}
+
+function started(
+  { command: { text, file, plan }, env }: Ready,
+  owner: Owner,
+  timeoutSec: number | undefined,
+  { background }: ExecSources,
+): ToolResult {
+  const limit = timeoutSec === undefined ? {} : { timeoutMs: timeoutSec * 1_000 };
+  const { id, program } = background.start(owner, { text, file, argv: plan.argv, cwd: plan.cwd, env, ...limit });
+  const told = `runs in the background as ${id}; process poll with sessionId ${id} tells what it says and when it ends`;
+  return { content: [{ type: "text", text: told }], details: { sessionId: id, pid: program.pid, status: "running" } };
+}

@@ -1,0 +1,127 @@
+/** Commands that run on while the agent goes on: each belongs to the session that started it. */
+import { randomUUID } from "node:crypto";
+import { type Clock, notFound, unavailable } from "@svc/sdk";
+import { BoundedText, type ProgramOutcome, type RunningProgram } from "@svc/sdk/exec";
+import { Output } from "../exec/output.ts";
+import type { Programs } from "../exec/programs.ts";
+
+/** Whose it is: nobody else sees it. */
+export interface Owner {
+  readonly agentId: string;
+  readonly sessionKey: string;
+}
+
+/** What runs. */
+export interface BackgroundStart {
+  readonly text: string;
+  readonly file: string;
+  readonly argv: readonly string[];
+  readonly cwd: string;
+  readonly env: Readonly<Record<string, string>>;
+  /** Milliseconds; absent: no limit. */
+  readonly timeoutMs?: number;
+}
+
+/** A command in the background. */
+export interface Background {
+  readonly id: string;
+  readonly owner: Owner;
+  readonly text: string;
+  /** epoch ms */
+  readonly startedAt: number;
+  readonly program: RunningProgram;
+  /** All of its output, bounded. */
+  readonly log: BoundedText;
+  /** What of it was not told yet. */
+  fresh: BoundedText;
+  /** Set when it has ended. */
+  outcome?: ProgramOutcome;
+  /** epoch ms */
+  endedAt?: number;
+  /** Called at its end, and when it says something. */
+  readonly listeners: Set<() => void>;
+}
+
+/** Choice: commands of a session that run, and that are kept when they have ended; the oldest of those go first. */
+export const MAX_RUNNING_EACH = 16;
+const MAX_ENDED_EACH = 32;
+/** Choice: those of all sessions that are kept when they have ended. */
+const MAX_ENDED = 100;
+/** Choice: UTF-16 units that are kept of an output, and that are told at once. */
+const MAX_LOG_CHARS = 200_000;
+export const MAX_FRESH_CHARS = 30_000;
+
+export class BackgroundCommands {
+  readonly #programs: Programs;
+  readonly #clock: Pick<Clock, "now">;
+  readonly #all = new Map<string, Background>();
+
+  constructor(programs: Programs, clock: Pick<Clock, "now">) {
+    this.#programs = programs;
+    this.#clock = clock;
+  }
+
+  /** @throws GatewayError `UNAVAILABLE`: too many run */
+  start(owner: Owner, { text, ...what }: BackgroundStart): Background {
+    const running = this.list(owner).filter(({ outcome }) => outcome === undefined);
+    if (running.length >= MAX_RUNNING_EACH) {
+      unavailable(`${MAX_RUNNING_EACH} commands run in the background already; end some with process kill`);
+    }
+    const log = new BoundedText(MAX_LOG_CHARS);
+    const listeners = new Set<() => void>();
+    const tell = () => listeners.forEach((listener) => listener());
+    const output = new Output(
+      (given) => log.add(given),
+      (given) => command.fresh.add(given),
+      tell,
+    );
+    const onOutput = (chunk: Buffer, stream: "stdout" | "stderr") => output.append(chunk, stream);
+    const program = this.#programs.start({ ...what, stdin: "pipe", onOutput });
+    const id = randomUUID().slice(0, 8);
+    const fresh = new BoundedText(MAX_FRESH_CHARS);
+    const command: Background = { id, owner, text, startedAt: this.#clock.now(), program, log, fresh, listeners };
+    this.#all.set(id, command);
+    void program.ended.then((outcome) => {
+      output.end();
+      command.outcome = outcome;
+      command.endedAt = this.#clock.now();
+      this.#forgetOldest(owner);
+      tell();
+    });
+    return command;
+  }
+
+  /** The oldest first. */
+  list({ agentId, sessionKey }: Owner): readonly Background[] {
+    return [...this.#all.values()].filter(({ owner }) => owner.agentId === agentId && owner.sessionKey === sessionKey);
+  }
+
+  /** @throws GatewayError `NOT_FOUND`, also for those of others */
+  find(owner: Owner, id: string): Background {
+    const found = this.list(owner).find((command) => command.id === id);
+    return found ?? notFound(`no background command "${id}" in this session; see process list`);
+  }
+
+  forget({ id }: Background): void {
+    this.#all.delete(id);
+  }
+
+  /** Forgets what ended more than `keepMs` milliseconds ago. */
+  sweep(keepMs: number): void {
+    const oldest = this.#clock.now() - keepMs;
+    for (const command of this.#all.values()) {
+      if (command.endedAt !== undefined && command.endedAt <= oldest) this.forget(command);
+    }
+  }
+
+  #forgetOldest(owner: Owner): void {
+    const limits = [
+      { all: this.list(owner), most: MAX_ENDED_EACH },
+      { all: [...this.#all.values()], most: MAX_ENDED },
+    ];
+    for (const { all, most } of limits) {
+      const ended = all.filter(({ outcome }) => outcome !== undefined);
+      for (const command of ended.slice(0, Math.max(0, ended.length - most))) this.forget(command);
+    }
+  }
+}

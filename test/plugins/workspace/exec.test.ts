@@ -1,0 +1,351 @@
+/** `exec` and `process` with real programs. */
+import assert from "node:assert/strict";
+import { access, mkdir, readFile, realpath, rename, symlink, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { describe, it } from "node:test";
+import { setTimeout as sleep } from "node:timers/promises";
+import { type ApprovalAnswer, type ApprovalQuestion, textOf } from "@svc/sdk/services";
+import { MAX_RUNNING_EACH } from "../../../plugins/workspace/process/background.ts";
+import { FULL, MAIN, openScene } from "./scene.ts";
+
+const posix = { timeout: 20_000, skip: process.platform === "win32" && "there is no /bin/sh" };
+
+const isAlive = (pid: number): boolean => {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch {
+    return false;
+  }
+};
+
+/** Until it has ended; the suite's own limit is the limit. */
+async function gone(pid: number): Promise<void> {
+  while (isAlive(pid)) await sleep(5);
+}
+
+async function pidIn(path: string): Promise<number> {
+  for (;;) {
+    const text = await readFile(path, "utf8").catch(() => "");
+    if (text.endsWith("\n")) return Number(text);
+    await sleep(5);
+  }
+}
+
+/** Somebody who always says the same; and what was asked. */
+function person(decision: ApprovalAnswer["decision"], meanwhile?: () => unknown) {
+  const questions: ApprovalQuestion[] = [];
+  const ask = async (question: ApprovalQuestion): Promise<ApprovalAnswer> => {
+    questions.push(question);
+    await meanwhile?.();
+    return { id: "q1", decision, ...(decision === "deny" && { reason: "Ada denied it" }) };
+  };
+  return { ask, questions };
+}
+
+describe("exec", posix, () => {
+  it("runs shell text in the workspace and tells output and end", async (t) => {
+    const { root, use } = await openScene(t);
+    await mkdir(join(root, "sub"));
+    const { content, details, isError } = await use("exec", { command: "pwd; echo bad >&2; exit 3", workdir: "sub" });
+    const [block] = content;
+    assert.ok(block?.type === "text");
+    const text = block.text.replace(/after [\d.]+ s/, "after");
+    assert.equal(text, `${join(root, "sub")}\nbad\n[exit code 3 after]`);
+    const { durationMs, ...rest } = details as { durationMs: number };
+    assert.ok(durationMs >= 0);
+    const output = `${join(root, "sub")}\nbad\n`;
+    assert.deepEqual(rest, { exitCode: 3, signal: null, timedOut: false, truncated: false, output });
+    assert.equal(isError, undefined);
+  });
+
+  it("gives a command nothing of the gateway's environment but what it needs", async (t) => {
+    const { say } = await openScene(t, { env: { SVC_GATEWAY_TOKEN: "canary", OPENAI_API_KEY: "canary", HOME: "/h" } });
+    const said = await say("exec", { command: "env", env: { GREETING: "hello" } });
+    assert.ok(!said.includes("canary"));
+    assert.deepEqual(
+      said
+        .split("\n")
+        .map((line) => line.split("=")[0] ?? "")
+        .filter((name) => /^(PATH|HOME|GREETING|TERM|SVC.*|OPENAI.*)$/.test(name))
+        .toSorted((left, right) => left.localeCompare(right)),
+      ["GREETING", "HOME", "PATH", "TERM"],
+    );
+  });
+
+  it("keeps the beginning and the end of a long output", async (t) => {
+    const { details } = await openScene(t);
+    const { output, truncated } = await details("exec", {
+      command: "echo first; head -c 300000 /dev/zero | tr '\\0' x; echo last",
+    });
+    assert.equal(truncated, true);
+    assert.match(String(output), /^first\nx+\n\[\.\.\. \d+ characters left out \.\.\.\]\nx+last\n$/);
+    assert.ok(String(output).length <= 60_000);
+  });
+
+  it("ends a command at its time with all it started", async (t) => {
+    const { root, use } = await openScene(t);
+    const command = `sh -c 'trap "" TERM; echo $$ > pid; exec sleep 60' & trap 'exit 9' TERM; wait`;
+    const result = await use("exec", { command, timeout: 1 });
+    assert.match(textOf(result), /^\[exit code 9: it took longer than it was allowed to after 1\.\d s; no output\]$/);
+    assert.equal(result.isError, true);
+    await gone(await pidIn(join(root, "pid")));
+  });
+
+  it("ends it when its run is stopped", async (t) => {
+    const { root, use } = await openScene(t);
+    const stop = new AbortController();
+    const running = use("exec", { command: "echo $$ > pid; exec sleep 60" }, { signal: stop.signal });
+    const pid = await pidIn(join(root, "pid"));
+    stop.abort();
+    assert.match(JSON.stringify((await running).content), /ended by SIGTERM: the run was stopped/);
+    await gone(pid);
+  });
+
+  it("leaves nothing running", async (t) => {
+    const { root, say } = await openScene(t);
+    assert.match(await say("exec", { command: "sleep 60 & echo $! > pid; echo on" }), /^on\n\[exit code 0/);
+    await gone(await pidIn(join(root, "pid")));
+  });
+
+  const refused: [what: string, args: Record<string, unknown>, code: string, message: RegExp][] = [
+    ["no command", { command: "  " }, "INVALID_REQUEST", /the command is empty/],
+    ["NUL", { command: "ls\0" }, "INVALID_REQUEST", /NUL/],
+    ["a directory outside", { command: "ls", workdir: ".." }, "INVALID_REQUEST", /not a path below the workspace/],
+    ["an absolute directory outside", { command: "ls", workdir: "/tmp" }, "INVALID_REQUEST", /outside the workspace/],
+    ["a directory that is a link", { command: "ls", workdir: "link" }, "INVALID_REQUEST", /leads out of the workspace/],
+    ["a directory that is a file", { command: "ls", workdir: "file" }, "INVALID_REQUEST", /through a file/],
+    ["a directory that is not there", { command: "ls", workdir: "none" }, "NOT_FOUND", /no directory none/],
+    [
+      "a variable that loads code",
+      { command: "ls", env: { LD_PRELOAD: "/x" } },
+      "INVALID_REQUEST",
+      /LD_PRELOAD may not/,
+    ],
+  ];
+  for (const [what, args, code, message] of refused) {
+    it(`refuses ${what}`, async (t) => {
+      const { root, directory, use } = await openScene(t);
+      await symlink(directory, join(root, "link"));
+      await writeFile(join(root, "file"), "");
+      await assert.rejects(use("exec", args), { code, message });
+    });
+  }
+
+  it("cannot lead the file tools out by links it plants", async (t) => {
+    const { stateDir, use, say } = await openScene(t);
+    await writeFile(join(stateDir, "secret"), "secret");
+    const command = `ln -s '${stateDir}' out && ln -s '${stateDir}/secret' file && ln '${stateDir}/secret' hard && echo planted`;
+    assert.match(await say("exec", { command }), /^planted/);
+    for (const path of ["out/secret", "file", "hard"]) {
+      await assert.rejects(use("read", { path }), { code: "INVALID_REQUEST" });
+      await assert.rejects(use("write", { path, content: "mine" }), { code: "INVALID_REQUEST" });
+    }
+    await assert.rejects(use("write", { path: "out/new", content: "mine" }), { code: "INVALID_REQUEST" });
+    await assert.rejects(use("exec", { command: "ls", workdir: "out" }), { code: "INVALID_REQUEST" });
+    assert.equal(await readFile(join(stateDir, "secret"), "utf8"), "secret");
+  });
+});
+
+describe("the policy of exec", posix, () => {
+  const ran = async (scene: Awaited<ReturnType<typeof openScene>>) =>
+    access(join(scene.root, "ran")).then(
+      () => true,
+      () => false,
+    );
+  const touch = { command: "touch ran; true" };
+  const allowlist = (ask: string, ...patterns: string[]) => ({
+    version: 1 as const,
+    agents: { main: { security: "allowlist", ask, allowlist: patterns.map((pattern) => ({ pattern })) } },
+  });
+
+  it("denies by default, and says what an operator can do", async (t) => {
+    const scene = await openScene(t, { policy: { version: 1 } });
+    const message =
+      /did not run: the policy file denies .* Next: an operator .* svc approvals security allowlist --ask on-miss --agent main/;
+    await assert.rejects(scene.use("exec", touch), { code: "FORBIDDEN", message });
+    await assert.rejects(scene.use("exec", { ...touch, background: true }), { code: "FORBIDDEN" });
+    assert.equal(await ran(scene), false);
+  });
+
+  it("is the stricter of file and configuration", async (t) => {
+    const scene = await openScene(t, { exec: { security: "deny" } });
+    await assert.rejects(scene.use("exec", touch), { code: "FORBIDDEN", message: /tools\.exec\.security is deny/ });
+    assert.equal(await ran(scene), false);
+  });
+
+  it("lets a program of the allowlist run by itself, and no shell around it", async (t) => {
+    const head = await realpath("/usr/bin/head");
+    const scene = await openScene(t, { policy: allowlist("off", head) });
+    await writeFile(join(scene.root, "a file"), "one\ntwo\n");
+    assert.match(await scene.say("exec", { command: "head -n 1 'a file'" }), /^one\n\[exit code 0/);
+    for (const command of ["head -n 1 'a file'; touch ran", "head -n 1 $(touch ran)", "touch ran"]) {
+      await assert.rejects(scene.use("exec", { command }), { code: "FORBIDDEN", message: /not on the allowlist/ });
+    }
+    await assert.rejects(scene.use("exec", { command: "head -n 1 x", env: { A: "b" } }), { code: "FORBIDDEN" });
+    assert.equal(await ran(scene), false);
+  });
+
+  const answers: [decision: ApprovalAnswer["decision"], fallback: string | undefined, outcome: RegExp | undefined][] = [
+    ["allow-once", undefined, undefined],
+    ["allow-always", undefined, undefined],
+    ["deny", undefined, /Ada denied it/],
+    ["deny", "full", /Ada denied it/],
+    [null, undefined, /nobody allowed it/],
+    [null, "full", undefined],
+  ];
+  for (const [decision, askFallback, refusal] of answers) {
+    it(`asks people; ${decision} with fallback ${askFallback}: ${refusal ? "does not run" : "runs"}`, async (t) => {
+      const { ask, questions } = person(decision);
+      const defaults = { security: "full", ask: "always", ...(askFallback !== undefined && { askFallback }) };
+      const scene = await openScene(t, { policy: { version: 1, defaults }, ask });
+      const running = scene.use("exec", { ...touch, env: { A: "canary" } });
+      if (refusal) await assert.rejects(running, { code: "FORBIDDEN", message: refusal });
+      else await running;
+      assert.equal(await ran(scene), refusal === undefined);
+      const [question] = questions;
+      assert.equal(question?.title, "[in the workspace, with A] touch ran; true");
+      assert.deepEqual([question?.kind, question?.agentId, question?.sessionKey], ["tool:exec", "main", MAIN]);
+      const argv = ["sh", "-c", "touch ran; true"];
+      const about = { cwd: scene.root, env: { A: "canary" }, agentId: "main", sessionKey: MAIN };
+      assert.deepEqual(question?.subject, { argv, file: "/bin/sh", ...about });
+    });
+  }
+
+  it("denies what nobody can be asked about", async (t) => {
+    const scene = await openScene(t, { policy: allowlist("on-miss") });
+    await assert.rejects(scene.use("exec", touch), {
+      code: "FORBIDDEN",
+      message: /no plugin that asks people .* svc plugins why approvals/,
+    });
+    assert.equal(await ran(scene), false);
+  });
+
+  it("asks about nothing that people could not read to its end", async (t) => {
+    const { ask, questions } = person("allow-once");
+    const scene = await openScene(t, { policy: allowlist("on-miss"), ask });
+    const command = `: ${"x".repeat(3_000)}; touch ran`;
+    await assert.rejects(scene.use("exec", { command }), {
+      code: "INVALID_REQUEST",
+      message: /longer than 3000 characters/,
+    });
+    assert.deepEqual([questions.length, await ran(scene)], [0, false]);
+  });
+
+  it("holds when it is changed while people think", async (t) => {
+    let deny = () => {};
+    const { ask } = person("allow-once", () => deny());
+    const scene = await openScene(t, { policy: allowlist("on-miss"), ask });
+    deny = () => void (scene.state.policy = { version: 1 });
+    await assert.rejects(scene.use("exec", touch), { code: "FORBIDDEN", message: /policy file denies/ });
+    assert.equal(await ran(scene), false);
+  });
+
+  it("does not run in a directory that was swapped while people thought", async (t) => {
+    let swap: () => unknown = () => {};
+    const { ask } = person("allow-once", () => swap());
+    const scene = await openScene(t, { policy: allowlist("on-miss"), ask });
+    await mkdir(join(scene.root, "sub"));
+    swap = async () => {
+      await rename(join(scene.root, "sub"), join(scene.root, "aside"));
+      await symlink(scene.stateDir, join(scene.root, "sub"));
+    };
+    await assert.rejects(scene.use("exec", { ...touch, workdir: "sub" }), { code: "INVALID_REQUEST" });
+    await assert.rejects(access(join(scene.stateDir, "ran")), { code: "ENOENT" });
+  });
+
+  it("does not run what is stopped while people think", async (t) => {
+    const stop = new AbortController();
+    const { ask } = person("allow-once", () => stop.abort());
+    const scene = await openScene(t, { policy: allowlist("on-miss"), ask });
+    await assert.rejects(scene.use("exec", touch, { signal: stop.signal }));
+    assert.equal(await ran(scene), false);
+  });
+});
+
+describe("process", posix, () => {
+  const start = async (scene: Awaited<ReturnType<typeof openScene>>, command: string, more: object = {}) =>
+    String((await scene.details("exec", { command, background: true, ...more }))["sessionId"]);
+
+  it("follows a command, writes to it, and tells its end", async (t) => {
+    const scene = await openScene(t);
+    const sessionId = await start(scene, "while read line; do echo got $line; done; echo over");
+    assert.equal((await scene.details("process", { action: "poll", sessionId }))["status"], "running");
+    await scene.use("process", { action: "write", sessionId, data: "one\n" });
+    assert.match(await scene.say("process", { action: "poll", sessionId, timeout: 10 }), /^got one\n\[runs since/);
+    assert.match(await scene.say("process", { action: "poll", sessionId }), /^\[runs since .*; no output\]/);
+    await scene.use("process", { action: "write", sessionId, data: "two\n", eof: true });
+    let said = "";
+    for (;;) {
+      const { output, status } = await scene.details("process", { action: "poll", sessionId, timeout: 10 });
+      said += String(output);
+      if (status === "ended") break;
+    }
+    assert.equal(said, "got two\nover\n");
+    assert.match(await scene.say("process", { action: "log", sessionId }), /^got one\ngot two\nover\n\[exit code 0/);
+    assert.match(
+      await scene.say("process", { action: "log", sessionId, offset: 2, limit: 1 }),
+      /^got two\n\[lines 2 to 2 of 3; go on/,
+    );
+    assert.match(
+      await scene.say("process", { action: "list" }),
+      new RegExp(`^${sessionId}: exit code 0 after .*: while read`),
+    );
+    await assert.rejects(scene.use("process", { action: "write", sessionId, data: "x" }), {
+      message: /reads no input/,
+    });
+    await scene.use("process", { action: "clear", sessionId });
+    assert.equal(await scene.say("process", { action: "list" }), "no background commands in this session");
+  });
+
+  it("ends a command when it is told to, and at its time", async (t) => {
+    const scene = await openScene(t);
+    const sessionId = await start(scene, "echo $$ > pid; exec sleep 60");
+    const pid = await pidIn(join(scene.root, "pid"));
+    await assert.rejects(scene.use("process", { action: "clear", sessionId }), {
+      message: /still runs; end it with kill/,
+    });
+    assert.match(await scene.say("process", { action: "kill", sessionId }), /ended by SIGTERM: process kill/);
+    assert.equal(isAlive(pid), false);
+    const late = await start(scene, "exec sleep 60", { timeout: 1 });
+    const { timedOut } = await scene.details("process", { action: "poll", sessionId: late, timeout: 10 });
+    assert.equal(timedOut, true);
+  });
+
+  it("shows a command to its own agent and session only", async (t) => {
+    const scene = await openScene(t);
+    const sessionId = await start(scene, "exec sleep 60");
+    const others = [{ sessionKey: "agent:main:else" }, { agentId: "other", sessionKey: MAIN }];
+    for (const other of others) {
+      assert.equal(await scene.say("process", { action: "list" }, other), "no background commands in this session");
+      for (const action of ["poll", "log", "write", "kill", "clear"]) {
+        await assert.rejects(scene.use("process", { action, sessionId }, other), { code: "NOT_FOUND" }, action);
+      }
+    }
+    await assert.rejects(scene.use("process", { action: "poll" }), { message: /poll needs a sessionId/ });
+    assert.equal((await scene.details("process", { action: "poll", sessionId }))["status"], "running");
+  });
+
+  it("runs so many and no more, and forgets those that ended long ago", async (t) => {
+    const scene = await openScene(t, { policy: FULL });
+    const ids = await Promise.all(Array.from({ length: MAX_RUNNING_EACH }, () => start(scene, "exec sleep 60")));
+    await assert.rejects(scene.use("exec", { command: "ls", background: true }), {
+      code: "UNAVAILABLE",
+      message: /16 commands/,
+    });
+    await scene.use("process", { action: "kill", sessionId: ids[0] });
+    scene.background.sweep(3_600_000);
+    assert.equal(scene.background.list({ agentId: "main", sessionKey: MAIN }).length, MAX_RUNNING_EACH);
+    scene.background.sweep(-1);
+    assert.equal(scene.background.list({ agentId: "main", sessionKey: MAIN }).length, MAX_RUNNING_EACH - 1);
+  });
+
+  it("ends all when the plugin stops, even what does not listen", async (t) => {
+    const scene = await openScene(t);
+    await start(scene, `trap "" TERM; echo $$ > pid; while :; do sleep 1; done`);
+    const pid = await pidIn(join(scene.root, "pid"));
+    await scene.programs.stop();
+    await gone(pid);
+    await assert.rejects(scene.use("exec", { command: "ls" }), (error: Error) => /stop|abort/.test(error.message));
+  });
+});

@@ -1,0 +1,124 @@
+/** An agent of a real gateway uses the tools: a model server calls them, a person allows a command. */
+import assert from "node:assert/strict";
+import { access, mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { describe, it, type TestContext } from "node:test";
+import { agents, config, execApproval, execApprovalRequested } from "@svc/sdk";
+import { type FakeModelReply, type FakeModelServer, startFakeModelServer, testGateway } from "@svc/sdk/testing";
+import workspace from "../../../plugins/workspace/plugin.ts";
+
+const BESIDE = [
+  "agents",
+  "approvals",
+  "config",
+  "models",
+  "provider-openai",
+  "secrets",
+  "sessions",
+  "storage-sqlite",
+  "tools",
+];
+const POLICY = { version: 1, agents: { main: { security: "allowlist", ask: "on-miss" } } };
+
+async function start(t: TestContext, replies: readonly FakeModelReply[] = []) {
+  const server = await startFakeModelServer({ replies });
+  t.after(() => server.close());
+  const stateDir = await mkdtemp(join(tmpdir(), "svc-test-"));
+  t.after(() => rm(stateDir, { recursive: true, force: true, maxRetries: 10 }));
+  const provider = { baseUrl: server.url, apiKey: "key-1", models: [{ id: "m", name: "Fake" }] };
+  const file = { models: { providers: { fake: provider } }, agents: { defaults: { model: "fake/m" } } };
+  await writeFile(join(stateDir, "svc.json"), JSON.stringify(file), { mode: 0o600 });
+  const running = await testGateway(t, {
+    plugins: [workspace, ...BESIDE],
+    stateDir,
+    gateway: { config: undefined, env: { SVC_STATE_DIR: stateDir } },
+  });
+  const root = join(running.stateDir, "workspace");
+  await mkdir(root, { recursive: true });
+  let serial = 0;
+  /** Resolves when the run is over. */
+  const talk = async (message: string) => {
+    const runId = `run-${++serial}`;
+    await running.client.call(agents.run, { message, sessionKey: "main", idempotencyKey: runId });
+    return running.client.call(agents.wait, { runId, timeoutMs: 20_000 });
+  };
+  return { ...running, server, root, talk };
+}
+
+const calls = (name: string, args: object): FakeModelReply => ({ toolCalls: [{ name, arguments: args }] });
+
+/** What the model was told about its latest call. */
+function told({ requests }: FakeModelServer): string {
+  const message = requests.at(-1)?.body.messages?.findLast(({ role }) => role === "tool");
+  return typeof message?.content === "string" ? message.content : JSON.stringify(message?.content);
+}
+
+function offered({ requests }: FakeModelServer): string[] {
+  const tools = (requests.at(-1)?.body.tools ?? []) as { function: { name: string } }[]; // the shape of the API
+  return tools.map(({ function: { name } }) => name);
+}
+
+describe("an agent with a workspace", { timeout: 60_000 }, () => {
+  it("writes and reads files, and runs a command that a person allows", async (t) => {
+    const replies = [
+      calls("write", { path: "notes/a.txt", content: "hello\n" }),
+      calls("read", { path: "notes/a.txt" }),
+      calls("exec", { command: "cat notes/a.txt && touch ran" }),
+      { text: "done" },
+    ];
+    const { server, root, stateDir, client, talk } = await start(t, replies);
+    await writeFile(join(stateDir, "exec-approvals.json"), JSON.stringify(POLICY), { mode: 0o600 });
+    const asked: string[] = [];
+    client.on(execApprovalRequested, ({ id, request }) => {
+      asked.push(request.command);
+      void client.call(execApproval.resolve, { id, decision: "allow-once" });
+    });
+    const { status } = await talk("go");
+    assert.equal(status, "ok");
+    assert.match(told(server), /^hello\n\[exit code 0 after/);
+    assert.deepEqual(asked, ["cat notes/a.txt && touch ran"]);
+    assert.equal(await readFile(join(root, "notes", "a.txt"), "utf8"), "hello\n");
+    await access(join(root, "ran"));
+    const names = ["read", "write", "edit", "apply_patch", "exec", "process"];
+    assert.deepEqual(
+      names.filter((name) => !offered(server).includes(name)),
+      [],
+    );
+  });
+
+  it("runs no command that a person denies, nor any without a policy file", async (t) => {
+    const command = calls("exec", { command: "touch ran" });
+    const { server, root, stateDir, client, talk } = await start(t, [
+      command,
+      { text: "one" },
+      command,
+      { text: "two" },
+    ]);
+    await talk("go");
+    assert.match(told(server), /did not run: the policy file denies all commands.*Next: an operator/);
+    await writeFile(join(stateDir, "exec-approvals.json"), JSON.stringify(POLICY), { mode: 0o600 });
+    client.on(execApprovalRequested, ({ id }) => void client.call(execApproval.resolve, { id, decision: "deny" }));
+    await talk("again");
+    assert.match(told(server), /did not run: .* denied it/);
+    await assert.rejects(access(join(root, "ran")), { code: "ENOENT" });
+  });
+
+  it("takes changes of its configuration at once: what runs in the background goes on", async (t) => {
+    const { server, root, stateDir, client, talk } = await start(t);
+    const policy = { version: 1, defaults: { security: "full", ask: "off" } };
+    await writeFile(join(stateDir, "exec-approvals.json"), JSON.stringify(policy), { mode: 0o600 });
+    server.reply(calls("exec", { command: "touch started; exec sleep 60", background: true }), { text: "ok" });
+    await talk("start");
+    const { hash } = await client.call(config.get, {});
+    const raw = JSON.stringify({ tools: { exec: { security: "deny" } } });
+    await client.call(config.patch, { raw, baseHash: hash });
+    server.reply(calls("process", { action: "list" }), { text: "ok" });
+    await talk("look");
+    assert.match(told(server), /: runs since .*: touch started/);
+    server.reply(calls("exec", { command: "touch ran" }), { text: "ok" });
+    await talk("run");
+    assert.match(told(server), /tools\.exec\.security is deny/);
+    await assert.rejects(access(join(root, "ran")), { code: "ENOENT" });
+  });
+});

@@ -1,0 +1,112 @@
+/** The tools of the plugin on real directories, for two agents, with people who answer as a test says. */
+import { mkdir, mkdtemp, realpath, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { TestContext } from "node:test";
+import { withDefaults } from "@svc/sdk";
+import type { ExecPolicyFile } from "@svc/sdk/exec";
+import { type ApprovalAnswer, type ApprovalQuestion, textOf, type Tool, type ToolResult } from "@svc/sdk/services";
+import { ExecConfig } from "../../../plugins/workspace/config.ts";
+import { Programs } from "../../../plugins/workspace/exec/programs.ts";
+import { execTool } from "../../../plugins/workspace/exec/tool.ts";
+import { editTool, writeTool } from "../../../plugins/workspace/files/change.ts";
+import { readTool } from "../../../plugins/workspace/files/read.ts";
+import { patchTool } from "../../../plugins/workspace/patch/tool.ts";
+import { BackgroundCommands } from "../../../plugins/workspace/process/background.ts";
+import { processTool } from "../../../plugins/workspace/process/tool.ts";
+import { principal } from "../agents/script.ts";
+import { silentLog } from "../agents/silent-log.ts";
+
+export const FULL: ExecPolicyFile = { version: 1, defaults: { security: "full", ask: "off" } };
+export const MAIN = "agent:main:main";
+
+export interface SceneOptions {
+  readonly policy?: ExecPolicyFile;
+  /** Section `tools.exec`. */
+  readonly exec?: object;
+  /** `undefined`: nobody to ask. */
+  readonly ask?: (question: ApprovalQuestion) => Promise<ApprovalAnswer>;
+  readonly env?: Record<string, string>;
+  /** Where the workspace of `main` lies, below the temporary directory. */
+  readonly workspace?: string;
+}
+
+/** Who calls a tool. Default: the main session of `main`. */
+interface Caller {
+  readonly agentId?: string;
+  readonly sessionKey?: string;
+  readonly signal?: AbortSignal;
+}
+
+const realClock = {
+  now: () => Date.now(),
+  elapsed: () => performance.now(),
+  setTimeout(callback: () => void, ms: number) {
+    const timer = setTimeout(callback, ms);
+    return () => clearTimeout(timer);
+  },
+};
+
+export async function openScene(t: TestContext, options: SceneOptions = {}) {
+  const directory = await realpath(await mkdtemp(join(tmpdir(), "svc-workspace-")));
+  const root = join(directory, options.workspace ?? "state/workspace");
+  const [stateDir, other] = [join(directory, "state"), join(root, "..", "workspace-other")];
+  for (const path of [stateDir, root, other]) await mkdir(path, { recursive: true });
+  const state = { policy: options.policy ?? FULL, config: withDefaults(ExecConfig, options.exec ?? {}) as ExecConfig };
+  const programs = new Programs();
+  const background = new BackgroundCommands(programs, realClock);
+  const agents = [
+    { id: "main", isDefault: true, workspace: root },
+    { id: "other", isDefault: false, workspace: other },
+  ];
+  const places = { agents: { list: () => agents }, stateDir: () => stateDir };
+  const { ask } = options;
+  const exec = execTool({
+    ...places,
+    policy: () => Promise.resolve(state.policy),
+    limits: () => state.config,
+    config: () => state.config,
+    approver: () => ask && { ask },
+    programs,
+    background,
+    clock: realClock,
+    env: { PATH: process.env["PATH"] ?? "", ...options.env },
+  });
+  const tools: Readonly<Record<string, Tool>> = {
+    read: readTool(places),
+    write: writeTool(places),
+    edit: editTool(places),
+    apply_patch: patchTool(places, silentLog),
+    exec,
+    process: processTool({ background, clock: realClock }),
+  };
+  t.after(async () => {
+    await programs.stop();
+    await rm(directory, { recursive: true, force: true });
+  });
+
+  /** Runs a tool as a session would. */
+  async function use(
+    name: string,
+    args: Readonly<Record<string, unknown>>,
+    { agentId = "main", sessionKey, signal = new AbortController().signal }: Caller = {},
+  ): Promise<ToolResult> {
+    const tool = tools[name];
+    if (!tool) throw new Error(`no tool ${name}`);
+    const call = {
+      name,
+      toolCallId: "c1",
+      arguments: args,
+      runId: "r1",
+      sessionKey: sessionKey ?? `agent:${agentId}:main`,
+      agentId,
+    };
+    const result = await tool.run(withDefaults(tool.params, args), { call, principal, signal });
+    return typeof result === "string" ? { content: [{ type: "text", text: result }] } : result;
+  }
+  /** What it tells the model. */
+  const say = async (...call: Parameters<typeof use>) => textOf(await use(...call));
+  /** Its value for programs. */
+  const details = async (...call: Parameters<typeof use>) => (await use(...call)).details as Record<string, unknown>; // every tool of this plugin has them
+  return { directory, root, stateDir, other, state, programs, background, tools, use, say, details };
+}
