@@ -35,7 +35,7 @@ const Params = Strict({
   action: said(ACTIONS.join(", ")),
   path: said("for config.get and config.schema: only this part, e.g. `agents.defaults`"),
   raw: said("for config.patch: what to merge into the file (JSON5, `null` deletes); for config.apply: the whole file"),
-  baseHash: said("for config.patch and config.apply: the `hash` that config.get gave"),
+  baseHash: said("for config.patch and config.apply: `hash` that config.get gave with what is changed"),
   note: said("what this session is told when the change is in effect, or after the restart"),
   delayMs: Type.Optional(Type.Integer({ minimum: 0, description: "milliseconds until a restart; default 2000" })),
   reason: said("why to restart, for the log"),
