@@ -231,7 +231,8 @@ async function* streamed(
   const writer = createEventWriter(base);
   yield writer.begin();
   for await (const step of steps) {
-    yield step.type === "text" ? writer.text(step.delta) : writer.end(await settle(step.outcome));
+    const text = step.type === "text" ? writer.text(step.delta) : writer.end(await settle(step.outcome));
+    if (text !== "") yield text;
   }
 }
 
