@@ -20,7 +20,6 @@ import {
   headerOf,
   type Models,
   type OutboundFetch,
-  outcomeOf,
   type RunOutcome,
   type RunRequest,
   type Sessions,
@@ -100,10 +99,10 @@ export function createAnswering(sources: AnsweringSources): (asked: Asked) => Pr
     const answering: Answering = { asked, request, items, base };
     const begin = () => beginRun(answering, kept, sources);
     // One after the other until accepted, so that the second of two that go on from one response sees the first.
-    const steps = untilStopped(await (kept ? turns.take(kept.sessionKey, begin) : begin()), base.id, clock);
-    const settle = (outcome: RunOutcome) => settled(answering, outcome, sources);
+    const steps = await (kept ? turns.take(kept.sessionKey, begin) : begin());
+    const settle = (outcome = stoppedOutcome(base.id, clock)) => settled(answering, outcome, sources);
     if (stream) return { headers: STREAM_HEADERS, body: streamed(steps, base, settle) };
-    const outcome = await outcomeOf(steps);
+    const outcome = await lastOutcome(steps);
     return wholeReply(await settle(outcome), outcome);
   };
 }
@@ -202,41 +201,40 @@ async function settled(
   }
 }
 
-/** Steps that end in any case: where the plugin stops first, with that. */
-async function* untilStopped(
-  steps: AsyncIterable<AnswerStep>,
-  runId: string,
-  clock: Clock,
-): AsyncGenerator<AnswerStep, void, undefined> {
-  for await (const step of steps) {
-    yield step;
-    if (step.type === "end") return;
-  }
-  const outcome = {
-    runId,
-    sessionKey: "",
-    status: "aborted",
-    abortReason: "restart",
-    endedAt: clock.now(),
-    text: "",
-  } as const;
-  yield { type: "end", outcome };
-}
-
+/** @param settle told what became of the run; `undefined`: the plugin stopped first */
 async function* streamed(
   steps: AsyncIterable<AnswerStep>,
   base: ResponseBase,
-  settle: (outcome: RunOutcome) => Promise<Ending>,
+  settle: (outcome: RunOutcome | undefined) => Promise<Ending>,
 ): AsyncGenerator<string, void, undefined> {
   const writer = createEventWriter(base);
   yield writer.begin();
   for await (const step of steps) {
-    yield step.type === "text" ? writer.text(step.delta) : writer.end(await settle(step.outcome));
+    if (step.type === "end") {
+      yield writer.end(await settle(step.outcome));
+      return;
+    }
+    const text = writer.text(step.delta);
+    if (text !== "") yield text;
   }
+  yield writer.end(await settle(undefined));
+}
+
+async function lastOutcome(steps: AsyncIterable<AnswerStep>): Promise<RunOutcome | undefined> {
+  for await (const step of steps) if (step.type === "end") return step.outcome;
+  return undefined;
+}
+
+/** Of a run nobody will hear of any more, since the plugin stops. */
+function stoppedOutcome(runId: string, clock: Clock): RunOutcome {
+  return { runId, sessionKey: "", status: "aborted", abortReason: "restart", endedAt: clock.now(), text: "" };
 }
 
 /** Choice: clients repeat a 500 by themselves; they are told not to where that could do something twice or cannot help. */
-function wholeReply({ type, response }: Ending, { retryable = false, calledTools = true }: RunOutcome): RouteReply {
+function wholeReply(
+  { type, response }: Ending,
+  { retryable = false, calledTools = true }: Partial<RunOutcome> = {},
+): RouteReply {
   if (type !== "response.failed") return { body: response };
   return { status: 500, headers: { "x-should-retry": String(retryable && !calledTools) }, body: response };
 }

@@ -8,10 +8,12 @@ import {
   type ResponseBase,
   textPart,
 } from "./response.ts";
+import { holdSilence } from "./silence.ts";
 
 /** Writes the events of one response; each call gives the text to send. */
 export interface EventWriter {
   begin(): string;
+  /** Empty as long as the answer may become none. */
   text(delta: string): string;
   /** Also the end of the stream. */
   end(ending: Ending): string;
@@ -25,6 +27,7 @@ export function createEventWriter(base: ResponseBase): EventWriter {
   const place = { item_id: id, output_index: 0, content_index: 0 };
   let next = 0;
   let said = "";
+  const spoken = holdSilence();
   const event = (type: string, fields: object) =>
     `event: ${type}\ndata: ${JSON.stringify({ type, sequence_number: next++, ...fields })}\n\n`;
   // Everything about a delta that is the same each time: of all events this is the one there are many of.
@@ -37,7 +40,7 @@ export function createEventWriter(base: ResponseBase): EventWriter {
       item: { type: "message", id, role: "assistant", status: "in_progress", content: [] },
     }) + event("response.content_part.added", { ...place, part: textPart("") });
 
-  function text(piece: string): string {
+  function tell(piece: string): string {
     const opening = said === "" ? openMessage() : "";
     said += piece;
     return opening + delta(piece);
@@ -47,7 +50,7 @@ export function createEventWriter(base: ResponseBase): EventWriter {
   function closeMessage(whole: string, status: "completed" | "incomplete"): string {
     const rest = whole.startsWith(said) ? whole.slice(said.length) : "";
     return [
-      rest === "" ? "" : text(rest),
+      rest === "" ? "" : tell(rest),
       event("response.output_text.done", { ...place, text: whole, logprobs: [] }),
       event("response.content_part.done", { ...place, part: textPart(whole) }),
       event("response.output_item.done", { output_index: 0, item: outputMessage(uuid, whole, status) }),
@@ -69,7 +72,10 @@ export function createEventWriter(base: ResponseBase): EventWriter {
       const response = openResponse(base);
       return event("response.created", { response }) + event("response.in_progress", { response });
     },
-    text,
+    text(piece) {
+      const text = spoken(piece);
+      return text === "" ? "" : tell(text);
+    },
     end({ type, text: whole, calls, response }) {
       const last = () => event(type, { response }) + DONE;
       if (type === "response.failed") return last();

@@ -1,6 +1,7 @@
 /** The response object, for each of its states. Pure. Spec: http/responses.md §6. */
 import type { RunOutcome, ToolCallBlock, Usage } from "@svc/sdk/services";
 import type { ResponsesRequest } from "./request.ts";
+import { spokenText } from "./silence.ts";
 
 /** A response object; its fields are those of the public API. */
 export type ResponseObject = Readonly<Record<string, unknown>> & { readonly id: string; readonly status: string };
@@ -83,7 +84,7 @@ export function endingOf(base: ResponseBase, outcome: RunOutcome): Ending {
   const uuid = base.id.slice("resp_".length);
   const calls = (outcome.pendingCalls ?? []).map((call, index) => outputCall(uuid, call, index));
   const isCut = outcome.stopReason === "length";
-  const text = outcome.text || (calls.length > 0 || isCut ? "" : NOTHING_SAID);
+  const text = spokenText(outcome.text) || (calls.length > 0 || isCut ? "" : NOTHING_SAID);
   const status = isCut ? "incomplete" : "completed";
   const output = [...(text === "" ? [] : [outputMessage(uuid, text, status)]), ...calls];
   const details = isCut ? { incomplete_details: { reason: "max_output_tokens" } } : {};

@@ -80,6 +80,11 @@ describe("the events of a response", () => {
     ];
   for (const [what, deltas, end, types] of rows) it(what, () => assert.deepEqual(typesOf(stream(deltas, end)), types));
 
+  it("say that nothing was said", () => {
+    const told = stream(["NO_REPLY"], { text: "NO_REPLY" }).flatMap(({ delta }) => delta ?? []);
+    assert.deepEqual(told, ["No response from svc."]);
+  });
+
   it("tell what they are about", () => {
     const events = stream(['say "é"\n'], { text: 'say "é"\n', pendingCalls: [call("c")] });
     const at = (type: string) => events.filter((event) => event.type === `response.${type}`);

@@ -202,7 +202,7 @@ describe("pictures and files", limited, () => {
   });
 
   it("need the plugins that read and fetch them", async (t) => {
-    const scene = await openScene(t, { bare: true });
+    const scene = await openScene(t, { plugins: [] });
     const rows: readonly [part: object, message: string | undefined][] = [
       [file("a"), "files cannot be read: the plugin `media` is not running"],
       [url("a.png"), "URLs cannot be fetched: the plugin `outbound` is not running"],
@@ -216,5 +216,14 @@ describe("pictures and files", limited, () => {
       );
     }
     assert.equal(shown(scene).at(-1), "user: look [image]");
+  });
+
+  it("are not fetched from where only this machine can reach", async (t) => {
+    const scene = await openScene(t, { plugins: ["outbound"] });
+    for (const host of ["127.0.0.1", "localhost", "[::ffff:10.0.0.1]", "0x7f.1", "169.254.169.254"]) {
+      const { status, json } = await scene.send(ask(text, { type: "input_image", image_url: `http://${host}/a.png` }));
+      assert.equal(status, 400, host);
+      assert.match(json.error.message, /^input\.0\.content\.1: the URL does not lead to a public address$/, host);
+    }
   });
 });

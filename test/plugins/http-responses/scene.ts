@@ -67,8 +67,8 @@ export interface SceneOptions {
   /** Of `gateway.http.endpoints.responses`. */
   readonly endpoint?: Readonly<Record<string, unknown>>;
   readonly web?: Web;
-  /** Without the services that read documents and fetch. */
-  readonly bare?: true;
+  /** These instead of what reads documents and fetches here. */
+  readonly plugins?: readonly string[];
   readonly config?: Readonly<Record<string, unknown>>;
   readonly stateDir?: string;
   /** The configuration stands in a file, so that it can be changed. */
@@ -96,7 +96,13 @@ interface Owner {
 }
 
 export async function openScene(t: Owner, options: SceneOptions = {}) {
-  const { replies, endpoint = {}, web = () => new GatewayError("UNAVAILABLE", "no such host"), bare, config } = options;
+  const {
+    replies,
+    endpoint = {},
+    web = () => new GatewayError("UNAVAILABLE", "no such host"),
+    plugins,
+    config,
+  } = options;
   const server = await startFakeModelServer(replies ? { replies } : {});
   t.after(() => server.close());
   const fetched: OutboundRequest[] = [];
@@ -147,7 +153,7 @@ export async function openScene(t: Owner, options: SceneOptions = {}) {
     t.after(() => rm(directory, { recursive: true, force: true, maxRetries: 10 }));
   }
   const running = await testGateway(t, {
-    plugins: [...BUNDLED, inside, ...(bare ? [] : [world])],
+    plugins: [...BUNDLED, inside, ...(plugins ?? [world])],
     ...(options.inFile ? { gateway: { config: undefined } } : { config: whole }),
     ...(directory === undefined ? {} : { stateDir: directory }),
   });
