@@ -166,6 +166,10 @@ export const GIVEN: Readonly<Record<string, Given>> = {
   "gateway.nodes.allowCommands": { values: [["camera.snap"]] },
   "gateway.nodes.denyCommands": { values: [["location.get"]] },
   "approvals.exec.enabled": { values: [false] },
+  "gateway.http.endpoints.chatCompletions.images.allowedMimes": { values: [["image/png"]] },
+  "gateway.http.endpoints.responses.files.allowedMimes": { values: [["text/plain"]] },
+  "gateway.http.endpoints.responses.images.allowedMimes": { values: [["image/png"]] },
+  "tools.exec.pathPrepend": { values: [["/opt/tools"]] },
   ...HOOKS,
   ...SECRETS_GIVEN,
   "storage-sqlite.file": { values: ["another.db"] },
@@ -176,6 +180,24 @@ const SESSIONS = "plugins/sessions";
 
 /** The test that sees the effect where no picture does; the last word of the key stands in it. A key that ends in a dot: all below. */
 export const SEEN_ELSEWHERE: Readonly<Record<string, string>> = {
+  "gateway.http.endpoints.chatCompletions.": "plugins/http-chat/config.test.ts",
+  "gateway.http.endpoints.responses.": "plugins/http-responses/facts.test.ts",
+  "gateway.tools.": "plugins/http-tools/policy.test.ts",
+  "agents.list[].tools.": "plugins/http-tools/policy.test.ts",
+  "tools.profile": "plugins/http-tools/policy.test.ts",
+  "tools.allow": "plugins/http-tools/policy.test.ts",
+  "tools.alsoAllow": "plugins/http-tools/policy.test.ts",
+  "tools.deny": "plugins/http-tools/policy.test.ts",
+  "tools.byProvider.": "plugins/tools/policies.test.ts",
+  "tools.subagents.": "plugins/tools/policies.test.ts",
+  "tools.sessions.visibility": "plugins/sessions/tools.test.ts",
+  "tools.agentToAgent.": "plugins/sessions/tools.test.ts",
+  "tools.exec.security": "plugins/workspace/exec.test.ts",
+  "tools.exec.ask": "plugins/workspace/exec.test.ts",
+  "tools.exec.timeoutSec": "plugins/workspace/exec.test.ts",
+  "tools.exec.cleanupMs": "plugins/workspace/exec.test.ts",
+  "tools.exec.pathPrepend": "plugins/workspace/exec.test.ts",
+  "tools.media.": "plugins/media/gateway.test.ts",
   "gateway.auth.rateLimit.": "host/gateway-config.test.ts",
   "gateway.controlUi.enabled": "host/auth/bind.test.ts",
   "gateway.controlUi.allowInsecureAuth": "host/gateway-config.test.ts",
@@ -230,6 +252,8 @@ export const SEEN_ELSEWHERE: Readonly<Record<string, string>> = {
 
 /** Keys of which only the way they are taken is proven: why there is no effect to see, or that a test is missing. */
 export const NO_EFFECT_SEEN: Readonly<Record<string, string>> = {
+  "tools.exec.host": "there is one place where commands run",
+  "tools.fs.workspaceOnly": "it can only be true",
   "agents.defaults.subagents.archiveAfterMinutes": "no test asks for another time than the default",
   "agents.defaults.compaction.mode": "no test sets it",
   "agents.defaults.compaction.reserveTokens": "no test sets it",

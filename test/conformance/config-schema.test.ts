@@ -93,6 +93,7 @@ const OPEN = [
   "models.bedrockDiscovery", // refused by its `enabled`; what else stands in it does not matter then
   "secrets.providers.*", // each source has keys of its own
   "channels", // each channel owns a part of it
+  "tools", // several plugins own parts of it
 ];
 
 interface Issue {
