@@ -59,7 +59,7 @@ const channelProbe = () =>
     },
   });
 
-const BUNDLED = ["storage-sqlite", "sessions", "models", "agents", "chat", "webhooks", "config", "plugins"];
+const BUNDLED = ["storage-sqlite", "sessions", "models", "tools", "agents", "chat", "webhooks", "config", "plugins"];
 
 const config = {
   fixtureNotes: { prefix: "* " },

@@ -1,6 +1,6 @@
 /** What a session is told about the end of a sub-run of it. Decides only. */
+import { SILENT_REPLY } from "@svc/sdk/services";
 import { type TaskCompletion, taskCompletionText } from "./internal-events.ts";
-import { SILENT_REPLY } from "./reply.ts";
 import { STOPPED_BY_TOOL, STOPPED_WITH_PARENT } from "./subagent-names.ts";
 import type { Subrun } from "./subrun-store.ts";
 

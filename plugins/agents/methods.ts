@@ -1,8 +1,7 @@
 /** Handlers of `agent` and `agent.wait`. */
 import { type agents, type Clock, GatewayError, type Handlers, type ResultOf, unavailable } from "@svc/sdk";
-import type { RunOutcome, RunRequest } from "@svc/sdk/services";
+import { type RunOutcome, type RunRequest, spokenText } from "@svc/sdk/services";
 import { type AgentParams, type Caller, type RequestSources, toolConnection, toRunRequest } from "./agent-request.ts";
-import { SILENT_REPLY } from "./reply.ts";
 import type { Runs } from "./runs.ts";
 
 /** Milliseconds `agent.wait` waits. Spec: protocol/methods-agent.md §2. */
@@ -99,7 +98,7 @@ function finalResponse(outcome: RunOutcome | undefined, runId: string, acceptedA
     throw new GatewayError("UNAVAILABLE", summary, { payload: { runId, status: "error", summary } });
   }
   const { status, text, startedAt = acceptedAt, endedAt, sessionId, provider, model, usage } = outcome;
-  const isSilent = text.trim() === "" || text.trim() === SILENT_REPLY;
+  const isSilent = spokenText(text).trim() === "";
   const agentMeta = { sessionId, provider, model, usage };
   return {
     runId,

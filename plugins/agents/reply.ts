@@ -4,9 +4,6 @@ import type { AssistantMessage, ModelEvent } from "@svc/sdk/services";
 type Block = AssistantMessage["content"][number];
 type Piece = Exclude<ModelEvent, { type: "finish" }>;
 
-/** A reply that is only this is no reply. Spec: http/sessions-routing.md §10. */
-export const SILENT_REPLY = "NO_REPLY";
-
 /** Collects pieces into blocks: pieces of one kind that follow each other are one block. */
 export class Reply {
   readonly #blocks: Block[] = [];

@@ -1,7 +1,14 @@
 /** One session's run speaks to another session and waits for what is answered there. Spec: http/sessions-routing.md §6, lane `nested`. */
 import { randomUUID } from "node:crypto";
 import { GatewayError, invalidRequest, isGatewayError, notFound, type Principal } from "@svc/sdk";
-import type { AgentDirectory, AgentRuns, RunOutcome, Sessions } from "@svc/sdk/services";
+import {
+  type AgentDirectory,
+  type AgentRuns,
+  type RunOutcome,
+  type Sessions,
+  SILENT_REPLY,
+  spokenText,
+} from "@svc/sdk/services";
 import type { Trail } from "./runs.ts";
 import { narrowed } from "./subagent-settings.ts";
 import { STOPPED_WITH_PARENT } from "./subagent-names.ts";
@@ -11,8 +18,6 @@ export const MAX_RELAYED = 5;
 /** Origin of a run that a message from another session started. */
 export const SESSION_MESSAGE = "session";
 const LANE = "nested";
-/** A reply that is only this is none. */
-const SILENT = "NO_REPLY";
 
 export interface SendingSources {
   readonly sessions: Pick<
@@ -150,11 +155,12 @@ function refuseCircle(sessionKey: string, timeoutMs: number, { relayed, sessions
 function ending(outcome: RunOutcome | undefined): Pick<SendResult, "status" | "reply" | "error"> {
   if (!outcome) return { status: "timeout" };
   const { status, text, errorMessage, abortReason } = outcome;
-  if (status === "ok") return { status, reply: text.trim() === SILENT ? "" : text };
+  if (status === "ok") return { status, reply: spokenText(text) };
   const error = errorMessage ?? (abortReason === undefined ? "it was stopped" : `it was stopped: ${abortReason}`);
   return { status, error, ...(text === "" ? {} : { reply: text }) };
 }
 
 const PROMPT =
   "The last message comes from an agent in another session, not from a person. Your reply is handed to that agent and shown " +
-  "to nobody else: make it complete. If nothing needs to be said, answer only NO_REPLY.";
+  "to nobody else: make it complete. If nothing needs to be said, answer only " +
+  `${SILENT_REPLY}.`;

@@ -15,10 +15,10 @@ import type {
   ToolResult,
   Usage,
 } from "@svc/sdk/services";
-import { textOf } from "@svc/sdk/services";
+import { SILENT_REPLY, textOf } from "@svc/sdk/services";
 import { abortedMessage, errorMessage, toolCallsOf, unansweredCall } from "./gateway-messages.ts";
 import { Pieces } from "./pieces.ts";
-import { Reply, SILENT_REPLY } from "./reply.ts";
+import { Reply } from "./reply.ts";
 
 export interface TurnSetup {
   readonly runId: string;

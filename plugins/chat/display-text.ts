@@ -5,9 +5,7 @@
  * `_`, such as `[[reply_to_current]]` or `[[reply_to: 42]]`. Choice: this shape, because the facts give no list;
  * wiki links, nested arrays and shell tests do not have it.
  */
-
-/** An agent answers this when it has nothing to say. Spec: protocol/methods-chat.md §1. */
-export const NO_REPLY = "NO_REPLY";
+import { SILENT_REPLY } from "@svc/sdk/services";
 
 /** Characters between the brackets of a tag, at most; also how much of an unfinished tag is held back. */
 const TAG_CHARS = 150;
@@ -33,11 +31,11 @@ export function growingText(text: string): string {
 
 /** Whether the whole text is the silent reply. */
 export function isSilent(text: string): boolean {
-  return text.trim() === NO_REPLY;
+  return text.trim() === SILENT_REPLY;
 }
 
 /** Whether the text may still become the silent reply: it, or an upper-case leading part of it. Spec: protocol/events.md §4. */
 export function mayBecomeSilent(text: string): boolean {
   const trimmed = text.trim();
-  return trimmed !== "" && NO_REPLY.startsWith(trimmed);
+  return trimmed !== "" && SILENT_REPLY.startsWith(trimmed);
 }

@@ -1,7 +1,6 @@
 /** What a run came to, in the words of the public API. Pure. Spec: http/chat-completions.md §5, §7 and §9. */
-import type { RunOutcome, ToolCallBlock, Usage } from "@svc/sdk/services";
+import { type RunOutcome, spokenText, type ToolCallBlock, type Usage } from "@svc/sdk/services";
 import type { Failure } from "./refusals.ts";
-import { spokenText } from "./silence.ts";
 
 export type FinishReason = "stop" | "length" | "tool_calls";
 

@@ -1,8 +1,7 @@
 /** The steps of a run as the text of a stream. Spec: http/chat-completions.md §6 and §9. */
-import type { AnswerStep, RunOutcome } from "@svc/sdk/services";
+import { type AnswerStep, holdSilence, type RunOutcome } from "@svc/sdk/services";
 import { errorFrames, type Frames } from "./frames.ts";
 import { answerOf, failureOfRun, STOPPING } from "./outcome.ts";
-import { createSpokenStream, type SpokenStream } from "./silence.ts";
 
 export const STREAM_HEADERS = {
   "Content-Type": "text/event-stream; charset=utf-8",
@@ -17,7 +16,8 @@ export async function* streamAnswer(
 ): AsyncGenerator<string, void, undefined> {
   let next = steps.next(); // a generator that was never asked would not notice that it is returned from
   try {
-    const spoken = createSpokenStream();
+    const spoken = holdSilence();
+    let hasSpoken = false;
     yield frames.role;
     for (;;) {
       const { value: step } = await next;
@@ -26,11 +26,12 @@ export async function* streamAnswer(
         return;
       }
       if (step.type === "end") {
-        yield ending(step.outcome, spoken, frames);
+        yield ending(step.outcome, hasSpoken, frames);
         return;
       }
       next = steps.next();
-      const text = spoken.take(step.delta);
+      const text = spoken(step.delta);
+      hasSpoken ||= text !== "";
       if (text !== "") yield frames.text(text);
     }
   } finally {
@@ -38,11 +39,11 @@ export async function* streamAnswer(
   }
 }
 
-function ending(outcome: RunOutcome, spoken: SpokenStream, frames: Frames): string {
+function ending(outcome: RunOutcome, hasSpoken: boolean, frames: Frames): string {
   const failure = failureOfRun(outcome);
   if (failure) return errorFrames(failure.error);
   const answer = answerOf(outcome);
   // Not everything is said piece by piece, e.g. what the gateway says itself.
-  const whole = spoken.hasSpoken || answer.text === "" ? "" : frames.text(answer.text);
+  const whole = hasSpoken || answer.text === "" ? "" : frames.text(answer.text);
   return whole + frames.end(answer);
 }

@@ -1,4 +1,5 @@
 /** A response as the events of a stream, in the order of the public API. Pure. Spec: http/responses.md §7. */
+import { holdSilence } from "@svc/sdk/services";
 import {
   type Ending,
   messageId,
@@ -8,7 +9,6 @@ import {
   type ResponseBase,
   textPart,
 } from "./response.ts";
-import { holdSilence } from "./silence.ts";
 
 /** Writes the events of one response; each call gives the text to send. */
 export interface EventWriter {

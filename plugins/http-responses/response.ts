@@ -1,7 +1,6 @@
 /** The response object, for each of its states. Pure. Spec: http/responses.md §6. */
-import type { RunOutcome, ToolCallBlock, Usage } from "@svc/sdk/services";
+import { type RunOutcome, spokenText, type ToolCallBlock, type Usage } from "@svc/sdk/services";
 import type { ResponsesRequest } from "./request.ts";
-import { spokenText } from "./silence.ts";
 
 /** A response object; its fields are those of the public API. */
 export type ResponseObject = Readonly<Record<string, unknown>> & { readonly id: string; readonly status: string };

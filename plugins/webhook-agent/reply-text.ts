@@ -1,7 +1,6 @@
 /** What there is to pass on of a reply. Pure. Spec: http/sessions-routing.md §7.3, §10, http/webhooks.md §5.6. */
+import { SILENT_REPLY } from "@svc/sdk/services";
 
-/** A reply that is only this is none. */
-const SILENT = "NO_REPLY";
 /** A reply of this and little else says that nothing needs attention. */
 const ACKNOWLEDGED = "HEARTBEAT_OK";
 /** Characters beside the acknowledgement that still count as little. Spec: `heartbeat.ackMaxChars`. */
@@ -35,5 +34,5 @@ export function summaryOf(reply: string): string {
 /** Without the silent token, which may stand alone or at the end. */
 function spoken(reply: string): string {
   const text = reply.trim();
-  return text.endsWith(SILENT) ? text.slice(0, -SILENT.length).trim() : text;
+  return text.endsWith(SILENT_REPLY) ? text.slice(0, -SILENT_REPLY.length).trim() : text;
 }

@@ -73,8 +73,17 @@ export interface Walked {
   check(): Promise<void>;
 }
 
-/** Linux: a path below a descriptor of a directory means that directory. */
-const CAN_HOLD = process.platform === "linux" && existsSync("/proc/self/fd");
+/** Linux: a path below a descriptor of a directory means that directory. Looked up late: a process may not be allowed to look there. */
+let canHold: boolean | undefined;
+
+function looksUpDescriptors(): boolean {
+  try {
+    return process.platform === "linux" && existsSync("/proc/self/fd");
+  } catch {
+    return false; // the permission model refuses to say
+  }
+}
+
 const DIRECTORY = constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW;
 
 /**
@@ -124,7 +133,7 @@ interface Entered extends Walked {
 
 /** One step. @param path what is opened @param real what it is called */
 async function enter(step: { readonly real: string; readonly path: string; readonly name: string }) {
-  return CAN_HOLD ? held(step) : named(step);
+  return (canHold ??= looksUpDescriptors()) ? held(step) : named(step);
 }
 
 async function held({ real, path, name }: Parameters<typeof enter>[0]): Promise<Entered | undefined> {

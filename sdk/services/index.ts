@@ -18,6 +18,7 @@ export * from "./provider-failure.ts";
 export * from "./request-media.ts";
 export * from "./secrets.ts";
 export * from "./sessions.ts";
+export * from "./silence.ts";
 export * from "./storage.ts";
 export * from "./system-events.ts";
 export * from "./tool-policy.ts";

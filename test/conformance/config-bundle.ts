@@ -147,8 +147,11 @@ function there<T>(service: T | undefined): T {
   return service;
 }
 
-/** The plugin that owns each section, and by plugin which others hold one of its services, at any remove. */
-export async function bundlePlugins(): Promise<{ ownerOf: Map<string, string>; followers(id: string): Set<string> }> {
+/** The plugin that owns the section a key stands in, and by plugin which others hold one of its services, at any remove. */
+export async function bundlePlugins(): Promise<{
+  ownerOf(path: string): string | undefined;
+  followers(id: string): Set<string>;
+}> {
   const plugins = await Promise.all(
     BUNDLE.map(async (name) => {
       const { svc } = JSON.parse(readFileSync(join(root, "node_modules", name, "package.json"), "utf8")) as {
@@ -158,11 +161,17 @@ export async function bundlePlugins(): Promise<{ ownerOf: Map<string, string>; f
       return module.default;
     }),
   );
-  const ownerOf = new Map(
+  const sections = new Map(
     plugins.flatMap(({ id, config, section, sections = {} }) =>
       [...(config ? [section ?? id] : []), ...Object.keys(sections)].map((key) => [key, id] as const),
     ),
   );
+  /** The longest section that is the beginning of the path. */
+  const ownerOf = (path: string) => {
+    const keys = path.split(".");
+    const starts = keys.map((_key, index) => keys.slice(0, keys.length - index).join("."));
+    return sections.get(starts.find((start) => sections.has(start)) ?? "");
+  };
   const direct = (id: string) => {
     const provided = new Set(plugins.find((plugin) => plugin.id === id)?.provides?.map((token) => token.id));
     return plugins.filter(({ requires = {} }) =>

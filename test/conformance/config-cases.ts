@@ -1,5 +1,6 @@
 /** What the schema does not say about its keys: values that need a context, and where an effect is seen that a picture does not show. */
 import { join } from "node:path";
+import { MCP_GIVEN, MCP_SEEN_ELSEWHERE } from "./config-cases-mcp.ts";
 import { SECRETS_GIVEN, SECRETS_SEEN_ELSEWHERE } from "./config-cases-secrets.ts";
 import { HOOKS_ON, SIGNING_SECRET } from "./hooks-picture.ts";
 
@@ -172,6 +173,7 @@ export const GIVEN: Readonly<Record<string, Given>> = {
   "tools.exec.pathPrepend": { values: [["/opt/tools"]] },
   ...HOOKS,
   ...SECRETS_GIVEN,
+  ...MCP_GIVEN,
   "storage-sqlite.file": { values: ["another.db"] },
 };
 
@@ -188,16 +190,17 @@ export const SEEN_ELSEWHERE: Readonly<Record<string, string>> = {
   "tools.allow": "plugins/http-tools/policy.test.ts",
   "tools.alsoAllow": "plugins/http-tools/policy.test.ts",
   "tools.deny": "plugins/http-tools/policy.test.ts",
-  "tools.byProvider.": "plugins/tools/policies.test.ts",
+  "tools.byProvider.": "plugins/tools/policy.test.ts",
   "tools.subagents.": "plugins/tools/policies.test.ts",
   "tools.sessions.visibility": "plugins/sessions/tools.test.ts",
   "tools.agentToAgent.": "plugins/sessions/tools.test.ts",
   "tools.exec.security": "plugins/workspace/exec.test.ts",
   "tools.exec.ask": "plugins/workspace/exec.test.ts",
   "tools.exec.timeoutSec": "plugins/workspace/exec.test.ts",
-  "tools.exec.cleanupMs": "plugins/workspace/exec.test.ts",
-  "tools.exec.pathPrepend": "plugins/workspace/exec.test.ts",
+  "tools.exec.pathPrepend": "plugins/workspace/decisions.test.ts",
   "tools.media.": "plugins/media/gateway.test.ts",
+  "tools.web.search.": "plugins/web/search.test.ts",
+  "tools.web.fetch.": "plugins/web/fetch-tool.test.ts",
   "gateway.auth.rateLimit.": "host/gateway-config.test.ts",
   "gateway.controlUi.enabled": "host/auth/bind.test.ts",
   "gateway.controlUi.allowInsecureAuth": "host/gateway-config.test.ts",
@@ -241,6 +244,7 @@ export const SEEN_ELSEWHERE: Readonly<Record<string, string>> = {
   "hooks.gmail.allowUnsafeExternalContent": "plugins/preset-gmail/preset.test.ts",
   "hooks.github.secret": "plugins/preset-github/preset.test.ts",
   ...SECRETS_SEEN_ELSEWHERE,
+  ...MCP_SEEN_ELSEWHERE,
   "plugins.use": "host/gateway-plugins.test.ts",
   "plugins.load.paths": "host/gateway-plugins.test.ts",
   "plugins.entries.*.enabled": "host/gateway-plugins.test.ts",
@@ -252,6 +256,7 @@ export const SEEN_ELSEWHERE: Readonly<Record<string, string>> = {
 
 /** Keys of which only the way they are taken is proven: why there is no effect to see, or that a test is missing. */
 export const NO_EFFECT_SEEN: Readonly<Record<string, string>> = {
+  "tools.exec.cleanupMs": "the sweep is tested by itself, with the time as an argument",
   "tools.exec.host": "there is one place where commands run",
   "tools.fs.workspaceOnly": "it can only be true",
   "agents.defaults.subagents.archiveAfterMinutes": "no test asks for another time than the default",

@@ -1,6 +1,7 @@
 /** Every key of the composed configuration schema, for the tests that are generated from it. Pure. */
 import type { ReloadKind } from "@svc/sdk/services";
 import { HOST_SECTIONS } from "../../host/config/host-schema.ts";
+import { sectionAt } from "../../host/config/section-keys.ts";
 
 /** A node of a JSON Schema, as `config.schema` sends it. */
 export interface Node {
@@ -92,13 +93,12 @@ function placesOf(schema: Node): (Place & { readonly section: string; readonly k
     });
 }
 
-/** A key below a section of the host that is not the host's is a section of a plugin. */
+/** A key below an open place of the host that is not the host's is a section of a plugin. */
 function inSection(place: Place & { readonly kind: ReloadKind }, section: string) {
-  const [, second] = place.keys;
-  const hostKeys: object | undefined = Object.entries(HOST_SECTIONS).find(([name]) => name === section)?.[1].properties;
-  if (!hostKeys || second === undefined || Object.hasOwn(hostKeys, second)) return { ...place, section };
+  const path = sectionAt(place.keys, new Set());
+  if (path.length === 1) return { ...place, section };
   const kind = place.kind === "restart" ? "plugin" : place.kind; // nobody but the host asks for a restart
-  return { ...place, section: `${section}.${second}`, kind };
+  return { ...place, section: path.join("."), kind };
 }
 
 export function leavesOf(schema: Node): Leaf[] {

@@ -78,7 +78,7 @@ describe("the composed schema", limited, () => {
     const { ownerOf } = await bundlePlugins();
     const missing: string[] = [];
     for (const leaf of leavesOf(schema)) {
-      const owner = ownerOf.get(leaf.section);
+      const owner = ownerOf(leaf.path);
       if (owner === undefined) continue; // the host: its hints are the reference
       const readme = await readFile(join(root, "plugins", owner, "README.md"), "utf8");
       if (!new RegExp(`(?<![A-Za-z0-9])${nameOf(leaf)}(?![A-Za-z0-9])`).test(readme)) missing.push(leaf.path);

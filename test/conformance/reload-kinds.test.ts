@@ -185,7 +185,7 @@ it(
         const refused = GIVEN[leaf.path]?.refused;
         if (refused)
           return assert.match(await whyNot(bundle, trialOf(schema, leaf, bundle.stateDir).after[0]), refused);
-        const owner = ownerOf.get(leaf.section) ?? "";
+        const owner = ownerOf(leaf.path) ?? "";
         const concerned = new Set([owner, ...followers(owner)]);
         const calls = hammer(line.client);
         const trial = tryOut(bundle, trialOf(schema, leaf, bundle.stateDir), line, (before) => {

@@ -6,7 +6,7 @@ import { ConfigStore } from "@svc/sdk/services";
 import { createFakeClock, type FakeClock } from "@svc/sdk/testing";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { HOST_SECTIONS } from "../../host/config/host-schema.ts";
+import { HOST_SECTIONS, OPEN_SECTIONS } from "../../host/config/host-schema.ts";
 import { connectFrame, openRaw } from "../raw-socket.ts";
 import { directoryOf } from "./kernel/reload-scene.ts";
 
@@ -23,7 +23,12 @@ function leaves(schema: object, path: string): [path: string, reload: string | u
   if (below.length === 0) return [[path, reload as string | undefined]];
   return below.flatMap(([key, child]) => leaves(child, `${path}.${key}`));
 }
-const KEYS = new Map(Object.entries(HOST_SECTIONS).flatMap(([section, schema]) => leaves(schema, section)));
+/** A place without keys of the host is open for those of plugins. */
+const KEYS = new Map(
+  Object.entries(HOST_SECTIONS)
+    .flatMap(([section, schema]) => leaves(schema, section))
+    .filter(([path]) => !Object.hasOwn(OPEN_SECTIONS, path)),
+);
 
 interface Running {
   readonly url: string;
