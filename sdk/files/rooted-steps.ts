@@ -133,7 +133,8 @@ interface Entered extends Walked {
 
 /** One step. @param path what is opened @param real what it is called */
 async function enter(step: { readonly real: string; readonly path: string; readonly name: string }) {
-  return (canHold ??= looksUpDescriptors()) ? held(step) : named(step);
+  canHold ??= looksUpDescriptors();
+  return canHold ? held(step) : named(step);
 }
 
 async function held({ real, path, name }: Parameters<typeof enter>[0]): Promise<Entered | undefined> {

@@ -108,11 +108,8 @@ async function start(t: TestContext): Promise<Running> {
     eventPublished: ["notes.said"],
   };
   const probe = createHookProbe(keys);
-  const plugins = [
-    ...["storage-sqlite", "sessions", "models", "provider-offline", "tools", "agents", "chat"],
-    caller,
-    probe.plugin,
-  ];
+  const bundled = ["storage-sqlite", "sessions", "models", "provider-offline", "tools", "agents", "chat"];
+  const plugins = [...bundled, caller, probe.plugin];
   const stateDir = await mkdtemp(join(tmpdir(), "svc-hooks-"));
   await mkdir(join(stateDir, "hooks/transforms"), { recursive: true });
   await writeFile(join(stateDir, "hooks/transforms/skip.mjs"), "export default () => null;");
