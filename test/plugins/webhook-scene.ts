@@ -40,7 +40,7 @@ export const hookPrincipal: Principal = {
 };
 
 const requires = { events: SystemEvents, sessions: Sessions, runs: AgentRuns, storage: Storage };
-const BUNDLED = ["storage-sqlite", "sessions", "models", "provider-openai", "agents", "heartbeat"];
+const BUNDLED = ["storage-sqlite", "sessions", "models", "provider-openai", "tools", "agents", "heartbeat"];
 
 export type Gateway = Awaited<ReturnType<Scene["start"]>>;
 export interface SceneOptions {

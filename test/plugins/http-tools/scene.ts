@@ -57,7 +57,8 @@ function toolsOf(shed: Shed): Record<string, Tool> {
     });
   const refusing = (name: string, ...rest: ConstructorParameters<typeof GatewayError>) =>
     throwing(name, () => new GatewayError(...rest));
-  const core = "web_search sessions_history memory_get cron gateway sessions_send sessions_spawn exec read image";
+  // None that the plugin `sessions` has.
+  const core = "web_search memory_get cron gateway sessions_send sessions_spawn exec read image";
   return {
     ...Object.fromEntries(core.split(" ").map((name) => [name, answering(name)])),
     message: answering("message", { params: Strict({ action: Type.String(), to: Type.String({ default: "all" }) }) }),
