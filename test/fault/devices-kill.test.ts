@@ -1,6 +1,6 @@
 /**
  * `kill -9` while devices are approved, rotated, revoked and removed: what was acknowledged is there afterwards, none of it
- * half. SVC_FAULT_KILLS sets the number of kills (default 20), SVC_FAULT_SEED repeats their moments.
+ * half. SVC_FAULT_KILLS sets the number of kills (default 12), SVC_FAULT_SEED repeats their moments.
  */
 import assert from "node:assert/strict";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
@@ -13,7 +13,7 @@ import { createDevice, type DeviceIdentity } from "@svc/sdk/device";
 import { type GatewayProcess, startGatewayProcess } from "../gateway-process.ts";
 import { createRandom, pause, SEED } from "./workload.ts";
 
-const KILLS = Number(process.env["SVC_FAULT_KILLS"] ?? 20);
+const KILLS = Number(process.env["SVC_FAULT_KILLS"] ?? 12);
 const SECRET = "the-secret-of-this-gateway";
 const READ = ["operator.read"];
 

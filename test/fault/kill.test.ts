@@ -3,7 +3,7 @@
  * start serves. Spec: design/reliability.md line 4.
  *
  * Clients write a history of what was acknowledged; after the restart a checker compares it with what the gateway says.
- * SVC_FAULT_ROUNDS sets the number of kills (default 6), SVC_FAULT_SEED repeats a run.
+ * SVC_FAULT_ROUNDS sets the number of kills (default 4), SVC_FAULT_SEED repeats a run.
  */
 import assert from "node:assert/strict";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";

@@ -6,7 +6,7 @@ import { isGatewayError } from "@svc/sdk";
 import type { GatewayClient } from "@svc/sdk/client";
 
 /** How often a random fault is made. */
-export const ROUNDS = Number(process.env["SVC_FAULT_ROUNDS"] ?? 6);
+export const ROUNDS = Number(process.env["SVC_FAULT_ROUNDS"] ?? 4);
 export const SEED = Number(process.env["SVC_FAULT_SEED"] ?? Date.now() % 1_000_000);
 
 /** Writers of one round, and what must be true after it. The history is kept in between. */
