@@ -99,8 +99,11 @@ export function askOverHttp(baseUrl: string, agent: Agent, api: Api = CHAT_COMPL
     return timed((listening) => {
       const question = httpRequest(url, { agent, method: "POST", headers }, (answer) => {
         if (answer.statusCode !== 200) listening.end(new Error(`a question was refused with ${answer.statusCode}`));
-        createInterface(answer).on("line", (line) => {
+        const lines = createInterface(answer);
+        lines.on("error", (error: Error) => listening.end(error));
+        lines.on("line", (line) => {
           if (line === "data: [DONE]") listening.end();
+          else if (line.startsWith('data: {"error"')) listening.end(new Error(line));
           else if (api.piece.test(line)) listening.piece();
         });
       });
