@@ -23,6 +23,7 @@ export * from "./contracts/approvals.ts";
 export * from "./contracts/channels.ts";
 export * from "./contracts/chat.ts";
 export * from "./contracts/config.ts";
+export * from "./contracts/cron.ts";
 export * from "./contracts/devices.ts";
 export * from "./contracts/health.ts";
 export * from "./contracts/models.ts";
