@@ -1,6 +1,7 @@
 /** The public surface of `@svc/sdk`. A snapshot test holds it. */
 export * from "./contract.ts";
 export * from "./deprecation.ts";
+export * from "./durations.ts";
 export * from "./errors.ts";
 export * from "./external-content.ts";
 export * from "./hook-catalogue.ts";

@@ -13,7 +13,7 @@ import type { LiveRun } from "./live-run.ts";
 import { load, type Loaded } from "./preparation.ts";
 import { turnImages, turnMessage } from "./queue-plan.ts";
 import type { RunStore } from "./run-store.ts";
-import { mayPass } from "./retryable.ts";
+import { failureFacts } from "./retryable.ts";
 import { noteOnSession } from "./session-note.ts";
 import type { Turn } from "./session-queue.ts";
 
@@ -68,7 +68,7 @@ export async function endUnstarted(run: LiveRun, env: Environment, error?: unkno
           ...ended,
           status: "error",
           errorMessage: isGatewayError(error) ? error.message : "the run could not start",
-          ...(mayPass(error) ? { retryable: true } : {}),
+          ...failureFacts(error),
           calledTools: false,
         };
   if (error !== undefined) env.log.error({ err: error, runId }, "a run could not start");
@@ -212,7 +212,7 @@ function outcomeOf(run: LiveRun, { result, entry, chain }: Conducted, endedAt: n
     endedAt,
     text: result.text,
     ...(result.errorMessage === undefined ? {} : { errorMessage: result.errorMessage }),
-    ...(result.status === "error" && mayPass(result.cause) ? { retryable: true } : {}),
+    ...(result.status === "error" ? failureFacts(result.cause) : {}),
     ...(result.status === "error" ? { calledTools: result.calledTools } : {}),
     ...(result.status === "aborted" ? { abortReason: run.abortReason } : {}),
     ...(result.message ? { message: result.message, stopReason: result.message.stopReason } : {}),

@@ -1,13 +1,25 @@
 /** Whether asking again later may help a run that failed. Decides only. */
 import { isGatewayError } from "@svc/sdk";
-import type { ProviderFailure } from "@svc/sdk/services";
+import type { ProviderFailure, RunOutcome } from "@svc/sdk/services";
+
+const KINDS = [
+  "rate_limit",
+  "auth",
+  "billing",
+  "timeout",
+  "network",
+  "server_error",
+  "request",
+] as const satisfies readonly ProviderFailure["kind"][];
 
 /** They stay until somebody changes the key, the account or the question. */
 const STAYS: ReadonlySet<unknown> = new Set<ProviderFailure["kind"]>(["auth", "billing", "request"]);
 
-export function mayPass(error: unknown): boolean {
-  if (!isGatewayError(error) || error.code !== "UNAVAILABLE") return false;
+/** What a record says of the error: `retryable`, and `failure` where a model server said how it failed. */
+export function failureFacts(error: unknown): Pick<RunOutcome, "retryable" | "failure"> {
+  if (!isGatewayError(error) || error.code !== "UNAVAILABLE") return {};
   const { details } = error;
-  const kind = typeof details === "object" && details !== null && "kind" in details ? details.kind : undefined;
-  return !STAYS.has(kind);
+  const given = typeof details === "object" && details !== null && "kind" in details ? details.kind : undefined;
+  const failure = KINDS.find((kind) => kind === given);
+  return { ...(STAYS.has(failure) ? {} : { retryable: true }), ...(failure === undefined ? {} : { failure }) };
 }

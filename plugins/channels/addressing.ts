@@ -22,7 +22,7 @@ type Channels = Pick<Roster, "configured" | "channel" | "channelId" | "account" 
 
 /** @returns a sentence for people where it can go nowhere */
 export async function destinationOf(
-  request: Pick<DeliveryRequest, "channel" | "to">,
+  request: Pick<DeliveryRequest, "channel" | "to" | "accountId">,
   entry: SessionEntry | undefined,
   channels: Channels,
 ): Promise<Destination | string> {
@@ -31,7 +31,7 @@ export async function destinationOf(
   const contribution = wantsLast ? lastChannel(last, channels) : named(request.channel, channels);
   if (typeof contribution === "string") return contribution;
   const fitting = last?.channel === contribution.id ? last : undefined; // an address of another channel means nothing here
-  const accountId = fitting?.accountId ?? defaultAccountOf(contribution.value);
+  const accountId = request.accountId ?? fitting?.accountId ?? defaultAccountOf(contribution.value);
   if (!channels.account(contribution, accountId)) return `channel ${contribution.id} has no account "${accountId}"`;
   const given = request.to?.trim() ?? "";
   if (given === "") {

@@ -5,10 +5,9 @@
  * so it may be repeated.
  */
 import { GatewayError, Turns, unavailable } from "@svc/sdk";
-import type { WebhookJob, WebhookResult, WebhookRun } from "@svc/sdk/services";
+import { replySummary, type WebhookJob, type WebhookResult, type WebhookRun } from "@svc/sdk/services";
 import type { Attempts } from "./attempts.ts";
 import type { AgentParams } from "./fields.ts";
-import { summaryOf } from "./reply-text.ts";
 import type { DeliveryReport, Report, Summary } from "./report.ts";
 import { type Ended, judge, type Verdict } from "./verdict.ts";
 import { unlessStopping } from "./stopping.ts";
@@ -73,7 +72,7 @@ export class HookRuns {
     await this.#report.tell(job, { name, wakeMode, status: "ok", text: outcome.text, ...deliveredTo(delivery) });
     this.#open.delete(job.runId);
     return {
-      summary: summaryOf(outcome.text) || "ok",
+      summary: replySummary(outcome.text) || "ok",
       details: {
         agentRunId: outcome.runId,
         sessionKey: params.sessionKey,

@@ -1,8 +1,15 @@
 /** Who hears of the end of a run: the channel where it was asked for, and the main session always. Spec: http/webhooks.md §5.6. */
 import type { Clock, Logger } from "@svc/sdk";
-import type { Delivery, DeliveryOutcome, Sessions, SystemEvents, WebhookJob } from "@svc/sdk/services";
+import {
+  deliverableReply,
+  replySummary,
+  type Delivery,
+  type DeliveryOutcome,
+  type Sessions,
+  type SystemEvents,
+  type WebhookJob,
+} from "@svc/sdk/services";
 import type { AgentParams } from "./fields.ts";
-import { deliverable, summaryOf } from "./reply-text.ts";
 
 /** What became of the delivery; `undefined`: none was asked for. */
 export type DeliveryReport = DeliveryOutcome | undefined;
@@ -36,7 +43,7 @@ export class Report {
   /** Sends the reply. Repeated calls send it once. @throws GatewayError `UNAVAILABLE` when it may work later */
   async deliver({ runId }: WebhookJob, params: AgentParams, reply: string): Promise<DeliveryReport> {
     if (!params.deliver) return undefined;
-    const text = deliverable(reply);
+    const text = deliverableReply(reply);
     if (text === undefined) return { delivered: false, reason: "there is nothing to say" };
     const delivery = this.#sources.delivery();
     if (!delivery)
@@ -74,5 +81,5 @@ export class Report {
 export function summaryText({ name, status, text, deliveredTo }: Summary): string {
   const how = status === "ok" ? "" : ` (${status})`;
   const where = deliveredTo === undefined ? "" : ` (delivered to ${deliveredTo})`;
-  return `Hook ${name}${how}: ${summaryOf(text) || status}${where}`;
+  return `Hook ${name}${how}: ${replySummary(text) || status}${where}`;
 }

@@ -10,7 +10,7 @@ import type {
   ToolResultMessage,
   Usage,
 } from "./messages.ts";
-import type { AnswerOptions, ThinkingLevel, ToolChoice, ToolSpec } from "./models.ts";
+import type { AnswerOptions, ProviderFailure, ThinkingLevel, ToolChoice, ToolSpec } from "./models.ts";
 import type { ToolPolicy } from "./tool-policy.ts";
 import type { ToolOrigin } from "./tools.ts";
 
@@ -106,6 +106,8 @@ export interface RunOutcome {
   readonly errorMessage?: string;
   /** Of `error`: asking again later may help, since a server or the storage could not be used. Default false. */
   readonly retryable?: boolean;
+  /** Of `error`: how the model server failed, where it was that. */
+  readonly failure?: ProviderFailure["kind"];
   /** Of `error`: whether it had called tools, so that asking again may repeat what they did. Absent: that is not known. */
   readonly calledTools?: boolean;
   /** `rpc`, `stop`, `timeout`, `restart` for aborted runs; `collected` or `steered` for a request whose message went into another run. */

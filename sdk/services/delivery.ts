@@ -9,6 +9,8 @@ export interface DeliveryRequest {
   readonly channel: string;
   /** Recipient in the channel's own notation. Default: the last one of the session. */
   readonly to?: string;
+  /** Login of the channel that sends it. Default: the one the session was last spoken to with, else the channel's first. */
+  readonly accountId?: string;
   /** Session whose last address counts. */
   readonly sessionKey: string;
   readonly text: string;

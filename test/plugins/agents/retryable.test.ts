@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { GatewayError } from "@svc/sdk";
-import { mayPass } from "../../../plugins/agents/retryable.ts";
+import { failureFacts } from "../../../plugins/agents/retryable.ts";
 import { ended, openFixture } from "./fixture.ts";
 import { failsWith, request } from "./script.ts";
 
@@ -22,7 +22,7 @@ describe("a failure", () => {
     ["nothing", undefined, false],
   ];
   for (const [what, error, passes] of cases) {
-    it(`${passes ? "may pass" : "stays"}: ${what}`, () => assert.equal(mayPass(error), passes));
+    it(`${passes ? "may pass" : "stays"}: ${what}`, () => assert.equal(failureFacts(error).retryable ?? false, passes));
   }
 
   it("is told with the end of the run, and found again after a restart", async (t) => {
@@ -31,7 +31,8 @@ describe("a failure", () => {
     await gateway.runs.start(request("r1"));
     assert.equal((await ended(gateway, "r1")).retryable, true);
     const again = await fixture.start({ answer: failsWith(failure("auth")) });
-    assert.equal((await again.runs.wait("r1", 0))?.retryable, true);
+    const told = await again.runs.wait("r1", 0);
+    assert.deepEqual([told?.retryable, told?.failure], [true, "rate_limit"]);
     await again.runs.start(request("r2"));
     assert.equal("retryable" in (await ended(again, "r2")), false);
   });

@@ -1,8 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { matches, withDefaults } from "@svc/sdk";
+import { matches, parseDuration, parseSize, withDefaults } from "@svc/sdk";
 import { SessionConfig } from "../../../plugins/sessions/config.ts";
-import { parseDuration, parseSize } from "../../../plugins/sessions/durations.ts";
 import {
   isStale,
   lastBoundary,

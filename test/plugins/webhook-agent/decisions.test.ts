@@ -1,10 +1,17 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { Turns } from "@svc/sdk";
-import type { Message, RunOutcome, TranscriptItem, WebhookJob } from "@svc/sdk/services";
+import {
+  deliverableReply,
+  type Message,
+  replySummary,
+  type RunOutcome,
+  SUMMARY_CHARS,
+  type TranscriptItem,
+  type WebhookJob,
+} from "@svc/sdk/services";
 import { unlessStopping } from "../../../plugins/webhook-agent/stopping.ts";
 import { runMessage } from "../../../plugins/webhook-agent/prompt.ts";
-import { deliverable, SUMMARY_CHARS, summaryOf } from "../../../plugins/webhook-agent/reply-text.ts";
 import { summaryText } from "../../../plugins/webhook-agent/report.ts";
 import { judge, toolUse, type ToolUse } from "../../../plugins/webhook-agent/verdict.ts";
 import { hookPrincipal } from "../webhook-scene.ts";
@@ -31,14 +38,14 @@ describe("what is delivered of a reply", () => {
   for (const [reply, text] of cases) {
     const what = reply.length > 60 ? `${reply.slice(0, 20)}..${reply.slice(-20)}` : reply;
     it(`${JSON.stringify(what)}: ${text === undefined ? "nothing" : "text"}`, () =>
-      assert.equal(deliverable(reply), text));
+      assert.equal(deliverableReply(reply), text));
   }
 });
 
 describe("the summary", () => {
   it("is cut at 2000 characters", () => {
-    assert.equal(summaryOf("x".repeat(SUMMARY_CHARS)), "x".repeat(SUMMARY_CHARS));
-    assert.equal(summaryOf("x".repeat(SUMMARY_CHARS + 1)), `${"x".repeat(SUMMARY_CHARS - 1)}…`);
+    assert.equal(replySummary("x".repeat(SUMMARY_CHARS)), "x".repeat(SUMMARY_CHARS));
+    assert.equal(replySummary("x".repeat(SUMMARY_CHARS + 1)), `${"x".repeat(SUMMARY_CHARS - 1)}…`);
   });
   const base = { name: "Build", wakeMode: "now", status: "ok", text: "All green" } as const;
   const cases: [changes: object, text: string][] = [

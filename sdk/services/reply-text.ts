@@ -1,5 +1,5 @@
-/** What there is to pass on of a reply. Pure. Spec: http/sessions-routing.md §7.3, §10, http/webhooks.md §5.6. */
-import { SILENT_REPLY } from "@svc/sdk/services";
+/** What there is to pass on of a reply of an agent that nobody reads along with. Pure. Spec: http/sessions-routing.md §7.3, §10, http/webhooks.md §5.6. */
+import { SILENT_REPLY } from "./silence.ts";
 
 /** A reply of this and little else says that nothing needs attention. */
 const ACKNOWLEDGED = "HEARTBEAT_OK";
@@ -17,7 +17,7 @@ const AT_START = new RegExp(String.raw`^${DECORATION}${ACKNOWLEDGED}\b${DECORATI
 const AT_END = new RegExp(String.raw`(?<!\w)${ACKNOWLEDGED}${DECORATION}[^\w\s<]{0,4}${DECORATION}$`, "i");
 
 /** The text to deliver; `undefined`: there is nothing anybody needs to hear. */
-export function deliverable(reply: string): string | undefined {
+export function deliverableReply(reply: string): string | undefined {
   const text = spoken(reply);
   if (text === "") return undefined;
   const rest = text.replace(AT_START, "").replace(AT_END, "").trim();
@@ -26,7 +26,7 @@ export function deliverable(reply: string): string | undefined {
 }
 
 /** The words of a reply, cut at 2000 characters; empty for a silent one. */
-export function summaryOf(reply: string): string {
+export function replySummary(reply: string): string {
   const text = spoken(reply);
   return text.length <= SUMMARY_CHARS ? text : `${text.slice(0, SUMMARY_CHARS - 1).replace(LONE_SURROGATE, "")}…`;
 }

@@ -15,10 +15,10 @@ export const DURATION_PATTERN = "^(?=.*[1-9])\\s*\\d+(?:\\.\\d+)?\\s*(?:ms|s|m|h
 /** What `parseSize` takes, for schemas; 0 is none. */
 export const SIZE_PATTERN = "^(?=.*[1-9])\\s*\\d+(?:\\.\\d+)?\\s*(?:[bB]|[kmgtKMGT][bB]?)?\\s*$";
 
-/** Milliseconds of `30d`, `12h` or a bare number, which is in days. Spec: http/config.md §7.4. */
-export function parseDuration(value: string | number): number {
-  const [, amount = "0", unit = "d"] = /^\s*([\d.]+)\s*([a-z]*)\s*$/i.exec(String(value)) ?? [];
-  return Math.round(Number(amount) * (UNIT_MS[unit.toLowerCase() || "d"] ?? Number.NaN));
+/** Milliseconds of `30d`, `12h` or a bare number; `NaN` for anything else. @param bare unit of a bare number. Spec: http/config.md §7.4 */
+export function parseDuration(value: string | number, bare = "d"): number {
+  const [, amount = "", unit = ""] = /^\s*([\d.]+)\s*([a-z]*)\s*$/i.exec(String(value)) ?? [];
+  return amount === "" ? Number.NaN : Math.round(Number(amount) * (UNIT_MS[unit.toLowerCase() || bare] ?? Number.NaN));
 }
 
 /** Bytes of `10mb`, `2G` or a bare number; units are powers of 1024. */

@@ -1,0 +1,61 @@
+/** The configuration section `cron`. Spec: http/config-keys.md. */
+import { DURATION_PATTERN, NonEmpty, type Static, Strict, Type } from "@svc/sdk";
+
+/** Spec: §10. */
+export const ONE_SHOT_BACKOFF_MS = [30_000, 60_000, 300_000];
+
+export const CronConfig = Type.Object({
+  enabled: Type.Boolean({ default: true, description: "false: no job runs by itself; by hand they do" }),
+  maxConcurrentRuns: Type.Optional(
+    Type.Integer({
+      minimum: 1,
+      description: "jobs that run at the same time. Default: as many as are due, so that one that hangs holds up no other",
+    }),
+  ),
+  retry: Type.Object(
+    {
+      maxAttempts: Type.Integer({ default: 3, minimum: 0, maximum: 10, description: "of a job that runs once" }),
+      backoffMs: Type.Array(Type.Integer({ minimum: 0 }), {
+        default: ONE_SHOT_BACKOFF_MS,
+        minItems: 1,
+        maxItems: 10,
+        description: "milliseconds before each; the last one goes for all further ones",
+      }),
+      retryOn: Type.Array(Type.Enum(["rate_limit", "network", "timeout", "server_error"]), {
+        default: ["rate_limit", "network", "timeout", "server_error"],
+        description: "failures after which it is tried again",
+      }),
+    },
+    { default: {}, additionalProperties: false },
+  ),
+  webhookToken: Type.Optional(
+    Type.String({ minLength: 1, sensitive: true, description: "sent to webhooks as `Authorization: Bearer …`" }),
+  ),
+  sessionRetention: Type.Union([Type.String({ pattern: DURATION_PATTERN }), Type.Literal(false)], {
+    default: "24h",
+    description: "how long the session of each run stays, e.g. `12h` or `7d`; false: for ever",
+  }),
+  runLog: Type.Object(
+    { keepLines: Type.Integer({ default: 2_000, minimum: 1, description: "records of one job that are kept" }) },
+    { default: {}, additionalProperties: false },
+  ),
+  failureAlert: Type.Object(
+    {
+      enabled: Type.Boolean({ default: false, description: "for jobs that do not say so themselves" }),
+      after: Type.Integer({ default: 2, minimum: 1, description: "errors in a row" }),
+      cooldownMs: Type.Integer({ default: 3_600_000, minimum: 0, description: "between two alerts of one job" }),
+      mode: Type.Optional(Type.Enum(["announce", "webhook"])),
+      accountId: Type.Optional(NonEmpty),
+    },
+    { default: {}, additionalProperties: false },
+  ),
+  failureDestination: Type.Optional(
+    Strict({
+      channel: Type.Optional(NonEmpty),
+      to: Type.Optional(NonEmpty),
+      accountId: Type.Optional(NonEmpty),
+      mode: Type.Optional(Type.Enum(["announce", "webhook"])),
+    }),
+  ),
+});
+export type CronConfig = Static<typeof CronConfig>;
