@@ -75,7 +75,8 @@ export async function runAgent(
   const models = [payload.model, ...(payload.fallbacks ?? [])];
   for (let attempt = 0; ; attempt += 1) {
     const runId = attempt === 0 ? fire.runId : `${fire.runId}:${attempt + 1}`;
-    if (!(await sources.runs.state(runId))) await begin(runId, sessionKey, job, { ...payload, model: models[attempt] }, sources, signal);
+    if (!(await sources.runs.state(runId)))
+      await begin(runId, sessionKey, job, { ...payload, model: models[attempt] }, sources, signal);
     const runKey = await keepSession(sessionKey, sources);
     const outcome = await ended(runId, timeoutOf(payload), sources, signal);
     const mayRepeat = outcome.status === "error" && outcome.retryable === true && outcome.calledTools === false;
@@ -153,7 +154,8 @@ async function ended(
         Promise.race([runs.wait(runId, WAIT_MS).then((outcome) => ({ outcome })), overdue]),
         signal,
       );
-      if (!first) return lost(runId, clock.now(), "the run did not end in its time and could not be stopped; it is given up");
+      if (!first)
+        return lost(runId, clock.now(), "the run did not end in its time and could not be stopped; it is given up");
       if (first.outcome) return first.outcome;
       if (!(await runs.state(runId))) return lost(runId, clock.now(), "the record of the run is gone");
       await pause(PAUSE_MS, clock, signal);

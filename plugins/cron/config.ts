@@ -9,7 +9,8 @@ export const CronConfig = Type.Object({
   maxConcurrentRuns: Type.Optional(
     Type.Integer({
       minimum: 1,
-      description: "jobs that run at the same time. Default: as many as are due, so that one that hangs holds up no other",
+      description:
+        "jobs that run at the same time. Default: as many as are due, so that one that hangs holds up no other",
     }),
   ),
   retry: Type.Object(

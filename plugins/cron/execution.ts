@@ -29,7 +29,12 @@ export interface Done {
 }
 
 /** @param signal aborts when it is left to who takes it over. @throws the signal's reason */
-export async function perform(job: Definition, fire: Fire, sources: ExecutionSources, signal: AbortSignal): Promise<Done> {
+export async function perform(
+  job: Definition,
+  fire: Fire,
+  sources: ExecutionSources,
+  signal: AbortSignal,
+): Promise<Done> {
   try {
     return job.payload.kind === "systemEvent"
       ? await tellMain(job, job.payload.text, fire, sources)

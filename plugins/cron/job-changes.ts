@@ -31,7 +31,8 @@ export class JobChanges {
       for (let attempt = 1; ; attempt += 1) {
         const job = await this.#store.job(jobId);
         const { job: change, beside = [], result } = await decide(job);
-        const own = job && change ? [change === "remove" ? this.#store.remove(job) : this.#store.change(job, change)] : [];
+        const own =
+          job && change ? [change === "remove" ? this.#store.remove(job) : this.#store.change(job, change)] : [];
         if (own.length + beside.length === 0) return result;
         try {
           await this.#store.write([...own, ...beside]);

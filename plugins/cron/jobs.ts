@@ -47,8 +47,8 @@ export class Jobs {
   async add(draft: CronJobDraft): Promise<CronJob> {
     const { store, clock, newId, publish, scheduler } = this.#sources;
     await loadCalendar();
-    this.#check(draft);
-    if ((await store.count()) >= MAX_JOBS) unavailable(`there are ${MAX_JOBS} cron jobs, which is the most; remove one first`);
+    if ((await store.count()) >= MAX_JOBS)
+      unavailable(`there are ${MAX_JOBS} cron jobs, which is the most; remove one first`);
     const now = clock.now();
     const id = newId();
     const { agentId, sessionKey, ...rest } = draft;
@@ -61,6 +61,7 @@ export class Jobs {
       updatedAtMs: now,
       schedule: anchored(draft.schedule, now),
     };
+    this.#check(definition);
     const job: StoredJob = {
       definition,
       facts: {},
@@ -88,7 +89,10 @@ export class Jobs {
       const times = timesAfter(stored, definition, patch, nextRunAtMs, now);
       const next = { ...stored, definition, facts: facts satisfies Facts, ...times };
       const passed = passedOver(stored, next, patch);
-      const beside = passed === undefined ? [] : [this.#sources.store.pass(id, runIdOf(id, passed), { dueAt: passed, fate: "skipped", reason: MOVED }, now)];
+      const beside =
+        passed === undefined
+          ? []
+          : [this.#sources.store.pass(id, runIdOf(id, passed), { dueAt: passed, fate: "skipped", reason: MOVED }, now)];
       return { job: next, beside, result: next };
     });
     publish({ jobId: id, action: "updated", ...nextRun(job) });
@@ -141,7 +145,10 @@ export class Jobs {
       const reason = "it was cancelled";
       const entry = { status: "skipped" as const, error: `skipped: ${reason}`, reason };
       const settled = { status: "skipped" as const, at: clock.now(), entry };
-      return { beside: waiting.map((fire) => store.settle(fire, stored.definition.name, settled)), result: waiting.length };
+      return {
+        beside: waiting.map((fire) => store.settle(fire, stored.definition.name, settled)),
+        result: waiting.length,
+      };
     });
     return dropped + runner.cancel(id);
   }
@@ -179,12 +186,14 @@ function timesAfter(
   now: number,
 ): Pick<StoredJob, "nextAt" | "heldUntil"> {
   const { nextAt, heldUntil } = stored;
-  if (patch.state?.nextRunAtMs !== undefined && wanted !== undefined) return { nextAt: Math.max(now, wanted), heldUntil: 0 };
+  if (patch.state?.nextRunAtMs !== undefined && wanted !== undefined)
+    return { nextAt: Math.max(now, wanted), heldUntil: 0 };
   if (patch.schedule === undefined && patch.enabled === undefined) return { nextAt, heldUntil };
   if (!enabled) return { nextAt: undefined, heldUntil: 0 };
   // A job that is enabled already and stays so keeps a time that is due.
   if (patch.schedule === undefined && stored.definition.enabled) return { nextAt, heldUntil };
-  const next = schedule.kind === "at" && (atOf(schedule) ?? 0) < now - PAST_MS ? undefined : firstSlot(schedule, id, now);
+  const next =
+    schedule.kind === "at" && (atOf(schedule) ?? 0) < now - PAST_MS ? undefined : firstSlot(schedule, id, now);
   return { nextAt: next, heldUntil: 0 };
 }
 
@@ -194,7 +203,9 @@ const PAST_MS = 60_000;
 /** A time of the schedule that nobody will look at any more, though the schedule stays. */
 function passedOver(before: StoredJob, { nextAt }: StoredJob, patch: CronJobPatch): number | undefined {
   const isMoved = patch.state?.nextRunAtMs !== undefined && patch.schedule === undefined && before.definition.enabled;
-  return isMoved && before.nextAt !== undefined && nextAt !== undefined && nextAt > before.nextAt ? before.nextAt : undefined;
+  return isMoved && before.nextAt !== undefined && nextAt !== undefined && nextAt > before.nextAt
+    ? before.nextAt
+    : undefined;
 }
 
 function nextRun(job: StoredJob): { readonly nextRunAtMs?: number } {

@@ -60,11 +60,18 @@ export function alertDestination(
   const accountId = failureAlert?.accountId ?? config.failureAlert.accountId ?? inherited?.accountId;
   return {
     mode,
-    ...given({ channel: failureAlert?.channel ?? inherited?.channel, to: failureAlert?.to ?? inherited?.to, accountId }),
+    ...given({
+      channel: failureAlert?.channel ?? inherited?.channel,
+      to: failureAlert?.to ?? inherited?.to,
+      accountId,
+    }),
   };
 }
 
-function given(fields: { readonly [K in "channel" | "to" | "accountId"]: string | undefined }): Omit<Destination, "mode"> {
+function given(fields: { readonly [K in "channel" | "to" | "accountId"]: string | undefined }): Omit<
+  Destination,
+  "mode"
+> {
   const some = Object.entries(fields).filter(([, value]) => value !== undefined && value !== "");
   return Object.fromEntries(some) as Omit<Destination, "mode">; // texts by these names
 }

@@ -1,3 +1,135 @@
-import { definePlugin } from "@svc/sdk";
+/** Cron: jobs that run by the clock, each of their times recorded once. */
+import { randomUUID } from "node:crypto";
+import { cron, cronEvent, definePlugin, live, sessions } from "@svc/sdk";
+import {
+  AgentDirectory,
+  AgentRuns,
+  Delivery,
+  GatewayInfo,
+  OutboundFetch,
+  Sessions,
+  Storage,
+  SystemEvents,
+  Tool,
+} from "@svc/sdk/services";
+import { CronConfig } from "./config.ts";
+import { JobChanges } from "./job-changes.ts";
+import { Jobs } from "./jobs.ts";
+import { cronMethods } from "./methods.ts";
+import { forgetOldSessions } from "./retention.ts";
+import { Runner } from "./runner.ts";
+import { loadCalendar } from "./schedule.ts";
+import { Scheduler } from "./scheduler.ts";
+import { CronStore } from "./store.ts";
+import { cronTool } from "./tool.ts";
 
-export default definePlugin({ id: "cron", api: "^1.0.0", setup() {} });
+/** Choice: jobs run this many milliseconds after the start, should nobody say that the host is ready. */
+const OPEN_AFTER_MS = 1_000;
+
+export default definePlugin({
+  id: "cron",
+  api: "^1.0.0",
+  config: CronConfig,
+  requires: {
+    storage: Storage,
+    sessions: Sessions,
+    agents: AgentDirectory,
+    runs: AgentRuns,
+    events: SystemEvents,
+    host: GatewayInfo,
+    delivery: live(Delivery),
+    outbound: live(OutboundFetch),
+  },
+
+  setup(gateway) {
+    const { clock, config, log, services, signal } = gateway;
+    const { storage, agents, runs, events, delivery, outbound } = services;
+    const publish = gateway.event(cronEvent);
+    const store = new CronStore(storage);
+    const changes = new JobChanges(store);
+    const base = { store, changes, clock, log, publish };
+    const runner = new Runner({
+      ...base,
+      sessions: services.sessions,
+      agents,
+      runs,
+      events,
+      config,
+      owner: randomUUID(),
+      telling: { delivery, outbound, sessions: services.sessions, webhookToken: config.webhookToken, log },
+      abortRun: (runId) => void runs.abort(runId, "cron"),
+      ended: () =>
+        forgetOldSessions({
+          store,
+          clock,
+          log,
+          config,
+          deleteSession: (key) => gateway.call(sessions.delete, { key }),
+        }),
+    });
+    const scheduler = new Scheduler({
+      ...base,
+      runner,
+      async tellMain(id, text) {
+        const sessionKey = services.sessions.defaults().mainSessionKey;
+        await events.add({ id, sessionKey, text, wake: "next-heartbeat", reason: "cron", at: clock.now() });
+      },
+    });
+    const defaultAgentId = () => agents.defaultId;
+    const jobs = new Jobs({ ...base, scheduler, runner, defaultAgentId, newId: randomUUID });
+    const methods = cronMethods({ jobs, store, storage, clock, isEnabled: config.enabled });
+
+    gateway.serve(cron, {
+      list: ({ params }) => methods.list(params),
+      status: () => methods.status(),
+      add: ({ params }) => methods.add(params),
+      update: ({ params }) => methods.update(params),
+      remove: ({ params }) => methods.remove(params),
+      run: ({ params }) => methods.run(params),
+      cancel: ({ params }) => methods.cancel(params),
+      runs: ({ params }) => methods.runs(params),
+    });
+    gateway.extend(
+      Tool,
+      "cron",
+      cronTool({
+        ...methods,
+        async wake({ text, mode }) {
+          if (text.trim() === "") return { ok: false };
+          const sessionKey = services.sessions.defaults().mainSessionKey;
+          await events.add({ id: randomUUID(), sessionKey, text, wake: mode, reason: "wake", at: clock.now() });
+          return { ok: true };
+        },
+      }),
+    );
+    gateway.busy(() => runner.size > 0);
+
+    let opened: Promise<void> | undefined;
+    /** As runs left over from before a restart, jobs wait until everybody's tools are there. */
+    const open = (): Promise<void> =>
+      (opened ??= (async () => {
+        await loadCalendarIfNeeded(store);
+        await runner.open();
+        if (config.enabled) await scheduler.open();
+      })().catch((error: unknown) => {
+        opened = undefined;
+        throw error;
+      }));
+    gateway.hooks.hostReady.tapPromise("cron", open);
+    gateway.start(async () => {
+      await store.open();
+      if (services.host.url !== undefined) await open();
+      return async () => {
+        await scheduler.stop();
+        await runner.stop();
+      };
+    });
+    gateway.after(OPEN_AFTER_MS, async () => {
+      if (!signal.aborted) await open();
+    });
+  },
+});
+
+async function loadCalendarIfNeeded(store: CronStore): Promise<void> {
+  if ((await store.count()) > 0) await loadCalendar();
+}

@@ -28,7 +28,11 @@ export async function listJobs(storage: Storage, params: ListParams): Promise<Re
   return { jobs: rows.map((row) => shownJob(toJob(row))), ...page };
 }
 
-function jobFilter({ includeDisabled = false, enabled = includeDisabled ? "all" : "enabled", query = "" }: ListParams): Filter {
+function jobFilter({
+  includeDisabled = false,
+  enabled = includeDisabled ? "all" : "enabled",
+  query = "",
+}: ListParams): Filter {
   const conditions = enabled === "all" ? [] : [`j.enabled = ${enabled === "enabled" ? 1 : 0}`];
   const words = query.trim().toLowerCase();
   return filterOf(words === "" ? conditions : [...conditions, LIKE("j.search")], words === "" ? [] : [likeText(words)]);

@@ -23,6 +23,8 @@ export interface RunnerSources extends Omit<ExecutionSources, "events">, Omit<Se
   readonly owner: string;
   /** Stops a run of an agent and what it has started. */
   abortRun(runId: string): void;
+  /** Told after each run. Never rejects. */
+  ended(): Promise<void>;
 }
 
 interface Running {
@@ -142,10 +144,13 @@ export class Runner {
     const leave = new AbortController();
     const reason = definition === undefined ? REMOVED : DISABLED;
     const isWanted = definition !== undefined && (definition.enabled || fire.isManual || isLeft);
-    const work = isWanted ? this.#run(definition, fire, leave.signal) : this.#drop(fire, definition?.name ?? "", isLeft, reason);
+    const work = isWanted
+      ? this.#run(definition, fire, leave.signal)
+      : this.#drop(fire, definition?.name ?? "", isLeft, reason);
     const done = work
       .catch((error: unknown) => {
-        if (!leave.signal.aborted) this.#sources.log.error({ err: error, jobId: fire.jobId }, "a cron job is left to the next start");
+        if (!leave.signal.aborted)
+          this.#sources.log.error({ err: error, jobId: fire.jobId }, "a cron job is left to the next start");
       })
       .then(() => this.#ended(fire));
     this.#running.set(fire.jobId, { fire, leave, done });
@@ -157,6 +162,7 @@ export class Runner {
     publish({ jobId: job.id, action: "started", ...(fire.startedAt === undefined ? {} : { runAtMs: fire.startedAt }) });
     const done: Done = await perform(job, fire, this.#sources, signal);
     await settle(job, fire, done, this.#sources, signal);
+    await this.#sources.ended();
   }
 
   /** A time nobody wants to be run any more. */

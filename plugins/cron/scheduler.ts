@@ -101,8 +101,10 @@ export class Scheduler {
       const wasSetBack = drift < this.#drift - SET_BACK_MS;
       this.#drift = drift;
       if (wasSetBack) await this.#rewind();
-      for (let due = await store.due(clock.now(), BATCH); due.length > 0 && this.#isOpen; ) {
-        await Promise.all(due.map((jobId) => this.#settle(jobId).catch((error: unknown) => this.#failed(jobId, error))));
+      for (let due = await store.due(clock.now(), BATCH); due.length > 0 && this.#isOpen;) {
+        await Promise.all(
+          due.map((jobId) => this.#settle(jobId).catch((error: unknown) => this.#failed(jobId, error))),
+        );
         due = await store.due(clock.now(), BATCH);
       }
       await this.#arm();
@@ -129,7 +131,14 @@ export class Scheduler {
     });
     const last = passed.findLast(({ fate }) => fate !== "run");
     if (last && last.fate !== "run")
-      publish({ jobId, action: "finished", status: "skipped", record: last.fate, reason: last.reason, dueAtMs: last.dueAt });
+      publish({
+        jobId,
+        action: "finished",
+        status: "skipped",
+        record: last.fate,
+        reason: last.reason,
+        dueAtMs: last.dueAt,
+      });
     if (passed.some(({ fate }) => fate === "run")) runner.pump(jobId);
   }
 
@@ -156,7 +165,10 @@ export class Scheduler {
   }
 
   /** By the job's policies; times that have a record, from before the clock was set back, keep it. */
-  async #fates(job: StoredJob, now: number): Promise<{ readonly fates: readonly SlotFate[]; readonly nextAt: number | undefined }> {
+  async #fates(
+    job: StoredJob,
+    now: number,
+  ): Promise<{ readonly fates: readonly SlotFate[]; readonly nextAt: number | undefined }> {
     const { store, runner } = this.#sources;
     const { definition, nextAt: due = now, heldUntil } = job;
     const { id, schedule, catchUp, overlap = "skip" } = definition;

@@ -32,7 +32,13 @@ interface Told {
  * @param fire one's own
  * @param signal gives up repeating a write that storage refuses; nothing is recorded then. @throws its reason
  */
-export async function settle(job: Definition, fire: Fire, done: Done, sources: SettlingSources, signal: AbortSignal): Promise<void> {
+export async function settle(
+  job: Definition,
+  fire: Fire,
+  done: Done,
+  sources: SettlingSources,
+  signal: AbortSignal,
+): Promise<void> {
   const { changes, store, events, clock, log, publish, config } = sources;
   let told: Told | undefined;
   const write = async () => {
@@ -80,7 +86,12 @@ function decide(
   return {
     change,
     settled: { status: "ran", at: now, entry, ...(runKey === undefined ? {} : { runKey }) },
-    payload: { ...finished(job.id, ended, entry), record: "ran", dueAtMs: fire.dueAt, ...(fire.isManual ? { manual: true } : {}) },
+    payload: {
+      ...finished(job.id, ended, entry),
+      record: "ran",
+      dueAtMs: fire.dueAt,
+      ...(fire.isManual ? { manual: true } : {}),
+    },
     isRemoved: change === "remove",
     errors: after?.facts.consecutiveErrors ?? 1,
     alert,

@@ -197,7 +197,8 @@ export class CronStore {
 
   /** Whether it is still to be settled by who has it under this fence. */
   async owns({ jobId, dueAt, fence }: Fire): Promise<boolean> {
-    const sql = "SELECT status FROM cron_fires WHERE job_id = ? AND due_at = ? AND fence = ? AND status IN ('waiting', 'running')";
+    const sql =
+      "SELECT status FROM cron_fires WHERE job_id = ? AND due_at = ? AND fence = ? AND status IN ('waiting', 'running')";
     return (await this.#storage.get(sql, [jobId, dueAt, fence])) !== undefined;
   }
 

@@ -35,7 +35,10 @@ export async function tell(words: Words, destination: Destination, sources: Tell
   } catch (error) {
     if (!isGatewayError(error)) sources.log.warn({ err: error, id: words.id }, "the words of a job could not be sent");
     // It may still arrive: a channel that is away is tried again.
-    return error instanceof Error && isGatewayError(error) && error.code === "UNAVAILABLE" && destination.mode === "announce"
+    return error instanceof Error &&
+      isGatewayError(error) &&
+      error.code === "UNAVAILABLE" &&
+      destination.mode === "announce"
       ? { delivered: false, deliveryStatus: "unknown", deliveryError: error.message }
       : deliveredAs(messageOf(error));
   }

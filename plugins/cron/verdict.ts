@@ -77,7 +77,8 @@ export function afterRun(
     ...(deliveryError === undefined ? {} : { lastDeliveryError: deliveryError }),
   };
   const same = { remove: false, enabled: definition.enabled, facts: next, heldUntil: 0 };
-  if (definition.schedule.kind !== "at") return { ...same, heldUntil: errors === 0 ? 0 : now + pick(BACKOFF_MS, errors) };
+  if (definition.schedule.kind !== "at")
+    return { ...same, heldUntil: errors === 0 ? 0 : now + pick(BACKOFF_MS, errors) };
   if (ended.status === "ok" && definition.deleteAfterRun === true) return { ...same, remove: true };
   const isRetried = ended.isTransient && definition.enabled && errors <= retry.maxAttempts;
   return isRetried ? { ...same, retryAt: now + pick(retry.backoffMs, errors) } : { ...same, enabled: false };

@@ -249,7 +249,7 @@ const Page = {
 const Limit = Type.Optional(Type.Integer({ minimum: 1, maximum: 200 }));
 const SortDir = Type.Optional(Type.Enum(["asc", "desc"]));
 /** Whatever older clients send is put right before it is checked. Spec: §2. */
-const Loose = Type.Object({}, { additionalProperties: true });
+const Loose = Type.Record(Type.String(), Type.Unknown());
 
 /** Jobs and their runs. */
 export const cron = defineContract("cron", {
