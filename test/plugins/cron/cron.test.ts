@@ -1,0 +1,316 @@
+/** Jobs in a gateway: run when they are due, recorded once, told to whom it concerns; across failures and restarts. */
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { cron } from "@svc/sdk";
+import { createFakeClock } from "@svc/sdk/testing";
+import { askedOf } from "../webhook-scene.ts";
+import { MAIN, NOON, openScene, outside, pigeonPost, report } from "./scene.ts";
+
+const limited = { timeout: 90_000 };
+const MINUTE = 60_000;
+
+describe("a job for the main session", limited, () => {
+  it("tells it at its time, once, and is gone", async (t) => {
+    const scene = await openScene(t);
+    const gateway = await scene.start();
+    const job = await gateway.add({
+      text: "drink something",
+      at: "2026-01-01T12:05:00Z",
+      schedule: { at: "2026-01-01T12:05:00Z" },
+      wakeMode: "next-heartbeat",
+    });
+    assert.equal(job.deleteAfterRun, true);
+    assert.equal(job.state.nextRunAtMs, NOON + 5 * MINUTE);
+    await gateway.pass(4 * MINUTE);
+    assert.deepEqual(await gateway.told(), []);
+    await gateway.pass(MINUTE);
+    await gateway.settled(job.id, 1);
+    assert.deepEqual(await gateway.told(), ["drink something"]);
+    assert.deepEqual(await gateway.records(job.id), ["ran ok"]);
+    assert.equal((await gateway.client.call(cron.status, {})).jobs, 0);
+    await gateway.until(() => gateway.events.length === 4, "the events");
+    assert.deepEqual(
+      gateway.events.map(({ action }) => action),
+      ["added", "started", "finished", "removed"],
+    );
+  });
+
+  it("is made up for once after the gateway was away; what was not is recorded", async (t) => {
+    const scene = await openScene(t);
+    const first = await scene.start();
+    const { id } = await first.add({
+      name: "tick",
+      schedule: { everyMs: MINUTE },
+      text: "tick",
+      wakeMode: "next-heartbeat",
+    });
+    await first.gateway.stop();
+    const second = await scene.start(createFakeClock(NOON + 5 * MINUTE + 10_000));
+    const entries = await second.settled(id, 5);
+    assert.deepEqual(entries.map(({ dueAtMs, record }) => [((dueAtMs ?? 0) - NOON) / MINUTE, record]).toSorted(), [
+      [1, "missed"],
+      [2, "missed"],
+      [3, "missed"],
+      [4, "missed"],
+      [5, "ran"],
+    ]);
+    assert.deepEqual(await second.told(), ["tick"]);
+    assert.equal((await second.job(id)).state.nextRunAtMs, NOON + 6 * MINUTE);
+  });
+});
+
+describe("an isolated job", limited, () => {
+  it("has a conversation of its own for each run, which stays", async (t) => {
+    const scene = await openScene(t, { replies: [{ text: "all well" }, { text: "still well" }] });
+    const gateway = await scene.start();
+    const { id } = await gateway.add(report);
+    await gateway.pass(10 * MINUTE);
+    await gateway.settled(id, 1);
+    await gateway.pass(10 * MINUTE);
+    const entries = await gateway.settled(id, 2);
+    assert.deepEqual(
+      entries.map(({ summary, status, provider, model }) => [summary, status, provider, model]),
+      [
+        ["all well", "ok", "fake", "gpt-x"],
+        ["still well", "ok", "fake", "gpt-x"],
+      ],
+    );
+    assert.match(askedOf(scene.server.requests[0] ?? assert.fail()), /report/);
+    const key = `agent:main:cron:${id}`;
+    for (const [index, text] of ["all well", "still well"].entries()) {
+      const { sessionId, sessionKey } = entries[index] ?? {};
+      assert.equal(sessionKey, key);
+      const items = await gateway.sessions.transcript(`${key}:run:${sessionId}`, 10);
+      assert.equal(items.length, 2);
+      assert.match(JSON.stringify(items[1]?.message.content), new RegExp(text));
+    }
+    const { state } = await gateway.job(id);
+    assert.deepEqual(
+      [state.lastRunStatus, state.lastDeliveryStatus, state.consecutiveErrors],
+      ["ok", "not-requested", 0],
+    );
+  });
+
+  it("that hangs holds up nobody: its times are skipped, others run, lists answer, and it can be stopped", async (t) => {
+    const scene = await openScene(t, {
+      replies: (request) => (/hang/.test(askedOf(request)) ? { text: "never", hangAfter: 0 } : { text: "done" }),
+    });
+    const gateway = await scene.start();
+    const hang = await gateway.add({ ...report, name: "hang", payload: { kind: "agentTurn", message: "hang" } });
+    const fine = await gateway.add({ ...report, name: "fine" });
+    await gateway.pass(10 * MINUTE);
+    await gateway.until(async () => (await gateway.job(hang.id)).state.runningAtMs !== undefined, "the job to hang");
+    await gateway.settled(fine.id, 1);
+    await gateway.pass(10 * MINUTE);
+    await gateway.settled(fine.id, 2);
+    assert.deepEqual(await gateway.records(hang.id), ["skipped skipped it was still running"]);
+    assert.deepEqual(await gateway.client.call(cron.run, { id: hang.id }), {
+      ok: true,
+      ran: false,
+      reason: "already-running",
+    });
+    assert.deepEqual(await gateway.client.call(cron.cancel, { id: hang.id }), { ok: true, cancelled: 1 });
+    await gateway.settled(hang.id, 2);
+    assert.deepEqual(await gateway.records(hang.id), [
+      "skipped skipped it was still running",
+      "ran error the run was stopped (cron)",
+    ]);
+  });
+
+  it("is stopped when its time is over", async (t) => {
+    const scene = await openScene(t, { replies: [{ text: "never", hangAfter: 0 }] });
+    const gateway = await scene.start();
+    const { id } = await gateway.add({ ...report, payload: { ...report.payload, timeoutSeconds: 30 } });
+    await gateway.pass(10 * MINUTE);
+    await gateway.until(() => scene.server.requests.length === 1, "the question");
+    await gateway.pass(31_000);
+    await gateway.settled(id, 1);
+    assert.deepEqual(await gateway.records(id), ["ran error cron: job execution timed out"]);
+    const { state } = await gateway.job(id);
+    assert.deepEqual([state.consecutiveErrors, state.lastRunStatus], [1, "error"]);
+  });
+
+  it("cut off by a restart is recorded once, and run no second time", async (t) => {
+    const scene = await openScene(t, { replies: [{ pieces: ["half"], hangAfter: 1 }, { text: "next" }] });
+    const first = await scene.start();
+    const { id } = await first.add(report);
+    await first.pass(10 * MINUTE);
+    await first.until(() => scene.server.requests.length === 1, "the question");
+    await first.gateway.stop();
+    const second = await scene.start(createFakeClock(NOON + 11 * MINUTE));
+    await second.pass(20_000);
+    await second.settled(id, 1);
+    assert.deepEqual(await second.records(id), ["ran error interrupted by a gateway restart"]);
+    assert.equal(scene.server.requests.length, 1);
+    await second.pass(10 * MINUTE);
+    await second.settled(id, 2);
+    assert.equal(scene.server.requests.length, 2);
+  });
+
+  it("goes on while the plugin is reloaded, and is recorded once", async (t) => {
+    const scene = await openScene(t, { replies: [{ text: "slowly done", delayMs: 400 }] });
+    const gateway = await scene.start();
+    const { id } = await gateway.add(report);
+    await gateway.pass(10 * MINUTE);
+    await gateway.until(() => scene.server.requests.length === 1, "the question");
+    assert.equal((await gateway.gateway.reload("cron")).ok, true);
+    const [entry] = await gateway.settled(id, 1);
+    assert.equal(entry?.summary, "slowly done");
+    assert.equal(scene.server.requests.length, 1);
+  });
+});
+
+describe("a job run by hand", limited, () => {
+  it("runs though it is not due or disabled, and leaves its next time alone", async (t) => {
+    const scene = await openScene(t, { replies: [{ text: "one" }, { text: "two" }] });
+    const gateway = await scene.start();
+    const { id, state } = await gateway.add({ ...report, enabled: "true" });
+    assert.deepEqual(await gateway.client.call(cron.run, { id, mode: "due" }), {
+      ok: true,
+      ran: false,
+      reason: "not-due",
+    });
+    assert.deepEqual(await gateway.client.call(cron.run, { jobId: id }), { ok: true, ran: true });
+    const [entry] = await gateway.runs(id);
+    assert.deepEqual([entry?.summary, entry?.manual], ["one", true]);
+    assert.equal((await gateway.job(id)).state.nextRunAtMs, state.nextRunAtMs);
+    const disabled = await gateway.client.call(cron.update, { id, patch: { enabled: false } });
+    assert.equal(disabled.state.nextRunAtMs, undefined);
+    assert.deepEqual(await gateway.client.call(cron.run, { id }), { ok: true, ran: true });
+    assert.equal((await gateway.runs(id)).length, 2);
+    await gateway.pass(60 * MINUTE);
+    assert.equal((await gateway.runs(id)).length, 2, "it is disabled");
+    await assert.rejects(gateway.client.call(cron.run, { id: "nobody" }), {
+      code: "UNAVAILABLE",
+      message: /unknown cron job id: nobody/,
+    });
+    await assert.rejects(gateway.client.call(cron.remove, { id, jobId: id }), { code: "INVALID_REQUEST" });
+  });
+});
+
+describe("failures", limited, () => {
+  it("back off, and are told to whom it concerns", async (t) => {
+    const post = pigeonPost();
+    const scene = await openScene(t, { replies: () => ({ status: 400, message: "no" }), plugins: [post.plugin] });
+    const gateway = await scene.start();
+    const { id } = await gateway.add({
+      ...report,
+      schedule: { kind: "every", everyMs: MINUTE },
+      delivery: {
+        mode: "announce",
+        channel: "pigeon",
+        to: "boss",
+        failureDestination: { channel: "pigeon", to: "ops" },
+      },
+      failureAlert: { after: 2, channel: "pigeon", to: "alarm" },
+    });
+    await gateway.pass(MINUTE);
+    await gateway.settled(id, 1);
+    assert.equal((await gateway.job(id)).state.consecutiveErrors, 1);
+    await gateway.pass(MINUTE);
+    await gateway.settled(id, 2);
+    // 60 s after the second error in a row the backoff is over, at the third time.
+    await gateway.pass(MINUTE);
+    await gateway.settled(id, 3);
+    await gateway.pass(5 * MINUTE);
+    await gateway.settled(id, 8);
+    const records = await gateway.records(id);
+    assert.equal(records.filter((line) => line.startsWith("ran error")).length, 4);
+    assert.equal(records.filter((line) => line === "skipped skipped backing off after errors").length, 4);
+    assert.deepEqual(post.requests.map(({ to }) => to).toSorted(), ["alarm", "ops", "ops", "ops", "ops"]);
+  });
+
+  it("that may pass are tried again by a job that runs once, then it is disabled", async (t) => {
+    const scene = await openScene(t, {
+      replies: () => ({ status: 500, message: "no" }),
+      cron: { retry: { maxAttempts: 1, backoffMs: [90_000] } },
+    });
+    const gateway = await scene.start();
+    const { id } = await gateway.add({
+      name: "once",
+      schedule: { at: "2026-01-01T12:01:00Z" },
+      message: "go",
+      delivery: { mode: "none" },
+    });
+    await gateway.pass(MINUTE);
+    await gateway.settled(id, 1);
+    assert.equal((await gateway.job(id)).enabled, true);
+    await gateway.pass(3 * MINUTE);
+    await gateway.settled(id, 2);
+    assert.equal((await gateway.job(id)).enabled, false);
+  });
+});
+
+describe("what a job says", limited, () => {
+  it("is sent once; where it cannot be, the run has failed and the main session is told", async (t) => {
+    const post = pigeonPost(
+      { delivered: true, channel: "pigeon", to: "boss" },
+      { delivered: false, reason: "no such pigeon" },
+    );
+    const scene = await openScene(t, {
+      replies: [{ text: "first" }, { text: "second" }, { text: "NO_REPLY" }],
+      plugins: [post.plugin],
+    });
+    const gateway = await scene.start();
+    const { id } = await gateway.add({
+      ...report,
+      delivery: { mode: "announce", channel: "pigeon", to: "boss" },
+      wakeMode: "next-heartbeat",
+    });
+    for (const count of [1, 2, 3]) {
+      await gateway.pass(10 * MINUTE);
+      await gateway.settled(id, count);
+    }
+    const entries = await gateway.runs(id);
+    assert.deepEqual(
+      entries.map(({ status, deliveryStatus }) => [status, deliveryStatus]),
+      [
+        ["ok", "delivered"],
+        ["error", "not-delivered"],
+        ["ok", "not-delivered"],
+      ],
+    );
+    assert.deepEqual(
+      post.requests.map(({ text }) => text),
+      ["first", "second"],
+    );
+    assert.deepEqual(await gateway.told(), ['Cron job "report" (its report could not be delivered): second']);
+  });
+
+  it("goes to a webhook with the token", async (t) => {
+    const web = outside(200, 500);
+    const scene = await openScene(t, {
+      replies: [{ text: "first" }, { text: "second" }],
+      plugins: [web.plugin],
+      cron: { webhookToken: "hush" },
+    });
+    const gateway = await scene.start();
+    const { id } = await gateway.add({ ...report, delivery: { mode: "webhook", to: "https://hooks.example/x" } });
+    await gateway.client.call(cron.run, { id });
+    await gateway.client.call(cron.run, { id });
+    const [request] = web.requests;
+    assert.equal(request?.headers?.["authorization"], "Bearer hush");
+    const body = JSON.parse(String(request?.body)) as Record<string, unknown>;
+    assert.deepEqual([body["jobId"], body["action"], body["status"], body["summary"]], [id, "finished", "ok", "first"]);
+    assert.deepEqual(
+      (await gateway.runs(id)).map(({ deliveryError }) => deliveryError),
+      [undefined, "the webhook answered 500"],
+    );
+  });
+});
+
+describe("sessions of runs", limited, () => {
+  it("are forgotten after a while", async (t) => {
+    const scene = await openScene(t, { replies: [{ text: "one" }, { text: "two" }], cron: { sessionRetention: "1h" } });
+    const gateway = await scene.start();
+    const { id } = await gateway.add(report);
+    await gateway.client.call(cron.run, { id });
+    const key = `agent:main:cron:${id}:run:${(await gateway.runs(id))[0]?.sessionId}`;
+    assert.ok(await gateway.sessions.get(key));
+    await gateway.client.call(cron.update, { id, patch: { enabled: false } });
+    await gateway.pass(61 * MINUTE);
+    await gateway.client.call(cron.run, { id });
+    await gateway.until(async () => (await gateway.sessions.get(key)) === undefined, "the old session to go");
+    assert.ok(await gateway.sessions.get(MAIN.replace("main:main", `main:cron:${id}`)));
+  });
+});

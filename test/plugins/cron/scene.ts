@@ -1,0 +1,198 @@
+/** A gateway with jobs, whose time a test moves, and a model server. */
+import assert from "node:assert/strict";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { TestContext } from "node:test";
+import { setTimeout as sleep } from "node:timers/promises";
+import {
+  cron,
+  cronEvent,
+  type CronEventPayload,
+  type CronJob,
+  type CronRunEntry,
+  definePlugin,
+  type Plugin,
+} from "@svc/sdk";
+import {
+  Delivery,
+  type DeliveryOutcome,
+  type DeliveryRequest,
+  OutboundFetch,
+  type OutboundRequest,
+  Sessions,
+  Storage,
+  SystemEvents,
+} from "@svc/sdk/services";
+import {
+  createFakeClock,
+  type FakeClock,
+  type FakeModelReply,
+  type FakeModelRequest,
+  startFakeModelServer,
+  testGateway,
+} from "@svc/sdk/testing";
+import cronPlugin from "../../../plugins/cron/plugin.ts";
+import { until as wait } from "../webhook-scene.ts";
+
+export const MAIN = "agent:main:main";
+/** A Thursday, 12:00 UTC. */
+export const NOON = Date.UTC(2026, 0, 1, 12);
+const BUNDLED = ["storage-sqlite", "sessions", "models", "provider-openai", "tools", "agents", "heartbeat"];
+const requires = { events: SystemEvents, sessions: Sessions, storage: Storage };
+
+export interface SceneOptions {
+  readonly replies?: readonly FakeModelReply[] | ((request: FakeModelRequest, index: number) => FakeModelReply);
+  /** Section `cron`. */
+  readonly cron?: object;
+  readonly plugins?: readonly Plugin[];
+}
+export type Scene = Awaited<ReturnType<typeof openScene>>;
+export type Gateway = Awaited<ReturnType<Scene["start"]>>;
+
+export async function openScene(t: TestContext, options: SceneOptions = {}) {
+  const server = await startFakeModelServer({ replies: options.replies ?? [] });
+  const stateDir = await mkdtemp(join(tmpdir(), "svc-cron-"));
+  t.after(async () => {
+    await server.close();
+    await rm(stateDir, { recursive: true, force: true, maxRetries: 10 });
+  });
+  const config = {
+    models: { providers: { fake: { baseUrl: server.url, models: [{ id: "gpt-x" }, { id: "gpt-y" }] } } },
+    agents: { defaults: { model: "fake/gpt-x", skipBootstrap: true } },
+    ...(options.cron ? { cron: options.cron } : {}),
+  };
+  return {
+    server,
+    stateDir,
+    /** @param clock default: one that begins at noon */
+    start: (clock: FakeClock = createFakeClock(NOON)) =>
+      startGateway(t, { stateDir, config, clock, plugins: options.plugins ?? [] }),
+  };
+}
+
+interface Started {
+  readonly stateDir: string;
+  readonly config: Record<string, unknown>;
+  readonly clock: FakeClock;
+  readonly plugins: readonly Plugin[];
+}
+
+async function startGateway(t: TestContext, { stateDir, config, clock, plugins }: Started) {
+  const declared: { services?: { events: SystemEvents; sessions: Sessions; storage: Storage } } = {};
+  const seen = definePlugin({
+    id: "seen",
+    api: "^1.0.0",
+    requires,
+    setup: (gateway) => void (declared.services = gateway.services),
+  });
+  const { gateway, client } = await testGateway(t, {
+    stateDir,
+    config,
+    plugins: [...BUNDLED, cronPlugin, seen, ...plugins],
+    gateway: { clock },
+  });
+  const services = declared.services ?? assert.fail(JSON.stringify(gateway.plugins()));
+  const events: CronEventPayload[] = [];
+  client.on(cronEvent, (payload) => events.push(payload));
+  /** What is due at once gets its turn meanwhile. */
+  const until = (holds: () => boolean | Promise<boolean>, what: string) =>
+    wait(async () => {
+      await clock.advance(0);
+      return holds();
+    }, what);
+  /** Moves time on by steps of at most a minute, each with time for what it brings. */
+  const pass = async (ms: number) => {
+    for (let left = ms; left > 0; left -= 60_000) {
+      await clock.advance(Math.min(left, 60_000));
+      for (let turn = 0; turn < 3; turn += 1) {
+        await sleep(8);
+        await clock.advance(0);
+      }
+    }
+  };
+  const runs = async (id?: string): Promise<CronRunEntry[]> => [
+    ...(await client.call(cron.runs, { ...(id === undefined ? {} : { id }), limit: 200, sortDir: "asc" })).entries,
+  ];
+  return {
+    gateway,
+    client,
+    clock,
+    ...services,
+    until,
+    pass,
+    /** What clients were told, in order. */
+    events,
+    add: (job: object): Promise<CronJob> => client.call(cron.add, job as Record<string, unknown>),
+    async job(id: string): Promise<CronJob> {
+      const { jobs } = await client.call(cron.list, { enabled: "all" });
+      return jobs.find((job) => job.id === id) ?? assert.fail(`no job ${id}`);
+    },
+    /** Oldest first. */
+    runs,
+    /** As `<record> <status> <reason or error>`, oldest first. */
+    records: async (id: string) =>
+      (await runs(id)).map(({ record, status, reason, error }) =>
+        [record, status, reason ?? error].filter(Boolean).join(" "),
+      ),
+    /** Resolves when so many times of the job are settled. */
+    settled: async (id: string, count: number) => {
+      await until(async () => (await runs(id)).length >= count, `${count} records`);
+      return runs(id);
+    },
+    told: async () => (await services.events.waiting(MAIN)).map(({ text }) => text),
+  };
+}
+
+/** An isolated job every ten minutes. */
+export const report = {
+  name: "report",
+  schedule: { kind: "every", everyMs: 600_000 },
+  payload: { kind: "agentTurn", message: "report" },
+  delivery: { mode: "none" },
+};
+
+/** Delivers to channel `pigeon`; `answers` in turn, then successes. */
+export function pigeonPost(...answers: DeliveryOutcome[]) {
+  const requests: DeliveryRequest[] = [];
+  const plugin = definePlugin({
+    id: "pigeon-post",
+    api: "^1.0.0",
+    provides: [Delivery],
+    setup: (gateway) =>
+      gateway.provide(Delivery, {
+        channels: () => ["pigeon"],
+        channelId: (name) => (name === "pigeon" ? name : undefined),
+        async deliver(request) {
+          requests.push(request);
+          return answers.shift() ?? { delivered: true, channel: "pigeon", to: request.to ?? "someone" };
+        },
+      }),
+  });
+  return { plugin, requests };
+}
+
+/** Answers requests to the outside with these statuses in turn, then with 200. */
+export function outside(...statuses: number[]) {
+  const requests: OutboundRequest[] = [];
+  const plugin = definePlugin({
+    id: "outside",
+    api: "^1.0.0",
+    provides: [OutboundFetch],
+    setup: (gateway) =>
+      gateway.provide(OutboundFetch, {
+        async fetch(request) {
+          requests.push(request);
+          const answer = {
+            url: request.url,
+            headers: {},
+            contentType: "text/plain",
+            charset: undefined,
+            body: new Uint8Array(),
+          };
+          return { ...answer, status: statuses.shift() ?? 200 };
+        },
+      }),
+  });
+  return { plugin, requests };
+}
