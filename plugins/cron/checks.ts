@@ -2,10 +2,7 @@
 import { type CronJob, type CronSchedule, unavailable } from "@svc/sdk";
 
 /** What is looked at. */
-type Checked = Pick<
-  CronJob,
-  "schedule" | "sessionTarget" | "payload" | "delivery" | "failureAlert" | "agentId"
->;
+type Checked = Pick<CronJob, "schedule" | "sessionTarget" | "payload" | "delivery" | "failureAlert" | "agentId">;
 
 export interface CheckContext {
   readonly defaultAgentId: string;
@@ -33,7 +30,9 @@ function checkTarget({ sessionTarget, payload, agentId }: Checked, defaultAgentI
     return;
   }
   if (payload.kind !== "systemEvent") {
-    refuse('a job of the main session needs a payload of kind "systemEvent"; for an agent turn set sessionTarget "isolated"');
+    refuse(
+      'a job of the main session needs a payload of kind "systemEvent"; for an agent turn set sessionTarget "isolated"',
+    );
   }
   if (agentId !== undefined && agentId.toLowerCase() !== defaultAgentId.toLowerCase()) {
     refuse(

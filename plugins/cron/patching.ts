@@ -123,11 +123,7 @@ function withoutBlankAddress<T extends Destination | AlertTo>(address: T): T {
   return defined<Destination | AlertTo>(filledIn) as T; // the same keys, or fewer of those that may be absent
 }
 
-function mergedState(
-  former: CronJobState,
-  given: Partial<CronJobState> | undefined,
-  stops: boolean,
-): CronJobState {
+function mergedState(former: CronJobState, given: Partial<CronJobState> | undefined, stops: boolean): CronJobState {
   const merged = { ...former, ...given };
   if (!stops) return merged;
   const { nextRunAtMs: _next, runningAtMs: _running, ...rest } = merged;

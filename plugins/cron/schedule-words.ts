@@ -10,7 +10,8 @@ const AHEAD_MS = 10 * 365.25 * 86_400_000;
 /** Last moment a date can stand for. */
 const LAST_MS = 8.64e15;
 
-const ISO = /^(\d{4})-(\d{2})-(\d{2})(?:[T ](\d{2}):(\d{2})(?::(\d{2})(?:[.,](\d{1,9}))?)?)?(Z|[+-]\d{2}(?::?\d{2})?)?$/i;
+const ISO =
+  /^(\d{4})-(\d{2})-(\d{2})(?:[T ](\d{2}):(\d{2})(?::(\d{2})(?:[.,](\d{1,9}))?)?)?(Z|[+-]\d{2}(?::?\d{2})?)?$/i;
 
 /**
  * ISO 8601 or epoch ms as digits; without a zone it is UTC, a date is its first moment.

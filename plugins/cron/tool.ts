@@ -48,17 +48,19 @@ const Params = Strict({
   jobId: said("the same as id"),
   job: loose(
     'for add: {name?, schedule, payload, ...}. schedule: {"kind":"at","at":"2030-01-31T09:00:00Z"}, ' +
-    '{"kind":"every","everyMs":3600000} or {"kind":"cron","expr":"0 9 * * 1-5","tz":"Europe/Berlin"}. ' +
-    'payload: {"kind":"systemEvent","text":"..."} reminds this session; {"kind":"agentTurn","message":"..."} lets an ' +
-    'agent work in a session of its own and sends what it says, see delivery: {"mode":"none|announce|webhook",' +
-    '"channel":"...","to":"..."}. Further: enabled, deleteAfterRun, wakeMode, catchUp (none, last, all), overlap ' +
-    "(skip, queue, replace), failureAlert, description",
+      '{"kind":"every","everyMs":3600000} or {"kind":"cron","expr":"0 9 * * 1-5","tz":"Europe/Berlin"}. ' +
+      'payload: {"kind":"systemEvent","text":"..."} reminds this session; {"kind":"agentTurn","message":"..."} lets an ' +
+      'agent work in a session of its own and sends what it says, see delivery: {"mode":"none|announce|webhook",' +
+      '"channel":"...","to":"..."}. Further: enabled, deleteAfterRun, wakeMode, catchUp (none, last, all), overlap ' +
+      "(skip, queue, replace), failureAlert, description",
   ),
   patch: loose("for update: only what changes, as in job"),
   includeDisabled: Type.Optional(Type.Boolean({ description: "for list" })),
   query: said("for list and runs: only those with this text"),
   limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 200, description: "for list and runs" })),
-  runMode: Type.Optional(Type.Enum(["due", "force"], { description: "for run; due: only when it is due. Default force" })),
+  runMode: Type.Optional(
+    Type.Enum(["due", "force"], { description: "for run; due: only when it is due. Default force" }),
+  ),
   text: said("for wake: what the main session is told"),
   mode: Type.Optional(
     Type.Enum(["now", "next-heartbeat"], { description: "for wake: when it looks at it; default next-heartbeat" }),

@@ -146,7 +146,8 @@ function impliedName(schedule: unknown, payload: unknown): string {
   const { text, message } = isFields(payload) ? payload : {};
   const said = [text, message].find((words) => typeof words === "string" && words !== "");
   const line = typeof said === "string" ? said.trim().split(/\r?\n/, 1)[0]?.trim() : undefined;
-  if (line) return line.length <= NAME_CHARS ? line : `${line.slice(0, NAME_CHARS - 1).replace(/[\uD800-\uDBFF]$/, "")}…`;
+  if (line)
+    return line.length <= NAME_CHARS ? line : `${line.slice(0, NAME_CHARS - 1).replace(/[\uD800-\uDBFF]$/, "")}…`;
   const { kind, expr, everyMs } = isFields(schedule) ? schedule : {};
   if (kind === "cron" && typeof expr === "string") return `Cron: ${expr}`;
   if (kind === "every" && typeof everyMs === "number") return `Every: ${everyMs}ms`;
