@@ -37,7 +37,7 @@ export const JOB_OPTIONS: NonNullable<Command["options"]> = [
   { flags: "--announce", description: "send what the agent says to a channel" },
   { flags: "--channel <id>", description: "channel it is sent to; last: where the agent was last spoken to" },
   { flags: "--to <recipient>", description: "recipient in that channel" },
-  { flags: "--account <id>", description: "account of that channel it is sent from" },
+  { flags: "--account <id>", description: "account of that channel that sends it" },
   { flags: "--webhook <url>", description: "post how a run ended to this URL" },
   { flags: "--best-effort-deliver", description: "a run is fine even when its words could not be delivered" },
   { flags: "--no-deliver", description: "send nothing" },
@@ -94,12 +94,18 @@ export function draftParams(options: Options, now: number): Fields {
  * @throws GatewayError `INVALID_REQUEST` naming the option, or when nothing is to be changed
  */
 export function patchFields(options: Options, job: CronJob, now: number): Fields {
+  const payload = payloadFields(options, job);
+  const fields = jobFields(options, job);
+  // A reminder that becomes work, or the other way round, takes place elsewhere.
+  const isOther = payload !== undefined && payload["kind"] !== job.payload.kind;
+  const place = payload?.["kind"] === "systemEvent" ? "main" : "isolated";
   const patch = defined<Fields>({
-    ...jobFields(options, job),
+    ...fields,
+    sessionTarget: fields["sessionTarget"] ?? (isOther ? place : undefined),
     name: filledOption(options, "name", '"Morning report"'),
     agentId: orNull(textOption(options, "agent")),
     schedule: scheduleFields(options, job.schedule, now),
-    payload: payloadFields(options, job),
+    payload,
     delivery: deliveryFields(options, job),
   });
   return Object.keys(patch).length === 0 ? refuse("nothing to change", "svc cron edit --help") : patch;

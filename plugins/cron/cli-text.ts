@@ -58,7 +58,7 @@ function lastText({ state }: CronJob, { now }: Here): string {
   const { lastRunAtMs, lastRunStatus, lastStatus = lastRunStatus, lastError, consecutiveErrors = 0 } = state;
   if (lastRunAtMs === undefined) return "-";
   const again = lastStatus === "error" && consecutiveErrors > 1 ? `, ${consecutiveErrors} in a row` : "";
-  const why = lastStatus === "ok" || lastError === undefined ? "" : `: ${lastError}`;
+  const why = lastStatus === "ok" || lastError === undefined ? "" : `: ${oneLine(lastError)}`;
   return `${lastStatus ?? "?"} ${distanceText(lastRunAtMs, now)}${again}${why}`;
 }
 

@@ -154,7 +154,8 @@ async function runNow(context: CommandContext): Promise<number> {
     show(context, answer, (result) => ranLines(job, result, entry));
     return answer.ran && entry?.status !== "error" ? 0 : 1;
   };
-  return ask(context, ADMIN, work, `svc cron runs ${visible(context.args[0] ?? "")}`);
+  const [wanted = ""] = context.args;
+  return ask(context, ADMIN, work, `svc cron runs ${visible(/\s/.test(wanted) ? JSON.stringify(wanted) : wanted)}`);
 }
 
 async function recent(client: Client, id: string): Promise<readonly CronRunEntry[]> {
