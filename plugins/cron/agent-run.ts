@@ -77,12 +77,11 @@ export async function runAgent(
     const runId = attempt === 0 ? fire.runId : `${fire.runId}:${attempt + 1}`;
     if (!(await sources.runs.state(runId)))
       await begin(runId, sessionKey, job, { ...payload, model: models[attempt] }, sources, signal);
-    const runKey = await keepSession(sessionKey, sources);
     const outcome = await ended(runId, timeoutOf(payload), sources, signal);
     const mayRepeat = outcome.status === "error" && outcome.retryable === true && outcome.calledTools === false;
-    if (!mayRepeat || attempt + 1 >= models.length) {
-      return { outcome, sessionKey, ...(runKey === undefined ? {} : { runKey }) };
-    }
+    if (mayRepeat && attempt + 1 < models.length) continue;
+    const { sessionId } = outcome;
+    return { outcome, sessionKey, ...(sessionId ? { runKey: await keepSession(sessionKey, sessionId, sources) } : {}) };
   }
 }
 
@@ -122,11 +121,9 @@ function timeoutOf({ timeoutSeconds }: { readonly timeoutSeconds?: number | unde
 }
 
 /** The conversation under a key of its own, which stays when the next run begins a new one. Spec: §10. */
-async function keepSession(sessionKey: string, { sessions }: AgentRunSources): Promise<string | undefined> {
-  const entry = await sessions.get(sessionKey);
-  if (!entry) return undefined; // the run has not begun yet, or never does
-  const key = `${sessionKey}:run:${entry.sessionId}`;
-  await sessions.ensure(key, { sessionId: entry.sessionId });
+async function keepSession(sessionKey: string, sessionId: string, { sessions }: AgentRunSources): Promise<string> {
+  const key = `${sessionKey}:run:${sessionId}`;
+  await sessions.ensure(key, { sessionId });
   return key;
 }
 

@@ -54,8 +54,8 @@ export function refusedMoment(schedule: CronSchedule | undefined, now?: number):
 export function plainSchedule(given: unknown): unknown {
   if (!isFields(given)) return given;
   const { atMs, cron, ...rest } = given;
-  const at = isBlank(rest["at"]) ? atMs : rest["at"];
-  const expr = isBlank(rest["expr"]) ? cron : rest["expr"];
+  const at = isBlank(rest["at"]) ? (atMs ?? rest["at"]) : rest["at"];
+  const expr = isBlank(rest["expr"]) ? (cron ?? rest["expr"]) : rest["expr"];
   const kind = isBlank(rest["kind"]) ? impliedKind({ at, expr, everyMs: rest["everyMs"] }) : rest["kind"];
   return defined<Fields>({
     ...rest,

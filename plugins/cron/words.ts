@@ -133,7 +133,12 @@ function withJobDefaults(job: Fields, now: number): Fields {
   const wakeMode = WAKE_MODES.some((mode) => mode === job["wakeMode"]) ? job["wakeMode"] : "now";
   return defined<Fields>({
     ...job,
-    ...{ name, enabled, schedule, sessionTarget, wakeMode, deleteAfterRun },
+    name,
+    enabled,
+    schedule,
+    sessionTarget,
+    wakeMode,
+    deleteAfterRun,
     ...(isTurn && isFields(payload) && delivery === undefined ? impliedDelivery(payload) : {}),
   });
 }

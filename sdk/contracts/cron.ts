@@ -96,8 +96,10 @@ export const CronOverlap = Type.Enum(["skip", "queue", "replace"], {
 });
 export type CronOverlap = Static<typeof CronOverlap>;
 
+/** How a run ended. */
 export const CronStatus = Type.Enum(["ok", "error", "skipped"]);
 export type CronStatus = Static<typeof CronStatus>;
+/** What became of what a run had to say. */
 export const CronDeliveryStatus = Type.Enum(["delivered", "not-delivered", "unknown", "not-requested"]);
 export type CronDeliveryStatus = Static<typeof CronDeliveryStatus>;
 

@@ -86,12 +86,24 @@ async function startGateway(t: TestContext, { stateDir, config, clock, plugins }
     requires,
     setup: (gateway) => void (declared.services = gateway.services),
   });
+  let halt = () => Promise.resolve();
+  t.after(() => halt());
   const { gateway, client } = await testGateway(t, {
     stateDir,
     config,
     plugins: [...BUNDLED, cronPlugin, seen, ...plugins],
     gateway: { clock },
   });
+  /** Stops it; what waits for its time meanwhile gets it. */
+  halt = async () => {
+    let isOver = false;
+    const stopped = gateway.stop().finally(() => (isOver = true));
+    while (!isOver) {
+      await clock.advance(100);
+      await sleep(5);
+    }
+    await stopped;
+  };
   const services = declared.services ?? assert.fail(JSON.stringify(gateway.plugins()));
   const events: CronEventPayload[] = [];
   client.on(cronEvent, (payload) => events.push(payload));
@@ -121,6 +133,7 @@ async function startGateway(t: TestContext, { stateDir, config, clock, plugins }
     ...services,
     until,
     pass,
+    halt: () => halt(),
     /** What clients were told, in order. */
     events,
     add: (job: object): Promise<CronJob> => client.call(cron.add, job as Record<string, unknown>),
