@@ -58,6 +58,7 @@ export default definePlugin({
       owner: randomUUID(),
       telling: { delivery, outbound, sessions: services.sessions, webhookToken: config.webhookToken, log },
       abortRun: (runId) => void runs.abort(runId, "cron"),
+      noticed: (wakeAt) => scheduler.noticed(wakeAt),
       ended: () =>
         forgetOldSessions({
           store,
@@ -67,7 +68,7 @@ export default definePlugin({
           deleteSession: (key) => gateway.call(sessions.delete, { key }),
         }),
     });
-    const scheduler = new Scheduler({
+    const scheduler: Scheduler = new Scheduler({
       ...base,
       runner,
       async tellMain(id, text) {

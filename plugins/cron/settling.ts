@@ -18,6 +18,8 @@ export interface SettlingSources extends Pick<ExecutionSources, "agents" | "tell
   readonly clock: Clock;
   readonly log: Logger;
   publish(payload: CronEventPayload): void;
+  /** Told when the job is to be looked at next, epoch ms. */
+  noticed(wakeAt: number | undefined): void;
 }
 
 /** What is told once the record is on disk. */
@@ -52,6 +54,7 @@ export async function settle(
   await persist(write, { clock, signal });
   if (!told) return log.warn({ jobId: job.id, dueAt: fire.dueAt }, "a time of a cron job was settled by somebody else");
   if (done.event) events.stored(done.event);
+  sources.noticed(told.payload.nextRunAtMs);
   publish(told.payload);
   if (told.isRemoved) publish({ jobId: job.id, action: "removed" });
   if (done.ended.status === "error") await tellFailure(job, fire, done, told, sources);
