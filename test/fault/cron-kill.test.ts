@@ -1,0 +1,178 @@
+/**
+ * Jobs under `kill -9`, SIGSTOP and a clock that is set forward and back: each time a job was due has exactly one record,
+ * and what ran has had its effect once. Spec: design/reliability.md, "clock jumps, DST both ways, a suspended process".
+ *
+ * SVC_FAULT_TICKS sets how many times have to be settled (default 300), SVC_FAULT_SEED repeats a run.
+ */
+import assert from "node:assert/strict";
+import { type ChildProcess, fork } from "node:child_process";
+import { once } from "node:events";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { it } from "node:test";
+import { fileURLToPath } from "node:url";
+import { DatabaseSync, type DatabaseSyncInstance } from "@photostructure/sqlite";
+import { cron, type CronJob } from "@svc/sdk";
+import { connect } from "@svc/sdk/client";
+import { createRandom, pause, SEED } from "./workload.ts";
+
+const TICKS = Number(process.env["SVC_FAULT_TICKS"] ?? 300);
+const MINUTE = 60_000;
+/** A minute of the jobs is 150 ms here. */
+const RATE = 400;
+const PROCESS = fileURLToPath(new URL("cron-process.js", import.meta.url));
+
+/** The time of the jobs, which goes on while nobody is there. */
+class JobTime {
+  readonly #real = Date.now();
+  #job = Date.UTC(2026, 2, 28, 20); // the night in which clocks go forward in Europe
+  at(real: number): number {
+    return this.#job + (real - this.#real) * RATE;
+  }
+  jump(ms: number): void {
+    this.#job += ms;
+  }
+}
+
+interface Ready {
+  readonly url: string;
+  readonly auth: { readonly token?: string };
+}
+
+async function start(
+  stateDir: string,
+  time: JobTime,
+): Promise<{ readonly child: ChildProcess; readonly ready: Ready }> {
+  const real = Date.now();
+  const child = fork(PROCESS, [stateDir, String(real), String(time.at(real)), String(RATE)], {
+    stdio: ["ignore", "inherit", "inherit", "ipc"],
+  });
+  const [ready] = (await once(child, "message")) as [Ready]; // the first thing it says
+  return { child, ready };
+}
+
+async function gone(child: ChildProcess): Promise<void> {
+  if (child.exitCode === null && child.signalCode === null) await once(child, "exit");
+}
+
+it(`${TICKS} times have one record each, whatever happens`, { timeout: 600_000 }, async (t) => {
+  const stateDir = await mkdtemp(join(tmpdir(), "svc-cron-kill-"));
+  const random = createRandom(SEED);
+  const time = new JobTime();
+  let { child, ready } = await start(stateDir, time);
+  t.after(async () => {
+    child.kill("SIGKILL");
+    await gone(child);
+    await rm(stateDir, { recursive: true, force: true });
+  });
+  const jobs = await addJobs(ready);
+  const database = () => new DatabaseSync(join(stateDir, "plugins", "storage-sqlite", "svc.db"), { readOnly: true });
+  let settled = 0;
+  for (let round = 0; settled < TICKS; round += 1) {
+    assert.ok(round < 400, `seed ${SEED}: only ${settled} times in ${round} rounds`);
+    await pause(100 + random() * 700);
+    const fault = random();
+    if (fault < 0.25) {
+      child.kill("SIGSTOP");
+      await pause(random() * 400);
+      child.kill("SIGCONT");
+    } else if (fault < 0.5) {
+      const jumpMs = Math.round((random() - 0.4) * 30) * MINUTE;
+      time.jump(jumpMs);
+      child.send({ jumpMs });
+    } else {
+      child.kill("SIGKILL");
+      await gone(child);
+      await pause(random() * 200);
+      ({ child, ready } = await start(stateDir, time));
+    }
+    const db = database();
+    settled = Number(db.prepare("SELECT count(*) AS n FROM cron_fires WHERE settled_at IS NOT NULL").get()?.["n"]);
+    db.close();
+  }
+  await pause(1_500); // what the last one that was killed has left is taken over
+  const db = database();
+  db.exec("BEGIN"); // one moment for all that is looked at
+  const context = `seed ${SEED}`;
+  const counts = jobs.map((job) => checkJob(db, job, context));
+  checkEffects(db, context);
+  const total = (name: "ran" | "missed" | "skipped") => counts.reduce((sum, count) => sum + count[name], 0);
+  t.diagnostic(`${total("ran")} ran, ${total("missed")} missed, ${total("skipped")} skipped`);
+  assert.ok(total("ran") > 0 && total("missed") > 0, `${context}: the faults had no effect`);
+  db.close();
+  child.send({ stop: true });
+  await gone(child);
+});
+
+/** Every minute, every ten, and by the calendar of two zones; told to the main session, or run by the agent. */
+async function addJobs({ url, auth }: Ready): Promise<CronJob[]> {
+  const client = await connect({ url, ...(auth.token ? { token: auth.token } : {}) });
+  const every = (everyMs: number) => ({ schedule: { kind: "every", everyMs } });
+  const by = (expr: string, tz: string) => ({ schedule: { kind: "cron", expr, tz } });
+  const text = (name: string) => ({ name, text: name, sessionKey: `agent:main:${name}`, wakeMode: "next-heartbeat" });
+  const asked = [
+    ...["a", "b", "c", "d"].map((name) => ({ ...text(name), ...every(MINUTE) })),
+    { ...text("all"), ...every(MINUTE), catchUp: "all" },
+    { ...text("none"), ...every(MINUTE), catchUp: "none" },
+    { ...text("berlin"), ...by("*/3 * * * *", "Europe/Berlin") },
+    { ...text("lord-howe"), ...by("*/7 * * * *", "Australia/Lord_Howe") },
+    { name: "agent", message: "say something", delivery: { mode: "none" }, ...every(10 * MINUTE) },
+    { name: "queue", message: "say more", delivery: { mode: "none" }, overlap: "queue", ...every(5 * MINUTE) },
+  ];
+  const jobs: CronJob[] = [];
+  for (const job of asked) jobs.push(await client.call(cron.add, job));
+  await client.close();
+  return jobs;
+}
+
+interface Counts {
+  readonly ran: number;
+  readonly missed: number;
+  readonly skipped: number;
+}
+
+type FireRow = Readonly<Record<"due_at" | "through_at" | "settled_at", number>> & { readonly status: string };
+
+/** Every time from the first to the last that was looked at is covered by one record, and no two cover the same. */
+function checkJob(db: DatabaseSyncInstance, { id, name, schedule, createdAtMs }: CronJob, context: string): Counts {
+  const fires = db.prepare("SELECT * FROM cron_fires WHERE job_id = ? ORDER BY due_at").all(id) as unknown as FireRow[];
+  const where = `${context}, job ${name}`;
+  for (const [index, { due_at: dueAt }] of fires.entries()) {
+    const before = fires[index - 1];
+    assert.ok(!before || before.through_at < dueAt, `${where}: two records cover ${dueAt}`);
+  }
+  const nextAt = Number(db.prepare("SELECT next_at FROM cron_jobs WHERE id = ?").get(id)?.["next_at"]);
+  if (schedule.kind === "every") {
+    const { everyMs, anchorMs = createdAtMs } = schedule;
+    for (let slot = anchorMs + everyMs; slot < nextAt; slot += everyMs) {
+      const covering = fires.filter((fire) => fire.due_at <= slot && slot <= fire.through_at);
+      assert.equal(covering.length, 1, `${where}: ${covering.length} records of ${new Date(slot).toISOString()}`);
+    }
+    for (const { due_at: dueAt } of fires)
+      assert.equal((dueAt - anchorMs) % everyMs, 0, `${where}: ${dueAt} is none of its times`);
+  }
+  const count = (status: string) => fires.filter((fire) => fire.status === status).length;
+  return { ran: count("ran"), missed: count("missed"), skipped: count("skipped") };
+}
+
+/** What ran has told its session, or asked its agent, exactly once; what did not run has done nothing. */
+function checkEffects(db: DatabaseSyncInstance, context: string): void {
+  const lines = (sql: string) =>
+    db
+      .prepare(sql)
+      .all()
+      .map((row) => Object.values(row).join(" "));
+  const untold = `SELECT f.run_id FROM cron_fires f JOIN cron_jobs j ON j.id = f.job_id
+    WHERE f.status = 'ran' AND f.outcome = 'ok' AND j.job LIKE '%systemEvent%' AND NOT EXISTS (SELECT 1 FROM heartbeat_events e WHERE e.id = f.run_id)`;
+  assert.deepEqual(lines(untold), [], `${context}: ran, and nobody was told`);
+  const tooMuch = `SELECT e.id FROM heartbeat_events e WHERE e.id LIKE 'cron:%'
+    AND NOT EXISTS (SELECT 1 FROM cron_fires f WHERE f.run_id = e.id AND f.status = 'ran')`;
+  assert.deepEqual(lines(tooMuch), [], `${context}: told, and not recorded as run`);
+  const unasked = `SELECT f.run_id FROM cron_fires f JOIN cron_jobs j ON j.id = f.job_id
+    WHERE f.status = 'ran' AND f.outcome = 'ok' AND j.job LIKE '%agentTurn%' AND NOT EXISTS (SELECT 1 FROM agent_runs r WHERE r.run_id = f.run_id)`;
+  assert.deepEqual(lines(unasked), [], `${context}: ran, and nobody was asked`);
+  const unrecorded = `SELECT r.run_id FROM agent_runs r WHERE r.run_id LIKE 'cron:%' AND r.status NOT IN ('accepted', 'running')
+    AND NOT EXISTS (SELECT 1 FROM cron_fires f WHERE f.run_id = r.run_id AND f.status IN ('ran', 'running'))`;
+  assert.deepEqual(lines(unrecorded), [], `${context}: asked, and not recorded as run`);
+}
