@@ -74,6 +74,7 @@ export async function runGateway(flags: RunFlags, output: Output, { up, develope
       return createGateway({ ...options, restart });
     },
     async up(gateway, reason) {
+      lock.reachableAt(gateway.url);
       if (reason === undefined) await announce(gateway, output);
       else output.note(`gateway restarted (${reason}): ${gateway.url}, plugins ${pluginLine(gateway.plugins())}`);
       up?.(gateway);

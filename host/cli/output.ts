@@ -2,9 +2,10 @@
 import { table as columns } from "@svc/sdk/cli";
 import { GatewayError, isGatewayError, messageOf } from "@svc/sdk/errors";
 import { StartupRefusal } from "../auth/settings.ts";
+import { StateDirHeld } from "./state-lock.ts";
 
 /** Exit codes of `svc`. Choice. */
-export const EXIT = { ok: 0, refused: 1, usage: 2, unreachable: 3 } as const;
+export const EXIT = { ok: 0, refused: 1, usage: 2, unreachable: 3, held: 4 } as const;
 
 export interface Output {
   readonly json: boolean;
@@ -58,6 +59,7 @@ export function reportFailure(error: unknown, { json }: Output, help: string): n
   if (json) process.stdout.write(`${JSON.stringify({ ok: false, error: { code: "LOCAL", message } })}\n`);
   else
     process.stderr.write(`${error instanceof StartupRefusal ? "" : "error: "}${message}\n${nextStep(message, help)}`);
+  if (error instanceof StateDirHeld) return EXIT.held;
   return error instanceof WrongUsage ? EXIT.usage : EXIT.refused;
 }
 

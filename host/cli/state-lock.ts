@@ -1,66 +1,111 @@
 /** One gateway for one state directory: a second one would end the runs of the first and write the same files. */
 import { messageOf } from "@svc/sdk/errors";
 import { once } from "node:events";
-import { chmodSync, rmSync } from "node:fs";
-import { connect, createServer, type Server } from "node:net";
+import { chmodSync, closeSync, openSync, rmSync } from "node:fs";
+import { connect, createServer, type Server, type Socket } from "node:net";
 import { join } from "node:path";
+import { text } from "node:stream/consumers";
 import { withWriteLock } from "@svc/sdk/files";
 import { StartupRefusal } from "../auth/settings.ts";
 
 /** Bytes a path of a socket may have on every system. */
 const LONGEST_PATH = 100;
+/** Choice: milliseconds the holder has to say who it is. One that is suspended says nothing, and holds it all the same. */
+const ANSWER_MS = 500;
 
 export interface StateLock {
   /** Why a second gateway would not be noticed; `undefined`: it would. */
   readonly warning?: string;
+  /** What those who come next are told: where this one can be reached. */
+  reachableAt(url: string): void;
   /** Safe to call twice. */
   release(): void;
+}
+
+/** Another gateway has the directory: a start for a different reason than all others, since it may be just what is wanted. */
+export class StateDirHeld extends StartupRefusal {}
+
+/** What a holder says of itself. */
+interface Holder {
+  readonly pid?: number;
+  readonly startedAt?: string;
+  readonly url?: string;
 }
 
 /**
  * Holds the directory, which must be there, until `release` or the end of the process.
  * Choice: a socket instead of a file with a process id: the system closes it however the process ends, and it can be
  * asked from another container, so a lock is never stale. A file system without sockets holds no gateway up.
- * @throws StartupRefusal another gateway holds it
+ * @throws StateDirHeld another gateway holds it
  */
 export async function lockStateDir(stateDir: string): Promise<StateLock> {
-  const path = join(stateDir, "gateway.sock");
-  if (Buffer.byteLength(path) > LONGEST_PATH) return unlocked("its path is too long for a socket");
+  const place = placeIn(stateDir);
+  if (!place) return unlocked("its path is too long for a socket");
+  const self: { pid: number; startedAt: string; url?: string } = {
+    pid: process.pid,
+    startedAt: new Date().toISOString(),
+  };
+  const answer = (socket: Socket) => void socket.on("error", () => {}).end(JSON.stringify(self));
   let server: Server | undefined;
   try {
-    server = (await listen(path)) ?? (await takeOver(path, stateDir));
+    server = (await listen(place.path, answer)) ?? (await takeOver(place.path, stateDir, answer));
   } catch (error) {
+    place.close();
     if (error instanceof StartupRefusal) throw error;
     return unlocked(messageOf(error));
   }
-  if (!server) throw taken(stateDir);
-  const held = server;
-  return { release: () => void held.close() };
+  if (!server) {
+    place.close();
+    throw taken(stateDir, {});
+  }
+  const held = server.on("close", place.close);
+  return {
+    reachableAt: (url) => void (self.url = url),
+    release: () => void held.close(),
+  };
+}
+
+/** Where the socket lies. A path that is too long is shortened through the directory's descriptor, where the system can. */
+function placeIn(stateDir: string): { readonly path: string; close(): void } | undefined {
+  const path = join(stateDir, "gateway.sock");
+  if (Buffer.byteLength(path) <= LONGEST_PATH) return { path, close() {} };
+  if (process.platform !== "linux") return undefined;
+  const directory = openSync(stateDir, "r");
+  let isOpen = true;
+  const close = () => {
+    if (isOpen) closeSync(directory);
+    isOpen = false;
+  };
+  return { path: `/proc/self/fd/${directory}/gateway.sock`, close };
 }
 
 /** What a killed gateway left behind, by one at a time: another one would remove the socket that has just been made. */
-async function takeOver(path: string, stateDir: string): Promise<Server | undefined> {
-  return withWriteLock(path, async () => {
-    if (await isAnswered(path)) throw taken(stateDir);
+async function takeOver(path: string, stateDir: string, answer: (socket: Socket) => void): Promise<Server | undefined> {
+  return withWriteLock(join(stateDir, "gateway.sock"), async () => {
+    const holder = await holderOf(path);
+    if (holder) throw taken(stateDir, holder);
     rmSync(path, { force: true });
-    return listen(path);
+    return listen(path, answer);
   });
 }
 
 function unlocked(why: string): StateLock {
-  return { warning: `a second gateway on this state directory would not be noticed: ${why}`, release() {} };
+  const warning = `a second gateway on this state directory would not be noticed: ${why}`;
+  return { warning, reachableAt() {}, release() {} };
 }
 
-function taken(stateDir: string): StartupRefusal {
-  return new StartupRefusal(
-    `another gateway uses the state directory ${stateDir}\n` +
+function taken(stateDir: string, { pid, startedAt, url }: Holder): StateDirHeld {
+  const who = pid === undefined ? "which does not say who it is" : `process ${pid}, since ${startedAt}`;
+  const where = url === undefined ? "" : `, at ${url}`;
+  return new StateDirHeld(
+    `another gateway uses the state directory ${stateDir}: ${who}${where}\n` +
       "Next: svc gateway status, or stop it, or give this one a directory of its own with SVC_STATE_DIR",
   );
 }
 
 /** @returns `undefined` when the path is in use */
-async function listen(path: string): Promise<Server | undefined> {
-  const server = createServer((socket) => socket.destroy()).unref();
+async function listen(path: string, answer: (socket: Socket) => void): Promise<Server | undefined> {
+  const server = createServer(answer).unref();
   server.listen(path);
   try {
     await once(server, "listening");
@@ -72,14 +117,20 @@ async function listen(path: string): Promise<Server | undefined> {
   }
 }
 
-async function isAnswered(path: string): Promise<boolean> {
-  const socket = connect(path);
+/** @returns what the holder says of itself, nothing where it says nothing; `undefined` when there is none */
+async function holderOf(path: string): Promise<Holder | undefined> {
+  const socket = connect(path).on("error", () => {});
   try {
     await once(socket, "connect");
-    return true;
   } catch {
-    return false;
+    return undefined;
+  }
+  socket.setTimeout(ANSWER_MS, () => socket.destroy());
+  try {
+    return JSON.parse(await text(socket)) as Holder; // of this program
+  } catch {
+    return {};
   } finally {
-    socket.on("error", () => {}).destroy();
+    socket.destroy();
   }
 }

@@ -57,11 +57,21 @@ describe("the lock of a state directory", { timeout: 30_000 }, () => {
     }
   });
 
-  it("says so where there can be none", async (t) => {
-    const stateDir = join(directory(t), "a".repeat(120));
-    mkdirSync(stateDir);
-    assert.match((await lockStateDir(stateDir)).warning ?? "", /would not be noticed: its path is too long/);
-  });
+  it(
+    "tells the next one who holds it, also below a long path",
+    { skip: process.platform !== "linux" && "descriptors have no paths here" },
+    async (t) => {
+      const stateDir = join(directory(t), "a".repeat(120));
+      mkdirSync(stateDir);
+      const first = await lockStateDir(stateDir);
+      assert.equal(first.warning, undefined);
+      first.reachableAt("ws://127.0.0.1:18789");
+      const told = new RegExp(`process ${process.pid}, since 20.*, at ws://127\\.0\\.0\\.1:18789\nNext: `);
+      await assert.rejects(lockStateDir(stateDir), { name: "StartupRefusal", message: told });
+      first.release();
+      (await lockStateDir(stateDir)).release();
+    },
+  );
 });
 
 describe("svc gateway run on one state directory", { timeout: 60_000 }, () => {
@@ -71,8 +81,10 @@ describe("svc gateway run on one state directory", { timeout: 60_000 }, () => {
     const here = home(t, few);
     const first = await here.run();
     const second = await here.svc(["gateway", "run", "--port", "0"]);
-    assert.equal(second.code, 1);
-    assert.match(second.stderr, /^another gateway uses the state directory .*\nNext: svc gateway status/);
+    assert.equal(second.code, 4);
+    const told =
+      /^another gateway uses the state directory .*: process \d+, since .*, at ws:.*\nNext: svc gateway status/;
+    assert.match(second.stderr, told);
     await first.stop("SIGKILL");
     const third = await here.run();
     assert.equal((await third.stop()).code, 0);
