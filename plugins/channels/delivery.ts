@@ -1,7 +1,7 @@
 /** The `Delivery` service: what agents, webhooks and others have to say goes out through the outbox. */
 import { type Live, unavailable } from "@svc/sdk";
 import type { Delivery, Sessions } from "@svc/sdk/services";
-import { destinationOf } from "./addressing.ts";
+import { chatTypeOf, destinationOf } from "./addressing.ts";
 import type { Outbox } from "./outbox.ts";
 import type { Roster } from "./roster.ts";
 
@@ -30,6 +30,8 @@ export function createDelivery({ roster, outbox, sessions }: DeliverySources): D
       const destination = await destinationOf(request, entry, roster);
       if (typeof destination === "string") return { delivered: false, reason: destination };
       const { contribution, accountId, to, threadId } = destination;
+      if (request.allowsDirect === false && (await chatTypeOf(contribution, to, roster)) === "direct")
+        return { delivered: false, reason: `${to} is a direct chat, which may not be written to`, code: "dm-blocked" };
       const id = `delivery:${request.id}`;
       const { maxTextChars: maxChars } = contribution.value.capabilities;
       const thread = threadId === undefined ? {} : { threadId };
@@ -41,7 +43,7 @@ export function createDelivery({ roster, outbox, sessions }: DeliverySources): D
         });
       }
       // The first request with this id decided where it went.
-      if (ended.status === "sent") return { delivered: true, channel: ended.channel, to: ended.to };
+      if (ended.status === "sent") return { delivered: true, channel: ended.channel, to: ended.to, accountId: ended.accountId };
       return { delivered: false, reason: ended.reason ?? "it could not be sent" };
     },
   };

@@ -12,12 +12,23 @@ export interface DeliveryRequest {
   /** Session whose last address counts. */
   readonly sessionKey: string;
   readonly text: string;
+  /** Account of the channel. Default: that of the last conversation, else the channel's own. */
+  readonly accountId?: string;
+  /** Whether the thread of the last conversation is kept. Default true. */
+  readonly keepsThread?: boolean;
+  /** Whether it may go to a direct chat. Default true; else the outcome says `dm-blocked`. */
+  readonly allowsDirect?: boolean;
 }
 
 /** Where a text went, or why it went nowhere. */
 export type DeliveryOutcome =
-  | { readonly delivered: true; readonly channel: string; readonly to: string }
-  | { readonly delivered: false; readonly reason: string };
+  | { readonly delivered: true; readonly channel: string; readonly to: string; readonly accountId?: string }
+  | {
+      readonly delivered: false;
+      /** A sentence for people. */
+      readonly reason: string;
+      readonly code?: "dm-blocked";
+    };
 
 /** Sends texts through the channels that are loaded. */
 export interface Delivery {
