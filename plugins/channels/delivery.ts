@@ -13,12 +13,15 @@ interface DeliverySources {
   readonly roster: Roster;
   readonly outbox: Pick<Outbox, "add" | "ended">;
   readonly sessions: Live<Sessions>;
+  /** As they are now. */
+  readonly heartbeats: Delivery["heartbeats"];
 }
 
-export function createDelivery({ roster, outbox, sessions }: DeliverySources): Delivery {
+export function createDelivery({ roster, outbox, sessions, heartbeats }: DeliverySources): Delivery {
   return {
     channels: () => roster.channels().map(({ id }) => id),
     channelId: (name) => roster.channelId(name),
+    heartbeats,
 
     async deliver(request) {
       const { sessionKey, text } = request;

@@ -1,5 +1,6 @@
 /** The `Delivery` service: sending an agent's words to where people are. */
 import { defineService } from "../service.ts";
+import type { HeartbeatVisibility } from "./heartbeats.ts";
 
 /** A text for somebody. */
 export interface DeliveryRequest {
@@ -36,6 +37,8 @@ export interface Delivery {
   channels(): readonly string[];
   /** The id a name or alias means, or `undefined`. */
   channelId(name: string): string | undefined;
+  /** What people see of heartbeats. */
+  heartbeats(): HeartbeatVisibility;
   /** @throws GatewayError `UNAVAILABLE` when it may work later */
   deliver(request: DeliveryRequest): Promise<DeliveryOutcome>;
 }

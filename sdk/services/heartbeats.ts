@@ -57,8 +57,30 @@ export interface HeartbeatView {
   readonly ackMaxChars: number;
 }
 
+/** A heartbeat that is asked for beside those of the clock. Spec: http/sessions-routing.md §7.2. */
+export interface HeartbeatRequest {
+  /** e.g. `manual`, `cron:<jobId>`. */
+  readonly reason: string;
+  /** Default: the agent of the session; without either every agent whose heart beats. */
+  readonly agentId?: string;
+  /** Canonical. Default: the session in which the agent's heart beats. */
+  readonly sessionKey?: string;
+}
+
+/** What people in channels see of heartbeats: `channels.defaults.heartbeat`. Spec: §7.3. */
+export interface HeartbeatVisibility {
+  /** They are told that nothing needs attention. */
+  readonly showOk: boolean;
+  /** They are told what needs attention. */
+  readonly showAlerts: boolean;
+  /** Events say `indicatorType`. */
+  readonly useIndicator: boolean;
+}
+
 /** How heartbeats are. */
 export interface Heartbeats {
+  /** Asks for one soon. It may be left out, and is forgotten by a restart: what must not be lost is a `SystemEvents` event. */
+  request(request: HeartbeatRequest): void;
   /** False after `set-heartbeats` has switched them off. */
   readonly isOn: boolean;
   of(agentId: string): HeartbeatView;
