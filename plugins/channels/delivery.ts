@@ -46,7 +46,8 @@ export function createDelivery({ roster, outbox, sessions, heartbeats }: Deliver
         });
       }
       // The first request with this id decided where it went.
-      if (ended.status === "sent") return { delivered: true, channel: ended.channel, to: ended.to, accountId: ended.accountId };
+      if (ended.status === "sent")
+        return { delivered: true, channel: ended.channel, to: ended.to, accountId: ended.accountId };
       return { delivered: false, reason: ended.reason ?? "it could not be sent" };
     },
   };

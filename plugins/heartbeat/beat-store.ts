@@ -54,7 +54,9 @@ export class BeatStore {
 
   async unsettled(): Promise<Beat[]> {
     const sql = "SELECT run_id, agent_id, session_key, reason FROM heartbeat_runs";
-    const rows = await this.#storage.all<{ run_id: string; agent_id: string; session_key: string; reason: string }>(sql);
+    const rows = await this.#storage.all<{ run_id: string; agent_id: string; session_key: string; reason: string }>(
+      sql,
+    );
     return rows.map((row) => ({
       runId: row.run_id,
       agentId: row.agent_id,

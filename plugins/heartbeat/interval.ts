@@ -15,5 +15,8 @@ export function everyMsOf(every: string): number | null {
 /** 0 for what is no duration. */
 function sumOf(text: string): number {
   if (text.replace(PART, "") !== "") return 0;
-  return [...text.matchAll(PART)].reduce((sum, [, amount, unit]) => sum + Number(amount) * (UNIT_MS[unit ?? ""] ?? 0), 0);
+  return [...text.matchAll(PART)].reduce(
+    (sum, [, amount, unit]) => sum + Number(amount) * (UNIT_MS[unit ?? ""] ?? 0),
+    0,
+  );
 }

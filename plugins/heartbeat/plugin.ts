@@ -1,6 +1,14 @@
 /** Heartbeat: agents look around by the clock, sessions are told what happened and woken for what cannot wait. */
 import { randomUUID } from "node:crypto";
-import { definePlugin, heartbeat, heartbeatEvent, type HeartbeatReport, isGatewayError, live, unavailable } from "@svc/sdk";
+import {
+  definePlugin,
+  heartbeat,
+  heartbeatEvent,
+  type HeartbeatReport,
+  isGatewayError,
+  live,
+  unavailable,
+} from "@svc/sdk";
 import {
   AgentDirectory,
   AgentRuns,

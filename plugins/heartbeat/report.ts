@@ -21,17 +21,25 @@ export type Result = { readonly report: Report } | { readonly alert: string } | 
 type Told = Pick<RunOutcome, "status" | "text" | "errorMessage" | "takenBack" | "startedAt" | "endedAt">;
 
 /** `ok`: there is nothing to tell, unless people want to hear even that. */
-export function resultOf(outcome: Told, { ackMaxChars, target }: HeartbeatSettings, shown: HeartbeatVisibility): Result {
+export function resultOf(
+  outcome: Told,
+  { ackMaxChars, target }: HeartbeatSettings,
+  shown: HeartbeatVisibility,
+): Result {
   const took = durationOf(outcome);
   if (outcome.status === "error")
-    return { report: { status: "failed", reason: outcome.errorMessage ?? "the turn failed", ...took, ...mark("error", shown) } };
+    return {
+      report: { status: "failed", reason: outcome.errorMessage ?? "the turn failed", ...took, ...mark("error", shown) },
+    };
   if (outcome.status === "aborted") return { report: { status: "skipped", reason: "stopped", ...took } };
   const verdict = acknowledged(outcome.text, { maxChars: ackMaxChars });
   const nothing = outcome.takenBack ?? ("nothing" in verdict ? verdict.nothing : undefined);
   if (nothing === "duplicate")
     return { report: { status: "skipped", reason: "duplicate", ...previewOf(outcome.text), ...took } };
   if (nothing !== undefined)
-    return { ok: { status: nothing === "token" ? "ok-token" : "ok-empty", ...took, ...mark("ok", shown), silent: true } };
+    return {
+      ok: { status: nothing === "token" ? "ok-token" : "ok-empty", ...took, ...mark("ok", shown), silent: true },
+    };
   const alert = "alert" in verdict ? verdict.alert : outcome.text;
   const untold = { ...previewOf(alert), ...took, ...mark("alert", shown) };
   if (!shown.showAlerts) return { report: { status: "skipped", reason: "alerts-disabled", ...untold } };
@@ -82,7 +90,9 @@ export function recentAlert(entry: Readonly<Record<string, unknown>> | undefined
 
 /** What the model thought, for people; `undefined`: it is not known. */
 export function reasoningOf({ message }: Pick<RunOutcome, "message">): string | undefined {
-  const thoughts = (message?.content ?? []).flatMap((block) => (block.type === "thinking" ? [block.thinking.trim()] : []));
+  const thoughts = (message?.content ?? []).flatMap((block) =>
+    block.type === "thinking" ? [block.thinking.trim()] : [],
+  );
   const text = thoughts.filter(Boolean).join("\n\n");
   return text === "" ? undefined : `Reasoning:\n${text}`;
 }

@@ -1,7 +1,7 @@
 /** What the reason of a wake says about it. Pure. Spec: http/sessions-routing.md §7.2. */
 
 /** Lowest first. */
-const CLASSES = [/^retry$/, /^interval$/, /^/, /^(?:manual$|exec-event|hook:)/];
+const CLASSES = [/^retry$/, /^interval$/, /^(?!retry$|interval$)/, /^(?:manual$|exec-event|hook:)/];
 const ABOUT_SOMETHING = /^(?:exec-event|cron:|wake$|hook:)/;
 
 /** Of two that come together, the reason of the higher class counts; of two equal ones the later. */

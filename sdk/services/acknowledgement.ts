@@ -6,7 +6,7 @@ export const ACKNOWLEDGEMENT = "HEARTBEAT_OK";
 
 /** Tags of bold, code and the like, and markdown's signs for them. */
 const DECORATION = String.raw`(?:<\/?[a-z][^<>]{0,40}>|[*_~\x60\s])*`;
-const WORD = `(?<![a-z0-9])${ACKNOWLEDGEMENT}(?![a-z0-9])`;
+const WORD = `(?<![a-z0-9]_?)${ACKNOWLEDGEMENT}(?![a-z0-9])`;
 const MARKS = String.raw`[^\w\s<]{0,4}`;
 const AT_START = new RegExp(`^${DECORATION}${WORD}${DECORATION}${MARKS}`, "i");
 const AT_END = new RegExp(`${DECORATION}${WORD}${DECORATION}${MARKS}${DECORATION}$`, "i");
