@@ -68,14 +68,15 @@ export function readReport(text: string, params: object): { readonly key: string
     const value = filled(given.get(name)) ?? said[name];
     return value === undefined ? [] : [[name, value]];
   });
-  const idle = given.get("lastInputSeconds") ?? said.lastInputSeconds;
+  const idle = given.get("lastInputSeconds");
+  const seconds = typeof idle === "number" && idle >= 0 ? Math.trunc(idle) : said.lastInputSeconds;
   const lists = (["roles", "scopes"] as const).flatMap((name) => {
     const values: unknown = given.get(name);
     return Array.isArray(values) ? [[name, values.flatMap((value) => filled(value) ?? []).slice(0, MAX_LISTED)]] : [];
   });
   const fields: Fields = {
     ...Object.fromEntries(texts),
-    ...(typeof idle === "number" && idle >= 0 ? { lastInputSeconds: Math.trunc(idle) } : {}),
+    ...(seconds === undefined ? {} : { lastInputSeconds: seconds }),
     ...Object.fromEntries(lists),
     text: text.slice(0, MAX_CHARS),
   };

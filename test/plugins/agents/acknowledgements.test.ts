@@ -20,7 +20,7 @@ describe("a run that may end in an acknowledgement", () => {
       await gateway.runs.start(request("r0"));
       await ended(gateway, "r0");
       const before = await gateway.sessions.get(MAIN);
-      await gateway.clock.advance(60_000);
+      gateway.clock.advance(60_000);
       await gateway.runs.start(request("r1", { acknowledgement }));
       const outcome = await ended(gateway, "r1");
       assert.deepEqual([outcome.status, outcome.text, outcome.takenBack], ["ok", answer, takenBack]);
