@@ -14,7 +14,7 @@ import type {
 } from "@svc/sdk/services";
 import { isWithin } from "./active-hours.ts";
 import type { Beat, BeatStore } from "./beat-store.ts";
-import { gateOf, worthless } from "./decision.ts";
+import { gateOf, saysNothing, worthless } from "./decision.ts";
 import type { EventStore } from "./event-store.ts";
 import { everyMsOf } from "./interval.ts";
 import { fileSection, messageOf } from "./prompts.ts";
@@ -180,7 +180,7 @@ export class Beats {
       acknowledgement: { maxChars: settings.ackMaxChars, ...(repeats === undefined ? {} : { repeats }) },
       ...(settings.model === undefined ? {} : { model: settings.model }),
       ...(settings.lightContext ? { lightContext: true } : {}),
-      ...(file === undefined || file.trim() === "" ? {} : { extraSystemPrompt: fileSection(file) }),
+      ...(file === undefined || saysNothing(file) ? {} : { extraSystemPrompt: fileSection(file) }),
     };
   }
 

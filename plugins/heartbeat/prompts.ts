@@ -16,14 +16,17 @@ const FINISHED_PROMPT =
   `${NOBODY}A command that was started earlier has come to its end: what came of it stands under "Runtime events". Say to ` +
   `the person you work for what came of it, and what failed. ${OTHERWISE}`;
 
+/** Here or on a node. */
+const FINISHED = /^(?:exec-event|node:exec\.finished$)/;
+
 /** The message of the turn. @param now epoch ms */
 export function messageOf(
   { prompt = DEFAULT_PROMPT }: Pick<HeartbeatSettings, "prompt">,
   events: readonly Pick<SystemEvent, "reason">[],
   now: number,
 ): string {
-  const has = (start: string) => events.some(({ reason }) => reason.startsWith(start));
-  const words = has("exec-event") ? FINISHED_PROMPT : has("cron:") ? REMINDER_PROMPT : prompt;
+  const has = (pattern: RegExp) => events.some(({ reason }) => pattern.test(reason));
+  const words = has(FINISHED) ? FINISHED_PROMPT : has(/^cron:/) ? REMINDER_PROMPT : prompt;
   return `${words}\n\n${currentTimeLine(now)}`;
 }
 

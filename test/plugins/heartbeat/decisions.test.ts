@@ -179,6 +179,7 @@ describe("the words", () => {
     ["of webhooks too", ["hook:wake"], /^Look\./],
     ["a reminder", ["hook:wake", "cron:j"], /reminder/],
     ["a finished command comes before it", ["cron:j", "exec-event:p"], /command/],
+    ["one on a node too", ["node:exec.finished"], /command/],
   ];
   for (const [what, reasons, says] of cases)
     it(what, () => assert.match(messageOf({ prompt: "Look." }, events(...reasons), 0), says));
