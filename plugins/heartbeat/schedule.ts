@@ -26,6 +26,8 @@ export class Schedule {
   /** epoch ms by agent */
   #last = new Map<string, number>();
   #cancel: (() => void) | undefined;
+  /** The last write; each waits for the one before it. Never rejects. */
+  #written: Promise<void> = Promise.resolve();
   #isOpen = false;
 
   constructor(sources: ScheduleSources) {
@@ -70,7 +72,7 @@ export class Schedule {
       }
       if (now < last + everyMs) return last + everyMs - now;
       this.#last.set(agentId, now);
-      void this.#beat(agentId, last, now);
+      this.#beat(agentId, last, now);
       return everyMs;
     });
     if (waits.length === 0) return;
@@ -81,23 +83,33 @@ export class Schedule {
     const { store, clock, log } = this.#sources;
     const now = clock.now();
     this.#last.set(agentId, now);
-    store.set(agentId, now).catch((error: unknown) => {
-      log.warn({ err: error, agentId }, "when a heartbeat took place could not be stored; a restart may repeat it");
+    this.#write(
+      () => store.set(agentId, now),
+      (error) => {
+        log.warn({ err: error, agentId }, "when a heartbeat took place could not be stored; a restart may repeat it");
+      },
+    );
+  }
+
+  #beat(agentId: string, last: number, now: number): void {
+    const { store, due, log } = this.#sources;
+    const claim = async () => {
+      const isMine = await store.claim(agentId, last, now);
+      const stored = isMine ? undefined : (await store.lastBeats()).get(agentId);
+      if (!this.#isOpen) return;
+      if (stored === undefined) {
+        if (!isMine) this.#set(agentId); // an earlier write failed
+        return due(agentId);
+      }
+      this.#last.set(agentId, stored); // another gateway has beaten
+      this.look();
+    };
+    this.#write(claim, (error) => {
+      log.warn({ err: error, agentId }, "a heartbeat is left out: the storage cannot be used");
     });
   }
 
-  async #beat(agentId: string, last: number, now: number): Promise<void> {
-    const { store, due, log } = this.#sources;
-    try {
-      const isMine = await store.claim(agentId, last, now);
-      if (!this.#isOpen) return;
-      if (isMine) return due(agentId);
-      const stored = (await store.lastBeats()).get(agentId);
-      if (stored === undefined) this.#set(agentId);
-      else this.#last.set(agentId, stored);
-      this.look();
-    } catch (error) {
-      log.warn({ err: error, agentId }, "a heartbeat is left out: the storage cannot be used");
-    }
+  #write(work: () => Promise<void>, failed: (error: unknown) => void): void {
+    this.#written = this.#written.then(work).catch(failed);
   }
 }
