@@ -27,6 +27,7 @@ export * from "./contracts/config.ts";
 export * from "./contracts/cron.ts";
 export * from "./contracts/devices.ts";
 export * from "./contracts/health.ts";
+export * from "./contracts/heartbeat.ts";
 export * from "./contracts/models.ts";
 export * from "./contracts/nodes.ts";
 export * from "./contracts/plugins.ts";

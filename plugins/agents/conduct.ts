@@ -107,7 +107,10 @@ class Conversation {
       mustCall: tools.isForced,
       emit: (stream, data) => run.events.emit(stream, data),
       record: async (messages) => {
-        const write = () => services.sessions.append(sessionKey, messages, [store.owned(runId)]);
+        const write = async () => {
+          const ids = await services.sessions.append(sessionKey, messages, [store.owned(runId)]);
+          run.traces?.ids.push(...ids);
+        };
         await persist(write, { clock, signal }).catch((error: unknown) => {
           if (isGatewayError(error) && error.code === "CONFLICT") run.abandon(); // another gateway has closed it
           throw error;

@@ -1,6 +1,6 @@
 /** The configuration sections `agents` and `messages`. Spec: http/config-keys.md, as far as this plugin goes. */
 import { NonEmpty, type Static, Strict, Type } from "@svc/sdk";
-import { THINKING_LEVELS, ToolPolicy } from "@svc/sdk/services";
+import { HeartbeatConfig, THINKING_LEVELS, ToolPolicy } from "@svc/sdk/services";
 
 const nonEmpty = (description: string) => Type.String({ minLength: 1, description });
 const text = (description: string) => Type.Optional(Type.String({ description }));
@@ -129,6 +129,7 @@ const Defaults = Strict(
       minimum: 1,
       description: "characters of all of them",
     }),
+    heartbeat: Type.Optional(HeartbeatConfig),
     subagents: Subagents,
     compaction: Compaction,
   },
@@ -153,6 +154,7 @@ const Agent = Strict({
   systemPrompt: text("beginning of its prompt; empty: none; default: agents.defaults.systemPrompt"),
   identity: Type.Optional(Identity),
   tools: Type.Optional(ToolPolicy),
+  heartbeat: Type.Optional(HeartbeatConfig),
   subagents: Type.Optional(
     Strict({
       allowAgents: Type.Optional(

@@ -1,6 +1,6 @@
 /** Who the agents are, decided from the configuration alone. */
 import { misconfigured, notFound } from "@svc/sdk";
-import type { AgentDirectory, AgentInfo } from "@svc/sdk/services";
+import type { AgentDirectory, AgentInfo, HeartbeatSettings } from "@svc/sdk/services";
 import type { AgentsConfig, ModelSetting } from "./config.ts";
 import { expandPath, type Places, workspaceOf } from "./workspace.ts";
 
@@ -8,6 +8,17 @@ import { expandPath, type Places, workspaceOf } from "./workspace.ts";
 const BUILT_IN_PROMPT =
   "You are a helpful assistant that people reach through a chat gateway. Answer in the language you are written to. " +
   "Use the tools you are offered where they help, and say so when something cannot be done.";
+
+/** Spec: http/sessions-routing.md §7.1. */
+const NORMAL_HEARTBEAT: HeartbeatSettings = {
+  every: "30m",
+  target: "none",
+  session: "main",
+  ackMaxChars: 300,
+  includeReasoning: false,
+  directPolicy: "allow",
+  lightContext: false,
+};
 
 type AgentEntry = NonNullable<AgentsConfig["list"]>[number];
 
@@ -94,6 +105,7 @@ export function createDirectory(config: AgentsConfig, places: () => Places): Con
       models: refsOf(entry?.model ?? defaults.model),
     };
   };
+  const hasOwn = entries.some(({ heartbeat }) => heartbeat !== undefined);
   let agents: readonly AgentSettings[] | undefined;
   // Worked out when first asked for: where the state directory is, is only known from the start on.
   const all = () => (agents ??= [defaultId, ...ids.filter((id) => id !== defaultId).toSorted()].map(configured));
@@ -104,6 +116,10 @@ export function createDirectory(config: AgentsConfig, places: () => Places): Con
     list: all,
     has: (id) => ids.includes(id),
     toolPolicy: (id) => entries[ids.indexOf(id)]?.tools,
+    heartbeat(id) {
+      const beats = hasOwn ? entries[ids.indexOf(id)]?.heartbeat !== undefined : id === defaultId;
+      return beats ? { ...NORMAL_HEARTBEAT, ...defaults.heartbeat, ...entries[ids.indexOf(id)]?.heartbeat } : undefined;
+    },
     maxSpawnDepth: defaults.subagents.maxSpawnDepth,
     settings: (id) => all().find((agent) => agent.id === id) ?? configured(id),
   };
@@ -125,6 +141,7 @@ export function createLiveAgents(config: AgentsConfig, places: () => Places): Li
     list: () => current.list(),
     has: (id) => current.has(id),
     toolPolicy: (id) => current.toolPolicy(id),
+    heartbeat: (id) => current.heartbeat(id),
     get maxSpawnDepth() {
       return current.maxSpawnDepth;
     },

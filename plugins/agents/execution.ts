@@ -5,7 +5,7 @@
  * message of the turn, and the last one together with the end.
  */
 import { isGatewayError, persist } from "@svc/sdk";
-import type { Message, RunOutcome, UserMessage } from "@svc/sdk/services";
+import { acknowledged, type Acknowledged, type Message, type RunOutcome, type UserMessage } from "@svc/sdk/services";
 import { compactCommand } from "./compact-command.ts";
 import { conduct, type Conducted } from "./conduct.ts";
 import type { Environment, Ties } from "./environment.ts";
@@ -16,6 +16,7 @@ import type { RunStore } from "./run-store.ts";
 import { failureFacts } from "./retryable.ts";
 import { noteOnSession } from "./session-note.ts";
 import type { Turn } from "./session-queue.ts";
+import type { TurnResult } from "./turn.ts";
 
 export interface Executed {
   /** `undefined` when the run was abandoned: its record is left to the next start, or to who took it. */
@@ -27,21 +28,23 @@ export interface Executed {
 /** Never rejects. */
 export async function execute(turn: Turn, env: Environment, ties: Ties): Promise<Executed> {
   const run = turn.leader;
-  const others = [...turn.overflow, ...turn.merged];
   let loading: Promise<Loaded>;
   try {
     ({ loading } = await begin(turn, env, ties));
   } catch (error) {
     if (run.abandoned.aborted) return { outcome: undefined, returned: [] };
-    if (isGatewayError(error) && error.code === "CONFLICT") return stillOurs([...others, run], env);
+    if (isGatewayError(error) && error.code === "CONFLICT") return stillOurs([...others(turn), run], env);
     const outcome = await endUnstarted(run, env, run.signal.aborted ? undefined : error);
-    return { outcome, returned: others };
+    return { outcome, returned: others(turn) };
   }
   const conducted = await conduct(run, env, loading, ties);
   if (run.abandoned.aborted) return { outcome: undefined, returned: [] };
   run.phase = "ending";
   return { outcome: await end(run, env, conducted), returned: [] };
 }
+
+/** Runs whose messages go into the turn. */
+const others = ({ overflow, merged }: Turn): readonly LiveRun[] => [...overflow, ...merged];
 
 /** Another gateway on this storage has begun one of them: that one is its own, the rest waits again. */
 async function stillOurs(runs: readonly LiveRun[], { store, log }: Environment): Promise<Executed> {
@@ -88,7 +91,9 @@ async function begin(turn: Turn, env: Environment, ties: Ties): Promise<{ readon
   const own = ownMessages(turn, startedAt);
   const adopts = history.length > 0 && (await services.sessions.transcript(sessionKey, 1)).length === 0;
   const messages = adopts ? [...history, ...own] : own;
-  const reading = load(sessionKey, env);
+  const mayTakeBack = run.request.acknowledgement !== undefined && others(turn).length === 0;
+  const before = mayTakeBack ? await services.sessions.get(sessionKey) : undefined;
+  const reading = load(run.request, env);
   reading.catch(() => undefined); // it is awaited once the write has succeeded
   let ids: readonly string[] = [];
   const write = async () => {
@@ -101,8 +106,9 @@ async function begin(turn: Turn, env: Environment, ties: Ties): Promise<{ readon
   run.startedAt = startedAt;
   run.events.emit("lifecycle", { phase: "start", startedAt });
   for (const { run: other, outcome } of tookOver) ties.tookOver(other, outcome);
+  if (mayTakeBack && ids.length === messages.length) run.traces = { ids: [...ids], unusedSince: before?.updatedAt };
   const written = ids.length === messages.length ? messages.map((message, index) => itemOf(message, ids[index])) : [];
-  const withOwn = withMessages(reading, written, env, sessionKey);
+  const withOwn = withMessages(reading, written, env, run.request);
   const loading = adopts || history.length === 0 ? withOwn : withOwn.then((loaded) => given(loaded, history, own));
   loading.catch(() => undefined); // whoever conducts the turn awaits it
   return { loading };
@@ -115,10 +121,10 @@ async function withMessages(
   reading: Promise<Loaded>,
   written: readonly { readonly id: string; readonly message: Message }[],
   env: Environment,
-  sessionKey: string,
+  request: LiveRun["request"],
 ): Promise<Loaded> {
   const loaded = await reading;
-  if (written.length === 0 || !loaded.entry) return load(sessionKey, env);
+  if (written.length === 0 || !loaded.entry) return load(request, env);
   const { summary, items } = loaded.context;
   const others = items.filter(({ id }) => !written.some((item) => item.id === id));
   return { ...loaded, context: { summary, items: [...others, ...written] } };
@@ -164,17 +170,32 @@ async function end(run: LiveRun, env: Environment, conducted: Conducted): Promis
   const { services, store, log } = env;
   const { runId, sessionKey } = run.request;
   const { result } = conducted;
-  const outcome = outcomeOf(run, conducted, env.clock.now());
+  const takenBack = nothingSaid(run, result);
+  const outcome: RunOutcome = {
+    ...outcomeOf(run, conducted, env.clock.now()),
+    ...(takenBack === undefined ? {} : { takenBack }),
+  };
   if (result.status === "error")
     log.warn({ err: result.cause, runId, sessionKey }, `run failed: ${result.errorMessage}`);
   const update = store.ended(outcome, "running");
   const write = async () => {
-    if (result.closing.length > 0) await services.sessions.append(sessionKey, result.closing, [update]);
+    if (takenBack !== undefined && run.traces) {
+      const { ids, unusedSince } = run.traces;
+      const since = unusedSince === undefined ? {} : { unusedSince };
+      await services.sessions.withdraw(sessionKey, ids, { ...since, alongside: [update] });
+    } else if (result.closing.length > 0) await services.sessions.append(sessionKey, result.closing, [update]);
     else await services.storage.transaction([update]);
   };
   const kept = await stored(write, outcome, run, env);
-  if (kept) await noteOnSession(run, env, conducted);
+  if (kept && takenBack === undefined) await noteOnSession(run, env, conducted);
   return kept;
+}
+
+/** Why what the run said is to be taken back; `undefined`: it stays. */
+function nothingSaid({ request, traces }: LiveRun, { status, text }: TurnResult): Acknowledged | undefined {
+  if (!request.acknowledgement || !traces || status !== "ok") return undefined;
+  const verdict = acknowledged(text, request.acknowledgement);
+  return "nothing" in verdict ? verdict.nothing : undefined;
 }
 
 /** Stores the end of a run. What cannot be stored for another reason than storage itself is told as an error. */

@@ -3,6 +3,14 @@ import type { RunRequest, RunState } from "@svc/sdk/services";
 import type { QueueSettings } from "./queue-settings.ts";
 import type { RunEvents } from "./run-events.ts";
 
+/** What a run left in its session. */
+export interface Traces {
+  /** Ids of its messages. */
+  readonly ids: string[];
+  /** epoch ms; absent: the session was not there before */
+  readonly unusedSince: number | undefined;
+}
+
 export class LiveRun {
   readonly request: RunRequest;
   /** epoch ms */
@@ -23,6 +31,8 @@ export class LiveRun {
   isOverflow = false;
   /** Its message stands in another run's turn already, and waits for a turn of its own. */
   isSteered = false;
+  /** What it may take back at its end (`request.acknowledgement`); absent: it takes nothing back. */
+  traces: Traces | undefined;
   /** Takes it out of the queue of its session; false when it is past that. */
   leaveQueue: () => boolean = () => false;
 

@@ -37,13 +37,16 @@ export interface Loaded {
 }
 
 /** Everything that can be read before the run's message is kept; one trip to the storage. */
-export async function load(sessionKey: string, sources: PreparationSources): Promise<Loaded> {
+export async function load(
+  { sessionKey, lightContext = false }: Pick<RunRequest, "sessionKey" | "lightContext">,
+  sources: PreparationSources,
+): Promise<Loaded> {
   const { sessions } = sources.services;
   const agentId = sessions.agentOf(sessionKey);
   const [entry, context, workspace] = await Promise.all([
     sessions.get(sessionKey),
     sessions.context(sessionKey, HISTORY_MESSAGES),
-    workspaceOf(agentId, sources),
+    lightContext ? "" : workspaceOf(agentId, sources),
   ]);
   return { agentId, entry, context, isGiven: false, workspace };
 }

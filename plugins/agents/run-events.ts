@@ -1,6 +1,6 @@
 /** The steps of one run: numbered, told to hooks, and broadcast as far as clients may see them. */
 import type { agentEvent, Emit, PayloadOf } from "@svc/sdk";
-import type { RunEvent, RunOutcome, SessionEntry } from "@svc/sdk/services";
+import type { RunEvent, RunOutcome, RunRequest, SessionEntry } from "@svc/sdk/services";
 
 /** Where steps go. */
 export interface EventSinks {
@@ -25,8 +25,11 @@ export function visibilityOf(entry: SessionEntry | undefined, verboseDefault: st
   };
 }
 
+/** Whose steps they are. */
+type Told = Pick<RunRequest, "runId" | "sessionKey" | "acknowledgement">;
+
 export class RunEvents {
-  readonly #run: { readonly runId: string; readonly sessionKey: string };
+  readonly #run: Told;
   readonly #sinks: EventSinks;
   /** Connections that take part and asked for tool events. */
   readonly #connections = new Set<string>();
@@ -34,7 +37,7 @@ export class RunEvents {
   /** Set once the session was read. */
   visibility: Visibility = { toolResults: false, thinking: false };
 
-  constructor(run: { readonly runId: string; readonly sessionKey: string }, sinks: EventSinks) {
+  constructor(run: Told, sinks: EventSinks) {
     this.#run = run;
     this.#sinks = sinks;
   }
@@ -60,10 +63,11 @@ export class RunEvents {
   }
 
   #send(stream: RunEvent["stream"], data: RunEvent["data"], outcome?: RunOutcome): void {
-    const { runId, sessionKey } = this.#run;
+    const { runId, sessionKey, acknowledgement } = this.#run;
     this.#seq += 1;
     const event = { runId, seq: this.#seq, stream, ts: this.#sinks.now(), data, sessionKey };
-    this.#sinks.trace(outcome ? { ...event, outcome } : event);
+    const quiet = acknowledgement ? { isQuiet: true as const } : {};
+    this.#sinks.trace(outcome ? { ...event, ...quiet, outcome } : acknowledgement ? { ...event, ...quiet } : event);
     if (stream === "thinking" && !this.visibility.thinking) return;
     if (stream !== "tool") return this.#sinks.broadcast(event);
     if (this.#connections.size === 0) return;

@@ -106,6 +106,10 @@ export class Runs implements AgentRuns {
     return this.#live.ofSession(sessionKey).map((run) => run.state());
   }
 
+  isBusy(lane: string): boolean {
+    return this.#live.all().some((run) => laneOf(run) === lane);
+  }
+
   async state(runId: string): Promise<RunState | undefined> {
     return this.#live.get(runId)?.state() ?? (await this.#env.store.find(runId))?.state;
   }

@@ -37,6 +37,7 @@ export async function takeSteered(
     log.warn({ err: error, runId: run.id }, "waiting messages could not be put into the run; they wait for its end");
     return [];
   }
+  run.traces = undefined; // people's words are not taken back
   for (const other of others) other.isSteered = true;
   for (const { other, outcome } of ends) ties.tookOver(other, outcome);
   for (const other of others) if (other.queue?.mode !== "steer") other.phase = "waiting";

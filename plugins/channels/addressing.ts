@@ -22,7 +22,7 @@ type Channels = Pick<Roster, "configured" | "channel" | "channelId" | "account" 
 
 /** @returns a sentence for people where it can go nowhere */
 export async function destinationOf(
-  request: Pick<DeliveryRequest, "channel" | "to" | "accountId">,
+  request: Pick<DeliveryRequest, "channel" | "to" | "accountId" | "keepsThread">,
   entry: SessionEntry | undefined,
   channels: Channels,
 ): Promise<Destination | string> {
@@ -37,7 +37,8 @@ export async function destinationOf(
   if (given === "") {
     if (!fitting) return `nobody says whom to write to on ${contribution.id}; name a recipient`;
     const { to, threadId } = fitting;
-    return { contribution, accountId, to, ...(threadId === undefined ? {} : { threadId }) };
+    const keepsThread = threadId !== undefined && request.keepsThread !== false;
+    return { contribution, accountId, to, ...(keepsThread ? { threadId } : {}) };
   }
   const to = await addressOf(contribution, given, channels);
   return to === undefined ? `"${given}" is no address of channel ${contribution.id}` : { contribution, accountId, to };
@@ -55,6 +56,16 @@ export async function addressOf(
     if (isGatewayError(error) && error.code === "INVALID_REQUEST") return undefined;
     throw error;
   }
+}
+
+/** What kind of conversation an address is. */
+export function chatTypeOf(
+  contribution: Contribution<Channel>,
+  to: string,
+  channels: Pick<Roster, "call">,
+): Promise<"direct" | "group"> {
+  const usual = contribution.value.capabilities.chats.includes("direct") ? "direct" : "group";
+  return channels.call(contribution, async (channel) => (await channel.chatType?.(to)) ?? usual);
 }
 
 function named(name: string, channels: Channels): Contribution<Channel> | string {

@@ -1,7 +1,7 @@
 /** The `Delivery` service: what agents, webhooks and others have to say goes out through the outbox. */
 import { type Live, unavailable } from "@svc/sdk";
 import type { Delivery, Sessions } from "@svc/sdk/services";
-import { destinationOf } from "./addressing.ts";
+import { chatTypeOf, destinationOf } from "./addressing.ts";
 import type { Outbox } from "./outbox.ts";
 import type { Roster } from "./roster.ts";
 
@@ -13,12 +13,15 @@ interface DeliverySources {
   readonly roster: Roster;
   readonly outbox: Pick<Outbox, "add" | "ended">;
   readonly sessions: Live<Sessions>;
+  /** As they are now. */
+  readonly heartbeats: Delivery["heartbeats"];
 }
 
-export function createDelivery({ roster, outbox, sessions }: DeliverySources): Delivery {
+export function createDelivery({ roster, outbox, sessions, heartbeats }: DeliverySources): Delivery {
   return {
     channels: () => roster.channels().map(({ id }) => id),
     channelId: (name) => roster.channelId(name),
+    heartbeats,
 
     async deliver(request) {
       const { sessionKey, text } = request;
@@ -30,6 +33,8 @@ export function createDelivery({ roster, outbox, sessions }: DeliverySources): D
       const destination = await destinationOf(request, entry, roster);
       if (typeof destination === "string") return { delivered: false, reason: destination };
       const { contribution, accountId, to, threadId } = destination;
+      if (request.allowsDirect === false && (await chatTypeOf(contribution, to, roster)) === "direct")
+        return { delivered: false, reason: `${to} is a direct chat, which may not be written to`, code: "dm-blocked" };
       const id = `delivery:${request.id}`;
       const { maxTextChars: maxChars } = contribution.value.capabilities;
       const thread = threadId === undefined ? {} : { threadId };
@@ -41,7 +46,8 @@ export function createDelivery({ roster, outbox, sessions }: DeliverySources): D
         });
       }
       // The first request with this id decided where it went.
-      if (ended.status === "sent") return { delivered: true, channel: ended.channel, to: ended.to };
+      if (ended.status === "sent")
+        return { delivered: true, channel: ended.channel, to: ended.to, accountId: ended.accountId };
       return { delivered: false, reason: ended.reason ?? "it could not be sent" };
     },
   };

@@ -45,7 +45,7 @@ interface Lane {
 }
 
 /** How a text ended. */
-export type Ended = Pick<OutboxText, "status" | "reason" | "messageId" | "channel" | "to">;
+export type Ended = Pick<OutboxText, "status" | "reason" | "messageId" | "channel" | "accountId" | "to">;
 
 export class Outbox {
   readonly #sources: OutboxSources;

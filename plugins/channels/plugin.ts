@@ -1,5 +1,5 @@
 /** Channels: where people talk to agents. Owns the extension point, runs the accounts, takes messages in and sends texts out. */
-import { channels, definePlugin, live, outbound, Strict } from "@svc/sdk";
+import { channels, definePlugin, live, outbound, Strict, Type } from "@svc/sdk";
 import { AgentDirectory, AgentRuns, Channel, Delivery, GatewayInfo, Sessions, Storage, Tool } from "@svc/sdk/services";
 import type { AccountRun } from "./account.ts";
 import { Answering } from "./answering.ts";
@@ -24,12 +24,27 @@ const KEEP_MOST = 50_000;
 /** Choice: milliseconds after the start after which accounts run, should nobody say that the host is ready. */
 const OPEN_AFTER_MS = 1_000;
 
+/** Spec: http/sessions-routing.md §7.3. */
+const ChannelDefaults = Strict(
+  {
+    heartbeat: Strict(
+      {
+        showOk: Type.Boolean({ default: false, description: "people are told that nothing needs attention" }),
+        showAlerts: Type.Boolean({ default: true, description: "people are told what needs attention" }),
+        useIndicator: Type.Boolean({ default: true, description: "`heartbeat` events say ok, alert or error" }),
+      },
+      { default: {} },
+    ),
+  },
+  { reload: "hot" },
+);
+
 export default definePlugin({
   id: "channels",
   api: "^1.0.0",
-  // Each channel has a section `channels.<id>` of its own; this one is what they have in common, which is nothing yet.
+  // Each channel has a section `channels.<id>` of its own; this one is what they have in common.
   section: "channels.defaults",
-  config: Strict({}),
+  config: ChannelDefaults,
   // Live: a channel does not lose its connection because agents or sessions are loaded anew.
   requires: {
     storage: Storage,
@@ -81,7 +96,9 @@ export default definePlugin({
       accepted: (message) => answering.begin(message),
     });
 
-    gateway.provide(Delivery, createDelivery({ roster, outbox, sessions }));
+    let { heartbeat } = gateway.config;
+    gateway.configChanged((config) => void ({ heartbeat } = config));
+    gateway.provide(Delivery, createDelivery({ roster, outbox, sessions, heartbeats: () => heartbeat }));
     gateway.serve(channels, {
       async status({ params }) {
         const failures = storage.isOpen ? await texts.failures() : new Map<string, number>();

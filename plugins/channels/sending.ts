@@ -10,7 +10,7 @@ import {
   unavailable,
 } from "@svc/sdk";
 import type { AgentDirectory, Channel, InboundAddress, Sessions } from "@svc/sdk/services";
-import { addressOf } from "./addressing.ts";
+import { addressOf, chatTypeOf } from "./addressing.ts";
 import { type Ended, type Outbox, SEND_MS } from "./outbox.ts";
 import { defaultAccountOf, type Roster } from "./roster.ts";
 import { MAX_PIECES } from "./split.ts";
@@ -141,9 +141,7 @@ export async function mirrorKeyOf(
   const known = sessions.get();
   if (!known) return undefined;
   if (sessionKey !== undefined && sessionKey.trim() !== "") return known.canonicalKey(sessionKey);
-  const { chats } = contribution.value.capabilities;
-  const usual = chats.includes("direct") ? "direct" : "group";
-  const kind = await roster.call(contribution, async (channel) => (await channel.chatType?.(to)) ?? usual);
+  const kind = await chatTypeOf(contribution, to, roster);
   const thread = threadId === undefined ? {} : { threadId };
   const address: InboundAddress = { channel: contribution.id, accountId, peer: { kind, id: to }, ...thread };
   const route = known.route(address);

@@ -42,7 +42,7 @@ export function createChatStream({ clock, sent, emit }: ChatStreamOptions): (eve
       lastDeltaAt.delete(event.runId);
       emit(ending(event.outcome, event.seq, sent.rawKey(event.runId)), { droppable: false });
       sent.delete(event.runId);
-    } else if (event.stream === "assistant") {
+    } else if (event.stream === "assistant" && !event.isQuiet) {
       delta(event);
     }
   };
@@ -64,7 +64,7 @@ export function ending(outcome: RunOutcome, seq: number, rawKey: string | undefi
     const key = reached ? sessionKey : (rawKey ?? sessionKey);
     return { runId, sessionKey: key, seq, state: "error", ...(errorMessage === undefined ? {} : { errorMessage }) };
   }
-  const text = withoutDirectives(outcome.text);
+  const text = outcome.takenBack === undefined ? withoutDirectives(outcome.text) : "";
   const silent = status === "ok" ? isSilent(text) : mayBecomeSilent(text);
   const message = text.trim() === "" || silent ? {} : { message: shownMessage(text, endedAt) };
   if (status === "ok") return { runId, sessionKey, seq, state: "final", ...message };

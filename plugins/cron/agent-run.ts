@@ -91,7 +91,7 @@ async function begin(
   runId: string,
   sessionKey: string,
   { id, name, delivery }: Definition,
-  { message, model, thinking, timeoutSeconds }: BegunPayload,
+  { message, model, thinking, timeoutSeconds, lightContext }: BegunPayload,
   { runs, sessions, clock }: AgentRunSources,
   signal: AbortSignal,
 ): Promise<void> {
@@ -111,6 +111,7 @@ async function begin(
     timeoutMs: timeoutOf({ timeoutSeconds }),
     ...(model === undefined ? {} : { model }),
     ...(level === undefined ? {} : { thinking: level }),
+    ...(lightContext === true ? { lightContext } : {}),
     ...(delivery?.mode === "announce" ? { extraSystemPrompt: DELIVERY_PROMPT } : {}),
   });
 }

@@ -159,8 +159,6 @@ export class Jobs {
     if (payload.kind !== "agentTurn") return;
     if (payload.thinking !== undefined && parseThinkingLevel(payload.thinking) === undefined)
       unavailable(`Error: thinking "${payload.thinking}" is no level; see models.list`);
-    // Accepted and without effect would be worse.
-    if (payload.lightContext === true) unavailable("Error: lightContext is not supported here; leave it out");
   }
 }
 

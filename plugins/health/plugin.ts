@@ -1,11 +1,22 @@
 /** Health, status and presence: how the gateway is, and who is there. */
-import { coversScope, definePlugin, health, healthEvent, isGatewayError, optional, presenceEvent } from "@svc/sdk";
-import { AgentDirectory, GatewayInfo, Models, Sessions } from "@svc/sdk/services";
+import { randomUUID } from "node:crypto";
+import {
+  coversScope,
+  definePlugin,
+  health,
+  healthEvent,
+  isGatewayError,
+  live,
+  optional,
+  presenceEvent,
+} from "@svc/sdk";
+import { AgentDirectory, GatewayInfo, Heartbeats, Models, Sessions, SystemEvents } from "@svc/sdk/services";
 import { thisMachine } from "./machine.ts";
 import { createPresence } from "./presence.ts";
 import { createHealthRefresh, MAX_AGE_MS } from "./refresh.ts";
 import { gatewayStatus } from "./status.ts";
 import { healthSummary } from "./summary.ts";
+import { createSystemEvent } from "./system-event.ts";
 
 export default definePlugin({
   id: "health",
@@ -15,6 +26,8 @@ export default definePlugin({
     sessions: optional(Sessions),
     agents: optional(AgentDirectory),
     models: optional(Models),
+    heartbeats: live(Heartbeats),
+    events: live(SystemEvents),
   },
 
   setup(gateway) {
@@ -39,6 +52,14 @@ export default definePlugin({
       status: ({ principal }) =>
         gatewayStatus(services, { full: coversScope(principal.scopes, "operator.admin"), now: clock.now() }),
       presence: () => presence.list(),
+      event: createSystemEvent({
+        presence,
+        sessions: services.sessions,
+        events: services.events,
+        changed: () => presenceChanged({ presence: presence.list() }),
+        now: () => clock.now(),
+        newId: randomUUID,
+      }),
     });
 
     hooks.hello.tap("health", (snapshot) => ({ ...snapshot, presence: presence.list(), health: refresh.last ?? {} }));

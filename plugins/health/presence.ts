@@ -27,6 +27,8 @@ export interface PresenceList {
   connected(connection: ConnectionInfo): boolean;
   /** @returns whether it belonged to a tracked client. */
   disconnected(connection: ConnectionInfo): boolean;
+  /** Somebody says something about itself; `key` in any case. @returns what was known of it before */
+  reported(key: string, fields: Omit<Presence, "ts">): Presence | undefined;
   /** Newest first, the gateway itself included. */
   list(): Presence[];
 }
@@ -74,6 +76,12 @@ export function createPresence(self: SelfFacts, clock: { now(): number }): Prese
       if (item.connections.size === 0) upsert(key, withText({ ...item.entry, reason: "disconnect" }));
       prune();
       return true;
+    },
+    reported(key, fields) {
+      prune();
+      const known = tracked.get(key.toLowerCase())?.entry;
+      upsert(key.toLowerCase(), fields);
+      return known;
     },
     list() {
       const now = clock.now();

@@ -1,10 +1,12 @@
 /** What `status` answers: sessions, agents and heartbeat at a glance. Reads only. Spec: protocol/methods-health.md §2. */
-import { isGatewayError } from "@svc/sdk";
-import type { AgentDirectory, Models, SessionEntry, Sessions } from "@svc/sdk/services";
-import { defaultAgentOf, type HealthSources, NO_HEARTBEAT } from "./summary.ts";
+import { isGatewayError, type Live } from "@svc/sdk";
+import type { AgentDirectory, Models, SessionEntry, Sessions, SystemEvents } from "@svc/sdk/services";
+import { defaultAgentOf, type HealthSources, heartbeatOf } from "./summary.ts";
 
 /** Rows in each list. */
 const RECENT = 10;
+/** Events that wait for the main session, of which the texts are told. Spec: http/sessions-routing.md §7.4. */
+const QUEUED = 20;
 /** Keys that are left out of the lists. */
 const SPECIAL = new Set(["global", "unknown"]);
 
@@ -12,6 +14,7 @@ export interface StatusSources extends HealthSources {
   readonly sessions: Pick<Sessions, "recent" | "count" | "location" | "defaults" | "agentOf"> | undefined;
   readonly agents: Pick<AgentDirectory, "list" | "defaultId"> | undefined;
   readonly models: Pick<Models, "resolve"> | undefined;
+  readonly events?: Live<Pick<SystemEvents, "waiting">>;
 }
 
 interface ModelDefaults {
@@ -49,19 +52,22 @@ export async function gatewayStatus(sources: StatusSources, { full, now }: { ful
     recent: await recentRows(agentId),
   });
   // Awaited together: one that fails while another is waited for would be nobody's.
-  const [count = 0, recent, byAgent] = await Promise.all([
+  const [count = 0, recent, byAgent, waiting = []] = await Promise.all([
     sessions?.count(),
     recentRows(),
     Promise.all(agentIds.map(ofAgent)),
+    sessions && sources.events?.get()?.waiting(sessions.defaults().mainSessionKey),
   ]);
-  const { enabled, every, everyMs } = NO_HEARTBEAT;
   return {
     heartbeat: {
       defaultAgentId: defaultAgentOf(sources),
-      agents: agentIds.map((agentId) => ({ agentId, enabled, every, everyMs })),
+      agents: agentIds.map((agentId) => {
+        const { enabled, every, everyMs } = heartbeatOf(sources, agentId);
+        return { agentId, enabled, every, everyMs };
+      }),
     },
     channelSummary: [],
-    queuedSystemEvents: [],
+    queuedSystemEvents: waiting.slice(0, QUEUED).map(({ text }) => text),
     sessions: {
       paths: full && sessions ? [sessions.location] : [],
       count,

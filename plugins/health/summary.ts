@@ -1,6 +1,6 @@
 /** The health summary: what it says, from what the services know. Reads only. Spec: protocol/methods-health.md §1. */
-import type { HealthSummary, Static } from "@svc/sdk";
-import type { AgentDirectory, Sessions } from "@svc/sdk/services";
+import type { HealthSummary, Live, Static } from "@svc/sdk";
+import type { AgentDirectory, Heartbeats, HeartbeatView, Sessions } from "@svc/sdk/services";
 
 export type Health = Static<typeof HealthSummary>;
 
@@ -8,26 +8,33 @@ export type Health = Static<typeof HealthSummary>;
 const RECENT = 5;
 
 /** Choice: without a plugin that beats, every agent's heartbeat reads as switched off. */
-export const NO_HEARTBEAT = {
+export const NO_HEARTBEAT: HeartbeatView = {
   enabled: false,
   every: "0m",
   everyMs: null,
   prompt: "",
   target: "none",
   ackMaxChars: 0,
-} as const;
+};
 
 /** Where the facts come from; a trimmed gateway has fewer. */
 export interface HealthSources {
   readonly sessions: Pick<Sessions, "recent" | "count" | "location" | "defaults"> | undefined;
   readonly agents: Pick<AgentDirectory, "list" | "defaultId"> | undefined;
+  readonly heartbeats?: Live<Pick<Heartbeats, "of">>;
+}
+
+/** An agent's heartbeat as it is now. */
+export function heartbeatOf({ heartbeats }: Pick<HealthSources, "heartbeats">, agentId: string): HeartbeatView {
+  return heartbeats?.get()?.of(agentId) ?? NO_HEARTBEAT;
 }
 
 /** @param clock epoch ms and monotonic ms */
 export async function healthSummary(
-  { sessions, agents }: HealthSources,
+  sources: HealthSources,
   clock: { now(): number; elapsed(): number },
 ): Promise<Health> {
+  const { sessions, agents } = sources;
   const began = clock.elapsed();
   const now = clock.now();
   const defaultAgentId = defaultAgentOf({ sessions, agents });
@@ -37,7 +44,7 @@ export async function healthSummary(
       agentId: id,
       ...(name === undefined ? {} : { name }),
       isDefault,
-      heartbeat: NO_HEARTBEAT,
+      heartbeat: heartbeatOf(sources, id),
       sessions: await recentSessions(sessions, id, now),
     })),
   );
@@ -50,7 +57,7 @@ export async function healthSummary(
     channels: {},
     channelOrder: [],
     channelLabels: {},
-    heartbeatSeconds: 0,
+    heartbeatSeconds: Math.round((heartbeatOf(sources, defaultAgentId).everyMs ?? 0) / 1_000),
     defaultAgentId,
     agents: rows,
     sessions: recent,

@@ -1,5 +1,6 @@
 /** Events on disk: waiting, handed to a run, told. Table `heartbeat_events`. */
 import type { Row, SqlValue, Statement, Storage, SystemEvent } from "@svc/sdk/services";
+import { BEAT_STEPS } from "./beat-store.ts";
 import { likenessOf, storedText } from "./event-text.ts";
 
 /** Events that may wait for one session. */
@@ -49,7 +50,7 @@ export class EventStore {
   }
 
   open(): Promise<void> {
-    return this.#storage.migrate("heartbeat", STEPS);
+    return this.#storage.migrate("heartbeat", [...STEPS, ...BEAT_STEPS]);
   }
 
   /** @param now epoch ms */

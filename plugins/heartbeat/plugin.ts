@@ -1,11 +1,33 @@
-/** Heartbeat: sessions are told what happened, and woken for what cannot wait. */
+/** Heartbeat: agents look around by the clock, sessions are told what happened and woken for what cannot wait. */
 import { randomUUID } from "node:crypto";
-import { definePlugin, isGatewayError, unavailable } from "@svc/sdk";
-import { AgentRuns, GatewayInfo, Storage, SystemEvents } from "@svc/sdk/services";
+import {
+  definePlugin,
+  heartbeat,
+  heartbeatEvent,
+  type HeartbeatReport,
+  isGatewayError,
+  live,
+  unavailable,
+} from "@svc/sdk";
+import {
+  AgentDirectory,
+  AgentRuns,
+  Delivery,
+  GatewayInfo,
+  Heartbeats,
+  Sessions,
+  Storage,
+  SystemEvents,
+} from "@svc/sdk/services";
+import { BeatStore } from "./beat-store.ts";
+import { Beats } from "./beats.ts";
 import { EventStore, MAX_WAITING } from "./event-store.ts";
+import { beating, sessionOf, viewOf } from "./hearts.ts";
 import { Room } from "./room.ts";
+import { Schedule } from "./schedule.ts";
 import { Telling } from "./telling.ts";
 import { Wakes } from "./waking.ts";
+import { heartbeatFile } from "./workspace-file.ts";
 
 /** Milliseconds an event is remembered after it was told, so that a second one with its id changes nothing. */
 const KEEP_MS = 24 * 3_600_000;
@@ -13,29 +35,79 @@ const KEEP_MS = 24 * 3_600_000;
 const SWEEP_EVERY_MS = 60_000;
 const SWEEP_LIMIT = 500;
 const SWEEP_STEPS = 200;
-/** Choice: sessions are woken this many milliseconds after the start, should nobody say that the host is ready. */
+/** Choice: hearts beat this many milliseconds after the start, should nobody say that the host is ready. */
 const OPEN_AFTER_MS = 1_000;
+/** Of what `wake` tells. Spec: http/sessions-routing.md §7.2. */
+const WAKE_REASON = "wake";
 
 export default definePlugin({
   id: "heartbeat",
   api: "^1.0.0",
-  requires: { storage: Storage, runs: AgentRuns, host: GatewayInfo },
-  provides: [SystemEvents],
+  requires: {
+    storage: Storage,
+    runs: AgentRuns,
+    agents: AgentDirectory,
+    sessions: Sessions,
+    host: GatewayInfo,
+    delivery: live(Delivery),
+  },
+  provides: [SystemEvents, Heartbeats],
 
   setup(gateway) {
     const { clock, log, services, signal } = gateway;
-    const { storage, runs } = services;
+    const { storage, runs, agents, sessions, delivery } = services;
     const store = new EventStore(storage);
+    const beatStore = new BeatStore(storage);
     const room = new Room(store, clock);
     const telling = new Telling({ store, runs, clock, log });
-    const wakes = new Wakes({ store, runs, clock, log, newRunId: randomUUID });
+    const publish = gateway.event(heartbeatEvent);
+    let isOn = true;
+    let last: HeartbeatReport | undefined;
+
+    const beats: Beats = new Beats({
+      beats: beatStore,
+      events: store,
+      runs,
+      agents,
+      sessions,
+      delivery,
+      readFile: heartbeatFile,
+      isOn: () => isOn,
+      restart: (agentId) => schedule.restart(agentId),
+      publish: (report) => publish((last = report)),
+      clock,
+      log,
+      newRunId: randomUUID,
+    });
+    const wakes = new Wakes({
+      store,
+      agentOf: (sessionKey) => sessions.agentOf(sessionKey),
+      beat: (wake) => beats.beat(wake),
+      clock,
+      log,
+    });
+    const beatOf = (agentId: string, reason: string, sessionKey?: string) => {
+      const key = sessionKey ?? sessionOf(agentId, agents.heartbeat(agentId), sessions);
+      wakes.request({ agentId, sessionKey: key, reason, isForEvents: false });
+    };
+    const schedule = new Schedule({
+      store: beatStore,
+      beating: () => (isOn ? beating(agents) : []),
+      due(agentId) {
+        beatOf(agentId, "interval");
+        // Events that could not be told while it was quiet or switched off.
+        wakes.requestAll(agentId).catch((error: unknown) => log.warn({ err: error }, "waiting events cannot be read"));
+      },
+      clock,
+      log,
+    });
 
     const events: SystemEvents = {
       statements: (event) => store.add(event, clock.now()),
       stored({ sessionKey, wake, reason }) {
         if (wake !== "now") return;
         log.debug({ sessionKey, reason }, "a session is to be woken");
-        wakes.request(sessionKey);
+        wakes.requestFor(sessionKey, reason);
       },
       async add(event) {
         await storage.transaction(store.add(event, clock.now())).catch(async (error: unknown) => {
@@ -48,33 +120,71 @@ export default definePlugin({
       waiting: (sessionKey) => store.waiting(sessionKey),
     };
     gateway.provide(SystemEvents, events);
+    gateway.provide(Heartbeats, {
+      get isOn() {
+        return isOn;
+      },
+      of: (agentId) => viewOf(agents.heartbeat(agentId), isOn),
+      last: () => last,
+      request({ reason, agentId, sessionKey }) {
+        if (agentId !== undefined) beatOf(agentId, reason, sessionKey);
+        else if (sessionKey !== undefined) beatOf(sessions.agentOf(sessionKey), reason, sessionKey);
+        else for (const one of beating(agents)) beatOf(one.agentId, reason);
+      },
+    });
+    gateway.serve(heartbeat, {
+      async wake({ params: { mode, text } }) {
+        if (text.trim() === "") return { ok: false };
+        const { mainSessionKey: sessionKey } = sessions.defaults();
+        const id = `wake:${randomUUID()}`;
+        await events.add({ id, sessionKey, text, wake: mode, reason: WAKE_REASON, at: clock.now() });
+        return { ok: true };
+      },
+      last: () => last ?? null,
+      async set({ params: { enabled } }) {
+        isOn = enabled;
+        schedule.look();
+        if (enabled) await wakes.requestAll();
+        return { ok: true as const, enabled };
+      },
+    });
 
     gateway.hooks.runPrompt.tapPromise({ name: "heartbeat", phase: "late" }, (prompt, call) =>
       telling.prompt(prompt, call.signal),
     );
     gateway.hooks.runFinished.tapPromise("heartbeat", async (outcome) => {
+      beats.finished(outcome);
       wakes.finished(outcome, await telling.finished(outcome));
     });
+    gateway.hooks.configChanged.tap("heartbeat", () => schedule.look());
     gateway.every(SWEEP_EVERY_MS, async () => {
       await telling.catchUp();
+      await beats.catchUp();
       let pruned = SWEEP_LIMIT;
       for (let step = 0; pruned === SWEEP_LIMIT && step < SWEEP_STEPS && !signal.aborted; step++)
         pruned = await store.prune(clock.now() - KEEP_MS, SWEEP_LIMIT);
     });
 
-    // As runs left over from before a restart, wakes wait until everybody's tools are there.
-    gateway.hooks.hostReady.tapPromise("heartbeat", () => wakes.open());
+    // As runs left over from before a restart, hearts wait until everybody's tools are there.
+    const open = async () => {
+      await wakes.open();
+      await schedule.open();
+      await beats.catchUp();
+    };
+    gateway.hooks.hostReady.tapPromise("heartbeat", open);
     gateway.start(async () => {
       await store.open();
       await telling.catchUp();
-      if (services.host.url !== undefined) await wakes.open();
-      return () => {
+      await beats.recover();
+      if (services.host.url !== undefined) await open();
+      return async () => {
+        schedule.stop();
         wakes.stop();
-        return telling.stop();
+        await Promise.all([beats.stop(), telling.stop()]);
       };
     });
     gateway.after(OPEN_AFTER_MS, async () => {
-      if (!signal.aborted) await wakes.open();
+      if (!signal.aborted) await open();
     });
   },
 });

@@ -1,51 +1,53 @@
 /**
- * Wakes sessions that have urgent events: one turn for all that come within a quarter of a second, never beside another
- * run of the session, and only while the events still wait.
+ * Wakes sessions: one turn for all that asks for it within a quarter of a second, later where it finds things busy, and
+ * again where a turn failed that was to tell urgent events.
  */
-import { type Clock, isGatewayError, type Logger, type Principal } from "@svc/sdk";
-import { type AgentRuns, currentTimeLine, type RunOutcome } from "@svc/sdk/services";
+import { type Clock, isGatewayError, type Logger } from "@svc/sdk";
+import type { RunOutcome } from "@svc/sdk/services";
+import { RETRY_MS } from "./decision.ts";
 import type { EventStore } from "./event-store.ts";
 import type { Settled } from "./telling.ts";
+import { strongerReason } from "./wake-reasons.ts";
 
 /** Spec: http/webhooks.md §10. */
 export const COALESCE_MS = 250;
-/** Choice: pauses after turns that failed; after the last one the events wait for something new, or for a restart. */
+/** Choice: pauses after turns that failed; after the last one the events wait for something new, or for the next heartbeat. */
 export const PAUSES_MS = [60_000, 120_000, 240_000, 480_000, 960_000];
 
-export const WAKE_PROMPT =
-  "This is the gateway and no person. Something happened that this conversation was to be woken for: it stands under " +
-  '"Runtime events". See what of it needs you, and go by HEARTBEAT.md of your workspace if there is such a file. If ' +
-  "nothing needs you, answer only HEARTBEAT_OK.";
-
-/**
- * Whom the turns act for. Choice: as sub-agents they may at most read and write; nobody asked for them, and their reason
- * may have come from outside.
- */
-const PRINCIPAL: Principal = {
-  id: "plugin:heartbeat",
-  role: "operator",
-  scopes: ["operator.read", "operator.write"],
-  provenance: "plugin",
-  epoch: 0,
-};
+/** A heartbeat that is asked for. */
+export interface Wake {
+  readonly agentId: string;
+  readonly sessionKey: string;
+  readonly reason: string;
+  /** There is nothing to be done once no urgent event waits any more. */
+  readonly isForEvents: boolean;
+  /** Elapsed ms at which things were found busy first. */
+  readonly busySince?: number;
+}
 
 interface WakeSources {
   readonly store: Pick<EventStore, "isUrgent" | "urgentSessions">;
-  readonly runs: Pick<AgentRuns, "start" | "active">;
-  readonly clock: Clock;
-  readonly log: Pick<Logger, "warn" | "info">;
-  /** Default: a random UUID. */
-  readonly newRunId: () => string;
+  /** Agent a session belongs to. */
+  readonly agentOf: (sessionKey: string) => string;
+  /** Decides and starts the turn. `busy`: it is asked again in a second. */
+  readonly beat: (wake: Wake) => Promise<"started" | "skipped" | "busy">;
+  readonly clock: Pick<Clock, "elapsed" | "setTimeout">;
+  readonly log: Pick<Logger, "warn">;
+}
+
+interface Planned {
+  readonly wake: Wake;
+  /** elapsed ms */
+  readonly dueAt: number;
+  readonly cancel: () => void;
 }
 
 export class Wakes {
   readonly #sources: WakeSources;
-  /** By session; `dueAt`: elapsed ms. */
-  readonly #timers = new Map<string, { readonly dueAt: number; readonly cancel: () => void }>();
+  /** By session. */
+  readonly #planned = new Map<string, Planned>();
   /** Sessions that are looked at. */
   readonly #looking = new Set<string>();
-  /** Sessions whose run is waited for. */
-  readonly #held = new Set<string>();
   /** Turns that failed in a row. */
   readonly #failures = new Map<string, number>();
   #isOpen = false;
@@ -54,18 +56,27 @@ export class Wakes {
     this.#sources = sources;
   }
 
-  /** Wakes a session soon. Before `open` nothing is to be done: the events are on disk. */
-  request(sessionKey: string, delayMs: number = COALESCE_MS): void {
+  /** Wakes a session soon. Before `open` nothing is to be done: the events are on disk, and no heart beats. */
+  request(wake: Wake, delayMs: number = COALESCE_MS): void {
     if (!this.#isOpen) return;
+    const { sessionKey } = wake;
+    const known = this.#planned.get(sessionKey);
     const dueAt = this.#sources.clock.elapsed() + delayMs;
-    const known = this.#timers.get(sessionKey);
-    if (known && known.dueAt <= dueAt) return;
+    const both = known ? merged(known.wake, wake) : wake;
+    if (known && known.dueAt <= dueAt) return void this.#planned.set(sessionKey, { ...known, wake: both });
     known?.cancel();
     const cancel = this.#sources.clock.setTimeout(() => {
-      this.#timers.delete(sessionKey);
-      void this.#look(sessionKey);
+      const due = this.#planned.get(sessionKey)?.wake ?? both;
+      this.#planned.delete(sessionKey);
+      void this.#look(due);
     }, delayMs);
-    this.#timers.set(sessionKey, { dueAt, cancel });
+    this.#planned.set(sessionKey, { wake: both, dueAt, cancel });
+  }
+
+  /** Wakes a session for the urgent events that wait for it. */
+  requestFor(sessionKey: string, reason: string, delayMs?: number): void {
+    const agentId = this.#sources.agentOf(sessionKey);
+    this.request({ agentId, sessionKey, reason, isForEvents: true }, delayMs);
   }
 
   /** To be called once runs can start: wakes what a former process has not. May be called again, also after it failed. */
@@ -73,18 +84,25 @@ export class Wakes {
     if (this.#isOpen) return;
     this.#isOpen = true;
     try {
-      for (const sessionKey of await this.#sources.store.urgentSessions()) this.request(sessionKey);
+      await this.requestAll();
     } catch (error) {
       this.#isOpen = false;
       throw error;
     }
   }
 
+  /** Wakes all sessions that have urgent events, or those of one agent. */
+  async requestAll(agentId?: string): Promise<void> {
+    const { store, agentOf } = this.#sources;
+    for (const sessionKey of await store.urgentSessions())
+      if (agentId === undefined || agentOf(sessionKey) === agentId) this.requestFor(sessionKey, "retry");
+  }
+
   /** To be called at the end of every run, with what became of its events. */
   finished({ sessionKey, status }: Pick<RunOutcome, "sessionKey" | "status">, settled: Settled): void {
     if (status === "ok") this.#failures.delete(sessionKey);
     // More than a turn is told may have waited, or something came meanwhile.
-    if (this.#held.delete(sessionKey) || settled === "told") return this.request(sessionKey);
+    if (settled === "told") return this.requestFor(sessionKey, "retry");
     // Whoever stopped a turn does not want another one at once: its events wait for what comes next.
     if (settled !== "urgent" || status !== "error") return;
     const failures = this.#failures.get(sessionKey) ?? 0;
@@ -92,39 +110,40 @@ export class Wakes {
     const pauseMs = PAUSES_MS[failures];
     if (pauseMs === undefined) {
       this.#sources.log.warn({ sessionKey, failures }, "a session cannot be woken; its events wait for its next turn");
-    } else this.request(sessionKey, pauseMs);
+    } else this.requestFor(sessionKey, "retry", pauseMs);
   }
 
   stop(): void {
     this.#isOpen = false;
-    for (const { cancel } of this.#timers.values()) cancel();
-    this.#timers.clear();
+    for (const { cancel } of this.#planned.values()) cancel();
+    this.#planned.clear();
   }
 
-  async #look(sessionKey: string): Promise<void> {
-    if (this.#looking.has(sessionKey)) return this.request(sessionKey);
+  async #look(wake: Wake): Promise<void> {
+    const { sessionKey } = wake;
+    if (this.#looking.has(sessionKey)) return this.request(wake);
+    const { store, beat, clock, log } = this.#sources;
     this.#looking.add(sessionKey);
     try {
-      if (await this.#sources.store.isUrgent(sessionKey)) await this.#wake(sessionKey);
+      if (wake.isForEvents && !(await store.isUrgent(sessionKey))) return;
+      if (!this.#isOpen || (await beat(wake)) !== "busy") return;
+      this.request({ ...wake, busySince: wake.busySince ?? clock.elapsed() }, RETRY_MS);
     } catch (error) {
       const pauseMs = (isGatewayError(error) ? error.retryAfterMs : undefined) ?? PAUSES_MS[0];
-      this.#sources.log.warn({ err: error, sessionKey }, "a session could not be woken; it is tried again");
-      this.request(sessionKey, pauseMs);
+      log.warn({ err: error, sessionKey }, "a session could not be woken; it is tried again");
+      this.request(wake, pauseMs);
     } finally {
       this.#looking.delete(sessionKey);
     }
   }
+}
 
-  async #wake(sessionKey: string): Promise<void> {
-    const { runs, clock, newRunId } = this.#sources;
-    if (!this.#isOpen) return;
-    if (runs.active(sessionKey).length > 0) return void this.#held.add(sessionKey);
-    await runs.start({
-      runId: newRunId(),
-      sessionKey,
-      message: `${WAKE_PROMPT}\n\n${currentTimeLine(clock.now())}`,
-      origin: "heartbeat",
-      principal: PRINCIPAL,
-    });
-  }
+function merged(former: Wake, later: Wake): Wake {
+  const busySince = former.busySince ?? later.busySince;
+  return {
+    ...later,
+    reason: strongerReason(former.reason, later.reason),
+    isForEvents: former.isForEvents && later.isForEvents,
+    ...(busySince === undefined ? {} : { busySince }),
+  };
 }

@@ -53,6 +53,7 @@ export function createSessions(options: ServiceOptions): Sessions {
       return ids;
     },
 
+    withdraw: (key, ids, { unusedSince, alongside } = {}) => store.withdraw(key, ids, unusedSince, alongside),
     transcript: (key, limit) => transcripts.last(key, limit),
     recent: ({ limit, agentId }) => store.page({ agentId, includeGlobal: true, includeUnknown: true }, limit),
     count: (agentId) => store.count(agentId),

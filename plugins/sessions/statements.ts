@@ -116,6 +116,47 @@ export function appendMessage(key: string, id: string, message: Message, now: nu
   };
 }
 
+/**
+ * Takes messages away. What they used moves to a part of the transcript of its own, which usage reports count with it.
+ * @param unusedSince epoch ms; the session was last used then, unless something was said since
+ */
+export function withdraw(
+  key: string,
+  ids: readonly string[],
+  unusedSince: number | undefined,
+  now: number,
+): readonly Statement[] {
+  const session = "(select session_id from sessions where key = ?)";
+  const part = `(select session_id || '${WITHDRAWN}' from sessions where key = ?)`;
+  const named = `id in (${ids.map(() => "?").join(", ")})`;
+  const moved: Statement = {
+    sql: `update message_facts set session_id = ${part},
+        seq = seq + (select coalesce(max(m.seq), 0) from message_facts m where m.session_id = ${part})
+      where session_id = ${session} and seq in (select seq from transcript where session_id = ${session} and ${named})`,
+    params: [key, key, key, key, ...ids],
+  };
+  const listed: Statement = {
+    sql: `insert into archives (session_id, key, reason, archived_at, part_of)
+      select s.session_id || '${WITHDRAWN}', s.key, 'bak', ?, s.session_id from sessions s where s.key = ?
+      on conflict (session_id) do update set archived_at = excluded.archived_at`,
+    params: [now, key],
+  };
+  const gone: Statement = {
+    sql: `delete from transcript where session_id = ${session} and ${named}`,
+    params: [key, ...ids],
+  };
+  if (unusedSince === undefined) return [moved, listed, gone];
+  const unused: Statement = {
+    sql: `update sessions set updated_at = ? where key = ? and not exists
+      (select 1 from transcript t where t.session_id = sessions.session_id and t.created_at > ?)`,
+    params: [unusedSince, key, unusedSince],
+  };
+  return [moved, listed, gone, unused];
+}
+
+/** End of the session id under which the usage of withdrawn messages is kept. */
+const WITHDRAWN = ".withdrawn";
+
 /** Why a transcript is retired; `kept`: its session was deleted without it. */
 export type ArchiveReason = "reset" | "deleted" | "kept";
 

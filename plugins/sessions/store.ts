@@ -139,6 +139,17 @@ export class SessionStore {
     return { ids: items.map(({ id }) => id), entry, created: rowsOf(inserted).length > 0 };
   }
 
+  /** Takes messages out of the transcript. @param unusedSince epoch ms; absent: the session stays as used as it is */
+  async withdraw(
+    key: string,
+    ids: readonly string[],
+    unusedSince: number | undefined,
+    alongside: readonly Statement[] = [],
+  ): Promise<void> {
+    const changes = ids.length === 0 ? [] : statements.withdraw(key, ids, unusedSince, this.#clock.now());
+    await this.#storage().transaction([...changes, ...alongside]);
+  }
+
   /** Newest first. Runs of scheduled jobs are never among them. A filter with U+0000 finds nothing: no column holds it. */
   async page(filter: statements.ListFilter, limit: number, after?: statements.Cursor): Promise<StoredSession[]> {
     if (Object.values(filter).some((value) => typeof value === "string" && value.includes("\0"))) return [];

@@ -1,4 +1,4 @@
-/** Health, status and presence. Spec: protocol/methods-health.md, protocol/events.md §2 and §7. */
+/** Health, status, presence and what clients report. Spec: protocol/methods-health.md, protocol/events.md §2 and §7. */
 import { defineContract, defineEvent } from "../contract.ts";
 import { Type } from "../schema.ts";
 
@@ -61,6 +61,14 @@ export const health = defineContract("health", {
     scope: "operator.read",
     params: Type.Object({}),
     result: Type.Array(PresenceEntry),
+  },
+  event: {
+    name: "system-event",
+    summary: "Something says how it is: a line of presence, and an event for the main session",
+    scope: "operator.admin",
+    // Spec: methods-health.md §4: further fields are taken by their type, and ignored where that is another.
+    params: Type.Object({ text: Type.String() }),
+    result: Type.Object({ ok: Type.Literal(true) }),
   },
 });
 

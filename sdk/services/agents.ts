@@ -1,6 +1,8 @@
 /** The `AgentRuns` and `AgentDirectory` services: who the agents are, and running them. */
 import type { Principal } from "../principal.ts";
 import { defineService } from "../service.ts";
+import type { Acknowledged, AcknowledgementRule } from "./acknowledgement.ts";
+import type { HeartbeatSettings } from "./heartbeats.ts";
 import type {
   AssistantMessage,
   ImageBlock,
@@ -31,6 +33,11 @@ export interface AgentDirectory {
   has(id: string): boolean;
   /** What the configuration says of this agent's tools: `agents.list[].tools`. `undefined`: nothing. */
   toolPolicy(id: string): ToolPolicy | undefined;
+  /**
+   * How this agent's heart beats; `undefined`: it does not. Those with a `heartbeat` of their own do, and only the default
+   * agent where none has. Spec: http/sessions-routing.md §7.1.
+   */
+  heartbeat(id: string): HeartbeatSettings | undefined;
   /** `agents.defaults.subagents.maxSpawnDepth`: how deep sub-runs may start others. */
   readonly maxSpawnDepth: number;
 }
@@ -63,6 +70,13 @@ export interface RunRequest {
   /** Milliseconds; 0 means no limit; default `agents.defaults.timeoutSeconds`. */
   readonly timeoutMs?: number;
   readonly extraSystemPrompt?: string;
+  /** No files of the workspace stand in the prompt. Default false. */
+  readonly lightContext?: boolean;
+  /**
+   * An answer that says nothing by this rule is taken back: with its end the messages of the run go out of the transcript,
+   * and the session counts as unused by it, unless somebody else's words went into the run. `RunOutcome.takenBack` says so.
+   */
+  readonly acknowledgement?: AcknowledgementRule;
   /**
    * The conversation so far as the caller has it, oldest first: the model is shown this and not what the session has. A
    * session without messages takes it over; in any other it is not stored.
@@ -110,6 +124,8 @@ export interface RunOutcome {
   readonly failure?: ProviderFailure["kind"];
   /** Of `error`: whether it had called tools, so that asking again may repeat what they did. Absent: that is not known. */
   readonly calledTools?: boolean;
+  /** Its messages are not in the transcript: its answer said nothing, by `RunRequest.acknowledgement`. */
+  readonly takenBack?: Acknowledged;
   /** `rpc`, `stop`, `timeout`, `restart` for aborted runs; `collected` or `steered` for a request whose message went into another run. */
   readonly abortReason?: string;
   /** Run that took this one's message over. */
@@ -134,6 +150,8 @@ export interface RunEvent {
   readonly ts: number;
   readonly data: Readonly<Record<string, unknown>>;
   readonly sessionKey: string;
+  /** Its answer may say nothing (`RunRequest.acknowledgement`), so its text is not shown before the end. Not in the `agent` event. */
+  readonly isQuiet?: true;
   /** Set on the last event of a run. */
   readonly outcome?: RunOutcome;
 }
@@ -165,6 +183,8 @@ export interface AgentRuns {
   abort(runId: string, reason: string): boolean;
   /** Runs of a session that wait or run, oldest first. */
   active(sessionKey: string): readonly RunState[];
+  /** Whether runs of this global lane wait or run. */
+  isBusy(lane: string): boolean;
   state(runId: string): Promise<RunState | undefined>;
   /** The outcome, or `undefined` after `timeoutMs` milliseconds. Unknown runs are waited for too. */
   wait(runId: string, timeoutMs: number): Promise<RunOutcome | undefined>;

@@ -1,5 +1,6 @@
 /** The `Delivery` service: sending an agent's words to where people are. */
 import { defineService } from "../service.ts";
+import type { HeartbeatVisibility } from "./heartbeats.ts";
 
 /** A text for somebody. */
 export interface DeliveryRequest {
@@ -14,12 +15,21 @@ export interface DeliveryRequest {
   /** Session whose last address counts. */
   readonly sessionKey: string;
   readonly text: string;
+  /** Whether the thread of the last conversation is kept. Default true. */
+  readonly keepsThread?: boolean;
+  /** Whether it may go to a direct chat. Default true; else the outcome says `dm-blocked`. */
+  readonly allowsDirect?: boolean;
 }
 
 /** Where a text went, or why it went nowhere. */
 export type DeliveryOutcome =
-  | { readonly delivered: true; readonly channel: string; readonly to: string }
-  | { readonly delivered: false; readonly reason: string };
+  | { readonly delivered: true; readonly channel: string; readonly to: string; readonly accountId?: string }
+  | {
+      readonly delivered: false;
+      /** A sentence for people. */
+      readonly reason: string;
+      readonly code?: "dm-blocked";
+    };
 
 /** Sends texts through the channels that are loaded. */
 export interface Delivery {
@@ -27,6 +37,8 @@ export interface Delivery {
   channels(): readonly string[];
   /** The id a name or alias means, or `undefined`. */
   channelId(name: string): string | undefined;
+  /** What people see of heartbeats. */
+  heartbeats(): HeartbeatVisibility;
   /** @throws GatewayError `UNAVAILABLE` when it may work later */
   deliver(request: DeliveryRequest): Promise<DeliveryOutcome>;
 }

@@ -1,4 +1,5 @@
 /** Services and extension points that plugins share: `@svc/sdk/services`. */
+export * from "./acknowledgement.ts";
 export * from "./agent-address.ts";
 export * from "./agents.ts";
 export * from "./approvals.ts";
@@ -8,6 +9,7 @@ export * from "./channels.ts";
 export * from "./delivery.ts";
 export * from "./devices.ts";
 export * from "./documents.ts";
+export * from "./heartbeats.ts";
 export * from "./host.ts";
 export * from "./local-time.ts";
 export * from "./messages.ts";

@@ -1,8 +1,7 @@
 /** What there is to pass on of a reply of an agent that nobody reads along with. Pure. Spec: http/sessions-routing.md §7.3, §10, http/webhooks.md §5.6. */
+import { withoutAcknowledgement } from "./acknowledgement.ts";
 import { SILENT_REPLY } from "./silence.ts";
 
-/** A reply of this and little else says that nothing needs attention. */
-const ACKNOWLEDGED = "HEARTBEAT_OK";
 /** Characters beside the acknowledgement that still count as little. Spec: `heartbeat.ackMaxChars`. */
 const ACK_MAX_CHARS = 300;
 /** Characters of a summary. Spec: §5.6. */
@@ -11,18 +10,12 @@ export const SUMMARY_CHARS = 2_000;
 /** Half a character, as a cut may leave it. */
 const LONE_SURROGATE = /\p{Cs}/gu;
 
-/** Tags of bold, code and the like, and markdown's signs for them. */
-const DECORATION = String.raw`(?:<\/?[a-z][^<>]{0,40}>|[*_~\x60\s])*`;
-const AT_START = new RegExp(String.raw`^${DECORATION}${ACKNOWLEDGED}\b${DECORATION}[^\w\s<]{0,4}`, "i");
-const AT_END = new RegExp(String.raw`(?<!\w)${ACKNOWLEDGED}${DECORATION}[^\w\s<]{0,4}${DECORATION}$`, "i");
-
 /** The text to deliver; `undefined`: there is nothing anybody needs to hear. */
 export function deliverableReply(reply: string): string | undefined {
   const text = spoken(reply);
   if (text === "") return undefined;
-  const rest = text.replace(AT_START, "").replace(AT_END, "").trim();
-  if (rest === text) return text;
-  return rest.length <= ACK_MAX_CHARS ? undefined : rest;
+  const { text: rest, found } = withoutAcknowledgement(text);
+  return found && rest.length <= ACK_MAX_CHARS ? undefined : rest;
 }
 
 /** The words of a reply, cut at 2000 characters; empty for a silent one. */

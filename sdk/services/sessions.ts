@@ -89,6 +89,15 @@ export interface Sessions {
     messages: readonly Message[],
     alongside?: readonly Statement[],
   ): Promise<readonly string[]>;
+  /**
+   * Takes messages out of the transcript and runs `alongside`, in one transaction; their usage stays counted. Where
+   * nothing was said since `unusedSince` (epoch ms), that is `updatedAt` again. Durable when it resolves.
+   */
+  withdraw(
+    canonicalKey: string,
+    ids: readonly string[],
+    options?: { readonly unusedSince?: number; readonly alongside?: readonly Statement[] },
+  ): Promise<void>;
   /** The last `limit` messages, oldest first; empty for an unknown session. */
   transcript(canonicalKey: string, limit: number): Promise<readonly TranscriptItem[]>;
   /** Newest first, by the agent when given. */

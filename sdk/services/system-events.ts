@@ -10,9 +10,12 @@ export interface SystemEvent {
   readonly sessionKey: string;
   /** Plain text; wrapped by whoever made it where it came from outside. */
   readonly text: string;
-  /** `now`: the session is woken for it. `next-heartbeat`: it waits for the next turn of the session. */
+  /**
+   * `now`: the session is woken for it, as far as the heart of its agent beats (http/sessions-routing.md §7.2).
+   * `next-heartbeat`: it waits for the next turn of the session.
+   */
   readonly wake: "now" | "next-heartbeat";
-  /** For the log, e.g. `hook:wake`. */
+  /** What it is about, e.g. `hook:wake`. `cron:<jobId>` and `exec-event` change what the agent is asked. */
   readonly reason: string;
   /** epoch ms */
   readonly at: number;

@@ -5,9 +5,9 @@ import { type GatewayError, type Scope, SCOPES } from "@svc/sdk";
 const SPECIFIED: Readonly<Record<Scope, string>> = {
   "operator.read":
     "status models.list agents.list agent.identity.get agents.files.list agents.files.get sessions.list sessions.preview " +
-    "sessions.resolve sessions.usage sessions.usage.timeseries sessions.usage.logs system-presence node.list " +
+    "sessions.resolve sessions.usage sessions.usage.timeseries sessions.usage.logs system-presence last-heartbeat node.list " +
     "node.describe chat.history config.get channels.status tools.catalog",
-  "operator.write": "agent agent.wait node.invoke chat.send chat.abort send poll",
+  "operator.write": "agent agent.wait node.invoke chat.send chat.abort send poll wake",
   "operator.approvals": "exec.approval.request exec.approval.waitDecision exec.approval.resolve",
   "operator.pairing":
     "node.pair.request node.pair.list node.pair.approve node.pair.reject node.pair.verify node.rename device.pair.list " +
@@ -15,7 +15,8 @@ const SPECIFIED: Readonly<Record<Scope, string>> = {
   "operator.admin":
     "agents.create agents.update agents.delete agents.files.set secrets.reload secrets.resolve sessions.patch " +
     "sessions.reset sessions.delete sessions.compact chat.inject exec.approvals.get exec.approvals.set " +
-    "exec.approvals.node.get exec.approvals.node.set channels.logout config.set config.patch config.apply config.schema",
+    "exec.approvals.node.get exec.approvals.node.set channels.logout config.set config.patch config.apply config.schema " +
+    "system-event set-heartbeats",
 };
 /** Spec: §2. Nodes may call these and `health`; operators, admins included, none of them. */
 export const NODE_METHODS: readonly string[] = ["node.invoke.result", "node.event", "node.canvas.capability.refresh"];

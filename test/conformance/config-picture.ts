@@ -51,6 +51,10 @@ export const PICTURES: Readonly<Record<string, Look>> = {
     return {
       list,
       infos: inside.agents().list(),
+      hearts: inside
+        .agents()
+        .list()
+        .map(({ id }) => inside.agents().heartbeat(id)),
       models: await client.call(models.list, {}),
       aliases: (await client.call(models.status, {})).aliases,
       run: await run("main"),

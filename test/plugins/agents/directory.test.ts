@@ -149,3 +149,49 @@ describe("model policy", () => {
     assert.equal(policy({}), undefined);
   });
 });
+
+describe("heartbeats of agents", () => {
+  const every = (config: object) => {
+    const agents = directory(config);
+    return agents.list().map(({ id }) => [id, agents.heartbeat(id)?.every]);
+  };
+  const two = [{ id: "a" }, { id: "b" }];
+  const cases: [what: string, config: object, expected: unknown][] = [
+    ["the built-in agent beats", {}, [["main", "30m"]]],
+    [
+      "only the default agent does",
+      { list: two, defaults: { heartbeat: { every: "1h" } } },
+      [
+        ["a", "1h"],
+        ["b", undefined],
+      ],
+    ],
+    [
+      "only those with a block of their own do",
+      { list: [two[0], { id: "b", heartbeat: {} }] },
+      [
+        ["a", undefined],
+        ["b", "30m"],
+      ],
+    ],
+  ];
+  for (const [what, config, expected] of cases) it(what, () => assert.deepEqual(every(config), expected));
+
+  it("are merged key by key", () => {
+    const agents = directory({
+      defaults: { heartbeat: { target: "last", prompt: "Look." } },
+      list: [{ id: "a", heartbeat: { target: "pigeon", ackMaxChars: 0 } }],
+    });
+    assert.deepEqual(agents.heartbeat("a"), {
+      every: "30m",
+      target: "pigeon",
+      session: "main",
+      ackMaxChars: 0,
+      includeReasoning: false,
+      directPolicy: "allow",
+      lightContext: false,
+      prompt: "Look.",
+    });
+    assert.equal(agents.heartbeat("nobody"), undefined);
+  });
+});

@@ -83,6 +83,14 @@ export async function openFakeSessions(
       ]);
       return items.map(({ id }) => id);
     },
+    async withdraw(key, ids, { unusedSince, alongside = [] } = {}) {
+      const entry = await get(key);
+      await storage.transaction([
+        ...ids.map((id) => ({ sql: "DELETE FROM fake_messages WHERE key = ? AND id = ?", params: [key, id] })),
+        ...(entry && unusedSince !== undefined ? [put(key, { ...entry, updatedAt: unusedSince })] : []),
+        ...alongside,
+      ]);
+    },
     transcript: (key, limit) => tail(key, limit),
     async context(key, limit) {
       const rows = await storage.all<{ id: string | null; body: string; summary: string | null }>(

@@ -160,11 +160,20 @@ describe("the Delivery service", { timeout: 60_000 }, () => {
     assert.match(await reasonOf("dove", "bob"), /no channel "dove" is loaded/);
     assert.match(await reasonOf("pigeon", "no address"), /is no address of channel pigeon/);
     assert.match(await reasonOf("pigeon", "bob", " "), /nothing to say/);
-    assert.deepEqual(await send("crow", "Bob"), { delivered: true, channel: "crow", to: "bob" });
+    assert.deepEqual(await send("crow", "Bob"), { delivered: true, channel: "crow", to: "bob", accountId: "black" });
     assert.deepEqual(crow.sent, [{ account: "black", to: "bob", text: "hello" }]);
     await sessions.ensure(sessionKey, { lastChannel: "pigeon", lastTo: "ann" });
-    assert.deepEqual(await send("last"), { delivered: true, channel: "pigeon", to: "ann" });
-    assert.deepEqual(await send("pigeon"), { delivered: true, channel: "pigeon", to: "ann" });
+    const toAnn = { delivered: true, channel: "pigeon", to: "ann", accountId: "default" };
+    assert.deepEqual(await send("last"), toAnn);
+    assert.deepEqual(await send("pigeon"), toAnn);
+    const direct = { id: key(), channel: "last", sessionKey, text: "hello", allowsDirect: false };
+    assert.deepEqual(await delivery.deliver(direct), {
+      delivered: false,
+      reason: "ann is a direct chat, which may not be written to",
+      code: "dm-blocked",
+    });
+    assert.equal((await delivery.deliver({ ...direct, to: "#all" })).delivered, true);
+    assert.deepEqual(delivery.heartbeats(), { showOk: false, showAlerts: true, useIndicator: true });
     assert.match(await reasonOf("crow"), /nobody says whom to write to/);
     await sessions.ensure(sessionKey, { sendPolicy: "deny" });
     assert.match(await reasonOf("last"), /send policy/);
@@ -182,7 +191,7 @@ describe("the Delivery service", { timeout: 60_000 }, () => {
     const { inside, client } = await startScene(t, [bird.plugin]);
     const request = { channel: "pigeon", to: "bob", sessionKey: "agent:main:main" };
     const deliver = (id: string, text: string) => inside.delivery.deliver({ ...request, id, text });
-    const done = { delivered: true, channel: "pigeon", to: "bob" };
+    const done = { delivered: true, channel: "pigeon", to: "bob", accountId: "default" };
     assert.deepEqual(await Promise.all([deliver("a", "x"), deliver("a", "x"), deliver("b", "late")]), [
       done,
       done,

@@ -54,6 +54,15 @@ describe("the chat stream of a run", () => {
     ]);
   });
 
+  it("tells nothing of a quiet run before its end, and nothing at all where it was taken back", () => {
+    const { events, texts, step, ends } = createScene();
+    step({ stream: "assistant", data: { text: "All is", delta: "" }, isQuiet: true });
+    ends({ text: "All is well. HEARTBEAT_OK", takenBack: "token" });
+    ends({ text: "The plants are dry." });
+    assert.deepEqual(texts(), [undefined, "The plants are dry."]);
+    assert.ok(events.every(({ state }) => state === "final"));
+  });
+
   it("sends at most one delta in 150 ms for each run", () => {
     const { texts, says, step } = createScene();
     says("a");

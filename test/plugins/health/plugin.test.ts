@@ -29,7 +29,14 @@ async function setUp(sessions?: object) {
   const gateway = {
     clock: { now: () => 1, elapsed: () => 1, setTimeout: () => () => undefined },
     log: { warn: () => undefined },
-    services: { gateway: { version: "1.2.3" }, sessions, agents: undefined, models: undefined },
+    services: {
+      gateway: { version: "1.2.3" },
+      sessions,
+      agents: undefined,
+      models: undefined,
+      heartbeats: { get: () => undefined },
+      events: { get: () => undefined },
+    },
     event:
       ({ name }: { name: string }) =>
       (payload: unknown, { connections }: Audience = {}) =>

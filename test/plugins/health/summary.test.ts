@@ -160,3 +160,30 @@ describe("a row of status", () => {
     assert.deepEqual(row({ ...levels, systemSent: true, abortedLastRun: true }).flags, flags);
   });
 });
+
+describe("heartbeats and events, where a plugin has them", () => {
+  const beats = { enabled: true, every: "30m", everyMs: 1_800_000, prompt: "p", target: "none", ackMaxChars: 300 };
+  const heartbeats = { get: () => ({ of: (id: string) => (id === "main" ? beats : NO_HEARTBEAT) }) };
+
+  it("are in the summary", async () => {
+    const health = await healthSummary({ sessions, agents, heartbeats }, clock);
+    assert.equal(health.heartbeatSeconds, 1_800);
+    assert.deepEqual((health.agents as { heartbeat: object }[])[0]?.heartbeat, beats);
+  });
+
+  it("are in the status, twenty events at most", async () => {
+    const waiting = async (sessionKey: string) =>
+      Array.from({ length: 21 }, (_, n) => ({
+        id: `${n}`,
+        sessionKey,
+        text: `t${n}`,
+        at: 0,
+        reason: "",
+        wake: "now" as const,
+      }));
+    const events = { get: () => ({ waiting }) };
+    const status = await gatewayStatus({ sessions, agents, models, heartbeats, events }, { full: true, now: NOW });
+    assert.deepEqual(status.heartbeat.agents[0], { agentId: "main", enabled: true, every: "30m", everyMs: 1_800_000 });
+    assert.deepEqual([status.queuedSystemEvents.length, status.queuedSystemEvents[19]], [20, "t19"]);
+  });
+});

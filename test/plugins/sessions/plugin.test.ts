@@ -15,6 +15,7 @@ const agents: AgentDirectory = {
   list: () => [],
   defaultId: "ada",
   toolPolicy: () => undefined,
+  heartbeat: () => undefined,
   maxSpawnDepth: 1,
   has: () => true,
 };

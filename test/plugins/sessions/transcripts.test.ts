@@ -193,3 +193,51 @@ describe("rows that cannot be read", () => {
     assert.deepEqual((await store.restart(KEY, () => ({ sessionId: "n", updatedAt: NOON }))).old?.verboseLevel, "on");
   });
 });
+
+describe("messages that are withdrawn", () => {
+  const at = async ({ store }: Awaited<ReturnType<typeof conversation>>) => (await store.get(KEY))?.updatedAt;
+
+  it("are gone, the session is as unused as before, and what they used stays counted", async (t) => {
+    const opened = await conversation(t);
+    const { store, transcripts, storage, clock } = opened;
+    for (const text of ["beat", "again"]) {
+      clock.advance(60_000);
+      const { ids } = await store.append(KEY, [user(text), assistant("well")]);
+      const mark = { sql: "update sessions set label = ? where key = ?", params: [text, KEY] };
+      await store.withdraw(KEY, ids, NOON, [mark]);
+      assert.deepEqual(texts(await transcripts.last(KEY, 10)), ["1", "2", "3", "4"]);
+      assert.equal(await at(opened), NOON);
+      assert.equal((await store.get(KEY))?.label, text);
+    }
+    await store.append(KEY, [user("5")]);
+    assert.deepEqual(texts(await transcripts.last(KEY, 10)), ["1", "2", "3", "4", "5"]);
+    const facts = await storage.all<{ part: string; n: number }>(
+      `select coalesce(a.part_of, 'own') as part, count(*) as n from message_facts f
+        left join archives a on a.session_id = f.session_id group by part order by n`,
+    );
+    const { sessionId } = (await store.get(KEY)) ?? assert.fail("no session");
+    assert.deepEqual(facts, [
+      { part: sessionId, n: 4 },
+      { part: "own", n: 5 },
+    ]);
+  });
+
+  it("leave the time alone when somebody spoke meanwhile", async (t) => {
+    const opened = await conversation(t);
+    const { store, transcripts, clock } = opened;
+    clock.advance(60_000);
+    const { ids } = await store.append(KEY, [user("beat")]);
+    clock.advance(1_000);
+    await store.append(KEY, [user("me too")]);
+    await store.withdraw(KEY, ids, NOON);
+    assert.deepEqual(texts(await transcripts.last(KEY, 2)), ["4", "me too"]);
+    assert.equal(await at(opened), NOON + 61_000);
+  });
+
+  it("stay with everything else when the rest of the transaction conflicts", async (t) => {
+    const { store, transcripts, ids } = await conversation(t);
+    const conflict = { sql: "update sessions set label = 'x' where key = 'nobody'", params: [], expectChanges: 1 };
+    await assert.rejects(store.withdraw(KEY, ids, 1, [conflict]), { code: "CONFLICT" });
+    assert.equal((await transcripts.last(KEY, 10)).length, 4);
+  });
+});

@@ -12,6 +12,7 @@ const agents: AgentDirectory = {
   list: () => [],
   defaultId: "main",
   toolPolicy: () => undefined,
+  heartbeat: () => undefined,
   maxSpawnDepth: 1,
   has: (id) => id === "main" || id === "ops",
 };

@@ -21,6 +21,7 @@ export function pigeonPost(...answers: (DeliveryOutcome | Error)[]) {
       gateway.provide(Delivery, {
         channels: () => ["pigeon"],
         channelId: (name) => (name === "pigeon" ? name : undefined),
+        heartbeats: () => ({ showOk: false, showAlerts: true, useIndicator: true }),
         async deliver(request) {
           requests.push(request);
           const answer = answers.shift() ?? { delivered: true, channel: "pigeon", to: request.to ?? "someone" };

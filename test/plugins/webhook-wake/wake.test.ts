@@ -77,7 +77,7 @@ describe("what a transform returns for a wake", () => {
 
 describe("the action wake", limited, () => {
   it("is stored with the webhook, answers the mode, and wakes the main session", async (t) => {
-    const scene = await openScene(t, { replies: () => ({ text: "HEARTBEAT_OK" }) });
+    const scene = await openScene(t, { replies: () => ({ text: "Noted" }) });
     const gateway = await scene.start();
     const { reply, sessionKey } = await gateway.prepare("wake", { text: "Door open", name: "Door" });
     assert.deepEqual([reply, sessionKey], [{ mode: "now" }, MAIN]);

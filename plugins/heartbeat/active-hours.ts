@@ -1,0 +1,48 @@
+/** The hours in which a heart beats. Pure but for the zone of this machine. Spec: http/sessions-routing.md §7.1. */
+import type { HeartbeatConfig } from "@svc/sdk/services";
+
+type ActiveHours = NonNullable<HeartbeatConfig["activeHours"]>;
+
+const DAY = 24 * 60;
+const TIME = /^(\d\d):(\d\d)$/;
+/** Zones of the configuration; kept, since making one costs about 30 microseconds. */
+const formats = new Map<string, Intl.DateTimeFormat | undefined>();
+
+/**
+ * Whether `now` (epoch ms) is within them: `start` is, `end` is not; they may go past midnight; equal ones are never.
+ * Hours or a zone that cannot be read are always. Choice: without `start` from 00:00, without `end` until 24:00.
+ */
+export function isWithin(hours: ActiveHours | undefined, now: number): boolean {
+  if (!hours) return true;
+  const [start, end] = [minuteOf(hours.start ?? "00:00", DAY - 1), minuteOf(hours.end ?? "24:00", DAY)];
+  const minute = minuteOfDay(now, hours.timezone);
+  if (start === undefined || end === undefined || minute === undefined) return true;
+  if (start === end) return false;
+  return start < end ? start <= minute && minute < end : start <= minute || minute < end;
+}
+
+/** `undefined` for what is no time of a day. */
+function minuteOf(text: string, last: number): number | undefined {
+  const [, hours, minutes] = TIME.exec(text.trim()) ?? [];
+  if (hours === undefined || Number(minutes) > 59) return undefined;
+  const minute = Number(hours) * 60 + Number(minutes);
+  return minute <= last ? minute : undefined;
+}
+
+/** What a clock on the wall there shows. `undefined`: there is no such zone. */
+function minuteOfDay(now: number, timezone = "local"): number | undefined {
+  const zone = ["local", "user"].includes(timezone.trim().toLowerCase()) ? "" : timezone.trim();
+  if (!formats.has(zone)) formats.set(zone, formatOf(zone));
+  const parts = formats.get(zone)?.formatToParts(now);
+  const numberOf = (wanted: string) => Number(parts?.find(({ type }) => type === wanted)?.value);
+  return parts && numberOf("hour") * 60 + numberOf("minute");
+}
+
+function formatOf(zone: string): Intl.DateTimeFormat | undefined {
+  const options = { hour: "2-digit", minute: "2-digit", hourCycle: "h23" } as const;
+  try {
+    return new Intl.DateTimeFormat("en-US", zone === "" ? options : { ...options, timeZone: zone });
+  } catch {
+    return undefined; // the only thing it throws for is the zone
+  }
+}

@@ -1,0 +1,67 @@
+/** When each agent's heart beat last, and the turns whose outcome is not dealt with. Tables `heartbeat_beats`, `heartbeat_runs`. */
+import type { Storage } from "@svc/sdk/services";
+
+/** Appended to those of the events. */
+export const BEAT_STEPS: readonly string[] = [
+  "CREATE TABLE heartbeat_beats (agent_id TEXT PRIMARY KEY, last_at BIGINT NOT NULL)",
+  "CREATE TABLE heartbeat_runs (run_id TEXT PRIMARY KEY, agent_id TEXT NOT NULL, session_key TEXT NOT NULL, reason TEXT NOT NULL)",
+];
+
+/** A turn that was asked for. */
+export interface Beat {
+  readonly runId: string;
+  readonly agentId: string;
+  readonly sessionKey: string;
+  readonly reason: string;
+}
+
+export class BeatStore {
+  readonly #storage: Storage;
+
+  constructor(storage: Storage) {
+    this.#storage = storage;
+  }
+
+  /** epoch ms by agent */
+  async lastBeats(): Promise<Map<string, number>> {
+    const sql = "SELECT agent_id, last_at FROM heartbeat_beats";
+    const rows = await this.#storage.all<{ agent_id: string; last_at: number | bigint }>(sql);
+    return new Map(rows.map(({ agent_id, last_at }) => [agent_id, Number(last_at)]));
+  }
+
+  /** Counts from `at` (epoch ms), whatever was before. */
+  async set(agentId: string, at: number): Promise<void> {
+    const sql = `INSERT INTO heartbeat_beats (agent_id, last_at) VALUES (?, ?)
+      ON CONFLICT (agent_id) DO UPDATE SET last_at = excluded.last_at`;
+    await this.#storage.transaction([{ sql, params: [agentId, at] }]);
+  }
+
+  /** Takes the beat that follows the one at `last`. @returns false: another gateway on this storage has */
+  async claim(agentId: string, last: number, at: number): Promise<boolean> {
+    const sql = "UPDATE heartbeat_beats SET last_at = ? WHERE agent_id = ? AND last_at = ?";
+    const [claimed] = await this.#storage.transaction([{ sql, params: [at, agentId, last] }]);
+    return claimed?.changes === 1;
+  }
+
+  async began({ runId, agentId, sessionKey, reason }: Beat): Promise<void> {
+    const sql = "INSERT INTO heartbeat_runs (run_id, agent_id, session_key, reason) VALUES (?, ?, ?, ?)";
+    await this.#storage.transaction([{ sql, params: [runId, agentId, sessionKey, reason] }]);
+  }
+
+  async settled(runId: string): Promise<void> {
+    await this.#storage.transaction([{ sql: "DELETE FROM heartbeat_runs WHERE run_id = ?", params: [runId] }]);
+  }
+
+  async unsettled(): Promise<Beat[]> {
+    const sql = "SELECT run_id, agent_id, session_key, reason FROM heartbeat_runs";
+    const rows = await this.#storage.all<{ run_id: string; agent_id: string; session_key: string; reason: string }>(
+      sql,
+    );
+    return rows.map((row) => ({
+      runId: row.run_id,
+      agentId: row.agent_id,
+      sessionKey: row.session_key,
+      reason: row.reason,
+    }));
+  }
+}

@@ -1,0 +1,65 @@
+/** `svc wake`, `svc heartbeat last|on|off`. */
+import { heartbeat, type HeartbeatReport, invalidRequest } from "@svc/sdk";
+import { askingWith, type CommandContext, defineCommands, show, time } from "@svc/sdk/cli";
+
+const asking = askingWith({
+  plugin: "heartbeat",
+  step: "enable the plugin heartbeat on the gateway, or look: svc plugins list",
+});
+
+export default defineCommands([
+  {
+    name: "wake",
+    summary: "Tell the main session that something happened",
+    args: "<text>",
+    options: [{ flags: "--mode <mode>", description: "now | next-heartbeat", default: "now" }],
+    examples: ['svc wake "The printer is out of paper"', 'svc wake "Invoice 17 is paid" --mode next-heartbeat'],
+    async run(context) {
+      const { mode } = context.options;
+      if (mode !== "now" && mode !== "next-heartbeat") invalidRequest("--mode must be now or next-heartbeat");
+      const [text = ""] = context.args;
+      const result = await asking(context, ["operator.write"], (client) => client.call(heartbeat.wake, { mode, text }));
+      if (!result.ok) invalidRequest("the text is blank; say what happened");
+      show(context, result, () => [mode === "now" ? "Told; the session is woken." : "Told with its next turn."]);
+    },
+  },
+  {
+    name: "heartbeat last",
+    summary: "What came of the last heartbeat since the gateway started",
+    examples: ["svc heartbeat last", "svc heartbeat last --json"],
+    run: (context) =>
+      asking(context, ["operator.read"], async (client) =>
+        show(context, await client.call(heartbeat.last, {}), reportLines),
+      ),
+  },
+  {
+    name: "heartbeat on",
+    summary: "Let hearts beat again",
+    examples: ["svc heartbeat on"],
+    run: (context) => switched(context, true),
+  },
+  {
+    name: "heartbeat off",
+    summary: "Let no heart beat until `on` or the next start of the gateway",
+    examples: ["svc heartbeat off"],
+    run: (context) => switched(context, false),
+  },
+]);
+
+function switched(context: CommandContext, enabled: boolean): Promise<void> {
+  return asking(context, ["operator.admin"], async (client) =>
+    show(context, await client.call(heartbeat.set, { enabled }), () => [`Heartbeats: ${enabled ? "on" : "off"}`]),
+  );
+}
+
+/** What is printed of a report. */
+export function reportLines(report: HeartbeatReport | null): readonly string[] {
+  if (!report) return ["There was no heartbeat since the gateway started."];
+  const { ts, status, reason, channel, to, durationMs, preview } = report;
+  const place = channel === undefined ? "" : ` to ${to ?? "?"} on ${channel}`;
+  return [
+    `${time(ts)}: ${status}${place}${reason === undefined ? "" : ` (${reason})`}`,
+    ...(durationMs === undefined ? [] : [`Took: ${durationMs} ms`]),
+    ...(preview === undefined ? [] : [`Said: ${preview}`]),
+  ];
+}

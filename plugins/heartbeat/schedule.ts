@@ -1,0 +1,115 @@
+/** When whose heart beats: one timer for all agents, and the last beat of each on disk. */
+import type { Clock, Logger } from "@svc/sdk";
+import type { BeatStore } from "./beat-store.ts";
+
+/** Choice: milliseconds of the longest sleep; a machine that slept finds out by then what the clock on the wall says. */
+const LONGEST_SLEEP_MS = 60_000;
+
+/** An agent whose heart beats. */
+export interface Beating {
+  readonly agentId: string;
+  readonly everyMs: number;
+}
+
+interface ScheduleSources {
+  readonly store: Pick<BeatStore, "lastBeats" | "set" | "claim">;
+  /** Those that beat now; asked at each look. */
+  readonly beating: () => readonly Beating[];
+  /** It is time. */
+  readonly due: (agentId: string) => void;
+  readonly clock: Pick<Clock, "now" | "setTimeout">;
+  readonly log: Pick<Logger, "warn">;
+}
+
+export class Schedule {
+  readonly #sources: ScheduleSources;
+  /** epoch ms by agent */
+  #last = new Map<string, number>();
+  #cancel: (() => void) | undefined;
+  /** The last write; each waits for the one before it. Never rejects. */
+  #written: Promise<void> = Promise.resolve();
+  #isOpen = false;
+
+  constructor(sources: ScheduleSources) {
+    this.#sources = sources;
+  }
+
+  /**
+   * Goes on from what is on disk: what fell due meanwhile takes place once, now. An agent that is seen for the first time
+   * beats one interval from now. May be called again, also after it failed.
+   */
+  async open(): Promise<void> {
+    if (this.#isOpen) return;
+    this.#last = await this.#sources.store.lastBeats();
+    this.#isOpen = true;
+    this.look();
+  }
+
+  stop(): void {
+    this.#isOpen = false;
+    this.#cancel?.();
+  }
+
+  /** The agent's interval begins anew. Spec: http/sessions-routing.md §7.2. */
+  restart(agentId: string): void {
+    if (!this.#isOpen) return;
+    this.#set(agentId);
+    this.look();
+  }
+
+  /** Finds out what is due and when the next look is. To be called when agents, intervals or the switch changed. */
+  look(): void {
+    this.#cancel?.();
+    this.#cancel = undefined;
+    if (!this.#isOpen) return;
+    const { clock, beating } = this.#sources;
+    const now = clock.now();
+    const waits = beating().map(({ agentId, everyMs }) => {
+      const last = this.#last.get(agentId);
+      if (last === undefined || last > now) {
+        this.#set(agentId); // new, or the clock was set back
+        return everyMs;
+      }
+      if (now < last + everyMs) return last + everyMs - now;
+      this.#last.set(agentId, now);
+      this.#beat(agentId, last, now);
+      return everyMs;
+    });
+    if (waits.length === 0) return;
+    this.#cancel = clock.setTimeout(() => this.look(), Math.min(LONGEST_SLEEP_MS, ...waits));
+  }
+
+  #set(agentId: string): void {
+    const { store, clock, log } = this.#sources;
+    const now = clock.now();
+    this.#last.set(agentId, now);
+    this.#write(
+      () => store.set(agentId, now),
+      (error) => {
+        log.warn({ err: error, agentId }, "when a heartbeat took place could not be stored; a restart may repeat it");
+      },
+    );
+  }
+
+  #beat(agentId: string, last: number, now: number): void {
+    const { store, due, log } = this.#sources;
+    const claim = async () => {
+      const isMine = await store.claim(agentId, last, now);
+      const stored = isMine ? undefined : (await store.lastBeats()).get(agentId);
+      if (!this.#isOpen) return;
+      if (stored === undefined) {
+        if (!isMine) this.#set(agentId); // an earlier write failed
+        return due(agentId);
+      }
+      this.#last.set(agentId, stored); // another gateway has beaten
+      this.look();
+    };
+    this.#write(claim, (error) => {
+      log.warn({ err: error, agentId }, "a heartbeat is left out: the storage cannot be used");
+    });
+  }
+
+  #write(work: () => Promise<void>, failed: (error: unknown) => void): void {
+    this.#written = this.#written.then(work).catch(failed);
+  }
+}

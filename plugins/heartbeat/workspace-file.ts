@@ -1,0 +1,12 @@
+/** Reads HEARTBEAT.md of a workspace. */
+import { readWithin } from "@svc/sdk/files";
+
+const NAME = "HEARTBEAT.md";
+/** Choice: bytes of it that count. */
+const MAX_BYTES = 20_000;
+
+/** `undefined`: there is none. @throws GatewayError `INVALID_REQUEST` for a link or something that is no file */
+export async function heartbeatFile(workspace: string): Promise<string | undefined> {
+  const file = await readWithin(workspace, NAME, MAX_BYTES);
+  return file?.bytes.toString("utf8");
+}
