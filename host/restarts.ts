@@ -3,7 +3,7 @@
  * Who really starts it again is handed in as `perform`. Spec: protocol/methods-config.md §4, http/config.md §4.1.
  */
 import { type Clock, type Logger, unavailable } from "@svc/sdk";
-import type { Restarts, ScheduledRestart } from "@svc/sdk/services";
+import type { RestartKind, Restarts, ScheduledRestart } from "@svc/sdk/services";
 
 /** Milliseconds. */
 const DEFAULT_DELAY = 2_000;
@@ -14,8 +14,11 @@ const LONGEST_IDLE_WAIT = 30_000;
 
 /** Somebody outside the gateway who can start it again. */
 export interface Restarter {
-  /** Begins the restart: returns at once, the gateway is stopped from outside. */
-  perform(reason: string): void;
+  /**
+   * Begins the restart: returns at once, the gateway is stopped from outside. Called once more while it stops when somebody
+   * needs a new process after all.
+   */
+  perform(reason: string, kind?: RestartKind): void;
   /** epoch ms of the restart that brought this gateway up; the cooldown counts from it. Absent after a fresh start. */
   readonly lastPerformedAt?: number;
 }
@@ -44,6 +47,9 @@ export function createRestarts({ clock, log, isIdle, perform, ...before }: Resta
   let dueAt = 0;
   let lastPerformedAt = before.lastPerformedAt;
   let cancel = () => {};
+  /** The strongest that is asked for. */
+  let wanted: RestartKind = "gateway";
+  let begunAs: RestartKind | undefined;
   /** Everybody who asked since the last restart, each once. */
   const reasons = new Set<string>();
 
@@ -82,7 +88,8 @@ export function createRestarts({ clock, log, isIdle, perform, ...before }: Resta
     const reason = [...reasons].join(", ");
     reasons.clear();
     try {
-      perform?.(reason);
+      perform?.(reason, wanted);
+      begunAs = wanted;
       lastPerformedAt = clock.now();
     } catch (error) {
       state = "none"; // the next request may try again
@@ -96,13 +103,15 @@ export function createRestarts({ clock, log, isIdle, perform, ...before }: Resta
       return lastPerformedAt;
     },
 
-    schedule({ reason, delayMs = DEFAULT_DELAY }) {
+    schedule({ reason, delayMs = DEFAULT_DELAY, kind = "gateway" }) {
       if (!perform)
         unavailable(
           "nobody can start this gateway again; stop the program that runs it and start that anew (svc gateway run restarts on its own)",
         );
       if (state === "stopped") unavailable("the gateway is stopping; ask the next one", { retryAfterMs: 1_000 });
       reasons.add(reason);
+      if (kind === "process") wanted = kind;
+      if (state === "under way" && begunAs !== undefined && begunAs !== wanted) begin();
       if (state === "under way") return { delayMs: 0, coalesced: true, cooldownMsApplied: 0 };
       const now = clock.now();
       const delay = Math.min(LONGEST_DELAY, Math.max(0, delayMs));

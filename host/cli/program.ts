@@ -19,7 +19,10 @@ export function createProgram(output: Output, act: Wiring["act"]): Command {
     .exitOverride()
     .enablePositionalOptions() // a verb and the verbs below it may have the same options
     .showHelpAfterError("(add --help for what is possible)")
-    .addHelpText("after", "\nExit codes: 0 done, 1 refused or failed, 2 wrong usage, 3 no gateway answered.");
+    .addHelpText(
+      "after",
+      "\nExit codes: 0 done, 1 refused or failed, 2 wrong usage, 3 no gateway answered, 75 start it again.",
+    );
   const wiring = { program, output, act };
   addGatewayVerbs(wiring);
   addPluginVerbs(wiring);
