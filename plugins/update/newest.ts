@@ -1,6 +1,6 @@
 /** Asks whether there is a newer version: the registry npm goes to, or the branch a checkout follows. Writes nothing. */
 import { type Clock, messageOf, type Static, type UpdateAvailable } from "@svc/sdk";
-import { ownPlaces } from "@svc/sdk/exec";
+import { ownPlaces, type ProgramPlaces } from "@svc/sdk/exec";
 import { programEnvironment, secretValues, withoutSecrets } from "./install/environment.ts";
 import { readInstallation } from "./install/facts.ts";
 import { followed, remoteHead } from "./install/git-update.ts";
@@ -27,6 +27,8 @@ export interface AskOptions {
   readonly clock: Pick<Clock, "elapsed">;
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly signal: AbortSignal;
+  /** Where git and npm are looked for. Default: this machine. */
+  readonly places?: ProgramPlaces;
 }
 
 /** Milliseconds one question may take. Choice. */
@@ -40,7 +42,7 @@ export async function askNewest(options: AskOptions): Promise<Answer> {
   const { mode, refusal } = installation;
   if (mode !== "git" && mode !== "npm") return { mode, available: null, reason: refusal.why };
   try {
-    const programs = await findPrograms(ownPlaces(), process.execPath);
+    const programs = await findPrograms(options.places ?? ownPlaces(), process.execPath);
     const steps = createSteps({ clock, timeoutMs: TIMEOUT, signal, env: programEnvironment(env), secrets });
     const ask = mode === "git" ? askRemote : askRegistry;
     return { mode, ...(await ask(installation.root, { ...options, programs, steps })) };

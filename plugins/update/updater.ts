@@ -2,7 +2,7 @@
 import { randomBytes } from "node:crypto";
 import { join } from "node:path";
 import { type Clock, isGatewayError, messageOf, type ResultOf, type update } from "@svc/sdk";
-import { ownPlaces } from "@svc/sdk/exec";
+import { ownPlaces, type ProgramPlaces } from "@svc/sdk/exec";
 import { withWriteLock } from "@svc/sdk/files";
 import { programEnvironment, secretValues, withoutSecrets } from "./install/environment.ts";
 import { readInstallation } from "./install/facts.ts";
@@ -33,6 +33,8 @@ export interface UpdaterOptions {
   readonly signal: AbortSignal;
   /** Ids of plugins that run now. */
   plugins(): readonly string[];
+  /** Where git and npm are looked for. Default: this machine. */
+  readonly places?: ProgramPlaces;
   readonly random?: () => string;
 }
 
@@ -103,7 +105,7 @@ export function createUpdater(options: UpdaterOptions): Updater {
     const { mode } = installation;
     if (mode !== "git" && mode !== "npm") return refused(installation.refusal, { version });
     if (installation.refusal) return refused(installation.refusal, { version });
-    const programs = await findPrograms(ownPlaces(), process.execPath);
+    const programs = await findPrograms(options.places ?? ownPlaces(), process.execPath);
     const prove = (hostDirectory: string) =>
       proveVersion(hostDirectory, {
         steps,
