@@ -19,6 +19,8 @@ export interface Restarter {
    * needs a new process after all.
    */
   perform(reason: string, kind?: RestartKind): void;
+  /** It can bring up a new process. Default: no. */
+  readonly renews?: boolean;
   /** epoch ms of the restart that brought this gateway up; the cooldown counts from it. Absent after a fresh start. */
   readonly lastPerformedAt?: number;
 }
@@ -42,7 +44,14 @@ export interface HostRestarts extends Restarts {
 /** `waiting`: due at a time. `under way`: due, waits for idleness or is being performed. */
 type State = "none" | "waiting" | "under way" | "stopped";
 
-export function createRestarts({ clock, log, isIdle, perform, ...before }: RestartsOptions): HostRestarts {
+export function createRestarts({
+  clock,
+  log,
+  isIdle,
+  perform,
+  renews = false,
+  ...before
+}: RestartsOptions): HostRestarts {
   let state: State = "none";
   let dueAt = 0;
   let lastPerformedAt = before.lastPerformedAt;
@@ -99,6 +108,7 @@ export function createRestarts({ clock, log, isIdle, perform, ...before }: Resta
 
   return {
     possible: perform !== undefined,
+    renewable: perform !== undefined && renews,
     get lastPerformedAt() {
       return lastPerformedAt;
     },
@@ -108,6 +118,8 @@ export function createRestarts({ clock, log, isIdle, perform, ...before }: Resta
         unavailable(
           "nobody can start this gateway again; stop the program that runs it and start that anew (svc gateway run restarts on its own)",
         );
+      if (kind === "process" && !renews)
+        unavailable("this gateway is a part of another program, which has to be started anew by hand");
       if (state === "stopped") unavailable("the gateway is stopping; ask the next one", { retryAfterMs: 1_000 });
       reasons.add(reason);
       if (kind === "process") wanted = kind;

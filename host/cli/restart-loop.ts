@@ -63,7 +63,7 @@ export async function runWithRestarts<G extends Restartable>(loop: RestartLoop<G
       begin(why);
     };
     ask = perform;
-    const restart = { perform, ...(lastPerformedAt === undefined ? {} : { lastPerformedAt }) };
+    const restart = { perform, renews: true, ...(lastPerformedAt === undefined ? {} : { lastPerformedAt }) };
     let gateway: G;
     try {
       gateway = await loop.start(restart, former);

@@ -40,7 +40,7 @@ export default definePlugin({
 
     async function run({ timeoutMs = TIMEOUT.usual, dryRun = false, ...asked }: Params): Promise<Result> {
       const order = { channel: config.channel, timeoutMs: Math.max(TIMEOUT.least, timeoutMs), dryRun };
-      const done = restarts.possible ? await (await load()).run(order) : embedded(info.version);
+      const done = restarts.renewable ? await (await load()).run(order) : embedded(info.version);
       const note = noteOf(done, asked, clock.now());
       const path = dryRun ? null : await keep(note);
       const { status } = done.report;
@@ -97,7 +97,7 @@ export default definePlugin({
     gateway.serve(update, {
       run: ({ params }) => run(params),
       async check() {
-        if (!restarts.possible) return UNCHECKED;
+        if (!restarts.renewable) return UNCHECKED;
         const { mode, reason } = await watch.look();
         const { available, checkedAt } = watch;
         return { mode, updateAvailable: available, checkedAt, ...(reason === undefined ? {} : { reason }) };
@@ -107,7 +107,7 @@ export default definePlugin({
       watch.available === null ? snapshot : { ...snapshot, updateAvailable: watch.available },
     );
     gateway.busy(() => updater?.isRunning ?? false);
-    if (restarts.possible) gateway.start(() => watch.begin());
+    if (restarts.renewable) gateway.start(() => watch.begin());
   },
 });
 

@@ -321,10 +321,12 @@ export type RestartKind = "gateway" | "process";
 export interface Restarts {
   /** False where nobody can start it again: a gateway inside another program. */
   readonly possible: boolean;
+  /** A restart of kind `process` is possible: the gateway is the program, and not a part of another one. */
+  readonly renewable?: boolean;
   /**
    * @param options.delayMs default 2000, clamped to 0..60000
    * @param options.kind default `gateway`; of several who ask for the same restart, one who needs a new process is enough
-   * @throws GatewayError `UNAVAILABLE` where not `possible`
+   * @throws GatewayError `UNAVAILABLE` where not `possible`, or not `renewable` for the kind `process`
    */
   schedule(options: {
     readonly reason: string;

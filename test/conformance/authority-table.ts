@@ -15,7 +15,8 @@ const SPECIFIED: Readonly<Record<Scope, string>> = {
   "operator.admin":
     "agents.create agents.update agents.delete agents.files.set secrets.reload secrets.resolve sessions.patch " +
     "sessions.reset sessions.delete sessions.compact chat.inject exec.approvals.get exec.approvals.set " +
-    "exec.approvals.node.get exec.approvals.node.set channels.logout config.set config.patch config.apply config.schema",
+    "exec.approvals.node.get exec.approvals.node.set channels.logout config.set config.patch config.apply config.schema " +
+    "update.run",
 };
 /** Spec: §2. Nodes may call these and `health`; operators, admins included, none of them. */
 export const NODE_METHODS: readonly string[] = ["node.invoke.result", "node.event", "node.canvas.capability.refresh"];
@@ -37,6 +38,7 @@ const OURS: Readonly<Record<string, Scope>> = {
   "exec.approvals.grants": "operator.admin",
   "exec.approvals.forget": "operator.admin",
   "secrets.list": "operator.admin",
+  "update.check": "operator.read",
   "webhooks.list": "operator.read",
   "webhooks.check": "operator.read",
   "webhooks.runs": "operator.read",

@@ -17,6 +17,7 @@ import {
   secrets,
   sessions,
   tools,
+  update,
   webhooks,
 } from "@svc/sdk";
 import type { Attendance } from "./attendance.ts";
@@ -41,6 +42,7 @@ export const methods: Readonly<Record<string, Method>> = Object.fromEntries(
     secrets,
     sessions,
     tools,
+    update,
     webhooks,
   ]
     .flatMap((contract) => Object.values<Method>(contract))
@@ -268,6 +270,11 @@ export const good: Readonly<Record<string, readonly Sample[]>> = {
   "sessions.delete": [
     () => ({ key: "no-such" }),
     () => ({ key: "fresh", deleteTranscript: false, emitLifecycleHooks: false }),
+  ],
+  "update.check": [() => ({})],
+  "update.run": [
+    () => ({ dryRun: true }),
+    () => ({ note: "now", sessionKey: "main", restartDelayMs: 0, timeoutMs: 1 }), // inside a test it is skipped
   ],
   "webhooks.list": [() => ({})],
   "webhooks.check": [() => ({})],

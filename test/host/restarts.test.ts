@@ -55,7 +55,7 @@ describe("a restart by a new process", () => {
     const clock = createFakeClock();
     const performed: [string, string | undefined][] = [];
     const perform = (reason: string, kind?: string) => void performed.push([reason, kind]);
-    return { clock, performed, restarts: createRestarts({ clock, log, isIdle: () => true, perform }) };
+    return { clock, performed, restarts: createRestarts({ clock, log, isIdle: () => true, perform, renews: true }) };
   }
 
   it("is what comes when one of those who ask for the same restart needs it", async () => {
@@ -64,6 +64,12 @@ describe("a restart by a new process", () => {
     restarts.schedule({ reason: "update.run", kind: "process", delayMs: 5_000 });
     await clock.advance(2_000);
     assert.deepEqual(performed, [["config.patch, update.run", "process"]]);
+  });
+
+  it("is refused where the gateway is a part of another program", () => {
+    const { restarts } = scene();
+    assert.deepEqual([restarts.possible, restarts.renewable], [true, false]);
+    assert.throws(() => restarts.schedule({ reason: "x", kind: "process" }), { code: "UNAVAILABLE" });
   });
 
   it("is still told to a gateway that stops for a weaker one", async () => {

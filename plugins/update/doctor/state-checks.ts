@@ -28,7 +28,7 @@ export function permissionFindings({ stateDir, configPath, files, uid }: StateVi
       ];
     }
     if ((mode & 0o077) === 0) return [];
-    const isSecret = kind === "file" || path === stateDir;
+    const isSecret = path === stateDir || (kind === "file" && !isConfigFile(path, configPath));
     return [
       {
         severity: isSecret ? "error" : "warning",
@@ -45,8 +45,6 @@ export function permissionFindings({ stateDir, configPath, files, uid }: StateVi
 /** `undefined`: its mode is nobody's business here. */
 function wantedMode({ path, kind }: StateFile, stateDir: string, configPath: string): number | undefined {
   const [first = "", ...rest] = relative(stateDir, path).split(/[\\/]/);
-  const isConfig =
-    dirname(path) === dirname(configPath) && basename(path).startsWith(basename(configPath)) && !path.endsWith(".lock");
   if (kind === "directory") {
     const isPlugins = first === "plugins" && rest.length === 1;
     return path === stateDir || (rest.length === 0 && first !== "") || isPlugins || SECRET_DIRECTORIES.has(first)
@@ -54,7 +52,14 @@ function wantedMode({ path, kind }: StateFile, stateDir: string, configPath: str
       : undefined;
   }
   if (kind !== "file") return undefined;
-  return isConfig || (SECRET_DIRECTORIES.has(first) && rest.length > 0) ? 0o600 : undefined;
+  return isConfigFile(path, configPath) || (SECRET_DIRECTORIES.has(first) && rest.length > 0) ? 0o600 : undefined;
+}
+
+/** With its backups and what is being written of it. */
+function isConfigFile(path: string, configPath: string): boolean {
+  return (
+    dirname(path) === dirname(configPath) && basename(path).startsWith(basename(configPath)) && !path.endsWith(".lock")
+  );
 }
 
 /** @param abandoned paths of temporary files and locks whose process is gone */

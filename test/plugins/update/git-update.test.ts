@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { appendFileSync, existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, it, type TestContext } from "node:test";
 import { askNewest } from "../../../plugins/update/newest.ts";
@@ -113,7 +113,7 @@ describe("an update of a checkout", { timeout: 120_000 }, () => {
   }
 
   const refusals: [reason: string, prepare: (root: string) => void][] = [
-    ["dirty", (root) => writeFileSync(join(root, "package.json"), "{}\n")],
+    ["dirty", (root) => appendFileSync(join(root, "package.json"), "\n")],
     ["detached", (root) => git(root, "checkout", "--quiet", "--detach")],
     ["no-upstream", (root) => git(root, "checkout", "--quiet", "-b", "own")],
     [
@@ -129,9 +129,7 @@ describe("an update of a checkout", { timeout: 120_000 }, () => {
     it(`is skipped where the checkout is ${reason}, and says how to do it by hand`, async (t) => {
       const { root, npm, updater, release } = scene(t);
       release();
-      const workspaces = readFileSync(join(root, "package.json"), "utf8");
       prepare(root);
-      if (reason === "dirty") writeFileSync(join(root, "package.json"), `${workspaces}\n`);
       const head = git(root, "rev-parse", "HEAD");
       const { report, byHand } = await updater.run(ORDER);
       assert.deepEqual([report.status, report.reason], ["skipped", reason]);
