@@ -78,7 +78,10 @@ export async function runWithRestarts<G extends Restartable>(loop: RestartLoop<G
     await up(gateway, reason);
     reason = await Promise.race([asked, ended.then(() => undefined)]);
     ask = () => {};
-    if (reason === undefined) return void (await gateway.stop());
+    if (reason === undefined) {
+      await gateway.stop();
+      return undefined;
+    }
     lastPerformedAt = clock.now();
     const expected = RESTART_EXPECTED[kinds.has("process") ? "process" : "gateway"];
     await gateway.stop("gateway restarting", { restartExpectedMs: expected });

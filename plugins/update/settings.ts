@@ -1,5 +1,5 @@
 /** Section `update` of the configuration. Spec: http/config-keys.md. Choice: the defaults, which the facts leave open. */
-import { type Static, Type } from "@svc/sdk";
+import { type Static, Strict, Type } from "@svc/sdk";
 
 const hours = (description: string, limits: object) => Type.Optional(Type.Number({ description, ...limits }));
 
@@ -14,8 +14,10 @@ export const UpdateSettings = Type.Object({
     description: "Look for a newer version two minutes after the start and once a day; false: only when somebody asks",
   }),
   auto: Type.Optional(
-    Type.Object({
-      enabled: Type.Boolean({ default: false, description: "Install what was found without being asked, and restart" }),
+    Strict({
+      enabled: Type.Optional(
+        Type.Boolean({ description: "Install what was found without being asked, and restart. Default false" }),
+      ),
       stableDelayHours: hours("Hours a stable version is known before it is installed. Default 24", {
         minimum: 0,
         maximum: 168,

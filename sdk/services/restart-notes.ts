@@ -16,6 +16,7 @@ export interface RestartNote {
   readonly stats?: unknown;
 }
 
+/** Keeps notes over the next restart. */
 export interface RestartNotes {
   /** The file. */
   readonly path: string;

@@ -272,10 +272,8 @@ export const good: Readonly<Record<string, readonly Sample[]>> = {
     () => ({ key: "fresh", deleteTranscript: false, emitLifecycleHooks: false }),
   ],
   "update.check": [() => ({})],
-  "update.run": [
-    () => ({ dryRun: true }),
-    () => ({ note: "now", sessionKey: "main", restartDelayMs: 0, timeoutMs: 1 }), // inside a test it is skipped
-  ],
+  // One call: `config.patch` and `config.apply` take the rest of the budget they share.
+  "update.run": [() => ({ dryRun: true, note: "now", sessionKey: "main", restartDelayMs: 0, timeoutMs: 1 })],
   "webhooks.list": [() => ({})],
   "webhooks.check": [() => ({})],
   "webhooks.init": [() => ({})],

@@ -37,13 +37,17 @@ export async function examine({ context, ask, script }: ExamineOptions): Promise
   const { stateDir } = context;
   const files = await listState(stateDir);
   const hostDirectory = hostDirectoryOf(script);
-  const isRunning = await isHeld(files);
+  const isRunning = (await isHeld(files)) || (await answers(context, files));
   const checks: readonly [name: string, next: string, check: () => Promise<Finding[]>][] = [
     ["node", "node --version", async () => nodeFindings(process.version, await enginesOf(hostDirectory))],
     ["config", "svc config validate", async () => configFindings(await ask(["config", "validate"]))],
     ["permissions", "see who owns the state directory", async () => permissions(stateDir, files, ask)],
     ["sockets", "svc gateway probe", async () => socketFindings(await deadSockets(files))],
-    ["leftovers", "see who owns the state directory", async () => leftoverFindings(await pathsOf(files, isAbandoned))],
+    [
+      "leftovers",
+      "see who owns the state directory",
+      async () => leftoverFindings(await pathsOf(files, (file) => isAbandoned(file, Date.now()))),
+    ],
     [
       "half-written",
       "see who owns the state directory",
@@ -98,6 +102,20 @@ async function isTorn(file: StateFile, stateDir: string): Promise<boolean> {
 async function isHeld(files: readonly StateFile[]): Promise<boolean> {
   const sockets = files.filter(({ kind }) => kind === "socket");
   return (await Promise.all(sockets.map(({ path }) => isAnswered(path)))).some(Boolean);
+}
+
+/** Where one was started before, its address is known: one whose socket cannot be seen is found by that. */
+async function answers(
+  { connect, stateDir }: ExamineOptions["context"],
+  files: readonly StateFile[],
+): Promise<boolean> {
+  if (!files.some(({ path }) => path === join(stateDir, "startup-report.json"))) return false;
+  try {
+    await (await connect({ scopes: [], timeoutMs: PATIENCE })).close();
+    return true;
+  } catch (error) {
+    return isGatewayError(error) && error.code !== "UNAVAILABLE";
+  }
 }
 
 async function deadSockets(files: readonly StateFile[]): Promise<string[]> {

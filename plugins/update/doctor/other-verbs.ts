@@ -62,7 +62,7 @@ export function configFindings(answer: unknown): Finding[] {
 }
 
 interface PluginsAnswer {
-  readonly findings?: readonly { severity?: unknown; about?: unknown; message?: unknown; next?: unknown }[];
+  readonly findings?: readonly { severity?: string; about?: string; message?: string; next?: string }[];
   readonly error?: { readonly message?: unknown };
 }
 
@@ -73,9 +73,9 @@ export function pluginFindings(answer: unknown): Finding[] {
   return findings.map(({ severity, about, message, next }) => ({
     severity: severity === "error" ? "error" : "warning",
     check: "plugins",
-    about: String(about),
-    message: String(message),
-    next: String(next ?? "svc plugins doctor"),
+    about: about ?? "a plugin",
+    message: message ?? "it does not say what",
+    next: next ?? "svc plugins doctor",
   }));
 }
 

@@ -1,6 +1,7 @@
 /** Looks at the files of a state directory. Reads only, follows no link. */
 import { lstat, open, readdir, readFile } from "node:fs/promises";
 import { connect } from "node:net";
+import { hostname } from "node:os";
 import { basename, dirname, join } from "node:path";
 import { isAlive } from "@svc/sdk/files";
 
@@ -58,14 +59,18 @@ export async function lookAt(path: string): Promise<StateFile | undefined> {
   return { path, kind, mode: stats.mode & 0o777, uid: stats.uid, size: stats.size, changedAt: stats.mtimeMs };
 }
 
+/** Milliseconds. Choice: a process of another machine or container may be writing it, and its id says nothing here. */
+const YOUNG = 600_000;
+
 /** Whether whoever made this file still writes it: `<name>.<process id>.<12 hex digits>.tmp`, `<name>.lock` with the id inside. */
-export async function isAbandoned({ path, size }: StateFile): Promise<boolean> {
+export async function isAbandoned({ path, size, changedAt }: StateFile, now: number): Promise<boolean> {
+  if (now - changedAt < YOUNG) return false;
   const [, staged] = /\.(\d+)\.[0-9a-f]{12}\.tmp$/.exec(basename(path)) ?? [];
   if (staged !== undefined) return !isAlive(Number(staged));
   if (!path.endsWith(".lock") || size > 1_000) return false;
   try {
-    const { pid } = Object(JSON.parse(await readFile(path, "utf8"))) as { pid?: unknown };
-    return typeof pid === "number" && !isAlive(pid);
+    const { pid, host } = Object(JSON.parse(await readFile(path, "utf8"))) as { pid?: unknown; host?: unknown };
+    return typeof pid === "number" && host === hostname() && !isAlive(pid);
   } catch {
     return false; // not of ours, or being written
   }

@@ -22,8 +22,11 @@ export interface TrialOptions {
 /** What a gateway says when it is ready. */
 interface Ready {
   readonly version?: unknown;
-  readonly plugins?: readonly { readonly id?: unknown; readonly state?: unknown; readonly reason?: unknown }[];
+  readonly plugins?: readonly { readonly id?: string; readonly state?: string; readonly reason?: string }[];
 }
+
+/** Milliseconds. Choice: a gateway that needs longer would not be taken for one that starts by whoever supervises it either. */
+const LONGEST_START = 120_000;
 
 /** Choice: a plugin that waits for configuration it does not get here (`blocked`, `pending`) is none that is broken. */
 const BROKEN: ReadonlySet<unknown> = new Set(["failed", "quarantined"]);
@@ -34,7 +37,7 @@ export async function proveVersion(hostDirectory: string, options: TrialOptions)
   const script = join(hostDirectory, "svc.js");
   const state = await mkdtemp(join(tmpdir(), "svc-trial-"));
   try {
-    const env = { SVC_STATE_DIR: state, SVC_CONFIG_PATH: join(state, "svc.json") };
+    const env = { HOME: state, USERPROFILE: state, SVC_STATE_DIR: state, SVC_CONFIG_PATH: join(state, "svc.json") };
     await writeFile(env.SVC_CONFIG_PATH, JSON.stringify(configOf(knownThere(hostDirectory, options.plugins))), {
       mode: 0o600,
     });
@@ -79,7 +82,7 @@ async function start(script: string, env: Readonly<Record<string, string>>, opti
     argv: command,
     cwd,
     env: { ...options.env, ...env },
-    timeoutMs: options.timeoutMs,
+    timeoutMs: Math.min(options.timeoutMs, LONGEST_START),
     signal: options.signal,
     stopReason: "the gateway stops",
     endsWhole: true,
@@ -112,7 +115,5 @@ export function faultOf(stdout: string): string | undefined {
   }
   const broken = (ready.plugins ?? []).filter(({ state }) => BROKEN.has(state));
   if (broken.length === 0) return undefined;
-  return broken
-    .map(({ id, state, reason }) => `plugin ${String(id)} is ${String(state)}${reason ? `: ${String(reason)}` : ""}`)
-    .join("; ");
+  return broken.map(({ id, state, reason }) => `plugin ${id} is ${state}${reason ? `: ${reason}` : ""}`).join("; ");
 }

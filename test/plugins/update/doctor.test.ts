@@ -9,8 +9,10 @@ import {
   readFileSync,
   statSync,
   symlinkSync,
+  utimesSync,
   writeFileSync,
 } from "node:fs";
+import { hostname } from "node:os";
 import { join } from "node:path";
 import { describe, it } from "node:test";
 import { DatabaseSync } from "@photostructure/sqlite";
@@ -81,14 +83,16 @@ describe("the checks", () => {
       [`svc.json.${GONE}.0123456789ab.tmp`, "{", true],
       [`svc.json.${process.pid}.0123456789ab.tmp`, "{", false],
       ["mine.tmp", "", false],
-      ["svc.json.lock", JSON.stringify({ pid: GONE }), true],
-      ["other.lock", JSON.stringify({ pid: process.pid }), false],
+      ["svc.json.lock", JSON.stringify({ pid: GONE, host: hostname() }), true],
+      ["far.lock", JSON.stringify({ pid: GONE, host: "elsewhere" }), false],
+      ["other.lock", JSON.stringify({ pid: process.pid, host: hostname() }), false],
       ["theirs.lock", "text", false],
     ];
     for (const [name, text, abandoned] of rows) {
       put(join(place, name), text);
       const file = await lookAt(join(place, name));
-      assert.equal(file && (await isAbandoned(file)), abandoned, name);
+      assert.equal(file && (await isAbandoned(file, Date.now() + 3_600_000)), abandoned, name);
+      assert.equal(file && (await isAbandoned(file, Date.now())), false, "somebody elsewhere may write it");
     }
   });
 
@@ -196,6 +200,7 @@ describe("svc doctor", { timeout: 120_000 }, () => {
     put(at("restart-sentinel.json"), '{"version":1,');
     put(at("svc.db.tmp"), "mine");
     put(at(`note.json.${GONE}.0123456789ab.tmp`), "{");
+    utimesSync(at(`note.json.${GONE}.0123456789ab.tmp`), 1, 1);
     chmodSync(stateDir, 0o755);
     chmodSync(at("credentials"), 0o700);
     mkdirSync(at("plugins"), { mode: 0o700 });
@@ -230,7 +235,7 @@ describe("svc doctor", { timeout: 120_000 }, () => {
     const { id, done } = JSON.parse(fixed.stdout) as { id: string; done: { failed?: string }[] };
     assert.deepEqual(
       done.map(({ failed }) => failed),
-      new Array(6).fill(undefined),
+      Array.from({ length: 6 }, () => undefined),
     );
     assert.deepEqual(
       [lstatSync(stateDir).mode & 0o777, lstatSync(at("credentials/gateway-token")).mode & 0o777],

@@ -5,7 +5,7 @@ import { once } from "node:events";
 import { cpSync, existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { delimiter, join } from "node:path";
 import { describe, it, type TestContext } from "node:test";
-import { matches, update } from "@svc/sdk";
+import { matches, update, updateAvailable } from "@svc/sdk";
 import { connect } from "@svc/sdk/client";
 import { testGateway } from "@svc/sdk/testing";
 import updatePlugin from "../../../plugins/update/plugin.ts";
@@ -22,10 +22,10 @@ describe("update.run of a gateway inside another program", () => {
       [true, "skipped", "embedded", null],
     );
     assert.equal(done.sentinel.path, join(stateDir, "restart-sentinel.json"));
-    const file = JSON.parse(readFileSync(String(done.sentinel.path), "utf8")) as { payload: object };
+    const file = JSON.parse(readFileSync(done.sentinel.path, "utf8")) as { payload: object };
     assert.deepEqual(file.payload, done.sentinel.payload);
-    const { updateAvailable, checkedAt } = await client.call(update.check, {});
-    assert.deepEqual([updateAvailable, checkedAt, "updateAvailable" in client.hello.snapshot], [null, null, false]);
+    const { updateAvailable: known, checkedAt } = await client.call(update.check, {});
+    assert.deepEqual([known, checkedAt, "updateAvailable" in client.hello.snapshot], [null, null, false]);
   });
 
   it("keeps nothing in a dry run, and says so where nobody keeps notes", async (t) => {
@@ -99,6 +99,15 @@ describe("svc gateway run after an update", { timeout: 120_000 }, () => {
     const client = await connect({ url, token });
     t.after(() => client.close());
     assert.equal(client.hello.server.version, "0.1.0");
+
+    const heard = new Promise((resolve) => client.on(updateAvailable, resolve));
+    const answer = await client.call(update.check, {});
+    const available = { currentVersion: "0.1.0", latestVersion: "9.9.9", channel: "stable" };
+    assert.deepEqual([answer.mode, answer.updateAvailable, answer.reason], ["npm", available, undefined]);
+    assert.deepEqual(await heard, { updateAvailable: available });
+    const second = await connect({ url, token });
+    assert.deepEqual({ ...second.hello.snapshot, updateAvailable: available }, second.hello.snapshot);
+    await second.close();
 
     const looked = await client.call(update.run, { dryRun: true });
     assert.deepEqual(
