@@ -18,7 +18,7 @@ import type { PluginFinder } from "./kernel/load.ts";
 import type { Registry } from "./kernel/registry.ts";
 import { HOST_SERVICES, type HostServices } from "./host-service-tokens.ts";
 import type { Gateway } from "./options.ts";
-import { VERSION } from "./version.ts";
+import { HOST_PACKAGE, VERSION } from "./version.ts";
 
 export interface HostServiceParts {
   readonly registry: Registry;
@@ -106,6 +106,7 @@ function infoOf(gateway: Gateway, startedAt: number): GatewayInfo {
   const { stateDir, configPath } = gateway.paths;
   return {
     version: VERSION,
+    ...(HOST_PACKAGE ? { hostDirectory: HOST_PACKAGE.directory } : {}),
     startedAt,
     stateDir,
     configPath,

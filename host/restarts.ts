@@ -3,7 +3,7 @@
  * Who really starts it again is handed in as `perform`. Spec: protocol/methods-config.md §4, http/config.md §4.1.
  */
 import { type Clock, type Logger, unavailable } from "@svc/sdk";
-import type { Restarts, ScheduledRestart } from "@svc/sdk/services";
+import type { RestartKind, Restarts, ScheduledRestart } from "@svc/sdk/services";
 
 /** Milliseconds. */
 const DEFAULT_DELAY = 2_000;
@@ -14,8 +14,13 @@ const LONGEST_IDLE_WAIT = 30_000;
 
 /** Somebody outside the gateway who can start it again. */
 export interface Restarter {
-  /** Begins the restart: returns at once, the gateway is stopped from outside. */
-  perform(reason: string): void;
+  /**
+   * Begins the restart: returns at once, the gateway is stopped from outside. Called once more while it stops when somebody
+   * needs a new process after all.
+   */
+  perform(reason: string, kind?: RestartKind): void;
+  /** It can bring up a new process. Default: no. */
+  readonly renews?: boolean;
   /** epoch ms of the restart that brought this gateway up; the cooldown counts from it. Absent after a fresh start. */
   readonly lastPerformedAt?: number;
 }
@@ -39,11 +44,21 @@ export interface HostRestarts extends Restarts {
 /** `waiting`: due at a time. `under way`: due, waits for idleness or is being performed. */
 type State = "none" | "waiting" | "under way" | "stopped";
 
-export function createRestarts({ clock, log, isIdle, perform, ...before }: RestartsOptions): HostRestarts {
+export function createRestarts({
+  clock,
+  log,
+  isIdle,
+  perform,
+  renews = false,
+  ...before
+}: RestartsOptions): HostRestarts {
   let state: State = "none";
   let dueAt = 0;
   let lastPerformedAt = before.lastPerformedAt;
   let cancel = () => {};
+  /** The strongest that is asked for. */
+  let wanted: RestartKind = "gateway";
+  let begunAs: RestartKind | undefined;
   /** Everybody who asked since the last restart, each once. */
   const reasons = new Set<string>();
 
@@ -82,7 +97,8 @@ export function createRestarts({ clock, log, isIdle, perform, ...before }: Resta
     const reason = [...reasons].join(", ");
     reasons.clear();
     try {
-      perform?.(reason);
+      perform?.(reason, wanted);
+      begunAs = wanted;
       lastPerformedAt = clock.now();
     } catch (error) {
       state = "none"; // the next request may try again
@@ -92,17 +108,22 @@ export function createRestarts({ clock, log, isIdle, perform, ...before }: Resta
 
   return {
     possible: perform !== undefined,
+    renewable: perform !== undefined && renews,
     get lastPerformedAt() {
       return lastPerformedAt;
     },
 
-    schedule({ reason, delayMs = DEFAULT_DELAY }) {
+    schedule({ reason, delayMs = DEFAULT_DELAY, kind = "gateway" }) {
       if (!perform)
         unavailable(
           "nobody can start this gateway again; stop the program that runs it and start that anew (svc gateway run restarts on its own)",
         );
+      if (kind === "process" && !renews)
+        unavailable("this gateway is a part of another program, which has to be started anew by hand");
       if (state === "stopped") unavailable("the gateway is stopping; ask the next one", { retryAfterMs: 1_000 });
       reasons.add(reason);
+      if (kind === "process") wanted = kind;
+      if (state === "under way" && begunAs !== undefined && begunAs !== wanted) begin();
       if (state === "under way") return { delayMs: 0, coalesced: true, cooldownMsApplied: 0 };
       const now = clock.now();
       const delay = Math.min(LONGEST_DELAY, Math.max(0, delayMs));

@@ -34,5 +34,6 @@ export * from "./contracts/plugins.ts";
 export * from "./contracts/secrets.ts";
 export * from "./contracts/sessions.ts";
 export * from "./contracts/tools.ts";
+export * from "./contracts/update.ts";
 export * from "./contracts/webhooks.ts";
 export { SessionUsage, UsageTotals } from "./contracts/usage.ts";

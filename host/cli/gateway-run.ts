@@ -12,6 +12,7 @@ import { VERSION } from "../version.ts";
 import { systemClock } from "../clock.ts";
 import { EXIT, type Output, refuse } from "./output.ts";
 import { installedCommands } from "./plugin-verbs.ts";
+import { keepRenewing, takeRenewal, tellUp, toldToStop } from "./renewal.ts";
 import { runWithRestarts } from "./restart-loop.ts";
 import { lockStateDir } from "./state-lock.ts";
 
@@ -30,7 +31,10 @@ export interface RunExtras extends Pick<GatewayOptions, "developed"> {
   up?(gateway: Gateway): void;
 }
 
-/** Runs until SIGINT or SIGTERM; a second signal does not wait. SIGUSR1 restarts within the process. @returns the exit code */
+/**
+ * Runs until SIGINT or SIGTERM; a second signal does not wait. SIGUSR1 restarts within the process; what needs a new process is
+ * left to whoever supervises this one, or done here. @returns the exit code
+ */
 export async function runGateway(flags: RunFlags, output: Output, { up, developed }: RunExtras = {}): Promise<number> {
   const { port, logLevel } = flags;
   if (port !== undefined && !(/^\d{1,5}$/.test(port) && Number(port) <= 65_535)) {
@@ -58,13 +62,15 @@ export async function runGateway(flags: RunFlags, output: Output, { up, develope
     fatal ??= { reason };
     die();
   });
-  await runWithRestarts<Gateway>({
+  const renewed = takeRenewal(process.env);
+  const renewal = await runWithRestarts<Gateway>({
     clock: systemClock,
-    ended: Promise.race([died, firstSignal()]),
+    ...(renewed ? { lastPerformedAt: renewed.at } : {}),
+    ended: Promise.race([died, firstSignal(), toldToStop(process)]),
     onRequest: (ask) => void process.on("SIGUSR1", () => ask("SIGUSR1")),
     start(restart, former) {
       // A free port that was picked once is the one clients know.
-      const wanted = port === undefined ? undefined : Number(port) || former?.port || 0;
+      const wanted = port === undefined ? undefined : Number(port) || former?.port || renewed?.port || 0;
       const options: GatewayOptions = {
         auth,
         ...(logLevel === undefined ? {} : { logLevel }),
@@ -75,8 +81,10 @@ export async function runGateway(flags: RunFlags, output: Output, { up, develope
     },
     async up(gateway, reason) {
       lock.reachableAt(gateway.url);
-      if (reason === undefined) await announce(gateway, output);
-      else output.note(`gateway restarted (${reason}): ${gateway.url}, plugins ${pluginLine(gateway.plugins())}`);
+      tellUp(process);
+      const why = reason ?? renewed?.reason;
+      if (why === undefined) await announce(gateway, output);
+      else output.note(`gateway restarted (${why}): ${gateway.url}, plugins ${pluginLine(gateway.plugins())}`);
       up?.(gateway);
     },
     failed: (error, retryMs) =>
@@ -87,6 +95,10 @@ export async function runGateway(flags: RunFlags, output: Output, { up, develope
   unwatch();
   lock.release();
   if (fatal) output.note(`fatal: ${stackOf(fatal.reason)}`);
+  else if (renewal) {
+    const { reason, at, former } = renewal;
+    return keepRenewing({ reason, at, port: former.port }, output);
+  }
   return fatal ? EXIT.refused : EXIT.ok;
 }
 

@@ -4,8 +4,8 @@ import { GatewayError, isGatewayError, messageOf } from "@svc/sdk/errors";
 import { StartupRefusal } from "../auth/settings.ts";
 import { StateDirHeld } from "./state-lock.ts";
 
-/** Exit codes of `svc`. Choice. */
-export const EXIT = { ok: 0, refused: 1, usage: 2, unreachable: 3, held: 4 } as const;
+/** Exit codes of `svc`. Choice. `renew`: whoever supervises it is to start it again, with the code that lies there now. */
+export const EXIT = { ok: 0, refused: 1, usage: 2, unreachable: 3, held: 4, renew: 75 } as const;
 
 export interface Output {
   readonly json: boolean;

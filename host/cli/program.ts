@@ -21,7 +21,7 @@ export function createProgram(output: Output, act: Wiring["act"]): Command {
     .showHelpAfterError("(add --help for what is possible)")
     .addHelpText(
       "after",
-      "\nExit codes: 0 done, 1 refused or failed, 2 wrong usage, 3 no gateway answered, 4 another gateway has the state directory.",
+      "\nExit codes: 0 done, 1 refused or failed, 2 wrong usage, 3 no gateway answered, 4 another gateway has the state directory, 75 start it again.",
     );
   const wiring = { program, output, act };
   addGatewayVerbs(wiring);

@@ -1,5 +1,6 @@
-/** Keeps a gateway running over its restarts, in one process. */
+/** Keeps a gateway running over its restarts within its process, until one needs a new process. */
 import type { Clock } from "@svc/sdk";
+import type { RestartKind } from "@svc/sdk/services";
 import { settled } from "../clock.ts";
 import type { Restarter } from "../restarts.ts";
 
@@ -7,7 +8,7 @@ import type { Restarter } from "../restarts.ts";
 const RETRY = 5_000;
 
 /** Milliseconds clients are told that a restart takes. */
-const RESTART_EXPECTED = 1_500;
+const RESTART_EXPECTED: Readonly<Record<RestartKind, number>> = { gateway: 1_500, process: 5_000 };
 
 export interface Restartable {
   stop(reason?: string, options?: { readonly restartExpectedMs?: number }): Promise<void>;
@@ -25,13 +26,24 @@ export interface RestartLoop<G extends Restartable> {
   /** Calls `ask` whenever somebody outside wants a restart. */
   onRequest(ask: (reason: string) => void): void;
   readonly clock: Clock;
+  /** epoch ms of the restart that brought this process up. Absent after a fresh start. */
+  readonly lastPerformedAt?: number;
+}
+
+/** A restart that only a new process can finish. The gateway before it is stopped. */
+export interface Renewal<G> {
+  readonly reason: string;
+  readonly former: G;
+  /** epoch ms */
+  readonly at: number;
 }
 
 /**
  * Runs until `ended`, and stops the gateway then. @throws why the first start is refused
+ * @returns what a new process has to go on with; `undefined`: it is over
  * Choice: a refusal of a later one ends nothing, since the configuration that causes it can be corrected meanwhile.
  */
-export async function runWithRestarts<G extends Restartable>(loop: RestartLoop<G>): Promise<void> {
+export async function runWithRestarts<G extends Restartable>(loop: RestartLoop<G>): Promise<Renewal<G> | undefined> {
   const { ended, clock, up } = loop;
   let over = false;
   void ended.then(() => (over = true));
@@ -39,31 +51,41 @@ export async function runWithRestarts<G extends Restartable>(loop: RestartLoop<G
   let ask = (_reason: string): void => {};
   loop.onRequest((reason) => ask(reason));
   let former: G | undefined;
-  let lastPerformedAt: number | undefined;
+  let { lastPerformedAt } = loop;
   let reason: string | undefined;
 
   for (;;) {
-    let perform = (_why: string): void => {};
-    const asked = new Promise<string>((resolve) => (perform = resolve));
+    const kinds = new Set<RestartKind>();
+    let begin = (_why: string): void => {};
+    const asked = new Promise<string>((resolve) => (begin = resolve));
+    const perform = (why: string, how: RestartKind = "gateway") => {
+      kinds.add(how); // also while it stops for a weaker one
+      begin(why);
+    };
     ask = perform;
-    const restart = { perform, ...(lastPerformedAt === undefined ? {} : { lastPerformedAt }) };
+    const restart = { perform, renews: true, ...(lastPerformedAt === undefined ? {} : { lastPerformedAt }) };
     let gateway: G;
     try {
       gateway = await loop.start(restart, former);
     } catch (error) {
       if (reason === undefined) throw error;
-      if (over) return;
+      if (over) return undefined;
       loop.failed(error, RETRY);
       await settled(RETRY, clock, ended);
-      if (over) return;
+      if (over) return undefined;
       continue;
     }
     await up(gateway, reason);
     reason = await Promise.race([asked, ended.then(() => undefined)]);
     ask = () => {};
-    if (reason === undefined) return gateway.stop();
+    if (reason === undefined) {
+      await gateway.stop();
+      return undefined;
+    }
     lastPerformedAt = clock.now();
-    await gateway.stop("gateway restarting", { restartExpectedMs: RESTART_EXPECTED });
+    const expected = RESTART_EXPECTED[kinds.has("process") ? "process" : "gateway"];
+    await gateway.stop("gateway restarting", { restartExpectedMs: expected });
+    if (kinds.has("process") && !over) return { reason, former: gateway, at: lastPerformedAt };
     former = gateway;
   }
 }

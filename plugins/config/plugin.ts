@@ -1,7 +1,7 @@
 /** Config: the configuration file as the gateway sees it, the schema of all of it, and changing it; by methods and by a tool. */
 import { join } from "node:path";
 import { chat, config, definePlugin, live } from "@svc/sdk";
-import { ConfigStore, GatewayInfo, Restarts, Sessions, Tool } from "@svc/sdk/services";
+import { ConfigStore, GatewayInfo, RestartNotes, Restarts, Sessions, Tool } from "@svc/sdk/services";
 import { gatewayTool } from "./gateway-tool.ts";
 import { type Note, postNote } from "./note.ts";
 import { createSentinel } from "./sentinel.ts";
@@ -14,11 +14,13 @@ export default definePlugin({
   id: "config",
   api: "^1.0.0",
   requires: { store: ConfigStore, restarts: Restarts, info: GatewayInfo, sessions: live(Sessions) },
+  provides: [RestartNotes],
 
   setup(gateway) {
     const { clock, log, services } = gateway;
     const { store, restarts } = services;
     const sentinel = createSentinel(join(services.info.stateDir, SENTINEL_FILE), log);
+    gateway.provide(RestartNotes, { path: sentinel.path, keep: (note) => sentinel.keep(note) });
     const post = (note: Note) =>
       postNote(note, {
         inject: (params) => gateway.call(chat.inject, params),

@@ -2,6 +2,7 @@
 import { readFile, rm } from "node:fs/promises";
 import { type Logger, matches, type Static, Type } from "@svc/sdk";
 import { replaceFile } from "@svc/sdk/files";
+import type { RestartNotes } from "@svc/sdk/services";
 
 const optionalText = Type.Optional(Type.String());
 const textOrNull = Type.Union([Type.String(), Type.Null()]);
@@ -18,6 +19,9 @@ const Payload = Type.Object({
 });
 export type Payload = Static<typeof Payload>;
 
+/** Notes one restart may tell. Choice: the newest; what nobody restarts for is told some day, and must not pile up. */
+const MOST_NOTES = 20;
+
 /** `earlier`: what others wanted told who joined the same restart. Choice: an addition, so that no message is lost. */
 const SentinelFile = Type.Object({
   version: Type.Literal(1),
@@ -26,10 +30,7 @@ const SentinelFile = Type.Object({
 });
 
 /** The file `restart-sentinel.json`. */
-export interface Sentinel {
-  readonly path: string;
-  /** Keeps a payload beside those that are there; on disk when it resolves. @throws Error the file cannot be written */
-  keep(payload: Payload): Promise<void>;
+export interface Sentinel extends RestartNotes {
   /** Hands what is kept to `tell`, oldest first, and removes the file afterwards. A torn file is logged and removed. @throws Error the file cannot be read */
   consume(tell: (payload: Payload) => Promise<void>): Promise<void>;
 }
@@ -62,7 +63,7 @@ export function createSentinel(path: string, log: Logger): Sentinel {
     path,
     keep: (payload) =>
       inTurn(async () => {
-        const earlier = (await kept()).filter(({ message }) => message);
+        const earlier = (await kept()).filter(({ message }) => message).slice(1 - MOST_NOTES);
         const file = { version: 1, payload, ...(earlier.length > 0 ? { earlier } : {}) };
         await replaceFile(path, `${JSON.stringify(file, null, 2)}\n`);
       }),

@@ -1,3 +1,76 @@
-import { definePlugin } from "@svc/sdk";
+/** Update: a newer version is noticed, told, and brought in; the restart after it runs the new code. */
+import { createHash } from "node:crypto";
+import { definePlugin, optional, update, updateAvailable } from "@svc/sdk";
+import { GatewayInfo, RestartNotes, Restarts } from "@svc/sdk/services";
+import { createRun, EMBEDDED } from "./run.ts";
+import { UpdateSettings } from "./settings.ts";
+import type { Updater } from "./updater.ts";
+import { createWatch } from "./watch.ts";
 
-export default definePlugin({ id: "update", api: "^1.0.0", setup() {} });
+/** What it takes to ask and to update is only loaded when somebody does. */
+export default definePlugin({
+  id: "update",
+  api: "^1.0.0",
+  config: UpdateSettings,
+  requires: { info: GatewayInfo, restarts: Restarts, notes: optional(RestartNotes) },
+
+  setup(gateway) {
+    const { clock, log, signal, services, config } = gateway;
+    const { info, restarts } = services;
+    const { channel } = config;
+    const here = { hostDirectory: info.hostDirectory, version: info.version, clock, env: process.env, signal };
+    const active = () => info.plugins().flatMap(({ id, state }) => (state === "active" ? [id] : []));
+    let updater: Updater | undefined;
+    const load = once(async () => {
+      const { createUpdater } = await import("./updater.ts");
+      return (updater = createUpdater({ ...here, plugins: active }));
+    });
+    const run = createRun({
+      version: info.version,
+      channel,
+      restarts,
+      clock,
+      log,
+      notes: () => services.notes,
+      updater: load,
+    });
+    const publish = gateway.event(updateAvailable);
+    const watch = createWatch({
+      settings: config,
+      clock,
+      log,
+      jitter: jitterOf(info.stateDir),
+      ask: async () => (await import("./newest.ts")).askNewest({ ...here, channel }),
+      changed: (available) => publish({ updateAvailable: available }),
+      install: async () =>
+        void (await run({ note: "Installed without being asked (update.auto.enabled)." }, { isAsked: false })),
+    });
+
+    gateway.serve(update, {
+      run: ({ params }) => run(params),
+      async check() {
+        if (!restarts.renewable) return UNCHECKED;
+        const { mode, reason } = await watch.look();
+        const { available, checkedAt } = watch;
+        return { mode, updateAvailable: available, checkedAt, ...(reason === undefined ? {} : { reason }) };
+      },
+    });
+    gateway.hooks.hello.tap("update", (snapshot) =>
+      watch.available === null ? snapshot : { ...snapshot, updateAvailable: watch.available },
+    );
+    gateway.busy(() => updater?.isRunning ?? false);
+    if (restarts.renewable) gateway.start(() => watch.begin());
+  },
+});
+
+const UNCHECKED = { mode: "unknown", updateAvailable: null, checkedAt: null, reason: EMBEDDED } as const;
+
+function once<T>(work: () => Promise<T>): () => Promise<T> {
+  let result: Promise<T> | undefined;
+  return () => (result ??= work());
+}
+
+/** Spreads gateways over time; the same for one of them every time. */
+function jitterOf(stateDir: string): number {
+  return createHash("sha256").update(stateDir).digest().readUInt32BE(0) / 2 ** 32;
+}

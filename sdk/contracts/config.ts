@@ -1,6 +1,7 @@
 /** Config namespace. Spec: §4.1 row "Config"; params and results: protocol/methods-config.md. */
 import { CONTROL_PLANE_WRITES, defineContract } from "../contract.ts";
 import { NonEmpty, Strict, Type } from "../schema.ts";
+import { KeptNote, PlannedRestart, restartDelay } from "./restart.ts";
 
 const Issue = Type.Object({ path: Type.String(), message: Type.String() });
 
@@ -12,20 +13,6 @@ const Written = {
   changed: Type.Array(Type.String(), { description: "dotted paths that differ from before" }),
 };
 
-const Restart = Type.Object({
-  ok: Type.Literal(true),
-  pid: Type.Integer(),
-  signal: Type.Literal("SIGUSR1"),
-  delayMs: Type.Integer({ description: "milliseconds until the restart, cooldown included" }),
-  reason: Type.String(),
-  mode: Type.Literal("emit"),
-  coalesced: Type.Boolean(),
-  cooldownMsApplied: Type.Integer(),
-  scheduled: Type.Boolean({ description: "false: the change is in effect and needs no restart" }),
-});
-
-const Sentinel = Type.Object({ path: Type.Union([Type.String(), Type.Null()]), payload: Type.Unknown() });
-
 const writeParams = {
   raw: NonEmpty,
   baseHash: Type.Optional(NonEmpty),
@@ -35,7 +22,7 @@ const restartParams = {
   ...writeParams,
   sessionKey: Type.Optional(Type.String({ description: "session to tell `note`" })),
   note: Type.Optional(Type.String()),
-  restartDelayMs: Type.Optional(Type.Integer({ minimum: 0, description: "milliseconds; default 2000, at most 60000" })),
+  restartDelayMs: restartDelay,
 };
 
 /** Read and change the configuration. */
@@ -69,14 +56,14 @@ export const config = defineContract("config", {
     scope: "operator.admin",
     limit: CONTROL_PLANE_WRITES,
     params: Strict(restartParams),
-    result: Type.Object({ ...Written, restart: Restart, sentinel: Sentinel }),
+    result: Type.Object({ ...Written, restart: PlannedRestart, sentinel: KeptNote }),
   },
   apply: {
     summary: "Replace the configuration file; restarts where a changed key needs it",
     scope: "operator.admin",
     limit: CONTROL_PLANE_WRITES,
     params: Strict(restartParams),
-    result: Type.Object({ ...Written, restart: Restart, sentinel: Sentinel }),
+    result: Type.Object({ ...Written, restart: PlannedRestart, sentinel: KeptNote }),
   },
   schema: {
     summary: "JSON Schema of the whole configuration, plugins included",

@@ -314,12 +314,25 @@ export interface ScheduledRestart {
   readonly cooldownMsApplied: number;
 }
 
-/** Restarts of the gateway within its process. */
+/** How a restart is done. `gateway`: within its process. `process`: by a new process, which runs the code that lies on disk then. */
+export type RestartKind = "gateway" | "process";
+
+/** Restarts of the gateway. */
 export interface Restarts {
   /** False where nobody can start it again: a gateway inside another program. */
   readonly possible: boolean;
-  /** @param options.delayMs default 2000, clamped to 0..60000. @throws GatewayError `UNAVAILABLE` where not `possible` */
-  schedule(options: { readonly reason: string; readonly delayMs?: number }): ScheduledRestart;
+  /** A restart of kind `process` is possible: the gateway is the program, and not a part of another one. */
+  readonly renewable?: boolean;
+  /**
+   * @param options.delayMs default 2000, clamped to 0..60000
+   * @param options.kind default `gateway`; of several who ask for the same restart, one who needs a new process is enough
+   * @throws GatewayError `UNAVAILABLE` where not `possible`, or not `renewable` for the kind `process`
+   */
+  schedule(options: {
+    readonly reason: string;
+    readonly delayMs?: number;
+    readonly kind?: RestartKind;
+  }): ScheduledRestart;
 }
 
 /** Restarts. Provided by the host. */
@@ -339,6 +352,8 @@ export const Credentials = defineService<Credentials>()("credentials", "1.0.0");
 /** What this gateway is and does. */
 export interface GatewayInfo {
   readonly version: string;
+  /** Where the host's own package lies, without symbolic links. Absent when its code was taken out of it. */
+  readonly hostDirectory?: string;
   /** epoch ms */
   readonly startedAt: number;
   readonly stateDir: string;

@@ -19,6 +19,7 @@ export * from "./outbound.ts";
 export * from "./provider-failure.ts";
 export * from "./request-media.ts";
 export * from "./reply-text.ts";
+export * from "./restart-notes.ts";
 export * from "./secrets.ts";
 export * from "./sessions.ts";
 export * from "./silence.ts";

@@ -16,7 +16,7 @@ const SPECIFIED: Readonly<Record<Scope, string>> = {
     "agents.create agents.update agents.delete agents.files.set secrets.reload secrets.resolve sessions.patch " +
     "sessions.reset sessions.delete sessions.compact chat.inject exec.approvals.get exec.approvals.set " +
     "exec.approvals.node.get exec.approvals.node.set channels.logout config.set config.patch config.apply config.schema " +
-    "system-event set-heartbeats",
+    "system-event set-heartbeats update.run cron.add cron.update cron.remove cron.run",
 };
 /** Spec: §2. Nodes may call these and `health`; operators, admins included, none of them. */
 export const NODE_METHODS: readonly string[] = ["node.invoke.result", "node.event", "node.canvas.capability.refresh"];
@@ -38,6 +38,7 @@ const OURS: Readonly<Record<string, Scope>> = {
   "exec.approvals.grants": "operator.admin",
   "exec.approvals.forget": "operator.admin",
   "secrets.list": "operator.admin",
+  "update.check": "operator.read",
   "webhooks.list": "operator.read",
   "webhooks.check": "operator.read",
   "webhooks.runs": "operator.read",

@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { HEARTBEAT_SEEN_ELSEWHERE } from "./config-cases-heartbeat.ts";
 import { MCP_GIVEN, MCP_SEEN_ELSEWHERE } from "./config-cases-mcp.ts";
 import { SECRETS_GIVEN, SECRETS_SEEN_ELSEWHERE } from "./config-cases-secrets.ts";
+import { UPDATE_GIVEN, UPDATE_SEEN_ELSEWHERE } from "./config-cases-update.ts";
 import { HOOKS_ON, SIGNING_SECRET } from "./hooks-picture.ts";
 
 /** Both configurations as a whole. */
@@ -175,6 +176,7 @@ export const GIVEN: Readonly<Record<string, Given>> = {
   ...HOOKS,
   ...SECRETS_GIVEN,
   ...MCP_GIVEN,
+  ...UPDATE_GIVEN,
   "storage-sqlite.file": { values: ["another.db"] },
 };
 
@@ -247,6 +249,7 @@ export const SEEN_ELSEWHERE: Readonly<Record<string, string>> = {
   ...SECRETS_SEEN_ELSEWHERE,
   ...MCP_SEEN_ELSEWHERE,
   ...HEARTBEAT_SEEN_ELSEWHERE,
+  ...UPDATE_SEEN_ELSEWHERE,
   "plugins.use": "host/gateway-plugins.test.ts",
   "plugins.load.paths": "host/gateway-plugins.test.ts",
   "plugins.entries.*.enabled": "host/gateway-plugins.test.ts",

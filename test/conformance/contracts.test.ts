@@ -23,6 +23,7 @@ import {
   secrets,
   sessions,
   tools,
+  update,
   webhooks,
 } from "@svc/sdk";
 import { ModelProvider, Tool } from "@svc/sdk/services";
@@ -70,6 +71,7 @@ const NAMESPACES: readonly {
   { id: "secrets", contract: secrets, open: ["list", "reload", "resolve"] },
   { id: "sessions", contract: sessions, open: ["timeseries", "logs"], needs: ["resolve"] },
   { id: "tools", contract: tools },
+  { id: "update", contract: update },
   { id: "webhooks", contract: webhooks, needs: ["disable", "enable"] },
 ];
 

@@ -18,6 +18,7 @@ import {
   secrets,
   sessions,
   tools,
+  update,
   webhooks,
 } from "@svc/sdk";
 import type { Attendance } from "./attendance.ts";
@@ -43,6 +44,7 @@ export const methods: Readonly<Record<string, Method>> = Object.fromEntries(
     secrets,
     sessions,
     tools,
+    update,
     webhooks,
   ]
     .flatMap((contract) => Object.values<Method>(contract))
@@ -294,6 +296,9 @@ export const good: Readonly<Record<string, readonly Sample[]>> = {
     () => ({ key: "no-such" }),
     () => ({ key: "fresh", deleteTranscript: false, emitLifecycleHooks: false }),
   ],
+  "update.check": [() => ({})],
+  // One call: `config.patch` and `config.apply` take the rest of the budget they share.
+  "update.run": [() => ({ dryRun: true, note: "now", sessionKey: "main", restartDelayMs: 0, timeoutMs: 1 })],
   "webhooks.list": [() => ({})],
   "webhooks.check": [() => ({})],
   "webhooks.init": [() => ({})],

@@ -50,6 +50,42 @@ describe("a scheduled restart", () => {
   }
 });
 
+describe("a restart by a new process", () => {
+  function kinds() {
+    const clock = createFakeClock();
+    const performed: [string, string | undefined][] = [];
+    const perform = (reason: string, kind?: string) => void performed.push([reason, kind]);
+    return { clock, performed, restarts: createRestarts({ clock, log, isIdle: () => true, perform, renews: true }) };
+  }
+
+  it("is what comes when one of those who ask for the same restart needs it", async () => {
+    const { clock, performed, restarts } = kinds();
+    restarts.schedule({ reason: "config.patch" });
+    restarts.schedule({ reason: "update.run", kind: "process", delayMs: 5_000 });
+    await clock.advance(2_000);
+    assert.deepEqual(performed, [["config.patch, update.run", "process"]]);
+  });
+
+  it("is refused where the gateway is a part of another program", () => {
+    const { restarts } = scene();
+    assert.deepEqual([restarts.possible, restarts.renewable], [true, false]);
+    assert.throws(() => restarts.schedule({ reason: "x", kind: "process" }), { code: "UNAVAILABLE" });
+  });
+
+  it("is still told to a gateway that stops for a weaker one", async () => {
+    const { clock, performed, restarts } = kinds();
+    restarts.schedule({ reason: "config.patch", delayMs: 0 });
+    await clock.advance(0);
+    const late = restarts.schedule({ reason: "update.run", kind: "process" });
+    assert.deepEqual(late, { delayMs: 0, coalesced: true, cooldownMsApplied: 0 });
+    restarts.schedule({ reason: "once more", kind: "process" });
+    assert.deepEqual(performed, [
+      ["config.patch", "gateway"],
+      ["update.run", "process"],
+    ]);
+  });
+});
+
 describe("the cooldown", () => {
   const rows: [why: string, last: number | undefined, cooldownMsApplied: number][] = [
     ["none after a fresh start", undefined, 0],

@@ -43,7 +43,10 @@ describe("svc --help", () => {
     const { code, stdout, stderr } = await home(t).svc(["--help"]);
     assert.deepEqual([code, stderr], [0, ""]);
     for (const word of ["gateway", "plugins", "config", "chat"]) assert.match(stdout, new RegExp(`^  ${word}\\b`, "m"));
-    assert.match(stdout, /Exit codes: 0 done, 1 refused or failed, 2 wrong usage, 3 no gateway answered\./);
+    assert.match(
+      stdout,
+      /Exit codes: 0 done, 1 refused or failed, 2 wrong usage, 3 no gateway answered, 75 start it again\./,
+    );
   });
 
   it("of a group shows the verbs of plugins beside its own, with their summaries", async (t) => {

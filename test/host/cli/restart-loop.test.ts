@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { createFakeClock, type FakeClock } from "@svc/sdk/testing";
-import { type Restartable, runWithRestarts } from "../../../host/cli/restart-loop.ts";
+import { type Renewal, type Restartable, runWithRestarts } from "../../../host/cli/restart-loop.ts";
 import type { Restarter } from "../../../host/restarts.ts";
 
 interface Scene {
@@ -12,7 +12,7 @@ interface Scene {
   readonly restart: Restarter;
   end(): void;
   request(reason: string): void;
-  readonly done: Promise<void>;
+  readonly done: Promise<Renewal<Restartable> | undefined>;
   /** Waits for the next line of the log. */
   until(line: string): Promise<void>;
 }
@@ -125,6 +125,16 @@ describe("a gateway that may restart", { timeout: 20_000 }, () => {
     made.end();
     await made.done;
     assert.equal(made.log.at(-1), "stop 2 for good");
+  });
+
+  it("hands over to a new process when one is asked for, also by somebody who comes while it stops", async () => {
+    const made = scene();
+    await made.until("up 1 first");
+    made.restart.perform("config.patch");
+    made.restart.perform("update.run", "process");
+    const renewal = await made.done;
+    assert.deepEqual([renewal?.reason, renewal?.at], ["config.patch", made.clock.now()]);
+    assert.deepEqual(made.log.slice(2), ["stop 1 gateway restarting 5000"]);
   });
 
   it("tries every 5 s to start again, and says why it does not", async () => {

@@ -96,6 +96,7 @@ export async function scene(t: TestContext, surroundings: Surroundings = {}): Pr
     clock: { now: () => 0 },
     log: { debug() {}, info() {}, warn: log, error: log },
     hooks: { hostReady: { tapPromise: (_name: string, tap: () => Promise<void>) => (ready = tap) } },
+    provide() {},
     extend: () => undefined, // its tool has a test of its own
     serve: (_contract: unknown, given: Handlers<typeof config>) => (handlers = given),
     async call(method: { name: string }, params: ParamsOf<typeof chat.inject>) {

@@ -1,0 +1,105 @@
+/** Looks at the files of a state directory. Reads only, follows no link. */
+import { lstat, open, readdir, readFile } from "node:fs/promises";
+import { connect } from "node:net";
+import { hostname } from "node:os";
+import { basename, dirname, join } from "node:path";
+import { isAlive } from "@svc/sdk/files";
+
+/** A file, directory, link or socket. */
+export interface StateFile {
+  readonly path: string;
+  readonly kind: "file" | "directory" | "link" | "socket" | "other";
+  /** Permission bits. */
+  readonly mode: number;
+  readonly uid: number;
+  readonly size: number;
+  /** epoch ms */
+  readonly changedAt: number;
+}
+
+/** Levels below the state directory. What lies deeper belongs to plugins and their work. */
+const DEPTH = 3;
+/** Choice: a directory with more is not one that people keep in order by hand. */
+const MOST = 20_000;
+/** They are large, and have checks of their own, or are made anew. */
+const SKIPPED: ReadonlySet<string> = new Set(["cache", "extensions", "doctor", "node_modules"]);
+
+/** The directory itself comes first. Empty where there is none. */
+export async function listState(stateDir: string): Promise<StateFile[]> {
+  const top = await lookAt(stateDir);
+  if (!top) return [];
+  const found = [top];
+  const visit = async (directory: string, depth: number): Promise<void> => {
+    const names = await readdir(directory).catch(() => []);
+    for (const name of names) {
+      if (found.length >= MOST) return;
+      const file = await lookAt(join(directory, name));
+      if (!file) continue;
+      found.push(file);
+      if (file.kind === "directory" && depth < DEPTH && !SKIPPED.has(name)) await visit(file.path, depth + 1);
+    }
+  };
+  await visit(stateDir, 1);
+  return found;
+}
+
+/** `undefined`: nothing is there. */
+export async function lookAt(path: string): Promise<StateFile | undefined> {
+  const stats = await lstat(path).catch(() => undefined);
+  if (!stats) return undefined;
+  const kind = stats.isFile()
+    ? "file"
+    : stats.isDirectory()
+      ? "directory"
+      : stats.isSymbolicLink()
+        ? "link"
+        : stats.isSocket()
+          ? "socket"
+          : "other";
+  return { path, kind, mode: stats.mode & 0o777, uid: stats.uid, size: stats.size, changedAt: stats.mtimeMs };
+}
+
+/** Milliseconds. Choice: a process of another machine or container may be writing it, and its id says nothing here. */
+const YOUNG = 600_000;
+
+/** Whether whoever made this file still writes it: `<name>.<process id>.<12 hex digits>.tmp`, `<name>.lock` with the id inside. */
+export async function isAbandoned({ path, size, changedAt }: StateFile, now: number): Promise<boolean> {
+  if (now - changedAt < YOUNG) return false;
+  const [, staged] = /\.(\d+)\.[0-9a-f]{12}\.tmp$/.exec(basename(path)) ?? [];
+  if (staged !== undefined) return !isAlive(Number(staged));
+  if (!path.endsWith(".lock") || size > 1_000) return false;
+  try {
+    const { pid, host } = Object(JSON.parse(await readFile(path, "utf8"))) as { pid?: unknown; host?: unknown };
+    return typeof pid === "number" && host === hostname() && !isAlive(pid);
+  } catch {
+    return false; // not of ours, or being written
+  }
+}
+
+/** Whether somebody listens. */
+export function isAnswered(socket: string): Promise<boolean> {
+  return new Promise((resolve) => {
+    const asked = connect(socket);
+    const done = (answer: boolean) => {
+      asked.destroy();
+      resolve(answer);
+    };
+    asked.once("connect", () => done(true));
+    asked.once("error", () => done(false));
+  });
+}
+
+const HEADER = "SQLite format 3\0";
+
+/** Whether a database begins there; an empty file is one that was never written. */
+export async function isDatabase({ path, kind }: StateFile): Promise<boolean> {
+  if (kind !== "file" || !path.endsWith(".db")) return false;
+  const handle = await open(path, "r").catch(() => undefined);
+  if (!handle) return false;
+  try {
+    const { bytesRead, buffer } = await handle.read(Buffer.alloc(HEADER.length), 0, HEADER.length, 0);
+    return bytesRead > 0 && (buffer.toString("latin1") === HEADER || basename(dirname(path)).includes("sqlite"));
+  } finally {
+    await handle.close();
+  }
+}

@@ -1,0 +1,157 @@
+/** How this gateway is installed, which decides what an update is. Pure, over facts that `facts.ts` reads. */
+
+/** Where the host's package lies, by its path alone. */
+export type Place =
+  | { readonly kind: "checkout"; readonly root: string }
+  /** `root` holds the outermost `node_modules`; `host` is the host's package relative to it. */
+  | { readonly kind: "modules"; readonly root: string; readonly host: string };
+
+/** A package at the top of `node_modules` that is of this project. */
+export interface OwnPackage {
+  readonly name: string;
+  /** It is a symbolic link, e.g. of `npm link`. */
+  readonly isLink: boolean;
+}
+
+/** What stands on disk around it. */
+export interface PlaceFacts {
+  /** Names in the root. */
+  readonly entries: readonly string[];
+  /** Of the root; `undefined`: there is none. */
+  readonly packageJson: Readonly<Record<string, unknown>> | undefined;
+  /** The directory belongs to the user of this process, or the question makes no sense here. */
+  readonly isOwn: boolean;
+  readonly isWritable: boolean;
+  readonly own: readonly OwnPackage[];
+  readonly platform: NodeJS.Platform;
+}
+
+export type Mode = "git" | "npm" | "pnpm" | "bun" | "unknown";
+
+/** Why nothing can be done here, and what a person can do. */
+export interface Refusal {
+  /** A word for programs. */
+  readonly reason: string;
+  /** A sentence. */
+  readonly why: string;
+  /** Command lines. */
+  readonly byHand: readonly string[];
+}
+
+export type Installation =
+  | { readonly mode: "git"; readonly root: string; readonly host: string; readonly refusal?: Refusal }
+  | {
+      readonly mode: "npm";
+      readonly root: string;
+      readonly host: string;
+      /** `global`: of `npm install --global`, whose prefix is above the root. */
+      readonly layout: "project" | "global";
+      /** Packages of this project that were asked for. */
+      readonly packages: readonly string[];
+      readonly refusal?: Refusal;
+    }
+  | { readonly mode: "pnpm" | "bun" | "unknown"; readonly root?: string; readonly refusal: Refusal };
+
+/** @param hostDirectory absolute, without symbolic links */
+export function placeOf(hostDirectory: string): Place {
+  const parts = hostDirectory.split(/[\\/]/);
+  const at = parts.indexOf("node_modules");
+  if (at < 0) return { kind: "checkout", root: parts.slice(0, -1).join("/") || "/" };
+  return { kind: "modules", root: parts.slice(0, at).join("/") || "/", host: parts.slice(at).join("/") };
+}
+
+/** Packages an update replaces: all of this project come in one version. */
+export function isOwnPackage(name: string): boolean {
+  return name === "svc" || name.startsWith("@svc/");
+}
+
+export function installationOf(place: Place, facts: PlaceFacts): Installation {
+  const found = place.kind === "checkout" ? checkout(place.root, facts) : modules(place, facts);
+  if (found.mode !== "git" && found.mode !== "npm") return found;
+  const refusal = found.refusal ?? rights(found.root, facts, found.mode);
+  return refusal ? { ...found, refusal } : found;
+}
+
+function checkout(root: string, { entries, packageJson }: PlaceFacts): Installation {
+  const isWorkspace = Array.isArray(packageJson?.["workspaces"]);
+  if (entries.includes(".git") && isWorkspace) return { mode: "git", root, host: "host" };
+  const why = `${root} is neither a git checkout nor a package that npm installed`;
+  return {
+    mode: "unknown",
+    root,
+    refusal: { reason: "unknown-install", why, byHand: ["npm install --global svc@latest @svc/host@latest"] },
+  };
+}
+
+function modules({ root, host }: Place & { kind: "modules" }, facts: PlaceFacts): Installation {
+  const { entries, packageJson, own, platform } = facts;
+  const names = own.map(({ name }) => name).sort();
+  const other = otherTool(entries, host);
+  if (other) {
+    const byHand = [`cd ${root}`, `${other} update ${names.join(" ")}`];
+    const why = `${other} installed it, and only npm and git are known here`;
+    return { mode: other === "yarn" ? "unknown" : other, root, refusal: { reason: "package-manager", why, byHand } };
+  }
+  const isGlobal = packageJson === undefined && /[\\/]lib$/.test(root) && platform !== "win32";
+  if (packageJson === undefined && !isGlobal) {
+    const why = `${root} has no package.json that says what was installed`;
+    return {
+      mode: "unknown",
+      root,
+      refusal: { reason: "unknown-install", why, byHand: [`cd ${root}`, `npm install ${latest(names)}`] },
+    };
+  }
+  const layout = isGlobal ? "global" : "project";
+  const asked = isGlobal ? names : Object.keys(dependencies(packageJson)).filter(isOwnPackage).sort();
+  const found = { mode: "npm", root, host, layout, packages: asked } as const;
+  const refusal = linked(own, names, root) ?? (isGlobal ? undefined : foreign(root, packageJson, asked));
+  return refusal ? { ...found, refusal } : found;
+}
+
+function otherTool(entries: readonly string[], host: string): "pnpm" | "bun" | "yarn" | undefined {
+  if (host.includes("node_modules/.pnpm/") || entries.includes("pnpm-lock.yaml")) return "pnpm";
+  if (entries.includes("bun.lock") || entries.includes("bun.lockb")) return "bun";
+  return entries.includes("yarn.lock") ? "yarn" : undefined;
+}
+
+function dependencies(packageJson: PlaceFacts["packageJson"]): Readonly<Record<string, string>> {
+  const groups = ["dependencies", "devDependencies", "optionalDependencies"].map(
+    (key) => Object(packageJson?.[key]) as object,
+  );
+  return Object.assign({}, ...groups) as Record<string, string>; // npm refuses a package.json in which these are no texts
+}
+
+function linked(own: readonly OwnPackage[], names: readonly string[], root: string): Refusal | undefined {
+  const link = own.find(({ isLink }) => isLink);
+  if (!link) return undefined;
+  const why = `${link.name} is a link to a directory under development`;
+  return { reason: "linked-package", why, byHand: [`cd ${root}`, `npm install ${latest(names)}`] };
+}
+
+/** Choice: a directory that has packages of others is a program of somebody; what an update of ours does to it is theirs to say. */
+function foreign(root: string, packageJson: PlaceFacts["packageJson"], asked: readonly string[]): Refusal | undefined {
+  const all = Object.entries(dependencies(packageJson));
+  const other = all.find(([name]) => !isOwnPackage(name));
+  const byHand = [`cd ${root}`, `npm install ${latest(asked)}`];
+  if (other) return { reason: "other-packages", why: `${root} has packages of others too, e.g. ${other[0]}`, byHand };
+  const file = all.find(([, spec]) => /[:/]/.test(spec));
+  if (file) return { reason: "not-from-registry", why: `${file[0]} was not installed from a registry`, byHand };
+  if (asked.includes("@svc/host") || asked.includes("svc")) return undefined;
+  return { reason: "unknown-install", why: `the package.json of ${root} does not name the host`, byHand };
+}
+
+function rights(root: string, { isOwn, isWritable }: PlaceFacts, mode: "git" | "npm"): Refusal | undefined {
+  const byHand = mode === "git" ? gitByHand(root) : [`as the owner of ${root}: svc update`];
+  if (!isOwn) return { reason: "foreign-owner", why: `${root} belongs to another user`, byHand };
+  if (!isWritable) return { reason: "not-writable", why: `${root} cannot be written to`, byHand };
+  return undefined;
+}
+
+/** What an update of a checkout does, by hand. */
+export function gitByHand(root: string): readonly string[] {
+  return [`cd ${root}`, "git pull --ff-only", "npm ci", "npm run build", "svc gateway restart"];
+}
+
+function latest(names: readonly string[]): string {
+  return names.map((name) => `${name}@latest`).join(" ");
+}

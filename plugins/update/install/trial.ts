@@ -1,0 +1,119 @@
+/** Whether a version starts: it is run once where it lies, on an empty state directory and a free port, and ended again. */
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { createRequire } from "node:module";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { Clock } from "@svc/sdk";
+import { BoundedText, startProgram } from "@svc/sdk/exec";
+import { versionIn } from "./facts.ts";
+import { StepFailed, type Program, type Steps } from "./steps.ts";
+
+export interface TrialOptions {
+  readonly steps: Steps;
+  readonly node: Program;
+  readonly clock: Pick<Clock, "elapsed">;
+  readonly env: Readonly<Record<string, string>>;
+  readonly signal: AbortSignal;
+  readonly timeoutMs: number;
+  /** Ids of plugins that run now; empty: nobody knows, and the new version chooses. */
+  readonly plugins: readonly string[];
+}
+
+/** What a gateway says when it is ready. */
+interface Ready {
+  readonly version?: unknown;
+  readonly plugins?: readonly { readonly id?: string; readonly state?: string; readonly reason?: string }[];
+}
+
+/** Milliseconds. Choice: a gateway that needs longer would not be taken for one that starts by whoever supervises it either. */
+const LONGEST_START = 120_000;
+
+/** Choice: a plugin that waits for configuration it does not get here (`blocked`, `pending`) is none that is broken. */
+const BROKEN: ReadonlySet<unknown> = new Set(["failed", "quarantined"]);
+
+/** @returns its version. @throws StepFailed */
+export async function proveVersion(hostDirectory: string, options: TrialOptions): Promise<string> {
+  const { steps, node } = options;
+  const script = join(hostDirectory, "svc.js");
+  const state = await mkdtemp(join(tmpdir(), "svc-trial-"));
+  try {
+    const env = { HOME: state, USERPROFILE: state, SVC_STATE_DIR: state, SVC_CONFIG_PATH: join(state, "svc.json") };
+    await writeFile(env.SVC_CONFIG_PATH, JSON.stringify(configOf(knownThere(hostDirectory, options.plugins))), {
+      mode: 0o600,
+    });
+    const said = await steps.run("version", node, [script, "--version"], { cwd: hostDirectory, env });
+    const expected = await versionIn(hostDirectory);
+    await start(script, env, options);
+    return expected ?? said;
+  } finally {
+    await rm(state, { recursive: true, force: true, maxRetries: 5 });
+  }
+}
+
+/** Plugins of others are installed elsewhere, and are not what is tried here. */
+function knownThere(hostDirectory: string, ids: readonly string[]): readonly string[] {
+  const { resolve } = createRequire(join(hostDirectory, "package.json"));
+  return ids.filter((id) => {
+    try {
+      return resolve(`@svc/plugin-${id}/package.json`) !== "";
+    } catch {
+      return false;
+    }
+  });
+}
+
+function configOf(plugins: readonly string[]): object {
+  return {
+    gateway: { bind: "loopback" },
+    logging: { level: "error" },
+    update: { checkOnStart: false },
+    ...(plugins.length > 0 ? { plugins: { use: plugins } } : {}),
+  };
+}
+
+async function start(script: string, env: Readonly<Record<string, string>>, options: TrialOptions): Promise<void> {
+  const { steps, node, clock } = options;
+  const cwd = join(script, "..");
+  const command = [node.file, ...node.args, script, "gateway", "run", "--port", "0", "--json"];
+  const said = { stdout: new BoundedText(), stderr: new BoundedText() };
+  const startedAt = clock.elapsed();
+  const program = startProgram({
+    file: node.file,
+    argv: command,
+    cwd,
+    env: { ...options.env, ...env },
+    timeoutMs: Math.min(options.timeoutMs, LONGEST_START),
+    signal: options.signal,
+    stopReason: "the gateway stops",
+    endsWhole: true,
+    onOutput(chunk, stream) {
+      said[stream].append(chunk);
+      if (stream === "stdout" && chunk.includes(10)) program.end("it is ready");
+    },
+  });
+  const { timedOut, error, endedFor } = await program.ended;
+  const [stdout, stderr] = [said.stdout.end().text, said.stderr.end().text];
+  const fault = endedFor === "it is ready" ? faultOf(stdout) : (error ?? "it ended before it was ready");
+  const record = steps.add("start", command, cwd, startedAt, {
+    exitCode: fault === undefined ? 0 : 1,
+    timedOut,
+    stdout: fault === undefined ? "" : stdout,
+    stderr,
+    truncated: false,
+    ...(fault === undefined ? {} : { error: fault }),
+  });
+  if (fault !== undefined) throw new StepFailed(record, `the new version does not start: ${fault}`);
+}
+
+/** @returns what is wrong with a gateway that says this; `undefined`: nothing */
+export function faultOf(stdout: string): string | undefined {
+  let ready: Ready;
+  try {
+    ready = Object(JSON.parse(stdout.split("\n")[0] ?? "")) as Ready;
+  } catch {
+    return "what it says is no JSON";
+  }
+  const broken = (ready.plugins ?? []).filter(({ state }) => BROKEN.has(state));
+  if (broken.length === 0) return undefined;
+  return broken.map(({ id, state, reason }) => `plugin ${id} is ${state}${reason ? `: ${reason}` : ""}`).join("; ");
+}

@@ -1,0 +1,77 @@
+/** Asks whether there is a newer version: the registry npm goes to, or the branch a checkout follows. Writes nothing. */
+import { type Clock, messageOf, type Static, type UpdateAvailable } from "@svc/sdk";
+import { ownPlaces, type ProgramPlaces } from "@svc/sdk/exec";
+import { programEnvironment, secretValues, withoutSecrets } from "./install/environment.ts";
+import { readInstallation } from "./install/facts.ts";
+import { followed, remoteHead } from "./install/git-update.ts";
+import { isNewer, newestVersion } from "./install/npm-update.ts";
+import type { Installation } from "./install/place.ts";
+import { findPrograms, type Programs } from "./install/programs.ts";
+import { createSteps, type Steps } from "./install/steps.ts";
+import type { UpdateSettings } from "./settings.ts";
+
+export type Available = Static<typeof UpdateAvailable>;
+
+export interface Answer {
+  readonly mode: Installation["mode"];
+  /** As far as it is known. */
+  readonly available: Available;
+  /** Why it is not known. */
+  readonly reason?: string;
+}
+
+export interface AskOptions {
+  readonly hostDirectory: string | undefined;
+  readonly version: string;
+  readonly channel: UpdateSettings["channel"];
+  readonly clock: Pick<Clock, "elapsed">;
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly signal: AbortSignal;
+  /** Where git and npm are looked for. Default: this machine. */
+  readonly places?: ProgramPlaces;
+}
+
+/** Milliseconds one question may take. Choice. */
+const TIMEOUT = 60_000;
+
+/** Never rejects. */
+export async function askNewest(options: AskOptions): Promise<Answer> {
+  const { clock, signal, env } = options;
+  const secrets = secretValues(env);
+  const installation = await readInstallation(options.hostDirectory);
+  const { mode, refusal } = installation;
+  if (mode !== "git" && mode !== "npm") return { mode, available: null, reason: refusal.why };
+  try {
+    const programs = await findPrograms(options.places ?? ownPlaces(), process.execPath);
+    const steps = createSteps({ clock, timeoutMs: TIMEOUT, signal, env: programEnvironment(env), secrets });
+    const ask = mode === "git" ? askRemote : askRegistry;
+    return { mode, ...(await ask(installation.root, { ...options, programs, steps })) };
+  } catch (error) {
+    return { mode, available: null, reason: withoutSecrets(messageOf(error), secrets).slice(0, 500) };
+  }
+}
+
+type Tools = AskOptions & { readonly programs: Programs; readonly steps: Steps };
+type Found = Omit<Answer, "mode">;
+
+async function askRegistry(root: string, { programs: { npm }, steps, channel, version }: Tools): Promise<Found> {
+  if (!npm) return { available: null, reason: "there is no npm here" };
+  const latest = await newestVersion({ root, npm, steps, channel });
+  if (latest === undefined) return { available: null, reason: "the registry has no such package" };
+  return { available: isNewer(latest, version) ? { currentVersion: version, latestVersion: latest, channel } : null };
+}
+
+/** A commit that is part of what is here already is no news. */
+async function askRemote(root: string, { programs: { git }, steps, version }: Tools): Promise<Found> {
+  if (!git) return { available: null, reason: "there is no git here" };
+  const repository = { root, git, steps };
+  const { branch, upstream } = await followed(repository);
+  if (!upstream) return { available: null, reason: `${branch ?? "the checkout"} follows no branch of a remote` };
+  const sha = await remoteHead(upstream, repository);
+  if (sha === undefined) return { available: null, reason: `the remote ${upstream.remote} has no ${upstream.ref}` };
+  const head = await steps.run("head", git, ["rev-parse", "HEAD"], { cwd: root });
+  const isHere = await steps.attempt("here", git, ["merge-base", "--is-ancestor", sha, "HEAD"], { cwd: root });
+  if (sha === head || isHere.exitCode === 0) return { available: null };
+  const channel = upstream.ref.replace("refs/heads/", "");
+  return { available: { currentVersion: `${version}+${head.slice(0, 7)}`, latestVersion: sha.slice(0, 7), channel } };
+}

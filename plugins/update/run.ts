@@ -1,0 +1,94 @@
+/** `update.run`: the update, the note that is told after the restart, and that restart. Spec: protocol/methods-system.md §1. */
+import {
+  type Clock,
+  isGatewayError,
+  type Logger,
+  messageOf,
+  type ParamsOf,
+  type ResultOf,
+  type update,
+} from "@svc/sdk";
+import type { RestartNote, RestartNotes, Restarts } from "@svc/sdk/services";
+import { noteOf } from "./report.ts";
+import type { UpdateSettings } from "./settings.ts";
+import type { Update, Updater } from "./updater.ts";
+
+/** Milliseconds a step may take. */
+const TIMEOUT = { usual: 1_200_000, least: 1_000 };
+
+type Params = ParamsOf<typeof update.run>;
+type Result = ResultOf<typeof update.run>;
+
+export interface RunOptions {
+  readonly version: string;
+  readonly channel: UpdateSettings["channel"];
+  readonly restarts: Restarts;
+  /** `undefined`: nobody keeps notes. */
+  notes(): RestartNotes | undefined;
+  readonly clock: Pick<Clock, "now">;
+  readonly log: Logger;
+  updater(): Promise<Pick<Updater, "run">>;
+}
+
+/** @param how.isAsked default true; what nobody asked for and does not work stands in the log only, however often it is tried */
+export type Run = (params: Params, how?: { readonly isAsked: boolean }) => Promise<Result>;
+
+export function createRun(options: RunOptions): Run {
+  const { restarts, clock, log, channel, version } = options;
+  return async (
+    { timeoutMs = TIMEOUT.usual, dryRun = false, restartDelayMs, ...asked },
+    { isAsked } = { isAsked: true },
+  ) => {
+    const order = { channel, timeoutMs: Math.max(TIMEOUT.least, timeoutMs), dryRun };
+    const done = restarts.renewable ? await (await options.updater()).run(order) : embedded(version);
+    const { report } = done;
+    const note = noteOf(done, asked, clock.now());
+    const isKept = !dryRun && (isAsked || report.status === "ok");
+    const path = isKept ? await keep(note, options) : null; // on disk before the restart can come
+    const restart = report.status === "ok" ? schedule(restartDelayMs, options) : null;
+    log.info({ status: report.status, reason: report.reason, before: report.before, after: report.after }, "update");
+    return { ok: report.status !== "error", result: report, restart, sentinel: { path, payload: note } };
+  };
+}
+
+export const EMBEDDED = "this gateway runs inside another program";
+
+/** Choice: whose code is part of another program is updated with that program. */
+function embedded(version: string): Update {
+  return {
+    report: { status: "skipped", mode: "unknown", reason: "embedded", before: { version }, steps: [], durationMs: 0 },
+    why: `${EMBEDDED}, and is updated with it`,
+    byHand: ["update the program that runs it"],
+  };
+}
+
+/** @returns where it is kept; `null`: nobody keeps it, or it could not be written. The log has it then */
+async function keep(note: RestartNote, { log, ...options }: RunOptions): Promise<string | null> {
+  const notes = options.notes();
+  if (!notes) {
+    log.info({ note: note.message }, "no plugin keeps what is told after a restart");
+    return null;
+  }
+  try {
+    await notes.keep(note);
+    return notes.path;
+  } catch (error) {
+    const fields = { err: error, path: notes.path, note: note.message };
+    log.warn(fields, "what became of the update cannot be told after the restart");
+    return null;
+  }
+}
+
+/** Never throws: the update stands. */
+function schedule(delayMs: number | undefined, { restarts, log }: RunOptions): NonNullable<Result["restart"]> {
+  const base = { ok: true, pid: process.pid, signal: "SIGUSR1", mode: "emit" } as const;
+  const wanted = { reason: "update.run", kind: "process", ...(delayMs === undefined ? {} : { delayMs }) } as const;
+  try {
+    return { ...base, ...restarts.schedule(wanted), reason: "update.run", scheduled: true };
+  } catch (error) {
+    if (!isGatewayError(error)) log.error({ err: error }, "a restart could not be scheduled");
+    const why = isGatewayError(error) ? messageOf(error) : "the restart could not be scheduled";
+    const reason = `update.run: updated; it takes effect with a restart by hand: ${why}`;
+    return { ...base, delayMs: 0, coalesced: false, cooldownMsApplied: 0, reason, scheduled: false };
+  }
+}

@@ -1,0 +1,111 @@
+/** `svc update` and `svc update check`: through the gateway that runs, else here and now. */
+import { realpathSync } from "node:fs";
+import { GatewayError, isGatewayError, update } from "@svc/sdk";
+import { askingWith, type Command, type CommandContext, show } from "@svc/sdk/cli";
+import { hostDirectoryOf, versionIn } from "./install/facts.ts";
+import { askNewest } from "./newest.ts";
+import { availableLines, updateLines } from "./report.ts";
+import { createUpdater, type Update } from "./updater.ts";
+
+/** Milliseconds a step may take that runs here. Spec: protocol/methods-system.md §1. */
+const STEP_TIMEOUT = 1_200_000;
+/** Choice: as long as a handful of steps. */
+const CALL_TIMEOUT = 3_600_000;
+
+const asking = askingWith({ plugin: "update", step: "svc doctor" });
+
+export const updateVerbs: readonly Command[] = [
+  {
+    name: "update",
+    summary: "Bring the gateway up to date and restart it",
+    options: [
+      { flags: "--dry-run", description: "only look, and say what would be done" },
+      { flags: "--note <text>", description: "what the main session is told first, after the restart" },
+    ],
+    examples: ["svc update --dry-run", "svc update"],
+    async run(context) {
+      const dryRun = context.options["dryRun"] === true;
+      const note = context.options["note"];
+      const params = { ...(dryRun ? { dryRun } : {}), ...(typeof note === "string" ? { note } : {}) };
+      try {
+        const done = await asking(context, ["operator.admin"], (client) =>
+          client.call(update.run, params, { timeoutMs: CALL_TIMEOUT }),
+        );
+        show(context, done, ({ sentinel, restart, result }) => [
+          ...told(sentinel.payload, result),
+          ...restartLines(restart),
+        ]);
+        return done.ok ? 0 : 1;
+      } catch (error) {
+        if (!isNobodyThere(error, context)) throw error;
+        return updateHere(context, dryRun);
+      }
+    },
+  },
+  {
+    name: "update check",
+    summary: "Is there a newer version?",
+    examples: ["svc update check", "svc update check --json"],
+    async run(context) {
+      try {
+        const answer = await asking(context, ["operator.read"], (client) =>
+          client.call(update.check, {}, { timeoutMs: CALL_TIMEOUT }),
+        );
+        show(context, answer, ({ updateAvailable, reason }) => availableLines(updateAvailable, reason));
+        return answer.reason === undefined ? 0 : 1;
+      } catch (error) {
+        if (!isNobodyThere(error, context)) throw error;
+        const { mode, available, reason } = await askNewest({ ...(await here()), channel: "stable" });
+        const checkedAt = reason === undefined ? Date.now() : null;
+        const answer = { mode, updateAvailable: available, checkedAt, ...(reason === undefined ? {} : { reason }) };
+        show(context, answer, () => availableLines(available, reason));
+        return reason === undefined ? 0 : 1;
+      }
+    },
+  },
+];
+
+/** Choice: only the gateway of this machine is updated here, and only while it does not run. */
+function isNobodyThere(error: unknown, { options }: CommandContext): boolean {
+  if (options["url"] !== undefined || !isGatewayError(error)) return false;
+  return error.code === "UNAVAILABLE" && error.message.includes("svc gateway run");
+}
+
+async function here() {
+  const hostDirectory = hostDirectoryOf(realpathSync(process.argv[1] ?? ""));
+  const version = hostDirectory === undefined ? undefined : await versionIn(hostDirectory);
+  if (version === undefined)
+    throw new GatewayError("UNAVAILABLE", "the package this command belongs to was not found\nNext: install svc anew");
+  const interrupted = new AbortController();
+  for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => interrupted.abort());
+  const clock = { elapsed: () => performance.now() };
+  return { hostDirectory, version, clock, env: process.env, signal: interrupted.signal };
+}
+
+async function updateHere(context: CommandContext, dryRun: boolean): Promise<number> {
+  context.note("No gateway runs here; nothing has to be restarted.");
+  const updater = createUpdater({ ...(await here()), plugins: () => [] });
+  const done = await updater.run({ channel: "stable", timeoutMs: STEP_TIMEOUT, dryRun });
+  const { status } = done.report;
+  const answer = {
+    ok: status !== "error",
+    result: done.report,
+    restart: null,
+    sentinel: { path: null, payload: null },
+  };
+  show(context, answer, () => [...updateLines(done), ...(status === "ok" ? ["Next: svc gateway run"] : [])]);
+  return status === "error" ? 1 : 0;
+}
+
+/** The sentences are the gateway's, which knows what a person can do. */
+function told(payload: unknown, report: Update["report"]): string[] {
+  const { message } = Object(payload) as { message?: unknown };
+  return typeof message === "string" ? message.split("\n") : updateLines({ report });
+}
+
+function restartLines(
+  restart: { readonly scheduled: boolean; readonly delayMs: number; readonly reason: string } | null,
+): string[] {
+  if (restart === null) return [];
+  return [restart.scheduled ? `It restarts in ${Math.ceil(restart.delayMs / 1_000)} s.` : restart.reason];
+}

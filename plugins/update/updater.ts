@@ -1,0 +1,149 @@
+/** Brings the gateway of this machine up to date: one at a time, whoever asks and in whatever process. Restarts nothing. */
+import { randomBytes } from "node:crypto";
+import { join } from "node:path";
+import { type Clock, isGatewayError, messageOf, type ResultOf, type update } from "@svc/sdk";
+import { ownPlaces, type ProgramPlaces } from "@svc/sdk/exec";
+import { withWriteLock } from "@svc/sdk/files";
+import { programEnvironment, secretValues, withoutSecrets } from "./install/environment.ts";
+import { readInstallation } from "./install/facts.ts";
+import { updateCheckout } from "./install/git-update.ts";
+import { updatePackages } from "./install/npm-update.ts";
+import { type Outcome, refused } from "./install/outcome.ts";
+import type { Installation } from "./install/place.ts";
+import { findPrograms } from "./install/programs.ts";
+import { createSteps, StepFailed, type Steps } from "./install/steps.ts";
+import { proveVersion } from "./install/trial.ts";
+
+export type UpdateReport = ResultOf<typeof update.run>["result"];
+
+/** With what only people read. */
+export interface Update {
+  readonly report: UpdateReport;
+  readonly why?: string;
+  readonly byHand?: readonly string[];
+}
+
+export interface UpdaterOptions {
+  /** Where the host's package lies. */
+  readonly hostDirectory: string | undefined;
+  readonly version: string;
+  readonly clock: Pick<Clock, "elapsed">;
+  readonly env: Readonly<Record<string, string | undefined>>;
+  /** Ends a step that runs; what is already being put in place is brought to an end. */
+  readonly signal: AbortSignal;
+  /** Ids of plugins that run now. */
+  plugins(): readonly string[];
+  /** Where git and npm are looked for. Default: this machine. */
+  readonly places?: ProgramPlaces;
+  readonly random?: () => string;
+}
+
+export interface UpdateOrder {
+  readonly channel: "stable" | "beta" | "dev";
+  /** Milliseconds each step may take. */
+  readonly timeoutMs: number;
+  readonly dryRun: boolean;
+}
+
+export interface Updater {
+  readonly isRunning: boolean;
+  /** Never rejects: what goes wrong is the report. */
+  run(order: UpdateOrder): Promise<Update>;
+}
+
+/** Where an update leaves its lock, below the root of the installation. */
+const LOCK = ".svc-update";
+
+/** Milliseconds. Who holds it may take as long as it takes; nobody waits for it. A holder that is gone holds nothing. */
+const LOCK_LIMITS = { stale: 24 * 3_600_000, patience: 0 };
+
+const BUSY = {
+  reason: "already-running",
+  why: "an update is under way",
+  byHand: ["wait until it is done, then: svc update"],
+};
+
+export function createUpdater(options: UpdaterOptions): Updater {
+  const { clock, env, signal, version } = options;
+  const secrets = secretValues(env);
+  let isRunning = false;
+
+  async function run(order: UpdateOrder): Promise<Update> {
+    const startedAt = clock.elapsed();
+    const shown = programEnvironment(env);
+    const steps = createSteps({ clock, timeoutMs: order.timeoutMs, signal, env: shown, secrets });
+    const installation = await readInstallation(options.hostDirectory);
+    const outcome = isRunning ? refused(BUSY, { version }) : await alone(() => bring(installation, order, steps));
+    const { why, byHand, ...told } = outcome;
+    return {
+      report: {
+        mode: installation.mode,
+        ...(installation.root === undefined ? {} : { root: installation.root }),
+        ...told,
+        steps: [...steps.records],
+        durationMs: Math.round(clock.elapsed() - startedAt),
+      },
+      ...(why ? { why } : {}),
+      ...(byHand ? { byHand } : {}),
+    };
+  }
+
+  async function alone(work: () => Promise<Outcome>): Promise<Outcome> {
+    isRunning = true;
+    try {
+      return await work();
+    } catch (error) {
+      const text = withoutSecrets(messageOf(error), secrets);
+      const why = error instanceof StepFailed ? `the step ${text}` : text;
+      return { status: "error", reason: text.slice(0, 500), why, byHand: ["svc doctor"], before: { version } };
+    } finally {
+      isRunning = false;
+    }
+  }
+
+  async function bring(installation: Installation, order: UpdateOrder, steps: Steps): Promise<Outcome> {
+    const { mode } = installation;
+    if (mode !== "git" && mode !== "npm") return refused(installation.refusal, { version });
+    if (installation.refusal) return refused(installation.refusal, { version });
+    const programs = await findPrograms(options.places ?? ownPlaces(), process.execPath);
+    const prove = (hostDirectory: string) =>
+      proveVersion(hostDirectory, {
+        steps,
+        node: programs.node,
+        clock,
+        env: programEnvironment(env),
+        signal,
+        timeoutMs: order.timeoutMs,
+        plugins: options.plugins(),
+      });
+    const random = options.random ?? (() => randomBytes(6).toString("hex"));
+    const work = { steps, programs, version, channel: order.channel, dryRun: order.dryRun, prove, random };
+    const update = () =>
+      installation.mode === "git" ? updateCheckout(installation, work) : updatePackages(installation, work);
+    return order.dryRun ? update() : locked(installation.root, update);
+  }
+
+  async function locked(root: string, work: () => Promise<Outcome>): Promise<Outcome> {
+    let isMine = false;
+    try {
+      return await withWriteLock(
+        join(root, LOCK),
+        () => {
+          isMine = true;
+          return work();
+        },
+        LOCK_LIMITS,
+      );
+    } catch (error) {
+      if (isMine || !isGatewayError(error)) throw error;
+      return refused(BUSY, { version });
+    }
+  }
+
+  return {
+    get isRunning() {
+      return isRunning;
+    },
+    run,
+  };
+}

@@ -1,0 +1,113 @@
+/** Looks for a newer version after the start and from time to time, tells when the answer changed, and installs it where that is wanted. */
+import type { Clock, Logger } from "@svc/sdk";
+import type { Answer, Available } from "./newest.ts";
+import type { UpdateSettings } from "./settings.ts";
+
+/** Milliseconds. Choice: the start itself has the machine for itself. */
+export const FIRST_LOOK_MS = 120_000;
+const HOUR = 3_600_000;
+const DAY = 24 * HOUR;
+/** Choice: who asks in between gets the last answer. */
+const FRESH_MS = 60_000;
+
+export interface Watch {
+  /** The last answer; `null`: nothing newer is known. */
+  readonly available: Available;
+  /** epoch ms of the last answer that was one. */
+  readonly checkedAt: number | null;
+  /** Asks, unless somebody did within a minute. Never rejects. */
+  look(): Promise<Answer>;
+  /** Plans the first look. @returns stops it; safe to call twice */
+  begin(): () => void;
+}
+
+export interface WatchOptions {
+  readonly settings: UpdateSettings;
+  readonly clock: Clock;
+  readonly log: Logger;
+  /** 0 to 1, the same for one gateway every time. */
+  readonly jitter: number;
+  ask(): Promise<Answer>;
+  changed(available: Available): void;
+  /** Installs it. Never rejects. */
+  install(): Promise<void>;
+}
+
+export function createWatch({ settings, clock, log, jitter, ask, changed, install }: WatchOptions): Watch {
+  let available: Available = null;
+  let checkedAt: number | null = null;
+  let last: { readonly answer: Promise<Answer>; readonly at: number } | undefined;
+  /** What is there and since when it is known. */
+  let news: { readonly version: string; readonly since: number } | undefined;
+  let cancel = () => {};
+  let isOver = false;
+
+  async function fresh(): Promise<Answer> {
+    const answer = await ask();
+    if (answer.reason !== undefined) {
+      log.debug({ reason: answer.reason }, "whether there is a newer version could not be found out");
+      return answer;
+    }
+    checkedAt = clock.now();
+    const { latestVersion } = answer.available ?? {};
+    if (latestVersion !== available?.latestVersion) {
+      available = answer.available;
+      changed(available);
+    }
+    if (latestVersion === undefined) news = undefined;
+    else if (news?.version !== latestVersion) news = { version: latestVersion, since: clock.elapsed() };
+    return answer;
+  }
+
+  function look(): Promise<Answer> {
+    const now = clock.elapsed();
+    if (last && now - last.at < FRESH_MS) return last.answer;
+    last = { answer: fresh(), at: now };
+    return last.answer;
+  }
+
+  function plan(ms: number): void {
+    cancel = clock.setTimeout(() => void step(), ms);
+  }
+
+  async function step(): Promise<void> {
+    await look();
+    const wait = news === undefined ? undefined : dueIn(settings, clock.elapsed() - news.since, jitter);
+    if (wait !== undefined && wait <= 0 && !isOver) await install();
+    if (!isOver) plan(Math.min(intervalOf(settings), wait !== undefined && wait > 0 ? wait : Infinity));
+  }
+
+  return {
+    get available() {
+      return available;
+    },
+    get checkedAt() {
+      return checkedAt;
+    },
+    look,
+    begin() {
+      if (settings.checkOnStart) plan(FIRST_LOOK_MS);
+      return () => {
+        isOver = true;
+        cancel();
+      };
+    },
+  };
+}
+
+/** Milliseconds between two looks. */
+export function intervalOf({ channel, auto }: UpdateSettings): number {
+  const isEager = auto?.enabled === true && channel !== "stable";
+  return isEager ? (auto.betaCheckIntervalHours ?? 6) * HOUR : DAY;
+}
+
+/**
+ * Milliseconds until what has been known for `knownFor` is installed without being asked; `undefined`: never.
+ * Choice: a stable version waits, so that a bad one is withdrawn before everybody has it.
+ */
+export function dueIn({ channel, auto }: UpdateSettings, knownFor: number, jitter: number): number | undefined {
+  if (auto?.enabled !== true) return undefined;
+  if (channel !== "stable") return 0;
+  const { stableDelayHours = 24, stableJitterHours = 12 } = auto;
+  return (stableDelayHours + stableJitterHours * jitter) * HOUR - knownFor;
+}

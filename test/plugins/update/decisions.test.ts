@@ -1,0 +1,239 @@
+import assert from "node:assert/strict";
+import { mkdirSync, readFileSync, renameSync } from "node:fs";
+import { join } from "node:path";
+import { describe, it } from "node:test";
+import { createFakeClock } from "@svc/sdk/testing";
+import { programEnvironment, secretValues, withoutSecrets } from "../../../plugins/update/install/environment.ts";
+import { swapAll } from "../../../plugins/update/install/swap.ts";
+import { faultOf } from "../../../plugins/update/install/trial.ts";
+import type { Answer } from "../../../plugins/update/newest.ts";
+import { noteOf, updateLines } from "../../../plugins/update/report.ts";
+import type { UpdateSettings } from "../../../plugins/update/settings.ts";
+import { createWatch, dueIn, FIRST_LOOK_MS, intervalOf } from "../../../plugins/update/watch.ts";
+import { directory, put } from "./scene.ts";
+
+const HOUR = 3_600_000;
+
+describe("what programs get and show", () => {
+  it("is only what they need", () => {
+    const env = {
+      PATH: "/bin",
+      HOME: "/home/a",
+      SVC_GATEWAY_TOKEN: "t",
+      NODE_OPTIONS: "-r x",
+      npm_config_registry: "r",
+      npm_config_ignore_scripts: "false",
+      GIT_DIR: "/x",
+    };
+    assert.deepEqual(Object.keys(programEnvironment(env)).sort(), [
+      "GIT_OPTIONAL_LOCKS",
+      "GIT_TERMINAL_PROMPT",
+      "HOME",
+      "PATH",
+      "npm_config_registry",
+    ]);
+  });
+
+  const rows: [text: string, shown: string][] = [
+    ["https://me:pass@registry.example/x", "https://***@registry.example/x"],
+    ["//registry.example/:_authToken=npm_abcdefghijkl", "//registry.example/:_authToken=***"],
+    ["Authorization: Bearer abc.def", "Authorization: Bearer ***"],
+    ["used ghp_abcdefghijklmnop here", "used *** here"],
+    ["the value hunter2hunter2 of the environment", "the value *** of the environment"],
+    ["fatal: could not read from remote", "fatal: could not read from remote"],
+  ];
+  for (const [text, shown] of rows) {
+    it(`hides what lets somebody in: ${shown}`, () => {
+      assert.equal(withoutSecrets(text, secretValues({ MY_TOKEN: "hunter2hunter2", SHORT_KEY: "abc" })), shown);
+    });
+  }
+});
+
+describe("a swap", () => {
+  it("is all or nothing", (t) => {
+    const place = directory(t);
+    for (const name of ["a", "b"]) {
+      put(join(place, "old", name), `old ${name}`);
+      put(join(place, "new", name), `new ${name}`);
+    }
+    mkdirSync(join(place, "aside"));
+    const exchanges = ["a", "b", "c"].map((name) => ({
+      fresh: join(place, "new", name),
+      place: join(place, "old", name),
+    }));
+    assert.throws(() => swapAll(exchanges, join(place, "aside")), { code: "ENOENT" }, "there is no new c");
+    const read = (...parts: string[]) => readFileSync(join(place, ...parts), "utf8");
+    assert.deepEqual([read("old/a"), read("old/b"), read("new/a")], ["old a", "old b", "new a"]);
+    swapAll(exchanges.slice(0, 2), join(place, "aside"));
+    assert.deepEqual([read("old/a"), read("old/b"), read("aside/0")], ["new a", "new b", "old a"]);
+  });
+
+  it("says where things are when they cannot be put back", (t) => {
+    const place = directory(t);
+    put(join(place, "old"), "old");
+    mkdirSync(join(place, "aside"));
+    let calls = 0;
+    const rename = (from: string, to: string) => {
+      calls += 1;
+      if (calls > 1) throw new Error("the disk is gone");
+      renameSync(from, to);
+    };
+    const exchanges = [{ fresh: join(place, "new"), place: join(place, "old") }];
+    assert.throws(
+      () => swapAll(exchanges, join(place, "aside"), { rename }),
+      /not everything could be put back, what was there lies in /,
+    );
+  });
+});
+
+describe("a trial", () => {
+  it("takes a gateway whose plugins wait, and none whose plugins break", () => {
+    const ready = (state: string) =>
+      `${JSON.stringify({ ready: true, plugins: [{ id: "x", state, reason: "why" }] })}\nmore`;
+    assert.equal(faultOf(ready("blocked")), undefined);
+    assert.equal(faultOf(ready("failed")), "plugin x is failed: why");
+    assert.equal(faultOf("hello"), "what it says is no JSON");
+  });
+});
+
+describe("what is told of an update", () => {
+  const report = {
+    status: "skipped",
+    mode: "git",
+    root: "/r",
+    reason: "dirty",
+    before: { sha: "0123456789", version: "1.0.0" },
+    steps: [],
+    durationMs: 5,
+  } as const;
+  const update = {
+    report: { ...report, steps: [] },
+    why: "1 tracked file has changes",
+    byHand: ["cd /r", "git stash"],
+  };
+
+  it("has the reason and the steps by hand", () => {
+    assert.deepEqual(updateLines(update), [
+      "Not updated: 1 tracked file has changes.",
+      "By hand:",
+      "  cd /r",
+      "  git stash",
+    ]);
+    const failed = { ...update, report: { ...update.report, status: "error" as const } };
+    assert.match(updateLines(failed)[0] ?? "", /^The update failed, and 1\.0\.0 \(0123456\) runs on: /);
+  });
+
+  it("is kept for after the restart as the documentation has it", () => {
+    const step = { name: "fetch", command: "git fetch", cwd: "/r", durationMs: 3, exitCode: 0, stdoutTail: "x" };
+    const note = noteOf({ ...update, report: { ...report, steps: [step] } }, { note: "now", sessionKey: "main" }, 7);
+    assert.deepEqual(note, {
+      kind: "update",
+      status: "skipped",
+      ts: 7,
+      sessionKey: "main",
+      message: "now\n\nNot updated: 1 tracked file has changes.\nBy hand:\n  cd /r\n  git stash",
+      doctorHint: "Run: svc doctor",
+      stats: {
+        mode: "git",
+        root: "/r",
+        before: { sha: "0123456789", version: "1.0.0" },
+        after: null,
+        steps: [
+          {
+            name: "fetch",
+            command: "git fetch",
+            cwd: "/r",
+            durationMs: 3,
+            log: { stdoutTail: "x", stderrTail: null, exitCode: 0 },
+          },
+        ],
+        reason: "dirty",
+        durationMs: 5,
+      },
+    });
+  });
+});
+
+describe("looking for a newer version", () => {
+  const stable: UpdateSettings = { channel: "stable", checkOnStart: true };
+  const found = { currentVersion: "1.0.0", latestVersion: "1.1.0", channel: "stable" };
+
+  function scene(settings: UpdateSettings) {
+    const clock = createFakeClock();
+    const log: string[] = [];
+    let answer: Answer = { mode: "npm", available: null };
+    const watch = createWatch({
+      settings,
+      clock,
+      log: {
+        debug: (_fields, message) => void log.push(message),
+        info() {},
+        warn: () => assert.fail(),
+        error: () => assert.fail(),
+      },
+      jitter: 0.5,
+      ask: async () => {
+        log.push("asked");
+        return answer;
+      },
+      changed: (available) => void log.push(available?.latestVersion ?? "none"),
+      install: async () => void log.push("installed"),
+    });
+    const stop = watch.begin();
+    return { clock, log, watch, stop, says: (next: Answer) => (answer = next) };
+  }
+
+  it("begins after the start, goes on once a day, and tells what changed", async () => {
+    const { clock, log, watch, stop, says } = scene(stable);
+    await clock.advance(FIRST_LOOK_MS - 1);
+    assert.deepEqual(log, []);
+    await clock.advance(1);
+    assert.deepEqual([log, watch.available], [["asked"], null]);
+    says({ mode: "npm", available: found });
+    await clock.advance(24 * HOUR);
+    assert.deepEqual([log.slice(1), watch.available], [["asked", "1.1.0"], found]);
+    await clock.advance(24 * HOUR);
+    assert.deepEqual(log.slice(3), ["asked"], "the same is no news");
+    says({ mode: "npm", available: null, reason: "offline" });
+    await clock.advance(24 * HOUR);
+    assert.deepEqual(
+      [log.slice(4), watch.available],
+      [["asked", "whether there is a newer version could not be found out"], found],
+    );
+    stop();
+    stop();
+    assert.equal(clock.pending, 0);
+  });
+
+  it("is left to people with checkOnStart: false, who ask once a minute at most", async () => {
+    const { clock, log, watch } = scene({ ...stable, checkOnStart: false });
+    await clock.advance(48 * HOUR);
+    assert.deepEqual([log, watch.checkedAt], [[], null]);
+    await Promise.all([watch.look(), watch.look()]);
+    assert.deepEqual([log, watch.checkedAt], [["asked"], clock.now()]);
+    await clock.advance(60_000);
+    await watch.look();
+    assert.equal(log.length, 2);
+  });
+
+  it("installs on its own only with auto.enabled, a stable version after stableDelayHours and stableJitterHours", async () => {
+    const auto = { enabled: true, stableDelayHours: 2, stableJitterHours: 2 };
+    const { clock, log, says } = scene({ ...stable, auto });
+    says({ mode: "npm", available: found });
+    await clock.advance(FIRST_LOOK_MS + 3 * HOUR - 1);
+    assert.ok(!log.includes("installed"));
+    await clock.advance(1);
+    assert.ok(log.includes("installed"));
+    assert.equal(dueIn(stable, 1_000 * HOUR, 0), undefined);
+    assert.equal(dueIn({ ...stable, auto: { enabled: true } }, 0, 0), 24 * HOUR);
+  });
+
+  it("looks every betaCheckIntervalHours on the channel beta, and installs at once", () => {
+    const auto = { enabled: true, betaCheckIntervalHours: 3 };
+    assert.deepEqual(
+      [intervalOf({ ...stable, auto }), intervalOf({ ...stable, channel: "beta", auto })],
+      [24 * HOUR, 3 * HOUR],
+    );
+    assert.equal(dueIn({ ...stable, channel: "beta", auto }, 0, 1), 0);
+  });
+});

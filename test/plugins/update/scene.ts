@@ -1,0 +1,90 @@
+/** A version of the gateway that costs nothing, installed by git or npm into a directory that vanishes; git is real, npm is not. */
+import { execFileSync } from "node:child_process";
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  realpathSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
+import { tmpdir } from "node:os";
+import { delimiter, dirname, join } from "node:path";
+import type { TestContext } from "node:test";
+import { createUpdater, type UpdateOrder, type Updater, type UpdaterOptions } from "../../../plugins/update/updater.ts";
+
+export function directory(t: Pick<TestContext, "after">, prefix = "svc-update-"): string {
+  const made = realpathSync(mkdtempSync(join(tmpdir(), prefix)));
+  t.after(() => {
+    chmodSync(made, 0o700);
+    rmSync(made, { recursive: true, force: true });
+  });
+  return made;
+}
+
+export function put(path: string, text: string, mode?: number): void {
+  mkdirSync(dirname(path), { recursive: true });
+  writeFileSync(path, text);
+  if (mode !== undefined) chmodSync(path, mode);
+}
+
+/** Says its version, or that it is ready; a version with "broken" in it ends at its start. */
+const SVC = `import { readFileSync } from "node:fs";
+const { version } = JSON.parse(readFileSync(new URL("package.json", import.meta.url), "utf8"));
+if (process.argv[2] === "--version") console.log(version);
+else if (version.includes("broken")) { console.error("no way"); process.exitCode = 1; }
+else { console.log(JSON.stringify({ ready: true, version, plugins: [] })); setInterval(() => {}, 1000); }
+`;
+
+export function putHost(path: string, version: string): void {
+  put(join(path, "package.json"), JSON.stringify({ name: "@svc/host", version, type: "module" }));
+  put(join(path, "svc.js"), SVC);
+}
+
+/** Its words go into \`npm.log\`; each verb does what is given for it, as JavaScript with \`fs\`, \`join\` and \`args\`. */
+export function fakeNpm(t: Pick<TestContext, "after">, verbs: Readonly<Record<string, string>>) {
+  const bin = directory(t, "svc-npm-");
+  const log = join(bin, "npm.log");
+  const cases = Object.entries(verbs).map(([verb, code]) => `if (verb === ${JSON.stringify(verb)}) { ${code} }`);
+  const script = `#!${process.execPath}
+const fs = require("node:fs"); const { join } = require("node:path");
+const args = process.argv.slice(2).filter((arg) => !/^--(no-|ignore-scripts|loglevel)/.test(arg)); const verb = args[0];
+fs.appendFileSync(${JSON.stringify(log)}, process.argv.slice(2).join(" ") + "\\n");
+const host = (dir, version) => { fs.mkdirSync(dir, { recursive: true }); fs.writeFileSync(join(dir, "package.json"), JSON.stringify({ name: "@svc/host", version, type: "module" })); fs.writeFileSync(join(dir, "svc.js"), ${JSON.stringify(SVC)}); };
+${cases.join("\n")}
+`;
+  put(join(bin, "npm"), script, 0o755);
+  const path = [bin, process.env["PATH"] ?? ""].join(delimiter);
+  return {
+    places: { path, platform: process.platform },
+    bin,
+    /** What npm was asked for, without what it always gets. */
+    asked: () => (existsSync(log) ? readFileSync(log, "utf8").trim().split("\n") : []),
+  };
+}
+
+export function git(cwd: string, ...args: string[]): string {
+  const env = { ...process.env, GIT_CONFIG_GLOBAL: "/dev/null", GIT_CONFIG_NOSYSTEM: "1" };
+  const who = ["-c", "user.name=t", "-c", "user.email=t@example.org", "-c", "init.defaultBranch=main"];
+  return execFileSync("git", [...who, ...args], {
+    cwd,
+    env,
+    encoding: "utf8",
+    stdio: ["ignore", "pipe", "pipe"],
+  }).trim();
+}
+
+export const ORDER: UpdateOrder = { channel: "stable", timeoutMs: 60_000, dryRun: false };
+
+export function updaterOf(options: Partial<UpdaterOptions> & Pick<UpdaterOptions, "hostDirectory">): Updater {
+  return createUpdater({
+    version: "1.0.0",
+    clock: { elapsed: () => performance.now() },
+    env: process.env,
+    signal: new AbortController().signal,
+    plugins: () => [],
+    ...options,
+  });
+}
