@@ -1,6 +1,6 @@
 /** Who is there and what waits, for methods about devices, nodes and people: a node that answers, requests, questions. */
 import { setTimeout as delay } from "node:timers/promises";
-import { devices, execApproval, execApprovals, nodeInvokeRequest, nodes } from "@svc/sdk";
+import { cron, devices, execApproval, execApprovals, nodeInvokeRequest, nodes } from "@svc/sdk";
 import { connect, type ClientOptions, type GatewayClient } from "@svc/sdk/client";
 import { createDevice, type DeviceIdentity } from "@svc/sdk/device";
 import { knock } from "../plugins/devices/scene.ts";
@@ -14,6 +14,8 @@ export interface Attendance {
   readonly invokeId: string;
   /** Settles when the node has answered that. */
   readonly invoked: Promise<unknown>;
+  /** A job that is not due by itself. */
+  readonly cronJobId: string;
   /** Requests of devices. */
   readonly approveDevice: string;
   readonly rejectDevice: string;
@@ -93,6 +95,7 @@ export async function attend(place: Place): Promise<Attendance> {
     node,
     invokeId: await asked,
     invoked,
+    cronJobId: (await client.call(cron.add, JOB)).id,
     approveDevice: await waitingDevice(place),
     rejectDevice: await waitingDevice(place),
     deviceId: await pairedDevice(place),
@@ -103,6 +106,8 @@ export async function attend(place: Place): Promise<Attendance> {
     policyHash: (await client.call(execApprovals.get, {})).hash,
   };
 }
+
+const JOB = { name: "sample", enabled: false, text: "sample", schedule: { everyMs: 3_600_000 } };
 
 /** @returns the id of the request of a device from elsewhere, which nobody lets in silently */
 async function waitingDevice({ url, token = "" }: Place): Promise<string> {

@@ -6,7 +6,7 @@ const SPECIFIED: Readonly<Record<Scope, string>> = {
   "operator.read":
     "status models.list agents.list agent.identity.get agents.files.list agents.files.get sessions.list sessions.preview " +
     "sessions.resolve sessions.usage sessions.usage.timeseries sessions.usage.logs system-presence last-heartbeat node.list " +
-    "node.describe chat.history config.get channels.status tools.catalog",
+    "node.describe chat.history config.get channels.status tools.catalog cron.list cron.status cron.runs",
   "operator.write": "agent agent.wait node.invoke chat.send chat.abort send poll wake",
   "operator.approvals": "exec.approval.request exec.approval.waitDecision exec.approval.resolve",
   "operator.pairing":
@@ -38,6 +38,7 @@ const OURS: Readonly<Record<string, Scope>> = {
   "exec.approvals.grants": "operator.admin",
   "exec.approvals.forget": "operator.admin",
   "secrets.list": "operator.admin",
+  "cron.cancel": "operator.admin",
   "update.check": "operator.read",
   "webhooks.list": "operator.read",
   "webhooks.check": "operator.read",

@@ -1,5 +1,6 @@
 /** What the schema does not say about its keys: values that need a context, and where an effect is seen that a picture does not show. */
 import { join } from "node:path";
+import { CRON_GIVEN, CRON_SEEN_ELSEWHERE } from "./config-cases-cron.ts";
 import { HEARTBEAT_SEEN_ELSEWHERE } from "./config-cases-heartbeat.ts";
 import { MCP_GIVEN, MCP_SEEN_ELSEWHERE } from "./config-cases-mcp.ts";
 import { SECRETS_GIVEN, SECRETS_SEEN_ELSEWHERE } from "./config-cases-secrets.ts";
@@ -176,6 +177,7 @@ export const GIVEN: Readonly<Record<string, Given>> = {
   ...HOOKS,
   ...SECRETS_GIVEN,
   ...MCP_GIVEN,
+  ...CRON_GIVEN,
   ...UPDATE_GIVEN,
   "storage-sqlite.file": { values: ["another.db"] },
 };
@@ -248,6 +250,7 @@ export const SEEN_ELSEWHERE: Readonly<Record<string, string>> = {
   "hooks.github.secret": "plugins/preset-github/preset.test.ts",
   ...SECRETS_SEEN_ELSEWHERE,
   ...MCP_SEEN_ELSEWHERE,
+  ...CRON_SEEN_ELSEWHERE,
   ...HEARTBEAT_SEEN_ELSEWHERE,
   ...UPDATE_SEEN_ELSEWHERE,
   "plugins.use": "host/gateway-plugins.test.ts",

@@ -173,6 +173,7 @@ export function pigeonPost(...answers: DeliveryOutcome[]) {
     provides: [Delivery],
     setup: (gateway) =>
       gateway.provide(Delivery, {
+        heartbeats: () => ({ showOk: false, showAlerts: true, useIndicator: true }),
         channels: () => ["pigeon"],
         channelId: (name) => (name === "pigeon" ? name : undefined),
         async deliver(request) {
