@@ -34,7 +34,12 @@ function setup(places: SecretPlace[], stored: Record<string, string> = {}) {
   });
   const { signal } = new AbortController();
   const lookup = createLookup({ sources: viewOf({ vault }), config: () => config, clock: createFakeClock(), signal });
-  const desk = new SecretDesk({ places: { list: () => places, targets: () => [] }, config: () => config, lookup, log });
+  const desk = new SecretDesk({
+    places: { list: () => places, targets: () => [], found: () => undefined },
+    config: () => config,
+    lookup,
+    log,
+  });
   /** From now on the vault answers when the returned function is called. */
   const hold = () => {
     let open = () => {};

@@ -1,9 +1,8 @@
 import assert from "node:assert/strict";
 import { describe, it, type TestContext } from "node:test";
 import { matches, sessions } from "@svc/sdk";
-import type { AssistantMessage, Message, Usage } from "@svc/sdk/services";
+import { type AssistantMessage, type Message, type Usage, usageRange } from "@svc/sdk/services";
 import plugin from "../../../plugins/sessions/plugin.ts";
-import { usageRange } from "../../../plugins/sessions/usage-range.ts";
 import { call, type FakeOptions, startFake } from "./fake-gateway.ts";
 import { FakeClock, NOON, openTestStorage } from "./open-store.ts";
 
