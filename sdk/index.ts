@@ -33,4 +33,4 @@ export * from "./contracts/secrets.ts";
 export * from "./contracts/sessions.ts";
 export * from "./contracts/tools.ts";
 export * from "./contracts/webhooks.ts";
-export { SessionUsage, UsageTotals } from "./contracts/usage.ts";
+export { SessionUsage, usage, UsageTotals } from "./contracts/usage.ts";
