@@ -145,7 +145,8 @@ it("the host names no plugin, namespace or channel", () => {
   // The configuration file and the mapping engine are the host's, and every HTTP reply has a status: these words are its own as well.
   // So are the nodes of a graph, and the secrets it hides; and every socket can send.
   // A process has memory, pages come from the web, npm has workspaces, and the template of a model provider is asked with tools.
-  const ordinary = ["memory", "tools", "web", "workspace"];
+  // It logs, updates what is installed, and tells people the usage of a command.
+  const ordinary = ["logs", "memory", "tools", "update", "usage", "web", "workspace"];
   const own = new Set(["config", "nodes", "plugins", "secrets", "send", "status", "webhooks", ...ordinary]);
   const channels = [
     "telegram",

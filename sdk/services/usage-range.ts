@@ -4,6 +4,7 @@ import { invalidRequest } from "../errors.ts";
 /** Where a day begins: a fixed distance from UTC, or this machine's local time. */
 export type Zone = { readonly offsetMs: number } | "local";
 
+/** Days as moments. */
 export interface UsageRange {
   /** epoch ms, both included */
   readonly from: number;

@@ -1,5 +1,6 @@
 /** What the schema does not say about its keys: values that need a context, and where an effect is seen that a picture does not show. */
 import { join } from "node:path";
+import { LOGS_GIVEN, LOGS_SEEN_ELSEWHERE } from "./config-cases-logs.ts";
 import { MCP_GIVEN, MCP_SEEN_ELSEWHERE } from "./config-cases-mcp.ts";
 import { SECRETS_GIVEN, SECRETS_SEEN_ELSEWHERE } from "./config-cases-secrets.ts";
 import { HOOKS_ON, SIGNING_SECRET } from "./hooks-picture.ts";
@@ -124,7 +125,6 @@ export const GIVEN: Readonly<Record<string, Given>> = {
   "gateway.aliases": { values: [["acme"]] },
   // These tests name their plugins themselves, so that nothing of this is theirs.
   "plugins.entries.*.enabled": { entry: "nobody", values: [false] },
-  "logging.level": { values: ["error"] }, // anything lower writes into the report of this test
 
   "agents.defaults.workspace": { values: (stateDir) => [join(stateDir, "workspace-elsewhere")] },
   "agents.defaults.models.*.alias": { entry: "acme/sample" },
@@ -173,6 +173,7 @@ export const GIVEN: Readonly<Record<string, Given>> = {
   "tools.exec.pathPrepend": { values: [["/opt/tools"]] },
   ...HOOKS,
   ...SECRETS_GIVEN,
+  ...LOGS_GIVEN,
   ...MCP_GIVEN,
   "storage-sqlite.file": { values: ["another.db"] },
 };
@@ -244,6 +245,7 @@ export const SEEN_ELSEWHERE: Readonly<Record<string, string>> = {
   "hooks.gmail.allowUnsafeExternalContent": "plugins/preset-gmail/preset.test.ts",
   "hooks.github.secret": "plugins/preset-github/preset.test.ts",
   ...SECRETS_SEEN_ELSEWHERE,
+  ...LOGS_SEEN_ELSEWHERE,
   ...MCP_SEEN_ELSEWHERE,
   "plugins.use": "host/gateway-plugins.test.ts",
   "plugins.load.paths": "host/gateway-plugins.test.ts",

@@ -15,6 +15,7 @@ import {
   execApproval,
   execApprovals,
   health,
+  logs,
   models,
   nodes,
   outbound,
@@ -22,6 +23,7 @@ import {
   secrets,
   sessions,
   tools,
+  usage,
   webhooks,
 } from "@svc/sdk";
 import { ModelProvider, Tool } from "@svc/sdk/services";
@@ -62,12 +64,14 @@ const NAMESPACES: readonly {
   { id: "config", contract: config },
   { id: "devices", contract: devices },
   { id: "health", contract: health, open: ["check", "status", "presence"] },
+  { id: "logs", contract: logs },
   { id: "models", contract: models },
   { id: "nodes", contract: nodes },
   { id: "plugins", contract: plugins, needs: ["disable", "enable"] },
   { id: "secrets", contract: secrets, open: ["list", "reload", "resolve"] },
   { id: "sessions", contract: sessions, open: ["timeseries", "logs"], needs: ["resolve"] },
   { id: "tools", contract: tools },
+  { id: "usage", contract: usage, open: ["status", "cost"] },
   { id: "webhooks", contract: webhooks, needs: ["disable", "enable"] },
 ];
 

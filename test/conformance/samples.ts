@@ -9,6 +9,7 @@ import {
   execApproval,
   execApprovals,
   health,
+  logs,
   type Method,
   models,
   nodes,
@@ -17,6 +18,7 @@ import {
   secrets,
   sessions,
   tools,
+  usage,
   webhooks,
 } from "@svc/sdk";
 import type { Attendance } from "./attendance.ts";
@@ -34,6 +36,7 @@ export const methods: Readonly<Record<string, Method>> = Object.fromEntries(
     execApproval,
     execApprovals,
     health,
+    logs,
     models,
     nodes,
     outbound,
@@ -41,6 +44,7 @@ export const methods: Readonly<Record<string, Method>> = Object.fromEntries(
     secrets,
     sessions,
     tools,
+    usage,
     webhooks,
   ]
     .flatMap((contract) => Object.values<Method>(contract))
@@ -164,6 +168,10 @@ export const good: Readonly<Record<string, readonly Sample[]>> = {
   health: [() => undefined, () => ({ probe: true })],
   status: [() => undefined, () => ({})],
   "system-presence": [() => undefined],
+  "logs.tail": [
+    () => ({}),
+    () => ({ cursor: 0, limit: 10, maxBytes: 1_000, level: "info", subsystem: "host", part: "svc-2026-01-31.1.log" }),
+  ],
   "models.list": [() => undefined, () => ({})],
   "models.status": [() => undefined],
   "models.test": [() => ({})],
@@ -269,6 +277,8 @@ export const good: Readonly<Record<string, readonly Sample[]>> = {
     () => ({ key: "no-such" }),
     () => ({ key: "fresh", deleteTranscript: false, emitLifecycleHooks: false }),
   ],
+  "usage.status": [() => ({}), () => undefined],
+  "usage.cost": [() => ({ days: 30 }), () => ({ startDate: "2026-03-01", endDate: "2026-03-31", mode: "utc" })],
   "webhooks.list": [() => ({})],
   "webhooks.check": [() => ({})],
   "webhooks.init": [() => ({})],
