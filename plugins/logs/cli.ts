@@ -58,8 +58,8 @@ async function show(context: CommandContext, feed: Feed, intervalMs: number | un
 /** @throws GatewayError `INVALID_REQUEST` naming the option */
 function settingsOf(options: CommandContext["options"]): FeedOptions {
   const { level, subsystem, file, url } = options;
-  if (level !== undefined && !isLevel(level))
-    invalidRequest(`--level ${String(level)}: it must be one of ${LEVEL_NAMES.join(", ")}`);
+  if (typeof level === "string" && !isLevel(level))
+    invalidRequest(`--level ${level}: it must be one of ${LEVEL_NAMES.join(", ")}`);
   return {
     filter: {
       ...(isLevel(level) ? { level } : {}),

@@ -190,8 +190,12 @@ export class UsageStore {
     const special = JSON.stringify(isDefault ? ["global", "unknown"] : []);
     const [first, behind] = [`agent:${agentId}:`, `agent:${agentId};`]; // ";" follows ":"
     const rows = await this.#storage().all<{ id: string }>(AGENT_TRANSCRIPTS, [
-      ...[agents, from],
-      ...[first, behind, special, from],
+      agents,
+      from,
+      first,
+      behind,
+      special,
+      from,
     ]);
     return rows.map(({ id }) => id);
   }

@@ -51,8 +51,12 @@ export function usageRows(report: Report, by: Grouping): Row[] {
     case "tool":
       return (aggregates.byTool ?? []).map(
         ({ name, answers, tokens, cost, missingCostEntries, missingUsageEntries }) => ({
-          ...{ name, answers, tokens, cost },
-          ...{ missingCost: missingCostEntries, missingUsage: missingUsageEntries },
+          name,
+          answers,
+          tokens,
+          cost,
+          missingCost: missingCostEntries,
+          missingUsage: missingUsageEntries,
         }),
       );
     case "session":

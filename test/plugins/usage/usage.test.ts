@@ -123,14 +123,12 @@ describe("the status of quotas", () => {
 /** A kind of model server whose accounts have a quota, and what two answers of the default agent have used. */
 function stage(): Plugin {
   const answer = (totalTokens: number, more: Partial<AssistantMessage> = {}): AssistantMessage => ({
-    ...{
-      role: "assistant",
-      content: [{ type: "text", text: "hi" }],
-      api: "x",
-      provider: "p",
-      model: "m",
-      stopReason: "stop",
-    },
+    role: "assistant",
+    content: [{ type: "text", text: "hi" }],
+    api: "x",
+    provider: "p",
+    model: "m",
+    stopReason: "stop",
     timestamp: Date.now(),
     usage: { input: totalTokens, output: 0, cacheRead: 0, cacheWrite: 0, totalTokens },
     ...more,
