@@ -28,6 +28,7 @@ import { type ConfigFile, givenConfig, type Issue, readConfigFile } from "./conf
 import { followConfig } from "./config/follow.ts";
 import type { HostConfig } from "./config/host-schema.ts";
 import { type Environment, type Paths, preparePaths, resolvePaths } from "./config/paths.ts";
+import { secretTexts } from "./config/secret-places.ts";
 import { hostConfig, pluginSection, unownedKeys } from "./config/sections.ts";
 import { type ConfigStore as LiveConfig, createConfigStore } from "./config/store.ts";
 import { HookBus } from "./hooks/hook-bus.ts";
@@ -46,7 +47,8 @@ import { configRefusal, portFrom } from "./startup.ts";
 import { writeStartupReport } from "./startup-report.ts";
 import { WebhookWiring } from "./webhook-wiring.ts";
 import { type WebhookSettings, webhookSettings } from "./webhooks/settings.ts";
-import { createLogger, DEFAULT_LOG_LEVEL, type RootLogger } from "./log.ts";
+import { createLogger, type RootLogger } from "./log.ts";
+import { levelFrom, type LogSettings, logSettings } from "./logs/settings.ts";
 import { Broadcaster } from "./net/broadcast.ts";
 import { CallLimiter } from "./net/call-limiter.ts";
 import { Dispatcher } from "./net/dispatch.ts";
@@ -74,11 +76,18 @@ export async function createGateway(options: GatewayOptions = {}): Promise<Gatew
   const auth = authOf(config.gateway);
   const hooks = webhookSettings(config.hooks, { gatewayToken: auth.token, configDir: paths.configDir });
   if (hooks.issues.length > 0) throw new StartupRefusal(configRefusal(file, hooks.issues));
-  const log = createLogger(options.logLevel ?? config.logging.level ?? DEFAULT_LOG_LEVEL);
+  const logging: Parts["logging"] = (section) => logSettings(section, paths, options.logLevel ?? levelFrom(env));
+  const log = createLogger(logging(config.logging), options.clock);
+  log.secrets.know([auth.token ?? "", auth.password ?? "", ...secretTexts(file, [])]);
   const port = options.port ?? portFrom(env, config);
   const webhooks = hooks.settings;
-  const gateway = new RunningGateway({ options, env, paths, file, config, auth, authOf, log, port, webhooks });
-  await gateway.start();
+  const gateway = new RunningGateway({ options, env, paths, file, config, auth, authOf, log, logging, port, webhooks });
+  try {
+    await gateway.start();
+  } catch (error) {
+    log.close();
+    throw error;
+  }
   return gateway;
 }
 
@@ -92,6 +101,7 @@ interface Parts {
   /** @throws StartupRefusal */
   readonly authOf: (section: HostConfig["gateway"]) => AuthSettings;
   readonly log: RootLogger;
+  readonly logging: (section: HostConfig["logging"]) => LogSettings;
   readonly port: number;
   readonly webhooks: WebhookSettings;
 }
@@ -202,6 +212,8 @@ class RunningGateway implements Gateway {
       restarts: this.#restarts,
       webhooks: this.#webhooks.host.service,
       gateway: this,
+      logFile: () => log.file,
+      hide: (values) => log.secrets.know(values),
       finder: this.#finder,
       env,
       startedAt: this.#startedAt,
@@ -252,7 +264,7 @@ class RunningGateway implements Gateway {
   }
 
   #createReconfigure(): Reconfigure {
-    const { authOf, log, options, port } = this.#parts;
+    const { authOf, log, logging, port } = this.#parts;
     return createReconfigure({
       authOf,
       access: this.#access,
@@ -262,9 +274,12 @@ class RunningGateway implements Gateway {
       restarts: this.#restarts,
       port: () => this.#listener?.port ?? port,
       plan: (file) => this.#planner.plan(file),
-      use: (file) => (this.#file = file),
+      use: (file) => {
+        this.#file = file;
+        this.#learnSecrets();
+      },
       webhooks: this.#webhooks,
-      setLogLevel: options.logLevel === undefined ? (level) => log.setLevel(level) : undefined,
+      useLogging: (section) => log.use(logging(section)),
       closeDead: (reason) => this.#closeDead(reason),
     });
   }
@@ -278,6 +293,7 @@ class RunningGateway implements Gateway {
     const { options, env, config, auth, port, log } = this.#parts;
     const addresses = resolveBind(config.gateway, auth);
     await this.#kernel.boot(this.#planner.plan(this.#file));
+    this.#learnSecrets();
     const refusals = this.#webhooks.pluginIssues(this.#parts.config);
     if (refusals.length > 0) {
       await this.#kernel.stop();
@@ -309,7 +325,21 @@ class RunningGateway implements Gateway {
     if (options.config === undefined)
       this.#stops.push(followConfig(this.#config, { configPath, clock: this.#clock, log }));
     if (options.watchdog ?? env["SVC_WATCHDOG"]?.trim() !== "off") this.#stops.push(this.#watchEventLoop());
+    log.info({ version: VERSION, url: this.url, pid: process.pid }, "the gateway is up");
     void this.#hooks.emitter(HOOKS.hostReady).emit({ url: this.url });
+  }
+
+  /** What the configuration holds of secrets is in no log from now on. */
+  #learnSecrets(): void {
+    const { log, authOf } = this.#parts;
+    const { token = "", password = "" } = authOf(hostConfig(this.#file).config.gateway);
+    log.secrets.know([token, password, ...secretTexts(this.#file, this.#kernel.sections())]);
+  }
+
+  crashed(error: unknown): string {
+    const { log } = this.#parts;
+    log.fatal({ err: error }, "the gateway ends: an error that nobody caught");
+    return log.secrets.text(error instanceof Error ? (error.stack ?? error.message) : String(error));
   }
 
   /** @returns ends it */
@@ -395,7 +425,9 @@ class RunningGateway implements Gateway {
   }
 
   async #shutDown(reason: string, { restartExpectedMs }: StopOptions): Promise<void> {
-    const { drainMs = 5_000 } = this.#parts.options;
+    const { log, options } = this.#parts;
+    const { drainMs = 5_000 } = options;
+    log.info({ reason }, "the gateway stops");
     this.#listener?.refuse();
     this.#door.refuse();
     this.#broadcaster.publish(shutdown, { reason, restartExpectedMs: restartExpectedMs ?? null });
@@ -410,6 +442,7 @@ class RunningGateway implements Gateway {
     this.#internalSignal.abort();
     this.#door.closeAll(CLOSE.restart, "service restart");
     await this.#listener?.close();
+    log.close();
   }
 
   [Symbol.asyncDispose](): Promise<void> {

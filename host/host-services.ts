@@ -28,6 +28,10 @@ export interface HostServiceParts {
   readonly restarts: Restarts;
   readonly webhooks: Webhooks;
   readonly gateway: Gateway;
+  /** Where the log is written now. */
+  readonly logFile: () => string;
+  /** These are in no log from now on. */
+  readonly hide: (secrets: readonly string[]) => void;
   readonly finder: PluginFinder;
   readonly env: Environment;
   /** epoch ms */
@@ -43,16 +47,16 @@ export interface HostServiceParts {
 }
 
 export function provideHostServices(parts: HostServiceParts): void {
-  const { registry, kernel, config, restarts, webhooks, gateway, running } = parts;
+  const { registry, kernel, config, restarts, webhooks, running } = parts;
   const control = controlOf(parts);
   const services: HostServices = {
     ConfigStore: config,
     Credentials: credentialsOf(parts),
-    GatewayInfo: infoOf(gateway, parts.startedAt),
+    GatewayInfo: infoOf(parts),
     PluginControl: control,
     PluginInstaller: installerOf(parts, control),
     Restarts: restarts,
-    SecretPlaces: createSecretPlaces(() => [running(), kernel.sections()]),
+    SecretPlaces: createSecretPlaces(() => [running(), kernel.sections()], parts.hide),
     Webhooks: webhooks,
   };
   for (const name of Object.keys(HOST_SERVICES) as (keyof HostServices)[])
@@ -102,7 +106,7 @@ function installerOf(
   } satisfies PluginInstaller;
 }
 
-function infoOf(gateway: Gateway, startedAt: number): GatewayInfo {
+function infoOf({ gateway, startedAt, logFile }: HostServiceParts): GatewayInfo {
   const { stateDir, configPath } = gateway.paths;
   return {
     version: VERSION,
@@ -119,6 +123,7 @@ function infoOf(gateway: Gateway, startedAt: number): GatewayInfo {
     get url() {
       return gateway.port === 0 ? undefined : gateway.url;
     },
+    logFile,
     plugins: () => gateway.plugins(),
     connections: () => gateway.connections(),
   };

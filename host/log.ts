@@ -1,40 +1,87 @@
-/** Structured logs on standard error. */
+/** Structured logs: lines of JSON on standard error and in a file, secrets hidden in both. */
 import type { Logger } from "@svc/sdk";
 import pino from "pino";
+import { consoleLine } from "./logs/console-line.ts";
+import { SecretHider } from "./logs/hide.ts";
+import { LogFile } from "./logs/log-file.ts";
+import { LOG_LEVELS, type LogLevel } from "./config/log-levels.ts";
+import type { LogSettings } from "./logs/settings.ts";
 
-export const LOG_LEVELS = ["debug", "info", "warn", "error", "silent"] as const;
-/** When neither the configuration nor the command line says otherwise. */
-export const DEFAULT_LOG_LEVEL = "warn";
-export type LogLevel = (typeof LOG_LEVELS)[number];
+export { LOG_LEVELS, type LogLevel } from "./config/log-levels.ts";
 
-/** Keys whose values never reach a log, at any depth people are likely to use. */
-const SECRET_KEYS = ["token", "password", "apiKey", "authorization", "deviceToken", "secret", "signature"];
-const REDACT_PATHS = SECRET_KEYS.flatMap((key) => [key, `*.${key}`, `*.*.${key}`]);
+/** Characters that wait for a standard error that cannot be written to; further lines are dropped. Choice. */
+const MAX_WAITING = 1_048_576;
 
 /** A log whose children carry fields of their own. */
 export interface RootLogger extends Logger {
+  fatal(fields: object, message: string): void;
   child(fields: object): Logger;
   isLevelEnabled(level: LogLevel): boolean;
   /** From now on, for itself and what was made by `child`. */
-  setLevel(level: LogLevel): void;
+  use(settings: LogSettings): void;
+  /** Where lines are kept. */
+  readonly file: string;
+  /** Hides secrets; knows those it was told. */
+  readonly secrets: Pick<SecretHider, "know" | "text">;
+  /** Closes the file. Safe to call twice; a later line opens it again. */
+  close(): void;
 }
 
-/** JSON lines on standard error, written synchronously: a crash loses none. */
-export function createLogger(level: LogLevel): RootLogger {
+/** Both are written synchronously: a crash loses none. */
+export function createLogger(settings: LogSettings, clock: { now(): number } = Date): RootLogger {
+  const hider = new SecretHider();
+  const standardError = pino.destination({ dest: 2, sync: true, maxLength: MAX_WAITING });
+  standardError.on("error", () => undefined); // on a full disk, or read by nobody: no reason to end
+  const file = new LogFile({
+    settings: settings.file,
+    clock,
+    trouble(error, lost) {
+      if (error === undefined) root.warn({ lost, file: file.path }, "the log file is written again; lines are missing");
+      else root.warn({ err: error, file: file.path }, "the log file cannot be written; standard error goes on");
+    },
+  });
+  let console = { ...settings.console, number: numberOf(settings.console.level) };
+  let fileNumber = numberOf(settings.file.level);
+  hider.use({ shapes: settings.hideShapes, patterns: settings.patterns });
+
   const root = pino(
-    { level, redact: { paths: REDACT_PATHS, censor: "[redacted]" }, base: null },
-    pino.destination({ dest: 2, sync: true }),
+    { level: lowest(settings), base: null },
+    {
+      write(line: string): void {
+        const level = Number(/^\{"level":(\d+)/.exec(line)?.[1]);
+        const safe = hider.line(line);
+        if (level >= console.number) standardError.write(consoleLine(safe, console.style));
+        if (level >= fileNumber) file.write(safe);
+      },
+    },
   );
   const plainChild = root.child.bind(root);
   const all = [root]; // a child has a level of its own
-  return Object.assign(root, {
+  const more = {
     child(fields: object): Logger {
       const child = plainChild(fields);
       all.push(child);
       return child;
     },
-    setLevel(next: LogLevel): void {
-      for (const log of all) log.level = next;
+    use(next: LogSettings): void {
+      console = { ...next.console, number: numberOf(next.console.level) };
+      fileNumber = numberOf(next.file.level);
+      hider.use({ shapes: next.hideShapes, patterns: next.patterns });
+      file.use(next.file);
+      for (const log of all) log.level = lowest(next);
     },
-  }) as RootLogger;
+    secrets: hider,
+    close: () => file.close(),
+  };
+  const logger = Object.assign(root, more) as unknown as RootLogger; // with `file`, which follows
+  return Object.defineProperty(logger, "file", { get: () => file.path });
+}
+
+/** Of the level on lines; none reaches `silent`. */
+function numberOf(level: LogLevel): number {
+  return pino.levels.values[level] ?? Infinity;
+}
+
+function lowest({ console, file }: LogSettings): LogLevel {
+  return LOG_LEVELS[Math.min(LOG_LEVELS.indexOf(console.level), LOG_LEVELS.indexOf(file.level))] ?? "silent";
 }

@@ -23,7 +23,7 @@ export interface GatewayOptions {
   /** Default: the process environment. */
   readonly env?: Environment;
   readonly clock?: Clock;
-  /** Default: `logging.level`, else `warn`. */
+  /** Of the file and of standard error. Default: `SVC_LOG_LEVEL`, else as the section `logging` says. */
   readonly logLevel?: LogLevel;
   /** Compare every result with its schema. Default false; on in tests. */
   readonly checkResults?: boolean;
@@ -66,6 +66,8 @@ export interface Gateway {
   holdings(): Readonly<Record<string, number>>;
   /** Things an operator should know about the start. */
   readonly warnings: readonly string[];
+  /** Puts the error that ends the process into the log. @returns it, for people, secrets hidden */
+  crashed(error: unknown): string;
   /** Drains, tells clients, stops plugins in reverse, closes. Safe to call twice. */
   stop(reason?: string, options?: StopOptions): Promise<void>;
   [Symbol.asyncDispose](): Promise<void>;

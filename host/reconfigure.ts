@@ -13,7 +13,6 @@ import { composeHints, composeSchema, hostConfig } from "./config/sections.ts";
 import type { ConfigTransition } from "./config/store.ts";
 import type { HookBus } from "./hooks/hook-bus.ts";
 import type { Kernel, PluginPlan } from "./kernel/kernel.ts";
-import { DEFAULT_LOG_LEVEL, type LogLevel } from "./log.ts";
 import type { WebhookWiring } from "./webhook-wiring.ts";
 
 export interface ReconfigureOptions {
@@ -30,8 +29,7 @@ export interface ReconfigureOptions {
   plan(file: ConfigFile): PluginPlan;
   /** From now on plugins are set up with this file. */
   use(file: ConfigFile): void;
-  /** Absent: fixed from outside. */
-  readonly setLogLevel: ((level: LogLevel) => void) | undefined;
+  useLogging(section: HostConfig["logging"]): void;
   readonly webhooks: Pick<WebhookWiring, "issues" | "pluginIssues" | "use">;
   /** Ends what relies on credentials that no longer count. */
   closeDead(reason: string): void;
@@ -44,7 +42,7 @@ export interface Reconfigure {
 }
 
 export function createReconfigure(options: ReconfigureOptions): Reconfigure {
-  const { authOf, access, kernel, hooks, log, restarts, port, use, setLogLevel, closeDead } = options;
+  const { authOf, access, kernel, hooks, log, restarts, port, use, useLogging, closeDead } = options;
   const validateHook = hooks.emitter(HOOKS.configValidate);
   const changedHook = hooks.emitter(HOOKS.configChanged);
 
@@ -65,7 +63,7 @@ export function createReconfigure(options: ReconfigureOptions): Reconfigure {
       if (gone) closeDead("unauthorized: the gateway's credential was changed; connect with the new one");
     }
     if (touches(changed, "hooks") || touches(changed, "gateway")) options.webhooks.use(config);
-    setLogLevel?.(config.logging.level ?? DEFAULT_LOG_LEVEL);
+    useLogging(config.logging);
     const aligned = touches(changed, "plugins") ? await kernel.align(options.plan(next)) : [];
     const done = new Set(aligned.map(({ id }) => id)); // these were set up with the new configuration just now
     const { ids, hot } = pluginsConcerned(kernel, changed, kinds);

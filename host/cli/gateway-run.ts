@@ -8,6 +8,7 @@ import type { Gateway, GatewayOptions } from "../options.ts";
 import { preparePaths, resolvePaths } from "../config/paths.ts";
 import { watchStrayErrors } from "../kernel/blame.ts";
 import { LOG_LEVELS, type LogLevel } from "../log.ts";
+import { hideShapes } from "../logs/hide.ts";
 import { VERSION } from "../version.ts";
 import { systemClock } from "../clock.ts";
 import { EXIT, type Output, refuse } from "./output.ts";
@@ -55,11 +56,12 @@ export async function runGateway(flags: RunFlags, output: Output, { up, develope
   preparePaths(paths);
   const lock = await lockStateDir(paths.stateDir);
   if (lock.warning) output.note(lock.warning);
-  let fatal: { readonly reason: unknown } | undefined;
+  let fatal: { readonly reason: string } | undefined;
+  let current: Gateway | undefined;
   let die = () => {};
   const died = new Promise<void>((resolve) => (die = resolve));
   const unwatch = watchStrayErrors((reason) => {
-    fatal ??= { reason };
+    fatal ??= { reason: current?.crashed(reason) ?? stackOf(reason) };
     die();
   });
   const renewed = takeRenewal(process.env);
@@ -81,6 +83,7 @@ export async function runGateway(flags: RunFlags, output: Output, { up, develope
     },
     async up(gateway, reason) {
       lock.reachableAt(gateway.url);
+      current = gateway;
       tellUp(process);
       const why = reason ?? renewed?.reason;
       if (why === undefined) await announce(gateway, output);
@@ -94,7 +97,7 @@ export async function runGateway(flags: RunFlags, output: Output, { up, develope
   });
   unwatch();
   lock.release();
-  if (fatal) output.note(`fatal: ${stackOf(fatal.reason)}`);
+  if (fatal) output.note(`fatal: ${fatal.reason}`);
   else if (renewal) {
     const { reason, at, former } = renewal;
     return keepRenewing({ reason, at, port: former.port }, output);
@@ -103,7 +106,7 @@ export async function runGateway(flags: RunFlags, output: Output, { up, develope
 }
 
 function stackOf(error: unknown): string {
-  return error instanceof Error ? (error.stack ?? error.message) : String(error);
+  return hideShapes(error instanceof Error ? (error.stack ?? error.message) : String(error));
 }
 
 function isLogLevel(text: string): text is LogLevel {

@@ -6,6 +6,7 @@
  */
 import { NonEmpty, type Static, Strict, type TSchema, Type } from "@svc/sdk";
 import { HooksSection } from "./hooks-schema.ts";
+import { LOG_LEVELS } from "./log-levels.ts";
 
 type Options = Record<string, unknown>;
 
@@ -81,6 +82,14 @@ const Http = Strict({
   endpoints: Type.Optional(Strict({}, { description: "By name; each belongs to the plugin that serves it." })),
 });
 
+function isRegularExpression(text: string): boolean {
+  try {
+    return Boolean(new RegExp(text));
+  } catch {
+    return false;
+  }
+}
+
 export const GatewaySection = Strict({
   port: Count(0, 65_535, restart("Default 18789; 0 picks a free port.")),
   bind: Type.Optional(
@@ -132,12 +141,56 @@ export const PluginsSection = Strict({
 });
 export type PluginsSection = Static<typeof PluginsSection>;
 
+const Level = (description: string) => Type.Optional(Type.Enum([...LOG_LEVELS], hot(description)));
+
+/** One that is no regular expression is told as `isRegularExpression` says. */
+const Pattern = Type.Refine(
+  Type.String({ minLength: 1, maxLength: 500 }),
+  isRegularExpression,
+  () => "is no regular expression",
+);
+
 export const LoggingSection = Strict({
-  level: Type.Optional(
+  level: Level(
+    "Least level that is logged: in the file, default info, and on standard error, default warn. --log-level and SVC_LOG_LEVEL win.",
+  ),
+  consoleLevel: Level("The same for standard error alone. Default: that of level."),
+  consoleStyle: Type.Optional(
     Type.Enum(
-      ["debug", "info", "warn", "error", "silent"],
-      hot("Least level that is logged. Default warn; --log-level wins."),
+      ["pretty", "compact", "json"],
+      hot("Lines on standard error: for people, with all fields or in short, or as in the file. Default json."),
     ),
+  ),
+  file: Type.Optional(
+    Type.String(
+      hot(
+        "File that is written to, below the state directory unless absolute. Default: logs/svc-YYYY-MM-DD.log, one a day.",
+        {
+          minLength: 1,
+          pattern: "[^/]$",
+        },
+      ),
+    ),
+  ),
+  maxFileBytes: Count(
+    1,
+    2 ** 40,
+    hot("Bytes a file may have; then it gets a number and a new one begins. Default 52428800."),
+  ),
+  maxTotalBytes: Count(
+    1,
+    2 ** 40,
+    hot("Bytes of all files of the log; the oldest go first, two always stay. Default 524288000."),
+  ),
+  retentionDays: Count(1, 3_650, hot("Days after its last line a file is kept. Default 7.")),
+  redactSensitive: Type.Optional(
+    Type.Enum(
+      ["off", "tools"],
+      hot("Off: texts that only look like a secret are logged; known secrets never are. Default tools."),
+    ),
+  ),
+  redactPatterns: Type.Optional(
+    Type.Array(Pattern, hot("Regular expressions of further texts that are not logged.", { maxItems: 50 })),
   ),
 });
 export type LoggingSection = Static<typeof LoggingSection>;

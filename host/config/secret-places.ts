@@ -20,21 +20,38 @@ interface Ground {
   readonly owned: ReadonlySet<string>;
 }
 
-/** @param running the configuration that is used and who owns its sections, asked at each call */
-export function createSecretPlaces(running: () => readonly [ConfigFile, readonly SectionOwner[]]): SecretPlaces {
+/**
+ * @param running the configuration that is used and who owns its sections, asked at each call
+ * @param found told what references stand for
+ */
+export function createSecretPlaces(
+  running: () => readonly [ConfigFile, readonly SectionOwner[]],
+  found: SecretPlaces["found"] = () => undefined,
+): SecretPlaces {
   return {
-    list() {
-      const [file, owners] = running();
-      const hints: Hints = composeHints(composeSchema(owners));
-      const owned = new Set(ownedSections(owners).map(({ section }) => section));
-      const isRead = (section: string) => owned.has(section) || Object.hasOwn(HOST_SECTIONS, section);
-      return placesIn(effectiveConfig(file, owners), [], { hints, targets: targetsOf(hints), isRead, owned });
-    },
+    found,
+    list: () => listPlaces(...running()),
     targets() {
       const [, owners] = running();
       return targetsOf(composeHints(composeSchema(owners))).map((parts) => parts.join("."));
     },
   };
+}
+
+function listPlaces(file: ConfigFile, owners: readonly SectionOwner[]): SecretPlace[] {
+  const hints: Hints = composeHints(composeSchema(owners));
+  const owned = new Set(ownedSections(owners).map(({ section }) => section));
+  const isRead = (section: string) => owned.has(section) || Object.hasOwn(HOST_SECTIONS, section);
+  return placesIn(effectiveConfig(file, owners), [], { hints, targets: targetsOf(hints), isRead, owned });
+}
+
+/** The secrets themselves, for whoever hides them: every text and number at such a place, but no reference to one. */
+export function secretTexts(file: ConfigFile, owners: readonly SectionOwner[]): string[] {
+  const leaves = (value: unknown): string[] => {
+    if (typeof value !== "object" || value === null) return [String(value)];
+    return isSecretRef(value) ? [] : Object.values(value).flatMap(leaves);
+  };
+  return listPlaces(file, owners).flatMap(({ value }) => leaves(value));
 }
 
 /** Patterns of keys that are secrets, `*` for any member; what stands below one is part of it, as `id` of a reference. */

@@ -1,3 +1,50 @@
-import { definePlugin } from "@svc/sdk";
+/** Logs: `logs.tail`, and `svc logs`. `reader.ts` reads files, `tail.ts` and `lines.ts` decide. */
+import { definePlugin, logs, unavailable } from "@svc/sdk";
+import { GatewayInfo } from "@svc/sdk/services";
+import { Followers } from "./followers.ts";
+import { passes } from "./lines.ts";
+import { type Answer, type Question, readOn, tail } from "./reader.ts";
 
-export default definePlugin({ id: "logs", api: "^1.0.0", setup() {} });
+export default definePlugin({
+  id: "logs",
+  api: "^1.0.0",
+  requires: { host: GatewayInfo },
+
+  setup(gateway) {
+    const { log, services, hooks } = gateway;
+    const followers = new Followers();
+
+    /** A cursor of a file that was renamed since: first its rest, then the new file from the start. */
+    async function tailFor(connection: string, question: Question): Promise<Answer> {
+      const { cursor } = question;
+      const part = cursor === undefined ? undefined : followers.partOf(connection, cursor);
+      const newest = await tail(question);
+      if (part === undefined || newest.part === undefined || part === newest.part) return newest;
+      const rest = await tail(question, part);
+      if (rest.part !== undefined && rest.size > (cursor ?? 0)) return rest;
+      return { ...(await tail({ ...question, cursor: undefined })), reset: true };
+    }
+
+    async function read(connection: string, question: Question, part: string | undefined): Promise<Answer> {
+      try {
+        return await (part === undefined ? tailFor(connection, question) : readOn(question, part));
+      } catch (error) {
+        log.warn({ err: error }, "the log file cannot be read");
+        return unavailable("the log file cannot be read; the log on standard error says why", { cause: error });
+      }
+    }
+
+    gateway.serve(logs, {
+      async tail({ params, connection }) {
+        const { cursor, limit, maxBytes, level, subsystem, part } = params;
+        const keep = (line: string) => passes(line, { level, subsystem });
+        const question = { path: services.host.logFile(), cursor, limit, maxBytes, keep };
+        const answer = await read(connection?.id ?? "", question, part);
+        if (connection && answer.part !== undefined)
+          followers.answered(connection.id, { part: answer.part, cursor: answer.cursor });
+        return answer;
+      },
+    });
+    hooks.connectionClosed.tap("logs", ({ id }) => followers.left(id));
+  },
+});

@@ -8,7 +8,15 @@ import {
   isGatewayError,
   unavailable,
 } from "@svc/sdk";
-import type { ModelEvent, ModelPolicy, ModelProvider, ModelRequest, Models, Secrets } from "@svc/sdk/services";
+import type {
+  ModelEvent,
+  ModelPolicy,
+  ModelProvider,
+  ModelQuotas,
+  ModelRequest,
+  Models,
+  Secrets,
+} from "@svc/sdk/services";
 import { accountsOf, type ConfiguredAccount, withHeaders } from "./accounts.ts";
 import { buildCatalogue, type Catalogue, choicesOf, pickModel, refOf } from "./catalogue.ts";
 import type { ModelsConfig } from "./config.ts";
@@ -17,6 +25,7 @@ import { priced } from "./cost.ts";
 import { askInTurn } from "./failover.ts";
 import { AccountKeys } from "./keys.ts";
 import { type Policy, policyOf } from "./policy.ts";
+import { createQuotas } from "./quotas.ts";
 import { type Charge, untilFinish } from "./stream.ts";
 
 export interface ModelsOptions {
@@ -41,6 +50,7 @@ export interface ModelDesk extends Models {
   /** Uses another configuration from the next question on; those under way keep what they began with. */
   reconfigure(config: ModelsConfig): void;
   readonly cooldowns: Cooldowns;
+  readonly quotas: ModelQuotas;
   /** Of now. */
   readonly config: ModelsConfig;
   catalogue(): Catalogue;
@@ -107,6 +117,14 @@ export function createModels(options: ModelsOptions): ModelDesk {
       current = next;
     },
     cooldowns,
+    quotas: createQuotas({
+      providers,
+      accounts: () =>
+        Object.entries(current.config.providers).flatMap(([name, { api }]) =>
+          accounts(name).map((account) => ({ api, account })),
+        ),
+      open: (account, signal) => keys.open(account, signal),
+    }),
     get config() {
       return current.config;
     },

@@ -1,6 +1,6 @@
 /** Models: the catalogue of language models, the reference of each, and the way to the provider that serves it. */
 import { definePlugin, HOOKS, live, models } from "@svc/sdk";
-import { ModelPolicy, ModelProvider, Models, Secrets } from "@svc/sdk/services";
+import { ModelPolicy, ModelProvider, ModelQuotas, Models, Secrets } from "@svc/sdk/services";
 import { ModelsConfig } from "./config.ts";
 import { createHandlers } from "./methods.ts";
 import { createModels } from "./models.ts";
@@ -10,7 +10,7 @@ export default definePlugin({
   api: "^1.0.0",
   config: ModelsConfig,
   requires: { policy: live(ModelPolicy), secrets: live(Secrets) },
-  provides: [Models],
+  provides: [Models, ModelQuotas],
   setup(gateway) {
     const { clock, log, services } = gateway;
     const desk = createModels({
@@ -22,6 +22,7 @@ export default definePlugin({
       clock,
     });
     gateway.provide(Models, desk);
+    gateway.provide(ModelQuotas, desk.quotas);
     gateway.serve(models, createHandlers({ desk, clock, log }));
     gateway.configChanged((config) => desk.reconfigure(config));
   },

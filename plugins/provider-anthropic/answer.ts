@@ -82,7 +82,11 @@ export function createAnswer(source: string): Answer {
         );
       }
       const made = [...calls.values()].map((call) => toToolCall(call, reason, source));
-      const finish = { type: "finish", reason: finishOf(reason, called), ...(usage ? { usage } : {}) } as const;
+      const finish = {
+        type: "finish",
+        reason: finishOf(reason, called),
+        ...(isCounted(usage) ? { usage } : {}),
+      } as const;
       return [...made, finish];
     },
   };
@@ -102,6 +106,11 @@ function toToolCall({ id, name, input }: Call, reason: StopReason | undefined, s
   }
   // Choice: a key no tool has, so that its schema refuses the call and the model reads its own text in the refusal.
   return { type: "toolCall", id, name, arguments: { invalidJson: input } };
+}
+
+/** Nothing but zeros says nothing: no answer is made of no tokens. */
+function isCounted(usage: Usage | undefined): usage is Usage {
+  return usage !== undefined && usage.totalTokens > 0;
 }
 
 /** The API counts cumulatively and apart: `input_tokens` are those neither read from the cache nor written to it. */

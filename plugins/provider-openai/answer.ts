@@ -35,7 +35,7 @@ export function createAnswer(source: string, newId: () => string): Answer {
 
   return {
     take(chunk) {
-      if (chunk.usage) usage = toUsage(chunk.usage);
+      if (chunk.usage) usage = toUsage(chunk.usage) ?? usage;
       const choice = chunk.choices?.[0]; // the usage chunk has none, and some servers leave the list out
       if (!choice) return [];
       if (choice.finish_reason) reason = choice.finish_reason;
@@ -108,17 +108,16 @@ function toToolCall(call: Call, reason: string | undefined, source: string): Mod
   return { type: "toolCall", id: call.id, name: call.name, arguments: { invalidJson: call.arguments } };
 }
 
-/** The API counts the whole prompt; `input` is what was neither read from the cache nor written to it. */
-function toUsage(wire: NonNullable<ChatCompletionChunk["usage"]>): Usage {
+/**
+ * The API counts the whole prompt; `input` is what was neither read from the cache nor written to it.
+ * Nothing but zeros says nothing: no answer is made of no tokens.
+ */
+function toUsage(wire: NonNullable<ChatCompletionChunk["usage"]>): Usage | undefined {
   const cacheRead = wire.prompt_tokens_details?.cached_tokens ?? 0;
   const cacheWrite = wire.prompt_tokens_details?.cache_write_tokens ?? 0;
-  const prompt = wire.prompt_tokens ?? 0;
   const output = wire.completion_tokens ?? 0;
-  return {
-    input: Math.max(0, prompt - cacheRead - cacheWrite),
-    output,
-    cacheRead,
-    cacheWrite,
-    totalTokens: wire.total_tokens ?? prompt + output,
-  };
+  const prompt = wire.prompt_tokens ?? Math.max(0, (wire.total_tokens ?? 0) - output);
+  const totalTokens = wire.total_tokens ?? prompt + output;
+  if (totalTokens <= 0) return undefined;
+  return { input: Math.max(0, prompt - cacheRead - cacheWrite), output, cacheRead, cacheWrite, totalTokens };
 }

@@ -92,12 +92,24 @@ export class SecretDesk implements Secrets {
   async #lookAll() {
     const refs = this.#refs();
     const outcomes = await this.#options.lookup(refs.filter(({ active }) => active).map(({ ref }) => ref));
+    this.#keepFromLogs([...outcomes.values()]);
     return { refs, outcomes };
   }
 
   /** Into the snapshot of now: one that replaces it meanwhile has later answers. */
   #add(ref: Named): Promise<Outcome> {
-    return this.#snapshot.add(ref.key, async () => (await this.#options.lookup([ref])).get(ref.key) ?? NO_ANSWER);
+    return this.#snapshot.add(ref.key, async () => {
+      const outcome = (await this.#options.lookup([ref])).get(ref.key) ?? NO_ANSWER;
+      this.#keepFromLogs([outcome]);
+      return outcome;
+    });
+  }
+
+  /** Before anybody gets them. */
+  #keepFromLogs(outcomes: readonly Outcome[]): void {
+    this.#options.places.found(
+      outcomes.flatMap((outcome) => (outcome.state === "found" ? [outcome.text.reveal()] : [])),
+    );
   }
 
   /** By its places, never by its id. */

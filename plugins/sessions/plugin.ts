@@ -1,6 +1,15 @@
 /** Sessions: conversations and their transcripts, the `Sessions` service, `sessions.*`, and the tools that look at them. */
 import { definePlugin, HOOKS, isGatewayError, live, misconfigured, sessions } from "@svc/sdk";
-import { AgentDirectory, AgentRuns, ModelPolicy, Models, Sessions, Storage, Tool } from "@svc/sdk/services";
+import {
+  AgentDirectory,
+  AgentRuns,
+  ModelPolicy,
+  Models,
+  Sessions,
+  Storage,
+  Tool,
+  UsageRecords,
+} from "@svc/sdk/services";
 import { AgentToAgent, Bindings, SessionConfig, SessionTools, type Settings } from "./config.ts";
 import { createDamageLog } from "./damage.ts";
 import type { ModelDefaults } from "./entries.ts";
@@ -16,6 +25,7 @@ import { createSessions } from "./service.ts";
 import { SessionStore } from "./store.ts";
 import { sessionsListTool, sessionStatusTool } from "./tools.ts";
 import { Transcripts } from "./transcripts.ts";
+import { createUsageRecords } from "./usage-records.ts";
 import { UsageStore } from "./usage-store.ts";
 
 /** Agent that keys belong to while no plugin says which one is the default. Spec: sessions-routing.md §1. */
@@ -38,7 +48,7 @@ export default definePlugin({
     policy: live(ModelPolicy),
     runs: live(AgentRuns),
   },
-  provides: [Sessions],
+  provides: [Sessions, UsageRecords],
 
   setup(gateway) {
     const { clock, log, services } = gateway;
@@ -96,7 +106,12 @@ export default definePlugin({
       signal: gateway.signal,
     });
 
+    const usage = new UsageStore({ storage, damage });
     gateway.provide(Sessions, service);
+    gateway.provide(
+      UsageRecords,
+      createUsageRecords(usage, (agentId) => agentId === rules().defaultAgentId),
+    );
     gateway.start(() => store.open(mainKey));
     gateway.configChanged((session, sections) => {
       settings = settingsOf(session, sections);
@@ -112,7 +127,7 @@ export default definePlugin({
       createHandlers({
         store,
         transcripts,
-        usage: new UsageStore({ storage, damage }),
+        usage,
         lifecycle,
         clock,
         canonicalKey: canonical,

@@ -125,7 +125,7 @@ export class Transcripts {
       role,
       content,
       at,
-      tokens: has_usage ? (total_tokens ?? undefined) : undefined,
+      tokens: has_usage ? total_tokens || undefined : undefined, // nobody counted
       cost: cost ?? undefined,
     }));
   }

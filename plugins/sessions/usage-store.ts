@@ -1,10 +1,9 @@
 /** Reads what usage reports are made of: sums the database makes of `message_facts`. */
-import type { Storage } from "@svc/sdk/services";
+import type { Storage, UsageRange, Zone } from "@svc/sdk/services";
 import type { DamageLog } from "./damage.ts";
 import { type SessionTableRow, type StoredSession, toSession } from "./entries.ts";
 import { parseKey } from "./keys.ts";
 import { LISTED_COLUMNS } from "./statements.ts";
-import type { UsageRange, Zone } from "./usage-range.ts";
 
 /** Messages of one transcript, day, role and model, added up. */
 export interface UsageSum {
@@ -26,8 +25,10 @@ export interface UsageSum {
   readonly outputCost: number;
   readonly cacheReadCost: number;
   readonly cacheWriteCost: number;
-  /** Answers without a price. */
+  /** Of those, the ones without a price. */
   readonly unpriced: number;
+  /** Answers of a model whose provider did not say what they used. */
+  readonly uncounted: number;
   readonly toolCalls: number;
   readonly errors: number;
   /** epoch ms */
@@ -41,6 +42,14 @@ export interface ToolSum {
   readonly sessionId: string;
   readonly name: string;
   readonly count: number;
+  /** Answers that called it. */
+  readonly messages: number;
+  /** Of those, the ones whose provider said what they used. */
+  readonly answers: number;
+  readonly totalTokens: number;
+  /** US dollars; null: no price is known. */
+  readonly cost: number | null;
+  readonly unpriced: number;
 }
 
 /** A transcript a report has a row for. A retired one has no entry, and a key made of its id. */
@@ -81,16 +90,21 @@ export const NEWEST_SUBJECTS = (report: boolean) => `select ${SUBJECT(report)} f
 export const RETIRED_SUBJECTS = `select session_id, key, archived_at from archives
   where archived_at >= ? and part_of is null order by archived_at desc limit ?`;
 
+/** Its provider said what it used. Zero tokens say nothing: that is how a server tells that it does not count. */
+const COUNTED = "(f.has_usage = 1 and f.total_tokens > 0)";
+/** A model wrote it, and not the gateway in its place. */
+const BY_MODEL = "coalesce(f.provider, '') not in ('', 'svc')";
+
 /** Sums of the transcripts in a JSON array. */
 export function usageSums(zone: Zone): { readonly sql: string; readonly params: readonly number[] } {
   const day = zone === "local" ? "date(f.at / 1000, 'unixepoch', 'localtime')" : "date((f.at + ?) / 1000, 'unixepoch')";
   return {
     sql: `select f.session_id as sessionId, ${day} as day, f.role, f.provider, f.model, count(*) as messages,
-        sum(f.has_usage) as answers, sum(f.input) as input, sum(f.output) as output,
+        sum(${COUNTED}) as answers, sum(f.role = 'assistant' and not ${COUNTED} and ${BY_MODEL}) as uncounted, sum(f.input) as input, sum(f.output) as output,
         sum(f.cache_read) as cacheRead, sum(f.cache_write) as cacheWrite, sum(f.total_tokens) as totalTokens,
         coalesce(sum(f.cost), 0) as totalCost, sum(f.cost_input) as inputCost, sum(f.cost_output) as outputCost,
         sum(f.cost_cache_read) as cacheReadCost, sum(f.cost_cache_write) as cacheWriteCost,
-        sum(f.has_usage = 1 and f.cost is null) as unpriced,
+        sum(${COUNTED} and f.cost is null) as unpriced,
         sum(coalesce(json_array_length(f.tools), 0)) as toolCalls, sum(f.is_error) as errors,
         min(f.at) as firstAt, max(f.at) as lastAt,
         json_group_array(f.latency_ms) filter (where f.latency_ms between 0 and ${MAX_LATENCY_MS}) as latencies
@@ -100,9 +114,19 @@ export function usageSums(zone: Zone): { readonly sql: string; readonly params: 
   };
 }
 
-export const TOOL_SUMS = `select f.session_id as sessionId, t.value as name, count(*) as count
-  from json_each(?) j cross join message_facts f on f.session_id = j.value cross join json_each(f.tools) t
-  where f.tools is not null and f.at between ? and ? group by 1, 2`;
+export const TOOL_SUMS = `select session_id as sessionId, name, sum(calls) as count, count(*) as messages,
+    sum(counted) as answers, sum(total_tokens) as totalTokens, sum(cost) as cost,
+    sum(counted and cost is null) as unpriced
+  from (select f.session_id, t.value as name, count(*) as calls, ${COUNTED} as counted, f.total_tokens, f.cost
+    from json_each(?) j cross join message_facts f on f.session_id = j.value cross join json_each(f.tools) t
+    where f.tools is not null and f.at between ? and ? group by f.session_id, f.seq, t.value)
+  group by 1, 2`;
+
+/** Transcripts of an agent that were used since a time, as reports find them: of sessions, and retired ones with their parts. */
+const AGENT_TRANSCRIPTS = `select session_id as id from sessions
+    where agent_id in (select value from json_each(?)) and updated_at >= ?
+  union select session_id from archives
+    where (key >= ? and key < ? or key in (select value from json_each(?))) and archived_at >= ?`;
 
 /** At most the given number of points; several answers share one where there are more. */
 export const TIMESERIES = `select max(at) as timestamp, sum(input) as input, sum(output) as output,
@@ -158,6 +182,22 @@ export class UsageStore {
       ...sessionIds.map((id) => [id, id] as const),
       ...parts.map(({ session_id, part_of }) => [session_id, part_of] as const),
     ]);
+  }
+
+  /** @param isDefault sessions of no agent are its, too */
+  async transcriptsOf(agentId: string, isDefault: boolean, from: number): Promise<string[]> {
+    const agents = JSON.stringify(isDefault ? [agentId, ""] : [agentId]);
+    const special = JSON.stringify(isDefault ? ["global", "unknown"] : []);
+    const [first, behind] = [`agent:${agentId}:`, `agent:${agentId};`]; // ";" follows ":"
+    const rows = await this.#storage().all<{ id: string }>(AGENT_TRANSCRIPTS, [
+      agents,
+      from,
+      first,
+      behind,
+      special,
+      from,
+    ]);
+    return rows.map(({ id }) => id);
   }
 
   sums(sessionIds: readonly string[], { from, to, zone }: UsageRange): Promise<UsageSum[]> {

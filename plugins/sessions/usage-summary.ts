@@ -18,6 +18,7 @@ export interface Used {
 
 export function totalsOf(sums: readonly UsageSum[]): Totals {
   const add = (value: (sum: UsageSum) => number) => sums.reduce((total, sum) => total + value(sum), 0);
+  const uncounted = add((sum) => sum.uncounted);
   return {
     input: add((sum) => sum.input),
     output: add((sum) => sum.output),
@@ -30,6 +31,7 @@ export function totalsOf(sums: readonly UsageSum[]): Totals {
     cacheReadCost: add((sum) => sum.cacheReadCost),
     cacheWriteCost: add((sum) => sum.cacheWriteCost),
     missingCostEntries: add((sum) => sum.unpriced),
+    ...(uncounted > 0 && { missingUsageEntries: uncounted }),
   };
 }
 
@@ -70,12 +72,13 @@ export function aggregatesOf(rows: readonly Used[]): Aggregates {
       .toSorted(dearest),
     byAgent: owners(rows, ({ agentId }) => agentId).map(([agentId, totals]) => ({ agentId, totals })),
     byChannel: owners(rows, ({ channel }) => channel).map(([channel, totals]) => ({ channel, totals })),
+    byTool: byTool(rows.flatMap((row) => row.tools)),
     ...(latency && { latency }),
     dailyLatency: dailyLatency(sums),
     modelDaily: modelDaily(sums),
     daily: byDay(sums).map(([date, some]) => {
       const { total, toolCalls, errors } = countsOf(some);
-      return { date, ...tokensAndCost(some), messages: total, toolCalls, errors };
+      return { date, ...tokensAndCost(some), messages: total, toolCalls, errors, ...missingOf(some) };
     }),
   };
 }
@@ -99,6 +102,33 @@ function toolUsage(tools: readonly ToolSum[]): NonNullable<Usage["toolUsage"]> {
     .map(([name, some]) => ({ name, count: some.reduce((total, { count }) => total + count, 0) }))
     .toSorted((a, b) => b.count - a.count || a.name.localeCompare(b.name, "en"));
   return { totalCalls: list.reduce((total, { count }) => total + count, 0), uniqueTools: list.length, tools: list };
+}
+
+/** Tokens and cost are null where nobody said any; what only some said is a sum, and the counts tell. */
+function byTool(tools: readonly ToolSum[]): NonNullable<Aggregates["byTool"]> {
+  return groups(tools, ({ name }) => name)
+    .map(([name, some]) => {
+      const add = (value: (sum: ToolSum) => number) => some.reduce((total, sum) => total + value(sum), 0);
+      const [messages, answers] = [add((sum) => sum.messages), add((sum) => sum.answers)];
+      return {
+        name,
+        calls: add((sum) => sum.count),
+        answers: messages,
+        tokens: answers === 0 ? null : add((sum) => sum.totalTokens),
+        cost: some.every(({ cost }) => cost === null) ? null : add(({ cost }) => cost ?? 0),
+        missingCostEntries: add((sum) => sum.unpriced),
+        missingUsageEntries: messages - answers,
+      };
+    })
+    .toSorted((a, b) => (b.cost ?? -1) - (a.cost ?? -1) || (b.tokens ?? -1) - (a.tokens ?? -1));
+}
+
+function missingOf(sums: readonly UsageSum[]): { missingCostEntries?: number; missingUsageEntries?: number } {
+  const { missingCostEntries, missingUsageEntries = 0 } = totalsOf(sums);
+  return {
+    ...(missingCostEntries > 0 && { missingCostEntries }),
+    ...(missingUsageEntries > 0 && { missingUsageEntries }),
+  };
 }
 
 function byModel(sums: readonly UsageSum[]): NonNullable<Usage["modelUsage"]> {
@@ -157,17 +187,18 @@ function dearest(a: { readonly totals: Totals }, b: { readonly totals: Totals })
   return b.totals.totalCost - a.totals.totalCost || b.totals.totalTokens - a.totals.totalTokens;
 }
 
-function byDay(sums: readonly UsageSum[]): [date: string, sums: UsageSum[]][] {
+export function byDay(sums: readonly UsageSum[]): [date: string, sums: UsageSum[]][] {
   return groups(sums, ({ day }) => day).toSorted(([a], [b]) => (a < b ? -1 : 1));
 }
 
-/** What a provider counted; other messages say nothing about a model. */
+/** Answers of models; other messages say nothing about one. */
 function answered(sums: readonly UsageSum[]): UsageSum[] {
-  return sums.filter(({ answers }) => answers > 0);
+  return sums.filter(({ answers, uncounted }) => answers + uncounted > 0);
 }
 
+/** Those whose provider did not count, too: `missingUsageEntries` of the totals tells how many they are. */
 function answersOf(sums: readonly UsageSum[]): number {
-  return sums.reduce((total, { answers }) => total + answers, 0);
+  return sums.reduce((total, { answers, uncounted }) => total + answers + uncounted, 0);
 }
 
 function modelKey({ provider, model }: UsageSum): string {

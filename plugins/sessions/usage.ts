@@ -1,10 +1,10 @@
 /** `sessions.usage`, `.usage.timeseries` and `.usage.logs`. Spec: protocol/methods-usage.md §4-6. */
 import { notFound, type ParamsOf, type ResultOf, type sessions } from "@svc/sdk";
+import { usageRange, type UsageRange } from "@svc/sdk/services";
 import { channelOfSession, chatTypeOf, parseKey, text } from "./keys.ts";
 import { excerptText } from "./previews.ts";
 import { cut } from "./text.ts";
 import type { Transcripts } from "./transcripts.ts";
-import { usageRange, type UsageRange } from "./usage-range.ts";
 import type { ToolSum, UsageStore, UsageSubject, UsageSum } from "./usage-store.ts";
 import { aggregatesOf, totalsOf, type Used, usageOf } from "./usage-summary.ts";
 

@@ -3,6 +3,7 @@ import { defineContract } from "../contract.ts";
 import { NonEmpty, Strict, Type } from "../schema.ts";
 import {
   ByModel,
+  ByTool,
   DailyLatency,
   DailyModel,
   Dated,
@@ -242,6 +243,7 @@ export const sessions = defineContract("sessions", {
         byProvider: Type.Array(Type.Object({ provider: text, count: Type.Integer(), totals: UsageTotals })),
         byAgent: Type.Array(Type.Object({ agentId: Type.String(), totals: UsageTotals })),
         byChannel: Type.Array(Type.Object({ channel: Type.String(), totals: UsageTotals })),
+        byTool: Type.Optional(ByTool),
         latency: Type.Optional(Latency),
         dailyLatency: DailyLatency,
         modelDaily: DailyModel,
@@ -253,6 +255,8 @@ export const sessions = defineContract("sessions", {
             messages: Type.Integer(),
             toolCalls: Type.Integer(),
             errors: Type.Integer(),
+            missingCostEntries: number,
+            missingUsageEntries: number,
           }),
         ),
       }),

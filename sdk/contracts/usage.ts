@@ -1,10 +1,11 @@
-/** What conversations used: tokens, money, messages, time. Spec: protocol/methods-usage.md §3-4. */
+/** What conversations used: tokens, money, messages, time. Spec: protocol/methods-usage.md §1-4. */
+import { defineContract } from "../contract.ts";
 import { Type } from "../schema.ts";
 
 const text = Type.Optional(Type.String());
 const number = Type.Optional(Type.Integer());
 
-/** Tokens and US dollars. `missingCostEntries` counts answers whose price is unknown. */
+/** Tokens and US dollars that are known. */
 export const UsageTotals = Type.Object({
   input: Type.Number(),
   output: Type.Number(),
@@ -16,7 +17,10 @@ export const UsageTotals = Type.Object({
   outputCost: Type.Number(),
   cacheReadCost: Type.Number(),
   cacheWriteCost: Type.Number(),
-  missingCostEntries: Type.Number(),
+  missingCostEntries: Type.Number({ description: "answers whose price is unknown" }),
+  missingUsageEntries: Type.Optional(
+    Type.Number({ description: "answers whose provider did not say what they used; absent: none" }),
+  ),
 });
 
 export const MessageCounts = Type.Object({
@@ -32,6 +36,19 @@ export const ToolUsage = Type.Object({
   uniqueTools: Type.Integer(),
   tools: Type.Array(Type.Object({ name: Type.String(), count: Type.Integer() })),
 });
+const orUnknown = (description: string) => Type.Union([Type.Number(), Type.Null()], { description });
+/** What the answers used that called a tool; one that called two counts for both. Choice. */
+export const ByTool = Type.Array(
+  Type.Object({
+    name: Type.String(),
+    calls: Type.Integer(),
+    answers: Type.Integer(),
+    tokens: orUnknown("null: no provider said"),
+    cost: orUnknown("US dollars; null: no price is known"),
+    missingCostEntries: Type.Integer(),
+    missingUsageEntries: Type.Integer(),
+  }),
+);
 /** Milliseconds from a message of the user to the answer. */
 export const Latency = Type.Object({
   count: Type.Integer(),
@@ -74,4 +91,51 @@ export const SessionUsage = Type.Object({
   toolUsage: Type.Optional(ToolUsage),
   modelUsage: Type.Optional(ByModel),
   latency: Type.Optional(Latency),
+});
+
+/** Any JSON: what cannot be used is ignored. Spec: §3 "Invalid params never fail". */
+const anything = Type.Optional(Type.Unknown());
+
+/** Quotas and cost. What conversations used stands in the namespace `sessions`. */
+export const usage = defineContract("usage", {
+  status: {
+    summary: "How much of what model subscriptions allow is used up",
+    scope: "operator.read",
+    params: Type.Object({}),
+    result: Type.Object({
+      updatedAt: Type.Integer({ description: "epoch ms" }),
+      providers: Type.Array(
+        Type.Object({
+          provider: Type.String(),
+          displayName: Type.String(),
+          windows: Type.Array(
+            Type.Object({
+              label: Type.String(),
+              usedPercent: Type.Number({ minimum: 0, maximum: 100 }),
+              resetAt: Type.Optional(Type.Integer({ description: "epoch ms" })),
+            }),
+          ),
+          plan: text,
+          error: text,
+        }),
+      ),
+    }),
+  },
+  cost: {
+    summary: "Tokens and cost of the default agent, day by day",
+    scope: "operator.read",
+    params: Type.Object({
+      startDate: anything,
+      endDate: anything,
+      days: anything,
+      mode: anything,
+      utcOffset: anything,
+    }),
+    result: Type.Object({
+      updatedAt: Type.Integer({ description: "epoch ms" }),
+      days: Type.Integer({ description: "one more than the range has" }),
+      daily: Type.Array(Type.Object({ ...Dated, ...UsageTotals.properties })),
+      totals: UsageTotals,
+    }),
+  },
 });

@@ -363,6 +363,8 @@ export interface GatewayInfo {
   readonly aliases: readonly string[];
   /** Set once the port is open. */
   readonly url: string | undefined;
+  /** Path of the file the next line of the log goes into; it may not be there yet. Its name follows `logSeries`. */
+  logFile(): string;
   plugins(): readonly PluginReport[];
   /** Accepted connections. */
   connections(): readonly ConnectionInfo[];

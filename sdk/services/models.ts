@@ -3,6 +3,7 @@ import { defineExtensionPoint, defineService } from "../service.ts";
 import type { Static } from "../schema.ts";
 import type { ModelChoice } from "../contracts/models.ts";
 import type { Message, StopReason, Usage } from "./messages.ts";
+import type { QuotaSource } from "./usage.ts";
 
 export type ModelChoice = Static<typeof ModelChoice>;
 
@@ -140,6 +141,8 @@ export interface ModelProvider {
    * `details` is a `ProviderFailure`, which decides about cooldown and the next account.
    */
   stream(request: ModelRequest, account: ProviderAccount, signal: AbortSignal): AsyncIterable<ModelEvent>;
+  /** Where the quota of this account can be asked; `undefined`: nowhere. Asks nothing itself. Default: nowhere. */
+  quota?(account: ProviderAccount): QuotaSource | undefined;
 }
 
 /** Why a provider could not answer; the `details` of its refusal. */

@@ -88,6 +88,8 @@ export interface SecretPlaces {
   list(): readonly SecretPlace[];
   /** Patterns of all places there can be. */
   targets(): readonly string[];
+  /** What references stand for: no log shows these texts from now on. */
+  found(secrets: readonly string[]): void;
 }
 
 /** Secrets of the configuration. Provided by the host. */

@@ -6,7 +6,8 @@ const SPECIFIED: Readonly<Record<Scope, string>> = {
   "operator.read":
     "status models.list agents.list agent.identity.get agents.files.list agents.files.get sessions.list sessions.preview " +
     "sessions.resolve sessions.usage sessions.usage.timeseries sessions.usage.logs system-presence last-heartbeat node.list " +
-    "node.describe chat.history config.get channels.status tools.catalog cron.list cron.status cron.runs",
+    "node.describe chat.history config.get channels.status tools.catalog cron.list cron.status cron.runs " +
+    "logs.tail usage.status usage.cost",
   "operator.write": "agent agent.wait node.invoke chat.send chat.abort send poll wake",
   "operator.approvals": "exec.approval.request exec.approval.waitDecision exec.approval.resolve",
   "operator.pairing":

@@ -2,6 +2,7 @@
 import { join } from "node:path";
 import { CRON_GIVEN, CRON_SEEN_ELSEWHERE } from "./config-cases-cron.ts";
 import { HEARTBEAT_SEEN_ELSEWHERE } from "./config-cases-heartbeat.ts";
+import { LOGS_GIVEN, LOGS_SEEN_ELSEWHERE } from "./config-cases-logs.ts";
 import { MCP_GIVEN, MCP_SEEN_ELSEWHERE } from "./config-cases-mcp.ts";
 import { SECRETS_GIVEN, SECRETS_SEEN_ELSEWHERE } from "./config-cases-secrets.ts";
 import { UPDATE_GIVEN, UPDATE_SEEN_ELSEWHERE } from "./config-cases-update.ts";
@@ -127,7 +128,6 @@ export const GIVEN: Readonly<Record<string, Given>> = {
   "gateway.aliases": { values: [["acme"]] },
   // These tests name their plugins themselves, so that nothing of this is theirs.
   "plugins.entries.*.enabled": { entry: "nobody", values: [false] },
-  "logging.level": { values: ["error"] }, // anything lower writes into the report of this test
 
   "agents.defaults.workspace": { values: (stateDir) => [join(stateDir, "workspace-elsewhere")] },
   "agents.defaults.models.*.alias": { entry: "acme/sample" },
@@ -176,6 +176,7 @@ export const GIVEN: Readonly<Record<string, Given>> = {
   "tools.exec.pathPrepend": { values: [["/opt/tools"]] },
   ...HOOKS,
   ...SECRETS_GIVEN,
+  ...LOGS_GIVEN,
   ...MCP_GIVEN,
   ...CRON_GIVEN,
   ...UPDATE_GIVEN,
@@ -249,6 +250,7 @@ export const SEEN_ELSEWHERE: Readonly<Record<string, string>> = {
   "hooks.gmail.allowUnsafeExternalContent": "plugins/preset-gmail/preset.test.ts",
   "hooks.github.secret": "plugins/preset-github/preset.test.ts",
   ...SECRETS_SEEN_ELSEWHERE,
+  ...LOGS_SEEN_ELSEWHERE,
   ...MCP_SEEN_ELSEWHERE,
   ...CRON_SEEN_ELSEWHERE,
   ...HEARTBEAT_SEEN_ELSEWHERE,

@@ -17,6 +17,7 @@ import {
   execApprovals,
   health,
   heartbeat,
+  logs,
   models,
   nodes,
   outbound,
@@ -25,6 +26,7 @@ import {
   sessions,
   tools,
   update,
+  usage,
   webhooks,
 } from "@svc/sdk";
 import { ModelProvider, Tool } from "@svc/sdk/services";
@@ -67,6 +69,7 @@ const NAMESPACES: readonly {
   { id: "devices", contract: devices },
   { id: "health", contract: health, open: ["check", "status", "presence", "event"] },
   { id: "heartbeat", contract: heartbeat, open: ["last", "set"] },
+  { id: "logs", contract: logs },
   { id: "models", contract: models },
   { id: "nodes", contract: nodes },
   { id: "plugins", contract: plugins, needs: ["disable", "enable"] },
@@ -74,6 +77,7 @@ const NAMESPACES: readonly {
   { id: "sessions", contract: sessions, open: ["timeseries", "logs"], needs: ["resolve"] },
   { id: "tools", contract: tools },
   { id: "update", contract: update },
+  { id: "usage", contract: usage, open: ["status", "cost"] },
   { id: "webhooks", contract: webhooks, needs: ["disable", "enable"] },
 ];
 

@@ -35,6 +35,7 @@ const canvas = definePlugin({
 const NOBODY: Omit<Attendance, "node" | "invoked"> = {
   nodeId: "none",
   invokeId: "none",
+  cronJobId: "none",
   approveDevice: "none",
   rejectDevice: "none",
   deviceId: "none",

@@ -11,6 +11,7 @@ import {
   execApprovals,
   health,
   heartbeat,
+  logs,
   type Method,
   models,
   nodes,
@@ -20,6 +21,7 @@ import {
   sessions,
   tools,
   update,
+  usage,
   webhooks,
 } from "@svc/sdk";
 import type { Attendance } from "./attendance.ts";
@@ -39,6 +41,7 @@ export const methods: Readonly<Record<string, Method>> = Object.fromEntries(
     execApprovals,
     health,
     heartbeat,
+    logs,
     models,
     nodes,
     outbound,
@@ -47,6 +50,7 @@ export const methods: Readonly<Record<string, Method>> = Object.fromEntries(
     sessions,
     tools,
     update,
+    usage,
     webhooks,
   ]
     .flatMap((contract) => Object.values<Method>(contract))
@@ -193,6 +197,10 @@ export const good: Readonly<Record<string, readonly Sample[]>> = {
   wake: [() => ({ mode: "next-heartbeat", text: "hi" }), () => ({ mode: "now", text: " " })],
   "last-heartbeat": [() => undefined, () => ({})],
   "set-heartbeats": [() => ({ enabled: false }), () => ({ enabled: true })],
+  "logs.tail": [
+    () => ({}),
+    () => ({ cursor: 0, limit: 10, maxBytes: 1_000, level: "info", subsystem: "host", part: "svc-2026-01-31.1.log" }),
+  ],
   "models.list": [() => undefined, () => ({})],
   "models.status": [() => undefined],
   "models.test": [() => ({})],
@@ -299,7 +307,6 @@ export const good: Readonly<Record<string, readonly Sample[]>> = {
     () => ({ key: "fresh", deleteTranscript: false, emitLifecycleHooks: false }),
   ],
   "update.check": [() => ({})],
-  // One call: `config.patch` and `config.apply` take the rest of the budget they share.
   "cron.status": [() => ({})],
   "cron.list": [
     () => ({}),
@@ -328,7 +335,10 @@ export const good: Readonly<Record<string, readonly Sample[]>> = {
   ],
   "cron.cancel": [({ cronJobId }) => ({ id: cronJobId })],
   "cron.remove": [({ cronJobId }) => ({ id: cronJobId }), () => ({ jobId: "nobody" })],
+  // One call: `config.patch` and `config.apply` take the rest of the budget they share.
   "update.run": [() => ({ dryRun: true, note: "now", sessionKey: "main", restartDelayMs: 0, timeoutMs: 1 })],
+  "usage.status": [() => ({}), () => undefined],
+  "usage.cost": [() => ({ days: 30 }), () => ({ startDate: "2026-03-01", endDate: "2026-03-31", mode: "utc" })],
   "webhooks.list": [() => ({})],
   "webhooks.check": [() => ({})],
   "webhooks.init": [() => ({})],

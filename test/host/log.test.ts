@@ -1,12 +1,25 @@
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
-import { describe, it } from "node:test";
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, describe, it } from "node:test";
 import type { LogLevel } from "../../host/log.ts";
+import { logSettings } from "../../host/logs/settings.ts";
+
+const directory = mkdtempSync(join(tmpdir(), "svc-log-"));
+after(() => rmSync(directory, { recursive: true, force: true }));
+
+/** Settings with a log file of their own. */
+let serial = 0;
+const settings = (level: LogLevel, more: object = {}) =>
+  logSettings({ level, file: `log-${++serial}.log`, ...more }, { stateDir: directory, home: directory });
+const lastFile = (back = 0) => readFileSync(join(directory, `log-${serial - back}.log`), "utf8");
 
 /** Runs `code` with a `log` of that level in a process of its own, since a log writes past whoever would listen in. */
-function run(level: LogLevel, code: string) {
+function run(level: LogLevel, code: string, more: object = {}) {
   const module = new URL("../../host/log.js", import.meta.url).href; // compiled beside this test
-  const script = `import { createLogger } from ${JSON.stringify(module)};\nconst log = createLogger("${level}");\n${code}`;
+  const script = `import { createLogger } from ${JSON.stringify(module)};\nconst log = createLogger(${JSON.stringify(settings(level, more))});\n${code}`;
   const { stdout, stderr } = spawnSync(process.execPath, ["--input-type=module", "-e", script], { encoding: "utf8" });
   return { stdout, stderr, lines: stderr.split("\n").filter(Boolean) };
 }
@@ -73,4 +86,83 @@ describe("the log", () => {
       }
     });
   }
+
+  it("has the same lines in its file, private and complete when the process dies at once", () => {
+    const { lines } = run(
+      "info",
+      'for (let i = 0; i < 1000; i++) log.info({ i }, "x"); process.kill(process.pid, "SIGKILL");',
+    );
+    assert.deepEqual(lastFile().split("\n").filter(Boolean), lines);
+  });
+
+  it("may have more in its file than on standard error", () => {
+    const code = 'for (const kind of ["debug", "info", "warn", "error", "fatal"]) log[kind]({}, kind);';
+    const { lines } = run("info", code, { consoleLevel: "error" });
+    const told = (all: readonly string[]) => all.filter(Boolean).map((line) => JSON.parse(line).msg);
+    assert.deepEqual(told(lines), ["error", "fatal"]);
+    assert.deepEqual(told(lastFile().split("\n")), ["info", "warn", "error", "fatal"]);
+  });
+
+  it("goes on on standard error when the file cannot be written, and says so once", () => {
+    const { lines } = run("info", 'for (let i = 0; i < 3; i++) log.info({ i }, "x");', { file: "/proc/nowhere/x.log" });
+    const told = lines.map((line) => JSON.parse(line).msg).toSorted((a, b) => a.localeCompare(b));
+    assert.deepEqual(told, ["the log file cannot be written; standard error goes on", "x", "x", "x"]);
+  });
+
+  it("takes other settings while it runs, children too", () => {
+    const quiet = JSON.stringify(settings("error"));
+    const { lines } = run(
+      "info",
+      `const child = log.child({ a: 1 }); child.info({}, "1"); log.use(${quiet}); child.info({}, "2"); log.info({}, "3"); child.error({}, "4");`,
+    );
+    assert.deepEqual(
+      lines.map((line) => JSON.parse(line).msg),
+      ["1", "4"],
+    );
+    assert.deepEqual([JSON.parse(lastFile()).msg, JSON.parse(lastFile(1)).msg], ["1", "4"]);
+  });
+
+  describe("with secrets in every part of it", () => {
+    const known = 'canary "known" 7c93be48\\26';
+    const shaped = "canaryshaped5d1f0a7c93be4826";
+    const code = `
+      const known = ${JSON.stringify(known)}, shaped = ${JSON.stringify(shaped)};
+      log.secrets.know([known, "13375150"]);
+      log.info({}, "said: " + known);
+      log.info({ field: known, [known]: "as a key", deep: { a: { b: { c: { d: [known] } } } } }, "x");
+      log.info({ text: JSON.stringify({ inner: JSON.stringify({ known }) }), url: "http://h/?x=" + encodeURIComponent(known) }, "x");
+      log.info({ pin: 13375150 }, "x");
+      const error = new Error("with " + known, { cause: new Error("token=" + shaped) });
+      error.config = { headers: { Authorization: "Bearer " + shaped, "X-Api-Key": shaped, Cookie: ["a=" + shaped] } };
+      error.stack += "\\n    at https://user:" + shaped + "@host/";
+      log.error({ err: error }, "x");
+      log.warn({ req: { headers: { authorization: "Basic " + btoa("user:" + shaped), "set-cookie": [shaped] } } }, "x");
+      log.info({ a: { b: { c: { d: { password: shaped } } } } }, "Authorization: Bearer " + shaped);
+      log.info({ url: "wss://host/path?access_token=" + shaped + "&a=b" }, "key sk-" + shaped);
+      log.info({ pem: "-----BEGIN PRIVATE KEY-----\\n" + shaped + "\\n-----END PRIVATE KEY-----\\n" }, "x");
+      log.child({ secret: shaped }).info({ list: [{ apiKey: shaped }] }, "x");
+      log.info({ body: JSON.stringify({ apiKey: shaped, list: [{ "client-secret": shaped }] }) }, "x");`;
+
+    for (const style of ["json", "pretty", "compact"]) {
+      it(`tells none on standard error (${style}) or in the file`, () => {
+        const { stderr } = run("info", code, { consoleStyle: style });
+        for (const text of [stderr, lastFile()]) {
+          for (const secret of [
+            known,
+            JSON.stringify(known).slice(1, -1),
+            encodeURIComponent(known),
+            shaped,
+            "13375150",
+            btoa(`user:${shaped}`),
+          ])
+            assert.ok(
+              !text.includes(secret),
+              text.split("\n").find((line) => line.includes(secret)),
+            );
+          assert.ok(text.includes("[redacted]"));
+        }
+        assert.equal(lastFile().split("\n").filter(Boolean).length, 11);
+      });
+    }
+  });
 });

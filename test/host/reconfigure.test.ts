@@ -36,7 +36,7 @@ function scene(possible = true) {
     port: () => 18_789,
     plan: () => ({ sources: [], disabled: new Set() }),
     use: () => void did.push("use"),
-    setLogLevel: (level) => void did.push(`level ${level}`),
+    useLogging: ({ level = "warn" }) => void did.push(`level ${level}`),
     closeDead: (reason) => void did.push(`close ${reason}`),
     webhooks: { issues: () => [], pluginIssues: () => [], use: () => undefined },
   };

@@ -106,7 +106,10 @@ describe("wrong usage", () => {
     [["gateway", "run", "--port", "eighty"], /--port eighty: it must be a number, 0 to 65535/],
     [["gateway", "run", "--port", "65536"], /--port 65536: it must be a number, 0 to 65535/],
     [["gateway", "run", "--port", "-1"], /--port -1: it must be a number|argument missing/],
-    [["gateway", "run", "--log-level", "loud"], /--log-level loud: it must be one of debug, info, warn, error, silent/],
+    [
+      ["gateway", "run", "--log-level", "loud"],
+      /--log-level loud: it must be one of trace, debug, info, warn, error, fatal, silent/,
+    ],
   ];
   for (const [args, says] of rows) {
     it(`svc ${args.join(" ")}: exit code 2, told on standard error`, async (t) => {

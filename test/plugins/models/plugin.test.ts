@@ -31,7 +31,7 @@ async function declare(section: object) {
       configChanged: (handler: typeof changed) => (changed = handler),
       own: (point: object) => (assert.equal(point, ModelProvider), view),
       emits: () => ({ isUsed: () => false }),
-      provide: (token: object, value: Models) => (assert.equal(token, Models), (service = value)),
+      provide: (token: object, value: Models) => token === Models && (service = value),
       serve: (contract: object, given: typeof handlers) => (assert.equal(contract, models), (handlers = given)),
       extend: (_point: object, id: string, value: ModelProvider) =>
         contributions.push({ id, plugin: plugin.id, value }),

@@ -97,6 +97,17 @@ describe("answer", () => {
     assert.deepEqual(events, [{ type: "finish", reason: "stop", usage }]);
   });
 
+  for (const nothing of [{}, { prompt_tokens: 0, completion_tokens: 0, total_tokens: 0 }]) {
+    it(`has no usage where the server says ${JSON.stringify(nothing)}`, () =>
+      assert.deepEqual(answerOf([], "stop", { usage: nothing }), [{ type: "finish", reason: "stop" }]));
+  }
+
+  it("takes the prompt from the total where only that is told", () => {
+    const usage = { input: 5, output: 4, cacheRead: 0, cacheWrite: 0, totalTokens: 9 };
+    const events = answerOf([], "stop", { usage: { completion_tokens: 4, total_tokens: 9 } });
+    assert.deepEqual(events, [{ type: "finish", reason: "stop", usage }]);
+  });
+
   it("bears chunks without choices and without delta", () => {
     const answer = createAnswer("x", () => "id");
     for (const chunk of [{}, { choices: [] }, { choices: [{}] }]) {

@@ -33,8 +33,14 @@ function setup(places: SecretPlace[], stored: Record<string, string> = {}) {
     },
   });
   const { signal } = new AbortController();
+  const told: string[] = [];
   const lookup = createLookup({ sources: viewOf({ vault }), config: () => config, clock: createFakeClock(), signal });
-  const desk = new SecretDesk({ places: { list: () => places, targets: () => [] }, config: () => config, lookup, log });
+  const desk = new SecretDesk({
+    places: { list: () => places, targets: () => [], found: (texts) => void told.push(...texts) },
+    config: () => config,
+    lookup,
+    log,
+  });
   /** From now on the vault answers when the returned function is called. */
   const hold = () => {
     let open = () => {};
@@ -42,7 +48,7 @@ function setup(places: SecretPlace[], stored: Record<string, string> = {}) {
     return open;
   };
   const codes = () => lines.map(({ level, fields }) => `${level} ${"code" in fields ? String(fields.code) : ""}`);
-  return { desk, places, stored, asked, lines, codes, hold };
+  return { desk, places, stored, asked, told, lines, codes, hold };
 }
 
 const tick = () => new Promise((resolve) => setImmediate(resolve));
@@ -58,6 +64,15 @@ describe("revealing", () => {
     stored["b"] = "2";
     assert.equal(await desk.reveal(ref("b")), "2");
     assert.deepEqual(asked, [["a"], ["b"], ["b"]]);
+  });
+
+  it("tells the gateway each text, before anybody has it, so that no log shows it", async () => {
+    const { desk, told, stored } = setup([place("x.apiKey", ref("a"))], { a: "1", b: "2" });
+    await desk.refresh();
+    await desk.reveal(ref("b"));
+    stored["a"] = "3";
+    await desk.reload();
+    assert.deepEqual(told, ["1", "2", "3"]);
   });
 
   it("refuses with the places, the provider, the reason and the next step, and without the id", async () => {

@@ -10,7 +10,8 @@ import {
   type sessions,
   withDefaults,
 } from "@svc/sdk";
-import type { AgentDirectory, AgentRuns, ModelPolicy, Models, Sessions, Storage, Tool } from "@svc/sdk/services";
+import type { AgentDirectory, AgentRuns, ModelPolicy, Models, Storage, Tool } from "@svc/sdk/services";
+import { Sessions, UsageRecords } from "@svc/sdk/services";
 import type { FakeClock } from "./open-store.ts";
 
 export const principal: Principal = {
@@ -53,6 +54,7 @@ export async function startFake(plugin: Plugin, options: FakeOptions) {
   const starts: (() => unknown)[] = [];
   let handlers: Handlers<typeof sessions> | undefined;
   let service: Sessions | undefined;
+  let records: UsageRecords | undefined;
   let hello: ((snapshot: object) => object) | undefined;
   let started = false;
 
@@ -77,7 +79,10 @@ export async function startFake(plugin: Plugin, options: FakeOptions) {
     after: (_ms: number, work: () => unknown) => timed.push(work),
     every: (_ms: number, work: () => unknown) => timed.push(work),
     serve: (_contract: unknown, given: Handlers<typeof sessions>) => (handlers = given),
-    provide: (_token: unknown, value: Sessions) => (service = value),
+    provide: (token: { id: string }, value: unknown) => {
+      if (token.id === Sessions.id) service = value as Sessions; // by its token
+      if (token.id === UsageRecords.id) records = value as UsageRecords;
+    },
     extend: (_point: unknown, id: string, tool: Tool) => tools.set(id, tool),
     start: (begin: () => unknown) => starts.push(begin),
     hooks: { hello: { tap: (_name: string, handler: (snapshot: object) => object) => (hello = handler) } },
@@ -92,10 +97,11 @@ export async function startFake(plugin: Plugin, options: FakeOptions) {
   await plugin.setup(gateway as unknown as PluginGateway<never, never>); // only what this plugin uses is there
   started = true;
   for (const start of starts) await start();
-  if (!handlers || !service) throw new Error("the plugin served no methods or gave no service");
+  if (!handlers || !service || !records) throw new Error("the plugin served no methods or gave no service");
   return {
     handlers,
     service,
+    records,
     tools,
     emitted,
     logged,

@@ -1,9 +1,8 @@
 import assert from "node:assert/strict";
 import { describe, it, type TestContext } from "node:test";
 import { matches, sessions } from "@svc/sdk";
-import type { AssistantMessage, Message, Usage } from "@svc/sdk/services";
+import { type AssistantMessage, type Message, type Usage, usageRange } from "@svc/sdk/services";
 import plugin from "../../../plugins/sessions/plugin.ts";
-import { usageRange } from "../../../plugins/sessions/usage-range.ts";
 import { call, type FakeOptions, startFake } from "./fake-gateway.ts";
 import { FakeClock, NOON, openTestStorage } from "./open-store.ts";
 
@@ -192,7 +191,12 @@ describe("sessions.usage", () => {
     assert.equal(aggregates.latency?.count, 3);
     assert.deepEqual(aggregates.daily, [
       { date: "2026-03-01", tokens: 30, cost: 1, messages: 5, toolCalls: 2, errors: 2 },
-      { date: "2026-03-02", tokens: 12, cost: 4, messages: 5, toolCalls: 1, errors: 0 },
+      { date: "2026-03-02", tokens: 12, cost: 4, messages: 5, toolCalls: 1, errors: 0, missingCostEntries: 1 },
+    ]);
+    const unknown = { missingCostEntries: 0, missingUsageEntries: 0 };
+    assert.deepEqual(aggregates.byTool, [
+      { ...unknown, name: "read", calls: 2, answers: 2, tokens: 15, cost: 0.5, missingCostEntries: 1 },
+      { ...unknown, name: "exec", calls: 1, answers: 1, tokens: 10, cost: 0.5 },
     ]);
   });
 
@@ -211,6 +215,59 @@ describe("sessions.usage", () => {
     await service.append("agent:main:gone", [asks(NOON), answers(NOON, used(3, 1))]);
     await handlers.delete(call({ key: "gone", deleteTranscript: false }));
     assert.equal((await report()).totals.totalTokens, 38);
+  });
+
+  it("tells answers whose provider did not count as unknown, and not as answers of no tokens", async (t) => {
+    const { report, service } = await start(t);
+    const zeros = { input: 0, output: 0, cacheRead: 0, cacheWrite: 0, totalTokens: 0 };
+    await service.append(KEY, [
+      asks(NOON),
+      answers(NOON, undefined, calls("read", "read")),
+      answers(NOON, zeros, calls("read")),
+      answers(NOON, used(5, 1), { model: "n", ...calls("exec", "exec") }),
+      answers(NOON, undefined, { provider: "svc", model: "gateway-injected" }),
+    ]);
+    const { totals, aggregates } = await report();
+    assert.deepEqual([totals.totalTokens, totals.missingCostEntries, totals.missingUsageEntries], [5, 0, 2]);
+    assert.deepEqual(
+      aggregates.byModel.map(({ model, count, totals: some }) => [model, count, some.missingUsageEntries]),
+      [
+        ["n", 1, undefined],
+        ["m", 2, 2],
+      ],
+    );
+    assert.equal(aggregates.daily[0]?.missingUsageEntries, 2);
+    const none = { missingCostEntries: 0, missingUsageEntries: 0 };
+    assert.deepEqual(aggregates.byTool, [
+      { ...none, name: "exec", calls: 2, answers: 1, tokens: 5, cost: 1 },
+      { ...none, name: "read", calls: 3, answers: 2, tokens: null, cost: null, missingUsageEntries: 2 },
+    ]);
+  });
+
+  it("gives the sums of an agent's days, what was reset, cut off and belongs to nobody included", async (t) => {
+    const { records, service, handlers } = await seeded(t);
+    const days = async (agentId: string, from = 0) =>
+      (await records.daily(agentId, { from, to: NOON + DAY })).map(({ totalTokens, totalCost }) => [
+        totalTokens,
+        totalCost,
+      ]);
+    const both = [
+      [30, 1],
+      [5, 0],
+    ];
+    assert.deepEqual(await days("main"), both);
+    await handlers.compact(call({ key: KEY, maxLines: 1 }));
+    await service.reset(KEY, "reset");
+    assert.deepEqual(await days("main"), both);
+    assert.deepEqual(await days("main", NOON - DAY / 2), [[5, 0]]);
+    await service.append("global", [answers(NOON, used(4, 2))]);
+    await service.append("agent:eve:main", [answers(NOON, used(7, 4))]);
+    assert.deepEqual(await days("main"), [
+      [30, 1],
+      [9, 2],
+    ]);
+    assert.deepEqual(await days("eve"), [[7, 4]]);
+    assert.deepEqual(await days("ev"), []);
   });
 
   it("counts a transcript once that two sessions show", async (t) => {

@@ -1,9 +1,10 @@
 /** Which days a usage report is about, and in which time zone. Pure. Spec: protocol/methods-usage.md §2. */
-import { invalidRequest, type ParamsOf, type sessions } from "@svc/sdk";
+import { invalidRequest } from "../errors.ts";
 
 /** Where a day begins: a fixed distance from UTC, or this machine's local time. */
 export type Zone = { readonly offsetMs: number } | "local";
 
+/** Days as moments. */
 export interface UsageRange {
   /** epoch ms, both included */
   readonly from: number;
@@ -17,10 +18,22 @@ export interface UsageRange {
 const MINUTE_MS = 60_000;
 const DEFAULT_DAYS = 30;
 
+/** What a range is asked for with. */
+export interface UsageDates {
+  /** `YYYY-MM-DD`; one alone is ignored. */
+  readonly startDate?: string;
+  readonly endDate?: string;
+  /** Days up to and with today. Default 30. */
+  readonly days?: number;
+  /** Whose days. Default `utc`; `gateway`: those of this machine; `specific`: at `utcOffset`, e.g. `UTC+5:30`. */
+  readonly mode?: "utc" | "gateway" | "specific";
+  readonly utcOffset?: string;
+}
+
 /** @throws GatewayError `INVALID_REQUEST` for a date that is not in the calendar, or a range that ends before it starts */
-export function usageRange(params: ParamsOf<typeof sessions.usage>, now: number): UsageRange {
-  const zone = zoneOf(params.mode, params.utcOffset);
-  const { startDate, endDate } = params;
+export function usageRange(dates: UsageDates, now: number): UsageRange {
+  const zone = zoneOf(dates.mode, dates.utcOffset);
+  const { startDate, endDate, days = DEFAULT_DAYS } = dates;
   // One date alone says nothing about the other end and is ignored. Spec: §2.
   if (startDate !== undefined && endDate !== undefined) {
     const from = dayStart(startDate, 0, zone);
@@ -29,7 +42,7 @@ export function usageRange(params: ParamsOf<typeof sessions.usage>, now: number)
     return range(from, to, zone);
   }
   const today = dayOf(now, zone);
-  return range(dayStart(today, 1 - DEFAULT_DAYS, zone), dayStart(today, 1, zone) - 1, zone);
+  return range(dayStart(today, 1 - days, zone), dayStart(today, 1, zone) - 1, zone);
 }
 
 function range(from: number, to: number, zone: Zone): UsageRange {

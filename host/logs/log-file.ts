@@ -1,0 +1,231 @@
+/**
+ * The file of the log: written line by line and at once, so that a crash loses none; renamed when it is full; old ones go.
+ * A disk that is full or read-only costs the lines meanwhile and nothing else.
+ */
+import nodeFs, { constants } from "node:fs";
+import { join } from "node:path";
+import { dayOf, logFileName, logFiles, type LogSeries, logSeries } from "@svc/sdk/services";
+import type { FileSettings } from "./settings.ts";
+
+/** Milliseconds between two looks at whether the file is still the one that is meant: others may have renamed or filled it. */
+const LOOK_MS = 1_000;
+/** Milliseconds until a file that failed is tried again. Choice. */
+const RETRY_MS = 10_000;
+/** Milliseconds after which a rotation of somebody else counts as given up. Choice. */
+const STALE_LOCK_MS = 5_000;
+/** Files that are kept, whatever their size. Choice: a directory must stay quick to list. */
+const MAX_FILES = 500;
+const DAY_MS = 86_400_000;
+/** Never follows a link, never waits for the reader of a pipe. */
+const OPEN = constants.O_APPEND | constants.O_CREAT | constants.O_WRONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
+
+type Disk = Pick<
+  typeof nodeFs,
+  | "openSync"
+  | "closeSync"
+  | "writeSync"
+  | "readSync"
+  | "fstatSync"
+  | "statSync"
+  | "renameSync"
+  | "mkdirSync"
+  | "readdirSync"
+  | "rmSync"
+>;
+
+export interface LogFileOptions {
+  readonly settings: FileSettings;
+  readonly clock: { now(): number };
+  /** Told once when lines cannot be kept, and once when they can again. @param lost lines; `undefined` at first */
+  readonly trouble: (error: unknown, lost?: number) => void;
+  readonly disk?: Disk;
+}
+
+interface Opened {
+  readonly fd: number;
+  readonly path: string;
+  readonly inode: number;
+  size: number;
+  /** epoch ms of the last look */
+  lookedAt: number;
+  /** It ends inside a line, of a writer that was cut off. */
+  isCut: boolean;
+}
+
+export class LogFile {
+  readonly #options: LogFileOptions;
+  readonly #disk: Disk;
+  #settings: FileSettings;
+  #opened: Opened | undefined;
+  #retryAt: number | undefined;
+  #lost = 0;
+
+  constructor(options: LogFileOptions) {
+    this.#options = options;
+    this.#disk = options.disk ?? nodeFs;
+    this.#settings = options.settings;
+  }
+
+  /** Where the next line goes. */
+  get path(): string {
+    return join(this.#settings.directory, this.#settings.name ?? logFileName(DAILY, this.#today()));
+  }
+
+  use(settings: FileSettings): void {
+    this.#settings = settings;
+    this.#retryAt = undefined;
+  }
+
+  /** Never throws. @param line with its end */
+  write(line: string): void {
+    const now = this.#options.clock.now();
+    const wait = (this.#retryAt ?? now) - now;
+    if (wait > 0 && wait <= RETRY_MS) return void this.#lost++; // more: the clock went back
+    try {
+      const bytes = Buffer.from(line);
+      this.#put(this.#ready(bytes.length, now), bytes);
+    } catch (error) {
+      this.#lost++;
+      this.#retryAt = now + RETRY_MS;
+      this.close();
+      if (this.#lost === 1) this.#options.trouble(error);
+      return;
+    }
+    this.#retryAt = undefined;
+    if (this.#lost === 0) return;
+    const lost = this.#lost;
+    this.#lost = 0;
+    this.#options.trouble(undefined, lost);
+  }
+
+  /** Safe to call twice; a later line opens it again. */
+  close(): void {
+    if (this.#opened) this.#disk.closeSync(this.#opened.fd);
+    this.#opened = undefined;
+  }
+
+  #today(): string {
+    return dayOf(this.#options.clock.now(), "local");
+  }
+
+  #put(opened: Opened, bytes: Buffer): void {
+    // One write a line: others append to the same file.
+    const whole = opened.isCut ? Buffer.concat([Buffer.from("\n"), bytes]) : bytes;
+    for (let at = 0; at < whole.length;) {
+      at += this.#disk.writeSync(opened.fd, whole, at);
+      opened.isCut = at < whole.length;
+    }
+    opened.size += whole.length;
+  }
+
+  /** The file this many bytes go into. */
+  #ready(length: number, now: number): Opened {
+    const path = this.path;
+    const opened = this.#opened;
+    if (!opened || opened.path !== path || !this.#isStill(opened, now)) {
+      this.close();
+      this.#opened = this.#open(path, now);
+      if (!opened || opened.path !== path) this.#prune();
+    }
+    const current = this.#opened ?? this.#open(path, now);
+    if (current.size === 0 || current.size + length <= this.#settings.maxFileBytes) return current;
+    if (!this.#rotate(current)) return current;
+    this.close();
+    this.#opened = this.#open(path, now);
+    this.#prune();
+    return this.#opened;
+  }
+
+  #open(path: string, now: number): Opened {
+    this.#makeDirectory();
+    const fd = this.#disk.openSync(path, OPEN, 0o600);
+    const stats = this.#disk.fstatSync(fd);
+    if (!stats.isFile()) {
+      this.#disk.closeSync(fd);
+      throw new Error(`${path} is no regular file; name another one in logging.file`);
+    }
+    return { fd, path, inode: stats.ino, size: stats.size, lookedAt: now, isCut: this.#endsInside(path, stats.size) };
+  }
+
+  /** Not those above it: in a file system without real directories, making them all never ends. */
+  #makeDirectory(): void {
+    try {
+      this.#disk.mkdirSync(this.#settings.directory, { mode: 0o700 });
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error; // of node:fs
+    }
+  }
+
+  #endsInside(path: string, size: number): boolean {
+    if (size === 0) return false;
+    const fd = this.#disk.openSync(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
+    const last = Buffer.alloc(1);
+    this.#disk.readSync(fd, last, 0, 1, size - 1);
+    this.#disk.closeSync(fd);
+    return last.toString() !== "\n";
+  }
+
+  /** Also learns what others have added to it. */
+  #isStill(opened: Opened, now: number): boolean {
+    if (Math.abs(now - opened.lookedAt) < LOOK_MS) return true;
+    opened.lookedAt = now;
+    const stats = this.#disk.statSync(opened.path, { throwIfNoEntry: false });
+    if (stats?.ino !== opened.inode) return false;
+    opened.size = stats.size;
+    return true;
+  }
+
+  /** Gives the file its number, unless somebody else does or did. @returns whether its name is free now */
+  #rotate({ path, inode }: Opened): boolean {
+    const lock = `${path}.lock`;
+    if (!this.#lock(lock)) return false;
+    try {
+      if (this.#disk.statSync(path, { throwIfNoEntry: false })?.ino !== inode) return true;
+      const series = this.#series();
+      const file = logFiles(series, this.#disk.readdirSync(this.#settings.directory)).find(
+        ({ name }) => join(this.#settings.directory, name) === path,
+      );
+      if (file) this.#disk.renameSync(path, join(this.#settings.directory, file.part));
+      return true;
+    } finally {
+      this.#disk.rmSync(lock, { force: true });
+    }
+  }
+
+  #lock(path: string): boolean {
+    try {
+      this.#disk.closeSync(this.#disk.openSync(path, "wx", 0o600));
+      return true;
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error; // of node:fs
+      const since = this.#disk.statSync(path, { throwIfNoEntry: false })?.mtimeMs;
+      if (since !== undefined && Date.now() - since > STALE_LOCK_MS) this.#disk.rmSync(path, { force: true });
+      return false; // the next line tries again
+    }
+  }
+
+  #series(): LogSeries {
+    return this.#settings.name === undefined ? DAILY : logSeries(this.#settings.name);
+  }
+
+  /** What is too old or too much goes. The youngest two stay: a reader may still be at the end of the one before. */
+  #prune(): void {
+    const { directory, retentionDays, maxTotalBytes } = this.#settings;
+    const now = this.#options.clock.now();
+    const files = logFiles(this.#series(), this.#disk.readdirSync(directory)).flatMap(({ name }) => {
+      const stats = this.#disk.statSync(join(directory, name), { throwIfNoEntry: false });
+      return stats ? [{ name, size: stats.size, age: now - stats.mtimeMs }] : [];
+    });
+    let kept = 0;
+    let total = 0;
+    for (const { name, size, age } of files.toReversed()) {
+      const isYoung = age <= retentionDays * DAY_MS;
+      if (kept < 2 || (isYoung && kept < MAX_FILES && total + size <= maxTotalBytes)) {
+        kept++;
+        total += size;
+      } else this.#disk.rmSync(join(directory, name), { force: true });
+    }
+  }
+}
+
+const DAILY: LogSeries = { stem: "svc-", extension: ".log", isDaily: true };

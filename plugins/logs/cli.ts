@@ -1,0 +1,83 @@
+/** `svc logs`: the log of the gateway, for people. */
+import { invalidRequest, type LogLevelParam, type Static } from "@svc/sdk";
+import { type CommandContext, defineCommands } from "@svc/sdk/cli";
+import { resolve } from "node:path";
+import { setTimeout as pause } from "node:timers/promises";
+import { Feed, type FeedOptions } from "./feed.ts";
+import { LEVEL_NAMES, prettyLine } from "./lines.ts";
+
+const DEFAULT_LINES = 200;
+const MAX_LINES = 5_000;
+/** Spec: protocol/methods-logs.md "No push". */
+const DEFAULT_INTERVAL_MS = 1_000;
+
+export default defineCommands([
+  {
+    name: "logs",
+    summary: "Show the log of the gateway, and follow it",
+    options: [
+      { flags: "-f, --follow", description: "go on with new lines, also over a restart of the gateway" },
+      { flags: "--limit <n>", description: `lines to begin with, 1 to ${MAX_LINES}`, default: String(DEFAULT_LINES) },
+      { flags: "--level <level>", description: `least level: ${LEVEL_NAMES.join(", ")}` },
+      { flags: "--subsystem <id>", description: "lines of one plugin; host: those of no plugin" },
+      { flags: "--file <path>", description: "read this file instead of asking a gateway" },
+      { flags: "--interval <ms>", description: "between two looks", default: String(DEFAULT_INTERVAL_MS) },
+    ],
+    examples: [
+      "svc logs --limit 50",
+      "svc logs --follow --level warn",
+      "svc logs --follow --subsystem sessions --json",
+    ],
+    async run(context) {
+      const feed = new Feed(context, settingsOf(context.options));
+      const interval = wholeNumber("--interval", context.options["interval"], 10, 3_600_000);
+      try {
+        await show(context, feed, context.options["follow"] === true ? interval : undefined);
+      } finally {
+        await feed.close();
+      }
+    },
+  },
+]);
+
+/** @param intervalMs `undefined`: only what is there */
+async function show(context: CommandContext, feed: Feed, intervalMs: number | undefined): Promise<void> {
+  let before = "";
+  for (let isFirst = true; ; isFirst = false) {
+    const answer = await feed.next();
+    if (answer?.part === undefined && isFirst) context.note("There are no lines yet.");
+    if (answer?.reset) context.note("Lines before these are gone.");
+    for (const line of answer?.lines ?? []) context.output.write(`${context.json ? line : prettyLine(line)}\n`);
+    if (intervalMs === undefined) return;
+    const place = answer ? `${answer.part} ${answer.cursor}` : before;
+    if (place === before || isFirst) await pause(intervalMs);
+    before = place;
+  }
+}
+
+/** @throws GatewayError `INVALID_REQUEST` naming the option */
+function settingsOf(options: CommandContext["options"]): FeedOptions {
+  const { level, subsystem, file, url } = options;
+  if (typeof level === "string" && !isLevel(level))
+    invalidRequest(`--level ${level}: it must be one of ${LEVEL_NAMES.join(", ")}`);
+  return {
+    filter: {
+      ...(isLevel(level) ? { level } : {}),
+      ...(typeof subsystem === "string" ? { subsystem } : {}),
+    },
+    limit: wholeNumber("--limit", options["limit"], 1, MAX_LINES),
+    file: typeof file === "string" ? resolve(file) : undefined,
+    isElsewhere: url !== undefined,
+    now: Date.now,
+  };
+}
+
+function isLevel(value: unknown): value is Static<typeof LogLevelParam> {
+  return typeof value === "string" && LEVEL_NAMES.includes(value);
+}
+
+function wholeNumber(flag: string, text: unknown, least: number, most: number): number {
+  const number = Number(text);
+  if (Number.isInteger(number) && number >= least && number <= most) return number;
+  return invalidRequest(`${flag} ${String(text)}: it must be a whole number, ${least} to ${most}`);
+}

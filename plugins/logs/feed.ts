@@ -1,0 +1,111 @@
+/** Lines of the log for the command: of the gateway, or of the file on this machine while no gateway answers. */
+import { logs, isGatewayError, type ParamsOf } from "@svc/sdk";
+import type { CommandContext } from "@svc/sdk/cli";
+import { dayOf, logFileName, logSeries } from "@svc/sdk/services";
+import { basename, dirname, join } from "node:path";
+import { type Filter, passes } from "./lines.ts";
+import { type Answer, readOn, tail } from "./reader.ts";
+
+type Client = Awaited<ReturnType<CommandContext["connect"]>>;
+
+/** Milliseconds a gateway has to answer before the file is read instead. Choice. */
+const CONNECT_MS = 3_000;
+
+export interface FeedOptions {
+  readonly filter: Filter;
+  /** Lines of the first answer. */
+  readonly limit: number;
+  /** A file to read, whether or not a gateway runs. */
+  readonly file: string | undefined;
+  /** The gateway may be on another machine: no file here is its log. */
+  readonly isElsewhere: boolean;
+  readonly now: () => number;
+}
+
+export class Feed {
+  readonly #context: CommandContext;
+  readonly #options: FeedOptions;
+  #client: Client | undefined;
+  /** Where the last answer ended. */
+  #place: { readonly part: string; readonly cursor: number } | undefined;
+  #path: string;
+  #isAway = false;
+
+  constructor(context: CommandContext, options: FeedOptions) {
+    this.#context = context;
+    this.#options = options;
+    this.#path = options.file ?? join(context.stateDir, "logs", logFileName(DAILY, ""));
+  }
+
+  /**
+   * The last lines at first, then what came since. `undefined`: nobody could be asked.
+   * @throws GatewayError at the first call when neither a gateway nor a file can be had, later what a gateway refuses
+   */
+  async next(): Promise<Answer | undefined> {
+    const answer = (await this.#ask()) ?? (this.#options.isElsewhere ? undefined : await this.#readFile());
+    if (!answer) return undefined;
+    // The name without a number is where lines go on.
+    if (basename(answer.file) !== answer.part) this.#path = answer.file;
+    if (answer.part !== undefined) this.#place = { part: answer.part, cursor: answer.cursor };
+    return answer;
+  }
+
+  async close(): Promise<void> {
+    await this.#client?.close();
+    this.#client = undefined;
+  }
+
+  async #ask(): Promise<Answer | undefined> {
+    if (this.#options.file !== undefined) return undefined;
+    try {
+      this.#client ??= await this.#context.connect({ scopes: ["operator.read"], timeoutMs: CONNECT_MS });
+      const answer = await this.#client.call(logs.tail, this.#params());
+      if (this.#isAway) this.#context.note("The gateway answers again.");
+      this.#isAway = false;
+      return answer;
+    } catch (error) {
+      await this.close();
+      if (!isGatewayError(error) || error.code !== "UNAVAILABLE") throw error;
+      if (this.#options.isElsewhere && !this.#place) throw error;
+      this.#tellAway();
+      return undefined;
+    }
+  }
+
+  #params(): ParamsOf<typeof logs.tail> {
+    const { level, subsystem } = this.#options.filter;
+    return {
+      ...(this.#place ?? { limit: this.#options.limit }),
+      ...(level === undefined ? {} : { level }),
+      ...(subsystem === undefined ? {} : { subsystem }),
+    };
+  }
+
+  #readFile(): Promise<Answer> {
+    const keep = (line: string) => passes(line, this.#options.filter);
+    const path = this.#today();
+    if (!this.#place) return tail({ path, limit: this.#options.limit, keep });
+    return readOn({ path, cursor: this.#place.cursor, keep }, this.#place.part);
+  }
+
+  /** Of a series with days, the file of this one. */
+  #today(): string {
+    const series = logSeries(basename(this.#path));
+    if (!series.isDaily && basename(this.#path) !== logFileName(DAILY, "")) return this.#path;
+    const daily = series.isDaily ? series : DAILY;
+    return join(dirname(this.#path), logFileName(daily, dayOf(this.#options.now(), "local")));
+  }
+
+  #tellAway(): void {
+    if (this.#isAway) return;
+    this.#isAway = true;
+    const { isElsewhere } = this.#options;
+    this.#context.note(
+      isElsewhere
+        ? "The gateway does not answer; it is asked again."
+        : `No gateway answers. The lines are those of ${this.#today()}; name another file with --file.`,
+    );
+  }
+}
+
+const DAILY = { stem: "svc-", extension: ".log", isDaily: true };

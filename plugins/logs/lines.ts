@@ -1,0 +1,64 @@
+/** What a line of the log says, for filters and people. Pure. */
+import { cut, time, visible } from "@svc/sdk/cli";
+
+/** Names of the numbers on the lines, least first. */
+const LEVELS = [
+  ["trace", 10],
+  ["debug", 20],
+  ["info", 30],
+  ["warn", 40],
+  ["error", 50],
+  ["fatal", 60],
+] as const;
+export type Level = (typeof LEVELS)[number][0];
+export const LEVEL_NAMES: readonly string[] = LEVELS.map(([name]) => name);
+
+/** Lines of the gateway itself. */
+export const HOST = "host";
+
+/** Characters of a line shown to people. */
+const MAX_SHOWN = 4_000;
+
+export interface Filter {
+  /** Least level. */
+  readonly level?: Level | undefined;
+  /** Plugin id, or `host`. */
+  readonly subsystem?: string | undefined;
+}
+
+/** With a filter, lines that are no JSON are left out: nobody knows what they are about. */
+export function passes(line: string, { level, subsystem }: Filter): boolean {
+  if (level === undefined && subsystem === undefined) return true;
+  const fields = parse(line);
+  if (!fields) return false;
+  const least = LEVELS.find(([name]) => name === level)?.[1] ?? 0;
+  const own = fields["level"];
+  if (level !== undefined && !(typeof own === "number" && own >= least)) return false;
+  return subsystem === undefined || subsystemOf(fields) === subsystem;
+}
+
+/** One line for a terminal: time, level, subsystem, sentence, and the error where there is one. */
+export function prettyLine(line: string): string {
+  const fields = parse(line);
+  if (!fields) return visible(cut(line, MAX_SHOWN));
+  const { level, time: at, msg } = fields;
+  const name = LEVELS.find(([, number]) => number === level)?.[0] ?? "-";
+  const { message } = (fields["err"] ?? {}) as { message?: unknown };
+  const said = typeof msg === "string" ? msg : "";
+  const cause = typeof message === "string" && !said.includes(message) ? ` (${message})` : "";
+  const when = typeof at === "number" ? time(at) : "-";
+  return `${when}  ${name.toUpperCase().padEnd(5)}  ${visible(subsystemOf(fields))}  ${visible(cut(said + cause, MAX_SHOWN))}`;
+}
+
+function subsystemOf({ plugin, subsystem }: Readonly<Record<string, unknown>>): string {
+  return [plugin, subsystem].find((name) => typeof name === "string") ?? HOST;
+}
+
+function parse(line: string): Readonly<Record<string, unknown>> | undefined {
+  if (!line.startsWith("{")) return undefined;
+  try {
+    return JSON.parse(line) as Record<string, unknown>; // what begins with a brace is an object
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,141 @@
+/** Reads the files of the log; a file that is renamed meanwhile is noticed. Spec: protocol/methods-logs.md. */
+import { type FileHandle, open, readdir } from "node:fs/promises";
+import { basename, dirname, join } from "node:path";
+import { compareParts, type LogFileName, logFiles, logSeries } from "@svc/sdk/services";
+import { firstLines, lastLines, windowOf } from "./tail.ts";
+
+export const DEFAULT_LIMIT = 500;
+export const DEFAULT_BYTES = 250_000;
+/** How often a file that is renamed while it is opened is looked for again. */
+const TRIES = 5;
+
+export interface Question {
+  /** Where lines are written now. */
+  readonly path: string;
+  readonly cursor?: number | undefined;
+  readonly limit?: number | undefined;
+  readonly maxBytes?: number | undefined;
+  /** Which lines count. Default: all. */
+  readonly keep?: (line: string) => boolean;
+}
+
+export interface Answer {
+  readonly file: string;
+  readonly cursor: number;
+  readonly size: number;
+  readonly lines: string[];
+  readonly truncated: boolean;
+  readonly reset: boolean;
+  /** Absent: there is no file. */
+  readonly part?: string;
+}
+
+/**
+ * The last lines, or those since the cursor as far as `maxBytes` goes back.
+ * @param part only of this file; default: the one that is written to, of a series with days else the youngest
+ * @throws Error of node:fs; a file that is not there is no error
+ */
+export async function tail(question: Question, part?: string): Promise<Answer> {
+  const { path, cursor, limit = DEFAULT_LIMIT, maxBytes = DEFAULT_BYTES, keep = all } = question;
+  const { isDaily } = logSeries(basename(path));
+  const current = (files: readonly LogFileName[]) =>
+    files.find(({ name }) => name === basename(path)) ?? (isDaily ? files.at(-1) : undefined);
+  const pick = (files: readonly LogFileName[]) =>
+    part === undefined ? current(files) : files.find((file) => file.part === part);
+  return withFile(path, pick, async ({ handle, file, size }) => {
+    const { from, to, truncated, reset } = windowOf(size, maxBytes, cursor);
+    const startsInside = from > 0 && (await readRange(handle, from - 1, from))[0] !== 10;
+    const lines = lastLines(await readRange(handle, from, to), limit, startsInside, keep);
+    return { file: join(dirname(path), file.name), cursor: size, size, lines, truncated, reset, part: file.part };
+  });
+}
+
+/**
+ * What follows a place in the log, the rest of renamed files first: at most `limit` lines, the oldest, in `maxBytes` of
+ * one file. `cursor` of the answer is where they end. `reset`: that file is gone, and the oldest younger one is read.
+ * A line longer than `maxBytes` comes in pieces.
+ */
+export async function readOn(question: Question, part: string): Promise<Answer> {
+  const { path, cursor = 0, limit = DEFAULT_LIMIT, maxBytes = DEFAULT_BYTES, keep = all } = question;
+  const series = logSeries(basename(path));
+  let next: string | undefined;
+  const pick = (files: readonly LogFileName[]) => {
+    const at = files.findIndex((file) => (compareParts(series, file.part, part) ?? -1) >= 0);
+    const file = files.at(at); // none is younger: the youngest there is
+    next = at === -1 ? undefined : files[at + 1]?.part;
+    return file;
+  };
+  const answer = await withFile(path, pick, async ({ handle, file, size }) => {
+    const isSame = file.part === part && cursor <= size;
+    const from = isSame ? cursor : 0;
+    const to = Math.min(size, from + maxBytes);
+    const isAll = to - from === maxBytes || next !== undefined;
+    const { lines, bytes } = firstLines(await readRange(handle, from, to), limit, isAll, keep);
+    const where = { file: join(dirname(path), file.name), cursor: from + bytes, size, part: file.part };
+    return { ...where, lines, truncated: !isSame, reset: !isSame };
+  });
+  const isRead = answer.cursor === answer.size && answer.lines.length === 0;
+  if (!isRead || next === undefined) return answer;
+  const following = await readOn({ ...question, cursor: 0 }, next);
+  return { ...following, reset: answer.reset || following.reset, truncated: answer.truncated || following.truncated };
+}
+
+const all = () => true;
+
+interface OpenedFile {
+  readonly handle: FileHandle;
+  readonly file: LogFileName;
+  readonly size: number;
+}
+
+/** Opens the file that `pick` names and makes sure that it still is the one, since its writer may rename it any time. */
+async function withFile(
+  path: string,
+  pick: (files: readonly LogFileName[]) => LogFileName | undefined,
+  work: (opened: OpenedFile) => Promise<Answer>,
+): Promise<Answer> {
+  for (let tries = 1; ; tries++) {
+    const file = pick(await listFiles(path));
+    if (!file) return { file: path, cursor: 0, size: 0, lines: [], truncated: false, reset: false };
+    const handle = await openIfThere(join(dirname(path), file.name));
+    if (!handle) {
+      if (tries >= TRIES) throw new Error(`${file.name} was renamed again and again while it was read`);
+      continue;
+    }
+    try {
+      const isStill = (await listFiles(path)).some(({ name, part }) => name === file.name && part === file.part);
+      if (isStill || tries >= TRIES) return await work({ handle, file, size: (await handle.stat()).size });
+    } finally {
+      await handle.close();
+    }
+  }
+}
+
+/** Of the series of this path, oldest first. */
+async function listFiles(path: string): Promise<LogFileName[]> {
+  const names = await readdir(dirname(path)).catch(ifMissing<string[]>([]));
+  return logFiles(logSeries(basename(path)), names);
+}
+
+async function openIfThere(path: string): Promise<FileHandle | undefined> {
+  return open(path, "r").catch(ifMissing(undefined));
+}
+
+/** Only for what is not there. */
+function ifMissing<T>(value: T): (error: NodeJS.ErrnoException) => T {
+  return (error) => {
+    if (error.code === "ENOENT") return value;
+    throw error;
+  };
+}
+
+async function readRange(handle: FileHandle, from: number, to: number): Promise<Buffer> {
+  const bytes = Buffer.alloc(to - from);
+  let at = 0;
+  while (at < bytes.length) {
+    const { bytesRead } = await handle.read(bytes, at, bytes.length - at, from + at);
+    if (bytesRead === 0) break;
+    at += bytesRead;
+  }
+  return bytes.subarray(0, at);
+}

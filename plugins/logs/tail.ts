@@ -1,0 +1,56 @@
+/** Which bytes of the log an answer is made of, and the lines in them. Pure. Spec: protocol/methods-logs.md. */
+
+/** What is read. */
+export interface Window {
+  readonly from: number;
+  readonly to: number;
+  /** Older bytes that were asked for are left out. */
+  readonly truncated: boolean;
+  /** The cursor is of no use: the file shrank, or it is too far behind. */
+  readonly reset: boolean;
+}
+
+/** @param cursor where the last answer ended; `undefined`: nothing was read before */
+export function windowOf(size: number, maxBytes: number, cursor?: number): Window {
+  if (cursor !== undefined && cursor <= size && size - cursor <= maxBytes)
+    return { from: cursor, to: size, truncated: false, reset: false };
+  const from = Math.max(0, size - maxBytes);
+  return { from, to: size, truncated: from > 0, reset: cursor !== undefined };
+}
+
+type Keep = (line: string) => boolean;
+
+/**
+ * The lines of what was read that are kept, the last `limit` of them.
+ * @param startsInside the bytes begin inside a line, which is dropped then
+ */
+export function lastLines(bytes: Buffer, limit: number, startsInside: boolean, keep: Keep): string[] {
+  const begin = startsInside ? bytes.indexOf(10) + 1 || bytes.length : 0;
+  const lines = bytes.toString("utf8", begin).split("\n");
+  if (lines.at(-1) === "") lines.pop();
+  return lines.filter(keep).slice(-limit);
+}
+
+/**
+ * The first `limit` whole lines that are kept, and where they end: what is behind is read next.
+ * @param isAll nothing will be added: a line that has no end is taken as it is
+ */
+export function firstLines(
+  bytes: Buffer,
+  limit: number,
+  isAll: boolean,
+  keep: Keep,
+): { readonly lines: string[]; readonly bytes: number } {
+  const lines: string[] = [];
+  let at = 0;
+  while (lines.length < limit) {
+    const end = bytes.indexOf(10, at);
+    if (end === -1) break;
+    const line = bytes.toString("utf8", at, end);
+    if (keep(line)) lines.push(line);
+    at = end + 1;
+  }
+  if (at > 0 || !isAll || bytes.length === 0) return { lines, bytes: at };
+  const rest = bytes.toString("utf8");
+  return { lines: keep(rest) ? [rest] : [], bytes: bytes.length };
+}

@@ -1,0 +1,62 @@
+/** `svc usage`: what models were used for, and what it cost. */
+import { invalidRequest, sessions } from "@svc/sdk";
+import { type CommandContext, defineCommands, withGateway } from "@svc/sdk/cli";
+import { dayOf } from "@svc/sdk/services";
+import { type Grouping, GROUPINGS, totalRow, usageLines, usageRows } from "./report.ts";
+
+const DEFAULT_DAYS = 30;
+const MAX_DAYS = 3_650;
+/** Sessions of one report. Choice. */
+const MAX_SESSIONS = 10_000;
+
+export default defineCommands([
+  {
+    name: "usage",
+    summary: "Tokens and cost by day, model, provider, agent, channel, tool or session",
+    options: [
+      { flags: "--days <n>", description: "days up to today", default: String(DEFAULT_DAYS) },
+      { flags: "--by <what>", description: GROUPINGS.join(", "), default: "day" },
+    ],
+    examples: ["svc usage", "svc usage --days 7 --by model", "svc usage --by tool --json"],
+    async run(context) {
+      const days = daysOf(context.options["days"]);
+      const by = groupingOf(context.options["by"]);
+      await withGateway(context, ["operator.read"], async (client) => {
+        const report = await client.call(sessions.usage, { ...lastDays(days, new Date()), limit: MAX_SESSIONS });
+        const rows = usageRows(report, by);
+        const total = totalRow(report);
+        if (report.sessions.length === MAX_SESSIONS)
+          context.note(`Only the newest ${MAX_SESSIONS} sessions are counted; ask for fewer days.`);
+        print(context, { days, by, rows, total }, usageLines(rows, by, total));
+      });
+    },
+  },
+]);
+
+function print(context: CommandContext, value: object, lines: readonly string[]): void {
+  if (context.json) context.print(value);
+  else for (const line of lines) context.print(line);
+}
+
+/** Days of this machine. */
+function lastDays(days: number, now: Date) {
+  const first = new Date(now.getFullYear(), now.getMonth(), now.getDate() + 1 - days);
+  return {
+    startDate: dayOf(first.getTime(), "local"),
+    endDate: dayOf(now.getTime(), "local"),
+    mode: "gateway",
+  } as const;
+}
+
+function daysOf(text: unknown): number {
+  const days = Number(text);
+  if (Number.isInteger(days) && days >= 1 && days <= MAX_DAYS) return days;
+  return invalidRequest(`--days ${String(text)}: it must be a whole number, 1 to ${MAX_DAYS}`);
+}
+
+function groupingOf(text: unknown): Grouping {
+  return (
+    GROUPINGS.find((one) => one === text) ??
+    invalidRequest(`--by ${String(text)}: it must be one of ${GROUPINGS.join(", ")}`)
+  );
+}

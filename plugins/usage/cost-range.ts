@@ -1,0 +1,43 @@
+/** Which days `usage.cost` is about, whatever was asked. Pure. Spec: protocol/methods-usage.md §2-3. */
+import { isGatewayError, type ParamsOf, type usage } from "@svc/sdk";
+import { type UsageDates, type UsageRange, usageRange } from "@svc/sdk/services";
+
+/** Choice: a hundred years. */
+const MAX_DAYS = 36_500;
+const DAY_MS = 86_400_000;
+const DATE = /^\d{4}-\d{2}-\d{2}$/;
+
+/** What cannot be used counts as absent; never fails. */
+export function costRange(params: ParamsOf<typeof usage.cost>, now: number): UsageRange {
+  const { mode, utcOffset } = params;
+  const days = daysOf(params.days);
+  const zone: UsageDates = {
+    ...(mode === "gateway" || mode === "specific" ? { mode } : {}),
+    ...(typeof utcOffset === "string" ? { utcOffset } : {}),
+    ...(days === undefined ? {} : { days }),
+  };
+  const [startDate, endDate] = [dateOf(params.startDate), dateOf(params.endDate)];
+  if (startDate === undefined || endDate === undefined) return usageRange(zone, now);
+  try {
+    return usageRange({ ...zone, startDate, endDate }, now);
+  } catch (error) {
+    if (isGatewayError(error)) return usageRange(zone, now); // no day of the calendar, or the wrong way round
+    throw error;
+  }
+}
+
+/** Days the answer tells: one more than the range has. Spec: §3. */
+export function toldDays({ from, to }: UsageRange): number {
+  return Math.round((to + 1 - from) / DAY_MS) + 1; // days with a change of the clock are not 24 hours long
+}
+
+function dateOf(value: unknown): string | undefined {
+  return typeof value === "string" && DATE.test(value) ? value : undefined;
+}
+
+/** A number, or a text of digits. */
+function daysOf(value: unknown): number | undefined {
+  const number = typeof value === "string" && /^\s*\d+(\.\d+)?\s*$/.test(value) ? Number(value) : value;
+  if (typeof number !== "number" || !Number.isFinite(number)) return undefined;
+  return Math.min(Math.max(1, Math.floor(number)), MAX_DAYS);
+}

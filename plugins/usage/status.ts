@@ -1,0 +1,53 @@
+/** `usage.status`: asks every provider that can tell. Spec: protocol/methods-usage.md §1. */
+import { type Clock, isGatewayError, type Logger, type ResultOf, untilAborted, type usage } from "@svc/sdk";
+import type { ModelQuotas, QuotaSource } from "@svc/sdk/services";
+
+type Status = ResultOf<typeof usage.status>;
+type Row = Status["providers"][number];
+
+/** Spec: §1. */
+const TIMEOUT_MS = 5_000;
+
+export interface StatusOptions {
+  readonly clock: Pick<Clock, "now" | "setTimeout">;
+  readonly log: Logger;
+}
+
+/** Never fails for what a provider does: its row says so. */
+export async function quotaStatus(
+  quotas: ModelQuotas | undefined,
+  { clock, log }: StatusOptions,
+  signal: AbortSignal,
+): Promise<Status> {
+  const sources = (await quotas?.sources(signal)) ?? [];
+  const providers = await Promise.all(sources.map((source) => ask(source, { clock, log }, signal)));
+  return { updatedAt: clock.now(), providers };
+}
+
+async function ask(source: QuotaSource, { clock, log }: StatusOptions, signal: AbortSignal): Promise<Row> {
+  const { provider, displayName } = source;
+  const late = new AbortController();
+  const cancel = clock.setTimeout(() => late.abort(), TIMEOUT_MS);
+  const until = AbortSignal.any([signal, late.signal]);
+  try {
+    const { windows, plan } = await untilAborted(source.ask(until), until); // one that does not listen is left alone
+    const clamped = windows.map(({ label, usedPercent, resetAt }) => ({
+      label,
+      usedPercent: Math.min(Math.max(0, usedPercent), 100),
+      ...(resetAt === undefined ? {} : { resetAt: Math.round(resetAt) }),
+    }));
+    return { provider, displayName, windows: clamped, ...(plan === undefined ? {} : { plan }) };
+  } catch (error) {
+    signal.throwIfAborted();
+    if (late.signal.aborted) return failed(source, `no answer within ${TIMEOUT_MS / 1_000} s`);
+    if (isGatewayError(error)) return failed(source, error.message);
+    log.warn({ err: error, provider }, "the quota of a model provider could not be asked");
+    return failed(source, "it could not be asked; the log says why");
+  } finally {
+    cancel();
+  }
+}
+
+function failed({ provider, displayName }: QuotaSource, error: string): Row {
+  return { provider, displayName, windows: [], error };
+}

@@ -1,0 +1,195 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { definePlugin, GatewayError, type Plugin, unavailable, usage } from "@svc/sdk";
+import { type AssistantMessage, ModelProvider, type QuotaSource, Sessions, type UsageDay } from "@svc/sdk/services";
+import { createFakeClock, testGateway } from "@svc/sdk/testing";
+import { costRange, toldDays } from "../../../plugins/usage/cost-range.ts";
+import { Costs, sumOf } from "../../../plugins/usage/cost.ts";
+import { quotaStatus } from "../../../plugins/usage/status.ts";
+
+const NOON = Date.UTC(2026, 2, 2, 12);
+const log = { debug() {}, info() {}, warn() {}, error() {} };
+
+describe("the range of usage.cost", () => {
+  const rows: [params: object, from: string, to: string, days: number][] = [
+    [{}, "2026-02-01T00:00:00.000Z", "2026-03-02T23:59:59.999Z", 31],
+    [{ days: 1 }, "2026-03-02T00:00:00.000Z", "2026-03-02T23:59:59.999Z", 2],
+    [{ days: "2" }, "2026-03-01T00:00:00.000Z", "2026-03-02T23:59:59.999Z", 3],
+    [{ days: 0 }, "2026-03-02T00:00:00.000Z", "2026-03-02T23:59:59.999Z", 2],
+    [{ days: "many" }, "2026-02-01T00:00:00.000Z", "2026-03-02T23:59:59.999Z", 31],
+    [{ startDate: "2026-01-05", endDate: "2026-01-06" }, "2026-01-05T00:00:00.000Z", "2026-01-06T23:59:59.999Z", 3],
+    [{ startDate: "2026-01-05", days: 1 }, "2026-03-02T00:00:00.000Z", "2026-03-02T23:59:59.999Z", 2],
+    [
+      { startDate: "2026-02-30", endDate: "2026-03-01", days: 1 },
+      "2026-03-02T00:00:00.000Z",
+      "2026-03-02T23:59:59.999Z",
+      2,
+    ],
+    [
+      { startDate: 5, endDate: [], mode: "odd", utcOffset: {} },
+      "2026-02-01T00:00:00.000Z",
+      "2026-03-02T23:59:59.999Z",
+      31,
+    ],
+    [{ days: 1, mode: "specific", utcOffset: "UTC+5:30" }, "2026-03-01T18:30:00.000Z", "2026-03-02T18:29:59.999Z", 2],
+  ];
+  for (const [params, from, to, days] of rows) {
+    it(`of ${JSON.stringify(params)} is ${from} to ${to}`, () => {
+      const range = costRange(params, NOON);
+      assert.deepEqual(
+        [range.from, range.to].map((at) => new Date(at).toISOString()),
+        [from, to],
+      );
+      assert.equal(toldDays(range), days);
+    });
+  }
+
+  it("has a longest one", () => assert.equal(toldDays(costRange({ days: 1e12 }, NOON)), 36_501));
+});
+
+const day = (date: string, more: Partial<UsageDay> = {}): UsageDay => ({ ...sumOf([]), date, ...more });
+
+describe("costs", () => {
+  it("are added up, kept for 30 seconds, and read again after a failure", async () => {
+    const clock = createFakeClock();
+    const costs = new Costs(clock);
+    let reads = 0;
+    let fails = false;
+    const records = {
+      daily() {
+        reads++;
+        if (fails) unavailable("the database is away");
+        const unknown = day("2026-03-01", { missingUsageEntries: 2 });
+        return Promise.resolve([
+          unknown,
+          day("2026-03-02", { input: 3, totalTokens: 3, totalCost: 0.5, missingCostEntries: 1 }),
+        ]);
+      },
+    };
+    const range = costRange({}, NOON);
+    const [cost] = await Promise.all([costs.of(records, "main", range), costs.of(records, "main", range)]);
+    assert.deepEqual(
+      [cost.daily.map(({ date }) => date), cost.totals.totalTokens, cost.totals.missingCostEntries],
+      [["2026-03-02"], 3, 1],
+    );
+    assert.deepEqual([cost.totals.missingUsageEntries, reads], [2, 1]);
+    await costs.of(records, "other", range);
+    assert.equal(reads, 2);
+    fails = true;
+    await clock.advance(30_001);
+    await assert.rejects(costs.of(records, "main", range), { code: "UNAVAILABLE" });
+    fails = false;
+    assert.equal((await costs.of(records, "main", range)).totals.totalTokens, 3);
+    assert.equal(reads, 4);
+  });
+});
+
+describe("the status of quotas", () => {
+  const source = (provider: string, ask: QuotaSource["ask"]): QuotaSource => ({
+    provider,
+    displayName: provider.toUpperCase(),
+    ask,
+  });
+  const status = (sources: readonly QuotaSource[], clock = createFakeClock()) =>
+    quotaStatus({ sources: () => Promise.resolve(sources) }, { clock, log }, new AbortController().signal);
+
+  it("is nothing where nobody can be asked", async () => {
+    assert.deepEqual((await status([])).providers, []);
+    const none = await quotaStatus(undefined, { clock: createFakeClock(), log }, new AbortController().signal);
+    assert.deepEqual(none.providers, []);
+  });
+
+  it("has the windows of each, and the error of who fails", async () => {
+    const { providers } = await status([
+      source("one", () => Promise.resolve({ plan: "Pro", windows: [{ label: "5h", usedPercent: 120, resetAt: 5.4 }] })),
+      source("two", () => Promise.reject(new GatewayError("UNAVAILABLE", "the key is refused"))),
+      source("three", () => Promise.reject(new Error("secret insides"))),
+    ]);
+    assert.deepEqual(providers, [
+      { provider: "one", displayName: "ONE", plan: "Pro", windows: [{ label: "5h", usedPercent: 100, resetAt: 5 }] },
+      { provider: "two", displayName: "TWO", windows: [], error: "the key is refused" },
+      { provider: "three", displayName: "THREE", windows: [], error: "it could not be asked; the log says why" },
+    ]);
+  });
+
+  it("does not wait for who does not answer, nor need him to listen", async () => {
+    const clock = createFakeClock();
+    const asked = status([source("slow", () => new Promise(() => undefined))], clock);
+    await clock.advance(5_000);
+    assert.equal((await asked).providers[0]?.error, "no answer within 5 s");
+  });
+});
+
+/** A kind of model server whose accounts have a quota, and what two answers of the default agent have used. */
+function stage(): Plugin {
+  const answer = (totalTokens: number, more: Partial<AssistantMessage> = {}): AssistantMessage => ({
+    role: "assistant",
+    content: [{ type: "text", text: "hi" }],
+    api: "x",
+    provider: "p",
+    model: "m",
+    stopReason: "stop",
+    timestamp: Date.now(),
+    usage: { input: totalTokens, output: 0, cacheRead: 0, cacheWrite: 0, totalTokens },
+    ...more,
+  });
+  return definePlugin({
+    id: "stage",
+    api: "^1.0.0",
+    requires: { sessions: Sessions },
+    setup(gateway) {
+      const { services } = gateway;
+      gateway.extend(ModelProvider, "quota-api", {
+        stream() {
+          throw new Error("nobody asks here");
+        },
+        quota: ({ apiKey, name }) =>
+          apiKey === "good-key"
+            ? {
+                provider: "zai",
+                displayName: name,
+                ask: () => Promise.resolve({ windows: [{ label: "week", usedPercent: 40 }] }),
+              }
+            : undefined,
+      });
+      gateway.start(async () => {
+        await services.sessions.append("agent:main:main", [answer(5), answer(6), answer(0, { model: "free" })]);
+        await services.sessions.append("agent:other:main", [answer(100)]);
+      });
+    },
+  });
+}
+
+describe("usage of a gateway", () => {
+  it("is what the default agent used, and the quotas of accounts that can be asked", async (t) => {
+    const provider = (apiKey?: string) => ({ api: "quota-api", models: [{ id: "m" }], ...(apiKey ? { apiKey } : {}) });
+    const { client } = await testGateway(t, {
+      plugins: ["usage", "sessions", "storage-sqlite", "models", stage()],
+      config: {
+        models: {
+          providers: {
+            none: provider(),
+            bad: provider("bad-key"),
+            good: provider("good-key"),
+            twice: provider("good-key"),
+          },
+        },
+      },
+    });
+    const { providers } = await client.call(usage.status, {});
+    assert.deepEqual(providers, [
+      { provider: "zai", displayName: "good", windows: [{ label: "week", usedPercent: 40 }] },
+    ]);
+    const cost = await client.call(usage.cost, { days: 1, mode: "gateway" });
+    assert.deepEqual([cost.days, cost.daily.length, cost.totals.totalTokens], [2, 1, 11]);
+    assert.deepEqual([cost.totals.missingCostEntries, cost.totals.missingUsageEntries], [2, 1]);
+    await client.request("usage.cost", { days: {}, mode: 5, anything: true });
+    await client.request("usage.status", { anything: true });
+  });
+
+  it("says what is missing where nobody keeps it", async (t) => {
+    const { client } = await testGateway(t, { plugins: ["usage"] });
+    assert.deepEqual((await client.call(usage.status, {})).providers, []);
+    await assert.rejects(client.call(usage.cost, {}), { code: "UNAVAILABLE", message: /enable the plugin sessions/ });
+  });
+});
