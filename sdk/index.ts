@@ -25,6 +25,7 @@ export * from "./contracts/chat.ts";
 export * from "./contracts/config.ts";
 export * from "./contracts/devices.ts";
 export * from "./contracts/health.ts";
+export * from "./contracts/memory.ts";
 export * from "./contracts/models.ts";
 export * from "./contracts/nodes.ts";
 export * from "./contracts/plugins.ts";

@@ -1,6 +1,6 @@
 /** The configuration sections `agents` and `messages`. Spec: http/config-keys.md, as far as this plugin goes. */
 import { NonEmpty, type Static, Strict, Type } from "@svc/sdk";
-import { THINKING_LEVELS, ToolPolicy } from "@svc/sdk/services";
+import { MemorySearch, THINKING_LEVELS, ToolPolicy } from "@svc/sdk/services";
 
 const nonEmpty = (description: string) => Type.String({ minLength: 1, description });
 const text = (description: string) => Type.Optional(Type.String({ description }));
@@ -131,6 +131,7 @@ const Defaults = Strict(
     }),
     subagents: Subagents,
     compaction: Compaction,
+    memorySearch: Type.Optional(MemorySearch),
   },
   { default: {} },
 );
@@ -153,6 +154,7 @@ const Agent = Strict({
   systemPrompt: text("beginning of its prompt; empty: none; default: agents.defaults.systemPrompt"),
   identity: Type.Optional(Identity),
   tools: Type.Optional(ToolPolicy),
+  memorySearch: Type.Optional(MemorySearch),
   subagents: Type.Optional(
     Strict({
       allowAgents: Type.Optional(

@@ -2,6 +2,7 @@
 import { misconfigured, notFound } from "@svc/sdk";
 import type { AgentDirectory, AgentInfo } from "@svc/sdk/services";
 import type { AgentsConfig, ModelSetting } from "./config.ts";
+import { mergeMemorySearch } from "./memory-search.ts";
 import { expandPath, type Places, workspaceOf } from "./workspace.ts";
 
 /** Choice: used when neither the agent nor the defaults have a prompt. */
@@ -104,6 +105,7 @@ export function createDirectory(config: AgentsConfig, places: () => Places): Con
     list: all,
     has: (id) => ids.includes(id),
     toolPolicy: (id) => entries[ids.indexOf(id)]?.tools,
+    memorySearch: (id) => mergeMemorySearch(defaults.memorySearch, entries[ids.indexOf(id)]?.memorySearch),
     maxSpawnDepth: defaults.subagents.maxSpawnDepth,
     settings: (id) => all().find((agent) => agent.id === id) ?? configured(id),
   };
@@ -125,6 +127,7 @@ export function createLiveAgents(config: AgentsConfig, places: () => Places): Li
     list: () => current.list(),
     has: (id) => current.has(id),
     toolPolicy: (id) => current.toolPolicy(id),
+    memorySearch: (id) => current.memorySearch(id),
     get maxSpawnDepth() {
       return current.maxSpawnDepth;
     },

@@ -1,6 +1,7 @@
 /** The `AgentRuns` and `AgentDirectory` services: who the agents are, and running them. */
 import type { Principal } from "../principal.ts";
 import { defineService } from "../service.ts";
+import type { MemorySearch } from "./memory-search.ts";
 import type {
   AssistantMessage,
   ImageBlock,
@@ -31,6 +32,8 @@ export interface AgentDirectory {
   has(id: string): boolean;
   /** What the configuration says of this agent's tools: `agents.list[].tools`. `undefined`: nothing. */
   toolPolicy(id: string): ToolPolicy | undefined;
+  /** How its memory is searched: `agents.list[].memorySearch` over `agents.defaults.memorySearch`; empty where nothing is said. */
+  memorySearch(id: string): MemorySearch;
   /** `agents.defaults.subagents.maxSpawnDepth`: how deep sub-runs may start others. */
   readonly maxSpawnDepth: number;
 }

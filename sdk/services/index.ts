@@ -10,6 +10,7 @@ export * from "./devices.ts";
 export * from "./documents.ts";
 export * from "./host.ts";
 export * from "./local-time.ts";
+export * from "./memory-search.ts";
 export * from "./messages.ts";
 export * from "./models.ts";
 export * from "./nodes.ts";

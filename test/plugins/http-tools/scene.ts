@@ -107,6 +107,7 @@ function shedPlugin(shed: Shed) {
         list: () => [],
         has: (id) => id === "main" || shed.agents.has(id),
         toolPolicy: (id) => shed.agents.get(id),
+        memorySearch: () => ({}),
         maxSpawnDepth: 1,
       });
       gateway.provide(GroupToolPolicy, {

@@ -15,6 +15,7 @@ const agents: AgentDirectory = {
   list: () => [],
   defaultId: "ada",
   toolPolicy: () => undefined,
+  memorySearch: () => ({}),
   maxSpawnDepth: 1,
   has: () => true,
 };

@@ -26,6 +26,7 @@ function shed() {
         list: () => [],
         has: (id) => id === "ada",
         toolPolicy: () => ({ deny: ["read"] }),
+        memorySearch: () => ({}),
         maxSpawnDepth: 1,
       });
       gateway.start(() => void (found.tools = gateway.services.tools));

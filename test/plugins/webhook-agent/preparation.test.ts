@@ -12,6 +12,7 @@ const agents: AgentDirectory = {
   list: () => [],
   defaultId: "main",
   toolPolicy: () => undefined,
+  memorySearch: () => ({}),
   maxSpawnDepth: 1,
   has: (id) => id === "main" || id === "ops",
 };
