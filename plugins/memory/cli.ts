@@ -70,5 +70,5 @@ function limitOf({ options }: CommandContext): { maxResults?: number } {
   if (limit === undefined) return {};
   const count = Number(limit);
   if (Number.isInteger(count) && count >= 1 && count <= 50) return { maxResults: count };
-  throw new GatewayError("INVALID_REQUEST", `--limit is a number from 1 to 50, not "${String(limit)}"`);
+  throw new GatewayError("INVALID_REQUEST", `--limit is a number from 1 to 50, not ${JSON.stringify(limit)}`);
 }

@@ -43,13 +43,13 @@ export function watchDirectories({ changed, failed }: WatchParts): DirectoryWatc
   return {
     follow(directories) {
       const wanted = new Set(directories);
-      for (const directory of [...watched.keys()]) if (!wanted.has(directory)) drop(directory);
+      for (const directory of watched.keys()) if (!wanted.has(directory)) drop(directory);
       const missing = [...wanted].filter((directory) => !watched.has(directory));
       const added = missing.filter(add);
       return { isNew: added.length > 0, isWhole: added.length === missing.length };
     },
     close() {
-      for (const directory of [...watched.keys()]) drop(directory);
+      for (const directory of watched.keys()) drop(directory);
     },
   };
 }

@@ -164,7 +164,10 @@ export function createEngine(options: EngineOptions): Engine {
         return {
           files: text.countFiles(agent),
           chunks: text.corpus(agent).chunks,
-          ...{ changed, removed, leftOut, directories },
+          changed,
+          removed,
+          leftOut,
+          directories,
           embedded: filled?.asked ?? 0,
           ...(filled ? { pending: vectors.counts(agent).pending } : {}),
           ...(filled?.error === undefined ? {} : { error: filled.error }),

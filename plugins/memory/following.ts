@@ -134,7 +134,7 @@ export function createFollowing(parts: FollowingParts): Following {
     },
     settle() {
       if (isStopped) return;
-      for (const agentId of [...all.keys()]) if (settingsOf(agentId)?.enabled !== true) drop(agentId);
+      for (const agentId of all.keys()) if (settingsOf(agentId)?.enabled !== true) drop(agentId);
       for (const agentId of agentIds(desk)) {
         const settings = settingsOf(agentId);
         if (!settings?.enabled) continue;
@@ -152,7 +152,7 @@ export function createFollowing(parts: FollowingParts): Following {
     },
     stop() {
       isStopped = true;
-      for (const agentId of [...all.keys()]) drop(agentId);
+      for (const agentId of all.keys()) drop(agentId);
     },
   };
 }

@@ -6,7 +6,6 @@ type Value = string | number | bigint | Uint8Array | null;
 export interface Statements {
   /** The caller names the type of its own rows. */
   all<T>(sql: string, ...values: readonly Value[]): T[];
-  get<T>(sql: string, ...values: readonly Value[]): T | undefined;
   /** @returns id of the row that was added */
   run(sql: string, ...values: readonly Value[]): number;
   /** Not prepared: for tables. */
@@ -26,9 +25,8 @@ export function statementsOf(database: DatabaseSyncInstance): Statements {
   };
   return {
     all: <T>(sql: string, ...values: readonly Value[]) => statement(sql).all(...values.map(bound)) as T[], // see above
-    get: <T>(sql: string, ...values: readonly Value[]) => statement(sql).get(...values.map(bound)) as T | undefined,
     run: (sql, ...values) => Number(statement(sql).run(...values.map(bound)).lastInsertRowid),
-    exec: (sql) => void database.exec(sql),
+    exec: (sql) => database.exec(sql),
     together(work) {
       database.exec("BEGIN IMMEDIATE");
       try {

@@ -38,7 +38,7 @@ export interface ChunkRow extends ChunkText {
 export const nameOf = (path: string) => path.replace(/^memory\//, "").replace(/\.md$/i, "");
 
 export function createTextRows(statements: Statements) {
-  const { all, get, run, exec, together } = statements;
+  const { all, run, exec, together } = statements;
 
   /** Without their words, which have no reference to follow. */
   function dropChunks(agent: number, file: number): void {
@@ -50,7 +50,14 @@ export function createTextRows(statements: Statements) {
     const words = wordsOf(chunk.text);
     const id = run(
       `INSERT INTO chunks (agent, file, start_line, end_line, heading, text, words, hash) VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
-      ...[agent, file, chunk.startLine, chunk.endLine, chunk.heading, chunk.text, words.length, digestOf(chunk)],
+      agent,
+      file,
+      chunk.startLine,
+      chunk.endLine,
+      chunk.heading,
+      chunk.text,
+      words.length,
+      digestOf(chunk),
     );
     const texts = [words, wordsOf(chunk.heading), wordsOf(nameOf(path))].map((list) => list.join(" "));
     run(`INSERT INTO words_${agent} (rowid, text, heading, name) VALUES (?, ?, ?, ?)`, id, ...texts);
@@ -63,10 +70,10 @@ export function createTextRows(statements: Statements) {
 
   return {
     /** The agent's number; `undefined`: it has no index. */
-    findAgent: (name: string) => get<{ id: number }>("SELECT id FROM agents WHERE name = ?", name)?.id,
+    findAgent: (name: string) => all<{ id: number }>("SELECT id FROM agents WHERE name = ?", name)[0]?.id,
     /** @param basis with another one than before, the index begins empty */
     openAgent(name: string, basis: string): number {
-      const known = get<{ id: number; basis: string }>("SELECT id, basis FROM agents WHERE name = ?", name);
+      const known = all<{ id: number; basis: string }>("SELECT id, basis FROM agents WHERE name = ?", name)[0];
       if (known?.basis === basis) return known.id;
       return together(() => {
         if (known) {
@@ -120,13 +127,21 @@ export function createTextRows(statements: Statements) {
         if (before) dropChunks(agent, before.id);
         const file = run(
           "INSERT INTO files (agent, path, stamp, hash, size, mtime, reason) VALUES (?, ?, ?, ?, ?, ?, ?)",
-          ...[agent, path, stamp, hash, size, Math.round(mtime), reason],
+          agent,
+          path,
+          stamp,
+          hash,
+          size,
+          Math.round(mtime),
+          reason,
         );
         for (const chunk of chunks) addChunk(agent, file, path, chunk);
         for (const known of vectors)
           run(
             "INSERT INTO vectors (chunk, agent, vector) SELECT id, agent, ? FROM chunks WHERE file = ? AND hash = ?",
-            ...[known.vector, file, known.hash],
+            known.vector,
+            file,
+            known.hash,
           );
       });
     },
@@ -136,37 +151,41 @@ export function createTextRows(statements: Statements) {
     looked: (agent: number, at: number) => void run("UPDATE agents SET looked_at = ? WHERE id = ?", at, agent),
     /** epoch ms; `undefined`: never. */
     lookedAt: (agent: number) =>
-      get<{ at: number | null }>("SELECT looked_at AS at FROM agents WHERE id = ?", agent)?.at ?? undefined,
+      all<{ at: number | null }>("SELECT looked_at AS at FROM agents WHERE id = ?", agent)[0]?.at ?? undefined,
     corpus(agent: number) {
-      const counted = get<{ chunks: number; mean: number | null }>(
+      const counted = all<{ chunks: number; mean: number | null }>(
         "SELECT count(*) AS chunks, avg(words) AS mean FROM chunks WHERE agent = ?",
         agent,
-      );
+      )[0];
       return { chunks: counted?.chunks ?? 0, meanWords: counted?.mean ?? 0 };
     },
     countFiles: (agent: number) =>
-      get<{ files: number }>("SELECT count(*) AS files FROM files WHERE agent = ? AND reason IS NULL", agent)?.files ??
-      0,
+      all<{ files: number }>("SELECT count(*) AS files FROM files WHERE agent = ? AND reason IS NULL", agent)[0]
+        ?.files ?? 0,
     word: (agent: number, word: string) =>
-      get<Known>(`SELECT term AS word, doc AS chunks FROM vocabulary_${agent} WHERE term = ?`, word),
+      all<Known>(`SELECT term AS word, doc AS chunks FROM vocabulary_${agent} WHERE term = ?`, word)[0],
     /** Words from `from` on, up to `before`: the most frequent ones. */
     wordsBetween: (agent: number, from: string, before: string, limit: number) =>
       all<Known>(
         `SELECT term AS word, doc AS chunks FROM vocabulary_${agent} WHERE term >= ? AND term < ? ORDER BY doc DESC LIMIT ?`,
-        ...[from, before, limit],
+        from,
+        before,
+        limit,
       ),
     /** Chunks an FTS5 query matches, best first. */
     matching: (agent: number, match: string, limit: number) =>
       all<{ rowid: number }>(
         `SELECT rowid FROM words_${agent} WHERE words_${agent} MATCH ? ORDER BY bm25(words_${agent}, 1.0, 2.0, 1.0) LIMIT ?`,
-        ...[match, limit],
+        match,
+        limit,
       ).map(({ rowid }) => rowid),
     chunks: (agent: number, ids: readonly number[]) =>
       all<ChunkRow>(
         `SELECT c.id, f.path, c.start_line AS startLine, c.end_line AS endLine, c.heading, c.text
          FROM chunks c JOIN files f ON f.id = c.file
          WHERE c.agent = ? AND c.id IN (SELECT value FROM json_each(?))`,
-        ...[agent, JSON.stringify(ids)],
+        agent,
+        JSON.stringify(ids),
       ),
   };
 }

@@ -78,7 +78,6 @@ export function createThread(parts: ThreadParts): Thread {
       for (const { reject } of started.waiting.values()) reject(lost);
       started.waiting.clear();
     });
-    worker.unref(); // it keeps no process alive that has nothing else to do
     return started;
   }
 
@@ -113,7 +112,6 @@ export function createThread(parts: ThreadParts): Thread {
     running = undefined;
     if (!ended) return;
     const exit = new Promise<void>((resolve) => ended.worker.once("exit", () => resolve()));
-    ended.worker.ref();
     post(ended.worker, { kind: "close" });
     const cancel = clock.setTimeout(() => void ended.worker.terminate(), CLOSE_MS);
     await exit;

@@ -21,7 +21,7 @@ export interface Near {
   readonly similarity: number;
 }
 
-export function createVectorRows({ all, get, run, together }: Statements, hasExtension: boolean) {
+export function createVectorRows({ all, run, together }: Statements, hasExtension: boolean) {
   /** Choice: a table of bytes that is compared one by one: exact, dropped without the extension, and half as fast as `vec0`. */
   function compared(agent: number, query: Float32Array, useExtension: boolean, only?: readonly number[]): Near[] {
     const where = only ? "AND chunk IN (SELECT value FROM json_each(?))" : "";
@@ -30,11 +30,14 @@ export function createVectorRows({ all, get, run, together }: Statements, hasExt
       return all<Near>(
         `SELECT chunk AS id, 1 - vec_distance_cosine(vector, ?) AS similarity FROM vectors
          WHERE agent = ? AND vector IS NOT NULL ${where} ORDER BY similarity DESC LIMIT 1000`,
-        ...[toBytes(query), agent, ...values],
+        toBytes(query),
+        agent,
+        ...values,
       );
     return all<{ id: number; vector: Uint8Array }>(
       `SELECT chunk AS id, vector FROM vectors WHERE agent = ? AND vector IS NOT NULL ${where}`,
-      ...[agent, ...values],
+      agent,
+      ...values,
     )
       .map(({ id, vector }) => ({ id, similarity: cosine(fromBytes(vector), query) }))
       .toSorted((one, other) => other.similarity - one.similarity);
@@ -47,7 +50,7 @@ export function createVectorRows({ all, get, run, together }: Statements, hasExt
   return {
     /** With another endpoint than before, all vectors go. */
     useEndpoint(agent: number, endpoint: string): void {
-      const known = get<{ endpoint: string | null }>("SELECT endpoint FROM agents WHERE id = ?", agent);
+      const known = all<{ endpoint: string | null }>("SELECT endpoint FROM agents WHERE id = ?", agent)[0];
       if (known?.endpoint === endpoint) return;
       together(() => {
         drop(agent);
@@ -56,10 +59,10 @@ export function createVectorRows({ all, get, run, together }: Statements, hasExt
     },
     /** Dimensions of an agent's vectors; `undefined`: it has none. */
     dimensions(agent: number): number | undefined {
-      const found = get<{ bytes: number }>(
+      const found = all<{ bytes: number }>(
         "SELECT length(vector) AS bytes FROM vectors WHERE agent = ? AND vector IS NOT NULL LIMIT 1",
         agent,
-      );
+      )[0];
       return found && found.bytes / 4;
     },
     /** The model says other things now: all it said is forgotten. */
@@ -70,18 +73,20 @@ export function createVectorRows({ all, get, run, together }: Statements, hasExt
       });
     },
     counts(agent: number): { readonly vectors: number; readonly pending: number } {
-      const { vectors, asked } = get<{ vectors: number; asked: number }>(
+      const { vectors, asked } = all<{ vectors: number; asked: number }>(
         "SELECT count(vector) AS vectors, count(*) AS asked FROM vectors WHERE agent = ?",
         agent,
-      ) ?? { vectors: 0, asked: 0 };
-      const chunks = get<{ count: number }>("SELECT count(*) AS count FROM chunks WHERE agent = ?", agent)?.count ?? 0;
+      )[0] ?? { vectors: 0, asked: 0 };
+      const chunks =
+        all<{ count: number }>("SELECT count(*) AS count FROM chunks WHERE agent = ?", agent)[0]?.count ?? 0;
       return { vectors, pending: chunks - asked };
     },
     pending: (agent: number, limit: number) =>
       all<Pending>(
         `SELECT c.id, c.hash, c.heading, c.text FROM chunks c LEFT JOIN vectors v ON v.chunk = c.id
          WHERE c.agent = ? AND v.chunk IS NULL ORDER BY c.id LIMIT ?`,
-        ...[agent, limit],
+        agent,
+        limit,
       ),
     /** Takes over what is known of texts already. */
     adopt(agent: number, endpoint: string, now: number): void {
@@ -90,12 +95,15 @@ export function createVectorRows({ all, get, run, together }: Statements, hasExt
                         WHERE c.agent = ? AND v.chunk IS NULL`;
         run(
           `UPDATE embeddings SET used_at = ? WHERE endpoint = ? AND hash IN (SELECT hash FROM (${wanted}))`,
-          ...[now, endpoint, agent],
+          now,
+          endpoint,
+          agent,
         );
         run(
           `INSERT INTO vectors (chunk, agent, vector) SELECT w.id, w.agent, e.vector FROM (${wanted}) w
            JOIN embeddings e ON e.hash = w.hash AND e.endpoint = ?`,
-          ...[agent, endpoint],
+          agent,
+          endpoint,
         );
       });
     },
@@ -111,12 +119,17 @@ export function createVectorRows({ all, get, run, together }: Statements, hasExt
           run(
             `INSERT OR REPLACE INTO vectors (chunk, agent, vector)
              SELECT id, agent, ? FROM chunks WHERE agent = ? AND hash = ?`,
-            ...[bytes, agent, chunk.hash],
+            bytes,
+            agent,
+            chunk.hash,
           );
           if (keep && bytes)
             run(
               "INSERT OR REPLACE INTO embeddings (endpoint, hash, vector, used_at) VALUES (?, ?, ?, ?)",
-              ...[keep.endpoint, chunk.hash, bytes, keep.now],
+              keep.endpoint,
+              chunk.hash,
+              bytes,
+              keep.now,
             );
         }
       });
@@ -126,7 +139,8 @@ export function createVectorRows({ all, get, run, together }: Statements, hasExt
       run(
         `DELETE FROM embeddings WHERE rowid IN
          (SELECT rowid FROM embeddings WHERE endpoint = ? ORDER BY used_at DESC, rowid DESC LIMIT -1 OFFSET ?)`,
-        ...[endpoint, most],
+        endpoint,
+        most,
       );
     },
     /** Forgets what endpoints said that no agent has. */

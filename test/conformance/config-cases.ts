@@ -1,5 +1,6 @@
 /** What the schema does not say about its keys: values that need a context, and where an effect is seen that a picture does not show. */
 import { join } from "node:path";
+import { MEMORY_GIVEN, MEMORY_SEEN_ELSEWHERE } from "./config-cases-memory.ts";
 import { MCP_GIVEN, MCP_SEEN_ELSEWHERE } from "./config-cases-mcp.ts";
 import { SECRETS_GIVEN, SECRETS_SEEN_ELSEWHERE } from "./config-cases-secrets.ts";
 import { HOOKS_ON, SIGNING_SECRET } from "./hooks-picture.ts";
@@ -174,6 +175,7 @@ export const GIVEN: Readonly<Record<string, Given>> = {
   ...HOOKS,
   ...SECRETS_GIVEN,
   ...MCP_GIVEN,
+  ...MEMORY_GIVEN,
   "storage-sqlite.file": { values: ["another.db"] },
 };
 
@@ -245,6 +247,7 @@ export const SEEN_ELSEWHERE: Readonly<Record<string, string>> = {
   "hooks.github.secret": "plugins/preset-github/preset.test.ts",
   ...SECRETS_SEEN_ELSEWHERE,
   ...MCP_SEEN_ELSEWHERE,
+  ...MEMORY_SEEN_ELSEWHERE,
   "plugins.use": "host/gateway-plugins.test.ts",
   "plugins.load.paths": "host/gateway-plugins.test.ts",
   "plugins.entries.*.enabled": "host/gateway-plugins.test.ts",

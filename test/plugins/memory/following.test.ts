@@ -14,7 +14,11 @@ import { deskOf } from "./desk-scene.ts";
 import { scene } from "./scene.ts";
 
 const REPORT: SyncReport = {
-  ...{ files: 1, chunks: 1, changed: 0, removed: 0, embedded: 0 },
+  files: 1,
+  chunks: 1,
+  changed: 0,
+  removed: 0,
+  embedded: 0,
   leftOut: [],
   directories: ["/w", "/w/memory"],
 };

@@ -61,7 +61,6 @@ describe("the thread with the index", () => {
     const { thread, place, workers, logged, search } = await threadScene(t, 200);
     const syncing = thread.ask("sync", { place, force: false });
     const isCut = assert.rejects(syncing, { code: "UNAVAILABLE", message: /try again/ });
-    await once(workers[0] ?? assert.fail(), "online");
     for (
       let seen = 0;
       seen < 20;
