@@ -1,5 +1,6 @@
 /** Tells when something changes in directories. Only in them: each directory on the way down is named. */
 import { watch } from "node:fs";
+import { basename } from "node:path";
 
 export interface WatchParts {
   /** Something changed, perhaps. @param name of what changed in the directory; `undefined`: the system does not say */
@@ -9,8 +10,12 @@ export interface WatchParts {
 }
 
 export interface DirectoryWatch {
-  /** Watches these and no others. @returns whether there were new ones, and whether all are watched */
-  follow(directories: readonly string[]): { readonly isNew: boolean; readonly isWhole: boolean };
+  /** Watches these and no others. @returns whether there were new ones, which are not there, and which cannot be watched */
+  follow(directories: readonly string[]): {
+    readonly isNew: boolean;
+    readonly missing: readonly string[];
+    readonly failed: readonly string[];
+  };
   /** Safe to call twice. */
   close(): void;
 }
@@ -23,20 +28,26 @@ export function watchDirectories({ changed, failed }: WatchParts): DirectoryWatc
     watched.delete(directory);
   }
 
-  function add(directory: string): boolean {
+  function gone(directory: string): void {
+    drop(directory);
+    changed(directory, undefined);
+  }
+
+  function add(directory: string): "added" | "missing" | "failed" {
     try {
-      const watcher = watch(directory, { persistent: false }, (_event, name) => changed(directory, name ?? undefined));
-      // It went away, most likely; whoever looks for the directories next sees what is there.
-      watcher.on("error", () => {
-        if (watched.get(directory) === watcher) drop(directory);
-        changed(directory, undefined);
+      const watcher = watch(directory, { persistent: false }, (event, name) => {
+        // It was removed or moved itself, most likely: another one may take its place, which nobody would watch.
+        if (event === "rename" && name === basename(directory)) gone(directory);
+        else changed(directory, name ?? undefined);
       });
+      watcher.on("error", () => gone(directory));
       watched.set(directory, watcher);
-      return true;
+      return "added";
     } catch (thrown) {
       const error = thrown instanceof Error ? thrown : new Error(String(thrown));
-      if (!("code" in error && error.code === "ENOENT")) failed(directory, error);
-      return false;
+      if ("code" in error && error.code === "ENOENT") return "missing";
+      failed(directory, error);
+      return "failed";
     }
   }
 
@@ -44,9 +55,12 @@ export function watchDirectories({ changed, failed }: WatchParts): DirectoryWatc
     follow(directories) {
       const wanted = new Set(directories);
       for (const directory of watched.keys()) if (!wanted.has(directory)) drop(directory);
-      const missing = [...wanted].filter((directory) => !watched.has(directory));
-      const added = missing.filter(add);
-      return { isNew: added.length > 0, isWhole: added.length === missing.length };
+      const tried = [...wanted]
+        .filter((directory) => !watched.has(directory))
+        .map((directory) => ({ directory, outcome: add(directory) }));
+      const those = (wish: ReturnType<typeof add>) =>
+        tried.filter(({ outcome }) => outcome === wish).map(({ directory }) => directory);
+      return { isNew: those("added").length > 0, missing: those("missing"), failed: those("failed") };
     },
     close() {
       for (const directory of watched.keys()) drop(directory);

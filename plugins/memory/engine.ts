@@ -22,7 +22,7 @@ export interface EngineOptions extends OpenOptions, Omit<EmbeddingParts, "now"> 
 export interface Engine {
   /** @throws the signal's reason; Damaged; Error naming the file and what to do */
   search(place: Place, query: MemoryQuery, signal: AbortSignal): Promise<MemoryAnswer>;
-  /** Brings an index up to date, meaning included. @param force reads all files anew */
+  /** Brings an index up to date, meaning included. @param force reads all files anew, and asks again about texts that were refused */
   sync(place: Place, force: boolean, signal: AbortSignal): Promise<SyncReport>;
   /** `undefined`: there is no index yet. Changes nothing. */
   figures(place: Place): Promise<Figures | undefined>;
@@ -89,8 +89,13 @@ export function createEngine(options: EngineOptions): Engine {
   }
 
   /** One after the other for each agent: nobody follows a file that is being followed. */
-  async function look({ text }: Index, agent: number, place: Place, signal: AbortSignal): Promise<Refreshed> {
-    const work = () => refresh(text, agent, place, { ...options, now, signal });
+  async function look(
+    { text }: Index,
+    agent: number,
+    { place, signal, isForced = false }: { place: Place; signal: AbortSignal; isForced?: boolean },
+  ): Promise<Refreshed> {
+    const either = AbortSignal.any([signal, ending.signal]);
+    const work = () => refresh(text, agent, place, { ...options, now, isForced, signal: either });
     const turn = (refreshing.get(place.agentId) ?? Promise.resolve()).then(work, work);
     refreshing.set(place.agentId, turn);
     try {
@@ -141,7 +146,7 @@ export function createEngine(options: EngineOptions): Engine {
         const { text, vectors } = index;
         const agent = text.openAgent(place.agentId, basisOf(place));
         const isDue = query.refresh || text.lookedAt(agent) === undefined;
-        const leftOut = isDue ? (await look(index, agent, place, signal)).leftOut : text.leftOut(agent);
+        const leftOut = isDue ? (await look(index, agent, { place, signal })).leftOut : text.leftOut(agent);
         const meaning: Meaning = hasEndpoint(place) ? await meaningOf(index, agent, place, query, signal) : {};
         signal.throwIfAborted();
         const sources = { text, vectors, agent, useExtension: place.useExtension, now: now() };
@@ -158,8 +163,8 @@ export function createEngine(options: EngineOptions): Engine {
       withIndex(async (index) => {
         const { text, vectors } = index;
         const agent = text.openAgent(place.agentId, basisOf(place));
-        if (force) text.clear(agent);
-        const { changed, removed, leftOut, directories } = await look(index, agent, place, signal);
+        if (force) vectors.askAgain(agent);
+        const { changed, removed, leftOut, directories } = await look(index, agent, { place, signal, isForced: force });
         const filled = hasEndpoint(place) ? await fill(index, agent, place) : undefined;
         return {
           files: text.countFiles(agent),

@@ -1,4 +1,5 @@
 /** Keeps the indexes of agents up to date while nobody searches: by watching their files, by the clock, and by trying again. */
+import { existsSync } from "node:fs";
 import { type Clock, isGatewayError, type Logger } from "@svc/sdk";
 import type { Desk } from "./desk.ts";
 import { type DirectoryWatch, watchDirectories, type WatchParts } from "./directory-watch.ts";
@@ -13,6 +14,7 @@ export interface FollowingParts {
   readonly log: Pick<Logger, "warn">;
   readonly signal: AbortSignal;
   readonly watch?: (parts: WatchParts) => DirectoryWatch;
+  readonly exists?: (path: string) => boolean;
 }
 
 export interface Following {
@@ -34,6 +36,8 @@ interface Followed {
   isDue: boolean;
   /** Some places or directories wait for the next tick. */
   isPartial: boolean;
+  /** Directories that are not there; nothing has to be done until they are. */
+  missing: readonly string[];
   /** epoch ms */
   lastAt: number;
 }
@@ -46,7 +50,7 @@ const isWatched = ({ enabled, watch, endpoint, refreshOnSearch }: MemorySettings
 const IN_WORKSPACE = new Set(["MEMORY.md", "memory.md", "memory"]);
 
 export function createFollowing(parts: FollowingParts): Following {
-  const { desk, clock, log, signal, watch = watchDirectories } = parts;
+  const { desk, clock, log, signal, watch = watchDirectories, exists = existsSync } = parts;
   const all = new Map<string, Followed>();
   let isStopped = false;
   let hasWarned = false;
@@ -69,7 +73,7 @@ export function createFollowing(parts: FollowingParts): Following {
   }
 
   function begin(agentId: string): Followed {
-    const fresh: Followed = { isRunning: false, isDue: false, isPartial: false, lastAt: clock.now() };
+    const fresh: Followed = { isRunning: false, isDue: false, isPartial: false, missing: [], lastAt: clock.now() };
     all.set(agentId, fresh);
     schedule(agentId, 0);
     return fresh;
@@ -91,8 +95,9 @@ export function createFollowing(parts: FollowingParts): Following {
     try {
       const { directories, pending = 0, error } = await desk.sync(agentId, { force: false, signal });
       if (isStopped || all.get(agentId) !== followed) return;
-      const { isNew, isWhole } = follow(agentId, followed, directories);
-      followed.isPartial = pending > 0 || error !== undefined || !isWhole;
+      const { isNew, missing, failed } = follow(agentId, followed, directories);
+      followed.isPartial = pending > 0 || error !== undefined || failed.length > 0;
+      followed.missing = missing;
       if (isNew) followed.isDue = true; // what is new may have changed before it was watched
     } catch (err) {
       followed.isPartial = true;
@@ -109,7 +114,7 @@ export function createFollowing(parts: FollowingParts): Following {
     if (!settings || !isWatched(settings)) {
       followed.watch?.close();
       delete followed.watch;
-      return { isNew: false, isWhole: true };
+      return { isNew: false, missing: [], failed: [] };
     }
     const [workspace] = directories;
     followed.watch ??= watch({
@@ -146,7 +151,8 @@ export function createFollowing(parts: FollowingParts): Following {
     tick() {
       for (const [agentId, followed] of all) {
         const minutes = settingsOf(agentId)?.intervalMinutes ?? 0;
-        const isDue = minutes > 0 && clock.now() - followed.lastAt >= minutes * 60_000;
+        const isLate = minutes > 0 && clock.now() - followed.lastAt >= minutes * 60_000;
+        const isDue = isLate || followed.missing.some((directory) => exists(directory));
         if (isDue || followed.isPartial) schedule(agentId, 0);
       }
     },

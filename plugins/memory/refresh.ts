@@ -17,6 +17,8 @@ export interface RefreshOptions {
   readonly signal: AbortSignal;
   /** epoch ms, as the file system counts. */
   readonly now: () => number;
+  /** Reads all files, whether they changed or not; each stays in the index until it is read. Default false. */
+  readonly isForced?: boolean;
   /** Bytes of all files. Default `MAX_TOTAL_BYTES`. */
   readonly maxTotalBytes?: number;
 }
@@ -34,7 +36,7 @@ export async function refresh(
   rows: TextRows,
   agent: number,
   place: Place,
-  { signal, now, maxTotalBytes = MAX_TOTAL_BYTES }: RefreshOptions,
+  { signal, now, isForced = false, maxTotalBytes = MAX_TOTAL_BYTES }: RefreshOptions,
 ): Promise<Refreshed> {
   const seen = await findFiles(place, signal);
   const known = rows.files(agent);
@@ -53,7 +55,7 @@ export async function refresh(
       leftOut.push({ path, reason });
       continue;
     }
-    const followed = await follow({ rows, agent, place, now }, file, before);
+    const followed = await follow({ rows, agent, place, now, isForced }, file, before);
     if (followed.isChanged) changed += 1;
     if (followed.reason === null) bytes += stats.size;
     else leftOut.push({ path, reason: followed.reason });
@@ -67,16 +69,17 @@ interface Follower {
   readonly agent: number;
   readonly place: Place;
   readonly now: () => number;
+  readonly isForced: boolean;
 }
 
 /** @returns why the file is not searched, and whether the index changed */
 async function follow(
-  { rows, agent, place, now }: Follower,
+  { rows, agent, place, now, isForced }: Follower,
   file: SeenFile,
   before: KnownFile | undefined,
 ): Promise<{ readonly reason: string | null; readonly isChanged: boolean }> {
   const { path, stats } = file;
-  if (before?.stamp === stampOf(stats)) return { reason: before.reason, isChanged: false };
+  if (!isForced && before?.stamp === stampOf(stats)) return { reason: before.reason, isChanged: false };
   const read = await readText(file);
   if ("reason" in read) {
     const { size, mtimeMs: mtime } = stats;
@@ -87,7 +90,7 @@ async function follow(
   const { size, mtimeMs: mtime } = read.stats;
   const stamp = now() - mtime > FRESH_MS ? stampOf(read.stats) : "";
   const hash = createHash("sha256").update(read.text).digest("base64url");
-  if (before?.hash === hash) {
+  if (!isForced && before?.hash === hash) {
     if (before.stamp !== stamp) rows.touch(before.id, stamp);
     return { reason: null, isChanged: false };
   }

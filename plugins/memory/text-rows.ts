@@ -97,14 +97,6 @@ export function createTextRows(statements: Statements) {
           run("DELETE FROM agents WHERE id = ?", id);
         });
     },
-    /** Begins anew, vectors included. */
-    clear(agent: number): void {
-      together(() => {
-        forget(agent);
-        exec(wordTables(agent));
-        run("UPDATE agents SET looked_at = NULL WHERE id = ?", agent);
-      });
-    },
     files: (agent: number) =>
       new Map(
         all<KnownFile>("SELECT id, path, stamp, hash, reason FROM files WHERE agent = ?", agent).map((file) => [

@@ -57,6 +57,8 @@ export function createVectorRows({ all, run, together }: Statements, hasExtensio
         run("UPDATE agents SET endpoint = ? WHERE id = ?", endpoint, agent);
       });
     },
+    /** About texts that were refused. */
+    askAgain: (agent: number) => void run("DELETE FROM vectors WHERE agent = ? AND vector IS NULL", agent),
     /** Dimensions of an agent's vectors; `undefined`: it has none. */
     dimensions(agent: number): number | undefined {
       const found = all<{ bytes: number }>(

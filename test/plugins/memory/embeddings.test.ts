@@ -100,7 +100,7 @@ describe("a search by words and meaning", () => {
   });
 
   it("keeps what chunks mean without a cache, and no more than a cache may hold", async (t) => {
-    const { engine, place, server, write } = await scenes(t, { place: { maxCached: 0 } });
+    const { engine, place, server, write, remove } = await scenes(t, { place: { maxCached: 0 } });
     await engine.sync(place, false, never);
     await write("MEMORY.md", "# Animals\nA kitten sleeps all day.");
     await engine.sync(place, false, never);
@@ -109,8 +109,12 @@ describe("a search by words and meaning", () => {
     await engine.sync(place, false, never);
     assert.equal(server.texts().length, 4, "the other one is asked about again");
     const small = { ...place, maxCached: 1 };
-    await engine.sync(small, true, never);
-    await engine.sync(small, true, never);
+    for (const _turn of [1, 2]) {
+      for (const path of Object.keys(NOTES)) await remove(path);
+      await engine.sync(small, false, never);
+      for (const [path, text] of Object.entries(NOTES)) await write(path, text);
+      await engine.sync(small, false, never);
+    }
     assert.equal(server.texts().length, 4 + 3 + 2);
   });
 
@@ -205,6 +209,8 @@ describe("a server that fails", () => {
     const requests = server.requests.length;
     await engine.sync(place, false, never);
     assert.equal(server.requests.length, requests, "it is not tried again");
+    server.behave(usual);
+    assert.equal((await engine.sync(place, true, never)).embedded, 1, "but when it is forced");
     assert.equal((await ask("key")).mode, "hybrid");
   });
 

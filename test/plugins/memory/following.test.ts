@@ -31,10 +31,12 @@ function follow(t: TestContext, settings: Record<string, MemorySearch>) {
   const watches: (WatchParts & { readonly directories: string[]; isClosed: boolean })[] = [];
   let answer: (agentId: string) => Promise<SyncReport> = async () => REPORT;
   const warned: string[] = [];
+  const lost: string[] = [];
   const stop = new AbortController();
   const following = createFollowing({
     clock,
     signal: stop.signal,
+    exists: (path) => path === "/there",
     log: { warn: (_fields, message) => warned.push(message) },
     desk: {
       agentIds: () => Object.keys(settings),
@@ -55,7 +57,7 @@ function follow(t: TestContext, settings: Record<string, MemorySearch>) {
         follow(directories) {
           const isNew = directories.some((one) => !watched.directories.includes(one));
           watched.directories.splice(0, Infinity, ...directories);
-          return { isNew, isWhole: true };
+          return { isNew, missing: [...lost], failed: [] };
         },
         close: () => void (watched.isClosed = true),
       };
@@ -63,7 +65,16 @@ function follow(t: TestContext, settings: Record<string, MemorySearch>) {
   });
   t.after(() => following.stop());
   const taken = () => synced.splice(0, Infinity);
-  return { following, clock, taken, watches, warned, settings, reply: (next: typeof answer) => void (answer = next) };
+  return {
+    following,
+    clock,
+    taken,
+    watches,
+    lost,
+    warned,
+    settings,
+    reply: (next: typeof answer) => void (answer = next),
+  };
 }
 
 describe("the files of an agent", () => {
@@ -149,6 +160,24 @@ describe("the files of an agent", () => {
     assert.deepEqual([await minute(), await minute(), await minute()], [1, 0, 1]);
   });
 
+  it("are looked at when their directory comes to be there, and not before", async (t) => {
+    const { following, clock, taken, lost } = follow(t, { main: SERVER });
+    lost.push("/not-there");
+    following.settle();
+    await clock.advance(2_000);
+    taken();
+    following.tick();
+    await clock.advance(0);
+    assert.deepEqual(taken(), []);
+    lost.push("/there");
+    following.settle();
+    await clock.advance(2_000);
+    taken();
+    following.tick();
+    await clock.advance(0);
+    assert.deepEqual(taken(), ["main"]);
+  });
+
   it("are let go with their agent, with its setting, and at the end", async (t) => {
     const { following, clock, watches, settings, taken } = follow(t, { main: SERVER, ops: SERVER, third: SERVER });
     following.settle();
@@ -214,6 +243,11 @@ describe("real files", () => {
     await until("bat", []);
     await write("memory/b.md", "the bat");
     await until("bat", ["memory/b.md"]);
+    await rm(join(workspace, "memory"), { recursive: true });
+    await write("memory/c.md", "the bat"); // before anybody looked
+    await until("bat", ["memory/c.md"]);
+    await write("memory/c.md", "the cow");
+    await until("cow", ["memory/c.md"]);
     assert.deepEqual(warned, []);
   });
 });

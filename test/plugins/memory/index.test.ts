@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { describe, it } from "node:test";
 import { isMemoryPath, locate, MAX_FILES } from "../../../plugins/memory/files.ts";
 import { temporaryDirectory } from "../agents/temporary.ts";
-import { CHUNKING, never, placeOf, query, scene } from "./scene.ts";
+import { CHUNKING, HYBRID, never, placeOf, query, scene } from "./scene.ts";
 
 describe("paths of memory", () => {
   const cases: [path: string, isMemory: boolean][] = [
@@ -127,6 +127,24 @@ describe("a search", () => {
     const [first, second] = hits.map(({ score }) => score);
     assert.ok(first !== undefined && second !== undefined && first > second);
     assert.equal((await ask("ada tea", { minScore: first })).hits.length, 1);
+  });
+
+  it("moves old notes and repetitions down where it is told to", async (t) => {
+    const { ask } = await scene(t, {
+      "memory/2020-01-01.md": "the fox and the fox",
+      "memory/2020-01-02.md": "the fox and the fox",
+      "memory/2020-02-03.md": "a fox in another place on a long and sunny afternoon",
+    });
+    const order = async (hybrid: Partial<typeof HYBRID>) =>
+      (await ask("fox", { hybrid: { ...HYBRID, ...hybrid } })).hits.map(({ path }) => path.slice(12, -3)).join(" ");
+    assert.match(await order({}), /01-0\d 01-0\d 02-03/);
+    assert.match(await order({ mmrLambda: 0.5 }), /01-0\d 02-03 01-0\d/);
+    const { hits } = await ask("fox", { hybrid: { ...HYBRID, halfLifeDays: 10_000 } });
+    assert.deepEqual(
+      hits.slice(0, 2).map(({ path }) => path),
+      ["memory/2020-01-02.md", "memory/2020-01-01.md"],
+    );
+    assert.match(await order({ halfLifeDays: 20 }), /02-03 01-02 01-01/, "however old, they are found");
   });
 
   it("finds nothing in no files", async (t) => {
@@ -289,6 +307,7 @@ describe("an index", () => {
     await write("MEMORY.md", "the bat");
     assert.deepEqual(await sync(), { changed: 1, removed: 0, files: 2, chunks: 2 });
     assert.deepEqual([await places("cat"), await places("bat")], [[], ["MEMORY.md:1-1"]]);
+    assert.equal((await engine.sync(place, true, never)).changed, 2, "all of them when it is forced");
     await write("memory/b.md", "a cat again");
     assert.deepEqual(await places("cat"), ["memory/b.md:1-1"]);
     await remove("memory/a.md");
