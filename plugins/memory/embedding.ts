@@ -109,6 +109,7 @@ export function createEmbedding(parts: EmbeddingParts): Embedding {
     async fill(rows, agent, place, signal) {
       const { endpoint, maxCached } = place;
       rows.useEndpoint(agent, endpoint.key);
+      if (rows.counts(agent).pending === 0) return { asked: 0 };
       if (maxCached > 0) rows.adopt(agent, endpoint.key, now());
       const before = rows.counts(agent).pending;
       const waiting = waitingFor(resting.get(endpoint.key), now());

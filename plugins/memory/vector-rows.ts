@@ -22,20 +22,21 @@ export interface Near {
 }
 
 export function createVectorRows({ all, run, together }: Statements, hasExtension: boolean) {
-  /** Choice: a table of bytes that is compared one by one: exact, dropped without the extension, and half as fast as `vec0`. */
+  /** Choice: a table of bytes that is compared one by one: exact, the same with and without the extension, and a quarter slower than `vec0`. */
   function compared(agent: number, query: Float32Array, useExtension: boolean, only?: readonly number[]): Near[] {
-    const where = only ? "AND chunk IN (SELECT value FROM json_each(?))" : "";
+    // The plus keeps SQLite from going through all of the agent's for a few.
+    const where = only ? "+agent = ? AND chunk IN (SELECT value FROM json_each(?))" : "agent = ?";
     const values = only ? [JSON.stringify(only)] : [];
     if (useExtension && hasExtension)
       return all<Near>(
         `SELECT chunk AS id, 1 - vec_distance_cosine(vector, ?) AS similarity FROM vectors
-         WHERE agent = ? AND vector IS NOT NULL ${where} ORDER BY similarity DESC LIMIT 1000`,
+         WHERE ${where} AND vector IS NOT NULL ORDER BY similarity DESC LIMIT 1000`,
         toBytes(query),
         agent,
         ...values,
       );
     return all<{ id: number; vector: Uint8Array }>(
-      `SELECT chunk AS id, vector FROM vectors WHERE agent = ? AND vector IS NOT NULL ${where}`,
+      `SELECT chunk AS id, vector FROM vectors WHERE ${where} AND vector IS NOT NULL`,
       agent,
       ...values,
     )
