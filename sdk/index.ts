@@ -29,6 +29,7 @@ export * from "./contracts/devices.ts";
 export * from "./contracts/health.ts";
 export * from "./contracts/heartbeat.ts";
 export * from "./contracts/logs.ts";
+export * from "./contracts/memory.ts";
 export * from "./contracts/models.ts";
 export * from "./contracts/nodes.ts";
 export * from "./contracts/plugins.ts";

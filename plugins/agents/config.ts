@@ -1,6 +1,6 @@
 /** The configuration sections `agents` and `messages`. Spec: http/config-keys.md, as far as this plugin goes. */
 import { NonEmpty, type Static, Strict, Type } from "@svc/sdk";
-import { HeartbeatConfig, THINKING_LEVELS, ToolPolicy } from "@svc/sdk/services";
+import { HeartbeatConfig, MemorySearch, THINKING_LEVELS, ToolPolicy } from "@svc/sdk/services";
 
 const nonEmpty = (description: string) => Type.String({ minLength: 1, description });
 const text = (description: string) => Type.Optional(Type.String({ description }));
@@ -132,6 +132,7 @@ const Defaults = Strict(
     heartbeat: Type.Optional(HeartbeatConfig),
     subagents: Subagents,
     compaction: Compaction,
+    memorySearch: Type.Optional(MemorySearch),
   },
   { default: {} },
 );
@@ -155,6 +156,7 @@ const Agent = Strict({
   identity: Type.Optional(Identity),
   tools: Type.Optional(ToolPolicy),
   heartbeat: Type.Optional(HeartbeatConfig),
+  memorySearch: Type.Optional(MemorySearch),
   subagents: Type.Optional(
     Strict({
       allowAgents: Type.Optional(

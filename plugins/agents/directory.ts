@@ -2,6 +2,7 @@
 import { misconfigured, notFound } from "@svc/sdk";
 import type { AgentDirectory, AgentInfo, HeartbeatSettings } from "@svc/sdk/services";
 import type { AgentsConfig, ModelSetting } from "./config.ts";
+import { mergeMemorySearch } from "./memory-search.ts";
 import { expandPath, type Places, workspaceOf } from "./workspace.ts";
 
 /** Choice: used when neither the agent nor the defaults have a prompt. */
@@ -120,6 +121,7 @@ export function createDirectory(config: AgentsConfig, places: () => Places): Con
       const beats = hasOwn ? entries[ids.indexOf(id)]?.heartbeat !== undefined : id === defaultId;
       return beats ? { ...NORMAL_HEARTBEAT, ...defaults.heartbeat, ...entries[ids.indexOf(id)]?.heartbeat } : undefined;
     },
+    memorySearch: (id) => mergeMemorySearch(defaults.memorySearch, entries[ids.indexOf(id)]?.memorySearch),
     maxSpawnDepth: defaults.subagents.maxSpawnDepth,
     settings: (id) => all().find((agent) => agent.id === id) ?? configured(id),
   };
@@ -142,6 +144,7 @@ export function createLiveAgents(config: AgentsConfig, places: () => Places): Li
     has: (id) => current.has(id),
     toolPolicy: (id) => current.toolPolicy(id),
     heartbeat: (id) => current.heartbeat(id),
+    memorySearch: (id) => current.memorySearch(id),
     get maxSpawnDepth() {
       return current.maxSpawnDepth;
     },

@@ -10,9 +10,13 @@ export interface Chunk {
   readonly heading: string;
 }
 
-/** Choice: tokens of a chunk, and of its end that the next one of the same section begins with. Estimated, see `tokensOf`. */
-export const CHUNK_TOKENS = 400;
-export const OVERLAP_TOKENS = 80;
+/** How large chunks are. Estimated, see `tokensOf`. */
+export interface Chunking {
+  /** Of a chunk. */
+  readonly tokens: number;
+  /** Of its end that the next one of the same section begins with. */
+  readonly overlap: number;
+}
 
 const MAX_HEADING_CHARS = 200;
 const NEW_LINE = /\r\n|\n|\r/;
@@ -34,9 +38,9 @@ interface Section {
   readonly to: number;
 }
 
-export function chunksOf(text: string): Chunk[] {
+export function chunksOf(text: string, chunking: Chunking): Chunk[] {
   const lines = linesOf(text);
-  return sectionsOf(lines).flatMap((section) => pieces(lines, section));
+  return sectionsOf(lines).flatMap((section) => pieces(lines, section, chunking));
 }
 
 /** From heading to heading; `#` inside a fenced block is none. */
@@ -64,8 +68,8 @@ function sectionsOf(lines: readonly string[]): Section[] {
   return sections;
 }
 
-/** A section as chunks of at most `CHUNK_TOKENS`. */
-function pieces(lines: readonly string[], { heading, from, to }: Section): Chunk[] {
+/** A section as chunks of at most `tokens`. */
+function pieces(lines: readonly string[], { heading, from, to }: Section, { tokens, overlap }: Chunking): Chunk[] {
   const chunks: Chunk[] = [];
   const cost = (index: number) => tokensOf(lines[index] ?? "") + 1;
   const add = (start: number, end: number) => {
@@ -73,9 +77,9 @@ function pieces(lines: readonly string[], { heading, from, to }: Section): Chunk
     if (chunk) chunks.push(chunk);
   };
   for (let start = from; start < to;) {
-    const end = fitting(lines, start, to, cost);
+    const end = fitting(lines, { start, to, most: tokens }, cost);
     if (end === start) {
-      for (const part of slices(lines[start] ?? "")) {
+      for (const part of slices(lines[start] ?? "", tokens)) {
         chunks.push({ startLine: start + 1, endLine: start + 1, text: part, heading });
       }
       start += 1;
@@ -83,32 +87,36 @@ function pieces(lines: readonly string[], { heading, from, to }: Section): Chunk
     }
     add(start, end);
     if (end >= to) break;
-    start = withOverlap(start, end, cost);
+    start = withOverlap(start, end, { tokens, overlap }, cost);
   }
   return chunks;
 }
 
 /** Index after the last line that fits; at the end of a paragraph where that leaves at least half of it. */
-function fitting(lines: readonly string[], start: number, to: number, cost: (index: number) => number): number {
+function fitting(
+  lines: readonly string[],
+  { start, to, most }: { readonly start: number; readonly to: number; readonly most: number },
+  cost: (index: number) => number,
+): number {
   let tokens = 0;
   let paragraph = start;
   for (let index = start; index < to; index += 1) {
     tokens += cost(index);
-    if (tokens > CHUNK_TOKENS) return paragraph > start ? paragraph : index;
-    if (lines[index]?.trim() === "" && tokens >= CHUNK_TOKENS / 2) paragraph = index + 1;
+    if (tokens > most) return paragraph > start ? paragraph : index;
+    if (lines[index]?.trim() === "" && tokens >= most / 2) paragraph = index + 1;
   }
   return to;
 }
 
 /** Where the next chunk begins: some lines back, unless the next line leaves no room for them. */
-function withOverlap(start: number, end: number, cost: (index: number) => number): number {
+function withOverlap(start: number, end: number, chunking: Chunking, cost: (index: number) => number): number {
   let tokens = 0;
   let back = end;
-  while (back - 1 > start && tokens + cost(back - 1) <= OVERLAP_TOKENS) {
+  while (back - 1 > start && tokens + cost(back - 1) <= chunking.overlap) {
     back -= 1;
     tokens += cost(back);
   }
-  return tokens + cost(end) <= CHUNK_TOKENS ? back : end;
+  return tokens + cost(end) <= chunking.tokens ? back : end;
 }
 
 /** Without the blank lines at both ends; nothing of blank lines only. */
@@ -121,8 +129,8 @@ function trimmed(lines: readonly string[], start: number, end: number, heading: 
 }
 
 /** A line that is too long for one chunk. */
-function slices(line: string): string[] {
-  const length = tokensOf(line) > line.length / 2 ? CHUNK_TOKENS : CHUNK_TOKENS * 4;
+function slices(line: string, tokens: number): string[] {
+  const length = tokensOf(line) > line.length / 2 ? tokens : tokens * 4;
   const parts: string[] = [];
   for (let at = 0; at < line.length; at += length) parts.push(line.slice(at, at + length));
   return parts.filter((part) => part.trim() !== "");

@@ -1,10 +1,12 @@
-/** Which files of a workspace are an agent's memory, and finding them. Nothing is read here. */
+/** Which files are an agent's memory, and finding them. Nothing is read here. */
 import type { Stats } from "node:fs";
-import { lstat, readdir } from "node:fs/promises";
-import { join } from "node:path";
+import { lstat, readdir, stat } from "node:fs/promises";
+import { basename, dirname, join } from "node:path";
+import type { LeftOut } from "./memory-index.ts";
 
 /** Choice: what is looked at most. */
 export const MAX_FILES = 2_000;
+export const MAX_DIRECTORIES = 2_000;
 export const MAX_DEPTH = 8;
 
 /** Directory below the workspace, and the files beside it. */
@@ -18,62 +20,121 @@ const UNREADABLE = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\\]/u;
 export function isMemoryPath(path: string): boolean {
   if (SINGLE.includes(path)) return true;
   const [first, ...steps] = path.split("/");
-  const isPlain = steps.every((step) => step !== "" && !step.startsWith(".") && !UNREADABLE.test(step));
-  return first === DIRECTORY && steps.length > 0 && steps.length <= MAX_DEPTH && isPlain && isMarkdown(path);
+  return first === DIRECTORY && isNote(steps.join("/"));
 }
 
-const isMarkdown = (name: string) => name.toLowerCase().endsWith(".md");
+/** A `.md` file below a directory, nothing hidden on the way. */
+function isNote(path: string): boolean {
+  const steps = path.split("/");
+  const isPlain = steps.every((step) => step !== "" && !step.startsWith(".") && !UNREADABLE.test(step));
+  return steps.length <= MAX_DEPTH && isPlain && path.toLowerCase().endsWith(".md");
+}
+
+/** A file by the directory it must stay below. */
+export interface Located {
+  readonly root: string;
+  /** Below `root`, with `/`. */
+  readonly name: string;
+}
+
+/** Where a path leads that a search has given; `undefined`: it is no file of this memory. */
+export function locate(path: string, workspace: string, extraPaths: readonly string[]): Located | undefined {
+  if (isMemoryPath(path)) return { root: workspace, name: path };
+  for (const extra of extraPaths) {
+    if (path === extra && isNote(basename(path))) return { root: dirname(path), name: basename(path) };
+    if (path.startsWith(`${extra}/`) && isNote(path.slice(extra.length + 1)))
+      return { root: extra, name: path.slice(extra.length + 1) };
+  }
+  return undefined;
+}
 
 /** A file as it stood there. */
-export interface SeenFile {
-  /** Below the workspace, with `/`. */
+export interface SeenFile extends Located {
+  /** How it is called: below the workspace, else absolute. */
   readonly path: string;
   readonly stats: Stats;
 }
 
 export interface SeenFiles {
   readonly files: readonly SeenFile[];
-  /** There are more than `MAX_FILES`. */
-  readonly isCut: boolean;
+  /** What was not looked at. */
+  readonly leftOut: readonly LeftOut[];
+  /** Directories that tell of changes, absolute. */
+  readonly directories: readonly string[];
+}
+
+interface Look {
+  readonly found: (Located & { readonly path: string })[];
+  readonly directories: string[];
+  readonly signal: AbortSignal;
 }
 
 /** Looks for the files, in the order of their paths; links are not followed. Nothing there is no error. */
-export async function findFiles(workspace: string, signal: AbortSignal): Promise<SeenFiles> {
-  const found = [...SINGLE];
-  await collect(workspace, DIRECTORY, 1, found, signal);
-  const paths = found.slice(0, MAX_FILES);
-  const seen: SeenFile[] = [];
-  // A few at a time: as fast as the disk, and no thousand open questions at once.
-  for (let at = 0; at < paths.length; at += 32) {
-    signal.throwIfAborted();
-    const looks = paths.slice(at, at + 32).map(async (path) => ({ path, stats: await look(join(workspace, path)) }));
-    for (const { path, stats } of await Promise.all(looks)) if (stats) seen.push({ path, stats });
+export async function findFiles(
+  { workspace, extraPaths }: { readonly workspace: string; readonly extraPaths: readonly string[] },
+  signal: AbortSignal,
+): Promise<SeenFiles> {
+  const look: Look = { found: [], directories: [workspace], signal };
+  const leftOut: LeftOut[] = [];
+  for (const name of SINGLE) look.found.push({ root: workspace, name, path: name });
+  await collect({ root: workspace, below: DIRECTORY, prefix: "" }, 1, look);
+  for (const extra of extraPaths) {
+    const stats = await stat(extra).catch(() => undefined);
+    if (stats?.isDirectory()) await collect({ root: extra, below: "", prefix: `${extra}/` }, 1, look);
+    else if (stats && isNote(basename(extra))) {
+      look.directories.push(dirname(extra));
+      look.found.push({ root: dirname(extra), name: basename(extra), path: extra });
+    } else
+      leftOut.push({ path: extra, reason: stats ? "it is neither a .md file nor a directory" : "it is not there" });
   }
-  return { files: withoutTwins(seen), isCut: found.length > MAX_FILES };
+  const seen = await seenOf(look.found.slice(0, MAX_FILES), signal);
+  const isCut = look.found.length > MAX_FILES || look.directories.length > MAX_DIRECTORIES;
+  const limits = `${MAX_FILES} files and ${MAX_DIRECTORIES} directories`;
+  if (isCut) leftOut.push({ path: "memory/", reason: `only the first ${limits} are searched` });
+  return { files: withoutTwins(seen), leftOut, directories: look.directories.slice(0, MAX_DIRECTORIES) };
 }
 
-async function collect(
-  root: string,
-  below: string,
-  depth: number,
-  found: string[],
-  signal: AbortSignal,
-): Promise<void> {
+async function seenOf(found: Look["found"], signal: AbortSignal): Promise<SeenFile[]> {
+  const seen: SeenFile[] = [];
+  // A few at a time: as fast as the disk, and no thousand open questions at once.
+  for (let at = 0; at < found.length; at += 32) {
+    signal.throwIfAborted();
+    const some = found
+      .slice(at, at + 32)
+      .map(async (file) => ({ file, stats: await statsOf(join(file.root, file.name)) }));
+    for (const { file, stats } of await Promise.all(some)) if (stats) seen.push({ ...file, stats });
+  }
+  return seen;
+}
+
+/** A directory below `root` on the way down; `prefix` makes a path of a name. */
+interface Step {
+  readonly root: string;
+  readonly below: string;
+  readonly prefix: string;
+}
+
+async function collect({ root, below, prefix }: Step, depth: number, look: Look): Promise<void> {
+  const { found, directories, signal } = look;
   signal.throwIfAborted();
-  const stats = await look(join(root, below));
+  const directory = join(root, below);
+  // The root itself may be a link that an operator put there.
+  const stats = below === "" ? await stat(directory).catch(() => undefined) : await statsOf(directory);
   if (!stats?.isDirectory()) return;
-  const entries = await readdir(join(root, below), { withFileTypes: true }).catch(() => []);
+  directories.push(directory);
+  const entries = await readdir(directory, { withFileTypes: true }).catch(() => []);
   for (const entry of entries.toSorted((one, other) => (one.name < other.name ? -1 : 1))) {
-    const path = `${below}/${entry.name}`;
-    if (found.length > MAX_FILES) return;
+    const name = below === "" ? entry.name : `${below}/${entry.name}`;
+    if (found.length > MAX_FILES || directories.length > MAX_DIRECTORIES) return;
     if (entry.isDirectory() && depth < MAX_DEPTH && !entry.name.startsWith(".")) {
-      await collect(root, path, depth + 1, found, signal);
-    } else if (!entry.isDirectory() && isMemoryPath(path)) found.push(path);
+      await collect({ root, below: name, prefix }, depth + 1, look);
+    } else if (!entry.isDirectory() && (prefix === "" ? isMemoryPath(name) : isNote(name)))
+      found.push({ root, name, path: `${prefix}${name}` });
   }
 }
 
 /** What cannot be looked at is not there. */
-async function look(path: string): Promise<Stats | undefined> {
+async function statsOf(path: string): Promise<Stats | undefined> {
   try {
     return await lstat(path);
   } catch {
@@ -81,10 +142,14 @@ async function look(path: string): Promise<Stats | undefined> {
   }
 }
 
-/** Where case does not count, `MEMORY.md` and `memory.md` are one file: the first name stands for it. */
+/** One file by two names, where case does not count or a path of one source lies in another: the first name stands for it. */
 function withoutTwins(seen: readonly SeenFile[]): SeenFile[] {
-  const upper = seen.find(({ path }) => path === SINGLE[0])?.stats;
-  const isTwin = ({ path, stats: { dev, ino, nlink } }: SeenFile) =>
-    path === SINGLE[1] && nlink === 1 && dev === upper?.dev && ino === upper.ino;
-  return seen.filter((file) => !isTwin(file));
+  const known = new Set<string>();
+  return seen.filter(({ stats: { dev, ino, nlink } }) => {
+    const file = `${dev} ${ino}`;
+    if (nlink !== 1) return true; // several names of one file are refused when it is read
+    if (known.has(file)) return false;
+    known.add(file);
+    return true;
+  });
 }

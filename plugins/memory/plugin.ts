@@ -1,29 +1,51 @@
-/** Memory: what agents wrote down in their workspace, found again by words. */
-import { definePlugin, live, notFound, unavailable } from "@svc/sdk";
-import { AgentDirectory, Tool } from "@svc/sdk/services";
-import { createIndexes } from "./indexes.ts";
+/** Memory: what agents wrote down in their workspace, found again by words and by meaning. */
+import { join } from "node:path";
+import { definePlugin, live, memory } from "@svc/sdk";
+import { AgentDirectory, Secrets, Tool } from "@svc/sdk/services";
+import { createDesk } from "./desk.ts";
+import { createFollowing, TICK_MS } from "./following.ts";
+import { createHandlers } from "./methods.ts";
+import { createStatus } from "./status.ts";
+import { createThread } from "./thread.ts";
 import { getTool, searchTool } from "./tools.ts";
+
+/** Choice: milliseconds after the start at which texts are asked about that nobody has searched for yet. */
+const SETTLE_MS = 1_000;
 
 export default definePlugin({
   id: "memory",
   api: "^1.0.0",
-  // Live: an index does not have to be built anew because the agents are loaded anew.
-  requires: { agents: live(AgentDirectory) },
-  after: ["agents"],
+  // Live: the thread does not have to be started anew because the agents are loaded anew.
+  requires: { agents: live(AgentDirectory), secrets: live(Secrets) },
+  after: ["agents", "secrets"],
 
   setup(gateway) {
-    const { agents } = gateway.services;
-    const indexes = createIndexes();
+    const { clock, log, services, signal } = gateway;
+    const file = () => join(gateway.stateDir, "index.sqlite");
+    const thread = createThread({ file, clock, log });
+    const desk = createDesk({
+      agents: () => services.agents.get(),
+      secrets: () => services.secrets.get(),
+      thread,
+      file,
+      log,
+      used: (agentId) => following.used(agentId),
+    });
+    const following = createFollowing({ desk, clock, log, signal });
 
-    function workspace(agentId: string): string {
-      const directory = agents.get();
-      if (!directory) return unavailable("the plugin agents is away; see `svc plugins why agents`");
-      const agent = directory.list().find(({ id }) => id === agentId);
-      return agent?.workspace ?? notFound(`there is no agent "${agentId}" any more`);
-    }
-    const memory = { workspace, index: (agentId: string) => indexes.of(agentId, workspace(agentId)) };
-
-    gateway.extend(Tool, "memory_search", searchTool(memory));
-    gateway.extend(Tool, "memory_get", getTool(memory));
+    gateway.extend(Tool, "memory_search", searchTool(desk));
+    gateway.extend(Tool, "memory_get", getTool(desk));
+    gateway.serve(memory, createHandlers(desk, createStatus({ desk, clock })));
+    gateway.hooks.configChanged.tap("memory", ({ changed }) => {
+      if (!changed.some((path) => path === "agents" || path.startsWith("agents."))) return;
+      desk.agentsChanged();
+      following.settle();
+    });
+    gateway.after(SETTLE_MS, () => following.settle());
+    gateway.every(TICK_MS, () => following.tick());
+    gateway.start(() => async () => {
+      following.stop();
+      await thread.close();
+    });
   },
 });

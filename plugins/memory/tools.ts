@@ -3,26 +3,18 @@ import { invalidRequest, notFound, Strict, Type } from "@svc/sdk";
 import { readWithin } from "@svc/sdk/files";
 import { defineTool, type Tool } from "@svc/sdk/services";
 import { linesOf } from "./chunks.ts";
-import { isMemoryPath } from "./files.ts";
-import type { MemoryAnswer, MemoryIndex } from "./memory-index.ts";
+import { type Desk, WHERE } from "./desk.ts";
+import type { MemoryAnswer } from "./memory-index.ts";
 
 /** Choice: characters of lines one `memory_get` gives. */
 export const MAX_TEXT_CHARS = 50_000;
 /** Left-out files that are named; of more, the number is told. */
 const MAX_NAMED = 5;
 
-/** The memory of the agent that calls. @throws GatewayError `NOT_FOUND` when there is no such agent any more */
-export interface AgentMemory {
-  workspace(agentId: string): string;
-  index(agentId: string): MemoryIndex;
-}
-
-const WHERE = "MEMORY.md, memory.md and the .md files below memory/";
-
-export function searchTool(memory: AgentMemory): Tool {
+export function searchTool(desk: Pick<Desk, "search">): Tool {
   return defineTool({
     label: "Search memory",
-    description: `Searches your notes (${WHERE} in your workspace) for words. Use it before you answer about earlier work, decisions, dates, people or preferences. Gives the best places with path and lines; read on with memory_get.`,
+    description: `Searches your notes (${WHERE} in your workspace). Use it before you answer about earlier work, decisions, dates, people or preferences. Gives the best places with path and lines; read on with memory_get.`,
     scope: "operator.read",
     params: Strict({
       query: Type.String({ pattern: "\\S", maxLength: 1_000, description: "Words to look for" }),
@@ -33,15 +25,19 @@ export function searchTool(memory: AgentMemory): Tool {
         Type.Number({ minimum: 0, maximum: 1, description: "0 to 1; weaker places are left out; default 0" }),
       ),
     }),
-    async run({ query: text, maxResults = 6, minScore = 0 }, { call, signal }) {
-      const answer = await memory.index(call.agentId).search({ text, maxResults, minScore }, signal);
-      const { hits: results, files, leftOut } = answer;
-      return { content: [{ type: "text", text: told(text, answer) }], details: { results, files, leftOut } };
+    async run({ query: text, maxResults, minScore }, { call, signal }) {
+      const answer = await desk.search(call.agentId, { text, maxResults, minScore }, signal);
+      return { content: [{ type: "text", text: told(text, answer) }], details: detailsOf(answer) };
     },
   });
 }
 
-export function getTool(memory: AgentMemory): Tool {
+/** A search's answer as programs get it. */
+export function detailsOf({ hits: results, files, leftOut, mode, meaning }: MemoryAnswer) {
+  return { results: [...results], files, leftOut: [...leftOut], mode, ...(meaning === undefined ? {} : { meaning }) };
+}
+
+export function getTool(desk: Pick<Desk, "locate">): Tool {
   return defineTool({
     label: "Read memory",
     description: `Reads one of your memory files (${WHERE}), or some lines of it. Use it after memory_search.`,
@@ -52,8 +48,8 @@ export function getTool(memory: AgentMemory): Tool {
       lines: Type.Optional(Type.Integer({ minimum: 1, description: "How many; default: all that follow" })),
     }),
     async run({ path, from = 1, lines: count }, { call }) {
-      if (!isMemoryPath(path)) invalidRequest(`"${path.slice(0, 100)}" is no memory file: those are ${WHERE}`);
-      const file = await readWithin(memory.workspace(call.agentId), path);
+      const { root, name } = desk.locate(call.agentId, path);
+      const file = await readWithin(root, name);
       if (!file) notFound(`there is no ${path}; memory_search finds what there is`);
       const all = linesOf(file.bytes.toString("utf8"));
       if (from > all.length) invalidRequest(`${path} has ${all.length} lines; there is no line ${from}`);
@@ -76,7 +72,7 @@ function firstOf(lines: readonly string[]): readonly string[] {
   return over < 0 ? lines : lines.slice(0, Math.max(1, over));
 }
 
-function told(query: string, { hits, files, leftOut }: MemoryAnswer): string {
+function told(query: string, { hits, files, leftOut, meaning }: MemoryAnswer): string {
   const found = hits.map(
     ({ path, startLine, endLine, score, snippet }) =>
       `${path} lines ${startLine} to ${endLine}, score ${score}\n${snippet}`,
@@ -86,5 +82,6 @@ function told(query: string, { hits, files, leftOut }: MemoryAnswer): string {
   const named = leftOut.slice(0, MAX_NAMED).map(({ path, reason }) => `${path}: ${reason}`);
   const more = leftOut.length > MAX_NAMED ? [`and ${leftOut.length - MAX_NAMED} more`] : [];
   const skipped = leftOut.length === 0 ? [] : [["Not searched:", ...named, ...more].join("\n")];
-  return [...(found.length > 0 ? found : [nothing]), ...skipped].join("\n\n");
+  const words = meaning === undefined ? [] : [`Searched by words, not or not fully by meaning: ${meaning}`];
+  return [...(found.length > 0 ? found : [nothing]), ...skipped, ...words].join("\n\n");
 }

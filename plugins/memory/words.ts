@@ -10,7 +10,7 @@ const IS_UNSPACED = new RegExp(`^[${UNSPACED}]`, "u");
 const MAX_WORD_CHARS = 64;
 
 export function wordsOf(text: string): string[] {
-  const folded = text.normalize("NFKD").replace(/\p{M}/gu, "").toLowerCase();
+  const folded = text.normalize("NFKD").replace(/\p{M}/gu, "").toLowerCase().replaceAll("ς", "σ");
   const found = folded.match(WORD) ?? [];
   return found.flatMap((word) => (IS_UNSPACED.test(word) ? pairs(word) : [word.slice(0, MAX_WORD_CHARS)]));
 }

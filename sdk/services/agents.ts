@@ -3,6 +3,7 @@ import type { Principal } from "../principal.ts";
 import { defineService } from "../service.ts";
 import type { Acknowledged, AcknowledgementRule } from "./acknowledgement.ts";
 import type { HeartbeatSettings } from "./heartbeats.ts";
+import type { MemorySearch } from "./memory-search.ts";
 import type {
   AssistantMessage,
   ImageBlock,
@@ -38,6 +39,8 @@ export interface AgentDirectory {
    * agent where none has. Spec: http/sessions-routing.md §7.1.
    */
   heartbeat(id: string): HeartbeatSettings | undefined;
+  /** How its memory is searched: `agents.list[].memorySearch` over `agents.defaults.memorySearch`; empty where nothing is said. */
+  memorySearch(id: string): MemorySearch;
   /** `agents.defaults.subagents.maxSpawnDepth`: how deep sub-runs may start others. */
   readonly maxSpawnDepth: number;
 }

@@ -13,6 +13,7 @@ export * from "./heartbeats.ts";
 export * from "./host.ts";
 export * from "./local-time.ts";
 export * from "./log-files.ts";
+export * from "./memory-search.ts";
 export * from "./messages.ts";
 export * from "./models.ts";
 export * from "./nodes.ts";

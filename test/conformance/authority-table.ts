@@ -4,7 +4,7 @@ import { type GatewayError, type Scope, SCOPES } from "@svc/sdk";
 /** Spec: protocol/authorization.md §3, rows of methods that exist here. */
 const SPECIFIED: Readonly<Record<Scope, string>> = {
   "operator.read":
-    "status models.list agents.list agent.identity.get agents.files.list agents.files.get sessions.list sessions.preview " +
+    "status doctor.memory.status models.list agents.list agent.identity.get agents.files.list agents.files.get sessions.list sessions.preview " +
     "sessions.resolve sessions.usage sessions.usage.timeseries sessions.usage.logs system-presence last-heartbeat node.list " +
     "node.describe chat.history config.get channels.status tools.catalog cron.list cron.status cron.runs " +
     "logs.tail usage.status usage.cost",
@@ -23,6 +23,9 @@ const SPECIFIED: Readonly<Record<Scope, string>> = {
 export const NODE_METHODS: readonly string[] = ["node.invoke.result", "node.event", "node.canvas.capability.refresh"];
 /** Choice: methods of ours that the specification does not know. */
 const OURS: Readonly<Record<string, Scope>> = {
+  "memory.status": "operator.read",
+  "memory.search": "operator.read",
+  "memory.index": "operator.admin",
   "models.status": "operator.read",
   "models.test": "operator.write",
   "plugins.inspect": "operator.read",

@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { CRON_GIVEN, CRON_SEEN_ELSEWHERE } from "./config-cases-cron.ts";
 import { HEARTBEAT_SEEN_ELSEWHERE } from "./config-cases-heartbeat.ts";
 import { LOGS_GIVEN, LOGS_SEEN_ELSEWHERE } from "./config-cases-logs.ts";
+import { MEMORY_GIVEN, MEMORY_SEEN_ELSEWHERE } from "./config-cases-memory.ts";
 import { MCP_GIVEN, MCP_SEEN_ELSEWHERE } from "./config-cases-mcp.ts";
 import { SECRETS_GIVEN, SECRETS_SEEN_ELSEWHERE } from "./config-cases-secrets.ts";
 import { UPDATE_GIVEN, UPDATE_SEEN_ELSEWHERE } from "./config-cases-update.ts";
@@ -180,6 +181,7 @@ export const GIVEN: Readonly<Record<string, Given>> = {
   ...MCP_GIVEN,
   ...CRON_GIVEN,
   ...UPDATE_GIVEN,
+  ...MEMORY_GIVEN,
   "storage-sqlite.file": { values: ["another.db"] },
 };
 
@@ -255,6 +257,7 @@ export const SEEN_ELSEWHERE: Readonly<Record<string, string>> = {
   ...CRON_SEEN_ELSEWHERE,
   ...HEARTBEAT_SEEN_ELSEWHERE,
   ...UPDATE_SEEN_ELSEWHERE,
+  ...MEMORY_SEEN_ELSEWHERE,
   "plugins.use": "host/gateway-plugins.test.ts",
   "plugins.load.paths": "host/gateway-plugins.test.ts",
   "plugins.entries.*.enabled": "host/gateway-plugins.test.ts",

@@ -108,6 +108,7 @@ function shedPlugin(shed: Shed) {
         has: (id) => id === "main" || shed.agents.has(id),
         toolPolicy: (id) => shed.agents.get(id),
         heartbeat: () => undefined,
+        memorySearch: () => ({}),
         maxSpawnDepth: 1,
       });
       gateway.provide(GroupToolPolicy, {

@@ -1,8 +1,11 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { CHUNK_TOKENS, chunksOf, linesOf, OVERLAP_TOKENS, tokensOf } from "../../../plugins/memory/chunks.ts";
+import { chunksOf as cut, linesOf, tokensOf } from "../../../plugins/memory/chunks.ts";
 import { MAX_SNIPPET_CHARS, snippetOf } from "../../../plugins/memory/snippet.ts";
 import { wordsOf } from "../../../plugins/memory/words.ts";
+
+const CHUNKING = { tokens: 400, overlap: 80 };
+const chunksOf = (text: string) => cut(text, CHUNKING);
 
 /** A line of about 25 tokens that says its number. */
 const line = (number: number) => `line ${number} ${"word ".repeat(18)}`.trim();
@@ -73,12 +76,12 @@ describe("chunks", () => {
     const chunks = chunksOf(all.join("\n"));
     assert.ok(chunks.length > 3);
     for (const [index, chunk] of chunks.entries()) {
-      assert.ok(tokensOf(chunk.text) <= CHUNK_TOKENS, `chunk ${index} fits`);
+      assert.ok(tokensOf(chunk.text) <= CHUNKING.tokens, `chunk ${index} fits`);
       const next = chunks[index + 1];
       if (!next) continue;
       assert.ok(next.startLine <= chunk.endLine, "the next one begins inside of it");
       const shared = all.slice(next.startLine - 1, chunk.endLine).join("\n");
-      assert.ok(tokensOf(shared) <= OVERLAP_TOKENS, "not with much of it");
+      assert.ok(tokensOf(shared) <= CHUNKING.overlap, "not with much of it");
     }
     assert.equal(chunks.at(-1)?.endLine, 60);
   });

@@ -3,19 +3,17 @@ import assert from "node:assert/strict";
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, it, type TestContext } from "node:test";
-import { GatewayError } from "@svc/sdk";
+import { memory } from "@svc/sdk";
 import { textOf, type Tool, type ToolCall, type ToolResult } from "@svc/sdk/services";
 import { startFakeModelServer, testGateway, toolContract } from "@svc/sdk/testing";
 import { getTool, MAX_TEXT_CHARS, searchTool } from "../../../plugins/memory/tools.ts";
-import { createWordIndex } from "../../../plugins/memory/word-index.ts";
 import { principal } from "../agents/script.ts";
 import { temporaryDirectory } from "../agents/temporary.ts";
+import { deskOf } from "./desk-scene.ts";
+import { startEmbeddings } from "./fake-embeddings.ts";
 import { never, scene } from "./scene.ts";
 
-const memoryIn = (workspace: string) => {
-  const index = createWordIndex(workspace);
-  return { workspace: () => workspace, index: () => index };
-};
+const deskIn = async (t: TestContext, workspace: string) => (await deskOf(t, { main: workspace })).desk;
 
 async function use(tool: Tool, params: Record<string, unknown>): Promise<ToolResult> {
   const call: ToolCall = {
@@ -29,27 +27,30 @@ async function use(tool: Tool, params: Record<string, unknown>): Promise<ToolRes
   return (await tool.run(params, { call, principal, signal: never })) as ToolResult; // both answer with blocks
 }
 
-const search = async (workspace: string, query: string) => use(searchTool(memoryIn(workspace)), { query });
-const get = async (workspace: string, params: Record<string, unknown>) => use(getTool(memoryIn(workspace)), params);
+const search = async (t: TestContext, workspace: string, query: string) =>
+  use(searchTool(await deskIn(t, workspace)), { query });
+const get = async (t: TestContext, workspace: string, params: Record<string, unknown>) =>
+  use(getTool(await deskIn(t, workspace)), params);
 
 describe("memory_search", () => {
   it("shows places to a model, and gives them to programs", async (t) => {
     const { workspace } = await scene(t, { "memory/a.md": "# Tea\nAda likes tea." });
-    const result = await search(workspace, "tea");
+    const result = await search(t, workspace, "tea");
     assert.match(textOf(result), /^memory\/a\.md lines 1 to 2, score 0\.\d+\n# Tea\nAda likes tea\.$/);
-    const { results } = result.details as { results: readonly { path: string }[] };
+    const { results, ...details } = result.details as { results: readonly { path: string }[] };
     assert.deepEqual(
       results.map(({ path }) => path),
       ["memory/a.md"],
     );
+    assert.deepEqual(details, { files: 1, leftOut: [], mode: "keyword" });
   });
 
   it("says when there is nothing, and what was not searched", async (t) => {
     const { workspace, write } = await scene(t);
-    assert.match(textOf(await search(workspace, "tea")), /^There are no memory files yet/);
+    assert.match(textOf(await search(t, workspace, "tea")), /^There are no memory files yet/);
     await write("MEMORY.md", "coffee");
     for (const name of ["a", "b", "c", "d", "e", "f"]) await write(`memory/${name}.md`, "\0");
-    const text = textOf(await search(workspace, "tea"));
+    const text = textOf(await search(t, workspace, "tea"));
     assert.match(text, /^Nothing in 1 memory files fits "tea"\.\n\nNot searched:\nmemory\/a\.md: it is no text\n/);
     assert.match(text, /and 1 more$/);
   });
@@ -66,7 +67,7 @@ describe("memory_get", () => {
   for (const [what, params, expected, from, to] of cases) {
     it(`reads ${what}`, async (t) => {
       const { workspace } = await scene(t, { "memory/a.md": text });
-      const result = await get(workspace, { path: "memory/a.md", ...params });
+      const result = await get(t, workspace, { path: "memory/a.md", ...params });
       assert.equal(textOf(result), expected);
       const { text: shown, ...details } = result.details as Record<string, unknown>;
       assert.deepEqual(details, { path: "memory/a.md", from, to, totalLines: 4 });
@@ -77,7 +78,7 @@ describe("memory_get", () => {
   it("cuts a long file at the end of a line, and says how far it read", async (t) => {
     const line = "x".repeat(999);
     const { workspace } = await scene(t, { "MEMORY.md": Array.from({ length: 60 }, () => line).join("\n") });
-    const shown = textOf(await get(workspace, { path: "MEMORY.md" }));
+    const shown = textOf(await get(t, workspace, { path: "MEMORY.md" }));
     assert.ok(shown.endsWith(`${line}\n[lines 1 to ${MAX_TEXT_CHARS / 1_000} of 60]`));
   });
 
@@ -90,7 +91,7 @@ describe("memory_get", () => {
   for (const [what, params, code, message] of refusals) {
     it(`refuses ${what}`, async (t) => {
       const { workspace } = await scene(t, { "memory/a.md": text, "AGENTS.md": "no" });
-      await assert.rejects(get(workspace, { ...params }), { code, message });
+      await assert.rejects(get(t, workspace, { ...params }), { code, message });
     });
   }
 });
@@ -98,26 +99,33 @@ describe("memory_get", () => {
 describe("both", () => {
   it("keep the contract of tools", async (t) => {
     const { workspace } = await scene(t, { "MEMORY.md": "tea" });
-    const memory = memoryIn(workspace);
+    const desk = await deskIn(t, workspace);
     await toolContract(t, {
-      tool: searchTool(memory),
+      tool: searchTool(desk),
       name: "memory_search",
       samples: [{ query: "tea" }, { query: "-" }],
     });
-    await toolContract(t, { tool: getTool(memory), name: "memory_get", samples: [{ path: "MEMORY.md" }] });
+    await toolContract(t, { tool: getTool(desk), name: "memory_get", samples: [{ path: "MEMORY.md" }] });
   });
 
-  it("say when the agent is gone", async () => {
-    const gone = () => {
-      throw new GatewayError("NOT_FOUND", 'there is no agent "main" any more');
-    };
-    const memory = { workspace: gone, index: gone };
-    await assert.rejects(use(searchTool(memory), { query: "x" }), { code: "NOT_FOUND" });
+  it("say when the agent is gone, and when its memory is switched off", async (t) => {
+    const { desk } = await deskOf(t, { other: "/nowhere" });
+    await assert.rejects(use(searchTool(desk), { query: "x" }), { code: "NOT_FOUND" });
+    await assert.rejects(use(getTool(desk), { path: "MEMORY.md" }), { code: "NOT_FOUND" });
+    const off = await deskOf(t, { main: "/nowhere" }, { settings: { main: { enabled: false } } });
+    await assert.rejects(use(searchTool(off.desk), { query: "x" }), {
+      code: "UNAVAILABLE",
+      message: /enabled is false/,
+    });
   });
 });
 
 /** A gateway with two agents, each with a memory of its own; its model asks as the test says. */
-async function gatewayWith(t: TestContext, call: { readonly name: string; readonly arguments: unknown }) {
+async function gatewayWith(
+  t: TestContext,
+  call: { readonly name: string; readonly arguments: unknown },
+  defaults: object = {},
+) {
   const model = await startFakeModelServer({ replies: [{ toolCalls: [call] }, { text: "done" }] });
   t.after(() => model.close());
   const [main, other] = [await temporaryDirectory(t), await temporaryDirectory(t)];
@@ -133,6 +141,7 @@ async function gatewayWith(t: TestContext, call: { readonly name: string; readon
     config: {
       models: { providers: { fake: { baseUrl: model.url, models: [{ id: "fake-model" }] } } },
       agents: {
+        defaults,
         list: [
           { id: "main", default: true, workspace: main },
           { id: "other", workspace: other },
@@ -140,7 +149,7 @@ async function gatewayWith(t: TestContext, call: { readonly name: string; readon
       },
     },
   });
-  return { model, client };
+  return { model, client, workspace: main };
 }
 
 describe("an agent of a real gateway", () => {
@@ -157,5 +166,36 @@ describe("an agent of a real gateway", () => {
     const told = JSON.stringify(model.requests[1]?.body);
     assert.match(told, /hangs by the door/);
     assert.doesNotMatch(told, /under the mat/);
+  });
+
+  it("is searched by meaning as well where a server is set up, by methods too, and followed while nobody asks", async (t) => {
+    const server = await startEmbeddings(t);
+    const memorySearch = { remote: { baseUrl: server.url, apiKey: "key-of-the-test" }, sync: { watchDebounceMs: 20 } };
+    const { client, workspace } = await gatewayWith(t, { name: "memory_search", arguments: {} }, { memorySearch });
+    const before = await client.call(memory.doctor, {});
+    assert.deepEqual([before.agentId, before.provider, before.embedding], ["main", "openai", { ok: true }]);
+    const found = await client.call(memory.search, { query: "doorkeeper's latchkey" });
+    assert.deepEqual([found.agentId, found.mode, found.results[0]?.path], ["main", "hybrid", "memory/keys.md"]);
+
+    await writeFile(join(workspace, "memory/new.md"), "The umbrella stands in the hall.");
+    const isKnown = () => server.texts().some((text) => text.includes("umbrella"));
+    for (let turn = 0; turn < 200 && !isKnown(); turn += 1) await new Promise((resolve) => setTimeout(resolve, 25));
+    assert.ok(isKnown(), "the new note was noticed");
+
+    const { agents } = await client.call(memory.index, { agentId: "other" });
+    assert.deepEqual(
+      agents.map(({ agentId, files, pending }) => [agentId, files, pending]),
+      [["other", 1, 0]],
+    );
+    const { agents: all } = await client.call(memory.status, {});
+    assert.deepEqual(
+      all.map(({ agentId, pending }) => [agentId, pending]),
+      [
+        ["main", 0],
+        ["other", 0],
+      ],
+    );
+    await assert.rejects(client.call(memory.search, { query: "x", agentId: "nobody" }), { code: "NOT_FOUND" });
+    assert.deepEqual(server.keys(), ["Bearer key-of-the-test"]);
   });
 });

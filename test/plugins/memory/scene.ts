@@ -1,25 +1,69 @@
-/** A workspace with memory files, and an index of it. */
+/** A workspace with memory files, and an index of it in a file of its own. */
 import { mkdir, rm, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import type { TestContext } from "node:test";
-import type { MemoryQuery } from "../../../plugins/memory/memory-index.ts";
-import { createWordIndex, type WordIndexOptions } from "../../../plugins/memory/word-index.ts";
+import type { Embed } from "../../../plugins/memory/embeddings-api.ts";
+import { createEngine, type EngineOptions } from "../../../plugins/memory/engine.ts";
+import type { MemoryQuery, Place } from "../../../plugins/memory/memory-index.ts";
+import { settingsOf } from "../../../plugins/memory/settings.ts";
 import { temporaryDirectory } from "../agents/temporary.ts";
 
 export const never = new AbortController().signal;
 
-export async function scene(t: TestContext, files: Readonly<Record<string, string>> = {}, options?: WordIndexOptions) {
+/** What is in force where nobody says anything. */
+export const { hybrid: HYBRID, chunking: CHUNKING } = settingsOf({});
+
+export const query = (text: string, changes: Partial<MemoryQuery> = {}): MemoryQuery => ({
+  text,
+  maxResults: 6,
+  minScore: 0,
+  hybrid: HYBRID,
+  refresh: true,
+  ...changes,
+});
+
+export const placeOf = (workspace: string, changes: Partial<Place> = {}): Place => ({
+  agentId: "main",
+  workspace,
+  extraPaths: [],
+  chunking: CHUNKING,
+  useExtension: true,
+  maxCached: 1_000,
+  ...changes,
+});
+
+/** Nobody asks a server that is not set up. */
+const noServer: Embed = () => Promise.reject(new Error("a server was asked"));
+
+export interface SceneOptions extends Partial<EngineOptions> {
+  readonly place?: Partial<Place>;
+}
+
+export async function scene(
+  t: TestContext,
+  files: Readonly<Record<string, string>> = {},
+  { place: changes, ...options }: SceneOptions = {},
+) {
   const workspace = await temporaryDirectory(t);
+  const file = join(await temporaryDirectory(t), "index.sqlite");
   const write = async (path: string, text: string) => {
     await mkdir(dirname(join(workspace, path)), { recursive: true });
     await writeFile(join(workspace, path), text);
   };
   for (const [path, text] of Object.entries(files)) await write(path, text);
-  const index = createWordIndex(workspace, options);
-  const ask = (text: string, changes: Partial<MemoryQuery> = {}, signal = never) =>
-    index.search({ text, maxResults: 6, minScore: 0, ...changes }, signal);
+  const notes: string[] = [];
+  const open = (isFresh = false) => {
+    const engine = createEngine({ file, isFresh, note: (message) => notes.push(message), embed: noServer, ...options });
+    t.after(() => engine.close());
+    return engine;
+  };
+  const engine = open();
+  const place = placeOf(workspace, changes);
+  const ask = (text: string, asked: Partial<MemoryQuery> = {}, signal = never) =>
+    engine.search(place, query(text, asked), signal);
   /** `path:start-end` of what is found. */
-  const places = async (text: string, changes: Partial<MemoryQuery> = {}) =>
-    (await ask(text, changes)).hits.map(({ path, startLine, endLine }) => `${path}:${startLine}-${endLine}`);
-  return { workspace, write, remove: (path: string) => rm(join(workspace, path)), ask, places };
+  const places = async (text: string, asked: Partial<MemoryQuery> = {}) =>
+    (await ask(text, asked)).hits.map(({ path, startLine, endLine }) => `${path}:${startLine}-${endLine}`);
+  const remove = (path: string) => rm(join(workspace, path));
+  return { workspace, file, place, engine, open, notes, write, remove, ask, places };
 }

@@ -16,6 +16,7 @@ const agents: AgentDirectory = {
   defaultId: "ada",
   toolPolicy: () => undefined,
   heartbeat: () => undefined,
+  memorySearch: () => ({}),
   maxSpawnDepth: 1,
   has: () => true,
 };

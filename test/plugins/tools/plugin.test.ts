@@ -27,6 +27,7 @@ function shed() {
         has: (id) => id === "ada",
         toolPolicy: () => ({ deny: ["read"] }),
         heartbeat: () => undefined,
+        memorySearch: () => ({}),
         maxSpawnDepth: 1,
       });
       gateway.start(() => void (found.tools = gateway.services.tools));

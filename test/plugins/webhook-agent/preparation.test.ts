@@ -13,6 +13,7 @@ const agents: AgentDirectory = {
   defaultId: "main",
   toolPolicy: () => undefined,
   heartbeat: () => undefined,
+  memorySearch: () => ({}),
   maxSpawnDepth: 1,
   has: (id) => id === "main" || id === "ops",
 };

@@ -1,0 +1,155 @@
+/** Finds out what chunks mean: what is known is taken over, for the rest the endpoint is asked, some at a time. */
+import { type BackOff, afterFailure, waitingFor } from "./back-off.ts";
+import { embeddingText } from "./embedding-text.ts";
+import { type Embed, EndpointFailure } from "./embeddings-api.ts";
+import type { Endpoint, Place } from "./memory-index.ts";
+import type { Pending, Said, VectorRows } from "./vector-rows.ts";
+
+/** Choice: texts of one request, and their characters. */
+const BATCH_TEXTS = 64;
+const BATCH_CHARS = 100_000;
+/** Choice: milliseconds for a request with chunks, and for one that somebody waits for. */
+const BATCH_TIMEOUT_MS = 60_000;
+const QUERY_TIMEOUT_MS = 10_000;
+const BATCH_TRIES = 3;
+/** Asked when chunks are refused: who refuses this, too, refuses us. */
+export const PROBE_TEXT = "memory";
+
+export interface EmbeddingParts {
+  readonly embed: Embed;
+  /** epoch ms */
+  readonly now: () => number;
+  /** Milliseconds; default 10 s and 60 s. */
+  readonly queryTimeoutMs?: number;
+  readonly batchTimeoutMs?: number;
+}
+
+/** What asking came to. */
+export interface Embedded {
+  /** Chunks that were asked about. */
+  readonly asked: number;
+  /** Why some wait. */
+  readonly error?: string;
+}
+
+/** A place with an endpoint. */
+export type Known = Place & { readonly endpoint: Endpoint };
+
+export interface Embedding {
+  /** Chunks of the agent without a vector get theirs. @throws the signal's reason */
+  fill(rows: VectorRows, agent: number, place: Known, signal: AbortSignal): Promise<Embedded>;
+  /** The vector of a query, or why there is none. @throws the signal's reason */
+  query(endpoint: Endpoint, text: string, signal: AbortSignal): Promise<Float32Array | { readonly reason: string }>;
+  /** Why the endpoint does not answer, asked now; `undefined`: it does. @throws the signal's reason */
+  probe(endpoint: Endpoint, signal: AbortSignal): Promise<string | undefined>;
+}
+
+export function createEmbedding(parts: EmbeddingParts): Embedding {
+  const { embed, now, queryTimeoutMs = QUERY_TIMEOUT_MS, batchTimeoutMs = BATCH_TIMEOUT_MS } = parts;
+  const resting = new Map<string, BackOff>();
+
+  /** @throws EndpointFailure, which is remembered; the signal's reason */
+  async function asked(endpoint: Endpoint, texts: readonly string[], options: Parameters<Embed>[2]) {
+    try {
+      const vectors = await embed(endpoint, texts, options);
+      resting.delete(endpoint.key);
+      return vectors;
+    } catch (thrown) {
+      if (thrown instanceof EndpointFailure && !thrown.isAboutTexts) rest(endpoint, thrown);
+      throw thrown;
+    }
+  }
+
+  function rest({ key }: Endpoint, { message: reason, retryAfterMs }: EndpointFailure): void {
+    resting.set(key, afterFailure(resting.get(key), { reason, now: now(), retryAfterMs }));
+  }
+
+  /** A refused batch is asked in halves, so that one text cannot keep the others out. @throws as `asked` */
+  async function say(endpoint: Endpoint, chunks: readonly Pending[], signal: AbortSignal): Promise<Said[]> {
+    const options = { signal, timeoutMs: batchTimeoutMs, tries: BATCH_TRIES };
+    try {
+      const vectors = await asked(endpoint, chunks.map(embeddingText), options);
+      return chunks.map((chunk, at) => ({ chunk, vector: vectors[at] ?? null }));
+    } catch (thrown) {
+      if (!(thrown instanceof EndpointFailure && thrown.isAboutTexts)) throw thrown;
+      await probed(endpoint, thrown, options);
+      const half = Math.ceil(chunks.length / 2);
+      if (half === chunks.length) return chunks.map((chunk) => ({ chunk, vector: null }));
+      const first = await say(endpoint, chunks.slice(0, half), signal);
+      return [...first, ...(await say(endpoint, chunks.slice(half), signal))];
+    }
+  }
+
+  /** @throws EndpointFailure `refusal` when the server refuses any text */
+  async function probed(endpoint: Endpoint, refusal: EndpointFailure, options: Parameters<Embed>[2]): Promise<void> {
+    try {
+      await asked(endpoint, [PROBE_TEXT], options);
+    } catch (thrown) {
+      if (!(thrown instanceof EndpointFailure && thrown.isAboutTexts)) throw thrown;
+      rest(endpoint, refusal);
+      throw refusal;
+    }
+  }
+
+  async function askFor(rows: VectorRows, agent: number, { endpoint, maxCached }: Known, signal: AbortSignal) {
+    for (;;) {
+      signal.throwIfAborted();
+      const batch = batchOf(rows.pending(agent, BATCH_TEXTS));
+      if (batch.length === 0) return;
+      const said = await say(endpoint, batch, signal);
+      const length = said.find(({ vector }) => vector)?.vector?.length;
+      const known = rows.dimensions(agent);
+      // The same name says other things now. What was known first goes, and these stay.
+      if (known !== undefined && length !== undefined && known !== length) rows.forgetEndpoint(agent, endpoint.key);
+      rows.put(agent, said, maxCached > 0 ? { endpoint: endpoint.key, now: now() } : undefined);
+    }
+  }
+
+  return {
+    async fill(rows, agent, place, signal) {
+      const { endpoint, maxCached } = place;
+      rows.useEndpoint(agent, endpoint.key);
+      if (rows.counts(agent).pending === 0) return { asked: 0 };
+      if (maxCached > 0) rows.adopt(agent, endpoint.key, now());
+      const before = rows.counts(agent).pending;
+      const waiting = waitingFor(resting.get(endpoint.key), now());
+      if (before === 0) return { asked: 0 };
+      if (waiting !== undefined) return { asked: 0, error: waiting };
+      try {
+        await askFor(rows, agent, place, signal);
+        rows.trim(endpoint.key, maxCached);
+        return { asked: before };
+      } catch (thrown) {
+        if (!(thrown instanceof EndpointFailure)) throw thrown;
+        return { asked: Math.max(0, before - rows.counts(agent).pending), error: thrown.message };
+      }
+    },
+    async query(endpoint, text, signal) {
+      const waiting = waitingFor(resting.get(endpoint.key), now());
+      if (waiting !== undefined) return { reason: waiting };
+      try {
+        const [vector] = await asked(endpoint, [text], { signal, timeoutMs: queryTimeoutMs });
+        return vector ?? { reason: "the embeddings server gave no vector" };
+      } catch (thrown) {
+        if (thrown instanceof EndpointFailure) return { reason: thrown.message };
+        throw thrown;
+      }
+    },
+    async probe(endpoint, signal) {
+      try {
+        await asked(endpoint, [PROBE_TEXT], { signal, timeoutMs: queryTimeoutMs });
+        return undefined;
+      } catch (thrown) {
+        if (thrown instanceof EndpointFailure) return thrown.message;
+        throw thrown;
+      }
+    },
+  };
+}
+
+/** As many as fit into one request, one at least. */
+function batchOf(pending: readonly Pending[]): readonly Pending[] {
+  let chars = 0;
+  const over = pending.findIndex((chunk) => (chars += embeddingText(chunk).length) > BATCH_CHARS);
+  return over < 0 ? pending : pending.slice(0, Math.max(1, over));
+}

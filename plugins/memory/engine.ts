@@ -1,0 +1,217 @@
+/** The indexes of all agents in one file: kept up to date and searched. Runs in a thread of its own. */
+import { existsSync, statSync } from "node:fs";
+import { Damaged, isDamage, openIndex, type OpenOptions } from "./database.ts";
+import { createEmbedding, type Embedded, type EmbeddingParts, type Known } from "./embedding.ts";
+import type { Endpoint, Figures, MemoryAnswer, MemoryQuery, Place, SyncReport } from "./memory-index.ts";
+import { rank } from "./ranking.ts";
+import { refresh, type Refreshed } from "./refresh.ts";
+import { statementsOf } from "./statements.ts";
+import { createTextRows, type TextRows } from "./text-rows.ts";
+import { createVectorRows, type VectorRows } from "./vector-rows.ts";
+
+export interface EngineOptions extends OpenOptions, Omit<EmbeddingParts, "now"> {
+  /** epoch ms. Default `Date.now`. */
+  readonly now?: () => number;
+  /** Milliseconds a search waits for what new texts mean. Default 3000. */
+  readonly patienceMs?: number;
+  /** Bytes of one agent's files. */
+  readonly maxTotalBytes?: number;
+}
+
+/** What an index does, whichever thread it runs in. Once something throws `Damaged`, it is of no more use. */
+export interface Engine {
+  /** @throws the signal's reason; Damaged; Error naming the file and what to do */
+  search(place: Place, query: MemoryQuery, signal: AbortSignal): Promise<MemoryAnswer>;
+  /** Brings an index up to date, meaning included. @param force reads all files anew, and asks again about texts that were refused */
+  sync(place: Place, force: boolean, signal: AbortSignal): Promise<SyncReport>;
+  /** `undefined`: there is no index yet. Changes nothing. */
+  figures(place: Place): Promise<Figures | undefined>;
+  /** Why the endpoint does not answer; `undefined`: it does. */
+  probe(endpoint: Endpoint, signal: AbortSignal): Promise<string | undefined>;
+  /** Drops the indexes of all agents but these. */
+  keep(agentIds: readonly string[]): Promise<void>;
+  /** Ends what is under way. Safe to call twice. */
+  close(): Promise<void>;
+}
+
+/** What a query means, and why that is not known or not of all places. */
+interface Meaning {
+  readonly vector?: Float32Array;
+  readonly reason?: string;
+}
+
+interface Index {
+  readonly text: TextRows;
+  readonly vectors: VectorRows;
+  close(): void;
+}
+
+export function createEngine(options: EngineOptions): Engine {
+  const { file, now = Date.now, patienceMs = 3_000 } = options;
+  const embedding = createEmbedding({ ...options, now });
+  const ending = new AbortController();
+  const refreshing = new Map<string, Promise<unknown>>();
+  const filling = new Map<string, Promise<Embedded>>();
+  let opened: Promise<Index> | undefined;
+
+  async function open(): Promise<Index> {
+    const { database, hasExtension } = await openIndex(options);
+    const statements = statementsOf(database);
+    const vectors = createVectorRows(statements, hasExtension);
+    const close = () => {
+      try {
+        database.exec("PRAGMA wal_checkpoint(TRUNCATE)");
+      } catch {
+        // full disk or a damaged file: the log is read at the next start
+      }
+      database.close();
+    };
+    return { text: createTextRows(statements), vectors, close };
+  }
+
+  async function current(): Promise<Index> {
+    ending.signal.throwIfAborted();
+    const opening = (opened ??= open());
+    try {
+      return await opening;
+    } catch (thrown) {
+      if (opened === opening) opened = undefined; // the next call tries again
+      throw thrown;
+    }
+  }
+
+  async function withIndex<T>(work: (index: Index) => Promise<T> | T): Promise<T> {
+    try {
+      return await work(await current());
+    } catch (thrown) {
+      throw isDamage(thrown) ? new Damaged(thrown instanceof Error ? thrown.message : "it is damaged") : thrown;
+    }
+  }
+
+  /** One after the other for each agent: nobody follows a file that is being followed. */
+  async function look(
+    { text }: Index,
+    agent: number,
+    { place, signal, isForced = false }: { place: Place; signal: AbortSignal; isForced?: boolean },
+  ): Promise<Refreshed> {
+    const either = AbortSignal.any([signal, ending.signal]);
+    const work = () => refresh(text, agent, place, { ...options, now, isForced, signal: either });
+    const turn = (refreshing.get(place.agentId) ?? Promise.resolve()).then(work, work);
+    refreshing.set(place.agentId, turn);
+    try {
+      return await turn;
+    } finally {
+      if (refreshing.get(place.agentId) === turn) refreshing.delete(place.agentId);
+    }
+  }
+
+  /** One work for all who want an agent's vectors; it outlives them. */
+  function fill({ vectors }: Index, agent: number, place: Known): Promise<Embedded> {
+    const key = JSON.stringify([place.agentId, place.endpoint.key]);
+    const running = filling.get(key);
+    if (running) return running;
+    const work = embedding.fill(vectors, agent, place, ending.signal).finally(() => filling.delete(key));
+    work.catch(() => {}); // whoever waits for it hears of it
+    filling.set(key, work);
+    return work;
+  }
+
+  async function meaningOf(
+    index: Index,
+    agent: number,
+    place: Known,
+    query: MemoryQuery,
+    signal: AbortSignal,
+  ): Promise<Meaning> {
+    const { endpoint } = place;
+    const patience = new Promise<undefined>((resolve) => setTimeout(() => resolve(undefined), patienceMs).unref());
+    const filled = Promise.race([fill(index, agent, place), patience]);
+    const [vector, done] = await Promise.all([embedding.query(endpoint, query.text, signal), filled]);
+    if ("reason" in vector) return { reason: vector.reason };
+    const dimensions = index.vectors.dimensions(agent);
+    if (dimensions !== undefined && dimensions !== vector.length) {
+      index.vectors.forgetEndpoint(agent, endpoint.key);
+      return { reason: "the embeddings server gives vectors of another length now; all texts are asked about anew" };
+    }
+    const { pending } = index.vectors.counts(agent);
+    if (pending === 0) return { vector };
+    const why = done?.error === undefined ? "" : `: ${done.error}`;
+    return { vector, reason: `of ${pending} places it is not known yet what they mean${why}` };
+  }
+
+  return {
+    search: (place, query, signal) =>
+      withIndex(async (index) => {
+        signal.throwIfAborted();
+        const { text, vectors } = index;
+        const agent = text.openAgent(place.agentId, basisOf(place));
+        const isDue = query.refresh || text.lookedAt(agent) === undefined;
+        const leftOut = isDue ? (await look(index, agent, { place, signal })).leftOut : text.leftOut(agent);
+        const meaning: Meaning = hasEndpoint(place) ? await meaningOf(index, agent, place, query, signal) : {};
+        signal.throwIfAborted();
+        const sources = { text, vectors, agent, useExtension: place.useExtension, now: now() };
+        const ranked = rank(sources, query, meaning.vector);
+        return {
+          ...ranked,
+          files: text.countFiles(agent),
+          leftOut,
+          ...(meaning.reason === undefined ? {} : { meaning: meaning.reason }),
+          ...(hasEndpoint(place) ? { pending: vectors.counts(agent).pending } : {}),
+        };
+      }),
+    sync: (place, force, signal) =>
+      withIndex(async (index) => {
+        const { text, vectors } = index;
+        const agent = text.openAgent(place.agentId, basisOf(place));
+        if (force) vectors.askAgain(agent);
+        const { changed, removed, leftOut, directories } = await look(index, agent, { place, signal, isForced: force });
+        const filled = hasEndpoint(place) ? await fill(index, agent, place) : undefined;
+        return {
+          files: text.countFiles(agent),
+          chunks: text.corpus(agent).chunks,
+          changed,
+          removed,
+          leftOut,
+          directories,
+          embedded: filled?.asked ?? 0,
+          ...(filled ? { pending: vectors.counts(agent).pending } : {}),
+          ...(filled?.error === undefined ? {} : { error: filled.error }),
+        };
+      }),
+    figures: async (place) => {
+      if (opened === undefined && !existsSync(file)) return undefined;
+      return withIndex(({ text, vectors }) => {
+        const agent = text.findAgent(place.agentId);
+        if (agent === undefined) return undefined;
+        const { pending, ...counted } = vectors.counts(agent);
+        const lastIndexedAt = text.lookedAt(agent);
+        return {
+          files: text.countFiles(agent),
+          chunks: text.corpus(agent).chunks,
+          ...counted,
+          ...(hasEndpoint(place) ? { pending } : {}),
+          indexBytes: statSync(file).size,
+          ...(lastIndexedAt === undefined ? {} : { lastIndexedAt }),
+        };
+      });
+    },
+    probe: (endpoint, signal) => embedding.probe(endpoint, AbortSignal.any([signal, ending.signal])),
+    keep: (agentIds) =>
+      withIndex(({ text, vectors }) => {
+        text.keepAgents(agentIds);
+        vectors.tidy();
+      }),
+    async close() {
+      ending.abort(new Error("the index is closed"));
+      await Promise.allSettled([...refreshing.values(), ...filling.values()]);
+      const index = await opened?.catch(() => undefined);
+      opened = undefined;
+      index?.close();
+    },
+  };
+}
+
+const hasEndpoint = (place: Place): place is Known => place.endpoint !== undefined;
+
+/** What all files of an agent are read for. */
+const basisOf = ({ workspace, chunking }: Place) => JSON.stringify([workspace, chunking.tokens, chunking.overlap]);

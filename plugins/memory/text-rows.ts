@@ -1,0 +1,184 @@
+/** Agents, their files, and the chunks and words of those, in the tables of the index. */
+import type { Chunk } from "./chunks.ts";
+import type { LeftOut } from "./memory-index.ts";
+import { dropWordTables, wordTables } from "./schema.ts";
+import type { Known } from "./spelling.ts";
+import type { Statements } from "./statements.ts";
+import { type ChunkText, digestOf } from "./embedding-text.ts";
+import { wordsOf } from "./words.ts";
+
+/** A file as the index has it. */
+export interface KnownFile {
+  readonly id: number;
+  readonly path: string;
+  /** Changes with the file; empty: it may have changed unseen. */
+  readonly stamp: string;
+  /** Of the content; null: it was not read. */
+  readonly hash: string | null;
+  /** Why it is not searched. */
+  readonly reason: string | null;
+}
+
+/** What a look at a file came to. */
+export interface FileEntry extends Omit<KnownFile, "id"> {
+  readonly size: number;
+  /** epoch ms */
+  readonly mtime: number;
+}
+
+/** A chunk with all that a search needs of it. */
+export interface ChunkRow extends ChunkText {
+  readonly id: number;
+  readonly path: string;
+  readonly startLine: number;
+  readonly endLine: number;
+}
+
+/** What of a path tells files apart. */
+export const nameOf = (path: string) => path.replace(/^memory\//, "").replace(/\.md$/i, "");
+
+export function createTextRows(statements: Statements) {
+  const { all, run, exec, together } = statements;
+
+  /** Without their words, which have no reference to follow. */
+  function dropChunks(agent: number, file: number): void {
+    run(`DELETE FROM words_${agent} WHERE rowid IN (SELECT id FROM chunks WHERE file = ?)`, file);
+    run("DELETE FROM files WHERE id = ?", file);
+  }
+
+  function addChunk(agent: number, file: number, path: string, chunk: Chunk): void {
+    const words = wordsOf(chunk.text);
+    const id = run(
+      `INSERT INTO chunks (agent, file, start_line, end_line, heading, text, words, hash) VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
+      agent,
+      file,
+      chunk.startLine,
+      chunk.endLine,
+      chunk.heading,
+      chunk.text,
+      words.length,
+      digestOf(chunk),
+    );
+    const texts = [words, wordsOf(chunk.heading), wordsOf(nameOf(path))].map((list) => list.join(" "));
+    run(`INSERT INTO words_${agent} (rowid, text, heading, name) VALUES (?, ?, ?, ?)`, id, ...texts);
+  }
+
+  function forget(agent: number): void {
+    run("DELETE FROM files WHERE agent = ?", agent);
+    exec(dropWordTables(agent));
+  }
+
+  return {
+    /** The agent's number; `undefined`: it has no index. */
+    findAgent: (name: string) => all<{ id: number }>("SELECT id FROM agents WHERE name = ?", name)[0]?.id,
+    /** @param basis with another one than before, the index begins empty */
+    openAgent(name: string, basis: string): number {
+      const known = all<{ id: number; basis: string }>("SELECT id, basis FROM agents WHERE name = ?", name)[0];
+      if (known?.basis === basis) return known.id;
+      return together(() => {
+        if (known) {
+          forget(known.id);
+          run("UPDATE agents SET basis = ?, looked_at = NULL WHERE id = ?", basis, known.id);
+        }
+        const id = known?.id ?? run("INSERT INTO agents (name, basis) VALUES (?, ?)", name, basis);
+        exec(wordTables(id));
+        return id;
+      });
+    },
+    /** Drops all agents but these. */
+    keepAgents(names: readonly string[]): void {
+      const kept = new Set(names);
+      const gone = all<{ id: number; name: string }>("SELECT id, name FROM agents").filter(
+        ({ name }) => !kept.has(name),
+      );
+      for (const { id } of gone)
+        together(() => {
+          forget(id);
+          run("DELETE FROM agents WHERE id = ?", id);
+        });
+    },
+    files: (agent: number) =>
+      new Map(
+        all<KnownFile>("SELECT id, path, stamp, hash, reason FROM files WHERE agent = ?", agent).map((file) => [
+          file.path,
+          file,
+        ]),
+      ),
+    leftOut: (agent: number) =>
+      all<LeftOut>("SELECT path, reason FROM files WHERE agent = ? AND reason IS NOT NULL ORDER BY path", agent),
+    /** Puts a file with its chunks in the place of what was known of it; vectors of texts that stay, stay. */
+    putFile(agent: number, entry: FileEntry, chunks: readonly Chunk[], before: KnownFile | undefined): void {
+      const { path, stamp, hash, size, mtime, reason } = entry;
+      together(() => {
+        const vectors = before
+          ? all<{ hash: string; vector: Uint8Array | null }>(
+              "SELECT DISTINCT c.hash, v.vector FROM chunks c JOIN vectors v ON v.chunk = c.id WHERE c.file = ?",
+              before.id,
+            )
+          : [];
+        if (before) dropChunks(agent, before.id);
+        const file = run(
+          "INSERT INTO files (agent, path, stamp, hash, size, mtime, reason) VALUES (?, ?, ?, ?, ?, ?, ?)",
+          agent,
+          path,
+          stamp,
+          hash,
+          size,
+          Math.round(mtime),
+          reason,
+        );
+        for (const chunk of chunks) addChunk(agent, file, path, chunk);
+        for (const known of vectors)
+          run(
+            "INSERT INTO vectors (chunk, agent, vector) SELECT id, agent, ? FROM chunks WHERE file = ? AND hash = ?",
+            known.vector,
+            file,
+            known.hash,
+          );
+      });
+    },
+    removeFile: (agent: number, { id }: KnownFile) => together(() => dropChunks(agent, id)),
+    /** The same content, seen at another time. */
+    touch: (file: number, stamp: string) => void run("UPDATE files SET stamp = ? WHERE id = ?", stamp, file),
+    looked: (agent: number, at: number) => void run("UPDATE agents SET looked_at = ? WHERE id = ?", at, agent),
+    /** epoch ms; `undefined`: never. */
+    lookedAt: (agent: number) =>
+      all<{ at: number | null }>("SELECT looked_at AS at FROM agents WHERE id = ?", agent)[0]?.at ?? undefined,
+    corpus(agent: number) {
+      const counted = all<{ chunks: number; mean: number | null }>(
+        "SELECT count(*) AS chunks, avg(words) AS mean FROM chunks WHERE agent = ?",
+        agent,
+      )[0];
+      return { chunks: counted?.chunks ?? 0, meanWords: counted?.mean ?? 0 };
+    },
+    countFiles: (agent: number) =>
+      all<{ files: number }>("SELECT count(*) AS files FROM files WHERE agent = ? AND reason IS NULL", agent)[0]
+        ?.files ?? 0,
+    word: (agent: number, word: string) =>
+      all<Known>(`SELECT term AS word, doc AS chunks FROM vocabulary_${agent} WHERE term = ?`, word)[0],
+    /** Words from `from` on, up to `before`: the most frequent ones. */
+    wordsBetween: (agent: number, from: string, before: string, limit: number) =>
+      all<Known>(
+        `SELECT term AS word, doc AS chunks FROM vocabulary_${agent} WHERE term >= ? AND term < ? ORDER BY doc DESC LIMIT ?`,
+        from,
+        before,
+        limit,
+      ),
+    /** Chunks an FTS5 query matches, best first. */
+    matching: (agent: number, match: string, limit: number) =>
+      all<{ rowid: number }>(
+        `SELECT rowid FROM words_${agent} WHERE words_${agent} MATCH ? ORDER BY bm25(words_${agent}, 1.0, 2.0, 1.0) LIMIT ?`,
+        match,
+        limit,
+      ).map(({ rowid }) => rowid),
+    chunks: (agent: number, ids: readonly number[]) =>
+      all<ChunkRow>(
+        `SELECT c.id, f.path, c.start_line AS startLine, c.end_line AS endLine, c.heading, c.text
+         FROM chunks c JOIN files f ON f.id = c.file
+         WHERE c.agent = ? AND c.id IN (SELECT value FROM json_each(?))`,
+        agent,
+        JSON.stringify(ids),
+      ),
+  };
+}
+export type TextRows = ReturnType<typeof createTextRows>;

@@ -1,0 +1,134 @@
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, it } from "node:test";
+import type { Method } from "@svc/sdk";
+import type { CommandContext } from "@svc/sdk/cli";
+import commands from "../../../plugins/memory/cli.ts";
+import { root } from "../../checkout.ts";
+
+type Client = Awaited<ReturnType<CommandContext["connect"]>>;
+
+interface Given {
+  readonly answer: unknown;
+  readonly args?: readonly string[];
+  readonly options?: Readonly<Record<string, unknown>>;
+  readonly json?: boolean;
+}
+
+/** Runs a verb against a gateway that gives this answer. */
+async function run(name: string, { answer, args = [], options = {}, json = false }: Given) {
+  const printed: unknown[] = [];
+  const asked: unknown[] = [];
+  let open = 0;
+  const client = {
+    call: async ({ name: method }: Method, params: unknown) => {
+      asked.push([method, params]);
+      return answer;
+    },
+    close: async () => void (open -= 1),
+  };
+  const context = {
+    args,
+    options,
+    json,
+    connect: async ({ scopes }: { scopes?: readonly string[] } = {}) => {
+      open += 1;
+      asked.push(scopes);
+      return client as unknown as Client;
+    },
+    print: (value: unknown) => void printed.push(value),
+  } as unknown as CommandContext; // the parts the commands use
+  const command = commands.find((candidate) => candidate.name === `memory ${name}`) ?? assert.fail(name);
+  try {
+    return { code: (await command.run(context)) ?? 0, printed, asked };
+  } finally {
+    assert.equal(open, 0, "every connection is closed");
+  }
+}
+
+it("svc memory has the same verbs in package.json", () => {
+  const { svc } = JSON.parse(readFileSync(join(root, "plugins/memory/package.json"), "utf8"));
+  assert.deepEqual(
+    svc.commands,
+    commands.map(({ name, summary }) => ({ name, summary })),
+  );
+});
+
+describe("svc memory status", () => {
+  const main = { agentId: "main", provider: "openai", model: "m", embedding: { ok: true }, files: 2, chunks: 5 };
+  const answer = {
+    agents: [
+      { ...main, vectors: 3, pending: 2, indexBytes: 4_096, lastIndexedAt: Date.UTC(2026, 0, 31, 12) },
+      { agentId: "ops", embedding: { ok: false, error: "no server\u001b[2J" } },
+    ],
+  };
+
+  it("shows a line an agent, and what is unknown as such", async () => {
+    const { printed, asked } = await run("status", { answer });
+    assert.deepEqual(printed, [
+      "AGENT  FILES  PLACES  BY MEANING  LAST LOOK",
+      "main   2      5       3 (2 wait)  2026-01-31 12:00:00Z",
+      "ops    -      -       -           never",
+      "",
+      "main: the embeddings server answers (openai, m)",
+      "ops: no server\\u001b[2J",
+      "The index has 4096 bytes.",
+    ]);
+    assert.deepEqual(asked, [["operator.read"], ["memory.status", {}]]);
+  });
+
+  it("asks for one agent, and gives programs what it was told", async () => {
+    const { printed, asked } = await run("status", { answer, options: { agent: "main" }, json: true });
+    assert.deepEqual([printed, asked[1]], [[answer], ["memory.status", { agentId: "main" }]]);
+  });
+});
+
+describe("svc memory index", () => {
+  const counts = { files: 2, chunks: 5, changed: 1, removed: 0, embedded: 3 };
+  it("says what was done, and by its exit code that places wait", async () => {
+    const leftOut = [{ path: "memory/a.md", reason: "it is no text" }];
+    const agents = [
+      { agentId: "main", ...counts, pending: 2, leftOut, error: "the server is down" },
+      { agentId: "ops", ...counts, leftOut: [] },
+    ];
+    const { code, printed, asked } = await run("index", { answer: { agents }, options: { force: true } });
+    assert.deepEqual(printed, [
+      "main: 2 files, 5 places, 1 read anew, 0 gone, 3 asked about, 2 wait",
+      "  not searched: memory/a.md: it is no text",
+      "  by words only so far: the server is down",
+      "ops: 2 files, 5 places, 1 read anew, 0 gone",
+    ]);
+    assert.deepEqual([code, asked], [1, [["operator.admin"], ["memory.index", { force: true }]]]);
+    assert.equal((await run("index", { answer: { agents: [] } })).code, 0);
+  });
+});
+
+describe("svc memory search", () => {
+  const found = { agentId: "main", results: [], files: 2, leftOut: [], mode: "keyword" };
+  it("shows places with their lines", async () => {
+    const place = { path: "memory/a.md", startLine: 1, endLine: 2, score: 0.5, snippet: "# Tea\n\u001b[2JAda" };
+    const answer = { ...found, results: [place], meaning: "the server is down" };
+    const { printed, asked } = await run("search", { answer, args: ["likes", "tea"], options: { limit: "3" } });
+    assert.deepEqual(printed, [
+      "memory/a.md:1-2  0.5",
+      "  # Tea",
+      "  \\u001b[2JAda",
+      "",
+      "Not or not fully searched by meaning: the server is down",
+    ]);
+    assert.deepEqual(asked[1], ["memory.search", { query: "likes tea", maxResults: 3 }]);
+  });
+
+  it("says when there is nothing", async () => {
+    assert.deepEqual((await run("search", { answer: found, args: ["x"] })).printed, [
+      "Nothing in 2 memory files fits.",
+    ]);
+    const none = { ...found, files: 0 };
+    assert.deepEqual((await run("search", { answer: none, args: ["x"] })).printed, ["There are no memory files yet."]);
+  });
+
+  for (const limit of ["0", "51", "many", "1.5"])
+    it(`refuses ${limit} places`, () =>
+      assert.rejects(run("search", { answer: found, args: ["x"], options: { limit } }), { code: "INVALID_REQUEST" }));
+});
