@@ -15,10 +15,18 @@ export const DURATION_PATTERN = "^(?=.*[1-9])\\s*\\d+(?:\\.\\d+)?\\s*(?:ms|s|m|h
 /** What `parseSize` takes, for schemas; 0 is none. */
 export const SIZE_PATTERN = "^(?=.*[1-9])\\s*\\d+(?:\\.\\d+)?\\s*(?:[bB]|[kmgtKMGT][bB]?)?\\s*$";
 
-/** Milliseconds of `30d`, `12h` or a bare number; `NaN` for anything else. @param bare unit of a bare number. Spec: http/config.md §7.4 */
+const PART = /(\d+(?:\.\d+)?)\s*(ms|[smhdw])/g;
+
+/**
+ * Milliseconds of `30d`, `500ms`, `1h30m` or a bare number; `NaN` for anything else.
+ * @param bare unit of a bare number: `ms`, `s`, `m`, `h`, `d`, `w`. Spec: http/config.md §7.4
+ */
 export function parseDuration(value: string | number, bare = "d"): number {
-  const [, amount = "", unit = ""] = /^\s*([\d.]+)\s*([a-z]*)\s*$/i.exec(String(value)) ?? [];
-  return amount === "" ? Number.NaN : Math.round(Number(amount) * (UNIT_MS[unit.toLowerCase() || bare] ?? Number.NaN));
+  const text = String(value).trim().toLowerCase();
+  if (/^\d+(?:\.\d+)?$/.test(text)) return Math.round(Number(text) * (UNIT_MS[bare] ?? Number.NaN));
+  if (text === "" || text.replace(PART, "").trim() !== "") return Number.NaN;
+  const parts = [...text.matchAll(PART)].map(([, amount, unit = ""]) => Number(amount) * (UNIT_MS[unit] ?? Number.NaN));
+  return Math.round(parts.reduce((sum, ms) => sum + ms, 0));
 }
 
 /** Bytes of `10mb`, `2G` or a bare number; units are powers of 1024. */

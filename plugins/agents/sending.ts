@@ -8,6 +8,7 @@ import {
   type Sessions,
   SILENT_REPLY,
   spokenText,
+  ownSessionKey,
 } from "@svc/sdk/services";
 import type { Trail } from "./runs.ts";
 import { narrowed } from "./subagent-settings.ts";
@@ -131,9 +132,8 @@ async function addressed({ sessionKey = "", label = "" }: Addressee, from: Sende
 
 /** A key without `agent:` is one of the sender's own agent. `undefined`: malformed. */
 function meantKey(text: string, agentId: string, sessions: SendingSources["sessions"]): string | undefined {
-  const key = text.trim();
   try {
-    return sessions.canonicalKey(/^(?:agent:|global$|unknown$)/i.test(key) ? key : `agent:${agentId}:${key}`);
+    return sessions.canonicalKey(ownSessionKey(text, agentId));
   } catch (error) {
     if (!isGatewayError(error)) throw error;
     return undefined;

@@ -1,14 +1,13 @@
 /** Times and lengths of time as people write and read them. Pure but for the zone of this machine. */
+import { parseDuration } from "@svc/sdk";
 import { localTime } from "@svc/sdk/services";
 import { parseMoment } from "./schedule-words.ts";
 
 const UNIT_MS: Readonly<Record<string, number>> = {
-  ms: 1,
   s: 1_000,
   m: 60_000,
   h: 3_600_000,
   d: 86_400_000,
-  w: 604_800_000,
 };
 /** Of what is written, the largest first. */
 const SHOWN = ["d", "h", "m", "s"] as const;
@@ -19,13 +18,10 @@ const LAST_MS = 8.64e15;
 
 /** Milliseconds of `30s`, `5m`, `2h`, `1d`, `1w`, `500ms`, or several as `1h30m`; `0` needs no unit. `undefined`: it is none. */
 export function parseSpan(text: string): number | undefined {
-  const wanted = text.trim().toLowerCase();
-  if (wanted === "0") return 0;
-  if (!/^(?:\d{1,15}(?:ms|[smhdw]))+$/.test(wanted)) return undefined;
-  let total = 0;
-  for (const [, amount, unit = ""] of wanted.matchAll(/(\d+)(ms|[smhdw])/g))
-    total += Number(amount) * (UNIT_MS[unit] ?? 0);
-  return total <= MOST_MS ? total : undefined;
+  const wanted = text.trim();
+  if (/^\d*[1-9]\d*$/.test(wanted)) return undefined; // a number without a unit may mean anything
+  const ms = parseDuration(wanted);
+  return ms <= MOST_MS ? ms : undefined;
 }
 
 /** `+20m`, or a moment as the gateway takes it: ISO 8601, UTC without a zone. @param now epoch ms @returns ISO 8601 */

@@ -1,8 +1,14 @@
 /** The configuration section `cron`. Spec: http/config-keys.md. */
-import { DURATION_PATTERN, NonEmpty, type Static, Strict, Type } from "@svc/sdk";
+import { DURATION_PATTERN, type Static, Strict, Type } from "@svc/sdk";
+import { SecretSetting } from "@svc/sdk/services";
 
 /** Spec: §10. */
 export const ONE_SHOT_BACKOFF_MS = [30_000, 60_000, 300_000];
+
+const said = (description: string) => Type.Optional(Type.String({ minLength: 1, description }));
+const Mode = Type.Optional(
+  Type.Enum(["announce", "webhook"], { description: "announce: through a channel; webhook: to an address" }),
+);
 
 export const CronConfig = Type.Object({
   enabled: Type.Boolean({ default: true, description: "false: no job runs by itself; by hand they do" }),
@@ -29,9 +35,7 @@ export const CronConfig = Type.Object({
     },
     { default: {}, additionalProperties: false },
   ),
-  webhookToken: Type.Optional(
-    Type.String({ minLength: 1, sensitive: true, description: "sent to webhooks as `Authorization: Bearer …`" }),
-  ),
+  webhookToken: Type.Optional(SecretSetting({ description: "sent to webhooks as `Authorization: Bearer …`" })),
   sessionRetention: Type.Union([Type.String({ pattern: DURATION_PATTERN }), Type.Literal(false)], {
     default: "24h",
     description: "how long the session of each run stays, e.g. `12h` or `7d`; false: for ever",
@@ -45,17 +49,17 @@ export const CronConfig = Type.Object({
       enabled: Type.Boolean({ default: false, description: "for jobs that do not say so themselves" }),
       after: Type.Integer({ default: 2, minimum: 1, description: "errors in a row" }),
       cooldownMs: Type.Integer({ default: 3_600_000, minimum: 0, description: "between two alerts of one job" }),
-      mode: Type.Optional(Type.Enum(["announce", "webhook"])),
-      accountId: Type.Optional(NonEmpty),
+      mode: Mode,
+      accountId: said("login of the channel"),
     },
     { default: {}, additionalProperties: false },
   ),
   failureDestination: Type.Optional(
     Strict({
-      channel: Type.Optional(NonEmpty),
-      to: Type.Optional(NonEmpty),
-      accountId: Type.Optional(NonEmpty),
-      mode: Type.Optional(Type.Enum(["announce", "webhook"])),
+      channel: said("default: where the agent's main session was spoken to last"),
+      to: said("recipient, or the address of a webhook"),
+      accountId: said("login of the channel"),
+      mode: Mode,
     }),
   ),
 });

@@ -7,6 +7,7 @@ import {
   Delivery,
   GatewayInfo,
   OutboundFetch,
+  Secrets,
   Sessions,
   Storage,
   SystemEvents,
@@ -39,11 +40,12 @@ export default definePlugin({
     host: GatewayInfo,
     delivery: live(Delivery),
     outbound: live(OutboundFetch),
+    secrets: live(Secrets),
   },
 
   setup(gateway) {
     const { clock, config, log, services, signal } = gateway;
-    const { storage, agents, runs, events, delivery, outbound } = services;
+    const { storage, agents, runs, events, delivery, outbound, secrets } = services;
     const publish = gateway.event(cronEvent);
     const store = new CronStore(storage);
     const changes = new JobChanges(store);
@@ -56,7 +58,7 @@ export default definePlugin({
       events,
       config,
       owner: randomUUID(),
-      telling: { delivery, outbound, sessions: services.sessions, webhookToken: config.webhookToken, log },
+      telling: { delivery, outbound, secrets, sessions: services.sessions, webhookToken: config.webhookToken, log },
       abortRun: (runId) => void runs.abort(runId, "cron"),
       noticed: (wakeAt) => scheduler.noticed(wakeAt),
       ended: () =>

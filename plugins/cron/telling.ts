@@ -1,6 +1,7 @@
 /** Sends what jobs have to say: through a channel, or to a webhook. */
-import { type CronEventPayload, isGatewayError, type Live, type Logger, messageOf } from "@svc/sdk";
-import type { Delivery, OutboundFetch, Sessions } from "@svc/sdk/services";
+import { type CronEventPayload, isGatewayError, type Live, type Logger, messageOf, unavailable } from "@svc/sdk";
+import { type Delivery, isSecretRef, type OutboundFetch, type Secrets, type Sessions } from "@svc/sdk/services";
+import type { CronConfig } from "./config.ts";
 import { type Delivered, deliveredAs } from "./entries.ts";
 import type { Destination } from "./notices.ts";
 
@@ -23,7 +24,9 @@ export interface TellingSources {
   readonly delivery: Live<Delivery>;
   readonly outbound: Live<OutboundFetch>;
   readonly sessions: Pick<Sessions, "canonicalKey">;
-  readonly webhookToken: string | undefined;
+  readonly webhookToken: CronConfig["webhookToken"];
+  /** Needed where the token is a reference. */
+  readonly secrets: Live<Secrets>;
   readonly log: Pick<Logger, "warn">;
 }
 
@@ -65,13 +68,13 @@ async function announce(
 async function post({ payload }: Words, { to = "" }: Destination, sources: TellingSources): Promise<Delivered> {
   const outbound = sources.outbound.get();
   if (!outbound) return deliveredAs("no plugin asks addresses outside; see svc plugins why outbound");
-  const { webhookToken } = sources;
+  const token = await tokenOf(sources);
   const { status } = await outbound.fetch({
     url: to,
     method: "POST",
     headers: {
       "content-type": "application/json",
-      ...(webhookToken === undefined ? {} : { authorization: `Bearer ${webhookToken}` }),
+      ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
     },
     body: JSON.stringify(payload),
     maxBytes: WEBHOOK_ANSWER_BYTES,
@@ -79,4 +82,13 @@ async function post({ payload }: Words, { to = "" }: Destination, sources: Telli
     timeoutMs: WEBHOOK_TIMEOUT_MS,
   });
   return deliveredAs(status >= 200 && status < 300 ? undefined : `the webhook answered ${status}`);
+}
+
+/** @throws GatewayError `UNAVAILABLE` when the reference leads nowhere: a webhook that expects a token is not asked without one */
+async function tokenOf({ webhookToken, secrets }: TellingSources): Promise<string | undefined> {
+  if (!isSecretRef(webhookToken)) return webhookToken;
+  const finder = secrets.get();
+  if (!finder)
+    return unavailable("cron.webhookToken is a reference, and no plugin finds secrets; see svc plugins why secrets");
+  return finder.reveal(webhookToken);
 }

@@ -13,7 +13,7 @@ import {
   type OutboundFetch,
   type RunRequest,
   type Sessions,
-  type ToolOrigin,
+  toolOriginOf,
 } from "@svc/sdk/services";
 import type { ChatCompletionsConfig } from "./config.ts";
 import { type AnswerHead, completion, createFrames } from "./frames.ts";
@@ -49,7 +49,8 @@ export async function complete(request: Request, sources: CompletionSources): Pr
     created: Math.floor(sources.clock.now() / 1_000),
     model: question.model,
   };
-  const steps = await sources.asked.ask(await runRequest(head.id, question, request, sources), signal);
+  const { run, isFresh } = await runRequest(head.id, question, request, sources);
+  const steps = await sources.asked.ask(run, signal, isFresh ? { session: "fresh" } : {});
   const headers = { "x-request-id": head.id };
   if (question.isStream) {
     const frames = createFrames(head, question.includeUsage);
@@ -71,10 +72,11 @@ async function runRequest(
   { model, user, conversation, tools, toolChoice, options, thinking }: Question,
   { headers, principal, signal }: Request,
   sources: CompletionSources,
-): Promise<RunRequest> {
+): Promise<{ readonly run: RunRequest; readonly isFresh: boolean }> {
   const { agents, sessions, newId, clock, info } = sources;
   const { aliases } = info;
-  const { sessionKey } = agentAddress({ headers, model, user }, { agents, sessions, aliases, word: "openai", newId });
+  const address = agentAddress({ headers, model, user }, { agents, sessions, aliases, word: "openai", newId });
+  const { sessionKey, isFresh } = address;
   const backend = headerOf(headers, "x-svc-model");
   if (backend !== undefined) sources.models.resolve(backend); // its refusal names it; a run would try others first
   const { images, history } = await loadConversation(conversation, {
@@ -84,8 +86,8 @@ async function runRequest(
     signal,
   });
   const toolResults = await namedResults(conversation.results, sessionKey, sessions, clock.now());
-  const origin = originOf(headers);
-  return {
+  const origin = toolOriginOf(headers);
+  const run: RunRequest = {
     runId,
     sessionKey,
     message: conversation.message,
@@ -103,26 +105,9 @@ async function runRequest(
     ...(backend === undefined ? {} : { model: backend }),
     ...(origin === undefined ? {} : { toolOrigin: origin }),
   };
+  return { run, isFresh };
 }
 
 function caller(principal: Principal | undefined): Principal {
   return principal ?? unavailable("the gateway did not say who is asking");
-}
-
-/**
- * Choice: only what is said. A channel made up for a caller who names none would stand in for that of the session in the
- * rules of groups.
- */
-function originOf(headers: Request["headers"]): ToolOrigin | undefined {
-  const channel = headerOf(headers, "x-svc-message-channel")?.toLowerCase();
-  const accountId = headerOf(headers, "x-svc-account-id");
-  const to = headerOf(headers, "x-svc-message-to");
-  const threadId = headerOf(headers, "x-svc-thread-id");
-  const origin: ToolOrigin = {
-    ...(channel === undefined ? {} : { channel }),
-    ...(accountId === undefined ? {} : { accountId }),
-    ...(to === undefined ? {} : { to }),
-    ...(threadId === undefined ? {} : { threadId }),
-  };
-  return Object.keys(origin).length > 0 ? origin : undefined;
 }

@@ -154,7 +154,7 @@ async function beginRun(answering: Answering, kept: KeptResponse | undefined, so
     ...(model === undefined ? {} : { model }),
   };
   if (stopping.aborted) unavailable("the gateway is stopping; try again", { retryAfterMs: 2_000 });
-  return sources.asked.ask(run, asked.signal, { goesOn: kept !== undefined });
+  return sources.asked.ask(run, asked.signal, kept === undefined ? {} : { session: "goesOn" });
 }
 
 /** The session, and of what was said there as much as it takes to know which calls are open. */

@@ -12,12 +12,13 @@ import {
   type AgentDirectory,
   type Delivery,
   headerOf,
+  toolOriginOf,
   type Sessions,
   type Tools,
   type ToolScene,
 } from "@svc/sdk/services";
 import { FAILED, replyTo, UNSUPPORTED } from "./reply.ts";
-import { argumentsOf, type Invocation, mayBeJson, originOf, parseInvocation } from "./request.ts";
+import { argumentsOf, type Invocation, mayBeJson, parseInvocation } from "./request.ts";
 
 export interface InvokeSources {
   readonly services: {
@@ -78,7 +79,7 @@ function sceneOf(
   const agentId = sessions.agentOf(sessionKey);
   // Choice: rules of an agent cannot be got around by the name of one that does not exist.
   if (agents.get()?.has(agentId) === false) notFound(`no agent "${agentId}"; agents.list shows the configured ones`);
-  const origin = originOf(headers, (name) => delivery.get()?.channelId(name));
+  const origin = toolOriginOf(headers, (name) => delivery.get()?.channelId(name));
   return { surface: "http", agentId, sessionKey, principal, ...(origin === undefined ? {} : { origin }) };
 }
 

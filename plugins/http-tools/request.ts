@@ -1,8 +1,6 @@
 /** What a request to `/tools/invoke` asks for. Pure. Spec: http/tools-invoke.md §2 and §3. */
 import { invalidRequest } from "@svc/sdk";
-import { headerOf, type ToolOrigin } from "@svc/sdk/services";
 
-type Headers = Readonly<Record<string, string | string[] | undefined>>;
 type Fields = Readonly<Record<string, unknown>>;
 
 /** A wish as it came, blanks taken off. */
@@ -62,21 +60,6 @@ export function argumentsOf({ action, args }: Invocation, parameters: unknown): 
   if (action === undefined || Object.hasOwn(args, "action")) return args;
   const properties = isObject(parameters) ? parameters["properties"] : undefined;
   return isObject(properties) && Object.hasOwn(properties, "action") ? { ...args, action } : args;
-}
-
-/** @param channelId what a name or alias of a channel means; `undefined`: nobody knows it */
-export function originOf(headers: Headers, channelId: (name: string) => string | undefined): ToolOrigin | undefined {
-  const channel = headerOf(headers, "x-svc-message-channel")?.toLowerCase();
-  const [accountId, to, threadId] = ["x-svc-account-id", "x-svc-message-to", "x-svc-thread-id"].map((name) =>
-    headerOf(headers, name),
-  );
-  const origin = {
-    ...(channel === undefined ? {} : { channel: channelId(channel) ?? channel }),
-    ...(accountId === undefined ? {} : { accountId }),
-    ...(to === undefined ? {} : { to }),
-    ...(threadId === undefined ? {} : { threadId }),
-  };
-  return Object.keys(origin).length === 0 ? undefined : origin;
 }
 
 function textOf(value: unknown): string | undefined {

@@ -1,6 +1,6 @@
 /** The session a tool is asked about: by its key, and only where the caller's session reaches it. */
 import { isGatewayError, notFound } from "@svc/sdk";
-import type { SessionEntry, Sessions, ToolCall } from "@svc/sdk/services";
+import { ownSessionKey, type SessionEntry, type Sessions, type ToolCall } from "@svc/sdk/services";
 
 type Caller = Pick<ToolCall, "sessionKey" | "agentId">;
 
@@ -14,9 +14,7 @@ export interface Found {
  * session. @throws GatewayError `INVALID_REQUEST` for a malformed one
  */
 export function meantKey(text: string, { agentId }: Pick<Caller, "agentId">, sessions: Pick<Sessions, "canonicalKey">) {
-  const key = text.trim();
-  const isWhole = /^agent:/i.test(key) || /^(?:global|unknown)$/i.test(key);
-  return sessions.canonicalKey(isWhole ? key : `agent:${agentId}:${key || "main"}`);
+  return sessions.canonicalKey(ownSessionKey(text, agentId));
 }
 
 /** @throws GatewayError `NOT_FOUND`, the same whether it is out of reach, malformed or not there: nobody learns which sessions there are */

@@ -1,8 +1,9 @@
 /** Tools namespace. Spec: protocol/methods-models.md §2. */
 import { defineContract } from "../contract.ts";
 import { NonEmpty, Strict, Type } from "../schema.ts";
+import { TOOL_PROFILES } from "../services/tool-policy.ts";
 
-const Profile = Type.Enum(["minimal", "coding", "messaging", "full"]);
+const Profile = Type.Enum([...TOOL_PROFILES]);
 
 const CatalogTool = Type.Object({
   id: NonEmpty,

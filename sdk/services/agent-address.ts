@@ -2,6 +2,7 @@
 import { GatewayError, invalidRequest } from "../errors.ts";
 import type { AgentDirectory } from "./agents.ts";
 import type { Sessions } from "./sessions.ts";
+import type { ToolOrigin } from "./tools.ts";
 
 /** Headers as a route gets them: the gateway's aliases are `x-svc-*` already. */
 type Headers = Readonly<Record<string, string | string[] | undefined>>;
@@ -41,6 +42,24 @@ const AGENT_ID = /^[a-z0-9][a-z0-9_-]{0,63}$/i;
 export function headerOf(headers: Headers, name: string): string | undefined {
   const value = headers[name];
   return (Array.isArray(value) ? value[0] : value)?.trim() || undefined;
+}
+
+/** Where a caller says it is, for tools. @param channelId the id a name of a channel means; default: none has another */
+export function toolOriginOf(
+  headers: Headers,
+  channelId: (name: string) => string | undefined = () => undefined,
+): ToolOrigin | undefined {
+  const channel = headerOf(headers, "x-svc-message-channel")?.toLowerCase();
+  const accountId = headerOf(headers, "x-svc-account-id");
+  const to = headerOf(headers, "x-svc-message-to");
+  const threadId = headerOf(headers, "x-svc-thread-id");
+  const origin: ToolOrigin = {
+    ...(channel === undefined ? {} : { channel: channelId(channel) ?? channel }),
+    ...(accountId === undefined ? {} : { accountId }),
+    ...(to === undefined ? {} : { to }),
+    ...(threadId === undefined ? {} : { threadId }),
+  };
+  return Object.keys(origin).length > 0 ? origin : undefined;
 }
 
 /**

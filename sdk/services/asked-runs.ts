@@ -21,14 +21,14 @@ export interface AskedRuns {
   /**
    * Starts a run, after its session was restarted where its reset policy says so. Resolves when it is accepted.
    * @param signal aborts when the caller is gone: the run is stopped, and the steps end with what stopped it
-   * @param options.goesOn the session is not restarted, whatever its reset policy says. Default false
+   * @param options.session `fresh`: nobody has used it. `goesOn`: it is not restarted, whatever its reset policy says. Default: that decides
    * @returns its steps; to be read to the end or returned from, which stops the run, too. They end without `end` where `stop` comes first
    * @throws GatewayError `FORBIDDEN` for a session that takes no messages; what `AgentRuns.start` throws; `CONFLICT` for an id that was used
    */
   ask(
     request: RunRequest,
     signal: AbortSignal,
-    options?: { readonly goesOn?: boolean },
+    options?: { readonly session?: "fresh" | "goesOn" },
   ): Promise<AsyncGenerator<AnswerStep, void, undefined>>;
   /** Stops what is under way, since nobody is told its steps any more: `gateway.start(() => asked.stop)`. */
   stop(): void;
@@ -45,12 +45,12 @@ interface Followed {
 export function createAskedRuns({ runs, sessions }: AskedRunsSources): AskedRuns {
   const followed = new Map<string, Followed>();
 
-  async function prepare({ sessionKey }: RunRequest, goesOn: boolean): Promise<void> {
-    if (runs.active(sessionKey).length > 0) return;
-    const entry = await sessions.get(sessionKey);
+  async function prepare({ sessionKey }: RunRequest, session: "fresh" | "goesOn" | undefined): Promise<void> {
+    const entry = session === "fresh" ? undefined : await sessions.get(sessionKey);
     if (sessions.sendPolicy(sessionKey, entry) === "deny")
       throw new GatewayError("FORBIDDEN", `session ${sessionKey} takes no messages: its send policy is "deny"`);
-    if (entry && !goesOn) await sessions.freshen(sessionKey);
+    const isIdle = runs.active(sessionKey).length === 0;
+    if (entry && isIdle && session !== "goesOn") await sessions.freshen(sessionKey);
   }
 
   /** Follows a run from now on, until its end. */
@@ -80,9 +80,9 @@ export function createAskedRuns({ runs, sessions }: AskedRunsSources): AskedRuns
       for (const run of followed.values()) run.stop();
     },
 
-    async ask(request, signal, { goesOn = false } = {}) {
+    async ask(request, signal, { session } = {}) {
       const { runId } = request;
-      await prepare(request, goesOn);
+      await prepare(request, session);
       signal.throwIfAborted();
       const queue = createStepQueue();
       const release = follow(runId, queue, signal);

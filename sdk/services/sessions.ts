@@ -34,6 +34,12 @@ export interface TranscriptItem {
   readonly message: Message;
 }
 
+/** What a key means to an agent: one without `agent:` is one of its own, an empty one its main session. To be made canonical. */
+export function ownSessionKey(text: string, agentId: string): string {
+  const key = text.trim();
+  return /^(?:agent:|global$|unknown$)/i.test(key) ? key : `agent:${agentId}:${key || "main"}`;
+}
+
 /** What `hello-ok` tells clients about keys. */
 export interface SessionDefaults {
   readonly defaultAgentId: string;

@@ -22,8 +22,8 @@ const rules = {
 export const ToolRules = Strict(rules);
 export type ToolRules = Static<typeof ToolRules>;
 
-/** Rules of one level. Each key can be a section of its own, since several plugins have keys below `tools`. */
-export const TOOL_POLICY_KEYS = {
+/** Rules of one level. */
+const TOOL_POLICY_KEYS = {
   ...rules,
   byProvider: Type.Optional(
     Type.Record(Type.String(), ToolRules, {

@@ -53,7 +53,7 @@ async function freePort(): Promise<number> {
 /** Devices of this machine are asked about. */
 export async function scene(t: TestContext): Promise<Scene> {
   const directory = mkdtempSync(join(tmpdir(), "svc-nodes-"));
-  t.after(() => rmSync(directory, { recursive: true, force: true }));
+  t.after(() => rmSync(directory, { recursive: true, force: true, maxRetries: 10 }));
   const [gatewayDir, nodeDir, bin] = ["gateway", "node", "node/bin"].map((name) => join(directory, name)) as [
     string,
     string,

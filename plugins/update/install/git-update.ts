@@ -132,7 +132,7 @@ async function build({ root, host }: Checkout, target: Target, { prove, random }
   const beside = join(root, `${WORK_PREFIX}${random()}`);
   try {
     await steps.run("worktree", git, ["worktree", "add", "--quiet", "--detach", beside, sha], { cwd: root });
-    await steps.run("install", npm, ["ci"], { cwd: beside });
+    await steps.run("install", npm, ["ci", "--ignore-scripts"], { cwd: beside });
     await steps.run("build", npm, ["run", "--silent", "build"], { cwd: beside });
     const version = await prove(join(beside, host));
     await takeOver(beside, target);

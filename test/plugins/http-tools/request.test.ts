@@ -1,12 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import {
-  argumentsOf,
-  type Invocation,
-  mayBeJson,
-  originOf,
-  parseInvocation,
-} from "../../../plugins/http-tools/request.ts";
+import { toolOriginOf } from "@svc/sdk/services";
+import { argumentsOf, type Invocation, mayBeJson, parseInvocation } from "../../../plugins/http-tools/request.ts";
 
 const parse = (body: unknown) => parseInvocation(Buffer.from(typeof body === "string" ? body : JSON.stringify(body)));
 /** What is read of a body; each case changes one thing. */
@@ -97,8 +92,8 @@ describe("where the request says it comes from", () => {
   const channelId = (name: string) => (name === "the-irc" ? "irc" : undefined);
 
   it("is nowhere without headers, and blank ones are none", () => {
-    assert.equal(originOf({}, channelId), undefined);
-    assert.equal(originOf({ "x-svc-message-channel": " ", "x-svc-thread-id": "" }, channelId), undefined);
+    assert.equal(toolOriginOf({}, channelId), undefined);
+    assert.equal(toolOriginOf({ "x-svc-message-channel": " ", "x-svc-thread-id": "" }, channelId), undefined);
   });
 
   it("is what each header says", () => {
@@ -108,7 +103,12 @@ describe("where the request says it comes from", () => {
       "x-svc-message-to": "#Team",
       "x-svc-thread-id": ["5", "6"],
     };
-    assert.deepEqual(originOf(headers, channelId), { channel: "irc", accountId: "Work", to: "#Team", threadId: "5" });
-    assert.deepEqual(originOf({ "x-svc-message-channel": "Slack" }, channelId), { channel: "slack" });
+    assert.deepEqual(toolOriginOf(headers, channelId), {
+      channel: "irc",
+      accountId: "Work",
+      to: "#Team",
+      threadId: "5",
+    });
+    assert.deepEqual(toolOriginOf({ "x-svc-message-channel": "Slack" }, channelId), { channel: "slack" });
   });
 });
