@@ -15,9 +15,13 @@ export function deliveredAs(error: string | undefined): Delivered {
   return { delivered: false, deliveryStatus: "not-delivered", deliveryError: error };
 }
 
-/** A run whose words were to be delivered and were not has failed, unless that was only to be tried. */
+/**
+ * A run whose words were to be delivered and were not has failed, unless that was only to be tried. Choice: a job that names
+ * nobody has not failed where there is nobody yet, since `announce` is what older clients leave to the gateway.
+ */
 export function withDelivery(ended: Ended, { deliveryError }: Delivered, delivery: CronDelivery | undefined): Ended {
-  if (ended.status !== "ok" || deliveryError === undefined || delivery?.bestEffort === true) return ended;
+  if (ended.status !== "ok" || deliveryError === undefined || !delivery || delivery.bestEffort === true) return ended;
+  if (delivery.mode === "announce" && delivery.channel === undefined && delivery.to === undefined) return ended;
   return { ...ended, status: "error", error: deliveryError };
 }
 

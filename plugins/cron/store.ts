@@ -15,8 +15,8 @@ import {
 } from "./records.ts";
 import { STEPS } from "./schema.ts";
 
-/** Choice: records of one job that are kept, beside those that are open. Default of `cron.runLog.keepLines`. Spec: stores.md §4. */
-export const KEPT_RECORDS = 2_000;
+/** Choice: records that are forgotten at once. */
+const PRUNED_AT_ONCE = 1_000;
 
 const JOB = `SELECT j.*, (SELECT min(f.started_at) FROM cron_fires f WHERE f.job_id = j.id AND f.status = 'running') AS running_at
   FROM cron_jobs j`;
@@ -243,8 +243,8 @@ export class CronStore {
 
   /** Forgets the oldest records of a job beyond `kept`. */
   async prune(jobId: string, kept: number): Promise<void> {
-    const sql = `DELETE FROM cron_fires WHERE job_id = ? AND settled_at <= (SELECT settled_at FROM cron_fires
-      WHERE job_id = ? AND settled_at IS NOT NULL ORDER BY settled_at DESC, due_at DESC LIMIT 1 OFFSET ?)`;
+    const sql = `DELETE FROM cron_fires WHERE job_id = ? AND due_at IN (SELECT due_at FROM cron_fires
+      WHERE job_id = ? AND settled_at IS NOT NULL ORDER BY settled_at DESC, due_at DESC LIMIT ${PRUNED_AT_ONCE} OFFSET ?)`;
     await this.#storage.transaction([{ sql, params: [jobId, jobId, kept] }]);
   }
 

@@ -53,7 +53,6 @@ async function freePort(): Promise<number> {
 /** Devices of this machine are asked about. */
 export async function scene(t: TestContext): Promise<Scene> {
   const directory = mkdtempSync(join(tmpdir(), "svc-nodes-"));
-  t.after(() => rmSync(directory, { recursive: true, force: true, maxRetries: 10 }));
   const [gatewayDir, nodeDir, bin] = ["gateway", "node", "node/bin"].map((name) => join(directory, name)) as [
     string,
     string,
@@ -65,7 +64,10 @@ export async function scene(t: TestContext): Promise<Scene> {
   const port = String(await freePort());
   const start = () => startGatewayProcess(gatewayDir, {}, { token: TOKEN, port });
   let gateway = await start();
-  t.after(() => gateway.kill());
+  t.after(async () => {
+    await gateway.kill(); // it writes there
+    rmSync(directory, { recursive: true, force: true, maxRetries: 10 });
+  });
   const clients: GatewayClient[] = [];
   t.after(() => Promise.all(clients.map((client) => client.close())));
   return {

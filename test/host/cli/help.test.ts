@@ -45,7 +45,7 @@ describe("svc --help", () => {
     for (const word of ["gateway", "plugins", "config", "chat"]) assert.match(stdout, new RegExp(`^  ${word}\\b`, "m"));
     assert.match(
       stdout,
-      /Exit codes: 0 done, 1 refused or failed, 2 wrong usage, 3 no gateway answered, 75 start it again\./,
+      /Exit codes: 0 done, 1 refused or failed, 2 wrong usage, 3 no gateway answered, 4 another gateway has the state directory, 75 start it again\./,
     );
   });
 

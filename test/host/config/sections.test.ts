@@ -59,7 +59,7 @@ describe("the host's sections", () => {
     ["null as section", { gateway: null }, "gateway", /must be object/],
     ["text as section", { logging: "debug" }, "logging", /must be object/],
     ["null as key", { gateway: { auth: null } }, "gateway.auth", /must be object/],
-    ["a level that is none", { logging: { level: "loud" } }, "logging.level", /must be one of "debug"/],
+    ["a level that is none", { logging: { level: "loud" } }, "logging.level", /must be one of "trace"/],
     ["a plugin that is no text", { plugins: { use: ["a", 1] } }, "plugins.use[1]", /must be string/],
     [
       "an entry of a path-like id",

@@ -58,6 +58,10 @@ function accepts(schema: Node, value: unknown): boolean {
     uniqueItems: (rule: boolean) => !rule || !Array.isArray(value) || new Set(value).size === value.length,
     minProperties: (rule: number) => !isPlain(value) || Object.keys(value).length >= rule,
     items: (rule: Node) => !Array.isArray(value) || value.every((item) => accepts(rule, item)),
+    format: (rule: string) => {
+      assert.equal(rule, "regex", "the sweep knows no other format");
+      return typeof value !== "string" || isExpression(value);
+    },
     required: (rule: string[]) => !isPlain(value) || rule.every((key) => key in value),
     anyOf: (rule: Node[]) => rule.some((choice) => accepts(choice, value)),
     properties: (rule: Record<string, Node>) =>
@@ -95,6 +99,14 @@ function accepts(schema: Node, value: unknown): boolean {
     assert.ok(check, `the sweep does not know the keyword ${keyword}`);
     return check(rule as never);
   });
+}
+
+function isExpression(text: string): boolean {
+  try {
+    return Boolean(new RegExp(text, "u"));
+  } catch {
+    return false;
+  }
 }
 
 /** Every place of a schema, `*` for a map entry, `0` for an item. */

@@ -113,6 +113,6 @@ describe("lanes", () => {
       defaults: { maxConcurrent: 7, subagents: { maxConcurrent: 3 } },
     });
     const limits = ["main", "hook", "subagent", "cron", "nested", "mine"].map((lane) => laneLimit(lane, defaults));
-    assert.deepEqual(limits, [7, 7, 3, 1, 1, 1]);
+    assert.deepEqual(limits, [7, 7, 3, 1_000, 1, 1]);
   });
 });

@@ -51,7 +51,7 @@ describe("lengths of time", () => {
     ["0s", 0],
     ["5", undefined],
     ["m", undefined],
-    ["1.5h", undefined],
+    ["1.5h", 5_400_000],
     ["-5m", undefined],
     ["5m ago", undefined],
     ["5y", undefined],

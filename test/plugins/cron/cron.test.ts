@@ -46,13 +46,8 @@ describe("a job for the main session", limited, () => {
     await first.halt();
     const second = await scene.start(createFakeClock(NOON + 5 * MINUTE + 10_000));
     const entries = await second.settled(id, 5);
-    assert.deepEqual(entries.map(({ dueAtMs, record }) => [((dueAtMs ?? 0) - NOON) / MINUTE, record]).toSorted(), [
-      [1, "missed"],
-      [2, "missed"],
-      [3, "missed"],
-      [4, "missed"],
-      [5, "ran"],
-    ]);
+    const minutes = entries.map(({ dueAtMs = 0, record }) => `${(dueAtMs - NOON) / MINUTE} ${record}`);
+    assert.deepEqual(new Set(minutes), new Set(["1 missed", "2 missed", "3 missed", "4 missed", "5 ran"]));
     assert.deepEqual(await second.told(), ["tick"]);
     assert.equal((await second.job(id)).state.nextRunAtMs, NOON + 6 * MINUTE);
   });
@@ -90,27 +85,30 @@ describe("an isolated job", limited, () => {
     );
   });
 
-  it("that hangs holds up nobody: its times are skipped, others run, lists answer, and it can be stopped", async (t) => {
+  it("that hangs holds up nobody, ten of them neither: others run, lists answer, and each can be stopped", async (t) => {
     const scene = await openScene(t, {
       replies: (request) => (/hang/.test(askedOf(request)) ? { text: "never", hangAfter: 0 } : { text: "done" }),
     });
     const gateway = await scene.start();
-    const hang = await gateway.add({ ...report, name: "hang", payload: { kind: "agentTurn", message: "hang" } });
+    const payload = { kind: "agentTurn", message: "hang" };
+    const hanging = await Promise.all(
+      Array.from({ length: 10 }, (_, index) => gateway.add({ ...report, name: `hang ${index}`, payload })),
+    );
     const fine = await gateway.add({ ...report, name: "fine" });
     await gateway.pass(10 * MINUTE);
-    await gateway.until(async () => (await gateway.job(hang.id)).state.runningAtMs !== undefined, "the job to hang");
+    const isRunning = async () =>
+      (await gateway.client.call(cron.list, { query: "hang" })).jobs.map(({ state }) => state);
+    await gateway.until(async () => (await isRunning()).every(({ runningAtMs }) => runningAtMs), "all of them to hang");
     await gateway.settled(fine.id, 1);
     await gateway.pass(10 * MINUTE);
     await gateway.settled(fine.id, 2);
-    assert.deepEqual(await gateway.records(hang.id), ["skipped skipped it was still running"]);
-    assert.deepEqual(await gateway.client.call(cron.run, { id: hang.id }), {
-      ok: true,
-      ran: false,
-      reason: "already-running",
-    });
-    assert.deepEqual(await gateway.client.call(cron.cancel, { id: hang.id }), { ok: true, cancelled: 1 });
-    await gateway.settled(hang.id, 2);
-    assert.deepEqual((await gateway.records(hang.id)).toSorted(), [
+    const [{ id } = assert.fail()] = hanging;
+    assert.deepEqual(await gateway.records(id), ["skipped skipped it was still running"]);
+    assert.deepEqual(await gateway.client.call(cron.run, { id }), { ok: true, ran: false, reason: "already-running" });
+    for (const job of hanging)
+      assert.deepEqual(await gateway.client.call(cron.cancel, { id: job.id }), { ok: true, cancelled: 1 });
+    await gateway.settled(id, 2);
+    assert.deepEqual((await gateway.records(id)).toSorted(), [
       "ran error the run was stopped (cron)",
       "skipped skipped it was still running",
     ]);
@@ -216,7 +214,8 @@ describe("failures", limited, () => {
     const records = await gateway.records(id);
     assert.equal(records.filter((line) => line.startsWith("ran error")).length, 4);
     assert.equal(records.filter((line) => line === "skipped skipped backing off after errors").length, 4);
-    assert.deepEqual(post.requests.map(({ to }) => to).toSorted(), ["alarm", "ops", "ops", "ops", "ops"]);
+    const told = post.requests.map(({ to }) => String(to)).toSorted((a, b) => a.localeCompare(b));
+    assert.deepEqual(told, ["alarm", "ops", "ops", "ops", "ops"]);
   });
 
   it("that may pass are tried again by a job that runs once, then it is disabled", async (t) => {

@@ -95,13 +95,13 @@ async function startGateway(t: TestContext, { stateDir, config, clock, plugins }
   });
   /** Stops it; what waits for its time meanwhile gets it. */
   halt = async () => {
-    let isOver = false;
-    const stopped = gateway.stop().finally(() => (isOver = true));
-    while (!isOver) {
+    const stopped = gateway.stop().then(() => true);
+    const turn = async () => {
       await clock.advance(100);
       await sleep(5);
-    }
-    await stopped;
+      return false;
+    };
+    while (!(await Promise.race([stopped, turn()])));
   };
   const services = declared.services ?? assert.fail(JSON.stringify(gateway.plugins()));
   const events: CronEventPayload[] = [];
