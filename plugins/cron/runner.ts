@@ -49,6 +49,7 @@ export class Runner {
   readonly #timers = new Set<() => void>();
   #stopRenewing: (() => void) | undefined;
   #isOpen = false;
+  #isStopped = false;
 
   constructor(sources: RunnerSources) {
     this.#sources = sources;
@@ -57,6 +58,7 @@ export class Runner {
   /** Begins with what former processes have left. */
   async open(): Promise<void> {
     const fires = await this.#sources.store.unsettled();
+    if (this.#isStopped) return; // meanwhile
     this.#isOpen = true;
     for (const jobId of new Set(fires.map((fire) => fire.jobId))) this.pump(jobId);
   }
@@ -99,6 +101,7 @@ export class Runner {
 
   /** Leaves everything alone, so that the next generation takes it over at once. */
   async stop(): Promise<void> {
+    this.#isStopped = true;
     this.#isOpen = false;
     this.#stopRenewing?.();
     for (const cancel of this.#timers) cancel();

@@ -50,6 +50,7 @@ export class Scheduler {
   #wakeAt = Infinity;
   #looking: Promise<void> | undefined;
   #isOpen = false;
+  #isStopped = false;
   /** Wall clock minus monotonic clock: smaller after the clock was set back. */
   #drift = 0;
 
@@ -59,6 +60,7 @@ export class Scheduler {
 
   async open(): Promise<void> {
     const { clock, store } = this.#sources;
+    if (this.#isStopped) return;
     this.#isOpen = true;
     this.#drift = clock.now() - clock.elapsed();
     // Something was recorded in what is the future now: the clock was ahead then.
@@ -72,6 +74,7 @@ export class Scheduler {
   }
 
   stop(): Promise<void> {
+    this.#isStopped = true;
     this.#isOpen = false;
     this.#cancel?.();
     return this.#looking ?? Promise.resolve();

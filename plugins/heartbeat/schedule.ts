@@ -29,6 +29,7 @@ export class Schedule {
   /** The last write; each waits for the one before it. Never rejects. */
   #written: Promise<void> = Promise.resolve();
   #isOpen = false;
+  #isStopped = false;
 
   constructor(sources: ScheduleSources) {
     this.#sources = sources;
@@ -40,12 +41,15 @@ export class Schedule {
    */
   async open(): Promise<void> {
     if (this.#isOpen) return;
-    this.#last = await this.#sources.store.lastBeats();
+    const last = await this.#sources.store.lastBeats();
+    if (this.#isStopped || this.#isOpen) return; // meanwhile
+    this.#last = last;
     this.#isOpen = true;
     this.look();
   }
 
   stop(): void {
+    this.#isStopped = true;
     this.#isOpen = false;
     this.#cancel?.();
   }

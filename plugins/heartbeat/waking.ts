@@ -51,6 +51,7 @@ export class Wakes {
   /** Turns that failed in a row. */
   readonly #failures = new Map<string, number>();
   #isOpen = false;
+  #isStopped = false;
 
   constructor(sources: WakeSources) {
     this.#sources = sources;
@@ -81,7 +82,7 @@ export class Wakes {
 
   /** To be called once runs can start: wakes what a former process has not. May be called again, also after it failed. */
   async open(): Promise<void> {
-    if (this.#isOpen) return;
+    if (this.#isOpen || this.#isStopped) return;
     this.#isOpen = true;
     try {
       await this.requestAll();
@@ -114,6 +115,7 @@ export class Wakes {
   }
 
   stop(): void {
+    this.#isStopped = true;
     this.#isOpen = false;
     for (const { cancel } of this.#planned.values()) cancel();
     this.#planned.clear();

@@ -55,6 +55,16 @@ describe("the schedule", () => {
     assert.equal(clock.pending, 0);
   });
 
+  it("leaves no timer when it is stopped while it opens", async () => {
+    const clock = createFakeClock();
+    const log = { warn: (_fields: object, message: string) => assert.fail(message) };
+    const schedule = new Schedule({ store: memory(), beating: two, due: () => assert.fail("it beats"), clock, log });
+    const opened = schedule.open();
+    schedule.stop();
+    await opened;
+    assert.equal(clock.pending, 0);
+  });
+
   it("goes on after a restart where it was, and makes up for what fell due meanwhile once", async () => {
     const { start, pass } = open();
     const first = await start(two());
