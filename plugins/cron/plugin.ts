@@ -22,7 +22,7 @@ import { Runner } from "./runner.ts";
 import { loadCalendar } from "./schedule.ts";
 import { Scheduler } from "./scheduler.ts";
 import { CronStore } from "./store.ts";
-import { cronTool } from "./tool.ts";
+import { type CronActions, cronTool } from "./tool.ts";
 
 /** Choice: jobs run this many milliseconds after the start, should nobody say that the host is ready. */
 const OPEN_AFTER_MS = 1_000;
@@ -82,6 +82,13 @@ export default definePlugin({
     const jobs = new Jobs({ ...base, scheduler, runner, defaultAgentId, newId: randomUUID });
     const methods = cronMethods({ jobs, store, storage, clock, isEnabled: config.enabled });
 
+    const wake: CronActions["wake"] = async ({ text, mode }) => {
+      if (text.trim() === "") return { ok: false };
+      const sessionKey = services.sessions.defaults().mainSessionKey;
+      await events.add({ id: randomUUID(), sessionKey, text, wake: mode, reason: "wake", at: clock.now() });
+      return { ok: true };
+    };
+
     gateway.serve(cron, {
       list: ({ params }) => methods.list(params),
       status: () => methods.status(),
@@ -92,19 +99,7 @@ export default definePlugin({
       cancel: ({ params }) => methods.cancel(params),
       runs: ({ params }) => methods.runs(params),
     });
-    gateway.extend(
-      Tool,
-      "cron",
-      cronTool({
-        ...methods,
-        async wake({ text, mode }) {
-          if (text.trim() === "") return { ok: false };
-          const sessionKey = services.sessions.defaults().mainSessionKey;
-          await events.add({ id: randomUUID(), sessionKey, text, wake: mode, reason: "wake", at: clock.now() });
-          return { ok: true };
-        },
-      }),
-    );
+    gateway.extend(Tool, "cron", cronTool({ ...methods, wake }, clock));
     gateway.busy(() => runner.size > 0);
 
     let opened: Promise<void> | undefined;

@@ -130,7 +130,10 @@ export class Scheduler {
           ? store.accept({ jobId, dueAt: fate.dueAt, runId: runIdOf(jobId, fate.dueAt), isManual: false })
           : store.pass(jobId, runIdOf(jobId, fate.dueAt), fate, now),
       );
-      return { job: { nextAt }, beside: statements, result: fates };
+      // A job that runs once has had its time: it is not to look as if it were still to come.
+      const isOver = job.definition.schedule.kind === "at" && !fates.some(({ fate }) => fate === "run");
+      const over = isOver ? { definition: { ...job.definition, enabled: false, updatedAtMs: now } } : {};
+      return { job: { nextAt, ...over }, beside: statements, result: fates };
     });
     const last = passed.findLast(({ fate }) => fate !== "run");
     if (last && last.fate !== "run")

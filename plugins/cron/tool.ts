@@ -74,8 +74,8 @@ interface Asked {
   readonly signal: AbortSignal;
 }
 
-/** @param clock for the moment that `run` waits; default: that of this machine */
-export function cronTool(service: CronActions, clock: Pick<Clock, "setTimeout"> = REAL_TIME): Tool {
+/** @param clock for the moment that `run` waits */
+export function cronTool(service: CronActions, clock: Pick<Clock, "setTimeout">): Tool {
   const actions: Readonly<Record<(typeof ACTIONS)[number], (asked: Asked) => Promise<object>>> = {
     status: () => service.status({}),
     list: ({ params }) => service.list({ ...pageOf(params), ...(params.includeDisabled && { includeDisabled: true }) }),
@@ -102,13 +102,6 @@ export function cronTool(service: CronActions, clock: Pick<Clock, "setTimeout"> 
     },
   });
 }
-
-const REAL_TIME: Pick<Clock, "setTimeout"> = {
-  setTimeout(callback, ms) {
-    const timer = setTimeout(callback, ms);
-    return () => clearTimeout(timer);
-  },
-};
 
 /**
  * A job an agent adds is its own. A reminder goes to the session it was asked for in: that names the agent too, and

@@ -37,6 +37,7 @@ describe("a job for the main session", limited, () => {
   it("is made up for once after the gateway was away; what was not is recorded", async (t) => {
     const scene = await openScene(t);
     const first = await scene.start();
+    const once = await first.add({ schedule: { at: "2026-01-01T12:01:00Z" }, text: "late", catchUp: "none" });
     const { id } = await first.add({
       name: "tick",
       schedule: { everyMs: MINUTE },
@@ -49,6 +50,9 @@ describe("a job for the main session", limited, () => {
     const minutes = entries.map(({ dueAtMs = 0, record }) => `${(dueAtMs - NOON) / MINUTE} ${record}`);
     assert.deepEqual(new Set(minutes), new Set(["1 missed", "2 missed", "3 missed", "4 missed", "5 ran"]));
     assert.deepEqual(await second.told(), ["tick"]);
+    await second.settled(once.id, 1);
+    assert.deepEqual(await second.records(once.id), ["missed skipped the gateway was not there in time"]);
+    assert.equal((await second.job(once.id)).enabled, false);
     assert.equal((await second.job(id)).state.nextRunAtMs, NOON + 6 * MINUTE);
   });
 });
