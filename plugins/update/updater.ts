@@ -63,6 +63,16 @@ const BUSY = {
   byHand: ["wait until it is done, then: svc update"],
 };
 
+/** Until it has been looked at. */
+const UNREAD: Installation = {
+  mode: "unknown",
+  refusal: {
+    reason: "unknown-install",
+    why: "how this gateway is installed could not be read",
+    byHand: ["svc doctor"],
+  },
+};
+
 export function createUpdater(options: UpdaterOptions): Updater {
   const { clock, env, signal, version } = options;
   const secrets = secretValues(env);
@@ -70,10 +80,17 @@ export function createUpdater(options: UpdaterOptions): Updater {
 
   async function run(order: UpdateOrder): Promise<Update> {
     const startedAt = clock.elapsed();
+    const isFirst = !isRunning;
+    if (isFirst) isRunning = true; // before anything is waited for: of two calls the first one is it
     const shown = programEnvironment(env);
     const steps = createSteps({ clock, timeoutMs: order.timeoutMs, signal, env: shown, secrets });
-    const installation = await readInstallation(options.hostDirectory);
-    const outcome = isRunning ? refused(BUSY, { version }) : await alone(() => bring(installation, order, steps));
+    let installation: Installation = UNREAD;
+    const outcome = await answered(async () => {
+      installation = await readInstallation(options.hostDirectory);
+      return isFirst ? bring(installation, order, steps) : refused(BUSY, { version });
+    }).finally(() => {
+      if (isFirst) isRunning = false;
+    });
     const { why, byHand, ...told } = outcome;
     return {
       report: {
@@ -88,16 +105,14 @@ export function createUpdater(options: UpdaterOptions): Updater {
     };
   }
 
-  async function alone(work: () => Promise<Outcome>): Promise<Outcome> {
-    isRunning = true;
+  /** What goes wrong is an answer, too. */
+  async function answered(work: () => Promise<Outcome>): Promise<Outcome> {
     try {
       return await work();
     } catch (error) {
       const text = withoutSecrets(messageOf(error), secrets);
       const why = error instanceof StepFailed ? `the step ${text}` : text;
       return { status: "error", reason: text.slice(0, 500), why, byHand: ["svc doctor"], before: { version } };
-    } finally {
-      isRunning = false;
     }
   }
 

@@ -124,14 +124,8 @@ export type CronJobState = Static<typeof CronJobState>;
 const SessionTarget = Type.Enum(["main", "isolated"]);
 const WakeMode = Type.Enum(["now", "next-heartbeat"]);
 
-/** What a job is added as, once the words of older clients are put right: `cron.add` takes more. Spec: §2. */
-export const CronJobDraft = Strict({
-  name: NonEmpty,
-  agentId: clearable,
-  sessionKey: clearable,
-  description: text,
-  enabled: Type.Boolean(),
-  deleteAfterRun: flag,
+/** What a job does, when, and what becomes of it. */
+const what = {
   schedule: CronSchedule,
   sessionTarget: SessionTarget,
   wakeMode: WakeMode,
@@ -140,6 +134,17 @@ export const CronJobDraft = Strict({
   failureAlert: Type.Optional(CronFailureAlert),
   catchUp: Type.Optional(CronCatchUp),
   overlap: Type.Optional(CronOverlap),
+};
+
+/** What a job is added as, once the words of older clients are put right: `cron.add` takes more. Spec: §2. */
+export const CronJobDraft = Strict({
+  name: NonEmpty,
+  agentId: clearable,
+  sessionKey: clearable,
+  description: text,
+  enabled: Type.Boolean(),
+  deleteAfterRun: flag,
+  ...what,
 });
 export type CronJobDraft = Static<typeof CronJobDraft>;
 
@@ -154,14 +159,7 @@ export const CronJob = Type.Object({
   deleteAfterRun: flag,
   createdAtMs: Time,
   updatedAtMs: Time,
-  schedule: CronSchedule,
-  sessionTarget: SessionTarget,
-  wakeMode: WakeMode,
-  payload: CronPayload,
-  delivery: Type.Optional(CronDelivery),
-  failureAlert: Type.Optional(CronFailureAlert),
-  catchUp: Type.Optional(CronCatchUp),
-  overlap: Type.Optional(CronOverlap),
+  ...what,
   state: CronJobState,
 });
 export type CronJob = Static<typeof CronJob>;

@@ -14,16 +14,7 @@ import {
   definePlugin,
   type Plugin,
 } from "@svc/sdk";
-import {
-  Delivery,
-  type DeliveryOutcome,
-  type DeliveryRequest,
-  OutboundFetch,
-  type OutboundRequest,
-  Sessions,
-  Storage,
-  SystemEvents,
-} from "@svc/sdk/services";
+import { OutboundFetch, type OutboundRequest, Sessions, Storage, SystemEvents } from "@svc/sdk/services";
 import {
   createFakeClock,
   type FakeClock,
@@ -34,6 +25,7 @@ import {
 } from "@svc/sdk/testing";
 import { until as wait } from "../webhook-scene.ts";
 
+export { pigeonPost } from "../webhook-agent/surroundings.ts";
 export const MAIN = "agent:main:main";
 /** A Thursday, 12:00 UTC. */
 export const NOON = Date.UTC(2026, 0, 1, 12);
@@ -163,27 +155,6 @@ export const report = {
   payload: { kind: "agentTurn", message: "report" },
   delivery: { mode: "none" },
 };
-
-/** Delivers to channel `pigeon`; `answers` in turn, then successes. */
-export function pigeonPost(...answers: DeliveryOutcome[]) {
-  const requests: DeliveryRequest[] = [];
-  const plugin = definePlugin({
-    id: "pigeon-post",
-    api: "^1.0.0",
-    provides: [Delivery],
-    setup: (gateway) =>
-      gateway.provide(Delivery, {
-        heartbeats: () => ({ showOk: false, showAlerts: true, useIndicator: true }),
-        channels: () => ["pigeon"],
-        channelId: (name) => (name === "pigeon" ? name : undefined),
-        async deliver(request) {
-          requests.push(request);
-          return answers.shift() ?? { delivered: true, channel: "pigeon", to: request.to ?? "someone" };
-        },
-      }),
-  });
-  return { plugin, requests };
-}
 
 /** Answers requests to the outside with these statuses in turn, then with 200. */
 export function outside(...statuses: number[]) {
