@@ -337,9 +337,7 @@ class RunningGateway implements Gateway {
   }
 
   crashed(error: unknown): string {
-    const { log } = this.#parts;
-    log.fatal({ err: error }, "the gateway ends: an error that nobody caught");
-    return log.secrets.text(error instanceof Error ? (error.stack ?? error.message) : String(error));
+    return this.#parts.log.crashed(error);
   }
 
   /** @returns ends it */

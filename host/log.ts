@@ -14,7 +14,8 @@ const MAX_WAITING = 1_048_576;
 
 /** A log whose children carry fields of their own. */
 export interface RootLogger extends Logger {
-  fatal(fields: object, message: string): void;
+  /** Keeps the error that ends the process. @returns it, for people, secrets hidden */
+  crashed(error: unknown): string;
   child(fields: object): Logger;
   isLevelEnabled(level: LogLevel): boolean;
   /** From now on, for itself and what was made by `child`. */
@@ -22,7 +23,7 @@ export interface RootLogger extends Logger {
   /** Where lines are kept. */
   readonly file: string;
   /** Hides secrets; knows those it was told. */
-  readonly secrets: Pick<SecretHider, "know" | "text">;
+  readonly secrets: Pick<SecretHider, "know">;
   /** Closes the file. Safe to call twice; a later line opens it again. */
   close(): void;
 }
@@ -69,6 +70,10 @@ export function createLogger(settings: LogSettings, clock: { now(): number } = D
       hider.use({ shapes: next.hideShapes, patterns: next.patterns });
       file.use(next.file);
       for (const log of all) log.level = lowest(next);
+    },
+    crashed(error: unknown): string {
+      root.fatal({ err: error }, "the gateway ends: an error that nobody caught");
+      return hider.text(error instanceof Error ? (error.stack ?? error.message) : String(error));
     },
     secrets: hider,
     close: () => file.close(),

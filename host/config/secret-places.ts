@@ -4,7 +4,7 @@ import type { ConfigFile } from "./file.ts";
 import { HOST_SECTIONS } from "./host-schema.ts";
 import { isObject } from "./plain-data.ts";
 import { type Hints, isSecretWhole, isSensitive } from "./redact.ts";
-import { sectionAt } from "./section-keys.ts";
+import { lookUp, sectionAt } from "./section-keys.ts";
 import { composeHints, composeSchema, effectiveConfig, ownedSections, type SectionOwner } from "./sections.ts";
 
 type Path = SecretPlace["path"];
@@ -45,13 +45,18 @@ function listPlaces(file: ConfigFile, owners: readonly SectionOwner[]): SecretPl
   return placesIn(effectiveConfig(file, owners), [], { hints, targets: targetsOf(hints), isRead, owned });
 }
 
-/** The secrets themselves, for whoever hides them: every text and number at such a place, but no reference to one. */
+/**
+ * The secrets themselves, for whoever hides them: every text and number at such a place, but no reference to one. Only what is
+ * written can be one, so the schemas of other sections are left alone: composing all of them would cost a start 20 ms.
+ */
 export function secretTexts(file: ConfigFile, owners: readonly SectionOwner[]): string[] {
+  if (Object.keys(file.resolved).length === 0) return [];
+  const written = owners.filter(({ section }) => lookUp(file.resolved, section).found);
   const leaves = (value: unknown): string[] => {
     if (typeof value !== "object" || value === null) return [String(value)];
     return isSecretRef(value) ? [] : Object.values(value).flatMap(leaves);
   };
-  return listPlaces(file, owners).flatMap(({ value }) => leaves(value));
+  return listPlaces(file, written).flatMap(({ value }) => leaves(value));
 }
 
 /** Patterns of keys that are secrets, `*` for any member; what stands below one is part of it, as `id` of a reference. */

@@ -1,16 +1,6 @@
 /** Whether asking again later may help a run that failed. Decides only. */
 import { isGatewayError } from "@svc/sdk";
-import type { ProviderFailure, RunOutcome } from "@svc/sdk/services";
-
-const KINDS = [
-  "rate_limit",
-  "auth",
-  "billing",
-  "timeout",
-  "network",
-  "server_error",
-  "request",
-] as const satisfies readonly ProviderFailure["kind"][];
+import { PROVIDER_FAILURES, type ProviderFailure, type RunOutcome } from "@svc/sdk/services";
 
 /** They stay until somebody changes the key, the account or the question. */
 const STAYS: ReadonlySet<unknown> = new Set<ProviderFailure["kind"]>(["auth", "billing", "request"]);
@@ -20,6 +10,6 @@ export function failureFacts(error: unknown): Pick<RunOutcome, "retryable" | "fa
   if (!isGatewayError(error) || error.code !== "UNAVAILABLE") return {};
   const { details } = error;
   const given = typeof details === "object" && details !== null && "kind" in details ? details.kind : undefined;
-  const failure = KINDS.find((kind) => kind === given);
+  const failure = PROVIDER_FAILURES.find((kind) => kind === given);
   return { ...(STAYS.has(failure) ? {} : { retryable: true }), ...(failure === undefined ? {} : { failure }) };
 }

@@ -16,16 +16,20 @@ import {
   Turns,
   unavailable,
 } from "@svc/sdk";
-import type { AgentRuns, RunOutcome, SessionEntry, Sessions, ToolOrigin } from "@svc/sdk/services";
+import {
+  type AgentRuns,
+  type EndedRun,
+  endOfRun,
+  type SessionEntry,
+  type Sessions,
+  type ToolOrigin,
+} from "@svc/sdk/services";
 import type { AcceptedMessage, InboundEnding, InboundStore } from "./inbound-store.ts";
 import type { Outbox } from "./outbox.ts";
 import type { NewText } from "./outbox-store.ts";
 import { pauseMs } from "./pauses.ts";
 import { FAILED_TEXT, judge, type Verdict } from "./verdict.ts";
 
-/** Milliseconds one look for the end of a run lasts, and between two that came to nothing at once. */
-const WAIT_MS = 60_000;
-const PAUSE_MS = 1_000;
 /** Choice: times a run may be refused for the moment (a full disk, a gate) before the message counts as failed. */
 export const MAX_REFUSALS = 6;
 
@@ -145,16 +149,15 @@ export class Answering {
     );
   }
 
-  async #ended(runId: string): Promise<{ readonly outcome: RunOutcome; readonly status: Status }> {
-    for (;;) {
-      const runs = this.#sources.runs.get();
-      const outcome = await runs?.wait(runId, WAIT_MS);
-      this.#throwIfStopped(); // the next generation waits for it, too
-      if (runs && outcome) return { outcome, status: (await runs.state(runId))?.status };
-      if (runs && !(await runs.state(runId)))
-        return { outcome: forgotten(runId, this.#sources.clock.now()), status: undefined };
-      await this.#pause(PAUSE_MS);
-    }
+  /** @throws GatewayError `UNAVAILABLE` when the plugin stops first: the next generation waits for it, too */
+  async #ended(runId: string): Promise<EndedRun> {
+    const { runs, clock, signal } = this.#sources;
+    const ended = await endOfRun(runId, { runs: () => runs.get(), clock }, signal).catch((error: unknown) => {
+      this.#throwIfStopped();
+      throw error;
+    });
+    this.#throwIfStopped();
+    return ended;
   }
 
   async #settle(message: AcceptedMessage, verdict: Exclude<Verdict, { kind: "again" }>): Promise<void> {
@@ -183,8 +186,6 @@ export class Answering {
     this.#throwIfStopped();
   }
 }
-
-type Status = Parameters<typeof judge>[1];
 
 /** Where the session was spoken to last. Spec: http/sessions-routing.md §4, §8. */
 function lastRoute({ channel, accountId, job }: AcceptedMessage): Partial<SessionEntry> {
@@ -218,9 +219,4 @@ function answerTo({ key, channel, accountId, job }: AcceptedMessage, text: strin
 function endingOf(verdict: Exclude<Verdict, { kind: "again" }>): InboundEnding {
   if (verdict.kind === "reply") return { status: "answered" };
   return { status: verdict.kind, reason: verdict.reason };
-}
-
-/** A run whose record went while it was waited for. */
-function forgotten(runId: string, endedAt: number): RunOutcome {
-  return { runId, sessionKey: "", status: "error", endedAt, text: "", errorMessage: "the record of the run is gone" };
 }

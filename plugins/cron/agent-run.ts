@@ -1,9 +1,10 @@
 /** An isolated job as a run of its agent: begun once, found again after a crash, followed to its end. */
-import { type Clock, pause, type Principal, untilAborted } from "@svc/sdk";
+import { type Clock, pause, type Principal } from "@svc/sdk";
 import {
   type AgentDirectory,
   type AgentRuns,
   currentTimeLine,
+  endOfRun,
   parseThinkingLevel,
   type RunOutcome,
   type Sessions,
@@ -15,9 +16,6 @@ const DEFAULT_TIMEOUT_MS = 3_600_000;
 /** Choice: milliseconds a run may take beyond its time before it is stopped from here, and after that before it is given up. */
 const OVERTIME_MS = 60_000;
 const GIVEN_UP_AFTER_MS = 30_000;
-/** Milliseconds one look for the end of a run lasts, and between two looks that came to nothing at once. */
-const WAIT_MS = 60_000;
-const PAUSE_MS = 1_000;
 
 /** Whom the runs act for. Choice: as sub-agents they may at most read and write, whoever has added the job. */
 const PRINCIPAL: Principal = {
@@ -97,7 +95,7 @@ async function begin(
 ): Promise<void> {
   // A run somebody else has begun in this session is let to end: a new conversation would stop it.
   for (let [active] = runs.active(sessionKey); active; [active] = runs.active(sessionKey))
-    await untilAborted(runs.wait(active.runId, WAIT_MS), signal);
+    await endOfRun(active.runId, { runs: () => runs, clock }, signal);
   if (await sessions.get(sessionKey)) await sessions.reset(sessionKey, "new");
   signal.throwIfAborted();
   const level = thinking === undefined ? undefined : parseThinkingLevel(thinking);
@@ -135,35 +133,28 @@ async function ended(
   { runs, clock }: AgentRunSources,
   signal: AbortSignal,
 ): Promise<RunOutcome> {
-  let stop = () => {};
-  const overdue =
-    timeoutMs === 0
-      ? new Promise<never>(() => undefined)
-      : new Promise<undefined>((resolve) => {
-          const cancelFirst = clock.setTimeout(() => {
-            runs.abort(runId, "timeout");
-            stop = clock.setTimeout(() => resolve(undefined), GIVEN_UP_AFTER_MS);
-          }, timeoutMs + OVERTIME_MS);
-          stop = cancelFirst;
-        });
+  const over = new AbortController();
+  const both = AbortSignal.any([signal, over.signal]);
   try {
-    for (;;) {
-      const first = await untilAborted(
-        Promise.race([runs.wait(runId, WAIT_MS).then((outcome) => ({ outcome })), overdue]),
-        signal,
-      );
-      if (!first)
-        return lost(runId, clock.now(), "the run did not end in its time and could not be stopped; it is given up");
-      if (first.outcome) return first.outcome;
-      if (!(await runs.state(runId))) return lost(runId, clock.now(), "the record of the run is gone");
-      await pause(PAUSE_MS, clock, signal);
-      signal.throwIfAborted();
-    }
+    const ending = endOfRun(runId, { runs: () => runs, clock }, both).then(({ outcome }) => outcome);
+    return await Promise.race([ending, ...(timeoutMs === 0 ? [] : [givenUp(runId, timeoutMs, { runs, clock }, both)])]);
   } finally {
-    stop();
+    over.abort();
   }
 }
 
-function lost(runId: string, endedAt: number, errorMessage: string): RunOutcome {
-  return { runId, sessionKey: "", status: "error", endedAt, text: "", errorMessage };
+/** What a run counts as that does not end in its time, and not when it is stopped either. @throws the signal's reason */
+async function givenUp(
+  runId: string,
+  timeoutMs: number,
+  { runs, clock }: Pick<AgentRunSources, "runs" | "clock">,
+  signal: AbortSignal,
+): Promise<RunOutcome> {
+  await pause(timeoutMs + OVERTIME_MS, clock, signal);
+  signal.throwIfAborted();
+  runs.abort(runId, "timeout");
+  await pause(GIVEN_UP_AFTER_MS, clock, signal);
+  signal.throwIfAborted();
+  const errorMessage = "the run did not end in its time and could not be stopped; it is given up";
+  return { runId, sessionKey: "", status: "error", endedAt: clock.now(), text: "", errorMessage };
 }

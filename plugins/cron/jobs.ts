@@ -15,7 +15,7 @@ import { parseThinkingLevel } from "@svc/sdk/services";
 import { checkJob } from "./checks.ts";
 import type { JobChanges } from "./job-changes.ts";
 import { patched } from "./patching.ts";
-import { type Definition, type Facts, shownJob, type StoredJob, wakeAtOf } from "./records.ts";
+import { type Definition, type Facts, passedAs, shownJob, type StoredJob, wakeAtOf } from "./records.ts";
 import type { Runner } from "./runner.ts";
 import { atOf, checkSchedule, loadCalendar, nextSlot } from "./schedule.ts";
 import { runIdOf, type Scheduler } from "./scheduler.ts";
@@ -92,7 +92,14 @@ export class Jobs {
       const beside =
         passed === undefined
           ? []
-          : [this.#sources.store.pass(id, runIdOf(id, passed), { dueAt: passed, fate: "skipped", reason: MOVED }, now)];
+          : [
+              this.#sources.store.pass(
+                definition,
+                runIdOf(id, passed),
+                { dueAt: passed, fate: "skipped", reason: MOVED },
+                now,
+              ),
+            ];
       return { job: next, beside, result: next };
     });
     publish({ jobId: id, action: "updated", ...nextRun(job) });
@@ -142,9 +149,7 @@ export class Jobs {
     const dropped = await changes.change(id, async (stored) => {
       if (!stored) return notFound(`there is no cron job ${id}; see cron.list`);
       const waiting = (await store.unsettled(id)).filter(({ status }) => status === "waiting");
-      const reason = "it was cancelled";
-      const entry = { status: "skipped" as const, error: `skipped: ${reason}`, reason };
-      const settled = { status: "skipped" as const, at: clock.now(), entry };
+      const settled = passedAs("skipped", "it was cancelled", clock.now());
       return {
         beside: waiting.map((fire) => store.settle(fire, stored.definition.name, settled)),
         result: waiting.length,

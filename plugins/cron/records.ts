@@ -46,6 +46,11 @@ export interface Settled {
   readonly runKey?: string;
 }
 
+/** A time that is not run, and why. @param at epoch ms */
+export function passedAs(status: "skipped" | "missed", reason: string, at: number): Settled {
+  return { status, at, entry: { status: "skipped", error: `${status}: ${reason}`, reason } };
+}
+
 export interface JobRow extends Row {
   readonly id: string;
   readonly job: string;

@@ -6,7 +6,7 @@
  */
 import { isGatewayError, unavailable } from "@svc/sdk";
 import { type Done, type ExecutionSources, perform } from "./execution.ts";
-import type { Definition, Fire, Settled } from "./records.ts";
+import { type Definition, type Fire, passedAs, type Settled } from "./records.ts";
 import { settle, type SettlingSources } from "./settling.ts";
 
 /** Choice: milliseconds a lease lasts, and between two times it is said again. */
@@ -173,7 +173,7 @@ export class Runner {
     const { store, clock } = this.#sources;
     const settled: Settled = isLeft
       ? { status: "ran", at: clock.now(), entry: { status: "error", error: `interrupted, and ${reason}` } }
-      : { status: "skipped", at: clock.now(), entry: { status: "skipped", error: `skipped: ${reason}`, reason } };
+      : passedAs("skipped", reason, clock.now());
     await store.write([store.settle(fire, name, settled)]);
   }
 

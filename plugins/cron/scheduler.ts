@@ -128,7 +128,7 @@ export class Scheduler {
       const statements = fates.map((fate) =>
         fate.fate === "run"
           ? store.accept({ jobId, dueAt: fate.dueAt, runId: runIdOf(jobId, fate.dueAt), isManual: false })
-          : store.pass(jobId, runIdOf(jobId, fate.dueAt), fate, now),
+          : store.pass(job.definition, runIdOf(jobId, fate.dueAt), fate, now),
       );
       // A job that runs once has had its time: it is not to look as if it were still to come.
       const isOver = job.definition.schedule.kind === "at" && !fates.some(({ fate }) => fate === "run");

@@ -7,6 +7,7 @@ import {
   type Fire,
   type FireRow,
   type JobRow,
+  passedAs,
   type Settled,
   type StoredJob,
   toFire,
@@ -23,6 +24,8 @@ const JOB = `SELECT j.*, (SELECT min(f.started_at) FROM cron_fires f WHERE f.job
 
 /** A new state of a job; what is absent stays. */
 export type JobChange = Partial<Pick<StoredJob, "definition" | "facts" | "nextAt" | "heldUntil">>;
+
+type Named = Pick<StoredJob["definition"], "id" | "name">;
 
 /** A time that is to be run. */
 export interface NewFire {
@@ -148,19 +151,14 @@ export class CronStore {
   }
 
   /** A time that is not run. Conflicts when it has a record. @param at epoch ms */
-  pass(jobId: string, runId: string, fate: Exclude<SlotFate, { fate: "run" }>, at: number): Statement {
+  pass({ id, name }: Named, runId: string, fate: Exclude<SlotFate, { fate: "run" }>, at: number): Statement {
     const { dueAt, throughAt = dueAt, fate: status, reason, slots } = fate;
-    const entry = {
-      status: "skipped",
-      error: `${status}: ${reason}`,
-      reason,
-      ...(slots === undefined ? {} : { slots }),
-    };
+    const entry = { ...passedAs(status, reason, at).entry, ...(slots === undefined ? {} : { slots }) };
     return {
       sql: `INSERT INTO cron_fires (job_id, due_at, through_at, status, is_manual, run_id, fence, settled_at, outcome,
         delivery, entry, search) VALUES (?, ?, ?, ?, 0, ?, 0, ?, 'skipped', 'not-requested', ?, ?)
         ON CONFLICT (job_id, due_at) DO NOTHING`,
-      params: [jobId, dueAt, throughAt, status, runId, at, JSON.stringify(entry), `${entry.error} ${jobId}`],
+      params: [id, dueAt, throughAt, status, runId, at, JSON.stringify(entry), wordsOf(entry, { id, name })],
       expectChanges: 1,
     };
   }
@@ -205,7 +203,6 @@ export class CronStore {
   /** Conflicts when somebody else has it, or has settled it. */
   settle({ jobId, dueAt, fence, runId }: Fire, jobName: string, settled: Settled): Statement {
     const { status, at, entry, runKey } = settled;
-    const words = [entry.summary, entry.error, jobId, jobName].filter(Boolean).join(" ").toLowerCase();
     return {
       sql: `UPDATE cron_fires SET status = ?, settled_at = ?, outcome = ?, delivery = ?, run_key = ?, entry = ?, search = ?,
         owner = NULL, lease_until = NULL
@@ -217,7 +214,7 @@ export class CronStore {
         deliveryOf(entry),
         runKey ?? null,
         JSON.stringify(entry),
-        words,
+        wordsOf(entry, { id: jobId, name: jobName }),
         jobId,
         dueAt,
         fence,
@@ -263,6 +260,11 @@ export class CronStore {
 /** What `cron.list` looks for, lower case. Spec: §6. */
 function searchText({ name, description = "", agentId = "" }: StoredJob["definition"]): string {
   return `${name}\n${description}\n${agentId}`.toLowerCase();
+}
+
+/** What `cron.runs` looks for, lower case. Spec: §8. */
+function wordsOf({ summary, error }: Settled["entry"], { id, name }: Named): string {
+  return [summary, error, id, name].filter(Boolean).join(" ").toLowerCase();
 }
 
 /** Whether somebody else was first. */

@@ -55,17 +55,26 @@ export function compactLines(result: ResultOf<typeof sessions.compact>): string[
 export function usageLines({ startDate, endDate, sessions: rows, totals, aggregates }: Usage): string[] {
   const used = rows.filter(({ usage }) => usage !== null);
   return [
-    `${startDate} to ${endDate} (UTC): ${number(totals.totalTokens)} tokens, ${money(totals.totalCost, totals.missingCostEntries)}`,
-    ...used.flatMap(({ key, usage }) =>
-      usage === null
-        ? []
-        : [`  ${key}: ${number(usage.totalTokens)} tokens, ${money(usage.totalCost, usage.missingCostEntries)}`],
-    ),
+    `${startDate} to ${endDate} (UTC): ${tokensAndCost(totals)}`,
+    ...used.flatMap(({ key, usage }) => (usage === null ? [] : [`  ${key}: ${tokensAndCost(usage)}`])),
     ...aggregates.byModel.map(
       ({ provider = "?", model = "?", count, totals: some }) =>
-        `  model ${provider}/${model}: ${counted(count, "answer")}, ${number(some.totalTokens)} tokens, ${money(some.totalCost, some.missingCostEntries)}`,
+        `  model ${provider}/${model}: ${counted(count, "answer")}, ${tokensAndCost(some)}`,
     ),
   ];
+}
+
+/** A sum of nothing that is known is no zero. */
+function tokensAndCost({
+  totalTokens,
+  totalCost,
+  missingCostEntries,
+  missingUsageEntries: untold = 0,
+}: Usage["totals"]): string {
+  if (untold === 0) return `${number(totalTokens)} tokens, ${money(totalCost, missingCostEntries)}`;
+  const rest = `${counted(untold, "answer")} whose provider did not say`;
+  if (totalTokens === 0) return `tokens and cost unknown (${rest})`;
+  return `${number(totalTokens)} tokens, ${money(totalCost, missingCostEntries)} (without ${rest})`;
 }
 
 function money(dollars: number, unpriced: number): string {

@@ -1,14 +1,11 @@
 /** The agent runs a webhook has had: found again after a crash, begun anew, followed to their end. */
-import type { Clock } from "@svc/sdk";
-import type { AgentRuns, RunOutcome, Sessions, WebhookJob } from "@svc/sdk/services";
+import { type Clock, untilAborted } from "@svc/sdk";
+import { type AgentRuns, endOfRun, type RunOutcome, type Sessions, type WebhookJob } from "@svc/sdk/services";
 import type { AgentParams } from "./fields.ts";
 import { stopping } from "./stopping.ts";
 import { DELIVERY_PROMPT, runMessage } from "./prompt.ts";
 import { type Ended, toolUse, type ToolUse } from "./verdict.ts";
 
-/** Milliseconds one look for the end of a run lasts, and between two looks that came to nothing at once. */
-const WAIT_MS = 60_000;
-const PAUSE_MS = 1_000;
 /** Messages of a transcript that are looked through for tool calls. */
 const LOOKED_THROUGH = 1_000;
 
@@ -105,43 +102,16 @@ export class Attempts {
   }
 
   async #ended(runId: string, signal: AbortSignal): Promise<Ended> {
-    const { runs } = this.#sources;
-    for (;;) {
-      const outcome = await unlessStopped(runs.wait(runId, WAIT_MS), signal);
-      if (outcome) return { outcome, isInterrupted: (await runs.state(runId))?.status === "interrupted" };
-      const state = await runs.state(runId);
-      if (!state) return { outcome: forgotten(runId, this.#sources.clock.now()), isInterrupted: false };
-      await unlessStopped(this.#pause(), signal);
-    }
+    const { runs, clock } = this.#sources;
+    const ending = endOfRun(runId, { runs: () => runs, clock }, signal);
+    const { outcome, status } = await ending.catch((error: unknown) =>
+      signal.aborted ? stopping() : Promise.reject(error),
+    );
+    return { outcome, isInterrupted: status === "interrupted" };
   }
-
-  #pause(): Promise<void> {
-    return new Promise((resolve) => void this.#sources.clock.setTimeout(resolve, PAUSE_MS));
-  }
-}
-
-/** A run whose record went while it was waited for. */
-function forgotten(runId: string, endedAt: number): RunOutcome {
-  return { runId, sessionKey: "", status: "error", endedAt, text: "", errorMessage: "the record of the run is gone" };
 }
 
 /** Until the host lets go: an answer before that would count as an attempt that failed. @throws GatewayError `UNAVAILABLE` */
 function forever(signal: AbortSignal): Promise<never> {
-  return unlessStopped(new Promise<never>(() => undefined), signal);
-}
-
-/** @throws GatewayError `UNAVAILABLE` when the signal aborts first */
-async function unlessStopped<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
-  if (signal.aborted) stopping();
-  let cancel: () => void = () => undefined;
-  const stopped = new Promise<"stopped">((resolve) => {
-    cancel = () => resolve("stopped");
-    signal.addEventListener("abort", cancel, { once: true });
-  });
-  try {
-    const first = await Promise.race([work.then((value) => ({ value })), stopped]);
-    return first === "stopped" ? stopping() : first.value;
-  } finally {
-    signal.removeEventListener("abort", cancel);
-  }
+  return untilAborted(new Promise<never>(() => undefined), signal).catch(stopping);
 }

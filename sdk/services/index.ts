@@ -9,6 +9,7 @@ export * from "./channels.ts";
 export * from "./delivery.ts";
 export * from "./devices.ts";
 export * from "./documents.ts";
+export * from "./end-of-run.ts";
 export * from "./heartbeats.ts";
 export * from "./host.ts";
 export * from "./local-time.ts";

@@ -145,10 +145,20 @@ export interface ModelProvider {
   quota?(account: ProviderAccount): QuotaSource | undefined;
 }
 
+/** `auth`: the key is refused. `billing`: no credit. `request`: the question itself is refused, another account would refuse it too. */
+export const PROVIDER_FAILURES = [
+  "rate_limit",
+  "auth",
+  "billing",
+  "timeout",
+  "network",
+  "server_error",
+  "request",
+] as const;
+
 /** Why a provider could not answer; the `details` of its refusal. */
 export interface ProviderFailure {
-  /** `auth`: the key is refused. `billing`: no credit. `request`: the question itself is refused, another account would refuse it too. */
-  readonly kind: "rate_limit" | "auth" | "billing" | "timeout" | "network" | "server_error" | "request";
+  readonly kind: (typeof PROVIDER_FAILURES)[number];
   /** HTTP status where there was one. */
   readonly status?: number;
 }
