@@ -172,7 +172,7 @@ describe("the file of the log", () => {
   });
 
   it("of two processes loses no line of either", async (t) => {
-    const { settings, names, read } = open(t, { maxFileBytes: 4_000, name: "x.log" });
+    const { settings, names, read } = open(t, { maxFileBytes: 1_500, name: "x.log" });
     const module = new URL("../../../host/logs/log-file.js", import.meta.url).href; // compiled beside this test
     const script = (who: string) => `import { LogFile } from ${JSON.stringify(module)};
       const file = new LogFile({ settings: ${JSON.stringify(settings)}, clock: Date, trouble: (error) => { throw error; } });
