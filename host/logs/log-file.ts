@@ -4,7 +4,7 @@
  */
 import nodeFs, { constants } from "node:fs";
 import { join } from "node:path";
-import { dayOf, logFileName, logFiles, type LogSeries, logSeries } from "@svc/sdk/services";
+import { dayOf, logFileName, logFiles, type LogSeries, logSeries, USUAL_LOG } from "@svc/sdk/services";
 import type { FileSettings } from "./settings.ts";
 
 /** Milliseconds between two looks at whether the file is still the one that is meant: others may have renamed or filled it. */
@@ -68,7 +68,7 @@ export class LogFile {
 
   /** Where the next line goes. */
   get path(): string {
-    return join(this.#settings.directory, this.#settings.name ?? logFileName(DAILY, this.#today()));
+    return join(this.#settings.directory, this.#settings.name ?? logFileName(USUAL_LOG, this.#today()));
   }
 
   use(settings: FileSettings): void {
@@ -205,7 +205,7 @@ export class LogFile {
   }
 
   #series(): LogSeries {
-    return this.#settings.name === undefined ? DAILY : logSeries(this.#settings.name);
+    return this.#settings.name === undefined ? USUAL_LOG : logSeries(this.#settings.name);
   }
 
   /** What is too old or too much goes. The youngest two stay: a reader may still be at the end of the one before. */
@@ -227,5 +227,3 @@ export class LogFile {
     }
   }
 }
-
-const DAILY: LogSeries = { stem: "svc-", extension: ".log", isDaily: true };

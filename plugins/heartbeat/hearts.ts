@@ -1,6 +1,12 @@
 /** Whose heart beats, how often and where, as the configuration says it now. Reads only. */
 import { isGatewayError } from "@svc/sdk";
-import type { AgentDirectory, HeartbeatSettings, HeartbeatView, Sessions } from "@svc/sdk/services";
+import {
+  type AgentDirectory,
+  type HeartbeatSettings,
+  type HeartbeatView,
+  ownSessionKey,
+  type Sessions,
+} from "@svc/sdk/services";
 import { everyMsOf } from "./interval.ts";
 import { DEFAULT_PROMPT } from "./prompts.ts";
 import type { Beating } from "./schedule.ts";
@@ -20,16 +26,13 @@ export function sessionOf(
   settings: Pick<HeartbeatSettings, "session"> | undefined,
   sessions: Pick<Sessions, "canonicalKey" | "agentOf">,
 ): string {
-  const wanted = settings?.session.trim() ?? "";
-  const main = `agent:${agentId}:main`;
   try {
-    const isWhole = wanted.toLowerCase().startsWith("agent:");
-    const key = sessions.canonicalKey(wanted === "" ? main : isWhole ? wanted : `agent:${agentId}:${wanted}`);
+    const key = sessions.canonicalKey(ownSessionKey(settings?.session ?? "", agentId));
     if (key === "global" || sessions.agentOf(key) === agentId) return key;
   } catch (error) {
     if (!isGatewayError(error)) throw error;
   }
-  return sessions.canonicalKey(main);
+  return sessions.canonicalKey(ownSessionKey("", agentId));
 }
 
 /** As health and status show it. */

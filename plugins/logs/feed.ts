@@ -1,7 +1,7 @@
 /** Lines of the log for the command: of the gateway, or of the file on this machine while no gateway answers. */
 import { logs, isGatewayError, type ParamsOf } from "@svc/sdk";
 import type { CommandContext } from "@svc/sdk/cli";
-import { dayOf, logFileName, logSeries } from "@svc/sdk/services";
+import { dayOf, logFileName, logSeries, USUAL_LOG } from "@svc/sdk/services";
 import { basename, dirname, join } from "node:path";
 import { type Filter, passes } from "./lines.ts";
 import { type Answer, readOn, tail } from "./reader.ts";
@@ -34,7 +34,7 @@ export class Feed {
   constructor(context: CommandContext, options: FeedOptions) {
     this.#context = context;
     this.#options = options;
-    this.#path = options.file ?? join(context.stateDir, "logs", logFileName(DAILY, ""));
+    this.#path = options.file ?? join(context.stateDir, "logs", logFileName(USUAL_LOG, ""));
   }
 
   /**
@@ -91,8 +91,8 @@ export class Feed {
   /** Of a series with days, the file of this one. */
   #today(): string {
     const series = logSeries(basename(this.#path));
-    if (!series.isDaily && basename(this.#path) !== logFileName(DAILY, "")) return this.#path;
-    const daily = series.isDaily ? series : DAILY;
+    if (!series.isDaily && basename(this.#path) !== logFileName(USUAL_LOG, "")) return this.#path;
+    const daily = series.isDaily ? series : USUAL_LOG;
     return join(dirname(this.#path), logFileName(daily, dayOf(this.#options.now(), "local")));
   }
 
@@ -107,5 +107,3 @@ export class Feed {
     );
   }
 }
-
-const DAILY = { stem: "svc-", extension: ".log", isDaily: true };

@@ -15,6 +15,9 @@ export interface LogSeries {
   readonly isDaily: boolean;
 }
 
+/** What a gateway writes unless it is told otherwise, below `logs` in the state directory. */
+export const USUAL_LOG: LogSeries = { stem: "svc-", extension: ".log", isDaily: true };
+
 /** One file of a series. */
 export interface LogFileName {
   readonly name: string;
