@@ -37,7 +37,13 @@ import { provideHostServices } from "./host-services.ts";
 import { unloadedProvider } from "./kernel/absent.ts";
 import { Kernel } from "./kernel/kernel.ts";
 import { createPluginFinder, type PluginFinder } from "./kernel/load.ts";
-import { Registry } from "./kernel/registry.ts";
+import { carryElsewhere } from "./isolation/isolated-plugin.ts";
+import { Kinds } from "./kernel/kernel-hooks.ts";
+import type { AnyKind } from "./kernel/kind.ts";
+import { loadKinds } from "./kernel/load-kinds.ts";
+import { methods } from "./kernel/kinds/methods.ts";
+import { routes } from "./kernel/kinds/routes.ts";
+import { services } from "./kernel/kinds/services.ts";
 import { startWatchdog } from "./kernel/watch/watchdog.ts";
 import type { Gateway, GatewayOptions, StopOptions } from "./options.ts";
 import { createReconfigure, type Reconfigure } from "./reconfigure.ts";
@@ -81,7 +87,21 @@ export async function createGateway(options: GatewayOptions = {}): Promise<Gatew
   log.secrets.know([auth.token ?? "", auth.password ?? "", ...secretTexts(file, [])]);
   const port = options.port ?? portFrom(env, config);
   const webhooks = hooks.settings;
-  const gateway = new RunningGateway({ options, env, paths, file, config, auth, authOf, log, logging, port, webhooks });
+  const kinds = await loadKinds(options.kinds ?? [], paths.cacheDir);
+  const gateway = new RunningGateway({
+    options,
+    env,
+    paths,
+    file,
+    config,
+    auth,
+    authOf,
+    log,
+    logging,
+    port,
+    webhooks,
+    kinds,
+  });
   try {
     await gateway.start();
   } catch (error) {
@@ -104,6 +124,7 @@ interface Parts {
   readonly logging: (section: HostConfig["logging"]) => LogSettings;
   readonly port: number;
   readonly webhooks: WebhookSettings;
+  readonly kinds: readonly AnyKind[];
 }
 
 class RunningGateway implements Gateway {
@@ -112,7 +133,7 @@ class RunningGateway implements Gateway {
   readonly #parts: Parts;
   readonly #clock: Clock;
   readonly #hooks = new HookBus();
-  readonly #registry = new Registry(this.#hooks);
+  readonly #kinds: Kinds;
   readonly #broadcaster = new Broadcaster();
   readonly #published = this.#hooks.emitter(HOOKS.eventPublished);
   readonly #access: Access;
@@ -138,27 +159,28 @@ class RunningGateway implements Gateway {
     this.#parts = parts;
     this.#file = file;
     this.paths = paths;
+    this.#kinds = new Kinds(this.#hooks, parts.kinds);
     this.#clock = options.clock ?? systemClock;
     this.#finder = createPluginFinder(paths);
     this.#planner = createPlanner({ ...options, finder: this.#finder, paths });
     this.#startedAt = this.#clock.now();
     this.#access = new Access(auth, config.gateway, port, this.#clock);
     this.#dispatcher = new Dispatcher({
-      registry: this.#registry,
+      methods: this.#kinds.table(methods),
       hooks: this.#hooks,
       log,
       limiter: new CallLimiter(this.#clock),
       isLive: (principal) => this.#access.authority.isLive(principal),
       absentProvider: (method) => this.#kernel.absentProvider(method),
-      holdFor: (method) => this.#kernel.holdFor(method),
+      holdFor: (method) => this.#kernel.holdFor(methods, method),
       checkResults: options.checkResults ?? false,
     });
     this.#kernel = this.#createKernel();
     this.#hooks.askPeople = createQuestions(
-      () => this.#registry.service(Approver.id) as Approver | undefined, // the registry holds services of all types
+      () => this.#kinds.table(services).get(Approver.id)?.value as Approver | undefined, // typed by the token
       (error, plugin) => log.warn({ err: error, plugin }, "people could not be asked"),
     );
-    const shared = { hooks: this.#hooks, registry: this.#registry, log, access: this.#access };
+    const shared = { hooks: this.#hooks, kinds: this.#kinds, log, access: this.#access };
     this.#webhooks = new WebhookWiring({
       ...shared,
       clock: this.#clock,
@@ -172,10 +194,12 @@ class RunningGateway implements Gateway {
     });
     this.#http = createHttpHandler({
       ...shared,
+      routes: this.#kinds.table(routes),
       ingress: (request, response) => this.#webhooks.host.handle(request, response),
     });
     this.#door = new Door({
       ...shared,
+      live: this.#kinds,
       broadcaster: this.#broadcaster,
       dispatcher: this.#dispatcher,
       paths,
@@ -227,15 +251,15 @@ class RunningGateway implements Gateway {
   #createKernel(): Kernel {
     const { log, paths } = this.#parts;
     const logs = new Map<string, Logger>();
+    const { kinds = [], tap } = this.#parts.options;
+    carryElsewhere(this.#kinds.hooks, { ...paths, kinds });
+    tap?.(this.#kinds.hooks);
     return new Kernel({
       log,
       clock: this.#clock,
-      hooks: this.#hooks,
-      registry: this.#registry,
-      surroundings: {
+      kinds: this.#kinds,
+      host: {
         clock: this.#clock,
-        hooks: this.#hooks,
-        registry: this.#registry,
         stateDir: paths.stateDir,
         publish: (event, payload, audience) => this.#publish(event, payload, audience),
         forward: (event, payload, connections) =>
@@ -383,7 +407,7 @@ class RunningGateway implements Gateway {
     return report;
   }
   holdings(): Readonly<Record<string, number>> {
-    return { ...this.#registry.holdings(), taps: this.#hooks.taps().length };
+    return { ...this.#kinds.sizes(), taps: this.#hooks.taps().length };
   }
 
   #publish(event: EventSpec, payload: unknown, audience: Audience = {}): void {
@@ -410,7 +434,7 @@ class RunningGateway implements Gateway {
       path: this.paths.startupReport,
       startedAt: this.#startedAt,
       url: this.url,
-      plugins: this.plugins(),
+      plugins: this.#kernel.inventory(),
       warnings: this.warnings,
       file: this.#file,
       owners: this.#kernel.sections(),

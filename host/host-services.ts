@@ -15,13 +15,14 @@ import { hostConfig } from "./config/sections.ts";
 import type { Environment } from "./config/paths.ts";
 import type { Kernel, PluginPlan } from "./kernel/kernel.ts";
 import type { PluginFinder } from "./kernel/load.ts";
-import type { Registry } from "./kernel/registry.ts";
+import type { Kinds } from "./kernel/kernel-hooks.ts";
+import { services } from "./kernel/kinds/services.ts";
 import { HOST_SERVICES, type HostServices } from "./host-service-tokens.ts";
 import type { Gateway } from "./options.ts";
 import { HOST_PACKAGE, VERSION } from "./version.ts";
 
 export interface HostServiceParts {
-  readonly registry: Registry;
+  readonly kinds: Kinds;
   readonly access: Access;
   readonly kernel: Kernel;
   readonly config: ConfigStore;
@@ -47,9 +48,9 @@ export interface HostServiceParts {
 }
 
 export function provideHostServices(parts: HostServiceParts): void {
-  const { registry, kernel, config, restarts, webhooks, running } = parts;
+  const { kinds, kernel, config, restarts, webhooks, running } = parts;
   const control = controlOf(parts);
-  const services: HostServices = {
+  const given: HostServices = {
     ConfigStore: config,
     Credentials: credentialsOf(parts),
     GatewayInfo: infoOf(parts),
@@ -61,7 +62,7 @@ export function provideHostServices(parts: HostServiceParts): void {
   };
   for (const name of Object.keys(HOST_SERVICES) as (keyof HostServices)[])
     // the keys of the table
-    registry.provide<unknown>(HOST_SERVICES[name], services[name]);
+    kinds.provide(services, { token: HOST_SERVICES[name], value: given[name] });
 }
 
 function controlOf({ kernel, gateway, plan, reloaded }: HostServiceParts): PluginControl {

@@ -3,6 +3,7 @@ import type { Clock, ConnectionInfo, Plugin } from "@svc/sdk";
 import type { PluginReport, ReloadReport } from "@svc/sdk/services";
 import type { AuthOverrides, AuthSettings } from "./auth/settings.ts";
 import type { Environment, Paths } from "./config/paths.ts";
+import type { KernelHooks } from "./kernel/kind.ts";
 import type { MissingPlugin, PluginSource } from "./kernel/load.ts";
 import type { LogLevel } from "./log.ts";
 import type { Restarter } from "./restarts.ts";
@@ -10,6 +11,13 @@ import type { Restarter } from "./restarts.ts";
 export interface GatewayOptions {
   /** Exactly these plugins: values, ids, package names or paths. Default: `plugins.use` of the configuration, else the full bundle. */
   readonly plugins?: readonly (Plugin | string)[];
+  /**
+   * Absolute paths of modules whose default export is a further kind of declaration (`defineKind`): what it offers stands in the `gateway` of
+   * every plugin, wherever that runs. Default: none.
+   */
+  readonly kinds?: readonly string[];
+  /** Taps the life of plugins before any is loaded. */
+  readonly tap?: (hooks: KernelHooks) => void;
   /** A plugin that is being written: loaded beside those, in the place of one with its id. Asked at the start and at each `reload` of it. */
   readonly developed?: () => PluginSource | MissingPlugin;
   /** Used instead of the configuration file, which is not read then. */

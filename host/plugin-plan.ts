@@ -23,8 +23,7 @@ export interface PlannerOptions extends Pick<GatewayOptions, "plugins" | "develo
 }
 
 export function createPlanner({ finder, paths, plugins: chosen, developed }: PlannerOptions): Planner {
-  const place = (sources: PluginPlan["sources"], { entries = {} }: PluginsSection) =>
-    placed(sources, { ...paths, entries });
+  const place = (sources: PluginPlan["sources"], { entries = {} }: PluginsSection) => placed(sources, entries);
   return {
     plan(file) {
       const section = hostConfig(file).config.plugins;

@@ -1,7 +1,7 @@
 /** What the gateway is and uses, in a file: for commands that cannot ask it, e.g. because it is not running. */
 import { writeFileSync } from "node:fs";
 import type { Logger } from "@svc/sdk";
-import type { PluginReport } from "@svc/sdk/services";
+import type { PluginInspection, PluginReport } from "@svc/sdk/services";
 import type { ConfigFile } from "./config/file.ts";
 import { redact } from "./config/redact.ts";
 import { composeHints, composeSchema, effectiveConfig, type SectionOwner } from "./config/sections.ts";
@@ -12,7 +12,8 @@ export interface StartupReportOptions {
   /** epoch ms */
   readonly startedAt: number;
   readonly url: string;
-  readonly plugins: readonly PluginReport[];
+  /** Each with what it declares. */
+  readonly plugins: readonly (PluginReport & Pick<PluginInspection, "declares">)[];
   readonly warnings: readonly string[];
   /** The configuration in use; its secrets are hidden in the report. */
   readonly file: ConfigFile;

@@ -9,13 +9,14 @@ import type { HookBus } from "./hooks/hook-bus.ts";
 import { absentContribution } from "./kernel/absent.ts";
 import type { Kernel } from "./kernel/kernel.ts";
 import type { PluginFinder } from "./kernel/load.ts";
-import type { Registry } from "./kernel/registry.ts";
+import type { Kinds } from "./kernel/kernel-hooks.ts";
+import { contributionName, contributions } from "./kernel/kinds/contributions.ts";
 import { createEarlyReply } from "./net/early-reply.ts";
 import { type WebhookSettings, webhookSettings } from "./webhooks/settings.ts";
 import { HostWebhooks } from "./webhooks/webhooks.ts";
 
 export interface WebhookParts {
-  readonly registry: Registry;
+  readonly kinds: Kinds;
   readonly hooks: HookBus;
   readonly clock: Clock;
   readonly log: Logger;
@@ -36,10 +37,10 @@ export class WebhookWiring {
   readonly #parts: WebhookParts;
 
   constructor(parts: WebhookParts) {
-    const { registry, hooks, clock, log, paths, settings, access, kernel, finder } = parts;
+    const { kinds, hooks, clock, log, paths, settings, access, kernel, finder } = parts;
     this.#parts = parts;
     this.host = new HostWebhooks({
-      registry,
+      kinds,
       hooks,
       clock,
       log,
@@ -47,7 +48,7 @@ export class WebhookWiring {
       settings,
       aliases: () => access.aliases,
       principalFor: (mapping) => access.authority.webhookPrincipal(mapping),
-      holdFor: (action) => kernel.holdForContribution(WebhookAction.id, action),
+      holdFor: (action) => kernel.holdFor(contributions, contributionName(WebhookAction.id, action)),
       early: createEarlyReply(hooks, access),
       configProblem: () => parts.configProblem(),
       absence: (what, point, id) => absentContribution(what, point, id, kernel, finder),

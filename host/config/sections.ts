@@ -139,7 +139,7 @@ function isBelowAnother(section: string, all: ReadonlyMap<string, unknown>): boo
 }
 
 /** A plugin's sections with defaults, frozen, or what is wrong with them. */
-export function pluginSection(plugin: Plugin, { resolved }: ConfigFile): PluginSettings {
+export function pluginSection(plugin: Omit<Plugin, "setup">, { resolved }: ConfigFile): PluginSettings {
   const section = plugin.section ?? plugin.id;
   const further = Object.entries(plugin.sections ?? {});
   const claimed = [...(plugin.config ? [section] : []), ...further.map(([key]) => key)];

@@ -1,5 +1,4 @@
 /** All hooks of one gateway: taps by plugins, emission by owners, on tapable. */
-import { isDeepStrictEqual } from "node:util";
 import {
   deepFreeze,
   type Denial,
@@ -13,7 +12,7 @@ import {
 import { AsyncParallelHook, AsyncSeriesBailHook, AsyncSeriesHook, AsyncSeriesWaterfallHook, SyncHook } from "tapable";
 import { Deadlines } from "./deadline.ts";
 import { type AnyHandler, type Asked, type Emission, guard, TRACE_THROWS } from "./guard.ts";
-import type { Owner, Tally } from "./owner.ts";
+import type { Owner } from "./owner.ts";
 
 type Engine = AsyncSeriesHook<[unknown, Emission]> | SyncHook<[unknown, Emission]>;
 
@@ -73,6 +72,8 @@ export class HookBus {
   readonly #byName = new Map<string, Channel>();
   readonly #deadlines: Deadlines;
   readonly #taps = new Set<TapRecord>();
+  /** Gates of plugins that are away. */
+  readonly #seals = new Map<string, readonly { readonly plugin: string }[]>();
 
   constructor(deadlines: Deadlines = new Deadlines()) {
     this.#deadlines = deadlines;
@@ -109,28 +110,55 @@ export class HookBus {
     return untap;
   }
 
-  /** Denies at a gate in the place of a plugin that is away. @returns opens it again */
-  seal(spec: HookSpec, key: string | undefined, plugin: string): () => void {
-    const denial: Denial = { allow: false, reason: `plugin ${plugin} is not running`, retryAfterMs: 1_000 };
-    return this.tap(spec, key, absentOwner(plugin), { name: "sealed" }, () => denial);
+  /**
+   * Denies at a gate in the place of a plugin that is away, also at one whose hook nobody has declared yet.
+   * @param gate `<hook>`, or `<hook>:<key>` of a keyed one. @returns opens it again
+   */
+  seal(gate: string, plugin: string): () => void {
+    const seal = { plugin };
+    this.#seals.set(gate, [...(this.#seals.get(gate) ?? []), seal]);
+    return () => {
+      const left = this.#seals.get(gate)?.filter((one) => one !== seal) ?? [];
+      if (left.length > 0) this.#seals.set(gate, left);
+      else this.#seals.delete(gate);
+    };
+  }
+
+  #sealed({ kind, name }: HookSpec, key: string | undefined): Denial | undefined {
+    if (kind !== "gate" || this.#seals.size === 0) return undefined;
+    const [seal] = this.#seals.get(key === undefined ? name : `${name}:${key}`) ?? [];
+    return seal && { allow: false, reason: `plugin ${seal.plugin} is not running`, retryAfterMs: 1_000 };
+  }
+
+  /** Whether a hook of this name can be tapped and emitted as this says: nobody taps it as one of another kind. */
+  agrees({ name, kind, keyed }: HookSpec): boolean {
+    const used = this.#byName.get(name);
+    return !used || !isTapped(used) || (used.spec.kind === kind && used.spec.keyed === keyed);
   }
 
   /** The owner's side. */
   emitter<H extends HookSpec>(spec: H): HookEmitter<H> {
     const emit = (input: unknown, key?: string, signal?: AbortSignal): unknown => {
       const slot = this.#byName.get(spec.name)?.slots.get(key ?? NO_KEY);
-      if (!slot || slot.owners.length === 0) return unheard(spec.kind, input);
+      if (!slot || slot.owners.length === 0) {
+        const sealed = this.#sealed(spec, key);
+        return sealed ? Promise.resolve(sealed) : unheard(spec.kind, input);
+      }
       const { engine, owners } = slot;
       const emission: Emission = { key, collected: [], asked: [] };
       if (spec.kind === "trace") return (engine as SyncHook<[unknown, Emission]>).call(input, emission);
       const back = returnOfOne(owners);
       if (back) return back.then(() => emit(input, key, signal));
+      const sealed = this.#sealed(spec, key);
+      if (sealed) return Promise.resolve(sealed);
       if (spec.kind === "gate") deepFreeze(input);
       const done = (engine as AsyncSeriesHook<[unknown, Emission]>).promise(input, emission) as Promise<unknown>;
       if (spec.kind === "collect") return done.then(() => emission.collected);
       return spec.asks ? done.then((denial) => denial ?? this.#answerTo(spec.name, emission, signal)) : done;
     };
-    const isUsed = (key?: string) => (this.#byName.get(spec.name)?.slots.get(key ?? NO_KEY)?.owners.length ?? 0) > 0;
+    const isUsed = (key?: string) =>
+      (this.#byName.get(spec.name)?.slots.get(key ?? NO_KEY)?.owners.length ?? 0) > 0 ||
+      this.#sealed(spec, key) !== undefined;
     return { isUsed, emit: emit as HookEmitter<H>["emit"] }; // the kind decides the result; the table in the SDK types it
   }
 
@@ -144,11 +172,9 @@ export class HookBus {
   }
 
   #slot(spec: HookSpec, key: string | undefined): Slot {
+    if (!this.agrees(spec)) throw new Error(`two hooks are called ${spec.name}; rename the one of ${spec.owner}`);
     let channel = this.#byName.get(spec.name);
-    if (!channel) this.#byName.set(spec.name, (channel = { spec, slots: new Map() }));
-    else if (channel.spec !== spec && !isDeepStrictEqual(channel.spec, spec)) {
-      throw new Error(`two hooks are called ${spec.name}; rename the one of ${spec.owner}`);
-    }
+    if (!channel || !isTapped(channel)) this.#byName.set(spec.name, (channel = { spec, slots: new Map() }));
     let slot = channel.slots.get(key ?? NO_KEY);
     if (!slot) channel.slots.set(key ?? NO_KEY, (slot = { engine: createEngine(spec.kind), owners: [] }));
     return slot;
@@ -171,39 +197,15 @@ export class HookBus {
   }
 }
 
+function isTapped({ slots }: Channel): boolean {
+  for (const { owners } of slots.values()) if (owners.length > 0) return true;
+  return false;
+}
+
 /** Set while a plugin that taps here is between two generations: the new one is to hear this, too. */
 function returnOfOne(owners: readonly Owner[]): Promise<void> | undefined {
   for (const { away, hold } of owners) if (away && !hold?.passes()) return away;
   return undefined;
-}
-
-const UNCOUNTED: Tally = {
-  entered() {},
-  left() {},
-  answered() {},
-  method: () => ({ answered() {} }),
-  hookRan() {},
-  hookFailed() {},
-};
-
-/** Answerable for the deny that stands in for a plugin. */
-function absentOwner(id: string): Owner {
-  const { signal } = new AbortController();
-  const nothing = () => undefined;
-  const run = <T>(work: () => T) => work();
-  return {
-    id,
-    order: 0,
-    signal,
-    ready: true,
-    hold: undefined,
-    away: undefined,
-    tally: UNCOUNTED,
-    enter: nothing,
-    leave: nothing,
-    run,
-    charge: nothing,
-  };
 }
 
 /** tapable has no untap: a filtered list, and a no-op interceptor that makes it forget the compiled function. */

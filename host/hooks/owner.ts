@@ -50,6 +50,30 @@ export interface Owner {
   charge(error: unknown, where: string, charge?: Charge): void;
 }
 
+const nothing = () => undefined;
+
+/** The host itself: declarations of its own have an owner like all others. */
+export const hostOwner: Owner = {
+  id: "host",
+  order: -1,
+  signal: new AbortController().signal,
+  ready: true,
+  hold: undefined,
+  away: undefined,
+  tally: {
+    entered: nothing,
+    left: nothing,
+    answered: nothing,
+    method: () => ({ answered: nothing }),
+    hookRan: nothing,
+    hookFailed: nothing,
+  },
+  enter: nothing,
+  leave: nothing,
+  run: (work) => work(),
+  charge: nothing,
+};
+
 /** Calls that wait for a plugin to be replaced. */
 export interface Hold {
   /** Whether this caller goes on at once: work the replacement itself waits for. */

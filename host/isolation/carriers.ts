@@ -64,7 +64,7 @@ function startThread({ id, task, memoryMb }: GuestOptions): Carrier {
 function startProcess({ task, directory, stateDir, memoryMb, permissions }: GuestOptions): Carrier {
   const guest = fileURLToPath(new URL(GUEST, import.meta.url));
   const flags = permissionFlags({
-    code: codeDirectories(guest, directory),
+    code: [...codeDirectories(guest, directory), ...task.kinds.map((file) => dirname(realpathSync(file)))],
     own: [stateDir, task.cacheDir].map((path) => realpathSync(path)),
     permissions,
   });

@@ -1,20 +1,5 @@
 /** What the gateway and a plugin that runs elsewhere say to each other. */
-import type {
-  Audience,
-  Deprecation,
-  EventSpec,
-  ExtensionPoint,
-  HookCall,
-  HookSpec,
-  Method,
-  Principal,
-  RouteReply,
-  RouteRequest,
-  RouteSpec,
-  Stop,
-  TapOptions,
-  TSchema,
-} from "@svc/sdk";
+import type { Audience, Deprecation, EventSpec, Principal, TSchema } from "@svc/sdk";
 
 /** A token without its type. */
 export interface Token {
@@ -43,8 +28,8 @@ export interface StaticPart {
 /** The gateway, as the guest reaches it. */
 export interface HostSide {
   call(method: string, params: unknown, principal: Principal | undefined): Promise<unknown>;
-  /** @param event number of the declaration */
-  emit(event: number, payload: unknown, audience: Audience | undefined): void;
+  /** @param event name of one it declared */
+  publish(event: string, payload: unknown, audience: Audience | undefined): void;
   forward(event: EventSpec, payload: unknown, connections: readonly string[]): void;
   log(level: "debug" | "info" | "warn" | "error", fields: object, message: string): void;
   /** A failure of code nobody awaited. */
@@ -61,40 +46,10 @@ export interface SetupParts {
   readonly host: HostSide;
 }
 
-/** A method call without its getters. */
-export interface CallParts {
-  readonly params: unknown;
-  readonly principal: Principal;
-  readonly connection: unknown;
-  readonly signal: AbortSignal;
-  accept(payload: unknown): void;
-}
+/** What one setup declared, by the names of kinds. Functions of an entry return promises, whatever they were declared as. */
+export type Recorded = Readonly<Record<string, readonly unknown[]>>;
 
-/** What one setup declared. Functions may be asynchronous whatever they were declared as. */
-export interface Recorded {
-  readonly methods: readonly { readonly method: Method; handler(call: CallParts): unknown }[];
-  readonly events: readonly EventSpec[];
-  readonly routes: readonly (Omit<RouteSpec, "handler"> & {
-    handler(request: RouteRequest<never>): Promise<RouteReply>;
-  })[];
-  readonly taps: readonly {
-    readonly hook: HookSpec;
-    readonly key: string | undefined;
-    readonly options: TapOptions;
-    handler(input: unknown, call: HookCall): Promise<unknown>;
-  }[];
-  readonly services: readonly { readonly token: Token; readonly value: unknown }[];
-  readonly extensions: readonly {
-    readonly point: ExtensionPoint<unknown>;
-    readonly id: string;
-    readonly value: unknown;
-  }[];
-  readonly starts: readonly (() => Promise<void | Stop>)[];
-  readonly configHandler?: (config: unknown, sections: Readonly<Record<string, unknown>>) => Promise<void>;
-  readonly hasBusyChecks: boolean;
-}
-
-/** How a guest is. */
+/** Sign of life of an isolated plugin. */
 export interface Beat {
   /** Heap and buffers of its thread, or the resident memory of its process. bytes */
   readonly memoryBytes: number;
@@ -114,4 +69,6 @@ export interface GuestTask {
   readonly file: string;
   /** Private: what lies there is run. */
   readonly cacheDir: string;
+  /** Modules of further kinds of declaration. */
+  readonly kinds: readonly string[];
 }

@@ -1,37 +1,23 @@
 /**
- * A plugin that runs in a thread or process of its own, as the gateway sees it: a plugin like any other, whose setup declares
- * what the guest declared and whose handlers ask it.
+ * Carries plugins that run in a thread or process of their own: their setup declares what the guest declared, with handlers
+ * that call the guest.
  *
  * Each generation has a guest of its own, which ends with it: nothing of a former version stays in memory.
  */
 import { join } from "node:path";
-import {
-  type Contract,
-  definePlugin,
-  type EventSpec,
-  type Handlers,
-  type HookSpec,
-  type Live,
-  type Plugin,
-  type PluginGateway,
-  type Principal,
-  type ServiceToken,
-  type TapOptions,
-  Type,
-} from "@svc/sdk";
-import type { MissingPlugin, PluginSource } from "../kernel/load.ts";
-import type { Lifeline } from "../kernel/lifeline.ts";
-import type { GuestSide, HostSide, Recorded, StaticPart } from "./contract.ts";
+import { type Live, type PluginGateway, type Requirement, Type } from "@svc/sdk";
+import type { Carried, KernelHooks, Remote, Staging } from "../kernel/kind.ts";
+import type { GuestSide, HostSide, StaticPart } from "./contract.ts";
 import type { GuestOptions } from "./carriers.ts";
 import type { Guest } from "./guest.ts";
 
 export interface IsolationOptions {
-  readonly placement: "worker" | "process";
-  readonly memoryMb: number;
   /** State directory of the gateway. */
   readonly stateDir: string;
-  /** What it compiles is kept here, apart from what others compile. */
+  /** What guests compile is kept here, apart from what others compile. */
   readonly cacheDir: string;
+  /** Absolute paths of modules of further kinds of declaration. */
+  readonly kinds: readonly string[];
 }
 
 /** Milliseconds an import may take. Choice: as long as one in the gateway. */
@@ -39,32 +25,27 @@ const IMPORT_MS = 10_000;
 /** Milliseconds a guest that was imported waits for its setup. */
 const WARM_MS = 30_000;
 
-/** The same plugin, elsewhere. @param source one with a package */
-export function isolated(source: PluginSource, options: IsolationOptions): PluginSource {
-  const { manifest } = source;
-  const { placement, memoryMb } = options;
-  if (!manifest) return source;
-  const guest: GuestOptions = {
-    id: manifest.id,
-    placement,
-    memoryMb,
-    directory: manifest.directory,
-    stateDir: join(options.stateDir, "plugins", manifest.id),
-    permissions: manifest.permissions ?? {},
-    task: { file: join(manifest.directory, manifest.entry), cacheDir: join(options.cacheDir, "guests", manifest.id) },
-  };
-  const elsewhere = (found: PluginSource | MissingPlugin) => ("load" in found ? isolated(found, options) : found);
-  return {
-    ...source,
-    key: `${source.key} in a ${placement} of ${memoryMb} MiB`,
-    placement,
-    async load() {
-      await source.check?.();
-      const first = await importIn(guest);
-      return isolatedPlugin(first, () => importIn(guest), memoryMb);
-    },
-    ...(source.again ? { again: () => elsewhere(source.again?.() ?? source) } : {}),
-  };
+/** Sources whose plugin runs in a thread or process are carried there. */
+export function carryElsewhere({ resolve }: Pick<KernelHooks, "resolve">, options: IsolationOptions): void {
+  resolve.tapPromise("elsewhere", async (source) => {
+    const { manifest, elsewhere } = source;
+    if (!manifest || !elsewhere) return undefined as never; // tapable's type forgets that the next one is asked then
+    const { id, directory, entry, permissions = {} } = manifest;
+    const guest: GuestOptions = {
+      ...elsewhere,
+      id,
+      directory,
+      permissions,
+      stateDir: join(options.stateDir, "plugins", id),
+      task: {
+        file: join(directory, entry),
+        cacheDir: join(options.cacheDir, "guests", id),
+        kinds: options.kinds,
+      },
+    };
+    await source.check?.();
+    return carriedBy(guest, await importIn(guest));
+  });
 }
 
 /** A guest that has imported the plugin. */
@@ -73,7 +54,7 @@ interface Imported {
   readonly side: GuestSide;
   readonly part: StaticPart;
   /** Its calls run as this owner, once there is one. */
-  readonly caller: { run: Lifeline["run"] };
+  readonly caller: { run: Staging["run"] };
 }
 
 /** @throws Error the plugin cannot be imported there */
@@ -114,7 +95,7 @@ function refuseUnreachable({ id, requires, provides }: StaticPart): void {
   );
 }
 
-function isolatedPlugin(first: Imported, again: () => Promise<Imported>, memoryMb: number): Plugin {
+function carriedBy(options: GuestOptions, first: Imported): Carried {
   const { part } = first;
   let warm: Imported | undefined = first;
   const cool = setTimeout(() => {
@@ -123,39 +104,46 @@ function isolatedPlugin(first: Imported, again: () => Promise<Imported>, memoryM
   }, WARM_MS);
   cool.unref();
 
-  async function setup(gateway: PluginGateway, lifeline: Lifeline): Promise<void> {
-    const imported = warm && !warm.guest.isOver ? warm : await again();
+  async function setup(staging: Staging): Promise<void> {
+    const { gateway } = staging;
+    const imported = warm && !warm.guest.isOver ? warm : await importIn(options);
     warm = undefined;
     clearTimeout(cool);
     const { guest, side, caller } = imported;
-    caller.run = (work) => lifeline.run(work);
+    caller.run = (work) => staging.run(work);
     gateway.signal.addEventListener("abort", () => guest.end(), { once: true });
     if (gateway.signal.aborted) return guest.end();
     void guest.ended.then((reason) => {
-      if (!gateway.signal.aborted) lifeline.died(new Error(reason));
+      if (!gateway.signal.aborted) staging.died(new Error(reason));
     });
-    lifeline.memory(() => guest.beat?.memoryBytes);
-    const emits: ReturnType<PluginGateway["event"]>[] = [];
+    staging.measure(() => guest.beat?.memoryBytes);
     const live = liveServices(part, gateway);
-    guest.watch(side, memoryMb, live.changed);
+    guest.watch(side, options.memoryMb, live.changed);
     const recorded = await side.setup({
       config: gateway.config,
       sections: gateway.sections,
       stateDir: gateway.stateDir,
       services: { ...servicesOf(part, gateway), ...live.changed() },
-      host: hostSide(gateway, lifeline, emits),
+      host: hostSide(staging),
     });
-    declare(gateway, { recorded, guest, emits });
+    const remote: Remote = { isBusy: () => guest.beat?.busy ?? false, isOver: () => guest.isOver };
+    for (const [kind, entries] of Object.entries(recorded))
+      for (const entry of entries) {
+        staging.adopt(kind, entry, remote);
+      }
   }
 
-  return definePlugin({
-    ...part,
-    requires: Object.fromEntries(Object.entries(part.requires).map(([name, one]) => [name, requirementOf(one)])),
-    setup: setup as Plugin["setup"], // the kernel passes the second argument
-  } as Parameters<typeof definePlugin>[0]);
+  const { requires, ...rest } = part;
+  return {
+    plugin: {
+      ...rest,
+      requires: Object.fromEntries(Object.entries(requires).map(([name, one]) => [name, requirementOf(one)])),
+    },
+    setup,
+  };
 }
 
-function requirementOf({ kind, token }: StaticPart["requires"][string]) {
+function requirementOf({ kind, token }: StaticPart["requires"][string]): Requirement {
   return kind === "service" ? token : { kind, token };
 }
 
@@ -185,74 +173,17 @@ function liveServices({ requires }: StaticPart, { services }: PluginGateway) {
   };
 }
 
-function hostSide(
-  gateway: PluginGateway,
-  lifeline: Lifeline,
-  emits: readonly ReturnType<PluginGateway["event"]>[],
-): HostSide {
+function hostSide({ gateway, publish, failed }: Staging): HostSide {
   return {
-    call: (name, params, principal) =>
-      gateway.call(anyMethod(name), params, principal ? { principal: principal as Principal } : {}),
-    emit: (event, payload, audience) => emits[event]?.(payload, audience),
+    call: (name, params, principal) => gateway.call(anyMethod(name), params, principal ? { principal } : {}),
+    publish,
     forward: (event, payload, connections) => gateway.forward(event, payload, connections),
     log: (level, fields, message) => gateway.log[level](fields, message),
-    charge: (error, where) => lifeline.charge(error, where),
+    charge: failed,
   };
 }
 
 /** Only its name is looked at. */
 function anyMethod(name: string) {
   return { name, summary: "-", scope: "none", params: Type.Unknown(), result: Type.Unknown() } as const;
-}
-
-interface Declared {
-  readonly recorded: Recorded;
-  readonly guest: Guest;
-  readonly emits: ReturnType<PluginGateway["event"]>[];
-}
-
-/** Declares what the guest declared. */
-function declare(gateway: PluginGateway, { recorded, guest, emits }: Declared): void {
-  for (const { method, handler } of recorded.methods) {
-    const contract: Contract = { only: method };
-    const handlers: Handlers<Contract> = {
-      only: ({ params, principal, connection, signal, accept }) =>
-        handler({ params, principal, connection, signal, accept }),
-    };
-    gateway.serve(contract, handlers);
-  }
-  for (const event of recorded.events) emits.push(gateway.event(event as EventSpec));
-  for (const { handler, ...route } of recorded.routes) {
-    gateway.route({
-      ...route,
-      handler: ({ method, path, params, query, headers, body, rawBody, principal, remoteAddress, signal }) => {
-        const parts = { method, path, params, query, headers, body, rawBody, principal, remoteAddress, signal };
-        return handler(parts as never); // the body matches the schema of the route
-      },
-    });
-  }
-  for (const { hook, key, options, handler } of recorded.taps) {
-    const facade = gateway.hook(hook as HookSpec) as unknown as AnyFacade;
-    const tappable = key === undefined ? facade : facade.for(key);
-    tappable.tapPromise(options, (input, { key: of, signal }) => handler(input, { key: of, signal }));
-  }
-  for (const { token, value } of recorded.services) gateway.provide(token as ServiceToken<unknown>, value);
-  for (const { point, id, value } of recorded.extensions) gateway.extend(point, id, value);
-  for (const begin of recorded.starts) {
-    gateway.start(async () => {
-      const stop = await begin();
-      return typeof stop === "function" ? () => (guest.isOver ? undefined : stop()) : undefined;
-    });
-  }
-  const { configHandler } = recorded;
-  if (configHandler) gateway.configChanged((config, sections) => configHandler(config, sections));
-  if (recorded.hasBusyChecks) gateway.busy(() => guest.beat?.busy ?? false);
-}
-
-interface AnyFacade {
-  for(key: string): AnyFacade;
-  tapPromise(
-    options: TapOptions,
-    handler: (input: unknown, call: { key: string | undefined; signal: AbortSignal }) => Promise<unknown>,
-  ): void;
 }

@@ -1,17 +1,24 @@
 /** The program of a thread or process that a plugin has for itself: imports the plugin, and does what the gateway asks. */
 import { getHeapStatistics } from "node:v8";
 import { isMainThread, parentPort, workerData } from "node:worker_threads";
-import type { Plugin, Requirement } from "@svc/sdk";
+import { deepFreeze, type HookEmitter, type Plugin, type Requirement } from "@svc/sdk";
+import { systemClock } from "../clock.ts";
+import { Recorder } from "../kernel/declared.ts";
+import { type AnyKind, type SetupContext } from "../kernel/kind.ts";
+import { busy } from "../kernel/kinds/busy.ts";
+import { loadKinds } from "../kernel/load-kinds.ts";
 import { importPlugin } from "../kernel/load.ts";
-import type { GuestSide, GuestTask, StaticPart, Token } from "./contract.ts";
-import { type Recording, recordingGateway } from "./guest-gateway.ts";
+import { gatewayOf } from "../kernel/setup.ts";
+import type { GuestSide, GuestTask, HostSide, SetupParts, StaticPart, Token } from "./contract.ts";
 import { Link } from "./link.ts";
 
 const task = (isMainThread ? JSON.parse(process.argv[2] ?? "{}") : workerData) as GuestTask; // from carriers.ts
 const stopped = new AbortController();
-let plugin: Plugin | undefined;
-let recording: Recording | undefined;
-let charge: ((error: unknown, where: string) => void) | undefined;
+/** Live services as they are now, by the name the plugin uses. */
+const live = new Map<string, unknown>();
+let imported: { readonly plugin: Plugin; readonly kinds: readonly AnyKind[] } | undefined;
+let recorder: Recorder | undefined;
+let host: HostSide | undefined;
 
 // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a thread, not a window: there is no origin
 const post = (message: unknown) => void (parentPort ? parentPort.postMessage(message) : process.send?.(message));
@@ -19,38 +26,77 @@ const link = new Link({ post });
 
 const guest: GuestSide = {
   async describe() {
-    plugin = await importPlugin(task.file, task.cacheDir);
+    const [plugin, kinds] = await Promise.all([
+      importPlugin(task.file, task.cacheDir),
+      loadKinds(task.kinds, task.cacheDir),
+    ]);
+    imported = { plugin, kinds };
     return staticPart(plugin);
   },
 
   async setup(parts) {
-    if (!plugin) throw new Error("setup before describe");
-    recording = recordingGateway(plugin, parts, stopped.signal);
-    ({ charge } = parts.host);
+    if (!imported) throw new Error("setup before describe");
+    const { plugin, kinds } = imported;
+    host = parts.host;
+    const recording = (recorder = new Recorder(plugin, true));
     try {
-      await plugin.setup(recording.gateway as never); // typed by definePlugin
-      const { provides = [] } = plugin;
-      const { recorded } = recording;
-      const unmet = provides.find(({ id }) => !recorded.services.some(({ token }) => token.id === id));
-      if (unmet) throw new Error(`it lists ${unmet.id} under "provides" and did not provide it`);
-      return recorded;
+      await plugin.setup(gatewayIn(parts, plugin, kinds, recording) as never); // typed by definePlugin
+      return recording.entries();
     } finally {
       recording.seal();
     }
   },
 
-  async beat(live) {
-    recording?.renew(live);
-    return { memoryBytes: memoryBytes(), busy: recording?.busyChecks.some((check) => isBusy(check)) ?? false };
+  async beat(changed) {
+    for (const [name, value] of Object.entries(changed)) live.set(name, value);
+    return { memoryBytes: memoryBytes(), busy: recorder?.of(busy).some(({ check }) => isBusy(check)) ?? false };
   },
 };
+
+/** Effects are the host's, time is the guest's own. */
+function gatewayIn(
+  { config, sections, services, stateDir, host: to }: SetupParts,
+  plugin: Plugin,
+  kinds: readonly AnyKind[],
+  recording: Recorder,
+) {
+  const context: SetupContext = {
+    plugin,
+    clock: systemClock,
+    signal: stopped.signal,
+    isOpen: () => recording.isOpen,
+    run: (work) => work(),
+    failed: (error, where) => to.charge(error, where),
+    publish: ({ name }, payload, audience) => to.publish(name, payload, audience),
+    forward: (event, payload, connections) => to.forward(event, payload, connections),
+    // Their kinds refuse to be declared here.
+    emitter: () => undefined as unknown as HookEmitter<never>,
+    view: () => undefined as never,
+  };
+  const logTo = (level: "debug" | "info" | "warn" | "error") => (fields: object, message: string) =>
+    to.log(level, fields, message);
+  for (const [name, value] of Object.entries(services)) live.set(name, value);
+  const handles = Object.entries(plugin.requires ?? {}).map(([name, { kind }]) => {
+    return [name, kind === "live" ? { get: () => live.get(name) } : services[name]] as const;
+  });
+  return gatewayOf({
+    context,
+    kinds,
+    recorder: recording,
+    config: { value: deepFreeze(config), sections: deepFreeze(sections) },
+    services: Object.fromEntries(handles),
+    log: { debug: logTo("debug"), info: logTo("info"), warn: logTo("warn"), error: logTo("error") },
+    stateDir: () => stateDir,
+    call: (method, params, principal) => to.call(method.name, params, principal),
+  });
+}
 
 /** A throw counts as yes. */
 function isBusy(check: () => boolean): boolean {
   try {
     return check();
   } catch (error) {
-    charge?.(error, "busy()");
+    host?.charge(error, "busy()");
     return true;
   }
 }
@@ -84,9 +130,9 @@ function plainToken({ kind, id, version, remotable, deprecated }: Token): Token 
   return { kind, id, version, ...(remotable ? { remotable } : {}), ...(deprecated ? { deprecated } : {}) };
 }
 
-/** Errors nobody awaited cost a point, as they do in the gateway; before there is anybody to tell, they end it. */
+/** Errors nobody awaited count against the plugin, as they do in the gateway; before its setup they end the guest. */
 function stray(error: unknown): void {
-  if (charge) return charge(error, "code nobody awaited");
+  if (host) return host.charge(error, "code nobody awaited");
   process.stderr.write(`${error instanceof Error ? error.stack : String(error)}\n`);
   process.exit(1);
 }

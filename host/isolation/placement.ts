@@ -2,7 +2,6 @@
 import type { MissingPlugin, PluginSource } from "../kernel/load.ts";
 import type { Placement } from "../kernel/manifest.ts";
 import { placementOf } from "../kernel/placement.ts";
-import { isolated } from "./isolated-plugin.ts";
 
 /** `plugins.entries.<id>`, as far as it is about where the plugin runs. */
 export interface PlacementEntry {
@@ -11,25 +10,32 @@ export interface PlacementEntry {
   readonly memoryMb?: number;
 }
 
-export interface PlacementOptions {
-  readonly entries: Readonly<Record<string, PlacementEntry>>;
-  readonly stateDir: string;
-  readonly cacheDir: string;
-}
+/** MiB of heap for a plugin that runs by itself. */
+export const DEFAULT_MEMORY_MB = 256;
 
-/** The same sources, those that run elsewhere as such. */
+/** The same sources, those that run elsewhere marked as such. */
 export function placed(
   sources: readonly (PluginSource | MissingPlugin)[],
-  { entries, stateDir, cacheDir }: PlacementOptions,
+  entries: Readonly<Record<string, PlacementEntry>>,
 ): (PluginSource | MissingPlugin)[] {
   return sources.map((source) => {
     if (!("load" in source) || !source.manifest) return source;
     const { id } = source.manifest;
     const { run, memoryMb = DEFAULT_MEMORY_MB } = Object.hasOwn(entries, id) ? (entries[id] ?? {}) : {};
     const placement = placementOf(source, run);
-    return placement === "host" ? source : isolated(source, { placement, memoryMb, stateDir, cacheDir });
+    return placement === "host" ? source : elsewhere(source, { placement, memoryMb });
   });
 }
 
-/** MiB of heap for a plugin that runs by itself. */
-export const DEFAULT_MEMORY_MB = 256;
+function elsewhere(source: PluginSource, place: NonNullable<PluginSource["elsewhere"]>): PluginSource {
+  const again = () => {
+    const found = source.again?.() ?? source;
+    return "load" in found ? elsewhere(found, place) : found;
+  };
+  return {
+    ...source,
+    key: `${source.key} in a ${place.placement} of ${place.memoryMb} MiB`,
+    elsewhere: place,
+    ...(source.again ? { again } : {}),
+  };
+}

@@ -1,19 +1,17 @@
 /** Plugins that would do what is asked and do not run: installed and not asked for, or not well. */
 import type { PluginReport } from "@svc/sdk/services";
 import type { Kernel } from "./kernel.ts";
+import { type AnyKind, isListed } from "./kind.ts";
+import { contributionName, contributions } from "./kinds/contributions.ts";
+import { methods } from "./kinds/methods.ts";
 import type { PluginFinder } from "./load.ts";
-import { contributes, type Manifest, servesMethod } from "./manifest.ts";
 
 /** An installed plugin of the bundle that this gateway was not asked to load. */
-function unloaded(
-  fits: (manifest: Manifest) => boolean,
-  kernel: Kernel,
-  finder: PluginFinder,
-): PluginReport | undefined {
+function unloaded(kind: AnyKind, name: string, kernel: Kernel, finder: PluginFinder): PluginReport | undefined {
   const running = new Set(kernel.reports().map(({ id }) => id)); // what one of these does not have is just unknown
   for (const source of finder.bundle()) {
     const manifest = "load" in source ? source.manifest : undefined;
-    if (!manifest || !fits(manifest) || running.has(manifest.id)) continue;
+    if (!manifest || !isListed(kind, manifest, name) || running.has(manifest.id)) continue;
     const { id, version } = manifest;
     return { id, version, state: "disabled", reason: "add it to plugins.use", generation: 0, errors: 0, inert: [] };
   }
@@ -22,7 +20,7 @@ function unloaded(
 
 /** The one that serves the method. */
 export function unloadedProvider(method: string, kernel: Kernel, finder: PluginFinder): PluginReport | undefined {
-  return unloaded((manifest) => servesMethod(manifest, method), kernel, finder);
+  return unloaded(methods, method, kernel, finder);
 }
 
 /** Who has this contribution and does not run, in a sentence with the next step; `undefined`: nobody that is known. */
@@ -33,8 +31,8 @@ export function absentContribution(
   kernel: Kernel,
   finder: PluginFinder,
 ): string | undefined {
-  const plugin =
-    kernel.absentContributor(point, id) ?? unloaded((manifest) => contributes(manifest, point, id), kernel, finder);
+  const name = contributionName(point, id);
+  const plugin = kernel.absent(contributions, name) ?? unloaded(contributions, name, kernel, finder);
   if (!plugin) return undefined;
   const why = plugin.reason === undefined ? "" : ` (${plugin.reason})`;
   return `the ${what} "${id}" is provided by plugin ${plugin.id}, which is ${plugin.state}${why}; see: svc plugins why ${plugin.id}`;

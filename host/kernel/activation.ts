@@ -2,10 +2,11 @@
  * Brings up whatever can run and does not yet: all `setup`s level by level without anybody seeing a thing, then
  * everything committed in one synchronous step, then resources acquired in the same order.
  */
-import type { Plugin } from "@svc/sdk";
 import { type GraphNode, holdsService, type Order, orderPlugins, tokenOf } from "./graph.ts";
 import type { PluginInstance } from "./instance.ts";
-import type { Lifecycle, NotStaged, Staged } from "./lifecycle.ts";
+import type { PluginFacts } from "./kind.ts";
+import { services as SERVICES } from "./kinds/services.ts";
+import type { Lifecycle, NotStaged, StagedGeneration } from "./lifecycle.ts";
 
 export interface ActivationOptions {
   readonly lifecycle: Lifecycle;
@@ -39,6 +40,10 @@ export class Activation {
     await this.#startAll(staged.map(({ instance }) => instance));
   }
 
+  #services() {
+    return this.#lifecycle.kinds.table(SERVICES);
+  }
+
   #plan(): Order {
     const waiting = [...this.#instances.values()].filter(
       ({ state, retryAt }) => state === "described" || (state === "pending" && retryAt === undefined),
@@ -47,7 +52,10 @@ export class Activation {
     const own = new Set(nodes.flatMap(({ plugin }) => plugin.provides?.map(({ id }) => id) ?? []));
     // What a waiting plugin provided before does not count: it is about to provide it anew.
     const taken = new Set(this.#running().flatMap(({ plugin }) => plugin?.provides?.map(({ id }) => id) ?? []));
-    const available = this.#lifecycle.registry.services().filter(({ id }) => !own.has(id) || taken.has(id));
+    const available = this.#services()
+      .list()
+      .map(({ token }) => token)
+      .filter(({ id }) => !own.has(id) || taken.has(id));
     return orderPlugins(nodes, available);
   }
 
@@ -57,9 +65,9 @@ export class Activation {
     );
   }
 
-  async #stageAll(levels: Order["levels"]): Promise<{ instance: PluginInstance; result: Staged }[]> {
+  async #stageAll(levels: Order["levels"]): Promise<{ instance: PluginInstance; result: StagedGeneration }[]> {
     const services = new Map<string, unknown>();
-    const staged: { instance: PluginInstance; result: Staged }[] = [];
+    const staged: { instance: PluginInstance; result: StagedGeneration }[] = [];
     for (const level of levels) {
       const instances = level.flatMap((id) => this.#instances.get(id) ?? []);
       for (const instance of instances) instance.position ??= this.#positions++;
@@ -67,22 +75,22 @@ export class Activation {
       for (const result of results) {
         if (!result) continue;
         staged.push(result);
-        for (const { token, value } of result.result.declarations.services) services.set(token.id, value);
+        for (const { token, value } of result.result.staged.declared.of(SERVICES)) services.set(token.id, value);
       }
     }
     return staged;
   }
 
   async #stage(instance: PluginInstance, services: ReadonlyMap<string, unknown>) {
-    const { plugin } = instance;
-    if (!plugin) return undefined;
-    const lacking = this.#lacking(plugin, (id) => services.has(id));
+    const { code } = instance;
+    if (!code) return undefined;
+    const lacking = this.#lacking(code.plugin, (id) => services.has(id));
     if (lacking !== undefined) {
       const reason = `waits for the service ${lacking}, whose plugin did not come up`;
       await this.giveUp(instance, { state: "pending", reason });
       return undefined;
     }
-    const result = await this.#lifecycle.stage(instance, plugin, services);
+    const result = await this.#lifecycle.stage(instance, code, services);
     if (!("generation" in result)) {
       await this.giveUp(instance, result);
       return undefined;
@@ -92,12 +100,10 @@ export class Activation {
   }
 
   /** A service it cannot do without and that is not there. */
-  #lacking(plugin: Plugin, isStaged: (id: string) => boolean): string | undefined {
+  #lacking(plugin: PluginFacts, isStaged: (id: string) => boolean): string | undefined {
     return Object.values(plugin.requires ?? {})
       .map((requirement) => tokenOf(requirement))
-      .find(
-        ({ token, hard }) => hard && !isStaged(token.id) && this.#lifecycle.registry.service(token.id) === undefined,
-      )?.token.id;
+      .find(({ token, hard }) => hard && !isStaged(token.id) && this.#services().get(token.id) === undefined)?.token.id;
   }
 
   /** Starts in order; a plugin waits for those it requires, not for the others. */
@@ -118,7 +124,7 @@ export class Activation {
     if (!plugin) return [];
     return [...this.#instances.values()]
       .filter(({ current }) => {
-        const services = current?.declarations?.services.map(({ token }) => token.id) ?? [];
+        const services = current?.staged?.declared.of(SERVICES).map(({ token }) => token.id) ?? [];
         return holdsService(plugin, new Set(services));
       })
       .map(({ id }) => id);

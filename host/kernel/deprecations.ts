@@ -1,6 +1,7 @@
 /** Which parts of the plugin API a plugin uses that will go away. */
-import { DEPRECATED_MEMBERS, type Deprecation, type Plugin, type PluginGateway } from "@svc/sdk";
+import { DEPRECATED_MEMBERS, type Deprecation, type PluginGateway } from "@svc/sdk";
 import { tokenOf } from "./graph.ts";
+import type { PluginFacts } from "./kind.ts";
 
 /** Uses of one generation, by what is used, e.g. `hook message:inbound`. */
 export type DeprecatedUses = Map<string, Deprecation>;
@@ -13,7 +14,7 @@ export function noteDeprecated(uses: DeprecatedUses, what: string, mark: Depreca
 }
 
 /** Services a plugin requires are known before it is set up. */
-export function noteRequirements(uses: DeprecatedUses, { requires = {} }: Plugin): void {
+export function noteRequirements(uses: DeprecatedUses, { requires = {} }: PluginFacts): void {
   for (const requirement of Object.values(requires)) {
     const { token } = tokenOf(requirement);
     noteDeprecated(uses, `service ${token.id}`, token.deprecated);
@@ -40,7 +41,7 @@ export function noteMembers<G extends object>(
 }
 
 /** One line each. Pure. */
-export function describeDeprecated(uses: DeprecatedUses): string[] {
+export function describeDeprecated(uses: ReadonlyMap<string, Deprecation>): string[] {
   return [...uses].map(([what, { since, removedIn, instead }]) => {
     return `${what}: deprecated since ${since}, removed in ${removedIn}; instead: ${instead}`;
   });

@@ -1,8 +1,9 @@
 /** From a source to a plugin that is known: refused for what can be said without its code, else imported. */
 import { messageOf } from "@svc/sdk/errors";
-import type { Clock, Logger, Plugin } from "@svc/sdk";
+import type { Clock, Logger } from "@svc/sdk";
 import { within } from "../clock.ts";
 import { PluginInstance } from "./instance.ts";
+import type { Carried, KernelHooks, PluginFacts } from "./kind.ts";
 import type { PluginState } from "./state.ts";
 import type { MissingPlugin, PluginSource } from "./load.ts";
 import { apiMismatch, type Manifest, PLUGIN_ID } from "./manifest.ts";
@@ -11,6 +12,8 @@ export interface DescribeOptions {
   readonly disabled: ReadonlySet<string>;
   readonly clock: Clock;
   readonly log: Logger;
+  /** Gets a source's code. */
+  readonly resolve: KernelHooks["resolve"];
   /** Milliseconds an import may take. */
   readonly deadlineMs: number;
 }
@@ -33,21 +36,22 @@ export async function describePlugin(
 
 async function imported(
   source: PluginSource,
-  { disabled, clock, log, deadlineMs }: DescribeOptions,
+  { disabled, clock, log, resolve, deadlineMs }: DescribeOptions,
 ): Promise<PluginInstance> {
   const { manifest, origin } = source;
   const begun = clock.elapsed();
-  let plugin: Plugin;
+  let code: Carried;
   try {
-    plugin = await within(deadlineMs, clock, source.load());
+    code = await within(deadlineMs, clock, resolve.promise(source));
   } catch (error) {
     const id = manifest?.id ?? origin;
     log.error({ plugin: id, err: error }, `plugin ${id} cannot be imported`);
     const text = messageOf(error);
     return settled(new PluginInstance(id, source, manifest), "failed", `import: ${text}`);
   }
+  const { plugin } = code;
   const instance = new PluginInstance(plugin.id, source, manifest);
-  instance.plugin = plugin;
+  instance.code = code;
   instance.timings.importMs = Math.round(clock.elapsed() - begun);
   if (disabled.has(plugin.id)) return settled(instance, "disabled", disabledBy(plugin.id));
   const wrong = checkCode(plugin, manifest);
@@ -62,7 +66,10 @@ export function duplicateOf(twin: PluginInstance): PluginInstance {
 }
 
 /** Why this code cannot run here, or `undefined`. */
-export function checkCode(plugin: Plugin, manifest: Pick<Manifest, "id"> | undefined): string | undefined {
+export function checkCode(
+  plugin: Pick<PluginFacts, "id" | "api">,
+  manifest: Pick<Manifest, "id"> | undefined,
+): string | undefined {
   if (!PLUGIN_ID.test(plugin.id)) return `its id "${plugin.id}" does not match ${PLUGIN_ID.source}`;
   if (manifest && manifest.id !== plugin.id) {
     return `its code says id "${plugin.id}", its package.json says "${manifest.id}"`;

@@ -1,10 +1,10 @@
 /** One life of a plugin: what it declared, what it has under way, and what has to be undone when it goes. */
-import type { Clock, Logger, Plugin, Stop } from "@svc/sdk";
+import type { Clock, Logger, Stop } from "@svc/sdk";
 import { within } from "../clock.ts";
 import type { Charge, Owner, Tally } from "../hooks/owner.ts";
 import { runAs } from "./blame.ts";
-import type { Declarations } from "./declarations.ts";
 import type { ReplacementHold } from "./hold.ts";
+import type { Carried, KernelHooks, PluginConfig, Staged } from "./kind.ts";
 import { forgetMark, newMark, runMarked } from "./watch/marks.ts";
 
 /** Milliseconds one stop may take before the next is asked. */
@@ -24,28 +24,24 @@ export interface GenerationOptions {
   readonly instance: Lineage;
   readonly number: number;
   readonly order: number;
-  readonly plugin: Plugin;
+  readonly code: Carried;
   /** Validated configuration it was set up with. */
   readonly config: PluginConfig;
   readonly clock: Clock;
   readonly log: Logger;
-  /** Told of each failure that counts. */
+  readonly hooks: Pick<KernelHooks, "draining" | "stopped">;
+  /** Called for each failure that counts. */
   onFailure(): void;
-}
-
-/** A plugin's own section and its further ones. */
-export interface PluginConfig {
-  readonly value: unknown;
-  readonly sections: Readonly<Record<string, unknown>>;
 }
 
 export class Generation {
   readonly number: number;
-  readonly plugin: Plugin;
+  readonly code: Carried;
   /** What it was set up with, or took over since. */
   config: PluginConfig;
   readonly owner: Owner;
-  declarations: Declarations | undefined;
+  /** What it declared, once that is in effect. */
+  staged: Staged | undefined;
   /** Started, and not stopped yet. */
   ready = false;
   /** How many bytes of memory it uses; known of plugins that do not run in the gateway. */
@@ -58,10 +54,12 @@ export class Generation {
   #underWay = 0;
   #idle: { readonly calls: number; readonly reached: () => void } | undefined;
   readonly #mark: number;
+  readonly #hooks: GenerationOptions["hooks"];
 
-  constructor({ instance, number, order, plugin, config, clock, log, onFailure }: GenerationOptions) {
+  constructor({ instance, number, order, code, config, clock, log, hooks, onFailure }: GenerationOptions) {
     this.number = number;
-    this.plugin = plugin;
+    this.code = code;
+    this.#hooks = hooks;
     this.config = config;
     const { signal } = this.#controller;
     const isReady = () => this.ready;
@@ -100,8 +98,8 @@ export class Generation {
   }
 
   /** Remembers how to take the commit back. */
-  committed(declarations: Declarations, withdraw: () => void): void {
-    this.declarations = declarations;
+  committed(staged: Staged, withdraw: () => void): void {
+    this.staged = staged;
     this.#withdraw = withdraw;
   }
 
@@ -117,6 +115,9 @@ export class Generation {
 
   /** Its stops newest first (its hooks and events still work), then signal and timers. Declarations stay. Safe to call twice. */
   async stop(clock: Clock): Promise<void> {
+    const { staged } = this;
+    const runs = staged && !this.owner.signal.aborted;
+    if (runs) this.#hooks.draining.call(staged);
     for (const stop of this.#stops.splice(0).reverse()) {
       try {
         await within(STOP_DEADLINE_MS, clock, this.owner.run(stop));
@@ -128,6 +129,7 @@ export class Generation {
     this.ready = false;
     this.#controller.abort();
     forgetMark(this.#mark);
+    if (runs) this.#hooks.stopped.call(staged);
   }
 
   /** Takes its declarations back, in one synchronous step. Safe to call twice. */

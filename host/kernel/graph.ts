@@ -1,9 +1,12 @@
 /** In which order plugins are set up and started. Pure. */
 import type { Plugin, Requirement, ServiceToken } from "@svc/sdk";
 
+/** What decides the order. */
+type Ordered = Pick<Plugin, "requires" | "provides" | "after">;
+
 export interface GraphNode {
   readonly id: string;
-  readonly plugin: Plugin;
+  readonly plugin: Ordered;
 }
 
 export interface Order {
@@ -24,7 +27,7 @@ export function tokenOf(requirement: Requirement): {
 }
 
 /** Whether the plugin was set up with a service of one of these ids in its hands, so that it has to follow a change of it. */
-export function holdsService(plugin: Plugin, serviceIds: ReadonlySet<string>): boolean {
+export function holdsService(plugin: Ordered, serviceIds: ReadonlySet<string>): boolean {
   return Object.values(plugin.requires ?? {})
     .map((requirement) => tokenOf(requirement))
     .some(({ token, ordered }) => ordered && serviceIds.has(token.id));
@@ -103,7 +106,7 @@ function byId(left: GraphNode, right: GraphNode): number {
   return left.id < right.id ? -1 : 1;
 }
 
-function missingService(plugin: Plugin, isThere: (token: ServiceToken<unknown>) => boolean): string | undefined {
+function missingService(plugin: Ordered, isThere: (token: ServiceToken<unknown>) => boolean): string | undefined {
   for (const requirement of Object.values(plugin.requires ?? {})) {
     const { token, hard } = tokenOf(requirement);
     if (hard && !isThere(token))
@@ -112,7 +115,7 @@ function missingService(plugin: Plugin, isThere: (token: ServiceToken<unknown>) 
   return undefined;
 }
 
-function predecessors(plugin: Plugin, id: string, providers: ReadonlyMap<string, string>): string[] {
+function predecessors(plugin: Ordered, id: string, providers: ReadonlyMap<string, string>): string[] {
   const needed = Object.values(plugin.requires ?? {})
     .map((requirement) => tokenOf(requirement))
     .filter(({ ordered }) => ordered)

@@ -1,12 +1,12 @@
 /** One plugin of this gateway: its state and what became of it, over all its generations. */
 import { messageOf } from "@svc/sdk/errors";
-import type { Plugin } from "@svc/sdk";
 import { describeDeprecated } from "./deprecations.ts";
 import { FailureWindow } from "./failure.ts";
 import type { Generation } from "./generation.ts";
 import type { ReplacementHold } from "./hold.ts";
+import { type AnyKind, type Carried, type Declared, isListed, type PluginFacts } from "./kind.ts";
 import type { MissingPlugin, PluginSource } from "./load.ts";
-import { contributes, type Manifest, type Placement, servesMethod } from "./manifest.ts";
+import type { Manifest, Placement } from "./manifest.ts";
 import type { PluginReport, PluginStats } from "@svc/sdk/services";
 import type { PluginState } from "./state.ts";
 import { PluginTally } from "./stats.ts";
@@ -19,8 +19,8 @@ export class PluginInstance {
   /** Where its code comes from, or why it cannot be loaded. */
   source: PluginSource | MissingPlugin;
   manifest: Manifest | undefined;
-  /** Its code, once imported. */
-  plugin: Plugin | undefined;
+  /** Its code, once loaded. */
+  code: Carried | undefined;
   state: PluginState = "described";
   reason: string | undefined;
   /** The gateway's own next attempt; not tried before. epoch ms */
@@ -35,9 +35,8 @@ export class PluginInstance {
   /** The last failure that was charged to it. */
   blame: PluginReport["blame"];
   readonly tally = new PluginTally();
-  /** Methods its newest generation declared: known also while it is away. */
-  #methods: ReadonlySet<string> = new Set();
-  #contributions: readonly (readonly [point: string, id: string])[] = [];
+  /** What its newest generation declared: known also while it is away. */
+  declared: Declared | undefined;
   readonly failures = new FailureWindow();
   /** Set while it is being replaced. */
   hold: ReplacementHold | undefined;
@@ -50,8 +49,12 @@ export class PluginInstance {
     this.manifest = manifest;
   }
 
+  get plugin(): PluginFacts | undefined {
+    return this.code?.plugin;
+  }
+
   get placement(): Placement {
-    return ("load" in this.source ? this.source.placement : undefined) ?? "host";
+    return ("load" in this.source ? this.source.elsewhere?.placement : undefined) ?? "host";
   }
 
   /** From now on it is what this package says. */
@@ -72,21 +75,11 @@ export class PluginInstance {
     return this.tally.stats(this.errors, this.current?.memory?.());
   }
 
-  declared(methods: readonly string[], contributions: readonly (readonly [point: string, id: string])[]): void {
-    this.#methods = new Set(methods);
-    this.#contributions = contributions;
-  }
-
-  /** Whether this contribution is its own, by its package or by what it declared. */
-  contributes(point: string, id: string): boolean {
+  /** Whether a declaration of this name is its own, by its package or by what it declared. */
+  declares(kind: AnyKind, name: string): boolean {
     return (
-      this.#contributions.some(([at, name]) => at === point && name === id) || contributes(this.manifest, point, id)
+      (this.declared?.shapes(kind).some((shape) => shape.name === name) ?? false) || isListed(kind, this.manifest, name)
     );
-  }
-
-  /** Whether this method is its own, by its package or by what it declared. */
-  serves(method: string): boolean {
-    return this.#methods.has(method) || servesMethod(this.manifest, method);
   }
 
   /** Remembers what shuts its gates while it is away. */
@@ -103,7 +96,7 @@ export class PluginInstance {
   }
 
   report(inert: readonly string[]): PluginReport {
-    const uses = this.current?.declarations?.deprecated;
+    const uses = this.current?.staged?.declared.deprecated;
     return {
       id: this.id,
       version: this.plugin?.version ?? this.manifest?.version ?? "0.0.0",

@@ -14,14 +14,20 @@ import { currentOwner } from "./blame.ts";
 import { Activation } from "./activation.ts";
 import { alignmentOf } from "./alignment.ts";
 import { describePlugin, disabledBy, duplicateOf } from "./describe.ts";
-import { inspectionOf } from "./inspection.ts";
 import type { PluginInstance } from "./instance.ts";
+import type { AnyKind } from "./kind.ts";
+import { busy } from "./kinds/busy.ts";
+import { configHandlers } from "./kinds/config-handlers.ts";
+import { methods } from "./kinds/methods.ts";
+import { sectionsOf } from "./kinds/sections.ts";
 import { Lifecycle, type LifecycleOptions } from "./lifecycle.ts";
 import type { MissingPlugin, PluginSource } from "./load.ts";
 import { Recovery } from "./recovery.ts";
-import { type Code, replace } from "./replacement.ts";
-import { sectionsOf } from "./plugin-sections.ts";
+import { replace, type Version } from "./replacement.ts";
 import { type Blocked, errorOf } from "./watch/blocked.ts";
+
+/** Other taps on `resolve` go before the one that imports. */
+const LAST = 1_000;
 
 export interface KernelOptions extends LifecycleOptions {
   /** Report of an installed plugin outside the plan that would serve this method. */
@@ -59,6 +65,11 @@ export class Kernel {
 
   constructor(options: KernelOptions) {
     this.#options = options;
+    const { resolve } = options.kinds.hooks;
+    resolve.tapPromise({ name: "here", stage: LAST }, async (source) => {
+      const plugin = await source.load();
+      return { plugin, setup: ({ gateway }) => plugin.setup(gateway as never) }; // typed by definePlugin
+    });
     this.#lifecycle = new Lifecycle(options, {
       failed: (instance) => this.#recovery.failed(instance),
       died: (instance, generation, error) => this.#recovery.died(instance, generation, error),
@@ -90,15 +101,37 @@ export class Kernel {
   }
 
   #reportOf(instance: PluginInstance): PluginReport {
-    const { current, state } = instance;
-    const declared = state === "active" ? current?.declarations : undefined;
-    return instance.report(declared ? this.#options.registry.inert(declared) : []);
+    const staged = instance.state === "active" ? instance.current?.staged : undefined;
+    return instance.report(staged ? this.#options.kinds.inert(staged) : []);
   }
 
   /** Everything known of one plugin. @throws GatewayError `NOT_FOUND` */
   inspect(id: string): PluginInspection {
     const instance = this.#known(id);
-    return inspectionOf(instance, this.#reportOf(instance), this.#options.registry);
+    const { manifest, source, placement } = instance;
+    const { description, directory, permissions, isolation } = manifest ?? {};
+    return {
+      plugin: this.#reportOf(instance),
+      stats: instance.stats(),
+      package: {
+        origin: source.origin,
+        ...(directory ? { directory } : {}),
+        ...(description === undefined ? {} : { description }),
+      },
+      ...(permissions ? { permissions } : {}),
+      placements: { now: placement, supports: isolation?.supports ?? ["host"] },
+      declares: this.#declares(instance),
+    };
+  }
+
+  /** What a plugin declares, by kind; of one that does not run, what is known without it. */
+  #declares({ plugin, manifest, current }: PluginInstance): PluginInspection["declares"] {
+    return this.#options.kinds.describe({ plugin, manifest, declared: current?.staged?.declared });
+  }
+
+  /** The report of each plugin, and what it declares. */
+  inventory(): (PluginReport & Pick<PluginInspection, "declares">)[] {
+    return this.#byId().map((instance) => ({ ...this.#reportOf(instance), declares: this.#declares(instance) }));
   }
 
   /** What each plugin costs. */
@@ -133,7 +166,7 @@ export class Kernel {
   /** Plugin that would serve this method, were it running, why it is not, and when the gateway tries again. */
   absentProvider(method: string): AbsentPlugin | undefined {
     for (const instance of this.#instances.values()) {
-      if (!instance.serves(method) || instance.state === "active") continue;
+      if (!instance.declares(methods, method) || instance.state === "active") continue;
       const { retryAt } = instance;
       const retryAfterMs = retryAt === undefined ? undefined : Math.max(500, retryAt - this.#options.clock.now());
       return { ...instance.report([]), ...(retryAfterMs === undefined ? {} : { retryAfterMs }) };
@@ -141,29 +174,23 @@ export class Kernel {
     return this.#options.unloaded(method);
   }
 
-  /** What a call of an unknown method waits for: its plugin is being replaced by a version that has it, perhaps. */
-  holdFor(method: string): Hold | undefined {
-    for (const instance of this.#instances.values()) if (instance.hold && instance.serves(method)) return instance.hold;
-    return undefined;
-  }
-
-  /** The same for a contribution to an extension point. */
-  holdForContribution(point: string, id: string): Hold | undefined {
+  /** What a use of an unknown name waits for: its plugin is being replaced by a version that may declare it. */
+  holdFor(kind: AnyKind, name: string): Hold | undefined {
     for (const instance of this.#instances.values())
-      if (instance.hold && instance.contributes(point, id)) return instance.hold;
+      if (instance.hold && instance.declares(kind, name)) return instance.hold;
     return undefined;
   }
 
-  /** Plugin of this gateway that contributes this when it runs, and does not run. */
-  absentContributor(point: string, id: string): PluginReport | undefined {
+  /** Plugin of this gateway that declares this when it runs, and does not run. */
+  absent(kind: AnyKind, name: string): PluginReport | undefined {
     const instances = [...this.#instances.values()];
-    return instances.find((one) => one.state !== "active" && one.contributes(point, id))?.report([]);
+    return instances.find((one) => one.state !== "active" && one.declares(kind, name))?.report([]);
   }
 
   /** Whether some plugin has work under way that a planned restart should wait for. */
   isBusy(): boolean {
     return this.#inOrder().some(({ current }) =>
-      current?.declarations?.busyChecks.some((check) => current.ready && current.owner.run(check)),
+      current?.staged?.declared.of(busy).some(({ check }) => current.ready && isBusy(current.owner, check)),
     );
   }
 
@@ -188,8 +215,9 @@ export class Kernel {
   }
 
   #describe(source: PluginSource | MissingPlugin, disabled: ReadonlySet<string> = new Set()): Promise<PluginInstance> {
-    const { clock, log } = this.#options;
-    return describePlugin(source, { disabled, clock, log, deadlineMs: this.#lifecycle.stepMs });
+    const { clock, log, kinds } = this.#options;
+    const { resolve } = kinds.hooks;
+    return describePlugin(source, { disabled, clock, log, resolve, deadlineMs: this.#lifecycle.stepMs });
   }
 
   /**
@@ -226,10 +254,10 @@ export class Kernel {
   ): Promise<ReloadReport> {
     const { id } = instance;
     const found = await this.#describe(source);
-    const { plugin, manifest } = found;
-    if (plugin && found.state === "described" && found.id === id) {
+    const { code, manifest } = found;
+    if (code && found.state === "described" && found.id === id) {
       if (instance.state === "disabled") this.#lifecycle.move(instance, "described");
-      return this.#renew(instance, { plugin, manifest, source: found.source }, asker);
+      return this.#renew(instance, { code, manifest, source: found.source }, asker);
     }
     const renamed = `its code says id "${found.id}" now; restart the gateway to take it as another plugin`;
     const reason = found.reason ?? renamed;
@@ -286,10 +314,10 @@ export class Kernel {
       const reports: ReloadReport[] = [];
       const restarted = new Set<string>();
       for (const instance of this.#inOrder()) {
-        const { id, plugin, source, manifest } = instance;
-        if (!ids.includes(id) || restarted.has(id) || !plugin || instance.state === "disabled") continue;
+        const { id, code, source, manifest } = instance;
+        if (!ids.includes(id) || restarted.has(id) || !code || instance.state === "disabled") continue;
         if (hot.has(id) && (await this.#absorbs(instance))) continue;
-        const report = await this.#renew(instance, { plugin, source, manifest }, asker);
+        const report = await this.#renew(instance, { code, source, manifest }, asker);
         for (const other of report.restarted) restarted.add(other);
         reports.push(report);
       }
@@ -336,10 +364,10 @@ export class Kernel {
   }
 
   /** Replaces what runs; sets up anew what does not. */
-  async #renew(instance: PluginInstance, code: Code, asker: Owner | undefined): Promise<ReloadReport> {
+  async #renew(instance: PluginInstance, version: Version, asker: Owner | undefined): Promise<ReloadReport> {
     instance.failures.clear();
     if (instance.current && instance.state === "active") {
-      return replace(instance, code, {
+      return replace(instance, version, {
         lifecycle: this.#lifecycle,
         log: this.#options.log,
         asker,
@@ -348,8 +376,8 @@ export class Kernel {
         failed: (failed, { reason }) => this.#recovery.settle(failed, { state: "failed", reason }),
       });
     }
-    instance.take(code);
-    instance.plugin = code.plugin;
+    instance.take(version);
+    instance.code = version.code;
     this.#recovery.ready(instance);
     await this.#activation.run();
     return reportOf(instance);
@@ -357,9 +385,9 @@ export class Kernel {
 
   /** Hands a running plugin its new configuration. @returns whether it took it */
   async #absorbs({ id, current }: PluginInstance): Promise<boolean> {
-    const handler = current?.declarations?.configHandler;
+    const handler = current?.staged?.declared.of(configHandlers).at(-1)?.handler;
     if (!current || !handler || !current.ready) return false;
-    const config = this.#options.configure(current.plugin);
+    const config = this.#options.configure(current.code.plugin);
     if ("issue" in config) return false;
     try {
       const handled = current.owner.run(() => handler(config.value, config.sections));
@@ -370,6 +398,16 @@ export class Kernel {
       current.owner.charge(error, `configChanged of plugin ${id}`);
       return false;
     }
+  }
+}
+
+/** A throw counts as yes. */
+function isBusy(owner: Owner, check: () => boolean): boolean {
+  try {
+    return owner.run(check);
+  } catch (error) {
+    owner.charge(error, "busy()");
+    return true;
   }
 }
 

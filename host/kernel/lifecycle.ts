@@ -4,36 +4,26 @@
  * Each step acts on one plugin and says what became of it. Which plugins, and in which order, is decided in
  * `kernel.ts` (at a start) and `replacement.ts` (at a reload).
  */
-import {
-  type Clock,
-  HOOKS,
-  type HookEmitter,
-  type HookSpec,
-  type Logger,
-  type Plugin,
-  type Principal,
-  type Stop,
-} from "@svc/sdk";
+import { type Clock, HOOKS, type HookEmitter, type Logger, type Principal, type Stop } from "@svc/sdk";
 import { within } from "../clock.ts";
-import type { HookBus } from "../hooks/hook-bus.ts";
-import type { Declarations } from "./declarations.ts";
-import type { Lifeline } from "./lifeline.ts";
+import { Recorder } from "./declared.ts";
 import { describeDeprecated } from "./deprecations.ts";
 import { failureOf } from "./failure.ts";
-import { Generation, type PluginConfig } from "./generation.ts";
+import { Generation } from "./generation.ts";
 import type { PluginInstance } from "./instance.ts";
+import type { Kinds } from "./kernel-hooks.ts";
+import type { Begin, Carried, PluginConfig, PluginFacts, Staged } from "./kind.ts";
+import { hooks } from "./kinds/hooks.ts";
+import { type HostParts, stagingOf } from "./staging.ts";
 import type { PluginState } from "./state.ts";
-import { stagePlugin, type Surroundings } from "./plugin-gateway.ts";
-import type { Registry } from "./registry.ts";
 
 export interface LifecycleOptions {
   readonly log: Logger;
   readonly clock: Clock;
-  readonly hooks: HookBus;
-  readonly registry: Registry;
-  readonly surroundings: Omit<Surroundings, "log">;
+  readonly kinds: Kinds;
+  readonly host: HostParts;
   /** A plugin's validated sections, or what is wrong with them. */
-  configure(plugin: Plugin): PluginConfig | { readonly issue: string };
+  configure(plugin: PluginFacts): PluginConfig | { readonly issue: string };
   /** Log of one plugin. */
   logFor(id: string): Logger;
   /** Mints what a plugin acts as when it calls methods. */
@@ -42,10 +32,10 @@ export interface LifecycleOptions {
   readonly stepDeadlineMs?: number;
 }
 
-/** A plugin that was set up and is not visible yet. */
-export interface Staged {
+/** A generation that was set up and is not visible yet. */
+export interface StagedGeneration {
   readonly generation: Generation;
-  readonly declarations: Declarations;
+  readonly staged: Staged;
 }
 
 /** A plugin that cannot be set up now. */
@@ -64,13 +54,13 @@ export interface LifecycleEvents {
 
 export class Lifecycle {
   readonly clock: Clock;
-  readonly registry: Registry;
+  readonly kinds: Kinds;
   readonly stepMs: number;
   readonly #options: LifecycleOptions;
   readonly #stateHook: HookEmitter<typeof HOOKS.pluginState>;
   readonly #onFailure: LifecycleEvents["failed"];
   readonly #onDeath: LifecycleEvents["died"];
-  /** Nobody is told of states before the gateway has started once. */
+  /** The hook `pluginState` is not emitted before the gateway has started once. */
   announces = false;
 
   constructor(options: LifecycleOptions, { failed, died }: LifecycleEvents) {
@@ -78,17 +68,20 @@ export class Lifecycle {
     this.#onFailure = failed;
     this.#onDeath = died;
     this.clock = options.clock;
-    this.registry = options.registry;
+    this.kinds = options.kinds;
     this.stepMs = options.stepDeadlineMs ?? 10_000;
-    this.#stateHook = options.hooks.emitter(HOOKS.pluginState);
+    this.#stateHook = options.kinds.bus.emitter(HOOKS.pluginState);
+    options.kinds.hooks.state.tap("pluginState", ({ reason, ...change }) => {
+      if (!this.announces || !this.#stateHook.isUsed()) return;
+      void this.#stateHook.emit({ ...change, ...(reason === undefined ? {} : { reason }) });
+    });
   }
 
   move(instance: PluginInstance, to: PluginState, reason?: string): void {
     const from = instance.state;
     instance.state = to;
     instance.reason = reason;
-    if (from === to || !this.announces || !this.#stateHook.isUsed()) return;
-    void this.#stateHook.emit({ id: instance.id, from, to, ...(reason === undefined ? {} : { reason }) });
+    if (from !== to) this.kinds.hooks.state.call({ id: instance.id, from, to, reason });
   }
 
   /**
@@ -97,54 +90,56 @@ export class Lifecycle {
    */
   async stage(
     instance: PluginInstance,
-    plugin: Plugin,
+    code: Carried,
     services: ReadonlyMap<string, unknown>,
-    config: PluginConfig | { readonly issue: string } = this.#options.configure(plugin),
-  ): Promise<Staged | NotStaged> {
+    config: PluginConfig | { readonly issue: string } = this.#options.configure(code.plugin),
+  ): Promise<StagedGeneration | NotStaged> {
     if ("issue" in config) return { state: "blocked", reason: `configuration: ${config.issue}` };
-    const { registry, logFor, principalFor, surroundings } = this.#options;
+    const { kinds } = this;
+    const { logFor, principalFor, host } = this.#options;
+    const { manifest } = instance;
+    const { plugin } = code;
     const log = logFor(instance.id);
     const generation = new Generation({
       instance,
       number: ++instance.generation,
       order: instance.position ?? 0,
-      plugin,
+      code,
       config,
       clock: this.clock,
       log,
+      hooks: kinds.hooks,
       onFailure: () => this.#onFailure(instance),
     });
     const { owner } = generation;
-    const { gateway, declarations, seal } = stagePlugin({
-      plugin,
-      owner,
-      config,
-      principal: principalFor(instance.id, instance.manifest?.permissions?.calls ?? []),
-      surroundings: { ...surroundings, log },
-      staged: services,
-    });
+    const recorder = new Recorder(plugin);
     const begun = this.clock.elapsed();
     try {
-      const lifeline: Lifeline = {
-        run: (work) => owner.run(work),
-        charge: (error, where) => owner.charge(error, where),
+      const staging = stagingOf({
+        host,
+        kinds,
+        generation,
+        recorder,
+        log,
+        principal: principalFor(instance.id, manifest?.permissions?.calls ?? []),
+        staged: services,
         died: (error) => this.#onDeath(instance, generation, error),
-        memory: (read) => void (generation.memory = read),
-      };
-      const { setup: begin } = plugin as unknown as { setup(gateway: unknown, lifeline: Lifeline): unknown }; // typed by definePlugin
-      const setup = owner.run(() => begin.call(plugin, gateway, lifeline));
-      await within(this.stepMs, this.clock, setup);
-      const unmet = plugin.provides?.find(({ id }) => !declarations.services.some(({ token }) => token.id === id));
-      if (unmet) throw new Error(`it lists ${unmet.id} under "provides" and did not provide it`);
-      const conflict = registry.conflict(declarations, instance.manifest);
-      if (conflict) return await this.#discard(generation, { state: "failed", reason: conflict });
+      });
+      await within(
+        this.stepMs,
+        this.clock,
+        owner.run(() => code.setup(staging)),
+      );
     } catch (error) {
       return await this.#discard(generation, this.#failure(instance, "setup", error));
     } finally {
-      seal();
+      recorder.seal();
     }
+    const staged: Staged = { plugin, manifest, owner, declared: recorder, live: kinds, bus: kinds.bus };
+    const conflict = kinds.hooks.conflict.call(staged);
+    if (conflict !== undefined) return await this.#discard(generation, { state: "failed", reason: conflict });
     instance.timings.setupMs = Math.round(this.clock.elapsed() - begun);
-    return { generation, declarations };
+    return { generation, staged };
   }
 
   async #discard(generation: Generation, result: NotStaged): Promise<NotStaged> {
@@ -165,21 +160,24 @@ export class Lifecycle {
    * Puts a staged generation in the place of the one before, in one synchronous step.
    * @returns why that is not possible, or `undefined`
    */
-  commit(instance: PluginInstance, { generation, declarations }: Staged): string | undefined {
-    const { registry } = this.#options;
-    const conflict = registry.conflict(declarations, instance.manifest); // another plugin may have come first
-    if (conflict) {
+  commit(instance: PluginInstance, { generation, staged }: StagedGeneration): string | undefined {
+    const { kinds } = this;
+    const former = instance.current;
+    const conflict = kinds.hooks.conflict.call(staged); // another plugin may have come first
+    if (conflict !== undefined) {
       void generation.stop(this.clock); // nothing has begun: only its signal aborts
       return conflict;
     }
-    instance.current?.withdraw();
-    generation.committed(declarations, registry.commit(declarations));
+    former?.withdraw();
+    try {
+      generation.committed(staged, kinds.commit(staged));
+    } catch (error) {
+      void generation.stop(this.clock);
+      return this.#failure(instance, "setup", error).reason;
+    }
     instance.current = generation;
-    instance.plugin = generation.plugin;
-    instance.declared(
-      declarations.methods.map(({ method }) => method.name),
-      declarations.extensions.map(({ point, id }) => [point, id] as const),
-    );
+    instance.code = generation.code;
+    instance.declared = staged.declared;
     this.move(instance, "starting");
     return undefined;
   }
@@ -187,19 +185,18 @@ export class Lifecycle {
   /** Acquires its resources. @returns `undefined` when it runs, else what became of it; it is taken down then */
   async start(instance: PluginInstance): Promise<NotStaged | undefined> {
     const generation = instance.current;
-    if (!generation?.declarations) return { state: "failed", reason: "it was not set up" };
+    const staged = generation?.staged;
+    if (!staged) return { state: "failed", reason: "it was not set up" };
     const begun = this.clock.elapsed();
     try {
-      for (const begin of generation.declarations.starts) {
-        await this.#begin(generation, begin);
-      }
+      await this.kinds.hooks.started.promise(staged, (begin) => this.#begin(generation, begin));
     } catch (error) {
       await this.takeDown(instance);
       return this.#failure(instance, "start", error);
     }
     instance.timings.startMs = Math.round(this.clock.elapsed() - begun);
     generation.ready = true;
-    this.#nameDeprecated(instance.id, describeDeprecated(generation.declarations.deprecated));
+    this.#nameDeprecated(instance.id, describeDeprecated(staged.declared.deprecated));
     instance.unseal();
     this.move(instance, "active");
     return undefined;
@@ -215,7 +212,7 @@ export class Lifecycle {
   }
 
   /** @throws Error when it takes too long; what it acquires after that is released when it comes */
-  async #begin(generation: Generation, begin: Declarations["starts"][number]): Promise<void> {
+  async #begin(generation: Generation, begin: Begin): Promise<void> {
     const { owner } = generation;
     const beginning = owner.run(begin);
     try {
@@ -237,22 +234,14 @@ export class Lifecycle {
     instance.current = undefined;
   }
 
-  /** Shuts the gates of a plugin that is away: what it guards stays guarded. Opened by its start, or by whoever disables it. */
+  /** Shuts the gates of a plugin that is away: what it guards stays guarded. Opened by its start, or when an operator disables it. */
   seal(instance: PluginInstance): void {
-    if (instance.isSealed) return;
-    const { hooks } = this.#options;
-    const shut = gatesOf(instance).map(({ spec, key }) => hooks.seal(spec, key, instance.id));
-    instance.sealed(shut);
+    if (!instance.isSealed) instance.sealed(gatesOf(instance).map((gate) => this.kinds.bus.seal(gate, instance.id)));
   }
 }
 
-/** The gates a plugin stands at: those it tapped, else those its package lists. */
-function gatesOf({ current, manifest }: PluginInstance): { spec: HookSpec; key: string | undefined }[] {
-  const taps = current?.declarations?.taps.filter(({ spec }) => spec.kind === "gate");
-  if (taps) return taps.map(({ spec, key }) => ({ spec, key }));
-  return (manifest?.gates ?? []).flatMap((gate) => {
-    const [name = "", key] = gate.split(/:(.*)/s);
-    const spec = Object.values<HookSpec>(HOOKS).find((hook) => hook.name === name);
-    return spec?.kind === "gate" ? [{ spec, key: spec.keyed ? key : undefined }] : [];
-  });
+/** The gates a plugin stands at, as `<hook>` or `<hook>:<key>`: those it tapped, else those its package lists. */
+function gatesOf({ current, manifest }: PluginInstance): readonly string[] {
+  const taps = current?.staged?.declared.of(hooks).filter(({ hook }) => hook.kind === "gate");
+  return taps?.map((tap) => hooks.describe(tap).name) ?? manifest?.gates ?? [];
 }

@@ -15,8 +15,8 @@ export interface PluginSource {
   readonly key: string;
   /** It came with the gateway. */
   readonly isBundled?: boolean;
-  /** Where its code runs. Default: in the host. */
-  readonly placement?: Placement;
+  /** The thread or process its code runs in, with so many MiB of heap. Default: the host's own thread. */
+  readonly elsewhere?: { readonly placement: Exclude<Placement, "host">; readonly memoryMb: number };
   /** Known before import for packages. */
   readonly manifest: Manifest | undefined;
   /** What the code says now: a file that has changed since it was imported is read anew. */

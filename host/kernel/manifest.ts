@@ -121,14 +121,3 @@ export function apiMismatch(range: string): string | undefined {
   if (ltr(API_VERSION, range)) return `${needs}; upgrade the gateway, or install an older version of the plugin`;
   return `${needs}; install a version of the plugin made for ${API_VERSION}`;
 }
-
-/** Whether the package says that it contributes this id to the extension point. */
-export function contributes(manifest: Manifest | undefined, point: string, id: string): boolean {
-  const ids = manifest?.contributes && Object.hasOwn(manifest.contributes, point) ? manifest.contributes[point] : [];
-  return ids?.includes(id) ?? false;
-}
-
-/** Whether the package says that it serves this method. */
-export function servesMethod(manifest: Manifest | undefined, method: string): boolean {
-  return manifest?.namespaces?.some((prefix) => method === prefix || method.startsWith(`${prefix}.`)) ?? false;
-}

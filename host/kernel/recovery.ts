@@ -1,9 +1,10 @@
 /** What becomes of plugins that fail: they rest, with what needs them, and come back by themselves, later each time. */
-import type { Clock, Logger, Plugin } from "@svc/sdk";
+import type { Clock, Logger } from "@svc/sdk";
 import type { LifecycleEvents, Lifecycle, NotStaged } from "./lifecycle.ts";
 import type { Generation } from "./generation.ts";
 import { tokenOf } from "./graph.ts";
 import type { PluginInstance } from "./instance.ts";
+import type { PluginFacts } from "./kind.ts";
 import type { PluginState } from "./state.ts";
 
 export interface RecoveryOptions {
@@ -104,7 +105,7 @@ export class Recovery implements LifecycleEvents {
   }
 }
 
-function needs(plugin: Plugin, services: ReadonlySet<string>): boolean {
+function needs(plugin: PluginFacts, services: ReadonlySet<string>): boolean {
   return Object.values(plugin.requires ?? {})
     .map((requirement) => tokenOf(requirement))
     .some(({ token, hard }) => hard && services.has(token.id));

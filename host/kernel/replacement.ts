@@ -5,15 +5,16 @@
  * Then what is new is held, what is under way ends, plugins that use its services stop, it stops, the new declarations
  * take the place of the old ones in one step, and it starts. Should the start fail, the old one comes back.
  */
-import type { Logger, Plugin } from "@svc/sdk";
+import type { Logger } from "@svc/sdk";
 import type { ReloadReport } from "@svc/sdk/services";
 import { settled } from "../clock.ts";
 import type { Owner } from "../hooks/owner.ts";
-import type { Generation, PluginConfig } from "./generation.ts";
+import type { Generation } from "./generation.ts";
 import { holdsService } from "./graph.ts";
 import { ReplacementHold } from "./hold.ts";
 import type { PluginInstance } from "./instance.ts";
-import type { Lifecycle, Staged } from "./lifecycle.ts";
+import type { Carried, PluginConfig, PluginFacts } from "./kind.ts";
+import type { Lifecycle, StagedGeneration } from "./lifecycle.ts";
 
 /** Milliseconds what is under way may take to end; then it is cut off. Choice: shorter than callers are held. */
 const DRAIN_MS = 3_000;
@@ -32,31 +33,31 @@ export interface ReplacementOptions {
 }
 
 /** Code of a plugin, and the package it came from. */
-export interface Code extends Pick<PluginInstance, "source" | "manifest"> {
-  readonly plugin: Plugin;
+export interface Version extends Pick<PluginInstance, "source" | "manifest"> {
+  readonly code: Carried;
 }
 
 /**
- * @param code the new one; the same for a mere change of configuration
+ * @param version the new one; the same for a mere change of configuration
  * @returns never rejects because of the plugin: the report says what became of it
  */
 export async function replace(
   instance: PluginInstance,
-  code: Code,
+  version: Version,
   options: ReplacementOptions,
 ): Promise<ReloadReport> {
   const { lifecycle } = options;
-  const { plugin } = code;
+  const { code } = version;
   const { current: old, source, manifest } = instance;
   if (!old) throw new Error(`plugin ${instance.id} has no generation to replace`);
-  instance.take(code);
-  const staged = await lifecycle.stage(instance, plugin, new Map());
+  instance.take(version);
+  const staged = await lifecycle.stage(instance, code, new Map());
   if (!("generation" in staged)) {
     instance.take({ source, manifest });
     return report(instance, { reason: staged.reason });
   }
 
-  const dependents = dependentsOf(instance, [old.plugin, plugin], options.instances());
+  const dependents = dependentsOf(instance, [old.code.plugin, code.plugin], options.instances());
   const hold = new ReplacementHold(lifecycle.clock);
   const all = [instance, ...dependents];
   for (const held of all) held.hold = hold;
@@ -84,7 +85,7 @@ export async function replace(
 /** Plugins that have a service of it in their hands, and those that have one of theirs; in order. */
 function dependentsOf(
   changed: PluginInstance,
-  versions: readonly Plugin[],
+  versions: readonly PluginFacts[],
   instances: readonly PluginInstance[],
 ): PluginInstance[] {
   const services = new Set(versions.flatMap(({ provides = [] }) => provides.map(({ id }) => id)));
@@ -93,9 +94,10 @@ function dependentsOf(
     grew = false;
     for (const instance of instances) {
       const { current } = instance;
-      if (instance === changed || found.has(instance) || !current || !holdsService(current.plugin, services)) continue;
+      if (instance === changed || found.has(instance) || !current || !holdsService(current.code.plugin, services))
+        continue;
       found.add(instance);
-      for (const { id } of current.plugin.provides ?? []) services.add(id);
+      for (const { id } of current.code.plugin.provides ?? []) services.add(id);
       grew = true;
     }
   }
@@ -119,7 +121,11 @@ async function standDown(instance: PluginInstance, lifecycle: Lifecycle): Promis
 }
 
 /** @returns why the new generation does not run, or `undefined` */
-async function takeOver(instance: PluginInstance, staged: Staged, lifecycle: Lifecycle): Promise<string | undefined> {
+async function takeOver(
+  instance: PluginInstance,
+  staged: StagedGeneration,
+  lifecycle: Lifecycle,
+): Promise<string | undefined> {
   const conflict = lifecycle.commit(instance, staged);
   if (conflict !== undefined) return conflict;
   return (await lifecycle.start(instance))?.reason;
@@ -128,7 +134,7 @@ async function takeOver(instance: PluginInstance, staged: Staged, lifecycle: Lif
 /** The old code with its old configuration, set up again. @returns whether it runs */
 async function comeBack(
   instance: PluginInstance,
-  { plugin, config }: Generation,
+  { code, config }: Generation,
   reason: string,
   { lifecycle, log, failed }: ReplacementOptions,
 ): Promise<boolean> {
@@ -136,7 +142,7 @@ async function comeBack(
     { plugin: instance.id, reason },
     `the new version of plugin ${instance.id} does not run; the old one comes back`,
   );
-  const failure = await runAgain(instance, plugin, config, lifecycle);
+  const failure = await runAgain(instance, code, config, lifecycle);
   if (failure === undefined) {
     lifecycle.move(instance, "active", `rolled back: the new version did not start: ${reason}`);
     return true;
@@ -147,11 +153,11 @@ async function comeBack(
 
 async function runAgain(
   instance: PluginInstance,
-  plugin: Plugin,
+  code: Carried,
   config: PluginConfig,
   lifecycle: Lifecycle,
 ): Promise<string | undefined> {
-  const staged = await lifecycle.stage(instance, plugin, new Map(), config);
+  const staged = await lifecycle.stage(instance, code, new Map(), config);
   return "generation" in staged ? takeOver(instance, staged, lifecycle) : staged.reason;
 }
 

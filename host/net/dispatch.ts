@@ -18,9 +18,9 @@ import {
 } from "@svc/sdk";
 import { type HookBus, refusalOf } from "../hooks/hook-bus.ts";
 import type { Hold, Owner } from "../hooks/owner.ts";
-import type { MethodEntry } from "../kernel/declarations.ts";
 import type { AbsentPlugin } from "../kernel/kernel.ts";
-import type { Registry } from "../kernel/registry.ts";
+import type { LiveMethod } from "../kernel/kinds/methods.ts";
+import type { Table } from "../kernel/table.ts";
 import { type CallLimiter, limitKey, limitRefusal } from "./call-limiter.ts";
 import { HandlerCall, type IncomingCall } from "./handler-call.ts";
 
@@ -34,7 +34,7 @@ interface RunningCall {
 }
 
 export interface DispatcherOptions {
-  readonly registry: Registry;
+  readonly methods: Table<LiveMethod>;
   readonly hooks: HookBus;
   readonly log: Logger;
   /** Plugin that would serve a method, and why it does not. */
@@ -108,7 +108,7 @@ export class Dispatcher {
 
   /** What a caller gets instead of a result that no transport can carry; counted against who answered it. */
   unsendable(method: string, error: unknown): GatewayError {
-    this.#options.registry.methods.get(method)?.owner.charge(error, `result of ${method}`, "caller");
+    this.#options.methods.get(method)?.owner.charge(error, `result of ${method}`, "caller");
     return this.#presentable(method, error);
   }
 
@@ -117,7 +117,7 @@ export class Dispatcher {
     const { call } = running;
     const { method: name, principal } = call;
     if (!this.#options.isLive(principal)) throw deadCredential();
-    const entry = this.#options.registry.methods.get(name);
+    const entry = this.#options.methods.get(name);
     const hold = entry ? entry.owner.hold : this.#options.holdFor(name);
     if (!entry && !hold) throw this.#unknownMethod(name);
     if (entry) {
@@ -149,7 +149,7 @@ export class Dispatcher {
     if (over) throw limitRefusal(name, limit, over.retryAfterMs);
   }
 
-  async #throughHooks(entry: MethodEntry, call: IncomingCall, given: unknown): Promise<unknown> {
+  async #throughHooks(entry: LiveMethod, call: IncomingCall, given: unknown): Promise<unknown> {
     const { method: name, principal, connection } = call;
     const changed = await this.#params.emit({ params: given, principal }, name);
     const params = valid(entry.method, changed.params);
@@ -162,7 +162,7 @@ export class Dispatcher {
   }
 
   /** @param since when it came into the hands of its plugin. monotonic ms */
-  #handle(entry: MethodEntry, call: IncomingCall, params: unknown, since: number): unknown {
+  #handle(entry: LiveMethod, call: IncomingCall, params: unknown, since: number): unknown {
     const { handler, owner } = entry;
     const handlerCall = new HandlerCall(call, params, owner.signal);
     let result: unknown;
@@ -180,13 +180,13 @@ export class Dispatcher {
     );
   }
 
-  #answered({ method, tally }: MethodEntry, call: HandlerCall, since: number, result: unknown): unknown {
+  #answered({ method, tally }: LiveMethod, call: HandlerCall, since: number, result: unknown): unknown {
     call.ended();
     tally.answered(performance.now() - since, "ok");
     return this.#checked(method, result);
   }
 
-  #failed({ method, owner, tally }: MethodEntry, call: HandlerCall, since: number, error: unknown): unknown {
+  #failed({ method, owner, tally }: LiveMethod, call: HandlerCall, since: number, error: unknown): unknown {
     call.ended();
     const refused = isGatewayError(error);
     tally.answered(performance.now() - since, refused ? "refused" : "failed");
@@ -236,7 +236,7 @@ export class Dispatcher {
 }
 
 /** Calls of the old version wait for what this one brings; it goes there as long as that runs. */
-function endsWaiting(entry: MethodEntry | undefined): boolean {
+function endsWaiting(entry: LiveMethod | undefined): boolean {
   return entry?.method.answers === true && entry.owner.ready;
 }
 

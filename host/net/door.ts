@@ -24,7 +24,9 @@ import type { WebSocket } from "ws";
 import type { Access } from "../auth/access.ts";
 import { resolvePeer } from "../auth/client-address.ts";
 import { type HookBus, refusalOf } from "../hooks/hook-bus.ts";
-import type { Registry } from "../kernel/registry.ts";
+import type { LiveTables } from "../kernel/kind.ts";
+import { events } from "../kernel/kinds/events.ts";
+import { advertised } from "../kernel/kinds/methods.ts";
 import { VERSION } from "../version.ts";
 import type { Broadcaster } from "./broadcast.ts";
 import { Connection, type ConnectionOptions } from "./connection.ts";
@@ -39,7 +41,7 @@ const MOST_STRANGERS = 10_000;
 
 export interface DoorOptions {
   readonly hooks: HookBus;
-  readonly registry: Registry;
+  readonly live: LiveTables;
   readonly broadcaster: Broadcaster;
   readonly dispatcher: Dispatcher;
   readonly log: Logger;
@@ -170,14 +172,14 @@ export class Door {
 
   /** Spec: §2.3, protocol/frames-and-connect.md §11. */
   #hello(connId: string, extra: Record<string, unknown>, { scopes }: Principal): HelloOk {
-    const { registry, broadcaster, access, paths } = this.#options;
+    const { live, broadcaster, access, paths } = this.#options;
     return {
       type: "hello-ok",
       protocol: PROTOCOL,
       server: { version: VERSION, connId },
       features: {
-        methods: registry.advertisedMethods(),
-        events: [connectChallenge.name, tick.name, shutdown.name, ...registry.events.keys()],
+        methods: [...advertised(live)],
+        events: [connectChallenge.name, tick.name, shutdown.name, ...live.table(events).names()],
       },
       snapshot: {
         ...extra,

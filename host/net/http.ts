@@ -10,8 +10,8 @@ import type { Access } from "../auth/access.ts";
 import { resolvePeer } from "../auth/client-address.ts";
 import type { HookBus } from "../hooks/hook-bus.ts";
 import { Deadlines } from "../hooks/deadline.ts";
-import type { RouteEntry } from "../kernel/declarations.ts";
-import type { Registry } from "../kernel/registry.ts";
+import type { LiveRoute } from "../kernel/kinds/routes.ts";
+import type { Table } from "../kernel/table.ts";
 import { createEarlyReply } from "./early-reply.ts";
 import { authorizeRoute } from "./http-auth.ts";
 import { createBodyReader, parseBody } from "./http-body.ts";
@@ -20,7 +20,7 @@ import { sendReply, toHttpRefusal } from "./http-reply.ts";
 import { RouteCall } from "./route-call.ts";
 
 export interface HttpOptions {
-  readonly registry: Registry;
+  readonly routes: Table<LiveRoute>;
   readonly hooks: HookBus;
   readonly log: Logger;
   readonly access: Access;
@@ -113,15 +113,15 @@ async function createApplication(options: HttpOptions, underWay: Set<RouteCall>)
     import("@koa/router"),
     createBodyReader(new Deadlines(), options.bodyTimeoutMs ?? BODY_TIMEOUT_MS),
   ]);
-  const { registry, access, log } = options;
+  const { routes: mounted, access, log } = options;
   let version = -1;
   let routes: (context: Context, next: Next) => Promise<unknown>;
 
   /** The router cannot forget a route, so a change of the routes means a new router; requests in flight keep the old one. */
   function currentRoutes() {
-    if (version === registry.routesVersion) return routes;
+    if (version === mounted.version) return routes;
     const router = new Router({ sensitive: true, strict: true }); // one spelling per path
-    for (const entry of registry.routes()) {
+    for (const entry of mounted.list()) {
       const { method, path } = entry.route;
       try {
         router.register(path, [method], (context, next) => serveRoute(context as unknown as Context, next, entry)); // two typings of one context
@@ -130,11 +130,11 @@ async function createApplication(options: HttpOptions, underWay: Set<RouteCall>)
       }
     }
     routes = router.routes() as unknown as typeof routes;
-    version = registry.routesVersion;
+    version = mounted.version;
     return routes;
   }
 
-  async function serveRoute(context: Context, next: Next, { route, owner }: RouteEntry): Promise<unknown> {
+  async function serveRoute(context: Context, next: Next, { route, owner }: LiveRoute): Promise<unknown> {
     const { hold } = owner;
     if (hold && !hold.passes()) {
       await hold.wait();
@@ -175,7 +175,7 @@ async function createApplication(options: HttpOptions, underWay: Set<RouteCall>)
 
   /** A path with encoded slashes where a route takes the rest of it; from then on it is the request's own. */
   function respelled(context: Context): string | undefined {
-    const open = registry.routes().flatMap(({ route }) => /^([^*:]*\/)\*/.exec(route.path)?.[1] ?? []);
+    const open = mounted.list().flatMap(({ route }) => /^([^*:]*\/)\*/.exec(route.path)?.[1] ?? []);
     const plain = withPlainSlashes(context.url, open);
     if (plain !== undefined) context.url = plain;
     return plain === undefined ? undefined : canonicalPath(plain);

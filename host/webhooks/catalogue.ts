@@ -9,7 +9,8 @@ import {
   WebhookVerifier,
 } from "@svc/sdk/services";
 import type { Issue } from "../config/file.ts";
-import type { OwnedContribution, Registry } from "../kernel/registry.ts";
+import type { LiveTables } from "../kernel/kind.ts";
+import { contributionsTo, type LiveContribution } from "../kernel/kinds/contributions.ts";
 import { actionIssues, BEARER, type CompiledMapping, compileMapping } from "./mapping.ts";
 import type { WebhookSettings } from "./settings.ts";
 
@@ -17,9 +18,9 @@ export interface Catalogue {
   readonly settings: WebhookSettings;
   /** In the order they are tried, those out of service included. */
   readonly mappings: readonly CompiledMapping[];
-  readonly actions: ReadonlyMap<string, OwnedContribution<Action>>;
+  readonly actions: ReadonlyMap<string, LiveContribution<Action>>;
   readonly defaultAction: string | undefined;
-  readonly verifiers: ReadonlyMap<string, OwnedContribution<Verifier>>;
+  readonly verifiers: ReadonlyMap<string, LiveContribution<Verifier>>;
   /** What does not work, given the plugins that run. */
   readonly problems: readonly WebhookProblem[];
   /** Those of them that nothing but another configuration or another plugin mends: it is not loaded. */
@@ -37,10 +38,10 @@ interface Findings {
   readonly waiting: Issue[];
 }
 
-export function buildCatalogue(settings: WebhookSettings, registry: Registry, absence: Absence): Catalogue {
-  const actions = byId(registry.contributions(WebhookAction));
-  const verifiers = byId(registry.contributions(WebhookVerifier));
-  const presets = byId(registry.contributions(WebhookPreset));
+export function buildCatalogue(settings: WebhookSettings, live: LiveTables, absence: Absence): Catalogue {
+  const actions = byId(contributionsTo<Action>(live, WebhookAction));
+  const verifiers = byId(contributionsTo<Verifier>(live, WebhookVerifier));
+  const presets = byId(contributionsTo(live, WebhookPreset));
   const findings: Findings = { refusals: [], waiting: [] };
   const ids = new Set(settings.mappings.map(({ id }) => id));
   const fromPresets = settings.presets.flatMap((name) => {
@@ -67,7 +68,7 @@ export function buildCatalogue(settings: WebhookSettings, registry: Registry, ab
   };
 }
 
-function byId<T>(list: readonly OwnedContribution<T>[]): ReadonlyMap<string, OwnedContribution<T>> {
+function byId<T>(list: readonly LiveContribution<T>[]): ReadonlyMap<string, LiveContribution<T>> {
   return new Map(list.map((one) => [one.id, one]));
 }
 

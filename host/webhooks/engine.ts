@@ -3,7 +3,8 @@ import { type Clock, invalidRequest } from "@svc/sdk";
 import { WebhookAction, type WebhookRun } from "@svc/sdk/services";
 import type { Issue } from "../config/file.ts";
 import type { Hold } from "../hooks/owner.ts";
-import type { Registry } from "../kernel/registry.ts";
+import type { LiveTables } from "../kernel/kind.ts";
+import { contributions } from "../kernel/kinds/contributions.ts";
 import type { Acceptance, Receipt } from "./acceptance.ts";
 import { type Absence, buildCatalogue, type Catalogue } from "./catalogue.ts";
 import type { Engine } from "./ingress.ts";
@@ -16,7 +17,7 @@ import type { WebhookSettings } from "./settings.ts";
 import { Verdicts } from "./verdicts.ts";
 
 export interface EngineOptions {
-  readonly registry: Registry;
+  readonly live: LiveTables;
   readonly pipeline: Pipeline;
   readonly acceptance: Acceptance;
   readonly store: RunStore;
@@ -58,17 +59,15 @@ export class WebhookEngine implements Engine {
 
   /** Why these settings cannot take effect with the plugins that run. */
   refusals(settings: WebhookSettings): readonly Issue[] {
-    return buildCatalogue(settings, this.#options.registry, this.#options.absence).refusals;
+    return buildCatalogue(settings, this.#options.live, this.#options.absence).refusals;
   }
 
   /** As plugins and configuration are now. */
   catalogue(): Catalogue {
-    const { registry, absence } = this.#options;
-    if (this.#built?.version !== registry.extensionsVersion)
-      this.#built = {
-        version: registry.extensionsVersion,
-        catalogue: buildCatalogue(this.#settings, registry, absence),
-      };
+    const { live, absence } = this.#options;
+    const { version } = live.table(contributions);
+    if (this.#built?.version !== version)
+      this.#built = { version, catalogue: buildCatalogue(this.#settings, live, absence) };
     return this.#built.catalogue;
   }
 

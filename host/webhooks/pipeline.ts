@@ -16,7 +16,7 @@ import type { PreparedWebhook, WebhookAction, WebhookFields } from "@svc/sdk/ser
 import type { Transform } from "@svc/sdk/transform";
 import { refusalOf } from "../hooks/hook-bus.ts";
 import type { Hold } from "../hooks/owner.ts";
-import type { OwnedContribution } from "../kernel/registry.ts";
+import type { LiveContribution } from "../kernel/kinds/contributions.ts";
 import type { Catalogue } from "./catalogue.ts";
 import { type CompiledMapping, fittingFields, renderFields } from "./mapping.ts";
 import { createPolicy } from "./policy.ts";
@@ -38,7 +38,7 @@ export const newTrace = (): Trace => ({ missing: [], warnings: [] });
 export interface Accepted {
   /** Id of the mapping, or of the action for direct requests. */
   readonly mapping: string;
-  readonly action: OwnedContribution<WebhookAction>;
+  readonly action: LiveContribution<WebhookAction>;
   readonly prepared: PreparedWebhook;
   readonly wrapped: boolean;
   readonly contentSource: "webhook" | "email";
@@ -202,7 +202,7 @@ export class Pipeline {
     return { ...draft, action, fields };
   }
 
-  #action(name: string | undefined, { actions }: Catalogue): OwnedContribution<WebhookAction> {
+  #action(name: string | undefined, { actions }: Catalogue): LiveContribution<WebhookAction> {
     const { holdFor, absence } = this.#options;
     const found = name === undefined ? undefined : actions.get(name);
     const hold = found ? found.owner.hold : name === undefined ? undefined : holdFor(name);
@@ -241,7 +241,7 @@ interface Around {
 
 /** Runs a plugin's code as the plugin, which is not replaced meanwhile. What it throws unexpectedly is on its account; any sender may provoke that. */
 export async function charged<T>(
-  { id, owner }: OwnedContribution<WebhookAction>,
+  { id, owner }: LiveContribution<WebhookAction>,
   work: () => T | Promise<T>,
 ): Promise<T> {
   owner.enter();

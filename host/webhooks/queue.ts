@@ -6,7 +6,7 @@ import { type Clock, ERRORS, GatewayError, isGatewayError, type Logger, type Pri
 import type { WebhookAction, WebhookResult, WebhookRun } from "@svc/sdk/services";
 import { settled } from "../clock.ts";
 import type { Owner } from "../hooks/owner.ts";
-import type { OwnedContribution } from "../kernel/registry.ts";
+import type { LiveContribution } from "../kernel/kinds/contributions.ts";
 import { toJob } from "./job.ts";
 import type { RunRecord } from "./run-records.ts";
 import type { RunStore } from "./run-store.ts";
@@ -31,7 +31,7 @@ export interface QueueOptions {
   readonly clock: Clock;
   readonly log: Logger;
   /** The action as it is served now; `undefined` while no running plugin has it. */
-  action(id: string): OwnedContribution<WebhookAction> | undefined;
+  action(id: string): LiveContribution<WebhookAction> | undefined;
   principalFor(mapping: string): Principal;
   /** Told when a run is over. */
   finished(run: WebhookRun): void;
@@ -140,7 +140,7 @@ export class WebhookQueue {
   }
 
   /** One attempt. Never rejects. */
-  async #carry(record: RunRecord, contribution: OwnedContribution<WebhookAction>): Promise<void> {
+  async #carry(record: RunRecord, contribution: LiveContribution<WebhookAction>): Promise<void> {
     const { store, clock, log } = this.#options;
     const { runId, action, attempts } = record.run;
     const ids = this.#ids(action);
@@ -163,7 +163,7 @@ export class WebhookQueue {
   /** @returns how to record what came of it */
   async #attempt(
     record: RunRecord,
-    { value: action, owner }: OwnedContribution<WebhookAction>,
+    { value: action, owner }: LiveContribution<WebhookAction>,
     attempt: number,
   ): Promise<Ending> {
     const { store, clock, principalFor } = this.#options;

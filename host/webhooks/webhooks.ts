@@ -13,7 +13,9 @@ import { FailureLimiter, HOOK_LIMITER } from "../auth/failure-limiter.ts";
 import type { HookBus } from "../hooks/hook-bus.ts";
 import type { Hold } from "../hooks/owner.ts";
 import type { EarlyReply } from "../net/early-reply.ts";
-import type { Registry } from "../kernel/registry.ts";
+import type { Kinds } from "../kernel/kernel-hooks.ts";
+import { points } from "../kernel/kinds/points.ts";
+import { services } from "../kernel/kinds/services.ts";
 import type { Issue } from "../config/file.ts";
 import { Acceptance } from "./acceptance.ts";
 import { type Absence, type Catalogue, noAction } from "./catalogue.ts";
@@ -30,7 +32,7 @@ import { DEFAULT_TIMEOUT_MS } from "./transforms/slots.ts";
 import { createTransforms } from "./transforms/transforms.ts";
 
 export interface WebhooksOptions {
-  readonly registry: Registry;
+  readonly kinds: Kinds;
   readonly hooks: HookBus;
   readonly clock: Clock;
   readonly log: Logger;
@@ -76,11 +78,12 @@ export class HostWebhooks {
   readonly #timers = new Set<() => void>();
 
   constructor(options: WebhooksOptions) {
-    const { registry, hooks, clock, log, paths, principalFor } = options;
+    const { kinds, hooks, clock, log, paths, principalFor } = options;
     this.#options = options;
-    for (const point of [WebhookAction, WebhookPreset, WebhookVerifier]) registry.own<unknown>(point);
+    for (const point of [WebhookAction, WebhookPreset, WebhookVerifier]) kinds.provide(points, { point });
     this.#transforms = createTransforms({ stateDir: paths.stateDir, clock, log });
-    this.#store = new RunStore(() => (registry.service(Storage.id) as Storage | undefined) ?? noStorage());
+    const storage = () => kinds.table(services).get(Storage.id)?.value as Storage | undefined; // typed by the token
+    this.#store = new RunStore(() => storage() ?? noStorage());
     const finished = hooks.emitter(HOOKS.webhookFinished);
     const tell = (run: Parameters<typeof finished.emit>[0]) => {
       if (finished.isUsed()) void finished.emit(run);
@@ -89,7 +92,7 @@ export class HostWebhooks {
     this.#queue = new WebhookQueue({ ...shared, log, action: (id) => this.#engine.catalogue().actions.get(id) });
     const acceptance = new Acceptance({ ...shared, log, queued: (action) => this.#queue.accepted(action) });
     this.#engine = new WebhookEngine(options.settings, {
-      registry,
+      live: kinds,
       pipeline: this.#createPipeline(),
       acceptance,
       store: this.#store,
@@ -111,7 +114,7 @@ export class HostWebhooks {
       principalFor,
       configProblem: options.configProblem,
       storageProblem: () =>
-        registry.service(Storage.id) === undefined ? "no running plugin provides storage; requests get 503" : undefined,
+        storage() === undefined ? "no running plugin provides storage; requests get 503" : undefined,
     });
   }
 

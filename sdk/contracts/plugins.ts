@@ -97,29 +97,10 @@ export const PluginPackage = Type.Object({
   description: Type.Optional(Type.String()),
 });
 
-/** What a plugin declared in its setup; of one that does not run, only what is known without it. */
-export const PluginDeclares = Type.Object({
-  methods: Type.Array(Type.Object({ name: Type.String(), scope: Type.String() })),
-  events: Type.Array(Type.String()),
-  routes: Type.Array(
-    Type.Object({ method: Type.String(), path: Type.String(), auth: Type.Enum(["gateway", "plugin"]) }),
-  ),
-  hooks: Type.Array(Type.String({ description: "hooks it taps: the name, or name:key" })),
-  emits: Type.Array(Type.String({ description: "hooks of its own" })),
-  services: Type.Array(Type.Object({ id: Type.String(), version: Type.String() }), { description: "what it provides" }),
-  requires: Type.Array(
-    Type.Object({
-      id: Type.String(),
-      version: Type.String(),
-      kind: Type.Enum(["hard", "optional", "live"]),
-      provider: Type.Optional(Type.String({ description: "plugin id, or host; absent: nobody provides it now" })),
-    }),
-  ),
-  extensions: Type.Array(Type.Object({ point: Type.String(), id: Type.String() })),
-  points: Type.Array(Type.String({ description: "extension points it owns" })),
-  sections: Type.Array(Type.String({ description: "keys of the configuration" })),
-  commands: Type.Array(Type.Object({ name: Type.String(), summary: Type.String() })),
-});
+/** One declaration: its name among its kind, and the facts of that kind. */
+export const PluginDeclaration = Type.Unsafe<{ name: string; [fact: string]: unknown }>(
+  Type.Object({ name: Type.String() }, { additionalProperties: true }),
+);
 
 /** Everything known about one plugin. */
 export const PluginInspection = Type.Object({
@@ -131,7 +112,9 @@ export const PluginInspection = Type.Object({
     now: Type.Enum(["host", "worker", "process"]),
     supports: Type.Array(Type.Enum(["host", "worker", "process"])),
   }),
-  declares: PluginDeclares,
+  declares: Type.Record(Type.String(), Type.Array(PluginDeclaration), {
+    description: "what it declares, by kind, e.g. methods; of one that does not run, what is known without it",
+  }),
 });
 
 /** See, install, switch and reload the plugins of the running gateway. */

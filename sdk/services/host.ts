@@ -183,34 +183,13 @@ export interface PluginInspection {
     readonly supports: readonly NonNullable<PluginReport["placement"]>[];
   };
   /** Of a plugin that does not run: what is known without it. */
-  readonly declares: PluginDeclares;
+  readonly declares: PluginDeclarations;
 }
 
-/** What a plugin declared in its `setup`. */
-export interface PluginDeclares {
-  readonly methods: readonly { readonly name: string; readonly scope: string }[];
-  readonly events: readonly string[];
-  readonly routes: readonly { readonly method: string; readonly path: string; readonly auth: "gateway" | "plugin" }[];
-  /** Hooks it taps: the name, or `name:key`. */
-  readonly hooks: readonly string[];
-  /** Hooks of its own. */
-  readonly emits: readonly string[];
-  /** What it provides. */
-  readonly services: readonly { readonly id: string; readonly version: string }[];
-  readonly requires: readonly {
-    readonly id: string;
-    readonly version: string;
-    readonly kind: "hard" | "optional" | "live";
-    /** Plugin id, or `host`; absent: nobody provides it now. */
-    readonly provider?: string;
-  }[];
-  readonly extensions: readonly { readonly point: string; readonly id: string }[];
-  /** Extension points it owns. */
-  readonly points: readonly string[];
-  /** Keys of the configuration. */
-  readonly sections: readonly string[];
-  readonly commands: readonly { readonly name: string; readonly summary: string }[];
-}
+/** What a plugin declares, by kind, e.g. `methods`: each with its name, and the facts of its kind. */
+export type PluginDeclarations = Readonly<
+  Record<string, readonly { readonly name: string; readonly [fact: string]: unknown }[]>
+>;
 
 /** Controls the plugins of this gateway. */
 export interface PluginControl {

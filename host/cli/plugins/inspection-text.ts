@@ -102,36 +102,17 @@ function blameText({ at, where, message }: NonNullable<PluginReport["blame"]>): 
 }
 
 function declared(declares: Inspection["declares"]): Entry[] {
-  const {
-    methods,
-    events,
-    routes,
-    hooks,
-    emits,
-    services,
-    requires,
-    extensions,
-    points,
-    sections: keys,
-    commands,
-  } = declares;
-  const needs = requires.map(({ id, version, kind, provider }) => {
-    const how = kind === "hard" ? "" : ` (${kind})`;
-    return `${id} ${version}${how} from ${provider ?? "nobody"}`;
+  return Object.entries(declares).map(([kind, declarations]) => [kind, declarations.map(declarationText)]);
+}
+
+/** Its name, and the facts that are not part of it. */
+function declarationText({ name, ...facts }: Inspection["declares"][string][number]): string {
+  const texts = Object.entries(facts).flatMap(([fact, value]) => {
+    if (value === false || (typeof value === "string" && name.includes(value))) return [];
+    if (value === true) return [fact];
+    return [`${fact} ${typeof value === "string" ? value : JSON.stringify(value)}`];
   });
-  return [
-    ["methods", methods.map(({ name, scope }) => `${name} (${scope})`)],
-    ["events", events],
-    ["routes", routes.map(({ method, path, auth }) => `${method} ${path} (${auth})`)],
-    ["hooks", hooks],
-    ["own hooks", emits],
-    ["provides", services.map(({ id, version }) => `${id} ${version}`)],
-    ["needs", needs],
-    ["extends", extensions.map(({ point, id }) => `${point} ${id}`)],
-    ["own points", points],
-    ["config", keys],
-    ["commands", commands.map(({ name }) => name)],
-  ];
+  return texts.length === 0 ? name : `${name} (${texts.join(", ")})`;
 }
 
 function permissionEntries(permissions: Readonly<Record<string, unknown>> = {}): Entry[] {

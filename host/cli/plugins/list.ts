@@ -116,7 +116,8 @@ function rowOf(
   reports: readonly PluginReport[],
   ids: ReadonlyMap<string, string>,
 ): Row {
-  const { manifest, origin, placement } = planned;
+  const { manifest, origin } = planned;
+  const placement = planned.elsewhere?.placement;
   const id = manifest?.id ?? ids.get(origin) ?? origin;
   const report = reports.find((entry) => entry.id === id);
   const mismatch = source === "gateway" ? undefined : manifest && apiMismatch(manifest.api);

@@ -173,7 +173,7 @@ describe("svc dev", { timeout: 120_000 }, () => {
       JSON.stringify({ name: "notes", version: "0.1.0", type: "module", svc: { ...SVC, ...svc } });
     save("package.json", json({ namespaces: ["other"] }));
     const refused = await reloaded(next);
-    assert.match(String(refused["reason"]), /serves notes\.read, which its package\.json does not list/);
+    assert.match(String(refused["reason"]), /method notes\.read is not listed under "svc\.namespaces"/);
     assert.equal(await read(client), "one ts1 js1 mjs1 cjs1 json1");
     save("package.json", "{");
     assert.equal((await reloaded(next))["ok"], false);

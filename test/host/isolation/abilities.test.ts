@@ -277,19 +277,19 @@ for (const run of ["worker", "process"] as const)
       [
         "owns an extension point",
         { setup: `gateway.own(sdk.defineExtensionPoint("x"));` },
-        /owning the extension point x works in the gateway's own thread only.*run host/,
+        /the extension point x works in the gateway's own thread only.*run host/,
       ],
       [
         "emits a hook",
         {
           setup: `gateway.emits(defineHook()("observe", { name: "h", owner: "guest", when: "-", returns: "-", throws: "-" }));`,
         },
-        /emitting the hook h works in the gateway's own thread only/,
+        /the hook h works in the gateway's own thread only/,
       ],
       [
         "taps a synchronous hook",
         { setup: `gateway.hooks.runEvent.tap("x", () => {});` },
-        /tapping runEvent works in the gateway's own thread only/,
+        /the tap of runEvent works in the gateway's own thread only/,
       ],
       [
         "requires a service that answers at once",
@@ -299,7 +299,7 @@ for (const run of ["worker", "process"] as const)
       [
         "declares after setup",
         { setup: `gateway.start(() => serve("late", () => 1));` },
-        /start: plugin guest: serve is only allowed inside setup\(\)/,
+        /start: plugin guest: declaring the method guest\.late is only allowed inside setup\(\)/,
       ],
     ] as const)
       it(`says what cannot be: it ${what}`, async (t) => {

@@ -187,7 +187,7 @@ describe("a plugin that breaks before it runs", () => {
       ],
     });
     const report = gateway.plugins().find(({ id }) => id === "zbad");
-    assert.match(report?.reason ?? "", /method good\.ping is already served by good/);
+    assert.match(report?.reason ?? "", /method good\.ping is already declared by good/);
   });
 });
 

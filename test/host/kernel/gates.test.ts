@@ -1,7 +1,15 @@
 /** Gates stay shut while their plugin is away; only an operator who disables it opens them. */
 import assert from "node:assert/strict";
 import { describe, it, type TestContext } from "node:test";
-import { authRequired, definePlugin, defineService, notReady, type Plugin, type PluginGateway } from "@svc/sdk";
+import {
+  authRequired,
+  defineHook,
+  definePlugin,
+  defineService,
+  notReady,
+  type Plugin,
+  type PluginGateway,
+} from "@svc/sdk";
 import { createFakeClock, testGateway } from "@svc/sdk/testing";
 import { barrier, contractOf, settled, slotOf, startScene, until } from "./reload-scene.ts";
 
@@ -204,4 +212,75 @@ it("a gate tapped by a plugin without a package is shut once it was there and is
   await assert.rejects(client.call(shop.guarded, {}), SHUT);
   await clock.advance(60_000);
   assert.deepEqual(await client.call(shop.guarded, {}), { ok: true });
+});
+
+describe("a gate of a plugin's own hook", limited, () => {
+  const Ask = defineHook<{ what: string }>()("gate", {
+    name: "vault.open",
+    owner: "vault",
+    when: "-",
+    returns: "-",
+    throws: "-",
+  });
+  const vault = definePlugin({
+    id: "vault",
+    api: "^1.0.0",
+    setup(gateway) {
+      const gate = gateway.emits(Ask);
+      gateway.serve(contractOf("vault", "open"), {
+        open: async () => ({ denied: (await gate.emit({ what: "x" }))?.reason }),
+      });
+    },
+  });
+  const guard = (more: Setup = () => {}) =>
+    definePlugin({
+      id: "guard",
+      api: "^1.0.0",
+      setup(gateway) {
+        gateway.hook(Ask).tap("look", () => undefined);
+        return more(gateway);
+      },
+    });
+
+  it("is shut while a plugin whose package lists it never came up, and opens when that runs", async (t) => {
+    const slot = await slotOf(
+      t,
+      guard(() => {
+        throw new Error("boom");
+      }),
+      { id: "guard", gates: ["vault.open"] },
+    );
+    const { client, reload } = await startScene(t, [vault, slot]);
+    const open = () => client.request("vault.open", {});
+    assert.deepEqual(await open(), { denied: "plugin guard is not running" });
+    slot.become(guard());
+    assert.equal((await reload("guard")).ok, true);
+    assert.deepEqual(await open(), {});
+  });
+});
+
+describe("two plugins that tap one hook declared in two ways", limited, () => {
+  const declared = (kind: "observe" | "gate") =>
+    defineHook<unknown>()(kind, { name: "bell.rung", owner: "bell", when: `as ${kind}`, returns: "-", throws: "-" });
+  const listener = (id: string, kind: "observe" | "gate") =>
+    definePlugin({ id, api: "^1.0.0", setup: (gateway) => gateway.hook(declared(kind)).tap("x", () => undefined) });
+
+  it("cost the second of them, and nobody else", async (t) => {
+    const { client, report } = await startScene(t, [listener("one", "observe"), listener("two", "gate"), shopPlugin]);
+    assert.equal(report("one")?.state, "active");
+    const reason = "the hook bell.rung of bell is declared in two ways; use the value that bell exports";
+    assert.deepEqual([report("two")?.state, report("two")?.reason], ["failed", reason]);
+    assert.deepEqual(await client.call(shop.free, {}), { ok: true });
+  });
+
+  it("get along where only the words differ", async (t) => {
+    const other = { ...declared("observe"), when: "in other words" };
+    const reworded = definePlugin({
+      id: "two",
+      api: "^1.0.0",
+      setup: (gateway) => gateway.hook(other).tap("x", () => {}),
+    });
+    const { report } = await startScene(t, [listener("one", "observe"), reworded]);
+    assert.deepEqual([report("one")?.state, report("two")?.state], ["active", "active"]);
+  });
 });

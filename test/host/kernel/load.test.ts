@@ -152,7 +152,7 @@ describe("a plugin package", () => {
     const { gateway } = await start(t, stateDir, { plugins: { use: ["@acme/things"] } });
     assert.match(
       gateway.plugins()[0]?.reason ?? "",
-      /it serves things\.get, which its package\.json does not list under "svc\.namespaces"/,
+      /method things\.get is not listed under "svc\.namespaces"; add "things" to svc\.namespaces in package\.json/,
     );
   });
 

@@ -18,7 +18,9 @@ import { createFakeClock } from "@svc/sdk/testing";
 import type { PluginReport } from "@svc/sdk/services";
 import { HookBus } from "../../../host/hooks/hook-bus.ts";
 import { Kernel } from "../../../host/kernel/kernel.ts";
-import { Registry } from "../../../host/kernel/registry.ts";
+import { Kinds } from "../../../host/kernel/kernel-hooks.ts";
+import { viewOf } from "../../../host/kernel/kinds/contributions.ts";
+import { KINDS } from "../../../host/kernel/kinds/index.ts";
 import { contractOf } from "./reload-scene.ts";
 
 const limited = { timeout: 60_000 };
@@ -82,18 +84,15 @@ const user = definePlugin({
 function kernelOf(load: () => Plugin) {
   const clock = createFakeClock();
   const hooks = new HookBus();
-  const registry = new Registry(hooks);
+  const kinds = new Kinds(hooks, KINDS);
   const log = { debug() {}, info() {}, warn() {}, error() {} };
   const nobody: Principal = { id: "x", role: "operator", scopes: [], provenance: "plugin", epoch: 0 };
   const kernel = new Kernel({
     log,
     clock,
-    hooks,
-    registry,
-    surroundings: {
+    kinds,
+    host: {
       clock,
-      hooks,
-      registry,
       stateDir: "/nowhere",
       publish: () => {},
       forward: () => {},
@@ -114,11 +113,8 @@ function kernelOf(load: () => Plugin) {
   const boot = () => kernel.boot({ sources: [source(load), source(() => user)], disabled: new Set() });
   /** Everything there is to count. */
   const count = () => ({
-    methods: registry.methods.size,
-    events: registry.events.size,
-    routes: registry.routes().length,
-    services: registry.services().length,
-    contributions: registry.view(Point.id).list().length,
+    ...kinds.sizes(),
+    contributions: viewOf(kinds, Point).list().length,
     taps: hooks.taps().length,
     timers: clock.pending,
   });
@@ -133,7 +129,17 @@ describe(`${RELOADS} reloads`, limited, () => {
     const { kernel, clock, boot, count } = kernelOf(() => everything({}, weak));
     await boot();
     const first = count();
-    assert.deepEqual(first, { methods: 2, events: 1, routes: 1, services: 1, contributions: 1, taps: 5, timers: 4 });
+    assert.deepEqual(first, {
+      services: 1,
+      points: 2,
+      emits: 1,
+      events: 1,
+      methods: 2,
+      routes: 1,
+      contributions: 1,
+      taps: 5,
+      timers: 4,
+    });
     const heap = async () => {
       for (let turn = 0; turn < 3; turn++) {
         await new Promise((resolve) => setImmediate(resolve));
@@ -162,7 +168,8 @@ describe(`${RELOADS} reloads`, limited, () => {
     assert.ok(alive <= 2, `${alive} generations are still held`);
     assert.ok(Math.min(...grown) < 2_000, `${grown.join(", ")} bytes per reload`);
     await kernel.stop();
-    assert.deepEqual(count(), { methods: 0, events: 0, routes: 0, services: 0, contributions: 0, taps: 0, timers: 0 });
+    const left = Object.entries(count()).filter(([, still]) => still > 0);
+    assert.deepEqual(left, []);
   });
 
   it("that are all refused leave nothing either", async () => {

@@ -123,7 +123,7 @@ describe("what cannot be set up leaves the old version serving", limited, () => 
       version("new", {
         also: (gateway) => gateway.serve(contractOf("neighbour", "hello"), { hello: () => ({}) }),
       }),
-      /^method neighbour\.hello is already served by neighbour$/,
+      /^method neighbour\.hello is already declared by neighbour$/,
     ],
     [
       "it mounts a route outside its paths",
@@ -131,7 +131,7 @@ describe("what cannot be set up leaves the old version serving", limited, () => 
         also: (gateway) =>
           gateway.route({ method: "GET", path: "/else", auth: "plugin", summary: "-", handler: () => ({}) }),
       }),
-      /^route \/else lies outside/,
+      /^route GET \/else is not listed under "svc\.routes"; mount it below \/plugins\/shop\/, or add/,
     ],
   ];
   const neighbour = definePlugin({
@@ -159,12 +159,12 @@ describe("what cannot be set up leaves the old version serving", limited, () => 
     [
       "it taps a gate its package does not list",
       version("new", { also: (gateway) => gateway.hooks.admit.tap("x", () => undefined) }),
-      /^it taps the gate admit, which its package\.json does not list under "svc\.gates"$/,
+      /^tap of admit is not listed under "svc\.gates"; add "admit" to svc\.gates in package\.json$/,
     ],
     [
       "it serves a method its package does not list",
       version("new", { also: (gateway) => gateway.serve(contractOf("mall", "ask"), { ask: () => ({}) }) }),
-      /^it serves mall\.ask, which its package\.json does not list under "svc\.namespaces"$/,
+      /^method mall\.ask is not listed under "svc\.namespaces"; add "mall" to svc\.namespaces in package\.json$/,
     ],
   ];
   for (const [why, next, reason] of packaged) {

@@ -4,22 +4,20 @@ import { createFakeClock } from "@svc/sdk/testing";
 import { HookBus } from "../../../host/hooks/hook-bus.ts";
 import { watchStrayErrors } from "../../../host/kernel/blame.ts";
 import { Kernel } from "../../../host/kernel/kernel.ts";
-import { Registry } from "../../../host/kernel/registry.ts";
+import { Kinds } from "../../../host/kernel/kernel-hooks.ts";
+import { KINDS } from "../../../host/kernel/kinds/index.ts";
 
 const log = { debug() {}, info() {}, warn() {}, error() {} };
 const clock = createFakeClock();
 const hooks = new HookBus();
-const registry = new Registry(hooks);
+const kinds = new Kinds(hooks, KINDS);
 const nobody: Principal = { id: "x", role: "operator", scopes: [], provenance: "plugin", epoch: 0 };
 const kernel = new Kernel({
   log,
   clock,
-  hooks,
-  registry,
-  surroundings: {
+  kinds,
+  host: {
     clock,
-    hooks,
-    registry,
     stateDir: "/nowhere",
     publish: () => {},
     forward: () => {},

@@ -4,12 +4,12 @@ import { once } from "node:events";
 import { createServer } from "node:http";
 import { type AddressInfo, connect, type Socket } from "node:net";
 import { describe, it, type TestContext } from "node:test";
-import { definePlugin, type Logger, type RouteSpec } from "@svc/sdk";
+import { type Logger, type RouteSpec } from "@svc/sdk";
 import { createFakeClock } from "@svc/sdk/testing";
 import { Access } from "../../../host/auth/access.ts";
 import { HookBus } from "../../../host/hooks/hook-bus.ts";
-import { emptyDeclarations } from "../../../host/kernel/declarations.ts";
-import { Registry } from "../../../host/kernel/registry.ts";
+import type { LiveRoute } from "../../../host/kernel/kinds/routes.ts";
+import { Table } from "../../../host/kernel/table.ts";
 import { createHttpHandler } from "../../../host/net/http.ts";
 import { fakeOwner } from "../hooks/fake-owner.ts";
 import { exchange } from "./http-exchange.ts";
@@ -22,7 +22,7 @@ async function serve(
   { bodyTimeoutMs, maxBodyBytes = 1_024 }: { bodyTimeoutMs?: number; maxBodyBytes?: number } = {},
 ) {
   const hooks = new HookBus();
-  const registry = new Registry(hooks);
+  const routes = new Table<LiveRoute>();
   const owner = fakeOwner("web", 0);
   const route: RouteSpec = {
     method: "POST",
@@ -32,14 +32,12 @@ async function serve(
     maxBodyBytes,
     handler,
   };
-  const declarations = emptyDeclarations(owner, definePlugin({ id: "web", api: "^1.0.0", setup() {} }));
-  declarations.routes.push({ route, owner });
-  const withdraw = registry.commit(declarations);
+  const withdraw = routes.add(`${route.method} ${route.path}`, { route, owner });
   const errors: object[] = [];
   const log: Logger = { debug() {}, info() {}, warn() {}, error: (fields) => void errors.push(fields) };
   const server = createServer(
     createHttpHandler({
-      registry,
+      routes,
       hooks,
       log,
       access: new Access({ mode: "none" }, {}, 18_789, createFakeClock()),

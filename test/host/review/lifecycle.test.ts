@@ -73,7 +73,7 @@ describe("a service", limited, () => {
       slot.become(thief);
       const { ok, reason } = await reload("thief");
       assert.equal(ok, false);
-      assert.match(reason ?? "", /service \S+ is already provided by (nurse|host)/);
+      assert.match(reason ?? "", /service \S+ is already declared by (nurse|host)/);
       assert.equal(report("thief")?.state, "active");
       await reload("asks");
       assert.deepEqual(await client.call(asks.care, {}), { who: "nurse" });

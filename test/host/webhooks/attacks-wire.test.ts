@@ -10,7 +10,8 @@ import { config } from "@svc/sdk";
 import { FailureLimiter, HOOK_LIMITER } from "../../../host/auth/failure-limiter.ts";
 import { systemClock } from "../../../host/clock.ts";
 import { HookBus } from "../../../host/hooks/hook-bus.ts";
-import { Registry } from "../../../host/kernel/registry.ts";
+import { Kinds } from "../../../host/kernel/kernel-hooks.ts";
+import { KINDS } from "../../../host/kernel/kinds/index.ts";
 import { buildCatalogue } from "../../../host/webhooks/catalogue.ts";
 import { HookAttempts } from "../../../host/webhooks/credential.ts";
 import { Ingress } from "../../../host/webhooks/ingress.ts";
@@ -280,7 +281,7 @@ async function bareIngress(t: TestContext, bodyTimeoutMs: number): Promise<{ por
   const hooks = new HookBus();
   const facts = { gatewayToken: undefined, configDir: "/nowhere" };
   const { settings } = webhookSettings({ enabled: true, token: TOKEN }, facts);
-  const catalogue = buildCatalogue(settings, new Registry(hooks), () => undefined);
+  const catalogue = buildCatalogue(settings, new Kinds(hooks, KINDS), () => undefined);
   const ingress = new Ingress({
     engine: {
       catalogue: () => catalogue,

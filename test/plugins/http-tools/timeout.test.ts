@@ -4,12 +4,12 @@ import { once } from "node:events";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { it } from "node:test";
-import { definePlugin, type PluginGateway, type RouteSpec } from "@svc/sdk";
+import { type PluginGateway, type RouteSpec } from "@svc/sdk";
 import { createFakeClock } from "@svc/sdk/testing";
 import { Access } from "../../../host/auth/access.ts";
 import { HookBus } from "../../../host/hooks/hook-bus.ts";
-import { emptyDeclarations } from "../../../host/kernel/declarations.ts";
-import { Registry } from "../../../host/kernel/registry.ts";
+import type { LiveRoute } from "../../../host/kernel/kinds/routes.ts";
+import { Table } from "../../../host/kernel/table.ts";
 import { createHttpHandler } from "../../../host/net/http.ts";
 import plugin from "../../../plugins/http-tools/plugin.ts";
 import { silentLog } from "../agents/silent-log.ts";
@@ -22,13 +22,13 @@ it("a body that does not come within the limit is 408", async (t) => {
   await plugin.setup(gateway as unknown as PluginGateway<unknown, {}, {}>); // all that it touches before a request is whole
 
   const hooks = new HookBus();
-  const registry = new Registry(hooks);
+  const mounted = new Table<LiveRoute>();
   const owner = fakeOwner("http-tools", 0);
-  const declarations = emptyDeclarations(owner, definePlugin({ id: "http-tools", api: "^1.0.0", setup() {} }));
-  for (const route of routes) declarations.routes.push({ route, owner });
-  registry.commit(declarations);
+  for (const route of routes) mounted.add(`${route.method} ${route.path}`, { route, owner });
   const access = new Access({ mode: "none" }, {}, 18_789, createFakeClock());
-  const server = createServer(createHttpHandler({ registry, hooks, log: silentLog, access, bodyTimeoutMs: 50 }).handle);
+  const server = createServer(
+    createHttpHandler({ routes: mounted, hooks, log: silentLog, access, bodyTimeoutMs: 50 }).handle,
+  );
   server.listen(0, "127.0.0.1");
   await once(server, "listening");
   t.after(async () => {

@@ -45,7 +45,7 @@ const inspected: PluginInspection = {
     hooks: [],
     emits: [],
     services: [],
-    requires: [{ id: "x", version: "1.0.0", kind: "live" }],
+    requires: [{ name: "x", version: "1.0.0", kind: "live" }],
     extensions: [],
     points: [],
     sections: [],

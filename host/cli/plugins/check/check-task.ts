@@ -9,6 +9,7 @@ import { join } from "node:path";
 import type { Plugin } from "@svc/sdk";
 import type { Command } from "@svc/sdk/cli";
 import { createPluginFinder, importModule, importPlugin } from "../../../kernel/load.ts";
+import { loadKinds } from "../../../kernel/load-kinds.ts";
 import { type Manifest, readManifest } from "../../../kernel/manifest.ts";
 import { contractProblems, manifestProblems, placementProblems } from "./declarations.ts";
 import { failed, type Finding, type Problem } from "./findings.ts";
@@ -26,6 +27,8 @@ export interface CheckTask {
   readonly samples: Samples;
   /** Reloads in a row. Default 20. */
   readonly reloads?: number;
+  /** Absolute paths of modules of further kinds of declaration. Default: none. */
+  readonly kinds?: readonly string[];
 }
 
 /** Choice: enough for a leak to stand out. */
@@ -51,7 +54,7 @@ export async function checkPlugin(task: CheckTask, found: (finding: Finding) => 
 }
 
 async function checkCode(
-  { directory, config, samples, reloads = RELOADS }: CheckTask,
+  { directory, config, samples, reloads = RELOADS, kinds: files = [] }: CheckTask,
   manifest: Manifest,
   temporary: string,
   found: (finding: Finding) => void,
@@ -66,7 +69,8 @@ async function checkCode(
   }
   found({ check: "commands", problems: await commandProblems(manifest, cacheDir) });
   const setups = watchSetups(plugin);
-  const ran = await tryPlugin({
+  const kinds = await loadKinds(files, cacheDir);
+  const staged = await tryPlugin({
     source: { origin: directory, key: directory, manifest, load: () => Promise.resolve(setups.plugin) },
     setups,
     finder: createPluginFinder({ configDir: directory, cacheDir, home: temporary }),
@@ -74,19 +78,19 @@ async function checkCode(
     config,
     samples,
     reloads,
+    kinds: files,
     found,
   });
-  if (!ran && setups.count === 0) return; // nothing is known of it
-  const declared = setups.latest();
+  if (!staged) return; // nothing is known of it
   const opened = setups.alwaysOpened();
   const next = "setup only declares: open files, sockets and timers in gateway.start(...), every or after";
   found({ check: "setup", problems: opened.length === 0 ? [] : [failed(`setup opens ${opened.join(", ")}`, next)] });
-  found({ check: "manifest", problems: manifestProblems(manifest, plugin, declared) });
-  found({ check: "contracts", problems: contractProblems(declared) });
-  found({ check: "placement", problems: placementProblems(manifest, declared) });
+  found({ check: "manifest", problems: manifestProblems(kinds, manifest, staged) });
+  found({ check: "contracts", problems: contractProblems(kinds, staged) });
+  found({ check: "placement", problems: placementProblems(kinds, manifest, staged) });
   const readme = join(directory, "README.md");
   const text = existsSync(readme) ? readFileSync(readme, "utf8") : undefined;
-  found({ check: "readme", problems: readmeProblems(text, plugin, declared) });
+  found({ check: "readme", problems: readmeProblems(text, plugin, staged) });
 }
 
 /** The verbs that help lists are those that its file has. */

@@ -1,12 +1,7 @@
 /** What a check of a plugin comes to. */
+import type { Problem } from "../../../kernel/kind.ts";
 
-export interface Problem {
-  /** A warning does not keep a plugin from being used. */
-  readonly level: "failed" | "warning";
-  readonly why: string;
-  /** What to do about it. */
-  readonly next: string;
-}
+export type { Problem };
 
 /** One check, carried out; without problems it is passed. */
 export interface Finding {

@@ -1,20 +1,26 @@
 /** Whether the README names what a plugin has to offer. Pure. */
 import type { Plugin, TSchema } from "@svc/sdk";
-import { sectionsOf } from "../../../kernel/plugin-sections.ts";
+import { sectionsOf } from "../../../kernel/kinds/sections.ts";
 import { failed, type Problem, unless } from "./findings.ts";
-import type { Declared } from "./setups.ts";
+import type { Staged } from "../../../kernel/kind.ts";
+import { contributions } from "../../../kernel/kinds/contributions.ts";
+import { methods } from "../../../kernel/kinds/methods.ts";
 
 /** @param text `undefined`: there is none */
-export function readmeProblems(text: string | undefined, plugin: Plugin, { methods, extensions }: Declared): Problem[] {
+export function readmeProblems(
+  text: string | undefined,
+  plugin: Plugin,
+  { declared }: Pick<Staged, "declared">,
+): Problem[] {
   if (text === undefined) return [failed("there is no README.md", "write one: what it does, and how it is configured")];
   const missing = (names: readonly string[], says = mentions) =>
     [...new Set(names)].filter((name) => !says(text, name));
   const keys = missing(Object.values(sectionsOf(plugin)).flatMap(keysOf));
   const names = missing(
-    methods.map(({ name }) => name),
+    declared.of(methods).map(({ method }) => method.name),
     mentionsMethod,
   );
-  const ids = missing(extensions.map(({ id }) => id));
+  const ids = missing(declared.of(contributions).map(({ id }) => id));
   return [
     ...unless(
       keys.length === 0,

@@ -5,6 +5,8 @@ import { connect } from "@svc/sdk/client";
 import { describeViolations, type Clock, matches, type Plugin } from "@svc/sdk";
 import { systemClock } from "../../../clock.ts";
 import { createGateway } from "../../../gateway.ts";
+import type { Staged } from "../../../kernel/kind.ts";
+import { methods } from "../../../kernel/kinds/methods.ts";
 import { tokenOf } from "../../../kernel/graph.ts";
 import { isLoadable, type PluginFinder, type PluginSource } from "../../../kernel/load.ts";
 import type { Gateway } from "../../../options.ts";
@@ -23,6 +25,8 @@ export interface TrialOptions {
   readonly samples: Samples;
   /** Reloads that must leave everything as it was. */
   readonly reloads: number;
+  /** Modules of further kinds of declaration. */
+  readonly kinds: readonly string[];
   /** Told of each check as soon as it is done. */
   found(finding: Finding): void;
 }
@@ -38,14 +42,22 @@ const FEWEST_RELOADS = 10;
 /** Kinds of resources that come and go by themselves. */
 const FLEETING = /^(Timeout|Immediate|TickObject|FSReq|WriteWrap|ShutdownWrap|GetAddrInfo)/;
 
-/** @returns whether the plugin ran */
-export async function tryPlugin(options: TrialOptions): Promise<boolean> {
-  const { source, setups, stateDir, config, found } = options;
+/** @returns what its latest setup declared; `undefined`: it has not been set up */
+export async function tryPlugin(options: TrialOptions): Promise<Staged | undefined> {
+  const { source, setups, stateDir, config, kinds, found } = options;
   const { plugin } = setups;
   const clock = countingClock();
+  let latest: Staged | undefined;
   const gateway = await createGateway({
     plugins: await providersOf(plugin, options.finder),
     developed: () => source,
+    kinds,
+    tap({ conflict }) {
+      conflict.tap({ name: "check", stage: -1 }, (staged) => {
+        if (staged.plugin.id === plugin.id) latest = staged;
+        return undefined as never; // no conflict
+      });
+    },
     config,
     stateDir,
     env: {},
@@ -60,12 +72,12 @@ export async function tryPlugin(options: TrialOptions): Promise<boolean> {
     const why = `it is ${report?.state ?? "not there"}: ${report?.reason ?? "no reason given"}`;
     const next = "correct that; for a plugin that needs a configuration: svc plugins check --config <file>";
     found({ check: "start", problems: unless(report?.state === "active", failed(why, next)) });
-    if (report?.state !== "active") return false;
+    if (report?.state !== "active") return latest;
     if (Object.keys(options.samples).length > 0)
-      found({ check: "results", problems: await resultProblems(gateway, options) });
+      found({ check: "results", problems: await resultProblems(gateway, latest, options) });
     found({ check: "reload", problems: await reloadProblems(gateway, clock, plugin.id, options.reloads) });
     found({ check: "memory", problems: await heapProblems(gateway, plugin.id, options.reloads) });
-    return true;
+    return latest;
   } finally {
     await gateway.stop();
   }
@@ -97,11 +109,16 @@ async function providersOf(plugin: Plugin, finder: PluginFinder): Promise<string
 }
 
 /** Methods with samples answer them, and what they answer is what they say. */
-async function resultProblems(gateway: Gateway, { setups, samples }: TrialOptions): Promise<Problem[]> {
+async function resultProblems(
+  gateway: Gateway,
+  staged: Staged | undefined,
+  { samples }: TrialOptions,
+): Promise<Problem[]> {
   const problems: Problem[] = [];
+  const served = staged?.declared.of(methods) ?? [];
   const client = await connectTo(gateway);
   for (const [name, sampled] of Object.entries(samples)) {
-    const method = setups.latest().methods.find((one) => one.name === name);
+    const method = served.find((one) => one.method.name === name)?.method;
     if (!method)
       problems.push(failed(`there are samples for ${name}, which it does not serve`, "correct the file of samples"));
     for (const params of method ? sampled : []) {

@@ -162,11 +162,11 @@ describe("a plugin that is not fit", { timeout: 120_000 }, () => {
     // What the gateway itself refuses keeps it from starting; the checks go on and say all of it.
     expectExactly(failures(await findings(directory, { reloads: 1 })), [
       /^commands: it lists the command "notes" and has no svc\.cli$/,
-      /^start: it is failed: it serves notes\.hello, which its package\.json does not list/,
-      /^manifest: its section is "note"$/,
-      /^manifest: notes\.hello is outside its namespaces$/,
-      /^manifest: notes\.count is outside its namespaces$/,
-      /^manifest: it taps the gate admit$/,
+      /^start: it is failed: tap of admit is not listed under "svc\.gates"/,
+      /^manifest: section note is not listed under "svc\.section"$/,
+      /^manifest: method notes\.hello is not listed under "svc\.namespaces"$/,
+      /^manifest: method notes\.count is not listed under "svc\.namespaces"$/,
+      /^manifest: tap of admit is not listed under "svc\.gates"$/,
       /^contracts: notes\.hello has no summary$/,
       /^placement: it prefers host, which it does not support$/,
       /^readme: README\.md does not name the keys word$/,

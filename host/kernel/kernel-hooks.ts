@@ -1,0 +1,142 @@
+/** The life of plugins as tapable hooks, and how each kind of declaration taps them. */
+import { AsyncSeriesBailHook, AsyncSeriesHook, SyncBailHook, SyncHook } from "tapable";
+import type { HookBus } from "../hooks/hook-bus.ts";
+import { hostOwner } from "../hooks/owner.ts";
+import {
+  type AnyKind,
+  type Described,
+  type KernelHooks,
+  type Kind,
+  type LiveTables,
+  type Owned,
+  type Shape,
+  type Staged,
+  unlisted,
+} from "./kind.ts";
+import { Table } from "./table.ts";
+
+function createHooks(): KernelHooks {
+  return {
+    resolve: new AsyncSeriesBailHook(["source"]),
+    describe: new SyncHook(["described", "shapes"]),
+    conflict: new SyncBailHook(["staged"]),
+    commit: new SyncHook(["staged", "undo"]),
+    started: new AsyncSeriesHook(["staged", "begin"]),
+    draining: new SyncHook(["staged"]),
+    stopped: new SyncHook(["staged"]),
+    state: new SyncHook(["change"]),
+  };
+}
+
+/** The kinds of one gateway, what is in effect of each, and the hooks they tap. */
+export class Kinds implements LiveTables {
+  readonly hooks = createHooks();
+  readonly bus: HookBus;
+  readonly all: readonly AnyKind[];
+  readonly #tables = new Map<string, Table<Owned>>();
+
+  constructor(bus: HookBus, kinds: readonly AnyKind[]) {
+    this.bus = bus;
+    this.all = kinds;
+    for (const kind of kinds) this.#tap(kind);
+  }
+
+  #tap(kind: AnyKind): void {
+    const { name } = kind;
+    const { describe, conflict, commit } = this.hooks;
+    if (this.all.find((other) => other.name === name) !== kind) throw new Error(`two kinds are called ${name}`);
+    if (kind.isUnique) this.#tables.set(name, new Table());
+    describe.tap(name, (described, shapes) => {
+      const known = [...(kind.known?.(described, this) ?? []), ...(described.declared?.shapes(kind) ?? [])];
+      if (known.length > 0) shapes[name] = known;
+    });
+    conflict.tap(name, (staged) => this.#conflict(kind, staged) as string); // tapable's type forgets that most say nothing
+    commit.tap(name, (staged, undo) => {
+      for (const entry of staged.declared.of(kind)) this.#commit(kind, entry, staged, undo);
+    });
+    kind.tap?.(this.hooks);
+  }
+
+  table<Entry, Live extends Owned>({ name }: Kind<Entry, Live>): Table<Live> {
+    const table = this.#tables.get(name);
+    if (!table) throw new Error(`the kind ${name} has no table`);
+    return table as Table<Owned> as Table<Live>; // filled with what the kind makes
+  }
+
+  named(name: string): AnyKind {
+    const kind = this.all.find((one) => one.name === name);
+    if (!kind) throw new Error(`there is no kind of declaration called ${name}`);
+    return kind;
+  }
+
+  /** Puts something of the host itself into effect. */
+  provide<Entry, Live extends Owned>(kind: Kind<Entry, Live>, entry: Entry): void {
+    this.table(kind).add(kind.describe(entry).name, liveOf(kind, entry, hostOwner));
+  }
+
+  /** How many declarations of each kind are in effect. */
+  sizes(): Record<string, number> {
+    return Object.fromEntries([...this.#tables].map(([name, { size }]) => [name, size]));
+  }
+
+  /** What a plugin declared, by kind; of one that does not run, what is known without it. */
+  describe(described: Described): Record<string, readonly Shape[]> {
+    const shapes: Record<string, readonly Shape[]> = {};
+    this.hooks.describe.call(described, shapes);
+    return shapes;
+  }
+
+  /** What of these declarations is in effect and does nothing, for reports. */
+  inert({ declared }: Pick<Staged, "declared">): string[] {
+    const reasons = this.all.flatMap((kind) => declared.of(kind).flatMap((entry) => kind.inert?.(entry, this) ?? []));
+    return [...new Set(reasons)];
+  }
+
+  #conflict(kind: AnyKind, staged: Staged): string | undefined {
+    const { plugin, declared, manifest } = staged;
+    const { noun, listing } = kind;
+    const table = kind.isUnique && this.table(kind);
+    const own = new Set<string>();
+    for (const shape of declared.shapes(kind)) {
+      const { name } = shape;
+      if (table) {
+        const other = table.get(name)?.owner.id;
+        if (other !== undefined && other !== plugin.id) return `${noun} ${name} is already declared by ${other}`;
+        if (own.has(name)) return `it declares the ${noun} ${name} twice`;
+        own.add(name);
+      }
+      const isChecked = listing?.refused === "always" || (listing?.refused === "packaged" && manifest?.directory);
+      const problem = isChecked ? unlisted(kind, shape, plugin.id, manifest) : undefined;
+      if (problem) return `${problem.why}; ${problem.next}`;
+    }
+    return kind.conflict?.(declared.of(kind), staged);
+  }
+
+  #commit(kind: AnyKind, entry: unknown, staged: Staged, undo: (() => void)[]): void {
+    if (kind.isUnique) undo.push(this.table(kind).add(kind.describe(entry).name, liveOf(kind, entry, staged.owner)));
+    const takeBack = kind.commit?.(entry, staged);
+    if (takeBack) undo.push(takeBack);
+  }
+
+  /**
+   * Makes everything visible in one synchronous step.
+   * @returns takes all of it back, newest first; safe to call twice. @throws what a kind throws; nothing is in effect then
+   */
+  commit(staged: Staged): () => void {
+    const undo: (() => void)[] = [];
+    const takeBack = () => {
+      for (const step of undo.splice(0).reverse()) step();
+    };
+    try {
+      this.hooks.commit.call(staged, undo);
+    } catch (error) {
+      takeBack();
+      throw error;
+    }
+    return takeBack;
+  }
+}
+
+function liveOf<Entry, Live extends Owned>(kind: Kind<Entry, Live>, entry: Entry, owner: Live["owner"]): Live {
+  return kind.live?.(entry, owner) ?? ({ ...entry, owner } as unknown as Live); // the default of `Live`
+}

@@ -1,0 +1,17 @@
+/** Work under way that a planned restart waits for. */
+import { Type } from "@svc/sdk";
+import { defineKind } from "../kind.ts";
+
+export interface BusyCheck {
+  readonly check: () => boolean;
+}
+
+export const busy = defineKind<BusyCheck>({
+  name: "busy",
+  noun: "check of",
+  shape: Type.Object({ name: Type.String() }),
+  describe: () => ({ name: "busy" }),
+
+  members: (record) => ({ busy: (check: () => boolean) => record({ check }) }),
+  adopt: (_, remote) => ({ check: () => remote.isBusy() }),
+});

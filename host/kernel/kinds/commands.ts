@@ -1,0 +1,11 @@
+/** Verbs a plugin adds to the command line: known from its package. */
+import { Type } from "@svc/sdk";
+import { defineKind } from "../kind.ts";
+
+export const commands = defineKind<never>({
+  name: "commands",
+  noun: "command",
+  shape: Type.Object({ name: Type.String(), summary: Type.String() }),
+  describe: (entry) => entry, // none is ever recorded
+  known: ({ manifest }) => manifest?.commands?.map(({ name, summary }) => ({ name, summary })) ?? [],
+});

@@ -1,0 +1,17 @@
+/** How a plugin takes changes of its configuration without a reload: of the keys its schema marks as hot. */
+import { Type } from "@svc/sdk";
+import { defineKind } from "../kind.ts";
+
+export type ConfigHandler = (config: unknown, sections: Readonly<Record<string, unknown>>) => void | Promise<void>;
+
+export interface DeclaredHandler {
+  readonly handler: ConfigHandler;
+}
+
+export const configHandlers = defineKind<DeclaredHandler>({
+  name: "configHandlers",
+  noun: "handler",
+  shape: Type.Object({ name: Type.String() }),
+  describe: () => ({ name: "configChanged" }),
+  members: (record) => ({ configChanged: (handler: ConfigHandler) => record({ handler }) }),
+});

@@ -1,0 +1,61 @@
+/** Taps: where a plugin joins in at a hook of the host or of another plugin. */
+import { HOOKS, type HookSpec, type TapOptions, Type } from "@svc/sdk";
+import type { AnyHandler } from "../../hooks/guard.ts";
+import { defineKind } from "../kind.ts";
+import { emits } from "./emits.ts";
+
+export interface DeclaredTap {
+  readonly hook: HookSpec;
+  readonly key: string | undefined;
+  readonly options: TapOptions;
+  readonly handler: AnyHandler;
+}
+
+export const hooks = defineKind<DeclaredTap>({
+  name: "hooks",
+  noun: "tap of",
+  shape: Type.Object({ name: Type.String({ description: "<hook>, or <hook>:<key>" }), kind: Type.String() }),
+  describe: ({ hook: { name, kind }, key }) => ({ name: key === undefined ? name : `${name}:${key}`, kind }),
+
+  members(record) {
+    const facade = (hook: HookSpec) => {
+      const tapper = (key: string | undefined) => {
+        const tap = (options: string | TapOptions, handler: AnyHandler) =>
+          record({ hook, key, options: typeof options === "string" ? { name: options } : options, handler });
+        return { tap, tapPromise: tap };
+      };
+      return hook.keyed ? { for: tapper } : tapper(undefined);
+    };
+    return {
+      hooks: Object.fromEntries(Object.entries<HookSpec>(HOOKS).map(([name, hook]) => [name, facade(hook)])),
+      hook: facade,
+    };
+  },
+
+  listing: {
+    key: "gates",
+    read: ({ gates = [] }) => gates,
+    value: ({ name, kind }) => (kind === "gate" ? name : undefined),
+    refused: "packaged",
+  },
+
+  conflict(taps, { bus }) {
+    const other = taps.find(({ hook }) => !bus.agrees(hook))?.hook;
+    return (
+      other &&
+      `the hook ${other.name} of ${other.owner} is declared in two ways; use the value that ${other.owner} exports`
+    );
+  },
+  commit: ({ hook, key, options, handler }, { bus, owner }) => bus.tap(hook, key, owner, options, handler),
+  inert: ({ hook: { name } }, live) =>
+    HOST_HOOKS.has(name) || live.table(emits).get(name) ? undefined : `hook ${name}: no running plugin emits it`,
+
+  refuse: ({ hook: { kind } }) => (kind === "trace" ? "it is called on hot paths, without waiting" : undefined),
+  adopt: ({ handler, ...tap }) => ({ ...tap, handler: (input, { key, signal }) => handler(input, { key, signal }) }),
+  deprecation: ({ hook: { name, deprecated } }) => [`hook ${name}`, deprecated],
+});
+
+/** Emitted by the host itself. */
+const HOST_HOOKS = new Set(
+  Object.values<HookSpec>(HOOKS).flatMap(({ owner, name }) => (owner === "host" ? [name] : [])),
+);

@@ -1,0 +1,77 @@
+/** Methods: what clients, plugins and HTTP endpoints call by name. */
+import { type Contract, type Handler, type Method, SCOPES, Type } from "@svc/sdk";
+import type { MethodTally } from "../../hooks/owner.ts";
+import { defineKind, type LiveTables, type Owned, type Problem } from "../kind.ts";
+
+export interface DeclaredMethod {
+  readonly method: Method;
+  readonly handler: Handler<Method>;
+}
+
+export interface LiveMethod extends DeclaredMethod, Owned {
+  readonly tally: MethodTally;
+}
+
+export const methods = defineKind<DeclaredMethod, LiveMethod>({
+  name: "methods",
+  noun: "method",
+  shape: Type.Object({ name: Type.String(), scope: Type.String() }),
+  isUnique: true,
+  describe: ({ method: { name, scope } }) => ({ name, scope }),
+
+  members: (record) => ({
+    serve(contract: Contract, handlers: Readonly<Record<string, unknown>>) {
+      for (const [key, method] of Object.entries(contract)) {
+        const handler = handlers[key];
+        if (typeof handler !== "function") throw new Error(`serve: no handler for "${key}" (${method.name})`);
+        record({ method, handler: handler.bind(handlers) as Handler<Method> });
+      }
+    },
+  }),
+
+  listing: {
+    key: "namespaces",
+    read: ({ namespaces = [] }) => namespaces,
+    value: ({ name }) => name.split(".")[0],
+    covers: (namespace, name) => name === namespace || name.startsWith(`${namespace}.`),
+    refused: "packaged",
+  },
+
+  live: (entry, owner) => ({ ...entry, owner, tally: owner.tally.method(entry.method.name) }),
+  adopt: ({ method, handler }) => ({
+    method,
+    // The call itself has getters, and more than crosses.
+    handler: ({ params, principal, connection, signal, accept }) =>
+      handler({ params, principal, connection, signal, accept }),
+  }),
+  problems: ({ method }) => [...problemsOf(method)],
+});
+
+/** Names that `hello-ok` lists. */
+export function advertised(live: LiveTables): readonly string[] {
+  const all = live.table(methods).list();
+  return all.flatMap(({ method }) => (method.advertised === false ? [] : [method.name]));
+}
+
+/** Each method has a summary, a scope, and the schema of an object without unknown keys. */
+function* problemsOf({ name, summary, scope, params, result }: Method): Generator<Problem> {
+  const { type, additionalProperties } = params as { type?: unknown; additionalProperties?: unknown };
+  const strict = "write its params with Strict({ ... })";
+  if (summary.trim() === "")
+    yield { level: "failed", why: `${name} has no summary`, next: "say in a line what it does" };
+  if (scope !== "none" && !SCOPES.includes(scope))
+    yield {
+      level: "failed",
+      why: `${name} asks for the scope "${scope}"`,
+      next: `use one of ${SCOPES.join(", ")} or none`,
+    };
+  if (type !== "object") yield { level: "failed", why: `the params of ${name} are not an object`, next: strict };
+  else if (additionalProperties !== false)
+    yield { level: "warning", why: `${name} accepts unknown keys, so a misspelt one is not noticed`, next: strict };
+  if (Object.keys(result).length === 0)
+    yield {
+      level: "warning",
+      why: `${name} does not say what it answers`,
+      next: "write its result with Type.Object({ ... })",
+    };
+}

@@ -1,0 +1,44 @@
+/** Routes: what a plugin answers over HTTP. */
+import { type RouteRequest, type RouteSpec, Type } from "@svc/sdk";
+import { defineKind, type Owned } from "../kind.ts";
+
+export interface DeclaredRoute {
+  readonly route: RouteSpec;
+}
+export type LiveRoute = DeclaredRoute & Owned;
+
+/** @returns the path of a route named `<METHOD> <path>` */
+const pathOf = (name: string) => name.slice(name.indexOf(" ") + 1);
+
+export const routes = defineKind<DeclaredRoute>({
+  name: "routes",
+  noun: "route",
+  shape: Type.Object({ name: Type.String({ description: "<METHOD> <path>" }), auth: Type.Enum(["gateway", "plugin"]) }),
+  isUnique: true,
+  describe: ({ route: { method, path, auth } }) => ({ name: `${method} ${path}`, auth }),
+
+  members: (record) => ({ route: (route: RouteSpec) => record({ route }) }),
+
+  listing: {
+    key: "routes",
+    read: ({ routes: prefixes = [] }) => prefixes,
+    value: ({ name }, id) => (pathOf(name).startsWith(`/plugins/${id}/`) ? undefined : pathOf(name)),
+    covers: (prefix, name) => pathOf(name).startsWith(prefix),
+    instead: (id) => `mount it below /plugins/${id}/`,
+    refused: "always",
+  },
+
+  conflict(entries) {
+    const open = entries.find(({ route: { auth, scope } }) => auth === "gateway" && scope === undefined)?.route;
+    return open && `route ${open.method} ${open.path} has auth "gateway" and no scope`;
+  },
+
+  adopt: ({ route }) => ({ route: { ...route, handler: (request) => route.handler(plain(request)) } }),
+});
+
+/** The request itself has getters, and more than crosses. */
+function plain(request: RouteRequest<unknown>): never {
+  const { method, path, params, query, headers, body, rawBody, principal, remoteAddress, signal } = request;
+  const parts = { method, path, params, query, headers, body, rawBody, principal, remoteAddress, signal };
+  return parts as never; // the body matches the schema of the route
+}

@@ -1,0 +1,46 @@
+/** The `gateway` a plugin's `setup` gets, wherever it runs: what kinds offer, and what its carrier lends. */
+import type { Logger, Method, PluginGateway, Principal } from "@svc/sdk";
+import type { Recorder } from "./declared.ts";
+import { noteMembers } from "./deprecations.ts";
+import type { AnyKind, PluginConfig, SetupContext } from "./kind.ts";
+
+/** What stands in `gateway` beside the members of kinds. */
+export interface GatewayParts {
+  readonly context: SetupContext;
+  readonly kinds: readonly AnyKind[];
+  readonly recorder: Recorder;
+  readonly config: PluginConfig;
+  /** By the names the plugin uses in `requires`. */
+  readonly services: Readonly<Record<string, unknown>>;
+  readonly log: Logger;
+  /** Makes the private directory of the plugin. @returns its path */
+  stateDir(): string;
+  call(method: Method, params: unknown, principal: Principal | undefined): Promise<unknown>;
+}
+
+export function gatewayOf(parts: GatewayParts): PluginGateway {
+  const { context, kinds, recorder, config, services, log, stateDir } = parts;
+  const { id } = context.plugin;
+  const gateway = {
+    id,
+    config: config.value,
+    sections: config.sections,
+    services: Object.freeze({ ...services }),
+    log,
+    clock: context.clock,
+    signal: context.signal,
+    get stateDir() {
+      return stateDir();
+    },
+    call(method: Method, params: unknown, options: { principal?: Principal } = {}) {
+      if (recorder.isOpen) throw new Error(`plugin ${id}: call() is only allowed from start() on`);
+      return parts.call(method, params, options.principal);
+    },
+  };
+  for (const kind of kinds)
+    Object.assign(
+      gateway,
+      kind.members?.((entry) => recorder.record(kind, entry), context),
+    );
+  return noteMembers(gateway, recorder.deprecated) as unknown as PluginGateway; // one implementation for every plugin's types
+}

@@ -1,0 +1,33 @@
+/** A further kind of declaration, as one file: what a plugin shows of itself on a status page. */
+import { Type } from "@svc/sdk";
+import { defineKind } from "../../../host/kernel/kind.ts";
+
+export interface StatusBadge {
+  readonly name: string;
+  /** What it shows now. */
+  text(): string | Promise<string>;
+}
+
+/** Names of badges that came into effect and were taken back, in order. */
+export const committed: string[] = [];
+
+export default defineKind<StatusBadge>({
+  name: "statusBadges",
+  noun: "status badge",
+  shape: Type.Object({ name: Type.String({ minLength: 2 }) }),
+  isUnique: true,
+  describe: ({ name }) => ({ name }),
+  members: (record) => ({ badge: (name: string, text: StatusBadge["text"]) => record({ name, text }) }),
+  listing: {
+    key: "contributes",
+    read: ({ contributes = {} }) => contributes["status-badge"] ?? [],
+    value: ({ name }) => name,
+    refused: "packaged",
+  },
+  commit({ name }) {
+    committed.push(`+${name}`);
+    return () => void committed.push(`-${name}`);
+  },
+  problems: ({ name }) =>
+    name.startsWith("x") ? [{ level: "warning", why: `badge ${name} begins with x`, next: "rename it" }] : [],
+});
