@@ -1,6 +1,6 @@
 /** What `svc agents ...` tells people. Pure. */
 import type { agents, ResultOf } from "@svc/sdk";
-import { oneLine } from "./identity.ts";
+import { oneLine } from "./directory/identity.ts";
 
 type Listed = ResultOf<typeof agents.list>;
 type Files = Pick<ResultOf<typeof agents.filesList>, "workspace" | "files">;

@@ -13,19 +13,19 @@ import {
   Tool,
   Tools,
 } from "@svc/sdk/services";
-import { AgentAdmin } from "./agent-admin.ts";
-import { createSessionArchive } from "./agent-sessions.ts";
+import { AgentAdmin } from "./directory/admin.ts";
+import { createSessionArchive } from "./directory/session-archive.ts";
 import { AgentsConfig, MessagesConfig } from "./config.ts";
-import { createDirectoryHandlers } from "./directory-methods.ts";
-import { createLiveAgents } from "./directory.ts";
-import { createRunHandlers } from "./methods.ts";
-import { createModelPolicy } from "./model-policy.ts";
-import { RunStore } from "./run-store.ts";
-import { Runs } from "./runs.ts";
-import { createSessionTools } from "./session-tools.ts";
-import { createSubagentTools } from "./subagent-tools.ts";
-import { shareLooks } from "./shared-prompt.ts";
-import { createWorkspacePrompt } from "./workspace-prompt.ts";
+import { createDirectoryHandlers } from "./directory/methods.ts";
+import { createLiveAgents } from "./directory/directory.ts";
+import { createRunHandlers } from "./runs/methods.ts";
+import { createModelPolicy } from "./directory/model-policy.ts";
+import { RunStore } from "./runs/store.ts";
+import { Runs } from "./runs/runs.ts";
+import { createSessionTools } from "./subagents/session-tools.ts";
+import { createSubagentTools } from "./subagents/tools.ts";
+import { shareLooks } from "./directory/shared-prompt.ts";
+import { createWorkspacePrompt } from "./directory/workspace-prompt.ts";
 
 /** Choice: milliseconds a session may take to fall silent before its reset is refused. */
 const REPLACE_WAIT_MS = 15_000;

@@ -1,0 +1,168 @@
+/** Who the agents are, decided from the configuration alone. */
+import { misconfigured, notFound } from "@svc/sdk";
+import type { AgentDirectory, AgentInfo, HeartbeatSettings } from "@svc/sdk/services";
+import type { AgentsConfig, ModelSetting } from "../config.ts";
+import { mergeMemorySearch } from "./memory-search.ts";
+import { expandPath, type Places, workspaceOf } from "./workspace.ts";
+
+/** Choice: used when neither the agent nor the defaults have a prompt. */
+const BUILT_IN_PROMPT =
+  "You are a helpful assistant that people reach through a chat gateway. Answer in the language you are written to. " +
+  "Use the tools you are offered where they help, and say so when something cannot be done.";
+
+/** Spec: http/sessions-routing.md §7.1. */
+const NORMAL_HEARTBEAT: HeartbeatSettings = {
+  every: "30m",
+  target: "none",
+  session: "main",
+  ackMaxChars: 300,
+  includeReasoning: false,
+  directPolicy: "allow",
+  lightContext: false,
+};
+
+type AgentEntry = NonNullable<AgentsConfig["list"]>[number];
+
+/** How an agent presents itself. Spec: protocol/methods-agent.md §4. */
+export interface Identity {
+  readonly name?: string;
+  readonly theme?: string;
+  readonly emoji?: string;
+  /** URL, path of an image in the workspace, or a few characters. */
+  readonly avatar?: string;
+}
+
+/** One agent with everything a run needs to know about it. */
+export interface AgentSettings extends AgentInfo {
+  readonly identity?: Identity;
+  readonly subagents?: NonNullable<AgentEntry["subagents"]>;
+  /** Its own `agentDir`, absolute. */
+  readonly agentDir?: string;
+  readonly systemPrompt: string;
+  /** References to try in order; empty: whatever the plugin `models` has for its default. */
+  readonly models: readonly string[];
+}
+
+export interface ConfiguredAgents extends AgentDirectory {
+  list(): readonly AgentSettings[];
+  /** Choice: an id nobody configured gets the defaults, so that a run accepted before a change of the list still ends. */
+  settings(id: string): AgentSettings;
+  /** The section as it is now. */
+  readonly config: AgentsConfig;
+  /** Whether the configuration has a list; without one there is only the built-in agent `main`. */
+  readonly isConfigured: boolean;
+}
+
+/** A directory whose settings can be replaced under those who hold it. */
+export interface LiveAgents extends ConfiguredAgents {
+  /** @throws SetupOutcome as `createDirectory`; the former settings stay then */
+  replace(config: AgentsConfig): void;
+}
+
+/** Lower case, other characters as `-`, at most 64; empty: `main`. Spec: http/sessions-routing.md §1. */
+export function normalizeAgentId(id: string): string {
+  const clean = id
+    .toLowerCase()
+    .replace(/[^a-z0-9_-]+/g, "-")
+    .replace(/^[-_]+|-+$/g, "")
+    .slice(0, 64);
+  return clean || "main";
+}
+
+/** References of a setting, in order. */
+export function refsOf(setting: ModelSetting | undefined): readonly string[] {
+  if (setting === undefined) return [];
+  return typeof setting === "string" ? [setting] : [setting.primary, ...(setting.fallbacks ?? [])];
+}
+
+/**
+ * The default agent is the first with `default: true`, else the first, else `main`. Spec: http/sessions-routing.md §1.
+ * @throws SetupOutcome `misconfigured` when two agents have the same id
+ */
+export function createDirectory(config: AgentsConfig, places: () => Places): ConfiguredAgents {
+  const { defaults, list } = config;
+  const entries: readonly AgentEntry[] = list && list.length > 0 ? list : [{ id: "main" }];
+  const ids = entries.map(({ id }) => normalizeAgentId(id));
+  const repeated = ids.findIndex((id, index) => ids.indexOf(id) !== index);
+  if (repeated >= 0) misconfigured(`/list/${repeated}/id`, `two agents are called "${ids[repeated]}"; rename one`);
+
+  const defaultIndex = Math.max(
+    0,
+    entries.findIndex((entry) => entry.default === true),
+  );
+  const defaultId = ids[defaultIndex] ?? "main";
+  const configured = (id: string): AgentSettings => {
+    const entry = entries[ids.indexOf(id)];
+    const isDefault = id === defaultId;
+    return {
+      id,
+      ...(entry?.name === undefined ? {} : { name: entry.name }),
+      isDefault,
+      workspace: workspaceOf({ id, isDefault }, entry, defaults, places()),
+      ...(entry?.identity === undefined ? {} : { identity: entry.identity }),
+      ...(entry?.agentDir === undefined ? {} : { agentDir: expandPath(entry.agentDir, places()) }),
+      ...(entry?.subagents === undefined ? {} : { subagents: entry.subagents }),
+      systemPrompt: entry?.systemPrompt ?? defaults.systemPrompt ?? BUILT_IN_PROMPT,
+      models: refsOf(entry?.model ?? defaults.model),
+    };
+  };
+  const hasOwn = entries.some(({ heartbeat }) => heartbeat !== undefined);
+  let agents: readonly AgentSettings[] | undefined;
+  // Worked out when first asked for: where the state directory is, is only known from the start on.
+  const all = () => (agents ??= [defaultId, ...ids.filter((id) => id !== defaultId).toSorted()].map(configured));
+  return {
+    defaultId,
+    config,
+    isConfigured: list !== undefined && list.length > 0,
+    list: all,
+    has: (id) => ids.includes(id),
+    toolPolicy: (id) => entries[ids.indexOf(id)]?.tools,
+    heartbeat(id) {
+      const beats = hasOwn ? entries[ids.indexOf(id)]?.heartbeat !== undefined : id === defaultId;
+      return beats ? { ...NORMAL_HEARTBEAT, ...defaults.heartbeat, ...entries[ids.indexOf(id)]?.heartbeat } : undefined;
+    },
+    memorySearch: (id) => mergeMemorySearch(defaults.memorySearch, entries[ids.indexOf(id)]?.memorySearch),
+    maxSpawnDepth: defaults.subagents.maxSpawnDepth,
+    settings: (id) => all().find((agent) => agent.id === id) ?? configured(id),
+  };
+}
+
+/** @throws SetupOutcome as `createDirectory` */
+export function createLiveAgents(config: AgentsConfig, places: () => Places): LiveAgents {
+  let current = createDirectory(config, places);
+  return {
+    get defaultId() {
+      return current.defaultId;
+    },
+    get config() {
+      return current.config;
+    },
+    get isConfigured() {
+      return current.isConfigured;
+    },
+    list: () => current.list(),
+    has: (id) => current.has(id),
+    toolPolicy: (id) => current.toolPolicy(id),
+    heartbeat: (id) => current.heartbeat(id),
+    memorySearch: (id) => current.memorySearch(id),
+    get maxSpawnDepth() {
+      return current.maxSpawnDepth;
+    },
+    settings: (id) => current.settings(id),
+    replace(next) {
+      current = createDirectory(next, places);
+    },
+  };
+}
+
+/** Id of the agent a caller means, in any case. Stricter than `normalizeAgentId`: without a letter or digit it is empty, not `main`. */
+export function meantAgentId(text: string): string {
+  return /[a-z0-9]/i.test(text) ? normalizeAgentId(text) : "";
+}
+
+/** The agent a caller means. @throws GatewayError `NOT_FOUND` */
+export function findAgent(text: string, agents: ConfiguredAgents): AgentSettings {
+  const id = meantAgentId(text);
+  if (!agents.has(id)) notFound(`no agent "${text}"; agents.list shows the configured ones`);
+  return agents.settings(id);
+}

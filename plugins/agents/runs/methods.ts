@@ -1,0 +1,117 @@
+/** Handlers of `agent` and `agent.wait`. */
+import { type agents, type Clock, GatewayError, type Handlers, type ResultOf, unavailable } from "@svc/sdk";
+import { type RunOutcome, type RunRequest, spokenText } from "@svc/sdk/services";
+import { type AgentParams, type Caller, type RequestSources, toolConnection, toRunRequest } from "./request.ts";
+import type { Runs } from "./runs.ts";
+
+/** Milliseconds `agent.wait` waits. Spec: protocol/methods-agent.md §2. */
+const DEFAULT_WAIT_MS = 30_000;
+
+type RunResult = ResultOf<typeof agents.run>;
+type Accepted = Awaited<ReturnType<Runs["start"]>>;
+
+interface MethodSources extends RequestSources {
+  readonly runs: Runs;
+  readonly clock: Pick<Clock, "elapsed">;
+}
+
+/** The handlers of runs; those of `directory-methods.ts` go beside them. */
+export function createRunHandlers(sources: MethodSources): Pick<Handlers<typeof agents>, "run" | "wait"> {
+  const { runs } = sources;
+  const accept = acceptOnce(sources);
+
+  return {
+    async run(call) {
+      const { idempotencyKey: runId } = call.params;
+      const { fresh, state, acceptedAt } = await accept(call.params, call);
+      const accepted = { runId, status: "accepted", acceptedAt };
+      const isOver = state.status !== "accepted" && state.status !== "running";
+      // A duplicate gets one response: how far the first one is.
+      if (!fresh) return isOver ? finalResponse(await runs.wait(runId, 0), runId, acceptedAt) : accepted;
+      call.accept(accepted);
+      return finalResponse(await runs.outcome(runId), runId, acceptedAt);
+    },
+
+    async wait({ params: { runId, timeoutMs = DEFAULT_WAIT_MS } }) {
+      const outcome = await followed(sources, runId, timeoutMs);
+      if (!outcome) return { runId, status: "timeout" };
+      const { status, startedAt, endedAt, errorMessage } = outcome;
+      return {
+        runId,
+        status: status === "aborted" ? "timeout" : status,
+        ...(startedAt === undefined ? {} : { startedAt }),
+        endedAt,
+        ...(errorMessage === undefined ? {} : { error: errorMessage }),
+      };
+    },
+  };
+}
+
+/** The outcome, or that of the run its message went into. */
+async function followed(
+  { runs, clock }: Pick<MethodSources, "runs" | "clock">,
+  runId: string,
+  timeoutMs: number,
+): Promise<RunOutcome | undefined> {
+  const until = clock.elapsed() + timeoutMs;
+  const outcome = await runs.wait(runId, timeoutMs);
+  if (outcome?.mergedInto === undefined) return outcome;
+  return runs.wait(outcome.mergedInto, Math.max(0, until - clock.elapsed()));
+}
+
+/**
+ * Turns params into a run at most once per id: preparing one may reset its session, which a duplicate must not.
+ * @returns as `AgentRuns.start`
+ */
+function acceptOnce(sources: MethodSources) {
+  const { runs } = sources;
+  const preparing = new Map<string, Promise<Accepted>>();
+
+  async function begin(params: AgentParams, caller: Caller): Promise<Accepted> {
+    const known = await runs.known(params.idempotencyKey, toolConnection(caller));
+    if (known) return known;
+    const request: RunRequest = await toRunRequest(params, caller, sources);
+    return runs.start(request);
+  }
+
+  return async (params: AgentParams, caller: Caller): Promise<Accepted> => {
+    const first = preparing.get(params.idempotencyKey);
+    if (first) return { ...(await first), fresh: false };
+    const started = begin(params, caller);
+    preparing.set(params.idempotencyKey, started);
+    try {
+      return await started;
+    } finally {
+      preparing.delete(params.idempotencyKey);
+    }
+  };
+}
+
+/** The second response, or the only one of a duplicate. @throws GatewayError `UNAVAILABLE` with a payload. Spec: §1. */
+function finalResponse(outcome: RunOutcome | undefined, runId: string, acceptedAt: number): RunResult {
+  if (!outcome) {
+    const summary = "the gateway stopped before the run ended; agent.wait tells how it ends";
+    unavailable(summary, { payload: { runId, status: "error", summary }, retryAfterMs: 2_000 });
+  }
+  if (outcome.status === "error") {
+    const summary = outcome.errorMessage ?? "the run failed";
+    throw new GatewayError("UNAVAILABLE", summary, { payload: { runId, status: "error", summary } });
+  }
+  const { status, text, startedAt = acceptedAt, endedAt, sessionId, provider, model, usage } = outcome;
+  const isSilent = spokenText(text).trim() === "";
+  const agentMeta = { sessionId, provider, model, usage };
+  return {
+    runId,
+    status: "ok",
+    summary: status === "aborted" ? "aborted" : "completed",
+    result: {
+      payloads: isSilent ? [] : [{ text, mediaUrl: null }],
+      meta: {
+        durationMs: endedAt - startedAt,
+        // Absent, not null or undefined: existing clients validate strictly.
+        agentMeta: Object.fromEntries(Object.entries(agentMeta).filter(([, value]) => value !== undefined)),
+        ...(status === "aborted" ? { aborted: true } : {}),
+      },
+    },
+  };
+}

@@ -1,0 +1,55 @@
+/** Puts messages that wait into the turn that runs, between two of its questions. Spec: http/sessions-routing.md §6. */
+import { persist } from "@svc/sdk";
+import type { Message, RunOutcome, UserMessage } from "@svc/sdk/services";
+import type { Environment, Ties } from "./environment.ts";
+import { type HistoryLimits, modelHistory } from "../history/history.ts";
+import type { LiveRun } from "./live-run.ts";
+
+/**
+ * Keeps the messages and, in the same transaction, ends their runs; those of `steer-backlog` go on waiting for a turn
+ * of their own. Runs whose message could not be kept go on waiting too.
+ * @returns the messages as the model sees them
+ */
+export async function takeSteered(
+  run: LiveRun,
+  env: Environment,
+  ties: Ties,
+  limits: HistoryLimits,
+): Promise<readonly Message[]> {
+  const others = ties.steering();
+  if (others.length === 0) return [];
+  const { clock, services, store, log } = env;
+  const now = clock.now();
+  for (const other of others) other.phase = "ending";
+  const messages = others.map(({ request }) => userMessage(request, now));
+  const ends = others
+    .filter(({ queue }) => queue?.mode === "steer")
+    .map((other) => ({ other, outcome: steered(other, run, now) }));
+  const changes = [store.owned(run.id), ...ends.map(({ outcome }) => store.ended(outcome, "accepted"))];
+  try {
+    await persist(() => services.sessions.append(run.request.sessionKey, messages, changes), {
+      clock,
+      signal: run.signal,
+    });
+  } catch (error) {
+    for (const other of others) other.phase = "waiting";
+    run.signal.throwIfAborted();
+    log.warn({ err: error, runId: run.id }, "waiting messages could not be put into the run; they wait for its end");
+    return [];
+  }
+  run.traces = undefined; // people's words are not taken back
+  for (const other of others) other.isSteered = true;
+  for (const { other, outcome } of ends) ties.tookOver(other, outcome);
+  for (const other of others) if (other.queue?.mode !== "steer") other.phase = "waiting";
+  return modelHistory(messages, limits);
+}
+
+function userMessage({ message, images = [] }: LiveRun["request"], timestamp: number): UserMessage {
+  const text = message === "" ? [] : [{ type: "text" as const, text: message }];
+  return { role: "user", content: [...text, ...images], timestamp };
+}
+
+function steered({ request }: LiveRun, into: LiveRun, endedAt: number): RunOutcome {
+  const { runId, sessionKey } = request;
+  return { runId, sessionKey, status: "aborted", endedAt, text: "", abortReason: "steered", mergedInto: into.id };
+}
