@@ -17,15 +17,13 @@ import { AgentAdmin } from "./directory/admin.ts";
 import { createSessionArchive } from "./directory/session-archive.ts";
 import { AgentsConfig, MessagesConfig } from "./config.ts";
 import { createDirectoryHandlers } from "./directory/methods.ts";
-import { createLiveAgents } from "./directory/directory.ts";
+import { createLiveAgents, createModelPolicy } from "./directory/directory.ts";
 import { createRunHandlers } from "./runs/methods.ts";
-import { createModelPolicy } from "./directory/model-policy.ts";
 import { RunStore } from "./runs/store.ts";
 import { Runs } from "./runs/runs.ts";
 import { createSessionTools } from "./subagents/session-tools.ts";
 import { createSubagentTools } from "./subagents/tools.ts";
-import { shareLooks } from "./directory/shared-prompt.ts";
-import { createWorkspacePrompt } from "./directory/workspace-prompt.ts";
+import { createWorkspacePrompt, shareLooks } from "./directory/workspace-prompt.ts";
 
 /** Choice: milliseconds a session may take to fall silent before its reset is refused. */
 const REPLACE_WAIT_MS = 15_000;

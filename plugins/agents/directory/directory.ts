@@ -1,8 +1,14 @@
 /** Who the agents are, decided from the configuration alone. */
 import { misconfigured, notFound } from "@svc/sdk";
-import type { AgentDirectory, AgentInfo, HeartbeatSettings } from "@svc/sdk/services";
+import {
+  type AgentDirectory,
+  type AgentInfo,
+  type HeartbeatSettings,
+  isSecretRef,
+  type MemorySearch,
+  type ModelPolicy,
+} from "@svc/sdk/services";
 import type { AgentsConfig, ModelSetting } from "../config.ts";
-import { mergeMemorySearch } from "./memory-search.ts";
 import { expandPath, type Places, workspaceOf } from "./workspace.ts";
 
 /** Choice: used when neither the agent nor the defaults have a prompt. */
@@ -129,30 +135,11 @@ export function createDirectory(config: AgentsConfig, places: () => Places): Con
 
 /** @throws SetupOutcome as `createDirectory` */
 export function createLiveAgents(config: AgentsConfig, places: () => Places): LiveAgents {
-  let current = createDirectory(config, places);
-  return {
-    get defaultId() {
-      return current.defaultId;
-    },
-    get config() {
-      return current.config;
-    },
-    get isConfigured() {
-      return current.isConfigured;
-    },
-    list: () => current.list(),
-    has: (id) => current.has(id),
-    toolPolicy: (id) => current.toolPolicy(id),
-    heartbeat: (id) => current.heartbeat(id),
-    memorySearch: (id) => current.memorySearch(id),
-    get maxSpawnDepth() {
-      return current.maxSpawnDepth;
-    },
-    settings: (id) => current.settings(id),
-    replace(next) {
-      current = createDirectory(next, places);
-    },
+  const live: LiveAgents = {
+    ...createDirectory(config, places),
+    replace: (next) => void Object.assign(live, createDirectory(next, places)),
   };
+  return live;
 }
 
 /** Id of the agent a caller means, in any case. Stricter than `normalizeAgentId`: without a letter or digit it is empty, not `main`. */
@@ -165,4 +152,34 @@ export function findAgent(text: string, agents: ConfiguredAgents): AgentSettings
   const id = meantAgentId(text);
   if (!agents.has(id)) notFound(`no agent "${text}"; agents.list shows the configured ones`);
   return agents.settings(id);
+}
+
+/** Settings of one agent over those of all, key by key; a list, and a reference to a secret, is one value. */
+export function mergeMemorySearch(defaults: MemorySearch = {}, own: MemorySearch = {}): MemorySearch {
+  return merged(defaults, own) as MemorySearch; // merging two values of this shape key by key keeps the shape
+}
+
+function merged(below: unknown, above: unknown): unknown {
+  if (!isPlain(below) || !isPlain(above)) return above === undefined ? below : above;
+  const keys = new Set([...Object.keys(below), ...Object.keys(above)]);
+  return Object.fromEntries([...keys].map((key) => [key, merged(below[key], above[key])]));
+}
+
+function isPlain(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === "object" && value !== null && !Array.isArray(value) && !isSecretRef(value);
+}
+
+/**
+ * The `ModelPolicy` service: `agents.defaults.models`, and the default agent's model.
+ * Choice: an empty map restricts nothing, as without the key: it names no model that could be used instead.
+ */
+export function createModelPolicy(agents: Pick<ConfiguredAgents, "config" | "settings" | "defaultId">): ModelPolicy {
+  return {
+    allowed() {
+      const entries = Object.entries(agents.config.defaults.models ?? {});
+      if (entries.length === 0) return undefined;
+      return new Map(entries.map(([ref, { alias }]) => [ref, alias === undefined ? {} : { alias }]));
+    },
+    primary: () => agents.settings(agents.defaultId).models[0],
+  };
 }

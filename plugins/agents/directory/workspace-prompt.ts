@@ -1,5 +1,5 @@
 /** The part of the prompt that an agent's workspace gives. */
-import type { Logger } from "@svc/sdk";
+import type { Clock, Logger } from "@svc/sdk";
 import type { ConfiguredAgents } from "./directory.ts";
 import { readWithin, statWithin } from "@svc/sdk/files";
 import { prepareWorkspace } from "./workspace-seed.ts";
@@ -107,5 +107,32 @@ export function createWorkspacePrompt(agents: ConfiguredAgents, log: Pick<Logger
       }),
     );
     return composePrompt(files.flat(), defaults);
+  };
+}
+
+/** Milliseconds a look counts. Choice: an edit made by hand is seen by runs that begin this much later. */
+const FRESH_MS = 1_000;
+
+export interface SharedPrompt {
+  of(agentId: string): Promise<string>;
+  /** Files were written, or agents changed: the next run looks again. */
+  forget(): void;
+}
+
+/** @param look reads the files */
+export function shareLooks(look: (agentId: string) => Promise<string>, clock: Pick<Clock, "elapsed">): SharedPrompt {
+  const looks = new Map<string, { readonly at: number; readonly prompt: Promise<string> }>();
+  return {
+    of(agentId) {
+      const known = looks.get(agentId);
+      const now = clock.elapsed();
+      if (known && now - known.at < FRESH_MS) return known.prompt;
+      const shared = { at: now, prompt: look(agentId) };
+      looks.set(agentId, shared);
+      // The next run tries again; this one is told by whoever awaits it.
+      shared.prompt.catch(() => looks.get(agentId) === shared && looks.delete(agentId));
+      return shared.prompt;
+    },
+    forget: () => looks.clear(),
   };
 }

@@ -1,5 +1,6 @@
 /** When a conversation is summed up, and which part of it. Decides only. */
-import { type Message, textOf, type TranscriptItem } from "@svc/sdk/services";
+import { isGatewayError } from "@svc/sdk";
+import { type Message, type RunRequest, textOf, type TranscriptItem } from "@svc/sdk/services";
 import { CHARS_PER_TOKEN, type Context, HISTORY_MESSAGES, sizeOf, tokensOf } from "./history.ts";
 
 /** Choice: characters of one message in the text a summary is made of. */
@@ -26,6 +27,30 @@ export function contextTokens({ summary, items }: Context, lastTotal?: number): 
   const newest = messages.at(-1);
   if (lastTotal !== undefined) return lastTotal + (newest?.role === "user" ? tokensOf([newest]) : 0);
   return tokensOf(messages) + Math.ceil((summary?.length ?? 0) / CHARS_PER_TOKEN);
+}
+
+/** How servers put it; none of them has a code for it that others share. */
+const OVERFLOW =
+  /context[ _-]?(?:length|window|size)|maximum context|too many (?:input )?tokens|prompt is too long|input is too long|exceeds? .{0,40}tokens?\b|context_length_exceeded|request too large/i;
+
+/**
+ * Whether a model refused a question because it does not fit into its window.
+ * Choice: only refusals count, so that a broken connection whose text mentions tokens is not taken for one.
+ */
+export function isContextOverflow(error: unknown): boolean {
+  if (!isGatewayError(error)) return false;
+  const details = (error.details ?? {}) as { readonly kind?: unknown; readonly status?: unknown }; // `ProviderFailure`, where the provider gives one
+  if (details.kind !== undefined && details.kind !== "request") return false;
+  return details.status === 413 || OVERFLOW.test(error.message);
+}
+
+/**
+ * The instructions behind `/compact [what to keep]`, maybe empty; `undefined` for every other request. A run with this
+ * command asks the agent nothing and sums up the conversation.
+ */
+export function compactCommand({ message }: Pick<RunRequest, "message">): string | undefined {
+  const [whole, instructions = ""] = /^\s*\/compact(?:\s+([^]*))?$/i.exec(message) ?? [];
+  return whole === undefined ? undefined : instructions.trim();
 }
 
 export interface CompactionPlan {

@@ -1,14 +1,14 @@
 /** What of a transcript a model gets to see, and how. Decides only. */
-import type {
-  Message,
-  ResolvedModel,
-  ToolCallBlock,
-  ToolResultMessage,
-  TranscriptItem,
-  UserMessage,
+import {
+  localTime,
+  type Message,
+  type ResolvedModel,
+  type ToolCallBlock,
+  type ToolResultMessage,
+  type TranscriptItem,
+  type UserMessage,
 } from "@svc/sdk/services";
 import { toolCallsOf, unansweredCall } from "./gateway-messages.ts";
-import { timeStamp } from "./time-stamp.ts";
 
 /** Choice: messages of a transcript that are looked at; the budget below, or a compaction, usually ends it earlier. */
 export const HISTORY_MESSAGES = 400;
@@ -147,4 +147,22 @@ function withoutImages<M extends Message>(message: M, { images }: HistoryLimits)
     block.type === "image" ? { type: "text", text: "[image left out: this model takes no images]" } : block,
   );
   return { ...message, content } as M; // only image blocks were replaced, by text blocks, which every such message may hold
+}
+
+/** Stamps kept: the messages of a transcript are stamped at each turn, and formatting one costs ten microseconds. */
+const MOST_KEPT = 4_096;
+const stamps = new Map<string, string>();
+
+/**
+ * `[Dow YYYY-MM-DD HH:MM TZ]`, the stamp a model sees before a user's words. Spec: protocol/methods-agent.md §1.
+ * @param timeZone IANA name; default: the zone of this machine
+ */
+export function timeStamp(epochMs: number, timeZone?: string): string {
+  const minute = `${timeZone ?? ""} ${Math.floor(epochMs / 60_000)}`;
+  const known = stamps.get(minute);
+  if (known !== undefined) return known;
+  if (stamps.size >= MOST_KEPT) stamps.clear();
+  const stamp = `[${localTime(epochMs, timeZone)}]`;
+  stamps.set(minute, stamp);
+  return stamp;
 }

@@ -1,10 +1,8 @@
 /** The turn of a run that has begun: prepared, within its time, with the model that answers, summed up where it is too long. */
 import { isGatewayError, persist, untilAborted } from "@svc/sdk";
 import type { Message, SessionEntry } from "@svc/sdk/services";
-import { compactCommand } from "../history/compact-command.ts";
+import { compactCommand, isContextOverflow, isTooFull } from "../history/compaction-plan.ts";
 import { compact, type CompactionSetup, tryCompact } from "../history/compaction.ts";
-import { isTooFull } from "../history/compaction-plan.ts";
-import { isContextOverflow } from "../history/context-overflow.ts";
 import type { Environment, Ties } from "./environment.ts";
 import { errorMessage, gatewayMessage } from "../history/gateway-messages.ts";
 import {

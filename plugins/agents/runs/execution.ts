@@ -6,7 +6,7 @@
  */
 import { isGatewayError, persist } from "@svc/sdk";
 import { acknowledged, type Acknowledged, type Message, type RunOutcome, type UserMessage } from "@svc/sdk/services";
-import { compactCommand } from "../history/compact-command.ts";
+import { compactCommand } from "../history/compaction-plan.ts";
 import { conduct, type Conducted } from "./conduct.ts";
 import type { Environment, Ties } from "./environment.ts";
 import type { LiveRun } from "./live-run.ts";

@@ -1,7 +1,7 @@
 /** How many runs each lane lets through at a time. Decides only. Spec: http/sessions-routing.md §6. */
 import type { AgentsConfig } from "../config.ts";
 import { MAIN_LANE } from "./session-queue.ts";
-import { SUBAGENT } from "../subagents/names.ts";
+import { SUBAGENT } from "../subagents/settings.ts";
 
 /** Waits longer than this are logged. Spec: §6. */
 export const LONG_WAIT_MS = 2_000;

@@ -1,7 +1,7 @@
 /** The model of a run and those to use in its place when it cannot be used. */
 import { isGatewayError } from "@svc/sdk";
 import type { Message, ModelEvent, ResolvedModel } from "@svc/sdk/services";
-import { isContextOverflow } from "../history/context-overflow.ts";
+import { isContextOverflow } from "../history/compaction-plan.ts";
 
 /** Why a model was given up. */
 interface Attempt {

@@ -10,8 +10,7 @@ import {
 import { GatewayError, type Logger } from "@svc/sdk";
 import type { AgentsConfig } from "../config.ts";
 import { refsOf } from "../directory/directory.ts";
-import { subagentSettings } from "../subagents/settings.ts";
-import { SUBAGENT } from "../subagents/names.ts";
+import { SUBAGENT, subagentSettings } from "../subagents/settings.ts";
 
 export type ModelRefs = readonly (string | undefined)[];
 

@@ -1,14 +1,14 @@
 /** The queues of all sessions where something runs or waits, and what a new message does to the queue it comes to. */
 import { unavailable } from "@svc/sdk";
 import type { RunRequest } from "@svc/sdk/services";
-import { compactCommand } from "../history/compact-command.ts";
+import { compactCommand } from "../history/compaction-plan.ts";
 import type { Environment } from "./environment.ts";
 import type { Lanes } from "./lanes.ts";
 import type { LiveRun } from "./live-run.ts";
 import type { LiveRuns } from "./live-runs.ts";
 import { type QueueConfig, queueSettings, type QueueSettings } from "./queue-settings.ts";
 import { laneOf, SessionQueue, type Turn } from "./session-queue.ts";
-import { SUBAGENT } from "../subagents/names.ts";
+import { SUBAGENT } from "../subagents/settings.ts";
 
 export interface RunQueueOptions {
   readonly env: Pick<Environment, "services" | "clock">;

@@ -1,4 +1,4 @@
-/** What a model has said so far in answer to one question. */
+/** The answer of a model to one question as it streams: collected into blocks, and emitted in few steps. */
 import type { AssistantMessage, ModelEvent } from "@svc/sdk/services";
 
 type Block = AssistantMessage["content"][number];
@@ -40,5 +40,43 @@ export class Reply {
 
   #replaceLast(block: Block): void {
     this.#blocks[this.#blocks.length - 1] = block;
+  }
+}
+
+/**
+ * Text as a model streams it, told in as few steps as the event loop allows: a piece at once when none was told in this
+ * turn of the loop, those that follow within it together. A model that is slower than the loop notices nothing.
+ */
+export class Pieces {
+  readonly #tell: (delta: string) => void;
+  #held = "";
+  #turning = false;
+
+  constructor(tell: (delta: string) => void) {
+    this.#tell = tell;
+  }
+
+  add(delta: string): void {
+    if (this.#turning) {
+      this.#held += delta;
+      return;
+    }
+    this.#turning = true;
+    setImmediate(() => this.#turned());
+    this.#tell(delta);
+  }
+
+  /** Tells what is held, now: something else is about to be told. */
+  flush(): void {
+    const held = this.#held;
+    this.#held = "";
+    if (held !== "") this.#tell(held);
+  }
+
+  #turned(): void {
+    this.#turning = false;
+    const held = this.#held;
+    this.#held = "";
+    if (held !== "") this.add(held);
   }
 }

@@ -11,7 +11,7 @@ import {
   type ThinkingLevel,
 } from "@svc/sdk/services";
 import { type ConfiguredAgents, findAgent } from "../directory/directory.ts";
-import { readInternalEvent, taskCompletionText } from "../subagents/internal-events.ts";
+import { readInternalEvent, taskCompletionText } from "../subagents/announcement.ts";
 
 export type AgentParams = ParamsOf<typeof agents.run>;
 

@@ -15,7 +15,8 @@ import { type EventSinks, RunEvents } from "./events.ts";
 import { RunQueues } from "./queue.ts";
 import type { RunRecord } from "./store.ts";
 import { laneOf, type SessionQueue, type Turn } from "./session-queue.ts";
-import { STOPPED_WITH_PARENT, SUBAGENT } from "../subagents/names.ts";
+import type { Trail } from "../subagents/sending.ts";
+import { STOPPED_WITH_PARENT, SUBAGENT } from "../subagents/settings.ts";
 import { Subagents, type SubagentSources } from "../subagents/subagents.ts";
 
 /** Choice: how long a stop waits for running runs; a plugin has 5 s for all of its stop. */
@@ -34,12 +35,6 @@ export interface RunHooks {
 export interface RunSources extends Environment, Pick<SubagentSources, "archiveSession"> {
   /** `messages.queue`, as it is now. */
   readonly queue: () => QueueConfig;
-}
-
-/** What led to a run. */
-export interface Trail {
-  readonly relayed: number;
-  readonly sessions: readonly string[];
 }
 
 type Started = Awaited<ReturnType<AgentRuns["start"]>>;
@@ -136,7 +131,7 @@ export class Runs implements AgentRuns {
     return this.#endings.wait(runId);
   }
 
-  /** What led to a run that is under way: messages from session to session, and the sessions whose runs it was started for, its own first. */
+  /** Of a run that has not ended. */
   trail(runId: string): Trail {
     const lineage = this.#live.lineage(runId);
     return {

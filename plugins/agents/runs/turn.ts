@@ -17,8 +17,7 @@ import type {
 } from "@svc/sdk/services";
 import { SILENT_REPLY, textOf } from "@svc/sdk/services";
 import { abortedMessage, errorMessage, toolCallsOf, unansweredCall } from "../history/gateway-messages.ts";
-import { Pieces } from "./pieces.ts";
-import { Reply } from "./reply.ts";
+import { Pieces, Reply } from "./reply.ts";
 
 export interface TurnSetup {
   readonly runId: string;

@@ -10,15 +10,21 @@ import {
   spokenText,
   ownSessionKey,
 } from "@svc/sdk/services";
-import type { Trail } from "../runs/runs.ts";
-import { narrowed } from "./settings.ts";
-import { STOPPED_WITH_PARENT } from "./names.ts";
+import { narrowed, STOPPED_WITH_PARENT } from "./settings.ts";
 
 /** Choice: messages that may follow one another from session to session; as many turns as the spec allows two agents at most. */
 export const MAX_RELAYED = 5;
 /** Origin of a run that a message from another session started. */
 export const SESSION_MESSAGE = "session";
 const LANE = "nested";
+
+/** What led to a run. */
+export interface Trail {
+  /** Messages that were sent from session to session. */
+  readonly relayed: number;
+  /** Sessions whose runs started it, its own first. */
+  readonly sessions: readonly string[];
+}
 
 export interface SendingSources {
   readonly sessions: Pick<

@@ -1,8 +1,19 @@
-/** What the configuration says about sub-runs of an agent, and what a sub-run may do. Decides only. */
+/** Sub-runs of an agent: their names, what the configuration says about them, and what they may do. Decides only. */
 import { coversScope, type Principal, type Scope } from "@svc/sdk";
 import type { ThinkingLevel } from "@svc/sdk/services";
 import type { AgentsConfig, ModelSetting } from "../config.ts";
 import { normalizeAgentId } from "../directory/directory.ts";
+
+/** Origin of a sub-run, its lane, and the word in its session key. Spec: http/sessions-routing.md §1, §6. */
+export const SUBAGENT = "subagent";
+/** Origin of the run that tells a session what a sub-run of it found. */
+export const SUBAGENT_RESULT = "subagent-result";
+/** Why a sub-run was stopped whose parent was stopped or reset; nobody is told about it. */
+export const STOPPED_WITH_PARENT = "parent";
+/** Why a sub-run was stopped by the tool `subagents`; who asked knows. */
+export const STOPPED_BY_TOOL = "subagents";
+
+export const isSubagentKey = (sessionKey: string) => /^agent:[^:]+:subagent:/.test(sessionKey);
 
 export interface SubagentSettings {
   readonly model: ModelSetting | undefined;

@@ -5,8 +5,7 @@ import type { Models, RunRequest, Sessions, Statement, Storage, ThinkingLevel } 
 import { announcement } from "./announcement.ts";
 import type { AgentsConfig } from "../config.ts";
 import { type ConfiguredAgents, meantAgentId } from "../directory/directory.ts";
-import { isSubagentKey, SUBAGENT, SUBAGENT_RESULT } from "./names.ts";
-import { narrowed, subagentSettings } from "./settings.ts";
+import { isSubagentKey, narrowed, SUBAGENT, SUBAGENT_RESULT, subagentSettings } from "./settings.ts";
 import { type Subrun, SubrunStore } from "./store.ts";
 
 /** Choice: rows one sweep looks at, of each kind. */

@@ -1,7 +1,7 @@
 /** The tools `sessions_spawn` and `subagents`: an agent gives work to others and looks after them. */
 import { coversScope, invalidRequest, NonEmpty, Strict, Type } from "@svc/sdk";
 import { defineTool, parseThinkingLevel, THINKING_LEVELS, type ThinkingLevel, type Tool } from "@svc/sdk/services";
-import { STOPPED_BY_TOOL, STOPPED_WITH_PARENT } from "./names.ts";
+import { STOPPED_BY_TOOL, STOPPED_WITH_PARENT } from "./settings.ts";
 import type { Subagents } from "./subagents.ts";
 import type { Subrun } from "./store.ts";
 

@@ -5,10 +5,10 @@ import { AgentsConfig } from "../../../../plugins/agents/config.ts";
 import {
   createDirectory,
   createLiveAgents,
+  createModelPolicy,
   findAgent,
   normalizeAgentId,
 } from "../../../../plugins/agents/directory/directory.ts";
-import { createModelPolicy } from "../../../../plugins/agents/directory/model-policy.ts";
 
 const places = { stateDir: "/state", home: "/home/ada" };
 const directory = (config: object = {}) => createDirectory(withDefaults(AgentsConfig, config), () => places);

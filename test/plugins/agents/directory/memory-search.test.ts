@@ -2,8 +2,11 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { describeViolations, withDefaults } from "@svc/sdk";
 import { AgentsConfig } from "../../../../plugins/agents/config.ts";
-import { createDirectory, createLiveAgents } from "../../../../plugins/agents/directory/directory.ts";
-import { mergeMemorySearch } from "../../../../plugins/agents/directory/memory-search.ts";
+import {
+  createDirectory,
+  createLiveAgents,
+  mergeMemorySearch,
+} from "../../../../plugins/agents/directory/directory.ts";
 
 const places = () => ({ stateDir: "/state", home: "/home/ada" });
 const config = (defaults: object, own: object) =>

@@ -3,9 +3,14 @@ import { mkdir, readdir, symlink, unlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, it, type TestContext } from "node:test";
 import { withDefaults } from "@svc/sdk";
+import { createFakeClock } from "@svc/sdk/testing";
 import { AgentsConfig } from "../../../../plugins/agents/config.ts";
 import { createLiveAgents } from "../../../../plugins/agents/directory/directory.ts";
-import { composePrompt, createWorkspacePrompt } from "../../../../plugins/agents/directory/workspace-prompt.ts";
+import {
+  composePrompt,
+  createWorkspacePrompt,
+  shareLooks,
+} from "../../../../plugins/agents/directory/workspace-prompt.ts";
 import { temporaryDirectory } from "../temporary.ts";
 
 const limits = (one: number, all: number) => ({ bootstrapMaxChars: one, bootstrapTotalMaxChars: all });
@@ -104,5 +109,35 @@ describe("the prompt of an agent", () => {
     await writeFile(workspace, "a file in its place");
     assert.equal(await prompt("main"), "");
     assert.match(warnings[0] ?? "", /workspace cannot be made/);
+  });
+});
+
+describe("looks at a workspace", () => {
+  function scene(look: (n: number) => Promise<string> = (n) => Promise.resolve(`look ${n}`)) {
+    const clock = createFakeClock();
+    let looks = 0;
+    const shared = shareLooks(() => look(++looks), clock);
+    return { clock, shared };
+  }
+
+  it("are shared within a second, by each agent for itself", async () => {
+    const { clock, shared } = scene();
+    assert.deepEqual(await Promise.all([shared.of("a"), shared.of("a"), shared.of("b")]), [
+      "look 1",
+      "look 1",
+      "look 2",
+    ]);
+    await clock.advance(999);
+    assert.equal(await shared.of("a"), "look 1");
+    await clock.advance(1);
+    assert.equal(await shared.of("a"), "look 3");
+  });
+
+  it("are taken anew after a file was written, and after one failed", async () => {
+    const { shared } = scene((n) => (n === 2 ? Promise.reject(new Error("gone")) : Promise.resolve(`look ${n}`)));
+    assert.equal(await shared.of("a"), "look 1");
+    shared.forget();
+    await assert.rejects(shared.of("a"), /gone/);
+    assert.equal(await shared.of("a"), "look 3");
   });
 });

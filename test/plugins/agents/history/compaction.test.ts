@@ -2,8 +2,12 @@ import assert from "node:assert/strict";
 import { describe, it, type TestContext } from "node:test";
 import { GatewayError, Strict } from "@svc/sdk";
 import { defineTool, type Message, type ModelRequest, textOf } from "@svc/sdk/services";
-import { asText, isTooFull, planCompaction } from "../../../../plugins/agents/history/compaction-plan.ts";
-import { isContextOverflow } from "../../../../plugins/agents/history/context-overflow.ts";
+import {
+  asText,
+  isContextOverflow,
+  isTooFull,
+  planCompaction,
+} from "../../../../plugins/agents/history/compaction-plan.ts";
 import { contextHistory, limitsOf } from "../../../../plugins/agents/history/history.ts";
 import { ended, type FixtureOptions, type Gateway, model, openFixture, outline, until } from "../fixture.ts";
 import { type Answer, calls, failsWith, hangsAfter, inTurn, MAIN, request, says, user } from "../script.ts";

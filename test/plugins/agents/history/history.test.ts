@@ -1,8 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import type { AssistantMessage, ImageBlock, Message, ToolResultMessage } from "@svc/sdk/services";
-import { limitsOf, modelHistory } from "../../../../plugins/agents/history/history.ts";
-import { timeStamp } from "../../../../plugins/agents/history/time-stamp.ts";
+import { limitsOf, modelHistory, timeStamp } from "../../../../plugins/agents/history/history.ts";
 import { user } from "../script.ts";
 
 const limits = { budgetChars: 10_000, images: true, timeZone: "UTC" };

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { Pieces } from "../../../../plugins/agents/runs/pieces.ts";
+import { Pieces } from "../../../../plugins/agents/runs/reply.ts";
 
 const turn = () => new Promise((resolve) => setImmediate(resolve));
 
