@@ -14,7 +14,7 @@ import {
   CHARS_PER_TOKEN,
   windowOf,
 } from "../history/history.ts";
-import type { LiveRun } from "./live-run.ts";
+import type { LiveRun } from "./live-runs.ts";
 import { ModelChain } from "./model-chain.ts";
 import { type Loaded, type Preparation, prepareRun } from "./preparation.ts";
 import { visibilityOf } from "./events.ts";

@@ -1,7 +1,7 @@
 /** What runs are carried out with. */
 import type { Clock, Live, Logger } from "@svc/sdk";
 import type { Models, RunOutcome, Sessions, Storage, Tools } from "@svc/sdk/services";
-import type { LiveRun } from "./live-run.ts";
+import type { LiveRun } from "./live-runs.ts";
 import type { PreparationSources } from "./preparation.ts";
 import type { RunStore } from "./store.ts";
 

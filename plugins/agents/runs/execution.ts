@@ -9,13 +9,13 @@ import { acknowledged, type Acknowledged, type Message, type RunOutcome, type Us
 import { compactCommand } from "../history/compaction-plan.ts";
 import { conduct, type Conducted } from "./conduct.ts";
 import type { Environment, Ties } from "./environment.ts";
-import type { LiveRun } from "./live-run.ts";
+import type { LiveRun } from "./live-runs.ts";
 import { load, type Loaded } from "./preparation.ts";
 import { turnImages, turnMessage } from "./queue-plan.ts";
 import type { RunStore } from "./store.ts";
 import { failureFacts } from "./retryable.ts";
 import { noteOnSession } from "./session-note.ts";
-import type { Turn } from "./session-queue.ts";
+import type { Turn } from "./queue.ts";
 import type { TurnResult } from "./turn.ts";
 
 export interface Executed {

@@ -1,14 +1,13 @@
 /** Handlers of `agent` and `agent.wait`. */
 import { type agents, type Clock, GatewayError, type Handlers, type ResultOf, unavailable } from "@svc/sdk";
-import { type RunOutcome, type RunRequest, spokenText } from "@svc/sdk/services";
-import { type AgentParams, type Caller, type RequestSources, toolConnection, toRunRequest } from "./request.ts";
+import { type RunOutcome, spokenText } from "@svc/sdk/services";
+import { type RequestSources, toolConnection, toRunRequest } from "./request.ts";
 import type { Runs } from "./runs.ts";
 
 /** Milliseconds `agent.wait` waits. Spec: protocol/methods-agent.md §2. */
 const DEFAULT_WAIT_MS = 30_000;
 
 type RunResult = ResultOf<typeof agents.run>;
-type Accepted = Awaited<ReturnType<Runs["start"]>>;
 
 interface MethodSources extends RequestSources {
   readonly runs: Runs;
@@ -18,18 +17,18 @@ interface MethodSources extends RequestSources {
 /** The handlers of runs; those of `directory-methods.ts` go beside them. */
 export function createRunHandlers(sources: MethodSources): Pick<Handlers<typeof agents>, "run" | "wait"> {
   const { runs } = sources;
-  const accept = acceptOnce(sources);
 
   return {
     async run(call) {
       const { idempotencyKey: runId } = call.params;
-      const { fresh, state, acceptedAt } = await accept(call.params, call);
+      const prepare = () => toRunRequest(call.params, call, sources);
+      const { fresh, state, acceptedAt } = await runs.prepareAndStart(runId, toolConnection(call), prepare);
       const accepted = { runId, status: "accepted", acceptedAt };
       const isOver = state.status !== "accepted" && state.status !== "running";
       // A duplicate gets one response: how far the first one is.
       if (!fresh) return isOver ? finalResponse(await runs.wait(runId, 0), runId, acceptedAt) : accepted;
       call.accept(accepted);
-      return finalResponse(await runs.outcome(runId), runId, acceptedAt);
+      return finalResponse(await runs.wait(runId), runId, acceptedAt);
     },
 
     async wait({ params: { runId, timeoutMs = DEFAULT_WAIT_MS } }) {
@@ -57,34 +56,6 @@ async function followed(
   const outcome = await runs.wait(runId, timeoutMs);
   if (outcome?.mergedInto === undefined) return outcome;
   return runs.wait(outcome.mergedInto, Math.max(0, until - clock.elapsed()));
-}
-
-/**
- * Turns params into a run at most once per id: preparing one may reset its session, which a duplicate must not.
- * @returns as `AgentRuns.start`
- */
-function acceptOnce(sources: MethodSources) {
-  const { runs } = sources;
-  const preparing = new Map<string, Promise<Accepted>>();
-
-  async function begin(params: AgentParams, caller: Caller): Promise<Accepted> {
-    const known = await runs.known(params.idempotencyKey, toolConnection(caller));
-    if (known) return known;
-    const request: RunRequest = await toRunRequest(params, caller, sources);
-    return runs.start(request);
-  }
-
-  return async (params: AgentParams, caller: Caller): Promise<Accepted> => {
-    const first = preparing.get(params.idempotencyKey);
-    if (first) return { ...(await first), fresh: false };
-    const started = begin(params, caller);
-    preparing.set(params.idempotencyKey, started);
-    try {
-      return await started;
-    } finally {
-      preparing.delete(params.idempotencyKey);
-    }
-  };
 }
 
 /** The second response, or the only one of a duplicate. @throws GatewayError `UNAVAILABLE` with a payload. Spec: §1. */

@@ -2,7 +2,7 @@
 import type { SessionEntry } from "@svc/sdk/services";
 import type { Conducted } from "./conduct.ts";
 import type { Environment } from "./environment.ts";
-import type { LiveRun } from "./live-run.ts";
+import type { LiveRun } from "./live-runs.ts";
 import type { ModelChain } from "./model-chain.ts";
 
 /** Never rejects. */

@@ -3,7 +3,7 @@ import { persist } from "@svc/sdk";
 import type { Message, RunOutcome, UserMessage } from "@svc/sdk/services";
 import type { Environment, Ties } from "./environment.ts";
 import { type HistoryLimits, modelHistory } from "../history/history.ts";
-import type { LiveRun } from "./live-run.ts";
+import type { LiveRun } from "./live-runs.ts";
 
 /**
  * Keeps the messages and, in the same transaction, ends their runs; those of `steer-backlog` go on waiting for a turn

@@ -3,8 +3,7 @@ import { beforeEach, describe, it } from "node:test";
 import { setImmediate as tick } from "node:timers/promises";
 import { withDefaults } from "@svc/sdk";
 import { AgentsConfig } from "../../../../plugins/agents/config.ts";
-import { laneLimit } from "../../../../plugins/agents/runs/lane-limits.ts";
-import { Lanes } from "../../../../plugins/agents/runs/lanes.ts";
+import { laneLimit, Lanes } from "../../../../plugins/agents/runs/queue.ts";
 
 describe("lanes", () => {
   let started: string[];

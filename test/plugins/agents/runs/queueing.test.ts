@@ -345,7 +345,7 @@ describe("lanes of runs", limited, () => {
       run: async (_args, { call }) => {
         const inner = { sessionKey: "agent:main:inner", lane: "nested", parentRunId: call.runId };
         await parts.gateway?.runs.start(request("inner", inner));
-        return (await parts.gateway?.runs.outcome("inner"))?.text ?? "";
+        return (await parts.gateway?.runs.wait("inner"))?.text ?? "";
       },
     });
     const answer = inTurn(says(calls("ask")), says("inner words"), says("outer words"));
