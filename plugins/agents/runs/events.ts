@@ -1,8 +1,8 @@
-/** The steps of one run: numbered, told to hooks, and broadcast as far as clients may see them. */
+/** The events of one run: numbered, passed to hooks, and broadcast as far as clients may see them. */
 import type { agentEvent, Emit, PayloadOf } from "@svc/sdk";
 import type { RunEvent, RunOutcome, RunRequest, SessionEntry } from "@svc/sdk/services";
 
-/** Where steps go. */
+/** Where events go. */
 export interface EventSinks {
   trace(event: RunEvent): void;
   readonly broadcast: Emit<typeof agentEvent>;
@@ -25,19 +25,18 @@ export function visibilityOf(entry: SessionEntry | undefined, verboseDefault: st
   };
 }
 
-/** Whose steps they are. */
-type Told = Pick<RunRequest, "runId" | "sessionKey" | "acknowledgement">;
+type Subject = Pick<RunRequest, "runId" | "sessionKey" | "acknowledgement">;
 
 export class RunEvents {
-  readonly #run: Told;
+  readonly #run: Subject;
   readonly #sinks: EventSinks;
   /** Connections that take part and asked for tool events. */
   readonly #connections = new Set<string>();
   #seq = 0;
-  /** Set once the session was read. */
+  /** Set once the session is read. */
   visibility: Visibility = { toolResults: false, thinking: false };
 
-  constructor(run: Told, sinks: EventSinks) {
+  constructor(run: Subject, sinks: EventSinks) {
     this.#run = run;
     this.#sinks = sinks;
   }
@@ -47,27 +46,24 @@ export class RunEvents {
     if (connectionId !== undefined) this.#connections.add(connectionId);
   }
 
-  emit(stream: RunEvent["stream"], data: RunEvent["data"]): void {
-    this.#send(stream, data);
-  }
-
-  /** The last event, whatever way the run ended. Spec: events.md §3, `lifecycle`. */
+  /** The last event, however the run ended. Spec: events.md §3, `lifecycle`. */
   end(outcome: RunOutcome): void {
     const { status, startedAt, endedAt, errorMessage } = outcome;
     const times = { ...(startedAt === undefined ? {} : { startedAt }), endedAt };
     if (status === "error") {
-      this.#send("lifecycle", { phase: "error", ...times, error: errorMessage ?? "the run failed" }, outcome);
+      this.emit("lifecycle", { phase: "error", ...times, error: errorMessage ?? "the run failed" }, outcome);
     } else {
-      this.#send("lifecycle", { phase: "end", ...times, ...(status === "aborted" ? { aborted: true } : {}) }, outcome);
+      this.emit("lifecycle", { phase: "end", ...times, ...(status === "aborted" ? { aborted: true } : {}) }, outcome);
     }
   }
 
-  #send(stream: RunEvent["stream"], data: RunEvent["data"], outcome?: RunOutcome): void {
+  /** @param outcome of the run, with its last event */
+  emit(stream: RunEvent["stream"], data: RunEvent["data"], outcome?: RunOutcome): void {
     const { runId, sessionKey, acknowledgement } = this.#run;
     this.#seq += 1;
     const event = { runId, seq: this.#seq, stream, ts: this.#sinks.now(), data, sessionKey };
     const quiet = acknowledgement ? { isQuiet: true as const } : {};
-    this.#sinks.trace(outcome ? { ...event, ...quiet, outcome } : acknowledgement ? { ...event, ...quiet } : event);
+    this.#sinks.trace({ ...event, ...quiet, ...(outcome ? { outcome } : {}) });
     if (stream === "thinking" && !this.visibility.thinking) return;
     if (stream !== "tool") return this.#sinks.broadcast(event);
     if (this.#connections.size === 0) return;

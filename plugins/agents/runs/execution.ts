@@ -1,27 +1,38 @@
 /**
- * One turn of a session from the head of its queue to its end, with every step on disk before it is told.
+ * One turn of a session from the head of its queue to its outcome, with every step on disk before it is announced.
  *
- * Storage sees: the user's message together with `running` and the ends of the runs whose messages go along, each
- * message of the turn, and the last one together with the end.
+ * Storage sees three kinds of transaction: the user's message together with `running` and the ends of the runs whose
+ * messages go along; each message of the turn; the last message together with the end.
  */
-import { isGatewayError, persist } from "@svc/sdk";
-import { acknowledged, type Acknowledged, type Message, type RunOutcome, type UserMessage } from "@svc/sdk/services";
+import { isGatewayError, persist, untilAborted } from "@svc/sdk";
+import {
+  acknowledged,
+  type Acknowledged,
+  type Message,
+  type RunOutcome,
+  type SessionEntry,
+  type UserMessage,
+} from "@svc/sdk/services";
 import { compactCommand } from "../history/compaction-plan.ts";
-import { conduct, type Conducted } from "./conduct.ts";
+import { errorMessage, gatewayMessage } from "../history/gateway-messages.ts";
+import { Conversation } from "./conversation.ts";
 import type { Environment, Ties } from "./environment.ts";
+import { visibilityOf } from "./events.ts";
 import type { LiveRun } from "./live-runs.ts";
-import { load, type Loaded } from "./preparation.ts";
+import { ModelChain } from "./model-chain.ts";
+import { type Conducted, mergedOutcome, outcomeOf, unstartedOutcome } from "./outcome.ts";
+import { load, type Loaded, type Preparation, prepareRun } from "./preparation.ts";
 import { turnImages, turnMessage } from "./queue-plan.ts";
-import type { RunStore } from "./store.ts";
-import { failureFacts } from "./retryable.ts";
-import { noteOnSession } from "./session-note.ts";
 import type { Turn } from "./queue.ts";
-import type { TurnResult } from "./turn.ts";
+import { noteOnSession } from "./session-note.ts";
+import { takeSteered } from "./steering.ts";
+import type { RunStore } from "./store.ts";
+import { runTurn, type TurnResult } from "./turn.ts";
 
 export interface Executed {
-  /** `undefined` when the run was abandoned: its record is left to the next start, or to who took it. */
+  /** `undefined` when the run was abandoned: its record is left to the next start, or to the gateway that took it. */
   readonly outcome: RunOutcome | undefined;
-  /** Runs of the turn that were not reached and wait again. */
+  /** Runs of the turn that did not start and wait again. */
   readonly returned: readonly LiveRun[];
 }
 
@@ -46,7 +57,7 @@ export async function execute(turn: Turn, env: Environment, ties: Ties): Promise
 /** Runs whose messages go into the turn. */
 const others = ({ overflow, merged }: Turn): readonly LiveRun[] => [...overflow, ...merged];
 
-/** Another gateway on this storage has begun one of them: that one is its own, the rest waits again. */
+/** Another gateway on this storage has begun one of them: that run belongs to the other gateway, the rest waits again. */
 async function stillOurs(runs: readonly LiveRun[], { store, log }: Environment): Promise<Executed> {
   const records =
     runs.length === 1 ? [undefined] : await Promise.all(runs.map(({ id }) => store.find(id).catch(() => undefined)));
@@ -59,34 +70,20 @@ async function stillOurs(runs: readonly LiveRun[], { store, log }: Environment):
   return { outcome: undefined, returned: [] };
 }
 
-/** Ends a run that never started. Choice: its message is not put into the transcript. `error` absent: it was aborted. */
-export async function endUnstarted(run: LiveRun, env: Environment, error?: unknown): Promise<RunOutcome | undefined> {
-  run.phase = "ending";
-  const { runId, sessionKey } = run.request;
-  const ended = { runId, sessionKey, endedAt: env.clock.now(), text: "" };
-  const outcome: RunOutcome =
-    error === undefined
-      ? { ...ended, status: "aborted", abortReason: run.abortReason }
-      : {
-          ...ended,
-          status: "error",
-          errorMessage: isGatewayError(error) ? error.message : "the run could not start",
-          ...failureFacts(error),
-          calledTools: false,
-        };
-  if (error !== undefined) env.log.error({ err: error, runId }, "a run could not start");
-  const write = () => env.services.storage.transaction([env.store.ended(outcome, "accepted")]);
-  return stored(write, outcome, run, env);
-}
-
-/** @returns what the session has, read beside the write, with the run's own messages at its end */
+/**
+ * Writes the start of the run and its message, and announces both.
+ * @returns what the session has, read beside the write, with the run's own messages at its end
+ */
 async function begin(turn: Turn, env: Environment, ties: Ties): Promise<{ readonly loading: Promise<Loaded> }> {
   const { clock, services, store } = env;
   const run = turn.leader;
   const { runId, sessionKey, history = [] } = run.request;
   const startedAt = clock.now();
-  const tookOver = takenOver(turn, startedAt);
-  for (const { run: other } of tookOver) other.phase = "ending";
+  const tookOver = [
+    ...turn.overflow.map((other) => ({ other, outcome: mergedOutcome(other, run, "dropped", startedAt) })),
+    ...turn.merged.map((other) => ({ other, outcome: mergedOutcome(other, run, "collected", startedAt) })),
+  ];
+  for (const { other } of tookOver) other.phase = "ending";
   const changes = [store.started(runId, startedAt), ...tookOver.map(({ outcome }) => store.ended(outcome, "accepted"))];
   const own = ownMessages(turn, startedAt);
   const adopts = history.length > 0 && (await services.sessions.transcript(sessionKey, 1)).length === 0;
@@ -105,12 +102,12 @@ async function begin(turn: Turn, env: Environment, ties: Ties): Promise<{ readon
   run.phase = "running";
   run.startedAt = startedAt;
   run.events.emit("lifecycle", { phase: "start", startedAt });
-  for (const { run: other, outcome } of tookOver) ties.tookOver(other, outcome);
+  for (const { other, outcome } of tookOver) ties.tookOver(other, outcome);
   if (mayTakeBack && ids.length === messages.length) run.traces = { ids: [...ids], unusedSince: before?.updatedAt };
   const written = ids.length === messages.length ? messages.map((message, index) => itemOf(message, ids[index])) : [];
   const withOwn = withMessages(reading, written, env, run.request);
   const loading = adopts || history.length === 0 ? withOwn : withOwn.then((loaded) => given(loaded, history, own));
-  loading.catch(() => undefined); // whoever conducts the turn awaits it
+  loading.catch(() => undefined); // `conduct` awaits it
   return { loading };
 }
 
@@ -126,31 +123,14 @@ async function withMessages(
   const loaded = await reading;
   if (written.length === 0 || !loaded.entry) return load(request, env);
   const { summary, items } = loaded.context;
-  const others = items.filter(({ id }) => !written.some((item) => item.id === id));
-  return { ...loaded, context: { summary, items: [...others, ...written] } };
+  const earlier = items.filter(({ id }) => !written.some((item) => item.id === id));
+  return { ...loaded, context: { summary, items: [...earlier, ...written] } };
 }
 
 /** The conversation as the caller has it stands in for that of the session. */
 function given(loaded: Loaded, history: readonly Message[], own: readonly Message[]): Loaded {
   const items = [...history, ...own].map((message) => itemOf(message));
   return { ...loaded, isGiven: true, context: { summary: undefined, items } };
-}
-
-function takenOver({ leader, merged, overflow }: Turn, endedAt: number) {
-  const into = (run: LiveRun, abortReason: string) => {
-    const { runId, sessionKey } = run.request;
-    const outcome: RunOutcome = {
-      runId,
-      sessionKey,
-      status: "aborted",
-      endedAt,
-      text: "",
-      abortReason,
-      mergedInto: leader.id,
-    };
-    return { run, outcome };
-  };
-  return [...overflow.map((run) => into(run, "dropped")), ...merged.map((run) => into(run, "collected"))];
 }
 
 /** What the run adds before its first question: answers to tool calls, then the user's words where there are some. */
@@ -166,6 +146,132 @@ function ownMessages(turn: Turn, timestamp: number): readonly Message[] {
   return [...toolResults, ...said];
 }
 
+/** Prepares the run and lets the model answer, within the time of the run. Never rejects. */
+async function conduct(run: LiveRun, env: Environment, loading: Promise<Loaded>, ties: Ties): Promise<Conducted> {
+  const { clock } = env;
+  const { defaults } = env.config();
+  const timeoutMs = run.request.timeoutMs ?? defaults.timeoutSeconds * 1_000;
+  const stopTimer = timeoutMs === 0 ? undefined : clock.setTimeout(() => run.abort("timeout"), timeoutMs);
+  let entry: SessionEntry | undefined;
+  try {
+    const loaded = await untilAborted(loading, run.signal);
+    entry = loaded.entry;
+    run.events.visibility = visibilityOf(entry, defaults.verboseDefault);
+    const prepared = await untilAborted(prepareRun(run.request, loaded, env), run.signal);
+    const chain = chainOf(run, env, prepared);
+    const conversation = new Conversation(run, env, loaded, () => chain.current);
+    const instructions = compactCommand(run.request);
+    if (instructions !== undefined) {
+      const isCompacted = (await conversation.compact(instructions)) !== undefined;
+      return { result: compactedResult(isCompacted, clock.now()), entry };
+    }
+    const result = await answer(run, env, { conversation, chain, ties, tools: prepared.tools });
+    if (result.status === "ok") emitCleared(run, entry, chain);
+    return { result, entry, chain };
+  } catch (error) {
+    return { result: unprepared(run, env, error), entry };
+  } finally {
+    stopTimer?.();
+  }
+}
+
+/** The turn of `turn.ts` with its messages on disk, the models in their order and the messages to steer by. */
+async function answer(
+  run: LiveRun,
+  env: Environment,
+  {
+    conversation,
+    chain,
+    ties,
+    tools,
+  }: {
+    readonly conversation: Conversation;
+    readonly chain: ModelChain;
+    readonly ties: Ties;
+    readonly tools: Preparation["tools"];
+  },
+): Promise<TurnResult> {
+  const { clock, services, store } = env;
+  const { signal } = run;
+  const { runId, sessionKey } = run.request;
+  chain.skipCooling();
+  return runTurn({
+    runId,
+    history: await conversation.history(),
+    maxToolRounds: env.config().defaults.maxToolRounds,
+    signal,
+    abortReason: () => run.abortReason,
+    ask: (messages, isFirst) => chain.ask(messages, signal, isFirst),
+    model: () => chain.current,
+    useTool: (call) => tools.use(call, chain.current, signal),
+    isClients: (name) => tools.isClients(name),
+    mustCall: tools.isForced,
+    emit: (stream, data) => run.events.emit(stream, data),
+    record: async (messages) => {
+      const write = async () => {
+        const ids = await services.sessions.append(sessionKey, messages, [store.owned(runId)]);
+        run.traces?.ids.push(...ids);
+      };
+      await persist(write, { clock, signal }).catch((error: unknown) => {
+        if (isGatewayError(error) && error.code === "CONFLICT") run.abandon(); // another gateway has closed it
+        throw error;
+      });
+    },
+    steer: () => takeSteered(run, env, ties, conversation.limits),
+    shrink: (error) => conversation.shrink(error),
+    now: () => clock.now(),
+  });
+}
+
+function chainOf(run: LiveRun, { services }: Environment, prepared: Preparation): ModelChain {
+  const { models, system, tools, thinking } = prepared;
+  const { answerOptions, sessionKey } = run.request;
+  return new ModelChain(
+    models,
+    (model, messages, isFirst) =>
+      services.models.stream(
+        {
+          model,
+          system,
+          messages,
+          ...tools.offer(model, isFirst),
+          sessionKey,
+          ...(thinking === undefined ? {} : { thinking }),
+          ...(answerOptions === undefined ? {} : { options: answerOptions }),
+        },
+        run.signal,
+      ),
+    (data) => run.events.emit("lifecycle", data),
+    (model) => services.models.coolingUntil(model),
+  );
+}
+
+/** The selected model answers again after another stood in for it. Spec: protocol/events.md §3. */
+function emitCleared({ events }: LiveRun, entry: SessionEntry | undefined, chain: ModelChain): void {
+  const { selected, current } = chain;
+  const previous = entry?.["fallbackNoticeActiveModel"];
+  if (selected !== current || typeof previous !== "string") return;
+  if (entry?.["fallbackNoticeSelectedModel"] !== `${selected.provider}/${selected.id}`) return;
+  events.emit("lifecycle", chain.cleared(previous));
+}
+
+function compactedResult(isCompacted: boolean, now: number): TurnResult {
+  const text = isCompacted
+    ? "The older part of this conversation is now a summary."
+    : "There is nothing to sum up yet: the conversation is too short.";
+  const message = gatewayMessage(text, now);
+  return { status: "ok", text, calledTools: false, closing: [message], message };
+}
+
+/** The result of a run whose session, model or prompt could not be had. */
+function unprepared(run: LiveRun, env: Environment, cause: unknown): TurnResult {
+  if (run.signal.aborted) return { status: "aborted", text: "", calledTools: false, closing: [] };
+  const text = isGatewayError(cause) ? cause.message : "the agent run failed";
+  const message = errorMessage(text, env.clock.now());
+  return { status: "error", text: "", calledTools: false, closing: [message], message, errorMessage: text, cause };
+}
+
+/** Writes the end of the run with its last messages, or takes its messages back where it only acknowledged. */
 async function end(run: LiveRun, env: Environment, conducted: Conducted): Promise<RunOutcome | undefined> {
   const { services, store, log } = env;
   const { runId, sessionKey } = run.request;
@@ -191,6 +297,15 @@ async function end(run: LiveRun, env: Environment, conducted: Conducted): Promis
   return kept;
 }
 
+/** Ends a run that never started. Choice: its message is not put into the transcript. `error` absent: it was aborted. */
+export async function endUnstarted(run: LiveRun, env: Environment, error?: unknown): Promise<RunOutcome | undefined> {
+  run.phase = "ending";
+  const outcome = unstartedOutcome(run, env.clock.now(), error);
+  if (error !== undefined) env.log.error({ err: error, runId: run.id }, "a run could not start");
+  const write = () => env.services.storage.transaction([env.store.ended(outcome, "accepted")]);
+  return stored(write, outcome, run, env);
+}
+
 /** Why what the run said is to be taken back; `undefined`: it stays. */
 function nothingSaid({ request, traces }: LiveRun, { status, text }: TurnResult): Acknowledged | undefined {
   if (!request.acknowledgement || !traces || status !== "ok") return undefined;
@@ -198,7 +313,7 @@ function nothingSaid({ request, traces }: LiveRun, { status, text }: TurnResult)
   return "nothing" in verdict ? verdict.nothing : undefined;
 }
 
-/** Stores the end of a run. What cannot be stored for another reason than storage itself is told as an error. */
+/** Stores the end of a run. An end that storage refuses for good is announced as an error. */
 async function stored(
   write: () => Promise<unknown>,
   outcome: RunOutcome,
@@ -217,29 +332,8 @@ async function stored(
   }
 }
 
-/** Whether somebody else has ended the run, and told so: a gateway on the same storage, or the one before this. */
+/** Whether the run has an outcome already that was announced: by a gateway on the same storage, or the one before this. */
 async function isOver(thrown: unknown, runId: string, store: RunStore): Promise<boolean> {
   if (!isGatewayError(thrown) || thrown.code !== "CONFLICT") return false;
   return (await store.find(runId).catch(() => undefined))?.outcome !== undefined;
-}
-
-function outcomeOf(run: LiveRun, { result, entry, chain }: Conducted, endedAt: number): RunOutcome {
-  const { runId, sessionKey } = run.request;
-  return {
-    runId,
-    sessionKey,
-    status: result.status,
-    ...(run.startedAt === undefined ? {} : { startedAt: run.startedAt }),
-    endedAt,
-    text: result.text,
-    ...(result.errorMessage === undefined ? {} : { errorMessage: result.errorMessage }),
-    ...(result.status === "error" ? failureFacts(result.cause) : {}),
-    ...(result.status === "error" ? { calledTools: result.calledTools } : {}),
-    ...(result.status === "aborted" ? { abortReason: run.abortReason } : {}),
-    ...(result.message ? { message: result.message, stopReason: result.message.stopReason } : {}),
-    ...(result.pendingCalls ? { pendingCalls: result.pendingCalls } : {}),
-    ...(result.usage ? { usage: result.usage } : {}),
-    ...(chain ? { provider: chain.current.provider, model: chain.current.id } : {}),
-    ...(entry ? { sessionId: entry.sessionId } : {}),
-  };
 }

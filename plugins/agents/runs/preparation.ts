@@ -1,30 +1,9 @@
 /** What a run needs before its first question: session, models, prompt and tools. Reads only. */
-import type { HookEmitter, HOOKS, Live, Logger } from "@svc/sdk";
-import type {
-  Models,
-  ResolvedModel,
-  RunRequest,
-  SessionEntry,
-  Sessions,
-  ThinkingLevel,
-  Tools,
-} from "@svc/sdk/services";
-import type { AgentsConfig } from "../config.ts";
-import type { ConfiguredAgents } from "../directory/directory.ts";
+import type { ResolvedModel, RunRequest, SessionEntry, ThinkingLevel } from "@svc/sdk/services";
 import { type Context, HISTORY_MESSAGES } from "../history/history.ts";
+import type { Environment } from "./environment.ts";
 import { modelRefs, resolveAll, thinkingOf } from "./options.ts";
 import { RunTools } from "./tools.ts";
-
-export interface PreparationSources {
-  readonly services: { readonly sessions: Sessions; readonly models: Models; readonly tools: Live<Tools> };
-  readonly agents: ConfiguredAgents;
-  readonly promptHook: HookEmitter<typeof HOOKS.runPrompt>;
-  /** What the files of an agent's workspace add to its system prompt. */
-  readonly workspacePrompt?: (agentId: string) => Promise<string>;
-  /** As it is now. */
-  readonly config: () => AgentsConfig;
-  readonly log: Pick<Logger, "warn">;
-}
 
 /** What is read at the start of a run. */
 export interface Loaded {
@@ -39,20 +18,20 @@ export interface Loaded {
 /** Everything that can be read before the run's message is kept; one trip to the storage. */
 export async function load(
   { sessionKey, lightContext = false }: Pick<RunRequest, "sessionKey" | "lightContext">,
-  sources: PreparationSources,
+  env: Environment,
 ): Promise<Loaded> {
-  const { sessions } = sources.services;
+  const { sessions } = env.services;
   const agentId = sessions.agentOf(sessionKey);
   const [entry, context, workspace] = await Promise.all([
     sessions.get(sessionKey),
     sessions.context(sessionKey, HISTORY_MESSAGES),
-    lightContext ? "" : workspaceOf(agentId, sources),
+    lightContext ? "" : workspaceOf(agentId, env),
   ]);
   return { agentId, entry, context, isGiven: false, workspace };
 }
 
 /** Choice: files that cannot be read do not keep an agent from answering. */
-async function workspaceOf(agentId: string, { workspacePrompt, log }: PreparationSources): Promise<string> {
+async function workspaceOf(agentId: string, { workspacePrompt, log }: Environment): Promise<string> {
   try {
     return (await workspacePrompt?.(agentId)) ?? "";
   } catch (error) {
@@ -73,9 +52,9 @@ export interface Preparation {
 export async function prepareRun(
   request: RunRequest,
   { agentId, entry, workspace }: Loaded,
-  sources: PreparationSources,
+  env: Environment,
 ): Promise<Preparation> {
-  const { services, agents, promptHook, config, log } = sources;
+  const { services, agents, promptHook, config, log } = env;
   const { runId, sessionKey, extraSystemPrompt } = request;
   const agent = agents.settings(agentId);
   const models = resolveAll(services.models, modelRefs(request, entry, agent.models, config(), agentId), log);

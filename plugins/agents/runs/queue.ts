@@ -41,28 +41,13 @@ const heldIn = (queue: SessionQueue) => queue.waiting.filter((run) => run.queue 
 
 export class RunQueues {
   readonly #options: RunQueueOptions;
-  readonly #lanes: Lanes;
+  readonly lanes: Lanes;
   /** By session key; only sessions where something runs or waits. */
   readonly #queues = new Map<string, SessionQueue>();
 
   constructor(options: RunQueueOptions) {
     this.#options = options;
-    this.#lanes = new Lanes((lane) => laneLimit(lane, options.env.config().defaults));
-  }
-
-  /** Lets turns start; until then they wait. */
-  open(): void {
-    this.#lanes.open();
-  }
-
-  /** Starts what a raised limit of a lane lets through. */
-  refill(): void {
-    this.#lanes.refill();
-  }
-
-  /** Starts nothing more. Resolves when the last turn has ended. */
-  drain(): Promise<void> {
-    return this.#lanes.close();
+    this.lanes = new Lanes((lane) => laneLimit(lane, options.env.config().defaults));
   }
 
   /** Forgets what waits. */
@@ -189,7 +174,7 @@ export class RunQueues {
     }
     const place: NonNullable<SessionQueue["place"]> = { lane, leave: () => undefined };
     queue.place = place; // before `enter`, which may start the turn at once
-    place.leave = this.#lanes.enter(lane, () => this.#start(sessionKey, queue), this.#isAwaited(next.leader, lane));
+    place.leave = this.lanes.enter(lane, () => this.#start(sessionKey, queue), this.#isAwaited(next.leader, lane));
   }
 
   /** Quiet time that is still missing; none for messages that found the session idle, and none when the queue is full. */

@@ -281,12 +281,12 @@ export class Runs implements AgentRuns {
 
   /** Lets runs start. */
   open(): void {
-    if (!this.#isStopping) this.#queues.open();
+    if (!this.#isStopping) this.#queues.lanes.open();
   }
 
   /** To be called when the configuration changed: a raised limit counts at once. */
   configChanged(): void {
-    this.#queues.refill();
+    this.#queues.lanes.refill();
   }
 
   /** Announces and archives what is due, and deletes old records. To be called every minute or so. */
@@ -310,7 +310,7 @@ export class Runs implements AgentRuns {
   async #drain(): Promise<void> {
     const deadline = new AbortController();
     const cancelTimer = this.#env.clock.setTimeout(() => deadline.abort(), DRAIN_MS);
-    const ends = Promise.allSettled([this.#queues.drain(), ...this.#accepting.values()]); // a refused one ends nothing early
+    const ends = Promise.allSettled([this.#queues.lanes.close(), ...this.#accepting.values()]); // a refused one ends nothing early
     await untilAborted(
       ends.then(() => Promise.all(this.#ending)),
       deadline.signal,

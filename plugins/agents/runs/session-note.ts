@@ -1,9 +1,9 @@
 /** What sessions show about their last run. */
 import type { SessionEntry } from "@svc/sdk/services";
-import type { Conducted } from "./conduct.ts";
 import type { Environment } from "./environment.ts";
 import type { LiveRun } from "./live-runs.ts";
 import type { ModelChain } from "./model-chain.ts";
+import type { Conducted } from "./outcome.ts";
 
 /** Never rejects. */
 export async function noteOnSession(run: LiveRun, env: Environment, conducted: Conducted): Promise<void> {

@@ -1,9 +1,10 @@
 /** Puts messages that wait into the turn that runs, between two of its questions. Spec: http/sessions-routing.md §6. */
 import { persist } from "@svc/sdk";
-import type { Message, RunOutcome, UserMessage } from "@svc/sdk/services";
+import type { Message, UserMessage } from "@svc/sdk/services";
 import type { Environment, Ties } from "./environment.ts";
 import { type HistoryLimits, modelHistory } from "../history/history.ts";
 import type { LiveRun } from "./live-runs.ts";
+import { mergedOutcome } from "./outcome.ts";
 
 /**
  * Keeps the messages and, in the same transaction, ends their runs; those of `steer-backlog` go on waiting for a turn
@@ -24,7 +25,7 @@ export async function takeSteered(
   const messages = others.map(({ request }) => userMessage(request, now));
   const ends = others
     .filter(({ queue }) => queue?.mode === "steer")
-    .map((other) => ({ other, outcome: steered(other, run, now) }));
+    .map((other) => ({ other, outcome: mergedOutcome(other, run, "steered", now) }));
   const changes = [store.owned(run.id), ...ends.map(({ outcome }) => store.ended(outcome, "accepted"))];
   try {
     await persist(() => services.sessions.append(run.request.sessionKey, messages, changes), {
@@ -47,9 +48,4 @@ export async function takeSteered(
 function userMessage({ message, images = [] }: LiveRun["request"], timestamp: number): UserMessage {
   const text = message === "" ? [] : [{ type: "text" as const, text: message }];
   return { role: "user", content: [...text, ...images], timestamp };
-}
-
-function steered({ request }: LiveRun, into: LiveRun, endedAt: number): RunOutcome {
-  const { runId, sessionKey } = request;
-  return { runId, sessionKey, status: "aborted", endedAt, text: "", abortReason: "steered", mergedInto: into.id };
 }

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { GatewayError } from "@svc/sdk";
-import { failureFacts } from "../../../../plugins/agents/runs/retryable.ts";
+import { failureFacts } from "../../../../plugins/agents/runs/outcome.ts";
 import { ended, openFixture } from "../fixture.ts";
 import { failsWith, request } from "../script.ts";
 
