@@ -1,4 +1,4 @@
-/** Who the agents are, decided from the configuration alone. */
+/** The agents and their settings, decided from the configuration alone. */
 import { misconfigured, notFound } from "@svc/sdk";
 import {
   type AgentDirectory,
@@ -59,7 +59,7 @@ export interface ConfiguredAgents extends AgentDirectory {
   readonly isConfigured: boolean;
 }
 
-/** A directory whose settings can be replaced under those who hold it. */
+/** A directory whose settings can be replaced while others hold it. */
 export interface LiveAgents extends ConfiguredAgents {
   /** @throws SetupOutcome as `createDirectory`; the former settings stay then */
   replace(config: AgentsConfig): void;
@@ -114,7 +114,7 @@ export function createDirectory(config: AgentsConfig, places: () => Places): Con
   };
   const hasOwn = entries.some(({ heartbeat }) => heartbeat !== undefined);
   let agents: readonly AgentSettings[] | undefined;
-  // Worked out when first asked for: where the state directory is, is only known from the start on.
+  // Computed on first use: the state directory is only known once the plugin has started.
   const all = () => (agents ??= [defaultId, ...ids.filter((id) => id !== defaultId).toSorted()].map(configured));
   return {
     defaultId,

@@ -1,4 +1,4 @@
-/** What a caller is told when the file system cannot do its work now. Pure. */
+/** The refusal a caller gets when the file system cannot do its work now. Pure. */
 import { GatewayError } from "@svc/sdk";
 
 /** Milliseconds after which it may be tried again. */

@@ -19,7 +19,7 @@ type Field = (typeof FIELDS)[number];
 
 /**
  * The fields of lines such as `- **Name:** Ada`; the last line of a field counts, as lines are appended.
- * Choice: a value in brackets is a hint to whoever fills it in, not a value.
+ * Choice: text in brackets is a placeholder, not a value.
  */
 export function parseIdentity(text: string): Identity {
   const found: Partial<Record<Field, string>> = {};
@@ -87,7 +87,7 @@ function cut(text: string, length: number): string {
   return kept;
 }
 
-/** What is known about an agent's looks. */
+/** The sources of an agent's identity. */
 export interface Looks {
   readonly agentId: string;
   /** Its name on the list. */
@@ -111,7 +111,7 @@ export function presentIdentity({ agentId, name, configured, file, hasImage }: L
   };
 }
 
-/** Choice: a URL that is too long is passed over, since half of one shows nothing. */
+/** Choice: a URL that is too long is skipped, since half of one shows nothing. */
 function shownAvatar(avatar: string, agentId: string, hasImage: Looks["hasImage"]): string | undefined {
   const kind = avatarKind(avatar);
   if (kind === undefined) return undefined;

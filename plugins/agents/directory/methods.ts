@@ -1,4 +1,4 @@
-/** Handlers for who the agents are: the list, their looks, creating, changing, deleting, and their files. */
+/** Handlers of `agent.identity.get` and `agents.*`. */
 import { readdir } from "node:fs/promises";
 import { type agents, type Handlers, invalidRequest, isGatewayError } from "@svc/sdk";
 import type { Sessions } from "@svc/sdk/services";

@@ -3,7 +3,7 @@ import { messageOf } from "@svc/sdk/errors";
 import type { Principal } from "@svc/sdk";
 import type { Sessions } from "@svc/sdk/services";
 
-/** Sessions looked at in one go. */
+/** Sessions of one page. */
 const PAGE = 500;
 
 /**

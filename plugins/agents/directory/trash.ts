@@ -1,4 +1,4 @@
-/** Moves what is no longer wanted to `<state>/trash`; nothing is deleted. */
+/** Moves the directories of deleted agents to `<state>/trash`; nothing is deleted. */
 import { messageOf } from "@svc/sdk/errors";
 import { lstat, realpath, rename } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
@@ -6,7 +6,7 @@ import { syncDirectory } from "@svc/sdk/files";
 import { contains, type Places } from "./workspace.ts";
 import { makeDirectory } from "./workspace-seed.ts";
 
-/** What became of the directories of an agent. */
+/** Where the directories of a deleted agent are now. */
 export interface Discarded {
   /** Where they lie now; absent when there was nothing to move. */
   readonly trash?: string;

@@ -9,7 +9,7 @@ import { prepareWorkspace, type SeedOptions } from "./workspace-seed.ts";
 
 type FileName = (typeof WORKSPACE_FILES)[number];
 
-/** A file as clients are told about it. `size`: bytes; `updatedAtMs`: epoch ms. */
+/** A file as clients see it. `size`: bytes; `updatedAtMs`: epoch ms. */
 export interface FileReport {
   readonly name: string;
   readonly path: string;
@@ -63,7 +63,7 @@ export async function readFile(workspace: string, name: string): Promise<FileRep
 
 /**
  * Written and on disk when it resolves. A workspace that is not there yet is made, with its first files.
- * @throws GatewayError `INVALID_REQUEST` for a name that is not allowed, and as `writeWithin`; `UNAVAILABLE` when the disk takes nothing
+ * @throws GatewayError `INVALID_REQUEST` for a name that is not allowed, and as `writeWithin`; `UNAVAILABLE` when the disk cannot be written
  */
 export async function writeFile(
   workspace: string,

@@ -1,4 +1,4 @@
-/** The part of the prompt that an agent's workspace gives. */
+/** The part of the prompt that comes from an agent's workspace. */
 import type { Clock, Logger } from "@svc/sdk";
 import type { ConfiguredAgents } from "./directory.ts";
 import { readWithin, statWithin } from "@svc/sdk/files";
@@ -110,29 +110,29 @@ export function createWorkspacePrompt(agents: ConfiguredAgents, log: Pick<Logger
   };
 }
 
-/** Milliseconds a look counts. Choice: an edit made by hand is seen by runs that begin this much later. */
+/** Choice: milliseconds a prompt is shared; an edit made by hand is seen by runs that begin this much later. */
 const FRESH_MS = 1_000;
 
 export interface SharedPrompt {
   of(agentId: string): Promise<string>;
-  /** Files were written, or agents changed: the next run looks again. */
+  /** To be called when files were written or agents changed: the next run reads again. */
   forget(): void;
 }
 
-/** @param look reads the files */
-export function shareLooks(look: (agentId: string) => Promise<string>, clock: Pick<Clock, "elapsed">): SharedPrompt {
-  const looks = new Map<string, { readonly at: number; readonly prompt: Promise<string> }>();
+/** One read of an agent's workspace for all runs that begin within a moment. @param read reads the files */
+export function sharePrompts(read: (agentId: string) => Promise<string>, clock: Pick<Clock, "elapsed">): SharedPrompt {
+  const prompts = new Map<string, { readonly at: number; readonly prompt: Promise<string> }>();
   return {
     of(agentId) {
-      const known = looks.get(agentId);
+      const known = prompts.get(agentId);
       const now = clock.elapsed();
       if (known && now - known.at < FRESH_MS) return known.prompt;
-      const shared = { at: now, prompt: look(agentId) };
-      looks.set(agentId, shared);
-      // The next run tries again; this one is told by whoever awaits it.
-      shared.prompt.catch(() => looks.get(agentId) === shared && looks.delete(agentId));
+      const shared = { at: now, prompt: read(agentId) };
+      prompts.set(agentId, shared);
+      // The next run reads again; the caller of `of` gets the error.
+      shared.prompt.catch(() => prompts.get(agentId) === shared && prompts.delete(agentId));
       return shared.prompt;
     },
-    forget: () => looks.clear(),
+    forget: () => prompts.clear(),
   };
 }

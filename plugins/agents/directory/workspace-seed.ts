@@ -5,7 +5,7 @@ import { createWithin, syncDirectory } from "@svc/sdk/files";
 
 /**
  * What a new workspace begins with; every line goes into the prompt, so there are few.
- * Choice: no `BOOTSTRAP.md`; whoever wants an agent to introduce itself puts one there.
+ * Choice: no `BOOTSTRAP.md`; an operator who wants the agent to introduce itself adds one.
  */
 const SEEDS: Readonly<Record<string, string>> = {
   "AGENTS.md": [
@@ -22,7 +22,6 @@ const SEEDS: Readonly<Record<string, string>> = {
   "HEARTBEAT.md": ["# Things to look at from time to time", "", ""].join("\n"),
 };
 
-/** What `prepareWorkspace` is told about the agent. */
 export interface SeedOptions {
   /** `agents.defaults.skipBootstrap`: make the directory and nothing else. */
   readonly skipBootstrap: boolean;
@@ -30,8 +29,7 @@ export interface SeedOptions {
 
 /**
  * The directory (0700) with its first files, when it is not there or empty; a directory with anything in it stays as it is.
- * What is
- * there is never replaced. All of it is on disk when this resolves.
+ * Existing files are never replaced. All of it is on disk when this resolves.
  * @returns its real path @throws Error of the file system when it cannot be made
  */
 export async function prepareWorkspace(workspace: string, { skipBootstrap }: SeedOptions): Promise<string> {
@@ -42,7 +40,7 @@ export async function prepareWorkspace(workspace: string, { skipBootstrap }: See
   return real;
 }
 
-/** Looks at one name only: workspaces may be large, and every run asks. */
+/** Reads one name only: workspaces may be large, and every run asks. */
 async function isEmpty(path: string): Promise<boolean> {
   const directory = await opendir(path);
   try {

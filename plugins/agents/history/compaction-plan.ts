@@ -29,13 +29,13 @@ export function contextTokens({ summary, items }: Context, lastTotal?: number): 
   return tokensOf(messages) + Math.ceil((summary?.length ?? 0) / CHARS_PER_TOKEN);
 }
 
-/** How servers put it; none of them has a code for it that others share. */
+/** Error texts of model servers; there is no error code that all of them share. */
 const OVERFLOW =
   /context[ _-]?(?:length|window|size)|maximum context|too many (?:input )?tokens|prompt is too long|input is too long|exceeds? .{0,40}tokens?\b|context_length_exceeded|request too large/i;
 
 /**
  * Whether a model refused a question because it does not fit into its window.
- * Choice: only refusals count, so that a broken connection whose text mentions tokens is not taken for one.
+ * Choice: only refusals count, so that a broken connection whose text mentions tokens does not.
  */
 export function isContextOverflow(error: unknown): boolean {
   if (!isGatewayError(error)) return false;

@@ -89,7 +89,7 @@ function partChars({ config, model }: CompactionSetup): number {
   return Math.floor((mode === "safeguard" ? Math.min(whole, window * maxHistoryShare) : whole) * CHARS_PER_TOKEN);
 }
 
-/** Part by part; each summary takes the one before in. */
+/** Part by part; each summary includes the one before. */
 async function summaryOf(
   previous: string | undefined,
   parts: readonly string[],

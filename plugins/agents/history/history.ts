@@ -1,4 +1,4 @@
-/** What of a transcript a model gets to see, and how. Decides only. */
+/** What a model is shown of a transcript: which messages, stamped with their time, and tool calls paired with their results. Decides only. */
 import {
   localTime,
   type Message,
@@ -10,7 +10,7 @@ import {
 } from "@svc/sdk/services";
 import { toolCallsOf, unansweredCall } from "./gateway-messages.ts";
 
-/** Choice: messages of a transcript that are looked at; the budget below, or a compaction, usually ends it earlier. */
+/** Choice: messages of a transcript that are read; the budget below, or a compaction, usually needs fewer. */
 export const HISTORY_MESSAGES = 400;
 
 /** Choice: rough, and on the safe side for most languages and tokenizers. */
@@ -23,7 +23,7 @@ const IMAGE_CHARS = 4_500;
 export interface HistoryLimits {
   /** Characters all messages may have together; the last user message always fits. */
   readonly budgetChars: number;
-  /** Whether the model takes images; otherwise a line of text stands in their place. */
+  /** Whether the model accepts images; otherwise a line of text replaces each. */
   readonly images: boolean;
   /** IANA name; default: the zone of this machine. */
   readonly timeZone?: string;

@@ -271,7 +271,7 @@ function unprepared(run: LiveRun, env: Environment, cause: unknown): TurnResult 
   return { status: "error", text: "", calledTools: false, closing: [message], message, errorMessage: text, cause };
 }
 
-/** Writes the end of the run with its last messages, or takes its messages back where it only acknowledged. */
+/** Writes the end of the run with its last messages, or withdraws its messages when it only acknowledged. */
 async function end(run: LiveRun, env: Environment, conducted: Conducted): Promise<RunOutcome | undefined> {
   const { services, store, log } = env;
   const { runId, sessionKey } = run.request;
@@ -306,7 +306,7 @@ export async function endUnstarted(run: LiveRun, env: Environment, error?: unkno
   return stored(write, outcome, run, env);
 }
 
-/** Why what the run said is to be taken back; `undefined`: it stays. */
+/** Why the messages of the run are withdrawn; `undefined`: they stay. */
 function nothingSaid({ request, traces }: LiveRun, { status, text }: TurnResult): Acknowledged | undefined {
   if (!request.acknowledgement || !traces || status !== "ok") return undefined;
   const verdict = acknowledged(text, request.acknowledgement);

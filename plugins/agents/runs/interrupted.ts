@@ -1,10 +1,10 @@
-/** Closes runs that a stop or a crash cut off. */
+/** Closes runs that a stop or a crash interrupted. */
 import type { Message, RunOutcome } from "@svc/sdk/services";
 import type { Environment } from "./environment.ts";
 import { errorMessage } from "../history/gateway-messages.ts";
 import type { RunRecord } from "./store.ts";
 
-/** Messages that are looked through for tool calls. */
+/** Messages that are searched for tool calls. */
 const LOOKED_THROUGH = 1_000;
 
 const INTERRUPTED = "interrupted by a gateway restart";
@@ -44,8 +44,8 @@ export async function closeInterrupted({ state }: RunRecord, env: Environment): 
 }
 
 /**
- * Whether the run that ends this transcript called tools. Asked now, since the conversation may be begun anew before
- * somebody wants to know. @returns `undefined` when its beginning is not there
+ * Whether the run that ends this transcript called tools. Recorded now, since the session may be reset before a caller
+ * asks. @returns `undefined` when the start of the run is not among the messages
  */
 function toolUse(messages: readonly Message[], startedAt: number | undefined): boolean | undefined {
   // The message it started with was stored with its start.

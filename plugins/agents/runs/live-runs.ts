@@ -1,4 +1,4 @@
-/** The runs between acceptance and end, the outcomes of those that ended lately, and who waits for one. */
+/** Runs between acceptance and end, outcomes of runs that ended lately, and callers that wait for an outcome. */
 import type { Clock } from "@svc/sdk";
 import type { RunOutcome, RunRequest, RunState } from "@svc/sdk/services";
 import type { RunEvents } from "./events.ts";
@@ -9,7 +9,7 @@ export const KEEP_MS = 600_000;
 /** Choice: outcomes kept in memory; older ones are read from their record. */
 export const KEEP_COUNT = 1_000;
 
-/** What a run left in its session. */
+/** What a run has written to its session. */
 interface Traces {
   /** Ids of its messages. */
   readonly ids: string[];
@@ -30,15 +30,15 @@ export class LiveRun {
   phase: "accepting" | "waiting" | "running" | "ending" = "accepting";
   /** epoch ms */
   startedAt: number | undefined;
-  /** How it waits while its session is busy; absent: for its turn, without further rules. */
+  /** How the run waits while its session is busy; absent: for its turn, without further rules. */
   queue: QueueSettings | undefined;
-  /** The session was busy when it came. */
+  /** The session was busy when the run was queued. */
   isHeld = false;
   /** The queue was full: only a line of its message goes into the next turn. */
   isOverflow = false;
-  /** Its message stands in another run's turn already, and waits for a turn of its own. */
+  /** Its message is in the turn of another run already, and the run waits for a turn of its own. */
   isSteered = false;
-  /** What it may take back at its end (`request.acknowledgement`); absent: it takes nothing back. */
+  /** What the run may withdraw at its end (`request.acknowledgement`); absent: nothing. */
   traces: Traces | undefined;
 
   constructor(request: RunRequest, acceptedAt: number, events: RunEvents) {
@@ -64,7 +64,7 @@ export class LiveRun {
     return this.#abandon.signal;
   }
 
-  /** @returns false when it is being stopped already, or past that. */
+  /** @returns false when the run is being stopped already, or its end is being stored. */
   abort(reason: string): boolean {
     if (this.signal.aborted || this.phase === "ending") return false;
     this.#abortReason = reason;
@@ -133,7 +133,7 @@ export class LiveRuns {
     return [...found];
   }
 
-  /** Keeps the outcome for 600 s and hands it to everybody who waits for it. */
+  /** Keeps the outcome for 600 s and hands it to the callers that wait for it. */
   end(outcome: RunOutcome): void {
     const now = this.#clock.elapsed();
     this.#ended.set(outcome.runId, { outcome, until: now + KEEP_MS });
@@ -172,7 +172,7 @@ export class LiveRuns {
     });
   }
 
-  /** Leaves the live runs to the next start of the gateway; nobody waits any longer. */
+  /** Leaves the live runs to the next start of the gateway, and ends all waiting. */
   close(): void {
     this.#isClosed = true;
     for (const run of this.all()) run.abandon();

@@ -1,4 +1,4 @@
-/** The model of a run and those to use in its place when it cannot be used. */
+/** The model of a run, and its fallbacks. */
 import { isGatewayError } from "@svc/sdk";
 import type { Message, ModelEvent, ResolvedModel } from "@svc/sdk/services";
 import { isContextOverflow } from "../history/compaction-plan.ts";
@@ -17,8 +17,8 @@ export type FallbackData = Readonly<Record<string, unknown>>;
 
 /**
  * Asks the current model. When it fails before its first piece, the next one is asked and stays for the rest of the
- * run; a model that breaks off in the middle is an error, since its words are out already. Models that cool down are
- * asked last.
+ * run. A model that fails later is an error, since part of its answer is out already. Models that cool down are asked
+ * last.
  */
 export class ModelChain {
   readonly selected: ResolvedModel;

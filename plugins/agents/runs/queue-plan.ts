@@ -1,32 +1,31 @@
-/** Which of the messages that wait make the next turn, and what is said of them. Decides only. Spec: http/sessions-routing.md §6. */
+/** Which waiting messages make the next turn, and the text of that turn. Decides only. Spec: http/sessions-routing.md §6. */
 import type { Principal } from "@svc/sdk";
 import type { ImageBlock, RunRequest } from "@svc/sdk/services";
 import type { QueueSettings } from "./queue-settings.ts";
 
-/** Characters of the line that stands for a message that was left out. Spec: §6. */
+/** Characters of the line that replaces a message of the overflow. Spec: §6. */
 export const SUMMARY_LINE_CHARS = 160;
 
-/** A message that waits. */
 export interface Waiting {
   readonly request: RunRequest;
-  /** Absent: it waits for its turn, without the rules of the queue. */
+  /** Absent: the message waits for its turn, without the rules of the queue. */
   readonly queue: QueueSettings | undefined;
   /** The queue was full: only a line of it goes into the next turn. */
   readonly isOverflow: boolean;
 }
 
 export interface NextTurn<W extends Waiting> {
-  /** Its run answers: the newest of those that go together. */
+  /** The newest message of those that go together; its run answers. */
   readonly leader: W;
-  /** Their messages go along. Oldest first. */
+  /** Messages that join the turn. Oldest first. */
   readonly merged: readonly W[];
-  /** Lines of them go along. Oldest first. */
+  /** Messages of which one line joins the turn. Oldest first. */
   readonly overflow: readonly W[];
 }
 
 /** The next turn of messages that wait, oldest first; `undefined` when none do. */
 export function nextTurn<W extends Waiting>(waiting: readonly W[]): NextTurn<W> | undefined {
-  // Should only overflow be left, since the rest was stopped, its newest is asked after all.
+  // When only overflow is left, since the rest was stopped, the newest of it is asked after all.
   const first = waiting.find(({ isOverflow }) => !isOverflow) ?? waiting.at(-1);
   if (!first) return undefined;
   const rest = waiting.slice(waiting.indexOf(first));
@@ -46,7 +45,7 @@ function goTogether(first: Waiting, other: Waiting): boolean {
   return fields.every((field) => one[field] === two[field]) && sameAuthority(one.principal, two.principal);
 }
 
-/** Whether both act for the same caller with the same rights: words of one may then go into a run of the other. */
+/** Whether both act for the same caller with the same rights: messages of one may then join a run of the other. */
 export function sameAuthority(one: Principal, other: Principal): boolean {
   return (
     one.id === other.id &&
@@ -73,7 +72,7 @@ export function makeRoom<W extends Waiting>(held: readonly W[], { cap, drop }: Q
   return { refuse: false, drop: lines.slice(0, Math.max(0, lines.length - cap)), summarize: oldest };
 }
 
-/** The words of a turn: those of its one message as they are, else one text with all of them. */
+/** The text of a turn: its only message unchanged, else one text with all messages. */
 export function turnMessage({ leader, merged, overflow }: NextTurn<Waiting>): string {
   if (merged.length === 0 && overflow.length === 0) return leader.request.message;
   const left = overflow.map(({ request }) => `- ${summaryLine(request.message)}`);

@@ -44,8 +44,8 @@ export class Reply {
 }
 
 /**
- * Text as a model streams it, told in as few steps as the event loop allows: a piece at once when none was told in this
- * turn of the loop, those that follow within it together. A model that is slower than the loop notices nothing.
+ * Batches the text that a model streams: the first piece of a turn of the event loop is emitted at once, further pieces
+ * of the same turn together. A model that is slower than the loop is not delayed.
  */
 export class Pieces {
   readonly #tell: (delta: string) => void;
@@ -66,7 +66,7 @@ export class Pieces {
     this.#tell(delta);
   }
 
-  /** Tells what is held, now: something else is about to be told. */
+  /** Emits what is held now, before another event. */
   flush(): void {
     const held = this.#held;
     this.#held = "";

@@ -1,4 +1,4 @@
-/** Params of the method `agent` to a run request: which session, may it be used, and what is asked. Spec: protocol/methods-agent.md §1. */
+/** From params of the method `agent` to a run request: its session, whether it may be used, and its message. Spec: protocol/methods-agent.md §1. */
 import { type agents, type ConnectionInfo, invalidRequest, type Logger, type ParamsOf, type Principal } from "@svc/sdk";
 import {
   type AgentRuns,
@@ -29,7 +29,7 @@ export interface Caller {
   readonly connection: ConnectionInfo | undefined;
 }
 
-/** Choice: words a run starts with after a bare `/new` or `/reset`. */
+/** Choice: the message of a run after a bare `/new` or `/reset`. */
 const GREETING =
   "A new conversation has just been started. Greet the user in one or two sentences and ask what they would like to do.";
 
@@ -119,7 +119,7 @@ function thinkingOf(word: string | undefined): ThinkingLevel | undefined {
   );
 }
 
-/** The words, and what the caller tells about tasks that ended. @throws GatewayError `INVALID_REQUEST` for other internal events */
+/** The text of the message, then of the tasks that ended. @throws GatewayError `INVALID_REQUEST` for other internal events */
 function messageOf({ message, internalEvents = [] }: AgentParams): string {
   const events = internalEvents.map((value, index) => {
     const event = readInternalEvent(value);

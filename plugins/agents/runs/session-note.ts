@@ -1,4 +1,4 @@
-/** What sessions show about their last run. */
+/** The fields of a session entry that describe its last run. */
 import type { SessionEntry } from "@svc/sdk/services";
 import type { Environment } from "./environment.ts";
 import type { LiveRun } from "./live-runs.ts";

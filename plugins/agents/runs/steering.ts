@@ -1,4 +1,4 @@
-/** Puts messages that wait into the turn that runs, between two of its questions. Spec: http/sessions-routing.md §6. */
+/** Puts waiting messages into the turn that runs, between two of its questions. Spec: http/sessions-routing.md §6. */
 import { persist } from "@svc/sdk";
 import type { Message, UserMessage } from "@svc/sdk/services";
 import type { Environment, Ties } from "./environment.ts";
@@ -7,9 +7,9 @@ import type { LiveRun } from "./live-runs.ts";
 import { mergedOutcome } from "./outcome.ts";
 
 /**
- * Keeps the messages and, in the same transaction, ends their runs; those of `steer-backlog` go on waiting for a turn
- * of their own. Runs whose message could not be kept go on waiting too.
- * @returns the messages as the model sees them
+ * Stores the messages and, in the same transaction, ends their runs; runs of `steer-backlog` go on waiting for a turn
+ * of their own, as do runs whose message could not be stored.
+ * @returns the messages as the model is shown them
  */
 export async function takeSteered(
   run: LiveRun,
@@ -38,7 +38,7 @@ export async function takeSteered(
     log.warn({ err: error, runId: run.id }, "waiting messages could not be put into the run; they wait for its end");
     return [];
   }
-  run.traces = undefined; // people's words are not taken back
+  run.traces = undefined; // messages of people are not withdrawn
   for (const other of others) other.isSteered = true;
   for (const { other, outcome } of ends) ties.tookOver(other, outcome);
   for (const other of others) if (other.queue?.mode !== "steer") other.phase = "waiting";

@@ -1,4 +1,4 @@
-/** Durable records of runs: what was accepted, how far it came, how it ended. Table `agent_runs`. */
+/** Durable records of runs: request, state and outcome. Table `agent_runs`. */
 import type { RunOutcome, RunRequest, RunState, Statement, Storage } from "@svc/sdk/services";
 import { SUBRUN_STEPS } from "../subagents/store.ts";
 
@@ -37,7 +37,7 @@ export interface RunRecord {
   readonly state: RunState;
   /** epoch ms */
   readonly acceptedAt: number;
-  /** Only until it starts: the message stands in the transcript then. */
+  /** Only until the run starts: then the message is in the transcript. */
   readonly request?: RunRequest;
   /** Without `message`. Only of ended runs. */
   readonly outcome?: RunOutcome;
@@ -73,7 +73,7 @@ export class RunStore {
     return result?.changes === 1;
   }
 
-  /** To run beside the user's message: from now on the run is `running`, and belongs to who ran this. */
+  /** To run beside the user's message: from now on the run is `running`, and belongs to this gateway. */
   started(runId: string, startedAt: number): Statement {
     return {
       sql: `UPDATE agent_runs SET status = 'running', started_at = ?, request = NULL

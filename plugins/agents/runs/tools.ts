@@ -1,4 +1,4 @@
-/** The tools of one run: those of the gateway that the policy leaves, and those its caller runs itself. */
+/** The tools of one run: those of the gateway that the policy allows, and those its caller runs itself. */
 import type { Live } from "@svc/sdk";
 import type {
   ResolvedModel,
@@ -12,7 +12,7 @@ import type {
   ToolSpec,
 } from "@svc/sdk/services";
 
-/** What a question offers the model. */
+/** The tools that one question offers the model. */
 export interface Offer {
   readonly tools: readonly ToolSpec[];
   readonly toolChoice?: ToolChoice;

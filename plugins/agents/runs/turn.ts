@@ -1,7 +1,7 @@
 /**
  * One turn of an agent: ask the model, run the tools it calls, ask again, until it answers without calling any.
  *
- * Knows nothing of storage: it gets what the model sees, and hands each message on as it is complete.
+ * Knows nothing of storage: it gets what the model is shown, and passes on each message that is complete.
  */
 import { isGatewayError, untilAborted } from "@svc/sdk";
 import type {
@@ -39,9 +39,9 @@ export interface TurnSetup {
   /** The first answer has to hold such a call; else the run is an error. Default false. */
   readonly mustCall?: boolean;
   readonly emit: (stream: RunEvent["stream"], data: RunEvent["data"]) => void;
-  /** Keeps messages that are complete. */
+  /** Stores complete messages. */
   readonly record: (messages: readonly Message[]) => Promise<void>;
-  /** What people said meanwhile, kept already; asked between a round of tools and the next question. Default: nothing. */
+  /** Messages that came meanwhile, stored already; called between a round of tools and the next question. Default: none. */
   readonly steer?: () => Promise<readonly Message[]>;
   /**
    * Asked once, when a question failed before its first piece.
@@ -54,7 +54,7 @@ export interface TurnSetup {
 
 export interface TurnResult {
   readonly status: "ok" | "error" | "aborted";
-  /** All the text of the run, finished or not; what was said before tools and after them is parted by a blank line. */
+  /** All text of the run, finished or not; a blank line separates the text before tools from the text after them. */
   readonly text: string;
   /** Messages not recorded yet, to be stored together with the end of the run. */
   readonly closing: readonly Message[];
@@ -91,7 +91,7 @@ class Turn {
   #calledTools = false;
   /** Calls the model made that have no recorded result. */
   #open: ToolCallBlock[] = [];
-  /** What is being said and is not recorded. */
+  /** The answer that is being streamed and is not recorded. */
   #reply = new Reply();
   /** Text of the answers that are recorded. */
   #said = "";
@@ -175,7 +175,7 @@ class Turn {
     return text.trim() === SILENT_REPLY ? text : `${this.#said}\n\n${text}`;
   }
 
-  /** One question; once in a turn it is put again, about less. */
+  /** Asks the model; once in a turn, a question that failed is repeated with a shorter history. */
   async #askOrShrink(isFirst: boolean): Promise<AssistantMessage> {
     try {
       return await this.#askModel(isFirst);

@@ -1,4 +1,4 @@
-/** What a session is told about a task that somebody else did for it. Decides only. Spec: protocol/methods-agent.md §1, `internalEvents`. */
+/** The message a session gets when a task that it gave to somebody else has ended. Decides only. Spec: protocol/methods-agent.md §1, `internalEvents`. */
 import { SILENT_REPLY } from "@svc/sdk/services";
 import { STOPPED_BY_TOOL, STOPPED_WITH_PARENT } from "./settings.ts";
 import type { Subrun } from "./store.ts";
@@ -7,7 +7,7 @@ const INSTRUCTION =
   "Go on with what this was for: tell the person what matters of it in your own words, or use it in your work. " +
   `If there is nothing to say or do now, answer only ${SILENT_REPLY}.`;
 
-/** `undefined`: nobody wants to know, since whoever would stopped it. */
+/** `undefined`: not announced, since the receiver stopped the sub-run itself or was reset. */
 export function announcement(subrun: Subrun): string | undefined {
   const { outcome, label, sessionKey } = subrun;
   const { abortReason } = outcome ?? {};
@@ -44,7 +44,7 @@ function statsOf({ outcome }: Subrun): string | undefined {
   return `Took ${seconds} s${tokens === undefined ? "" : `, ${tokens} tokens`}.`;
 }
 
-/** A task that somebody else did for the session is over. */
+/** A task that somebody else did for the session has ended. */
 export interface TaskCompletion {
   readonly type: "task_completion";
   readonly source: "subagent" | "cron";
@@ -56,7 +56,7 @@ export interface TaskCompletion {
   readonly statusLabel: string;
   readonly result: string;
   readonly statsLine?: string;
-  /** What the model is asked to do with it. */
+  /** What the model is asked to do with the result. */
   readonly replyInstruction: string;
 }
 
@@ -70,14 +70,14 @@ export function taskCompletionText(event: TaskCompletion): string {
   return [
     `[A ${source === "cron" ? "scheduled task" : "sub-agent"} reports: "${taskLabel}" ${statusLabel}]`,
     `Session: ${childSessionKey}`,
-    // Marked off, so that words of the result do not read as words of the person.
+    // Delimited, so that the model does not take the result for a message of the person.
     `<result>\n${result.trim() || "(nothing was said)"}\n</result>`,
     ...(statsLine ? [statsLine] : []),
     replyInstruction,
   ].join("\n\n");
 }
 
-/** One of the `internalEvents` of the method `agent`; `undefined` for what is none. */
+/** Reads one of the `internalEvents` of the method `agent`; `undefined` for anything else. */
 export function readInternalEvent(value: unknown): TaskCompletion | undefined {
   if (typeof value !== "object" || value === null) return undefined;
   const event = value as Readonly<Record<string, unknown>>; // any JSON may stand here: each field is checked

@@ -1,4 +1,4 @@
-/** One session's run speaks to another session and waits for what is answered there. Spec: http/sessions-routing.md §6, lane `nested`. */
+/** A run sends a message to another session and waits for the reply. Spec: http/sessions-routing.md §6, lane `nested`. */
 import { randomUUID } from "node:crypto";
 import { GatewayError, invalidRequest, isGatewayError, notFound, type Principal } from "@svc/sdk";
 import {
@@ -37,13 +37,13 @@ export interface SendingSources {
   readonly labelled: (label: string, principal: Principal) => Promise<readonly string[]>;
 }
 
-/** Whom a message is for: exactly one of them. */
+/** The receiver: exactly one of the two. */
 export interface Addressee {
   readonly sessionKey?: string;
   readonly label?: string;
 }
 
-/** Who sends. */
+/** The run that sends. */
 export interface Sender {
   readonly runId: string;
   readonly sessionKey: string;
@@ -52,7 +52,7 @@ export interface Sender {
   readonly signal: AbortSignal;
 }
 
-/** What came of it. `accepted`: nobody waited; `timeout`: the run goes on. */
+/** The outcome. `accepted`: the sender did not wait; `timeout`: the run goes on. */
 export interface SendResult {
   readonly runId: string;
   readonly sessionKey: string;
@@ -99,7 +99,7 @@ export async function sendToSession(
   });
   const result = { runId, sessionKey };
   const stop = () => void runs.abort(runId, STOPPED_WITH_PARENT);
-  if (from.signal.aborted) stop(); // its sender was stopped while it was accepted
+  if (from.signal.aborted) stop(); // the sender was stopped while the run was being accepted
   if (timeoutMs === 0) return { ...result, status: "accepted" };
   from.signal.addEventListener("abort", stop, { once: true });
   try {
@@ -109,7 +109,7 @@ export async function sendToSession(
   }
 }
 
-/** Choice: the main session of a configured agent can be spoken to before anybody else did. */
+/** Choice: the main session of a configured agent is a receiver even before its first message. */
 async function addressed({ sessionKey = "", label = "" }: Addressee, from: Sender, sources: SendingSources) {
   const { sessions, agents } = sources;
   const [wantsKey, wantsLabel] = [sessionKey.trim() !== "", label.trim() !== ""];
@@ -152,7 +152,7 @@ function refuseCircle(sessionKey: string, timeoutMs: number, { relayed, sessions
       `${MAX_RELAYED} messages have gone from session to session, which is the most; say it in your reply`,
     );
   }
-  // It could only begin when this run has ended, which would wait for it.
+  // A deadlock: the other run could only start after this run, which waits for it.
   if (timeoutMs > 0 && sessions.includes(sessionKey)) {
     invalidRequest(`session ${sessionKey} waits for this one; say it in your reply, or send it with timeoutSeconds 0`);
   }

@@ -1,11 +1,11 @@
-/** The tools `sessions_send` and `agents_list`: an agent speaks to other sessions, and sees whom it may give work to. */
+/** The tools `sessions_send` and `agents_list`: an agent sends messages to other sessions, and lists the agents it may start. */
 import { invalidRequest, Strict, Type } from "@svc/sdk";
 import { defineTool, type Tool } from "@svc/sdk/services";
 import type { ConfiguredAgents } from "../directory/directory.ts";
 import { sendToSession, type SendingSources } from "./sending.ts";
 import { subagentSettings } from "./settings.ts";
 
-/** Choice: seconds a sender waits unless told, and at most. */
+/** Choice: seconds a sender waits by default, and at most. */
 const DEFAULT_WAIT_S = 60;
 const MAX_WAIT_S = 3_600;
 /** Choice: characters of one message. */

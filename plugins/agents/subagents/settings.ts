@@ -6,11 +6,11 @@ import { normalizeAgentId } from "../directory/directory.ts";
 
 /** Origin of a sub-run, its lane, and the word in its session key. Spec: http/sessions-routing.md §1, §6. */
 export const SUBAGENT = "subagent";
-/** Origin of the run that tells a session what a sub-run of it found. */
+/** Origin of the run that passes the result of a sub-run to the session that started it. */
 export const SUBAGENT_RESULT = "subagent-result";
-/** Why a sub-run was stopped whose parent was stopped or reset; nobody is told about it. */
+/** Abort reason of a sub-run whose parent was stopped or reset; not announced. */
 export const STOPPED_WITH_PARENT = "parent";
-/** Why a sub-run was stopped by the tool `subagents`; who asked knows. */
+/** Abort reason of a sub-run that the tool `subagents` stopped; not announced, since the caller knows. */
 export const STOPPED_BY_TOOL = "subagents";
 
 export const isSubagentKey = (sessionKey: string) => /^agent:[^:]+:subagent:/.test(sessionKey);
@@ -37,7 +37,7 @@ export function subagentSettings({ defaults, list = [] }: AgentsConfig, agentId:
 const SUBAGENT_SCOPES: readonly Scope[] = ["operator.read", "operator.write"];
 
 /**
- * Who a sub-run acts for: its parent's caller, and at most to read and write.
+ * The principal of a sub-run: that of its parent, limited to reading and writing.
  * Choice: administration, pairing and approvals stay with runs a person has started.
  */
 export function narrowed(principal: Principal): Principal {

@@ -1,4 +1,4 @@
-/** Which runs were started by other runs, and what is still owed to those. Table `agent_subruns`. */
+/** Records of sub-runs: which run started them, whether their result was announced and their session archived. Table `agent_subruns`. */
 import type { Principal } from "@svc/sdk";
 import type { RunOutcome, RunState, Statement, Storage } from "@svc/sdk/services";
 
@@ -74,7 +74,7 @@ export class SubrunStore {
     };
   }
 
-  /** Its result was passed on, or is not wanted. */
+  /** Its result was announced, or is not wanted. */
   announced(runId: string, at: number): Statement {
     return {
       sql: "UPDATE agent_subruns SET announced_at = ? WHERE run_id = ? AND announced_at IS NULL",
@@ -100,7 +100,7 @@ export class SubrunStore {
     ]);
   }
 
-  /** Ended sub-runs whose result the parent was not told, oldest first. */
+  /** Ended sub-runs whose result was not announced to the parent, oldest first. */
   unannounced(limit: number): Promise<Subrun[]> {
     return this.#all(`${SELECT} WHERE s.announced_at IS NULL AND NOT ${OPEN} ORDER BY r.ended_at, s.run_id LIMIT ?`, [
       limit,

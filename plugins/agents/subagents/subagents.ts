@@ -1,4 +1,4 @@
-/** Runs that runs start: their limits, what their parents are told, and what stops and outlives them. Spec: http/sessions-routing.md §1, §6. */
+/** Runs that runs start: their limits, the announcement of their results, and the archiving of their sessions. Spec: http/sessions-routing.md §1, §6. */
 import { randomUUID } from "node:crypto";
 import { type Clock, invalidRequest, type Logger, notFound, type Principal, unavailable } from "@svc/sdk";
 import type { Models, RunRequest, Sessions, Statement, Storage, ThinkingLevel } from "@svc/sdk/services";
@@ -8,14 +8,14 @@ import { type ConfiguredAgents, meantAgentId } from "../directory/directory.ts";
 import { isSubagentKey, narrowed, SUBAGENT, SUBAGENT_RESULT, subagentSettings } from "./settings.ts";
 import { type Subrun, SubrunStore } from "./store.ts";
 
-/** Choice: rows one sweep looks at, of each kind. */
+/** Choice: rows of each kind that one sweep handles. */
 const SWEEP_LIMIT = 50;
 
 export interface SubagentSources {
   readonly services: { readonly storage: Storage; readonly sessions: Sessions; readonly models: Models };
   readonly agents: ConfiguredAgents;
   readonly config: () => AgentsConfig;
-  /** Retires the session of a sub-run that ended a while ago, with its transcript. */
+  /** Archives the session of a sub-run that ended a while ago, with its transcript. */
   readonly archiveSession: (sessionKey: string) => Promise<void>;
   readonly clock: Pick<Clock, "now">;
   readonly log: Pick<Logger, "warn">;
@@ -27,7 +27,7 @@ export interface RunStarter {
   accept(request: RunRequest, alongside: readonly Statement[]): Promise<unknown>;
 }
 
-/** What a run asks for. */
+/** The parameters of `spawn`. */
 export interface SpawnWish {
   readonly task: string;
   readonly agentId?: string;
@@ -38,7 +38,7 @@ export interface SpawnWish {
   readonly label?: string;
 }
 
-/** The run that asks. */
+/** The run that calls `spawn`. */
 export interface Parent {
   readonly runId: string;
   readonly sessionKey: string;
@@ -113,7 +113,7 @@ export class Subagents {
     return this.#store.latest(parentKey, limit);
   }
 
-  /** Tells the parent's session how a sub-run ended, once; what fails is tried again by the next `sweep`. Never rejects. */
+  /** Announces the outcome of a sub-run to the session of its parent, once; the next `sweep` retries a failure. Never rejects. */
   async ended(runId: string): Promise<void> {
     try {
       const subrun = await this.#store.find(runId);
@@ -123,12 +123,12 @@ export class Subagents {
     }
   }
 
-  /** Announces what is still owed to parents. To be called at the start, and now and then. */
+  /** Announces outcomes that were not announced yet. To be called at the start, and regularly. */
   async announceOwed(): Promise<void> {
     for (const { runId } of await this.#store.unannounced(SWEEP_LIMIT)) await this.ended(runId);
   }
 
-  /** Retires sessions of sub-runs that ended `archiveAfterMinutes` ago. */
+  /** Archives sessions of sub-runs that ended `archiveAfterMinutes` ago. */
   async archiveOld(): Promise<void> {
     const { clock, config, archiveSession, services, log } = this.#sources;
     const before = clock.now() - config().defaults.subagents.archiveAfterMinutes * 60_000;
@@ -146,7 +146,7 @@ export class Subagents {
     const { clock, services } = this.#sources;
     const settled = this.#store.announced(subrun.runId, clock.now());
     const message = announcement(subrun);
-    // A parent session that is gone is not made again for a result nobody waits for.
+    // A parent session that was deleted is not created again for a result nobody waits for.
     if (message === undefined || !(await services.sessions.get(subrun.parentKey))) {
       await services.storage.transaction([settled]);
       return;

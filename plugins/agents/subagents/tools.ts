@@ -1,4 +1,4 @@
-/** The tools `sessions_spawn` and `subagents`: an agent gives work to others and looks after them. */
+/** The tools `sessions_spawn` and `subagents`: an agent starts, lists and stops sub-agents. */
 import { coversScope, invalidRequest, NonEmpty, Strict, Type } from "@svc/sdk";
 import { defineTool, parseThinkingLevel, THINKING_LEVELS, type ThinkingLevel, type Tool } from "@svc/sdk/services";
 import { STOPPED_BY_TOOL, STOPPED_WITH_PARENT } from "./settings.ts";

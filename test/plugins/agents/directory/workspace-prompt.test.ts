@@ -9,7 +9,7 @@ import { createLiveAgents } from "../../../../plugins/agents/directory/directory
 import {
   composePrompt,
   createWorkspacePrompt,
-  shareLooks,
+  sharePrompts,
 } from "../../../../plugins/agents/directory/workspace-prompt.ts";
 import { temporaryDirectory } from "../temporary.ts";
 
@@ -112,32 +112,32 @@ describe("the prompt of an agent", () => {
   });
 });
 
-describe("looks at a workspace", () => {
-  function scene(look: (n: number) => Promise<string> = (n) => Promise.resolve(`look ${n}`)) {
+describe("the prompt of a workspace, shared", () => {
+  function scene(read: (n: number) => Promise<string> = (n) => Promise.resolve(`read ${n}`)) {
     const clock = createFakeClock();
-    let looks = 0;
-    const shared = shareLooks(() => look(++looks), clock);
+    let reads = 0;
+    const shared = sharePrompts(() => read(++reads), clock);
     return { clock, shared };
   }
 
-  it("are shared within a second, by each agent for itself", async () => {
+  it("is read once within a second, by each agent for itself", async () => {
     const { clock, shared } = scene();
     assert.deepEqual(await Promise.all([shared.of("a"), shared.of("a"), shared.of("b")]), [
-      "look 1",
-      "look 1",
-      "look 2",
+      "read 1",
+      "read 1",
+      "read 2",
     ]);
     await clock.advance(999);
-    assert.equal(await shared.of("a"), "look 1");
+    assert.equal(await shared.of("a"), "read 1");
     await clock.advance(1);
-    assert.equal(await shared.of("a"), "look 3");
+    assert.equal(await shared.of("a"), "read 3");
   });
 
-  it("are taken anew after a file was written, and after one failed", async () => {
-    const { shared } = scene((n) => (n === 2 ? Promise.reject(new Error("gone")) : Promise.resolve(`look ${n}`)));
-    assert.equal(await shared.of("a"), "look 1");
+  it("is read again after a file was written, and after one failed", async () => {
+    const { shared } = scene((n) => (n === 2 ? Promise.reject(new Error("gone")) : Promise.resolve(`read ${n}`)));
+    assert.equal(await shared.of("a"), "read 1");
     shared.forget();
     await assert.rejects(shared.of("a"), /gone/);
-    assert.equal(await shared.of("a"), "look 3");
+    assert.equal(await shared.of("a"), "read 3");
   });
 });
