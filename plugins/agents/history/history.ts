@@ -111,9 +111,8 @@ export function sizeOf(message: Message): number {
 function pairToolCalls(messages: readonly Message[]): Message[] {
   return messages.flatMap((message, index): Message[] => {
     if (message.role === "toolResult") return [];
-    const later = messages.slice(index + 1);
     const answers = toolCallsOf(message).map(
-      (call) => resultOf(call, later) ?? unansweredCall(call, message.timestamp),
+      (call) => resultOf(call, messages.slice(index + 1)) ?? unansweredCall(call, message.timestamp),
     );
     return [message, ...answers];
   });
