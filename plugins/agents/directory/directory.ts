@@ -137,6 +137,7 @@ export function createDirectory(config: AgentsConfig, places: () => Places): Con
 export function createLiveAgents(config: AgentsConfig, places: () => Places): LiveAgents {
   const live: LiveAgents = {
     ...createDirectory(config, places),
+    // `createDirectory` sets every field, so that none of the former settings stays.
     replace: (next) => void Object.assign(live, createDirectory(next, places)),
   };
   return live;

@@ -14,7 +14,6 @@ interface MethodSources extends RequestSources {
   readonly clock: Pick<Clock, "elapsed">;
 }
 
-/** The handlers of runs; those of `directory-methods.ts` go beside them. */
 export function createRunHandlers(sources: MethodSources): Pick<Handlers<typeof agents>, "run" | "wait"> {
   const { runs } = sources;
 
