@@ -1,9 +1,17 @@
 /** `svc agents ...`: who the agents are, and their files. */
 import { readFile } from "node:fs/promises";
 import { resolve } from "node:path";
-import { agents, GatewayError, invalidRequest, isGatewayError, messageOf, type ParamsOf } from "@svc/sdk";
+import {
+  agents,
+  GatewayError,
+  invalidRequest,
+  isGatewayError,
+  messageOf,
+  type ParamsOf,
+  type ResultOf,
+} from "@svc/sdk";
 import { askingWith, type CommandContext, defineCommands, show } from "@svc/sdk/cli";
-import { agentLines, deletedLines, fileLines, identityLines, listLines } from "./cli-report.ts";
+import { oneLine } from "./directory/identity.ts";
 
 const READ = ["operator.read"];
 const ADMIN = ["operator.read", "operator.admin"];
@@ -211,4 +219,57 @@ function textOptions<K extends string>(
 ): Partial<Record<K, string>> {
   const given = names.flatMap((name) => (typeof options[name] === "string" ? [[name, options[name]] as const] : []));
   return Object.fromEntries(given) as Partial<Record<K, string>>; // the keys are `names`
+}
+
+type Listed = ResultOf<typeof agents.list>;
+type Files = Pick<ResultOf<typeof agents.filesList>, "workspace" | "files">;
+type Shown = ResultOf<typeof agents.identity>;
+type Deleted = ResultOf<typeof agents.delete>;
+
+/** One agent in a line: id, what it is called, and whether it is the default one. */
+function listLines({ agents: rows, defaultId }: Listed): readonly string[] {
+  const width = Math.max(...rows.map(({ id }) => id.length));
+  return rows.map(({ id, name, identity }) => {
+    const words = [
+      id.padEnd(width),
+      identity?.emoji,
+      name ?? identity?.name,
+      id === defaultId ? "(default)" : undefined,
+    ];
+    return oneLineKeepingColumns(words);
+  });
+}
+
+function oneLineKeepingColumns([first = "", ...rest]: readonly (string | undefined)[]): string {
+  return [first, ...rest.flatMap((word) => (word === undefined ? [] : [oneLine(word)]))].join("  ").trimEnd();
+}
+
+function identityLines({ agentId, name, avatar, emoji }: Shown): readonly string[] {
+  return [
+    `Agent: ${agentId}`,
+    `Name: ${oneLine(name)}`,
+    `Avatar: ${oneLine(avatar)}`,
+    ...(emoji === undefined ? [] : [`Emoji: ${oneLine(emoji)}`]),
+  ];
+}
+
+function fileLines({ workspace, files }: Files): readonly string[] {
+  const width = Math.max(...files.map(({ name }) => name.length));
+  return [
+    `Workspace: ${workspace}`,
+    ...files.map(({ name, missing, size = 0 }) => `  ${name.padEnd(width)}  ${missing ? "missing" : `${size} bytes`}`),
+  ];
+}
+
+function agentLines(agent: Shown & Files): readonly string[] {
+  return [...identityLines(agent), ...fileLines(agent)];
+}
+
+function deletedLines({ agentId, removedBindings, trash, kept = [] }: Deleted): readonly string[] {
+  return [
+    `Agent ${agentId} was deleted`,
+    ...(removedBindings > 0 ? [`Bindings removed with it: ${removedBindings}`] : []),
+    ...(trash === undefined ? [] : [`Its files are in ${trash}`]),
+    ...kept.map((line) => `Stays: ${oneLine(line)}`),
+  ];
 }

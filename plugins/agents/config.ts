@@ -170,7 +170,7 @@ const Agent = Strict({
   ),
 });
 
-/** Section `agents`. All of it is taken while the plugin runs: a run that began keeps the agent and models it began with. */
+/** Section `agents`. Changes take effect without a restart; a run that has started keeps its agent and models. */
 export const AgentsConfig = Strict(
   { defaults: Defaults, list: Type.Optional(Type.Array(Agent)) },
   { reload: "hot", order: 40 },

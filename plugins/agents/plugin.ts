@@ -1,4 +1,4 @@
-/** Agents: who they are and where their files lie, their runs from acceptance to outcome, and the tools they may use. */
+/** Agents: their settings and files, their runs from acceptance to outcome, and the tools they may use. */
 import { homedir } from "node:os";
 import { agentEvent, agents, type Denial, definePlugin, HOOKS, live, sessions } from "@svc/sdk";
 import {
@@ -13,27 +13,25 @@ import {
   Tool,
   Tools,
 } from "@svc/sdk/services";
-import { AgentAdmin } from "./agent-admin.ts";
-import { createSessionArchive } from "./agent-sessions.ts";
+import { AgentAdmin } from "./directory/admin.ts";
+import { createSessionArchive } from "./directory/session-archive.ts";
 import { AgentsConfig, MessagesConfig } from "./config.ts";
-import { createDirectoryHandlers } from "./directory-methods.ts";
-import { createLiveAgents } from "./directory.ts";
-import { createRunHandlers } from "./methods.ts";
-import { createModelPolicy } from "./model-policy.ts";
-import { RunStore } from "./run-store.ts";
-import { Runs } from "./runs.ts";
-import { createSessionTools } from "./session-tools.ts";
-import { createSubagentTools } from "./subagent-tools.ts";
-import { shareLooks } from "./shared-prompt.ts";
-import { createWorkspacePrompt } from "./workspace-prompt.ts";
+import { createDirectoryHandlers } from "./directory/methods.ts";
+import { createLiveAgents, createModelPolicy } from "./directory/directory.ts";
+import { createRunHandlers } from "./runs/methods.ts";
+import { RunStore } from "./runs/store.ts";
+import { Runs } from "./runs/runs.ts";
+import { createSessionTools } from "./subagents/session-tools.ts";
+import { createSubagentTools } from "./subagents/tools.ts";
+import { createWorkspacePrompt, sharePrompts } from "./directory/workspace-prompt.ts";
 
-/** Choice: milliseconds a session may take to fall silent before its reset is refused. */
+/** Choice: milliseconds to wait for the runs of a session to stop before its reset is refused. */
 const REPLACE_WAIT_MS = 15_000;
-/** Choice: runs start this many milliseconds after the plugin, should nobody say that the host is ready. */
+/** Choice: runs start this many milliseconds after the plugin when the hook `hostReady` is not called. */
 const OPEN_AFTER_MS = 1_000;
-/** Choice: sessions of one label that are looked at. */
+/** Choice: sessions of one label that `sessions_send` considers. */
 const LABELLED = 50;
-/** Choice: milliseconds between looks for what is owed or old. */
+/** Choice: milliseconds between sweeps, which announce, archive and delete what is due. */
 const SWEEP_EVERY_MS = 60_000;
 
 export default definePlugin({
@@ -57,7 +55,7 @@ export default definePlugin({
     const directory = createLiveAgents(gateway.config, places);
     let { messages } = gateway.sections;
 
-    const prompts = shareLooks(createWorkspacePrompt(directory, log), clock);
+    const prompts = sharePrompts(createWorkspacePrompt(directory, log), clock);
     const runEvent = gateway.emits(HOOKS.runEvent);
     const runs = new Runs(
       {

@@ -30,7 +30,7 @@ const SERVER = "plugins/memory/embeddings.test.ts";
 
 export const MEMORY_SEEN_ELSEWHERE: Readonly<Record<string, string>> = {
   [`${ALL}.enabled`]: SETTINGS,
-  [`${ALL}.sources`]: "plugins/agents/memory-search.test.ts",
+  [`${ALL}.sources`]: "plugins/agents/directory/memory-search.test.ts",
   [`${ALL}.extraPaths`]: "plugins/memory/index.test.ts",
   [`${ALL}.provider`]: SETTINGS,
   [`${ALL}.remote.baseUrl`]: SETTINGS,
@@ -38,11 +38,11 @@ export const MEMORY_SEEN_ELSEWHERE: Readonly<Record<string, string>> = {
   [`${ALL}.remote.apiKey.`]: SERVER,
   [`${ALL}.remote.headers.*`]: SERVER,
   [`${ALL}.model`]: SERVER,
-  [`${ALL}.fallback`]: "plugins/agents/memory-search.test.ts",
+  [`${ALL}.fallback`]: "plugins/agents/directory/memory-search.test.ts",
   [`${ALL}.store.vector.enabled`]: SETTINGS,
   [`${ALL}.chunking.`]: SETTINGS,
   [`${ALL}.sync.`]: SETTINGS,
   [`${ALL}.query.`]: SETTINGS,
   [`${ALL}.cache.`]: SETTINGS,
-  [`${ONE}.`]: "plugins/agents/memory-search.test.ts",
+  [`${ONE}.`]: "plugins/agents/directory/memory-search.test.ts",
 };

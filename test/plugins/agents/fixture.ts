@@ -17,11 +17,11 @@ import type {
   Tool,
 } from "@svc/sdk/services";
 import { AgentsConfig, MessagesConfig } from "../../../plugins/agents/config.ts";
-import { type ConfiguredAgents, createLiveAgents } from "../../../plugins/agents/directory.ts";
-import { RunStore } from "../../../plugins/agents/run-store.ts";
-import { Runs } from "../../../plugins/agents/runs.ts";
-import { createSessionTools } from "../../../plugins/agents/session-tools.ts";
-import { createSubagentTools } from "../../../plugins/agents/subagent-tools.ts";
+import { type ConfiguredAgents, createLiveAgents } from "../../../plugins/agents/directory/directory.ts";
+import { RunStore } from "../../../plugins/agents/runs/store.ts";
+import { Runs } from "../../../plugins/agents/runs/runs.ts";
+import { createSessionTools } from "../../../plugins/agents/subagents/session-tools.ts";
+import { createSubagentTools } from "../../../plugins/agents/subagents/tools.ts";
 import { ToolShelf } from "../../../plugins/tools/shelf.ts";
 import { ToolBox, type ToolHooks } from "../../../plugins/tools/tool-box.ts";
 import { openStorage } from "../../../plugins/storage-sqlite/storage.ts";

@@ -43,12 +43,12 @@ export const frameRows: Readonly<Record<string, Row>> = {
   "§2 payload may be any JSON": wire("frames", "payload may be any JSON"),
   "§2 ok:false may carry payload": all(
     connection("a refusal carries code, details, the wait and its payload"),
-    tested("plugins/agents/methods", "fails with a payload when the run fails"),
+    tested("plugins/agents/runs/methods", "fails with a payload when the run fails"),
   ),
   "§2 ok:false with payload: skills.install": later("skills"),
   "§2 Two responses: agent": all(
     connection("a method that accepts first answers twice under one id"),
-    tested("plugins/agents/methods", "answers accepted, then the reply"),
+    tested("plugins/agents/runs/methods", "answers accepted, then the reply"),
   ),
   "§2 Two responses: exec approval": tested(
     "plugins/approvals/gateway",
@@ -157,8 +157,8 @@ export const frameRows: Readonly<Record<string, Row>> = {
   ),
 
   "§14 agent: key required, one run": all(
-    tested("plugins/agents/methods", "answers a duplicate once"),
-    tested("plugins/agents/runs", "are accepted once per id"),
+    tested("plugins/agents/runs/methods", "answers a duplicate once"),
+    tested("plugins/agents/runs/runs", "are accepted once per id"),
   ),
   "§14 chat.send: key required, one run": tested(
     "plugins/chat/send",
@@ -168,8 +168,8 @@ export const frameRows: Readonly<Record<string, Row>> = {
   "§14 send, poll": later("send and poll"),
   "§14 node.invoke": tested("plugins/nodes/invoke", "hands the command to the node and its answer to the caller"),
   "§14 TTL and size (choice: a run's id is kept as long as the run)": tested(
-    "plugins/agents/runs",
+    "plugins/agents/runs/runs",
     "can be asked for after memory has forgotten them",
   ),
-  "§14 Scope global": tested("plugins/agents/runs", "are accepted once per id"),
+  "§14 Scope global": tested("plugins/agents/runs/runs", "are accepted once per id"),
 };

@@ -1,0 +1,219 @@
+/** Creating, changing and deleting agents: directories, the configuration file, the trash. Spec: protocol/methods-agent.md §5. */
+import { rmdir } from "node:fs/promises";
+import { join } from "node:path";
+import { type Clock, GatewayError, invalidRequest, isGatewayError, type Logger, type Principal } from "@svc/sdk";
+import type { ConfigStore, Models } from "@svc/sdk/services";
+import { type AgentChange, createEdits, deleteEdits, updateEdits } from "./edits.ts";
+import { diskRefusal } from "./disk-refusal.ts";
+import { type AgentSettings, type ConfiguredAgents, findAgent, normalizeAgentId } from "./directory.ts";
+import { avatarKind, oneLine, parseIdentity, withIdentity } from "./identity.ts";
+import { readWithin, writeWithin } from "@svc/sdk/files";
+import { type Discarded, discard, realOrSame } from "./trash.ts";
+import { agentHome, callersPath, type Places, workspaceObstacle } from "./workspace.ts";
+import { makeDirectory, prepareWorkspace } from "./workspace-seed.ts";
+
+/** The agent that is always there in some form. Spec: §5. */
+const RESERVED = "main";
+
+export interface AdminSources {
+  readonly agents: ConfiguredAgents;
+  readonly config: Pick<ConfigStore, "edit">;
+  readonly models: Pick<Models, "resolve">;
+  readonly places: () => Places;
+  readonly clock: Pick<Clock, "now">;
+  readonly log: Pick<Logger, "warn">;
+  /** Archives the agent's conversations, its runs stopped. @returns what could not be archived, and why */
+  readonly archiveSessions: (agentId: string, principal: Principal) => Promise<readonly string[]>;
+}
+
+export interface NewAgent {
+  readonly name: string;
+  readonly workspace: string;
+  readonly emoji?: string;
+  readonly avatar?: string;
+}
+
+/**
+ * One change after the other, so that a creation and a deletion of the same id do not meet half-way. The file of the
+ * configuration has a lock of its own, for writers elsewhere.
+ */
+export class AgentAdmin {
+  readonly #sources: AdminSources;
+  #last: Promise<unknown> = Promise.resolve();
+
+  constructor(sources: AdminSources) {
+    this.#sources = sources;
+  }
+
+  /** The directories exist before the file names the agent. @throws GatewayError `INVALID_REQUEST`, and as `ConfigStore.edit` */
+  create(wanted: NewAgent, principal: Principal): Promise<{ agentId: string; name: string; workspace: string }> {
+    return this.#inTurn(async () => {
+      const { agents, config, places } = this.#sources;
+      const name = oneLine(wanted.name);
+      const id = newId(name, agents);
+      const avatar = acceptableAvatar(wanted.avatar);
+      const workspace = await this.#acceptableWorkspace(wanted.workspace, id);
+      const emoji = wanted.emoji === undefined ? "" : oneLine(wanted.emoji);
+      const identity = { name, ...(emoji === "" ? {} : { emoji }), ...(avatar === undefined ? {} : { avatar }) };
+      const home = agentHome(id, places());
+      const sessions = join(home, "sessions");
+      const entry = { id, name, workspace };
+      try {
+        await reach(workspace, async () => {
+          const real = await prepareWorkspace(workspace, agents.config.defaults);
+          await writeIdentity(real, identity);
+          await makeDirectory(sessions);
+        });
+        await config.edit({ actor: principal.id, action: "agents.create" }, (parsed) => createEdits(parsed, entry));
+      } catch (error) {
+        // Removes empty directories only: an agent that is not there should not look as if it were.
+        await rmdir(sessions)
+          .then(() => rmdir(home))
+          .catch(() => undefined);
+        throw error;
+      }
+      return { agentId: id, name, workspace };
+    });
+  }
+
+  /** Nothing is written when nothing changes. @throws GatewayError `NOT_FOUND`, `INVALID_REQUEST`, and as `ConfigStore.edit` */
+  update(agentId: string, wanted: AgentChange, principal: Principal): Promise<string> {
+    return this.#inTurn(async () => {
+      const { agents, config, models } = this.#sources;
+      const before = findAgent(agentId, agents);
+      const { id } = before;
+      const name = wanted.name === undefined ? undefined : oneLine(wanted.name);
+      if (name === "") invalidRequest("name: a name has at least one visible character");
+      const avatar = acceptableAvatar(wanted.avatar);
+      if (wanted.model !== undefined) models.resolve(wanted.model);
+      const workspace =
+        wanted.workspace === undefined ? undefined : await this.#acceptableWorkspace(wanted.workspace, id);
+      if (workspace !== undefined) await reach(workspace, () => prepareWorkspace(workspace, agents.config.defaults));
+      const change: AgentChange = {
+        ...(name === undefined ? {} : { name }),
+        ...(workspace === undefined ? {} : { workspace }),
+        ...(wanted.model === undefined ? {} : { model: wanted.model }),
+        ...(avatar === undefined ? {} : { avatar }),
+      };
+      await config.edit({ actor: principal.id, action: "agents.update" }, (parsed) => updateEdits(parsed, id, change));
+      if (name !== undefined) await this.#renameInFile(before, name);
+      return id;
+    });
+  }
+
+  /** A file that says the former name, as `create` wrote it, says the new one; a name the agent gave itself stays. */
+  async #renameInFile({ name: former, id }: AgentSettings, name: string): Promise<void> {
+    const { agents, log } = this.#sources;
+    const { workspace } = agents.settings(id);
+    try {
+      const file = await readWithin(workspace, "IDENTITY.md");
+      const isFormer = former !== undefined && parseIdentity(file?.bytes.toString("utf8") ?? "").name === former;
+      if (isFormer) await writeIdentity(workspace, { name });
+    } catch (error) {
+      log.warn({ err: error, agentId: id }, "IDENTITY.md still says the agent's former name");
+    }
+  }
+
+  /**
+   * Off the configuration first; then the conversations are archived and the files moved, as far as that goes.
+   * @throws GatewayError `NOT_FOUND`, `INVALID_REQUEST` for `main`, and as `ConfigStore.edit`
+   */
+  delete(
+    agentId: string,
+    deleteFiles: boolean,
+    principal: Principal,
+  ): Promise<Discarded & { readonly agentId: string; readonly removedBindings: number }> {
+    return this.#inTurn(async () => {
+      const { agents, config } = this.#sources;
+      const agent = findAgent(agentId, agents);
+      const { id } = agent;
+      if (id === RESERVED) invalidRequest(`agent "${RESERVED}" cannot be deleted; change it with agents.update`);
+      let removedBindings = 0;
+      await config.edit({ actor: principal.id, action: "agents.delete" }, (parsed) => {
+        const { edits, removedBindings: count } = deleteEdits(parsed, id);
+        removedBindings = count;
+        return edits;
+      });
+      const gone = deleteFiles ? await this.#discard(agent, principal) : { kept: [] };
+      return { agentId: id, removedBindings, ...gone };
+    });
+  }
+
+  async #discard({ id, workspace, agentDir }: AgentSettings, principal: Principal): Promise<Discarded> {
+    const { agents, archiveSessions, clock, log, places } = this.#sources;
+    const left = await archiveSessions(id, principal);
+    const others = agents.list().filter((agent) => agent.id !== id);
+    const inUse = others.flatMap((agent) => [agent.workspace, agent.agentDir ?? "", agentHome(agent.id, places())]);
+    const directories = { workspace, agent: agentHome(id, places()), ...(agentDir === undefined ? {} : { agentDir }) };
+    const stamp = `${id}-${new Date(clock.now()).toISOString().replaceAll(":", "-")}`;
+    const { kept, ...moved } = await discard(directories, inUse.filter(Boolean), stamp, places());
+    const all = [...left, ...kept];
+    if (all.length > 0) log.warn({ agentId: id, kept: all }, "an agent was deleted, and some of what it had stays");
+    return { ...moved, kept: all };
+  }
+
+  /** @returns it, absolute. @throws GatewayError `INVALID_REQUEST` */
+  async #acceptableWorkspace(path: string, id: string): Promise<string> {
+    const { agents, places } = this.#sources;
+    const workspace = callersPath(path, places());
+    const others = await Promise.all(
+      agents
+        .list()
+        .filter((agent) => agent.id !== id)
+        .map(async (agent) => ({ id: agent.id, workspace: await realOrSame(agent.workspace) })),
+    );
+    const stateDir = await realOrSame(places().stateDir);
+    const obstacle = workspaceObstacle(await realOrSame(workspace), stateDir, others);
+    if (obstacle !== undefined) invalidRequest(`workspace: ${obstacle}`);
+    return workspace;
+  }
+
+  async #inTurn<T>(work: () => Promise<T>): Promise<T> {
+    const done = this.#last.then(work);
+    this.#last = done.catch(() => undefined);
+    return done;
+  }
+}
+
+/** @throws GatewayError `INVALID_REQUEST` for a name that gives no id, or one that is taken */
+function newId(name: string, agents: ConfiguredAgents): string {
+  if (!/[a-z0-9]/i.test(name)) {
+    invalidRequest(`name: the id is made of its letters a-z and digits, and "${name}" has none; choose another name`);
+  }
+  const id = normalizeAgentId(name);
+  if (id === RESERVED) invalidRequest(`name: the id "${RESERVED}" is reserved; choose another name`);
+  if (agents.has(id))
+    invalidRequest(`agent "${id}" already exists; choose another name, or change it with agents.update`);
+  return id;
+}
+
+/** @throws GatewayError `INVALID_REQUEST` for what would never be shown */
+function acceptableAvatar(avatar: string | undefined): string | undefined {
+  if (avatar === undefined) return undefined;
+  const line = oneLine(avatar);
+  if (avatarKind(line) !== undefined) return line;
+  return invalidRequest(
+    "avatar: use an http(s) URL, a data URL of an image, the path of an image in the workspace, or up to 4 characters",
+  );
+}
+
+async function writeIdentity(workspace: string, identity: Parameters<typeof withIdentity>[1]): Promise<void> {
+  const former = await readWithin(workspace, "IDENTITY.md");
+  const text = withIdentity(former?.bytes.toString("utf8") ?? "", identity);
+  if (text !== undefined) await writeWithin(workspace, "IDENTITY.md", text);
+}
+
+/** Runs `work` on a directory a caller chose. @throws GatewayError `INVALID_REQUEST` when the file system refuses it, `UNAVAILABLE` when it is full */
+async function reach<T>(path: string, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    if (isGatewayError(error)) throw error;
+    const refusal = diskRefusal(error, `workspace ${path}`);
+    if (refusal) throw refusal;
+    const why = error instanceof Error && "code" in error ? String(error.code) : "it cannot be made";
+    throw new GatewayError("INVALID_REQUEST", `workspace: ${path} cannot be used (${why}); choose another directory`, {
+      cause: error,
+    });
+  }
+}

@@ -1,0 +1,186 @@
+/** The agents and their settings, decided from the configuration alone. */
+import { misconfigured, notFound } from "@svc/sdk";
+import {
+  type AgentDirectory,
+  type AgentInfo,
+  type HeartbeatSettings,
+  isSecretRef,
+  type MemorySearch,
+  type ModelPolicy,
+} from "@svc/sdk/services";
+import type { AgentsConfig, ModelSetting } from "../config.ts";
+import { expandPath, type Places, workspaceOf } from "./workspace.ts";
+
+/** Choice: used when neither the agent nor the defaults have a prompt. */
+const BUILT_IN_PROMPT =
+  "You are a helpful assistant that people reach through a chat gateway. Answer in the language you are written to. " +
+  "Use the tools you are offered where they help, and say so when something cannot be done.";
+
+/** Spec: http/sessions-routing.md §7.1. */
+const NORMAL_HEARTBEAT: HeartbeatSettings = {
+  every: "30m",
+  target: "none",
+  session: "main",
+  ackMaxChars: 300,
+  includeReasoning: false,
+  directPolicy: "allow",
+  lightContext: false,
+};
+
+type AgentEntry = NonNullable<AgentsConfig["list"]>[number];
+
+/** How an agent presents itself. Spec: protocol/methods-agent.md §4. */
+export interface Identity {
+  readonly name?: string;
+  readonly theme?: string;
+  readonly emoji?: string;
+  /** URL, path of an image in the workspace, or a few characters. */
+  readonly avatar?: string;
+}
+
+/** One agent with everything a run needs to know about it. */
+export interface AgentSettings extends AgentInfo {
+  readonly identity?: Identity;
+  readonly subagents?: NonNullable<AgentEntry["subagents"]>;
+  /** Its own `agentDir`, absolute. */
+  readonly agentDir?: string;
+  readonly systemPrompt: string;
+  /** References to try in order; empty: whatever the plugin `models` has for its default. */
+  readonly models: readonly string[];
+}
+
+export interface ConfiguredAgents extends AgentDirectory {
+  list(): readonly AgentSettings[];
+  /** Choice: an id nobody configured gets the defaults, so that a run accepted before a change of the list still ends. */
+  settings(id: string): AgentSettings;
+  /** The section as it is now. */
+  readonly config: AgentsConfig;
+  /** Whether the configuration has a list; without one there is only the built-in agent `main`. */
+  readonly isConfigured: boolean;
+}
+
+/** A directory whose settings can be replaced while others hold it. */
+export interface LiveAgents extends ConfiguredAgents {
+  /** @throws SetupOutcome as `createDirectory`; the former settings stay then */
+  replace(config: AgentsConfig): void;
+}
+
+/** Lower case, other characters as `-`, at most 64; empty: `main`. Spec: http/sessions-routing.md §1. */
+export function normalizeAgentId(id: string): string {
+  const clean = id
+    .toLowerCase()
+    .replace(/[^a-z0-9_-]+/g, "-")
+    .replace(/^[-_]+|-+$/g, "")
+    .slice(0, 64);
+  return clean || "main";
+}
+
+/** References of a setting, in order. */
+export function refsOf(setting: ModelSetting | undefined): readonly string[] {
+  if (setting === undefined) return [];
+  return typeof setting === "string" ? [setting] : [setting.primary, ...(setting.fallbacks ?? [])];
+}
+
+/**
+ * The default agent is the first with `default: true`, else the first, else `main`. Spec: http/sessions-routing.md §1.
+ * @throws SetupOutcome `misconfigured` when two agents have the same id
+ */
+export function createDirectory(config: AgentsConfig, places: () => Places): ConfiguredAgents {
+  const { defaults, list } = config;
+  const entries: readonly AgentEntry[] = list && list.length > 0 ? list : [{ id: "main" }];
+  const ids = entries.map(({ id }) => normalizeAgentId(id));
+  const repeated = ids.findIndex((id, index) => ids.indexOf(id) !== index);
+  if (repeated >= 0) misconfigured(`/list/${repeated}/id`, `two agents are called "${ids[repeated]}"; rename one`);
+
+  const defaultIndex = Math.max(
+    0,
+    entries.findIndex((entry) => entry.default === true),
+  );
+  const defaultId = ids[defaultIndex] ?? "main";
+  const configured = (id: string): AgentSettings => {
+    const entry = entries[ids.indexOf(id)];
+    const isDefault = id === defaultId;
+    return {
+      id,
+      ...(entry?.name === undefined ? {} : { name: entry.name }),
+      isDefault,
+      workspace: workspaceOf({ id, isDefault }, entry, defaults, places()),
+      ...(entry?.identity === undefined ? {} : { identity: entry.identity }),
+      ...(entry?.agentDir === undefined ? {} : { agentDir: expandPath(entry.agentDir, places()) }),
+      ...(entry?.subagents === undefined ? {} : { subagents: entry.subagents }),
+      systemPrompt: entry?.systemPrompt ?? defaults.systemPrompt ?? BUILT_IN_PROMPT,
+      models: refsOf(entry?.model ?? defaults.model),
+    };
+  };
+  const hasOwn = entries.some(({ heartbeat }) => heartbeat !== undefined);
+  let agents: readonly AgentSettings[] | undefined;
+  // Computed on first use: the state directory is only known once the plugin has started.
+  const all = () => (agents ??= [defaultId, ...ids.filter((id) => id !== defaultId).toSorted()].map(configured));
+  return {
+    defaultId,
+    config,
+    isConfigured: list !== undefined && list.length > 0,
+    list: all,
+    has: (id) => ids.includes(id),
+    toolPolicy: (id) => entries[ids.indexOf(id)]?.tools,
+    heartbeat(id) {
+      const beats = hasOwn ? entries[ids.indexOf(id)]?.heartbeat !== undefined : id === defaultId;
+      return beats ? { ...NORMAL_HEARTBEAT, ...defaults.heartbeat, ...entries[ids.indexOf(id)]?.heartbeat } : undefined;
+    },
+    memorySearch: (id) => mergeMemorySearch(defaults.memorySearch, entries[ids.indexOf(id)]?.memorySearch),
+    maxSpawnDepth: defaults.subagents.maxSpawnDepth,
+    settings: (id) => all().find((agent) => agent.id === id) ?? configured(id),
+  };
+}
+
+/** @throws SetupOutcome as `createDirectory` */
+export function createLiveAgents(config: AgentsConfig, places: () => Places): LiveAgents {
+  const live: LiveAgents = {
+    ...createDirectory(config, places),
+    // `createDirectory` sets every field, so that none of the former settings stays.
+    replace: (next) => void Object.assign(live, createDirectory(next, places)),
+  };
+  return live;
+}
+
+/** Id of the agent a caller means, in any case. Stricter than `normalizeAgentId`: without a letter or digit it is empty, not `main`. */
+export function meantAgentId(text: string): string {
+  return /[a-z0-9]/i.test(text) ? normalizeAgentId(text) : "";
+}
+
+/** The agent a caller means. @throws GatewayError `NOT_FOUND` */
+export function findAgent(text: string, agents: ConfiguredAgents): AgentSettings {
+  const id = meantAgentId(text);
+  if (!agents.has(id)) notFound(`no agent "${text}"; agents.list shows the configured ones`);
+  return agents.settings(id);
+}
+
+/** Settings of one agent over those of all, key by key; a list, and a reference to a secret, is one value. */
+export function mergeMemorySearch(defaults: MemorySearch = {}, own: MemorySearch = {}): MemorySearch {
+  return merged(defaults, own) as MemorySearch; // merging two values of this shape key by key keeps the shape
+}
+
+function merged(below: unknown, above: unknown): unknown {
+  if (!isPlain(below) || !isPlain(above)) return above === undefined ? below : above;
+  const keys = new Set([...Object.keys(below), ...Object.keys(above)]);
+  return Object.fromEntries([...keys].map((key) => [key, merged(below[key], above[key])]));
+}
+
+function isPlain(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === "object" && value !== null && !Array.isArray(value) && !isSecretRef(value);
+}
+
+/**
+ * The `ModelPolicy` service: `agents.defaults.models`, and the default agent's model.
+ * Choice: an empty map restricts nothing, as without the key: it names no model that could be used instead.
+ */
+export function createModelPolicy(agents: Pick<ConfiguredAgents, "config" | "settings" | "defaultId">): ModelPolicy {
+  return {
+    allowed() {
+      const entries = Object.entries(agents.config.defaults.models ?? {});
+      if (entries.length === 0) return undefined;
+      return new Map(entries.map(([ref, { alias }]) => [ref, alias === undefined ? {} : { alias }]));
+    },
+    primary: () => agents.settings(agents.defaultId).models[0],
+  };
+}

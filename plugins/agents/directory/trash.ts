@@ -1,0 +1,68 @@
+/** Moves the directories of deleted agents to `<state>/trash`; nothing is deleted. */
+import { messageOf } from "@svc/sdk/errors";
+import { lstat, realpath, rename } from "node:fs/promises";
+import { basename, dirname, join } from "node:path";
+import { syncDirectory } from "@svc/sdk/files";
+import { contains, type Places } from "./workspace.ts";
+import { makeDirectory } from "./workspace-seed.ts";
+
+/** Where the directories of a deleted agent are now. */
+export interface Discarded {
+  /** Where they lie now; absent when there was nothing to move. */
+  readonly trash?: string;
+  /** What stays where it is, and why. */
+  readonly kept: readonly string[];
+}
+
+/**
+ * Moves directories to one new directory of the trash. Never throws: what cannot be moved stays.
+ * Choice: what other agents or the gateway itself lie in stays too, and so does what is on another file system, where a
+ * move would be a copy that may fail half-way.
+ * @param directories a name in the trash for each
+ * @param inUse directories that must not go away
+ * @param stamp e.g. `ada-2026-01-31T10-00-00.000Z`
+ */
+export async function discard(
+  directories: Readonly<Record<string, string>>,
+  inUse: readonly string[],
+  stamp: string,
+  { stateDir, home }: Places,
+): Promise<Discarded> {
+  const trash = join(stateDir, "trash", stamp);
+  const kept: string[] = [];
+  let moved = 0;
+  const protectedPaths = await Promise.all([stateDir, home, ...inUse].map(realOrSame));
+  for (const [name, path] of Object.entries(directories)) {
+    try {
+      const stats = await lstat(path).catch(() => undefined);
+      if (!stats) continue;
+      // A link is moved itself; what it leads to is not ours.
+      const place = stats.isSymbolicLink()
+        ? join(await realOrSame(dirname(path)), basename(path))
+        : await realOrSame(path);
+      const reason = protectedPaths.find((other) => contains(place, other));
+      if (reason !== undefined) {
+        kept.push(`${path}: ${reason} lies in it`);
+        continue;
+      }
+      await makeDirectory(trash);
+      await rename(place, join(trash, name));
+      moved += 1;
+      await syncDirectory(dirname(place));
+      await syncDirectory(trash);
+    } catch (error) {
+      kept.push(`${path}: ${messageOf(error)}`);
+    }
+  }
+  return moved === 0 ? { kept } : { trash, kept };
+}
+
+/** Links followed, as far as the path exists. */
+export async function realOrSame(path: string): Promise<string> {
+  try {
+    return await realpath(path);
+  } catch {
+    const parent = dirname(path);
+    return parent === path ? path : join(await realOrSame(parent), basename(path));
+  }
+}

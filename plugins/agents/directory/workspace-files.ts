@@ -1,0 +1,82 @@
+/** The files of a workspace that clients may read and write. Spec: protocol/methods-agent.md §6. */
+import { type Stats } from "node:fs";
+import { join } from "node:path";
+import { invalidRequest, isGatewayError } from "@svc/sdk";
+import { WORKSPACE_FILES } from "@svc/sdk/services";
+import { diskRefusal } from "./disk-refusal.ts";
+import { readWithin, statWithin, writeWithin } from "@svc/sdk/files";
+import { prepareWorkspace, type SeedOptions } from "./workspace-seed.ts";
+
+type FileName = (typeof WORKSPACE_FILES)[number];
+
+/** A file as clients see it. `size`: bytes; `updatedAtMs`: epoch ms. */
+export interface FileReport {
+  readonly name: string;
+  readonly path: string;
+  readonly missing: boolean;
+  readonly size?: number;
+  readonly updatedAtMs?: number;
+  readonly content?: string;
+}
+
+/** Exactly as written: `agents.md` and `./AGENTS.md` are other names. @throws GatewayError `INVALID_REQUEST` */
+export function allowedName(name: string): FileName {
+  const known = WORKSPACE_FILES.find((allowed) => allowed === name);
+  return (
+    known ?? invalidRequest(`this file cannot be read or written here; the names are ${WORKSPACE_FILES.join(", ")}`)
+  );
+}
+
+function report(workspace: string, name: string, stats: Stats | undefined): FileReport {
+  const path = join(workspace, name);
+  if (!stats) return { name, path, missing: true };
+  return { name, path, missing: false, size: stats.size, updatedAtMs: Math.floor(stats.mtimeMs) };
+}
+
+/**
+ * In the order of `WORKSPACE_FILES`, one memory file last. Choice: what may not be read (a link, a FIFO) is shown as
+ * missing, so that one such file does not hide the others; `readFile` says what is wrong with it.
+ * Choice: onboarding is over when `BOOTSTRAP.md` is gone from a workspace that has other files.
+ */
+export async function listFiles(workspace: string): Promise<FileReport[]> {
+  const found = new Map<FileName, FileReport>();
+  for (const name of WORKSPACE_FILES) {
+    const stats = await statWithin(workspace, name).catch((error: unknown) => {
+      if (isGatewayError(error)) return undefined;
+      throw error;
+    });
+    found.set(name, report(workspace, name, stats));
+  }
+  const isMissing = (name: FileName) => found.get(name)?.missing ?? true;
+  const isOnboarded = isMissing("BOOTSTRAP.md") && !WORKSPACE_FILES.every(isMissing);
+  const otherMemory = isMissing("MEMORY.md") && !isMissing("memory.md") ? "MEMORY.md" : "memory.md";
+  return [...found.values()].filter(({ name }) => name !== otherMemory && !(isOnboarded && name === "BOOTSTRAP.md"));
+}
+
+/** @throws GatewayError `INVALID_REQUEST` for a name that is not allowed, and as `readWithin` */
+export async function readFile(workspace: string, name: string): Promise<FileReport> {
+  const allowed = allowedName(name);
+  const file = await readWithin(workspace, allowed);
+  const row = report(workspace, allowed, file?.stats);
+  return file ? { ...row, content: file.bytes.toString("utf8") } : row;
+}
+
+/**
+ * Written and on disk when it resolves. A workspace that is not there yet is made, with its first files.
+ * @throws GatewayError `INVALID_REQUEST` for a name that is not allowed, and as `writeWithin`; `UNAVAILABLE` when the disk cannot be written
+ */
+export async function writeFile(
+  workspace: string,
+  name: string,
+  content: string,
+  seed: SeedOptions,
+): Promise<FileReport> {
+  const allowed = allowedName(name);
+  try {
+    const real = await prepareWorkspace(workspace, seed);
+    const stats = await writeWithin(real, allowed, content);
+    return { ...report(workspace, allowed, stats), content };
+  } catch (error) {
+    throw diskRefusal(error, join(workspace, allowed), { isOurs: true }) ?? error;
+  }
+}

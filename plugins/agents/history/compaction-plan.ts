@@ -1,0 +1,115 @@
+/** When a conversation is summed up, and which part of it. Decides only. */
+import { isGatewayError } from "@svc/sdk";
+import { type Message, type RunRequest, textOf, type TranscriptItem } from "@svc/sdk/services";
+import { CHARS_PER_TOKEN, type Context, HISTORY_MESSAGES, sizeOf, tokensOf } from "./history.ts";
+
+/** Choice: characters of one message in the text a summary is made of. */
+const MESSAGE_CHARS = 8_000;
+
+export interface Fullness {
+  /** tokens */
+  readonly window: number;
+  /** tokens kept free for the answer */
+  readonly reserve: number;
+  /** Tokens of the session after its last run, where they are known. */
+  readonly lastTotal: number | undefined;
+}
+
+/** Choice: where the reserve would leave less than half of a small window, half of it counts. */
+export function isTooFull(context: Context, { window, reserve, lastTotal }: Fullness): boolean {
+  const room = Math.max(window - reserve, window / 2);
+  return contextTokens(context, lastTotal) > room || context.items.length >= HISTORY_MESSAGES;
+}
+
+/** Tokens of the conversation: those counted in the last run and the newest message, else an estimate. */
+export function contextTokens({ summary, items }: Context, lastTotal?: number): number {
+  const messages = items.map(({ message }) => message);
+  const newest = messages.at(-1);
+  if (lastTotal !== undefined) return lastTotal + (newest?.role === "user" ? tokensOf([newest]) : 0);
+  return tokensOf(messages) + Math.ceil((summary?.length ?? 0) / CHARS_PER_TOKEN);
+}
+
+/** Error texts of model servers; there is no error code that all of them share. */
+const OVERFLOW =
+  /context[ _-]?(?:length|window|size)|maximum context|too many (?:input )?tokens|prompt is too long|input is too long|exceeds? .{0,40}tokens?\b|context_length_exceeded|request too large/i;
+
+/**
+ * Whether a model refused a question because it does not fit into its window.
+ * Choice: only refusals count, so that a broken connection whose text mentions tokens does not.
+ */
+export function isContextOverflow(error: unknown): boolean {
+  if (!isGatewayError(error)) return false;
+  const details = (error.details ?? {}) as { readonly kind?: unknown; readonly status?: unknown }; // `ProviderFailure`, where the provider gives one
+  if (details.kind !== undefined && details.kind !== "request") return false;
+  return details.status === 413 || OVERFLOW.test(error.message);
+}
+
+/**
+ * The instructions behind `/compact [what to keep]`, maybe empty; `undefined` for every other request. A run with this
+ * command asks the agent nothing and sums up the conversation.
+ */
+export function compactCommand({ message }: Pick<RunRequest, "message">): string | undefined {
+  const [whole, instructions = ""] = /^\s*\/compact(?:\s+([^]*))?$/i.exec(message) ?? [];
+  return whole === undefined ? undefined : instructions.trim();
+}
+
+export interface CompactionPlan {
+  readonly older: readonly TranscriptItem[];
+  /** Begins with a message of the user. */
+  readonly kept: readonly TranscriptItem[];
+  readonly firstKeptId: string;
+}
+
+/**
+ * Keeps the newest messages of together `keepTokens`, from a message of the user on, and always the last one of the
+ * user with all after it. @returns `undefined` when nothing is left to sum up
+ */
+export function planCompaction(items: readonly TranscriptItem[], keepTokens: number): CompactionPlan | undefined {
+  const isUser = ({ message }: TranscriptItem) => message.role === "user";
+  const lastUser = items.findLastIndex(isUser);
+  let first = items.length;
+  let chars = 0;
+  while (first > 0) {
+    const item = items[first - 1];
+    chars += item ? sizeOf(item.message) : 0;
+    if (chars > keepTokens * CHARS_PER_TOKEN && first <= lastUser) break;
+    first -= 1;
+  }
+  const start = items.findIndex((item, index) => index >= first && isUser(item));
+  const firstKept = items[start];
+  if (start <= 0 || !firstKept) return undefined;
+  return { older: items.slice(0, start), kept: items.slice(start), firstKeptId: firstKept.id };
+}
+
+/** The conversation as text, in parts of at most `partChars` characters; a message is never split. */
+export function asText(items: readonly TranscriptItem[], partChars: number): string[] {
+  const parts: string[] = [];
+  let part = "";
+  for (const { message } of items) {
+    const text = messageText(message).slice(0, Math.max(1_000, partChars));
+    if (text === "") continue;
+    if (part !== "" && part.length + text.length > partChars) {
+      parts.push(part);
+      part = "";
+    }
+    part += part === "" ? text : `\n\n${text}`;
+  }
+  return part === "" ? parts : [...parts, part];
+}
+
+function messageText(message: Message): string {
+  const text = textOf(message);
+  const images = message.content.filter(({ type }) => type === "image").map(() => "[image]");
+  if (message.role === "user") return said("User", [text, ...images]);
+  if (message.role === "toolResult") return said(`Result of ${message.toolName}`, [text, ...images]);
+  const calls = message.content.flatMap((block) =>
+    block.type === "toolCall" ? [`[uses ${block.name} with ${JSON.stringify(block.arguments)}]`] : [],
+  );
+  return said("Assistant", [text, ...calls]);
+}
+
+function said(who: string, pieces: readonly string[]): string {
+  const text = pieces.filter((piece) => piece !== "").join("\n");
+  if (text === "") return "";
+  return `${who}: ${text.length > MESSAGE_CHARS ? `${text.slice(0, MESSAGE_CHARS)} [cut]` : text}`;
+}

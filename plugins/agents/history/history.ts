@@ -1,0 +1,167 @@
+/** What a model is shown of a transcript: which messages, stamped with their time, and tool calls paired with their results. Decides only. */
+import {
+  localTime,
+  type Message,
+  type ResolvedModel,
+  type ToolCallBlock,
+  type ToolResultMessage,
+  type TranscriptItem,
+  type UserMessage,
+} from "@svc/sdk/services";
+import { toolCallsOf, unansweredCall } from "./gateway-messages.ts";
+
+/** Choice: messages of a transcript that are read; the budget below, or a compaction, usually needs fewer. */
+export const HISTORY_MESSAGES = 400;
+
+/** Choice: rough, and on the safe side for most languages and tokenizers. */
+export const CHARS_PER_TOKEN = 3;
+const DEFAULT_CONTEXT_TOKENS = 128_000;
+const DEFAULT_ANSWER_TOKENS = 8_192;
+/** Choice: what an image counts for, about 1,500 tokens. */
+const IMAGE_CHARS = 4_500;
+
+export interface HistoryLimits {
+  /** Characters all messages may have together; the last user message always fits. */
+  readonly budgetChars: number;
+  /** Whether the model accepts images; otherwise a line of text replaces each. */
+  readonly images: boolean;
+  /** IANA name; default: the zone of this machine. */
+  readonly timeZone?: string;
+}
+
+/** Tokens of the window that are used: what is configured, else the model's own. */
+export function windowOf(model: Pick<ResolvedModel, "contextWindow">, contextTokens?: number): number {
+  return contextTokens ?? model.contextWindow ?? DEFAULT_CONTEXT_TOKENS;
+}
+
+/** Room for the conversation in the window of `model`, less the answer; at least 8,000 characters. */
+export function limitsOf(
+  model: Pick<ResolvedModel, "contextWindow" | "maxTokens" | "input">,
+  contextTokens?: number,
+): HistoryLimits {
+  const answer = model.maxTokens ?? DEFAULT_ANSWER_TOKENS;
+  const tokens = windowOf(model, contextTokens) - answer;
+  return {
+    budgetChars: Math.max(8_000, tokens * CHARS_PER_TOKEN),
+    images: model.input === undefined || model.input.includes("image"),
+  };
+}
+
+/** What a session has to show: what was summed up, and the messages after it. */
+export interface Context {
+  readonly summary: string | undefined;
+  readonly items: readonly TranscriptItem[];
+}
+
+/** As `modelHistory`, after a message with the summary of what came before, where there is one. */
+export function contextHistory({ summary, items }: Context, limits: HistoryLimits): Message[] {
+  const messages = items.map(({ message }) => message);
+  if (summary === undefined) return modelHistory(messages, limits);
+  const left = Math.max(8_000, limits.budgetChars - summary.length);
+  const text = `[Summary of the conversation so far; the messages after it follow]\n\n${summary}`;
+  const opening: UserMessage = { role: "user", content: [{ type: "text", text }], timestamp: 0 };
+  return [opening, ...modelHistory(messages, { ...limits, budgetChars: left })];
+}
+
+/** Tokens these messages take, roughly. */
+export function tokensOf(messages: readonly Message[]): number {
+  return Math.ceil(messages.reduce((chars, message) => chars + sizeOf(message), 0) / CHARS_PER_TOKEN);
+}
+
+/**
+ * The newest messages within the budget, from a user message on, with every tool call answered right after it and no
+ * result without its call. Failed answers without content are left out, user messages carry their time.
+ *
+ * Choice: every user message is stamped, not only the newest: earlier ones stay as they were sent, which keeps the
+ * provider's cache of the conversation valid.
+ */
+export function modelHistory(messages: readonly Message[], limits: HistoryLimits): Message[] {
+  const recent = pairToolCalls(newestWithin(messages, limits.budgetChars));
+  return recent
+    .filter((message) => message.role !== "assistant" || message.content.length > 0)
+    .map((message) => (message.role === "user" ? stamped(message, limits) : withoutImages(message, limits)));
+}
+
+function newestWithin(messages: readonly Message[], budgetChars: number): readonly Message[] {
+  const lastUser = messages.findLastIndex(({ role }) => role === "user");
+  let first = messages.length;
+  let chars = 0;
+  while (first > 0) {
+    const message = messages[first - 1];
+    chars += message ? sizeOf(message) : 0;
+    if (chars > budgetChars && first <= lastUser) break;
+    first -= 1;
+  }
+  const start = messages.findIndex(({ role }, index) => index >= first && role === "user");
+  return messages.slice(start < 0 ? first : start);
+}
+
+export function sizeOf(message: Message): number {
+  let chars = 0;
+  for (const block of message.content) {
+    if (block.type === "text") chars += block.text.length;
+    else if (block.type === "thinking") chars += block.thinking.length;
+    else if (block.type === "image") chars += IMAGE_CHARS;
+    else chars += JSON.stringify(block.arguments).length;
+  }
+  return chars;
+}
+
+/** Results move up to their call, calls without one get one, results without a call go. */
+function pairToolCalls(messages: readonly Message[]): Message[] {
+  return messages.flatMap((message, index): Message[] => {
+    if (message.role === "toolResult") return [];
+    const answers = toolCallsOf(message).map(
+      (call) => resultOf(call, messages.slice(index + 1)) ?? unansweredCall(call, message.timestamp),
+    );
+    return [message, ...answers];
+  });
+}
+
+/** The result of `call`: before a later call with the same id, since some servers count ids anew each time. */
+function resultOf(call: ToolCallBlock, later: readonly Message[]): ToolResultMessage | undefined {
+  for (const message of later) {
+    if (message.role === "toolResult" && message.toolCallId === call.id) return message;
+    if (toolCallsOf(message).some(({ id }) => id === call.id)) return undefined;
+  }
+  return undefined;
+}
+
+/** Without a time (0, of conversations a caller gave) it stays as it is. */
+function stamped(message: UserMessage, limits: HistoryLimits): UserMessage {
+  if (message.timestamp === 0) return withoutImages(message, limits);
+  const stamp = timeStamp(message.timestamp, limits.timeZone);
+  const { content } = withoutImages(message, limits);
+  const [first, ...rest] = content;
+  const stampedContent: UserMessage["content"] =
+    first?.type === "text"
+      ? [{ type: "text", text: `${stamp} ${first.text}` }, ...rest]
+      : [{ type: "text", text: stamp }, ...content];
+  return { ...message, content: stampedContent };
+}
+
+function withoutImages<M extends Message>(message: M, { images }: HistoryLimits): M {
+  if (images || message.role === "assistant") return message;
+  const content = message.content.map((block) =>
+    block.type === "image" ? { type: "text", text: "[image left out: this model takes no images]" } : block,
+  );
+  return { ...message, content } as M; // only image blocks were replaced, by text blocks, which every such message may hold
+}
+
+/** Stamps kept: the messages of a transcript are stamped at each turn, and formatting one costs ten microseconds. */
+const MOST_KEPT = 4_096;
+const stamps = new Map<string, string>();
+
+/**
+ * `[Dow YYYY-MM-DD HH:MM TZ]`, the stamp a model sees before a user's words. Spec: protocol/methods-agent.md §1.
+ * @param timeZone IANA name; default: the zone of this machine
+ */
+export function timeStamp(epochMs: number, timeZone?: string): string {
+  const minute = `${timeZone ?? ""} ${Math.floor(epochMs / 60_000)}`;
+  const known = stamps.get(minute);
+  if (known !== undefined) return known;
+  if (stamps.size >= MOST_KEPT) stamps.clear();
+  const stamp = `[${localTime(epochMs, timeZone)}]`;
+  stamps.set(minute, stamp);
+  return stamp;
+}

@@ -1,0 +1,33 @@
+/** What runs are carried out with. */
+import type { Clock, HookEmitter, HOOKS, Live, Logger } from "@svc/sdk";
+import type { Models, RunOutcome, Sessions, Storage, Tools } from "@svc/sdk/services";
+import type { AgentsConfig } from "../config.ts";
+import type { ConfiguredAgents } from "../directory/directory.ts";
+import type { LiveRun } from "./live-runs.ts";
+import type { RunStore } from "./store.ts";
+
+export interface Environment {
+  readonly services: {
+    readonly storage: Storage;
+    readonly sessions: Sessions;
+    readonly models: Models;
+    readonly tools: Live<Tools>;
+  };
+  readonly agents: ConfiguredAgents;
+  readonly promptHook: HookEmitter<typeof HOOKS.runPrompt>;
+  /** What the files of an agent's workspace add to its system prompt. */
+  readonly workspacePrompt?: (agentId: string) => Promise<string>;
+  /** As it is now. */
+  readonly config: () => AgentsConfig;
+  readonly store: RunStore;
+  readonly clock: Clock;
+  readonly log: Logger;
+}
+
+/** What a turn needs of the queue of its session. */
+export interface Ties {
+  /** Announces the outcome of a run whose message another run took over; the outcome is on disk already. */
+  readonly tookOver: (run: LiveRun, outcome: RunOutcome) => void;
+  /** Waiting runs whose messages go into the turn that runs, oldest first. */
+  readonly steering: () => readonly LiveRun[];
+}

@@ -1,0 +1,79 @@
+/** The events of one run: numbered, passed to hooks, and broadcast as far as clients may see them. */
+import type { agentEvent, Emit, PayloadOf } from "@svc/sdk";
+import type { RunEvent, RunOutcome, RunRequest, SessionEntry } from "@svc/sdk/services";
+
+/** Where events go. */
+export interface EventSinks {
+  trace(event: RunEvent): void;
+  readonly broadcast: Emit<typeof agentEvent>;
+  /** epoch ms */
+  now(): number;
+}
+
+/** What clients see of a run. Spec: protocol/events.md §3. */
+export interface Visibility {
+  /** Results of tools, not only that there was one. */
+  readonly toolResults: boolean;
+  readonly thinking: boolean;
+}
+
+/** Session level, else the configured one, else off. Spec: events.md §3. */
+export function visibilityOf(entry: SessionEntry | undefined, verboseDefault: string | undefined): Visibility {
+  return {
+    toolResults: (entry?.verboseLevel ?? verboseDefault ?? "off") === "full",
+    thinking: entry?.["reasoningLevel"] === "stream",
+  };
+}
+
+type Subject = Pick<RunRequest, "runId" | "sessionKey" | "acknowledgement">;
+
+export class RunEvents {
+  readonly #run: Subject;
+  readonly #sinks: EventSinks;
+  /** Connections that take part and asked for tool events. */
+  readonly #connections = new Set<string>();
+  #seq = 0;
+  /** Set once the session is read. */
+  visibility: Visibility = { toolResults: false, thinking: false };
+
+  constructor(run: Subject, sinks: EventSinks) {
+    this.#run = run;
+    this.#sinks = sinks;
+  }
+
+  /** This connection gets the tool events from now on. */
+  join(connectionId: string | undefined): void {
+    if (connectionId !== undefined) this.#connections.add(connectionId);
+  }
+
+  /** The last event, however the run ended. Spec: events.md §3, `lifecycle`. */
+  end(outcome: RunOutcome): void {
+    const { status, startedAt, endedAt, errorMessage } = outcome;
+    const times = { ...(startedAt === undefined ? {} : { startedAt }), endedAt };
+    if (status === "error") {
+      this.emit("lifecycle", { phase: "error", ...times, error: errorMessage ?? "the run failed" }, outcome);
+    } else {
+      this.emit("lifecycle", { phase: "end", ...times, ...(status === "aborted" ? { aborted: true } : {}) }, outcome);
+    }
+  }
+
+  /** @param outcome of the run, with its last event */
+  emit(stream: RunEvent["stream"], data: RunEvent["data"], outcome?: RunOutcome): void {
+    const { runId, sessionKey, acknowledgement } = this.#run;
+    this.#seq += 1;
+    const event = { runId, seq: this.#seq, stream, ts: this.#sinks.now(), data, sessionKey };
+    const quiet = acknowledgement ? { isQuiet: true as const } : {};
+    this.#sinks.trace({ ...event, ...quiet, ...(outcome ? { outcome } : {}) });
+    if (stream === "thinking" && !this.visibility.thinking) return;
+    if (stream !== "tool") return this.#sinks.broadcast(event);
+    if (this.#connections.size === 0) return;
+    this.#sinks.broadcast(forClients(event, this.visibility), { connections: [...this.#connections] });
+  }
+}
+
+/** A tool event as clients may see it. */
+function forClients(event: PayloadOf<typeof agentEvent>, { toolResults }: Visibility): PayloadOf<typeof agentEvent> {
+  if (toolResults || !("result" in event.data)) return event;
+  const { result: _hidden, ...data } = event.data;
+  return { ...event, data };
+}

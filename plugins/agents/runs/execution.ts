@@ -1,0 +1,339 @@
+/**
+ * One turn of a session from the head of its queue to its outcome, with every step on disk before it is announced.
+ *
+ * Storage sees three kinds of transaction: the user's message together with `running` and the ends of the runs whose
+ * messages go along; each message of the turn; the last message together with the end.
+ */
+import { isGatewayError, persist, untilAborted } from "@svc/sdk";
+import {
+  acknowledged,
+  type Acknowledged,
+  type Message,
+  type RunOutcome,
+  type SessionEntry,
+  type UserMessage,
+} from "@svc/sdk/services";
+import { compactCommand } from "../history/compaction-plan.ts";
+import { errorMessage, gatewayMessage } from "../history/gateway-messages.ts";
+import { Conversation } from "./conversation.ts";
+import type { Environment, Ties } from "./environment.ts";
+import { visibilityOf } from "./events.ts";
+import type { LiveRun } from "./live-runs.ts";
+import { ModelChain } from "./model-chain.ts";
+import { type Conducted, mergedOutcome, outcomeOf, unstartedOutcome } from "./outcome.ts";
+import { load, type Loaded, type Preparation, prepareRun } from "./preparation.ts";
+import { turnImages, turnMessage } from "./queue-plan.ts";
+import type { Turn } from "./queue.ts";
+import { noteOnSession } from "./session-note.ts";
+import { takeSteered } from "./steering.ts";
+import type { RunStore } from "./store.ts";
+import { runTurn, type TurnResult } from "./turn.ts";
+
+export interface Executed {
+  /** `undefined` when the run was abandoned: its record is left to the next start, or to the gateway that took it. */
+  readonly outcome: RunOutcome | undefined;
+  /** Runs of the turn that did not start and wait again. */
+  readonly returned: readonly LiveRun[];
+}
+
+/** Never rejects. */
+export async function execute(turn: Turn, env: Environment, ties: Ties): Promise<Executed> {
+  const run = turn.leader;
+  let loading: Promise<Loaded>;
+  try {
+    ({ loading } = await begin(turn, env, ties));
+  } catch (error) {
+    if (run.abandoned.aborted) return { outcome: undefined, returned: [] };
+    if (isGatewayError(error) && error.code === "CONFLICT") return stillOurs([...others(turn), run], env);
+    const outcome = await endUnstarted(run, env, run.signal.aborted ? undefined : error);
+    return { outcome, returned: others(turn) };
+  }
+  const conducted = await conduct(run, env, loading, ties);
+  if (run.abandoned.aborted) return { outcome: undefined, returned: [] };
+  run.phase = "ending";
+  return { outcome: await end(run, env, conducted), returned: [] };
+}
+
+/** Runs whose messages go into the turn. */
+const others = ({ overflow, merged }: Turn): readonly LiveRun[] => [...overflow, ...merged];
+
+/** Another gateway on this storage has begun one of them: that run belongs to the other gateway, the rest waits again. */
+async function stillOurs(runs: readonly LiveRun[], { store, log }: Environment): Promise<Executed> {
+  const records =
+    runs.length === 1 ? [undefined] : await Promise.all(runs.map(({ id }) => store.find(id).catch(() => undefined)));
+  const returned = runs.filter((_run, index) => records[index]?.state.status === "accepted");
+  const gone = runs.filter((run) => !returned.includes(run));
+  for (const run of gone) run.abandon();
+  if (gone.length > 0) return { outcome: undefined, returned };
+  log.error({ runIds: runs.map(({ id }) => id) }, "a turn could not begin; its runs are left to the next start");
+  for (const run of runs) run.abandon();
+  return { outcome: undefined, returned: [] };
+}
+
+/**
+ * Writes the start of the run and its message, and announces both.
+ * @returns what the session has, read beside the write, with the run's own messages at its end
+ */
+async function begin(turn: Turn, env: Environment, ties: Ties): Promise<{ readonly loading: Promise<Loaded> }> {
+  const { clock, services, store } = env;
+  const run = turn.leader;
+  const { runId, sessionKey, history = [] } = run.request;
+  const startedAt = clock.now();
+  const tookOver = [
+    ...turn.overflow.map((other) => ({ other, outcome: mergedOutcome(other, run, "dropped", startedAt) })),
+    ...turn.merged.map((other) => ({ other, outcome: mergedOutcome(other, run, "collected", startedAt) })),
+  ];
+  for (const { other } of tookOver) other.phase = "ending";
+  const changes = [store.started(runId, startedAt), ...tookOver.map(({ outcome }) => store.ended(outcome, "accepted"))];
+  const own = ownMessages(turn, startedAt);
+  const adopts = history.length > 0 && (await services.sessions.transcript(sessionKey, 1)).length === 0;
+  const messages = adopts ? [...history, ...own] : own;
+  const mayTakeBack = run.request.acknowledgement !== undefined && others(turn).length === 0;
+  const before = mayTakeBack ? await services.sessions.get(sessionKey) : undefined;
+  const reading = load(run.request, env);
+  reading.catch(() => undefined); // it is awaited once the write has succeeded
+  let ids: readonly string[] = [];
+  const write = async () => {
+    if (compactCommand(run.request) !== undefined) await services.storage.transaction(changes);
+    else ids = await services.sessions.append(sessionKey, messages, changes);
+  };
+  const isDone = async () => (await store.find(runId))?.state.status === "running";
+  await persist(write, { clock, signal: run.signal, isDone });
+  run.phase = "running";
+  run.startedAt = startedAt;
+  run.events.emit("lifecycle", { phase: "start", startedAt });
+  for (const { other, outcome } of tookOver) ties.tookOver(other, outcome);
+  if (mayTakeBack && ids.length === messages.length) run.traces = { ids: [...ids], unusedSince: before?.updatedAt };
+  const written = ids.length === messages.length ? messages.map((message, index) => itemOf(message, ids[index])) : [];
+  const withOwn = withMessages(reading, written, env, run.request);
+  const loading = adopts || history.length === 0 ? withOwn : withOwn.then((loaded) => given(loaded, history, own));
+  loading.catch(() => undefined); // `conduct` awaits it
+  return { loading };
+}
+
+const itemOf = (message: Message, id = "") => ({ id, message });
+
+/** The read may have come before the write or after it; and a new session may not have been there yet. */
+async function withMessages(
+  reading: Promise<Loaded>,
+  written: readonly { readonly id: string; readonly message: Message }[],
+  env: Environment,
+  request: LiveRun["request"],
+): Promise<Loaded> {
+  const loaded = await reading;
+  if (written.length === 0 || !loaded.entry) return load(request, env);
+  const { summary, items } = loaded.context;
+  const earlier = items.filter(({ id }) => !written.some((item) => item.id === id));
+  return { ...loaded, context: { summary, items: [...earlier, ...written] } };
+}
+
+/** The conversation as the caller has it stands in for that of the session. */
+function given(loaded: Loaded, history: readonly Message[], own: readonly Message[]): Loaded {
+  const items = [...history, ...own].map((message) => itemOf(message));
+  return { ...loaded, isGiven: true, context: { summary: undefined, items } };
+}
+
+/** What the run adds before its first question: answers to tool calls, then the user's words where there are some. */
+function ownMessages(turn: Turn, timestamp: number): readonly Message[] {
+  const { toolResults = [] } = turn.leader.request;
+  const text = turnMessage(turn);
+  const content: UserMessage["content"] = [
+    ...(text === "" ? [] : [{ type: "text" as const, text }]),
+    ...turnImages(turn),
+  ];
+  const said: readonly UserMessage[] =
+    content.length === 0 && toolResults.length > 0 ? [] : [{ role: "user", content, timestamp }];
+  return [...toolResults, ...said];
+}
+
+/** Prepares the run and lets the model answer, within the time of the run. Never rejects. */
+async function conduct(run: LiveRun, env: Environment, loading: Promise<Loaded>, ties: Ties): Promise<Conducted> {
+  const { clock } = env;
+  const { defaults } = env.config();
+  const timeoutMs = run.request.timeoutMs ?? defaults.timeoutSeconds * 1_000;
+  const stopTimer = timeoutMs === 0 ? undefined : clock.setTimeout(() => run.abort("timeout"), timeoutMs);
+  let entry: SessionEntry | undefined;
+  try {
+    const loaded = await untilAborted(loading, run.signal);
+    entry = loaded.entry;
+    run.events.visibility = visibilityOf(entry, defaults.verboseDefault);
+    const prepared = await untilAborted(prepareRun(run.request, loaded, env), run.signal);
+    const chain = chainOf(run, env, prepared);
+    const conversation = new Conversation(run, env, loaded, () => chain.current);
+    const instructions = compactCommand(run.request);
+    if (instructions !== undefined) {
+      const isCompacted = (await conversation.compact(instructions)) !== undefined;
+      return { result: compactedResult(isCompacted, clock.now()), entry };
+    }
+    const result = await answer(run, env, { conversation, chain, ties, tools: prepared.tools });
+    if (result.status === "ok") emitCleared(run, entry, chain);
+    return { result, entry, chain };
+  } catch (error) {
+    return { result: unprepared(run, env, error), entry };
+  } finally {
+    stopTimer?.();
+  }
+}
+
+/** The turn of `turn.ts` with its messages on disk, the models in their order and the messages to steer by. */
+async function answer(
+  run: LiveRun,
+  env: Environment,
+  {
+    conversation,
+    chain,
+    ties,
+    tools,
+  }: {
+    readonly conversation: Conversation;
+    readonly chain: ModelChain;
+    readonly ties: Ties;
+    readonly tools: Preparation["tools"];
+  },
+): Promise<TurnResult> {
+  const { clock, services, store } = env;
+  const { signal } = run;
+  const { runId, sessionKey } = run.request;
+  chain.skipCooling();
+  return runTurn({
+    runId,
+    history: await conversation.history(),
+    maxToolRounds: env.config().defaults.maxToolRounds,
+    signal,
+    abortReason: () => run.abortReason,
+    ask: (messages, isFirst) => chain.ask(messages, signal, isFirst),
+    model: () => chain.current,
+    useTool: (call) => tools.use(call, chain.current, signal),
+    isClients: (name) => tools.isClients(name),
+    mustCall: tools.isForced,
+    emit: (stream, data) => run.events.emit(stream, data),
+    record: async (messages) => {
+      const write = async () => {
+        const ids = await services.sessions.append(sessionKey, messages, [store.owned(runId)]);
+        run.traces?.ids.push(...ids);
+      };
+      await persist(write, { clock, signal }).catch((error: unknown) => {
+        if (isGatewayError(error) && error.code === "CONFLICT") run.abandon(); // another gateway has closed it
+        throw error;
+      });
+    },
+    steer: () => takeSteered(run, env, ties, conversation.limits),
+    shrink: (error) => conversation.shrink(error),
+    now: () => clock.now(),
+  });
+}
+
+function chainOf(run: LiveRun, { services }: Environment, prepared: Preparation): ModelChain {
+  const { models, system, tools, thinking } = prepared;
+  const { answerOptions, sessionKey } = run.request;
+  return new ModelChain(
+    models,
+    (model, messages, isFirst) =>
+      services.models.stream(
+        {
+          model,
+          system,
+          messages,
+          ...tools.offer(model, isFirst),
+          sessionKey,
+          ...(thinking === undefined ? {} : { thinking }),
+          ...(answerOptions === undefined ? {} : { options: answerOptions }),
+        },
+        run.signal,
+      ),
+    (data) => run.events.emit("lifecycle", data),
+    (model) => services.models.coolingUntil(model),
+  );
+}
+
+/** The selected model answers again after another stood in for it. Spec: protocol/events.md §3. */
+function emitCleared({ events }: LiveRun, entry: SessionEntry | undefined, chain: ModelChain): void {
+  const { selected, current } = chain;
+  const previous = entry?.["fallbackNoticeActiveModel"];
+  if (selected !== current || typeof previous !== "string") return;
+  if (entry?.["fallbackNoticeSelectedModel"] !== `${selected.provider}/${selected.id}`) return;
+  events.emit("lifecycle", chain.cleared(previous));
+}
+
+function compactedResult(isCompacted: boolean, now: number): TurnResult {
+  const text = isCompacted
+    ? "The older part of this conversation is now a summary."
+    : "There is nothing to sum up yet: the conversation is too short.";
+  const message = gatewayMessage(text, now);
+  return { status: "ok", text, calledTools: false, closing: [message], message };
+}
+
+/** The result of a run whose session, model or prompt could not be had. */
+function unprepared(run: LiveRun, env: Environment, cause: unknown): TurnResult {
+  if (run.signal.aborted) return { status: "aborted", text: "", calledTools: false, closing: [] };
+  const text = isGatewayError(cause) ? cause.message : "the agent run failed";
+  const message = errorMessage(text, env.clock.now());
+  return { status: "error", text: "", calledTools: false, closing: [message], message, errorMessage: text, cause };
+}
+
+/** Writes the end of the run with its last messages, or withdraws its messages when it only acknowledged. */
+async function end(run: LiveRun, env: Environment, conducted: Conducted): Promise<RunOutcome | undefined> {
+  const { services, store, log } = env;
+  const { runId, sessionKey } = run.request;
+  const { result } = conducted;
+  const takenBack = nothingSaid(run, result);
+  const outcome: RunOutcome = {
+    ...outcomeOf(run, conducted, env.clock.now()),
+    ...(takenBack === undefined ? {} : { takenBack }),
+  };
+  if (result.status === "error")
+    log.warn({ err: result.cause, runId, sessionKey }, `run failed: ${result.errorMessage}`);
+  const update = store.ended(outcome, "running");
+  const write = async () => {
+    if (takenBack !== undefined && run.traces) {
+      const { ids, unusedSince } = run.traces;
+      const since = unusedSince === undefined ? {} : { unusedSince };
+      await services.sessions.withdraw(sessionKey, ids, { ...since, alongside: [update] });
+    } else if (result.closing.length > 0) await services.sessions.append(sessionKey, result.closing, [update]);
+    else await services.storage.transaction([update]);
+  };
+  const kept = await stored(write, outcome, run, env);
+  if (kept && takenBack === undefined) await noteOnSession(run, env, conducted);
+  return kept;
+}
+
+/** Ends a run that never started. Choice: its message is not put into the transcript. `error` absent: it was aborted. */
+export async function endUnstarted(run: LiveRun, env: Environment, error?: unknown): Promise<RunOutcome | undefined> {
+  run.phase = "ending";
+  const outcome = unstartedOutcome(run, env.clock.now(), error);
+  if (error !== undefined) env.log.error({ err: error, runId: run.id }, "a run could not start");
+  const write = () => env.services.storage.transaction([env.store.ended(outcome, "accepted")]);
+  return stored(write, outcome, run, env);
+}
+
+/** Why the messages of the run are withdrawn; `undefined`: they stay. */
+function nothingSaid({ request, traces }: LiveRun, { status, text }: TurnResult): Acknowledged | undefined {
+  if (!request.acknowledgement || !traces || status !== "ok") return undefined;
+  const verdict = acknowledged(text, request.acknowledgement);
+  return "nothing" in verdict ? verdict.nothing : undefined;
+}
+
+/** Stores the end of a run. An end that storage refuses for good is announced as an error. */
+async function stored(
+  write: () => Promise<unknown>,
+  outcome: RunOutcome,
+  run: LiveRun,
+  { clock, log, store }: Environment,
+): Promise<RunOutcome | undefined> {
+  const isDone = async () => (await store.find(outcome.runId))?.state.status === outcome.status;
+  try {
+    await persist(write, { clock, signal: run.abandoned, isDone });
+    return outcome;
+  } catch (error) {
+    if (run.abandoned.aborted || (await isOver(error, outcome.runId, store))) return undefined;
+    // The record stays open, and the next start closes it as interrupted.
+    log.error({ err: error, runId: outcome.runId }, "the end of a run could not be stored");
+    return { ...outcome, status: "error", errorMessage: "the reply could not be stored" };
+  }
+}
+
+/** Whether the run has an outcome already that was announced: by a gateway on the same storage, or the one before this. */
+async function isOver(thrown: unknown, runId: string, store: RunStore): Promise<boolean> {
+  if (!isGatewayError(thrown) || thrown.code !== "CONFLICT") return false;
+  return (await store.find(runId).catch(() => undefined))?.outcome !== undefined;
+}

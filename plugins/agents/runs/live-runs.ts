@@ -1,0 +1,182 @@
+/** Runs between acceptance and end, outcomes of runs that ended lately, and callers that wait for an outcome. */
+import type { Clock } from "@svc/sdk";
+import type { RunOutcome, RunRequest, RunState } from "@svc/sdk/services";
+import type { RunEvents } from "./events.ts";
+import type { QueueSettings } from "./queue-settings.ts";
+
+/** Milliseconds an outcome is kept in memory. Spec: protocol/methods-agent.md §2. */
+export const KEEP_MS = 600_000;
+/** Choice: outcomes kept in memory; older ones are read from their record. */
+export const KEEP_COUNT = 1_000;
+
+/** What a run has written to its session. */
+interface Traces {
+  /** Ids of its messages. */
+  readonly ids: string[];
+  /** epoch ms; absent: the session was not there before */
+  readonly unusedSince: number | undefined;
+}
+
+/** A run between its acceptance and its end. */
+export class LiveRun {
+  readonly request: RunRequest;
+  /** epoch ms */
+  readonly acceptedAt: number;
+  readonly events: RunEvents;
+  readonly #abort = new AbortController();
+  #abortReason: string | undefined;
+  readonly #abandon = new AbortController();
+  /** `ending`: its end is being stored, nothing can stop it any more. */
+  phase: "accepting" | "waiting" | "running" | "ending" = "accepting";
+  /** epoch ms */
+  startedAt: number | undefined;
+  /** How the run waits while its session is busy; absent: for its turn, without further rules. */
+  queue: QueueSettings | undefined;
+  /** The session was busy when the run was queued. */
+  isHeld = false;
+  /** The queue was full: only a line of its message goes into the next turn. */
+  isOverflow = false;
+  /** Its message is in the turn of another run already, and the run waits for a turn of its own. */
+  isSteered = false;
+  /** What the run may withdraw at its end (`request.acknowledgement`); absent: nothing. */
+  traces: Traces | undefined;
+
+  constructor(request: RunRequest, acceptedAt: number, events: RunEvents) {
+    this.request = request;
+    this.acceptedAt = acceptedAt;
+    this.events = events;
+  }
+
+  get id(): string {
+    return this.request.runId;
+  }
+
+  get signal(): AbortSignal {
+    return this.#abort.signal;
+  }
+
+  get abortReason(): string {
+    return this.#abortReason ?? "rpc";
+  }
+
+  /** Aborts when the run is left to the next start of the gateway: nothing more of it is stored then. */
+  get abandoned(): AbortSignal {
+    return this.#abandon.signal;
+  }
+
+  /** @returns false when the run is being stopped already, or its end is being stored. */
+  abort(reason: string): boolean {
+    if (this.signal.aborted || this.phase === "ending") return false;
+    this.#abortReason = reason;
+    this.#abort.abort();
+    return true;
+  }
+
+  abandon(): void {
+    this.#abandon.abort();
+    this.#abort.abort();
+  }
+
+  state(): RunState {
+    const { runId, sessionKey, origin } = this.request;
+    const { startedAt } = this;
+    if (startedAt === undefined) return { runId, sessionKey, origin, status: "accepted" };
+    return { runId, sessionKey, origin, status: "running", startedAt };
+  }
+}
+
+interface Waiter {
+  readonly runId: string;
+  readonly settle: (outcome: RunOutcome | undefined) => void;
+}
+
+export class LiveRuns {
+  readonly #clock: Pick<Clock, "elapsed" | "setTimeout">;
+  /** Oldest first. */
+  readonly #runs = new Map<string, LiveRun>();
+  /** Outcomes of runs that ended, oldest first. */
+  readonly #ended = new Map<string, { readonly outcome: RunOutcome; readonly until: number }>();
+  readonly #waiters = new Set<Waiter>();
+  #isClosed = false;
+
+  constructor(clock: Pick<Clock, "elapsed" | "setTimeout">) {
+    this.#clock = clock;
+  }
+
+  add(run: LiveRun): void {
+    this.#runs.set(run.id, run);
+  }
+
+  remove(run: LiveRun): void {
+    if (this.#runs.get(run.id) === run) this.#runs.delete(run.id);
+  }
+
+  get(runId: string): LiveRun | undefined {
+    return this.#runs.get(runId);
+  }
+
+  /** Oldest first. */
+  all(): readonly LiveRun[] {
+    return [...this.#runs.values()];
+  }
+
+  /** Oldest first. */
+  ofSession(sessionKey: string): readonly LiveRun[] {
+    return this.all().filter(({ request }) => request.sessionKey === sessionKey);
+  }
+
+  /** A run and the live runs that led to it: itself first. */
+  lineage(runId: string): readonly LiveRun[] {
+    const found = new Set<LiveRun>();
+    for (let run = this.get(runId); run && !found.has(run); run = this.get(run.request.parentRunId ?? ""))
+      found.add(run);
+    return [...found];
+  }
+
+  /** Keeps the outcome for 600 s and hands it to the callers that wait for it. */
+  end(outcome: RunOutcome): void {
+    const now = this.#clock.elapsed();
+    this.#ended.set(outcome.runId, { outcome, until: now + KEEP_MS });
+    for (const [runId, { until }] of this.#ended) {
+      if (this.#ended.size <= KEEP_COUNT && until > now) break;
+      this.#ended.delete(runId);
+    }
+    for (const { runId, settle } of this.#waiters) if (runId === outcome.runId) settle(outcome);
+  }
+
+  /** The outcome of a run that ended lately. */
+  outcome(runId: string): RunOutcome | undefined {
+    const ended = this.#ended.get(runId);
+    return ended && ended.until > this.#clock.elapsed() ? ended.outcome : undefined;
+  }
+
+  /**
+   * The outcome of a run that ended lately, or that ends later; the run need not be known yet.
+   * @returns `undefined` after `timeoutMs` milliseconds (0: at once; absent: no limit), or when this closes
+   */
+  next(runId: string, timeoutMs?: number): Promise<RunOutcome | undefined> {
+    const known = this.outcome(runId);
+    if (known || this.#isClosed || timeoutMs === 0) return Promise.resolve(known);
+    return new Promise((resolve) => {
+      let cancelTimer: (() => void) | undefined;
+      const waiter: Waiter = {
+        runId,
+        settle: (outcome) => {
+          cancelTimer?.();
+          this.#waiters.delete(waiter);
+          resolve(outcome);
+        },
+      };
+      this.#waiters.add(waiter);
+      if (timeoutMs !== undefined) cancelTimer = this.#clock.setTimeout(() => waiter.settle(undefined), timeoutMs);
+    });
+  }
+
+  /** Leaves the live runs to the next start of the gateway, and ends all waiting. */
+  close(): void {
+    this.#isClosed = true;
+    for (const run of this.all()) run.abandon();
+    this.#runs.clear();
+    for (const { settle } of this.#waiters) settle(undefined);
+  }
+}

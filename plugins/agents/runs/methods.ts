@@ -1,0 +1,87 @@
+/** Handlers of `agent` and `agent.wait`. */
+import { type agents, type Clock, GatewayError, type Handlers, type ResultOf, unavailable } from "@svc/sdk";
+import { type RunOutcome, spokenText } from "@svc/sdk/services";
+import { type RequestSources, toolConnection, toRunRequest } from "./request.ts";
+import type { Runs } from "./runs.ts";
+
+/** Milliseconds `agent.wait` waits. Spec: protocol/methods-agent.md §2. */
+const DEFAULT_WAIT_MS = 30_000;
+
+type RunResult = ResultOf<typeof agents.run>;
+
+interface MethodSources extends RequestSources {
+  readonly runs: Runs;
+  readonly clock: Pick<Clock, "elapsed">;
+}
+
+export function createRunHandlers(sources: MethodSources): Pick<Handlers<typeof agents>, "run" | "wait"> {
+  const { runs } = sources;
+
+  return {
+    async run(call) {
+      const { idempotencyKey: runId } = call.params;
+      const prepare = () => toRunRequest(call.params, call, sources);
+      const { fresh, state, acceptedAt } = await runs.prepareAndStart(runId, toolConnection(call), prepare);
+      const accepted = { runId, status: "accepted", acceptedAt };
+      const isOver = state.status !== "accepted" && state.status !== "running";
+      // A duplicate gets one response: how far the first one is.
+      if (!fresh) return isOver ? finalResponse(await runs.wait(runId, 0), runId, acceptedAt) : accepted;
+      call.accept(accepted);
+      return finalResponse(await runs.wait(runId), runId, acceptedAt);
+    },
+
+    async wait({ params: { runId, timeoutMs = DEFAULT_WAIT_MS } }) {
+      const outcome = await followed(sources, runId, timeoutMs);
+      if (!outcome) return { runId, status: "timeout" };
+      const { status, startedAt, endedAt, errorMessage } = outcome;
+      return {
+        runId,
+        status: status === "aborted" ? "timeout" : status,
+        ...(startedAt === undefined ? {} : { startedAt }),
+        endedAt,
+        ...(errorMessage === undefined ? {} : { error: errorMessage }),
+      };
+    },
+  };
+}
+
+/** The outcome, or that of the run its message went into. */
+async function followed(
+  { runs, clock }: Pick<MethodSources, "runs" | "clock">,
+  runId: string,
+  timeoutMs: number,
+): Promise<RunOutcome | undefined> {
+  const until = clock.elapsed() + timeoutMs;
+  const outcome = await runs.wait(runId, timeoutMs);
+  if (outcome?.mergedInto === undefined) return outcome;
+  return runs.wait(outcome.mergedInto, Math.max(0, until - clock.elapsed()));
+}
+
+/** The second response, or the only one of a duplicate. @throws GatewayError `UNAVAILABLE` with a payload. Spec: §1. */
+function finalResponse(outcome: RunOutcome | undefined, runId: string, acceptedAt: number): RunResult {
+  if (!outcome) {
+    const summary = "the gateway stopped before the run ended; agent.wait tells how it ends";
+    unavailable(summary, { payload: { runId, status: "error", summary }, retryAfterMs: 2_000 });
+  }
+  if (outcome.status === "error") {
+    const summary = outcome.errorMessage ?? "the run failed";
+    throw new GatewayError("UNAVAILABLE", summary, { payload: { runId, status: "error", summary } });
+  }
+  const { status, text, startedAt = acceptedAt, endedAt, sessionId, provider, model, usage } = outcome;
+  const isSilent = spokenText(text).trim() === "";
+  const agentMeta = { sessionId, provider, model, usage };
+  return {
+    runId,
+    status: "ok",
+    summary: status === "aborted" ? "aborted" : "completed",
+    result: {
+      payloads: isSilent ? [] : [{ text, mediaUrl: null }],
+      meta: {
+        durationMs: endedAt - startedAt,
+        // Absent, not null or undefined: existing clients validate strictly.
+        agentMeta: Object.fromEntries(Object.entries(agentMeta).filter(([, value]) => value !== undefined)),
+        ...(status === "aborted" ? { aborted: true } : {}),
+      },
+    },
+  };
+}

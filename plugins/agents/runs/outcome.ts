@@ -1,0 +1,65 @@
+/** How runs ended, as their records, hooks and callers see it. Decides only. */
+import { isGatewayError } from "@svc/sdk";
+import { PROVIDER_FAILURES, type ProviderFailure, type RunOutcome, type SessionEntry } from "@svc/sdk/services";
+import type { LiveRun } from "./live-runs.ts";
+import type { ModelChain } from "./model-chain.ts";
+import type { TurnResult } from "./turn.ts";
+
+/** The result of a turn, with the session and the models it had. */
+export interface Conducted {
+  readonly result: TurnResult;
+  readonly entry: SessionEntry | undefined;
+  readonly chain?: ModelChain;
+}
+
+/** Of a run that started. */
+export function outcomeOf(run: LiveRun, { result, entry, chain }: Conducted, endedAt: number): RunOutcome {
+  const { runId, sessionKey } = run.request;
+  return {
+    runId,
+    sessionKey,
+    status: result.status,
+    ...(run.startedAt === undefined ? {} : { startedAt: run.startedAt }),
+    endedAt,
+    text: result.text,
+    ...(result.errorMessage === undefined ? {} : { errorMessage: result.errorMessage }),
+    ...(result.status === "error" ? { ...failureFacts(result.cause), calledTools: result.calledTools } : {}),
+    ...(result.status === "aborted" ? { abortReason: run.abortReason } : {}),
+    ...(result.message ? { message: result.message, stopReason: result.message.stopReason } : {}),
+    ...(result.pendingCalls ? { pendingCalls: result.pendingCalls } : {}),
+    ...(result.usage ? { usage: result.usage } : {}),
+    ...(chain ? { provider: chain.current.provider, model: chain.current.id } : {}),
+    ...(entry ? { sessionId: entry.sessionId } : {}),
+  };
+}
+
+/** Of a run that never started. @param error why; absent: it was aborted */
+export function unstartedOutcome(run: LiveRun, endedAt: number, error?: unknown): RunOutcome {
+  const { runId, sessionKey } = run.request;
+  const ended = { runId, sessionKey, endedAt, text: "" };
+  if (error === undefined) return { ...ended, status: "aborted", abortReason: run.abortReason };
+  const errorMessage = isGatewayError(error) ? error.message : "the run could not start";
+  return { ...ended, status: "error", errorMessage, ...failureFacts(error), calledTools: false };
+}
+
+/** Of a run whose message went into the turn of `into`. */
+export function mergedOutcome(
+  { request: { runId, sessionKey } }: LiveRun,
+  into: LiveRun,
+  abortReason: "collected" | "dropped" | "steered",
+  endedAt: number,
+): RunOutcome {
+  return { runId, sessionKey, status: "aborted", endedAt, text: "", abortReason, mergedInto: into.id };
+}
+
+/** Failures that last until somebody changes the key, the account or the question. */
+const LASTING: ReadonlySet<unknown> = new Set<ProviderFailure["kind"]>(["auth", "billing", "request"]);
+
+/** What a record says of the error: `retryable`, and `failure` where a model server said how it failed. */
+export function failureFacts(error: unknown): Pick<RunOutcome, "retryable" | "failure"> {
+  if (!isGatewayError(error) || error.code !== "UNAVAILABLE") return {};
+  const { details } = error;
+  const given = typeof details === "object" && details !== null && "kind" in details ? details.kind : undefined;
+  const failure = PROVIDER_FAILURES.find((kind) => kind === given);
+  return { ...(LASTING.has(failure) ? {} : { retryable: true }), ...(failure === undefined ? {} : { failure }) };
+}

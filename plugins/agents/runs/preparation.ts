@@ -1,0 +1,71 @@
+/** What a run needs before its first question: session, models, prompt and tools. Reads only. */
+import type { ResolvedModel, RunRequest, SessionEntry, ThinkingLevel } from "@svc/sdk/services";
+import { type Context, HISTORY_MESSAGES } from "../history/history.ts";
+import type { Environment } from "./environment.ts";
+import { modelRefs, resolveAll, thinkingOf } from "./options.ts";
+import { RunTools } from "./tools.ts";
+
+/** What is read at the start of a run. */
+export interface Loaded {
+  readonly agentId: string;
+  readonly entry: SessionEntry | undefined;
+  readonly context: Context;
+  /** The caller gave the conversation: what the session has is not shown, and nothing of it is summed up. */
+  readonly isGiven: boolean;
+  readonly workspace: string;
+}
+
+/** Everything that can be read before the run's message is kept; one trip to the storage. */
+export async function load(
+  { sessionKey, lightContext = false }: Pick<RunRequest, "sessionKey" | "lightContext">,
+  env: Environment,
+): Promise<Loaded> {
+  const { sessions } = env.services;
+  const agentId = sessions.agentOf(sessionKey);
+  const [entry, context, workspace] = await Promise.all([
+    sessions.get(sessionKey),
+    sessions.context(sessionKey, HISTORY_MESSAGES),
+    lightContext ? "" : workspaceOf(agentId, env),
+  ]);
+  return { agentId, entry, context, isGiven: false, workspace };
+}
+
+/** Choice: files that cannot be read do not keep an agent from answering. */
+async function workspaceOf(agentId: string, { workspacePrompt, log }: Environment): Promise<string> {
+  try {
+    return (await workspacePrompt?.(agentId)) ?? "";
+  } catch (error) {
+    log.warn({ err: error, agentId }, "the files of an agent's workspace could not be read; it runs without them");
+    return "";
+  }
+}
+
+export interface Preparation {
+  readonly agentId: string;
+  readonly models: readonly [ResolvedModel, ...ResolvedModel[]];
+  readonly system: string;
+  readonly tools: RunTools;
+  readonly thinking?: ThinkingLevel;
+}
+
+/** @throws GatewayError `NOT_FOUND` when none of the models exists */
+export async function prepareRun(
+  request: RunRequest,
+  { agentId, entry, workspace }: Loaded,
+  env: Environment,
+): Promise<Preparation> {
+  const { services, agents, promptHook, config, log } = env;
+  const { runId, sessionKey, extraSystemPrompt } = request;
+  const agent = agents.settings(agentId);
+  const models = resolveAll(services.models, modelRefs(request, entry, agent.models, config(), agentId), log);
+  const prompt = [agent.systemPrompt, workspace, extraSystemPrompt].filter(Boolean).join("\n\n");
+  const { system } = await promptHook.emit({ runId, sessionKey, system: prompt });
+  const thinking = thinkingOf(request, entry, config(), agentId);
+  return {
+    agentId,
+    models,
+    system,
+    tools: new RunTools(request, agentId, services.tools),
+    ...(thinking === undefined ? {} : { thinking }),
+  };
+}

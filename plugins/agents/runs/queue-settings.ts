@@ -1,0 +1,71 @@
+/** How messages wait for a busy session. Decides only. Spec: http/sessions-routing.md §6. */
+import type { QueueMode, SessionEntry } from "@svc/sdk/services";
+import type { MessagesConfig } from "../config.ts";
+
+export type QueueConfig = MessagesConfig["queue"];
+
+/** How the messages of one run request wait. */
+export interface QueueSettings {
+  readonly mode: QueueMode;
+  /** Quiet milliseconds before a follow-up starts. */
+  readonly debounceMs: number;
+  /** Messages a session holds, at least 1. */
+  readonly cap: number;
+  readonly drop: "old" | "new" | "summarize";
+}
+
+/**
+ * Clients of the channel `webchat` wait for the end of each of their own runs.
+ * Choice: without any setting they get one answer per message; every other channel collects.
+ */
+const WEBCHAT = "webchat";
+
+/** `steer+backlog` and `queue` are other names; `undefined` for what is no mode. */
+export function parseQueueMode(word: unknown): QueueMode | undefined {
+  switch (word) {
+    case "collect":
+    case "followup":
+    case "steer":
+    case "steer-backlog":
+    case "interrupt":
+      return word;
+    case "steer+backlog":
+      return "steer-backlog";
+    case "queue":
+      return "steer";
+    default:
+      return undefined;
+  }
+}
+
+/** Session entry, then by channel, then overall, then the default. */
+export function queueModeOf(entry: SessionEntry | undefined, config: QueueConfig, channel?: string): QueueMode {
+  const byChannel = channel === undefined ? undefined : config.byChannel[channel];
+  return (
+    parseQueueMode(entry?.["queueMode"]) ??
+    parseQueueMode(byChannel) ??
+    parseQueueMode(config.mode) ??
+    (channel === WEBCHAT ? "followup" : "collect")
+  );
+}
+
+/** The options that go with `mode`; a value in the entry that makes no sense counts as none. */
+export function queueSettings(
+  mode: QueueMode,
+  entry: SessionEntry | undefined,
+  config: QueueConfig,
+  channel?: string,
+): QueueSettings {
+  const byChannel = channel === undefined ? undefined : config.debounceMsByChannel[channel];
+  const drop = entry?.["queueDrop"];
+  return {
+    mode,
+    debounceMs: wholeNumber(entry?.["queueDebounceMs"], 0) ?? byChannel ?? config.debounceMs,
+    cap: wholeNumber(entry?.["queueCap"], 1) ?? config.cap,
+    drop: drop === "old" || drop === "new" || drop === "summarize" ? drop : config.drop,
+  };
+}
+
+function wholeNumber(value: unknown, least: number): number | undefined {
+  return typeof value === "number" && Number.isInteger(value) && value >= least ? value : undefined;
+}

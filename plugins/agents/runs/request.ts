@@ -1,0 +1,148 @@
+/** From params of the method `agent` to a run request: its session, whether it may be used, and its message. Spec: protocol/methods-agent.md §1. */
+import { type agents, type ConnectionInfo, invalidRequest, type Logger, type ParamsOf, type Principal } from "@svc/sdk";
+import {
+  type AgentRuns,
+  parseThinkingLevel,
+  readAttachments,
+  type RunRequest,
+  type SessionEntry,
+  type Sessions,
+  THINKING_LEVELS,
+  type ThinkingLevel,
+} from "@svc/sdk/services";
+import { type ConfiguredAgents, findAgent } from "../directory/directory.ts";
+import { readInternalEvent, taskCompletionText } from "../subagents/announcement.ts";
+
+export type AgentParams = ParamsOf<typeof agents.run>;
+
+export interface RequestSources {
+  readonly services: { readonly sessions: Sessions };
+  readonly agents: ConfiguredAgents;
+  readonly runs: Pick<AgentRuns, "active">;
+  /** Key of the session with this id. @throws GatewayError `NOT_FOUND` */
+  findSession(sessionId: string, principal: Principal): Promise<string>;
+  readonly log: Pick<Logger, "info">;
+}
+
+export interface Caller {
+  readonly principal: Principal;
+  readonly connection: ConnectionInfo | undefined;
+}
+
+/** Choice: the message of a run after a bare `/new` or `/reset`. */
+const GREETING =
+  "A new conversation has just been started. Greet the user in one or two sentences and ask what they would like to do.";
+
+/**
+ * Creates or updates the session's entry, and restarts it where its reset policy or `/new` and `/reset` say so, before
+ * the run is accepted.
+ * @throws GatewayError `INVALID_REQUEST` for what cannot be done, `NOT_FOUND` for an agent or session that is not
+ *   there, `UNAVAILABLE` when a reset is denied
+ */
+export async function toRunRequest(params: AgentParams, caller: Caller, sources: RequestSources): Promise<RunRequest> {
+  const { sessions } = sources.services;
+  refuseDelivery(params);
+  const { images, dropped } = readAttachments(params.attachments);
+  for (const reason of dropped) sources.log.info({ runId: params.idempotencyKey }, `attachment left out: ${reason}`);
+  const text = messageOf(params);
+  if (text === "" && images.length === 0) invalidRequest("the message is empty; send text or an image");
+  const thinking = thinkingOf(params.thinking);
+
+  const sessionKey = await sessionKeyOf(params, caller.principal, sources);
+  const spawnedBy = params.spawnedBy === undefined ? undefined : sessions.canonicalKey(params.spawnedBy);
+  const entry = await sessions.get(sessionKey);
+  if (sessions.sendPolicy(sessionKey, entry) === "deny") {
+    invalidRequest(`session ${sessionKey} takes no messages: its send policy is "deny"`);
+  }
+  const message = await afterReset(text, sessionKey, entry, sources);
+  await sessions.ensure(sessionKey, {
+    ...(params.label === undefined ? {} : { label: params.label }),
+    ...(spawnedBy === undefined ? {} : { spawnedBy }),
+  });
+  const lane = params.lane?.trim();
+  const connectionId = toolConnection(caller);
+  return {
+    runId: params.idempotencyKey,
+    sessionKey,
+    message,
+    ...(images.length > 0 ? { images } : {}),
+    ...(thinking === undefined ? {} : { thinking }),
+    ...(lane ? { lane } : {}),
+    ...(params.timeout === undefined ? {} : { timeoutMs: params.timeout * 1_000 }),
+    ...(params.extraSystemPrompt === undefined ? {} : { extraSystemPrompt: params.extraSystemPrompt }),
+    origin: "agent",
+    ...(connectionId === undefined ? {} : { connectionId }),
+    principal: caller.principal,
+  };
+}
+
+/** The caller's connection, when it asked for tool events. Spec: protocol/events.md §3. */
+export function toolConnection({ connection }: Caller): string | undefined {
+  return connection?.caps.includes("tool-events") ? connection.id : undefined;
+}
+
+/** Nothing that was asked for is dropped in silence: without channels there is nowhere to deliver to. */
+function refuseDelivery({ deliver, channel, replyChannel }: AgentParams): void {
+  for (const [name, value] of Object.entries({ channel, replyChannel })) {
+    if (value === undefined || value === "" || value === "last" || value === "webchat") continue;
+    invalidRequest(`unknown channel "${value}": no channel is configured; leave out \`${name}\` or use "webchat"`);
+  }
+  if (deliver === true) {
+    invalidRequest("no channel is configured to deliver to; leave out `deliver` and read the reply here");
+  }
+}
+
+/** Canonical. The key wins, then the agent's main session, then the session id, then the main session. */
+async function sessionKeyOf(params: AgentParams, principal: Principal, sources: RequestSources): Promise<string> {
+  const { agents } = sources;
+  const { sessions } = sources.services;
+  const agentId = params.agentId === undefined ? undefined : findAgent(params.agentId, agents).id;
+  if (params.sessionKey) {
+    const key = sessions.canonicalKey(params.sessionKey);
+    const owner = sessions.agentOf(key);
+    if (agentId !== undefined && owner !== agentId) {
+      invalidRequest(`session ${key} belongs to agent "${owner}", not to "${agentId}"; leave out one of the two`);
+    }
+    findAgent(owner, agents);
+    return key;
+  }
+  if (agentId !== undefined) return sessions.canonicalKey(`agent:${agentId}:main`);
+  if (params.sessionId) return sources.findSession(params.sessionId, principal);
+  return sessions.defaults().mainSessionKey;
+}
+
+/** Blank: none. @throws GatewayError `INVALID_REQUEST` naming the levels */
+function thinkingOf(word: string | undefined): ThinkingLevel | undefined {
+  if (word === undefined || word.trim() === "") return undefined;
+  return (
+    parseThinkingLevel(word) ?? invalidRequest(`no thinking level "${word}"; levels: ${THINKING_LEVELS.join(", ")}`)
+  );
+}
+
+/** The text of the message, then of the tasks that ended. @throws GatewayError `INVALID_REQUEST` for other internal events */
+function messageOf({ message, internalEvents = [] }: AgentParams): string {
+  const events = internalEvents.map((value, index) => {
+    const event = readInternalEvent(value);
+    return event ? taskCompletionText(event) : invalidRequest(`internalEvents[${index}] is no task_completion`);
+  });
+  return [message.trim(), ...events].filter(Boolean).join("\n\n");
+}
+
+/**
+ * The message that is left after `/new` or `/reset`, which restart a session that exists; any other message restarts
+ * one that is stale, unless it is in use. Spec: methods-agent.md §1, http/sessions-routing.md §5.
+ */
+async function afterReset(
+  text: string,
+  key: string,
+  entry: SessionEntry | undefined,
+  { services: { sessions }, runs }: RequestSources,
+): Promise<string> {
+  const command = /^\/(new|reset)(?:\s+([\s\S]*))?$/i.exec(text);
+  if (!command) {
+    if (runs.active(key).length === 0) await sessions.freshen(key);
+    return text;
+  }
+  if (entry) await sessions.reset(key, command[1]?.toLowerCase() === "new" ? "new" : "reset");
+  return command[2]?.trim() || GREETING;
+}

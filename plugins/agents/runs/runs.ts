@@ -1,0 +1,322 @@
+/** The `AgentRuns` service: accepts runs, queues them by session, stops them, and picks them up after a restart. */
+import { type HookEmitter, HOOKS, unavailable, untilAborted } from "@svc/sdk";
+import type { AgentRuns, QueueMode, RunOutcome, RunRequest, RunState, Statement } from "@svc/sdk/services";
+import type { Trail } from "../subagents/sending.ts";
+import { STOPPED_WITH_PARENT, SUBAGENT } from "../subagents/settings.ts";
+import { Subagents, type SubagentSources } from "../subagents/subagents.ts";
+import type { Environment } from "./environment.ts";
+import { type EventSinks, RunEvents } from "./events.ts";
+import { endUnstarted, execute } from "./execution.ts";
+import { closeInterrupted } from "./interrupted.ts";
+import { LiveRun, LiveRuns } from "./live-runs.ts";
+import { type QueueConfig, queueModeOf, type QueueSettings } from "./queue-settings.ts";
+import { laneOf, RunQueues, type Turn } from "./queue.ts";
+import type { RunRecord } from "./store.ts";
+
+/** Choice: how long a stop waits for running runs; a plugin has 5 s for all of its stop. */
+export const DRAIN_MS = 4_000;
+const RESTART_RETRY_MS = 2_000;
+/** Choice: how long a record is kept after the run's end. Its id may be used again after that. */
+export const KEEP_RECORDS_MS = 7 * 24 * 3_600_000;
+/** Choice: records one sweep deletes, so that it never holds up the storage. */
+export const PRUNE_LIMIT = 500;
+/** Waits longer than this are logged. Spec: http/sessions-routing.md §6. */
+const LONG_WAIT_MS = 2_000;
+
+export interface RunHooks {
+  readonly before: HookEmitter<typeof HOOKS.runBefore>;
+  readonly finished: HookEmitter<typeof HOOKS.runFinished>;
+}
+
+export interface RunSources extends Environment, Pick<SubagentSources, "archiveSession"> {
+  /** `messages.queue`, as it is now. */
+  readonly queue: () => QueueConfig;
+}
+
+type Started = Awaited<ReturnType<AgentRuns["start"]>>;
+
+export class Runs implements AgentRuns {
+  readonly #env: RunSources;
+  readonly #hooks: RunHooks;
+  readonly #sinks: EventSinks;
+  readonly #live: LiveRuns;
+  readonly #queues: RunQueues;
+  readonly subagents: Subagents;
+  /** Acceptances in progress. A second request of the same id waits for the first. */
+  readonly #accepting = new Map<string, Promise<Started>>();
+  /** Ends of runs that never started, while they are being stored. */
+  readonly #ending = new Set<Promise<void>>();
+  #lastAcceptedAt = 0;
+  #isStopping = false;
+  #stopped: Promise<void> | undefined;
+
+  constructor(env: RunSources, hooks: RunHooks, sinks: EventSinks) {
+    this.#env = env;
+    this.#hooks = hooks;
+    this.#sinks = sinks;
+    this.#live = new LiveRuns(env.clock);
+    this.#queues = new RunQueues({
+      env,
+      config: env.queue,
+      live: this.#live,
+      run: (turn) => this.#execute(turn),
+      abort: (runId, reason) => void this.abort(runId, reason),
+    });
+    this.subagents = new Subagents(env, {
+      accept: (request, alongside) => this.#once(request.runId, () => this.#accept(request, alongside)),
+    });
+  }
+
+  start(request: RunRequest): Promise<Started> {
+    return this.#once(request.runId, () => this.#accept(request));
+  }
+
+  /** As `start`, for a request that is only made when its id is new: making it may reset the session. */
+  prepareAndStart(
+    runId: string,
+    connectionId: string | undefined,
+    prepare: () => Promise<RunRequest>,
+  ): Promise<Started> {
+    return this.#once(
+      runId,
+      async () => (await this.#known(runId, connectionId)) ?? (await this.#accept(await prepare())),
+    );
+  }
+
+  async #once(runId: string, accept: () => Promise<Started>): Promise<Started> {
+    const first = this.#accepting.get(runId);
+    if (first) return { ...(await first), fresh: false };
+    const accepted = accept();
+    this.#accepting.set(runId, accepted);
+    try {
+      return await accepted;
+    } finally {
+      this.#accepting.delete(runId);
+    }
+  }
+
+  async #accept(request: RunRequest, alongside: readonly Statement[] = []): Promise<Started> {
+    if (this.#isStopping) unavailable("the gateway is stopping; try again", { retryAfterMs: RESTART_RETRY_MS });
+    const { runId, sessionKey, connectionId } = request;
+    // The gate is not asked about a run that was accepted before; without a gate, the insert below finds such a run.
+    const mayBeKnown = this.#live.get(runId) !== undefined || this.#hooks.before.isUsed();
+    const started = mayBeKnown ? await this.#known(runId, connectionId) : undefined;
+    if (started) return started;
+    await this.#passGate(request);
+    const settings = await this.#queues.settings(request);
+    if (settings) this.#queues.refuseIfFull(sessionKey, settings);
+
+    // One ahead of the last, so that the order of acceptance survives a restart.
+    const acceptedAt = Math.max(this.#env.clock.now(), this.#lastAcceptedAt + 1);
+    const run = this.#enlist(request, acceptedAt);
+    const isNew = await this.#env.store.accept(request, acceptedAt, alongside).catch((error: unknown) => {
+      this.#live.remove(run);
+      throw error;
+    });
+    if (!isNew) {
+      this.#live.remove(run);
+      const other = await this.#known(runId, connectionId); // accepted before, maybe by another gateway
+      return other ?? unavailable("the record of this run is gone; try again", { retryAfterMs: RESTART_RETRY_MS });
+    }
+    this.#enqueue(run, settings);
+    return { fresh: true, state: run.state(), acceptedAt };
+  }
+
+  /** A run that was accepted before. Choice: a client that asks again, after it reconnected, takes part again. */
+  async #known(runId: string, connectionId: string | undefined): Promise<Started | undefined> {
+    const run = this.#live.get(runId);
+    run?.events.join(connectionId);
+    if (run) return { fresh: false, state: run.state(), acceptedAt: run.acceptedAt };
+    const record = await this.#env.store.find(runId);
+    if (record) await this.#adopt(record);
+    return record && { fresh: false, state: record.state, acceptedAt: record.acceptedAt };
+  }
+
+  async #passGate(request: RunRequest): Promise<void> {
+    const denial = await this.#hooks.before.emit(request);
+    if (!denial) return;
+    const { reason, retryAfterMs } = denial;
+    unavailable(`the run was denied: ${reason}`, retryAfterMs === undefined ? {} : { retryAfterMs });
+  }
+
+  #enlist(request: RunRequest, acceptedAt: number): LiveRun {
+    this.#lastAcceptedAt = Math.max(this.#lastAcceptedAt, acceptedAt);
+    const run = new LiveRun(request, acceptedAt, new RunEvents(request, this.#sinks));
+    this.#live.add(run);
+    // A connection that starts a run also follows the other runs of that session. Spec: protocol/events.md §3.
+    for (const other of this.#live.ofSession(request.sessionKey)) other.events.join(request.connectionId);
+    return run;
+  }
+
+  /** Queues a run that is on disk and nowhere else: before a restart, or when storage failed after it had written. */
+  async #adopt({ state, request, acceptedAt }: RunRecord): Promise<void> {
+    if (state.status !== "accepted" || !request || this.#isStopping || this.#live.get(state.runId)) return;
+    const run = this.#enlist(request, acceptedAt);
+    this.#enqueue(run, await this.#queues.settings(request));
+  }
+
+  #enqueue(run: LiveRun, settings: QueueSettings | undefined): void {
+    if (run.signal.aborted) this.#endWaiting(run); // aborted while it was being accepted
+    else this.#queues.enqueue(run, settings);
+  }
+
+  /** Called by the queue once the turn has its place. @returns runs of the turn that have to wait again */
+  async #execute(turn: Turn): Promise<readonly LiveRun[]> {
+    const run = turn.leader;
+    const waitedMs = this.#env.clock.now() - run.acceptedAt;
+    if (waitedMs > LONG_WAIT_MS) {
+      this.#env.log.info({ runId: run.id, lane: laneOf(run), waitedMs }, "a run had to wait");
+    }
+    const { outcome, returned } = await execute(turn, this.#env, {
+      tookOver: (other, ended) => {
+        this.#queues.leave(other);
+        this.#finish(other, ended);
+      },
+      steering: () => this.#queues.steering(run),
+    });
+    if (!returned.includes(run)) this.#finish(run, outcome);
+    for (const other of [...turn.merged, ...turn.overflow]) if (other.abandoned.aborted) this.#live.remove(other);
+    return returned;
+  }
+
+  #endWaiting(run: LiveRun): void {
+    if (run.abandoned.aborted) return this.#finish(run, undefined);
+    const ending = endUnstarted(run, this.#env).then((outcome) => {
+      this.#ending.delete(ending);
+      this.#finish(run, outcome);
+    });
+    this.#ending.add(ending);
+  }
+
+  /** @param outcome as it is on disk; `undefined`: the run is left to the next start, or to another gateway */
+  #finish(run: LiveRun, outcome: RunOutcome | undefined): void {
+    this.#live.remove(run);
+    if (!outcome) return;
+    this.#announce(run.events, outcome);
+    if (run.request.origin === SUBAGENT) void this.subagents.ended(run.id);
+  }
+
+  /** To callers that wait, to clients and to hooks. */
+  #announce(events: RunEvents, outcome: RunOutcome): void {
+    this.#live.end(outcome);
+    events.end(outcome);
+    void this.#hooks.finished.emit(outcome);
+  }
+
+  /**
+   * The outcome, from memory, its record, or when the run ends.
+   * @returns `undefined` after `timeoutMs` milliseconds (absent: no limit), or when the gateway stops first
+   */
+  async wait(runId: string, timeoutMs?: number): Promise<RunOutcome | undefined> {
+    if (!this.#live.get(runId) && !this.#live.outcome(runId)) {
+      const record = await this.#env.store.find(runId);
+      if (record?.outcome) return record.outcome;
+    }
+    return this.#live.next(runId, timeoutMs);
+  }
+
+  abort(runId: string, reason: string): boolean {
+    const run = this.#live.get(runId);
+    if (!run?.abort(reason)) return false;
+    if (this.#queues.leave(run)) this.#endWaiting(run);
+    for (const { id, request } of this.#live.all())
+      if (request.parentRunId === runId) this.abort(id, STOPPED_WITH_PARENT);
+    return true;
+  }
+
+  /** Stops all runs of a session and their sub-runs. @returns whether its own all ended within `waitMs` milliseconds; 0: not waited for */
+  async abortSession(sessionKey: string, reason: string, waitMs: number): Promise<boolean> {
+    const runs = this.#live.ofSession(sessionKey);
+    const ends = waitMs > 0 ? runs.map((run) => this.#live.next(run.id, waitMs)) : [];
+    for (const run of runs) this.abort(run.id, reason);
+    // Sub-runs outlive the run that started them, so they are found by the session.
+    const children = await this.subagents.open(sessionKey);
+    await Promise.all(children.map((child) => this.abortSession(child.sessionKey, STOPPED_WITH_PARENT, 0)));
+    await Promise.all(ends);
+    return runs.every((run) => this.#live.get(run.id) !== run);
+  }
+
+  async queueMode(sessionKey: string, channel?: string): Promise<QueueMode> {
+    return queueModeOf(await this.#env.services.sessions.get(sessionKey), this.#env.queue(), channel);
+  }
+
+  active(sessionKey: string): readonly RunState[] {
+    return this.#live.ofSession(sessionKey).map((run) => run.state());
+  }
+
+  isBusy(lane: string): boolean {
+    return this.#live.all().some((run) => laneOf(run) === lane);
+  }
+
+  /** Whether a planned restart would interrupt a run; runs that wait are picked up after it. */
+  get isWorking(): boolean {
+    return this.#live.all().some(({ phase }) => phase === "running" || phase === "ending");
+  }
+
+  async state(runId: string): Promise<RunState | undefined> {
+    return this.#live.get(runId)?.state() ?? (await this.#env.store.find(runId))?.state;
+  }
+
+  /** Of a run that has not ended. */
+  trail(runId: string): Trail {
+    const lineage = this.#live.lineage(runId);
+    return {
+      relayed: lineage[0]?.request.relayed ?? 0,
+      sessions: lineage.map(({ request }) => request.sessionKey),
+    };
+  }
+
+  /** Reads what the last stop or crash left over. Runs wait in their queues until `open`. */
+  async recover(): Promise<void> {
+    await this.#env.store.open();
+    for (const record of await this.#env.store.unfinished()) {
+      if (record.state.status !== "running") await this.#adopt(record);
+      else {
+        const outcome = await closeInterrupted(record, this.#env);
+        if (outcome) this.#announce(new RunEvents(record.state, this.#sinks), outcome);
+      }
+    }
+    await this.subagents.announceOwed();
+  }
+
+  /** Lets runs start. */
+  open(): void {
+    if (!this.#isStopping) this.#queues.lanes.open();
+  }
+
+  /** To be called when the configuration changed: a raised limit counts at once. */
+  configChanged(): void {
+    this.#queues.lanes.refill();
+  }
+
+  /** Announces and archives what is due, and deletes old records. To be called every minute or so. */
+  async sweep(): Promise<void> {
+    if (this.#isStopping) return;
+    await this.subagents.announceOwed();
+    await this.subagents.archiveOld();
+    await this.#env.store.prune(this.#env.clock.now() - KEEP_RECORDS_MS, PRUNE_LIMIT);
+  }
+
+  /**
+   * Accepts nothing more, waits up to 4 s for running runs, then abandons them: the next start closes them as
+   * interrupted and picks up those that wait. Safe to call twice.
+   */
+  stop(): Promise<void> {
+    this.#isStopping = true;
+    this.#stopped ??= this.#drain();
+    return this.#stopped;
+  }
+
+  async #drain(): Promise<void> {
+    const deadline = new AbortController();
+    const cancelTimer = this.#env.clock.setTimeout(() => deadline.abort(), DRAIN_MS);
+    const ends = Promise.allSettled([this.#queues.lanes.close(), ...this.#accepting.values()]); // a refused one ends nothing early
+    await untilAborted(
+      ends.then(() => Promise.all(this.#ending)),
+      deadline.signal,
+    ).catch(() => undefined);
+    cancelTimer();
+    this.#queues.clear();
+    this.#live.close();
+  }
+}

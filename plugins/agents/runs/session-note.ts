@@ -1,0 +1,68 @@
+/** The fields of a session entry that describe its last run. */
+import type { SessionEntry } from "@svc/sdk/services";
+import type { Environment } from "./environment.ts";
+import type { LiveRun } from "./live-runs.ts";
+import type { ModelChain } from "./model-chain.ts";
+import type { Conducted } from "./outcome.ts";
+
+/** Never rejects. */
+export async function noteOnSession(run: LiveRun, env: Environment, conducted: Conducted): Promise<void> {
+  try {
+    await env.services.sessions.update(
+      run.request.sessionKey,
+      sessionNote(conducted, env.config().defaults.contextTokens),
+    );
+  } catch (error) {
+    env.log.warn({ err: error, runId: run.id }, "the session could not be told about its run");
+  }
+}
+
+/** Fields of the entry. Tokens of a run without a report count as stale. */
+export function sessionNote(
+  { result, chain, entry }: Conducted,
+  contextTokens: number | undefined,
+): Partial<SessionEntry> {
+  const { usage, lastUsage } = result;
+  const tokens =
+    usage && lastUsage
+      ? {
+          inputTokens: usage.input,
+          outputTokens: usage.output,
+          cacheRead: usage.cacheRead,
+          cacheWrite: usage.cacheWrite,
+          totalTokens: lastUsage.totalTokens,
+        }
+      : {};
+  const model = chain?.current;
+  const window = contextTokens ?? model?.contextWindow;
+  return {
+    abortedLastRun: result.status === "aborted",
+    totalTokensFresh: usage !== undefined,
+    ...tokens,
+    ...(model ? { model: model.id, modelProvider: model.provider } : {}),
+    ...(model === undefined || window === undefined ? {} : { contextTokens: window }),
+    ...(chain ? fallbackNotice(chain, entry, result.status === "ok") : {}),
+  };
+}
+
+/** Which model stands in for the selected one; gone once that answers again. */
+function fallbackNotice(
+  chain: ModelChain,
+  entry: SessionEntry | undefined,
+  isAnswered: boolean,
+): Partial<SessionEntry> {
+  const { selected, current, fallbackReason } = chain;
+  if (selected !== current) {
+    return {
+      fallbackNoticeSelectedModel: `${selected.provider}/${selected.id}`,
+      fallbackNoticeActiveModel: `${current.provider}/${current.id}`,
+      fallbackNoticeReason: fallbackReason ?? "",
+    };
+  }
+  if (!isAnswered || entry?.["fallbackNoticeActiveModel"] === undefined) return {};
+  return {
+    fallbackNoticeSelectedModel: undefined,
+    fallbackNoticeActiveModel: undefined,
+    fallbackNoticeReason: undefined,
+  };
+}

@@ -1,0 +1,157 @@
+/** Durable records of runs: request, state and outcome. Table `agent_runs`. */
+import type { RunOutcome, RunRequest, RunState, Statement, Storage } from "@svc/sdk/services";
+import { SUBRUN_STEPS } from "../subagents/store.ts";
+
+const STEPS = [
+  `CREATE TABLE agent_runs (
+    run_id TEXT PRIMARY KEY,
+    session_key TEXT NOT NULL,
+    origin TEXT NOT NULL,
+    status TEXT NOT NULL,
+    accepted_at BIGINT NOT NULL,
+    started_at BIGINT,
+    ended_at BIGINT,
+    error TEXT,
+    request TEXT,
+    outcome TEXT
+  )`,
+  `CREATE INDEX agent_runs_open ON agent_runs (accepted_at) WHERE status IN ('accepted', 'running')`,
+  `CREATE INDEX agent_runs_ended ON agent_runs (ended_at) WHERE ended_at IS NOT NULL`,
+  ...SUBRUN_STEPS,
+];
+
+interface RunRow {
+  readonly run_id: string;
+  readonly session_key: string;
+  readonly origin: string;
+  readonly status: RunState["status"];
+  readonly accepted_at: number | bigint;
+  readonly started_at: number | bigint | null;
+  readonly ended_at: number | bigint | null;
+  readonly error: string | null;
+  readonly request: string | null;
+  readonly outcome: string | null;
+}
+
+export interface RunRecord {
+  readonly state: RunState;
+  /** epoch ms */
+  readonly acceptedAt: number;
+  /** Only until the run starts: then the message is in the transcript. */
+  readonly request?: RunRequest;
+  /** Without `message`. Only of ended runs. */
+  readonly outcome?: RunOutcome;
+}
+
+export class RunStore {
+  readonly #services: { readonly storage: Storage };
+
+  /** @param services asked at each use, so that this can be made before storage has started. */
+  constructor(services: { readonly storage: Storage }) {
+    this.#services = services;
+  }
+
+  open(): Promise<void> {
+    return this.#services.storage.migrate("agents", STEPS);
+  }
+
+  /**
+   * Durable when it resolves, together with `alongside`.
+   * @returns whether it is new; false: there is a record of this id already.
+   */
+  async accept(request: RunRequest, acceptedAt: number, alongside: readonly Statement[] = []): Promise<boolean> {
+    // The connection is gone after a restart, so it is not kept.
+    const { connectionId: _connection, ...kept } = request;
+    const [result] = await this.#services.storage.transaction([
+      {
+        sql: `INSERT INTO agent_runs (run_id, session_key, origin, status, accepted_at, request)
+              VALUES (?, ?, ?, 'accepted', ?, ?) ON CONFLICT (run_id) DO NOTHING`,
+        params: [request.runId, request.sessionKey, request.origin, acceptedAt, JSON.stringify(kept)],
+      },
+      ...alongside,
+    ]);
+    return result?.changes === 1;
+  }
+
+  /** To run beside the user's message: from now on the run is `running`, and belongs to this gateway. */
+  started(runId: string, startedAt: number): Statement {
+    return {
+      sql: `UPDATE agent_runs SET status = 'running', started_at = ?, request = NULL
+            WHERE run_id = ? AND status = 'accepted'`,
+      params: [startedAt, runId],
+      expectChanges: 1,
+    };
+  }
+
+  /**
+   * To run beside each message of a run: it conflicts once another gateway has closed the run, so that one that was
+   * held up (a suspended process) adds nothing to a conversation that went on without it.
+   */
+  owned(runId: string): Statement {
+    return {
+      sql: "UPDATE agent_runs SET status = 'running' WHERE run_id = ? AND status = 'running'",
+      params: [runId],
+      expectChanges: 1,
+    };
+  }
+
+  /** To run beside the last message. `from`: the state it must still be in. */
+  ended(outcome: RunOutcome, from: "accepted" | "running", status: RunState["status"] = outcome.status): Statement {
+    const { message: _inTranscript, ...kept } = outcome;
+    return {
+      sql: `UPDATE agent_runs SET status = ?, ended_at = ?, error = ?, request = NULL, outcome = ?
+            WHERE run_id = ? AND status = ?`,
+      params: [status, outcome.endedAt, outcome.errorMessage ?? null, JSON.stringify(kept), outcome.runId, from],
+      expectChanges: 1,
+    };
+  }
+
+  async find(runId: string): Promise<RunRecord | undefined> {
+    const row = await this.#services.storage.get<RunRow>("SELECT * FROM agent_runs WHERE run_id = ?", [runId]);
+    return row && toRecord(row);
+  }
+
+  /** Runs that are not over, in the order they were accepted. */
+  async unfinished(): Promise<RunRecord[]> {
+    const rows = await this.#services.storage.all<RunRow>(
+      "SELECT * FROM agent_runs WHERE status IN ('accepted', 'running') ORDER BY accepted_at, run_id",
+    );
+    return rows.map(toRecord);
+  }
+
+  /**
+   * Forgets the oldest runs that ended before `before` (epoch ms), at most `limit`; never one that is not over, nor a
+   * sub-run whose result was not passed on or whose session still stands.
+   * @returns how many
+   */
+  async prune(before: number, limit: number): Promise<number> {
+    const old = `SELECT run_id FROM agent_runs WHERE ended_at IS NOT NULL AND ended_at < ?
+      AND status NOT IN ('accepted', 'running')
+      AND run_id NOT IN (SELECT run_id FROM agent_subruns WHERE announced_at IS NULL OR archived_at IS NULL)
+      ORDER BY ended_at, run_id LIMIT ?`;
+    const [, runs] = await this.#services.storage.transaction([
+      { sql: `DELETE FROM agent_subruns WHERE run_id IN (${old})`, params: [before, limit] },
+      { sql: `DELETE FROM agent_runs WHERE run_id IN (${old})`, params: [before, limit] },
+    ]);
+    return runs?.changes ?? 0;
+  }
+}
+
+function toRecord(row: RunRow): RunRecord {
+  const state: RunState = {
+    runId: row.run_id,
+    sessionKey: row.session_key,
+    origin: row.origin,
+    status: row.status,
+    ...(row.started_at === null ? {} : { startedAt: Number(row.started_at) }),
+    ...(row.ended_at === null ? {} : { endedAt: Number(row.ended_at) }),
+    ...(row.error === null ? {} : { error: row.error }),
+  };
+  return {
+    state,
+    acceptedAt: Number(row.accepted_at),
+    // Both columns hold what `accept` and `ended` above wrote.
+    ...(row.request === null ? {} : { request: JSON.parse(row.request) as RunRequest }),
+    ...(row.outcome === null ? {} : { outcome: JSON.parse(row.outcome) as RunOutcome }),
+  };
+}

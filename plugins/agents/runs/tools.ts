@@ -1,0 +1,88 @@
+/** The tools of one run: those of the gateway that the policy allows, and those its caller runs itself. */
+import type { Live } from "@svc/sdk";
+import type {
+  ResolvedModel,
+  RunRequest,
+  ToolAttempt,
+  ToolCallBlock,
+  ToolChoice,
+  ToolResult,
+  Tools,
+  ToolScene,
+  ToolSpec,
+} from "@svc/sdk/services";
+
+/** The tools that one question offers the model. */
+export interface Offer {
+  readonly tools: readonly ToolSpec[];
+  readonly toolChoice?: ToolChoice;
+}
+
+export class RunTools {
+  readonly #request: RunRequest;
+  readonly #agentId: string;
+  readonly #tools: Live<Tools>;
+  readonly #clients: readonly ToolSpec[];
+
+  constructor(request: RunRequest, agentId: string, tools: Live<Tools>) {
+    this.#request = request;
+    this.#agentId = agentId;
+    this.#tools = tools;
+    this.#clients = request.toolChoice === "none" ? [] : (request.clientTools ?? []);
+  }
+
+  /** The first answer has to call a tool of the caller. */
+  get isForced(): boolean {
+    const { toolChoice = "auto" } = this.#request;
+    return toolChoice !== "auto" && toolChoice !== "none";
+  }
+
+  /** @param isFirst the run's first question, to which `toolChoice` applies */
+  offer(model: ResolvedModel, isFirst: boolean): Offer {
+    const { toolChoice } = this.#request;
+    if (isFirst && this.isForced && toolChoice !== undefined) return { tools: this.#clients, toolChoice };
+    const own = this.#tools.get()?.specs(this.#scene(model)) ?? [];
+    return { tools: [...this.#clients, ...own.filter(({ name }) => !this.isClients(name))] };
+  }
+
+  isClients(name: string): boolean {
+    return this.#clients.some((tool) => tool.name === name);
+  }
+
+  /** Refusals and failures are results with `isError`, in words for the model. @throws the signal's reason, and nothing else */
+  async use(
+    { id, name, arguments: args }: ToolCallBlock,
+    model: ResolvedModel,
+    signal: AbortSignal,
+  ): Promise<ToolResult> {
+    const { runId, sessionKey, toolOrigin } = this.#request;
+    const agentId = this.#agentId;
+    const origin = toolOrigin === undefined ? {} : { origin: toolOrigin };
+    const call = { name, toolCallId: id, arguments: args, runId, sessionKey, agentId, ...origin };
+    const attempt = await this.#tools.get()?.attempt(call, this.#scene(model), signal);
+    return attempt ? inWords(attempt, name) : failure("there are no tools here: the plugin `tools` is not running");
+  }
+
+  #scene({ provider, id }: ResolvedModel): ToolScene {
+    const { sessionKey, principal, toolOrigin } = this.#request;
+    const origin = toolOrigin === undefined ? {} : { origin: toolOrigin };
+    return { surface: "run", agentId: this.#agentId, sessionKey, principal, model: { provider, id }, ...origin };
+  }
+}
+
+function inWords(attempt: ToolAttempt, name: string): ToolResult {
+  switch (attempt.outcome) {
+    case "done":
+      return attempt.result;
+    case "unknown":
+      return failure(`there is no tool called ${name}; use one of those you were offered`);
+    case "refused":
+      return failure(attempt.error.message);
+    default:
+      return failure(`the tool ${name} failed`);
+  }
+}
+
+function failure(text: string): ToolResult {
+  return { content: [{ type: "text", text }], isError: true };
+}

@@ -1,0 +1,279 @@
+/**
+ * One turn of an agent: ask the model, run the tools it calls, ask again, until it answers without calling any.
+ *
+ * Knows nothing of storage: it gets what the model is shown, and passes on each message that is complete.
+ */
+import { isGatewayError, untilAborted } from "@svc/sdk";
+import type {
+  AssistantMessage,
+  Cost,
+  Message,
+  ModelEvent,
+  ResolvedModel,
+  RunEvent,
+  ToolCallBlock,
+  ToolResult,
+  Usage,
+} from "@svc/sdk/services";
+import { SILENT_REPLY, textOf } from "@svc/sdk/services";
+import { abortedMessage, errorMessage, toolCallsOf, unansweredCall } from "../history/gateway-messages.ts";
+import { Pieces, Reply } from "./reply.ts";
+
+export interface TurnSetup {
+  readonly runId: string;
+  /** What the model sees at first; ends with the user's message. */
+  readonly history: readonly Message[];
+  /** Times the model may call tools; one more is an error. */
+  readonly maxToolRounds: number;
+  readonly signal: AbortSignal;
+  /** Why `signal` aborted. */
+  readonly abortReason: () => string;
+  /** @param isFirst nothing was answered yet in this run */
+  readonly ask: (messages: readonly Message[], isFirst: boolean) => AsyncIterable<ModelEvent>;
+  /** The model that answered last. */
+  readonly model: () => Pick<ResolvedModel, "api" | "provider" | "id">;
+  /** Rejects only when the signal aborts; anything else is a result for the model. */
+  readonly useTool: (call: ToolCallBlock) => Promise<ToolResult>;
+  /** Whether the caller of the run answers calls of this tool: the turn ends with them. Default: none. */
+  readonly isClients?: (name: string) => boolean;
+  /** The first answer has to hold such a call; else the run is an error. Default false. */
+  readonly mustCall?: boolean;
+  readonly emit: (stream: RunEvent["stream"], data: RunEvent["data"]) => void;
+  /** Stores complete messages. */
+  readonly record: (messages: readonly Message[]) => Promise<void>;
+  /** Messages that came meanwhile, stored already; called between a round of tools and the next question. Default: none. */
+  readonly steer?: () => Promise<readonly Message[]>;
+  /**
+   * Asked once, when a question failed before its first piece.
+   * @returns what to show the model instead of all so far; `undefined`: the failure stands
+   */
+  readonly shrink?: (error: unknown) => Promise<readonly Message[] | undefined>;
+  /** epoch ms */
+  readonly now: () => number;
+}
+
+export interface TurnResult {
+  readonly status: "ok" | "error" | "aborted";
+  /** All text of the run, finished or not; a blank line separates the text before tools from the text after them. */
+  readonly text: string;
+  /** Messages not recorded yet, to be stored together with the end of the run. */
+  readonly closing: readonly Message[];
+  readonly message?: AssistantMessage;
+  /** Calls the caller of the run answers. */
+  readonly pendingCalls?: readonly ToolCallBlock[];
+  readonly errorMessage?: string;
+  /** What to log about an error. */
+  readonly cause?: unknown;
+  /** A tool was called, or was about to be. */
+  readonly calledTools: boolean;
+  /** All rounds together. */
+  readonly usage?: Usage;
+  /** The last round: how full the model's window is. */
+  readonly lastUsage?: Usage;
+}
+
+const NOT_CALLED = "the model called none of the tools, though the request demands a call";
+
+/** Never rejects: whatever goes wrong is a result. */
+export async function runTurn(setup: TurnSetup): Promise<TurnResult> {
+  const turn = new Turn(setup);
+  try {
+    return await turn.untilAnswered();
+  } catch (error) {
+    return setup.signal.aborted ? turn.aborted() : turn.failed(error);
+  }
+}
+
+class Turn {
+  readonly #setup: TurnSetup;
+  #messages: Message[];
+  #shrunk = false;
+  #calledTools = false;
+  /** Calls the model made that have no recorded result. */
+  #open: ToolCallBlock[] = [];
+  /** The answer that is being streamed and is not recorded. */
+  #reply = new Reply();
+  /** Text of the answers that are recorded. */
+  #said = "";
+  #usage: Usage | undefined;
+  #lastUsage: Usage | undefined;
+
+  constructor(setup: TurnSetup) {
+    this.#setup = setup;
+    this.#messages = [...setup.history];
+  }
+
+  async untilAnswered(): Promise<TurnResult> {
+    const { mustCall = false } = this.#setup;
+    for (let toolRounds = 0; ; toolRounds += 1) {
+      const message = await this.#askOrShrink(toolRounds === 0);
+      const { own, pending } = this.#callsOf(message);
+      if (toolRounds === 0 && mustCall && pending.length === 0) return this.#failedWith(NOT_CALLED);
+      const fields = { message, ...(pending.length > 0 ? { pendingCalls: pending } : {}) };
+      if (own.length === 0) return this.#result("ok", [message], fields);
+      if (toolRounds >= this.#setup.maxToolRounds) return this.#limitReached();
+      this.#calledTools = true;
+      await this.#record(message);
+      this.#open = [...own];
+      for (const call of own) await this.#runTool(call);
+      if (pending.length > 0) return this.#result("ok", [], fields);
+      this.#messages.push(...((await this.#setup.steer?.()) ?? []));
+    }
+  }
+
+  #callsOf(message: AssistantMessage) {
+    const { isClients = () => false } = this.#setup;
+    const calls = toolCallsOf(message);
+    return {
+      own: calls.filter(({ name }) => !isClients(name)),
+      pending: calls.filter(({ name }) => isClients(name)),
+    };
+  }
+
+  aborted(): TurnResult {
+    const { runId, now, abortReason } = this.#setup;
+    const text = this.#reply.text;
+    const message = text === "" ? undefined : abortedMessage(runId, text, abortReason(), now());
+    return this.#result("aborted", message ? [message] : [], message ? { message } : {});
+  }
+
+  failed(error: unknown): TurnResult {
+    const text = isGatewayError(error) ? error.message : "the agent run failed";
+    return this.#failedWith(text, { cause: error });
+  }
+
+  #limitReached(): TurnResult {
+    const limit = this.#setup.maxToolRounds;
+    return this.#failedWith(
+      `stopped after ${limit} rounds of tools; raise agents.defaults.maxToolRounds to allow more`,
+    );
+  }
+
+  #failedWith(text: string, fields: Pick<TurnResult, "cause"> = {}): TurnResult {
+    const spoken = this.#reply.content.filter(({ type }) => type !== "toolCall");
+    const message = errorMessage(text, this.#setup.now(), this.#author(), spoken);
+    return this.#result("error", [message], { message, errorMessage: text, ...fields });
+  }
+
+  #result(status: TurnResult["status"], last: readonly Message[], fields: Partial<TurnResult>): TurnResult {
+    const now = this.#setup.now();
+    return {
+      status,
+      text: this.#textSoFar(),
+      calledTools: this.#calledTools,
+      closing: [...this.#open.map((call) => unansweredCall(call, now)), ...last],
+      ...fields,
+      ...(this.#usage ? { usage: this.#usage } : {}),
+      ...(this.#lastUsage ? { lastUsage: this.#lastUsage } : {}),
+    };
+  }
+
+  /** Text only grows within a run: web clients do not show text that shrinks. Spec: protocol/clients.md §3. */
+  #textSoFar(): string {
+    const { text } = this.#reply;
+    if (this.#said === "" || text === "") return this.#said || text;
+    return text.trim() === SILENT_REPLY ? text : `${this.#said}\n\n${text}`;
+  }
+
+  /** Asks the model; once in a turn, a question that failed is repeated with a shorter history. */
+  async #askOrShrink(isFirst: boolean): Promise<AssistantMessage> {
+    try {
+      return await this.#askModel(isFirst);
+    } catch (error) {
+      const { signal, shrink } = this.#setup;
+      if (this.#shrunk || this.#reply.content.length > 0 || signal.aborted) throw error;
+      this.#shrunk = true;
+      const smaller = await shrink?.(error);
+      if (!smaller) throw error;
+      this.#messages = [...smaller];
+      return this.#askModel(isFirst);
+    }
+  }
+
+  /** One question, streamed to its end. */
+  async #askModel(isFirst: boolean): Promise<AssistantMessage> {
+    const { signal, emit, ask } = this.#setup;
+    this.#reply = new Reply();
+    const text = new Pieces((delta) => emit("assistant", { text: this.#textSoFar(), delta }));
+    const thinking = new Pieces((delta) => emit("thinking", { text: this.#reply.thinking, delta }));
+    const stream = ask(this.#messages, isFirst)[Symbol.asyncIterator]();
+    try {
+      for (;;) {
+        const piece = await untilAborted(stream.next(), signal);
+        if (piece.done) throw new Error("the model's stream ended without a finish");
+        const event = piece.value;
+        if (event.type === "finish") return this.#finished(event);
+        this.#reply.add(event);
+        if (event.type === "text") text.add(event.delta);
+        if (event.type === "thinking" && event.delta !== "") thinking.add(event.delta);
+      }
+    } finally {
+      thinking.flush();
+      text.flush();
+      // Not awaited: a stream that ignores the signal would hold the run.
+      stream.return?.().catch(() => undefined);
+    }
+  }
+
+  #finished(event: Extract<ModelEvent, { type: "finish" }>): AssistantMessage {
+    const { content, hasToolCalls } = this.#reply;
+    if (event.usage) {
+      this.#usage = addUsage(this.#usage, event.usage);
+      this.#lastUsage = event.usage;
+    }
+    return {
+      role: "assistant",
+      content,
+      ...this.#author(),
+      ...(event.usage ? { usage: event.usage } : {}),
+      stopReason: hasToolCalls ? "toolUse" : event.reason,
+      timestamp: this.#setup.now(),
+    };
+  }
+
+  async #runTool(call: ToolCallBlock): Promise<void> {
+    const { emit, useTool, now, signal } = this.#setup;
+    signal.throwIfAborted();
+    const { id: toolCallId, name } = call;
+    emit("tool", { phase: "start", name, toolCallId, args: call.arguments });
+    const { content, isError = false } = await useTool(call);
+    emit("tool", { phase: "result", name, toolCallId, isError, result: { content } });
+    await this.#record({ role: "toolResult", toolCallId, toolName: name, content, isError, timestamp: now() });
+    this.#open = this.#open.filter((open) => open !== call);
+  }
+
+  async #record(message: Message): Promise<void> {
+    await this.#setup.record([message]);
+    this.#messages.push(message);
+    if (message.role !== "assistant") return;
+    this.#said = [this.#said, textOf(message)].filter(Boolean).join("\n\n");
+    this.#reply = new Reply();
+  }
+
+  #author(): Pick<AssistantMessage, "api" | "provider" | "model"> {
+    const { api, provider, id } = this.#setup.model();
+    return { api, provider, model: id };
+  }
+}
+
+function addUsage(sum: Usage | undefined, more: Usage): Usage {
+  if (!sum) return more;
+  return {
+    input: sum.input + more.input,
+    output: sum.output + more.output,
+    cacheRead: sum.cacheRead + more.cacheRead,
+    cacheWrite: sum.cacheWrite + more.cacheWrite,
+    totalTokens: sum.totalTokens + more.totalTokens,
+    ...(sum.cost && more.cost ? { cost: addCost(sum.cost, more.cost) } : {}),
+  };
+}
+
+function addCost(sum: Cost, more: Cost): Cost {
+  return {
+    input: sum.input + more.input,
+    output: sum.output + more.output,
+    cacheRead: sum.cacheRead + more.cacheRead,
+    cacheWrite: sum.cacheWrite + more.cacheWrite,
+    total: sum.total + more.total,
+  };
+}

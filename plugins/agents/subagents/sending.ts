@@ -1,0 +1,172 @@
+/** A run sends a message to another session and waits for the reply. Spec: http/sessions-routing.md §6, lane `nested`. */
+import { randomUUID } from "node:crypto";
+import { GatewayError, invalidRequest, isGatewayError, notFound, type Principal } from "@svc/sdk";
+import {
+  type AgentDirectory,
+  type AgentRuns,
+  type RunOutcome,
+  type Sessions,
+  SILENT_REPLY,
+  spokenText,
+  ownSessionKey,
+} from "@svc/sdk/services";
+import { narrowed, STOPPED_WITH_PARENT } from "./settings.ts";
+
+/** Choice: messages that may follow one another from session to session; as many turns as the spec allows two agents at most. */
+export const MAX_RELAYED = 5;
+/** Origin of a run that a message from another session started. */
+export const SESSION_MESSAGE = "session";
+const LANE = "nested";
+
+/** What led to a run. */
+export interface Trail {
+  /** Messages that were sent from session to session. */
+  readonly relayed: number;
+  /** Sessions whose runs started it, its own first. */
+  readonly sessions: readonly string[];
+}
+
+export interface SendingSources {
+  readonly sessions: Pick<
+    Sessions,
+    "canonicalKey" | "agentOf" | "get" | "ensure" | "freshen" | "sendPolicy" | "mayTouch"
+  >;
+  readonly agents: Pick<AgentDirectory, "has">;
+  readonly runs: Pick<AgentRuns, "start" | "wait" | "active" | "abort"> & { trail(runId: string): Trail };
+  /** Keys of sessions with this label. */
+  readonly labelled: (label: string, principal: Principal) => Promise<readonly string[]>;
+}
+
+/** The receiver: exactly one of the two. */
+export interface Addressee {
+  readonly sessionKey?: string;
+  readonly label?: string;
+}
+
+/** The run that sends. */
+export interface Sender {
+  readonly runId: string;
+  readonly sessionKey: string;
+  readonly agentId: string;
+  readonly principal: Principal;
+  readonly signal: AbortSignal;
+}
+
+/** The outcome. `accepted`: the sender did not wait; `timeout`: the run goes on. */
+export interface SendResult {
+  readonly runId: string;
+  readonly sessionKey: string;
+  readonly status: "accepted" | "ok" | "timeout" | "error" | "aborted";
+  readonly reply?: string;
+  readonly error?: string;
+}
+
+/**
+ * @param timeoutMs how long to wait for the reply; 0: not at all
+ * @throws GatewayError `NOT_FOUND` alike for a session out of reach and for none; `INVALID_REQUEST` for itself and for what
+ * would run in a circle; `FORBIDDEN` by the send policy; what `AgentRuns.start` throws
+ */
+export async function sendToSession(
+  to: Addressee,
+  message: string,
+  timeoutMs: number,
+  from: Sender,
+  sources: SendingSources,
+): Promise<SendResult> {
+  const { sessions, runs } = sources;
+  const sessionKey = await addressed(to, from, sources);
+  if (sessionKey === from.sessionKey) invalidRequest("this is the session itself; say it in your reply");
+  const trail = runs.trail(from.runId);
+  refuseCircle(sessionKey, timeoutMs, trail);
+  const entry = await sessions.get(sessionKey);
+  if (sessions.sendPolicy(sessionKey, entry) === "deny") {
+    throw new GatewayError("FORBIDDEN", `session ${sessionKey} takes no messages: its send policy is "deny"`);
+  }
+  if (!entry) await sessions.ensure(sessionKey);
+  else if (runs.active(sessionKey).length === 0) await sessions.freshen(sessionKey);
+
+  const runId = randomUUID();
+  await runs.start({
+    runId,
+    sessionKey,
+    message: `[Message from session ${from.sessionKey}]\n${message}`,
+    origin: SESSION_MESSAGE,
+    lane: LANE,
+    parentRunId: from.runId,
+    relayed: trail.relayed + 1,
+    principal: narrowed(from.principal),
+    extraSystemPrompt: PROMPT,
+  });
+  const result = { runId, sessionKey };
+  const stop = () => void runs.abort(runId, STOPPED_WITH_PARENT);
+  if (from.signal.aborted) stop(); // the sender was stopped while the run was being accepted
+  if (timeoutMs === 0) return { ...result, status: "accepted" };
+  from.signal.addEventListener("abort", stop, { once: true });
+  try {
+    return { ...result, ...ending(await runs.wait(runId, timeoutMs)) };
+  } finally {
+    from.signal.removeEventListener("abort", stop);
+  }
+}
+
+/** Choice: the main session of a configured agent is a receiver even before its first message. */
+async function addressed({ sessionKey = "", label = "" }: Addressee, from: Sender, sources: SendingSources) {
+  const { sessions, agents } = sources;
+  const [wantsKey, wantsLabel] = [sessionKey.trim() !== "", label.trim() !== ""];
+  if (wantsKey && wantsLabel) invalidRequest("give sessionKey or label, not both");
+  if (!wantsKey && !wantsLabel) invalidRequest("sessionKey required, or label");
+  const missing = () =>
+    notFound(
+      `no session ${wantsKey ? `"${sessionKey.trim()}"` : `with the label "${label.trim()}"`} within reach; sessions_list shows those that are`,
+    );
+  if (wantsLabel) {
+    const keys = await sources.labelled(label.trim(), from.principal);
+    const visible = await Promise.all(keys.map((key) => sessions.mayTouch(from.sessionKey, key)));
+    const [only, ...others] = keys.filter((_key, index) => visible[index]);
+    if (only === undefined) return missing();
+    if (others.length === 0) return only;
+    return invalidRequest(
+      `several sessions have the label "${label.trim()}": ${[only, ...others].join(", ")}; use a key`,
+    );
+  }
+  const key = meantKey(sessionKey, from.agentId, sessions) ?? missing();
+  if (!(await sessions.mayTouch(from.sessionKey, key))) return missing();
+  const agentId = sessions.agentOf(key);
+  const isMain = agents.has(agentId) && key === sessions.canonicalKey(`agent:${agentId}:main`);
+  return isMain || (await sessions.get(key)) ? key : missing();
+}
+
+/** A key without `agent:` is one of the sender's own agent. `undefined`: malformed. */
+function meantKey(text: string, agentId: string, sessions: SendingSources["sessions"]): string | undefined {
+  try {
+    return sessions.canonicalKey(ownSessionKey(text, agentId));
+  } catch (error) {
+    if (!isGatewayError(error)) throw error;
+    return undefined;
+  }
+}
+
+function refuseCircle(sessionKey: string, timeoutMs: number, { relayed, sessions }: Trail): void {
+  if (relayed >= MAX_RELAYED) {
+    invalidRequest(
+      `${MAX_RELAYED} messages have gone from session to session, which is the most; say it in your reply`,
+    );
+  }
+  // A deadlock: the other run could only start after this run, which waits for it.
+  if (timeoutMs > 0 && sessions.includes(sessionKey)) {
+    invalidRequest(`session ${sessionKey} waits for this one; say it in your reply, or send it with timeoutSeconds 0`);
+  }
+}
+
+function ending(outcome: RunOutcome | undefined): Pick<SendResult, "status" | "reply" | "error"> {
+  if (!outcome) return { status: "timeout" };
+  const { status, text, errorMessage, abortReason } = outcome;
+  if (status === "ok") return { status, reply: spokenText(text) };
+  const error = errorMessage ?? (abortReason === undefined ? "it was stopped" : `it was stopped: ${abortReason}`);
+  return { status, error, ...(text === "" ? {} : { reply: text }) };
+}
+
+const PROMPT =
+  "The last message comes from an agent in another session, not from a person. Your reply is handed to that agent and shown " +
+  "to nobody else: make it complete. If nothing needs to be said, answer only " +
+  `${SILENT_REPLY}.`;

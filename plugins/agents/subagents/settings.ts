@@ -1,0 +1,45 @@
+/** Sub-runs of an agent: their names, what the configuration says about them, and what they may do. Decides only. */
+import { coversScope, type Principal, type Scope } from "@svc/sdk";
+import type { ThinkingLevel } from "@svc/sdk/services";
+import type { AgentsConfig, ModelSetting } from "../config.ts";
+import { normalizeAgentId } from "../directory/directory.ts";
+
+/** Origin of a sub-run, its lane, and the word in its session key. Spec: http/sessions-routing.md §1, §6. */
+export const SUBAGENT = "subagent";
+/** Origin of the run that passes the result of a sub-run to the session that started it. */
+export const SUBAGENT_RESULT = "subagent-result";
+/** Abort reason of a sub-run whose parent was stopped or reset; not announced. */
+export const STOPPED_WITH_PARENT = "parent";
+/** Abort reason of a sub-run that the tool `subagents` stopped; not announced, since the caller knows. */
+export const STOPPED_BY_TOOL = "subagents";
+
+export const isSubagentKey = (sessionKey: string) => /^agent:[^:]+:subagent:/.test(sessionKey);
+
+export interface SubagentSettings {
+  readonly model: ModelSetting | undefined;
+  readonly thinking: ThinkingLevel | undefined;
+  /** Whether this agent may start sub-runs of that one. */
+  mayStart(agentId: string): boolean;
+}
+
+/** @param agentId agent that runs, for `model` and `thinking`; agent that starts, for `mayStart` */
+export function subagentSettings({ defaults, list = [] }: AgentsConfig, agentId: string): SubagentSettings {
+  const own = list.find(({ id }) => normalizeAgentId(id) === agentId)?.subagents;
+  const allowed = own?.allowAgents;
+  return {
+    model: own?.model ?? defaults.subagents.model,
+    thinking: own?.thinking ?? defaults.subagents.thinking,
+    mayStart: (target) =>
+      allowed === undefined ? target === agentId : allowed.some((id) => id === "*" || normalizeAgentId(id) === target),
+  };
+}
+
+const SUBAGENT_SCOPES: readonly Scope[] = ["operator.read", "operator.write"];
+
+/**
+ * The principal of a sub-run: that of its parent, limited to reading and writing.
+ * Choice: administration, pairing and approvals stay with runs a person has started.
+ */
+export function narrowed(principal: Principal): Principal {
+  return { ...principal, scopes: SUBAGENT_SCOPES.filter((scope) => coversScope(principal.scopes, scope)) };
+}

@@ -1,0 +1,94 @@
+/** Agents on real directories and a real configuration file, without runs. */
+import { mkdir, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import type { TestContext } from "node:test";
+import { type agents, type Call, notFound, type ParamsOf, type Principal, withDefaults } from "@svc/sdk";
+import type { ConfigStore } from "@svc/sdk/services";
+import { AgentAdmin } from "../../../../plugins/agents/directory/admin.ts";
+import { AgentsConfig } from "../../../../plugins/agents/config.ts";
+import { createDirectoryHandlers } from "../../../../plugins/agents/directory/methods.ts";
+import { createLiveAgents } from "../../../../plugins/agents/directory/directory.ts";
+import { agentOf, canonicalKey } from "../../../../plugins/sessions/keys.ts";
+import { createConfigFile } from "./config-file.ts";
+import { principal } from "../script.ts";
+import { temporaryDirectory } from "../temporary.ts";
+
+type Agents = typeof agents;
+
+export interface AdminOptions {
+  /** The configuration file. */
+  readonly file?: { readonly agents?: object; readonly bindings?: readonly object[] };
+  /** Stands before the real `edit`. */
+  readonly edit?: (real: ConfigStore["edit"]) => ConfigStore["edit"];
+  readonly archiveSessions?: (agentId: string, principal: Principal) => Promise<readonly string[]>;
+}
+
+export const NOW = Date.UTC(2026, 0, 31, 10);
+
+export async function openAdmin(t: TestContext, { file = {}, edit, archiveSessions }: AdminOptions = {}) {
+  const directory = await temporaryDirectory(t);
+  const places = { stateDir: join(directory, "state"), home: join(directory, "home") };
+  await mkdir(places.stateDir, { mode: 0o700 });
+  await mkdir(places.home);
+  const live = createLiveAgents(withDefaults(AgentsConfig, file.agents ?? {}), () => places);
+  const config = await createConfigFile(join(places.stateDir, "svc.json"), file, (next) => live.replace(next));
+  const warnings: object[] = [];
+  const admin = new AgentAdmin({
+    agents: live,
+    config: { edit: edit?.(config.store.edit) ?? config.store.edit },
+    models: {
+      resolve: (ref = "p/one") =>
+        ref === "p/none" ? notFound("no model") : { provider: "p", id: ref, name: "", api: "" },
+    },
+    places: () => places,
+    clock: { now: () => NOW },
+    log: { warn: (fields) => void warnings.push(fields) },
+    archiveSessions: archiveSessions ?? (async () => []),
+  });
+  const rules = () => ({ defaultAgentId: live.defaultId, mainKey: "main", scope: "per-sender" as const });
+  const sessions = {
+    defaults: () => ({
+      defaultAgentId: live.defaultId,
+      mainKey: "main",
+      mainSessionKey: "agent:main:main",
+      scope: "per-sender" as const,
+    }),
+    canonicalKey: (key: string) => canonicalKey(key, rules()),
+    agentOf: (key: string) => agentOf(key, rules()),
+  };
+  const handlers = createDirectoryHandlers({
+    services: { sessions },
+    agents: live,
+    admin,
+    places: () => places,
+    written: () => {},
+  });
+  const call = <P>(params: P): Call<P> => ({
+    params,
+    principal,
+    connection: undefined,
+    signal: new AbortController().signal,
+    accept: () => undefined,
+  });
+  return {
+    ...places,
+    config,
+    live,
+    warnings,
+    at: (...steps: string[]) => join(places.home, ...steps),
+    /** Puts a file into the state directory or home. */
+    put: async (path: string, content: string | Buffer) => {
+      await mkdir(join(path, ".."), { recursive: true });
+      await writeFile(path, content);
+    },
+    list: async () => handlers.list(call({})),
+    identity: async (params: ParamsOf<Agents["identity"]>) => handlers.identity(call(params)),
+    create: async (params: ParamsOf<Agents["create"]>) => handlers.create(call(params)),
+    update: async (params: ParamsOf<Agents["update"]>) => handlers.update(call(params)),
+    delete: async (params: ParamsOf<Agents["delete"]>) => handlers.delete(call(params)),
+    filesList: async (agentId: string) => handlers.filesList(call({ agentId })),
+    filesGet: async (agentId: string, name: string) => handlers.filesGet(call({ agentId, name })),
+    filesSet: async (agentId: string, name: string, content: string) =>
+      handlers.filesSet(call({ agentId, name, content })),
+  };
+}

@@ -1,0 +1,211 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { setImmediate as tick } from "node:timers/promises";
+import type { AssistantMessage } from "@svc/sdk/services";
+import { DRAIN_MS } from "../../../../plugins/agents/runs/runs.ts";
+import { ended, type Gateway, openFixture, outline, until } from "../fixture.ts";
+import { hangsAfter, MAIN, principal, request, says } from "../script.ts";
+
+const spoke = (gateway: Gateway) => until(() => gateway.events.some(({ stream }) => stream === "assistant"));
+
+describe("recovery", () => {
+  it("runs what was accepted and closes what was running, after a crash", async (t) => {
+    const fixture = await openFixture(t);
+    const crashed = await fixture.start({ answer: hangsAfter("Half") });
+    for (const runId of ["r1", "r2", "r3"]) {
+      await crashed.runs.start(request(runId, { images: [{ type: "image", data: "AAAA", mimeType: "image/png" }] }));
+    }
+    await spoke(crashed);
+
+    const scopes: (readonly string[])[] = [];
+    const gateway = await fixture.start({
+      runBefore: ({ principal: asked }) => void scopes.push(asked.scopes),
+      answer: says("fine"),
+    });
+    for (const runId of ["r2", "r3"]) assert.equal((await ended(gateway, runId)).status, "ok");
+    assert.deepEqual(await outline(gateway), [
+      "user: hello from r1",
+      "assistant: ",
+      "user: hello from r2",
+      "assistant: fine",
+      "user: hello from r3",
+      "assistant: fine",
+    ]);
+    assert.deepEqual(scopes, [], "the gate was passed when the run was accepted");
+    const [, interrupted, resumed] = (await gateway.sessions.transcript(MAIN, 10)).map(({ message }) => message);
+    const { stopReason, errorMessage } = interrupted as AssistantMessage;
+    assert.deepEqual([stopReason, errorMessage], ["error", "interrupted by a gateway restart"]);
+    assert.deepEqual(
+      resumed?.content.map(({ type }) => type),
+      ["text", "image"],
+    );
+    assert.equal((await gateway.runs.state("r1"))?.status, "interrupted");
+    const outcome = await gateway.runs.wait("r1", 0);
+    assert.deepEqual([outcome?.status, outcome?.errorMessage], ["error", "interrupted by a gateway restart"]);
+    assert.deepEqual(gateway.finished[0]?.runId, "r1");
+  });
+
+  it("keeps the order of runs that were accepted in the same millisecond", async (t) => {
+    const fixture = await openFixture(t);
+    const crashed = await fixture.start({ answer: hangsAfter("Half") });
+    for (const runId of ["r0", "r9", "r5", "r7"]) await crashed.runs.start(request(runId));
+    await spoke(crashed);
+    const gateway = await fixture.start();
+    await ended(gateway, "r7");
+    const asked = (await outline(gateway)).filter((line) => line.startsWith("user"));
+    assert.deepEqual(
+      asked,
+      ["r0", "r9", "r5", "r7"].map((runId) => `user: hello from ${runId}`),
+    );
+  });
+
+  it("accepts and runs a request once when two gateways on one storage get it", async (t) => {
+    const fixture = await openFixture(t);
+    const gateways = [await fixture.start(), await fixture.start()];
+    const both = await Promise.all(gateways.map(({ runs }) => runs.start(request("r1"))));
+    assert.equal(both.filter(({ fresh }) => fresh).length, 1);
+    const finished = () => gateways.flatMap((gateway) => gateway.finished);
+    await until(() => finished().length > 0 && gateways.every(({ runs }) => runs.active(MAIN).length === 0));
+    assert.deepEqual(
+      finished().map(({ status }) => status),
+      ["ok"],
+    );
+    assert.deepEqual(gateways[0] && (await outline(gateways[0])), ["user: hello from r1", "assistant: fine"]);
+  });
+
+  it("closes an interrupted run once, however often the gateway starts", async (t) => {
+    const fixture = await openFixture(t);
+    const crashed = await fixture.start({ answer: hangsAfter("Half") });
+    await crashed.runs.start(request("r1"));
+    await spoke(crashed);
+    await fixture.start();
+    const gateway = await fixture.start();
+    assert.deepEqual(await outline(gateway), ["user: hello from r1", "assistant: "]);
+  });
+
+  it("knows runs of before the restart", async (t) => {
+    const fixture = await openFixture(t);
+    const first = await fixture.start({ answer: says("fine") });
+    await first.runs.start(request("r1"));
+    await ended(first, "r1");
+    const { runs } = await fixture.start();
+    const again = await runs.start(request("r1"));
+    assert.deepEqual([again.fresh, again.state.status], [false, "ok"]);
+    assert.equal((await runs.wait("r1", 0))?.text, "fine");
+  });
+
+  it("runs a resumed run for whoever asked for it", async (t) => {
+    const fixture = await openFixture(t);
+    const crashed = await fixture.start({ answer: hangsAfter("Half") });
+    for (const runId of ["r1", "r2"]) {
+      await crashed.runs.start(request(runId, { principal: { ...principal, id: "device:x", scopes: [] } }));
+    }
+    await spoke(crashed);
+    let offered: number | undefined;
+    const gateway = await fixture.start({
+      tools: {
+        read: {
+          description: "Reads",
+          params: { type: "object" },
+          scope: "operator.read",
+          run: () => "",
+        },
+      },
+      answer: (asked, signal) => {
+        offered = asked.tools.length;
+        return says("fine")(asked, signal);
+      },
+    });
+    await ended(gateway, "r2");
+    assert.equal(offered, 0);
+  });
+
+  it("does not keep the message once it stands in the transcript", async (t) => {
+    const fixture = await openFixture(t);
+    const gateway = await fixture.start();
+    await gateway.runs.start(request("r1"));
+    await ended(gateway, "r1");
+    const row = await fixture.storage.get("SELECT request FROM agent_runs WHERE run_id = ?", ["r1"]);
+    assert.deepEqual(row, { request: null });
+  });
+});
+
+describe("stop", () => {
+  it("lets running runs end, keeps waiting ones for the next start, and takes nothing more", async (t) => {
+    const fixture = await openFixture(t);
+    let finish: () => void = () => undefined;
+    const asked = new Promise<void>((resolve) => (finish = resolve));
+    const stopping = await fixture.start({
+      config: { defaults: { maxConcurrent: 1 } },
+      answer: async function* () {
+        yield { type: "text", delta: "Half" };
+        await asked;
+        yield { type: "finish", reason: "stop" };
+      },
+    });
+    for (const runId of ["r1", "r2"]) await stopping.runs.start(request(runId));
+    await spoke(stopping);
+    const stopped = stopping.runs.stop();
+    await assert.rejects(stopping.runs.start(request("r3")), { code: "UNAVAILABLE", retryAfterMs: 2_000 });
+    finish();
+    await stopped;
+    assert.equal(stopping.clock.pending(), 0);
+    await stopping.runs.stop();
+
+    const gateway = await fixture.start({ answer: says("fine") });
+    assert.equal((await gateway.runs.state("r1"))?.status, "ok");
+    assert.equal((await ended(gateway, "r2")).status, "ok");
+  });
+
+  it("waits for running runs although one that is being accepted is refused", async (t) => {
+    const fixture = await openFixture(t);
+    let finish: () => void = () => undefined;
+    const asked = new Promise<void>((resolve) => (finish = resolve));
+    let refuse: (error: Error) => void = () => undefined;
+    const denied = new Promise<never>((_, reject) => (refuse = reject));
+    denied.catch(() => undefined);
+    let isHeld = false;
+    const stopping = await fixture.start({
+      storage: (real) => ({
+        ...real,
+        transaction: async (statements) => (isHeld ? denied : real.transaction(statements)),
+      }),
+      answer: async function* () {
+        yield { type: "text", delta: "Half" };
+        await asked;
+        yield { type: "finish", reason: "stop" };
+      },
+    });
+    await stopping.runs.start(request("r0"));
+    await spoke(stopping);
+    isHeld = true;
+    const refused = assert.rejects(stopping.runs.start(request("r1")), /no room/);
+    await tick();
+    const stopped = stopping.runs.stop();
+    refuse(new Error("no room"));
+    await refused;
+    isHeld = false;
+    finish();
+    await stopped;
+    assert.equal((await stopping.runs.state("r0"))?.status, "ok");
+  });
+
+  it("lets go of runs that take too long, and the next start closes them", async (t) => {
+    const fixture = await openFixture(t);
+    const stopping = await fixture.start({ answer: hangsAfter("Half") });
+    await stopping.runs.start(request("r1"));
+    await spoke(stopping);
+    const waiting = stopping.runs.wait("r1", 60_000);
+    const stopped = stopping.runs.stop();
+    await tick();
+    stopping.clock.advance(DRAIN_MS);
+    await stopped;
+    assert.equal(await waiting, undefined);
+    await tick();
+    assert.equal(stopping.clock.pending(), 0);
+    assert.equal(stopping.finished.length, 0);
+
+    const gateway = await fixture.start();
+    assert.equal((await gateway.runs.state("r1"))?.status, "interrupted");
+  });
+});

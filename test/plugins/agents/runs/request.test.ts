@@ -1,0 +1,79 @@
+import assert from "node:assert/strict";
+import { describe, it, type TestContext } from "node:test";
+import { toRunRequest } from "../../../../plugins/agents/runs/request.ts";
+import { ended, start, until } from "../fixture.ts";
+import { hangsAfter, MAIN, principal, request, says, inTurn } from "../script.ts";
+
+const limited = { timeout: 20_000 };
+
+async function scene(t: TestContext) {
+  const gateway = await start(t, { answer: inTurn(hangsAfter("Half"), says("fine")) });
+  const sources = {
+    services: { sessions: gateway.sessions },
+    agents: gateway.directory,
+    runs: gateway.runs,
+    findSession: async () => MAIN,
+    log: { info: () => undefined },
+  };
+  const ask = (params: object = {}) =>
+    toRunRequest({ message: "hi", idempotencyKey: "a1", ...params }, { principal, connection: undefined }, sources);
+  return { gateway, ask };
+}
+
+describe("a request of the method agent", limited, () => {
+  it("takes thinking by any of its names, and a lane", async (t) => {
+    const { ask } = await scene(t);
+    const { thinking, lane } = await ask({ thinking: "Max", lane: "nested" });
+    assert.deepEqual([thinking, lane], ["high", "nested"]);
+    assert.equal((await ask({ thinking: " " })).thinking, undefined);
+  });
+
+  it("refuses a level that does not exist and names those that do", async (t) => {
+    const { ask } = await scene(t);
+    await assert.rejects(ask({ thinking: "loud" }), { code: "INVALID_REQUEST", message: /levels: off, minimal, low/ });
+  });
+
+  it("starts a stale session afresh, but none that is in use and none a command restarts anyway", async (t) => {
+    const { gateway, ask } = await scene(t);
+    await ask();
+    assert.deepEqual(gateway.sessions.freshened, [MAIN]);
+    await ask({ message: "/new go on" });
+    await gateway.runs.start(request("r1"));
+    await until(() => gateway.events.some(({ stream }) => stream === "assistant"));
+    await ask();
+    assert.deepEqual(gateway.sessions.freshened, [MAIN]);
+    gateway.runs.abort("r1", "rpc");
+    await ended(gateway, "r1");
+  });
+
+  it("is refused where the gateway may not speak", async (t) => {
+    const { gateway, ask } = await scene(t);
+    await gateway.sessions.ensure(MAIN, { sendPolicy: "deny" });
+    await assert.rejects(ask(), { code: "INVALID_REQUEST", message: /send policy/ });
+    assert.deepEqual(gateway.sessions.freshened, []);
+  });
+
+  it("puts what it is told about ended tasks into words", async (t) => {
+    const { ask } = await scene(t);
+    const event = {
+      type: "task_completion",
+      source: "cron",
+      childSessionKey: "agent:main:cron:1",
+      announceType: "cron job",
+      taskLabel: "nightly",
+      status: "ok",
+      statusLabel: "completed",
+      result: "all green",
+      replyInstruction: "Tell the team.",
+    };
+    const { message } = await ask({ internalEvents: [event] });
+    assert.equal(
+      message,
+      'hi\n\n[A scheduled task reports: "nightly" completed]\n\nSession: agent:main:cron:1\n\n<result>\nall green\n</result>\n\nTell the team.',
+    );
+    await assert.rejects(ask({ internalEvents: [{ type: "party" }] }), {
+      code: "INVALID_REQUEST",
+      message: /internalEvents\[0\]/,
+    });
+  });
+});

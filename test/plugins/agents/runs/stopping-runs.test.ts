@@ -1,0 +1,100 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { ended, type FixtureOptions, outline, start, until } from "../fixture.ts";
+import { hangsAfter, inTurn, MAIN, request, says } from "../script.ts";
+
+/** A model that hangs in the first run and answers afterwards. */
+const hangsFirst = () => inTurn(hangsAfter("Half"), says("fine"));
+
+describe("runs that are stopped", () => {
+  it("that run keep their words when they are aborted", async (t) => {
+    const gateway = await start(t, { answer: hangsFirst() });
+    await gateway.runs.start(request("r1"));
+    await until(() => gateway.events.some(({ stream }) => stream === "assistant"));
+    assert.equal(gateway.runs.abort("r1", "stop"), true);
+    assert.equal(gateway.runs.abort("r1", "stop"), false, "it is being stopped already");
+    const outcome = await ended(gateway, "r1");
+    assert.deepEqual([outcome.status, outcome.abortReason, outcome.text], ["aborted", "stop", "Half"]);
+    const [, partial] = await gateway.sessions.transcript(MAIN, 10);
+    assert.equal(partial?.message.role === "assistant" && partial.message.idempotencyKey, "r1:assistant");
+    assert.deepEqual(gateway.events.at(-1)?.data["aborted"], true);
+    assert.equal((await gateway.runs.state("r1"))?.status, "aborted");
+    assert.equal((await gateway.sessions.get(MAIN))?.abortedLastRun, true);
+  });
+
+  it("that wait end at once when they are aborted, and never reach the model", async (t) => {
+    const gateway = await start(t, { answer: hangsFirst() });
+    for (const runId of ["r1", "r2"]) await gateway.runs.start(request(runId));
+    assert.equal(gateway.runs.abort("r2", "rpc"), true);
+    const outcome = await ended(gateway, "r2");
+    assert.deepEqual([outcome.status, outcome.startedAt], ["aborted", undefined]);
+    assert.equal((await gateway.runs.state("r2"))?.status, "aborted");
+    assert.deepEqual(await outline(gateway), ["user: hello from r1"]);
+    assert.equal(gateway.runs.abort("r2", "rpc"), false);
+    assert.equal(gateway.runs.abort("r9", "rpc"), false);
+    gateway.runs.abort("r1", "rpc");
+    await ended(gateway, "r1");
+  });
+
+  it("end at once when they are aborted while they are being accepted", async (t) => {
+    let open: () => void = () => undefined;
+    const writing = new Promise<void>((resolve) => (open = resolve));
+    const gateway = await start(t, {
+      storage: (real) => ({
+        ...real,
+        transaction: async (statements) => {
+          const results = await real.transaction(statements);
+          if (statements[0]?.sql.startsWith("INSERT INTO agent_runs")) await writing;
+          return results;
+        },
+      }),
+    });
+    const starting = gateway.runs.start(request("r1"));
+    await until(() => gateway.runs.abort("r1", "rpc"));
+    open();
+    await starting;
+    assert.equal((await ended(gateway, "r1")).status, "aborted");
+    assert.deepEqual(await outline(gateway), []);
+  });
+
+  const limits: [string, FixtureOptions["config"], number | undefined, number][] = [
+    ["the configured time", { defaults: { timeoutSeconds: 20 } }, undefined, 20_000],
+    ["the time they were given", {}, 3_000, 3_000],
+  ];
+  for (const [what, config, timeoutMs, limitMs] of limits) {
+    it(`are stopped after ${what}`, async (t) => {
+      const gateway = await start(t, { config: config ?? {}, answer: hangsFirst() });
+      await gateway.runs.start(request("r1", timeoutMs === undefined ? {} : { timeoutMs }));
+      await until(() => gateway.events.some(({ stream }) => stream === "assistant"));
+      gateway.clock.advance(limitMs - 1);
+      assert.equal(gateway.runs.active(MAIN).length, 1);
+      gateway.clock.advance(1);
+      const outcome = await ended(gateway, "r1");
+      assert.deepEqual([outcome.status, outcome.abortReason, outcome.text], ["aborted", "timeout", "Half"]);
+    });
+  }
+
+  it("have no limit with a timeout of 0, and leave no timer behind", async (t) => {
+    const gateway = await start(t, { answer: hangsFirst() });
+    await gateway.runs.start(request("r1", { timeoutMs: 0 }));
+    await until(() => gateway.events.some(({ stream }) => stream === "assistant"));
+    assert.equal(gateway.clock.pending(), 0);
+    gateway.runs.abort("r1", "rpc");
+    await ended(gateway, "r1");
+    await gateway.runs.start(request("r2"));
+    await ended(gateway, "r2");
+    assert.equal(gateway.clock.pending(), 0);
+  });
+
+  it("of a session end before it is reset", async (t) => {
+    const gateway = await start(t, { answer: hangsFirst() });
+    for (const runId of ["r1", "r2"]) await gateway.runs.start(request(runId));
+    await until(() => gateway.events.some(({ stream }) => stream === "assistant"));
+    await gateway.sessions.reset(MAIN, "new");
+    assert.deepEqual(
+      gateway.finished.map(({ runId, status, abortReason }) => `${runId} ${status} ${abortReason}`).toSorted(),
+      ["r1 aborted reset", "r2 aborted reset"],
+    );
+    assert.deepEqual(await outline(gateway), []);
+  });
+});
