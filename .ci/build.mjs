@@ -106,7 +106,8 @@ const hostEntries = {
   cli: "cli/main.ts",
   "transform-worker": "webhooks/transforms/transform-worker.ts",
   "install-probe": "install/install-probe.ts",
-  "isolation-guest": "isolation/isolation-guest.ts",
+  "isolation-guest": "carriers/isolation-guest.ts",
+  declare: "carriers/declare-program.ts",
   "watchdog-worker": "kernel/watch/watchdog-worker.ts",
   "dev-hooks": "cli/dev/module-hooks.ts",
   "plugin-check": "cli/plugins/check/check-process.ts",
@@ -128,6 +129,7 @@ await bundle("host", hostEntries, [
   "es-module-lexer",
 ]);
 if (wanted("host")) cpSync("host/cli/plugins/new/templates", join("host", STAGED, "templates"), { recursive: true });
+const plugins = [];
 for (const name of readdirSync("plugins")) {
   const dir = join("plugins", name);
   const { svc } = JSON.parse(readFileSync(join(dir, "package.json"), "utf8"));
@@ -135,6 +137,7 @@ for (const name of readdirSync("plugins")) {
   const entries = { plugin: "plugin.ts" };
   for (const extra of ["cli", "worker"]) if (existsSync(join(dir, `${extra}.ts`))) entries[extra] = `${extra}.ts`;
   await bundle(dir, entries);
+  if (wanted(dir)) plugins.push(dir);
 }
 await declared;
 for (const dir of bundled) {
@@ -143,3 +146,5 @@ for (const dir of bundled) {
   rmSync(join(dir, "dist"), { recursive: true, force: true });
   renameSync(join(dir, STAGED), join(dir, "dist"));
 }
+// What a plugin declares, beside its entry: the gateway knows it without its code, as long as nobody uses it.
+if (plugins.length > 0) execFileSync(process.execPath, ["host/dist/declare.js", ...plugins], { stdio: "inherit" });

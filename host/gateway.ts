@@ -29,7 +29,7 @@ import { followConfig } from "./config/follow.ts";
 import type { HostConfig } from "./config/host-schema.ts";
 import { type Environment, type Paths, preparePaths, resolvePaths } from "./config/paths.ts";
 import { secretTexts } from "./config/secret-places.ts";
-import { hostConfig, pluginSection, unownedKeys } from "./config/sections.ts";
+import { hostConfig, isConfigured, pluginSection, unownedKeys } from "./config/sections.ts";
 import { type ConfigStore as LiveConfig, createConfigStore } from "./config/store.ts";
 import { HookBus } from "./hooks/hook-bus.ts";
 import { createQuestions } from "./hooks/questions.ts";
@@ -37,7 +37,8 @@ import { provideHostServices } from "./host-services.ts";
 import { unloadedProvider } from "./kernel/absent.ts";
 import { Kernel } from "./kernel/kernel.ts";
 import { createPluginFinder, type PluginFinder } from "./kernel/load.ts";
-import { carryElsewhere } from "./isolation/isolated-plugin.ts";
+import { carryAsleep } from "./carriers/asleep.ts";
+import { carryElsewhere } from "./carriers/isolated-plugin.ts";
 import { Kinds } from "./kernel/kernel-hooks.ts";
 import type { AnyKind } from "./kernel/kind.ts";
 import { loadKinds } from "./kernel/load-kinds.ts";
@@ -253,6 +254,7 @@ class RunningGateway implements Gateway {
     const logs = new Map<string, Logger>();
     const { kinds = [], tap } = this.#parts.options;
     carryElsewhere(this.#kinds.hooks, { ...paths, kinds });
+    carryAsleep(this.#kinds.hooks, this.#kinds.all);
     tap?.(this.#kinds.hooks);
     return new Kernel({
       log,
@@ -268,6 +270,7 @@ class RunningGateway implements Gateway {
         invoke: (method, params, principal) => this.#invoke(method, params, principal),
       },
       configure: (plugin) => pluginSection(plugin, this.#file),
+      isConfigured: (plugin) => isConfigured(plugin, this.#file),
       logFor: (id) => {
         const known = logs.get(id) ?? log.child({ plugin: id });
         logs.set(id, known);

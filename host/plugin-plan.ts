@@ -5,7 +5,7 @@ import type { PluginsSection } from "./config/host-schema.ts";
 import type { Paths } from "./config/paths.ts";
 import { hostConfig } from "./config/sections.ts";
 import { installedSources } from "./install/sources.ts";
-import { placed } from "./isolation/placement.ts";
+import { placed } from "./carriers/placement.ts";
 import type { PluginPlan } from "./kernel/kernel.ts";
 import { idOf, inlineSource, type MissingPlugin, type PluginFinder, type PluginSource } from "./kernel/load.ts";
 import type { GatewayOptions } from "./options.ts";

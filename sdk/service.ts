@@ -73,6 +73,11 @@ export function live<T>(token: ServiceToken<T>): LiveToken<T> {
 export interface ExtensionPoint<T> {
   readonly kind: "extension-point";
   readonly id: string;
+  /**
+   * What is contributed to it is data, and functions whose promises the owner awaits: it can be contributed from another thread or process, and
+   * by a plugin that is asleep. Default false.
+   */
+  readonly remotable?: boolean;
   /** Plugins that contribute to it are named at their start. */
   readonly deprecated?: Deprecation;
   readonly type?: T;
@@ -81,7 +86,7 @@ export interface ExtensionPoint<T> {
 /** Makes an extension point: `defineExtensionPoint<Tool>("tool")`. */
 export function defineExtensionPoint<T>(
   id: string,
-  options: Pick<ExtensionPoint<T>, "deprecated"> = {},
+  options: Pick<ExtensionPoint<T>, "remotable" | "deprecated"> = {},
 ): ExtensionPoint<T> {
   return { kind: "extension-point", id, ...options };
 }

@@ -74,7 +74,7 @@ describe("who may import whom", () => {
       logs: ["config"],
       auth: ["config"],
       kernel: ["hooks"],
-      isolation: ["hooks", "kernel"],
+      carriers: ["hooks", "kernel"],
       install: ["config", "kernel"],
       net: ["auth", "hooks", "kernel"],
       webhooks: ["auth", "config", "hooks", "kernel", "net"],
@@ -145,8 +145,9 @@ it("the host names no plugin, namespace or channel", () => {
   // The configuration file and the mapping engine are the host's, and every HTTP reply has a status: these words are its own as well.
   // So are the nodes of a graph, and the secrets it hides; and every socket can send.
   // A process has memory, pages come from the web, npm has workspaces, and the template of a model provider is asked with tools.
+  // A plugin is asleep until something wakes it.
   // It logs, updates what is installed, and tells people the usage of a command.
-  const ordinary = ["logs", "memory", "tools", "update", "usage", "web", "workspace"];
+  const ordinary = ["logs", "memory", "tools", "update", "usage", "wake", "web", "workspace"];
   const own = new Set(["config", "nodes", "plugins", "secrets", "send", "status", "webhooks", ...ordinary]);
   const channels = [
     "telegram",

@@ -123,6 +123,12 @@ const PluginEntry = Strict({
       ),
     ),
   ),
+  wake: Type.Optional(
+    Type.Enum(
+      ["use", "start"],
+      hot("When its code is imported: when it is needed (use, the default, where that is possible), or at the start."),
+    ),
+  ),
   memoryMb: Count(16, 65_536, hot("MiB of heap it may use in a thread or process of its own. Default 256.")),
 });
 

@@ -1,4 +1,5 @@
 /** Which part of the configuration belongs to whom, and whether it is right. Pure. */
+import { isDeepStrictEqual } from "node:util";
 import { deepFreeze, type Plugin, type TSchema, violations, withDefaults } from "@svc/sdk";
 import { isSecretRef } from "@svc/sdk/services";
 import type { ConfigFile, Issue } from "./file.ts";
@@ -162,6 +163,11 @@ export function pluginSection(plugin: Omit<Plugin, "setup">, { resolved }: Confi
   const [first, ...more] = issues;
   if (first) return { issue: `${first.path}: ${first.message}${more.length > 0 ? ` (and ${more.length} more)` : ""}` };
   return { value, sections };
+}
+
+/** Whether the file says something else of a plugin than its defaults. */
+export function isConfigured(plugin: Omit<Plugin, "setup">, file: ConfigFile): boolean {
+  return !isDeepStrictEqual(pluginSection(plugin, file), pluginSection(plugin, { ...file, resolved: {} }));
 }
 
 /** Keys nobody reads now. They are kept: a section outlives its plugin. */

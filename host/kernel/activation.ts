@@ -31,7 +31,18 @@ export class Activation {
   async run(): Promise<void> {
     const { levels, waiting } = this.#plan();
     for (const [id, reason] of waiting) await this.giveUp(this.#instances.get(id), { state: "pending", reason });
-    const staged = await this.#stageAll(levels);
+    const next = levels.flat().flatMap((id) => this.#instances.get(id) ?? []);
+    const asleep = asleepOf(next, this.#running());
+    for (const instance of this.#running())
+      if (
+        isAsleep(instance) &&
+        isUsed(
+          instance,
+          next.filter((one) => !asleep.has(one)),
+        )
+      )
+        await this.wake(instance);
+    const staged = await this.#stageAll(levels, asleep);
     const conflicts = staged.flatMap(({ instance, result }) => {
       const conflict = this.#lifecycle.commit(instance, result);
       return conflict === undefined ? [] : [{ instance, conflict }];
@@ -65,13 +76,18 @@ export class Activation {
     );
   }
 
-  async #stageAll(levels: Order["levels"]): Promise<{ instance: PluginInstance; result: StagedGeneration }[]> {
+  async #stageAll(
+    levels: Order["levels"],
+    asleep: ReadonlySet<PluginInstance>,
+  ): Promise<{ instance: PluginInstance; result: StagedGeneration }[]> {
     const services = new Map<string, unknown>();
     const staged: { instance: PluginInstance; result: StagedGeneration }[] = [];
     for (const level of levels) {
       const instances = level.flatMap((id) => this.#instances.get(id) ?? []);
       for (const instance of instances) instance.position ??= this.#positions++;
-      const results = await Promise.all(instances.map((instance) => this.#stage(instance, services)));
+      const results = await Promise.all(
+        instances.map((instance) => this.#stage(instance, services, asleep.has(instance))),
+      );
       for (const result of results) {
         if (!result) continue;
         staged.push(result);
@@ -81,16 +97,21 @@ export class Activation {
     return staged;
   }
 
-  async #stage(instance: PluginInstance, services: ReadonlyMap<string, unknown>) {
+  async #stage(instance: PluginInstance, services: ReadonlyMap<string, unknown>, maySleep: boolean) {
     const { code } = instance;
     if (!code) return undefined;
+    const asleep = maySleep ? await this.#lifecycle.stageAsleep(instance, code, () => this.wake(instance)) : undefined;
+    if (asleep) return this.#staged(instance, asleep);
     const lacking = this.#lacking(code.plugin, (id) => services.has(id));
     if (lacking !== undefined) {
       const reason = `waits for the service ${lacking}, whose plugin did not come up`;
       await this.giveUp(instance, { state: "pending", reason });
       return undefined;
     }
-    const result = await this.#lifecycle.stage(instance, code, services);
+    return this.#staged(instance, await this.#lifecycle.stage(instance, code, services));
+  }
+
+  async #staged(instance: PluginInstance, result: StagedGeneration | NotStaged) {
     if (!("generation" in result)) {
       await this.giveUp(instance, result);
       return undefined;
@@ -103,7 +124,7 @@ export class Activation {
   #lacking(plugin: PluginFacts, isStaged: (id: string) => boolean): string | undefined {
     return Object.values(plugin.requires ?? {})
       .map((requirement) => tokenOf(requirement))
-      .find(({ token, hard }) => hard && !isStaged(token.id) && this.#services().get(token.id) === undefined)?.token.id;
+      .find(({ token, hard }) => hard && !isStaged(token.id) && !this.#services().get(token.id))?.token.id;
   }
 
   /** Starts in order; a plugin waits for those it requires, not for the others. */
@@ -133,12 +154,31 @@ export class Activation {
   async #start(instance: PluginInstance): Promise<void> {
     const { plugin } = instance;
     if (instance.state !== "starting" || !plugin) return;
+    if (instance.current?.wake) return this.#lifecycle.asleep(instance);
     if (this.#lacking(plugin, () => false) !== undefined) {
       return this.giveUp(instance, { state: "pending", reason: "waits for a plugin it requires, which did not start" });
     }
     const failure = await this.#lifecycle.start(instance);
-    if (!failure) return;
+    if (failure) this.#failed(instance, failure);
+  }
+
+  #failed(instance: PluginInstance, failure: NotStaged): void {
     this.#settle(instance, failure.state === "failed" ? this.#nextAttempt(instance, failure.reason) : failure);
+  }
+
+  /** Brings up a plugin that is asleep, after those whose services it requires. Never rejects: whoever waits looks it up anew. */
+  async wake(instance: PluginInstance): Promise<void> {
+    const { current, plugin } = instance;
+    if (!current?.wake || !plugin) return;
+    for (const id of this.#providersOf(instance)) await this.#instances.get(id)?.current?.wake?.();
+    const lacking = this.#lacking(plugin, () => false);
+    const failure: NotStaged | undefined =
+      lacking === undefined
+        ? await this.#lifecycle.awaken(instance, current)
+        : { state: "pending", reason: `waits for the service ${lacking}, whose plugin did not come up` };
+    if (!failure || instance.current !== current) return;
+    await this.#lifecycle.takeDown(instance);
+    this.#failed(instance, failure);
   }
 
   /** Soon, and later each time; too many in a row and it rests. */
@@ -155,4 +195,32 @@ export class Activation {
     await this.#lifecycle.takeDown(instance);
     this.#settle(instance, failure);
   }
+}
+
+/**
+ * Of the plugins that are set up next, those that may be asleep: it is their first time, their code can be, and no plugin that is awake uses one
+ * of their services.
+ */
+function asleepOf(next: readonly PluginInstance[], running: readonly PluginInstance[]): Set<PluginInstance> {
+  const asleep = new Set(next.filter(({ code, generation }) => code?.sleep && generation === 0));
+  for (let grew = true; grew;) {
+    const awake = [...next.filter((one) => !asleep.has(one)), ...running.filter((one) => !isAsleep(one))];
+    const used = [...asleep].filter((instance) => isUsed(instance, awake));
+    for (const instance of used) asleep.delete(instance);
+    grew = used.length > 0;
+  }
+  return asleep;
+}
+
+function isAsleep({ current }: PluginInstance): boolean {
+  return current?.wake !== undefined;
+}
+
+/** Whether one of these uses a service of the plugin, in whatever way: a service that is asleep has no value. */
+function isUsed({ plugin }: PluginInstance, by: readonly PluginInstance[]): boolean {
+  const services = new Set(plugin?.provides?.map(({ id }) => id));
+  if (services.size === 0) return false;
+  return by.some((other) =>
+    Object.values(other.plugin?.requires ?? {}).some((requirement) => services.has(tokenOf(requirement).token.id)),
+  );
 }

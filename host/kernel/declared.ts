@@ -57,6 +57,10 @@ export class Recorder implements Declared {
     return (this.#entries.get(name) ?? []).map(({ shape }) => shape);
   }
 
+  entry(kind: string, name: string): unknown {
+    return this.#entries.get(kind)?.find(({ shape }) => shape.name === name)?.entry;
+  }
+
   /** Everything, by the names of kinds: what crosses to the gateway. */
   entries(): Record<string, readonly unknown[]> {
     return Object.fromEntries([...this.#entries].map(([name, recorded]) => [name, recorded.map(({ entry }) => entry)]));

@@ -14,7 +14,7 @@ export interface Failure {
 
 const DEFAULT_RETRY_MS = 1_000;
 
-export function failureOf(step: "setup" | "start", error: unknown): Failure {
+export function failureOf(step: "import" | "setup" | "start", error: unknown): Failure {
   const text = messageOf(error);
   if (!isSetupOutcome(error)) return { state: "failed", reason: `${step}: ${text}`, isBug: true };
   switch (error.outcome) {

@@ -1,9 +1,9 @@
 /** One life of a plugin: what it declared, what it has under way, and what has to be undone when it goes. */
 import type { Clock, Logger, Stop } from "@svc/sdk";
 import { within } from "../clock.ts";
-import type { Charge, Owner, Tally } from "../hooks/owner.ts";
-import { runAs } from "./blame.ts";
-import type { ReplacementHold } from "./hold.ts";
+import type { Charge, Hold, Owner, Tally } from "../hooks/owner.ts";
+import { currentOwner, runAs } from "./blame.ts";
+import { type ReplacementHold, waitFor } from "./hold.ts";
 import type { Carried, KernelHooks, PluginConfig, Staged } from "./kind.ts";
 import { forgetMark, newMark, runMarked } from "./watch/marks.ts";
 
@@ -46,6 +46,8 @@ export class Generation {
   ready = false;
   /** How many bytes of memory it uses; known of plugins that do not run in the gateway. */
   memory: (() => number | undefined) | undefined;
+  /** Set while it is asleep, and until it has started: wakes it, and resolves when it is awake or failed to. */
+  wake: (() => Promise<void>) | undefined;
   /** Something of it could not be stopped. */
   leaky = false;
   readonly #controller = new AbortController();
@@ -64,6 +66,12 @@ export class Generation {
     const { signal } = this.#controller;
     const isReady = () => this.ready;
     const { tally } = instance;
+    const held: Hold = {
+      passes: () => currentOwner()?.hold === held,
+      wait: () => waitFor(this.wake?.() ?? Promise.resolve(), clock, `plugin ${instance.id} is being loaded`),
+    };
+    const sleep = () => (this.wake ? held : undefined);
+    const wake = () => this.wake?.();
     const owner: Owner = {
       id: instance.id,
       order,
@@ -72,10 +80,10 @@ export class Generation {
         return isReady();
       },
       get hold() {
-        return instance.hold;
+        return instance.hold ?? sleep();
       },
       get away() {
-        return isReady() ? undefined : instance.hold?.released;
+        return isReady() ? undefined : (instance.hold?.released ?? wake());
       },
       tally,
       enter: () => {

@@ -26,13 +26,16 @@ export class ReplacementHold implements Hold {
     return currentOwner()?.hold === this;
   }
 
-  async wait(): Promise<void> {
-    await within(HOLD_MS, this.#clock, this.released).catch(() =>
-      unavailable("the plugin is being reloaded; try again", { retryAfterMs: RETRY_MS }),
-    );
+  wait(): Promise<void> {
+    return waitFor(this.released, this.#clock, "the plugin is being reloaded");
   }
 
   release(): void {
     this.#release();
   }
+}
+
+/** @throws GatewayError `UNAVAILABLE` when it takes too long */
+export async function waitFor(released: Promise<void>, clock: Clock, why: string): Promise<void> {
+  await within(HOLD_MS, clock, released).catch(() => unavailable(`${why}; try again`, { retryAfterMs: RETRY_MS }));
 }

@@ -104,6 +104,7 @@ export class PluginInstance {
       ...(this.reason === undefined ? {} : { reason: this.reason }),
       ...(this.retryAt === undefined ? {} : { retryAt: this.retryAt }),
       generation: this.current?.number ?? this.generation,
+      ...(this.current?.wake ? { asleep: true } : {}),
       ...(this.placement === "host" ? {} : { placement: this.placement }),
       ...(this.blame === undefined ? {} : { blame: this.blame }),
       ...this.timings,

@@ -5,19 +5,20 @@
  * offers for it in `setup`, what of it can be written down, what package.json must list, what conflicts with it, how it takes effect and how
  * it is served from another thread or process. A new kind is one such file; nothing else lists kinds by hand.
  */
-import type {
-  Audience,
-  Clock,
-  Deprecation,
-  EventSpec,
-  ExtensionPoint,
-  ExtensionView,
-  HookEmitter,
-  HookSpec,
-  Plugin,
-  PluginGateway,
-  Stop,
-  TSchema,
+import {
+  type Audience,
+  type Clock,
+  type Deprecation,
+  type EventSpec,
+  type ExtensionPoint,
+  type ExtensionView,
+  type HookEmitter,
+  type HookSpec,
+  type Plugin,
+  type PluginGateway,
+  type Stop,
+  type TSchema,
+  withDefaults,
 } from "@svc/sdk";
 import type { AsyncSeriesBailHook, AsyncSeriesHook, SyncBailHook, SyncHook } from "tapable";
 import type { HookBus } from "../hooks/hook-bus.ts";
@@ -45,6 +46,14 @@ export type PluginFacts = Omit<Plugin, "setup">;
 export interface PluginConfig {
   readonly value: unknown;
   readonly sections: Readonly<Record<string, unknown>>;
+}
+
+/** The configuration of a plugin nobody configured. */
+export function defaultsOf({ config, sections = {} }: PluginFacts): PluginConfig {
+  return {
+    value: config ? withDefaults(config, {}) : {},
+    sections: Object.fromEntries(Object.entries(sections).map(([key, schema]) => [key, withDefaults(schema, {})])),
+  };
 }
 
 /** Something wrong with a plugin, and what to do about it. A warning does not keep it from being used. */
@@ -87,6 +96,11 @@ export interface Kind<Entry = unknown, Live extends Owned = Entry & Owned> {
   /** An entry that was declared elsewhere, as it is declared here. Its functions return promises. Default: as it is. */
   adopt?(entry: Entry, remote: Remote): Entry;
 
+  /** Why a plugin with this entry cannot be asleep, or `undefined`. */
+  wakes?(entry: Entry): string | undefined;
+  /** What of an entry is in effect while its plugin is asleep; `undefined`: nothing of it. Default: all, functions wake the plugin. */
+  asleep?(entry: Entry): Entry | undefined;
+
   /** The mark of a part of the plugin API that will go away, and what that part is called. */
   deprecation?(entry: Entry): readonly [what: string, mark: Deprecation | undefined];
   /** What `svc plugins check` finds wrong with an entry. */
@@ -123,6 +137,8 @@ export interface Listing {
 export interface Declared {
   of<Entry, Live extends Owned>(kind: Kind<Entry, Live>): readonly Entry[];
   shapes(kind: AnyKind): readonly Shape[];
+  /** The entry of this name. @param kind name of the kind */
+  entry(kind: string, name: string): unknown;
   /** Parts of the plugin API it uses that will go away, by what they are called. */
   readonly deprecated: ReadonlyMap<string, Deprecation>;
 }
@@ -195,7 +211,16 @@ export interface Staging {
 /** A plugin's code, wherever it is: its static part, and what sets a generation of it up. */
 export interface Carried {
   readonly plugin: PluginFacts;
+  /** Imports the code, which `setup` needs. Absent: it is imported already. @throws Error it cannot be imported */
+  load?(): Promise<void>;
   setup(staging: Staging): void | Promise<void>;
+  /**
+   * Declares what is written down of the plugin, without its code. Absent: the plugin cannot be asleep.
+   * @param wake resolves when the plugin is awake. @throws GatewayError `UNAVAILABLE` it did not wake
+   */
+  sleep?(staging: Staging, wake: () => Promise<Declared>): void;
+  /** Where that differs from what its code declares, for people; `undefined`: nowhere. */
+  stale?(declared: Declared): string | undefined;
 }
 
 export interface StateChange {

@@ -4,7 +4,7 @@
  * Each step acts on one plugin and says what became of it. Which plugins, and in which order, is decided in
  * `kernel.ts` (at a start) and `replacement.ts` (at a reload).
  */
-import { type Clock, HOOKS, type HookEmitter, type Logger, type Principal, type Stop } from "@svc/sdk";
+import { type Clock, GatewayError, HOOKS, type HookEmitter, type Logger, type Principal, type Stop } from "@svc/sdk";
 import { within } from "../clock.ts";
 import { Recorder } from "./declared.ts";
 import { describeDeprecated } from "./deprecations.ts";
@@ -12,7 +12,7 @@ import { failureOf } from "./failure.ts";
 import { Generation } from "./generation.ts";
 import type { PluginInstance } from "./instance.ts";
 import type { Kinds } from "./kernel-hooks.ts";
-import type { Begin, Carried, PluginConfig, PluginFacts, Staged } from "./kind.ts";
+import { type Begin, type Carried, type PluginConfig, type PluginFacts, type Staged, type Staging } from "./kind.ts";
 import { hooks } from "./kinds/hooks.ts";
 import { type HostParts, stagingOf } from "./staging.ts";
 import type { PluginState } from "./state.ts";
@@ -24,6 +24,8 @@ export interface LifecycleOptions {
   readonly host: HostParts;
   /** A plugin's validated sections, or what is wrong with them. */
   configure(plugin: PluginFacts): PluginConfig | { readonly issue: string };
+  /** Whether the configuration says something else of it than its defaults. */
+  isConfigured(plugin: PluginFacts): boolean;
   /** Log of one plugin. */
   logFor(id: string): Logger;
   /** Mints what a plugin acts as when it calls methods. */
@@ -85,7 +87,8 @@ export class Lifecycle {
   }
 
   /**
-   * Runs `setup`; nobody sees a thing of it yet. Changes nothing of the instance but its generation count and timings.
+   * Imports the code where that is left to do, and runs `setup`; nobody sees a thing of it yet. Changes nothing of the instance but its
+   * generation count and timings.
    * @param services staged by plugins that go first. @param config default: what the configuration says now
    */
   async stage(
@@ -95,23 +98,74 @@ export class Lifecycle {
     config: PluginConfig | { readonly issue: string } = this.#options.configure(code.plugin),
   ): Promise<StagedGeneration | NotStaged> {
     if ("issue" in config) return { state: "blocked", reason: `configuration: ${config.issue}` };
-    const { kinds } = this;
-    const { logFor, principalFor, host } = this.#options;
-    const { manifest } = instance;
-    const { plugin } = code;
-    const log = logFor(instance.id);
-    const generation = new Generation({
+    const generation = this.#newGeneration(instance, code, config);
+    const staged = await this.#load(instance, code).then(
+      () => this.#setUp(instance, generation, services, (staging) => code.setup(staging)),
+      (error: unknown) => this.#failure(instance, "import", error),
+    );
+    if ("state" in staged) return this.#discard(generation, staged);
+    return { generation, staged };
+  }
+
+  /**
+   * Stages a plugin without its code.
+   * @param wake brings it up; resolves when it runs, or failed to
+   * @returns `undefined` when it cannot be asleep, or not with its configuration
+   */
+  async stageAsleep(
+    instance: PluginInstance,
+    code: Carried,
+    wake: (generation: Generation) => Promise<void>,
+  ): Promise<StagedGeneration | NotStaged | undefined> {
+    const { sleep, plugin } = code;
+    const config = this.#options.configure(plugin);
+    if (!sleep || "issue" in config || this.#options.isConfigured(plugin)) return undefined;
+    const generation = this.#newGeneration(instance, code, config);
+    let waking: Promise<void> | undefined;
+    generation.wake = () => (waking ??= wake(generation));
+    const awake = async () => {
+      await generation.wake?.();
+      const { staged, wake: isAsleep } = generation;
+      if (staged && !isAsleep && !generation.owner.signal.aborted) return staged.declared;
+      throw new GatewayError("UNAVAILABLE", `plugin ${instance.id} is ${instance.state}: ${instance.reason ?? "-"}`);
+    };
+    const staged = await this.#setUp(instance, generation, new Map(), (staging) => sleep(staging, awake));
+    if ("state" in staged) return this.#discard(generation, staged);
+    return { generation, staged };
+  }
+
+  #newGeneration(instance: PluginInstance, code: Carried, config: PluginConfig): Generation {
+    return new Generation({
       instance,
       number: ++instance.generation,
       order: instance.position ?? 0,
       code,
       config,
       clock: this.clock,
-      log,
-      hooks: kinds.hooks,
+      log: this.#options.logFor(instance.id),
+      hooks: this.kinds.hooks,
       onFailure: () => this.#onFailure(instance),
     });
+  }
+
+  async #load(instance: PluginInstance, { load }: Carried): Promise<void> {
+    if (!load) return;
+    const begun = this.clock.elapsed();
+    await within(this.stepMs, this.clock, load());
+    instance.timings.importMs = Math.round(this.clock.elapsed() - begun);
+  }
+
+  async #setUp(
+    instance: PluginInstance,
+    generation: Generation,
+    services: ReadonlyMap<string, unknown>,
+    setup: (staging: Staging) => void | Promise<void>,
+  ): Promise<Staged | NotStaged> {
+    const { kinds } = this;
+    const { logFor, principalFor, host } = this.#options;
+    const { manifest } = instance;
     const { owner } = generation;
+    const { plugin } = generation.code;
     const recorder = new Recorder(plugin);
     const begun = this.clock.elapsed();
     try {
@@ -120,7 +174,7 @@ export class Lifecycle {
         kinds,
         generation,
         recorder,
-        log,
+        log: logFor(instance.id),
         principal: principalFor(instance.id, manifest?.permissions?.calls ?? []),
         staged: services,
         died: (error) => this.#onDeath(instance, generation, error),
@@ -128,18 +182,18 @@ export class Lifecycle {
       await within(
         this.stepMs,
         this.clock,
-        owner.run(() => code.setup(staging)),
+        owner.run(() => setup(staging)),
       );
     } catch (error) {
-      return await this.#discard(generation, this.#failure(instance, "setup", error));
+      return this.#failure(instance, "setup", error);
     } finally {
       recorder.seal();
     }
     const staged: Staged = { plugin, manifest, owner, declared: recorder, live: kinds, bus: kinds.bus };
     const conflict = kinds.hooks.conflict.call(staged);
-    if (conflict !== undefined) return await this.#discard(generation, { state: "failed", reason: conflict });
+    if (conflict !== undefined) return { state: "failed", reason: conflict };
     instance.timings.setupMs = Math.round(this.clock.elapsed() - begun);
-    return { generation, staged };
+    return staged;
   }
 
   async #discard(generation: Generation, result: NotStaged): Promise<NotStaged> {
@@ -147,7 +201,7 @@ export class Lifecycle {
     return result;
   }
 
-  #failure(instance: PluginInstance, step: "setup" | "start", error: unknown): NotStaged {
+  #failure(instance: PluginInstance, step: "import" | "setup" | "start", error: unknown): NotStaged {
     const { state, reason, retryMs, isBug } = failureOf(step, error);
     if (isBug) {
       instance.charged(error, step, this.clock.now());
@@ -161,25 +215,64 @@ export class Lifecycle {
    * @returns why that is not possible, or `undefined`
    */
   commit(instance: PluginInstance, { generation, staged }: StagedGeneration): string | undefined {
-    const { kinds } = this;
     const former = instance.current;
-    const conflict = kinds.hooks.conflict.call(staged); // another plugin may have come first
+    const conflict = this.kinds.hooks.conflict.call(staged); // another plugin may have come first
     if (conflict !== undefined) {
       void generation.stop(this.clock); // nothing has begun: only its signal aborts
       return conflict;
     }
     former?.withdraw();
-    try {
-      generation.committed(staged, kinds.commit(staged));
-    } catch (error) {
+    const failure = this.#putInto(instance, generation, staged);
+    if (failure !== undefined) {
       void generation.stop(this.clock);
-      return this.#failure(instance, "setup", error).reason;
+      return failure;
     }
     instance.current = generation;
     instance.code = generation.code;
-    instance.declared = staged.declared;
     this.move(instance, "starting");
     return undefined;
+  }
+
+  /** @returns why a kind could not take effect; nothing is in effect then */
+  #putInto(instance: PluginInstance, generation: Generation, staged: Staged): string | undefined {
+    try {
+      generation.committed(staged, this.kinds.commit(staged));
+    } catch (error) {
+      return this.#failure(instance, "setup", error).reason;
+    }
+    instance.declared = staged.declared;
+    return undefined;
+  }
+
+  /** A plugin that was staged asleep is in effect: it needs no start. */
+  asleep(instance: PluginInstance): void {
+    instance.unseal();
+    this.move(instance, "active");
+  }
+
+  /**
+   * Imports the code of a plugin that is asleep, and puts what its setup declares in the place of what was written down, in the same
+   * generation. @returns `undefined` when it runs, or has been taken down meanwhile; else what became of it
+   */
+  async awaken(instance: PluginInstance, generation: Generation): Promise<NotStaged | undefined> {
+    const { code, owner } = generation;
+    const isOver = () => owner.signal.aborted || instance.current !== generation;
+    const staged = await this.#load(instance, code).then(
+      () => this.#setUp(instance, generation, new Map(), (staging) => code.setup(staging)),
+      (error: unknown) => this.#failure(instance, "import", error),
+    );
+    if (isOver()) return undefined;
+    if ("state" in staged) return staged;
+    const { id: plugin } = instance;
+    const stale = code.stale?.(staged.declared);
+    if (stale !== undefined)
+      this.#options.log.warn({ plugin }, `declared.json of plugin ${plugin} is stale: ${stale}; build it again`);
+    generation.withdraw();
+    const failure = this.#putInto(instance, generation, staged);
+    if (failure !== undefined) return { state: "failed", reason: failure };
+    const notStarted = await this.start(instance);
+    if (!notStarted) generation.wake = undefined;
+    return notStarted;
   }
 
   /** Acquires its resources. @returns `undefined` when it runs, else what became of it; it is taken down then */

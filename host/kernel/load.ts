@@ -17,6 +17,8 @@ export interface PluginSource {
   readonly isBundled?: boolean;
   /** The thread or process its code runs in, with so many MiB of heap. Default: the host's own thread. */
   readonly elsewhere?: { readonly placement: Exclude<Placement, "host">; readonly memoryMb: number };
+  /** Its code is imported at the start, whether it is needed then or not. */
+  readonly isAwake?: boolean;
   /** Known before import for packages. */
   readonly manifest: Manifest | undefined;
   /** What the code says now: a file that has changed since it was imported is read anew. */
@@ -81,7 +83,7 @@ function versionedUrl(file: string): string {
 }
 
 /** @throws Error its file cannot be read or run, or has no plugin */
-export async function importPlugin(file: string, cacheDir: string): Promise<Plugin> {
+export async function importPlugin(file: string, cacheDir: string | false): Promise<Plugin> {
   const { default: plugin } = (await importModule(file, cacheDir)) as { default?: unknown };
   if (!isPlugin(plugin))
     throw new Error(`${file} does not export a plugin; write: export default definePlugin({ ... })`);

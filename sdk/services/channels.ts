@@ -153,4 +153,4 @@ export function defineChannel<Settings>(channel: Channel<Settings>): Channel {
 }
 
 /** Channels. Owner: the plugin `channels`. */
-export const Channel = defineExtensionPoint<Channel>("channel");
+export const Channel = defineExtensionPoint<Channel>("channel", { remotable: true });

@@ -89,6 +89,8 @@ export interface PluginReport {
   readonly state: string;
   /** Why it is not active, or what an operator should know about it. */
   readonly reason?: string;
+  /** It is active, and its code is not imported before it is used. */
+  readonly asleep?: boolean;
   /** epoch ms of the next attempt of the gateway itself */
   readonly retryAt?: number;
   readonly generation: number;

@@ -164,7 +164,7 @@ export interface ProviderFailure {
 }
 
 /** Kinds of model servers. Owner: the plugin `models`. */
-export const ModelProvider = defineExtensionPoint<ModelProvider>("model.provider");
+export const ModelProvider = defineExtensionPoint<ModelProvider>("model.provider", { remotable: true });
 
 /** Finds and asks language models. */
 export interface Models {

@@ -76,7 +76,7 @@ export function defineTool<P extends TSchema>(tool: Tool<P>): Tool {
 }
 
 /** Tools; the contribution id is the name. Owner: the plugin `tools`. */
-export const Tool = defineExtensionPoint<Tool>("tool");
+export const Tool = defineExtensionPoint<Tool>("tool", { remotable: true });
 
 /** Tools that come and go while the plugin runs, e.g. those of a server. */
 export interface ToolSource {

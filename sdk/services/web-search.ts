@@ -34,4 +34,4 @@ export interface WebSearchProvider {
 }
 
 /** Search engines. Owner: the plugin `web`. */
-export const WebSearchProvider = defineExtensionPoint<WebSearchProvider>("web.search.provider");
+export const WebSearchProvider = defineExtensionPoint<WebSearchProvider>("web.search.provider", { remotable: true });

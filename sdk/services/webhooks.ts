@@ -171,7 +171,7 @@ export interface WebhookPreset {
 }
 
 /** Named sets of mappings. Owner: the host. */
-export const WebhookPreset = defineExtensionPoint<WebhookPreset>("webhook.preset");
+export const WebhookPreset = defineExtensionPoint<WebhookPreset>("webhook.preset", { remotable: true });
 
 /** How a mapping knows its sender. */
 export interface WebhookVerify {

@@ -261,8 +261,9 @@ export const SEEN_ELSEWHERE: Readonly<Record<string, string>> = {
   "plugins.use": "host/gateway-plugins.test.ts",
   "plugins.load.paths": "host/gateway-plugins.test.ts",
   "plugins.entries.*.enabled": "host/gateway-plugins.test.ts",
-  "plugins.entries.*.run": "host/isolation/placement.test.ts",
-  "plugins.entries.*.memoryMb": "host/isolation/placement.test.ts",
+  "plugins.entries.*.run": "host/carriers/placement.test.ts",
+  "plugins.entries.*.wake": "host/carriers/asleep.test.ts",
+  "plugins.entries.*.memoryMb": "host/carriers/placement.test.ts",
   "provider-offline.wordDelayMs": "plugins/provider-offline/provider.test.ts",
   "storage-sqlite.busyTimeoutMs": "plugins/storage-sqlite/plugin.test.ts",
 };

@@ -272,8 +272,9 @@ const HOT: Record<string, Row | { readonly seenIn: string }> = {
   "plugins.use": { seenIn: "gateway-plugins.test.ts" },
   "plugins.load.paths": { seenIn: "gateway-plugins.test.ts" },
   "plugins.entries.*.enabled": { seenIn: "gateway-plugins.test.ts" },
-  "plugins.entries.*.run": { seenIn: "isolation/placement.test.ts" },
-  "plugins.entries.*.memoryMb": { seenIn: "isolation/placement.test.ts" },
+  "plugins.entries.*.run": { seenIn: "carriers/placement.test.ts" },
+  "plugins.entries.*.wake": { seenIn: "carriers/asleep.test.ts" },
+  "plugins.entries.*.memoryMb": { seenIn: "carriers/placement.test.ts" },
   ...Object.fromEntries(
     (
       "enabled token path maxBodyBytes defaultSessionKey allowRequestSessionKey allowedSessionKeyPrefixes " +

@@ -48,7 +48,7 @@ export function createDeveloped(place: string, { paths, forget }: DevelopedOptio
       const found = finder.find(path);
       if (!("load" in found)) return found;
       const file = found.manifest ? join(found.manifest.directory, sourceEntry(found.manifest)) : path;
-      return { ...found, load: () => load(file) };
+      return { ...found, isAwake: true, load: () => load(file) };
     },
     takeError() {
       const error = thrown;

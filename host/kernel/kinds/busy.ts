@@ -14,4 +14,5 @@ export const busy = defineKind<BusyCheck>({
 
   members: (record) => ({ busy: (check: () => boolean) => record({ check }) }),
   adopt: (_, remote) => ({ check: () => remote.isBusy() }),
+  asleep: () => undefined,
 });

@@ -14,4 +14,5 @@ export const configHandlers = defineKind<DeclaredHandler>({
   shape: Type.Object({ name: Type.String() }),
   describe: () => ({ name: "configChanged" }),
   members: (record) => ({ configChanged: (handler: ConfigHandler) => record({ handler }) }),
+  asleep: () => undefined,
 });

@@ -41,8 +41,14 @@ export const contributions = defineKind<DeclaredContribution>({
 
   inert: ({ point, id }, live) =>
     live.table(points).get(point.id) ? undefined : `${point.id} "${id}": no plugin owns this extension point`,
+  refuse: ({ point }) => impatient(point),
+  wakes: ({ point }) => impatient(point),
   deprecation: ({ point }) => [`extension point ${point.id}`, point.deprecated],
 });
+
+function impatient({ id, remotable }: ExtensionPoint<unknown>): string | undefined {
+  return remotable === true ? undefined : `the owner of the extension point ${id} calls it without waiting`;
+}
 
 /** Those to one point, in plugin order. */
 export function contributionsTo<T>(live: LiveTables, { id }: ExtensionPoint<T>): readonly LiveContribution<T>[] {

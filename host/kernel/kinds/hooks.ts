@@ -50,10 +50,15 @@ export const hooks = defineKind<DeclaredTap>({
   inert: ({ hook: { name } }, live) =>
     HOST_HOOKS.has(name) || live.table(emits).get(name) ? undefined : `hook ${name}: no running plugin emits it`,
 
-  refuse: ({ hook: { kind } }) => (kind === "trace" ? "it is called on hot paths, without waiting" : undefined),
+  refuse: ({ hook }) => trace(hook),
+  wakes: ({ hook }) => trace(hook),
   adopt: ({ handler, ...tap }) => ({ ...tap, handler: (input, { key, signal }) => handler(input, { key, signal }) }),
   deprecation: ({ hook: { name, deprecated } }) => [`hook ${name}`, deprecated],
 });
+
+function trace({ name, kind }: HookSpec): string | undefined {
+  return kind === "trace" ? `the hook ${name} is called on hot paths, without waiting` : undefined;
+}
 
 /** Emitted by the host itself. */
 const HOST_HOOKS = new Set(

@@ -22,6 +22,8 @@ export const services = defineKind<DeclaredService>({
     },
   }),
 
+  asleep: ({ token }) => ({ token, value: undefined }), // nobody awake uses it
+
   conflict(entries, { plugin }) {
     const unmet = plugin.provides?.find(({ id }) => !entries.some(({ token }) => token.id === id));
     return unmet && `it lists ${unmet.id} under "provides" and did not provide it`;

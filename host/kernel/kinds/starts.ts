@@ -25,4 +25,5 @@ export const starts = defineKind<DeclaredStart>({
       return typeof stop === "function" ? () => (remote.isOver() ? undefined : stop()) : undefined;
     },
   }),
+  wakes: () => "it acquires resources when the gateway starts",
 });

@@ -50,4 +50,5 @@ export const timers = defineKind<DeclaredTimer>({
       for (const timer of declared.of(timers)) await begin(timer.begin);
     });
   },
+  wakes: () => "its timers run from the start on",
 });

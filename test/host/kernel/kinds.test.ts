@@ -12,7 +12,7 @@ import { checkPlugin } from "../../../host/cli/plugins/check/check-task.ts";
 import type { Finding } from "../../../host/cli/plugins/check/findings.ts";
 import type { LiveTables } from "../../../host/kernel/kind.ts";
 import { connect } from "@svc/sdk/client";
-import { packageAt, until } from "../isolation/scene.ts";
+import { packageAt, until } from "../carriers/scene.ts";
 import { contractOf } from "./reload-scene.ts";
 import badges, { committed } from "./status-badges.ts";
 

@@ -99,6 +99,7 @@ function kernelOf(load: () => Plugin) {
       actingFor: (asked) => asked,
       invoke: () => Promise.resolve(undefined),
     },
+    isConfigured: () => false,
     configure: () => ({ value: { n: 1 }, sections: {} }),
     logFor: () => log,
     principalFor: () => nobody,

@@ -24,6 +24,7 @@ const kernel = new Kernel({
     actingFor: (asked) => asked,
     invoke: () => Promise.resolve(undefined),
   },
+  isConfigured: () => false,
   configure: () => ({ value: {}, sections: {} }),
   logFor: () => log,
   principalFor: () => nobody,

@@ -71,7 +71,7 @@ async function checkCode(
   const setups = watchSetups(plugin);
   const kinds = await loadKinds(files, cacheDir);
   const staged = await tryPlugin({
-    source: { origin: directory, key: directory, manifest, load: () => Promise.resolve(setups.plugin) },
+    source: { origin: directory, key: directory, isAwake: true, manifest, load: () => Promise.resolve(setups.plugin) },
     setups,
     finder: createPluginFinder({ configDir: directory, cacheDir, home: temporary }),
     stateDir: join(temporary, "state"),

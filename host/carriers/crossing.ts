@@ -204,3 +204,15 @@ function unpackTagged(tagged: Tagged, receiver: Receiver): unknown {
       return fromEntries(tagged.entries, receiver);
   }
 }
+
+/**
+ * Where a function is declared to return an iterable at once, its promise serves as one. Where it is declared to return
+ * nothing, nobody looks at the promise: its failure is no stray error of the caller.
+ */
+export function iterablePromise(promise: Promise<unknown>): Promise<unknown> {
+  promise.catch(() => undefined);
+  async function* iterate() {
+    yield* (await promise) as AsyncIterable<unknown>; // whoever iterates expects one
+  }
+  return Object.assign(promise, { [Symbol.asyncIterator]: iterate });
+}

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, it } from "node:test";
-import { environmentOf, permissionFlags } from "../../../host/isolation/permission-flags.ts";
+import { environmentOf, permissionFlags } from "../../../host/carriers/permission-flags.ts";
 import { directoryOf } from "../kernel/reload-scene.ts";
 import { isolationScene } from "./scene.ts";
 

@@ -5,7 +5,7 @@
  * iterable can be iterated itself. A signal that crossed with a call lives until that call, or the iteration it answered
  * with, is over.
  */
-import { pack, type Receiver, type Sender, unpack } from "./crossing.ts";
+import { iterablePromise, pack, type Receiver, type Sender, unpack } from "./crossing.ts";
 import { errorOf, type Failure, failureOf } from "./failures.ts";
 import { Exports, Imports } from "./references.ts";
 
@@ -211,18 +211,6 @@ function plain(failure: Failure): Failure {
   } catch {
     return { ...failure, fields: {} };
   }
-}
-
-/**
- * Where a function is declared to return an iterable at once, its promise serves as one. Where it is declared to return
- * nothing, nobody looks at the promise: its failure is no stray error of the caller.
- */
-function iterablePromise(promise: Promise<unknown>): Promise<unknown> {
-  promise.catch(() => undefined);
-  async function* iterate() {
-    yield* (await promise) as AsyncIterable<unknown>; // whoever iterates expects one
-  }
-  return Object.assign(promise, { [Symbol.asyncIterator]: iterate });
 }
 
 function remoteIterable(next: AnyFunction, end: AnyFunction, ended: () => void): AsyncIterable<unknown> {

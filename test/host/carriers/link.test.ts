@@ -19,7 +19,7 @@ import {
   stringify,
   uint8Array,
 } from "fast-check";
-import { Link, type LinkOptions } from "../../../host/isolation/link.ts";
+import { Link, type LinkOptions } from "../../../host/carriers/link.ts";
 
 type AnyFunction = (...args: unknown[]) => Promise<unknown>;
 

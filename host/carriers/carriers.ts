@@ -106,7 +106,7 @@ function endOf(code: number | null, signal: string | null, memoryMb: number): st
 
 /** What has to be readable for the guest and the plugin to be imported: the host, the SDK, the package and what it depends on. */
 function codeDirectories(guest: string, directory: string): string[] {
-  const host = dirname(guest).endsWith("isolation") ? dirname(dirname(guest)) : dirname(guest);
+  const host = dirname(guest).endsWith("carriers") ? dirname(dirname(guest)) : dirname(guest);
   const require = createRequire(guest);
   const packages = ["@svc/sdk", "jiti"].map((name) => dirname(require.resolve(`${name}/package.json`)));
   const real = realpathSync(directory);

@@ -3,9 +3,11 @@ import type { MissingPlugin, PluginSource } from "../kernel/load.ts";
 import type { Placement } from "../kernel/manifest.ts";
 import { placementOf } from "../kernel/placement.ts";
 
-/** `plugins.entries.<id>`, as far as it is about where the plugin runs. */
+/** `plugins.entries.<id>`, as far as it is about where and when the plugin runs. */
 export interface PlacementEntry {
   readonly run?: Placement;
+  /** When its code is imported. Default `use`: when it is needed, where that is possible. */
+  readonly wake?: "use" | "start";
   /** MiB of heap in a thread or process of its own. Default 256. */
   readonly memoryMb?: number;
 }
@@ -21,9 +23,10 @@ export function placed(
   return sources.map((source) => {
     if (!("load" in source) || !source.manifest) return source;
     const { id } = source.manifest;
-    const { run, memoryMb = DEFAULT_MEMORY_MB } = Object.hasOwn(entries, id) ? (entries[id] ?? {}) : {};
+    const { run, wake, memoryMb = DEFAULT_MEMORY_MB } = Object.hasOwn(entries, id) ? (entries[id] ?? {}) : {};
     const placement = placementOf(source, run);
-    return placement === "host" ? source : elsewhere(source, { placement, memoryMb });
+    if (placement !== "host") return elsewhere(source, { placement, memoryMb });
+    return wake === "start" ? { ...source, key: `${source.key} awake`, isAwake: true } : source;
   });
 }
 

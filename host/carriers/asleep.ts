@@ -1,0 +1,61 @@
+/** Carries plugins from what was written down of them when they were built: their code is imported when it is needed. */
+import { GatewayError, type Plugin } from "@svc/sdk";
+import type { AnyKind, Carried, Declared, KernelHooks, Staging } from "../kernel/kind.ts";
+import type { PluginSource } from "../kernel/load.ts";
+import { checkCode } from "../kernel/describe.ts";
+import { iterablePromise } from "./crossing.ts";
+import { callOf, difference, entryOf, factsOf, readWritten, type WrittenPlugin, writtenFile } from "./written.ts";
+
+/** Sources with a written declaration are known by it; those that must be awake, or run elsewhere, are left to other taps. */
+export function carryAsleep({ resolve }: Pick<KernelHooks, "resolve">, kinds: readonly AnyKind[]): void {
+  resolve.tapPromise("asleep", async (source) => {
+    const { manifest, elsewhere, isAwake } = source;
+    const written =
+      manifest?.directory && !elsewhere && !isAwake
+        ? readWritten(writtenFile(manifest.directory, manifest.entry))
+        : undefined;
+    if (!written) return undefined as never; // tapable's type forgets that the next one is asked then
+    await source.check?.();
+    return carriedBy(source, written, kinds);
+  });
+}
+
+function carriedBy(source: PluginSource, written: WrittenPlugin, kinds: readonly AnyKind[]): Carried {
+  const facts = factsOf(written);
+  let plugin: Plugin | undefined;
+  const { entries } = written;
+  return {
+    plugin: facts,
+    async load() {
+      plugin ??= await source.load();
+      const wrong = checkCode(plugin, facts);
+      if (wrong !== undefined) throw new Error(wrong);
+    },
+    setup({ gateway }) {
+      if (!plugin) throw new Error("setup before load");
+      return plugin.setup(gateway as never); // typed by definePlugin
+    },
+    ...(entries
+      ? {
+          sleep: (staging, wake) => sleep(entries, staging, wake),
+          stale: (declared) => difference(written, kinds, declared),
+        }
+      : {}),
+  };
+}
+
+function sleep(entries: NonNullable<WrittenPlugin["entries"]>, staging: Staging, wake: () => Promise<Declared>): void {
+  const remote = { isBusy: () => false, isOver: () => false };
+  for (const [kind, list] of Object.entries(entries))
+    for (const { name, entry } of list) {
+      const call = (ref: number, args: readonly unknown[]) =>
+        iterablePromise(wake().then((declared) => callOf(named(declared, kind, name), ref, args)));
+      staging.adopt(kind, entryOf(entry, call), remote);
+    }
+}
+
+function named(declared: Declared, kind: string, name: string): unknown {
+  const found = declared.entry(kind, name);
+  if (found === undefined) throw new GatewayError("UNAVAILABLE", `the plugin does not declare ${name} any more`);
+  return found;
+}

@@ -1,0 +1,210 @@
+/**
+ * What a plugin declares, written down when it is built: `declared.json` beside its entry. The host commits a plugin that is asleep from this
+ * file. Functions stand in it as their number within their entry.
+ */
+import { createHash } from "node:crypto";
+import { readFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { messageOf } from "@svc/sdk/errors";
+import { type HookEmitter, type Plugin } from "@svc/sdk";
+import { Recorder } from "../kernel/declared.ts";
+import {
+  type AnyKind,
+  type Declared,
+  defaultsOf,
+  type PluginFacts,
+  type SetupContext,
+  type Shape,
+} from "../kernel/kind.ts";
+import { gatewayOf } from "../kernel/setup.ts";
+import { pack, type Receiver, type Sender, unpack } from "./crossing.ts";
+
+type AnyFunction = (...args: unknown[]) => unknown;
+
+/** Format of the file; another one is ignored. */
+const FORMAT = 1;
+
+export interface WrittenPlugin {
+  readonly format: typeof FORMAT;
+  /** sha256 of the entry it was made from. */
+  readonly entry: string;
+  /** The static part of the code; packed. */
+  readonly facts: unknown;
+  /** Why it cannot be asleep; absent: it can. */
+  readonly awake?: string;
+  /** By kind; packed. */
+  readonly entries?: Readonly<Record<string, readonly { readonly name: string; readonly entry: unknown }[]>>;
+}
+
+/** Where it stands for an entry. */
+export function writtenFile(directory: string, entry: string): string {
+  return join(directory, dirname(entry), "declared.json");
+}
+
+/** @returns `undefined` when there is none, or one of another format */
+export function readWritten(file: string): WrittenPlugin | undefined {
+  let text: string;
+  try {
+    text = readFileSync(file, "utf8");
+  } catch {
+    return undefined; // most plugins have none
+  }
+  const written = JSON.parse(text) as WrittenPlugin;
+  return written.format === FORMAT ? written : undefined;
+}
+
+/** Runs the setup of a plugin with its defaults, and writes down what it declares. Opens nothing. */
+export async function write(plugin: Plugin, kinds: readonly AnyKind[], entryFile: string): Promise<WrittenPlugin> {
+  const { setup: _, ...facts } = plugin;
+  const head = {
+    format: FORMAT,
+    entry: createHash("sha256").update(readFileSync(entryFile)).digest("hex"),
+    facts: toJson(facts, "its static part"),
+  } as const;
+  try {
+    const recorder = new Recorder(plugin);
+    await plugin.setup(recordingGateway(plugin, kinds, recorder) as never); // typed by definePlugin
+    recorder.seal();
+    const awake = kinds.flatMap((kind) => recorder.of(kind).flatMap((entry) => kind.wakes?.(entry) ?? []))[0];
+    return awake === undefined ? { ...head, entries: entriesOf(kinds, recorder) } : { ...head, awake };
+  } catch (error) {
+    return { ...head, awake: `what it declares is not known without a gateway: ${messageOf(error)}` };
+  }
+}
+
+function entriesOf(kinds: readonly AnyKind[], declared: Declared): NonNullable<WrittenPlugin["entries"]> {
+  const written = kinds.map((kind) => {
+    const entries = declared.of(kind).flatMap((entry) => {
+      const kept = kind.asleep ? kind.asleep(entry) : entry;
+      if (kept === undefined) return [];
+      const { name } = kind.describe(entry);
+      return [{ name, entry: toJson(kept, `${kind.noun} ${name}`) }];
+    });
+    return [kind.name, entries] as const;
+  });
+  return Object.fromEntries(written.filter(([, entries]) => entries.length > 0));
+}
+
+/** @throws Error naming what cannot be written down */
+function toJson(value: unknown, what: string): unknown {
+  const packed = pack(value, numbering([]), what);
+  refuseForeign(packed, what);
+  return packed;
+}
+
+/** Maps, dates and the like are clones for a thread, and nothing for a file. */
+function refuseForeign(value: unknown, where: string): void {
+  if (typeof value === "bigint" || (typeof value === "number" && !Number.isFinite(value)))
+    throw new Error(`${where}: ${String(value)} cannot be written down`);
+  if (typeof value !== "object" || value === null) return;
+  const type = Object.getPrototypeOf(value) as object | null;
+  if (!Array.isArray(value) && type !== null && type !== Object.prototype)
+    throw new Error(`${where}: an object of the class ${value.constructor.name} cannot be written down`);
+  for (const [key, inner] of Object.entries(value)) refuseForeign(inner, `${where}.${key}`);
+}
+
+/** Hands functions out by their number within one value: the same value gives the same numbers again. */
+function numbering(functions: object[]): Sender {
+  return {
+    handOut: (value) => functions.push(value) - 1,
+    refOf: () => undefined,
+    hasIdentity: () => false,
+    watch() {
+      throw new Error("a signal cannot be written down");
+    },
+  };
+}
+
+/** The static part. */
+export function factsOf({ facts }: WrittenPlugin): PluginFacts {
+  return unpack(
+    facts,
+    receiver(() => noFunction),
+  ) as PluginFacts; // written by `write`
+}
+
+const noFunction = () => {
+  throw new Error("a function of the static part is not there while the plugin is asleep");
+};
+
+/** An entry with functions that call those of the plugin once it is awake. */
+export function entryOf(packed: unknown, call: (ref: number, args: readonly unknown[]) => Promise<unknown>): unknown {
+  return unpack(
+    packed,
+    receiver(
+      (ref) =>
+        (...args) =>
+          call(ref, args),
+    ),
+  );
+}
+
+function receiver(standIn: (ref: number) => AnyFunction): Receiver {
+  const never = () => {
+    throw new Error("declared.json names what is never written into it");
+  };
+  return { standIn, same: never, mine: never, signal: never, iterable: never };
+}
+
+/** Calls the function of an entry that has this number. */
+export function callOf(entry: unknown, ref: number, args: readonly unknown[]): unknown {
+  const functions: object[] = [];
+  pack(entry, numbering(functions));
+  const called = functions[ref] as AnyFunction | undefined; // only functions are handed out
+  if (!called) throw new Error("declared.json is older than the code of the plugin; build it again");
+  return called(...args);
+}
+
+/** What differs between the file and the code, for people; `undefined`: nothing. */
+export function difference(written: WrittenPlugin, kinds: readonly AnyKind[], declared: Declared): string | undefined {
+  for (const kind of kinds) {
+    const listed = new Set(written.entries?.[kind.name]?.map(({ name }) => name));
+    const kept = declared.of(kind).filter((entry) => !kind.asleep || kind.asleep(entry) !== undefined);
+    const shapes = kept.map((entry): Shape => kind.describe(entry));
+    const added = shapes.find(({ name }) => !listed.has(name));
+    if (added) return `the ${kind.noun} ${added.name} is not in it`;
+    const gone = [...listed].find((name) => !shapes.some((shape) => shape.name === name));
+    if (gone !== undefined) return `it has the ${kind.noun} ${gone}, which the code does not declare`;
+  }
+  return undefined;
+}
+
+function recordingGateway(plugin: Plugin, kinds: readonly AnyKind[], recorder: Recorder) {
+  const never = () => {
+    throw new Error("setup must not use what the gateway lends");
+  };
+  const context: SetupContext = {
+    plugin,
+    clock: { now: () => 0, elapsed: () => 0, setTimeout: never, setInterval: never },
+    signal: new AbortController().signal,
+    isOpen: () => recorder.isOpen,
+    run: (work) => work(),
+    failed: never,
+    publish: never,
+    forward: never,
+    emitter: () => ({ isUsed: () => false, emit: never }) as unknown as HookEmitter<never>,
+    view: () => ({ list: () => [], get: () => undefined, call: never }),
+  };
+  const silent = () => undefined;
+  return gatewayOf({
+    context,
+    kinds,
+    recorder,
+    config: defaultsOf(plugin),
+    services: Object.fromEntries(Object.keys(plugin.requires ?? {}).map((name) => [name, unusable(name)])),
+    log: { debug: silent, info: silent, warn: silent, error: silent },
+    stateDir: never,
+    call: never,
+  });
+}
+
+/** A service that may be handed on in `setup`, and not be used. */
+function unusable(name: string): unknown {
+  const refuse = (): never => {
+    throw new Error(`setup uses the service ${name}, which is only allowed from start() on`);
+  };
+  return new Proxy(() => undefined, {
+    get: (target, key) => (key === "then" ? undefined : (Reflect.get(target, key) ?? refuse())),
+    apply: refuse,
+  });
+}

@@ -1,0 +1,359 @@
+/** Plugins that are asleep: listed without their code, awake at the first use, and no difference but time. */
+import assert from "node:assert/strict";
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  realpathSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { describe, it, type TestContext } from "node:test";
+import { definePlugin, defineExtensionPoint, defineHook, defineService, type ExtensionView, Type } from "@svc/sdk";
+import { connect } from "@svc/sdk/client";
+import { createGateway } from "../../../host/gateway.ts";
+import { write } from "../../../host/carriers/written.ts";
+import { KINDS } from "../../../host/kernel/kinds/index.ts";
+import { importPlugin } from "../../../host/kernel/load.ts";
+import { root } from "../../checkout.ts";
+import { until } from "./scene.ts";
+
+const limited = { timeout: 30_000 };
+
+interface Written {
+  readonly id?: string;
+  readonly head?: string;
+  readonly setup: string;
+  /** Lines before the plugin. */
+  readonly before?: string;
+  readonly svc?: object;
+}
+
+function homeOf(t: TestContext): string {
+  const home = realpathSync(mkdtempSync(join(tmpdir(), "svc-asleep-")));
+  t.after(() => rmSync(home, { recursive: true, force: true, maxRetries: 5 }));
+  return home;
+}
+
+/** The entry appends its id to `global.imported` when it is imported. */
+function writeEntry(directory: string, { id = "guest", head = "", setup, before = "" }: Written): void {
+  writeFileSync(
+    join(directory, "plugin.mjs"),
+    `import { defineContract, defineEvent, defineExtensionPoint, defineHook, definePlugin, defineService, GatewayError, Type } from ${JSON.stringify(join(root, "sdk/dist/index.js"))};
+(globalThis.imported ??= []).push("${id}");
+const Any = Type.Object({}, { additionalProperties: true });
+const method = (key) => defineContract("${id}", { [key]: { summary: "-", scope: "operator.read", params: Any, result: Any } });
+${before}
+export default definePlugin({ id: "${id}", api: "^1.0.0", ${head}
+  setup(gateway) {
+    const serve = (key, handler) => gateway.serve(method(key), { [key]: handler });
+    ${setup}
+  },
+});
+`,
+  );
+}
+
+/** A built package: an entry of plain JavaScript, and what it declares beside it. */
+async function packageIn(home: string, written: Written): Promise<string> {
+  const { id = "guest", svc = {} } = written;
+  const directory = join(home, id);
+  mkdirSync(directory, { recursive: true });
+  const manifest = { id, api: "^1.0.0", entry: "./plugin.mjs", namespaces: [id], ...svc };
+  writeFileSync(
+    join(directory, "package.json"),
+    JSON.stringify({ name: id, version: "1.0.0", type: "module", svc: manifest }),
+  );
+  writeEntry(directory, written);
+  const file = join(directory, "plugin.mjs");
+  writeFileSync(
+    join(directory, "declared.json"),
+    JSON.stringify(await write(await importPlugin(file, false), KINDS, file)),
+  );
+  writeEntry(directory, written); // later than what was imported here, so that it is imported anew
+  return directory;
+}
+
+const seen = globalThis as { imported?: string[]; log?: string[] };
+
+type Options = Parameters<typeof createGateway>[0];
+
+async function start(t: TestContext, plugins: NonNullable<Options>["plugins"], options: Options = {}) {
+  seen.imported = [];
+  seen.log = [];
+  const gateway = await createGateway({
+    plugins: ["plugins", ...(plugins ?? [])],
+    config: {},
+    env: {},
+    port: 0,
+    auth: { mode: "none" },
+    logLevel: "silent",
+    watchdog: false,
+    ...options,
+    stateDir: join(homeOf(t), "state"),
+  });
+  t.after(() => gateway.stop());
+  const client = await connect({ url: gateway.url });
+  t.after(() => client.close());
+  const report = (id = "guest") => gateway.plugins().find((plugin) => plugin.id === id);
+  return { gateway, client, report, asleep: (id = "guest") => report(id)?.asleep === true };
+}
+
+describe("a plugin that is asleep", limited, () => {
+  const greeting: Written = { setup: `globalThis.log?.push("setup"); let n = 0; serve("hi", () => ({ n: ++n }));` };
+
+  it("is listed with its methods, and its code is imported by the first call, once", async (t) => {
+    const path = await packageIn(homeOf(t), greeting);
+    const { gateway, client, report, asleep } = await start(t, [path]);
+    assert.deepEqual([report()?.state, asleep(), seen.imported], ["active", true, []]);
+    assert.ok(client.hello.features.methods.includes("guest.hi"));
+    assert.deepEqual(gateway.holdings()["methods"], 11);
+    const answers = await Promise.all(Array.from({ length: 20 }, () => client.request("guest.hi", {})));
+    assert.deepEqual(
+      answers.map((answer) => (answer as { n: number }).n).sort((a, b) => a - b),
+      Array.from({ length: 20 }, (_, at) => at + 1),
+    );
+    assert.deepEqual([report()?.state, asleep(), seen.log], ["active", false, ["setup"]]);
+    assert.equal(gateway.holdings()["methods"], 11, "the same declarations, now its own");
+    assert.equal(typeof report()?.importMs, "number");
+  });
+
+  it("refuses params and scopes as it does when it is awake, and stays asleep", async (t) => {
+    const path = await packageIn(homeOf(t), greeting);
+    const { client, asleep } = await start(t, [path]);
+    await assert.rejects(client.request("guest.nothing", {}), { code: "INVALID_REQUEST" });
+    assert.equal(asleep(), true);
+  });
+
+  it("wakes by a route", async (t) => {
+    const path = await packageIn(homeOf(t), {
+      setup: `gateway.route({ method: "GET", path: "/plugins/guest/x", auth: "plugin", summary: "-", handler: ({ query }) => ({ body: "you " + query.get("q") }) });`,
+    });
+    const { gateway, asleep } = await start(t, [path]);
+    const answer = await fetch(`${gateway.url.replace("ws", "http")}/plugins/guest/x?q=said`);
+    assert.deepEqual([answer.status, await answer.text(), asleep()], [200, "you said", false]);
+  });
+
+  it("wakes by a hook it taps, and its own tap answers", async (t) => {
+    const path = await packageIn(homeOf(t), {
+      setup: `gateway.hooks.hello.tap("x", (extra) => ({ ...extra, guest: "here" }));`,
+    });
+    const { client, asleep } = await start(t, [path]);
+    assert.equal((client.hello.snapshot as unknown as Record<string, unknown>)["guest"], "here");
+    assert.equal(asleep(), false);
+  });
+
+  const Point = defineExtensionPoint<{
+    label: string;
+    say(text: string): Promise<string>;
+    count(to: number): AsyncIterable<number>;
+  }>("test.point", { remotable: true });
+  const owning = () => {
+    let view:
+      | ExtensionView<{ label: string; say(text: string): Promise<string>; count(to: number): AsyncIterable<number> }>
+      | undefined;
+    const owner = definePlugin({ id: "owner", api: "^1.0.0", setup: (gateway) => void (view = gateway.own(Point)) });
+    return { owner, guest: () => view?.get("x")?.value };
+  };
+  const contributing = `gateway.extend(defineExtensionPoint("test.point", { remotable: true }), "x", {
+    label: "shown",
+    say: async (text) => { if (text === "no") throw new GatewayError("NOT_FOUND", "no such text"); return text + "!"; },
+    async *count(to) { for (let at = 1; at <= to; at++) yield at; },
+  });`;
+
+  it("wakes by a function of a contribution, whose data is there before", async (t) => {
+    const path = await packageIn(homeOf(t), { setup: contributing });
+    const { owner, guest } = owning();
+    const { asleep, report } = await start(t, [path, owner]);
+    const value = guest();
+    assert.deepEqual([value?.label, asleep(), report()?.inert], ["shown", true, []]);
+    const counted: number[] = [];
+    for await (const n of value?.count(3) ?? []) counted.push(n);
+    assert.deepEqual([counted, asleep()], [[1, 2, 3], false]);
+    assert.equal(await value?.say("a"), "a!", "the stand-in goes on working");
+    await assert.rejects(async () => value?.say("no"), { code: "NOT_FOUND", message: "no such text" });
+    assert.equal(await guest()?.say("b"), "b!");
+  });
+
+  it("is awake at the start where its section is written, or the operator wants it so", async (t) => {
+    const path = await packageIn(homeOf(t), {
+      head: `config: Type.Object({ n: Type.Integer({ default: 1 }) }),`,
+      setup: `serve("n", () => ({ n: gateway.config.n }));`,
+    });
+    const untouched = await start(t, [path], { config: { guest: { n: 1 } } });
+    assert.equal(untouched.asleep(), true);
+    const configured = await start(t, [path], { config: { guest: { n: 2 } } });
+    assert.equal(configured.asleep(), false);
+    assert.deepEqual(await configured.client.request("guest.n", {}), { n: 2 });
+    const wanted = await start(t, [path], { config: { plugins: { entries: { guest: { wake: "start" } } } } });
+    assert.deepEqual([wanted.report()?.state, wanted.asleep()], ["active", false]);
+    const wrong = await start(t, [path], { config: { guest: { n: "two" } } });
+    assert.equal(wrong.report()?.state, "blocked");
+    assert.match(wrong.report()?.reason ?? "", /^configuration: guest/);
+  });
+
+  for (const [what, head, setup] of [
+    ["a start", "", `gateway.start(() => {});`],
+    ["a timer", "", `gateway.every(1_000, () => {});`],
+    ["a tap that nobody waits for", "", `gateway.hooks.runEvent.tap("x", () => {});`],
+    [
+      "a contribution that is called without waiting",
+      "",
+      `gateway.extend(defineExtensionPoint("tool.source"), "x", {});`,
+    ],
+  ] as const)
+    it(`is not one with ${what}`, async (t) => {
+      const path = await packageIn(homeOf(t), { head, setup });
+      const { asleep, report } = await start(t, [path]);
+      assert.deepEqual([report()?.state, asleep()], ["active", false]);
+    });
+
+  const Ink = `const Ink = defineService()("ink", "1.0.0");`;
+  const well: Written = {
+    id: "well",
+    before: Ink,
+    head: "provides: [Ink],",
+    setup: `gateway.provide(Ink, { colour: () => "blue" }); serve("x", () => ({}));`,
+  };
+  const pen: Written = {
+    id: "pen",
+    before: Ink,
+    head: "requires: { ink: Ink },",
+    setup: `const { ink } = gateway.services; serve("write", () => ({ colour: ink.colour() }));`,
+  };
+
+  it("wakes those whose services it requires first", async (t) => {
+    const home = homeOf(t);
+    const { client, asleep } = await start(t, [await packageIn(home, pen), await packageIn(home, well)]);
+    assert.deepEqual([asleep("pen"), asleep("well")], [true, true]);
+    assert.deepEqual(await client.request("pen.write", {}), { colour: "blue" });
+    assert.deepEqual([asleep("pen"), asleep("well")], [false, false]);
+  });
+
+  for (const how of ["hard", "optional", "live"] as const)
+    it(`is awake where a plugin that is awake uses its service: ${how}`, async (t) => {
+      const { live, optional } = await import("@svc/sdk");
+      const token = defineService<{ colour(): string }>()("ink", "1.0.0");
+      const requires = { ink: how === "hard" ? token : how === "live" ? live(token) : optional(token) };
+      const user = definePlugin({ id: "user", api: "^1.0.0", requires, setup: (gateway) => gateway.start(() => {}) });
+      const { asleep } = await start(t, [user, await packageIn(homeOf(t), well)]);
+      assert.equal(asleep("well"), false);
+    });
+
+  it("wakes for a call from a plugin that starts", async (t) => {
+    const path = await packageIn(homeOf(t), greeting);
+    let answer: unknown;
+    const early = definePlugin({
+      id: "early",
+      api: "^1.0.0",
+      setup: (gateway) =>
+        gateway.start(async () => {
+          const method = {
+            name: "guest.hi",
+            summary: "-",
+            scope: "none",
+            params: Type.Unknown(),
+            result: Type.Unknown(),
+          } as const;
+          answer = await gateway.call(method, {}).catch((error: Error) => error.message);
+        }),
+    });
+    const { report } = await start(t, [early, path]);
+    assert.equal(report("early")?.state, "active");
+    assert.match(JSON.stringify(answer), /missing scope|"n":1/);
+  });
+
+  it("that does not wake is a failed plugin: callers are refused, its gates are shut", async (t) => {
+    const home = homeOf(t);
+    const Gate = defineHook<object>()("gate", {
+      name: "vault.open",
+      owner: "vault",
+      when: "-",
+      returns: "-",
+      throws: "-",
+    });
+    let open: (() => Promise<unknown>) | undefined;
+    const vault = definePlugin({
+      id: "vault",
+      api: "^1.0.0",
+      setup(gateway) {
+        const gate = gateway.emits(Gate);
+        open = () => gate.emit({});
+      },
+    });
+    const path = await packageIn(home, {
+      setup: `serve("hi", () => ({})); gateway.hook(defineHook()("gate", { name: "vault.open", owner: "vault", when: "-", returns: "-", throws: "-" })).tap("x", () => undefined);`,
+      svc: { gates: ["vault.open"] },
+    });
+    writeFileSync(join(path, "plugin.mjs"), `throw new Error("no longer");`);
+    const { client, report, asleep } = await start(t, [vault, path]);
+    assert.equal(asleep(), true);
+    await assert.rejects(client.request("guest.hi", {}), {
+      code: "UNAVAILABLE",
+      message: /^guest\.hi is not there now: plugin guest is failed/,
+    });
+    assert.deepEqual([report()?.state, report()?.reason], ["failed", "import: no longer"]);
+    assert.deepEqual(await open?.(), { allow: false, reason: "plugin guest is not running", retryAfterMs: 1_000 });
+    writeEntry(path, { setup: `serve("hi", () => ({ well: true }));` });
+    await client.request("plugins.reload", { id: "guest" });
+    assert.deepEqual(await client.request("guest.hi", {}), { well: true });
+  });
+
+  it("is replaced by its code when it is reloaded, and goes when it is disabled", async (t) => {
+    const path = await packageIn(homeOf(t), greeting);
+    const { client, gateway, asleep } = await start(t, [path]);
+    const reloaded = (await client.request("plugins.reload", { id: "guest" })) as { ok: boolean };
+    assert.deepEqual([reloaded.ok, asleep()], [true, false]);
+    assert.deepEqual(await client.request("guest.hi", {}), { n: 1 });
+    assert.equal(gateway.holdings()["methods"], 11);
+  });
+
+  it("does not hold up a stop while it wakes", async (t) => {
+    const path = await packageIn(homeOf(t), {
+      setup: `serve("hi", () => ({})); return globalThis.blocked ? new Promise(() => {}) : undefined;`,
+    });
+    const { gateway, client } = await start(t, [path], { drainMs: 200 });
+    (globalThis as { blocked?: boolean }).blocked = true;
+    t.after(() => delete (globalThis as { blocked?: boolean }).blocked);
+    const asked = client.request("guest.hi", {}).catch((error: Error) => error.message);
+    await until(() => (seen.imported?.length ?? 0) > 0, "the import");
+    await gateway.stop();
+    assert.equal(typeof (await asked), "string");
+  });
+
+  it("whose code declares something else than the file says so, and its code counts", async (t) => {
+    const path = await packageIn(homeOf(t), greeting);
+    writeEntry(path, { setup: `serve("hi", () => ({ new: true })); serve("more", () => ({}));` });
+    const { client, gateway } = await start(t, [path], { logLevel: "warn" });
+    assert.deepEqual(await client.request("guest.hi", {}), { new: true });
+    assert.deepEqual(await client.request("guest.more", {}), {});
+    const directory = join(gateway.paths.stateDir, "logs");
+    const log = () =>
+      readdirSync(directory)
+        .map((name) => readFileSync(join(directory, name), "utf8"))
+        .join("");
+    const line = "declared.json of plugin guest is stale: the method guest.more is not in it; build it again";
+    await until(() => existsSync(directory) && log().includes(line), "the line in the log");
+  });
+
+  it("in the full bundle is each that can be, and all of them wake", async (t) => {
+    const { gateway, client } = await start(t, undefined as never, { plugins: undefined as never });
+    const before = gateway.plugins();
+    assert.ok(
+      before.filter(({ asleep }) => asleep).length >= 10,
+      before.map(({ id, asleep }) => `${id}:${asleep}`).join(),
+    );
+    const methods = [...client.hello.features.methods].sort();
+    for (const { id } of before) await client.request("plugins.reload", { id });
+    assert.deepEqual(
+      gateway.plugins().filter(({ asleep, state }) => asleep || state !== "active"),
+      [],
+    );
+    const { hello } = await connect({ url: gateway.url });
+    assert.deepEqual([...hello.features.methods].sort(), methods);
+  });
+});
