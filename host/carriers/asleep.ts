@@ -14,14 +14,14 @@ export function carryAsleep({ resolve }: Pick<KernelHooks, "resolve">, kinds: re
       manifest?.directory && !elsewhere && !isAwake
         ? readWritten(writtenFile(manifest.directory, manifest.entry))
         : undefined;
-    if (!written) return undefined as never; // tapable's type forgets that the next one is asked then
+    if (written?.facts === undefined) return undefined as never; // tapable's type forgets that the next one is asked then
     await source.check?.();
     return carriedBy(source, written, kinds);
   });
 }
 
 function carriedBy(source: PluginSource, written: WrittenPlugin, kinds: readonly AnyKind[]): Carried {
-  const facts = factsOf(written);
+  const facts = factsOf(written.facts);
   let plugin: Plugin | undefined;
   const { entries } = written;
   return {

@@ -28,11 +28,11 @@ export interface WrittenPlugin {
   readonly format: typeof FORMAT;
   /** sha256 of the entry it was made from. */
   readonly entry: string;
-  /** The static part of the code; packed. */
-  readonly facts: unknown;
   /** Why it cannot be asleep; absent: it can. */
   readonly awake?: string;
-  /** By kind; packed. */
+  /** The static part of the code; packed. Absent: it cannot be written down, and the code is imported at the start. */
+  readonly facts?: unknown;
+  /** By kind; packed. Absent: it cannot be asleep. */
   readonly entries?: Readonly<Record<string, readonly { readonly name: string; readonly entry: unknown }[]>>;
 }
 
@@ -55,20 +55,20 @@ export function readWritten(file: string): WrittenPlugin | undefined {
 
 /** Runs the setup of a plugin with its defaults, and writes down what it declares. Opens nothing. */
 export async function write(plugin: Plugin, kinds: readonly AnyKind[], entryFile: string): Promise<WrittenPlugin> {
-  const { setup: _, ...facts } = plugin;
-  const head = {
+  const { setup: _, ...part } = plugin;
+  let head: Omit<WrittenPlugin, "awake" | "entries"> = {
     format: FORMAT,
     entry: createHash("sha256").update(readFileSync(entryFile)).digest("hex"),
-    facts: toJson(facts, "its static part"),
-  } as const;
+  };
   try {
+    head = { ...head, facts: toJson(part, "its static part") };
     const recorder = new Recorder(plugin);
     await plugin.setup(recordingGateway(plugin, kinds, recorder) as never); // typed by definePlugin
     recorder.seal();
     const awake = kinds.flatMap((kind) => recorder.of(kind).flatMap((entry) => kind.wakes?.(entry) ?? []))[0];
     return awake === undefined ? { ...head, entries: entriesOf(kinds, recorder) } : { ...head, awake };
   } catch (error) {
-    return { ...head, awake: `what it declares is not known without a gateway: ${messageOf(error)}` };
+    return { ...head, awake: `it cannot be written down: ${messageOf(error)}` };
   }
 }
 
@@ -97,10 +97,20 @@ function refuseForeign(value: unknown, where: string): void {
   if (typeof value === "bigint" || (typeof value === "number" && !Number.isFinite(value)))
     throw new Error(`${where}: ${String(value)} cannot be written down`);
   if (typeof value !== "object" || value === null) return;
+  if ("hidden" in value && "shown" in value && hasFunction(value.hidden))
+    throw new Error(`${where}: a schema with a check of its own cannot be written down`);
   const type = Object.getPrototypeOf(value) as object | null;
   if (!Array.isArray(value) && type !== null && type !== Object.prototype)
     throw new Error(`${where}: an object of the class ${value.constructor.name} cannot be written down`);
   for (const [key, inner] of Object.entries(value)) refuseForeign(inner, `${where}.${key}`);
+}
+
+/** Whether a packed value has a function somewhere. */
+function hasFunction(packed: unknown): boolean {
+  if (typeof packed !== "object" || packed === null) return false;
+  return (
+    ("~" in packed && packed["~"] === "function") || Object.values(packed).some((inner: unknown) => hasFunction(inner))
+  );
 }
 
 /** Hands functions out by their number within one value: the same value gives the same numbers again. */
@@ -116,7 +126,7 @@ function numbering(functions: object[]): Sender {
 }
 
 /** The static part. */
-export function factsOf({ facts }: WrittenPlugin): PluginFacts {
+export function factsOf(facts: unknown): PluginFacts {
   return unpack(
     facts,
     receiver(() => noFunction),
