@@ -1,7 +1,7 @@
 /** What `svc sessions` prints for people. Pure. */
 import type { ResultOf, sessions, SessionRow, Static } from "@svc/sdk";
-import { table } from "@svc/sdk/cli";
-import { cut, oneLine } from "./text.ts";
+import { cut, table } from "@svc/sdk/cli";
+import { oneLine } from "./transcripts/text.ts";
 
 type Row = Static<typeof SessionRow>;
 type Preview = ResultOf<typeof sessions.preview>["previews"][number];

@@ -1,6 +1,5 @@
 /** The configuration sections `session` and `bindings`. Spec: http/config.md §7.4, §7.6; http/sessions-routing.md §2-5, §8. */
 import { DURATION_PATTERN, NonEmpty, SIZE_PATTERN, type Static, Strict, Type } from "@svc/sdk";
-import type { Reach } from "./visibility.ts";
 
 /** These take effect without a reload: every use asks for the value of the moment. */
 const HOT = { reload: "hot" };
@@ -171,6 +170,16 @@ export const AgentToAgent = Strict(
   },
   { default: {}, ...HOT },
 );
+
+/** Which sessions the tools of a session reach. */
+export interface Reach {
+  readonly visibility: (typeof VISIBILITIES)[number];
+  readonly agentToAgent: {
+    readonly enabled: boolean;
+    /** Agent ids, `*` for all; empty: nobody. */
+    readonly allow: readonly string[];
+  };
+}
 
 /** The sections, as they are now. */
 export interface Settings {

@@ -9,17 +9,17 @@ import {
   unavailable,
   WEB_PANEL_CLIENT_ID,
 } from "@svc/sdk";
-import { type ModelDefaults, modelOf } from "./entries.ts";
-import { archiveName, type Lifecycle } from "./lifecycle.ts";
-import { listSessions } from "./listing.ts";
-import type { PatchSession } from "./patch-session.ts";
-import type { PatchParams } from "./patching.ts";
-import { previewSessions } from "./previews.ts";
-import { resolveSession } from "./resolving.ts";
-import type { SessionStore } from "./store.ts";
-import type { Transcripts } from "./transcripts.ts";
-import { reportUsage, usageLogs, usageTimeseries } from "./usage.ts";
+import { listSessions } from "./finding/listing.ts";
+import { previewSessions } from "./finding/previews.ts";
+import { resolveSession } from "./finding/resolving.ts";
+import { archiveName, type Lifecycle } from "./lifecycle/lifecycle.ts";
+import type { PatchSession } from "./patching/patch-session.ts";
+import type { PatchParams } from "./patching/patching.ts";
+import { type ModelDefaults, modelOf } from "./store/entries.ts";
+import type { SessionStore } from "./store/store.ts";
+import type { Transcripts } from "./transcripts/transcripts.ts";
 import type { UsageStore } from "./usage-store.ts";
+import { reportUsage, usageLogs, usageTimeseries } from "./usage.ts";
 
 /** Messages `sessions.compact` keeps. Spec: protocol/methods-sessions.md §8. */
 const DEFAULT_KEPT = 400;

@@ -11,20 +11,20 @@ import {
   UsageRecords,
 } from "@svc/sdk/services";
 import { AgentToAgent, Bindings, SessionConfig, SessionTools, type Settings } from "./config.ts";
-import { createDamageLog } from "./damage.ts";
-import type { ModelDefaults } from "./entries.ts";
-import { sessionsHistoryTool } from "./history-tool.ts";
-import { canonicalKey, isSpecial, mainSessionKey } from "./keys.ts";
-import { createLifecycle } from "./lifecycle.ts";
-import { createMaintenance } from "./maintenance.ts";
+import { canonicalKey, isSpecial, mainSessionKey } from "./keys-routing/keys.ts";
+import { createLifecycle } from "./lifecycle/lifecycle.ts";
+import { createMaintenance } from "./lifecycle/maintenance.ts";
+import { Retention } from "./lifecycle/retention.ts";
 import { createHandlers } from "./methods.ts";
-import { createPatch } from "./patch-session.ts";
-import { createReaching } from "./reaching.ts";
-import { Retention } from "./retention.ts";
+import { createPatch } from "./patching/patch-session.ts";
 import { createSessions } from "./service.ts";
-import { SessionStore } from "./store.ts";
-import { sessionsListTool, sessionStatusTool } from "./tools.ts";
-import { Transcripts } from "./transcripts.ts";
+import { createDamageLog } from "./store/damage.ts";
+import type { ModelDefaults } from "./store/entries.ts";
+import { SessionStore } from "./store/store.ts";
+import { sessionsHistoryTool } from "./tools/history-tool.ts";
+import { createReaching } from "./tools/reaching.ts";
+import { sessionsListTool, sessionStatusTool } from "./tools/tools.ts";
+import { Transcripts } from "./transcripts/transcripts.ts";
 import { createUsageRecords } from "./usage-records.ts";
 import { UsageStore } from "./usage-store.ts";
 

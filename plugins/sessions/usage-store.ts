@@ -1,9 +1,9 @@
 /** Reads what usage reports are made of: sums the database makes of `message_facts`. */
 import type { Storage, UsageRange, Zone } from "@svc/sdk/services";
-import type { DamageLog } from "./damage.ts";
-import { type SessionTableRow, type StoredSession, toSession } from "./entries.ts";
-import { parseKey } from "./keys.ts";
-import { LISTED_COLUMNS } from "./statements.ts";
+import { parseKey } from "./keys-routing/keys.ts";
+import type { DamageLog } from "./store/damage.ts";
+import { type SessionTableRow, type StoredSession, toSession } from "./store/entries.ts";
+import { LISTED_COLUMNS } from "./store/statements.ts";
 
 /** Messages of one transcript, day, role and model, added up. */
 export interface UsageSum {

@@ -1,10 +1,10 @@
 /** `sessions.usage`, `.usage.timeseries` and `.usage.logs`. Spec: protocol/methods-usage.md §4-6. */
 import { notFound, type ParamsOf, type ResultOf, type sessions } from "@svc/sdk";
 import { usageRange, type UsageRange } from "@svc/sdk/services";
-import { channelOfSession, chatTypeOf, parseKey, text } from "./keys.ts";
-import { excerptText } from "./previews.ts";
-import { cut } from "./text.ts";
-import type { Transcripts } from "./transcripts.ts";
+import { excerptText } from "./finding/previews.ts";
+import { channelOfSession, chatTypeOf, parseKey, text } from "./keys-routing/keys.ts";
+import { cut } from "./transcripts/text.ts";
+import type { Transcripts } from "./transcripts/transcripts.ts";
 import type { ToolSum, UsageStore, UsageSubject, UsageSum } from "./usage-store.ts";
 import { aggregatesOf, totalsOf, type Used, usageOf } from "./usage-summary.ts";
 

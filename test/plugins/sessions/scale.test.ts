@@ -2,9 +2,9 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import type { SqlValue, Storage } from "@svc/sdk/services";
-import { LONGEST_UNUSED, OLDEST_RETIRED } from "../../../plugins/sessions/retention.ts";
-import * as entries from "../../../plugins/sessions/statements.ts";
-import * as transcripts from "../../../plugins/sessions/transcript-statements.ts";
+import { LONGEST_UNUSED, OLDEST_RETIRED } from "../../../plugins/sessions/lifecycle/retention.ts";
+import * as entries from "../../../plugins/sessions/store/statements.ts";
+import * as transcripts from "../../../plugins/sessions/transcripts/statements.ts";
 import {
   NEWEST_SUBJECTS,
   RETIRED_SUBJECTS,
