@@ -1,11 +1,11 @@
 /** What `svc sessions` prints for people. Pure. */
-import type { ResultOf, sessions, SessionRow, Static } from "@svc/sdk";
+import type { ResultOf, sessions, SessionRow, sessionsUsage, Static } from "@svc/sdk";
 import { cut, table } from "@svc/sdk/cli";
 import { oneLine } from "./transcripts/text.ts";
 
 type Row = Static<typeof SessionRow>;
 type Preview = ResultOf<typeof sessions.preview>["previews"][number];
-type Usage = ResultOf<typeof sessions.usage>;
+type Usage = ResultOf<typeof sessionsUsage.report>;
 
 const TITLE_CHARS = 48;
 

@@ -1,5 +1,5 @@
 /** `svc sessions ...`: look at, change and tidy conversations of a running gateway. */
-import { GatewayError, invalidRequest, notFound, type ParamsOf, sessions } from "@svc/sdk";
+import { GatewayError, invalidRequest, notFound, type ParamsOf, sessions, sessionsUsage } from "@svc/sdk";
 import { askingWith, type CommandContext, defineCommands, show } from "@svc/sdk/cli";
 import { compactLines, entryLines, listLines, previewLines, usageLines } from "./cli-text.ts";
 
@@ -152,7 +152,7 @@ export default defineCommands([
         );
       }
       const answer = await ask(context, READ, (client) =>
-        client.call(sessions.usage, {
+        client.call(sessionsUsage.report, {
           mode: "gateway",
           limit: count(context.options, "limit") ?? LISTED,
           ...(key !== undefined && { key }),

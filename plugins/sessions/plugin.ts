@@ -25,8 +25,7 @@ import { sessionsHistoryTool } from "./tools/history-tool.ts";
 import { createReaching } from "./tools/reaching.ts";
 import { sessionsListTool, sessionStatusTool } from "./tools/tools.ts";
 import { Transcripts } from "./transcripts/transcripts.ts";
-import { createUsageRecords } from "./usage-records.ts";
-import { UsageStore } from "./usage-store.ts";
+import { createUsageRecords } from "./usage-facts/usage-records.ts";
 
 /** Agent that keys belong to while no plugin says which one is the default. Spec: sessions-routing.md §1. */
 const FALLBACK_AGENT_ID = "main";
@@ -106,12 +105,8 @@ export default definePlugin({
       signal: gateway.signal,
     });
 
-    const usage = new UsageStore({ storage, damage });
     gateway.provide(Sessions, service);
-    gateway.provide(
-      UsageRecords,
-      createUsageRecords(usage, (agentId) => agentId === rules().defaultAgentId),
-    );
+    gateway.provide(UsageRecords, createUsageRecords({ storage, damage, transcripts, rules }));
     gateway.start(() => store.open(mainKey));
     gateway.configChanged((session, sections) => {
       settings = settingsOf(session, sections);
@@ -127,7 +122,6 @@ export default definePlugin({
       createHandlers({
         store,
         transcripts,
-        usage,
         lifecycle,
         clock,
         canonicalKey: canonical,

@@ -1,6 +1,6 @@
 /** `sessions.preview`: the last messages of several sessions, short. Spec: protocol/methods-sessions.md §3. */
 import type { ParamsOf, ResultOf, sessions } from "@svc/sdk";
-import { cut } from "../transcripts/text.ts";
+import { cut, excerptText } from "../transcripts/text.ts";
 import type { Excerpt, Transcripts } from "../transcripts/transcripts.ts";
 
 type PreviewResult = ResultOf<typeof sessions.preview>;
@@ -11,8 +11,6 @@ const DEFAULT_MESSAGES = 12;
 const MAX_MESSAGES = 50;
 const DEFAULT_CHARS = 240;
 const MAX_CHARS = 2000;
-/** Tool names shown of a message that only calls tools. */
-const SHOWN_TOOLS = 2;
 
 const ROLES: Readonly<Record<string, string>> = {
   user: "user",
@@ -59,28 +57,6 @@ export async function previewSessions(
 export function previewItem(excerpt: Excerpt, maxChars: number): Preview["items"][number] | undefined {
   const text = excerptText(excerpt);
   return text === undefined ? undefined : { role: ROLES[excerpt.role] ?? "other", text: cut(text, maxChars) };
-}
-
-/** What was said. Choice: without text the called tools are named (`call read, write +1`), else images are counted. */
-export function excerptText({ content }: Excerpt): string | undefined {
-  const said = content
-    .map(({ type, text }) => (type === "text" && text !== null ? text : ""))
-    .join("")
-    .trim();
-  return said === "" ? (toolCalls(content) ?? images(content)) : said;
-}
-
-function toolCalls(content: Excerpt["content"]): string | undefined {
-  const names = content.flatMap(({ type, name }) => (type === "toolCall" && name !== null ? [name] : []));
-  if (names.length === 0) return undefined;
-  const more = names.length > SHOWN_TOOLS ? ` +${names.length - SHOWN_TOOLS}` : "";
-  return `call ${names.slice(0, SHOWN_TOOLS).join(", ")}${more}`;
-}
-
-function images(content: Excerpt["content"]): string | undefined {
-  const count = content.filter(({ type }) => type === "image").length;
-  if (count === 0) return undefined;
-  return count === 1 ? "[image]" : `[${count} images]`;
 }
 
 function attempt<T>(work: () => T): T | undefined {

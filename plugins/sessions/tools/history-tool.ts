@@ -1,8 +1,7 @@
 /** The tool `sessions_history`: what was said in a session, short. */
 import { invalidRequest, Strict, Type } from "@svc/sdk";
 import { defineTool, type Sessions, type Tool } from "@svc/sdk/services";
-import { excerptText } from "../finding/previews.ts";
-import { cut } from "../transcripts/text.ts";
+import { cut, excerptText } from "../transcripts/text.ts";
 import type { LoggedMessage, Transcripts } from "../transcripts/transcripts.ts";
 import { findVisible } from "./tool-session.ts";
 

@@ -4,12 +4,12 @@ import { createDamageLog } from "../../../../plugins/sessions/store/damage.ts";
 import { OWNER, STEPS } from "../../../../plugins/sessions/store/schema.ts";
 import { SessionStore } from "../../../../plugins/sessions/store/store.ts";
 import { Transcripts } from "../../../../plugins/sessions/transcripts/transcripts.ts";
-import { UsageStore } from "../../../../plugins/sessions/usage-store.ts";
+import { createUsageRecords } from "../../../../plugins/sessions/usage-facts/usage-records.ts";
 import { FakeClock, NOON, openTestStorage } from "../open-store.ts";
 
 /** Steps of the version before compactions, parts and usage facts. */
 const OLD_STEPS = STEPS.slice(0, STEPS.indexOf("create index archives_key on archives (key, archived_at)") + 1);
-const RANGE = { from: 0, to: NOON * 2, zone: { offsetMs: 0 }, startDate: "", endDate: "" };
+const PERIOD = { from: 0, to: NOON * 2, zone: { offsetMs: 0 } };
 
 const message = (seq: number, body: object | string) => ({
   sql: "insert into transcript (session_id, seq, id, role, created_at, body) values (?, ?, ?, ?, ?, ?)",
@@ -47,10 +47,12 @@ describe("a store of the previous version", () => {
     const damage = createDamageLog({ error: () => {} });
     const parts = { storage: () => storage, clock, damage };
     await new SessionStore(parts).open("main");
-    const usage = new UsageStore(parts);
+    const transcripts = new Transcripts(parts);
+    const rules = () => ({ defaultAgentId: "main", mainKey: "main", scope: "per-sender" as const });
+    const usage = createUsageRecords({ ...parts, transcripts, rules });
     const sums = async () => {
-      const all = await usage.sums(["s1"], RANGE);
-      return all.filter(({ answers }) => answers > 0);
+      const all = await usage.transcripts(PERIOD, { key: "agent:main:a", limit: 1, includeContextWeight: false });
+      return all[0]?.sums.filter(({ answers }) => answers > 0) ?? [];
     };
     const [sum] = await sums();
     assert.deepEqual(
@@ -59,7 +61,7 @@ describe("a store of the previous version", () => {
     );
     const archives = await storage.all("select session_id, key, reason, archived_at from archives");
     assert.deepEqual(archives, [{ session_id: "gone", key: "agent:main:gone", reason: "kept", archived_at: 7 }]);
-    assert.equal((await new Transcripts(parts).last("agent:main:a", 9)).length, 2);
+    assert.equal((await transcripts.last("agent:main:a", 9)).length, 2);
 
     await storage.transaction([message(4, answer)]); // as the previous version does it
     assert.equal((await sums())[0]?.totalTokens, 14);

@@ -1,15 +1,11 @@
-/** Which days a usage report is about, and in which time zone. Pure. Spec: protocol/methods-usage.md §2. */
-import { invalidRequest } from "../errors.ts";
+/** The days of a usage report, and their time zone. Pure. Spec: protocol/methods-usage.md §2. */
+import { invalidRequest } from "@svc/sdk";
+import { localDay, type UsagePeriod } from "@svc/sdk/services";
 
-/** Where a day begins: a fixed distance from UTC, or this machine's local time. */
-export type Zone = { readonly offsetMs: number } | "local";
+type Zone = UsagePeriod["zone"];
 
-/** Days as moments. */
-export interface UsageRange {
-  /** epoch ms, both included */
-  readonly from: number;
-  readonly to: number;
-  readonly zone: Zone;
+/** Whole days as a period. */
+export interface UsageRange extends UsagePeriod {
   /** UTC dates of the two. */
   readonly startDate: string;
   readonly endDate: string;
@@ -18,7 +14,7 @@ export interface UsageRange {
 const MINUTE_MS = 60_000;
 const DEFAULT_DAYS = 30;
 
-/** What a range is asked for with. */
+/** Parameters that select a range. */
 export interface UsageDates {
   /** `YYYY-MM-DD`; one alone is ignored. */
   readonly startDate?: string;
@@ -41,7 +37,7 @@ export function usageRange(dates: UsageDates, now: number): UsageRange {
     if (to < from) invalidRequest(`startDate ${startDate} is after endDate ${endDate}; exchange them`);
     return range(from, to, zone);
   }
-  const today = dayOf(now, zone);
+  const today = zone === "local" ? localDay(now) : utcDate(now + zone.offsetMs);
   return range(dayStart(today, 1 - days, zone), dayStart(today, 1, zone) - 1, zone);
 }
 
@@ -56,14 +52,6 @@ function zoneOf(mode: string | undefined, utcOffset = ""): Zone {
   const offset = (sign === "-" ? -1 : 1) * (Number(hours) * 60 + Number(minutes));
   const isReal = offset >= -12 * 60 && offset <= 14 * 60;
   return { offsetMs: isReal ? offset * MINUTE_MS : 0 };
-}
-
-/** Day of a moment, `YYYY-MM-DD`. */
-export function dayOf(at: number, zone: Zone): string {
-  if (zone !== "local") return utcDate(at + zone.offsetMs);
-  const date = new Date(at);
-  const two = (value: number) => String(value).padStart(2, "0");
-  return `${String(date.getFullYear()).padStart(4, "0")}-${two(date.getMonth() + 1)}-${two(date.getDate())}`;
 }
 
 /** First moment of a day, or of the one `plus` days later. */

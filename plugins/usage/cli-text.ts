@@ -1,8 +1,8 @@
-/** What `svc usage` prints. Pure. Unknown is said, never told as a zero. */
-import type { ResultOf, sessions } from "@svc/sdk";
+/** What `svc usage` prints. Pure. An unknown value is printed as unknown, never as zero. */
+import type { ResultOf, sessionsUsage } from "@svc/sdk";
 import { cut, table, visible } from "@svc/sdk/cli";
 
-type Report = ResultOf<typeof sessions.usage>;
+type Report = ResultOf<typeof sessionsUsage.report>;
 type Totals = Report["totals"];
 
 export const GROUPINGS = ["day", "model", "provider", "agent", "channel", "tool", "session"] as const;

@@ -1,20 +1,12 @@
-/** Adds the sums of the database up to what a usage report says. Pure. Spec: protocol/methods-usage.md §4. */
-import type { ResultOf, SessionUsage, sessions, Static, UsageTotals } from "@svc/sdk";
-import type { ToolSum, UsageSum } from "./usage-store.ts";
+/** Totals, aggregates and days of a usage report, from the sums of transcripts. Pure. Spec: protocol/methods-usage.md §4. */
+import type { ResultOf, SessionUsage, sessionsUsage, Static, UsageTotals } from "@svc/sdk";
+import type { ToolSum, UsageSum, UsedTranscript } from "@svc/sdk/services";
 
-export type Totals = Static<typeof UsageTotals>;
-export type Usage = Static<typeof SessionUsage>;
+type Totals = Static<typeof UsageTotals>;
+type Usage = Static<typeof SessionUsage>;
 type Counts = NonNullable<Usage["messageCounts"]>;
 type Latency = NonNullable<Usage["latency"]>;
-export type Aggregates = ResultOf<typeof sessions.usage>["aggregates"];
-
-/** What a row of a report is about, with what was used. */
-export interface Used {
-  readonly agentId: string | undefined;
-  readonly channel: string | undefined;
-  readonly sums: readonly UsageSum[];
-  readonly tools: readonly ToolSum[];
-}
+type Aggregates = ResultOf<typeof sessionsUsage.report>["aggregates"];
 
 export function totalsOf(sums: readonly UsageSum[]): Totals {
   const add = (value: (sum: UsageSum) => number) => sums.reduce((total, sum) => total + value(sum), 0);
@@ -59,8 +51,8 @@ export function usageOf(sums: readonly UsageSum[], tools: readonly ToolSum[]): U
   };
 }
 
-/** Totals by everything one may ask by; by cost, dearest first, days in order. */
-export function aggregatesOf(rows: readonly Used[]): Aggregates {
+/** Totals by model, provider, agent, channel, tool and day; highest cost first, days in order. */
+export function aggregatesOf(rows: readonly UsedTranscript[]): Aggregates {
   const sums = rows.flatMap((row) => row.sums);
   const latency = latencyOf(sums);
   return {
@@ -70,8 +62,8 @@ export function aggregatesOf(rows: readonly Used[]): Aggregates {
     byProvider: groups(answered(sums), ({ provider }) => provider ?? "")
       .map(([provider, some]) => ({ ...named({ provider }), count: answersOf(some), totals: totalsOf(some) }))
       .toSorted(dearest),
-    byAgent: owners(rows, ({ agentId }) => agentId).map(([agentId, totals]) => ({ agentId, totals })),
-    byChannel: owners(rows, ({ channel }) => channel).map(([channel, totals]) => ({ channel, totals })),
+    byAgent: owners(rows, ({ row }) => row.agentId).map(([agentId, totals]) => ({ agentId, totals })),
+    byChannel: owners(rows, ({ row }) => row.channel).map(([channel, totals]) => ({ channel, totals })),
     byTool: byTool(rows.flatMap((row) => row.tools)),
     ...(latency && { latency }),
     dailyLatency: dailyLatency(sums),
@@ -104,7 +96,7 @@ function toolUsage(tools: readonly ToolSum[]): NonNullable<Usage["toolUsage"]> {
   return { totalCalls: list.reduce((total, { count }) => total + count, 0), uniqueTools: list.length, tools: list };
 }
 
-/** Tokens and cost are null where nobody said any; what only some said is a sum, and the counts tell. */
+/** Tokens and cost are null where no provider reported any; a partial sum is marked by the two missing counts. */
 function byTool(tools: readonly ToolSum[]): NonNullable<Aggregates["byTool"]> {
   return groups(tools, ({ name }) => name)
     .map(([name, some]) => {
@@ -168,7 +160,10 @@ function latencyOf(sums: readonly UsageSum[]): Latency | undefined {
   };
 }
 
-function owners(rows: readonly Used[], ownerOf: (row: Used) => string | undefined): (readonly [string, Totals])[] {
+function owners(
+  rows: readonly UsedTranscript[],
+  ownerOf: (row: UsedTranscript) => string | undefined,
+): (readonly [string, Totals])[] {
   return groups(
     rows.filter((row) => row.sums.length > 0),
     (row) => ownerOf(row) ?? "",
@@ -191,12 +186,12 @@ export function byDay(sums: readonly UsageSum[]): [date: string, sums: UsageSum[
   return groups(sums, ({ day }) => day).toSorted(([a], [b]) => (a < b ? -1 : 1));
 }
 
-/** Answers of models; other messages say nothing about one. */
-function answered(sums: readonly UsageSum[]): UsageSum[] {
+/** The sums that hold answers of models. */
+export function answered(sums: readonly UsageSum[]): UsageSum[] {
   return sums.filter(({ answers, uncounted }) => answers + uncounted > 0);
 }
 
-/** Those whose provider did not count, too: `missingUsageEntries` of the totals tells how many they are. */
+/** Includes answers without reported usage; `missingUsageEntries` of the totals is their number. */
 function answersOf(sums: readonly UsageSum[]): number {
   return sums.reduce((total, { answers, uncounted }) => total + answers + uncounted, 0);
 }

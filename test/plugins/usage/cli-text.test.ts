@@ -1,13 +1,13 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import type { ResultOf, sessions } from "@svc/sdk";
-import { sumOf } from "../../../plugins/usage/cost.ts";
-import { GROUPINGS, totalRow, usageLines, usageRows } from "../../../plugins/usage/report.ts";
+import type { ResultOf, sessionsUsage } from "@svc/sdk";
+import { GROUPINGS, totalRow, usageLines, usageRows } from "../../../plugins/usage/cli-text.ts";
+import { totalsOf } from "../../../plugins/usage/summary.ts";
 
-type Report = ResultOf<typeof sessions.usage>;
+type Report = ResultOf<typeof sessionsUsage.report>;
 
 const used = (totalTokens: number, totalCost: number, more: object = {}) => ({
-  ...sumOf([]),
+  ...totalsOf([]),
   totalTokens,
   totalCost,
   ...more,

@@ -1,10 +1,13 @@
 import assert from "node:assert/strict";
 import { describe, it, type TestContext } from "node:test";
-import { matches, sessions } from "@svc/sdk";
-import { type AssistantMessage, type Message, type Usage, usageRange } from "@svc/sdk/services";
+import { matches, sessionsUsage } from "@svc/sdk";
+import type { AssistantMessage, Message, Usage } from "@svc/sdk/services";
 import plugin from "../../../plugins/sessions/plugin.ts";
-import { call, type FakeOptions, startFake } from "./fake-gateway.ts";
-import { FakeClock, NOON, openTestStorage } from "./open-store.ts";
+import { usageRange } from "../../../plugins/usage/range.ts";
+import { reportUsage, usageLogs, usageTimeseries } from "../../../plugins/usage/session-reports.ts";
+import { answered, byDay, totalsOf } from "../../../plugins/usage/summary.ts";
+import { call, type FakeOptions, startFake } from "../sessions/fake-gateway.ts";
+import { FakeClock, NOON, openTestStorage } from "../sessions/open-store.ts";
 
 const DAY = 86_400_000;
 const KEY = "agent:main:irc:direct:bob";
@@ -50,8 +53,8 @@ async function start(t: TestContext, options: Partial<FakeOptions> = {}) {
   const clock = new FakeClock();
   const fake = await startFake(plugin, { storage, clock, ...options });
   const report = async (params: object = {}) => {
-    const answer = await fake.handlers.usage(call(params));
-    assert.ok(matches(sessions.usage.result, answer), "the result is what the contract says");
+    const answer = await reportUsage(fake.records, params, clock.now());
+    assert.ok(matches(sessionsUsage.report.result, answer), "the result is what the contract says");
     return answer;
   };
   return { ...fake, storage, clock, report };
@@ -247,10 +250,10 @@ describe("sessions.usage", () => {
   it("gives the sums of an agent's days, what was reset, cut off and belongs to nobody included", async (t) => {
     const { records, service, handlers } = await seeded(t);
     const days = async (agentId: string, from = 0) =>
-      (await records.daily(agentId, { from, to: NOON + DAY })).map(({ totalTokens, totalCost }) => [
-        totalTokens,
-        totalCost,
-      ]);
+      byDay(answered(await records.ofAgent(agentId, { from, to: NOON + DAY, zone: "local" }))).map(([, sums]) => {
+        const { totalTokens, totalCost } = totalsOf(sums);
+        return [totalTokens, totalCost];
+      });
     const both = [
       [30, 1],
       [5, 0],
@@ -357,8 +360,8 @@ describe("the range of a report", () => {
 
 describe("sessions.usage.timeseries", () => {
   it("adds up, answer by answer", async (t) => {
-    const { handlers, service } = await seeded(t);
-    const { sessionId, points } = await handlers.timeseries(call({ key: KEY }));
+    const { records, service } = await seeded(t);
+    const { sessionId, points } = await usageTimeseries(records, { key: KEY });
     assert.equal(sessionId, (await service.get(KEY))?.sessionId);
     assert.deepEqual(
       points.map(({ timestamp, totalTokens, cost, cumulativeTokens, cumulativeCost }) => [
@@ -377,26 +380,26 @@ describe("sessions.usage.timeseries", () => {
   });
 
   it("has at most 200 points and loses nothing", async (t) => {
-    const { handlers, service } = await start(t);
+    const { records, service } = await start(t);
     await service.append(
       KEY,
       Array.from({ length: 501 }, (_, n) => answers(NOON + n, used(2, 1))),
     );
-    const { points } = await handlers.timeseries(call({ key: KEY }));
+    const { points } = await usageTimeseries(records, { key: KEY });
     assert.equal(points.length, 200);
     assert.deepEqual([points.at(-1)?.cumulativeTokens, points.at(-1)?.cumulativeCost], [1002, 501]);
   });
 
   it("refuses a session that is not there", async (t) => {
-    const { handlers } = await start(t);
-    await assert.rejects(async () => handlers.timeseries(call({ key: "none" })), { code: "NOT_FOUND" });
+    const { records } = await start(t);
+    await assert.rejects(usageTimeseries(records, { key: "none" }), { code: "NOT_FOUND" });
   });
 });
 
 describe("sessions.usage.logs", () => {
   it("shows the newest messages with tokens and cost", async (t) => {
-    const { handlers } = await seeded(t);
-    const { logs } = await handlers.logs(call({ key: KEY, limit: 5 }));
+    const { records } = await seeded(t);
+    const { logs } = await usageLogs(records, { key: KEY, limit: 5 });
     assert.deepEqual(logs, [
       { timestamp: NOON - DAY + 3000, role: "toolResult", content: "out" },
       { timestamp: NOON - DAY + 4000, role: "assistant", content: "hello", tokens: 20, cost: 0.5 },
@@ -407,10 +410,10 @@ describe("sessions.usage.logs", () => {
   });
 
   it("cuts long texts, keeps to its limits, and has none of a missing session", async (t) => {
-    const { handlers, service } = await start(t);
+    const { records, service } = await start(t);
     const long = { ...asks(NOON), content: [{ type: "text" as const, text: "x".repeat(2500) }] } as Message;
     await service.append(KEY, [...Array.from({ length: 1001 }, () => asks(NOON)), long]);
-    const logs = async (params: object) => (await handlers.logs(call({ key: KEY, ...params }))).logs;
+    const logs = async (params: object) => (await usageLogs(records, { key: KEY, ...params })).logs;
     assert.equal((await logs({})).length, 200);
     assert.equal((await logs({ limit: 5000 })).length, 1000);
     const [last] = await logs({ limit: 0.2 });
