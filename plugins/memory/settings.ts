@@ -1,15 +1,7 @@
 /** What is in force where the configuration says nothing, and what it comes to. Pure. Choice: all defaults; the spec has the keys only. */
 import type { MemorySearch } from "@svc/sdk/services";
-import type { HybridSettings } from "./memory-index.ts";
-
-/** The server that tells what texts mean, as the configuration names it: its key may still be a reference. */
-export interface EndpointSettings {
-  readonly provider: NonNullable<MemorySearch["provider"]>;
-  readonly baseUrl: string;
-  readonly model: string;
-  readonly apiKey?: NonNullable<MemorySearch["remote"]>["apiKey"];
-  readonly headers: Readonly<Record<string, string>>;
-}
+import type { EndpointSettings } from "./embedding/endpoint.ts";
+import type { HybridSettings } from "./search/hybrid.ts";
 
 export interface MemorySettings {
   readonly enabled: boolean;

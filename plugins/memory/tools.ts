@@ -2,16 +2,16 @@
 import { invalidRequest, notFound, Strict, Type } from "@svc/sdk";
 import { readWithin } from "@svc/sdk/files";
 import { defineTool, type Tool } from "@svc/sdk/services";
-import { linesOf } from "./chunks.ts";
-import { type Desk, WHERE } from "./desk.ts";
-import type { MemoryAnswer } from "./memory-index.ts";
+import { type AgentIndexes, WHERE } from "./agent-indexes.ts";
+import type { MemoryAnswer } from "./engine/protocol.ts";
+import { linesOf } from "./files/chunks.ts";
 
 /** Choice: characters of lines one `memory_get` gives. */
 export const MAX_TEXT_CHARS = 50_000;
 /** Left-out files that are named; of more, the number is told. */
 const MAX_NAMED = 5;
 
-export function searchTool(desk: Pick<Desk, "search">): Tool {
+export function searchTool(indexes: Pick<AgentIndexes, "search">): Tool {
   return defineTool({
     label: "Search memory",
     description: `Searches your notes (${WHERE} in your workspace). Use it before you answer about earlier work, decisions, dates, people or preferences. Gives the best places with path and lines; read on with memory_get.`,
@@ -26,7 +26,7 @@ export function searchTool(desk: Pick<Desk, "search">): Tool {
       ),
     }),
     async run({ query: text, maxResults, minScore }, { call, signal }) {
-      const answer = await desk.search(call.agentId, { text, maxResults, minScore }, signal);
+      const answer = await indexes.search(call.agentId, { text, maxResults, minScore }, signal);
       return { content: [{ type: "text", text: told(text, answer) }], details: detailsOf(answer) };
     },
   });
@@ -37,7 +37,7 @@ export function detailsOf({ hits: results, files, leftOut, mode, meaning }: Memo
   return { results: [...results], files, leftOut: [...leftOut], mode, ...(meaning === undefined ? {} : { meaning }) };
 }
 
-export function getTool(desk: Pick<Desk, "locate">): Tool {
+export function getTool(indexes: Pick<AgentIndexes, "locate">): Tool {
   return defineTool({
     label: "Read memory",
     description: `Reads one of your memory files (${WHERE}), or some lines of it. Use it after memory_search.`,
@@ -48,7 +48,7 @@ export function getTool(desk: Pick<Desk, "locate">): Tool {
       lines: Type.Optional(Type.Integer({ minimum: 1, description: "How many; default: all that follow" })),
     }),
     async run({ path, from = 1, lines: count }, { call }) {
-      const { root, name } = desk.locate(call.agentId, path);
+      const { root, name } = indexes.locate(call.agentId, path);
       const file = await readWithin(root, name);
       if (!file) notFound(`there is no ${path}; memory_search finds what there is`);
       const all = linesOf(file.bytes.toString("utf8"));

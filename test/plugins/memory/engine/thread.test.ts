@@ -8,17 +8,18 @@ import { describe, it, type TestContext } from "node:test";
 import { fileURLToPath } from "node:url";
 import { Worker } from "node:worker_threads";
 import { createFakeClock } from "@svc/sdk/testing";
-import type { ThreadData } from "../../../plugins/memory/messages.ts";
-import { createThread } from "../../../plugins/memory/thread.ts";
-import { never, query, scene } from "./scene.ts";
+import type { ThreadData } from "../../../../plugins/memory/engine/protocol.ts";
+import { createThread } from "../../../../plugins/memory/engine/thread.ts";
+import { never, query, scene } from "../scene.ts";
 
-const WORKER = new URL("../../../plugins/memory/worker.js", import.meta.url);
+const WORKER = new URL("../../../../plugins/memory/worker.js", import.meta.url);
+const startThread = (data: ThreadData) => new Worker(WORKER, { workerData: data, execArgv: [] });
 
 async function threadScene(t: TestContext, count: number) {
   const files = Object.fromEntries(
     Array.from({ length: count }, (_, index) => [`memory/${index}.md`, `# Note ${index}\n${"word ".repeat(500)} fox`]),
   );
-  const { place, file } = await scene(t, files);
+  const { memory, file } = await scene(t, files);
   const workers: Worker[] = [];
   const clock = createFakeClock();
   const logged: string[] = [];
@@ -28,14 +29,14 @@ async function threadScene(t: TestContext, count: number) {
     clock,
     log: { warn: log, error: log },
     startThread(data: ThreadData) {
-      const worker = new Worker(WORKER, { workerData: data, execArgv: [] });
+      const worker = startThread(data);
       workers.push(worker);
       return worker;
     },
   });
   t.after(() => thread.close());
-  const search = (signal = never) => thread.ask("search", { place, query: query("fox", { maxResults: 50 }) }, signal);
-  return { thread, place, file, workers, clock, logged, search };
+  const search = (signal = never) => thread.ask("search", { memory, query: query("fox", { maxResults: 50 }) }, signal);
+  return { thread, memory, file, workers, clock, logged, search };
 }
 
 describe("the thread with the index", () => {
@@ -58,38 +59,38 @@ describe("the thread with the index", () => {
   });
 
   it("ended in the middle of its work leaves an index that the next one goes on with", async (t) => {
-    const { thread, place, workers, logged, search } = await threadScene(t, 200);
-    const syncing = thread.ask("sync", { place, force: false });
+    const { thread, memory, workers, logged, search } = await threadScene(t, 200);
+    const syncing = thread.ask("sync", { memory, force: false });
     const isCut = assert.rejects(syncing, { code: "UNAVAILABLE", message: /try again/ });
     for (
       let seen = 0;
       seen < 20;
-      seen = (await thread.ask("figures", { place }).catch(() => undefined))?.files ?? seen
+      seen = (await thread.ask("figures", { memory }).catch(() => undefined))?.files ?? seen
     );
     await workers[0]?.terminate();
     await isCut;
     assert.equal(logged.length, 1);
-    const { changed, files } = await thread.ask("sync", { place, force: false });
+    const { changed, files } = await thread.ask("sync", { memory, force: false });
     assert.equal(files, 200);
     assert.ok(changed > 0 && changed <= 180, `${changed} were still to be read`);
     assert.deepEqual([(await search()).hits.length, logged.length], [50, 1]);
   });
 
   it("killed with its process leaves such an index, too", async (t) => {
-    const { thread, place, file } = await threadScene(t, 200);
-    const engine = fileURLToPath(new URL("../../../plugins/memory/engine.js", import.meta.url));
+    const { thread, memory, file } = await threadScene(t, 200);
+    const engine = fileURLToPath(new URL("../../../../plugins/memory/engine/engine.js", import.meta.url));
     const script = `
       import { createEngine } from ${JSON.stringify(engine)};
       const engine = createEngine({ file: ${JSON.stringify(file)}, note() {}, embed() {} });
-      const place = ${JSON.stringify(place)};
+      const memory = ${JSON.stringify(memory)};
       const timer = setInterval(async () => {
-        if (((await engine.figures(place))?.files ?? 0) > 20) process.kill(process.pid, "SIGKILL");
+        if (((await engine.figures(memory))?.files ?? 0) > 20) process.kill(process.pid, "SIGKILL");
       }, 1);
-      await engine.sync(place, false, new AbortController().signal);`;
+      await engine.sync(memory, false, new AbortController().signal);`;
     const child = spawn(process.execPath, ["--input-type=module", "-e", script], { stdio: "inherit" });
     const [, signal] = await once(child, "exit");
     assert.equal(signal, "SIGKILL");
-    const { changed, files } = await thread.ask("sync", { place, force: false });
+    const { changed, files } = await thread.ask("sync", { memory, force: false });
     assert.equal(files, 200);
     assert.ok(changed > 0 && changed <= 180, `${changed} were still to be read`);
   });
@@ -116,12 +117,12 @@ describe("the thread with the index", () => {
   });
 
   it("says what keeps the index from being opened", async (t) => {
-    const { place } = await scene(t, { "MEMORY.md": "fox" });
-    const file = join(place.workspace, "MEMORY.md", "index.sqlite");
+    const { memory } = await scene(t, { "MEMORY.md": "fox" });
+    const file = join(memory.workspace, "MEMORY.md", "index.sqlite");
     const log = { warn: () => {}, error: () => {} };
-    const thread = createThread({ file: () => file, clock: createFakeClock(), log });
+    const thread = createThread({ file: () => file, clock: createFakeClock(), log, startThread });
     t.after(() => thread.close());
-    const asked = thread.ask("search", { place, query: query("fox") });
+    const asked = thread.ask("search", { memory, query: query("fox") });
     await assert.rejects(asked, { code: "UNAVAILABLE", message: /cannot be opened: .+; check that/ });
   });
 });

@@ -1,13 +1,19 @@
-/** Cuts a Markdown text into the pieces that are searched: a section each, long ones at paragraphs. Pure. */
+/** Cuts a Markdown text into the chunks that are searched: one per section, long sections at paragraphs. Pure. */
+
+import { createHash } from "node:crypto";
+
+/** The part of a chunk that is embedded. */
+export interface ChunkText {
+  readonly text: string;
+  /** The headings above it, outermost first: `Projects > Alpha`. */
+  readonly heading: string;
+}
 
 /** A run of lines. */
-export interface Chunk {
+export interface Chunk extends ChunkText {
   /** Counted from 1. */
   readonly startLine: number;
   readonly endLine: number;
-  readonly text: string;
-  /** The headings it stands below, outermost first: `Projects > Alpha`. */
-  readonly heading: string;
 }
 
 /** How large chunks are. Estimated, see `tokensOf`. */
@@ -134,4 +140,14 @@ function slices(line: string, tokens: number): string[] {
   const parts: string[] = [];
   for (let at = 0; at < line.length; at += length) parts.push(line.slice(at, at + length));
   return parts.filter((part) => part.trim() !== "");
+}
+
+/** What is sent for a chunk: its headings first, because a part of a section alone does not name its subject. */
+export function embeddingText({ heading, text }: ChunkText): string {
+  return heading === "" ? text : `${heading}\n${text}`;
+}
+
+/** Equal for equal embedding texts. */
+export function digestOf(chunk: ChunkText): string {
+  return createHash("sha256").update(embeddingText(chunk)).digest("base64url");
 }

@@ -1,8 +1,8 @@
 /** Chunks that have the words of a query, and how well each fits. */
+import { nameOf, type TextRows } from "../index/text-rows.ts";
+import { wordsOf } from "../index/tokeniser.ts";
 import { type Form, keywordScore, type Wanted } from "./keyword-score.ts";
 import { afterPrefix, anyOf, formsOf, MIN_PREFIX_CHARS, MIN_SLIP_CHARS, slipsOf, SURE_CHARS } from "./spelling.ts";
-import { nameOf, type TextRows } from "./text-rows.ts";
-import { wordsOf } from "./words.ts";
 
 /** Choice: different words of a query that count. */
 const MAX_TERMS = 32;

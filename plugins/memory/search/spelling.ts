@@ -1,11 +1,6 @@
 /** Which words of an index stand for one of a query. Pure. */
+import type { KnownWord } from "../index/text-rows.ts";
 import type { Form } from "./keyword-score.ts";
-
-/** A word of the index, and how many chunks have it. */
-export interface Known {
-  readonly word: string;
-  readonly chunks: number;
-}
 
 /** Choice: a shorter word is not taken for the beginning of others. */
 export const MIN_PREFIX_CHARS = 4;
@@ -20,7 +15,7 @@ const SLIP_WEIGHT = 0.3;
 const MAX_FORMS = 16;
 
 /** The word itself and longer ones that begin with it. @param starting words of the index that begin with it */
-export function formsOf(word: string, starting: readonly Known[]): Form[] {
+export function formsOf(word: string, starting: readonly KnownWord[]): Form[] {
   const forms = starting.flatMap(({ word: found, chunks }) => {
     if (found === word) return [{ word, weight: 1, chunks }];
     if (word.length < MIN_PREFIX_CHARS || !found.startsWith(word)) return [];
@@ -31,7 +26,7 @@ export function formsOf(word: string, starting: readonly Known[]): Form[] {
 }
 
 /** For a word that is written nowhere: those with a slip in every five letters, two at most. @param near words with the same first letters */
-export function slipsOf(word: string, near: readonly Known[]): Form[] {
+export function slipsOf(word: string, near: readonly KnownWord[]): Form[] {
   if (word.length < MIN_SLIP_CHARS) return [];
   const limit = Math.min(2, Math.floor(word.length / 5));
   const forms = near.flatMap(({ word: found, chunks }) => {

@@ -1,5 +1,5 @@
 /** The lines of a chunk that show why it was found. Pure. */
-import { wordsOf } from "./words.ts";
+import { wordsOf } from "../index/tokeniser.ts";
 
 /** Choice: characters; a chunk has about twice as many. */
 export const MAX_SNIPPET_CHARS = 700;

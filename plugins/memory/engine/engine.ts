@@ -1,15 +1,17 @@
 /** The indexes of all agents in one file: kept up to date and searched. Runs in a thread of its own. */
 import { existsSync, statSync } from "node:fs";
-import { Damaged, isDamage, openIndex, type OpenOptions } from "./database.ts";
-import { createEmbedding, type Embedded, type EmbeddingParts, type Known } from "./embedding.ts";
-import type { Endpoint, Figures, MemoryAnswer, MemoryQuery, Place, SyncReport } from "./memory-index.ts";
-import { rank } from "./ranking.ts";
-import { refresh, type Refreshed } from "./refresh.ts";
-import { statementsOf } from "./statements.ts";
-import { createTextRows, type TextRows } from "./text-rows.ts";
-import { createVectorRows, type VectorRows } from "./vector-rows.ts";
+import type { Endpoint } from "../embedding/endpoint.ts";
+import type { AgentMemory } from "../index/agent-memory.ts";
+import { Damaged, isDamage, openIndex, type OpenOptions } from "../index/database.ts";
+import { createEmbedder, type Embedded, type EmbedderOptions, type WithEndpoint } from "../index/embedder.ts";
+import { refresh, type Refreshed } from "../index/refresh.ts";
+import { statementsOf } from "../index/statements.ts";
+import { createTextRows, type TextRows } from "../index/text-rows.ts";
+import { createVectorRows, type VectorRows } from "../index/vector-rows.ts";
+import { type MemoryQuery, rank } from "../search/ranking.ts";
+import type { Figures, MemoryAnswer, SyncReport } from "./protocol.ts";
 
-export interface EngineOptions extends OpenOptions, Omit<EmbeddingParts, "now"> {
+export interface EngineOptions extends OpenOptions, Omit<EmbedderOptions, "now"> {
   /** epoch ms. Default `Date.now`. */
   readonly now?: () => number;
   /** Milliseconds a search waits for what new texts mean. Default 3000. */
@@ -21,11 +23,11 @@ export interface EngineOptions extends OpenOptions, Omit<EmbeddingParts, "now"> 
 /** What an index does, whichever thread it runs in. Once something throws `Damaged`, it is of no more use. */
 export interface Engine {
   /** @throws the signal's reason; Damaged; Error naming the file and what to do */
-  search(place: Place, query: MemoryQuery, signal: AbortSignal): Promise<MemoryAnswer>;
+  search(memory: AgentMemory, query: MemoryQuery, signal: AbortSignal): Promise<MemoryAnswer>;
   /** Brings an index up to date, meaning included. @param force reads all files anew, and asks again about texts that were refused */
-  sync(place: Place, force: boolean, signal: AbortSignal): Promise<SyncReport>;
+  sync(memory: AgentMemory, force: boolean, signal: AbortSignal): Promise<SyncReport>;
   /** `undefined`: there is no index yet. Changes nothing. */
-  figures(place: Place): Promise<Figures | undefined>;
+  figures(memory: AgentMemory): Promise<Figures | undefined>;
   /** Why the endpoint does not answer; `undefined`: it does. */
   probe(endpoint: Endpoint, signal: AbortSignal): Promise<string | undefined>;
   /** Drops the indexes of all agents but these. */
@@ -35,7 +37,7 @@ export interface Engine {
 }
 
 /** What a query means, and why that is not known or not of all places. */
-interface Meaning {
+interface QueryVector {
   readonly vector?: Float32Array;
   readonly reason?: string;
 }
@@ -48,7 +50,7 @@ interface Index {
 
 export function createEngine(options: EngineOptions): Engine {
   const { file, now = Date.now, patienceMs = 3_000 } = options;
-  const embedding = createEmbedding({ ...options, now });
+  const embedder = createEmbedder({ ...options, now });
   const ending = new AbortController();
   const refreshing = new Map<string, Promise<unknown>>();
   const filling = new Map<string, Promise<Embedded>>();
@@ -92,41 +94,41 @@ export function createEngine(options: EngineOptions): Engine {
   async function look(
     { text }: Index,
     agent: number,
-    { place, signal, isForced = false }: { place: Place; signal: AbortSignal; isForced?: boolean },
+    { memory, signal, isForced = false }: { memory: AgentMemory; signal: AbortSignal; isForced?: boolean },
   ): Promise<Refreshed> {
     const either = AbortSignal.any([signal, ending.signal]);
-    const work = () => refresh(text, agent, place, { ...options, now, isForced, signal: either });
-    const turn = (refreshing.get(place.agentId) ?? Promise.resolve()).then(work, work);
-    refreshing.set(place.agentId, turn);
+    const work = () => refresh(text, agent, memory, { ...options, now, isForced, signal: either });
+    const turn = (refreshing.get(memory.agentId) ?? Promise.resolve()).then(work, work);
+    refreshing.set(memory.agentId, turn);
     try {
       return await turn;
     } finally {
-      if (refreshing.get(place.agentId) === turn) refreshing.delete(place.agentId);
+      if (refreshing.get(memory.agentId) === turn) refreshing.delete(memory.agentId);
     }
   }
 
   /** One work for all who want an agent's vectors; it outlives them. */
-  function fill({ vectors }: Index, agent: number, place: Known): Promise<Embedded> {
-    const key = JSON.stringify([place.agentId, place.endpoint.key]);
+  function fill({ vectors }: Index, agent: number, memory: WithEndpoint): Promise<Embedded> {
+    const key = JSON.stringify([memory.agentId, memory.endpoint.key]);
     const running = filling.get(key);
     if (running) return running;
-    const work = embedding.fill(vectors, agent, place, ending.signal).finally(() => filling.delete(key));
+    const work = embedder.fill(vectors, agent, memory, ending.signal).finally(() => filling.delete(key));
     work.catch(() => {}); // whoever waits for it hears of it
     filling.set(key, work);
     return work;
   }
 
-  async function meaningOf(
+  async function queryVectorOf(
     index: Index,
     agent: number,
-    place: Known,
+    memory: WithEndpoint,
     query: MemoryQuery,
     signal: AbortSignal,
-  ): Promise<Meaning> {
-    const { endpoint } = place;
+  ): Promise<QueryVector> {
+    const { endpoint } = memory;
     const patience = new Promise<undefined>((resolve) => setTimeout(() => resolve(undefined), patienceMs).unref());
-    const filled = Promise.race([fill(index, agent, place), patience]);
-    const [vector, done] = await Promise.all([embedding.query(endpoint, query.text, signal), filled]);
+    const filled = Promise.race([fill(index, agent, memory), patience]);
+    const [vector, done] = await Promise.all([embedder.query(endpoint, query.text, signal), filled]);
     if ("reason" in vector) return { reason: vector.reason };
     const dimensions = index.vectors.dimensions(agent);
     if (dimensions !== undefined && dimensions !== vector.length) {
@@ -140,32 +142,38 @@ export function createEngine(options: EngineOptions): Engine {
   }
 
   return {
-    search: (place, query, signal) =>
+    search: (memory, query, signal) =>
       withIndex(async (index) => {
         signal.throwIfAborted();
         const { text, vectors } = index;
-        const agent = text.openAgent(place.agentId, basisOf(place));
+        const agent = text.openAgent(memory.agentId, basisOf(memory));
         const isDue = query.refresh || text.lookedAt(agent) === undefined;
-        const leftOut = isDue ? (await look(index, agent, { place, signal })).leftOut : text.leftOut(agent);
-        const meaning: Meaning = hasEndpoint(place) ? await meaningOf(index, agent, place, query, signal) : {};
+        const leftOut = isDue ? (await look(index, agent, { memory, signal })).leftOut : text.leftOut(agent);
+        const meaning: QueryVector = hasEndpoint(memory)
+          ? await queryVectorOf(index, agent, memory, query, signal)
+          : {};
         signal.throwIfAborted();
-        const sources = { text, vectors, agent, useExtension: place.useExtension, now: now() };
+        const sources = { text, vectors, agent, useExtension: memory.useExtension, now: now() };
         const ranked = rank(sources, query, meaning.vector);
         return {
           ...ranked,
           files: text.countFiles(agent),
           leftOut,
           ...(meaning.reason === undefined ? {} : { meaning: meaning.reason }),
-          ...(hasEndpoint(place) ? { pending: vectors.counts(agent).pending } : {}),
+          ...(hasEndpoint(memory) ? { pending: vectors.counts(agent).pending } : {}),
         };
       }),
-    sync: (place, force, signal) =>
+    sync: (memory, force, signal) =>
       withIndex(async (index) => {
         const { text, vectors } = index;
-        const agent = text.openAgent(place.agentId, basisOf(place));
+        const agent = text.openAgent(memory.agentId, basisOf(memory));
         if (force) vectors.askAgain(agent);
-        const { changed, removed, leftOut, directories } = await look(index, agent, { place, signal, isForced: force });
-        const filled = hasEndpoint(place) ? await fill(index, agent, place) : undefined;
+        const { changed, removed, leftOut, directories } = await look(index, agent, {
+          memory,
+          signal,
+          isForced: force,
+        });
+        const filled = hasEndpoint(memory) ? await fill(index, agent, memory) : undefined;
         return {
           files: text.countFiles(agent),
           chunks: text.corpus(agent).chunks,
@@ -178,10 +186,10 @@ export function createEngine(options: EngineOptions): Engine {
           ...(filled?.error === undefined ? {} : { error: filled.error }),
         };
       }),
-    figures: async (place) => {
+    figures: async (memory) => {
       if (opened === undefined && !existsSync(file)) return undefined;
       return withIndex(({ text, vectors }) => {
-        const agent = text.findAgent(place.agentId);
+        const agent = text.findAgent(memory.agentId);
         if (agent === undefined) return undefined;
         const { pending, ...counted } = vectors.counts(agent);
         const lastIndexedAt = text.lookedAt(agent);
@@ -189,13 +197,13 @@ export function createEngine(options: EngineOptions): Engine {
           files: text.countFiles(agent),
           chunks: text.corpus(agent).chunks,
           ...counted,
-          ...(hasEndpoint(place) ? { pending } : {}),
+          ...(hasEndpoint(memory) ? { pending } : {}),
           indexBytes: statSync(file).size,
           ...(lastIndexedAt === undefined ? {} : { lastIndexedAt }),
         };
       });
     },
-    probe: (endpoint, signal) => embedding.probe(endpoint, AbortSignal.any([signal, ending.signal])),
+    probe: (endpoint, signal) => embedder.probe(endpoint, AbortSignal.any([signal, ending.signal])),
     keep: (agentIds) =>
       withIndex(({ text, vectors }) => {
         text.keepAgents(agentIds);
@@ -211,7 +219,8 @@ export function createEngine(options: EngineOptions): Engine {
   };
 }
 
-const hasEndpoint = (place: Place): place is Known => place.endpoint !== undefined;
+const hasEndpoint = (memory: AgentMemory): memory is WithEndpoint => memory.endpoint !== undefined;
 
 /** What all files of an agent are read for. */
-const basisOf = ({ workspace, chunking }: Place) => JSON.stringify([workspace, chunking.tokens, chunking.overlap]);
+const basisOf = ({ workspace, chunking }: AgentMemory) =>
+  JSON.stringify([workspace, chunking.tokens, chunking.overlap]);

@@ -1,5 +1,16 @@
 /** Words and meaning weighed together; age; places that say the same. Pure. */
-import type { HybridSettings } from "./memory-index.ts";
+
+/** How words and meaning are weighed. */
+export interface HybridSettings {
+  readonly enabled: boolean;
+  readonly vectorWeight: number;
+  readonly textWeight: number;
+  readonly candidateMultiplier: number;
+  /** `undefined`: places that say the same stay where they are. */
+  readonly mmrLambda?: number;
+  /** `undefined`: age does not count. */
+  readonly halfLifeDays?: number;
+}
 
 /** A place that may be given. */
 export interface Candidate {

@@ -1,11 +1,9 @@
 /** Agents, their files, and the chunks and words of those, in the tables of the index. */
-import type { Chunk } from "./chunks.ts";
-import type { LeftOut } from "./memory-index.ts";
+import { type Chunk, type ChunkText, digestOf } from "../files/chunks.ts";
+import type { LeftOut } from "../files/memory-files.ts";
 import { dropWordTables, wordTables } from "./schema.ts";
-import type { Known } from "./spelling.ts";
 import type { Statements } from "./statements.ts";
-import { type ChunkText, digestOf } from "./embedding-text.ts";
-import { wordsOf } from "./words.ts";
+import { wordsOf } from "./tokeniser.ts";
 
 /** A file as the index has it. */
 export interface KnownFile {
@@ -34,7 +32,14 @@ export interface ChunkRow extends ChunkText {
   readonly endLine: number;
 }
 
-/** What of a path tells files apart. */
+/** A word of the index. */
+export interface KnownWord {
+  readonly word: string;
+  /** Number of chunks that contain it. */
+  readonly chunks: number;
+}
+
+/** The distinguishing part of a path. */
 export const nameOf = (path: string) => path.replace(/^memory\//, "").replace(/\.md$/i, "");
 
 export function createTextRows(statements: Statements) {
@@ -155,10 +160,10 @@ export function createTextRows(statements: Statements) {
       all<{ files: number }>("SELECT count(*) AS files FROM files WHERE agent = ? AND reason IS NULL", agent)[0]
         ?.files ?? 0,
     word: (agent: number, word: string) =>
-      all<Known>(`SELECT term AS word, doc AS chunks FROM vocabulary_${agent} WHERE term = ?`, word)[0],
+      all<KnownWord>(`SELECT term AS word, doc AS chunks FROM vocabulary_${agent} WHERE term = ?`, word)[0],
     /** Words from `from` on, up to `before`: the most frequent ones. */
     wordsBetween: (agent: number, from: string, before: string, limit: number) =>
-      all<Known>(
+      all<KnownWord>(
         `SELECT term AS word, doc AS chunks FROM vocabulary_${agent} WHERE term >= ? AND term < ? ORDER BY doc DESC LIMIT ?`,
         from,
         before,

@@ -1,8 +1,9 @@
 /** Finds out what chunks mean: what is known is taken over, for the rest the endpoint is asked, some at a time. */
-import { type BackOff, afterFailure, waitingFor } from "./back-off.ts";
-import { embeddingText } from "./embedding-text.ts";
-import { type Embed, EndpointFailure } from "./embeddings-api.ts";
-import type { Endpoint, Place } from "./memory-index.ts";
+import { type BackOff, afterFailure, waitingFor } from "../embedding/back-off.ts";
+import { type Embed, EndpointFailure } from "../embedding/embeddings-api.ts";
+import type { Endpoint } from "../embedding/endpoint.ts";
+import { embeddingText } from "../files/chunks.ts";
+import type { AgentMemory } from "./agent-memory.ts";
 import type { Pending, Said, VectorRows } from "./vector-rows.ts";
 
 /** Choice: texts of one request, and their characters. */
@@ -15,7 +16,7 @@ const BATCH_TRIES = 3;
 /** Asked when chunks are refused: who refuses this, too, refuses us. */
 export const PROBE_TEXT = "memory";
 
-export interface EmbeddingParts {
+export interface EmbedderOptions {
   readonly embed: Embed;
   /** epoch ms */
   readonly now: () => number;
@@ -33,18 +34,18 @@ export interface Embedded {
 }
 
 /** A place with an endpoint. */
-export type Known = Place & { readonly endpoint: Endpoint };
+export type WithEndpoint = AgentMemory & { readonly endpoint: Endpoint };
 
-export interface Embedding {
+export interface Embedder {
   /** Chunks of the agent without a vector get theirs. @throws the signal's reason */
-  fill(rows: VectorRows, agent: number, place: Known, signal: AbortSignal): Promise<Embedded>;
+  fill(rows: VectorRows, agent: number, memory: WithEndpoint, signal: AbortSignal): Promise<Embedded>;
   /** The vector of a query, or why there is none. @throws the signal's reason */
   query(endpoint: Endpoint, text: string, signal: AbortSignal): Promise<Float32Array | { readonly reason: string }>;
   /** Why the endpoint does not answer, asked now; `undefined`: it does. @throws the signal's reason */
   probe(endpoint: Endpoint, signal: AbortSignal): Promise<string | undefined>;
 }
 
-export function createEmbedding(parts: EmbeddingParts): Embedding {
+export function createEmbedder(parts: EmbedderOptions): Embedder {
   const { embed, now, queryTimeoutMs = QUERY_TIMEOUT_MS, batchTimeoutMs = BATCH_TIMEOUT_MS } = parts;
   const resting = new Map<string, BackOff>();
 
@@ -91,7 +92,7 @@ export function createEmbedding(parts: EmbeddingParts): Embedding {
     }
   }
 
-  async function askFor(rows: VectorRows, agent: number, { endpoint, maxCached }: Known, signal: AbortSignal) {
+  async function askFor(rows: VectorRows, agent: number, { endpoint, maxCached }: WithEndpoint, signal: AbortSignal) {
     for (;;) {
       signal.throwIfAborted();
       const batch = batchOf(rows.pending(agent, BATCH_TEXTS));
@@ -106,8 +107,8 @@ export function createEmbedding(parts: EmbeddingParts): Embedding {
   }
 
   return {
-    async fill(rows, agent, place, signal) {
-      const { endpoint, maxCached } = place;
+    async fill(rows, agent, memory, signal) {
+      const { endpoint, maxCached } = memory;
       rows.useEndpoint(agent, endpoint.key);
       if (rows.counts(agent).pending === 0) return { asked: 0 };
       if (maxCached > 0) rows.adopt(agent, endpoint.key, now());
@@ -116,7 +117,7 @@ export function createEmbedding(parts: EmbeddingParts): Embedding {
       if (before === 0) return { asked: 0 };
       if (waiting !== undefined) return { asked: 0, error: waiting };
       try {
-        await askFor(rows, agent, place, signal);
+        await askFor(rows, agent, memory, signal);
         rows.trim(endpoint.key, maxCached);
         return { asked: before };
       } catch (thrown) {

@@ -4,13 +4,12 @@ import { rename } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, it, type TestContext } from "node:test";
 import { GatewayError } from "@svc/sdk";
-import { createEmbed } from "../../../plugins/memory/embeddings-api.ts";
-import { findEndpoint } from "../../../plugins/memory/endpoint.ts";
-import type { Endpoint } from "../../../plugins/memory/memory-index.ts";
-import { createStatus } from "../../../plugins/memory/status.ts";
-import { deskOf } from "./desk-scene.ts";
-import { meaningOf, refusing, startEmbeddings, usual } from "./fake-embeddings.ts";
-import { HYBRID, never, scene, type SceneOptions } from "./scene.ts";
+import { createEmbed } from "../../../../plugins/memory/embedding/embeddings-api.ts";
+import { type Endpoint, findEndpoint } from "../../../../plugins/memory/embedding/endpoint.ts";
+import { createStatus } from "../../../../plugins/memory/status.ts";
+import { meaningOf, refusing, startEmbeddings, usual } from "../fake-embeddings.ts";
+import { indexesOf } from "../indexes-scene.ts";
+import { HYBRID, never, scene, type SceneOptions } from "../scene.ts";
 
 const NOTES = {
   "MEMORY.md": "# Home\nThe latchkey hangs in the hall.\n# Animals\nA kitten sleeps all day.",
@@ -28,8 +27,8 @@ async function scenes(t: TestContext, options: SceneOptions = {}, files: Readonl
   const pauses: number[] = [];
   const embed = createEmbed({ pause: async (ms) => void pauses.push(ms) });
   let now = Date.now() + 60_000;
-  const { place: changes, ...more } = options;
-  const all = await scene(t, files, { embed, now: () => now, place: { endpoint, ...changes }, ...more });
+  const { memory: changes, ...more } = options;
+  const all = await scene(t, files, { embed, now: () => now, memory: { endpoint, ...changes }, ...more });
   const later = (ms: number) => void (now += ms);
   return { server, endpoint, pauses, later, ...all };
 }
@@ -37,7 +36,7 @@ async function scenes(t: TestContext, options: SceneOptions = {}, files: Readonl
 describe("a search by words and meaning", () => {
   for (const useExtension of [true, false])
     it(`finds what has none of the words${useExtension ? "" : ", without the extension"}`, async (t) => {
-      const { ask, server } = await scenes(t, { place: { useExtension } });
+      const { ask, server } = await scenes(t, { memory: { useExtension } });
       const { hits, mode, meaning, pending } = await ask("pet");
       assert.deepEqual(
         [hits[0]?.path, hits[0]?.startLine, mode, meaning, pending],
@@ -52,8 +51,8 @@ describe("a search by words and meaning", () => {
 
   it("sends the texts with their headings, in few requests, and of this agent only", async (t) => {
     const many = Array.from({ length: 150 }, (_, index) => `# Part ${index}\nA note about kitten ${index}.`).join("\n");
-    const { engine, place, server } = await scenes(t, {}, { "MEMORY.md": many, "AGENTS.md": "not sent" });
-    const { embedded, pending, chunks } = await engine.sync(place, false, never);
+    const { engine, memory, server } = await scenes(t, {}, { "MEMORY.md": many, "AGENTS.md": "not sent" });
+    const { embedded, pending, chunks } = await engine.sync(memory, false, never);
     assert.deepEqual([embedded, pending, chunks], [150, 0, 150]);
     assert.deepEqual(
       server.requests.map(({ input }) => input.length),
@@ -64,8 +63,8 @@ describe("a search by words and meaning", () => {
   });
 
   it("weighs both, or takes meaning alone", async (t) => {
-    const { engine, place, ask } = await scenes(t);
-    await engine.sync(place, false, never);
+    const { engine, memory, ask } = await scenes(t);
+    await engine.sync(memory, false, never);
     const words = { ...HYBRID, vectorWeight: 0, textWeight: 1 };
     assert.equal((await ask("sleeps", { hybrid: words })).hits[0]?.startLine, 3);
     const { hits, mode } = await ask("machine hall", { hybrid: { ...HYBRID, enabled: false } });
@@ -75,10 +74,10 @@ describe("a search by words and meaning", () => {
   });
 
   it("asks about no text twice: not after a change elsewhere, a new name, a return, or a new start", async (t) => {
-    const { engine, place, server, write, workspace, open, remove } = await scenes(t);
+    const { engine, memory, server, write, workspace, open, remove } = await scenes(t);
     const asked = async (index = engine) => {
       const before = server.texts().length;
-      const { pending } = await index.sync(place, false, never);
+      const { pending } = await index.sync(memory, false, never);
       assert.equal(pending, 0);
       return server.texts().slice(before);
     };
@@ -95,20 +94,20 @@ describe("a search by words and meaning", () => {
     const next = open();
     await write("memory/job.md", NOTES["memory/work.md"]);
     assert.deepEqual(await asked(next), []);
-    const { chunks } = await next.sync(place, true, never);
+    const { chunks } = await next.sync(memory, true, never);
     assert.deepEqual([chunks, await asked(next)], [3, []]);
   });
 
   it("keeps what chunks mean without a cache, and no more than a cache may hold", async (t) => {
-    const { engine, place, server, write, remove } = await scenes(t, { place: { maxCached: 0 } });
-    await engine.sync(place, false, never);
+    const { engine, memory, server, write, remove } = await scenes(t, { memory: { maxCached: 0 } });
+    await engine.sync(memory, false, never);
     await write("MEMORY.md", "# Animals\nA kitten sleeps all day.");
-    await engine.sync(place, false, never);
+    await engine.sync(memory, false, never);
     assert.equal(server.texts().length, 3, "one of them stayed");
     await write("MEMORY.md", NOTES["MEMORY.md"]);
-    await engine.sync(place, false, never);
+    await engine.sync(memory, false, never);
     assert.equal(server.texts().length, 4, "the other one is asked about again");
-    const small = { ...place, maxCached: 1 };
+    const small = { ...memory, maxCached: 1 };
     for (const _turn of [1, 2]) {
       for (const path of Object.keys(NOTES)) await remove(path);
       await engine.sync(small, false, never);
@@ -119,16 +118,16 @@ describe("a search by words and meaning", () => {
   });
 
   it("asks anew where the model is another one, or says other things under the same name", async (t) => {
-    const { engine, place, endpoint, server, ask } = await scenes(t);
-    await engine.sync(place, false, never);
-    const other = { ...place, endpoint: { ...endpoint, key: "two", model: "n" } };
+    const { engine, memory, endpoint, server, ask } = await scenes(t);
+    await engine.sync(memory, false, never);
+    const other = { ...memory, endpoint: { ...endpoint, key: "two", model: "n" } };
     assert.deepEqual([(await engine.sync(other, false, never)).embedded, server.requests.at(-1)?.model], [3, "n"]);
-    assert.equal((await engine.sync(place, false, never)).embedded, 0, "what was said before is still known");
+    assert.equal((await engine.sync(memory, false, never)).embedded, 0, "what was said before is still known");
     server.behave(({ input }) => input.map((text) => meaningOf(text, 12)));
     const { mode, meaning } = await ask("pet");
     assert.equal(mode, "keyword");
     assert.match(String(meaning), /another length/);
-    assert.equal((await engine.sync(place, false, never)).embedded, 3);
+    assert.equal((await engine.sync(memory, false, never)).embedded, 3);
     const again = await ask("pet");
     assert.deepEqual([again.mode, again.hits[0]?.startLine], ["hybrid", 3]);
   });
@@ -161,9 +160,9 @@ describe("a server that fails", () => {
   ];
   for (const [what, behaviour, said] of failures)
     it(`because it ${what} keeps no word from being found, and says why`, async (t) => {
-      const { ask, server, engine, place } = await scenes(t);
+      const { ask, server, engine, memory } = await scenes(t);
       server.behave(behaviour);
-      const report = await engine.sync(place, false, never);
+      const report = await engine.sync(memory, false, never);
       assert.match(String(report.error), said);
       assert.deepEqual([report.pending, report.files], [3, 2]);
       const { hits, mode, meaning } = await ask("kitten");
@@ -173,66 +172,66 @@ describe("a server that fails", () => {
     });
 
   it("is left alone for a while, and asked again then", async (t) => {
-    const { engine, place, server, later, ask } = await scenes(t);
+    const { engine, memory, server, later, ask } = await scenes(t);
     server.behave(refusing(403, "no"));
-    await engine.sync(place, false, never);
+    await engine.sync(memory, false, never);
     const asked = server.requests.length;
-    assert.match(String((await engine.sync(place, false, never)).error), /asked again in 15 s$/);
+    assert.match(String((await engine.sync(memory, false, never)).error), /asked again in 15 s$/);
     assert.match(String((await ask("pet")).meaning), /asked again in/);
     assert.equal(server.requests.length, asked);
     server.behave(usual);
     later(16_000);
-    assert.deepEqual([(await engine.sync(place, false, never)).pending, (await ask("pet")).hits.length], [0, 1]);
+    assert.deepEqual([(await engine.sync(memory, false, never)).pending, (await ask("pet")).hits.length], [0, 1]);
   });
 
   it("for a moment is asked again at once, when it wants to be", async (t) => {
-    const { engine, place, server, pauses } = await scenes(t);
+    const { engine, memory, server, pauses } = await scenes(t);
     let turn = 0;
     server.behave((asked, response) => {
       turn += 1;
       return turn === 1 ? refusing(429, "slow", { "retry-after": "2" })(asked, response) : usual(asked, response);
     });
-    assert.equal((await engine.sync(place, false, never)).pending, 0);
+    assert.equal((await engine.sync(memory, false, never)).pending, 0);
     assert.deepEqual(pauses, [2_000]);
   });
 
   it("because of one text is asked about the others", async (t) => {
-    const { engine, place, server, ask } = await scenes(t);
+    const { engine, memory, server, ask } = await scenes(t);
     server.behave((asked, response) =>
       asked.input.some((text) => text.includes("kitten"))
         ? refusing(400, "too long")(asked, response)
         : usual(asked, response),
     );
-    const { pending, error } = await engine.sync(place, false, never);
+    const { pending, error } = await engine.sync(memory, false, never);
     assert.deepEqual([pending, error], [0, undefined]);
-    assert.equal((await engine.figures(place))?.vectors, 2);
+    assert.equal((await engine.figures(memory))?.vectors, 2);
     const requests = server.requests.length;
-    await engine.sync(place, false, never);
+    await engine.sync(memory, false, never);
     assert.equal(server.requests.length, requests, "it is not tried again");
     server.behave(usual);
-    assert.equal((await engine.sync(place, true, never)).embedded, 1, "but when it is forced");
+    assert.equal((await engine.sync(memory, true, never)).embedded, 1, "but when it is forced");
     assert.equal((await ask("key")).mode, "hybrid");
   });
 
   it("by being slow lets the search go on with words, and stops with its run", async (t) => {
-    const { ask, server, engine, place } = await scenes(t, { queryTimeoutMs: 60, patienceMs: 30 });
+    const { ask, server, engine, memory } = await scenes(t, { queryTimeoutMs: 60, patienceMs: 30 });
     server.behave(() => undefined); // never answers
     const { hits, meaning, pending } = await ask("kitten");
     assert.deepEqual([hits[0]?.startLine, pending], [3, 3]);
     assert.match(String(meaning), /did not answer within 0.06 s/);
     const stopping = new AbortController();
-    const probing = engine.probe(place.endpoint ?? assert.fail(), stopping.signal);
+    const probing = engine.probe(memory.endpoint ?? assert.fail(), stopping.signal);
     stopping.abort();
     await assert.rejects(probing, { name: "AbortError" });
   });
 
   it("midway keeps what was said, and is asked for the rest", async (t) => {
     const many = Array.from({ length: 100 }, (_, index) => `# Part ${index}\nkitten ${index}`).join("\n");
-    const { engine, place, server, later, ask } = await scenes(t, {}, { "MEMORY.md": many });
+    const { engine, memory, server, later, ask } = await scenes(t, {}, { "MEMORY.md": many });
     server.behave((asked, response) =>
       asked.input.length === 64 ? usual(asked, response) : refusing(403, "no")(asked, response),
     );
-    const { embedded, pending } = await engine.sync(place, false, never);
+    const { embedded, pending } = await engine.sync(memory, false, never);
     assert.deepEqual([embedded, pending], [64, 36]);
     server.behave(usual);
     later(20_000);
@@ -278,9 +277,9 @@ describe("the status of a memory", () => {
       lost: { remote: { ...remote, apiKey: { source: "env", id: "K" } } },
     };
     const workspaces = { main: workspace, off: workspace, words: workspace, lost: workspace };
-    const { desk } = await deskOf(t, workspaces, { settings });
+    const { indexes } = await indexesOf(t, workspaces, { settings });
     let now = 0;
-    const statusOf = createStatus({ desk, clock: { now: () => now } });
+    const statusOf = createStatus({ indexes, clock: { now: () => now } });
     const first = await statusOf("main", never);
     assert.deepEqual(first, { agentId: "main", provider: "openai", model: "m", embedding: { ok: true } });
     await statusOf("main", never);
@@ -301,7 +300,7 @@ describe("the status of a memory", () => {
       assert.match(String(status.embedding.error), said);
     }
     server.behave(usual);
-    await desk.search("words", { text: "kitten" }, never);
+    await indexes.search("words", { text: "kitten" }, never);
     const { lastIndexedAt, indexBytes, ...known } = await statusOf("words", never);
     assert.ok(lastIndexedAt !== undefined && indexBytes !== undefined);
     assert.deepEqual([known.files, known.chunks, known.vectors, known.pending], [2, 3, 0, undefined]);
@@ -310,8 +309,8 @@ describe("the status of a memory", () => {
   it("of a search says why meaning was not searched when the key is not there", async (t) => {
     const { workspace } = await scene(t, NOTES);
     const remote = { baseUrl: "http://127.0.0.1:9/v1", apiKey: { source: "env", id: "K" } };
-    const { desk } = await deskOf(t, { main: workspace }, { settings: { main: { remote } } });
-    const { hits, mode, meaning } = await desk.search("main", { text: "kitten" }, never);
+    const { indexes } = await indexesOf(t, { main: workspace }, { settings: { main: { remote } } });
+    const { hits, mode, meaning } = await indexes.search("main", { text: "kitten" }, never);
     assert.deepEqual([hits.length, mode], [1, "keyword"]);
     assert.match(String(meaning), /enable the plugin secrets/);
   });

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { chunksOf as cut, linesOf, tokensOf } from "../../../plugins/memory/chunks.ts";
-import { MAX_SNIPPET_CHARS, snippetOf } from "../../../plugins/memory/snippet.ts";
-import { wordsOf } from "../../../plugins/memory/words.ts";
+import { chunksOf as cut, linesOf, tokensOf } from "../../../../plugins/memory/files/chunks.ts";
+import { wordsOf } from "../../../../plugins/memory/index/tokeniser.ts";
+import { MAX_SNIPPET_CHARS, snippetOf } from "../../../../plugins/memory/search/snippet.ts";
 
 const CHUNKING = { tokens: 400, overlap: 80 };
 const chunksOf = (text: string) => cut(text, CHUNKING);

@@ -1,11 +1,36 @@
 /** From words and meaning to the places that are given. */
-import { aged, type Candidate, varied, weighed } from "./hybrid.ts";
-import type { MemoryHit, MemoryQuery, SearchMode } from "./memory-index.ts";
+import type { ChunkRow, TextRows } from "../index/text-rows.ts";
+import { wordsOf } from "../index/tokeniser.ts";
+import type { Near, VectorRows } from "../index/vector-rows.ts";
+import { aged, type Candidate, type HybridSettings, varied, weighed } from "./hybrid.ts";
+import { findByWords, type WordHits } from "./keyword-search.ts";
 import { snippetOf } from "./snippet.ts";
-import type { ChunkRow, TextRows } from "./text-rows.ts";
-import type { Near, VectorRows } from "./vector-rows.ts";
-import { findByWords, type WordHits } from "./word-search.ts";
-import { wordsOf } from "./words.ts";
+
+export interface MemoryQuery {
+  readonly text: string;
+  readonly maxResults: number;
+  /** 0..1; weaker hits are left out. */
+  readonly minScore: number;
+  readonly hybrid: HybridSettings;
+  /** Look for changed files first. An index that never looked does it in any case. */
+  readonly refresh: boolean;
+}
+
+/** A place that fits. */
+export interface MemoryHit {
+  /** Below the workspace, e.g. `memory/2026-01-02.md`; absolute for one of `extraPaths`. */
+  readonly path: string;
+  /** Counted from 1, both belong to it. */
+  readonly startLine: number;
+  readonly endLine: number;
+  /** 0..1, higher is better. Says how hits of one search compare, and little else. */
+  readonly score: number;
+  /** Of these lines, what fits best. */
+  readonly snippet: string;
+}
+
+/** By words, by words and meaning, by meaning. */
+export type SearchMode = "keyword" | "hybrid" | "vector";
 
 export interface Sources {
   readonly text: TextRows;
@@ -16,7 +41,7 @@ export interface Sources {
   readonly now: number;
 }
 
-interface Place extends Candidate {
+interface ChunkCandidate extends Candidate {
   readonly chunk: ChunkRow;
 }
 
@@ -58,7 +83,7 @@ function placesOf(
   { scores }: WordHits,
   near: readonly Near[],
   vector: Float32Array | undefined,
-): Place[] {
+): ChunkCandidate[] {
   const similar = new Map(near.map(({ id, similarity }) => [id, similarity]));
   const others = [...scores.keys()].filter((id) => !similar.has(id));
   const further = vector ? vectors.similarities(agent, others, vector, useExtension) : new Map<number, number>();

@@ -1,5 +1,5 @@
 /** The network: texts go to an embeddings server, vectors come back. The only file here that talks to one. */
-import type { Endpoint } from "./memory-index.ts";
+import type { Endpoint } from "./endpoint.ts";
 import { unit } from "./vectors.ts";
 
 /** Choice: bytes of one answer; a hundred vectors of the largest models are a tenth of it. */
@@ -124,7 +124,7 @@ const ADVICE: Readonly<Record<number, string>> = {
 function refusalOf({ status, headers }: Response, body: string, endpoint: Endpoint): EndpointFailure {
   const isElsewhere = status >= 300 && status < 400;
   const advice = isElsewhere ? "it has moved: correct memorySearch.remote.baseUrl" : ADVICE[status];
-  const said = wordsOf(body, endpoint);
+  const said = messageOf(body, endpoint);
   const sentence = [`the embeddings server answered ${status}`, advice].filter(Boolean).join("; ");
   const seconds = Number(headers.get("retry-after") ?? Number.NaN);
   return new EndpointFailure(said === "" ? sentence : `${sentence}. It says: ${said}`, {
@@ -133,8 +133,8 @@ function refusalOf({ status, headers }: Response, body: string, endpoint: Endpoi
   });
 }
 
-/** What a body of an error says, without what was sent as a header. */
-function wordsOf(body: string, { headers }: Endpoint): string {
+/** The message in the body of an error, without values that were sent as headers. */
+function messageOf(body: string, { headers }: Endpoint): string {
   const value = parsed(body);
   const error = isRecord(value) ? value["error"] : undefined;
   const message = isRecord(error) ? error["message"] : error;

@@ -1,8 +1,26 @@
 /** The server that tells what texts mean, with its key looked up. */
 import { isGatewayError } from "@svc/sdk";
-import { isSecretRef, type Secrets } from "@svc/sdk/services";
-import type { Endpoint } from "./memory-index.ts";
-import type { EndpointSettings } from "./settings.ts";
+import { isSecretRef, type MemorySearch, type Secrets } from "@svc/sdk/services";
+
+/** The server that tells what texts mean, as the configuration names it: its key may still be a reference. */
+export interface EndpointSettings {
+  readonly provider: NonNullable<MemorySearch["provider"]>;
+  readonly baseUrl: string;
+  readonly model: string;
+  readonly apiKey?: NonNullable<MemorySearch["remote"]>["apiKey"];
+  readonly headers: Readonly<Record<string, string>>;
+}
+
+/** Where texts are sent to learn what they mean. */
+export interface Endpoint {
+  /** Names server and model: what one said is no use to another. Holds no secret. */
+  readonly key: string;
+  /** Of `POST`. */
+  readonly url: string;
+  readonly model: string;
+  /** The key among them. */
+  readonly headers: Readonly<Record<string, string>>;
+}
 
 /** Why it cannot be asked, for people. */
 export interface NoEndpoint {

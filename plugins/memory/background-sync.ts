@@ -1,15 +1,15 @@
 /** Keeps the indexes of agents up to date while nobody searches: by watching their files, by the clock, and by trying again. */
 import { existsSync } from "node:fs";
 import { type Clock, isGatewayError, type Logger } from "@svc/sdk";
-import type { Desk } from "./desk.ts";
-import { type DirectoryWatch, watchDirectories, type WatchParts } from "./directory-watch.ts";
+import type { AgentIndexes } from "./agent-indexes.ts";
+import { type DirectoryWatch, watchDirectories, type WatchParts } from "./files/directory-watch.ts";
 import type { MemorySettings } from "./settings.ts";
 
 /** Milliseconds between two calls of `tick`. */
 export const TICK_MS = 60_000;
 
-export interface FollowingParts {
-  readonly desk: Pick<Desk, "agentIds" | "settings" | "sync">;
+export interface BackgroundSyncOptions {
+  readonly indexes: Pick<AgentIndexes, "agentIds" | "settings" | "sync">;
   readonly clock: Pick<Clock, "now" | "setTimeout">;
   readonly log: Pick<Logger, "warn">;
   readonly signal: AbortSignal;
@@ -17,18 +17,18 @@ export interface FollowingParts {
   readonly exists?: (path: string) => boolean;
 }
 
-export interface Following {
+export interface BackgroundSync {
   /** An agent's memory was searched or indexed. */
   used(agentId: string): void;
   /** Begins with the agents for which there is a server to ask, and takes changed settings. */
-  settle(): void;
+  applySettings(): void;
   /** What is due by the clock; once a minute. */
   tick(): void;
   /** Safe to call twice. */
   stop(): void;
 }
 
-interface Followed {
+interface SyncState {
   watch?: DirectoryWatch;
   cancelTimer?: (() => void) | undefined;
   isRunning: boolean;
@@ -49,16 +49,16 @@ const isWatched = ({ enabled, watch, endpoint, refreshOnSearch }: MemorySettings
 /** In the workspace itself, only these are memory. */
 const IN_WORKSPACE = new Set(["MEMORY.md", "memory.md", "memory"]);
 
-export function createFollowing(parts: FollowingParts): Following {
-  const { desk, clock, log, signal, watch = watchDirectories, exists = existsSync } = parts;
-  const all = new Map<string, Followed>();
+export function createBackgroundSync(parts: BackgroundSyncOptions): BackgroundSync {
+  const { indexes, clock, log, signal, watch = watchDirectories, exists = existsSync } = parts;
+  const all = new Map<string, SyncState>();
   let isStopped = false;
   let hasWarned = false;
 
   /** `undefined`: there is no such agent, or the plugin agents is away. */
   function settingsOf(agentId: string): MemorySettings | undefined {
     try {
-      return desk.settings(agentId);
+      return indexes.settings(agentId);
     } catch (error) {
       if (isGatewayError(error)) return undefined;
       throw error;
@@ -66,58 +66,58 @@ export function createFollowing(parts: FollowingParts): Following {
   }
 
   function drop(agentId: string): void {
-    const followed = all.get(agentId);
-    followed?.cancelTimer?.();
-    followed?.watch?.close();
+    const state = all.get(agentId);
+    state?.cancelTimer?.();
+    state?.watch?.close();
     all.delete(agentId);
   }
 
-  function begin(agentId: string): Followed {
-    const fresh: Followed = { isRunning: false, isDue: false, isPartial: false, missing: [], lastAt: clock.now() };
+  function begin(agentId: string): SyncState {
+    const fresh: SyncState = { isRunning: false, isDue: false, isPartial: false, missing: [], lastAt: clock.now() };
     all.set(agentId, fresh);
     schedule(agentId, 0);
     return fresh;
   }
 
   function schedule(agentId: string, ms: number): void {
-    const followed = all.get(agentId);
-    if (!followed || isStopped) return;
-    followed.isDue = true;
-    if (followed.isRunning) return;
-    followed.cancelTimer?.();
-    followed.cancelTimer = clock.setTimeout(() => void run(agentId, followed), ms);
+    const state = all.get(agentId);
+    if (!state || isStopped) return;
+    state.isDue = true;
+    if (state.isRunning) return;
+    state.cancelTimer?.();
+    state.cancelTimer = clock.setTimeout(() => void run(agentId, state), ms);
   }
 
-  async function run(agentId: string, followed: Followed): Promise<void> {
-    followed.cancelTimer = undefined;
-    followed.isDue = false;
-    followed.isRunning = true;
+  async function run(agentId: string, state: SyncState): Promise<void> {
+    state.cancelTimer = undefined;
+    state.isDue = false;
+    state.isRunning = true;
     try {
-      const { directories, pending = 0, error } = await desk.sync(agentId, { force: false, signal });
-      if (isStopped || all.get(agentId) !== followed) return;
-      const { isNew, missing, failed } = follow(agentId, followed, directories);
-      followed.isPartial = pending > 0 || error !== undefined || failed.length > 0;
-      followed.missing = missing;
-      if (isNew) followed.isDue = true; // what is new may have changed before it was watched
+      const { directories, pending = 0, error } = await indexes.sync(agentId, { force: false, signal });
+      if (isStopped || all.get(agentId) !== state) return;
+      const { isNew, missing, failed } = follow(agentId, state, directories);
+      state.isPartial = pending > 0 || error !== undefined || failed.length > 0;
+      state.missing = missing;
+      if (isNew) state.isDue = true; // what is new may have changed before it was watched
     } catch (err) {
-      followed.isPartial = true;
+      state.isPartial = true;
       if (!isStopped && !isGatewayError(err)) log.warn({ err }, "an index of memories could not be brought up to date");
     } finally {
-      followed.lastAt = clock.now();
-      followed.isRunning = false;
+      state.lastAt = clock.now();
+      state.isRunning = false;
     }
-    if (followed.isDue) schedule(agentId, settingsOf(agentId)?.watchDebounceMs ?? 0);
+    if (state.isDue) schedule(agentId, settingsOf(agentId)?.watchDebounceMs ?? 0);
   }
 
-  function follow(agentId: string, followed: Followed, directories: readonly string[]) {
+  function follow(agentId: string, state: SyncState, directories: readonly string[]) {
     const settings = settingsOf(agentId);
     if (!settings || !isWatched(settings)) {
-      followed.watch?.close();
-      delete followed.watch;
+      state.watch?.close();
+      delete state.watch;
       return { isNew: false, missing: [], failed: [] };
     }
     const [workspace] = directories;
-    followed.watch ??= watch({
+    state.watch ??= watch({
       changed(directory, name) {
         if (directory === workspace && name !== undefined && !IN_WORKSPACE.has(name)) return;
         schedule(agentId, settingsOf(agentId)?.watchDebounceMs ?? 0);
@@ -128,7 +128,7 @@ export function createFollowing(parts: FollowingParts): Following {
         log.warn({ err: error }, "some directories of memories cannot be watched; they are looked at once a minute");
       },
     });
-    return followed.watch.follow(directories);
+    return state.watch.follow(directories);
   }
 
   return {
@@ -137,10 +137,10 @@ export function createFollowing(parts: FollowingParts): Following {
       const settings = settingsOf(agentId);
       if (settings && isWatched(settings)) begin(agentId);
     },
-    settle() {
+    applySettings() {
       if (isStopped) return;
       for (const agentId of all.keys()) if (settingsOf(agentId)?.enabled !== true) drop(agentId);
-      for (const agentId of agentIds(desk)) {
+      for (const agentId of agentIds(indexes)) {
         const settings = settingsOf(agentId);
         if (!settings?.enabled) continue;
         const isWanted = (settings.endpoint !== undefined && isWatched(settings)) || settings.intervalMinutes > 0;
@@ -149,11 +149,11 @@ export function createFollowing(parts: FollowingParts): Following {
       }
     },
     tick() {
-      for (const [agentId, followed] of all) {
+      for (const [agentId, state] of all) {
         const minutes = settingsOf(agentId)?.intervalMinutes ?? 0;
-        const isLate = minutes > 0 && clock.now() - followed.lastAt >= minutes * 60_000;
-        const isDue = isLate || followed.missing.some((directory) => exists(directory));
-        if (isDue || followed.isPartial) schedule(agentId, 0);
+        const isLate = minutes > 0 && clock.now() - state.lastAt >= minutes * 60_000;
+        const isDue = isLate || state.missing.some((directory) => exists(directory));
+        if (isDue || state.isPartial) schedule(agentId, 0);
       }
     },
     stop() {
@@ -163,9 +163,9 @@ export function createFollowing(parts: FollowingParts): Following {
   };
 }
 
-function agentIds(desk: FollowingParts["desk"]): readonly string[] {
+function agentIds(indexes: BackgroundSyncOptions["indexes"]): readonly string[] {
   try {
-    return desk.agentIds();
+    return indexes.agentIds();
   } catch (error) {
     if (isGatewayError(error)) return [];
     throw error;

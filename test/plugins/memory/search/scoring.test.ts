@@ -1,12 +1,12 @@
 /** The decisions of a search, one by one. */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { afterFailure, waitingFor } from "../../../plugins/memory/back-off.ts";
-import { aged, dayOf, varied, weighed } from "../../../plugins/memory/hybrid.ts";
-import { keywordScore, type Wanted } from "../../../plugins/memory/keyword-score.ts";
-import { settingsOf } from "../../../plugins/memory/settings.ts";
-import { afterPrefix, anyOf, distance, formsOf, slipsOf } from "../../../plugins/memory/spelling.ts";
-import { cosine, fromBytes, toBytes, unit } from "../../../plugins/memory/vectors.ts";
+import { afterFailure, waitingFor } from "../../../../plugins/memory/embedding/back-off.ts";
+import { cosine, fromBytes, toBytes, unit } from "../../../../plugins/memory/embedding/vectors.ts";
+import { aged, dayOf, varied, weighed } from "../../../../plugins/memory/search/hybrid.ts";
+import { keywordScore, type Wanted } from "../../../../plugins/memory/search/keyword-score.ts";
+import { afterPrefix, anyOf, distance, formsOf, slipsOf } from "../../../../plugins/memory/search/spelling.ts";
+import { settingsOf } from "../../../../plugins/memory/settings.ts";
 
 describe("the score of words", () => {
   const corpus = { chunks: 10, meanWords: 4 };

@@ -6,11 +6,11 @@ import { describe, it, type TestContext } from "node:test";
 import { GatewayError } from "@svc/sdk";
 import type { MemorySearch } from "@svc/sdk/services";
 import { createFakeClock } from "@svc/sdk/testing";
-import type { WatchParts } from "../../../plugins/memory/directory-watch.ts";
-import { createFollowing } from "../../../plugins/memory/following.ts";
-import type { SyncReport } from "../../../plugins/memory/memory-index.ts";
+import { createBackgroundSync } from "../../../plugins/memory/background-sync.ts";
+import type { SyncReport } from "../../../plugins/memory/engine/protocol.ts";
+import type { WatchParts } from "../../../plugins/memory/files/directory-watch.ts";
 import { settingsOf } from "../../../plugins/memory/settings.ts";
-import { deskOf } from "./desk-scene.ts";
+import { indexesOf } from "./indexes-scene.ts";
 import { scene } from "./scene.ts";
 
 const REPORT: SyncReport = {
@@ -33,12 +33,12 @@ function follow(t: TestContext, settings: Record<string, MemorySearch>) {
   const warned: string[] = [];
   const lost: string[] = [];
   const stop = new AbortController();
-  const following = createFollowing({
+  const backgroundSync = createBackgroundSync({
     clock,
     signal: stop.signal,
     exists: (path) => path === "/there",
     log: { warn: (_fields, message) => warned.push(message) },
-    desk: {
+    indexes: {
       agentIds: () => Object.keys(settings),
       settings: (id) => {
         const given = settings[id];
@@ -63,10 +63,10 @@ function follow(t: TestContext, settings: Record<string, MemorySearch>) {
       };
     },
   });
-  t.after(() => following.stop());
+  t.after(() => backgroundSync.stop());
   const taken = () => synced.splice(0, Infinity);
   return {
-    following,
+    backgroundSync,
     clock,
     taken,
     watches,
@@ -79,8 +79,8 @@ function follow(t: TestContext, settings: Record<string, MemorySearch>) {
 
 describe("the files of an agent", () => {
   it("are looked at when they changed and rested, once more when there are new directories", async (t) => {
-    const { following, clock, taken, watches } = follow(t, { main: SERVER });
-    following.settle();
+    const { backgroundSync, clock, taken, watches } = follow(t, { main: SERVER });
+    backgroundSync.applySettings();
     await clock.advance(0);
     assert.deepEqual([taken(), watches[0]?.directories], [["main"], ["/w", "/w/memory"]]);
     await clock.advance(1_500);
@@ -103,10 +103,10 @@ describe("the files of an agent", () => {
   });
 
   it("that change while they are looked at are looked at again", async (t) => {
-    const { following, clock, taken, watches, reply } = follow(t, {
+    const { backgroundSync, clock, taken, watches, reply } = follow(t, {
       main: { ...SERVER, sync: { watchDebounceMs: 0 } },
     });
-    following.settle();
+    backgroundSync.applySettings();
     await clock.advance(0);
     taken();
     let release: (() => void) | undefined;
@@ -131,24 +131,24 @@ describe("the files of an agent", () => {
   ];
   for (const [what, settings, atStart, afterUse] of wanted)
     it(`are followed from the ${atStart ? "start" : afterUse ? "first use" : "never"} on when ${what}`, async (t) => {
-      const { following, clock, taken } = follow(t, { main: settings });
-      following.settle();
+      const { backgroundSync, clock, taken } = follow(t, { main: settings });
+      backgroundSync.applySettings();
       await clock.advance(0);
       assert.equal(taken().length > 0, atStart);
-      following.used("main");
+      backgroundSync.used("main");
       await clock.advance(0);
       assert.equal(atStart || taken().length > 0, afterUse);
     });
 
   it("are looked at by the clock, and again where something was left", async (t) => {
-    const { following, clock, taken, reply } = follow(t, { main: { sync: { intervalMinutes: 2, watch: false } } });
+    const { backgroundSync, clock, taken, reply } = follow(t, { main: { sync: { intervalMinutes: 2, watch: false } } });
     const minute = async () => {
       await clock.advance(60_000);
-      following.tick();
+      backgroundSync.tick();
       await clock.advance(0);
       return taken().length;
     };
-    following.settle();
+    backgroundSync.applySettings();
     await clock.advance(0);
     taken();
     assert.deepEqual([await minute(), await minute(), await minute(), await minute()], [0, 1, 0, 1]);
@@ -161,40 +161,40 @@ describe("the files of an agent", () => {
   });
 
   it("are looked at when their directory comes to be there, and not before", async (t) => {
-    const { following, clock, taken, lost } = follow(t, { main: SERVER });
+    const { backgroundSync, clock, taken, lost } = follow(t, { main: SERVER });
     lost.push("/not-there");
-    following.settle();
+    backgroundSync.applySettings();
     await clock.advance(2_000);
     taken();
-    following.tick();
+    backgroundSync.tick();
     await clock.advance(0);
     assert.deepEqual(taken(), []);
     lost.push("/there");
-    following.settle();
+    backgroundSync.applySettings();
     await clock.advance(2_000);
     taken();
-    following.tick();
+    backgroundSync.tick();
     await clock.advance(0);
     assert.deepEqual(taken(), ["main"]);
   });
 
   it("are let go with their agent, with its setting, and at the end", async (t) => {
-    const { following, clock, watches, settings, taken } = follow(t, { main: SERVER, ops: SERVER, third: SERVER });
-    following.settle();
+    const { backgroundSync, clock, watches, settings, taken } = follow(t, { main: SERVER, ops: SERVER, third: SERVER });
+    backgroundSync.applySettings();
     await clock.advance(2_000);
     delete settings["ops"];
     settings["third"] = { ...SERVER, sync: { watch: false } };
-    following.settle();
+    backgroundSync.applySettings();
     await clock.advance(2_000);
     assert.deepEqual(
       watches.map(({ isClosed }) => isClosed),
       [false, true, true],
     );
     taken();
-    following.stop();
-    following.stop();
+    backgroundSync.stop();
+    backgroundSync.stop();
     watches[0]?.changed("/w", "memory");
-    following.tick();
+    backgroundSync.tick();
     await clock.advance(120_000);
     assert.deepEqual([taken(), watches[0]?.isClosed, clock.pending], [[], true, 0]);
   });
@@ -204,7 +204,7 @@ describe("real files", () => {
   it("are noticed: new ones, changed ones, in new directories, and gone ones", async (t) => {
     const { workspace, write } = await scene(t);
     const settings: MemorySearch = { sync: { onSearch: false, watchDebounceMs: 20 } };
-    const { desk, warned } = await deskOf(t, { main: workspace }, { settings: { main: settings } });
+    const { indexes, warned } = await indexesOf(t, { main: workspace }, { settings: { main: settings } });
     const stop = new AbortController();
     const clock = {
       now: Date.now,
@@ -213,15 +213,15 @@ describe("real files", () => {
         return () => clearTimeout(timer);
       },
     };
-    const following = createFollowing({
-      desk,
+    const backgroundSync = createBackgroundSync({
+      indexes,
       clock,
       log: { warn: (fields) => warned.push(fields) },
       signal: stop.signal,
     });
-    t.after(() => following.stop());
+    t.after(() => backgroundSync.stop());
     const found = async (text: string) =>
-      (await desk.search("main", { text }, stop.signal)).hits.map(({ path }) => path);
+      (await indexes.search("main", { text }, stop.signal)).hits.map(({ path }) => path);
     const until = async (text: string, paths: readonly string[]) => {
       for (let turn = 0; turn < 200; turn += 1) {
         if (JSON.stringify(await found(text)) === JSON.stringify(paths)) return;
@@ -230,7 +230,7 @@ describe("real files", () => {
       assert.deepEqual(await found(text), paths);
     };
     assert.deepEqual(await found("cat"), []);
-    following.used("main");
+    backgroundSync.used("main");
     await write("MEMORY.md", "the cat");
     await until("cat", ["MEMORY.md"]);
     await mkdir(join(workspace, "memory/deep"), { recursive: true });

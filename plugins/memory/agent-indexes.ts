@@ -2,13 +2,14 @@
 import { invalidRequest, isGatewayError, type Logger, notFound, unavailable } from "@svc/sdk";
 import type { AgentDirectory, Secrets } from "@svc/sdk/services";
 import { existsSync } from "node:fs";
-import { findEndpoint, type NoEndpoint } from "./endpoint.ts";
-import { locate, type Located } from "./files.ts";
-import type { Endpoint, Figures, MemoryAnswer, Place, SyncReport } from "./memory-index.ts";
+import { type Endpoint, findEndpoint, type NoEndpoint } from "./embedding/endpoint.ts";
+import type { Figures, MemoryAnswer, SyncReport } from "./engine/protocol.ts";
+import type { Thread } from "./engine/thread.ts";
+import { locate, type Located } from "./files/memory-files.ts";
+import type { AgentMemory } from "./index/agent-memory.ts";
 import { type MemorySettings, settingsOf } from "./settings.ts";
-import type { Thread } from "./thread.ts";
 
-export interface DeskParts {
+export interface AgentIndexesOptions {
   readonly agents: () => Pick<AgentDirectory, "list" | "memorySearch" | "defaultId"> | undefined;
   readonly secrets: () => Pick<Secrets, "reveal"> | undefined;
   readonly thread: Pick<Thread, "ask">;
@@ -26,7 +27,7 @@ export interface Asked {
   readonly minScore?: number | undefined;
 }
 
-export interface Desk {
+export interface AgentIndexes {
   /** All agents, the default one first. @throws GatewayError `UNAVAILABLE` while the plugin agents is away */
   agentIds(): readonly string[];
   /** @throws GatewayError `NOT_FOUND`: there is no such agent */
@@ -46,7 +47,7 @@ export interface Desk {
   agentsChanged(): void;
 }
 
-export function createDesk({ agents, secrets, thread, file, log, used }: DeskParts): Desk {
+export function createAgentIndexes({ agents, secrets, thread, file, log, used }: AgentIndexesOptions): AgentIndexes {
   const syncing = new Map<string, Promise<SyncReport>>();
   let isTidy = false;
 
@@ -73,17 +74,17 @@ export function createDesk({ agents, secrets, thread, file, log, used }: DeskPar
     return unavailable(`the memory of agent "${agentId}" is not searched: memorySearch.enabled is false`);
   }
 
-  async function placeOf(agentId: string, found: MemorySettings): Promise<Place & Partial<NoEndpoint>> {
+  async function memoryOf(agentId: string, found: MemorySettings): Promise<AgentMemory & Partial<NoEndpoint>> {
     const { extraPaths, chunking, useExtension, maxCached } = found;
-    const place = { agentId, workspace: workspaceOf(agentId), extraPaths, chunking, useExtension, maxCached };
+    const memory = { agentId, workspace: workspaceOf(agentId), extraPaths, chunking, useExtension, maxCached };
     const endpoint = found.endpoint && (await findEndpoint(found.endpoint, secrets()));
-    if (endpoint === undefined) return place;
-    return "reason" in endpoint ? { ...place, reason: endpoint.reason } : { ...place, endpoint };
+    if (endpoint === undefined) return memory;
+    return "reason" in endpoint ? { ...memory, reason: endpoint.reason } : { ...memory, endpoint };
   }
 
-  async function bare(agentId: string): Promise<Place> {
-    const { reason: _reason, ...place } = await placeOf(agentId, settings(agentId));
-    return place;
+  async function bare(agentId: string): Promise<AgentMemory> {
+    const { reason: _reason, ...memory } = await memoryOf(agentId, settings(agentId));
+    return memory;
   }
 
   /** Once for each set of agents; what is left over hurts nobody. */
@@ -99,14 +100,14 @@ export function createDesk({ agents, secrets, thread, file, log, used }: DeskPar
   }
 
   async function synced(agentId: string, force: boolean, signal?: AbortSignal): Promise<SyncReport> {
-    const { reason, ...place } = await placeOf(agentId, enabledSettings(agentId));
-    const report = await thread.ask("sync", { place, force }, signal);
+    const { reason, ...memory } = await memoryOf(agentId, enabledSettings(agentId));
+    const report = await thread.ask("sync", { memory, force }, signal);
     used?.(agentId);
     void tidy();
     return reason === undefined ? report : { ...report, error: reason };
   }
 
-  const desk: Desk = {
+  const indexes: AgentIndexes = {
     agentIds: () => {
       const known = directory();
       const others = known.list().map(({ id }) => id);
@@ -119,7 +120,7 @@ export function createDesk({ agents, secrets, thread, file, log, used }: DeskPar
     },
     async search(agentId, { text, maxResults, minScore }, signal) {
       const found = enabledSettings(agentId);
-      const { reason, ...place } = await placeOf(agentId, found);
+      const { reason, ...memory } = await memoryOf(agentId, found);
       const query = {
         text,
         maxResults: maxResults ?? found.maxResults,
@@ -127,11 +128,11 @@ export function createDesk({ agents, secrets, thread, file, log, used }: DeskPar
         hybrid: found.hybrid,
         refresh: found.refreshOnSearch,
       };
-      const answer = await thread.ask("search", { place, query }, signal);
+      const answer = await thread.ask("search", { memory, query }, signal);
       used?.(agentId);
       void tidy();
       // The thread goes on asking, and is kept until it is done.
-      if ((answer.pending ?? 0) > 0) desk.sync(agentId, { force: false }).catch(quiet);
+      if ((answer.pending ?? 0) > 0) indexes.sync(agentId, { force: false }).catch(quiet);
       return reason === undefined ? answer : { ...answer, meaning: reason };
     },
     sync(agentId, { force, signal }) {
@@ -143,7 +144,7 @@ export function createDesk({ agents, secrets, thread, file, log, used }: DeskPar
       return work;
     },
     async figures(agentId) {
-      return existsSync(file()) ? thread.ask("figures", { place: await bare(agentId) }) : undefined;
+      return existsSync(file()) ? thread.ask("figures", { memory: await bare(agentId) }) : undefined;
     },
     async endpoint(agentId) {
       const { endpoint } = settings(agentId);
@@ -157,7 +158,7 @@ export function createDesk({ agents, secrets, thread, file, log, used }: DeskPar
   function quiet(err: unknown): void {
     if (!isGatewayError(err)) log.warn({ err }, "an index of memories could not be brought up to date");
   }
-  return desk;
+  return indexes;
 }
 
 /** For people and models. */

@@ -1,7 +1,7 @@
 /** The gateway's side of the thread with the indexes: started by the first question, ended when there are none for a while. */
 import { type Clock, GatewayError, type Logger, unavailable } from "@svc/sdk";
-import { Worker } from "node:worker_threads";
-import type { Instruction, Kind, Questions, Report, ThreadData } from "./messages.ts";
+import type { Worker } from "node:worker_threads";
+import type { Instruction, Kind, Questions, Report, ThreadData } from "./protocol.ts";
 
 /** Choice: milliseconds without a question after which the thread gives its memory back. */
 const IDLE_MS = 120_000;
@@ -17,8 +17,7 @@ export interface ThreadParts {
   readonly log: Pick<Logger, "warn" | "error">;
   /** Default 2 minutes. */
   readonly idleMs?: number;
-  /** Starts a thread. */
-  readonly startThread?: (data: ThreadData) => Worker;
+  readonly startThread: (data: ThreadData) => Worker;
 }
 
 export interface Thread {
@@ -44,13 +43,8 @@ interface Running {
   readonly waiting: Map<number, Waiting>;
 }
 
-function startIndexThread(data: ThreadData): Worker {
-  const url = new URL("./worker.js", import.meta.url); // beside this file both compiled and bundled
-  return new Worker(url, { name: "memory-index", workerData: data, execArgv: [], env: {} });
-}
-
 export function createThread(parts: ThreadParts): Thread {
-  const { clock, log, idleMs = IDLE_MS, startThread = startIndexThread } = parts;
+  const { clock, log, idleMs = IDLE_MS, startThread } = parts;
   let running: Running | undefined;
   /** The end of a thread whose file is damaged; nobody else opens the file before. */
   let replacing: Promise<unknown> | undefined;

@@ -4,9 +4,9 @@ import { execFileSync } from "node:child_process";
 import { link, mkdir, open, readFile, rename, stat, symlink, utimes, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, it } from "node:test";
-import { isMemoryPath, locate, MAX_FILES } from "../../../plugins/memory/files.ts";
-import { temporaryDirectory } from "../agents/temporary.ts";
-import { CHUNKING, HYBRID, never, placeOf, query, scene } from "./scene.ts";
+import { isMemoryPath, locate, MAX_FILES } from "../../../../plugins/memory/files/memory-files.ts";
+import { temporaryDirectory } from "../../agents/temporary.ts";
+import { CHUNKING, HYBRID, never, memoryOf, query, scene } from "../scene.ts";
 
 describe("paths of memory", () => {
   const cases: [path: string, isMemory: boolean][] = [
@@ -207,7 +207,7 @@ describe("a search", () => {
     await writeFile(join(notes, "one.txt"), "the fox");
     await symlink("/etc/hostname", join(notes, "deep/link.md"));
     const extraPaths = [join(notes, "deep"), join(notes, "one.md"), join(notes, "one.txt"), join(notes, "gone")];
-    const { ask, workspace, engine } = await scene(t, { "MEMORY.md": "the fox" }, { place: { extraPaths } });
+    const { ask, workspace, engine } = await scene(t, { "MEMORY.md": "the fox" }, { memory: { extraPaths } });
     const { hits, leftOut } = await ask("fox");
     assert.deepEqual(
       hits.map(({ path }) => path).toSorted(),
@@ -217,7 +217,7 @@ describe("a search", () => {
       leftOut.map(({ path }) => path).toSorted(),
       [join(notes, "deep/link.md"), join(notes, "gone"), join(notes, "one.txt")].toSorted(),
     );
-    const without = await engine.search(placeOf(workspace), query("fox"), never);
+    const without = await engine.search(memoryOf(workspace), query("fox"), never);
     assert.deepEqual(
       without.hits.map(({ path }) => path),
       ["MEMORY.md"],
@@ -261,13 +261,13 @@ describe("a search", () => {
   });
 
   it("answers several at a time while files are read, each from whole ones", async (t) => {
-    const { places, engine, place, write } = await scene(t, files);
+    const { places, engine, memory, write } = await scene(t, files);
     for (let index = 0; index < 50; index += 1) await write(`memory/many/${index}.md`, `note ${index}`);
     const words = ["atlas", "tomatoes", "atlas", "weather"];
     const [all] = await Promise.all([
       Promise.all(words.map((word) => places(word))),
-      engine.sync(place, true, never),
-      engine.sync(place, false, never),
+      engine.sync(memory, true, never),
+      engine.sync(memory, false, never),
     ]);
     assert.deepEqual(all, [
       ["MEMORY.md:4-5"],
@@ -281,9 +281,9 @@ describe("a search", () => {
     const { engine, ask, workspace } = await scene(t, { "MEMORY.md": "the fox" });
     const alone = (await ask("fox")).hits[0]?.score;
     const other = await scene(t, { "MEMORY.md": "the cat", "memory/a.md": "a fox", "memory/b.md": "one more fox" });
-    const second = placeOf(other.workspace, { agentId: "other" });
+    const second = memoryOf(other.workspace, { agentId: "other" });
     assert.equal((await engine.search(second, query("cat fox"), never)).hits.length, 3);
-    const first = await engine.search(placeOf(workspace), query("cat fox"), never);
+    const first = await engine.search(memoryOf(workspace), query("cat fox"), never);
     assert.deepEqual([first.hits[0]?.snippet, first.hits.length], ["the fox", 1]);
     assert.equal((await ask("fox")).hits[0]?.score, alone);
     await engine.keep(["main"]);
@@ -294,12 +294,12 @@ describe("a search", () => {
 
 describe("an index", () => {
   it("reads what changed and nothing else, and follows what came and went", async (t) => {
-    const { write, remove, places, engine, place } = await scene(t, {
+    const { write, remove, places, engine, memory } = await scene(t, {
       "MEMORY.md": "the cat",
       "memory/a.md": "the dog",
     });
     const sync = async () => {
-      const { changed, removed, files, chunks } = await engine.sync(place, false, never);
+      const { changed, removed, files, chunks } = await engine.sync(memory, false, never);
       return { changed, removed, files, chunks };
     };
     assert.deepEqual(await sync(), { changed: 2, removed: 0, files: 2, chunks: 2 });
@@ -307,7 +307,7 @@ describe("an index", () => {
     await write("MEMORY.md", "the bat");
     assert.deepEqual(await sync(), { changed: 1, removed: 0, files: 2, chunks: 2 });
     assert.deepEqual([await places("cat"), await places("bat")], [[], ["MEMORY.md:1-1"]]);
-    assert.equal((await engine.sync(place, true, never)).changed, 2, "all of them when it is forced");
+    assert.equal((await engine.sync(memory, true, never)).changed, 2, "all of them when it is forced");
     await write("memory/b.md", "a cat again");
     assert.deepEqual(await places("cat"), ["memory/b.md:1-1"]);
     await remove("memory/a.md");
@@ -333,7 +333,7 @@ describe("an index", () => {
   });
 
   it("outlives its process, is private, and does not look where it is told not to", async (t) => {
-    const { engine, place, file, open: again, write, places, notes } = await scene(t, { "MEMORY.md": "the cat" });
+    const { engine, memory, file, open: again, write, places, notes } = await scene(t, { "MEMORY.md": "the cat" });
     assert.deepEqual(await places("cat"), ["MEMORY.md:1-1"]);
     await engine.close();
     await engine.close();
@@ -341,28 +341,28 @@ describe("an index", () => {
     assert.equal(mode & 0o777, 0o600);
     await write("MEMORY.md", "the dog");
     const next = again();
-    const stale = await next.search(place, query("cat", { refresh: false }), never);
+    const stale = await next.search(memory, query("cat", { refresh: false }), never);
     assert.equal(stale.hits.length, 1);
-    assert.equal((await next.search(place, query("cat"), never)).hits.length, 0);
+    assert.equal((await next.search(memory, query("cat"), never)).hits.length, 0);
     assert.deepEqual(notes, []);
   });
 
   it("is cut anew where chunks are to be of another size", async (t) => {
     const paragraphs = Array.from({ length: 20 }, (_, index) => `cat ${"word ".repeat(20)}${index}`).join("\n\n");
-    const { engine, place } = await scene(t, { "MEMORY.md": paragraphs });
-    const { chunks } = await engine.sync(place, false, never);
-    const small = { ...place, chunking: { ...CHUNKING, tokens: 60, overlap: 0 } };
+    const { engine, memory } = await scene(t, { "MEMORY.md": paragraphs });
+    const { chunks } = await engine.sync(memory, false, never);
+    const small = { ...memory, chunking: { ...CHUNKING, tokens: 60, overlap: 0 } };
     const { chunks: more, changed } = await engine.sync(small, false, never);
     assert.equal(changed, 1);
     assert.ok(more > chunks, `${more} of ${chunks}`);
   });
 
   it("tells its figures, and makes no file to find out that there is none", async (t) => {
-    const { engine, place, file } = await scene(t, { "MEMORY.md": "# A\none\n# B\ntwo" }, { now: () => 1_000 });
-    assert.equal(await engine.figures(place), undefined);
+    const { engine, memory, file } = await scene(t, { "MEMORY.md": "# A\none\n# B\ntwo" }, { now: () => 1_000 });
+    assert.equal(await engine.figures(memory), undefined);
     await assert.rejects(stat(file), { code: "ENOENT" });
-    await engine.sync(place, false, never);
-    const { indexBytes = 0, ...figures } = (await engine.figures(place)) ?? {};
+    await engine.sync(memory, false, never);
+    const { indexBytes = 0, ...figures } = (await engine.figures(memory)) ?? {};
     assert.deepEqual(figures, { files: 1, chunks: 2, vectors: 0, lastIndexedAt: 1_000 });
     assert.ok(indexBytes > 0);
   });
@@ -386,21 +386,22 @@ describe("an index", () => {
       const files = Object.fromEntries(
         Array.from({ length: 30 }, (_, index) => [`memory/${index}.md`, `cat ${index}`]),
       );
-      const { engine, place, file, open: again } = await scene(t, files);
-      await engine.sync(place, false, never);
+      const { engine, memory, file, open: again } = await scene(t, files);
+      await engine.sync(memory, false, never);
       await engine.close();
       await damage(file);
       const damaged = again();
-      for (const _turn of [1, 2]) await assert.rejects(damaged.search(place, query("cat"), never), { name: "Damaged" });
+      for (const _turn of [1, 2])
+        await assert.rejects(damaged.search(memory, query("cat"), never), { name: "Damaged" });
       await damaged.close();
-      const { hits, files: count } = await again(true).search(place, query("cat"), never);
+      const { hits, files: count } = await again(true).search(memory, query("cat"), never);
       assert.deepEqual([hits.length, count], [6, 30]);
     });
 
   it("whose place cannot be used is refused with what to do, and tried again", async (t) => {
-    const { engine, place, file } = await scene(t, { "MEMORY.md": "the cat" });
+    const { engine, memory, file } = await scene(t, { "MEMORY.md": "the cat" });
     await mkdir(file); // a directory in the place of the file
-    await assert.rejects(engine.search(place, query("cat"), never), /cannot be opened: .+; check that/);
+    await assert.rejects(engine.search(memory, query("cat"), never), /cannot be opened: .+; check that/);
   });
 });
 

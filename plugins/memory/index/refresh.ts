@@ -3,9 +3,9 @@ import { isGatewayError } from "@svc/sdk/errors";
 import { MAX_FILE_BYTES, readWithin } from "@svc/sdk/files";
 import { createHash } from "node:crypto";
 import type { Stats } from "node:fs";
-import { chunksOf } from "./chunks.ts";
-import { findFiles, type SeenFile } from "./files.ts";
-import type { LeftOut, Place } from "./memory-index.ts";
+import { chunksOf } from "../files/chunks.ts";
+import { findFiles, type LeftOut, type SeenFile } from "../files/memory-files.ts";
+import type { AgentMemory } from "./agent-memory.ts";
 import type { KnownFile, TextRows } from "./text-rows.ts";
 
 /** Choice: bytes of all files of one agent that are searched. */
@@ -35,10 +35,10 @@ export interface Refreshed {
 export async function refresh(
   rows: TextRows,
   agent: number,
-  place: Place,
+  memory: AgentMemory,
   { signal, now, isForced = false, maxTotalBytes = MAX_TOTAL_BYTES }: RefreshOptions,
 ): Promise<Refreshed> {
-  const seen = await findFiles(place, signal);
+  const seen = await findFiles(memory, signal);
   const known = rows.files(agent);
   const present = new Set(seen.files.map(({ path }) => path));
   const gone = [...known.values()].filter(({ path }) => !present.has(path));
@@ -55,7 +55,7 @@ export async function refresh(
       leftOut.push({ path, reason });
       continue;
     }
-    const followed = await follow({ rows, agent, place, now, isForced }, file, before);
+    const followed = await follow({ rows, agent, memory, now, isForced }, file, before);
     if (followed.isChanged) changed += 1;
     if (followed.reason === null) bytes += stats.size;
     else leftOut.push({ path, reason: followed.reason });
@@ -67,14 +67,14 @@ export async function refresh(
 interface Follower {
   readonly rows: TextRows;
   readonly agent: number;
-  readonly place: Place;
+  readonly memory: AgentMemory;
   readonly now: () => number;
   readonly isForced: boolean;
 }
 
 /** @returns why the file is not searched, and whether the index changed */
 async function follow(
-  { rows, agent, place, now, isForced }: Follower,
+  { rows, agent, memory, now, isForced }: Follower,
   file: SeenFile,
   before: KnownFile | undefined,
 ): Promise<{ readonly reason: string | null; readonly isChanged: boolean }> {
@@ -94,7 +94,7 @@ async function follow(
     if (before.stamp !== stamp) rows.touch(before.id, stamp);
     return { reason: null, isChanged: false };
   }
-  rows.putFile(agent, { path, stamp, hash, size, mtime, reason: null }, chunksOf(read.text, place.chunking), before);
+  rows.putFile(agent, { path, stamp, hash, size, mtime, reason: null }, chunksOf(read.text, memory.chunking), before);
   return { reason: null, isChanged: true };
 }
 

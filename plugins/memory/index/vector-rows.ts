@@ -1,7 +1,7 @@
 /** Vectors of chunks, and those of texts that were asked about before, in the tables of the index. */
-import type { ChunkText } from "./embedding-text.ts";
+import { cosine, fromBytes, toBytes } from "../embedding/vectors.ts";
+import type { ChunkText } from "../files/chunks.ts";
 import type { Statements } from "./statements.ts";
-import { cosine, fromBytes, toBytes } from "./vectors.ts";
 
 /** A chunk without a vector. */
 export interface Pending extends ChunkText {

@@ -2,7 +2,12 @@
 import type { Stats } from "node:fs";
 import { lstat, readdir, stat } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
-import type { LeftOut } from "./memory-index.ts";
+
+/** A file that is not searched. */
+export interface LeftOut {
+  readonly path: string;
+  readonly reason: string;
+}
 
 /** Choice: what is looked at most. */
 export const MAX_FILES = 2_000;
