@@ -1,4 +1,4 @@
-/** The memories of agents, as tools, methods and the watch use them: settings and secrets looked up, the thread asked. */
+/** The indexes of all agents, for tools, methods and the background sync: resolves settings and secrets, and asks the index thread. */
 import { invalidRequest, isGatewayError, type Logger, notFound, unavailable } from "@svc/sdk";
 import type { AgentDirectory, Secrets } from "@svc/sdk/services";
 import { existsSync } from "node:fs";
@@ -16,11 +16,11 @@ export interface AgentIndexesOptions {
   /** Path of the index. */
   readonly file: () => string;
   readonly log: Pick<Logger, "warn">;
-  /** Told when an agent's memory was used, so that it is followed from then on. */
+  /** Called after each use of an agent's memory, which starts its background sync. */
   readonly used?: (agentId: string) => void;
 }
 
-/** What a search asks for; the agent's settings say the rest. */
+/** Parameters of a search; the agent's settings supply the rest. */
 export interface Asked {
   readonly text: string;
   readonly maxResults?: number | undefined;
@@ -28,22 +28,22 @@ export interface Asked {
 }
 
 export interface AgentIndexes {
-  /** All agents, the default one first. @throws GatewayError `UNAVAILABLE` while the plugin agents is away */
+  /** All agents, the default one first. @throws GatewayError `UNAVAILABLE` while the plugin agents is not running */
   agentIds(): readonly string[];
-  /** @throws GatewayError `NOT_FOUND`: there is no such agent */
+  /** @throws GatewayError `NOT_FOUND` for an unknown agent */
   settings(agentId: string): MemorySettings;
-  /** @throws GatewayError `INVALID_REQUEST` for what is no file of this memory */
+  /** @throws GatewayError `INVALID_REQUEST` for a path outside this memory */
   locate(agentId: string, path: string): Located;
   /** @throws GatewayError `NOT_FOUND`, `UNAVAILABLE`; the signal's reason */
   search(agentId: string, asked: Asked, signal: AbortSignal): Promise<MemoryAnswer>;
-  /** The same work for all who ask while it is under way, unless it is forced. */
+  /** Concurrent callers share one sync, unless it is forced. */
   sync(agentId: string, options: { readonly force: boolean; readonly signal?: AbortSignal }): Promise<SyncReport>;
-  /** `undefined`: there is no index yet. Changes nothing. */
+  /** Read-only; `undefined`: no index yet. */
   figures(agentId: string): Promise<Figures | undefined>;
-  /** The server that tells what texts mean; `undefined`: none is set up. */
+  /** The embeddings server; `undefined`: not configured. */
   endpoint(agentId: string): Promise<Endpoint | NoEndpoint | undefined>;
   probe(endpoint: Endpoint, signal: AbortSignal): Promise<string | undefined>;
-  /** Agents may have gone: their indexes go with the next use. */
+  /** The agents changed: the next use drops the indexes of removed agents. */
   agentsChanged(): void;
 }
 
@@ -52,7 +52,7 @@ export function createAgentIndexes({ agents, secrets, thread, file, log, used }:
   let isTidy = false;
 
   function directory() {
-    return agents() ?? unavailable("the plugin agents is away; see `svc plugins why agents`");
+    return agents() ?? unavailable("the plugin agents is not running; see `svc plugins why agents`");
   }
 
   function workspaceOf(agentId: string): string {
@@ -67,7 +67,7 @@ export function createAgentIndexes({ agents, secrets, thread, file, log, used }:
     return settingsOf(directory().memorySearch(agentId));
   }
 
-  /** @throws GatewayError when it is switched off */
+  /** @throws GatewayError `UNAVAILABLE` when the memory is disabled */
   function enabledSettings(agentId: string): MemorySettings {
     const found = settings(agentId);
     if (found.enabled) return found;
@@ -87,7 +87,7 @@ export function createAgentIndexes({ agents, secrets, thread, file, log, used }:
     return memory;
   }
 
-  /** Once for each set of agents; what is left over hurts nobody. */
+  /** Runs once per set of agents; a failure is harmless. */
   async function tidy(): Promise<void> {
     if (isTidy) return;
     isTidy = true;
@@ -131,7 +131,7 @@ export function createAgentIndexes({ agents, secrets, thread, file, log, used }:
       const answer = await thread.ask("search", { memory, query }, signal);
       used?.(agentId);
       void tidy();
-      // The thread goes on asking, and is kept until it is done.
+      // Keeps the thread running until all chunks have vectors.
       if ((answer.pending ?? 0) > 0) indexes.sync(agentId, { force: false }).catch(quiet);
       return reason === undefined ? answer : { ...answer, meaning: reason };
     },
@@ -154,12 +154,12 @@ export function createAgentIndexes({ agents, secrets, thread, file, log, used }:
     agentsChanged: () => void (isTidy = false),
   };
 
-  /** What is wrong is said again by the next search. */
+  /** Refusals are ignored here: the next search reports them. */
   function quiet(err: unknown): void {
-    if (!isGatewayError(err)) log.warn({ err }, "an index of memories could not be brought up to date");
+    if (!isGatewayError(err)) log.warn({ err }, "an index of memories could not be updated");
   }
   return indexes;
 }
 
-/** For people and models. */
+/** Where memory files are, for people and models. */
 export const WHERE = "MEMORY.md, memory.md and the .md files below memory/";

@@ -1,4 +1,4 @@
-/** Keeps the indexes of agents up to date while nobody searches: by watching their files, by the clock, and by trying again. */
+/** Syncs the indexes of agents between searches: when files change, periodically, and after failures. */
 import { existsSync } from "node:fs";
 import { type Clock, isGatewayError, type Logger } from "@svc/sdk";
 import type { AgentIndexes } from "./agent-indexes.ts";
@@ -20,9 +20,9 @@ export interface BackgroundSyncOptions {
 export interface BackgroundSync {
   /** An agent's memory was searched or indexed. */
   used(agentId: string): void;
-  /** Begins with the agents for which there is a server to ask, and takes changed settings. */
+  /** Starts with the agents that have an embeddings server, and applies changed settings. */
   applySettings(): void;
-  /** What is due by the clock; once a minute. */
+  /** Periodic work; called once a minute. */
   tick(): void;
   /** Safe to call twice. */
   stop(): void;
@@ -34,15 +34,15 @@ interface SyncState {
   isRunning: boolean;
   /** Something changed while it ran. */
   isDue: boolean;
-  /** Some places or directories wait for the next tick. */
+  /** Some chunks or directories wait for the next tick. */
   isPartial: boolean;
-  /** Directories that are not there; nothing has to be done until they are. */
+  /** Directories that do not exist yet. */
   missing: readonly string[];
   /** epoch ms */
   lastAt: number;
 }
 
-/** Choice: where each search looks by itself and there is no server to ask ahead of it, watching would bring nothing. */
+/** Choice: no watch where each search checks the files itself and no vectors are to be made ahead of it. */
 const isWatched = ({ enabled, watch, endpoint, refreshOnSearch }: MemorySettings) =>
   enabled && watch && (endpoint !== undefined || !refreshOnSearch);
 
@@ -55,7 +55,7 @@ export function createBackgroundSync(parts: BackgroundSyncOptions): BackgroundSy
   let isStopped = false;
   let hasWarned = false;
 
-  /** `undefined`: there is no such agent, or the plugin agents is away. */
+  /** `undefined`: no such agent, or the plugin agents is not running. */
   function settingsOf(agentId: string): MemorySettings | undefined {
     try {
       return indexes.settings(agentId);
@@ -98,10 +98,10 @@ export function createBackgroundSync(parts: BackgroundSyncOptions): BackgroundSy
       const { isNew, missing, failed } = follow(agentId, state, directories);
       state.isPartial = pending > 0 || error !== undefined || failed.length > 0;
       state.missing = missing;
-      if (isNew) state.isDue = true; // what is new may have changed before it was watched
+      if (isNew) state.isDue = true; // a new directory may have changed before the watch began
     } catch (err) {
       state.isPartial = true;
-      if (!isStopped && !isGatewayError(err)) log.warn({ err }, "an index of memories could not be brought up to date");
+      if (!isStopped && !isGatewayError(err)) log.warn({ err }, "an index of memories could not be updated");
     } finally {
       state.lastAt = clock.now();
       state.isRunning = false;
@@ -125,7 +125,7 @@ export function createBackgroundSync(parts: BackgroundSyncOptions): BackgroundSy
       failed(_directory, error) {
         if (hasWarned) return;
         hasWarned = true;
-        log.warn({ err: error }, "some directories of memories cannot be watched; they are looked at once a minute");
+        log.warn({ err: error }, "some memory directories cannot be watched; they are checked once a minute");
       },
     });
     return state.watch.follow(directories);

@@ -4,7 +4,7 @@ import type { AgentIndexes } from "./agent-indexes.ts";
 import type { StatusOf } from "./status.ts";
 import { detailsOf } from "./tools.ts";
 
-/** Id of the default agent while the directory is away: what it is where none is configured. */
+/** Id of the default agent while the agent directory is not running. */
 const USUAL_ID = "main";
 
 export function createHandlers(indexes: AgentIndexes, statusOf: StatusOf): Handlers<typeof memory> {
@@ -21,7 +21,7 @@ export function createHandlers(indexes: AgentIndexes, statusOf: StatusOf): Handl
   }
 
   return {
-    // Spec: methods-memory.md: always an answer, whatever is wrong.
+    // Never an error. Spec: methods-memory.md.
     doctor: ({ signal }) => statusOf(idOrUsual(defaultId), signal),
     async status({ params, signal }) {
       const ids = params.agentId === undefined ? indexes.agentIds() : [meant(params.agentId)];

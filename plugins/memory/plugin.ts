@@ -1,4 +1,4 @@
-/** Memory: what agents wrote down in their workspace, found again by words and by meaning. */
+/** Memory: keyword and semantic search over the notes in agents' workspaces. */
 import { join } from "node:path";
 import { Worker } from "node:worker_threads";
 import { definePlugin, live, memory } from "@svc/sdk";
@@ -11,13 +11,13 @@ import { createHandlers } from "./methods.ts";
 import { createStatus } from "./status.ts";
 import { getTool, searchTool } from "./tools.ts";
 
-/** Choice: milliseconds after the start at which texts are asked about that nobody has searched for yet. */
+/** Choice: milliseconds between the start and the first background sync. */
 const SETTLE_MS = 1_000;
 
 export default definePlugin({
   id: "memory",
   api: "^1.0.0",
-  // Live: the thread does not have to be started anew because the agents are loaded anew.
+  // Live: a reload of agents does not restart the index thread.
   requires: { agents: live(AgentDirectory), secrets: live(Secrets) },
   after: ["agents", "secrets"],
 

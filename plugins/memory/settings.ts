@@ -1,4 +1,4 @@
-/** What is in force where the configuration says nothing, and what it comes to. Pure. Choice: all defaults; the spec has the keys only. */
+/** The effective settings: the configuration with its defaults. Pure. Choice: all defaults; the spec has only the keys. */
 import type { MemorySearch } from "@svc/sdk/services";
 import type { EndpointSettings } from "./embedding/endpoint.ts";
 import type { HybridSettings } from "./search/hybrid.ts";
@@ -12,7 +12,7 @@ export interface MemorySettings {
   readonly watch: boolean;
   readonly watchDebounceMs: number;
   readonly refreshOnSearch: boolean;
-  /** 0: not by the clock. */
+  /** 0: no periodic sync. */
   readonly intervalMinutes: number;
   readonly maxResults: number;
   readonly minScore: number;
@@ -57,7 +57,7 @@ function hybridOf(given: NonNullable<NonNullable<MemorySearch["query"]>["hybrid"
   };
 }
 
-/** Nothing is sent anywhere unless a server is named, by its kind or by its address. */
+/** No endpoint unless the configuration names a provider or an address. */
 function endpointOf({ provider, remote, model }: MemorySearch): { endpoint?: EndpointSettings } {
   if (provider === undefined && remote?.baseUrl === undefined) return {};
   const kind = provider ?? "openai";

@@ -1,14 +1,14 @@
-/** How the memory of an agent is: what its index has, and whether its server answers. */
+/** Status of an agent's memory: figures of its index, and whether its embeddings server works. */
 import { type Clock, isGatewayError, type memory, type ResultOf } from "@svc/sdk";
 import type { AgentIndexes } from "./agent-indexes.ts";
 
 type Status = ResultOf<typeof memory.status>["agents"][number];
 type Embedding = Status["embedding"];
 
-/** Choice: milliseconds for which a good answer of a server counts, and a bad one. */
+/** Choice: milliseconds for which a successful and a failed probe are cached. */
 const GOOD_MS = 60_000;
 const BAD_MS = 10_000;
-/** Choice: servers whose answers are kept. */
+/** Choice: cached servers. */
 const MAX_KEPT = 32;
 
 export interface StatusParts {
@@ -16,7 +16,7 @@ export interface StatusParts {
   readonly clock: Pick<Clock, "now">;
 }
 
-/** @throws nothing: what keeps the memory from being searched is part of the answer */
+/** Never throws: the answer contains the reason why a memory cannot be searched. */
 export type StatusOf = (agentId: string, signal: AbortSignal) => Promise<Status>;
 
 export function createStatus({ indexes, clock }: StatusParts): StatusOf {
@@ -30,7 +30,7 @@ export function createStatus({ indexes, clock }: StatusParts): StatusOf {
     if (endpoint === undefined) return { embedding: { ok: false, error: NONE } };
     if ("reason" in endpoint) return { embedding: { ok: false, error: endpoint.reason } };
     const { provider, model } = settings;
-    // With the headers: another key is another question.
+    // Includes the headers: another API key needs another probe.
     const key = JSON.stringify([endpoint.url, endpoint.model, endpoint.headers]);
     const before = kept.get(key);
     if (before && clock.now() < before.until) return { provider, model, embedding: before.embedding };

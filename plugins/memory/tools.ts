@@ -6,9 +6,9 @@ import { type AgentIndexes, WHERE } from "./agent-indexes.ts";
 import type { MemoryAnswer } from "./engine/protocol.ts";
 import { linesOf } from "./files/chunks.ts";
 
-/** Choice: characters of lines one `memory_get` gives. */
+/** Choice: characters returned by one `memory_get`. */
 export const MAX_TEXT_CHARS = 50_000;
-/** Left-out files that are named; of more, the number is told. */
+/** Skipped files listed by name; the rest is counted. */
 const MAX_NAMED = 5;
 
 export function searchTool(indexes: Pick<AgentIndexes, "search">): Tool {
@@ -27,12 +27,12 @@ export function searchTool(indexes: Pick<AgentIndexes, "search">): Tool {
     }),
     async run({ query: text, maxResults, minScore }, { call, signal }) {
       const answer = await indexes.search(call.agentId, { text, maxResults, minScore }, signal);
-      return { content: [{ type: "text", text: told(text, answer) }], details: detailsOf(answer) };
+      return { content: [{ type: "text", text: answerText(text, answer) }], details: detailsOf(answer) };
     },
   });
 }
 
-/** A search's answer as programs get it. */
+/** The answer of a search, for programs. */
 export function detailsOf({ hits: results, files, leftOut, mode, meaning }: MemoryAnswer) {
   return { results: [...results], files, leftOut: [...leftOut], mode, ...(meaning === undefined ? {} : { meaning }) };
 }
@@ -65,14 +65,14 @@ export function getTool(indexes: Pick<AgentIndexes, "locate">): Tool {
   });
 }
 
-/** As many lines as there is room for, one at least. */
+/** As many lines as fit, at least one. */
 function firstOf(lines: readonly string[]): readonly string[] {
   let chars = 0;
   const over = lines.findIndex((line) => (chars += line.length + 1) > MAX_TEXT_CHARS);
   return over < 0 ? lines : lines.slice(0, Math.max(1, over));
 }
 
-function told(query: string, { hits, files, leftOut, meaning }: MemoryAnswer): string {
+function answerText(query: string, { hits, files, leftOut, meaning }: MemoryAnswer): string {
   const found = hits.map(
     ({ path, startLine, endLine, score, snippet }) =>
       `${path} lines ${startLine} to ${endLine}, score ${score}\n${snippet}`,

@@ -1,4 +1,4 @@
-/** Entry of the thread with the indexes: answers as it is asked, several questions at a time. */
+/** Entry of the index thread: answers several requests at a time. */
 import { parentPort, workerData } from "node:worker_threads";
 import { createEmbed } from "./embedding/embeddings-api.ts";
 import { createEngine } from "./engine/engine.ts";
@@ -10,7 +10,7 @@ if (port === null) throw new Error("worker.ts runs as a worker thread only");
 // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a thread, not a window: there is no origin
 const send = (report: Report) => port.postMessage(report);
 
-const { file, isFresh } = workerData as ThreadData; // what thread.ts starts this with
+const { file, isFresh } = workerData as ThreadData; // plugin.ts passes it
 const engine = createEngine({
   file,
   isFresh,

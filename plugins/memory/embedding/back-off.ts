@@ -1,4 +1,4 @@
-/** When a server that failed is asked again. Pure. */
+/** Back-off for a server that failed. Pure. */
 
 export interface BackOff {
   readonly failures: number;
@@ -7,11 +7,11 @@ export interface BackOff {
   readonly reason: string;
 }
 
-/** Choice: 15 s, doubled with each failure in a row, up to 10 minutes. */
+/** Choice: 15 s, doubled with each consecutive failure, up to 10 minutes. */
 const FIRST_MS = 15_000;
 const MAX_MS = 600_000;
 
-/** @param retryAfterMs what the server asked for, up to the longest wait */
+/** @param retryAfterMs wait requested by the server; capped at the longest wait */
 export function afterFailure(
   before: BackOff | undefined,
   { reason, now, retryAfterMs = 0 }: { reason: string; now: number; retryAfterMs?: number | undefined },
@@ -21,7 +21,7 @@ export function afterFailure(
   return { failures, until: now + wait, reason };
 }
 
-/** Why the server is not asked now, for people; `undefined`: it may be. */
+/** Why the server is not asked now, for people; `undefined`: it may be asked. */
 export function waitingFor(backOff: BackOff | undefined, now: number): string | undefined {
   if (backOff === undefined || now >= backOff.until) return undefined;
   return `${backOff.reason}; it is asked again in ${Math.ceil((backOff.until - now) / 1_000)} s`;

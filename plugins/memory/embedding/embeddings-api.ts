@@ -1,21 +1,21 @@
-/** The network: texts go to an embeddings server, vectors come back. The only file here that talks to one. */
+/** Client of an embeddings server: sends texts, returns vectors. No other file here uses the network. */
 import type { Endpoint } from "./endpoint.ts";
 import { unit } from "./vectors.ts";
 
-/** Choice: bytes of one answer; a hundred vectors of the largest models are a tenth of it. */
+/** Choice: bytes of one response, ten times a hundred vectors of the largest models. */
 const MAX_ANSWER_BYTES = 64 * 1024 * 1024;
-/** Choice: numbers of a vector. */
+/** Choice: dimensions of a vector. */
 const MAX_DIMENSIONS = 16_384;
-/** Characters of the server's own words that are passed on. */
+/** Characters quoted of the server's error message. */
 const QUOTED_CHARS = 200;
-/** Choice: milliseconds before the second try, doubled for each more; the server may ask for up to 10 s. */
+/** Choice: milliseconds before the second try, doubled for each further one; the server may request up to 10 s. */
 const RETRY_MS = 500;
 const MAX_RETRY_MS = 10_000;
 
-/** The server did not say what texts mean. The message is for people and holds no secret. */
+/** The server gave no vectors. The message is for people and contains no secret. */
 export class EndpointFailure extends Error {
   override readonly name = "EndpointFailure";
-  /** HTTP status; `undefined`: there was no answer, or none that can be used. */
+  /** HTTP status; `undefined`: no response, or an unusable one. */
   readonly status: number | undefined;
   /** Milliseconds the server asked to wait. */
   readonly retryAfterMs: number | undefined;
@@ -26,12 +26,12 @@ export class EndpointFailure extends Error {
     this.retryAfterMs = options.retryAfterMs;
   }
 
-  /** It is about these texts, and not about who asks. */
+  /** The server refuses these texts, not the caller. */
   get isAboutTexts(): boolean {
     return this.status !== undefined && [400, 413, 422].includes(this.status);
   }
 
-  /** Asking again soon may help. */
+  /** A retry may help. */
   get isPassing(): boolean {
     return this.status === undefined || this.status === 429 || this.status >= 500;
   }
@@ -62,7 +62,7 @@ export function createEmbed({ fetch = globalThis.fetch, pause = realPause }: Emb
         method: "POST",
         headers: { "content-type": "application/json", accept: "application/json", ...endpoint.headers },
         body: JSON.stringify({ model: endpoint.model, input: texts }),
-        redirect: "manual", // the key goes to the address the operator wrote, and nowhere else
+        redirect: "manual", // the key is sent to the configured address only
         signal: AbortSignal.any([signal, late]),
       });
       const body = await bounded(answer);
@@ -179,7 +179,7 @@ function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
   return typeof value === "object" && value !== null;
 }
 
-/** A code where there is one: messages may quote an address with a password, or a header. */
+/** The error code, not the message: messages may quote an address with a password, or a header. */
 function codeOf(error: unknown): string {
   const cause = error instanceof Error ? (error.cause ?? error) : undefined;
   return cause instanceof Error && "code" in cause ? String(cause.code) : "no answer";

@@ -1,8 +1,8 @@
-/** The server that tells what texts mean, with its key looked up. */
+/** The embeddings server of an agent, with its key resolved. */
 import { isGatewayError } from "@svc/sdk";
 import { isSecretRef, type MemorySearch, type Secrets } from "@svc/sdk/services";
 
-/** The server that tells what texts mean, as the configuration names it: its key may still be a reference. */
+/** The embeddings server as configured; its key may be a secret reference. */
 export interface EndpointSettings {
   readonly provider: NonNullable<MemorySearch["provider"]>;
   readonly baseUrl: string;
@@ -11,18 +11,18 @@ export interface EndpointSettings {
   readonly headers: Readonly<Record<string, string>>;
 }
 
-/** Where texts are sent to learn what they mean. */
+/** Where texts are sent to be embedded. */
 export interface Endpoint {
-  /** Names server and model: what one said is no use to another. Holds no secret. */
+  /** Identifies server and model; vectors of different keys are not comparable. Contains no secret. */
   readonly key: string;
-  /** Of `POST`. */
+  /** Target of `POST`. */
   readonly url: string;
   readonly model: string;
-  /** The key among them. */
+  /** Includes the API key. */
   readonly headers: Readonly<Record<string, string>>;
 }
 
-/** Why it cannot be asked, for people. */
+/** Why the endpoint cannot be used, for people. */
 export interface NoEndpoint {
   readonly reason: string;
 }
@@ -39,7 +39,7 @@ export async function findEndpoint(
   if (!URL.canParse(baseUrl)) return { reason: "memorySearch.remote.baseUrl is no address; correct it" };
   const { origin, pathname } = new URL(baseUrl);
   return {
-    // Without what an address may carry of a secret: user, password, query.
+    // Without user, password and query, which may hold a secret.
     key: JSON.stringify([provider, `${origin}${pathname}`, model]),
     url: `${baseUrl}/embeddings`,
     model,

@@ -1,6 +1,6 @@
-/** Vectors as bytes, and how near they are. Pure. */
+/** Vectors as bytes, and their similarity. Pure. */
 
-/** Of length 1, so that two compare by their product. @returns `undefined` for one without direction */
+/** Normalises to length 1, so that the dot product is the cosine. @returns `undefined` for a zero or infinite vector */
 export function unit(values: readonly number[]): Float32Array | undefined {
   let square = 0;
   for (const value of values) square += value * value;

@@ -1,4 +1,4 @@
-/** The indexes of all agents in one file: kept up to date and searched. Runs in a thread of its own. */
+/** The indexes of all agents in one file: updates and searches them. Runs in the index thread. */
 import { existsSync, statSync } from "node:fs";
 import type { Endpoint } from "../embedding/endpoint.ts";
 import type { AgentMemory } from "../index/agent-memory.ts";
@@ -14,29 +14,29 @@ import type { Figures, MemoryAnswer, SyncReport } from "./protocol.ts";
 export interface EngineOptions extends OpenOptions, Omit<EmbedderOptions, "now"> {
   /** epoch ms. Default `Date.now`. */
   readonly now?: () => number;
-  /** Milliseconds a search waits for what new texts mean. Default 3000. */
+  /** Milliseconds a search waits for vectors of new chunks. Default 3000. */
   readonly patienceMs?: number;
-  /** Bytes of one agent's files. */
+  /** Limit on the bytes of one agent's files. */
   readonly maxTotalBytes?: number;
 }
 
-/** What an index does, whichever thread it runs in. Once something throws `Damaged`, it is of no more use. */
+/** Operations on the indexes, in any thread. After `Damaged` was thrown, the engine cannot be used. */
 export interface Engine {
   /** @throws the signal's reason; Damaged; Error naming the file and what to do */
   search(memory: AgentMemory, query: MemoryQuery, signal: AbortSignal): Promise<MemoryAnswer>;
-  /** Brings an index up to date, meaning included. @param force reads all files anew, and asks again about texts that were refused */
+  /** Updates an index and its vectors. @param force reads all files again, and retries texts that the endpoint refused */
   sync(memory: AgentMemory, force: boolean, signal: AbortSignal): Promise<SyncReport>;
-  /** `undefined`: there is no index yet. Changes nothing. */
+  /** Read-only; `undefined`: no index yet. */
   figures(memory: AgentMemory): Promise<Figures | undefined>;
-  /** Why the endpoint does not answer; `undefined`: it does. */
+  /** Why the endpoint fails; `undefined`: it works. */
   probe(endpoint: Endpoint, signal: AbortSignal): Promise<string | undefined>;
   /** Drops the indexes of all agents but these. */
   keep(agentIds: readonly string[]): Promise<void>;
-  /** Ends what is under way. Safe to call twice. */
+  /** Aborts running operations. Safe to call twice. */
   close(): Promise<void>;
 }
 
-/** What a query means, and why that is not known or not of all places. */
+/** The vector of a query, and why it, or the vectors of some chunks, are missing. */
 interface QueryVector {
   readonly vector?: Float32Array;
   readonly reason?: string;
@@ -90,8 +90,8 @@ export function createEngine(options: EngineOptions): Engine {
     }
   }
 
-  /** One after the other for each agent: nobody follows a file that is being followed. */
-  async function look(
+  /** Refreshes run one after the other for each agent. */
+  async function refreshFiles(
     { text }: Index,
     agent: number,
     { memory, signal, isForced = false }: { memory: AgentMemory; signal: AbortSignal; isForced?: boolean },
@@ -107,13 +107,13 @@ export function createEngine(options: EngineOptions): Engine {
     }
   }
 
-  /** One work for all who want an agent's vectors; it outlives them. */
+  /** Concurrent callers share one fill per agent and endpoint; it continues when they abort. */
   function fill({ vectors }: Index, agent: number, memory: WithEndpoint): Promise<Embedded> {
     const key = JSON.stringify([memory.agentId, memory.endpoint.key]);
     const running = filling.get(key);
     if (running) return running;
     const work = embedder.fill(vectors, agent, memory, ending.signal).finally(() => filling.delete(key));
-    work.catch(() => {}); // whoever waits for it hears of it
+    work.catch(() => {}); // callers get the error from `work`
     filling.set(key, work);
     return work;
   }
@@ -148,7 +148,7 @@ export function createEngine(options: EngineOptions): Engine {
         const { text, vectors } = index;
         const agent = text.openAgent(memory.agentId, basisOf(memory));
         const isDue = query.refresh || text.lookedAt(agent) === undefined;
-        const leftOut = isDue ? (await look(index, agent, { memory, signal })).leftOut : text.leftOut(agent);
+        const leftOut = isDue ? (await refreshFiles(index, agent, { memory, signal })).leftOut : text.leftOut(agent);
         const meaning: QueryVector = hasEndpoint(memory)
           ? await queryVectorOf(index, agent, memory, query, signal)
           : {};
@@ -168,7 +168,7 @@ export function createEngine(options: EngineOptions): Engine {
         const { text, vectors } = index;
         const agent = text.openAgent(memory.agentId, basisOf(memory));
         if (force) vectors.askAgain(agent);
-        const { changed, removed, leftOut, directories } = await look(index, agent, {
+        const { changed, removed, leftOut, directories } = await refreshFiles(index, agent, {
           memory,
           signal,
           isForced: force,
@@ -221,6 +221,6 @@ export function createEngine(options: EngineOptions): Engine {
 
 const hasEndpoint = (memory: AgentMemory): memory is WithEndpoint => memory.endpoint !== undefined;
 
-/** What all files of an agent are read for. */
+/** Settings that the chunks of an agent depend on. */
 const basisOf = ({ workspace, chunking }: AgentMemory) =>
   JSON.stringify([workspace, chunking.tokens, chunking.overlap]);

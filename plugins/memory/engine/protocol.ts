@@ -1,4 +1,4 @@
-/** What the gateway and the thread with the indexes say to each other. Pure: types. */
+/** Messages between the gateway and the index thread. Pure: types. */
 import type { Endpoint } from "../embedding/endpoint.ts";
 import type { LeftOut } from "../files/memory-files.ts";
 import type { AgentMemory } from "../index/agent-memory.ts";
@@ -7,31 +7,31 @@ import type { MemoryHit, MemoryQuery, SearchMode } from "../search/ranking.ts";
 export interface MemoryAnswer {
   /** Best first. */
   readonly hits: readonly MemoryHit[];
-  /** Files that were searched. */
+  /** Number of files searched. */
   readonly files: number;
   readonly leftOut: readonly LeftOut[];
   readonly mode: SearchMode;
-  /** Why meaning was searched in part or not at all, where an endpoint is set up. */
+  /** Why semantic search was partial or skipped, when an endpoint is configured. */
   readonly meaning?: string;
-  /** Chunks that wait for their vector; absent without an endpoint. */
+  /** Chunks without a vector yet; absent without an endpoint. */
   readonly pending?: number;
 }
 
-/** What bringing an index up to date came to. */
+/** Result of a sync. */
 export interface SyncReport {
   readonly files: number;
   readonly chunks: number;
-  /** Files read anew, and files that are gone. */
+  /** Files that were read again, and files that were removed. */
   readonly changed: number;
   readonly removed: number;
-  /** Chunks the endpoint was asked about. */
+  /** Chunks that were sent to the endpoint. */
   readonly embedded: number;
-  /** Chunks that wait; absent without an endpoint. */
+  /** Chunks without a vector yet; absent without an endpoint. */
   readonly pending?: number;
   readonly leftOut: readonly LeftOut[];
-  /** Why they wait. */
+  /** Why chunks are pending. */
   readonly error?: string;
-  /** Absolute paths of the directories that tell of changes. */
+  /** Absolute paths of the directories to watch. */
   readonly directories: readonly string[];
 }
 
@@ -41,13 +41,13 @@ export interface Figures {
   readonly chunks: number;
   readonly vectors: number;
   readonly pending?: number;
-  /** Of the file with all indexes. */
+  /** Size of the file with all indexes. */
   readonly indexBytes: number;
   /** epoch ms; absent: never. */
   readonly lastIndexedAt?: number;
 }
 
-/** Questions, and what is answered. */
+/** Requests and their answers. */
 export interface Questions {
   readonly search: { readonly asked: { memory: AgentMemory; query: MemoryQuery }; readonly answer: MemoryAnswer };
   readonly sync: { readonly asked: { memory: AgentMemory; force: boolean }; readonly answer: SyncReport };
@@ -61,23 +61,23 @@ export type Kind = keyof Questions;
 /** To the thread. */
 export type Instruction =
   | { [K in Kind]: { readonly kind: K; readonly id: number } & Questions[K]["asked"] }[Kind]
-  /** Nobody waits for this answer any longer. */
+  /** The caller no longer waits for this answer. */
   | { readonly kind: "abort"; readonly id: number }
   | { readonly kind: "close" };
 
 /** From the thread. */
 export type Report =
   | { readonly kind: "answer"; readonly id: number; readonly value: Questions[Kind]["answer"] }
-  /** `isKnown`: the message is for people; else it is a mistake of ours. */
+  /** `isKnown`: the message is for people; otherwise it is a bug. */
   | { readonly kind: "failure"; readonly id: number; readonly message: string; readonly isKnown: boolean }
-  /** The file has to be made anew, by another thread. */
+  /** Another thread must recreate the file. */
   | { readonly kind: "damaged"; readonly id: number; readonly message: string }
   /** For the log. */
   | { readonly kind: "note"; readonly message: string };
 
-/** What a thread begins with. */
+/** Start data of a thread. */
 export interface ThreadData {
   readonly file: string;
-  /** What stands there is removed first. */
+  /** Remove an existing file first. */
   readonly isFresh: boolean;
 }

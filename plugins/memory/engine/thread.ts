@@ -1,17 +1,17 @@
-/** The gateway's side of the thread with the indexes: started by the first question, ended when there are none for a while. */
+/** The gateway's side of the index thread. The first request starts the thread; it ends after a while without requests. */
 import { type Clock, GatewayError, type Logger, unavailable } from "@svc/sdk";
 import type { Worker } from "node:worker_threads";
 import type { Instruction, Kind, Questions, Report, ThreadData } from "./protocol.ts";
 
-/** Choice: milliseconds without a question after which the thread gives its memory back. */
+/** Choice: idle milliseconds after which the thread ends and frees its memory. */
 const IDLE_MS = 120_000;
-/** Choice: questions that may wait; more are refused. */
+/** Choice: pending requests; more are refused. */
 const MAX_WAITING = 1_000;
-/** Choice: milliseconds the thread may take to end before it is ended. */
+/** Choice: milliseconds to close before the thread is terminated. */
 const CLOSE_MS = 3_000;
 
 export interface ThreadParts {
-  /** Of the index; asked when a thread is started. */
+  /** Path of the index, read when a thread starts. */
   readonly file: () => string;
   readonly clock: Pick<Clock, "setTimeout">;
   readonly log: Pick<Logger, "warn" | "error">;
@@ -21,10 +21,10 @@ export interface ThreadParts {
 }
 
 export interface Thread {
-  /** @throws GatewayError `UNAVAILABLE` naming what is wrong; the signal's reason */
+  /** @throws GatewayError `UNAVAILABLE` with the cause; the signal's reason */
   ask<K extends Kind>(kind: K, asked: Questions[K]["asked"], signal?: AbortSignal): Promise<Questions[K]["answer"]>;
   readonly isRunning: boolean;
-  /** Safe to call twice. A later question is refused. */
+  /** Safe to call twice. Later requests are refused. */
   close(): Promise<void>;
 }
 
@@ -33,7 +33,7 @@ interface Waiting {
   readonly reject: (reason: unknown) => void;
 }
 
-/** The thread ends, and the next one makes the file anew. */
+/** The file is damaged: this thread ends, and the next one recreates the file. */
 class Replaced extends Error {
   override readonly name = "Replaced";
 }
@@ -46,7 +46,7 @@ interface Running {
 export function createThread(parts: ThreadParts): Thread {
   const { clock, log, idleMs = IDLE_MS, startThread } = parts;
   let running: Running | undefined;
-  /** The end of a thread whose file is damaged; nobody else opens the file before. */
+  /** Resolves when the thread with the damaged file has ended; the file is opened only after that. */
   let replacing: Promise<unknown> | undefined;
   let cancelIdle: (() => void) | undefined;
   let lastId = 0;
@@ -77,7 +77,7 @@ export function createThread(parts: ThreadParts): Thread {
 
   function replace(damaged: Running, reason: string): void {
     if (damaged !== running) return;
-    log.warn({ reason }, "the index of memories cannot be used; it is made anew");
+    log.warn({ reason }, "the index of memories cannot be used; it is rebuilt");
     running = undefined;
     for (const { reject } of damaged.waiting.values()) reject(new Replaced());
     damaged.waiting.clear();
@@ -115,7 +115,7 @@ export function createThread(parts: ThreadParts): Thread {
   async function once<K extends Kind>(kind: K, asked: Questions[K]["asked"], signal?: AbortSignal) {
     await replacing;
     signal?.throwIfAborted();
-    if (isClosed) return unavailable("the plugin memory stops");
+    if (isClosed) return unavailable("the plugin memory is stopping");
     const { worker, waiting } = (running ??= start());
     if (waiting.size >= MAX_WAITING) return unavailable("too many searches wait; try again", { retryAfterMs: 1_000 });
     lastId += 1;
@@ -128,8 +128,8 @@ export function createThread(parts: ThreadParts): Thread {
     const answered = new Promise<Questions[Kind]["answer"]>((resolve, reject) => waiting.set(id, { resolve, reject }));
     signal?.addEventListener("abort", abort, { once: true });
     try {
-      post(worker, { kind, id, ...asked } as Instruction); // a question of its kind, which the compiler loses sight of
-      return (await answered) as Questions[K]["answer"]; // the thread answers what it was asked
+      post(worker, { kind, id, ...asked } as Instruction); // the compiler cannot relate `kind` to `asked`
+      return (await answered) as Questions[K]["answer"]; // an answer has the kind of its request
     } finally {
       signal?.removeEventListener("abort", abort);
     }
@@ -145,7 +145,7 @@ export function createThread(parts: ThreadParts): Thread {
       return await once(kind, asked, signal);
     } catch (thrown) {
       if (!(thrown instanceof Replaced)) throw thrown;
-      return unavailable("the index of memories is damaged again and again; check the disk");
+      return unavailable("the index of memories is damaged repeatedly; check the disk");
     }
   }
 

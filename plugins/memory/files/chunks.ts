@@ -16,21 +16,21 @@ export interface Chunk extends ChunkText {
   readonly endLine: number;
 }
 
-/** How large chunks are. Estimated, see `tokensOf`. */
+/** Sizes in estimated tokens, see `tokensOf`. */
 export interface Chunking {
   /** Of a chunk. */
   readonly tokens: number;
-  /** Of its end that the next one of the same section begins with. */
+  /** Repeated from the end of the previous chunk of the same section. */
   readonly overlap: number;
 }
 
 const MAX_HEADING_CHARS = 200;
 const NEW_LINE = /\r\n|\n|\r/;
 
-/** Lines as everybody here counts them. */
+/** The lines of a text, as line numbers count them. */
 export const linesOf = (text: string): string[] => text.split(NEW_LINE);
 
-/** An estimate: four letters of the alphabet make a token, one or two characters of others do. */
+/** Estimated model tokens: 4 ASCII characters, or 1.5 others, are one token. */
 export function tokensOf(text: string): number {
   let others = 0;
   for (let at = 0; at < text.length; at += 1) if (text.charCodeAt(at) > 0x7f) others += 1;
@@ -49,7 +49,7 @@ export function chunksOf(text: string, chunking: Chunking): Chunk[] {
   return sectionsOf(lines).flatMap((section) => pieces(lines, section, chunking));
 }
 
-/** From heading to heading; `#` inside a fenced block is none. */
+/** One section per heading; a `#` inside a fenced block is not a heading. */
 function sectionsOf(lines: readonly string[]): Section[] {
   const sections: Section[] = [];
   const open: { readonly level: number; readonly title: string }[] = [];
@@ -114,7 +114,7 @@ function fitting(
   return to;
 }
 
-/** Where the next chunk begins: some lines back, unless the next line leaves no room for them. */
+/** Start of the next chunk: some lines back, unless the next line leaves no room for them. */
 function withOverlap(start: number, end: number, chunking: Chunking, cost: (index: number) => number): number {
   let tokens = 0;
   let back = end;
@@ -125,7 +125,7 @@ function withOverlap(start: number, end: number, chunking: Chunking, cost: (inde
   return tokens + cost(end) <= chunking.tokens ? back : end;
 }
 
-/** Without the blank lines at both ends; nothing of blank lines only. */
+/** A chunk without blank lines at both ends; `undefined` for blank lines only. */
 function trimmed(lines: readonly string[], start: number, end: number, heading: string): Chunk | undefined {
   let [first, last] = [start, end - 1];
   while (first <= last && lines[first]?.trim() === "") first += 1;
@@ -134,7 +134,7 @@ function trimmed(lines: readonly string[], start: number, end: number, heading: 
   return { startLine: first + 1, endLine: last + 1, text: lines.slice(first, last + 1).join("\n"), heading };
 }
 
-/** A line that is too long for one chunk. */
+/** Cuts a line that is too long for one chunk. */
 function slices(line: string, tokens: number): string[] {
   const length = tokensOf(line) > line.length / 2 ? tokens : tokens * 4;
   const parts: string[] = [];

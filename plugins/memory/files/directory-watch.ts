@@ -1,16 +1,20 @@
-/** Tells when something changes in directories. Only in them: each directory on the way down is named. */
+/**
+ * Watches directories, without their subdirectories.
+ *
+ * chokidar does not fit: it takes one system watch per file, and does not report missing directories.
+ */
 import { watch } from "node:fs";
 import { basename } from "node:path";
 
 export interface WatchParts {
-  /** Something changed, perhaps. @param name of what changed in the directory; `undefined`: the system does not say */
+  /** Something may have changed. @param name of the changed entry; `undefined`: unknown */
   readonly changed: (directory: string, name: string | undefined) => void;
-  /** A directory cannot be watched, e.g. because the system watches as many as it can. */
+  /** A directory cannot be watched, e.g. because the system's limit of watches is reached. */
   readonly failed: (directory: string, error: Error) => void;
 }
 
 export interface DirectoryWatch {
-  /** Watches these and no others. @returns whether there were new ones, which are not there, and which cannot be watched */
+  /** Watches exactly these. @returns whether any is new, and which are missing or cannot be watched */
   follow(directories: readonly string[]): {
     readonly isNew: boolean;
     readonly missing: readonly string[];
@@ -36,7 +40,7 @@ export function watchDirectories({ changed, failed }: WatchParts): DirectoryWatc
   function add(directory: string): "added" | "missing" | "failed" {
     try {
       const watcher = watch(directory, { persistent: false }, (event, name) => {
-        // It was removed or moved itself, most likely: another one may take its place, which nobody would watch.
+        // The directory itself was probably removed or moved; a new one of this name would not be watched.
         if (event === "rename" && name === basename(directory)) gone(directory);
         else changed(directory, name ?? undefined);
       });

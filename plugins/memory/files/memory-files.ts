@@ -1,4 +1,4 @@
-/** Which files are an agent's memory, and finding them. Nothing is read here. */
+/** Which files are an agent's memory, and finding them. Reads no contents. */
 import type { Stats } from "node:fs";
 import { lstat, readdir, stat } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
@@ -9,40 +9,40 @@ export interface LeftOut {
   readonly reason: string;
 }
 
-/** Choice: what is looked at most. */
+/** Choice: limits of a scan. */
 export const MAX_FILES = 2_000;
 export const MAX_DIRECTORIES = 2_000;
 export const MAX_DEPTH = 8;
 
-/** Directory below the workspace, and the files beside it. */
+/** The memory directory of a workspace, and the single files beside it. */
 const DIRECTORY = "memory";
 const SINGLE = ["MEMORY.md", "memory.md"];
 
-/** Characters that make one name look like another, or end a line. */
+/** Characters that make names look alike, or end a line. */
 const UNREADABLE = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\\]/u;
 
-/** Whether a path belongs to the memory: `MEMORY.md`, `memory.md`, or a `.md` file below `memory/`, nothing hidden. */
+/** Whether a path is a memory file: `MEMORY.md`, `memory.md`, or a `.md` file below `memory/` without a hidden part. */
 export function isMemoryPath(path: string): boolean {
   if (SINGLE.includes(path)) return true;
   const [first, ...steps] = path.split("/");
   return first === DIRECTORY && isNote(steps.join("/"));
 }
 
-/** A `.md` file below a directory, nothing hidden on the way. */
+/** A relative path of a `.md` file without a hidden part. */
 function isNote(path: string): boolean {
   const steps = path.split("/");
   const isPlain = steps.every((step) => step !== "" && !step.startsWith(".") && !UNREADABLE.test(step));
   return steps.length <= MAX_DEPTH && isPlain && path.toLowerCase().endsWith(".md");
 }
 
-/** A file by the directory it must stay below. */
+/** A file, and the directory it must stay below. */
 export interface Located {
   readonly root: string;
-  /** Below `root`, with `/`. */
+  /** Relative to `root`, with `/`. */
   readonly name: string;
 }
 
-/** Where a path leads that a search has given; `undefined`: it is no file of this memory. */
+/** The file of a path from a search result; `undefined`: not a file of this memory. */
 export function locate(path: string, workspace: string, extraPaths: readonly string[]): Located | undefined {
   if (isMemoryPath(path)) return { root: workspace, name: path };
   for (const extra of extraPaths) {
@@ -53,18 +53,18 @@ export function locate(path: string, workspace: string, extraPaths: readonly str
   return undefined;
 }
 
-/** A file as it stood there. */
+/** A file that was found. */
 export interface SeenFile extends Located {
-  /** How it is called: below the workspace, else absolute. */
+  /** Relative to the workspace, or absolute. */
   readonly path: string;
   readonly stats: Stats;
 }
 
 export interface SeenFiles {
   readonly files: readonly SeenFile[];
-  /** What was not looked at. */
+  /** What was skipped. */
   readonly leftOut: readonly LeftOut[];
-  /** Directories that tell of changes, absolute. */
+  /** Directories to watch, absolute. */
   readonly directories: readonly string[];
 }
 
@@ -74,7 +74,7 @@ interface Look {
   readonly signal: AbortSignal;
 }
 
-/** Looks for the files, in the order of their paths; links are not followed. Nothing there is no error. */
+/** Finds the files, ordered by path. Does not follow links. No files is no error. */
 export async function findFiles(
   { workspace, extraPaths }: { readonly workspace: string; readonly extraPaths: readonly string[] },
   signal: AbortSignal,
@@ -101,7 +101,7 @@ export async function findFiles(
 
 async function seenOf(found: Look["found"], signal: AbortSignal): Promise<SeenFile[]> {
   const seen: SeenFile[] = [];
-  // A few at a time: as fast as the disk, and no thousand open questions at once.
+  // In batches, to limit concurrent calls.
   for (let at = 0; at < found.length; at += 32) {
     signal.throwIfAborted();
     const some = found
@@ -112,7 +112,7 @@ async function seenOf(found: Look["found"], signal: AbortSignal): Promise<SeenFi
   return seen;
 }
 
-/** A directory below `root` on the way down; `prefix` makes a path of a name. */
+/** A directory below `root`; `prefix` turns a name into a path. */
 interface Step {
   readonly root: string;
   readonly below: string;
@@ -123,7 +123,7 @@ async function collect({ root, below, prefix }: Step, depth: number, look: Look)
   const { found, directories, signal } = look;
   signal.throwIfAborted();
   const directory = join(root, below);
-  // The root itself may be a link that an operator put there.
+  // The root itself may be a link, by the operator's choice.
   const stats = below === "" ? await stat(directory).catch(() => undefined) : await statsOf(directory);
   if (!stats?.isDirectory()) return;
   directories.push(directory);
@@ -138,7 +138,7 @@ async function collect({ root, below, prefix }: Step, depth: number, look: Look)
   }
 }
 
-/** What cannot be looked at is not there. */
+/** `undefined` for a file that cannot be inspected. */
 async function statsOf(path: string): Promise<Stats | undefined> {
   try {
     return await lstat(path);
@@ -147,12 +147,12 @@ async function statsOf(path: string): Promise<Stats | undefined> {
   }
 }
 
-/** One file by two names, where case does not count or a path of one source lies in another: the first name stands for it. */
+/** Drops further names of one file: on a case-insensitive file system, or where sources overlap. */
 function withoutTwins(seen: readonly SeenFile[]): SeenFile[] {
   const known = new Set<string>();
   return seen.filter(({ stats: { dev, ino, nlink } }) => {
     const file = `${dev} ${ino}`;
-    if (nlink !== 1) return true; // several names of one file are refused when it is read
+    if (nlink !== 1) return true; // reading refuses files with hard links
     if (known.has(file)) return false;
     known.add(file);
     return true;

@@ -1,4 +1,4 @@
-/** The file of the index. One that is damaged or of another version is made anew: everything in it can be made again. */
+/** Opens the index file. A damaged file, or one of another version, is recreated: everything in it can be rebuilt. */
 import { DatabaseSync, type DatabaseSyncInstance } from "@photostructure/sqlite";
 import { chmodSync, closeSync, mkdirSync, openSync, rmSync } from "node:fs";
 import { dirname } from "node:path";
@@ -6,17 +6,17 @@ import { SCHEMA, SCHEMA_VERSION } from "./schema.ts";
 
 export interface OpenIndex {
   readonly database: DatabaseSyncInstance;
-  /** `vec_distance_cosine` is there. */
+  /** `vec_distance_cosine` is available. */
   readonly hasExtension: boolean;
 }
 
 export interface OpenOptions {
   readonly file: string;
-  /** Path of the extension. Default: that of sqlite-vec for this machine. @throws anything: it is done without */
+  /** Path of the extension. Default: sqlite-vec for this platform. When it throws, the extension is not used. */
   readonly extension?: () => string | Promise<string>;
-  /** What stands there is removed first. Nobody may have it open. Default false. */
+  /** Remove an existing file first; it must not be open. Default false. */
   readonly isFresh?: boolean;
-  /** Told what an operator may want to know. */
+  /** Receives notes for the operator. */
   readonly note: (message: string) => void;
 }
 
@@ -30,7 +30,7 @@ export async function openIndex(options: OpenOptions): Promise<OpenIndex> {
   }
 }
 
-/** The file and what SQLite keeps beside it. */
+/** Removes the file and SQLite's files beside it. */
 function removeIndex(file: string): void {
   for (const end of ["", "-wal", "-shm", "-journal"]) rmSync(`${file}${end}`, { force: true, recursive: true });
 }
@@ -42,7 +42,7 @@ async function open({ file, extension = packagedExtension, note }: OpenOptions):
   const database = new DatabaseSync(file, { timeout: 5_000, enableForeignKeyConstraints: true, allowExtension: true });
   try {
     const hasExtension = await load(database, extension, note);
-    // What is lost when the power goes is made again.
+    // A power cut may lose the last writes; they are rebuilt.
     database.exec("PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA temp_store = MEMORY");
     database.exec("PRAGMA journal_size_limit = 67108864");
     const { user_version: version } = database.prepare("PRAGMA user_version").get() as { user_version: number };
@@ -80,18 +80,18 @@ async function packagedExtension(): Promise<string> {
 }
 
 /**
- * The file has to be made anew. Whoever has it open ends first, and with it its thread: the driver closes a connection
- * when its statements are collected, and that late end would take away what belongs to the new file.
+ * The file must be recreated, after the thread that has it open has ended: the driver closes a connection only
+ * when its statements are garbage collected, and that late close would remove side files of the new database.
  */
 export class Damaged extends Error {
   override readonly name = "Damaged";
 }
 
-/** Primary result codes CORRUPT and NOTADB; the driver leaves the code out of some errors, whose sentences are stable. */
+/** Primary result codes CORRUPT and NOTADB. Some errors of the driver have no code; their messages are stable. */
 const DAMAGED = new Set([11, 26]);
 const SENTENCE = /malformed|file is not a database|corrupt/i;
 
-/** Whether the file is at fault, so that making it anew helps. */
+/** Whether recreating the file helps. */
 export function isDamage(thrown: unknown): boolean {
   if (thrown instanceof Damaged) return true;
   if (!(thrown instanceof Error)) return false;
@@ -104,7 +104,7 @@ class Unavailable extends Error {
   override readonly name = "Unavailable";
 }
 
-/** What people are told of an error that comes from the disk or the file; `undefined`: it is a mistake of ours. */
+/** Message for people, for an error of the disk or the file; `undefined`: a bug. */
 export function failureOf(thrown: unknown): string | undefined {
   if (!(thrown instanceof Error)) return undefined;
   if (thrown instanceof Unavailable) return thrown.message;

@@ -1,19 +1,19 @@
-/** Finds out what chunks mean: what is known is taken over, for the rest the endpoint is asked, some at a time. */
+/** Gets vectors for chunks and queries. Chunks reuse cached vectors; the rest is sent to the endpoint in batches. */
 import { type BackOff, afterFailure, waitingFor } from "../embedding/back-off.ts";
 import { type Embed, EndpointFailure } from "../embedding/embeddings-api.ts";
 import type { Endpoint } from "../embedding/endpoint.ts";
 import { embeddingText } from "../files/chunks.ts";
 import type { AgentMemory } from "./agent-memory.ts";
-import type { Pending, Said, VectorRows } from "./vector-rows.ts";
+import type { Pending, ChunkVector, VectorRows } from "./vector-rows.ts";
 
-/** Choice: texts of one request, and their characters. */
+/** Choice: texts and characters per request. */
 const BATCH_TEXTS = 64;
 const BATCH_CHARS = 100_000;
-/** Choice: milliseconds for a request with chunks, and for one that somebody waits for. */
+/** Choice: timeouts in milliseconds of a request with chunks, and of one with a query. */
 const BATCH_TIMEOUT_MS = 60_000;
 const QUERY_TIMEOUT_MS = 10_000;
 const BATCH_TRIES = 3;
-/** Asked when chunks are refused: who refuses this, too, refuses us. */
+/** Sent when chunks are refused: an endpoint that refuses this text, too, refuses every text. */
 export const PROBE_TEXT = "memory";
 
 export interface EmbedderOptions {
@@ -25,23 +25,23 @@ export interface EmbedderOptions {
   readonly batchTimeoutMs?: number;
 }
 
-/** What asking came to. */
+/** Result of a fill. */
 export interface Embedded {
-  /** Chunks that were asked about. */
+  /** Chunks that were sent. */
   readonly asked: number;
-  /** Why some wait. */
+  /** Why chunks are pending. */
   readonly error?: string;
 }
 
-/** A place with an endpoint. */
+/** A memory with an endpoint. */
 export type WithEndpoint = AgentMemory & { readonly endpoint: Endpoint };
 
 export interface Embedder {
-  /** Chunks of the agent without a vector get theirs. @throws the signal's reason */
+  /** Gets the missing vectors of an agent's chunks. @throws the signal's reason */
   fill(rows: VectorRows, agent: number, memory: WithEndpoint, signal: AbortSignal): Promise<Embedded>;
-  /** The vector of a query, or why there is none. @throws the signal's reason */
+  /** The vector of a query, or the reason why there is none. @throws the signal's reason */
   query(endpoint: Endpoint, text: string, signal: AbortSignal): Promise<Float32Array | { readonly reason: string }>;
-  /** Why the endpoint does not answer, asked now; `undefined`: it does. @throws the signal's reason */
+  /** Sends a probe. Why the endpoint fails; `undefined`: it works. @throws the signal's reason */
   probe(endpoint: Endpoint, signal: AbortSignal): Promise<string | undefined>;
 }
 
@@ -49,7 +49,7 @@ export function createEmbedder(parts: EmbedderOptions): Embedder {
   const { embed, now, queryTimeoutMs = QUERY_TIMEOUT_MS, batchTimeoutMs = BATCH_TIMEOUT_MS } = parts;
   const resting = new Map<string, BackOff>();
 
-  /** @throws EndpointFailure, which is remembered; the signal's reason */
+  /** @throws EndpointFailure, which starts the back-off; the signal's reason */
   async function asked(endpoint: Endpoint, texts: readonly string[], options: Parameters<Embed>[2]) {
     try {
       const vectors = await embed(endpoint, texts, options);
@@ -65,8 +65,12 @@ export function createEmbedder(parts: EmbedderOptions): Embedder {
     resting.set(key, afterFailure(resting.get(key), { reason, now: now(), retryAfterMs }));
   }
 
-  /** A refused batch is asked in halves, so that one text cannot keep the others out. @throws as `asked` */
-  async function say(endpoint: Endpoint, chunks: readonly Pending[], signal: AbortSignal): Promise<Said[]> {
+  /** Splits a refused batch in halves, so that one text does not block the others. @throws as `asked` */
+  async function vectorsOf(
+    endpoint: Endpoint,
+    chunks: readonly Pending[],
+    signal: AbortSignal,
+  ): Promise<ChunkVector[]> {
     const options = { signal, timeoutMs: batchTimeoutMs, tries: BATCH_TRIES };
     try {
       const vectors = await asked(endpoint, chunks.map(embeddingText), options);
@@ -76,8 +80,8 @@ export function createEmbedder(parts: EmbedderOptions): Embedder {
       await probed(endpoint, thrown, options);
       const half = Math.ceil(chunks.length / 2);
       if (half === chunks.length) return chunks.map((chunk) => ({ chunk, vector: null }));
-      const first = await say(endpoint, chunks.slice(0, half), signal);
-      return [...first, ...(await say(endpoint, chunks.slice(half), signal))];
+      const first = await vectorsOf(endpoint, chunks.slice(0, half), signal);
+      return [...first, ...(await vectorsOf(endpoint, chunks.slice(half), signal))];
     }
   }
 
@@ -92,17 +96,22 @@ export function createEmbedder(parts: EmbedderOptions): Embedder {
     }
   }
 
-  async function askFor(rows: VectorRows, agent: number, { endpoint, maxCached }: WithEndpoint, signal: AbortSignal) {
+  async function fillMissing(
+    rows: VectorRows,
+    agent: number,
+    { endpoint, maxCached }: WithEndpoint,
+    signal: AbortSignal,
+  ) {
     for (;;) {
       signal.throwIfAborted();
       const batch = batchOf(rows.pending(agent, BATCH_TEXTS));
       if (batch.length === 0) return;
-      const said = await say(endpoint, batch, signal);
-      const length = said.find(({ vector }) => vector)?.vector?.length;
+      const embedded = await vectorsOf(endpoint, batch, signal);
+      const length = embedded.find(({ vector }) => vector)?.vector?.length;
       const known = rows.dimensions(agent);
-      // The same name says other things now. What was known first goes, and these stay.
+      // The model changed behind its name: drop the old vectors and keep these.
       if (known !== undefined && length !== undefined && known !== length) rows.forgetEndpoint(agent, endpoint.key);
-      rows.put(agent, said, maxCached > 0 ? { endpoint: endpoint.key, now: now() } : undefined);
+      rows.put(agent, embedded, maxCached > 0 ? { endpoint: endpoint.key, now: now() } : undefined);
     }
   }
 
@@ -117,7 +126,7 @@ export function createEmbedder(parts: EmbedderOptions): Embedder {
       if (before === 0) return { asked: 0 };
       if (waiting !== undefined) return { asked: 0, error: waiting };
       try {
-        await askFor(rows, agent, memory, signal);
+        await fillMissing(rows, agent, memory, signal);
         rows.trim(endpoint.key, maxCached);
         return { asked: before };
       } catch (thrown) {
@@ -148,7 +157,7 @@ export function createEmbedder(parts: EmbedderOptions): Embedder {
   };
 }
 
-/** As many as fit into one request, one at least. */
+/** As many as fit into one request, at least one. */
 function batchOf(pending: readonly Pending[]): readonly Pending[] {
   let chars = 0;
   const over = pending.findIndex((chunk) => (chars += embeddingText(chunk).length) > BATCH_CHARS);

@@ -1,4 +1,4 @@
-/** Brings the files of one index up to date: only those that changed are read. */
+/** Updates the files of one index; reads only changed files. */
 import { isGatewayError } from "@svc/sdk/errors";
 import { MAX_FILE_BYTES, readWithin } from "@svc/sdk/files";
 import { createHash } from "node:crypto";
@@ -8,16 +8,16 @@ import { findFiles, type LeftOut, type SeenFile } from "../files/memory-files.ts
 import type { AgentMemory } from "./agent-memory.ts";
 import type { KnownFile, TextRows } from "./text-rows.ts";
 
-/** Choice: bytes of all files of one agent that are searched. */
+/** Choice: bytes of all searched files of one agent. */
 export const MAX_TOTAL_BYTES = 32 * 1024 * 1024;
-/** Choice: milliseconds; a file that changed so lately may change again and look the same. */
+/** Choice: milliseconds; a file changed so recently may change again without a new stamp. */
 const FRESH_MS = 100;
 
 export interface RefreshOptions {
   readonly signal: AbortSignal;
-  /** epoch ms, as the file system counts. */
+  /** epoch ms, comparable with file times. */
   readonly now: () => number;
-  /** Reads all files, whether they changed or not; each stays in the index until it is read. Default false. */
+  /** Reads unchanged files, too; each stays in the index until it is read. Default false. */
   readonly isForced?: boolean;
   /** Bytes of all files. Default `MAX_TOTAL_BYTES`. */
   readonly maxTotalBytes?: number;
@@ -27,11 +27,11 @@ export interface Refreshed {
   readonly changed: number;
   readonly removed: number;
   readonly leftOut: readonly LeftOut[];
-  /** That tell of changes, absolute. */
+  /** Directories to watch, absolute. */
   readonly directories: readonly string[];
 }
 
-/** @throws the signal's reason; what is done by then stays */
+/** @throws the signal's reason; finished files stay updated */
 export async function refresh(
   rows: TextRows,
   agent: number,
@@ -110,7 +110,7 @@ async function readText({ root, name }: SeenFile): Promise<ReadText> {
     if (file.bytes.includes(0)) return { reason: "it is no text" };
     return { text: file.bytes.toString("utf8"), stats: file.stats };
   } catch (error) {
-    // Refusals are worded for readers; what the disk says is not.
+    // Messages of a GatewayError are for people; errors of the disk are not.
     return { reason: isGatewayError(error) ? error.message : "it cannot be read" };
   }
 }

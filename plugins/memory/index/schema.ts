@@ -1,6 +1,6 @@
-/** Tables of the index. What is in them can be made again, so another version is another file. */
+/** Schema of the index. Its contents can be rebuilt, so there are no migrations: another version recreates the file. */
 
-/** Raised with every change of the tables, and of how texts become chunks and words. */
+/** Raised with every change of the tables, of chunking or of the tokeniser. */
 export const SCHEMA_VERSION = 1;
 
 export const SCHEMA = `
@@ -58,7 +58,7 @@ CREATE TABLE embeddings (
 ) STRICT;
 CREATE INDEX embeddings_used ON embeddings (used_at)`;
 
-/** An agent's words have tables of their own: how rare one is must not tell of the notes of others. */
+/** One word table per agent: word frequencies must not reveal the notes of other agents. */
 export const wordTables = (agent: number): string => `
 CREATE VIRTUAL TABLE IF NOT EXISTS words_${agent} USING fts5 (
   text, heading, name,

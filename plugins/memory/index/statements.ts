@@ -4,13 +4,13 @@ import type { DatabaseSyncInstance } from "@photostructure/sqlite";
 type Value = string | number | bigint | Uint8Array | null;
 
 export interface Statements {
-  /** The caller names the type of its own rows. */
+  /** @template T type of the rows, unchecked */
   all<T>(sql: string, ...values: readonly Value[]): T[];
-  /** @returns id of the row that was added */
+  /** @returns id of the inserted row */
   run(sql: string, ...values: readonly Value[]): number;
-  /** Not prepared: for tables. */
+  /** Without preparing: for DDL. */
   exec(sql: string): void;
-  /** All of `work`, which must not wait for anything, or nothing. */
+  /** Runs the synchronous `work` in a transaction. */
   together<T>(work: () => T): T;
 }
 
@@ -24,7 +24,7 @@ export function statementsOf(database: DatabaseSyncInstance): Statements {
     return made;
   };
   return {
-    all: <T>(sql: string, ...values: readonly Value[]) => statement(sql).all(...values.map(bound)) as T[], // see above
+    all: <T>(sql: string, ...values: readonly Value[]) => statement(sql).all(...values.map(bound)) as T[], // unchecked
     run: (sql, ...values) => Number(statement(sql).run(...values.map(bound)).lastInsertRowid),
     exec: (sql) => database.exec(sql),
     together(work) {

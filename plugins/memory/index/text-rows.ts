@@ -1,30 +1,30 @@
-/** Agents, their files, and the chunks and words of those, in the tables of the index. */
+/** Tables of the index: agents, files, chunks and their words. */
 import { type Chunk, type ChunkText, digestOf } from "../files/chunks.ts";
 import type { LeftOut } from "../files/memory-files.ts";
 import { dropWordTables, wordTables } from "./schema.ts";
 import type { Statements } from "./statements.ts";
 import { wordsOf } from "./tokeniser.ts";
 
-/** A file as the index has it. */
+/** A file in the index. */
 export interface KnownFile {
   readonly id: number;
   readonly path: string;
-  /** Changes with the file; empty: it may have changed unseen. */
+  /** Changes with the file; empty: an unnoticed change is possible. */
   readonly stamp: string;
-  /** Of the content; null: it was not read. */
+  /** Of the content; null: not read. */
   readonly hash: string | null;
-  /** Why it is not searched. */
+  /** Why the file is not searched. */
   readonly reason: string | null;
 }
 
-/** What a look at a file came to. */
+/** What the index stores of a file. */
 export interface FileEntry extends Omit<KnownFile, "id"> {
   readonly size: number;
   /** epoch ms */
   readonly mtime: number;
 }
 
-/** A chunk with all that a search needs of it. */
+/** A chunk, for a search. */
 export interface ChunkRow extends ChunkText {
   readonly id: number;
   readonly path: string;
@@ -45,7 +45,7 @@ export const nameOf = (path: string) => path.replace(/^memory\//, "").replace(/\
 export function createTextRows(statements: Statements) {
   const { all, run, exec, together } = statements;
 
-  /** Without their words, which have no reference to follow. */
+  /** Deletes the words, too: FTS5 tables have no foreign keys. */
   function dropChunks(agent: number, file: number): void {
     run(`DELETE FROM words_${agent} WHERE rowid IN (SELECT id FROM chunks WHERE file = ?)`, file);
     run("DELETE FROM files WHERE id = ?", file);
@@ -74,9 +74,9 @@ export function createTextRows(statements: Statements) {
   }
 
   return {
-    /** The agent's number; `undefined`: it has no index. */
+    /** Row id of the agent; `undefined`: no index. */
     findAgent: (name: string) => all<{ id: number }>("SELECT id FROM agents WHERE name = ?", name)[0]?.id,
-    /** @param basis with another one than before, the index begins empty */
+    /** @param basis when it changed, the index starts empty */
     openAgent(name: string, basis: string): number {
       const known = all<{ id: number; basis: string }>("SELECT id, basis FROM agents WHERE name = ?", name)[0];
       if (known?.basis === basis) return known.id;
@@ -90,7 +90,7 @@ export function createTextRows(statements: Statements) {
         return id;
       });
     },
-    /** Drops all agents but these. */
+    /** Drops all other agents. */
     keepAgents(names: readonly string[]): void {
       const kept = new Set(names);
       const gone = all<{ id: number; name: string }>("SELECT id, name FROM agents").filter(
@@ -111,7 +111,7 @@ export function createTextRows(statements: Statements) {
       ),
     leftOut: (agent: number) =>
       all<LeftOut>("SELECT path, reason FROM files WHERE agent = ? AND reason IS NOT NULL ORDER BY path", agent),
-    /** Puts a file with its chunks in the place of what was known of it; vectors of texts that stay, stay. */
+    /** Replaces a file and its chunks; keeps the vectors of unchanged texts. */
     putFile(agent: number, entry: FileEntry, chunks: readonly Chunk[], before: KnownFile | undefined): void {
       const { path, stamp, hash, size, mtime, reason } = entry;
       together(() => {
@@ -143,7 +143,7 @@ export function createTextRows(statements: Statements) {
       });
     },
     removeFile: (agent: number, { id }: KnownFile) => together(() => dropChunks(agent, id)),
-    /** The same content, seen at another time. */
+    /** Updates the stamp of an unchanged file. */
     touch: (file: number, stamp: string) => void run("UPDATE files SET stamp = ? WHERE id = ?", stamp, file),
     looked: (agent: number, at: number) => void run("UPDATE agents SET looked_at = ? WHERE id = ?", at, agent),
     /** epoch ms; `undefined`: never. */
@@ -161,7 +161,7 @@ export function createTextRows(statements: Statements) {
         ?.files ?? 0,
     word: (agent: number, word: string) =>
       all<KnownWord>(`SELECT term AS word, doc AS chunks FROM vocabulary_${agent} WHERE term = ?`, word)[0],
-    /** Words from `from` on, up to `before`: the most frequent ones. */
+    /** The most frequent words in the range from `from` to before `before`. */
     wordsBetween: (agent: number, from: string, before: string, limit: number) =>
       all<KnownWord>(
         `SELECT term AS word, doc AS chunks FROM vocabulary_${agent} WHERE term >= ? AND term < ? ORDER BY doc DESC LIMIT ?`,
@@ -169,7 +169,7 @@ export function createTextRows(statements: Statements) {
         before,
         limit,
       ),
-    /** Chunks an FTS5 query matches, best first. */
+    /** Chunks that match an FTS5 query, best first by `bm25()`. */
     matching: (agent: number, match: string, limit: number) =>
       all<{ rowid: number }>(
         `SELECT rowid FROM words_${agent} WHERE words_${agent} MATCH ? ORDER BY bm25(words_${agent}, 1.0, 2.0, 1.0) LIMIT ?`,

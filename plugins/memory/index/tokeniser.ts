@@ -1,12 +1,12 @@
-/** The words of a text, as they are searched: no case, no accents; scripts without spaces in pairs of characters. Pure. */
+/** Splits a text into search words: folds case and accents, cuts scripts without spaces into pairs of characters. Pure. */
 
-/** Scripts whose writers put no spaces between words. */
+/** Scripts without spaces between words. */
 const UNSPACED =
   "\\p{Script=Han}\\p{Script=Hiragana}\\p{Script=Katakana}\\p{Script=Thai}\\p{Script=Lao}\\p{Script=Khmer}";
 const WORD = new RegExp(`[${UNSPACED}]+|(?:(?![${UNSPACED}])[\\p{L}\\p{N}\\p{M}_])+`, "gu");
 const IS_UNSPACED = new RegExp(`^[${UNSPACED}]`, "u");
 
-/** Characters of a word that count: longer ones are identifiers and encoded data, told apart by their beginning. */
+/** Significant characters of a word: longer ones are identifiers and encoded data, which differ in their beginning. */
 const MAX_WORD_CHARS = 64;
 
 export function wordsOf(text: string): string[] {

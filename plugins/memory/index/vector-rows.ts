@@ -1,4 +1,4 @@
-/** Vectors of chunks, and those of texts that were asked about before, in the tables of the index. */
+/** Tables of the index: vectors of chunks, and the cache of embeddings. */
 import { cosine, fromBytes, toBytes } from "../embedding/vectors.ts";
 import type { ChunkText } from "../files/chunks.ts";
 import type { Statements } from "./statements.ts";
@@ -9,22 +9,22 @@ export interface Pending extends ChunkText {
   readonly hash: string;
 }
 
-/** What was said of a chunk; `null`: the endpoint refuses its text. */
-export interface Said {
+/** The vector of a chunk; `null`: the endpoint refuses its text. */
+export interface ChunkVector {
   readonly chunk: Pending;
   readonly vector: Float32Array | null;
 }
 
-/** How near a chunk is: the cosine of the two vectors. */
+/** Cosine similarity of a chunk and a query. */
 export interface Near {
   readonly id: number;
   readonly similarity: number;
 }
 
 export function createVectorRows({ all, run, together }: Statements, hasExtension: boolean) {
-  /** Choice: a table of bytes that is compared one by one: exact, the same with and without the extension, and a quarter slower than `vec0`. */
+  /** Choice: a linear scan over blobs instead of `vec0`: exact, the same with and without the extension, a quarter slower. */
   function compared(agent: number, query: Float32Array, useExtension: boolean, only?: readonly number[]): Near[] {
-    // The plus keeps SQLite from going through all of the agent's for a few.
+    // The plus makes SQLite use the chunk ids instead of the index on the agent.
     const where = only ? "+agent = ? AND chunk IN (SELECT value FROM json_each(?))" : "agent = ?";
     const values = only ? [JSON.stringify(only)] : [];
     if (useExtension && hasExtension)
@@ -49,7 +49,7 @@ export function createVectorRows({ all, run, together }: Statements, hasExtensio
   }
 
   return {
-    /** With another endpoint than before, all vectors go. */
+    /** Drops all vectors when the endpoint changed. */
     useEndpoint(agent: number, endpoint: string): void {
       const known = all<{ endpoint: string | null }>("SELECT endpoint FROM agents WHERE id = ?", agent)[0];
       if (known?.endpoint === endpoint) return;
@@ -58,9 +58,9 @@ export function createVectorRows({ all, run, together }: Statements, hasExtensio
         run("UPDATE agents SET endpoint = ? WHERE id = ?", endpoint, agent);
       });
     },
-    /** About texts that were refused. */
+    /** Makes refused texts pending again. */
     askAgain: (agent: number) => void run("DELETE FROM vectors WHERE agent = ? AND vector IS NULL", agent),
-    /** Dimensions of an agent's vectors; `undefined`: it has none. */
+    /** Dimensions of an agent's vectors; `undefined`: no vectors. */
     dimensions(agent: number): number | undefined {
       const found = all<{ bytes: number }>(
         "SELECT length(vector) AS bytes FROM vectors WHERE agent = ? AND vector IS NOT NULL LIMIT 1",
@@ -68,7 +68,7 @@ export function createVectorRows({ all, run, together }: Statements, hasExtensio
       )[0];
       return found && found.bytes / 4;
     },
-    /** The model says other things now: all it said is forgotten. */
+    /** The model changed behind its name: drops all its vectors. */
     forgetEndpoint(agent: number, endpoint: string): void {
       together(() => {
         drop(agent);
@@ -91,7 +91,7 @@ export function createVectorRows({ all, run, together }: Statements, hasExtensio
         agent,
         limit,
       ),
-    /** Takes over what is known of texts already. */
+    /** Reuses cached vectors. */
     adopt(agent: number, endpoint: string, now: number): void {
       together(() => {
         const wanted = `SELECT c.id, c.agent, c.hash FROM chunks c LEFT JOIN vectors v ON v.chunk = c.id
@@ -110,14 +110,14 @@ export function createVectorRows({ all, run, together }: Statements, hasExtensio
         );
       });
     },
-    /** Chunks that are gone meanwhile are left out. @param keep beside the vectors, for texts that come back */
+    /** Skips chunks that no longer exist. @param keep fill the cache, too */
     put(
       agent: number,
-      said: readonly Said[],
+      embedded: readonly ChunkVector[],
       keep: { readonly endpoint: string; readonly now: number } | undefined,
     ): void {
       together(() => {
-        for (const { chunk, vector } of said) {
+        for (const { chunk, vector } of embedded) {
           const bytes = vector && toBytes(vector);
           run(
             `INSERT OR REPLACE INTO vectors (chunk, agent, vector)
@@ -137,7 +137,7 @@ export function createVectorRows({ all, run, together }: Statements, hasExtensio
         }
       });
     },
-    /** Keeps those used last. */
+    /** Keeps the most recently used cache entries. */
     trim(endpoint: string, most: number): void {
       run(
         `DELETE FROM embeddings WHERE rowid IN
@@ -146,7 +146,7 @@ export function createVectorRows({ all, run, together }: Statements, hasExtensio
         most,
       );
     },
-    /** Forgets what endpoints said that no agent has. */
+    /** Drops cache entries of endpoints that no agent uses. */
     tidy: () =>
       void run("DELETE FROM embeddings WHERE endpoint NOT IN (SELECT endpoint FROM agents WHERE endpoint IS NOT NULL)"),
     /** Nearest first. */

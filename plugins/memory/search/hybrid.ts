@@ -1,23 +1,23 @@
-/** Words and meaning weighed together; age; places that say the same. Pure. */
+/** Combines keyword score and vector similarity; temporal decay; diversity (MMR). Pure. */
 
-/** How words and meaning are weighed. */
+/** Weights of keyword and semantic search. */
 export interface HybridSettings {
   readonly enabled: boolean;
   readonly vectorWeight: number;
   readonly textWeight: number;
   readonly candidateMultiplier: number;
-  /** `undefined`: places that say the same stay where they are. */
+  /** `undefined`: no diversity ranking. */
   readonly mmrLambda?: number;
-  /** `undefined`: age does not count. */
+  /** `undefined`: no temporal decay. */
   readonly halfLifeDays?: number;
 }
 
-/** A place that may be given. */
+/** A possible hit. */
 export interface Candidate {
   readonly path: string;
   /** 0..1 */
   readonly textScore: number;
-  /** Cosine of its vector and that of the query; `undefined`: it has none. */
+  /** Cosine with the query's vector; `undefined`: it has no vector. */
   readonly similarity: number | undefined;
 }
 
@@ -27,12 +27,12 @@ export interface Scored<C> {
   readonly score: number;
 }
 
-/** Choice: below this likeness a place without any word of the query says something else. */
+/** Choice: a chunk without any query word needs at least this cosine. */
 const MIN_SIMILARITY = 0.2;
 
 type Weights = Pick<HybridSettings, "enabled" | "vectorWeight" | "textWeight">;
 
-/** Best first. Weights count by their proportion; two of 0 are taken for equal ones. */
+/** Best first. Weights are relative; two weights of 0 count as equal. */
 export function weighed<C extends Candidate>(candidates: readonly C[], given: Weights): Scored<C>[] {
   const [vector, text] = given.enabled ? [given.vectorWeight, given.textWeight] : [1, 0];
   const sum = vector + text;
@@ -53,7 +53,7 @@ function inOrder<C>(scored: readonly Scored<C>[]): Scored<C>[] {
 
 const DAY_MS = 86_400_000;
 
-/** A note whose name has a date counts half after each `halfLifeDays`; others do not age. @param now epoch ms */
+/** Halves the score of a note with a date in its name for every `halfLifeDays`; other notes do not age. @param now epoch ms */
 export function aged<C extends Candidate>(
   scored: readonly Scored<C>[],
   halfLifeDays: number,
@@ -77,9 +77,9 @@ export function dayOf(path: string): number | undefined {
 }
 
 /**
- * One after the other the place that fits best and differs most from those before it. Scores stay.
- * @param lambda 1: only what fits counts; 0: only what differs
- * @param words of each place, to compare them by
+ * Maximal marginal relevance: picks the best candidate that differs most from those already picked. Scores do not change.
+ * @param lambda 1: only relevance counts; 0: only difference
+ * @param words of a candidate, for the comparison
  */
 export function varied<C>(
   scored: readonly Scored<C>[],
@@ -98,7 +98,7 @@ export function varied<C>(
   return taken;
 }
 
-/** Words both have, of those either has: 0..1. */
+/** Jaccard similarity, 0..1. */
 function overlap(one: ReadonlySet<string>, other: ReadonlySet<string>): number {
   let both = 0;
   for (const word of one) if (other.has(word)) both += 1;

@@ -1,41 +1,46 @@
-/** How well a chunk fits the words of a query: BM25 over its text, its headings and its file's name. Pure. */
+/**
+ * BM25 score of a chunk over its text, headings and file name. Pure.
+ *
+ * FTS5's `bm25()` only preselects chunks: it scores a word in half of all chunks as 0, which is common in a small memory,
+ * and it cannot give prefixes and misspellings a lower weight.
+ */
 
-/** A word that stands for one of the query: itself, one that begins with it, or one that is spelled nearly so. */
+/** An indexed word that matches a query word: equal, longer, or with a small misspelling. */
 export interface Form {
   readonly word: string;
-  /** 0..1; 1: the word itself. */
+  /** 0..1; 1: equal. */
   readonly weight: number;
-  /** Chunks that have it. */
+  /** Number of chunks that contain it. */
   readonly chunks: number;
 }
 
-/** What is looked for: the forms of each word of the query. */
+/** The forms of each query word. */
 export type Wanted = readonly (readonly Form[])[];
 
-/** What is searched. */
+/** Figures of all chunks of an agent. */
 export interface Corpus {
   readonly chunks: number;
-  /** Words of a chunk. */
+  /** Mean number of words per chunk. */
   readonly meanWords: number;
 }
 
-/** Words of a chunk, as `wordsOf` makes them. */
+/** Words of a chunk, by `wordsOf`. */
 export interface ChunkWords {
   readonly text: readonly string[];
   readonly heading: readonly string[];
-  /** Of the file. */
+  /** Of the file name. */
   readonly name: readonly string[];
 }
 
-/** The usual values: how soon repetition stops to count, and how much length does. */
+/** The usual BM25 parameters k1 and b. */
 const SATURATION = 1.2;
 const LENGTH = 0.7;
-/** Choice: what stands in a heading says more. */
+/** Choice: a match in a heading counts double. */
 const BOOST = { text: 1, heading: 2, name: 1 };
-/** Choice: the sum of weights that counts as half of a perfect fit. */
+/** Choice: the BM25 sum that maps to a score of 0.5. */
 const HALF_SCORE = 8;
 
-/** @returns 0..1; 0: none of the words */
+/** @returns 0..1; 0: no match */
 export function keywordScore(wanted: Wanted, { chunks, meanWords }: Corpus, words: ChunkWords): number {
   const counts = { text: countsOf(words.text), heading: countsOf(words.heading), name: countsOf(words.name) };
   const stretch = SATURATION * (1 - LENGTH + (LENGTH * words.text.length) / Math.max(1, meanWords));
@@ -55,7 +60,7 @@ export function keywordScore(wanted: Wanted, { chunks, meanWords }: Corpus, word
   return sum / (sum + HALF_SCORE);
 }
 
-/** Grows with the count, and less with each. */
+/** Term frequency with saturation. */
 function saturated(count: number | undefined, stretch: number): number {
   return count === undefined ? 0 : (count * (SATURATION + 1)) / (count + stretch);
 }

@@ -1,21 +1,21 @@
-/** Chunks that have the words of a query, and how well each fits. */
+/** Keyword search: chunks that contain words of the query, with their scores. */
 import { nameOf, type TextRows } from "../index/text-rows.ts";
 import { wordsOf } from "../index/tokeniser.ts";
 import { type Form, keywordScore, type Wanted } from "./keyword-score.ts";
 import { afterPrefix, anyOf, formsOf, MIN_PREFIX_CHARS, MIN_SLIP_CHARS, slipsOf, SURE_CHARS } from "./spelling.ts";
 
-/** Choice: different words of a query that count. */
+/** Choice: distinct query words that count. */
 const MAX_TERMS = 32;
-/** Choice: words of the index that are looked at for one of the query. */
+/** Choice: indexed words read for one query word. */
 const MAX_STARTING = 64;
 const MAX_NEAR = 5_000;
-/** Choice: chunks that are scored: all of a small memory, the best ones by FTS5's own reckoning of a large one. */
+/** Choice: chunks that are scored: all of a small memory, the best ones by FTS5's `bm25()` of a large one. */
 export const MIN_SCORED = 200;
 
 export interface WordHits {
-  /** 0..1 by chunk; those without any of the words are not there. */
+  /** 0..1 by chunk; chunks without any of the words are absent. */
   readonly scores: ReadonlyMap<number, number>;
-  /** Words of the index that stand for those of the query. */
+  /** Indexed words that match the query. */
   readonly words: readonly string[];
 }
 

@@ -1,4 +1,4 @@
-/** From words and meaning to the places that are given. */
+/** Ranks chunks by keywords and vectors, and makes hits of the best. */
 import type { ChunkRow, TextRows } from "../index/text-rows.ts";
 import { wordsOf } from "../index/tokeniser.ts";
 import type { Near, VectorRows } from "../index/vector-rows.ts";
@@ -9,27 +9,27 @@ import { snippetOf } from "./snippet.ts";
 export interface MemoryQuery {
   readonly text: string;
   readonly maxResults: number;
-  /** 0..1; weaker hits are left out. */
+  /** 0..1; hits with a lower score are dropped. */
   readonly minScore: number;
   readonly hybrid: HybridSettings;
-  /** Look for changed files first. An index that never looked does it in any case. */
+  /** Check for changed files first. A new index always does. */
   readonly refresh: boolean;
 }
 
-/** A place that fits. */
+/** A chunk that matches. */
 export interface MemoryHit {
   /** Below the workspace, e.g. `memory/2026-01-02.md`; absolute for one of `extraPaths`. */
   readonly path: string;
-  /** Counted from 1, both belong to it. */
+  /** From 1, both inclusive. */
   readonly startLine: number;
   readonly endLine: number;
-  /** 0..1, higher is better. Says how hits of one search compare, and little else. */
+  /** 0..1, higher is better. Comparable within one search only. */
   readonly score: number;
-  /** Of these lines, what fits best. */
+  /** The best matching part of these lines. */
   readonly snippet: string;
 }
 
-/** By words, by words and meaning, by meaning. */
+/** By keywords, by both, or by vectors only. */
 export type SearchMode = "keyword" | "hybrid" | "vector";
 
 export interface Sources {
@@ -45,10 +45,10 @@ interface ChunkCandidate extends Candidate {
   readonly chunk: ChunkRow;
 }
 
-/** Places looked at for one search. */
+/** Chunks ranked in one search. */
 const MAX_CANDIDATES = 1_000;
 
-/** @param vector of the query; `undefined`: only words are searched */
+/** @param vector of the query; `undefined`: keyword search only */
 export function rank(
   sources: Sources,
   query: MemoryQuery,
@@ -60,7 +60,7 @@ export function rank(
   const found = findByWords(sources.text, sources.agent, query.text, count);
   const near = vector ? sources.vectors.nearest(sources.agent, vector, count, sources.useExtension) : [];
   const places = placesOf(sources, mode === "vector" ? { ...found, scores: new Map() } : found, near, vector);
-  // Where only words are searched, theirs is the whole score.
+  // Without vectors the keyword score is the whole score.
   let scored = weighed(places, mode === "keyword" ? { enabled: true, vectorWeight: 0, textWeight: 1 } : hybrid);
   if (hybrid.halfLifeDays !== undefined) scored = aged(scored, hybrid.halfLifeDays, sources.now);
   scored = scored.map(({ candidate, score }) => ({ candidate, score: Math.round(score * 1_000) / 1_000 }));

@@ -1,10 +1,10 @@
-/** The lines of a chunk that show why it was found. Pure. */
+/** The lines of a chunk with most matches. Pure. */
 import { wordsOf } from "../index/tokeniser.ts";
 
-/** Choice: characters; a chunk has about twice as many. */
+/** Choice: characters, about half a chunk. */
 export const MAX_SNIPPET_CHARS = 700;
 
-/** @param terms words that were found in it, as `wordsOf` makes them */
+/** @param terms matching words, by `wordsOf` */
 export function snippetOf(text: string, terms: readonly string[]): string {
   if (text.length <= MAX_SNIPPET_CHARS) return text;
   const lines = text.split("\n");
@@ -15,7 +15,7 @@ export function snippetOf(text: string, terms: readonly string[]): string {
   return shown.length <= MAX_SNIPPET_CHARS ? shown : around(shown, terms);
 }
 
-/** The line and its neighbours, as many as there is room for: those after it first. */
+/** The line and as many neighbours as fit, later ones first. */
 function widen(lines: readonly string[], best: number): { readonly from: number; readonly to: number } {
   let from = best;
   let to = best + 1;
@@ -29,7 +29,7 @@ function widen(lines: readonly string[], best: number): { readonly from: number;
   }
 }
 
-/** A line too long to be shown: the part with the first word that is found as it is written. */
+/** The part of a long line around its first literal match. */
 function around(line: string, terms: readonly string[]): string {
   const lower = line.toLowerCase();
   const places = terms.map((term) => lower.indexOf(term)).filter((at) => at >= 0);

@@ -1,20 +1,20 @@
-/** Which words of an index stand for one of a query. Pure. */
+/** The indexed words that match a query word: equal, by prefix, or misspelled. Pure. */
 import type { KnownWord } from "../index/text-rows.ts";
 import type { Form } from "./keyword-score.ts";
 
-/** Choice: a shorter word is not taken for the beginning of others. */
+/** Choice: shorter words do not match as a prefix. */
 export const MIN_PREFIX_CHARS = 4;
-/** Choice: a slip in a shorter word makes another word. */
+/** Choice: shorter words must be spelled right. */
 export const MIN_SLIP_CHARS = 6;
-/** Choice: letters at its beginning that must be right. */
+/** Choice: leading letters of a misspelled word that must be right. */
 export const SURE_CHARS = 2;
 
 const PREFIX_WEIGHT = 0.5;
 const SLIP_WEIGHT = 0.3;
-/** Choice: forms of one word that count, the most similar ones. */
+/** Choice: forms per query word; the most similar ones count. */
 const MAX_FORMS = 16;
 
-/** The word itself and longer ones that begin with it. @param starting words of the index that begin with it */
+/** The word itself and longer words that begin with it. @param starting indexed words that begin with it */
 export function formsOf(word: string, starting: readonly KnownWord[]): Form[] {
   const forms = starting.flatMap(({ word: found, chunks }) => {
     if (found === word) return [{ word, weight: 1, chunks }];
@@ -25,7 +25,7 @@ export function formsOf(word: string, starting: readonly KnownWord[]): Form[] {
   return forms.toSorted((one, other) => other.weight - one.weight).slice(0, MAX_FORMS);
 }
 
-/** For a word that is written nowhere: those with a slip in every five letters, two at most. @param near words with the same first letters */
+/** For a word that is not indexed: words with at most one error per five letters, and two in all. @param near words with the same first letters */
 export function slipsOf(word: string, near: readonly KnownWord[]): Form[] {
   if (word.length < MIN_SLIP_CHARS) return [];
   const limit = Math.min(2, Math.floor(word.length / 5));
@@ -37,7 +37,7 @@ export function slipsOf(word: string, near: readonly KnownWord[]): Form[] {
   return forms.toSorted((one, other) => other.weight - one.weight).slice(0, MAX_FORMS);
 }
 
-/** Letters to change, add, leave out or swap with the next; some number above `limit` where it is more. */
+/** Damerau-Levenshtein distance; any number above `limit` when it exceeds `limit`. */
 export function distance(one: string, other: string, limit: number): number {
   if (Math.abs(one.length - other.length) > limit) return limit + 1;
   let before: number[] = [];
@@ -58,12 +58,12 @@ export function distance(one: string, other: string, limit: number): number {
   return above[other.length] ?? limit + 1;
 }
 
-/** FTS5's query for chunks with any of the words; nothing in a word is taken for an operator. */
+/** FTS5 query for chunks with any of the words, quoted so that no word is an operator. */
 export function anyOf(words: readonly string[]): string {
   return words.map((word) => `"${word.replaceAll('"', '""')}"`).join(" OR ");
 }
 
-/** The first text that no longer begins with `prefix`, in the order of UTF-8; `undefined`: there is none. */
+/** The first text after all texts with this prefix, in UTF-8 order; `undefined`: none. */
 export function afterPrefix(prefix: string): string | undefined {
   const points = Array.from(prefix, (character) => character.codePointAt(0) ?? 0);
   for (let last = points.pop(); last !== undefined; last = points.pop()) {
