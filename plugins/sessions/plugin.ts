@@ -1,4 +1,4 @@
-/** Sessions: conversations and their transcripts, the `Sessions` service, `sessions.*`, and the tools that look at them. */
+/** Sessions: conversations and their transcripts, the services `Sessions` and `UsageRecords`, `sessions.*`, and the session tools. */
 import { definePlugin, HOOKS, isGatewayError, live, misconfigured, sessions } from "@svc/sdk";
 import {
   AgentDirectory,
@@ -27,10 +27,10 @@ import { sessionsListTool, sessionStatusTool } from "./tools/tools.ts";
 import { Transcripts } from "./transcripts/transcripts.ts";
 import { createUsageRecords } from "./usage-facts/usage-records.ts";
 
-/** Agent that keys belong to while no plugin says which one is the default. Spec: sessions-routing.md §1. */
+/** Default agent while no plugin names one. Spec: sessions-routing.md §1. */
 const FALLBACK_AGENT_ID = "main";
 
-/** Milliseconds after the start, and between two runs, of maintenance. Choice: a store grows slowly. */
+/** Milliseconds from the start to the first maintenance, and between two. Choice: a store grows slowly. */
 const FIRST_MAINTENANCE_MS = 60_000;
 const MAINTENANCE_MS = 3_600_000;
 
@@ -114,7 +114,7 @@ export default definePlugin({
     gateway.after(FIRST_MAINTENANCE_MS, maintain);
     gateway.every(MAINTENANCE_MS, maintain);
 
-    // Web clients cannot match `chat` events to their session without it. Spec: protocol/clients.md "hello-ok".
+    // Web clients need it to match `chat` events to their session. Spec: protocol/clients.md "hello-ok".
     gateway.hooks.hello.tap("session defaults", (snapshot) => ({ ...snapshot, sessionDefaults: service.defaults() }));
 
     gateway.serve(
@@ -137,7 +137,7 @@ export default definePlugin({
   },
 });
 
-/** The default model; nulls while there is none, so that sessions can be listed without a model. */
+/** The default model; nulls without one, so that sessions can still be listed. */
 function defaultsOf(models: Models | undefined): ModelDefaults {
   try {
     const model = models?.resolve();

@@ -18,7 +18,7 @@ export interface ServiceOptions {
   readonly transcripts: Transcripts;
   readonly lifecycle: Lifecycle;
   readonly reaching: Pick<Reaching, "mayTouch">;
-  /** These are asked at each use: the default agent and the configuration may change while this runs. */
+  /** Read at each use: the default agent and the configuration may change. */
   readonly rules: () => KeyRules;
   readonly settings: () => Settings;
   readonly agents: () => AgentDirectory | undefined;

@@ -11,18 +11,18 @@ export type Grouping = (typeof GROUPINGS)[number];
 /** One line of the table; `null` is unknown. */
 export interface Row {
   readonly name: string;
-  /** Answers of models, where they are counted. */
+  /** Answers of models, where known. */
   readonly answers?: number;
   readonly tokens: number | null;
   /** US dollars */
   readonly cost: number | null;
-  /** Answers of which the tokens, or only the price, are unknown; they are in neither sum. */
+  /** Answers with unknown tokens, and answers with only the price unknown; neither sum includes them. */
   readonly missingUsage: number;
   readonly missingCost: number;
 }
 
 const MAX_NAME = 60;
-/** What belongs to no agent or channel. */
+/** Name of the row without agent or channel. */
 const NONE = "(none)";
 
 export function usageRows(report: Report, by: Grouping): Row[] {
@@ -72,7 +72,7 @@ export function totalRow({ totals, aggregates }: Report): Row {
   );
 }
 
-/** Rows as a table, with what the unknown is about. */
+/** Rows as a table, followed by the number of answers with unknown usage or price. */
 export function usageLines(rows: readonly Row[], by: Grouping, total: Row): string[] {
   if (rows.length === 0) return ["Nothing was used in these days."];
   const shown = by === "tool" ? rows : [...rows, total]; // answers that called two tools are in two rows
@@ -99,7 +99,7 @@ interface Sums {
   readonly missingCost: number;
 }
 
-/** A sum of nothing that is known is unknown where something is missing. */
+/** A sum of 0 with missing values is unknown. */
 function row(name: string, { tokens, cost, missingUsage, missingCost }: Sums, answers?: number): Row {
   return {
     name,
@@ -119,7 +119,7 @@ function sumsOf({ totalTokens, totalCost, missingCostEntries, missingUsageEntrie
   return { tokens: totalTokens, cost: totalCost, missingCost: missingCostEntries, missingUsage: missingUsageEntries };
 }
 
-/** What belongs to nobody in the list has a row as well: the rows come to the total. */
+/** Adds a row for the rest, so that the rows add up to the total. */
 function withRest(named: readonly (readonly [name: string, totals: Totals])[], totals: Totals): Row[] {
   const all = sumsOf(totals);
   const rest = named.reduce<Sums>((left, [, used]) => {

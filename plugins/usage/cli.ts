@@ -1,4 +1,4 @@
-/** `svc usage`: what models were used for, and what it cost. */
+/** `svc usage`: tokens and cost. */
 import { invalidRequest, sessionsUsage } from "@svc/sdk";
 import { type CommandContext, defineCommands, withGateway } from "@svc/sdk/cli";
 import { localDay } from "@svc/sdk/services";
@@ -38,7 +38,7 @@ function print(context: CommandContext, value: object, lines: readonly string[])
   else for (const line of lines) context.print(line);
 }
 
-/** Days of this machine. */
+/** The last days in local time. */
 function lastDays(days: number, now: Date) {
   const first = new Date(now.getFullYear(), now.getMonth(), now.getDate() + 1 - days);
   return {

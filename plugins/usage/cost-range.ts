@@ -21,14 +21,14 @@ export function costRange(params: ParamsOf<typeof usage.cost>, now: number): Usa
   try {
     return usageRange({ ...zone, startDate, endDate }, now);
   } catch (error) {
-    if (isGatewayError(error)) return usageRange(zone, now); // no day of the calendar, or the wrong way round
+    if (isGatewayError(error)) return usageRange(zone, now); // not a calendar day, or the end precedes the start
     throw error;
   }
 }
 
 /** `days` of the answer: one more than the range has. Spec: §3. */
 export function answerDays({ from, to }: UsageRange): number {
-  return Math.round((to + 1 - from) / DAY_MS) + 1; // days with a change of the clock are not 24 hours long
+  return Math.round((to + 1 - from) / DAY_MS) + 1; // a day with a clock change is not 24 hours long
 }
 
 function dateOf(value: unknown): string | undefined {

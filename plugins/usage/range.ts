@@ -30,7 +30,7 @@ export interface UsageDates {
 export function usageRange(dates: UsageDates, now: number): UsageRange {
   const zone = zoneOf(dates.mode, dates.utcOffset);
   const { startDate, endDate, days = DEFAULT_DAYS } = dates;
-  // One date alone says nothing about the other end and is ignored. Spec: §2.
+  // One date alone is ignored. Spec: §2.
   if (startDate !== undefined && endDate !== undefined) {
     const from = dayStart(startDate, 0, zone);
     const to = dayStart(endDate, 1, zone) - 1;

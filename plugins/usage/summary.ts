@@ -27,7 +27,7 @@ export function totalsOf(sums: readonly UsageSum[]): Totals {
   };
 }
 
-/** `undefined` when nothing was said in the range. */
+/** `undefined` without messages in the range. */
 export function usageOf(sums: readonly UsageSum[], tools: readonly ToolSum[]): Usage | undefined {
   if (sums.length === 0) return undefined;
   const firstActivity = Math.min(...sums.map(({ firstAt }) => firstAt));
@@ -75,7 +75,7 @@ export function aggregatesOf(rows: readonly UsedTranscript[]): Aggregates {
   };
 }
 
-/** Choice: `total` counts every message of the transcript, tool results among them. */
+/** Choice: `total` counts every message, including tool results. */
 function countsOf(sums: readonly UsageSum[]): Counts {
   const of = (some: readonly UsageSum[]) => some.reduce((total, { messages }) => total + messages, 0);
   const ofRole = (role: string) => of(sums.filter((sum) => sum.role === role));

@@ -1,4 +1,4 @@
-/** `sessions.list`: which sessions, in which order, and what a row says. Spec: protocol/methods-sessions.md §2. */
+/** `sessions.list`: selection, order and rows. Spec: protocol/methods-sessions.md §2. */
 import { type ParamsOf, type ResultOf, type SessionRow, type sessions, type Static } from "@svc/sdk";
 import type { SessionEntry } from "@svc/sdk/services";
 import { channelOf, chatTypeOf, kindOf } from "../keys-routing/keys.ts";
@@ -11,16 +11,16 @@ import type { Transcripts } from "../transcripts/transcripts.ts";
 export type ListParams = ParamsOf<typeof sessions.list>;
 export type ListRow = Static<typeof SessionRow>;
 
-/** Sessions read at a time, so that a long list never holds up the event loop. */
+/** Sessions per read, so that a long list does not block the event loop. */
 const PAGE = 500;
 /** Characters of a derived title. Spec: methods-sessions.md §2. */
 const TITLE_CHARS = 60;
 /** Characters of a last message. Choice: as many as `sessions.preview` shows by default. */
 const LAST_MESSAGE_CHARS = 240;
-/** Characters read for either: enough to see that there is more, whatever white space is in it. */
+/** Characters read for a title or last message; more than shown, because white space is collapsed. */
 const READ_CHARS = 600;
 
-/** Fields of an entry that rows show as they are, by the type they must have. */
+/** Fields of an entry that rows copy, by type. */
 const TEXTS = [
   "label",
   "displayName",
@@ -70,7 +70,7 @@ export async function listSessions(
   return { ts: now, path: store.location, count: rows.length, defaults, sessions: rows };
 }
 
-/** What the parameters ask of the store. An unknown agent simply has no sessions. */
+/** The filter of the parameters. An unknown agent has no sessions. */
 export function filterOf(params: ListParams, now: number): ListFilter {
   return {
     agentId: params.agentId?.trim().toLowerCase(),
@@ -120,7 +120,7 @@ async function inPages<T>(
   return all;
 }
 
-/** What a list shows of a session. A stored value of an unexpected type is left out, so that one entry cannot spoil a list. */
+/** The row of a session. A stored value of an unexpected type is omitted, so that one entry cannot break a list. */
 export function rowOf({ key, entry }: StoredSession, defaults: ModelDefaults): ListRow {
   const channel = channelOf(key);
   const chatType = chatTypeOf(key);

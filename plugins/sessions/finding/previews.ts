@@ -21,9 +21,9 @@ const ROLES: Readonly<Record<string, string>> = {
 };
 
 /**
- * One preview for each key, in order; blank keys are dropped and the first 64 used. Never rejects: a key that
- * is unknown or malformed is `missing`, a session that cannot be read is `error`. Messages that cannot be read are
- * left out and counted in `damaged` (choice); the session stays `ok`.
+ * One preview per key, in order; blank keys are dropped and the first 64 used. Never rejects: a key that
+ * is unknown or malformed is `missing`, a session that cannot be read is `error`. Unreadable messages are
+ * skipped and counted in `damaged` (choice); the session stays `ok`.
  */
 export async function previewSessions(
   transcripts: Transcripts,
@@ -38,7 +38,7 @@ export async function previewSessions(
     const canonical = attempt(() => canonicalKey(key));
     if (canonical === undefined) return { key, status: "missing", items: [] };
     try {
-      // One character more than is shown tells whether there is more.
+      // One extra character shows whether the text was cut.
       const found = await transcripts.excerpts(canonical, limit, maxChars + 1);
       if (!found) return { key, status: "missing", items: [] };
       const { excerpts, damaged } = found;
@@ -53,7 +53,7 @@ export async function previewSessions(
   return { ts: now, previews: await Promise.all(keys.map(preview)) };
 }
 
-/** A message as a preview shows it; `undefined` when there is nothing to show, e.g. only thoughts. */
+/** The preview of a message; `undefined` when there is nothing to show, e.g. only thoughts. */
 export function previewItem(excerpt: Excerpt, maxChars: number): Preview["items"][number] | undefined {
   const text = excerptText(excerpt);
   return text === undefined ? undefined : { role: ROLES[excerpt.role] ?? "other", text: cut(text, maxChars) };

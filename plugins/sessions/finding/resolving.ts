@@ -1,16 +1,16 @@
-/** `sessions.resolve`: the one session a selector means. Spec: protocol/methods-sessions.md §4. */
+/** `sessions.resolve`: the session that a selector identifies. Spec: protocol/methods-sessions.md §4. */
 import { invalidRequest, notFound, type ParamsOf, type sessions } from "@svc/sdk";
 import { parseKey } from "../keys-routing/keys.ts";
 import type { SessionStore } from "../store/store.ts";
 
 type ResolveParams = ParamsOf<typeof sessions.resolve>;
 
-/** Keys named in a refusal because several sessions match. */
+/** Keys listed in a refusal when several sessions match. */
 const NAMED = 8;
 
 /**
- * The canonical key of the session that `key`, `sessionId` or `label` means. All filters apply, but a key
- * that says `global` or `unknown` needs no permission to mean it.
+ * The canonical key of the session that `key`, `sessionId` or `label` identifies. All filters apply, but the key
+ * `global` or `unknown` does not need `includeGlobal` or `includeUnknown`.
  * @throws GatewayError `INVALID_REQUEST` for none or several selectors, or several matches; `NOT_FOUND` for none
  */
 export async function resolveSession(

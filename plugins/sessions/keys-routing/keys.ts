@@ -137,7 +137,7 @@ export function channelOf(canonicalKey: string): string | undefined {
   return CHANNEL.exec(parseKey(canonicalKey)?.rest ?? "")?.[1];
 }
 
-/** Choice: where the session was last used, when neither its entry nor its key name a channel of its own. */
+/** Choice: the channel of last use, when neither entry nor key name a channel. */
 export function channelOfSession(
   canonicalKey: string,
   entry: Readonly<Record<string, unknown>> | undefined,
@@ -145,12 +145,12 @@ export function channelOfSession(
   return text(entry?.["channel"]) ?? channelOf(canonicalKey) ?? text(entry?.["lastChannel"]);
 }
 
-/** What clients and plugins wrote into an entry may be anything. */
+/** Clients and plugins may have stored any value. */
 export function text(value: unknown): string | undefined {
   return typeof value === "string" && value !== "" ? value : undefined;
 }
 
-/** @param chatType what the entry says; the key decides when it says nothing. */
+/** @param chatType of the entry; default: of the key */
 export function kindOf(canonicalKey: string, chatType: unknown = chatTypeOf(canonicalKey)): SessionKind {
   if (canonicalKey === "global" || canonicalKey === "unknown") return canonicalKey;
   return chatType === "group" || chatType === "channel" ? "group" : "direct";

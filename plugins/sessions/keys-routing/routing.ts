@@ -6,14 +6,14 @@ import { mainSessionKey } from "./keys.ts";
 
 export interface RoutingRules extends InboundRules {
   readonly bindings: readonly Binding[];
-  /** Absent while no plugin says which agents there are: a binding's agent is taken as it is then. */
+  /** Absent while no plugin lists agents; then every agent of a binding is accepted. */
   readonly agents: Pick<AgentDirectory, "has" | "list"> | undefined;
 }
 
 type Peer = NonNullable<InboundAddress["peer"]>;
 type Match = Binding["match"];
 
-/** What a binding is compared with. */
+/** What bindings are matched against. */
 interface Facts {
   readonly inbound: InboundAddress;
   readonly peer: Peer | undefined;
@@ -21,7 +21,7 @@ interface Facts {
 
 interface Tier {
   readonly matchedBy: string;
-  /** Whose peer a binding with a peer means here. */
+  /** Which peer a binding's `peer` is compared with. */
   readonly peer: "peer" | "parentPeer";
   /** Whether a binding belongs to this tier. */
   readonly takes: (match: Match) => boolean;
@@ -90,7 +90,7 @@ function same(wanted: string, given: string | undefined): boolean {
   return given !== undefined && wanted.trim().toLowerCase() === given.trim().toLowerCase();
 }
 
-/** An agent that is not there gives way to the default one; taken as it is while no agents are listed. Spec: §3. */
+/** Replaces an unknown agent with the default one, unless no agents are listed. Spec: §3. */
 function knownAgent(agentId: string, { agents, defaultAgentId }: RoutingRules): string {
   const id = normalizeId(agentId, defaultAgentId);
   const isKnown = agents === undefined || agents.list().length === 0 || agents.has(id);

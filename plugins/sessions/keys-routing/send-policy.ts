@@ -18,7 +18,7 @@ export function sendPolicyOf(
   return matching.length > 0 ? "allow" : (setting?.default ?? "allow");
 }
 
-/** All that a rule names must match; one that names nothing matches everywhere. */
+/** All fields of a rule must match; a rule without fields matches everywhere. */
 function matches({ match = {} }: Rule, key: string, entry: Partial<SessionEntry> = {}): boolean {
   const { channel, chatType, keyPrefix, rawKeyPrefix } = match;
   const rest = parseKey(key)?.rest ?? key;

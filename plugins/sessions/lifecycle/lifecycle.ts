@@ -1,4 +1,4 @@
-/** Ends and restarts sessions: asks the gate, changes the store, tells who listens. Spec: protocol/methods-sessions.md §6, §7. */
+/** Ends and restarts sessions: asks the gate, changes the store, emits hooks. Spec: protocol/methods-sessions.md §6, §7. */
 import { type Clock, type HookEmitter, type HOOKS, invalidRequest, unavailable } from "@svc/sdk";
 import type { SessionEntry } from "@svc/sdk/services";
 import type { SessionConfig } from "../config.ts";
@@ -18,40 +18,40 @@ export interface LifecycleOptions {
   readonly modelDefaults: () => ModelDefaults;
   /** Key of the session that cannot be deleted. */
   readonly mainSessionKey: () => string;
-  /** Asked at each use: reset policies may change while this runs. */
+  /** Read at each use: reset policies may change. */
   readonly config: () => SessionConfig;
 }
 
 export interface DeleteOptions {
   /** Retire the transcript as well. */
   readonly archive: boolean;
-  /** Tell `sessionEnded`. */
+  /** Emit `sessionEnded`. */
   readonly announce: boolean;
-  /** epoch ms; delete only while it was last used at exactly this time */
+  /** epoch ms; delete only if it was last used at exactly this time */
   readonly unusedSince?: number;
 }
 
 export interface Deleted {
   readonly deleted: boolean;
-  /** Names under which archived transcripts can be found. */
+  /** Names of archived transcripts. */
   readonly archived: string[];
 }
 
-/** What `freshen` came to. */
+/** Result of `freshen`. */
 export interface Freshened {
   readonly entry: SessionEntry;
-  /** It is a new conversation. */
+  /** The conversation is new. */
   readonly restarted: boolean;
 }
 
 export interface Lifecycle {
-  /** Tells that a session got a new id. */
+  /** Emits `sessionStarted`. */
   announceStart(key: string, entry: SessionEntry): void;
   reset(key: string, reason: "new" | "reset"): Promise<SessionEntry>;
   /**
-   * Makes the session when it is missing, starts it afresh when its reset policy says so. A message that is appended
+   * Creates a missing session, and restarts an expired one. A message that is appended
    * at the same time either goes to the old conversation and keeps it alive, or to the new one.
-   * Choice: the gate is not asked. Its taps stop runs, and this is called for a run that begins.
+   * Choice: does not ask the gate, whose taps stop runs: a run is about to begin.
    */
   freshen(key: string, context?: ResetContext): Promise<Freshened>;
   delete(key: string, options: DeleteOptions): Promise<Deleted>;
@@ -68,7 +68,7 @@ export function createLifecycle(options: LifecycleOptions): Lifecycle {
     if (hooks.ended.isUsed()) void hooks.ended.emit({ key, entry, reason });
   }
 
-  /** Whoever runs something in the session stops it here. @throws GatewayError `UNAVAILABLE` when denied */
+  /** Taps of the gate stop the runs of the session. @throws GatewayError `UNAVAILABLE` when denied */
   async function passGate(key: string, reason: "new" | "reset" | "delete"): Promise<void> {
     const denial = await hooks.replacing.emit({ key, reason });
     if (!denial) return;
@@ -76,7 +76,7 @@ export function createLifecycle(options: LifecycleOptions): Lifecycle {
     unavailable(denial.reason, retryAfterMs === undefined ? {} : { retryAfterMs });
   }
 
-  /** Choice: a session counts to the channel it was last used on before the one its key names. */
+  /** Choice: the channel of last use takes precedence over the channel of the key. */
   function isExpired(key: string, entry: SessionEntry, context: ResetContext): boolean {
     const channel = context.channel ?? text(entry["channel"]) ?? text(entry["lastChannel"]) ?? channelOf(key);
     const policy = resetPolicyOf(config(), resetTypeOf(key, context), channel);
@@ -131,7 +131,7 @@ export function createLifecycle(options: LifecycleOptions): Lifecycle {
 
 /**
  * `<location>#<sessionId>.deleted.<ISO time with ":" as "-">`.
- * Choice: transcripts are rows, so this says in which store and under which session id the messages stay.
+ * Choice: transcripts are rows, so the name consists of the store and the session id of the messages.
  */
 export function archiveName(
   location: string,

@@ -1,6 +1,6 @@
 /**
- * Keeps the store in bounds: old sessions, too many of them, old archives, too many bytes. `warn` only says what
- * `enforce` would do. Spec: http/sessions-routing.md §4, protocol/stores.md §1 (`session.maintenance`).
+ * Enforces the limits on age and number of sessions, age of archives, and bytes. Mode `warn` only logs what
+ * `enforce` would delete. Spec: http/sessions-routing.md §4, protocol/stores.md §1 (`session.maintenance`).
  */
 import { type Clock, isGatewayError, type Logger, parseDuration, parseSize } from "@svc/sdk";
 import type { MaintenanceConfig } from "../config.ts";
@@ -12,17 +12,17 @@ export interface MaintenanceOptions {
   readonly lifecycle: Pick<Lifecycle, "delete">;
   readonly clock: Pick<Clock, "now">;
   readonly log: Pick<Logger, "info" | "warn">;
-  /** Asked at each run. */
+  /** Read at each run. */
   readonly config: () => MaintenanceConfig;
   /** Key of the session that is never deleted. */
   readonly mainSessionKey: () => string;
-  /** Whether something runs in a session. */
+  /** Whether a session has an active run. */
   readonly isActive: (key: string) => boolean;
-  /** Ends a run between two steps. */
+  /** Stops maintenance between two steps. */
   readonly signal: AbortSignal;
 }
 
-/** The limits of a configuration, in numbers. */
+/** The configured limits as numbers. */
 export interface Limits {
   /** Milliseconds without use. */
   readonly pruneAfterMs: number;
@@ -31,11 +31,11 @@ export interface Limits {
   readonly retentionMs: number | undefined;
   /** Bytes; absent: no limit. */
   readonly maxBytes: number | undefined;
-  /** Bytes to come down to. */
+  /** Bytes to reduce to. */
   readonly highWaterBytes: number;
 }
 
-/** Sessions or archives taken up at a time. */
+/** Sessions or archives per batch. */
 const BATCH = 50;
 const START: Candidate = { key: "", updatedAt: -1 };
 
@@ -60,7 +60,7 @@ function retentionOf(setting: NonNullable<MaintenanceConfig["resetArchiveRetenti
   return setting === false ? undefined : parseDuration(setting);
 }
 
-/** @returns runs maintenance once; calls while it runs do nothing. Rejects with what the storage refuses. */
+/** @returns a function that runs maintenance; a call during a run does nothing. Rejects with errors of the storage. */
 export function createMaintenance(options: MaintenanceOptions): () => Promise<void> {
   const { retention, lifecycle, clock, log, config, mainSessionKey, isActive, signal } = options;
   let running = false;
@@ -81,7 +81,7 @@ export function createMaintenance(options: MaintenanceOptions): () => Promise<vo
       ...(bytes > (limits.maxBytes ?? Infinity) && { bytesOverLimit: bytes - (limits.maxBytes ?? 0) }),
     };
     const warning = JSON.stringify(findings);
-    // The same finding every hour tells nobody anything new.
+    // Does not repeat the same warning every hour.
     if (warning !== "{}" && warning !== lastWarning) {
       log.warn(
         findings,
@@ -91,7 +91,7 @@ export function createMaintenance(options: MaintenanceOptions): () => Promise<vo
     lastWarning = warning;
   }
 
-  /** @returns whether it is gone */
+  /** @returns whether it was deleted */
   async function removeSession({ key, updatedAt }: Candidate, why: string): Promise<boolean> {
     if (key === mainSessionKey()) return false;
     if (isActive(key)) {
@@ -111,7 +111,7 @@ export function createMaintenance(options: MaintenanceOptions): () => Promise<vo
     }
   }
 
-  /** Offers sessions, longest unused first, until `enough` says so. */
+  /** Removes sessions, longest unused first, until `enough()`. */
   async function removeUnused(
     listed: Listed,
     before: number,
@@ -132,7 +132,7 @@ export function createMaintenance(options: MaintenanceOptions): () => Promise<vo
     }
   }
 
-  /** Purges archives, oldest first, until `enough` says so. @param freed gets the bytes of each */
+  /** Purges archives, oldest first, until `enough()`. @param freed receives the bytes of each */
   async function purge(before: number, why: string, enough: () => boolean, freed: (bytes: number) => void) {
     while (!signal.aborted && !enough()) {
       const batch = await retention.retired(before, BATCH);

@@ -1,10 +1,10 @@
-/** When a conversation starts afresh by itself. Pure; days are those of this machine's time zone. Spec: http/sessions-routing.md §5. */
+/** When a conversation expires. Pure; days are those of this machine's time zone. Spec: http/sessions-routing.md §5. */
 import type { ResetSetting, SessionConfig } from "../config.ts";
 import { chatTypeOf, isThread } from "../keys-routing/keys.ts";
 
 export type ResetType = "direct" | "group" | "thread";
 
-/** What applies to one session. */
+/** The reset policy of one session. */
 export interface ResetPolicy {
   readonly mode: "daily" | "idle";
   /** Hour of local time. */
@@ -13,7 +13,7 @@ export interface ResetPolicy {
   readonly idleMinutes: number | undefined;
 }
 
-/** What the caller knows of the message. */
+/** What the caller knows about the message. */
 export interface ResetContext {
   readonly channel?: string | undefined;
   readonly isThread?: boolean | undefined;
@@ -23,7 +23,7 @@ export interface ResetContext {
 type ResetConfig = Pick<SessionConfig, "reset" | "resetByType" | "resetByChannel" | "idleMinutes">;
 
 const DEFAULT_AT_HOUR = 4;
-/** Minutes of mode `idle` where none are given. */
+/** Default minutes of mode `idle`. */
 const DEFAULT_IDLE_MINUTES = 60;
 
 export function resetTypeOf(key: string, context: ResetContext = {}): ResetType {
@@ -38,7 +38,7 @@ export function resetPolicyOf(config: ResetConfig, type: ResetType, channel: str
   const { reset, resetByType, idleMinutes: legacy } = config;
   const ofType = resetByType?.[type] ?? (type === "direct" ? resetByType?.dm : undefined);
   const setting = { ...(legacy !== undefined && { idleMinutes: legacy }), ...reset, ...ofType };
-  // Somebody who only ever set the old key meant: after this many minutes, and not every night.
+  // The old key alone means mode idle, not daily.
   return completed(setting, legacy !== undefined && !reset && !resetByType ? "idle" : "daily");
 }
 
@@ -59,8 +59,8 @@ export function isStale({ mode, atHour, idleMinutes }: ResetPolicy, updatedAt: n
 }
 
 /**
- * The last time the local clock showed `atHour`:00. On the day the clocks go forward over that hour it is the first
- * moment after the gap, on the day they go back the first of the two.
+ * The last time the local clock showed `atHour`:00. If the clocks go forward over that hour, it is the first
+ * moment after the gap; if they go back, the first of the two.
  */
 export function lastBoundary(atHour: number, now: number): number {
   const today = new Date(now);

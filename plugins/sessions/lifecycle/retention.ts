@@ -1,7 +1,7 @@
-/** Finds what maintenance is about, and takes retired transcripts off the disk. */
+/** Finds sessions and archives for maintenance, and deletes retired transcripts. */
 import type { Statement, Storage } from "@svc/sdk/services";
 
-/** A session that may have to go. */
+/** A session that maintenance may delete. */
 export interface Candidate {
   readonly key: string;
   /** epoch ms */
@@ -20,9 +20,9 @@ export interface Retired {
 /** Which sessions: those that lists show, or runs of scheduled jobs. */
 export type Listed = 0 | 1;
 
-/** Messages deleted in one transaction, so that nobody waits long behind it. */
+/** Messages deleted per transaction, so that other writers do not wait long. */
 const ROWS = 500;
-/** Transcripts measured in one read. */
+/** Transcripts measured per read. */
 const MEASURED = 100;
 
 export const LONGEST_UNUSED = `select key, updated_at as updatedAt from sessions
@@ -60,7 +60,7 @@ export class Retention {
     return this.#count("select count(*) as n from archives where archived_at < ?", [before]);
   }
 
-  /** Bytes of messages, all transcripts together; reads in parts. Stops at `signal` with what it has. */
+  /** Bytes of the messages of all transcripts. Reads in batches; on abort, returns the sum so far. */
   async bytes(signal: AbortSignal): Promise<number> {
     let total = 0;
     let after = "";
@@ -83,7 +83,7 @@ export class Retention {
     return this.#count(sql, [sessionId]);
   }
 
-  /** Deletes a retired transcript for good. One that a session shows again only loses its record. @returns messages deleted */
+  /** Deletes a retired transcript. If a session shows it again, deletes only its record. @returns messages deleted */
   async purge(sessionId: string): Promise<number> {
     let deleted = 0;
     for (;;) {
@@ -94,7 +94,7 @@ export class Retention {
       if ((messages?.changes ?? 0) < ROWS) break;
     }
     await this.#storage().transaction([
-      // What is left has facts without messages, or is a compaction nobody can read any more.
+      // The rest: facts without messages, and compactions of deleted messages.
       ...["message_facts", "compactions"].map((table) => ({
         sql: `delete from ${table} where session_id = ? and not exists (select 1 from transcript t where t.session_id = ?)`,
         params: [sessionId, sessionId],
@@ -109,7 +109,7 @@ export class Retention {
   }
 }
 
-/** The next messages of a transcript that no session shows. */
+/** Deletes the next messages of a transcript that no session shows. */
 function some(table: string, sessionId: string): Statement {
   return {
     sql: `delete from ${table} where session_id = ? and seq in (

@@ -1,4 +1,4 @@
-/** The words `sessions.patch` takes for each setting, with their aliases. Pure. Spec: protocol/methods-sessions.md §5. */
+/** The values that `sessions.patch` accepts for each setting, with their aliases. Pure. Spec: protocol/methods-sessions.md §5. */
 import { invalidRequest } from "@svc/sdk";
 import { parseThinkingLevel, THINKING_LEVELS } from "@svc/sdk/services";
 
@@ -23,7 +23,7 @@ export type WordField = keyof typeof WORDS;
 
 export const WORD_FIELDS = Object.keys(WORDS) as readonly WordField[]; // the keys of exactly that object
 
-/** @throws GatewayError `INVALID_REQUEST` naming the words there are */
+/** @throws GatewayError `INVALID_REQUEST` with the accepted values */
 export function wordOf(field: WordField, given: string): string {
   const { values, aliases = {} }: Words = WORDS[field];
   const word = given.trim().toLowerCase();
@@ -31,7 +31,7 @@ export function wordOf(field: WordField, given: string): string {
   return values.find((value) => value === meant) ?? refuse(field, given, values);
 }
 
-/** @throws GatewayError `INVALID_REQUEST` naming the levels there are */
+/** @throws GatewayError `INVALID_REQUEST` with the accepted levels */
 export function thinkingOf(given: string): string {
   return parseThinkingLevel(given) ?? refuse("thinkingLevel", given, THINKING_LEVELS);
 }

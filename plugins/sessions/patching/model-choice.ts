@@ -1,12 +1,12 @@
-/** Which model a reference means, as `sessions.patch` takes it. Spec: protocol/methods-sessions.md §5 row `model`. */
+/** Resolves the model reference of `sessions.patch`. Spec: protocol/methods-sessions.md §5 row `model`. */
 import { type GatewayError, invalidRequest, isGatewayError, unavailable } from "@svc/sdk";
 import type { ModelPolicy, Models } from "@svc/sdk/services";
 
-/** A model somebody chose, or the default. */
+/** A chosen model, or the default one. */
 export interface ChosenModel {
   readonly provider: string;
   readonly id: string;
-  /** It takes the thinking level `xhigh`. */
+  /** It supports the thinking level `xhigh`. */
   readonly xhigh: boolean;
 }
 
@@ -15,14 +15,14 @@ export interface ModelSources {
   readonly policy: ModelPolicy | undefined;
 }
 
-/** The default model; `undefined` while there is none. @throws GatewayError `UNAVAILABLE` without a model catalogue */
+/** The default model; `undefined` without one. @throws GatewayError `UNAVAILABLE` without a model catalogue */
 export function defaultModel({ models }: ModelSources): ChosenModel | undefined {
   return found(catalogue(models), undefined);
 }
 
 /**
- * The model `ref` names. Unknown `provider/model` references pass while no allowlist is enforced, without `xhigh`.
- * @throws GatewayError `INVALID_REQUEST` for a model that is not allowed or cannot be told, `UNAVAILABLE` without a catalogue
+ * The model of `ref`. Without an enforced allowlist, unknown `provider/model` references are accepted, without `xhigh`.
+ * @throws GatewayError `INVALID_REQUEST` for a model that is not allowed or unknown, `UNAVAILABLE` without a catalogue
  */
 export function chooseModel(ref: string, sources: ModelSources): ChosenModel {
   const models = catalogue(sources.models);
@@ -56,7 +56,7 @@ function unknownModel(ref: string): ChosenModel | undefined {
   return provider === undefined || id === undefined ? undefined : { provider, id, xhigh: false };
 }
 
-/** @throws GatewayError `INVALID_REQUEST`, with what the catalogue says, when it cannot tell and there is no `otherwise` */
+/** @throws GatewayError `INVALID_REQUEST` with the catalogue's message, for an unknown model without `otherwise` */
 function found(
   models: Pick<Models, "resolve">,
   ref: string | undefined,

@@ -1,4 +1,4 @@
-/** Changes settings of a session: for `sessions.patch`, and for the tool that sets a model. */
+/** Changes settings of a session, for `sessions.patch` and for the tool `session_status`. */
 import type { Clock } from "@svc/sdk";
 import type { SessionEntry } from "@svc/sdk/services";
 import type { Lifecycle } from "../lifecycle/lifecycle.ts";
@@ -10,11 +10,11 @@ export interface PatchOptions {
   readonly store: SessionStore;
   readonly lifecycle: Pick<Lifecycle, "announceStart">;
   readonly clock: Pick<Clock, "now">;
-  /** The model catalogue and what may be used of it, as they are now. */
+  /** The current model catalogue and policy. */
   readonly models: () => ModelSources;
 }
 
-/** @param params.key canonical. @returns the entry after it; made when there was none. @throws GatewayError as `patched` */
+/** Creates a missing session. @param params.key canonical. @returns the new entry. @throws GatewayError as `patched` */
 export type PatchSession = (params: PatchParams) => Promise<SessionEntry>;
 
 export function createPatch({ store, lifecycle, clock, models }: PatchOptions): PatchSession {

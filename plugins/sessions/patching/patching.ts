@@ -1,4 +1,4 @@
-/** What `sessions.patch` makes of an entry. Decides only; `methods.ts` writes. Spec: protocol/methods-sessions.md §5. */
+/** The entry after a `sessions.patch`. Pure; `patch-session.ts` writes. Spec: protocol/methods-sessions.md §5. */
 import { invalidRequest, isGatewayError, type ParamsOf, type sessions } from "@svc/sdk";
 import type { SessionEntry } from "@svc/sdk/services";
 import { subagentDepth } from "../keys-routing/keys.ts";
@@ -13,11 +13,11 @@ export interface PatchContext extends ModelSources {
   readonly key: string;
   /** epoch ms */
   readonly now: number;
-  /** Id of the session, if it has to be made. */
+  /** Id of the session, if it must be created. */
   readonly sessionId: string;
 }
 
-/** What the last run left behind about its model; no longer true once another is chosen. */
+/** Fields of the last run about its model; outdated once another model is chosen. */
 const RUNTIME_MODEL = [
   "model",
   "modelProvider",
@@ -27,14 +27,14 @@ const RUNTIME_MODEL = [
   "fallbackNoticeReason",
 ];
 
-/** The label a patch asks for, trimmed. @throws GatewayError `INVALID_REQUEST` for a blank one */
+/** The trimmed label of a patch. @throws GatewayError `INVALID_REQUEST` for a blank one */
 export function labelOf({ label }: PatchParams): string | undefined {
   const text = label?.trim();
   if (text === "") invalidRequest("the label is blank; give 1 to 64 characters, or null to clear it");
   return text;
 }
 
-/** The entry after the patch, made when there was none. @throws GatewayError `INVALID_REQUEST` or, for models, `UNAVAILABLE` */
+/** The entry after the patch; a new one when there was none. @throws GatewayError `INVALID_REQUEST` or, for models, `UNAVAILABLE` */
 export function patched(old: SessionEntry | undefined, params: PatchParams, context: PatchContext): SessionEntry {
   const fields: Fields = {
     ...old,
@@ -54,7 +54,7 @@ function plainFields(params: PatchParams): Fields {
     ...("sendPolicy" in params && { sendPolicy }),
     ...("groupActivation" in params && { groupActivation }),
     ...("execNode" in params && { execNode: execNode?.trim() || null }),
-    // `on` is the old word for `tokens`; `off` is what an absent field means.
+    // `on` is the old name of `tokens`; `off` is stored as an absent field.
     ...("responseUsage" in params && {
       responseUsage: responseUsage === "on" ? "tokens" : responseUsage === "off" ? null : responseUsage,
     }),
@@ -71,7 +71,7 @@ function wordFields(params: PatchParams): Fields {
   );
 }
 
-/** Who started a session is settled once. */
+/** The parent of a session can be set once. */
 function lineage(old: SessionEntry | undefined, params: PatchParams, key: string): Fields {
   const fields: Fields = {};
   for (const field of ["spawnedBy", "spawnDepth"] as const) {
@@ -97,7 +97,7 @@ function modelFields({ model }: PatchParams, context: PatchContext): Fields {
   return { ...cleared, modelOverride: chosen.id, providerOverride: chosen.provider };
 }
 
-/** `xhigh` is for models that take it; it becomes `high` when the session moves to one that does not. */
+/** `xhigh` requires a model that supports it; it becomes `high` when the session changes to another model. */
 function thinkingField(entry: Fields, params: PatchParams, context: PatchContext): Fields {
   const { thinkingLevel: given, model } = params;
   if (given === null) return { thinkingLevel: null };
@@ -121,7 +121,7 @@ function modelInUse(entry: Fields, context: PatchContext): ChosenModel | undefin
     return chooseModel(ref, { models: context.models, policy: undefined });
   } catch (error) {
     if (!isGatewayError(error)) throw error;
-    return undefined; // a model that is gone takes nothing
+    return undefined; // a removed model supports no level
   }
 }
 

@@ -1,16 +1,16 @@
-/** Rows that cannot be read: counted, logged once each, and passed over, so that one never costs the rest. */
+/** Unreadable rows: skipped, counted, and logged once each. */
 import type { Logger } from "@svc/sdk";
 
 export interface DamageLog {
-  /** A message whose JSON does not parse, or is no message. */
+  /** A message whose JSON does not parse, or is not a message. */
   message(sessionId: string, seq: number): void;
-  /** An entry whose JSON does not parse: the session goes on with what its columns say. */
+  /** An entry whose JSON does not parse: the session keeps only its columns. */
   entry(key: string): void;
-  /** Damaged rows met since the start, each once. */
+  /** Distinct damaged rows since the start. */
   readonly count: number;
 }
 
-/** Places remembered so that each is logged once. Choice: beyond these all are counted as new, and not logged. */
+/** Remembered rows, so that each is logged once. Choice: further rows are counted each time, and not logged. */
 const REMEMBERED = 10_000;
 
 export function createDamageLog(log: Pick<Logger, "error">): DamageLog {

@@ -1,9 +1,9 @@
-/** Session entries: from and to rows, what a patch does, what a reset keeps. Pure. Spec: protocol/stores.md §1. */
+/** Session entries: conversion from and to rows, patches, resets. Pure. Spec: protocol/stores.md §1. */
 import { invalidRequest } from "@svc/sdk";
 import type { Row, SessionEntry } from "@svc/sdk/services";
 import type { DamageLog } from "./damage.ts";
 
-/** A row of the table `sessions`. `sessionId`, `updatedAt` and `label` stand in columns only, so they cannot differ. */
+/** A row of the table `sessions`. `sessionId`, `updatedAt` and `label` are columns only, so that they cannot differ. */
 export interface SessionTableRow extends Row {
   readonly key: string;
   readonly session_id: string;
@@ -18,7 +18,7 @@ export interface StoredSession {
   readonly entry: SessionEntry;
 }
 
-/** What lists and new sessions say when the entry names no model. */
+/** The model of entries without one. */
 export interface ModelDefaults {
   readonly modelProvider: string | null;
   readonly model: string | null;
@@ -26,9 +26,9 @@ export interface ModelDefaults {
   readonly contextTokens: number | null;
 }
 
-/** A patch as the merge statement takes it. */
+/** Parameters of the merge statement. */
 export interface EntryPatch {
-  /** JSON merge patch applied first: takes away what is replaced as a whole. */
+  /** JSON merge patch applied first: removes the fields that are replaced as a whole. */
   readonly drop: string;
   /** JSON merge patch applied second. */
   readonly merge: string;
@@ -36,7 +36,7 @@ export interface EntryPatch {
   readonly label?: { readonly value: string | null };
   /** epoch ms; absent: now */
   readonly updatedAt?: number;
-  /** The session id the entry must have. */
+  /** Required session id. */
   readonly sessionId?: string;
 }
 
@@ -57,7 +57,7 @@ const KEPT = [
   "skillsSnapshot",
 ] as const;
 
-/** Fields a session keeps that starts afresh because it grew old: where it is, whose it is, and what rules it. */
+/** Fields that an expired session keeps: address, lineage and policies. */
 const KEPT_ON_EXPIRY = [
   "displayName",
   "spawnedBy",
@@ -84,7 +84,7 @@ const KEPT_ON_EXPIRY = [
   "skillsSnapshot",
 ] as const;
 
-/** A damaged entry counts as empty and is reported; the columns still say which session it is. */
+/** A damaged entry counts as empty and is reported; its columns are still valid. */
 export function toSession(row: SessionTableRow, damage: Pick<DamageLog, "entry">): StoredSession {
   const stored = parsed(row.entry);
   if (!stored) damage.entry(row.key);
@@ -127,7 +127,7 @@ export function mergeable(patch: Partial<SessionEntry>): EntryPatch {
   };
 }
 
-/** The model a session uses: the one it last used, else the one chosen for it, else the default. Absent parts are unknown. */
+/** The model of a session: the last used one, else the chosen one, else the default. Absent parts are unknown. */
 export function modelOf(
   entry: Partial<SessionEntry>,
   defaults: ModelDefaults,
@@ -150,7 +150,7 @@ interface FreshOptions {
 /** Token counters of a conversation without messages. */
 const NO_TOKENS = { inputTokens: 0, outputTokens: 0, totalTokens: 0, totalTokensFresh: true };
 
-/** The entry of a session that is reset: `KEPT` of the old one, its model, no tokens. Spec: methods-sessions.md §6. */
+/** The entry after a reset: `KEPT` of the old one, its model, no tokens. Spec: methods-sessions.md §6. */
 export function freshEntry(
   old: SessionEntry | undefined,
   { sessionId, now, defaults }: FreshOptions & { readonly defaults: ModelDefaults },
@@ -159,8 +159,8 @@ export function freshEntry(
 }
 
 /**
- * The entry of a session that grew old. Levels, model and label do not survive, unlike at a reset. Spec:
- * sessions-routing.md §5. Choice: the address, the lineage and the policies do, which the spec leaves open.
+ * The entry after an expiry. Unlike a reset, it drops levels, model and label. Spec:
+ * sessions-routing.md §5. Choice: it keeps address, lineage and policies, which the spec leaves open.
  */
 export function expiredEntry(old: SessionEntry, { sessionId, now }: FreshOptions): SessionEntry {
   return { ...picked(old, KEPT_ON_EXPIRY), ...NO_TOKENS, sessionId, updatedAt: now };

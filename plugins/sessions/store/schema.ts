@@ -1,6 +1,6 @@
-/** Tables of the session store. Steps are only ever appended: a changed one is refused at start. */
+/** Tables of the session store. Steps are append-only: a changed step is refused at start. */
 
-/** Name the steps are recorded under. */
+/** Owner under which the steps are recorded. */
 export const OWNER = "sessions";
 
 export const STEPS: readonly string[] = [
@@ -18,7 +18,7 @@ export const STEPS: readonly string[] = [
   "create index sessions_of_agent on sessions (agent_id, listed, updated_at, key)",
   "create index sessions_label on sessions (label) where label is not null",
   "create index sessions_session_id on sessions (session_id)",
-  // role stands before body: finding the first user message then reads no long bodies.
+  // role precedes body, so that finding the first user message reads no long bodies.
   `create table transcript (
     session_id text not null,
     seq bigint not null,
@@ -28,7 +28,7 @@ export const STEPS: readonly string[] = [
     body text not null,
     primary key (session_id, seq)
   )`,
-  // Transcripts that no session shows any more. Their messages stay in transcript.
+  // Retired transcripts: no session shows them. Their messages stay in transcript.
   `create table archives (
     session_id text not null primary key,
     key text not null,
@@ -36,10 +36,10 @@ export const STEPS: readonly string[] = [
     archived_at bigint not null
   )`,
   "create index archives_key on archives (key, archived_at)",
-  // Entries that do not parse must not stop a list: the same guarded expression stands in the query.
+  // An unreadable entry must not break a list: the query has the same guarded expression.
   `create index sessions_spawned_by on sessions (case when json_valid(entry) then entry ->> '$.spawnedBy' end, updated_at)`,
   "create index transcript_id on transcript (session_id, id)",
-  // Everything before first_kept_seq is summed up by summary; the newest one counts.
+  // summary replaces everything before first_kept_seq; the newest row counts.
   `create table compactions (
     session_id text not null,
     seq bigint not null,
@@ -49,11 +49,11 @@ export const STEPS: readonly string[] = [
     summary text not null,
     primary key (session_id, seq)
   )`,
-  // Messages cut off a transcript live on under a session id of their own; part_of is the one they were cut from.
+  // Messages cut off a transcript have their own session id; part_of is the id they had before.
   "alter table archives add column part_of text",
   "create index archives_part on archives (part_of) where part_of is not null",
   "create index archives_age on archives (archived_at, session_id)",
-  // Transcripts kept by an earlier version without a record, so that retention finds them.
+  // Records transcripts that an earlier version kept without a record, so that retention finds them.
   `insert into archives (session_id, key, reason, archived_at)
     select t.session_id, 'agent:main:' || t.session_id, 'kept', max(t.created_at) from transcript t
     where not exists (select 1 from sessions s where s.session_id = t.session_id)
@@ -84,14 +84,14 @@ export const STEPS: readonly string[] = [
     primary key (session_id, seq)
   ) without rowid`,
   `insert or ignore into message_facts ${factsOf("r")} from transcript r where json_valid(r.body)`,
-  // A trigger, so that rows of the previous version, which knows nothing of this table, are counted too.
+  // A trigger, so that rows written by the previous version, which does not know this table, count too.
   `create trigger transcript_facts after insert on transcript when json_valid(new.body) begin
     insert or ignore into message_facts ${factsOf("new")};
   end`,
 ];
 
 /**
- * What usage reports need of one message, so that no report has to read long bodies. The body is valid JSON; a value
+ * The usage of one message, so that reports read no long bodies. The body is valid JSON; a value
  * of an unexpected type counts as absent.
  */
 function factsOf(row: string): string {
@@ -114,7 +114,7 @@ function factsOf(row: string): string {
     octet_length(${row}.body)`;
 }
 
-/** When a message was said, else when it was stored. */
+/** The timestamp of a message, else the time it was stored. */
 function timestampOf(row: string): string {
   return `case json_type(case when json_valid(${row}.body) then ${row}.body else '{}' end, '$.timestamp')
     when 'integer' then ${row}.body ->> '$.timestamp' else ${row}.created_at end`;

@@ -1,14 +1,14 @@
 /**
  * SQL of the session store, as values. Pure.
  *
- * Whatever depends on the stored state is decided inside a statement, because many transactions share one
- * commit: the session a message goes to, its place, and what a merge makes of an entry.
+ * Decisions that depend on the stored state are part of a statement, because many transactions share one
+ * commit: the session of a message, its seq, and the result of a merge.
  */
 import type { Message, SqlValue, Statement } from "@svc/sdk/services";
 import { isCronRun, parseKey } from "../keys-routing/keys.ts";
 import { columnsOf, type EntryPatch, type StoredSession } from "./entries.ts";
 
-/** Which sessions a list is about. */
+/** Selects sessions for a list. */
 export interface ListFilter {
   readonly agentId?: string | undefined;
   readonly label?: string | undefined;
@@ -22,20 +22,20 @@ export interface ListFilter {
   readonly includeUnknown?: boolean | undefined;
 }
 
-/** Where a page of a list begins: after this session. */
+/** A page of a list begins after this session. */
 export interface Cursor {
   readonly updatedAt: number;
   readonly key: string;
 }
 
-/** Columns of a session for lists: without the large snapshots that no list shows. A damaged entry passes as it is. */
+/** Columns of a session for lists, without the large snapshots. A damaged entry is passed on unchanged. */
 export const LISTED_COLUMNS = `key, session_id, updated_at, label, case when json_valid(entry)
   then json_remove(entry, '$.skillsSnapshot', '$.systemPromptReport', '$.acp') else entry end as entry`;
 
-/** As the index `sessions_spawned_by` has it, which is used for exactly this expression. */
+/** Must equal the expression of the index `sessions_spawned_by`, or SQLite does not use the index. */
 const SPAWNED_BY = "case when json_valid(entry) then entry ->> '$.spawnedBy' end";
 
-/** Makes the session unless it is there; answers a row when it made one. */
+/** Creates a missing session; returns a row when it did. */
 export function insertIfMissing(key: string, sessionId: string, now: number): Statement {
   return insert({ key, entry: { sessionId, updatedAt: now } });
 }
@@ -50,7 +50,7 @@ export function insert({ key, entry }: StoredSession): Statement {
   };
 }
 
-/** Merges into the entry; answers no row when the key, or the session id the patch names, is not there. */
+/** Merges into the entry; returns no row for an unknown key, or when the session id differs from the patch's. */
 export function merge(key: string, patch: EntryPatch, now: number): Statement {
   const { drop, merge, label, updatedAt = now, sessionId = null } = patch;
   return {
@@ -63,8 +63,8 @@ export function merge(key: string, patch: EntryPatch, now: number): Statement {
 }
 
 /**
- * Puts `next` in the place of exactly `old`; anything else there is a conflict.
- * @param unused a use since `old` was read is one too
+ * Replaces exactly `old` with `next`; any other stored entry is a conflict.
+ * @param unused a use since `old` was read is a conflict, too
  */
 export function replace(
   old: StoredSession & { readonly json: string },
@@ -100,12 +100,12 @@ export function labelIsFree(label: string, key: string): Statement {
   };
 }
 
-/** The session was used. A clock that was set back does not make it older. */
+/** Sets the time of last use. A clock that was set back does not lower it. */
 export function touch(key: string, now: number): Statement {
   return { sql: "update sessions set updated_at = max(updated_at, ?) where key = ? returning *", params: [now, key] };
 }
 
-/** Appends to the transcript the session has at this moment. */
+/** Appends to the session's current transcript. */
 export function appendMessage(key: string, id: string, message: Message, now: number): Statement {
   return {
     sql: `insert into transcript (session_id, seq, id, role, created_at, body)
@@ -117,8 +117,8 @@ export function appendMessage(key: string, id: string, message: Message, now: nu
 }
 
 /**
- * Takes messages away. What they used moves to a part of the transcript of its own, which usage reports count with it.
- * @param unusedSince epoch ms; the session was last used then, unless something was said since
+ * Removes messages. Their usage moves to a separate part of the transcript, which usage reports include.
+ * @param unusedSince epoch ms; becomes the time of last use, unless a message is newer
  */
 export function withdraw(
   key: string,
@@ -154,13 +154,13 @@ export function withdraw(
   return [moved, listed, gone, unused];
 }
 
-/** End of the session id under which the usage of withdrawn messages is kept. */
+/** Suffix of the session id that keeps the usage of withdrawn messages. */
 const WITHDRAWN = ".withdrawn";
 
 /** Why a transcript is retired; `kept`: its session was deleted without it. */
 export type ArchiveReason = "reset" | "deleted" | "kept";
 
-/** Records that the session's transcript is retired. Nothing happens when it is empty or another session shows it too. */
+/** Records the session's transcript as retired, unless it is empty or another session shows it, too. */
 export function archive(key: string, reason: ArchiveReason, now: number): Statement {
   return {
     sql: `insert into archives (session_id, key, reason, archived_at)
@@ -173,7 +173,7 @@ export function archive(key: string, reason: ArchiveReason, now: number): Statem
   };
 }
 
-/** @param unusedSince epoch ms; only while the session was last used at exactly this time */
+/** @param unusedSince epoch ms; only if the session was last used at exactly this time */
 export function remove(key: string, unusedSince?: number): Statement {
   if (unusedSince === undefined) return { sql: "delete from sessions where key = ? returning *", params: [key] };
   return {
@@ -211,8 +211,8 @@ export function page(
 }
 
 /**
- * Where a filter names few sessions, its own index is the one to read. SQLite's planner prefers the order of the
- * newest ones, which means reading all; so `listed` and `agent_id` are written there as indexes do not have them.
+ * A filter that matches few sessions must read its own index. SQLite's planner prefers the index in the order of the
+ * list, which reads every session; so `listed` and `agent_id` are written as expressions without an index.
  */
 function conditions(filter: ListFilter): { sql: string[]; params: SqlValue[] } {
   const isNarrow = [filter.label, filter.sessionId, filter.spawnedBy].some((value) => value !== undefined);

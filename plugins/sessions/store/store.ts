@@ -1,7 +1,7 @@
 /**
  * The session store: entries on the `Storage` service, and appending to their transcripts.
  *
- * It knows canonical keys only and calls no hooks; `lifecycle.ts` and `service.ts` do that. `transcripts.ts` reads.
+ * It takes canonical keys only and calls no hooks; `lifecycle.ts` and `service.ts` do that. `transcripts.ts` reads.
  */
 import { randomBytes, randomUUID } from "node:crypto";
 import { type Clock, GatewayError, invalidRequest, isGatewayError, notFound, unavailable } from "@svc/sdk";
@@ -12,7 +12,7 @@ import { OWNER, STEPS } from "./schema.ts";
 import * as statements from "./statements.ts";
 
 export interface StoreOptions {
-  /** Asked at each use: the service may only be used once this plugin starts. */
+  /** Called at each use: the service is available only after the start. */
   readonly storage: () => Storage;
   readonly clock: Pick<Clock, "now">;
   readonly damage: DamageLog;
@@ -22,39 +22,39 @@ export interface StoreOptions {
   readonly newMessageId?: () => string;
 }
 
-/** What a write made of a session. */
+/** Result of a write. */
 export interface Written {
   readonly entry: SessionEntry;
-  /** It was not there before. */
+  /** The session is new. */
   readonly created: boolean;
 }
 
-/** What `change` came to. */
+/** Result of `change`. */
 export interface Changed {
   readonly old: SessionEntry | undefined;
   readonly entry: SessionEntry;
-  /** False: `decide` left everything as it was. */
+  /** False: `decide` kept the entry. */
   readonly changed: boolean;
 }
 
 export interface ChangeOptions {
   /** Retire the transcript of the old entry. */
   readonly archive?: boolean;
-  /** Decide anew also when the session was merely used meanwhile. */
+  /** Also retry when the session was used in the meantime. */
   readonly unused?: boolean;
-  /** The label no other session may have. */
+  /** A label that no other session may have. */
   readonly uniqueLabel?: string;
 }
 
-/** What `remove` is to do. */
+/** Options of `remove`. */
 export interface RemoveOptions {
-  /** Retire the transcript as deleted; otherwise it stays under a record that it was kept. */
+  /** Record the transcript as `deleted`; otherwise as `kept`. */
   readonly archive: boolean;
-  /** epoch ms; remove only while it was last used at exactly this time */
+  /** epoch ms; remove only if it was last used at exactly this time */
   readonly unusedSince?: number;
 }
 
-/** Times a change is decided anew when the entry changes under its hands. */
+/** Attempts of a change when the entry changes concurrently. */
 const ATTEMPTS = 8;
 
 export class SessionStore {
@@ -72,13 +72,13 @@ export class SessionStore {
     this.#newMessageId = newMessageId ?? (() => randomBytes(4).toString("hex"));
   }
 
-  /** Where sessions live, for people. */
+  /** Where sessions are stored, for people. */
   get location(): string {
     return this.#storage().location;
   }
 
   /**
-   * Makes the tables. With a main key of its own, sessions kept under the alias `agent:<id>:main` move to it.
+   * Creates the tables. With a configured main key, sessions under the alias `agent:<id>:main` move to that key.
    * Spec: methods-sessions.md §1 (old alias keys are migrated).
    */
   async open(mainKey: string): Promise<void> {
@@ -91,8 +91,8 @@ export class SessionStore {
   }
 
   /**
-   * The entry, made when missing, with `patch` merged in; without a patch an existing entry stays untouched.
-   * `patch.sessionId` is the id of a session this makes, and must be the id of one that is there.
+   * Returns the entry with `patch` merged in, and creates a missing one. Without a patch an existing entry is not written.
+   * `patch.sessionId` is the id of a new session, and a condition for an existing one.
    * @throws GatewayError `CONFLICT` when the session has another id
    */
   async ensure(key: string, patch: Partial<SessionEntry> = {}): Promise<Written> {
@@ -110,7 +110,7 @@ export class SessionStore {
 
   /**
    * Merges `patch` (`undefined` and `null` remove); `updatedAt` becomes now unless the patch says otherwise.
-   * With `patch.sessionId` only while the session has that id.
+   * `patch.sessionId` is a condition.
    * @throws GatewayError `NOT_FOUND`, or `CONFLICT` when the session has another id
    */
   async update(key: string, patch: Partial<SessionEntry>): Promise<SessionEntry> {
@@ -121,7 +121,7 @@ export class SessionStore {
     return (await this.get(key)) ? refuseSessionId(key) : notFound(`no session "${key}"; see sessions.list`);
   }
 
-  /** Appends, makes the session if needed, and runs `alongside`, in one transaction. @returns ids of the messages, in order */
+  /** Appends, creates a missing session, and runs `alongside`, in one transaction. @returns ids of the messages, in order */
   async append(
     key: string,
     messages: readonly Message[],
@@ -139,7 +139,7 @@ export class SessionStore {
     return { ids: items.map(({ id }) => id), entry, created: rowsOf(inserted).length > 0 };
   }
 
-  /** Takes messages out of the transcript. @param unusedSince epoch ms; absent: the session stays as used as it is */
+  /** Removes messages from the transcript. @param unusedSince epoch ms; new time of last use; absent: unchanged */
   async withdraw(
     key: string,
     ids: readonly string[],
@@ -150,7 +150,7 @@ export class SessionStore {
     await this.#storage().transaction([...changes, ...alongside]);
   }
 
-  /** Newest first. Runs of scheduled jobs are never among them. A filter with U+0000 finds nothing: no column holds it. */
+  /** Newest first, without runs of scheduled jobs. A filter with U+0000 matches nothing: no column can hold it. */
   async page(filter: statements.ListFilter, limit: number, after?: statements.Cursor): Promise<StoredSession[]> {
     if (Object.values(filter).some((value) => typeof value === "string" && value.includes("\0"))) return [];
     const { sql, params } = statements.page(filter, after, atLeast0(limit));
@@ -165,8 +165,8 @@ export class SessionStore {
   }
 
   /**
-   * Puts what `decide` makes of the entry in its place, or leaves it where `decide` answers `undefined`. `decide` is
-   * called again with the newer entry when that changes in between, so nothing merged meanwhile is lost.
+   * Replaces the entry with the result of `decide`, or keeps it when that is `undefined`. `decide` is
+   * called again when the entry changes in the meantime, so no concurrent merge is lost.
    * @throws GatewayError `UNAVAILABLE` when it keeps changing, `INVALID_REQUEST` when another session has `uniqueLabel`
    */
   async change(
@@ -194,12 +194,12 @@ export class SessionStore {
     return unavailable(`session "${key}" is being changed all the time; try again`, { retryAfterMs: 1_000 });
   }
 
-  /** Starts the session afresh: `change`, with its transcript retired. */
+  /** Replaces the entry and retires its transcript. */
   restart(key: string, fresh: (old: SessionEntry | undefined) => SessionEntry): Promise<Changed> {
     return this.change(key, fresh, { archive: true });
   }
 
-  /** Removes the entry; its messages stay stored. @returns `undefined` when it was not there, or was used meanwhile */
+  /** Removes the entry; its messages stay stored. @returns `undefined` when it did not exist, or was used in the meantime */
   async remove(
     key: string,
     { archive, unusedSince }: RemoveOptions,
@@ -233,7 +233,7 @@ export class SessionStore {
     if (owner) invalidRequest(`the label "${label}" is taken by session "${owner.key}"; choose another one`);
   }
 
-  /** Whether the transaction went through; false when another one came first. */
+  /** Whether the transaction succeeded; false on a conflict. */
   async #succeeds(change: readonly Statement[]): Promise<boolean> {
     try {
       await this.#storage().transaction(change);
@@ -257,7 +257,7 @@ function refuseSessionId(key: string): never {
   throw new GatewayError("CONFLICT", `session "${key}" was reset meanwhile: it has another session id; read it again`);
 }
 
-/** SQL takes a negative limit for none. */
+/** SQL reads a negative limit as no limit. */
 function atLeast0(limit: number): number {
   return Math.max(0, Math.trunc(limit));
 }

@@ -1,20 +1,20 @@
-/** The tool `sessions_history`: what was said in a session, short. */
+/** The tool `sessions_history`: shortened messages of a session. */
 import { invalidRequest, Strict, Type } from "@svc/sdk";
 import { defineTool, type Sessions, type Tool } from "@svc/sdk/services";
 import { cut, excerptText } from "../transcripts/text.ts";
 import type { LoggedMessage, Transcripts } from "../transcripts/transcripts.ts";
 import { findVisible } from "./tool-session.ts";
 
-/** Choice: messages, characters of one, of a tool's result, and of all. */
+/** Choice: limits on messages, and on characters per message, per tool result and in total. */
 const DEFAULT_MESSAGES = 20;
 const MAX_MESSAGES = 200;
 const MAX_CHARS = 4_000;
 const MAX_RESULT_CHARS = 500;
 const MAX_ALL_CHARS = 40_000;
-/** Choice: messages read for each that is shown, since steps with tools are left out. */
+/** Choice: messages read per message shown, because tool steps are omitted. */
 const READ_FOR_ONE = 5;
 
-/** A message as programs get it. */
+/** A message, for programs. */
 export interface HistoryMessage {
   readonly role: string;
   readonly content: readonly { readonly type: string; readonly text?: string; readonly name?: string }[];
@@ -43,7 +43,7 @@ export function sessionsHistoryTool({ sessions, transcripts }: HistoryToolOption
       if (sessionKey.trim() === "") return invalidRequest("sessionKey required");
       const { key, entry } = await findVisible(sessionKey, call, sessions);
       const read = includeTools ? limit : limit * READ_FOR_ONE;
-      const logged = await transcripts.logs(entry.sessionId, read, MAX_CHARS + 1); // one more tells that there is more
+      const logged = await transcripts.logs(entry.sessionId, read, MAX_CHARS + 1); // one extra character shows that a text was cut
       const messages = logged.flatMap((message) => shown(message, includeTools) ?? []).slice(-limit);
       const kept = withinBounds(messages, MAX_ALL_CHARS);
       const details = {
@@ -58,7 +58,7 @@ export function sessionsHistoryTool({ sessions, transcripts }: HistoryToolOption
   });
 }
 
-/** `undefined`: there is nothing to show of it. */
+/** `undefined`: nothing to show. */
 export function shown({ role, content, at }: LoggedMessage, includeTools: boolean): HistoryMessage | undefined {
   const isResult = role === "toolResult" || role === "tool";
   if (isResult && !includeTools) return undefined;
@@ -71,7 +71,7 @@ export function shown({ role, content, at }: LoggedMessage, includeTools: boolea
   return blocks.length === 0 ? undefined : { role, content: blocks, timestamp: at };
 }
 
-/** The newest that have room together; the newest one always. */
+/** The newest messages that fit together; at least the newest one. */
 export function withinBounds(messages: readonly HistoryMessage[], maxChars: number): readonly HistoryMessage[] {
   let left = maxChars;
   const from = messages.findLastIndex((message) => {

@@ -1,4 +1,4 @@
-/** The sessions that tools of a session reach, looked up in the store. The rule is `visibility.ts`. */
+/** Finds the sessions that the tools of a session reach. The rule is in `visibility.ts`. */
 import { isGatewayError } from "@svc/sdk";
 import type { Reach } from "../config.ts";
 import { collect } from "../finding/listing.ts";
@@ -8,19 +8,19 @@ import type { ListFilter } from "../store/statements.ts";
 import type { SessionStore } from "../store/store.ts";
 import { isVisible, type Place } from "./visibility.ts";
 
-/** Choice: how far upwards a session is traced; sub-runs are five deep at most. */
+/** Choice: ancestors checked; sub-runs are at most five deep. */
 const MAX_DEPTH = 16;
-/** Choice: sessions of a tree that are looked at. */
+/** Choice: sessions read of one tree. */
 const MAX_TREE = 500;
 
 export interface ReachingOptions {
   readonly store: Pick<SessionStore, "get" | "page">;
-  /** Both are asked at each use. */
+  /** Both are read at each use. */
   readonly rules: () => KeyRules;
   readonly reach: () => Reach;
 }
 
-/** What a list asks for beside being visible. */
+/** Further conditions of a list. */
 export interface Wanted {
   /** epoch ms; older ones are left out */
   readonly updatedSince: number | undefined;
@@ -37,7 +37,7 @@ export interface Reaching {
 export function createReaching({ store, rules, reach }: ReachingOptions): Reaching {
   const placeOf = (key: string): Place => ({ key, agentId: agentOf(key, rules()) });
 
-  /** Whether `key` was started by `from`, or by one of those that were. */
+  /** Whether `key` is a descendant of `from`. */
   async function descends(key: string, from: string): Promise<boolean> {
     let current: string | undefined = key;
     for (let depth = 0; depth < MAX_DEPTH && current !== undefined; depth++) {
@@ -48,7 +48,7 @@ export function createReaching({ store, rules, reach }: ReachingOptions): Reachi
     return false;
   }
 
-  /** What a session started, and what that started. */
+  /** All descendants of a session. */
   async function treeOf(from: string): Promise<readonly StoredSession[]> {
     const found = new Map<string, StoredSession>();
     const parents = [from];
@@ -104,7 +104,7 @@ export function createReaching({ store, rules, reach }: ReachingOptions): Reachi
   };
 }
 
-/** What clients wrote there may be anything. */
+/** Clients may have stored any value. */
 function parentOf(spawnedBy: unknown, rules: KeyRules): string | undefined {
   if (typeof spawnedBy !== "string" || spawnedBy === "") return undefined;
   try {

@@ -1,4 +1,4 @@
-/** What `session_status` says of a session, for a model to read. Pure. */
+/** The text of `session_status`, for a model. Pure. */
 import type { SessionEntry } from "@svc/sdk/services";
 import { type ModelDefaults, modelOf } from "../store/entries.ts";
 
@@ -11,7 +11,7 @@ export interface Status {
   readonly now: number;
 }
 
-/** One fact a line; facts nobody knows are left out. */
+/** One fact per line; unknown facts are omitted. */
 export function statusText({ key, entry, messages, defaults, now }: Status): string {
   const { modelProvider, model } = modelOf(entry ?? {}, defaults);
   const window = entry?.contextTokens ?? defaults.contextTokens;

@@ -1,4 +1,4 @@
-/** What agents can ask about their sessions: the tools `session_status` and `sessions_list`. */
+/** The tools `session_status` and `sessions_list`. */
 import { type Clock, coversScope, GatewayError, Strict, Type } from "@svc/sdk";
 import { defineTool, type Sessions, type Tool } from "@svc/sdk/services";
 import { isFound, rowOf } from "../finding/listing.ts";

@@ -1,4 +1,4 @@
-/** SQL that reads and cuts transcripts, as values. Pure. A body that is no JSON never fails a whole read. */
+/** SQL that reads and cuts transcripts, as values. Pure. A body that is not JSON never fails a whole read. */
 import type { Statement } from "@svc/sdk/services";
 
 const SESSION_ID = "(select session_id from sessions where key = ?)";
@@ -7,7 +7,7 @@ const SESSION_ID = "(select session_id from sessions where key = ?)";
 export const TRANSCRIPT_TAIL = `select session_id, seq, id, body from transcript
   where session_id = ${SESSION_ID} order by seq desc limit ?`;
 
-/** A body that functions on JSON take whatever stands in it. */
+/** A body that is safe for JSON functions. */
 const guarded = (row: string) => `case when json_valid(${row}.body) then ${row}.body else '{}' end`;
 
 /** Content as a JSON array: blocks without image data, texts cut to the given number of characters. Null: no JSON. */
@@ -29,7 +29,7 @@ export const LOG_TAIL = `select transcript.session_id, transcript.seq, transcrip
   where transcript.session_id = ? order by transcript.seq desc limit ?`;
 
 /**
- * The summary of the newest compaction (place -1), then the messages from the first one it kept, newest first.
+ * The summary of the newest compaction (seq -1), then the messages from the first one it kept, newest first.
  * Parameters: key, limit.
  */
 export const CONTEXT = `with one as materialized (select session_id from sessions where key = ?),
@@ -51,13 +51,13 @@ export const FIRST_USER_TEXTS = `select j.value as session_id, (
     where t.session_id = j.value and t.role = 'user' and json_valid(t.body) order by t.seq limit 1
   ) as text from json_each(?) j`;
 
-/** Last text that somebody said, for each session id of a JSON array. */
+/** Last text of user or assistant, for each session id of a JSON array. */
 export const LAST_TEXTS = `select j.value as session_id, (
     select ${TEXT} as said from transcript t
     where t.session_id = j.value and t.role in ('user', 'assistant') and trim(said) <> '' order by t.seq desc limit 1
   ) as text from json_each(?) j`;
 
-/** Records a compaction, if the message it keeps first is in the transcript, and counts it in the entry. */
+/** Records a compaction and counts it in the entry; a conflict unless the first kept message is in the transcript. */
 export function addCompaction(
   key: string,
   { summary, firstKeptId, tokensBefore }: { summary: string; firstKeptId: string; tokensBefore: number },
@@ -81,12 +81,12 @@ export function addCompaction(
   ];
 }
 
-/** What a cut is about; `partId` is the session id the messages before it get. */
+/** A cut of a transcript; `partId` is the new session id of the messages that are cut off. */
 export interface Cut {
   readonly key: string;
   readonly sessionId: string;
   readonly partId: string;
-  /** Last place that goes. */
+  /** Last seq that is cut off. */
   readonly lastSeq: number;
 }
 

@@ -1,7 +1,7 @@
 /** Short forms of messages for lists. Pure. */
 import type { Excerpt } from "./transcripts.ts";
 
-/** Tool names shown of a message that only calls tools. */
+/** Tool names shown for a message that only calls tools. */
 const SHOWN_TOOLS = 2;
 
 /** One line: white space of any kind becomes single spaces. */
@@ -9,21 +9,21 @@ export function oneLine(text: string): string {
   return text.replace(/\s+/gu, " ").trim();
 }
 
-/** At most `max` UTF-16 units, the last one "…" when something was cut. Never cuts a character in two. */
+/** At most `max` UTF-16 units, ending in "…" when cut. Never splits a surrogate pair. */
 export function cut(text: string, max: number): string {
   if (text.length <= max) return text;
   const head = text.slice(0, max - 1);
   return `${/[\uD800-\uDBFF]$/.test(head) ? head.slice(0, -1) : head}…`;
 }
 
-/** As `cut`, at the last space when that keeps at least half. */
+/** Like `cut`, at the last space when that keeps at least half. */
 export function cutAtWord(text: string, max: number): string {
   if (text.length <= max) return text;
   const space = text.lastIndexOf(" ", max - 1);
   return space >= max / 2 ? `${text.slice(0, space)}…` : cut(text, max);
 }
 
-/** What was said. Choice: without text the called tools are named (`call read, write +1`), else images are counted. */
+/** The text of a message. Choice: without text, the called tools (`call read, write +1`), else the number of images. */
 export function excerptText({ content }: Excerpt): string | undefined {
   const said = content
     .map(({ type, text }) => (type === "text" && text !== null ? text : ""))

@@ -1,11 +1,11 @@
-/** Reads transcripts, and records and makes what shortens them. Messages that cannot be read are left out and reported. */
+/** Reads transcripts, records compactions and cuts. Unreadable messages are skipped and reported. */
 import { type Clock, isGatewayError, notFound } from "@svc/sdk";
 import type { Message, Storage, TranscriptItem } from "@svc/sdk/services";
 import type { DamageLog } from "../store/damage.ts";
 import * as statements from "./statements.ts";
 
 export interface TranscriptOptions {
-  /** Asked at each use: the service may only be used once this plugin starts. */
+  /** Called at each use: the service is available only after the start. */
   readonly storage: () => Storage;
   readonly clock: Pick<Clock, "now">;
   readonly damage: DamageLog;
@@ -21,7 +21,7 @@ export interface Excerpt {
   }[];
 }
 
-/** An excerpt with what usage reports say about the message. */
+/** An excerpt with time, tokens and cost. */
 export interface LoggedMessage extends Excerpt {
   /** epoch ms */
   readonly at: number;
@@ -30,9 +30,9 @@ export interface LoggedMessage extends Excerpt {
   readonly cost: number | undefined;
 }
 
-/** The messages a cut took away. */
+/** Result of a cut. */
 export interface CutOff {
-  /** Session id they have now; absent when nothing had to go. */
+  /** New session id of the messages that were cut off; absent when nothing was cut off. */
   readonly partId?: string;
   /** epoch ms */
   readonly at: number;
@@ -70,7 +70,7 @@ export class Transcripts {
     return this.#items(rows);
   }
 
-  /** The summary of the last compaction and what was said since, in one read. */
+  /** The summary of the last compaction and the messages since, in one read. */
   async context(
     key: string,
     limit: number,
@@ -125,7 +125,7 @@ export class Transcripts {
       role,
       content,
       at,
-      tokens: has_usage ? total_tokens || undefined : undefined, // nobody counted
+      tokens: has_usage ? total_tokens || undefined : undefined, // the provider did not count
       cost: cost ?? undefined,
     }));
   }
@@ -148,7 +148,7 @@ export class Transcripts {
   }
 
   /**
-   * Leaves the last `keep` messages; those before move to a retired transcript. Messages that come meanwhile stay too.
+   * Keeps the last `keep` messages, and those appended in the meantime; earlier ones move to a retired transcript.
    * @returns `undefined` without a transcript. @throws GatewayError `CONFLICT` when the session is reset meanwhile
    */
   async cut(key: string, keep: number): Promise<CutOff | undefined> {
@@ -199,7 +199,7 @@ export class Transcripts {
   }
 }
 
-/** `undefined` for a text that is no message: a torn row must not reach whoever reads a transcript. */
+/** `undefined` for a text that is not a message: readers must not see a torn row. */
 function messageOf(body: string): Message | undefined {
   try {
     const value = JSON.parse(body) as Partial<Message> | null;
@@ -210,7 +210,7 @@ function messageOf(body: string): Message | undefined {
   }
 }
 
-/** SQL takes a negative limit for none. */
+/** SQL reads a negative limit as no limit. */
 function atLeast0(limit: number): number {
   return Math.max(0, Math.trunc(limit));
 }

@@ -14,7 +14,7 @@ const BATCH = 50;
 const TEXTS = ["label", "modelOverride", "providerOverride", "modelProvider", "model"] as const;
 
 export interface UsageRecordsOptions {
-  /** Asked at each use: the service may only be used once this plugin starts. */
+  /** Called at each use: the service is available only after the start. */
   readonly storage: () => Storage;
   readonly damage: DamageLog;
   readonly transcripts: Pick<Transcripts, "logs">;
