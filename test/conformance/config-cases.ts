@@ -186,7 +186,7 @@ export const GIVEN: Readonly<Record<string, Given>> = {
 };
 
 const AGENTS = "plugins/agents";
-const SESSIONS = "plugins/sessions";
+const SESSIONS = "plugins/sessions/lifecycle";
 
 /** The test that sees the effect where no picture does; the last word of the key stands in it. A key that ends in a dot: all below. */
 export const SEEN_ELSEWHERE: Readonly<Record<string, string>> = {
