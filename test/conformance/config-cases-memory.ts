@@ -25,7 +25,7 @@ export const MEMORY_GIVEN: Readonly<Record<string, Given>> = {
   ...both("remote.apiKey.provider", key(AT), key({ ...AT, provider: "other" })),
 };
 
-const SETTINGS = "plugins/memory/search/scoring.test.ts";
+const SETTINGS = "plugins/memory/settings.test.ts";
 const SERVER = "plugins/memory/embedding/embeddings.test.ts";
 
 export const MEMORY_SEEN_ELSEWHERE: Readonly<Record<string, string>> = {

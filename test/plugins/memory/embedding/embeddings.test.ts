@@ -4,8 +4,10 @@ import { rename } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, it, type TestContext } from "node:test";
 import { GatewayError } from "@svc/sdk";
+import { afterFailure, waitingFor } from "../../../../plugins/memory/embedding/back-off.ts";
 import { createEmbed } from "../../../../plugins/memory/embedding/embeddings-api.ts";
 import { type Endpoint, findEndpoint } from "../../../../plugins/memory/embedding/endpoint.ts";
+import { cosine, fromBytes, toBytes, unit } from "../../../../plugins/memory/embedding/vectors.ts";
 import { createStatus } from "../../../../plugins/memory/status.ts";
 import { meaningOf, refusing, startEmbeddings, usual } from "../fake-embeddings.ts";
 import { indexesOf } from "../indexes-scene.ts";
@@ -313,5 +315,31 @@ describe("the status of a memory", () => {
     const { hits, mode, meaning } = await indexes.search("main", { text: "kitten" }, never);
     assert.deepEqual([hits.length, mode], [1, "keyword"]);
     assert.match(String(meaning), /enable the plugin secrets/);
+  });
+});
+
+describe("vectors", () => {
+  it("have a length of 1, and keep their direction as bytes", () => {
+    const one = unit([3, 4]) ?? assert.fail();
+    assert.ok(Math.abs(cosine(one, one) - 1) < 1e-6);
+    const shifted = Buffer.concat([Buffer.alloc(1), toBytes(one)]).subarray(1);
+    assert.deepEqual([...fromBytes(shifted)], [...one]);
+    assert.deepEqual([unit([0, 0]), unit([Number.NaN]), unit([1e308, 1e308])], [undefined, undefined, undefined]);
+    assert.equal(cosine(one, Float32Array.of(1)), 0);
+  });
+});
+
+describe("a server that failed", () => {
+  it("is asked later and later, at most every ten minutes, and not before it wants to be", () => {
+    const failure = { reason: "down", now: 0 };
+    let state = afterFailure(undefined, failure);
+    assert.deepEqual([state.until, waitingFor(state, 14_000)], [15_000, "down; it is asked again in 1 s"]);
+    assert.equal(waitingFor(state, 15_000), undefined);
+    state = afterFailure(state, failure);
+    assert.equal(state.until, 30_000);
+    for (let turn = 0; turn < 20; turn += 1) state = afterFailure(state, failure);
+    assert.equal(state.until, 600_000);
+    assert.equal(afterFailure(undefined, { ...failure, retryAfterMs: 60_000 }).until, 60_000);
+    assert.equal(afterFailure(undefined, { ...failure, retryAfterMs: 9e9 }).until, 600_000);
   });
 });

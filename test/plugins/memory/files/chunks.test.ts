@@ -1,8 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { chunksOf as cut, linesOf, tokensOf } from "../../../../plugins/memory/files/chunks.ts";
-import { wordsOf } from "../../../../plugins/memory/index/tokeniser.ts";
-import { MAX_SNIPPET_CHARS, snippetOf } from "../../../../plugins/memory/search/snippet.ts";
 
 const CHUNKING = { tokens: 400, overlap: 80 };
 const chunksOf = (text: string) => cut(text, CHUNKING);
@@ -110,35 +108,5 @@ describe("chunks", () => {
     const long = "word ".repeat(310);
     const text = Array.from({ length: 20 }, (_, index) => `short ${index}\nshorter\n${long}`).join("\n");
     assert.ok(chunksOf(text).length <= 60);
-  });
-});
-
-describe("words", () => {
-  const cases: [text: string, words: string[]][] = [
-    ["Hello, World!", ["hello", "world"]],
-    ["Straße CAFÉ naïve", ["straße", "cafe", "naive"]],
-    ["snake_case and e-mail 2026-01-02", ["snake_case", "and", "e", "mail", "2026", "01", "02"]],
-    ["Привет, мир", ["привет", "мир"]],
-    ["天気予報 and 水", ["天気", "気予", "予報", "and", "水"]],
-    ["`` -- ``", []],
-    ["y".repeat(100), ["y".repeat(64)]],
-  ];
-  for (const [text, words] of cases) it(`of ${text.slice(0, 30)}`, () => assert.deepEqual(wordsOf(text), words));
-});
-
-describe("snippets", () => {
-  it("of a short chunk are all of it", () => assert.equal(snippetOf("a\nb", ["b"]), "a\nb"));
-
-  it("show the line with most of the words, and its neighbours", () => {
-    const text = [...lines(20), "the red fox", ...lines(20)].join("\n");
-    const snippet = snippetOf(text, ["red", "fox"]);
-    assert.ok(snippet.includes("the red fox") && snippet.includes("line 1 "));
-    assert.ok(snippet.length <= MAX_SNIPPET_CHARS);
-  });
-
-  it("show the part of a long line with the first word", () => {
-    const snippet = snippetOf(`${"a ".repeat(800)}fox${" b".repeat(800)}`, ["fox"]);
-    assert.equal(snippet.length, MAX_SNIPPET_CHARS);
-    assert.ok(snippet.includes("fox"));
   });
 });

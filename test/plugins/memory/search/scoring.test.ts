@@ -1,12 +1,11 @@
 /** The decisions of a search, one by one. */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { afterFailure, waitingFor } from "../../../../plugins/memory/embedding/back-off.ts";
-import { cosine, fromBytes, toBytes, unit } from "../../../../plugins/memory/embedding/vectors.ts";
+import { wordsOf } from "../../../../plugins/memory/index/tokeniser.ts";
 import { aged, dayOf, varied, weighed } from "../../../../plugins/memory/search/hybrid.ts";
 import { keywordScore, type Wanted } from "../../../../plugins/memory/search/keyword-score.ts";
+import { MAX_SNIPPET_CHARS, snippetOf } from "../../../../plugins/memory/search/snippet.ts";
 import { afterPrefix, anyOf, distance, formsOf, slipsOf } from "../../../../plugins/memory/search/spelling.ts";
-import { settingsOf } from "../../../../plugins/memory/settings.ts";
 
 describe("the score of words", () => {
   const corpus = { chunks: 10, meanWords: 4 };
@@ -149,71 +148,35 @@ describe("words and meaning", () => {
   });
 });
 
-describe("vectors", () => {
-  it("have a length of 1, and keep their direction as bytes", () => {
-    const one = unit([3, 4]) ?? assert.fail();
-    assert.ok(Math.abs(cosine(one, one) - 1) < 1e-6);
-    const shifted = Buffer.concat([Buffer.alloc(1), toBytes(one)]).subarray(1);
-    assert.deepEqual([...fromBytes(shifted)], [...one]);
-    assert.deepEqual([unit([0, 0]), unit([Number.NaN]), unit([1e308, 1e308])], [undefined, undefined, undefined]);
-    assert.equal(cosine(one, Float32Array.of(1)), 0);
-  });
+describe("words", () => {
+  const cases: [text: string, words: string[]][] = [
+    ["Hello, World!", ["hello", "world"]],
+    ["Straße CAFÉ naïve", ["straße", "cafe", "naive"]],
+    ["snake_case and e-mail 2026-01-02", ["snake_case", "and", "e", "mail", "2026", "01", "02"]],
+    ["Привет, мир", ["привет", "мир"]],
+    ["天気予報 and 水", ["天気", "気予", "予報", "and", "水"]],
+    ["`` -- ``", []],
+    ["y".repeat(100), ["y".repeat(64)]],
+  ];
+  for (const [text, words] of cases) it(`of ${text.slice(0, 30)}`, () => assert.deepEqual(wordsOf(text), words));
 });
 
-describe("a server that failed", () => {
-  it("is asked later and later, at most every ten minutes, and not before it wants to be", () => {
-    const failure = { reason: "down", now: 0 };
-    let state = afterFailure(undefined, failure);
-    assert.deepEqual([state.until, waitingFor(state, 14_000)], [15_000, "down; it is asked again in 1 s"]);
-    assert.equal(waitingFor(state, 15_000), undefined);
-    state = afterFailure(state, failure);
-    assert.equal(state.until, 30_000);
-    for (let turn = 0; turn < 20; turn += 1) state = afterFailure(state, failure);
-    assert.equal(state.until, 600_000);
-    assert.equal(afterFailure(undefined, { ...failure, retryAfterMs: 60_000 }).until, 60_000);
-    assert.equal(afterFailure(undefined, { ...failure, retryAfterMs: 9e9 }).until, 600_000);
-  });
-});
+describe("snippets", () => {
+  /** 20 lines of about 100 characters, each with its number. */
+  const LINES = Array.from({ length: 20 }, (_, index) => `line ${index + 1} ${"word ".repeat(18)}`.trim());
 
-describe("settings", () => {
-  it("name no server unless the configuration does", () => {
-    assert.equal(settingsOf({}).endpoint, undefined);
-    assert.equal(settingsOf({ model: "m", remote: { apiKey: "k" } }).endpoint, undefined);
-    const servers = [
-      { provider: "ollama" as const },
-      { provider: "openai" as const },
-      { remote: { baseUrl: "http://a/v1//" } },
-    ];
-    assert.deepEqual(
-      servers
-        .map((given) => settingsOf(given).endpoint)
-        .map((found) => [found?.provider, found?.baseUrl, found?.model]),
-      [
-        ["ollama", "http://127.0.0.1:11434/v1", "nomic-embed-text"],
-        ["openai", "https://api.openai.com/v1", "text-embedding-3-small"],
-        ["openai", "http://a/v1", "text-embedding-3-small"],
-      ],
-    );
+  it("of a short chunk are all of it", () => assert.equal(snippetOf("a\nb", ["b"]), "a\nb"));
+
+  it("show the line with most of the words, and its neighbours", () => {
+    const text = [...LINES, "the red fox", ...LINES].join("\n");
+    const snippet = snippetOf(text, ["red", "fox"]);
+    assert.ok(snippet.includes("the red fox") && snippet.includes("line 1 "));
+    assert.ok(snippet.length <= MAX_SNIPPET_CHARS);
   });
 
-  it("are what is written, with bounds that hold together", () => {
-    const found = settingsOf({
-      chunking: { tokens: 100, overlap: 90 },
-      cache: { enabled: false, maxEntries: 5 },
-      query: { maxResults: 3, minScore: 0.5, hybrid: { mmr: { enabled: true }, temporalDecay: { halfLifeDays: 5 } } },
-      sync: { watch: false, onSearch: false, watchDebounceMs: 0, intervalMinutes: 5 },
-      store: { vector: { enabled: false } },
-      extraPaths: ["/srv"],
-      enabled: false,
-    });
-    assert.deepEqual(found.chunking, { tokens: 100, overlap: 50 });
-    assert.deepEqual([found.maxCached, found.maxResults, found.minScore, found.useExtension], [0, 3, 0.5, false]);
-    assert.deepEqual([found.hybrid.mmrLambda, found.hybrid.halfLifeDays], [0.7, undefined]);
-    assert.deepEqual(
-      [found.watch, found.refreshOnSearch, found.watchDebounceMs, found.intervalMinutes],
-      [false, false, 0, 5],
-    );
-    assert.deepEqual([found.enabled, found.extraPaths], [false, ["/srv"]]);
-    assert.equal(settingsOf({ cache: { maxEntries: 5 } }).maxCached, 5);
+  it("show the part of a long line with the first word", () => {
+    const snippet = snippetOf(`${"a ".repeat(800)}fox${" b".repeat(800)}`, ["fox"]);
+    assert.equal(snippet.length, MAX_SNIPPET_CHARS);
+    assert.ok(snippet.includes("fox"));
   });
 });
