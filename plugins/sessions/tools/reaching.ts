@@ -6,7 +6,7 @@ import { agentOf, canonicalKey, type KeyRules } from "../keys-routing/keys.ts";
 import type { StoredSession } from "../store/entries.ts";
 import type { ListFilter } from "../store/statements.ts";
 import type { SessionStore } from "../store/store.ts";
-import { isVisible, type Place } from "./visibility.ts";
+import { isVisible, type SessionRef } from "./visibility.ts";
 
 /** Choice: ancestors checked; sub-runs are at most five deep. */
 const MAX_DEPTH = 16;
@@ -35,7 +35,7 @@ export interface Reaching {
 }
 
 export function createReaching({ store, rules, reach }: ReachingOptions): Reaching {
-  const placeOf = (key: string): Place => ({ key, agentId: agentOf(key, rules()) });
+  const refOf = (key: string): SessionRef => ({ key, agentId: agentOf(key, rules()) });
 
   /** Whether `key` is a descendant of `from`. */
   async function descends(key: string, from: string): Promise<boolean> {
@@ -71,18 +71,18 @@ export function createReaching({ store, rules, reach }: ReachingOptions): Reachi
 
   return {
     async mayTouch(from, target) {
-      const places = [placeOf(from), placeOf(target)] as const;
-      if (isVisible(...places, false, reach())) return true;
-      return isVisible(...places, true, reach()) && descends(target, from);
+      const refs = [refOf(from), refOf(target)] as const;
+      if (isVisible(...refs, false, reach())) return true;
+      return isVisible(...refs, true, reach()) && descends(target, from);
     },
 
     async list(from, { updatedSince, accept, limit }) {
       const { visibility, agentToAgent } = reach();
-      const here = placeOf(from);
+      const here = refOf(from);
       const tree = visibility === "self" ? [] : await treeOf(from);
       const descendants = new Set(tree.map(({ key }) => key));
       const isWanted = (session: StoredSession) =>
-        isVisible(here, placeOf(session.key), descendants.has(session.key), reach()) &&
+        isVisible(here, refOf(session.key), descendants.has(session.key), reach()) &&
         (updatedSince === undefined || session.entry.updatedAt >= updatedSince) &&
         accept(session);
 

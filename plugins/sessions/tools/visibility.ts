@@ -2,7 +2,7 @@
 import type { Reach } from "../config.ts";
 
 /** A session as the rule sees it. */
-export interface Place {
+export interface SessionRef {
   /** Canonical. */
   readonly key: string;
   readonly agentId: string;
@@ -13,7 +13,7 @@ export interface Place {
  * `agentToAgent` for both agents. Choice: that holds for what it started itself, too.
  * @param isDescendant `from` started `target`, or one of those that did
  */
-export function isVisible(from: Place, target: Place, isDescendant: boolean, reach: Reach): boolean {
+export function isVisible(from: SessionRef, target: SessionRef, isDescendant: boolean, reach: Reach): boolean {
   if (from.key === target.key) return true;
   if (from.agentId !== target.agentId && !mayMeet(from.agentId, target.agentId, reach.agentToAgent)) return false;
   switch (reach.visibility) {

@@ -6,6 +6,7 @@ import { createFakeClock, testGateway } from "@svc/sdk/testing";
 import { answerDays, costRange } from "../../../plugins/usage/cost-range.ts";
 import { Costs } from "../../../plugins/usage/cost.ts";
 import { quotaStatus } from "../../../plugins/usage/status.ts";
+import { totalsOf } from "../../../plugins/usage/summary.ts";
 
 const NOON = Date.UTC(2026, 2, 2, 12);
 const log = { debug() {}, info() {}, warn() {}, error() {} };
@@ -48,6 +49,7 @@ describe("the range of usage.cost", () => {
 });
 
 const sum = (day: string, more: Partial<UsageSum>): UsageSum => ({
+  ...totalsOf([]),
   sessionId: "s",
   day,
   role: "assistant",
@@ -55,16 +57,6 @@ const sum = (day: string, more: Partial<UsageSum>): UsageSum => ({
   model: "m",
   messages: 1,
   answers: 0,
-  input: 0,
-  output: 0,
-  cacheRead: 0,
-  cacheWrite: 0,
-  totalTokens: 0,
-  totalCost: 0,
-  inputCost: 0,
-  outputCost: 0,
-  cacheReadCost: 0,
-  cacheWriteCost: 0,
   unpriced: 0,
   uncounted: 0,
   toolCalls: 0,
