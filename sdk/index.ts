@@ -37,5 +37,5 @@ export * from "./contracts/secrets.ts";
 export * from "./contracts/sessions.ts";
 export * from "./contracts/tools.ts";
 export * from "./contracts/update.ts";
+export * from "./contracts/usage.ts";
 export * from "./contracts/webhooks.ts";
-export { SessionUsage, usage, UsageTotals } from "./contracts/usage.ts";

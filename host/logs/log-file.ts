@@ -4,7 +4,7 @@
  */
 import nodeFs, { constants } from "node:fs";
 import { join } from "node:path";
-import { dayOf, logFileName, logFiles, type LogSeries, logSeries, USUAL_LOG } from "@svc/sdk/services";
+import { localDay, logFileName, logFiles, type LogSeries, logSeries, USUAL_LOG } from "@svc/sdk/services";
 import type { FileSettings } from "./settings.ts";
 
 /** Milliseconds between two looks at whether the file is still the one that is meant: others may have renamed or filled it. */
@@ -105,7 +105,7 @@ export class LogFile {
   }
 
   #today(): string {
-    return dayOf(this.#options.clock.now(), "local");
+    return localDay(this.#options.clock.now());
   }
 
   #put(opened: Opened, bytes: Buffer): void {

@@ -1,7 +1,7 @@
 /** Lines of the log for the command: of the gateway, or of the file on this machine while no gateway answers. */
 import { logs, isGatewayError, type ParamsOf } from "@svc/sdk";
 import type { CommandContext } from "@svc/sdk/cli";
-import { dayOf, logFileName, logSeries, USUAL_LOG } from "@svc/sdk/services";
+import { localDay, logFileName, logSeries, USUAL_LOG } from "@svc/sdk/services";
 import { basename, dirname, join } from "node:path";
 import { type Filter, passes } from "./lines.ts";
 import { type Answer, readOn, tail } from "./reader.ts";
@@ -93,7 +93,7 @@ export class Feed {
     const series = logSeries(basename(this.#path));
     if (!series.isDaily && basename(this.#path) !== logFileName(USUAL_LOG, "")) return this.#path;
     const daily = series.isDaily ? series : USUAL_LOG;
-    return join(dirname(this.#path), logFileName(daily, dayOf(this.#options.now(), "local")));
+    return join(dirname(this.#path), logFileName(daily, localDay(this.#options.now())));
   }
 
   #tellAway(): void {

@@ -6,7 +6,7 @@ type Statuses = ResultOf<typeof memory.status>;
 type Syncs = ResultOf<typeof memory.index>;
 type Found = ResultOf<typeof memory.search>;
 
-/** Stands for what is not known. */
+/** Printed for an unknown value. */
 const UNKNOWN = "-";
 const HEAD = ["AGENT", "FILES", "PLACES", "BY MEANING", "LAST LOOK"];
 

@@ -1,4 +1,4 @@
-/** `svc memory ...`: how memories are, bringing their indexes up to date, and searching them. */
+/** `svc memory ...`: status, sync and search of agents' memories. */
 import { GatewayError, memory } from "@svc/sdk";
 import { type CommandContext, defineCommands, show, withGateway } from "@svc/sdk/cli";
 import { foundLines, statusLines, syncLines } from "./cli-text.ts";
@@ -6,7 +6,7 @@ import { foundLines, statusLines, syncLines } from "./cli-text.ts";
 const READ = ["operator.read"];
 const ADMIN = ["operator.admin"];
 
-/** Choice: milliseconds an answer may take; an index of many texts needs minutes, and goes on without the command. */
+/** Choice: milliseconds to wait for an answer. Indexing many texts takes minutes, and continues without the command. */
 const SEARCH_MS = 60_000;
 const INDEX_MS = 900_000;
 

@@ -1,30 +1,30 @@
 /** Handlers of `doctor.memory.status` and `memory.*`. */
 import { type Handlers, isGatewayError, type memory, type MemorySync, notFound, type Static } from "@svc/sdk";
-import type { Desk } from "./desk.ts";
+import type { AgentIndexes } from "./agent-indexes.ts";
 import type { StatusOf } from "./status.ts";
 import { detailsOf } from "./tools.ts";
 
-/** Id of the default agent while the directory is away: what it is where none is configured. */
+/** Id of the default agent while the agent directory is not running. */
 const USUAL_ID = "main";
 
-export function createHandlers(desk: Desk, statusOf: StatusOf): Handlers<typeof memory> {
+export function createHandlers(indexes: AgentIndexes, statusOf: StatusOf): Handlers<typeof memory> {
   function meant(agentId: string): string {
     const id = agentId.toLowerCase();
-    if (!desk.agentIds().includes(id)) notFound(`there is no agent "${agentId}"; see \`svc agents list\``);
+    if (!indexes.agentIds().includes(id)) notFound(`there is no agent "${agentId}"; see \`svc agents list\``);
     return id;
   }
-  const defaultId = () => desk.agentIds()[0] ?? USUAL_ID;
+  const defaultId = () => indexes.agentIds()[0] ?? USUAL_ID;
 
   async function sync(agentId: string, force: boolean, signal: AbortSignal): Promise<Static<typeof MemorySync>> {
-    const { directories: _directories, leftOut, ...report } = await desk.sync(agentId, { force, signal });
+    const { directories: _directories, leftOut, ...report } = await indexes.sync(agentId, { force, signal });
     return { agentId, ...report, leftOut: [...leftOut] };
   }
 
   return {
-    // Spec: methods-memory.md: always an answer, whatever is wrong.
+    // Never an error. Spec: methods-memory.md.
     doctor: ({ signal }) => statusOf(idOrUsual(defaultId), signal),
     async status({ params, signal }) {
-      const ids = params.agentId === undefined ? desk.agentIds() : [meant(params.agentId)];
+      const ids = params.agentId === undefined ? indexes.agentIds() : [meant(params.agentId)];
       const agents = [];
       for (const id of ids) agents.push(await statusOf(id, signal));
       return { agents };
@@ -32,11 +32,12 @@ export function createHandlers(desk: Desk, statusOf: StatusOf): Handlers<typeof 
     async search({ params, signal }) {
       const { query: text, maxResults, minScore, agentId } = params;
       const id = agentId === undefined ? defaultId() : meant(agentId);
-      return { agentId: id, ...detailsOf(await desk.search(id, { text, maxResults, minScore }, signal)) };
+      return { agentId: id, ...detailsOf(await indexes.search(id, { text, maxResults, minScore }, signal)) };
     },
     async index({ params, signal }) {
       const { agentId, force = false } = params;
-      const all = agentId === undefined ? desk.agentIds().filter((id) => desk.settings(id).enabled) : [meant(agentId)];
+      const all =
+        agentId === undefined ? indexes.agentIds().filter((id) => indexes.settings(id).enabled) : [meant(agentId)];
       const agents = [];
       for (const id of all) agents.push(await sync(id, force, signal));
       return { agents };

@@ -1,51 +1,58 @@
-/** Memory: what agents wrote down in their workspace, found again by words and by meaning. */
+/** Memory: keyword and semantic search over the notes in agents' workspaces. */
 import { join } from "node:path";
+import { Worker } from "node:worker_threads";
 import { definePlugin, live, memory } from "@svc/sdk";
 import { AgentDirectory, Secrets, Tool } from "@svc/sdk/services";
-import { createDesk } from "./desk.ts";
-import { createFollowing, TICK_MS } from "./following.ts";
+import { createAgentIndexes } from "./agent-indexes.ts";
+import { createBackgroundSync, TICK_MS } from "./background-sync.ts";
+import type { ThreadData } from "./engine/protocol.ts";
+import { createThread } from "./engine/thread.ts";
 import { createHandlers } from "./methods.ts";
 import { createStatus } from "./status.ts";
-import { createThread } from "./thread.ts";
 import { getTool, searchTool } from "./tools.ts";
 
-/** Choice: milliseconds after the start at which texts are asked about that nobody has searched for yet. */
+/** Choice: milliseconds between the start and the first background sync. */
 const SETTLE_MS = 1_000;
 
 export default definePlugin({
   id: "memory",
   api: "^1.0.0",
-  // Live: the thread does not have to be started anew because the agents are loaded anew.
+  // Live: a reload of agents does not restart the index thread.
   requires: { agents: live(AgentDirectory), secrets: live(Secrets) },
   after: ["agents", "secrets"],
 
   setup(gateway) {
     const { clock, log, services, signal } = gateway;
     const file = () => join(gateway.stateDir, "index.sqlite");
-    const thread = createThread({ file, clock, log });
-    const desk = createDesk({
+    const thread = createThread({ file, clock, log, startThread });
+    const indexes = createAgentIndexes({
       agents: () => services.agents.get(),
       secrets: () => services.secrets.get(),
       thread,
       file,
       log,
-      used: (agentId) => following.used(agentId),
+      used: (agentId) => backgroundSync.used(agentId),
     });
-    const following = createFollowing({ desk, clock, log, signal });
+    const backgroundSync = createBackgroundSync({ indexes, clock, log, signal });
 
-    gateway.extend(Tool, "memory_search", searchTool(desk));
-    gateway.extend(Tool, "memory_get", getTool(desk));
-    gateway.serve(memory, createHandlers(desk, createStatus({ desk, clock })));
+    gateway.extend(Tool, "memory_search", searchTool(indexes));
+    gateway.extend(Tool, "memory_get", getTool(indexes));
+    gateway.serve(memory, createHandlers(indexes, createStatus({ indexes, clock })));
     gateway.hooks.configChanged.tap("memory", ({ changed }) => {
       if (!changed.some((path) => path === "agents" || path.startsWith("agents."))) return;
-      desk.agentsChanged();
-      following.settle();
+      indexes.agentsChanged();
+      backgroundSync.applySettings();
     });
-    gateway.after(SETTLE_MS, () => following.settle());
-    gateway.every(TICK_MS, () => following.tick());
+    gateway.after(SETTLE_MS, () => backgroundSync.applySettings());
+    gateway.every(TICK_MS, () => backgroundSync.tick());
     gateway.start(() => async () => {
-      following.stop();
+      backgroundSync.stop();
       await thread.close();
     });
   },
 });
+
+function startThread(data: ThreadData): Worker {
+  const url = new URL("./worker.js", import.meta.url); // beside this file both compiled and bundled
+  return new Worker(url, { name: "memory-index", workerData: data, execArgv: [], env: {} });
+}

@@ -1,15 +1,7 @@
-/** What is in force where the configuration says nothing, and what it comes to. Pure. Choice: all defaults; the spec has the keys only. */
+/** The effective settings: the configuration with its defaults. Pure. Choice: all defaults; the spec has only the keys. */
 import type { MemorySearch } from "@svc/sdk/services";
-import type { HybridSettings } from "./memory-index.ts";
-
-/** The server that tells what texts mean, as the configuration names it: its key may still be a reference. */
-export interface EndpointSettings {
-  readonly provider: NonNullable<MemorySearch["provider"]>;
-  readonly baseUrl: string;
-  readonly model: string;
-  readonly apiKey?: NonNullable<MemorySearch["remote"]>["apiKey"];
-  readonly headers: Readonly<Record<string, string>>;
-}
+import type { EndpointSettings } from "./embedding/endpoint.ts";
+import type { HybridSettings } from "./search/hybrid.ts";
 
 export interface MemorySettings {
   readonly enabled: boolean;
@@ -20,7 +12,7 @@ export interface MemorySettings {
   readonly watch: boolean;
   readonly watchDebounceMs: number;
   readonly refreshOnSearch: boolean;
-  /** 0: not by the clock. */
+  /** 0: no periodic sync. */
   readonly intervalMinutes: number;
   readonly maxResults: number;
   readonly minScore: number;
@@ -65,7 +57,7 @@ function hybridOf(given: NonNullable<NonNullable<MemorySearch["query"]>["hybrid"
   };
 }
 
-/** Nothing is sent anywhere unless a server is named, by its kind or by its address. */
+/** No endpoint unless the configuration names a provider or an address. */
 function endpointOf({ provider, remote, model }: MemorySearch): { endpoint?: EndpointSettings } {
   if (provider === undefined && remote?.baseUrl === undefined) return {};
   const kind = provider ?? "openai";

@@ -1,40 +1,40 @@
-/** How the memory of an agent is: what its index has, and whether its server answers. */
+/** Status of an agent's memory: figures of its index, and whether its embeddings server works. */
 import { type Clock, isGatewayError, type memory, type ResultOf } from "@svc/sdk";
-import type { Desk } from "./desk.ts";
+import type { AgentIndexes } from "./agent-indexes.ts";
 
 type Status = ResultOf<typeof memory.status>["agents"][number];
 type Embedding = Status["embedding"];
 
-/** Choice: milliseconds for which a good answer of a server counts, and a bad one. */
+/** Choice: milliseconds for which a successful and a failed probe are cached. */
 const GOOD_MS = 60_000;
 const BAD_MS = 10_000;
-/** Choice: servers whose answers are kept. */
+/** Choice: cached servers. */
 const MAX_KEPT = 32;
 
 export interface StatusParts {
-  readonly desk: Pick<Desk, "settings" | "figures" | "endpoint" | "probe">;
+  readonly indexes: Pick<AgentIndexes, "settings" | "figures" | "endpoint" | "probe">;
   readonly clock: Pick<Clock, "now">;
 }
 
-/** @throws nothing: what keeps the memory from being searched is part of the answer */
+/** Never throws: the answer contains the reason why a memory cannot be searched. */
 export type StatusOf = (agentId: string, signal: AbortSignal) => Promise<Status>;
 
-export function createStatus({ desk, clock }: StatusParts): StatusOf {
+export function createStatus({ indexes, clock }: StatusParts): StatusOf {
   const kept = new Map<string, { readonly until: number; readonly embedding: Embedding }>();
 
   async function probed(agentId: string, signal: AbortSignal): Promise<Partial<Status> & { embedding: Embedding }> {
-    const { enabled, endpoint: settings } = desk.settings(agentId);
+    const { enabled, endpoint: settings } = indexes.settings(agentId);
     if (!enabled) return { embedding: { ok: false, error: "memorySearch.enabled is false" } };
     if (!settings) return { embedding: { ok: false, error: NONE } };
-    const endpoint = await desk.endpoint(agentId);
+    const endpoint = await indexes.endpoint(agentId);
     if (endpoint === undefined) return { embedding: { ok: false, error: NONE } };
     if ("reason" in endpoint) return { embedding: { ok: false, error: endpoint.reason } };
     const { provider, model } = settings;
-    // With the headers: another key is another question.
+    // Includes the headers: another API key needs another probe.
     const key = JSON.stringify([endpoint.url, endpoint.model, endpoint.headers]);
     const before = kept.get(key);
     if (before && clock.now() < before.until) return { provider, model, embedding: before.embedding };
-    const error = await desk.probe(endpoint, signal);
+    const error = await indexes.probe(endpoint, signal);
     const embedding = error === undefined ? { ok: true } : { ok: false, error };
     kept.delete(key);
     kept.set(key, { until: clock.now() + (embedding.ok ? GOOD_MS : BAD_MS), embedding });
@@ -47,7 +47,7 @@ export function createStatus({ desk, clock }: StatusParts): StatusOf {
     const broken = (error: unknown) => ({ embedding: { ok: false, error: reasonOf(error) } });
     const [known, figures] = await Promise.all([
       probed(agentId, signal).catch(broken),
-      desk.figures(agentId).catch(() => undefined),
+      indexes.figures(agentId).catch(() => undefined),
     ]);
     return { agentId, ...known, ...figures };
   };

@@ -2,16 +2,16 @@
 import { invalidRequest, notFound, Strict, Type } from "@svc/sdk";
 import { readWithin } from "@svc/sdk/files";
 import { defineTool, type Tool } from "@svc/sdk/services";
-import { linesOf } from "./chunks.ts";
-import { type Desk, WHERE } from "./desk.ts";
-import type { MemoryAnswer } from "./memory-index.ts";
+import { type AgentIndexes, WHERE } from "./agent-indexes.ts";
+import type { MemoryAnswer } from "./engine/protocol.ts";
+import { linesOf } from "./files/chunks.ts";
 
-/** Choice: characters of lines one `memory_get` gives. */
+/** Choice: characters returned by one `memory_get`. */
 export const MAX_TEXT_CHARS = 50_000;
-/** Left-out files that are named; of more, the number is told. */
+/** Skipped files listed by name; the rest is counted. */
 const MAX_NAMED = 5;
 
-export function searchTool(desk: Pick<Desk, "search">): Tool {
+export function searchTool(indexes: Pick<AgentIndexes, "search">): Tool {
   return defineTool({
     label: "Search memory",
     description: `Searches your notes (${WHERE} in your workspace). Use it before you answer about earlier work, decisions, dates, people or preferences. Gives the best places with path and lines; read on with memory_get.`,
@@ -26,18 +26,18 @@ export function searchTool(desk: Pick<Desk, "search">): Tool {
       ),
     }),
     async run({ query: text, maxResults, minScore }, { call, signal }) {
-      const answer = await desk.search(call.agentId, { text, maxResults, minScore }, signal);
-      return { content: [{ type: "text", text: told(text, answer) }], details: detailsOf(answer) };
+      const answer = await indexes.search(call.agentId, { text, maxResults, minScore }, signal);
+      return { content: [{ type: "text", text: answerText(text, answer) }], details: detailsOf(answer) };
     },
   });
 }
 
-/** A search's answer as programs get it. */
+/** The answer of a search, for programs. */
 export function detailsOf({ hits: results, files, leftOut, mode, meaning }: MemoryAnswer) {
   return { results: [...results], files, leftOut: [...leftOut], mode, ...(meaning === undefined ? {} : { meaning }) };
 }
 
-export function getTool(desk: Pick<Desk, "locate">): Tool {
+export function getTool(indexes: Pick<AgentIndexes, "locate">): Tool {
   return defineTool({
     label: "Read memory",
     description: `Reads one of your memory files (${WHERE}), or some lines of it. Use it after memory_search.`,
@@ -48,7 +48,7 @@ export function getTool(desk: Pick<Desk, "locate">): Tool {
       lines: Type.Optional(Type.Integer({ minimum: 1, description: "How many; default: all that follow" })),
     }),
     async run({ path, from = 1, lines: count }, { call }) {
-      const { root, name } = desk.locate(call.agentId, path);
+      const { root, name } = indexes.locate(call.agentId, path);
       const file = await readWithin(root, name);
       if (!file) notFound(`there is no ${path}; memory_search finds what there is`);
       const all = linesOf(file.bytes.toString("utf8"));
@@ -65,14 +65,14 @@ export function getTool(desk: Pick<Desk, "locate">): Tool {
   });
 }
 
-/** As many lines as there is room for, one at least. */
+/** As many lines as fit, at least one. */
 function firstOf(lines: readonly string[]): readonly string[] {
   let chars = 0;
   const over = lines.findIndex((line) => (chars += line.length + 1) > MAX_TEXT_CHARS);
   return over < 0 ? lines : lines.slice(0, Math.max(1, over));
 }
 
-function told(query: string, { hits, files, leftOut, meaning }: MemoryAnswer): string {
+function answerText(query: string, { hits, files, leftOut, meaning }: MemoryAnswer): string {
   const found = hits.map(
     ({ path, startLine, endLine, score, snippet }) =>
       `${path} lines ${startLine} to ${endLine}, score ${score}\n${snippet}`,

@@ -1,32 +1,32 @@
-/** Entry of the thread with the indexes: answers as it is asked, several questions at a time. */
+/** Entry of the index thread: answers several requests at a time. */
 import { parentPort, workerData } from "node:worker_threads";
-import { Damaged, failureOf } from "./database.ts";
-import { createEmbed } from "./embeddings-api.ts";
-import { createEngine } from "./engine.ts";
-import type { Instruction, Questions, Kind, Report, ThreadData } from "./messages.ts";
+import { createEmbed } from "./embedding/embeddings-api.ts";
+import { createEngine } from "./engine/engine.ts";
+import type { Instruction, Questions, Kind, Report, ThreadData } from "./engine/protocol.ts";
+import { Damaged, failureOf } from "./index/database.ts";
 
 const port = parentPort;
 if (port === null) throw new Error("worker.ts runs as a worker thread only");
 // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a thread, not a window: there is no origin
 const send = (report: Report) => port.postMessage(report);
 
-const { file, isFresh } = workerData as ThreadData; // what thread.ts starts this with
+const { file, isFresh } = workerData as ThreadData; // plugin.ts passes it
 const engine = createEngine({
   file,
   isFresh,
   note: (message) => send({ kind: "note", message }),
   embed: createEmbed(),
 });
-const underWay = new Map<number, AbortController>();
+const inFlight = new Map<number, AbortController>();
 
 function ask(instruction: Exclude<Instruction, { kind: "abort" | "close" }>, signal: AbortSignal) {
   switch (instruction.kind) {
     case "search":
-      return engine.search(instruction.place, instruction.query, signal);
+      return engine.search(instruction.memory, instruction.query, signal);
     case "sync":
-      return engine.sync(instruction.place, instruction.force, signal);
+      return engine.sync(instruction.memory, instruction.force, signal);
     case "figures":
-      return engine.figures(instruction.place);
+      return engine.figures(instruction.memory);
     case "probe":
       return engine.probe(instruction.endpoint, signal);
     case "keep":
@@ -37,7 +37,7 @@ function ask(instruction: Exclude<Instruction, { kind: "abort" | "close" }>, sig
 async function answer(instruction: Exclude<Instruction, { kind: "abort" | "close" }>): Promise<void> {
   const { id } = instruction;
   const controller = new AbortController();
-  underWay.set(id, controller);
+  inFlight.set(id, controller);
   try {
     const value: Questions[Kind]["answer"] = await ask(instruction, controller.signal);
     send({ kind: "answer", id, value });
@@ -47,12 +47,12 @@ async function answer(instruction: Exclude<Instruction, { kind: "abort" | "close
     const message = known ?? (thrown instanceof Error ? thrown.message : String(thrown));
     send({ kind: "failure", id, message, isKnown: known !== undefined });
   } finally {
-    underWay.delete(id);
+    inFlight.delete(id);
   }
 }
 
 port.on("message", (instruction: Instruction) => {
-  if (instruction.kind === "abort") underWay.get(instruction.id)?.abort();
+  if (instruction.kind === "abort") inFlight.get(instruction.id)?.abort();
   else if (instruction.kind === "close") void engine.close().finally(() => port.close());
   else void answer(instruction);
 });

@@ -1,15 +1,15 @@
 /** What `svc sessions` prints for people. Pure. */
-import type { ResultOf, sessions, SessionRow, Static } from "@svc/sdk";
-import { table } from "@svc/sdk/cli";
-import { cut, oneLine } from "./text.ts";
+import type { ResultOf, sessions, SessionRow, sessionsUsage, Static } from "@svc/sdk";
+import { cut, table } from "@svc/sdk/cli";
+import { oneLine } from "./transcripts/text.ts";
 
 type Row = Static<typeof SessionRow>;
 type Preview = ResultOf<typeof sessions.preview>["previews"][number];
-type Usage = ResultOf<typeof sessions.usage>;
+type Usage = ResultOf<typeof sessionsUsage.report>;
 
 const TITLE_CHARS = 48;
 
-/** A line a session: key, age, model, tokens, title. @param now epoch ms @param filtered not all were asked for */
+/** One line per session: key, age, model, tokens, title. @param now epoch ms @param filtered the list was restricted */
 export function listLines(rows: readonly Row[], now: number, filtered = false): string[] {
   if (rows.length === 0)
     return [filtered ? "No session fits. See all: svc sessions list" : "No sessions. Start one: svc chat"];
@@ -24,7 +24,7 @@ export function listLines(rows: readonly Row[], now: number, filtered = false): 
   );
 }
 
-/** A line a field; times as ISO, objects as JSON. */
+/** One line per field; times as ISO, objects as JSON. */
 export function entryLines(entry: object): string[] {
   return table(
     Object.entries(entry)
@@ -64,7 +64,7 @@ export function usageLines({ startDate, endDate, sessions: rows, totals, aggrega
   ];
 }
 
-/** A sum of nothing that is known is no zero. */
+/** Prints an unknown sum as unknown, not as 0. */
 function tokensAndCost({
   totalTokens,
   totalCost,

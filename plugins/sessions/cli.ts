@@ -1,5 +1,5 @@
-/** `svc sessions ...`: look at, change and tidy conversations of a running gateway. */
-import { GatewayError, invalidRequest, notFound, type ParamsOf, sessions } from "@svc/sdk";
+/** `svc sessions ...`: shows, changes and deletes conversations of a running gateway. */
+import { GatewayError, invalidRequest, notFound, type ParamsOf, sessions, sessionsUsage } from "@svc/sdk";
 import { askingWith, type CommandContext, defineCommands, show } from "@svc/sdk/cli";
 import { compactLines, entryLines, listLines, previewLines, usageLines } from "./cli-text.ts";
 
@@ -152,7 +152,7 @@ export default defineCommands([
         );
       }
       const answer = await ask(context, READ, (client) =>
-        client.call(sessions.usage, {
+        client.call(sessionsUsage.report, {
           mode: "gateway",
           limit: count(context.options, "limit") ?? LISTED,
           ...(key !== undefined && { key }),
@@ -174,7 +174,7 @@ function nextStep({ code, message }: GatewayError): string {
   return /\bmodel\b/.test(message) ? "svc models list" : "svc sessions list";
 }
 
-/** What can be read of a session without changing it. */
+/** The settings and last messages of a session; changes nothing. */
 async function readSession(client: Client, given: string, limit: number) {
   const special = { includeGlobal: true, includeUnknown: true };
   const { key } = await client.call(sessions.resolve, { key: given, ...special });
@@ -182,12 +182,12 @@ async function readSession(client: Client, given: string, limit: number) {
     client.call(sessions.list, { search: key, ...special }),
     client.call(sessions.preview, { keys: [key], limit, maxChars: 2000 }),
   ]);
-  // Runs of scheduled jobs are in no list.
+  // Lists omit runs of scheduled jobs.
   const entry = list.sessions.find((row) => row.key === key) ?? { key };
   return { key, entry, preview: previews[0] ?? { key, status: "missing" as const, items: [] } };
 }
 
-/** @throws GatewayError `INVALID_REQUEST` when nothing is to be changed, or for a field that cannot be cleared */
+/** @throws GatewayError `INVALID_REQUEST` for an empty patch, or a field that cannot be cleared */
 export function patchParams(key: string, options: Readonly<Record<string, unknown>>): PatchParams {
   const cleared = (text(options, "clear") ?? "")
     .split(",")

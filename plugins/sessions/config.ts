@@ -1,14 +1,13 @@
 /** The configuration sections `session` and `bindings`. Spec: http/config.md §7.4, §7.6; http/sessions-routing.md §2-5, §8. */
 import { DURATION_PATTERN, NonEmpty, SIZE_PATTERN, type Static, Strict, Type } from "@svc/sdk";
-import type { Reach } from "./visibility.ts";
 
-/** These take effect without a reload: every use asks for the value of the moment. */
+/** Takes effect without a reload: every use reads the current value. */
 const HOT = { reload: "hot" };
 
 const Duration = Type.Union([Type.Integer({ minimum: 1 }), Type.String({ pattern: DURATION_PATTERN })]);
 const Size = Type.Union([Type.Integer({ minimum: 1 }), Type.String({ pattern: SIZE_PATTERN })]);
 
-/** When a conversation starts afresh by itself. Defaults depend on the other levels, see `reset-policy.ts`. */
+/** When a conversation expires. Defaults depend on the other levels, see `reset-policy.ts`. */
 export const ResetSetting = Strict({
   mode: Type.Optional(
     Type.Enum(["daily", "idle"], {
@@ -82,7 +81,7 @@ const Maintenance = Strict(
   { default: {}, ...HOT },
 );
 
-/** Section `session`. Changes of `scope` and `mainKey` reload the plugin; all others are taken at once. */
+/** Section `session`. Changes of `scope` and `mainKey` reload the plugin; all others take effect at once. */
 export const SessionConfig = Strict(
   {
     scope: Type.Enum(["per-sender", "global"], {
@@ -172,7 +171,17 @@ export const AgentToAgent = Strict(
   { default: {}, ...HOT },
 );
 
-/** The sections, as they are now. */
+/** Which sessions the tools of a session reach. */
+export interface Reach {
+  readonly visibility: (typeof VISIBILITIES)[number];
+  readonly agentToAgent: {
+    readonly enabled: boolean;
+    /** Agent ids, `*` for all; empty: nobody. */
+    readonly allow: readonly string[];
+  };
+}
+
+/** The current sections. */
 export interface Settings {
   readonly session: SessionConfig;
   readonly bindings: readonly Binding[];

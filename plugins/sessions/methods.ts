@@ -9,17 +9,15 @@ import {
   unavailable,
   WEB_PANEL_CLIENT_ID,
 } from "@svc/sdk";
-import { type ModelDefaults, modelOf } from "./entries.ts";
-import { archiveName, type Lifecycle } from "./lifecycle.ts";
-import { listSessions } from "./listing.ts";
-import type { PatchSession } from "./patch-session.ts";
-import type { PatchParams } from "./patching.ts";
-import { previewSessions } from "./previews.ts";
-import { resolveSession } from "./resolving.ts";
-import type { SessionStore } from "./store.ts";
-import type { Transcripts } from "./transcripts.ts";
-import { reportUsage, usageLogs, usageTimeseries } from "./usage.ts";
-import type { UsageStore } from "./usage-store.ts";
+import { listSessions } from "./finding/listing.ts";
+import { previewSessions } from "./finding/previews.ts";
+import { resolveSession } from "./finding/resolving.ts";
+import { archiveName, type Lifecycle } from "./lifecycle/lifecycle.ts";
+import type { PatchSession } from "./patching/patch-session.ts";
+import type { PatchParams } from "./patching/patching.ts";
+import { type ModelDefaults, modelOf } from "./store/entries.ts";
+import type { SessionStore } from "./store/store.ts";
+import type { Transcripts } from "./transcripts/transcripts.ts";
 
 /** Messages `sessions.compact` keeps. Spec: protocol/methods-sessions.md §8. */
 const DEFAULT_KEPT = 400;
@@ -27,7 +25,6 @@ const DEFAULT_KEPT = 400;
 export interface MethodOptions {
   readonly store: SessionStore;
   readonly transcripts: Transcripts;
-  readonly usage: UsageStore;
   readonly lifecycle: Lifecycle;
   readonly clock: Pick<Clock, "now">;
   readonly canonicalKey: (key: string) => string;
@@ -37,7 +34,6 @@ export interface MethodOptions {
 
 export function createHandlers(options: MethodOptions): Handlers<typeof sessions> {
   const { store, transcripts, lifecycle, clock, canonicalKey, modelDefaults } = options;
-  const usage = { store: options.usage, transcripts, canonicalKey, location: () => store.location };
 
   async function patch(params: PatchParams) {
     const key = canonicalKey(params.key);
@@ -86,9 +82,6 @@ export function createHandlers(options: MethodOptions): Handlers<typeof sessions
     },
 
     compact: ({ params }) => compact(canonicalKey(params.key), params.maxLines ?? DEFAULT_KEPT),
-    usage: ({ params }) => reportUsage(usage, params, clock.now()),
-    timeseries: ({ params }) => usageTimeseries(usage, params.key),
-    logs: ({ params }) => usageLogs(usage, params),
   };
 }
 

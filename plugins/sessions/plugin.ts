@@ -1,4 +1,4 @@
-/** Sessions: conversations and their transcripts, the `Sessions` service, `sessions.*`, and the tools that look at them. */
+/** Sessions: conversations and their transcripts, the services `Sessions` and `UsageRecords`, `sessions.*`, and the session tools. */
 import { definePlugin, HOOKS, isGatewayError, live, misconfigured, sessions } from "@svc/sdk";
 import {
   AgentDirectory,
@@ -11,27 +11,26 @@ import {
   UsageRecords,
 } from "@svc/sdk/services";
 import { AgentToAgent, Bindings, SessionConfig, SessionTools, type Settings } from "./config.ts";
-import { createDamageLog } from "./damage.ts";
-import type { ModelDefaults } from "./entries.ts";
-import { sessionsHistoryTool } from "./history-tool.ts";
-import { canonicalKey, isSpecial, mainSessionKey } from "./keys.ts";
-import { createLifecycle } from "./lifecycle.ts";
-import { createMaintenance } from "./maintenance.ts";
+import { canonicalKey, isSpecial, mainSessionKey } from "./keys-routing/keys.ts";
+import { createLifecycle } from "./lifecycle/lifecycle.ts";
+import { createMaintenance } from "./lifecycle/maintenance.ts";
+import { Retention } from "./lifecycle/retention.ts";
 import { createHandlers } from "./methods.ts";
-import { createPatch } from "./patch-session.ts";
-import { createReaching } from "./reaching.ts";
-import { Retention } from "./retention.ts";
+import { createPatch } from "./patching/patch-session.ts";
 import { createSessions } from "./service.ts";
-import { SessionStore } from "./store.ts";
-import { sessionsListTool, sessionStatusTool } from "./tools.ts";
-import { Transcripts } from "./transcripts.ts";
-import { createUsageRecords } from "./usage-records.ts";
-import { UsageStore } from "./usage-store.ts";
+import { createDamageLog } from "./store/damage.ts";
+import type { ModelDefaults } from "./store/entries.ts";
+import { SessionStore } from "./store/store.ts";
+import { sessionsHistoryTool } from "./tools/history-tool.ts";
+import { createReaching } from "./tools/reaching.ts";
+import { sessionsListTool, sessionStatusTool } from "./tools/tools.ts";
+import { Transcripts } from "./transcripts/transcripts.ts";
+import { createUsageRecords } from "./usage-facts/usage-records.ts";
 
-/** Agent that keys belong to while no plugin says which one is the default. Spec: sessions-routing.md §1. */
+/** Default agent while no plugin names one. Spec: sessions-routing.md §1. */
 const FALLBACK_AGENT_ID = "main";
 
-/** Milliseconds after the start, and between two runs, of maintenance. Choice: a store grows slowly. */
+/** Milliseconds from the start to the first maintenance, and between two. Choice: a store grows slowly. */
 const FIRST_MAINTENANCE_MS = 60_000;
 const MAINTENANCE_MS = 3_600_000;
 
@@ -106,12 +105,8 @@ export default definePlugin({
       signal: gateway.signal,
     });
 
-    const usage = new UsageStore({ storage, damage });
     gateway.provide(Sessions, service);
-    gateway.provide(
-      UsageRecords,
-      createUsageRecords(usage, (agentId) => agentId === rules().defaultAgentId),
-    );
+    gateway.provide(UsageRecords, createUsageRecords({ storage, damage, transcripts, rules }));
     gateway.start(() => store.open(mainKey));
     gateway.configChanged((session, sections) => {
       settings = settingsOf(session, sections);
@@ -119,7 +114,7 @@ export default definePlugin({
     gateway.after(FIRST_MAINTENANCE_MS, maintain);
     gateway.every(MAINTENANCE_MS, maintain);
 
-    // Web clients cannot match `chat` events to their session without it. Spec: protocol/clients.md "hello-ok".
+    // Web clients need it to match `chat` events to their session. Spec: protocol/clients.md "hello-ok".
     gateway.hooks.hello.tap("session defaults", (snapshot) => ({ ...snapshot, sessionDefaults: service.defaults() }));
 
     gateway.serve(
@@ -127,7 +122,6 @@ export default definePlugin({
       createHandlers({
         store,
         transcripts,
-        usage,
         lifecycle,
         clock,
         canonicalKey: canonical,
@@ -143,7 +137,7 @@ export default definePlugin({
   },
 });
 
-/** The default model; nulls while there is none, so that sessions can be listed without a model. */
+/** The default model; nulls without one, so that sessions can still be listed. */
 function defaultsOf(models: Models | undefined): ModelDefaults {
   try {
     const model = models?.resolve();

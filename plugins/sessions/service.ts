@@ -2,13 +2,13 @@
 import { invalidRequest } from "@svc/sdk";
 import type { AgentDirectory, Sessions } from "@svc/sdk/services";
 import type { Settings } from "./config.ts";
-import { agentOf, canonicalKey, type KeyRules, mainSessionKey } from "./keys.ts";
-import type { Lifecycle } from "./lifecycle.ts";
-import type { Reaching } from "./reaching.ts";
-import { routeInbound } from "./routing.ts";
-import { sendPolicyOf } from "./send-policy.ts";
-import type { SessionStore } from "./store.ts";
-import type { Transcripts } from "./transcripts.ts";
+import { agentOf, canonicalKey, type KeyRules, mainSessionKey } from "./keys-routing/keys.ts";
+import { routeInbound } from "./keys-routing/routing.ts";
+import { sendPolicyOf } from "./keys-routing/send-policy.ts";
+import type { Lifecycle } from "./lifecycle/lifecycle.ts";
+import type { SessionStore } from "./store/store.ts";
+import type { Reaching } from "./tools/reaching.ts";
+import type { Transcripts } from "./transcripts/transcripts.ts";
 
 /** Spec: http/sessions-routing.md §1. */
 const SESSION_ID = /^[a-z0-9][a-z0-9._-]{0,127}$/i;
@@ -18,7 +18,7 @@ export interface ServiceOptions {
   readonly transcripts: Transcripts;
   readonly lifecycle: Lifecycle;
   readonly reaching: Pick<Reaching, "mayTouch">;
-  /** These are asked at each use: the default agent and the configuration may change while this runs. */
+  /** Read at each use: the default agent and the configuration may change. */
   readonly rules: () => KeyRules;
   readonly settings: () => Settings;
   readonly agents: () => AgentDirectory | undefined;

@@ -1,8 +1,8 @@
-/** `svc usage`: what models were used for, and what it cost. */
-import { invalidRequest, sessions } from "@svc/sdk";
+/** `svc usage`: tokens and cost. */
+import { invalidRequest, sessionsUsage } from "@svc/sdk";
 import { type CommandContext, defineCommands, withGateway } from "@svc/sdk/cli";
-import { dayOf } from "@svc/sdk/services";
-import { type Grouping, GROUPINGS, totalRow, usageLines, usageRows } from "./report.ts";
+import { localDay } from "@svc/sdk/services";
+import { type Grouping, GROUPINGS, totalRow, usageLines, usageRows } from "./cli-text.ts";
 
 const DEFAULT_DAYS = 30;
 const MAX_DAYS = 3_650;
@@ -22,7 +22,7 @@ export default defineCommands([
       const days = daysOf(context.options["days"]);
       const by = groupingOf(context.options["by"]);
       await withGateway(context, ["operator.read"], async (client) => {
-        const report = await client.call(sessions.usage, { ...lastDays(days, new Date()), limit: MAX_SESSIONS });
+        const report = await client.call(sessionsUsage.report, { ...lastDays(days, new Date()), limit: MAX_SESSIONS });
         const rows = usageRows(report, by);
         const total = totalRow(report);
         if (report.sessions.length === MAX_SESSIONS)
@@ -38,12 +38,12 @@ function print(context: CommandContext, value: object, lines: readonly string[])
   else for (const line of lines) context.print(line);
 }
 
-/** Days of this machine. */
+/** The last days in local time. */
 function lastDays(days: number, now: Date) {
   const first = new Date(now.getFullYear(), now.getMonth(), now.getDate() + 1 - days);
   return {
-    startDate: dayOf(first.getTime(), "local"),
-    endDate: dayOf(now.getTime(), "local"),
+    startDate: localDay(first.getTime()),
+    endDate: localDay(now.getTime()),
     mode: "gateway",
   } as const;
 }

@@ -1,13 +1,13 @@
-/** Which days `usage.cost` is about, whatever was asked. Pure. Spec: protocol/methods-usage.md §2-3. */
+/** The days of `usage.cost`; unusable parameters are ignored. Pure. Spec: protocol/methods-usage.md §2-3. */
 import { isGatewayError, type ParamsOf, type usage } from "@svc/sdk";
-import { type UsageDates, type UsageRange, usageRange } from "@svc/sdk/services";
+import { type UsageDates, type UsageRange, usageRange } from "./range.ts";
 
 /** Choice: a hundred years. */
 const MAX_DAYS = 36_500;
 const DAY_MS = 86_400_000;
 const DATE = /^\d{4}-\d{2}-\d{2}$/;
 
-/** What cannot be used counts as absent; never fails. */
+/** An unusable value counts as absent; never throws. */
 export function costRange(params: ParamsOf<typeof usage.cost>, now: number): UsageRange {
   const { mode, utcOffset } = params;
   const days = daysOf(params.days);
@@ -21,14 +21,14 @@ export function costRange(params: ParamsOf<typeof usage.cost>, now: number): Usa
   try {
     return usageRange({ ...zone, startDate, endDate }, now);
   } catch (error) {
-    if (isGatewayError(error)) return usageRange(zone, now); // no day of the calendar, or the wrong way round
+    if (isGatewayError(error)) return usageRange(zone, now); // not a calendar day, or the end precedes the start
     throw error;
   }
 }
 
-/** Days the answer tells: one more than the range has. Spec: §3. */
-export function toldDays({ from, to }: UsageRange): number {
-  return Math.round((to + 1 - from) / DAY_MS) + 1; // days with a change of the clock are not 24 hours long
+/** `days` of the answer: one more than the range has. Spec: §3. */
+export function answerDays({ from, to }: UsageRange): number {
+  return Math.round((to + 1 - from) / DAY_MS) + 1; // a day with a clock change is not 24 hours long
 }
 
 function dateOf(value: unknown): string | undefined {

@@ -1,14 +1,15 @@
-/** `usage.cost`: sums of days, kept for a while. Spec: protocol/methods-usage.md §3. */
+/** `usage.cost`: cached sums by day. Spec: protocol/methods-usage.md §3. */
 import type { Clock, ResultOf, usage } from "@svc/sdk";
-import type { UsageDay, UsageRange, UsageRecords } from "@svc/sdk/services";
-import { toldDays } from "./cost-range.ts";
+import type { UsageRecords } from "@svc/sdk/services";
+import { answerDays } from "./cost-range.ts";
+import type { UsageRange } from "./range.ts";
+import { answered, byDay, totalsOf } from "./summary.ts";
 
 type Cost = ResultOf<typeof usage.cost>;
-type Totals = Cost["totals"];
 
 /** Spec: §3 "Cached". */
 const MAX_AGE_MS = 30_000;
-/** Choice: ranges that are kept. */
+/** Choice: cached ranges. */
 const MAX_RANGES = 32;
 
 interface Kept {
@@ -16,7 +17,7 @@ interface Kept {
   readonly cost: Promise<Cost>;
 }
 
-/** Sums of an agent and a range; questions at the same time share one read, and one that failed is asked again. */
+/** Costs by agent and range. Concurrent calls share one read; a failed read is not kept. */
 export class Costs {
   readonly #clock: Pick<Clock, "now" | "elapsed">;
   readonly #kept = new Map<string, Kept>();
@@ -25,7 +26,7 @@ export class Costs {
     this.#clock = clock;
   }
 
-  async of(records: UsageRecords, agentId: string, range: UsageRange): Promise<Cost> {
+  async of(records: Pick<UsageRecords, "ofAgent">, agentId: string, range: UsageRange): Promise<Cost> {
     const key = JSON.stringify([agentId, range.from, range.to]);
     const known = this.#kept.get(key);
     if (known && this.#clock.elapsed() - known.at < MAX_AGE_MS) return known.cost;
@@ -42,36 +43,15 @@ export class Costs {
     }
   }
 
-  async #read(records: UsageRecords, agentId: string, range: UsageRange): Promise<Cost> {
-    const days = await records.daily(agentId, range);
+  async #read(records: Pick<UsageRecords, "ofAgent">, agentId: string, range: UsageRange): Promise<Cost> {
+    const sums = answered(await records.ofAgent(agentId, { ...range, zone: "local" }));
+    const daily = byDay(sums).map(([date, some]) => ({ date, ...totalsOf(some) }));
     return {
       updatedAt: this.#clock.now(),
-      days: toldDays(range),
-      // Spec: no zero rows. Days of which nothing is known count in the totals.
-      daily: days.filter(({ totalTokens }) => totalTokens > 0).map((day) => ({ ...day })),
-      totals: sumOf(days),
+      days: answerDays(range),
+      // Spec: no zero rows. Days without known tokens count in the totals only.
+      daily: daily.filter(({ totalTokens }) => totalTokens > 0),
+      totals: totalsOf(sums),
     };
   }
-}
-
-const NOTHING: Totals = {
-  input: 0,
-  output: 0,
-  cacheRead: 0,
-  cacheWrite: 0,
-  totalTokens: 0,
-  totalCost: 0,
-  inputCost: 0,
-  outputCost: 0,
-  cacheReadCost: 0,
-  cacheWriteCost: 0,
-  missingCostEntries: 0,
-};
-
-/** All days together. */
-export function sumOf(days: readonly UsageDay[]): Totals {
-  const fields = [...Object.keys(NOTHING), "missingUsageEntries"] as (keyof Totals)[]; // keys of that object
-  const sums = fields.map((field) => [field, days.reduce((sum, day) => sum + (day[field] ?? 0), 0)] as const);
-  const told = sums.filter(([field, sum]) => field in NOTHING || sum > 0);
-  return { ...NOTHING, ...Object.fromEntries(told) };
 }

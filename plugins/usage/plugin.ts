@@ -1,11 +1,12 @@
-/** Usage: quotas of model providers, what the default agent has cost, and `svc usage`. */
-import { definePlugin, live, unavailable, usage } from "@svc/sdk";
+/** Usage: reports on conversations, cost of the default agent, quotas of model providers, and `svc usage`. */
+import { definePlugin, live, sessionsUsage, unavailable, usage } from "@svc/sdk";
 import { AgentDirectory, ModelQuotas, Sessions, UsageRecords } from "@svc/sdk/services";
 import { costRange } from "./cost-range.ts";
 import { Costs } from "./cost.ts";
+import { reportUsage, usageLogs, usageTimeseries } from "./session-reports.ts";
 import { quotaStatus } from "./status.ts";
 
-/** Agent of a gateway whose plugins do not say which one is the default. */
+/** Default agent while no plugin names one. */
 const FALLBACK_AGENT_ID = "main";
 
 export default definePlugin({
@@ -23,14 +24,17 @@ export default definePlugin({
     const costs = new Costs(clock);
     const defaultAgent = () =>
       services.agents.get()?.defaultId ?? services.sessions.get()?.defaults().defaultAgentId ?? FALLBACK_AGENT_ID;
+    const records = () =>
+      services.records.get() ?? unavailable("no running plugin keeps what was used: enable the plugin sessions");
 
+    gateway.serve(sessionsUsage, {
+      report: ({ params }) => reportUsage(records(), params, clock.now()),
+      timeseries: ({ params }) => usageTimeseries(records(), params),
+      logs: ({ params }) => usageLogs(records(), params),
+    });
     gateway.serve(usage, {
       status: ({ signal }) => quotaStatus(services.quotas.get(), { clock, log }, signal),
-      cost({ params }) {
-        const records = services.records.get();
-        if (!records) return unavailable("no running plugin keeps what was used: enable the plugin sessions");
-        return costs.of(records, defaultAgent(), costRange(params, clock.now()));
-      },
+      cost: ({ params }) => costs.of(records(), defaultAgent(), costRange(params, clock.now())),
     });
   },
 });

@@ -1,4 +1,4 @@
-/** `usage.status`: asks every provider that can tell. Spec: protocol/methods-usage.md §1. */
+/** `usage.status`: asks every provider that has quotas. Spec: protocol/methods-usage.md §1. */
 import { type Clock, isGatewayError, type Logger, type ResultOf, untilAborted, type usage } from "@svc/sdk";
 import type { ModelQuotas, QuotaSource } from "@svc/sdk/services";
 
@@ -13,7 +13,7 @@ export interface StatusOptions {
   readonly log: Logger;
 }
 
-/** Never fails for what a provider does: its row says so. */
+/** A failure of a provider is part of its row, not an error. */
 export async function quotaStatus(
   quotas: ModelQuotas | undefined,
   { clock, log }: StatusOptions,
@@ -30,7 +30,7 @@ async function ask(source: QuotaSource, { clock, log }: StatusOptions, signal: A
   const cancel = clock.setTimeout(() => late.abort(), TIMEOUT_MS);
   const until = AbortSignal.any([signal, late.signal]);
   try {
-    const { windows, plan } = await untilAborted(source.ask(until), until); // one that does not listen is left alone
+    const { windows, plan } = await untilAborted(source.ask(until), until); // does not wait for a source that ignores the signal
     const clamped = windows.map(({ label, usedPercent, resetAt }) => ({
       label,
       usedPercent: Math.min(Math.max(0, usedPercent), 100),

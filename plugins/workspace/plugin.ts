@@ -3,13 +3,13 @@ import { definePlugin, live } from "@svc/sdk";
 import { openExecPolicy } from "@svc/sdk/exec";
 import { AgentDirectory, Approver, GatewayInfo, Tool } from "@svc/sdk/services";
 import { ExecConfig, FsConfig } from "./config.ts";
-import { Programs } from "./exec/programs.ts";
 import { execTool } from "./exec/tool.ts";
 import { editTool, writeTool } from "./files/change.ts";
 import { readTool } from "./files/read.ts";
 import { patchTool } from "./patch/tool.ts";
 import type { PlaceSources } from "./place.ts";
 import { BackgroundCommands } from "./process/background.ts";
+import { Programs } from "./process/programs.ts";
 import { processTool } from "./process/tool.ts";
 
 /** Choice: milliseconds between looks for ended commands that nobody asks for any more. */

@@ -1,18 +1,6 @@
-/** Sessions namespace. Spec: §4.1 row "Sessions"; params and results: protocol/methods-sessions.md, methods-usage.md §4-6. */
+/** Sessions namespace. Spec: §4.1 row "Sessions"; params and results: protocol/methods-sessions.md. */
 import { defineContract } from "../contract.ts";
 import { NonEmpty, Strict, Type } from "../schema.ts";
-import {
-  ByModel,
-  ByTool,
-  DailyLatency,
-  DailyModel,
-  Dated,
-  Latency,
-  MessageCounts,
-  SessionUsage,
-  ToolUsage,
-  UsageTotals,
-} from "./usage.ts";
 
 const Count = Type.Integer({ minimum: 1 });
 const Label = Type.String({ minLength: 1, maxLength: 64 });
@@ -64,8 +52,6 @@ export const SessionRecord = Type.Object({ sessionId: NonEmpty, updatedAt: Type.
 /** A value, or null to go back to the default; absent leaves it. Words are checked by the handler: aliases are taken. */
 const Clearable = (description: string) =>
   Type.Optional(Type.Union([Type.String({ minLength: 1 }), Type.Null()], { description }));
-
-const Day = Type.String({ pattern: "^\\d{4}-\\d{2}-\\d{2}$" });
 
 /** Find, preview, restart and forget conversations. */
 export const sessions = defineContract("sessions", {
@@ -198,113 +184,6 @@ export const sessions = defineContract("sessions", {
       reason: text,
       archived: text,
       kept: number,
-    }),
-  },
-  usage: {
-    summary: "Tokens and cost by session, with totals by model, agent, channel and day",
-    scope: "operator.read",
-    advertised: false,
-    params: Strict({
-      key: Type.Optional(NonEmpty),
-      startDate: Type.Optional(Day),
-      endDate: Type.Optional(Day),
-      mode: Type.Optional(Type.Enum(["utc", "gateway", "specific"])),
-      utcOffset: Type.Optional(Type.String({ pattern: "^UTC[+-]\\d{1,2}(?::[0-5]\\d)?$" })),
-      limit: Type.Optional(Type.Integer({ minimum: 1, description: "sessions; default 50" })),
-      includeContextWeight: flag,
-    }),
-    result: Type.Object({
-      updatedAt: Type.Integer(),
-      startDate: Type.String(),
-      endDate: Type.String(),
-      sessions: Type.Array(
-        Type.Object({
-          key: Type.String(),
-          label: text,
-          sessionId: text,
-          updatedAt: Type.Integer(),
-          agentId: text,
-          channel: text,
-          chatType: text,
-          origin: record,
-          modelOverride: text,
-          providerOverride: text,
-          modelProvider: text,
-          model: text,
-          usage: Type.Union([SessionUsage, Type.Null()]),
-          contextWeight: Type.Optional(Type.Unknown({ description: "the last system prompt report, or null" })),
-        }),
-      ),
-      totals: UsageTotals,
-      aggregates: Type.Object({
-        messages: MessageCounts,
-        tools: ToolUsage,
-        byModel: ByModel,
-        byProvider: Type.Array(Type.Object({ provider: text, count: Type.Integer(), totals: UsageTotals })),
-        byAgent: Type.Array(Type.Object({ agentId: Type.String(), totals: UsageTotals })),
-        byChannel: Type.Array(Type.Object({ channel: Type.String(), totals: UsageTotals })),
-        byTool: Type.Optional(ByTool),
-        latency: Type.Optional(Latency),
-        dailyLatency: DailyLatency,
-        modelDaily: DailyModel,
-        daily: Type.Array(
-          Type.Object({
-            ...Dated,
-            tokens: Type.Number(),
-            cost: Type.Number(),
-            messages: Type.Integer(),
-            toolCalls: Type.Integer(),
-            errors: Type.Integer(),
-            missingCostEntries: number,
-            missingUsageEntries: number,
-          }),
-        ),
-      }),
-    }),
-  },
-  timeseries: {
-    name: "sessions.usage.timeseries",
-    summary: "How the tokens and the cost of a session grew",
-    scope: "operator.read",
-    advertised: false,
-    // Lenient: unknown params are ignored. Spec: methods-usage.md.
-    params: Type.Object({ key: NonEmpty }),
-    result: Type.Object({
-      sessionId: text,
-      points: Type.Array(
-        Type.Object({
-          timestamp: Type.Integer(),
-          input: Type.Number(),
-          output: Type.Number(),
-          cacheRead: Type.Number(),
-          cacheWrite: Type.Number(),
-          totalTokens: Type.Number(),
-          cost: Type.Number(),
-          cumulativeTokens: Type.Number(),
-          cumulativeCost: Type.Number(),
-        }),
-      ),
-    }),
-  },
-  logs: {
-    name: "sessions.usage.logs",
-    summary: "The last messages of a session with their tokens and cost",
-    scope: "operator.read",
-    advertised: false,
-    params: Type.Object({
-      key: NonEmpty,
-      limit: Type.Optional(Type.Number({ description: "messages; default 200, at most 1000" })),
-    }),
-    result: Type.Object({
-      logs: Type.Array(
-        Type.Object({
-          timestamp: Type.Integer({ description: "epoch ms" }),
-          role: Type.Enum(["user", "assistant", "tool", "toolResult"]),
-          content: Type.String(),
-          tokens: Type.Optional(Type.Number()),
-          cost: Type.Optional(Type.Number()),
-        }),
-      ),
     }),
   },
 });

@@ -1,9 +1,10 @@
-/** What conversations used: tokens, money, messages, time. Spec: protocol/methods-usage.md §1-4. */
+/** Usage of conversations (tokens, money, messages, time) and quotas of model providers. Spec: protocol/methods-usage.md. */
 import { defineContract } from "../contract.ts";
-import { Type } from "../schema.ts";
+import { NonEmpty, Strict, Type } from "../schema.ts";
 
 const text = Type.Optional(Type.String());
 const number = Type.Optional(Type.Integer());
+const Day = Type.String({ pattern: "^\\d{4}-\\d{2}-\\d{2}$" });
 
 /** Tokens and US dollars that are known. */
 export const UsageTotals = Type.Object({
@@ -23,7 +24,7 @@ export const UsageTotals = Type.Object({
   ),
 });
 
-export const MessageCounts = Type.Object({
+const MessageCounts = Type.Object({
   total: Type.Integer(),
   user: Type.Integer(),
   assistant: Type.Integer(),
@@ -31,14 +32,14 @@ export const MessageCounts = Type.Object({
   toolResults: Type.Integer(),
   errors: Type.Integer(),
 });
-export const ToolUsage = Type.Object({
+const ToolUsage = Type.Object({
   totalCalls: Type.Integer(),
   uniqueTools: Type.Integer(),
   tools: Type.Array(Type.Object({ name: Type.String(), count: Type.Integer() })),
 });
 const orUnknown = (description: string) => Type.Union([Type.Number(), Type.Null()], { description });
 /** What the answers used that called a tool; one that called two counts for both. Choice. */
-export const ByTool = Type.Array(
+const ByTool = Type.Array(
   Type.Object({
     name: Type.String(),
     calls: Type.Integer(),
@@ -50,7 +51,7 @@ export const ByTool = Type.Array(
   }),
 );
 /** Milliseconds from a message of the user to the answer. */
-export const Latency = Type.Object({
+const Latency = Type.Object({
   count: Type.Integer(),
   avgMs: Type.Number(),
   p95Ms: Type.Number(),
@@ -58,9 +59,9 @@ export const Latency = Type.Object({
   maxMs: Type.Number(),
 });
 /** First member of everything by day. */
-export const Dated = { date: Type.String({ description: "YYYY-MM-DD in the time zone of the mode" }) };
-export const DailyLatency = Type.Array(Type.Object({ ...Dated, ...Latency.properties }));
-export const DailyModel = Type.Array(
+const Dated = { date: Type.String({ description: "YYYY-MM-DD in the time zone of the mode" }) };
+const DailyLatency = Type.Array(Type.Object({ ...Dated, ...Latency.properties }));
+const DailyModel = Type.Array(
   Type.Object({
     ...Dated,
     provider: text,
@@ -70,9 +71,7 @@ export const DailyModel = Type.Array(
     count: Type.Integer(),
   }),
 );
-export const ByModel = Type.Array(
-  Type.Object({ provider: text, model: text, count: Type.Integer(), totals: UsageTotals }),
-);
+const ByModel = Type.Array(Type.Object({ provider: text, model: text, count: Type.Integer(), totals: UsageTotals }));
 
 /** What one session used. */
 export const SessionUsage = Type.Object({
@@ -93,10 +92,120 @@ export const SessionUsage = Type.Object({
   latency: Type.Optional(Latency),
 });
 
-/** Any JSON: what cannot be used is ignored. Spec: §3 "Invalid params never fail". */
+/** Usage of conversations, one by one and added up. */
+export const sessionsUsage = defineContract("sessions.usage", {
+  report: {
+    name: "sessions.usage",
+    summary: "Tokens and cost by session, with totals by model, agent, channel and day",
+    scope: "operator.read",
+    advertised: false,
+    params: Strict({
+      key: Type.Optional(NonEmpty),
+      startDate: Type.Optional(Day),
+      endDate: Type.Optional(Day),
+      mode: Type.Optional(Type.Enum(["utc", "gateway", "specific"])),
+      utcOffset: Type.Optional(Type.String({ pattern: "^UTC[+-]\\d{1,2}(?::[0-5]\\d)?$" })),
+      limit: Type.Optional(Type.Integer({ minimum: 1, description: "sessions; default 50" })),
+      includeContextWeight: Type.Optional(Type.Boolean()),
+    }),
+    result: Type.Object({
+      updatedAt: Type.Integer(),
+      startDate: Type.String(),
+      endDate: Type.String(),
+      sessions: Type.Array(
+        Type.Object({
+          key: Type.String(),
+          label: text,
+          sessionId: text,
+          updatedAt: Type.Integer(),
+          agentId: text,
+          channel: text,
+          chatType: text,
+          origin: Type.Optional(Type.Object({})),
+          modelOverride: text,
+          providerOverride: text,
+          modelProvider: text,
+          model: text,
+          usage: Type.Union([SessionUsage, Type.Null()]),
+          contextWeight: Type.Optional(Type.Unknown({ description: "the last system prompt report, or null" })),
+        }),
+      ),
+      totals: UsageTotals,
+      aggregates: Type.Object({
+        messages: MessageCounts,
+        tools: ToolUsage,
+        byModel: ByModel,
+        byProvider: Type.Array(Type.Object({ provider: text, count: Type.Integer(), totals: UsageTotals })),
+        byAgent: Type.Array(Type.Object({ agentId: Type.String(), totals: UsageTotals })),
+        byChannel: Type.Array(Type.Object({ channel: Type.String(), totals: UsageTotals })),
+        byTool: Type.Optional(ByTool),
+        latency: Type.Optional(Latency),
+        dailyLatency: DailyLatency,
+        modelDaily: DailyModel,
+        daily: Type.Array(
+          Type.Object({
+            ...Dated,
+            tokens: Type.Number(),
+            cost: Type.Number(),
+            messages: Type.Integer(),
+            toolCalls: Type.Integer(),
+            errors: Type.Integer(),
+            missingCostEntries: number,
+            missingUsageEntries: number,
+          }),
+        ),
+      }),
+    }),
+  },
+  timeseries: {
+    summary: "How the tokens and the cost of a session grew",
+    scope: "operator.read",
+    advertised: false,
+    // Lenient: unknown params are ignored. Spec: methods-usage.md.
+    params: Type.Object({ key: NonEmpty }),
+    result: Type.Object({
+      sessionId: text,
+      points: Type.Array(
+        Type.Object({
+          timestamp: Type.Integer(),
+          input: Type.Number(),
+          output: Type.Number(),
+          cacheRead: Type.Number(),
+          cacheWrite: Type.Number(),
+          totalTokens: Type.Number(),
+          cost: Type.Number(),
+          cumulativeTokens: Type.Number(),
+          cumulativeCost: Type.Number(),
+        }),
+      ),
+    }),
+  },
+  logs: {
+    summary: "The last messages of a session with their tokens and cost",
+    scope: "operator.read",
+    advertised: false,
+    params: Type.Object({
+      key: NonEmpty,
+      limit: Type.Optional(Type.Number({ description: "messages; default 200, at most 1000" })),
+    }),
+    result: Type.Object({
+      logs: Type.Array(
+        Type.Object({
+          timestamp: Type.Integer({ description: "epoch ms" }),
+          role: Type.Enum(["user", "assistant", "tool", "toolResult"]),
+          content: Type.String(),
+          tokens: Type.Optional(Type.Number()),
+          cost: Type.Optional(Type.Number()),
+        }),
+      ),
+    }),
+  },
+});
+
+/** Any JSON; an unusable value is ignored. Spec: §3 "Invalid params never fail". */
 const anything = Type.Optional(Type.Unknown());
 
-/** Quotas and cost. What conversations used stands in the namespace `sessions`. */
+/** Quotas of model providers, and cost by day. */
 export const usage = defineContract("usage", {
   status: {
     summary: "How much of what model subscriptions allow is used up",

@@ -30,7 +30,6 @@ export * from "./storage.ts";
 export * from "./system-events.ts";
 export * from "./tool-policy.ts";
 export * from "./tools.ts";
-export * from "./usage-range.ts";
 export * from "./usage.ts";
 export * from "./web-search.ts";
 export * from "./webhooks.ts";

@@ -25,13 +25,13 @@ export const MEMORY_GIVEN: Readonly<Record<string, Given>> = {
   ...both("remote.apiKey.provider", key(AT), key({ ...AT, provider: "other" })),
 };
 
-const SETTINGS = "plugins/memory/scoring.test.ts";
-const SERVER = "plugins/memory/embeddings.test.ts";
+const SETTINGS = "plugins/memory/settings.test.ts";
+const SERVER = "plugins/memory/embedding/embeddings.test.ts";
 
 export const MEMORY_SEEN_ELSEWHERE: Readonly<Record<string, string>> = {
   [`${ALL}.enabled`]: SETTINGS,
   [`${ALL}.sources`]: "plugins/agents/directory/memory-search.test.ts",
-  [`${ALL}.extraPaths`]: "plugins/memory/index.test.ts",
+  [`${ALL}.extraPaths`]: "plugins/memory/engine/index.test.ts",
   [`${ALL}.provider`]: SETTINGS,
   [`${ALL}.remote.baseUrl`]: SETTINGS,
   [`${ALL}.remote.apiKey`]: SERVER,

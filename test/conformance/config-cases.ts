@@ -186,7 +186,7 @@ export const GIVEN: Readonly<Record<string, Given>> = {
 };
 
 const AGENTS = "plugins/agents";
-const SESSIONS = "plugins/sessions";
+const SESSIONS = "plugins/sessions/lifecycle";
 
 /** The test that sees the effect where no picture does; the last word of the key stands in it. A key that ends in a dot: all below. */
 export const SEEN_ELSEWHERE: Readonly<Record<string, string>> = {
@@ -200,8 +200,8 @@ export const SEEN_ELSEWHERE: Readonly<Record<string, string>> = {
   "tools.deny": "plugins/http-tools/policy.test.ts",
   "tools.byProvider.": "plugins/tools/policy.test.ts",
   "tools.subagents.": "plugins/tools/policies.test.ts",
-  "tools.sessions.visibility": "plugins/sessions/tools.test.ts",
-  "tools.agentToAgent.": "plugins/sessions/tools.test.ts",
+  "tools.sessions.visibility": "plugins/sessions/tools/tools.test.ts",
+  "tools.agentToAgent.": "plugins/sessions/tools/tools.test.ts",
   "tools.exec.security": "plugins/workspace/exec.test.ts",
   "tools.exec.ask": "plugins/workspace/exec.test.ts",
   "tools.exec.timeoutSec": "plugins/workspace/exec.test.ts",

@@ -25,6 +25,7 @@ import {
   plugins,
   secrets,
   sessions,
+  sessionsUsage,
   tools,
   update,
   usage,
@@ -76,10 +77,15 @@ const NAMESPACES: readonly {
   { id: "nodes", contract: nodes },
   { id: "plugins", contract: plugins, needs: ["disable", "enable"] },
   { id: "secrets", contract: secrets, open: ["list", "reload", "resolve"] },
-  { id: "sessions", contract: sessions, open: ["timeseries", "logs"], needs: ["resolve"] },
+  { id: "sessions", contract: sessions, needs: ["resolve"] },
   { id: "tools", contract: tools },
   { id: "update", contract: update },
-  { id: "usage", contract: usage, open: ["status", "cost"] },
+  {
+    id: "usage",
+    contract: { ...usage, ...sessionsUsage },
+    open: ["status", "cost", "timeseries", "logs"],
+    needs: ["timeseries"],
+  },
   { id: "webhooks", contract: webhooks, needs: ["disable", "enable"] },
 ];
 

@@ -6,13 +6,13 @@ import { type ExecConfig, MAX_TIMEOUT_SECONDS } from "../config.ts";
 import { writablePlace } from "../files/change.ts";
 import type { PlaceSources } from "../place.ts";
 import type { BackgroundCommands, Owner } from "../process/background.ts";
+import { keptOutput } from "../process/output.ts";
+import type { Programs } from "../process/programs.ts";
+import { endText, withNote } from "../process/report.ts";
 import { type Command, commandOf, type CommandRequest } from "./command.ts";
 import { addedVariables, commandEnvironment } from "./environment.ts";
 import { hasAllowlist } from "./judgement.ts";
-import { keptOutput } from "./output.ts";
 import { permit, type PermissionSources } from "./permission.ts";
-import type { Programs } from "./programs.ts";
-import { endText, withNote } from "./report.ts";
 
 /** Choice: UTF-16 units of a command. */
 const MAX_COMMAND_CHARS = 32_768;

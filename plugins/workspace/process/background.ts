@@ -2,8 +2,8 @@
 import { randomUUID } from "node:crypto";
 import { type Clock, notFound, unavailable } from "@svc/sdk";
 import { BoundedText, type ProgramOutcome, type RunningProgram } from "@svc/sdk/exec";
-import { Output } from "../exec/output.ts";
-import type { Programs } from "../exec/programs.ts";
+import { Output } from "./output.ts";
+import type { Programs } from "./programs.ts";
 
 /** Whose it is: nobody else sees it. */
 export interface Owner {

@@ -2,9 +2,9 @@
 import { type Clock, invalidRequest, pause, Strict, Type } from "@svc/sdk";
 import { BoundedText } from "@svc/sdk/exec";
 import { defineTool, type ToolResult } from "@svc/sdk/services";
-import { endText, withNote } from "../exec/report.ts";
 import { MAX_LINES, pageOf } from "../files/page.ts";
 import { type Background, type BackgroundCommands, MAX_FRESH_CHARS, type Owner } from "./background.ts";
+import { endText, withNote } from "./report.ts";
 
 const ACTIONS = ["list", "poll", "log", "write", "kill", "clear"] as const;
 

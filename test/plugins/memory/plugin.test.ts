@@ -9,11 +9,11 @@ import { startFakeModelServer, testGateway, toolContract } from "@svc/sdk/testin
 import { getTool, MAX_TEXT_CHARS, searchTool } from "../../../plugins/memory/tools.ts";
 import { principal } from "../agents/script.ts";
 import { temporaryDirectory } from "../agents/temporary.ts";
-import { deskOf } from "./desk-scene.ts";
 import { startEmbeddings } from "./fake-embeddings.ts";
+import { indexesOf } from "./indexes-scene.ts";
 import { never, scene } from "./scene.ts";
 
-const deskIn = async (t: TestContext, workspace: string) => (await deskOf(t, { main: workspace })).desk;
+const indexesIn = async (t: TestContext, workspace: string) => (await indexesOf(t, { main: workspace })).indexes;
 
 async function use(tool: Tool, params: Record<string, unknown>): Promise<ToolResult> {
   const call: ToolCall = {
@@ -28,9 +28,9 @@ async function use(tool: Tool, params: Record<string, unknown>): Promise<ToolRes
 }
 
 const search = async (t: TestContext, workspace: string, query: string) =>
-  use(searchTool(await deskIn(t, workspace)), { query });
+  use(searchTool(await indexesIn(t, workspace)), { query });
 const get = async (t: TestContext, workspace: string, params: Record<string, unknown>) =>
-  use(getTool(await deskIn(t, workspace)), params);
+  use(getTool(await indexesIn(t, workspace)), params);
 
 describe("memory_search", () => {
   it("shows places to a model, and gives them to programs", async (t) => {
@@ -99,21 +99,21 @@ describe("memory_get", () => {
 describe("both", () => {
   it("keep the contract of tools", async (t) => {
     const { workspace } = await scene(t, { "MEMORY.md": "tea" });
-    const desk = await deskIn(t, workspace);
+    const indexes = await indexesIn(t, workspace);
     await toolContract(t, {
-      tool: searchTool(desk),
+      tool: searchTool(indexes),
       name: "memory_search",
       samples: [{ query: "tea" }, { query: "-" }],
     });
-    await toolContract(t, { tool: getTool(desk), name: "memory_get", samples: [{ path: "MEMORY.md" }] });
+    await toolContract(t, { tool: getTool(indexes), name: "memory_get", samples: [{ path: "MEMORY.md" }] });
   });
 
   it("say when the agent is gone, and when its memory is switched off", async (t) => {
-    const { desk } = await deskOf(t, { other: "/nowhere" });
-    await assert.rejects(use(searchTool(desk), { query: "x" }), { code: "NOT_FOUND" });
-    await assert.rejects(use(getTool(desk), { path: "MEMORY.md" }), { code: "NOT_FOUND" });
-    const off = await deskOf(t, { main: "/nowhere" }, { settings: { main: { enabled: false } } });
-    await assert.rejects(use(searchTool(off.desk), { query: "x" }), {
+    const { indexes } = await indexesOf(t, { other: "/nowhere" });
+    await assert.rejects(use(searchTool(indexes), { query: "x" }), { code: "NOT_FOUND" });
+    await assert.rejects(use(getTool(indexes), { path: "MEMORY.md" }), { code: "NOT_FOUND" });
+    const off = await indexesOf(t, { main: "/nowhere" }, { settings: { main: { enabled: false } } });
+    await assert.rejects(use(searchTool(off.indexes), { query: "x" }), {
       code: "UNAVAILABLE",
       message: /enabled is false/,
     });

@@ -2,9 +2,10 @@
 import { mkdir, rm, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import type { TestContext } from "node:test";
-import type { Embed } from "../../../plugins/memory/embeddings-api.ts";
-import { createEngine, type EngineOptions } from "../../../plugins/memory/engine.ts";
-import type { MemoryQuery, Place } from "../../../plugins/memory/memory-index.ts";
+import type { Embed } from "../../../plugins/memory/embedding/embeddings-api.ts";
+import { createEngine, type EngineOptions } from "../../../plugins/memory/engine/engine.ts";
+import type { AgentMemory } from "../../../plugins/memory/index/agent-memory.ts";
+import type { MemoryQuery } from "../../../plugins/memory/search/ranking.ts";
 import { settingsOf } from "../../../plugins/memory/settings.ts";
 import { temporaryDirectory } from "../agents/temporary.ts";
 
@@ -22,7 +23,7 @@ export const query = (text: string, changes: Partial<MemoryQuery> = {}): MemoryQ
   ...changes,
 });
 
-export const placeOf = (workspace: string, changes: Partial<Place> = {}): Place => ({
+export const memoryOf = (workspace: string, changes: Partial<AgentMemory> = {}): AgentMemory => ({
   agentId: "main",
   workspace,
   extraPaths: [],
@@ -36,13 +37,13 @@ export const placeOf = (workspace: string, changes: Partial<Place> = {}): Place 
 const noServer: Embed = () => Promise.reject(new Error("a server was asked"));
 
 export interface SceneOptions extends Partial<EngineOptions> {
-  readonly place?: Partial<Place>;
+  readonly memory?: Partial<AgentMemory>;
 }
 
 export async function scene(
   t: TestContext,
   files: Readonly<Record<string, string>> = {},
-  { place: changes, ...options }: SceneOptions = {},
+  { memory: changes, ...options }: SceneOptions = {},
 ) {
   const workspace = await temporaryDirectory(t);
   const file = join(await temporaryDirectory(t), "index.sqlite");
@@ -58,12 +59,12 @@ export async function scene(
     return engine;
   };
   const engine = open();
-  const place = placeOf(workspace, changes);
+  const memory = memoryOf(workspace, changes);
   const ask = (text: string, asked: Partial<MemoryQuery> = {}, signal = never) =>
-    engine.search(place, query(text, asked), signal);
+    engine.search(memory, query(text, asked), signal);
   /** `path:start-end` of what is found. */
   const places = async (text: string, asked: Partial<MemoryQuery> = {}) =>
     (await ask(text, asked)).hits.map(({ path, startLine, endLine }) => `${path}:${startLine}-${endLine}`);
   const remove = (path: string) => rm(join(workspace, path));
-  return { workspace, file, place, engine, open, notes, write, remove, ask, places };
+  return { workspace, file, memory, engine, open, notes, write, remove, ask, places };
 }

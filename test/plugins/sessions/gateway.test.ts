@@ -5,11 +5,11 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, it } from "node:test";
-import { chat, definePlugin, sessions } from "@svc/sdk";
+import { chat, definePlugin, sessions, sessionsUsage } from "@svc/sdk";
 import { Sessions } from "@svc/sdk/services";
 import { type HostedGateway, testGateway } from "@svc/sdk/testing";
 
-const PLUGINS = ["storage-sqlite", "sessions", "agents", "chat", "models", "provider-offline"];
+const PLUGINS = ["storage-sqlite", "sessions", "usage", "agents", "chat", "models", "provider-offline"];
 
 /** Gives a test the service. */
 function borrower() {
@@ -58,10 +58,10 @@ describe("sessions in a gateway", () => {
       await service().append(key, [said("one"), answer, said("two")]);
       const cut = await client.call(sessions.compact, { key, maxLines: 1 });
       assert.deepEqual([cut.compacted, cut.kept], [true, 1]);
-      const { totals } = await client.call(sessions.usage, { key });
+      const { totals } = await client.call(sessionsUsage.report, { key });
       assert.equal(totals.totalTokens, 3);
-      assert.equal((await client.call(sessions.timeseries, { key })).points.length, 1);
-      assert.equal((await client.call(sessions.logs, { key })).logs.length, 1);
+      assert.equal((await client.call(sessionsUsage.timeseries, { key })).points.length, 1);
+      assert.equal((await client.call(sessionsUsage.logs, { key })).logs.length, 1);
       const [row] = (await client.call(sessions.list, { label: "Notes" })).sessions;
       assert.equal(row?.verboseLevel, "on");
     },
@@ -72,7 +72,7 @@ describe("sessions in a gateway", () => {
     const refusal = { message: /missing scope: operator\.admin/ };
     await assert.rejects(client.call(sessions.patch, { key: "a" }), refusal);
     await assert.rejects(client.call(sessions.compact, { key: "a" }), refusal);
-    assert.deepEqual((await client.call(sessions.usage, {})).sessions, []);
+    assert.deepEqual((await client.call(sessionsUsage.report, {})).sessions, []);
   });
 
   it("serves what is left of a damaged database after a restart", { timeout: 60_000 }, async (t) => {

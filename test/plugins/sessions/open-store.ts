@@ -4,9 +4,9 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { TestContext } from "node:test";
-import { createDamageLog } from "../../../plugins/sessions/damage.ts";
-import { SessionStore } from "../../../plugins/sessions/store.ts";
-import { Transcripts } from "../../../plugins/sessions/transcripts.ts";
+import { createDamageLog } from "../../../plugins/sessions/store/damage.ts";
+import { SessionStore } from "../../../plugins/sessions/store/store.ts";
+import { Transcripts } from "../../../plugins/sessions/transcripts/transcripts.ts";
 import { openStorage } from "../../../plugins/storage-sqlite/storage.ts";
 
 /** 2026-03-02T12:00:00Z */

@@ -2,16 +2,10 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import type { SqlValue, Storage } from "@svc/sdk/services";
-import { LONGEST_UNUSED, OLDEST_RETIRED } from "../../../plugins/sessions/retention.ts";
-import * as entries from "../../../plugins/sessions/statements.ts";
-import * as transcripts from "../../../plugins/sessions/transcript-statements.ts";
-import {
-  NEWEST_SUBJECTS,
-  RETIRED_SUBJECTS,
-  TIMESERIES,
-  TOOL_SUMS,
-  usageSums,
-} from "../../../plugins/sessions/usage-store.ts";
+import { LONGEST_UNUSED, OLDEST_RETIRED } from "../../../plugins/sessions/lifecycle/retention.ts";
+import * as entries from "../../../plugins/sessions/store/statements.ts";
+import * as transcripts from "../../../plugins/sessions/transcripts/statements.ts";
+import * as usage from "../../../plugins/sessions/usage-facts/statements.ts";
 import { assistant, NOON, openStore, user } from "./open-store.ts";
 
 const KEY = "agent:main:foo";
@@ -28,7 +22,7 @@ const of = (what: string, statements: readonly { sql: string; params?: readonly 
   statements.map(({ sql, params = [] }, at) => [`${what} ${at + 1}`, sql, params]);
 const session = { key: KEY, entry: { sessionId: "s", updatedAt: 1 }, json: "{}" };
 const ids = JSON.stringify(["s"]);
-const sums = usageSums({ offsetMs: 0 });
+const sums = usage.usageSums({ offsetMs: 0 });
 
 const asked: readonly Asked[] = [
   ["a page", ...pageOf({})],
@@ -43,10 +37,10 @@ const asked: readonly Asked[] = [
   ["titles", transcripts.FIRST_USER_TEXTS, [9, ids]],
   ["last texts", transcripts.LAST_TEXTS, [9, ids]],
   ["the sums of a session", sums.sql, [...sums.params, ids, 0, 9]],
-  ["the tools of a session", TOOL_SUMS, [ids, 0, 9]],
-  ["the points of a session", TIMESERIES, [200, ids]],
-  ["sessions of a report", NEWEST_SUBJECTS(true), [1, 0, 50]],
-  ["retired transcripts of a report", RETIRED_SUBJECTS, [0, 50]],
+  ["the tools of a session", usage.TOOL_SUMS, [ids, 0, 9]],
+  ["the points of a session", usage.TIMESERIES, [200, ids]],
+  ["sessions of a report", usage.NEWEST_SUBJECTS(true), [1, 0, 50]],
+  ["retired transcripts of a report", usage.RETIRED_SUBJECTS, [0, 50]],
   ["what was not used for long", LONGEST_UNUSED, [1, 9, 0, "", 50]],
   ["old archives", OLDEST_RETIRED, [9, 50]],
   ...of("an append", [

@@ -1,11 +1,12 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { definePlugin, GatewayError, type Plugin, unavailable, usage } from "@svc/sdk";
-import { type AssistantMessage, ModelProvider, type QuotaSource, Sessions, type UsageDay } from "@svc/sdk/services";
+import { type AssistantMessage, ModelProvider, type QuotaSource, Sessions, type UsageSum } from "@svc/sdk/services";
 import { createFakeClock, testGateway } from "@svc/sdk/testing";
-import { costRange, toldDays } from "../../../plugins/usage/cost-range.ts";
-import { Costs, sumOf } from "../../../plugins/usage/cost.ts";
+import { answerDays, costRange } from "../../../plugins/usage/cost-range.ts";
+import { Costs } from "../../../plugins/usage/cost.ts";
 import { quotaStatus } from "../../../plugins/usage/status.ts";
+import { totalsOf } from "../../../plugins/usage/summary.ts";
 
 const NOON = Date.UTC(2026, 2, 2, 12);
 const log = { debug() {}, info() {}, warn() {}, error() {} };
@@ -40,14 +41,31 @@ describe("the range of usage.cost", () => {
         [range.from, range.to].map((at) => new Date(at).toISOString()),
         [from, to],
       );
-      assert.equal(toldDays(range), days);
+      assert.equal(answerDays(range), days);
     });
   }
 
-  it("has a longest one", () => assert.equal(toldDays(costRange({ days: 1e12 }, NOON)), 36_501));
+  it("has a longest one", () => assert.equal(answerDays(costRange({ days: 1e12 }, NOON)), 36_501));
 });
 
-const day = (date: string, more: Partial<UsageDay> = {}): UsageDay => ({ ...sumOf([]), date, ...more });
+const sum = (day: string, more: Partial<UsageSum>): UsageSum => ({
+  ...totalsOf([]),
+  sessionId: "s",
+  day,
+  role: "assistant",
+  provider: "p",
+  model: "m",
+  messages: 1,
+  answers: 0,
+  unpriced: 0,
+  uncounted: 0,
+  toolCalls: 0,
+  errors: 0,
+  firstAt: 0,
+  lastAt: 0,
+  latencies: "[]",
+  ...more,
+});
 
 describe("costs", () => {
   it("are added up, kept for 30 seconds, and read again after a failure", async () => {
@@ -56,13 +74,12 @@ describe("costs", () => {
     let reads = 0;
     let fails = false;
     const records = {
-      daily() {
+      ofAgent() {
         reads++;
         if (fails) unavailable("the database is away");
-        const unknown = day("2026-03-01", { missingUsageEntries: 2 });
         return Promise.resolve([
-          unknown,
-          day("2026-03-02", { input: 3, totalTokens: 3, totalCost: 0.5, missingCostEntries: 1 }),
+          sum("2026-03-01", { uncounted: 2 }),
+          sum("2026-03-02", { answers: 1, input: 3, totalTokens: 3, totalCost: 0.5, unpriced: 1 }),
         ]);
       },
     };

@@ -4,7 +4,7 @@ import { invalidRequest } from "@svc/sdk";
 import type { AgentDirectory, WebhookActionContext, WebhookFields } from "@svc/sdk/services";
 import { AgentParams, mergeAgent } from "../../../plugins/webhook-agent/fields.ts";
 import { type PreparationSources, prepareAgent } from "../../../plugins/webhook-agent/preparation.ts";
-import { agentOf, canonicalKey } from "../../../plugins/sessions/keys.ts";
+import { agentOf, canonicalKey } from "../../../plugins/sessions/keys-routing/keys.ts";
 import { matches } from "@svc/sdk";
 import { openPolicy } from "../webhook-scene.ts";
 

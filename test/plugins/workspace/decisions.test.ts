@@ -6,9 +6,9 @@ import type { Command } from "../../../plugins/workspace/exec/command.ts";
 import { addedVariables, commandEnvironment } from "../../../plugins/workspace/exec/environment.ts";
 import { judged, nextStep, type Wish } from "../../../plugins/workspace/exec/judgement.ts";
 import { questionTitle } from "../../../plugins/workspace/exec/permission.ts";
-import { endText, withNote } from "../../../plugins/workspace/exec/report.ts";
 import { plainWords } from "../../../plugins/workspace/exec/words.ts";
 import { nameWithin } from "../../../plugins/workspace/place.ts";
+import { endText, withNote } from "../../../plugins/workspace/process/report.ts";
 
 describe("words of a command", () => {
   const cases: [command: string, words: string[] | undefined][] = [

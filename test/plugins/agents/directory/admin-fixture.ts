@@ -8,7 +8,7 @@ import { AgentAdmin } from "../../../../plugins/agents/directory/admin.ts";
 import { AgentsConfig } from "../../../../plugins/agents/config.ts";
 import { createDirectoryHandlers } from "../../../../plugins/agents/directory/methods.ts";
 import { createLiveAgents } from "../../../../plugins/agents/directory/directory.ts";
-import { agentOf, canonicalKey } from "../../../../plugins/sessions/keys.ts";
+import { agentOf, canonicalKey } from "../../../../plugins/sessions/keys-routing/keys.ts";
 import { createConfigFile } from "./config-file.ts";
 import { principal } from "../script.ts";
 import { temporaryDirectory } from "../temporary.ts";

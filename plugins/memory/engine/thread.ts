@@ -1,0 +1,163 @@
+/** The gateway's side of the index thread. The first request starts the thread; it ends after a while without requests. */
+import { type Clock, GatewayError, type Logger, unavailable } from "@svc/sdk";
+import type { Worker } from "node:worker_threads";
+import type { Instruction, Kind, Questions, Report, ThreadData } from "./protocol.ts";
+
+/** Choice: idle milliseconds after which the thread ends and frees its memory. */
+const IDLE_MS = 120_000;
+/** Choice: pending requests; more are refused. */
+const MAX_WAITING = 1_000;
+/** Choice: milliseconds to close before the thread is terminated. */
+const CLOSE_MS = 3_000;
+
+export interface ThreadParts {
+  /** Path of the index, read when a thread starts. */
+  readonly file: () => string;
+  readonly clock: Pick<Clock, "setTimeout">;
+  readonly log: Pick<Logger, "warn" | "error">;
+  /** Default 2 minutes. */
+  readonly idleMs?: number;
+  readonly startThread: (data: ThreadData) => Worker;
+}
+
+export interface Thread {
+  /** @throws GatewayError `UNAVAILABLE` with the cause; the signal's reason */
+  ask<K extends Kind>(kind: K, asked: Questions[K]["asked"], signal?: AbortSignal): Promise<Questions[K]["answer"]>;
+  readonly isRunning: boolean;
+  /** Safe to call twice. Later requests are refused. */
+  close(): Promise<void>;
+}
+
+interface Waiting {
+  readonly resolve: (value: Questions[Kind]["answer"]) => void;
+  readonly reject: (reason: unknown) => void;
+}
+
+/** The file is damaged: this thread ends, and the next one recreates the file. */
+class Replaced extends Error {
+  override readonly name = "Replaced";
+}
+
+interface Running {
+  readonly worker: Worker;
+  readonly waiting: Map<number, Waiting>;
+}
+
+export function createThread(parts: ThreadParts): Thread {
+  const { clock, log, idleMs = IDLE_MS, startThread } = parts;
+  let running: Running | undefined;
+  /** Resolves when the thread with the damaged file has ended; the file is opened only after that. */
+  let replacing: Promise<unknown> | undefined;
+  let cancelIdle: (() => void) | undefined;
+  let lastId = 0;
+  let isClosed = false;
+
+  // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a thread, not a window: there is no origin
+  const post = (worker: Worker, instruction: Instruction) => worker.postMessage(instruction);
+
+  function start(): Running {
+    const worker = startThread({ file: parts.file(), isFresh: replacing !== undefined });
+    replacing = undefined;
+    const started: Running = { worker, waiting: new Map() };
+    let death: string | undefined;
+    worker.on("message", (report: Report) => hear(started, report));
+    worker.on("error", (error) => void (death ??= error.message));
+    worker.once("exit", (code) => {
+      const wasAsked = running !== started;
+      if (!wasAsked) running = undefined;
+      const reason = death ?? `it ended with code ${code}`;
+      if (!wasAsked)
+        log.error({ reason }, "the thread with the index of memories ended; the next search starts it again");
+      const lost = new GatewayError("UNAVAILABLE", "the index of memories stopped; try again", { retryAfterMs: 1_000 });
+      for (const { reject } of started.waiting.values()) reject(lost);
+      started.waiting.clear();
+    });
+    return started;
+  }
+
+  function replace(damaged: Running, reason: string): void {
+    if (damaged !== running) return;
+    log.warn({ reason }, "the index of memories cannot be used; it is rebuilt");
+    running = undefined;
+    for (const { reject } of damaged.waiting.values()) reject(new Replaced());
+    damaged.waiting.clear();
+    replacing = damaged.worker.terminate();
+  }
+
+  function hear(from: Running, report: Report): void {
+    if (report.kind === "note") return log.warn({}, report.message);
+    if (report.kind === "damaged") return replace(from, report.message);
+    const waiting = from.waiting.get(report.id);
+    from.waiting.delete(report.id);
+    if (report.kind === "answer") waiting?.resolve(report.value);
+    else waiting?.reject(report.isKnown ? new GatewayError("UNAVAILABLE", report.message) : new Error(report.message));
+    if (from === running) rest();
+  }
+
+  function rest(): void {
+    cancelIdle?.();
+    cancelIdle = clock.setTimeout(() => {
+      if (running && running.waiting.size === 0) void end();
+    }, idleMs);
+  }
+
+  async function end(): Promise<void> {
+    const ended = running;
+    running = undefined;
+    if (!ended) return;
+    const exit = new Promise<void>((resolve) => ended.worker.once("exit", () => resolve()));
+    post(ended.worker, { kind: "close" });
+    const cancel = clock.setTimeout(() => void ended.worker.terminate(), CLOSE_MS);
+    await exit;
+    cancel();
+  }
+
+  async function once<K extends Kind>(kind: K, asked: Questions[K]["asked"], signal?: AbortSignal) {
+    await replacing;
+    signal?.throwIfAborted();
+    if (isClosed) return unavailable("the plugin memory is stopping");
+    const { worker, waiting } = (running ??= start());
+    if (waiting.size >= MAX_WAITING) return unavailable("too many searches wait; try again", { retryAfterMs: 1_000 });
+    lastId += 1;
+    const id = lastId;
+    const abort = () => {
+      waiting.get(id)?.reject(signal?.reason);
+      waiting.delete(id);
+      post(worker, { kind: "abort", id });
+    };
+    const answered = new Promise<Questions[Kind]["answer"]>((resolve, reject) => waiting.set(id, { resolve, reject }));
+    signal?.addEventListener("abort", abort, { once: true });
+    try {
+      post(worker, { kind, id, ...asked } as Instruction); // the compiler cannot relate `kind` to `asked`
+      return (await answered) as Questions[K]["answer"]; // an answer has the kind of its request
+    } finally {
+      signal?.removeEventListener("abort", abort);
+    }
+  }
+
+  async function ask<K extends Kind>(kind: K, asked: Questions[K]["asked"], signal?: AbortSignal) {
+    try {
+      return await once(kind, asked, signal);
+    } catch (thrown) {
+      if (!(thrown instanceof Replaced)) throw thrown;
+    }
+    try {
+      return await once(kind, asked, signal);
+    } catch (thrown) {
+      if (!(thrown instanceof Replaced)) throw thrown;
+      return unavailable("the index of memories is damaged repeatedly; check the disk");
+    }
+  }
+
+  return {
+    ask,
+    get isRunning() {
+      return running !== undefined;
+    },
+    async close() {
+      isClosed = true;
+      cancelIdle?.();
+      await Promise.all([end(), replacing]);
+    },
+  };
+}

@@ -1,0 +1,164 @@
+/** `sessions.list`: selection, order and rows. Spec: protocol/methods-sessions.md §2. */
+import { type ParamsOf, type ResultOf, type SessionRow, type sessions, type Static } from "@svc/sdk";
+import type { SessionEntry } from "@svc/sdk/services";
+import { channelOf, chatTypeOf, kindOf } from "../keys-routing/keys.ts";
+import { type ModelDefaults, modelOf, type StoredSession } from "../store/entries.ts";
+import type { Cursor, ListFilter } from "../store/statements.ts";
+import type { SessionStore } from "../store/store.ts";
+import { cut, cutAtWord, oneLine } from "../transcripts/text.ts";
+import type { Transcripts } from "../transcripts/transcripts.ts";
+
+export type ListParams = ParamsOf<typeof sessions.list>;
+export type ListRow = Static<typeof SessionRow>;
+
+/** Sessions per read, so that a long list does not block the event loop. */
+const PAGE = 500;
+/** Characters of a derived title. Spec: methods-sessions.md §2. */
+const TITLE_CHARS = 60;
+/** Characters of a last message. Choice: as many as `sessions.preview` shows by default. */
+const LAST_MESSAGE_CHARS = 240;
+/** Characters read for a title or last message; more than shown, because white space is collapsed. */
+const READ_CHARS = 600;
+
+/** Fields of an entry that rows copy, by type. */
+const TEXTS = [
+  "label",
+  "displayName",
+  "channel",
+  "subject",
+  "groupChannel",
+  "space",
+  "chatType",
+  "thinkingLevel",
+  "verboseLevel",
+  "reasoningLevel",
+  "elevatedLevel",
+  "sendPolicy",
+  "responseUsage",
+  "lastChannel",
+  "lastTo",
+  "lastAccountId",
+];
+const FLAGS = ["systemSent", "abortedLastRun"];
+const COUNTS = ["inputTokens", "outputTokens", "contextTokens"];
+const OBJECTS = ["origin", "deliveryContext"];
+
+/**
+ * Answers `sessions.list`. `limit` counts what passed every filter; without it all are returned.
+ * A session that is used while a list of more than `PAGE` is read may be missing from it: clients list again.
+ */
+export async function listSessions(
+  { store, transcripts }: { readonly store: SessionStore; readonly transcripts: Transcripts },
+  params: ListParams,
+  { now, defaults }: { readonly now: number; readonly defaults: ModelDefaults },
+): Promise<ResultOf<typeof sessions.list>> {
+  const needle = (params.search ?? "").trim().toLowerCase();
+  const accept = needle === "" ? undefined : (session: StoredSession) => isFound(session, needle);
+  const found = await collect(store, filterOf(params, now), params.limit ?? Infinity, accept);
+  const ids = found.map(({ entry }) => entry.sessionId);
+  const titles = params.includeDerivedTitles
+    ? await inPages(ids, (some) => transcripts.firstUserTexts(some, READ_CHARS))
+    : undefined;
+  const last = params.includeLastMessage
+    ? await inPages(ids, (some) => transcripts.lastTexts(some, READ_CHARS))
+    : undefined;
+  const rows = found.map((session) => ({
+    ...rowOf(session, defaults),
+    ...(titles && { derivedTitle: derivedTitle(session.entry, titles.get(session.entry.sessionId)) }),
+    ...lastMessage(last?.get(session.entry.sessionId)),
+  }));
+  return { ts: now, path: store.location, count: rows.length, defaults, sessions: rows };
+}
+
+/** The filter of the parameters. An unknown agent has no sessions. */
+export function filterOf(params: ListParams, now: number): ListFilter {
+  return {
+    agentId: params.agentId?.trim().toLowerCase(),
+    label: params.label,
+    spawnedBy: params.spawnedBy,
+    updatedSince: params.activeMinutes === undefined ? undefined : Math.max(0, now - params.activeMinutes * 60_000),
+    includeGlobal: params.includeGlobal,
+    includeUnknown: params.includeUnknown,
+  };
+}
+
+/** The newest `limit` sessions that pass the filter, and `accept`; default: all that pass. */
+export async function collect(
+  store: Pick<SessionStore, "page">,
+  filter: ListFilter,
+  limit: number,
+  accept?: (session: StoredSession) => boolean,
+): Promise<StoredSession[]> {
+  const found: StoredSession[] = [];
+  let after: Cursor | undefined;
+  while (found.length < limit) {
+    const size = accept ? PAGE : Math.min(PAGE, limit - found.length);
+    const page = await store.page(filter, size, after);
+    found.push(...(accept ? page.filter(accept) : page));
+    const end = page.at(-1);
+    if (!end || page.length < size) break;
+    after = { updatedAt: end.entry.updatedAt, key: end.key };
+  }
+  return found.slice(0, limit);
+}
+
+/** @param needle lower-case; empty finds everything */
+export function isFound({ key, entry }: StoredSession, needle: string): boolean {
+  if (needle === "") return true;
+  const fields = [entry.displayName, entry.label, entry["subject"], entry.sessionId, key];
+  return fields.some((field) => typeof field === "string" && field.toLowerCase().includes(needle));
+}
+
+async function inPages<T>(
+  ids: readonly string[],
+  read: (some: readonly string[]) => Promise<ReadonlyMap<string, T>>,
+): Promise<ReadonlyMap<string, T>> {
+  const all = new Map<string, T>();
+  for (let from = 0; from < ids.length; from += PAGE) {
+    for (const [id, value] of await read(ids.slice(from, from + PAGE))) all.set(id, value);
+  }
+  return all;
+}
+
+/** The row of a session. A stored value of an unexpected type is omitted, so that one entry cannot break a list. */
+export function rowOf({ key, entry }: StoredSession, defaults: ModelDefaults): ListRow {
+  const channel = channelOf(key);
+  const chatType = chatTypeOf(key);
+  const fresh = isCount(entry.totalTokens) && entry.totalTokensFresh !== false;
+  return {
+    ...(channel !== undefined && { channel }),
+    ...(chatType !== undefined && { chatType }),
+    ...pick(entry, TEXTS, (value) => typeof value === "string" && value !== ""),
+    ...pick(entry, FLAGS, (value) => typeof value === "boolean"),
+    ...pick(entry, COUNTS, isCount),
+    ...pick(entry, OBJECTS, (value) => typeof value === "object" && value !== null),
+    ...modelOf(entry, defaults),
+    ...(fresh && { totalTokens: entry.totalTokens }),
+    totalTokensFresh: fresh,
+    key,
+    kind: kindOf(key, entry["chatType"]),
+    sessionId: entry.sessionId,
+    updatedAt: entry.updatedAt,
+  };
+}
+
+function pick(entry: SessionEntry, fields: readonly string[], fits: (value: unknown) => boolean): object {
+  return Object.fromEntries(fields.filter((field) => fits(entry[field])).map((field) => [field, entry[field]]));
+}
+
+function isCount(value: unknown): value is number {
+  return typeof value === "number" && Number.isInteger(value) && value >= 0;
+}
+
+/** At most 60 characters: display name, else subject, else what the user said first, else id and day. Spec: methods-sessions.md §2. */
+export function derivedTitle(entry: SessionEntry, firstUserText = ""): string {
+  const candidates = [entry.displayName, entry["subject"], firstUserText];
+  const title = candidates.map((text) => (typeof text === "string" ? oneLine(text) : "")).find((text) => text !== "");
+  const day = new Date(entry.updatedAt).toISOString().slice(0, 10);
+  return title === undefined ? `${entry.sessionId.slice(0, 8)} (${day})` : cutAtWord(title, TITLE_CHARS);
+}
+
+function lastMessage(text = ""): { lastMessagePreview?: string } {
+  const line = oneLine(text);
+  return line === "" ? {} : { lastMessagePreview: cut(line, LAST_MESSAGE_CHARS) };
+}

@@ -1,0 +1,70 @@
+/** When a conversation expires. Pure; days are those of this machine's time zone. Spec: http/sessions-routing.md §5. */
+import type { ResetSetting, SessionConfig } from "../config.ts";
+import { chatTypeOf, isThread } from "../keys-routing/keys.ts";
+
+export type ResetType = "direct" | "group" | "thread";
+
+/** The reset policy of one session. */
+export interface ResetPolicy {
+  readonly mode: "daily" | "idle";
+  /** Hour of local time. */
+  readonly atHour: number;
+  /** Minutes; absent: no limit. */
+  readonly idleMinutes: number | undefined;
+}
+
+/** What the caller knows about the message. */
+export interface ResetContext {
+  readonly channel?: string | undefined;
+  readonly isThread?: boolean | undefined;
+  readonly isGroup?: boolean | undefined;
+}
+
+type ResetConfig = Pick<SessionConfig, "reset" | "resetByType" | "resetByChannel" | "idleMinutes">;
+
+const DEFAULT_AT_HOUR = 4;
+/** Default minutes of mode `idle`. */
+const DEFAULT_IDLE_MINUTES = 60;
+
+export function resetTypeOf(key: string, context: ResetContext = {}): ResetType {
+  if (context.isThread || isThread(key)) return "thread";
+  const chatType = chatTypeOf(key);
+  return context.isGroup || chatType === "group" || chatType === "channel" ? "group" : "direct";
+}
+
+export function resetPolicyOf(config: ResetConfig, type: ResetType, channel: string | undefined): ResetPolicy {
+  const ofChannel = channelSetting(config.resetByChannel, channel);
+  if (ofChannel) return completed(ofChannel, "daily");
+  const { reset, resetByType, idleMinutes: legacy } = config;
+  const ofType = resetByType?.[type] ?? (type === "direct" ? resetByType?.dm : undefined);
+  const setting = { ...(legacy !== undefined && { idleMinutes: legacy }), ...reset, ...ofType };
+  // The old key alone means mode idle, not daily.
+  return completed(setting, legacy !== undefined && !reset && !resetByType ? "idle" : "daily");
+}
+
+function channelSetting(byChannel: ResetConfig["resetByChannel"], channel = ""): ResetSetting | undefined {
+  const wanted = channel.trim().toLowerCase();
+  return Object.entries(byChannel ?? {}).find(([name]) => name.trim().toLowerCase() === wanted)?.[1];
+}
+
+function completed(setting: ResetSetting, defaultMode: ResetPolicy["mode"]): ResetPolicy {
+  const { mode = defaultMode, atHour = DEFAULT_AT_HOUR } = setting;
+  return { mode, atHour, idleMinutes: setting.idleMinutes ?? (mode === "idle" ? DEFAULT_IDLE_MINUTES : undefined) };
+}
+
+/** @param updatedAt epoch ms of its last use */
+export function isStale({ mode, atHour, idleMinutes }: ResetPolicy, updatedAt: number, now: number): boolean {
+  if (idleMinutes !== undefined && now > updatedAt + idleMinutes * 60_000) return true;
+  return mode === "daily" && updatedAt < lastBoundary(atHour, now);
+}
+
+/**
+ * The last time the local clock showed `atHour`:00. If the clocks go forward over that hour, it is the first
+ * moment after the gap; if they go back, the first of the two.
+ */
+export function lastBoundary(atHour: number, now: number): number {
+  const today = new Date(now);
+  const at = (day: number) => new Date(today.getFullYear(), today.getMonth(), day, atHour).getTime();
+  const boundary = at(today.getDate());
+  return boundary <= now ? boundary : at(today.getDate() - 1);
+}

@@ -1,0 +1,41 @@
+/** The values that `sessions.patch` accepts for each setting, with their aliases. Pure. Spec: protocol/methods-sessions.md §5. */
+import { invalidRequest } from "@svc/sdk";
+import { parseThinkingLevel, THINKING_LEVELS } from "@svc/sdk/services";
+
+interface Words {
+  readonly values: readonly string[];
+  readonly aliases?: Readonly<Record<string, string>>;
+}
+
+const OFF = { false: "off", no: "off", "0": "off", disable: "off", disabled: "off" };
+const ON = { true: "on", yes: "on", "1": "on", enable: "on", enabled: "on" };
+
+const WORDS = {
+  verboseLevel: { values: ["off", "on", "full"], aliases: { ...OFF, ...ON, all: "full" } },
+  reasoningLevel: { values: ["off", "on", "stream"], aliases: { ...OFF, ...ON } },
+  elevatedLevel: { values: ["off", "on", "ask", "full"], aliases: { ...OFF, ...ON } },
+  execHost: { values: ["sandbox", "gateway", "node"] },
+  execSecurity: { values: ["deny", "allowlist", "full"] },
+  execAsk: { values: ["off", "on-miss", "always"] },
+} as const satisfies Record<string, Words>;
+
+export type WordField = keyof typeof WORDS;
+
+export const WORD_FIELDS = Object.keys(WORDS) as readonly WordField[]; // the keys of exactly that object
+
+/** @throws GatewayError `INVALID_REQUEST` with the accepted values */
+export function wordOf(field: WordField, given: string): string {
+  const { values, aliases = {} }: Words = WORDS[field];
+  const word = given.trim().toLowerCase();
+  const meant = Object.hasOwn(aliases, word) ? aliases[word] : word;
+  return values.find((value) => value === meant) ?? refuse(field, given, values);
+}
+
+/** @throws GatewayError `INVALID_REQUEST` with the accepted levels */
+export function thinkingOf(given: string): string {
+  return parseThinkingLevel(given) ?? refuse("thinkingLevel", given, THINKING_LEVELS);
+}
+
+function refuse(field: string, given: string, values: readonly string[]): never {
+  invalidRequest(`invalid ${field} "${given}"; use one of ${values.join(", ")}, or null to clear it`);
+}

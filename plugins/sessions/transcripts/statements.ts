@@ -1,0 +1,115 @@
+/** SQL that reads and cuts transcripts, as values. Pure. A body that is not JSON never fails a whole read. */
+import type { Statement } from "@svc/sdk/services";
+
+const SESSION_ID = "(select session_id from sessions where key = ?)";
+
+/** The last messages of a session, newest first. */
+export const TRANSCRIPT_TAIL = `select session_id, seq, id, body from transcript
+  where session_id = ${SESSION_ID} order by seq desc limit ?`;
+
+/** A body that is safe for JSON functions. */
+const guarded = (row: string) => `case when json_valid(${row}.body) then ${row}.body else '{}' end`;
+
+/** Content as a JSON array: blocks without image data, texts cut to the given number of characters. Null: no JSON. */
+const EXCERPT = `case when json_valid(transcript.body) then (
+    select json_group_array(case b.type when 'object' then json_object(
+      'type', b.value ->> '$.type', 'text', substr(b.value ->> '$.text', 1, ?), 'name', b.value ->> '$.name')
+      else json_object('type', 'text', 'text', substr(b.value, 1, ?), 'name', null) end)
+    from json_each(transcript.body, '$.content') b
+  ) end`;
+
+/** As `TRANSCRIPT_TAIL`, with excerpts. Parameters: characters, characters, key, limit. */
+export const EXCERPT_TAIL = `select session_id, seq, role, ${EXCERPT} as content from transcript
+  where session_id = ${SESSION_ID} order by seq desc limit ?`;
+
+/** The last messages with time, tokens and price. Parameters: characters, characters, session id, limit. */
+export const LOG_TAIL = `select transcript.session_id, transcript.seq, transcript.role, ${EXCERPT} as content,
+    coalesce(f.at, transcript.created_at) as at, f.has_usage, f.total_tokens, f.cost
+  from transcript left join message_facts f on f.session_id = transcript.session_id and f.seq = transcript.seq
+  where transcript.session_id = ? order by transcript.seq desc limit ?`;
+
+/**
+ * The summary of the newest compaction (seq -1), then the messages from the first one it kept, newest first.
+ * Parameters: key, limit.
+ */
+export const CONTEXT = `with one as materialized (select session_id from sessions where key = ?),
+  newest as materialized (select summary, first_kept_seq from compactions
+    where session_id = (select session_id from one) order by seq desc limit 1)
+  select '' as session_id, -1 as seq, '' as id, summary as body from newest
+  union all select * from (select session_id, seq, id, body from transcript
+    where session_id = (select session_id from one) and seq >= coalesce((select first_kept_seq from newest), 0)
+    order by seq desc limit ?)`;
+
+/** Texts of a message joined, cut to the given number of characters. */
+const TEXT = `(select substr(group_concat(b.value ->> '$.text', ''), 1, ?)
+  from json_each(${guarded("t")}, '$.content') b
+  where case b.type when 'object' then b.value ->> '$.type' end = 'text')`;
+
+/** First text of the user, for each session id of a JSON array. */
+export const FIRST_USER_TEXTS = `select j.value as session_id, (
+    select ${TEXT} from transcript t
+    where t.session_id = j.value and t.role = 'user' and json_valid(t.body) order by t.seq limit 1
+  ) as text from json_each(?) j`;
+
+/** Last text of user or assistant, for each session id of a JSON array. */
+export const LAST_TEXTS = `select j.value as session_id, (
+    select ${TEXT} as said from transcript t
+    where t.session_id = j.value and t.role in ('user', 'assistant') and trim(said) <> '' order by t.seq desc limit 1
+  ) as text from json_each(?) j`;
+
+/** Records a compaction and counts it in the entry; a conflict unless the first kept message is in the transcript. */
+export function addCompaction(
+  key: string,
+  { summary, firstKeptId, tokensBefore }: { summary: string; firstKeptId: string; tokensBefore: number },
+  now: number,
+): readonly Statement[] {
+  return [
+    {
+      sql: `insert into compactions (session_id, seq, first_kept_seq, tokens_before, created_at, summary)
+        select s.session_id,
+          coalesce((select max(c.seq) from compactions c where c.session_id = s.session_id), 0) + 1, max(t.seq), ?, ?, ?
+        from sessions s join transcript t on t.session_id = s.session_id and t.id = ?
+        where s.key = ? group by s.session_id`,
+      params: [tokensBefore, now, summary, firstKeptId, key],
+      expectChanges: 1,
+    },
+    {
+      sql: `update sessions set entry = json_set(case when json_valid(entry) then entry else '{}' end, '$.compactionCount',
+        coalesce(case when json_valid(entry) then entry ->> '$.compactionCount' end, 0) + 1) where key = ?`,
+      params: [key],
+    },
+  ];
+}
+
+/** A cut of a transcript; `partId` is the new session id of the messages that are cut off. */
+export interface Cut {
+  readonly key: string;
+  readonly sessionId: string;
+  readonly partId: string;
+  /** Last seq that is cut off. */
+  readonly lastSeq: number;
+}
+
+/** Moves the messages up to `lastSeq` to a retired transcript of their own, facts included; a conflict when the session was reset. */
+export function cut({ key, sessionId, partId, lastSeq }: Cut, now: number): readonly Statement[] {
+  const move = (table: string): Statement => ({
+    sql: `update ${table} set session_id = ? where session_id = ? and seq <= ?`,
+    params: [partId, sessionId, lastSeq],
+  });
+  return [
+    move("transcript"),
+    move("message_facts"),
+    {
+      sql: "insert into archives (session_id, key, reason, archived_at, part_of) values (?, ?, 'bak', ?, ?)",
+      params: [partId, key, now, sessionId],
+    },
+    {
+      sql: `update sessions set updated_at = max(updated_at, ?), entry = json_remove(
+          case when json_valid(entry) then entry else '{}' end,
+          '$.inputTokens', '$.outputTokens', '$.totalTokens', '$.totalTokensFresh')
+        where key = ? and session_id = ?`,
+      params: [now, key, sessionId],
+      expectChanges: 1,
+    },
+  ];
+}

@@ -1,0 +1,216 @@
+/** Reads transcripts, records compactions and cuts. Unreadable messages are skipped and reported. */
+import { type Clock, isGatewayError, notFound } from "@svc/sdk";
+import type { Message, Storage, TranscriptItem } from "@svc/sdk/services";
+import type { DamageLog } from "../store/damage.ts";
+import * as statements from "./statements.ts";
+
+export interface TranscriptOptions {
+  /** Called at each use: the service is available only after the start. */
+  readonly storage: () => Storage;
+  readonly clock: Pick<Clock, "now">;
+  readonly damage: DamageLog;
+}
+
+/** A message without image data, its texts cut. */
+export interface Excerpt {
+  readonly role: string;
+  readonly content: readonly {
+    readonly type: string | null;
+    readonly text: string | null;
+    readonly name: string | null;
+  }[];
+}
+
+/** An excerpt with time, tokens and cost. */
+export interface LoggedMessage extends Excerpt {
+  /** epoch ms */
+  readonly at: number;
+  readonly tokens: number | undefined;
+  /** US dollars */
+  readonly cost: number | undefined;
+}
+
+/** Result of a cut. */
+export interface CutOff {
+  /** New session id of the messages that were cut off; absent when nothing was cut off. */
+  readonly partId?: string;
+  /** epoch ms */
+  readonly at: number;
+  readonly kept: number;
+}
+
+interface BodyRow {
+  readonly session_id: string;
+  readonly seq: number;
+  readonly id: string;
+  readonly body: string;
+}
+
+interface ExcerptRow {
+  readonly session_id: string;
+  readonly seq: number;
+  readonly role: string;
+  readonly content: string | null;
+}
+
+export class Transcripts {
+  readonly #storage: () => Storage;
+  readonly #clock: Pick<Clock, "now">;
+  readonly #damage: DamageLog;
+
+  constructor({ storage, clock, damage }: TranscriptOptions) {
+    this.#storage = storage;
+    this.#clock = clock;
+    this.#damage = damage;
+  }
+
+  /** The last `limit` messages, oldest first. */
+  async last(key: string, limit: number): Promise<readonly TranscriptItem[]> {
+    const rows = await this.#storage().all<BodyRow>(statements.TRANSCRIPT_TAIL, [key, atLeast0(limit)]);
+    return this.#items(rows);
+  }
+
+  /** The summary of the last compaction and the messages since, in one read. */
+  async context(
+    key: string,
+    limit: number,
+  ): Promise<{ readonly summary: string | undefined; readonly items: readonly TranscriptItem[] }> {
+    const rows = await this.#storage().all<BodyRow>(statements.CONTEXT, [key, atLeast0(limit)]);
+    return {
+      summary: rows.find(({ seq }) => seq === -1)?.body,
+      items: this.#items(rows.filter(({ seq }) => seq !== -1)),
+    };
+  }
+
+  /** @throws GatewayError `NOT_FOUND` for a message that is not in the session's transcript */
+  async addCompaction(
+    key: string,
+    compaction: { readonly summary: string; readonly firstKeptId: string; readonly tokensBefore: number },
+  ): Promise<void> {
+    try {
+      await this.#storage().transaction(statements.addCompaction(key, compaction, this.#clock.now()));
+    } catch (thrown) {
+      if (!isGatewayError(thrown) || thrown.code !== "CONFLICT") throw thrown;
+      notFound(`session "${key}" has no message "${compaction.firstKeptId}"; read its transcript again`);
+    }
+  }
+
+  /**
+   * As `last`, with texts of at most `maxChars` characters; `undefined` when there is no session.
+   * `damaged` counts those among the last `limit` that cannot be read.
+   */
+  async excerpts(
+    key: string,
+    limit: number,
+    maxChars: number,
+  ): Promise<{ readonly excerpts: readonly Excerpt[]; readonly damaged: number } | undefined> {
+    const params = [maxChars, maxChars, key, atLeast0(limit)];
+    const rows = await this.#storage().all<ExcerptRow>(statements.EXCERPT_TAIL, params);
+    if (rows.length === 0 && !(await this.#exists(key))) return undefined;
+    const excerpts = this.#excerpts(rows);
+    return { excerpts, damaged: rows.length - excerpts.length };
+  }
+
+  /** The last messages of one transcript, oldest first. */
+  async logs(sessionId: string, limit: number, maxChars: number): Promise<readonly LoggedMessage[]> {
+    type LogRow = ExcerptRow & {
+      at: number;
+      has_usage: number | null;
+      total_tokens: number | null;
+      cost: number | null;
+    };
+    const params = [maxChars, maxChars, sessionId, atLeast0(limit)];
+    const rows = await this.#storage().all<LogRow>(statements.LOG_TAIL, params);
+    return this.#excerpts(rows).map(({ at, has_usage, total_tokens, cost, role, content }) => ({
+      role,
+      content,
+      at,
+      tokens: has_usage ? total_tokens || undefined : undefined, // the provider did not count
+      cost: cost ?? undefined,
+    }));
+  }
+
+  /** Messages in the session's transcript. */
+  async count(key: string): Promise<number> {
+    const sql =
+      "select count(*) as n from transcript where session_id = (select session_id from sessions where key = ?)";
+    return (await this.#storage().get<{ n: number }>(sql, [key]))?.n ?? 0;
+  }
+
+  /** First text of the user by session id, at most `maxChars` characters. */
+  firstUserTexts(sessionIds: readonly string[], maxChars: number): Promise<ReadonlyMap<string, string>> {
+    return this.#texts(statements.FIRST_USER_TEXTS, sessionIds, maxChars);
+  }
+
+  /** Last text of user or assistant by session id, at most `maxChars` characters. */
+  lastTexts(sessionIds: readonly string[], maxChars: number): Promise<ReadonlyMap<string, string>> {
+    return this.#texts(statements.LAST_TEXTS, sessionIds, maxChars);
+  }
+
+  /**
+   * Keeps the last `keep` messages, and those appended in the meantime; earlier ones move to a retired transcript.
+   * @returns `undefined` without a transcript. @throws GatewayError `CONFLICT` when the session is reset meanwhile
+   */
+  async cut(key: string, keep: number): Promise<CutOff | undefined> {
+    const at = this.#clock.now();
+    const total = await this.count(key);
+    if (total === 0) return undefined;
+    const border = await this.#storage().get<{ session_id: string; seq: number }>(
+      `select session_id, seq from transcript where session_id = (select session_id from sessions where key = ?)
+        order by seq desc limit 1 offset ?`,
+      [key, keep],
+    );
+    if (!border) return { at, kept: total };
+    const { session_id: sessionId, seq: lastSeq } = border;
+    const partId = `${sessionId}.bak.${new Date(at).toISOString().replaceAll(":", "-")}`;
+    const [moved] = await this.#storage().transaction(statements.cut({ key, sessionId, partId, lastSeq }, at));
+    return { partId, at, kept: total - (moved?.changes ?? 0) };
+  }
+
+  async #exists(key: string): Promise<boolean> {
+    return (await this.#storage().get("select 1 as found from sessions where key = ?", [key])) !== undefined;
+  }
+
+  /** @param rows newest first */
+  #items(rows: readonly BodyRow[]): TranscriptItem[] {
+    return rows.toReversed().flatMap(({ session_id, seq, id, body }) => {
+      const message = messageOf(body);
+      if (!message) this.#damage.message(session_id, seq);
+      return message ? [{ id, message }] : [];
+    });
+  }
+
+  /** @param rows newest first */
+  #excerpts<R extends ExcerptRow>(rows: readonly R[]): (Omit<R, "content"> & Excerpt)[] {
+    return rows.toReversed().flatMap((row) => {
+      const content = row.content;
+      if (content === null) {
+        this.#damage.message(row.session_id, row.seq);
+        return [];
+      }
+      return [{ ...row, content: JSON.parse(content) as Excerpt["content"] }]; // the statement builds this JSON
+    });
+  }
+
+  async #texts(sql: string, sessionIds: readonly string[], maxChars: number): Promise<ReadonlyMap<string, string>> {
+    const params = [maxChars, JSON.stringify(sessionIds)];
+    const rows = await this.#storage().all<{ session_id: string; text: string | null }>(sql, params);
+    return new Map(rows.flatMap(({ session_id, text }) => (text === null ? [] : [[session_id, text]])));
+  }
+}
+
+/** `undefined` for a text that is not a message: readers must not see a torn row. */
+function messageOf(body: string): Message | undefined {
+  try {
+    const value = JSON.parse(body) as Partial<Message> | null;
+    const isMessage = typeof value?.role === "string" && Array.isArray(value.content);
+    return isMessage ? (value as Message) : undefined; // only `append` writes messages here
+  } catch {
+    return undefined;
+  }
+}
+
+/** SQL reads a negative limit as no limit. */
+function atLeast0(limit: number): number {
+  return Math.max(0, Math.trunc(limit));
+}

@@ -1,0 +1,49 @@
+/** `sessions.usage`, `.usage.timeseries` and `.usage.logs`. Spec: protocol/methods-usage.md §4-6. */
+import { notFound, type ParamsOf, type ResultOf, type sessionsUsage } from "@svc/sdk";
+import type { UsageRecords } from "@svc/sdk/services";
+import { usageRange } from "./range.ts";
+import { aggregatesOf, totalsOf, usageOf } from "./summary.ts";
+
+const DEFAULT_ROWS = 50;
+const MAX_POINTS = 200;
+const DEFAULT_LOGS = 200;
+const MAX_LOGS = 1000;
+const LOG_CHARS = 2000;
+
+/** One row for each session or retired transcript used in the range, newest first, and their totals. */
+export async function reportUsage(
+  records: UsageRecords,
+  params: ParamsOf<typeof sessionsUsage.report>,
+  now: number,
+): Promise<ResultOf<typeof sessionsUsage.report>> {
+  const { key, limit = DEFAULT_ROWS, includeContextWeight = false } = params;
+  const range = usageRange(params, now);
+  const used = await records.transcripts(range, { key, limit, includeContextWeight });
+  return {
+    updatedAt: now,
+    startDate: range.startDate,
+    endDate: range.endDate,
+    sessions: used.map(({ row, sessionId, location, sums, tools }) => {
+      const usage = usageOf(sums, tools);
+      return { ...row, usage: usage ? { ...usage, sessionId, sessionFile: location } : null };
+    }),
+    totals: totalsOf(used.flatMap(({ sums }) => sums)),
+    aggregates: aggregatesOf(used),
+  };
+}
+
+/** @throws GatewayError `NOT_FOUND` for a session without a transcript */
+export async function usageTimeseries(
+  records: UsageRecords,
+  { key }: ParamsOf<typeof sessionsUsage.timeseries>,
+): Promise<ResultOf<typeof sessionsUsage.timeseries>> {
+  return (await records.timeseries(key, MAX_POINTS)) ?? notFound(`no session "${key}"; see sessions.list`);
+}
+
+/** The newest messages, oldest first; none of a missing session. Spec: §6. */
+export function usageLogs(
+  records: UsageRecords,
+  { key, limit = DEFAULT_LOGS }: ParamsOf<typeof sessionsUsage.logs>,
+): Promise<ResultOf<typeof sessionsUsage.logs>> {
+  return records.logs(key, Math.min(Math.max(1, Math.trunc(limit)), MAX_LOGS), LOG_CHARS);
+}

@@ -1,0 +1,183 @@
+import assert from "node:assert/strict";
+import { describe, it, type TestContext } from "node:test";
+import { matches, SessionRow } from "@svc/sdk";
+import type { SessionEntry } from "@svc/sdk/services";
+import { derivedTitle, listSessions, type ListParams, rowOf } from "../../../../plugins/sessions/finding/listing.ts";
+import { cut, cutAtWord } from "../../../../plugins/sessions/transcripts/text.ts";
+import { assistant, NOON, openStore, user } from "../open-store.ts";
+
+const defaults = { modelProvider: "dp", model: "dm", contextTokens: 1000 };
+const MINUTE = 60_000;
+
+/** Seven listed sessions, one minute apart, the last one newest, and a run of a job. */
+const SEED: readonly (readonly [key: string, patch: Partial<SessionEntry>])[] = [
+  ["agent:main:main", {}],
+  ["agent:main:old", { label: "Projekt Ärger", sessionId: "11111111-aaaa" }],
+  ["agent:bob:main", { displayName: "Bob's Desk" }],
+  ["global", {}],
+  ["unknown", {}],
+  ["agent:main:cron:j:run:r", {}],
+  ["agent:main:subagent:1", { spawnedBy: "agent:main:main", subject: "Digging" }],
+  ["agent:main:irc:group:7", {}],
+];
+
+async function seeded(t: TestContext) {
+  const { store, transcripts, clock } = await openStore(t);
+  for (const [key, patch] of SEED) {
+    clock.advance(MINUTE);
+    await store.ensure(key, patch);
+  }
+  const list = (params: ListParams) => listSessions({ store, transcripts }, params, { now: clock.now(), defaults });
+  return { store, clock, list };
+}
+
+describe("listSessions", () => {
+  const base = [
+    "agent:main:irc:group:7",
+    "agent:main:subagent:1",
+    "agent:bob:main",
+    "agent:main:old",
+    "agent:main:main",
+  ];
+  const rows: [what: string, params: ListParams, keys: string[]][] = [
+    ["all but special keys and runs of jobs, newest first", {}, base],
+    ["the first few", { limit: 2 }, base.slice(0, 2)],
+    ["those used lately", { activeMinutes: 1 }, base.slice(0, 2)],
+    ["all of a window without end", { activeMinutes: 1e300 }, base],
+    ["global when asked", { includeGlobal: true }, [...base.slice(0, 2), "global", ...base.slice(2)]],
+    ["unknown when asked", { includeUnknown: true }, [...base.slice(0, 2), "unknown", ...base.slice(2)]],
+    ["those of one agent", { agentId: " Bob " }, ["agent:bob:main"]],
+    [
+      "no special keys with an agent",
+      { agentId: "bob", includeGlobal: true, includeUnknown: true },
+      ["agent:bob:main"],
+    ],
+    ["none of an unknown agent", { agentId: "eve" }, []],
+    ["a label", { label: "Projekt Ärger" }, ["agent:main:old"]],
+    ["no part of a label", { label: "Projekt" }, []],
+    ["those spawned by a session", { spawnedBy: "agent:main:main" }, ["agent:main:subagent:1"]],
+    ["a search in the label, whatever the case", { search: "äRGER" }, ["agent:main:old"]],
+    ["a search in the display name", { search: "DESK" }, ["agent:bob:main"]],
+    ["a search in the subject", { search: "digg" }, ["agent:main:subagent:1"]],
+    ["a search in the session id", { search: "11111111-A" }, ["agent:main:old"]],
+    ["a search in the key", { search: "IRC:" }, ["agent:main:irc:group:7"]],
+    ["everything for a blank search", { search: "  " }, base],
+    ["a search before the limit", { search: "main:main", limit: 1 }, ["agent:main:main"]],
+  ];
+  for (const [what, params, keys] of rows) {
+    it(`lists ${what}`, async (t) => {
+      const { list } = await seeded(t);
+      const result = await list(params);
+      assert.deepEqual(
+        result.sessions.map(({ key }) => key),
+        keys,
+      );
+      assert.equal(result.count, keys.length);
+      for (const row of result.sessions) assert.ok(matches(SessionRow, row));
+    });
+  }
+
+  it("tells time, place and defaults", async (t) => {
+    const { list, store, clock } = await seeded(t);
+    const { ts, path, defaults: told } = await list({});
+    assert.deepEqual([ts, path, told], [clock.now(), store.location, defaults]);
+    assert.match(path, /state\.db$/);
+  });
+
+  it("adds titles and last messages only when asked", async (t) => {
+    const { list, store } = await seeded(t);
+    await store.append("agent:main:main", [user("What  is\nthis?"), assistant("  It is\na test. ")]);
+    const find = async (params: ListParams) =>
+      (await list(params)).sessions.find(({ key }) => key === "agent:main:main");
+    const plain = await find({});
+    assert.deepEqual([plain?.derivedTitle, plain?.lastMessagePreview], [undefined, undefined]);
+    const full = await find({ includeDerivedTitles: true, includeLastMessage: true });
+    assert.deepEqual([full?.derivedTitle, full?.lastMessagePreview], ["What is this?", "It is a test."]);
+  });
+
+  it("lists and searches more sessions than are read at a time", async (t) => {
+    const { store, transcripts, clock } = await openStore(t);
+    const keys = Array.from({ length: 1101 }, (_, n) => `agent:main:s${String(n).padStart(4, "0")}`);
+    await Promise.all(keys.map((key) => store.ensure(key))); // all of the same millisecond
+    const list = (params: ListParams) => listSessions({ store, transcripts }, params, { now: clock.now(), defaults });
+    const all = await list({ includeDerivedTitles: true });
+    assert.deepEqual(
+      all.sessions.map(({ key }) => key),
+      keys.toReversed(),
+    );
+    assert.ok(all.sessions.every(({ derivedTitle }) => derivedTitle !== undefined));
+    const found = await list({ search: "s000", limit: 3 });
+    assert.deepEqual(
+      found.sessions.map(({ key }) => key),
+      ["agent:main:s0009", "agent:main:s0008", "agent:main:s0007"],
+    );
+  });
+});
+
+const row = (entry: object = {}, key = "agent:main:foo") =>
+  rowOf({ key, entry: { sessionId: "s", updatedAt: NOON, ...entry } }, defaults);
+
+describe("rowOf", () => {
+  const least = {
+    key: "agent:main:foo",
+    kind: "direct",
+    sessionId: "s",
+    updatedAt: NOON,
+    totalTokensFresh: false,
+    modelProvider: "dp",
+    model: "dm",
+  };
+
+  const rows: [what: string, row: object, expected: object][] = [
+    ["little of a new session", row(), least],
+    ["total tokens when they are fresh", row({ totalTokens: 5 }), { ...least, totalTokens: 5, totalTokensFresh: true }],
+    ["no stale total tokens", row({ totalTokens: 5, totalTokensFresh: false }), least],
+    ["the session's own model", row({ model: "m", modelProvider: "p" }), { ...least, model: "m", modelProvider: "p" }],
+    [
+      "channel and chat type of the key",
+      row({}, "agent:main:irc:group:7"),
+      { ...least, key: "agent:main:irc:group:7", kind: "group", channel: "irc", chatType: "group" },
+    ],
+    [
+      "channel and chat type of the entry first",
+      row({ channel: "slack", chatType: "channel" }),
+      { ...least, kind: "group", channel: "slack", chatType: "channel" },
+    ],
+    ["no value of an unexpected type", row({ label: 5, inputTokens: "many", origin: "x", systemSent: 1 }), least],
+    ["no field that is not for lists", row({ skillsSnapshot: {}, execHost: "node" }), least],
+    [
+      "levels, counts and routes",
+      row({ thinkingLevel: "low", inputTokens: 0, abortedLastRun: false, deliveryContext: { to: "x" } }),
+      { ...least, thinkingLevel: "low", inputTokens: 0, abortedLastRun: false, deliveryContext: { to: "x" } },
+    ],
+  ];
+  for (const [what, row, expected] of rows) it(`shows ${what}`, () => assert.deepEqual(row, expected));
+});
+
+const entry = (fields: object = {}) => ({ sessionId: "12345678-9", updatedAt: NOON, ...fields });
+
+describe("derivedTitle", () => {
+  const rows: [what: string, title: string, expected: string][] = [
+    ["the display name first", derivedTitle(entry({ displayName: "D", subject: "S" }), "U"), "D"],
+    ["else the subject", derivedTitle(entry({ displayName: " ", subject: "S" }), "U"), "S"],
+    ["else what the user said", derivedTitle(entry(), " U\n v"), "U v"],
+    ["else id and day", derivedTitle(entry()), "12345678 (2026-03-02)"],
+    ["at most 60 characters, cut at a word", derivedTitle(entry(), "word ".repeat(20)), `${"word ".repeat(11)}word…`],
+  ];
+  for (const [what, title, expected] of rows) {
+    it(`is ${what}`, () => {
+      assert.equal(title, expected);
+      assert.ok(title.length <= 60);
+    });
+  }
+});
+
+describe("cut", () => {
+  it("leaves short texts, marks cut ones and never cuts a character in two", () => {
+    assert.equal(cut("abc", 3), "abc");
+    assert.equal(cut("abcd", 3), "ab…");
+    assert.equal(cut("a😀bc", 3), "a…");
+    assert.equal(cutAtWord("abcdefghij klm", 8), "abcdefg…");
+    assert.equal(cutAtWord("abcde fghij", 8), "abcde…");
+  });
+});

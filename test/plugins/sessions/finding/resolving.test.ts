@@ -1,0 +1,53 @@
+import assert from "node:assert/strict";
+import { describe, it, type TestContext } from "node:test";
+import type { ParamsOf, sessions } from "@svc/sdk";
+import { resolveSession } from "../../../../plugins/sessions/finding/resolving.ts";
+import { canonicalKey } from "../../../../plugins/sessions/keys-routing/keys.ts";
+import { openStore } from "../open-store.ts";
+
+type Params = ParamsOf<typeof sessions.resolve>;
+
+const rules = { defaultAgentId: "main", mainKey: "main", scope: "per-sender" } as const;
+
+async function seeded(t: TestContext) {
+  const { store } = await openStore(t);
+  await store.ensure("agent:main:foo", { label: "twice", sessionId: "id-1", spawnedBy: "agent:main:main" });
+  await store.ensure("agent:bob:foo", { label: "twice", sessionId: "id-2" });
+  await store.ensure("global", { label: "all", sessionId: "id-3" });
+  await store.ensure("agent:main:cron:j:run:r", { label: "run", sessionId: "id-4" });
+  return (params: Params) => resolveSession(store, params, (key) => canonicalKey(key, rules));
+}
+
+describe("resolveSession", () => {
+  const found: [what: string, params: Params, key: string][] = [
+    ["a key", { key: " FOO" }, "agent:main:foo"],
+    ["a key of the agent", { key: "agent:bob:foo", agentId: "Bob" }, "agent:bob:foo"],
+    ["a special key that is named", { key: "global" }, "global"],
+    ["a session id", { sessionId: " id-2 " }, "agent:bob:foo"],
+    ["a label within an agent", { label: "twice", agentId: "main" }, "agent:main:foo"],
+    ["a label within what a session spawned", { label: "twice", spawnedBy: "agent:main:main" }, "agent:main:foo"],
+    ["a label of the global session when asked", { label: "all", includeGlobal: true }, "global"],
+  ];
+  for (const [what, params, key] of found) {
+    it(`finds ${what}`, async (t) => assert.equal(await (await seeded(t))(params), key));
+  }
+
+  const refused: [why: string, params: Params, code: string, message: RegExp][] = [
+    ["no selector", {}, "INVALID_REQUEST", /exactly one/],
+    ["two selectors", { key: "foo", label: "x" }, "INVALID_REQUEST", /exactly one/],
+    ["several matches", { label: "twice" }, "INVALID_REQUEST", /agent:(main|bob):foo, agent:(main|bob):foo/],
+    ["a malformed key", { key: "agent:x" }, "INVALID_REQUEST", /malformed/],
+    ["an unknown key", { key: "none" }, "NOT_FOUND", /agent:main:none/],
+    ["a key of another agent", { key: "foo", agentId: "bob" }, "NOT_FOUND", /agent:main:foo/],
+    ["a key that nobody spawned", { key: "agent:bob:foo", spawnedBy: "x" }, "NOT_FOUND", /agent:bob:foo/],
+    ["an unknown session id", { sessionId: "none" }, "NOT_FOUND", /none/],
+    ["an unknown label", { label: "none" }, "NOT_FOUND", /none/],
+    ["a label with U+0000", { label: "tw\0ice" }, "NOT_FOUND", /label/],
+    ["the global session when not asked", { label: "all" }, "NOT_FOUND", /all/],
+    ["a run of a job", { sessionId: "id-4" }, "NOT_FOUND", /id-4/],
+  ];
+  for (const [why, params, code, message] of refused) {
+    it(`refuses ${why} with ${code}`, async (t) =>
+      assert.rejects((await seeded(t))(params), { name: "GatewayError", code, message }));
+  }
+});

@@ -1,0 +1,149 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { matches, parseDuration, parseSize, withDefaults } from "@svc/sdk";
+import { SessionConfig } from "../../../../plugins/sessions/config.ts";
+import {
+  isStale,
+  lastBoundary,
+  type ResetContext,
+  resetPolicyOf,
+  resetTypeOf,
+} from "../../../../plugins/sessions/lifecycle/reset-policy.ts";
+
+const config = (value: object) => withDefaults(SessionConfig, value);
+
+describe("the type of a session", () => {
+  const rows: [key: string, context: ResetContext, type: string][] = [
+    ["agent:a:main", {}, "direct"],
+    ["agent:a:irc:direct:b", {}, "direct"],
+    ["agent:a:irc:group:1", {}, "group"],
+    ["agent:a:irc:channel:1", {}, "group"],
+    ["agent:a:irc:group:1:topic:2", {}, "thread"],
+    ["agent:a:main:thread:2", {}, "thread"],
+    ["agent:a:main", { isGroup: true }, "group"],
+    ["agent:a:irc:group:1", { isThread: true }, "thread"],
+  ];
+  for (const [key, context, type] of rows) {
+    it(`is ${type} for ${key} ${JSON.stringify(context)}`, () => assert.equal(resetTypeOf(key, context), type));
+  }
+});
+
+describe("the reset policy", () => {
+  const daily = { mode: "daily", atHour: 4, idleMinutes: undefined };
+  const rows: [what: string, config: object, expected: object][] = [
+    ["daily at four by default", {}, daily],
+    ["idle for the old key alone", { idleMinutes: 5 }, { ...daily, mode: "idle", idleMinutes: 5 }],
+    [
+      "daily with the old key as limit, once there is a reset",
+      { idleMinutes: 5, reset: {} },
+      { ...daily, idleMinutes: 5 },
+    ],
+    [
+      "daily with the old key as limit, once there is one by type",
+      { idleMinutes: 5, resetByType: { group: { mode: "idle" } } },
+      { ...daily, idleMinutes: 5 },
+    ],
+    ["60 minutes in mode idle", { reset: { mode: "idle" } }, { ...daily, mode: "idle", idleMinutes: 60 }],
+    [
+      "the fields of the type over those of reset",
+      { reset: { atHour: 2, idleMinutes: 9 }, resetByType: { direct: { atHour: 6 } } },
+      { ...daily, atHour: 6, idleMinutes: 9 },
+    ],
+    ["dm as the old word for direct", { resetByType: { dm: { atHour: 7 } } }, { ...daily, atHour: 7 }],
+    ["direct over dm", { resetByType: { dm: { atHour: 7 }, direct: { atHour: 8 } } }, { ...daily, atHour: 8 }],
+    [
+      "the channel instead of all else",
+      { reset: { idleMinutes: 9, atHour: 2 }, idleMinutes: 3, resetByChannel: { IRC: { atHour: 1 } } },
+      { ...daily, atHour: 1 },
+    ],
+    ["nothing of another channel", { resetByChannel: { sms: { mode: "idle" } } }, daily],
+  ];
+  for (const [what, given, expected] of rows) {
+    it(`is ${what}`, () => assert.deepEqual(resetPolicyOf(config(given), "direct", "irc"), expected));
+  }
+
+  it("takes no hour outside the day and no minutes below one", () => {
+    for (const reset of [{ atHour: 24 }, { atHour: -1 }, { idleMinutes: 0 }, { mode: "weekly" }]) {
+      assert.ok(!matches(SessionConfig, config({ reset })), JSON.stringify(reset));
+    }
+  });
+});
+
+describe("a session grows stale", () => {
+  const at = (text: string) => new Date(text).getTime(); // local time
+  const daily = { mode: "daily", atHour: 4, idleMinutes: undefined } as const;
+  const idle = { mode: "idle", atHour: 4, idleMinutes: 60 } as const;
+  const rows: [what: string, policy: Parameters<typeof isStale>[0], updatedAt: string, now: string, stale: boolean][] =
+    [
+      ["daily, used before the hour", daily, "2026-03-02T03:59:59", "2026-03-02T04:00:00", true],
+      ["daily, used at the hour", daily, "2026-03-02T04:00:00", "2026-03-02T23:00:00", false],
+      ["daily, not yet the hour", daily, "2026-03-01T05:00:00", "2026-03-02T03:59:59", false],
+      ["daily, used the day before yesterday", daily, "2026-02-28T12:00:00", "2026-03-02T03:00:00", true],
+      ["idle, just in time", idle, "2026-03-02T12:00:00", "2026-03-02T13:00:00", false],
+      ["idle, too late", idle, "2026-03-02T12:00:00", "2026-03-02T13:00:01", true],
+      ["idle, over the hour", idle, "2026-03-02T03:59:00", "2026-03-02T04:01:00", false],
+      [
+        "daily with a limit that comes first",
+        { ...daily, idleMinutes: 10 },
+        "2026-03-02T12:00:00",
+        "2026-03-02T12:11:00",
+        true,
+      ],
+    ];
+  for (const [what, policy, updatedAt, now, stale] of rows) {
+    it(`${stale ? "yes" : "no"}: ${what}`, () => assert.equal(isStale(policy, at(updatedAt), at(now)), stale));
+  }
+
+  it("by the clock on the wall when that goes forward and back", () => {
+    const zone = process.env["TZ"];
+    process.env["TZ"] = "Europe/Berlin";
+    try {
+      const utc = (text: string) => Date.parse(`${text}Z`);
+      assert.equal(new Date(utc("2026-07-01T00:00:00")).getHours(), 2, "this test needs time zone data");
+      // 2026-03-29: 02:00 becomes 03:00. Four o'clock is 02:00 UTC, the day before it was 03:00 UTC.
+      assert.equal(lastBoundary(4, utc("2026-03-29T01:59:59")), utc("2026-03-28T03:00:00"));
+      assert.equal(lastBoundary(4, utc("2026-03-29T02:00:00")), utc("2026-03-29T02:00:00"));
+      // There is no half past two that day: the hour begins where the gap ends.
+      assert.equal(lastBoundary(2, utc("2026-03-29T03:00:00")), utc("2026-03-29T01:00:00"));
+      // 2026-10-25: 03:00 becomes 02:00. The first of the two counts, once.
+      assert.equal(lastBoundary(2, utc("2026-10-25T00:30:00")), utc("2026-10-25T00:00:00"));
+      assert.equal(lastBoundary(2, utc("2026-10-25T01:30:00")), utc("2026-10-25T00:00:00"));
+      assert.equal(lastBoundary(4, utc("2026-10-25T03:00:00")), utc("2026-10-25T03:00:00"));
+    } finally {
+      if (zone === undefined) delete process.env["TZ"];
+      else process.env["TZ"] = zone;
+    }
+  });
+});
+
+describe("durations and sizes", () => {
+  const durations: [value: string | number, ms: number][] = [
+    ["30d", 30 * 86_400_000],
+    [2, 2 * 86_400_000],
+    ["2", 2 * 86_400_000],
+    ["12h", 12 * 3_600_000],
+    ["1.5m", 90_000],
+    ["1w", 7 * 86_400_000],
+    ["90 s", 90_000],
+  ];
+  for (const [value, ms] of durations) it(`read ${value}`, () => assert.equal(parseDuration(value), ms));
+  const sizes: [value: string | number, bytes: number][] = [
+    [10_485_760, 10_485_760],
+    ["10mb", 10_485_760],
+    ["10M", 10_485_760],
+    ["1.5k", 1536],
+    ["7b", 7],
+  ];
+  for (const [value, bytes] of sizes) it(`read ${value} bytes`, () => assert.equal(parseSize(value), bytes));
+  it("are refused when they are none", () => {
+    for (const maintenance of [
+      { pruneAfter: "soon" },
+      { pruneAfter: "0d" },
+      { pruneAfter: 0 },
+      { maxDiskBytes: "much" },
+      { maxEntries: 0 },
+    ]) {
+      assert.ok(!matches(SessionConfig, config({ maintenance })), JSON.stringify(maintenance));
+    }
+  });
+});

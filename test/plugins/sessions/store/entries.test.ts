@@ -1,0 +1,137 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import type { SessionEntry } from "@svc/sdk/services";
+import { freshEntry, mergeable, modelOf } from "../../../../plugins/sessions/store/entries.ts";
+
+const defaults = { modelProvider: "dp", model: "dm", contextTokens: 1000 };
+const none = { modelProvider: null, model: null, contextTokens: null };
+
+describe("freshEntry", () => {
+  /** Every field of protocol/stores.md §1 that a session can have. */
+  const full: SessionEntry = {
+    sessionId: "old",
+    updatedAt: 1,
+    sessionFile: "f",
+    label: "kept",
+    displayName: "d",
+    spawnedBy: "s",
+    spawnDepth: 1,
+    forkedFromParent: true,
+    systemSent: true,
+    abortedLastRun: true,
+    thinkingLevel: "high",
+    verboseLevel: "on",
+    reasoningLevel: "stream",
+    elevatedLevel: "full",
+    responseUsage: "tokens",
+    ttsAuto: "always",
+    execHost: "node",
+    execSecurity: "full",
+    execAsk: "off",
+    execNode: "n",
+    modelProvider: "p",
+    model: "m",
+    providerOverride: "po",
+    modelOverride: "mo",
+    authProfileOverride: "a",
+    inputTokens: 5,
+    outputTokens: 6,
+    totalTokens: 7,
+    totalTokensFresh: false,
+    cacheRead: 8,
+    cacheWrite: 9,
+    contextTokens: 10,
+    compactionCount: 2,
+    sendPolicy: "deny",
+    groupActivation: "always",
+    queueMode: "steer",
+    chatType: "group",
+    channel: "irc",
+    groupId: "g",
+    subject: "s",
+    groupChannel: "gc",
+    space: "sp",
+    origin: { label: "o" },
+    deliveryContext: { channel: "irc" },
+    lastChannel: "irc",
+    lastTo: "bob",
+    lastAccountId: "acc",
+    lastThreadId: "t",
+    lastHeartbeatText: "h",
+    skillsSnapshot: { prompt: "p", skills: [] },
+    systemPromptReport: {},
+    acp: {},
+  };
+
+  it("keeps exactly the fields a reset keeps", () => {
+    assert.deepEqual(freshEntry(full, { sessionId: "new", now: 2, defaults }), {
+      sessionId: "new",
+      updatedAt: 2,
+      label: "kept",
+      thinkingLevel: "high",
+      verboseLevel: "on",
+      reasoningLevel: "stream",
+      responseUsage: "tokens",
+      contextTokens: 10,
+      sendPolicy: "deny",
+      origin: { label: "o" },
+      lastChannel: "irc",
+      lastTo: "bob",
+      skillsSnapshot: { prompt: "p", skills: [] },
+      modelProvider: "p",
+      model: "m",
+      inputTokens: 0,
+      outputTokens: 0,
+      totalTokens: 0,
+      totalTokensFresh: true,
+    });
+  });
+
+  it("starts a missing session with no tokens and the default model", () => {
+    assert.deepEqual(freshEntry(undefined, { sessionId: "new", now: 2, defaults }), {
+      sessionId: "new",
+      updatedAt: 2,
+      modelProvider: "dp",
+      model: "dm",
+      inputTokens: 0,
+      outputTokens: 0,
+      totalTokens: 0,
+      totalTokensFresh: true,
+    });
+  });
+});
+
+describe("modelOf", () => {
+  const rows: [what: string, entry: Partial<SessionEntry>, model: object][] = [
+    ["the last used one", { model: "m", modelProvider: "p", modelOverride: "mo" }, { modelProvider: "p", model: "m" }],
+    ["the last used one without its provider", { model: "m" }, { model: "m" }],
+    ["the chosen one", { modelOverride: "mo", providerOverride: "po" }, { modelProvider: "po", model: "mo" }],
+    ["the chosen one of the default provider", { modelOverride: "mo" }, { modelProvider: "dp", model: "mo" }],
+    ["the default", {}, { modelProvider: "dp", model: "dm" }],
+  ];
+  for (const [what, entry, model] of rows) it(`is ${what}`, () => assert.deepEqual(modelOf(entry, defaults), model));
+
+  it("is nothing without a default", () => assert.deepEqual(modelOf({}, none), {}));
+});
+
+describe("mergeable", () => {
+  it("removes null and undefined, replaces objects as a whole and leaves columns out", () => {
+    const patch = { label: "l", sessionId: "s", updatedAt: 5, a: 1, b: undefined, c: null, d: { e: 1 }, f: [1] };
+    assert.deepEqual(mergeable(patch), {
+      drop: '{"c":null,"d":null}',
+      merge: '{"a":1,"b":null,"c":null,"d":{"e":1},"f":[1]}',
+      label: { value: "l" },
+      updatedAt: 5,
+      sessionId: "s",
+    });
+  });
+
+  it("tells a label that goes from a label that stays", () => {
+    const gone: Partial<SessionEntry> = Object.fromEntries([["label", undefined]]);
+    assert.deepEqual(mergeable(gone).label, { value: null });
+    assert.equal(mergeable({}).label, undefined);
+  });
+
+  it("refuses a label no column can hold", () =>
+    assert.throws(() => mergeable({ label: "a\0" }), { code: "INVALID_REQUEST" }));
+});

@@ -1,0 +1,243 @@
+import assert from "node:assert/strict";
+import { describe, it, type TestContext } from "node:test";
+import type { Storage, TranscriptItem } from "@svc/sdk/services";
+import { listSessions } from "../../../../plugins/sessions/finding/listing.ts";
+import { previewSessions } from "../../../../plugins/sessions/finding/previews.ts";
+import { assistant, NOON, openStore, user } from "../open-store.ts";
+
+const KEY = "agent:main:foo";
+const texts = (items: readonly TranscriptItem[]) =>
+  items.map(({ message }) => message.content.map((block) => ("text" in block ? block.text : "")).join(""));
+
+/** What a torn write or a tool of another hand leaves in the file. */
+function damage(storage: Storage, seq: number, body: string) {
+  return storage.transaction([
+    { sql: "update transcript set body = ? where seq = ?", params: [body, seq], expectChanges: 1 },
+  ]);
+}
+
+async function conversation(t: TestContext) {
+  const opened = await openStore(t);
+  const { ids } = await opened.store.append(KEY, [user("1"), assistant("2"), user("3"), assistant("4")]);
+  return { ...opened, ids };
+}
+
+describe("the context a model is shown", () => {
+  it("is the last messages while nothing was summed up", async (t) => {
+    const { transcripts } = await conversation(t);
+    const { summary, items } = await transcripts.context(KEY, 3);
+    assert.equal(summary, undefined);
+    assert.deepEqual(texts(items), ["2", "3", "4"]);
+    assert.deepEqual(await transcripts.context("agent:main:none", 3), { summary: undefined, items: [] });
+  });
+
+  it("is the newest summary and the messages since", async (t) => {
+    const { store, transcripts, ids } = await conversation(t);
+    const compaction = { summary: "so far", firstKeptId: ids[2] ?? "", tokensBefore: 900 };
+    await transcripts.addCompaction(KEY, compaction);
+    assert.equal((await store.get(KEY))?.["compactionCount"], 1);
+    await store.append(KEY, [user("5")]);
+    const first = await transcripts.context(KEY, 10);
+    assert.deepEqual([first.summary, ...texts(first.items)], ["so far", "3", "4", "5"]);
+    assert.deepEqual(texts((await transcripts.context(KEY, 1)).items), ["5"]);
+    assert.deepEqual(await transcripts.context(KEY, 0), { summary: "so far", items: [] });
+
+    await transcripts.addCompaction(KEY, { ...compaction, summary: "further", firstKeptId: ids[3] ?? "" });
+    const second = await transcripts.context(KEY, 10);
+    assert.deepEqual([second.summary, ...texts(second.items)], ["further", "4", "5"]);
+    assert.equal((await store.get(KEY))?.["compactionCount"], 2);
+    assert.deepEqual(texts(await transcripts.last(KEY, 10)), ["1", "2", "3", "4", "5"], "the messages stay");
+  });
+
+  it("begins anew with the session", async (t) => {
+    const { store, transcripts, ids } = await conversation(t);
+    await transcripts.addCompaction(KEY, { summary: "old", firstKeptId: ids[2] ?? "", tokensBefore: 1 });
+    await store.restart(KEY, () => ({ sessionId: "new", updatedAt: NOON }));
+    assert.deepEqual(await transcripts.context(KEY, 10), { summary: undefined, items: [] });
+  });
+
+  it("survives a cut that takes the first kept message away", async (t) => {
+    const { transcripts, ids } = await conversation(t);
+    await transcripts.addCompaction(KEY, { summary: "so far", firstKeptId: ids[1] ?? "", tokensBefore: 1 });
+    await transcripts.cut(KEY, 2);
+    const { summary, items } = await transcripts.context(KEY, 10);
+    assert.deepEqual([summary, ...texts(items)], ["so far", "3", "4"]);
+  });
+
+  it("takes no compaction of a message that is not there, and counts none", async (t) => {
+    const { store, transcripts } = await conversation(t);
+    for (const key of [KEY, "agent:main:none"]) {
+      const compaction = { summary: "s", firstKeptId: "ffffffff", tokensBefore: 1 };
+      await assert.rejects(transcripts.addCompaction(key, compaction), { code: "NOT_FOUND" });
+    }
+    assert.equal((await store.get(KEY))?.["compactionCount"], undefined);
+  });
+});
+
+describe("cutting a transcript", () => {
+  it("keeps the last messages, their order and places, and retires the others under a name", async (t) => {
+    const { store, transcripts, storage } = await conversation(t);
+    await store.update(KEY, { totalTokens: 9, inputTokens: 5, outputTokens: 4, totalTokensFresh: true, label: "l" });
+    const { sessionId } = (await store.get(KEY)) ?? assert.fail();
+    const partId = `${sessionId}.bak.2026-03-02T12-00-00.000Z`;
+    assert.deepEqual(await transcripts.cut(KEY, 1), { partId, at: NOON, kept: 1 });
+    assert.deepEqual(texts(await transcripts.last(KEY, 9)), ["4"]);
+    assert.deepEqual(await store.get(KEY), { sessionId, updatedAt: NOON, label: "l" });
+    const parts = await storage.all("select session_id, key, reason, part_of from archives");
+    assert.deepEqual(parts, [{ session_id: partId, key: KEY, reason: "bak", part_of: sessionId }]);
+    const moved = await storage.all<{ n: number }>("select count(*) as n from transcript where session_id = ?", [
+      partId,
+    ]);
+    assert.deepEqual(moved, [{ n: 3 }]);
+
+    await store.append(KEY, [user("5")]);
+    assert.deepEqual(texts(await transcripts.last(KEY, 9)), ["4", "5"]);
+  });
+
+  it("leaves a short one and one without messages as they are", async (t) => {
+    const { store, transcripts, storage } = await conversation(t);
+    assert.deepEqual(await transcripts.cut(KEY, 4), { at: NOON, kept: 4 });
+    await store.ensure("agent:main:silent");
+    assert.equal(await transcripts.cut("agent:main:silent", 1), undefined);
+    assert.deepEqual(await storage.all("select * from archives"), []);
+  });
+
+  it("loses nothing that is appended meanwhile", async (t) => {
+    const { store, transcripts, storage } = await conversation(t);
+    const appends = Array.from({ length: 20 }, (_, n) => store.append(KEY, [user(`m${n}`)]));
+    const [cut] = await Promise.all([transcripts.cut(KEY, 2), ...appends]);
+    const { sessionId } = (await store.get(KEY)) ?? assert.fail();
+    const places = async (id: string) =>
+      (await storage.all<{ seq: number }>("select seq from transcript where session_id = ? order by seq", [id])).map(
+        ({ seq }) => seq,
+      );
+    const [gone, kept] = [await places(cut?.partId ?? ""), await places(sessionId)];
+    assert.deepEqual(
+      [...gone, ...kept],
+      Array.from({ length: 24 }, (_, n) => n + 1),
+      "one end goes, the other stays",
+    );
+    assert.ok(gone.length > 0 && kept.length >= 2);
+  });
+});
+
+describe("rows that cannot be read", () => {
+  it("are left out of a transcript, counted, and logged once", async (t) => {
+    const { store, transcripts, storage, damage: log, damaged } = await conversation(t);
+    const { sessionId } = (await store.get(KEY)) ?? assert.fail();
+    await damage(storage, 2, '{"role":"assistant","content":[{"ty');
+    await damage(storage, 3, "null");
+    for (let n = 0; n < 3; n++) assert.deepEqual(texts(await transcripts.last(KEY, 9)), ["1", "4"]);
+    assert.deepEqual(texts((await transcripts.context(KEY, 9)).items), ["1", "4"]);
+    assert.equal(log.count, 2);
+    assert.deepEqual(damaged, [
+      { sessionId, seq: 2, damaged: 1 },
+      { sessionId, seq: 3, damaged: 2 },
+    ]);
+    const raw = await storage.all("select body from transcript where seq = 2");
+    assert.deepEqual(raw, [{ body: '{"role":"assistant","content":[{"ty' }], "reading repairs nothing");
+  });
+
+  it("leave previews, lists and cuts working", async (t) => {
+    const { store, transcripts, storage, clock } = await conversation(t);
+    for (const seq of [1, 4]) await damage(storage, seq, "{torn");
+    const context = { now: NOON, canonicalKey: (key: string) => key };
+    const { previews } = await previewSessions(transcripts, { keys: [KEY] }, context);
+    const items = [
+      { role: "assistant", text: "2" },
+      { role: "user", text: "3" },
+    ];
+    assert.deepEqual(previews, [{ key: KEY, status: "ok", items, damaged: 2 }]);
+    const [row] = (
+      await listSessions(
+        { store, transcripts },
+        { includeDerivedTitles: true, includeLastMessage: true },
+        {
+          now: clock.now(),
+          defaults: { modelProvider: null, model: null, contextTokens: null },
+        },
+      )
+    ).sessions;
+    assert.deepEqual([row?.derivedTitle, row?.lastMessagePreview], ["3", "3"]);
+    assert.equal((await transcripts.cut(KEY, 2))?.kept, 2);
+    await store.append(KEY, [user("5")]);
+    assert.deepEqual(texts(await transcripts.last(KEY, 9)), ["3", "5"]);
+  });
+
+  it("may be written by another hand without failing, and count as a preview that is ok", async (t) => {
+    const { transcripts, storage, store } = await openStore(t);
+    const { entry } = await store.ensure(KEY);
+    const sql =
+      "insert into transcript (session_id, seq, id, role, created_at, body) values (?, 1, 'x', 'user', 1, '{')";
+    await storage.transaction([{ sql, params: [entry.sessionId] }]);
+    const { previews } = await previewSessions(transcripts, { keys: [KEY] }, { now: NOON, canonicalKey: (key) => key });
+    assert.deepEqual(previews, [{ key: KEY, status: "ok", items: [], damaged: 1 }]);
+  });
+
+  it("of an entry cost its settings only, until the next change", async (t) => {
+    const { store, storage, transcripts, damaged } = await conversation(t);
+    await store.update(KEY, { label: "l", thinkingLevel: "high" });
+    const { sessionId } = (await store.get(KEY)) ?? assert.fail();
+    await storage.transaction([{ sql: "update sessions set entry = '{\"thin' where key = ?", params: [KEY] }]);
+    assert.deepEqual(await store.get(KEY), { sessionId, updatedAt: NOON, label: "l" });
+    assert.deepEqual(damaged, [{ key: KEY, damaged: 1 }]);
+    assert.equal((await store.page({}, 5)).length, 1);
+    assert.deepEqual(await store.page({ spawnedBy: "x" }, 5), []);
+    assert.equal((await transcripts.last(KEY, 9)).length, 4);
+    assert.deepEqual(await store.update(KEY, { verboseLevel: "on" }), {
+      sessionId,
+      updatedAt: NOON,
+      label: "l",
+      verboseLevel: "on",
+    });
+    assert.deepEqual((await store.restart(KEY, () => ({ sessionId: "n", updatedAt: NOON }))).old?.verboseLevel, "on");
+  });
+});
+
+describe("messages that are withdrawn", () => {
+  const at = async ({ store }: Awaited<ReturnType<typeof conversation>>) => (await store.get(KEY))?.updatedAt;
+
+  it("are gone, the session is as unused as before, and what they used stays counted", async (t) => {
+    const opened = await conversation(t);
+    const { store, transcripts, storage, clock } = opened;
+    for (const text of ["beat", "again"]) {
+      clock.advance(60_000);
+      const { ids } = await store.append(KEY, [user(text), assistant("well")]);
+      const mark = { sql: "update sessions set label = ? where key = ?", params: [text, KEY] };
+      await store.withdraw(KEY, ids, NOON, [mark]);
+      assert.deepEqual(texts(await transcripts.last(KEY, 10)), ["1", "2", "3", "4"]);
+      assert.equal(await at(opened), NOON);
+      assert.equal((await store.get(KEY))?.label, text);
+    }
+    await store.append(KEY, [user("5")]);
+    assert.deepEqual(texts(await transcripts.last(KEY, 10)), ["1", "2", "3", "4", "5"]);
+    const facts = await storage.all<{ part: string; n: number }>(
+      `select coalesce(a.part_of, 'own') as part, count(*) as n from message_facts f
+        left join archives a on a.session_id = f.session_id group by part order by n`,
+    );
+    const { sessionId } = (await store.get(KEY)) ?? assert.fail("no session");
+    assert.deepEqual(facts, [
+      { part: sessionId, n: 4 },
+      { part: "own", n: 5 },
+    ]);
+  });
+
+  it("leave the time alone when somebody spoke meanwhile", async (t) => {
+    const opened = await conversation(t);
+    const { store, transcripts, clock } = opened;
+    clock.advance(60_000);
+    const { ids } = await store.append(KEY, [user("beat")]);
+    clock.advance(1_000);
+    await store.append(KEY, [user("me too")]);
+    await store.withdraw(KEY, ids, NOON);
+    assert.deepEqual(texts(await transcripts.last(KEY, 2)), ["4", "me too"]);
+    assert.equal(await at(opened), NOON + 61_000);
+  });
+
+  it("stay with everything else when the rest of the transaction conflicts", async (t) => {
+    const { store, transcripts, ids } = await conversation(t);
+    const conflict = { sql: "update sessions set label = 'x' where key = 'nobody'", params: [], expectChanges: 1 };
+    await assert.rejects(store.withdraw(KEY, ids, 1, [conflict]), { code: "CONFLICT" });
+    assert.equal((await transcripts.last(KEY, 10)).length, 4);
+  });
+});
