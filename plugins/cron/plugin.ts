@@ -14,15 +14,15 @@ import {
   Tool,
 } from "@svc/sdk/services";
 import { CronConfig } from "./config.ts";
-import { JobChanges } from "./job-changes.ts";
-import { Jobs } from "./jobs.ts";
-import { cronMethods } from "./methods.ts";
-import { forgetOldSessions } from "./retention.ts";
-import { Runner } from "./runner.ts";
-import { loadCalendar } from "./schedule.ts";
-import { Scheduler } from "./scheduler.ts";
-import { CronStore } from "./store.ts";
-import { type CronActions, cronTool } from "./tool.ts";
+import { JobChanges } from "./store/job-changes.ts";
+import { Jobs } from "./jobs/jobs.ts";
+import { cronMethods } from "./jobs/methods.ts";
+import { forgetOldSessions } from "./runs/retention.ts";
+import { Runner } from "./runs/runner.ts";
+import { loadCalendar } from "./schedule/calendar.ts";
+import { Scheduler } from "./runs/scheduler.ts";
+import { CronStore } from "./store/store.ts";
+import { type CronActions, cronTool } from "./jobs/tool.ts";
 
 /** Choice: jobs run this many milliseconds after the start, should nobody say that the host is ready. */
 const OPEN_AFTER_MS = 1_000;
