@@ -1,30 +1,35 @@
-/** From the words of clients, old and new, to jobs and changes of jobs. Pure. Spec: methods-cron.md §2, §3. */
+/** The params of `cron.add` and `cron.update`, as a job or a change of one. Pure. Spec: methods-cron.md §2, §3. */
 import {
   closedSchema,
   CronJobDraft,
   CronJobPatch,
   CronJobState,
+  type CronSchedule,
   describeViolations,
   invalidRequest,
   matches,
   NonEmpty,
+  type Static,
   Strict,
   type TSchema,
   Type,
 } from "@svc/sdk";
-import { boundKeys, defined, type Fields, isBlank, isFields, trimmed, wordOf } from "../fields.ts";
-import { type Blanks, deliveryOutOf, plainAddress, plainDelivery, withPlainPayload } from "./payload-input.ts";
-import { plainSchedule, refusedMoment, withScheduleDefaults } from "./schedule-input.ts";
+import { defined, type Fields, isFields } from "../fields.ts";
+import { defaultStaggerMs } from "../schedule/calendar.ts";
+import { refusedMoment } from "../schedule/moment.ts";
+import { type Method, normalizedJob } from "./normalize.ts";
 
-const TARGETS = ["main", "isolated"];
-const WAKE_MODES = ["now", "next-heartbeat"];
-const CATCH_UP_MODES = ["none", "last", "all"];
-const OVERLAPS = ["skip", "queue", "replace"];
-/** UTF-16 units of a name that nobody gave. Spec: §2. */
+/** UTF-16 units of a name taken from the payload. Spec: §2. */
 const NAME_CHARS = 60;
-const AGENT_ID_CHARS = 64;
+/** Keys an object of `cron.*` may have. Choice: more than any client sends, and few enough to check in no time. */
+const MOST_KEYS = 100;
 
-/** Keys of a job's state that nobody knows are refused as well. */
+const { name, enabled, sessionTarget, wakeMode } = CronJobPatch.properties;
+/** A new job, where the fields with a default may be absent. */
+const Draft = Strict({ ...CronJobDraft.properties, name, enabled, sessionTarget, wakeMode });
+type Draft = Static<typeof Draft>;
+
+/** Unknown keys of a job's state are refused as well. */
 const Patch = Strict({
   ...CronJobPatch.properties,
   state: Type.Optional(closedSchema(Type.Partial(CronJobState))),
@@ -33,35 +38,31 @@ const idOfJob = { id: Type.Optional(NonEmpty), jobId: Type.Optional(NonEmpty) };
 const Change = Strict({ ...idOfJob, patch: Patch });
 
 /**
- * What `cron.add` is given, as a job. A text of nothing counts as absent; a schedule of kind `every` has its anchor.
+ * The job that the params of `cron.add` describe, with its defaults.
  * @param now epoch ms
- * @throws GatewayError `INVALID_REQUEST` naming the place and what is wrong there
+ * @throws GatewayError `INVALID_REQUEST` naming the field and what is wrong with it
  */
 export function draftFrom(raw: Fields, now: number): CronJobDraft {
   const method = "cron.add";
   boundKeys(raw, method);
-  const draft = withJobDefaults(plainJob(unwrapped(raw), "left-out", method), now);
-  if (!matches(CronJobDraft, draft)) {
-    return refuse(method, describeViolations(byKind(CronJobDraft.properties, draft), draft));
-  }
+  const draft = normalizedJob(unwrapped(raw), method);
+  if (!matches(Draft, draft)) return refuse(method, describeViolations(byKind(Draft.properties, draft), draft));
   const wrong = refusedMoment(draft.schedule, now);
   if (wrong !== undefined) return refuse(method, `at /schedule/at: ${wrong}`);
-  if (draft.delivery?.mode === "webhook" && draft.delivery.to === undefined) {
+  if (draft.delivery?.mode === "webhook" && draft.delivery.to === undefined)
     return refuse(method, "at /delivery/to: must be the URL the webhook is posted to");
-  }
-  return draft;
+  return withDefaults(draft, now);
 }
 
 /**
- * What `cron.update` is given, as a change. A text of nothing stays where the change clears something with it.
- * Whether a moment lies in the past is for who knows the job: see `patched`.
- * @throws GatewayError `INVALID_REQUEST` naming the place and what is wrong there
+ * The change that the params of `cron.update` describe. `patched` checks whether its moment lies in the past.
+ * @throws GatewayError `INVALID_REQUEST` naming the field and what is wrong with it
  */
 export function changeFrom(raw: Fields): { readonly id: string; readonly patch: CronJobPatch } {
   const method = "cron.update";
   boundKeys(raw, method);
   const given = raw["patch"];
-  const patch = isFields(given) ? plainJob(unwrapped(given), "kept", method) : given;
+  const patch = isFields(given) ? normalizedJob(unwrapped(given), method) : given;
   const change = defined<Fields>({ ...raw, patch });
   if (!matches(Change, change)) {
     const narrowed = Strict({ ...idOfJob, patch: byKind(Patch.properties, patch) });
@@ -74,100 +75,58 @@ export function changeFrom(raw: Fields): { readonly id: string; readonly patch: 
   return { id: id ?? jobId ?? refuse(method, "id is missing"), patch: change.patch };
 }
 
-/** The job itself, where some clients put it into `data` or `job`. Beside other keys it stays, to be refused. */
+/** The job itself, where a client wraps it in `data` or `job`. Beside other keys the wrapper stays, and is refused. */
 export function unwrapped(raw: Fields): Fields {
   const [key, ...others] = Object.keys(raw);
   const inner = others.length === 0 && (key === "data" || key === "job") ? raw[key] : undefined;
   return isFields(inner) ? inner : raw;
 }
 
-/** Each field put right as far as it can be; only what a job has, or may have had. */
-function plainJob(given: Fields, blanks: Blanks, method: string): Fields {
-  const { isolation: _former, ...job } = withPlainPayload(given, blanks);
-  const { enabled, sessionKey, failureAlert, catchUp } = job;
-  const isOn = wordOf(["true", "false"], enabled);
-  return defined<Fields>({
-    ...job,
-    name: blanks === "left-out" && isBlank(job["name"]) ? undefined : trimmed(job["name"]),
-    agentId: plainAgentId(job["agentId"], method),
-    sessionKey: isBlank(sessionKey) ? undefined : trimmed(sessionKey),
-    enabled: isOn === "true" || isOn === "false" ? isOn === "true" : enabled,
-    sessionTarget: wordOf(TARGETS, job["sessionTarget"]),
-    wakeMode: wordOf(WAKE_MODES, job["wakeMode"]),
-    overlap: wordOf(OVERLAPS, job["overlap"]),
-    catchUp: typeof catchUp === "string" ? { mode: wordOf(CATCH_UP_MODES, catchUp) } : catchUp,
-    schedule: plainSchedule(job["schedule"]),
-    delivery: plainDelivery(job["delivery"], blanks),
-    failureAlert: isFields(failureAlert)
-      ? defined<Fields>({ ...failureAlert, ...plainAddress(failureAlert, blanks) })
-      : failureAlert,
-  });
-}
-
-/** Lower case, other characters as `-`. Spec: http/sessions-routing.md §1. Choice: what has none of an id is refused. */
-function plainAgentId(agentId: unknown, method: string): unknown {
-  if (typeof agentId !== "string" || agentId.trim() === "") return isBlank(agentId) ? undefined : agentId;
-  const id = agentId
-    .trim()
-    .toLowerCase()
-    .replace(/[^a-z0-9_-]+/g, "-")
-    .replace(/^[-_]+|-+$/g, "")
-    .slice(0, AGENT_ID_CHARS);
-  return id === "" ? refuse(method, "at /agentId: must have a letter or a digit") : id;
-}
-
-function withJobDefaults(job: Fields, now: number): Fields {
-  const schedule = withScheduleDefaults(job["schedule"], now);
-  const { payload } = job;
-  const kind = isFields(payload) ? payload["kind"] : undefined;
-  const target = kind === "systemEvent" ? "main" : kind === "agentTurn" ? "isolated" : undefined;
-  const isOnce = isFields(schedule) && schedule["kind"] === "at";
-  const {
-    name = impliedName(schedule, payload),
-    enabled = true,
-    sessionTarget = target,
-    deleteAfterRun = isOnce ? true : undefined,
-    delivery,
-  } = job;
-  const isTurn = sessionTarget === "isolated" && kind === "agentTurn";
-  const wakeMode = WAKE_MODES.some((mode) => mode === job["wakeMode"]) ? job["wakeMode"] : "now";
-  return defined<Fields>({
-    ...job,
-    name,
-    enabled,
-    schedule,
-    sessionTarget,
-    wakeMode,
+function withDefaults(draft: Draft, now: number): CronJobDraft {
+  const { payload, schedule, deleteAfterRun = schedule.kind === "at" ? true : undefined } = draft;
+  const sessionTarget = draft.sessionTarget ?? (payload.kind === "systemEvent" ? "main" : "isolated");
+  return defined<CronJobDraft>({
+    enabled: true,
+    wakeMode: "now",
+    ...draft,
+    name: draft.name ?? nameFrom(payload),
     deleteAfterRun,
-    ...(isTurn && isFields(payload) && delivery === undefined ? impliedDelivery(payload) : {}),
+    sessionTarget,
+    schedule: scheduleFrom(schedule, now),
+    ...(sessionTarget === "isolated" && draft.delivery === undefined ? deliveryFrom(payload) : {}),
   });
 }
 
-function impliedDelivery(payload: Fields): Fields {
-  return deliveryOutOf(payload) ?? { delivery: { mode: "announce" } };
+function scheduleFrom(schedule: CronSchedule, now: number): CronSchedule {
+  if (schedule.kind === "every") return { anchorMs: now, ...schedule };
+  if (schedule.kind === "at") return schedule;
+  return defined<CronSchedule & { kind: "cron" }>({ staggerMs: defaultStaggerMs(schedule.expr), ...schedule });
 }
 
-function impliedName(schedule: unknown, payload: unknown): string {
-  const { text, message } = isFields(payload) ? payload : {};
-  const said = [text, message].find((words) => typeof words === "string" && words !== "");
-  const line = typeof said === "string" ? said.trim().split(/\r?\n/, 1)[0]?.trim() : undefined;
-  if (line)
-    return line.length <= NAME_CHARS ? line : `${line.slice(0, NAME_CHARS - 1).replace(/[\uD800-\uDBFF]$/, "")}…`;
-  const { kind, expr, everyMs } = isFields(schedule) ? schedule : {};
-  if (kind === "cron" && typeof expr === "string") return `Cron: ${expr}`;
-  if (kind === "every" && typeof everyMs === "number") return `Every: ${everyMs}ms`;
-  return kind === "at" ? "One-shot" : "Cron job";
+/** An agent turn is announced; older clients say in its payload whether and where. */
+function deliveryFrom(payload: Draft["payload"]): Pick<CronJobDraft, "delivery" | "payload"> {
+  if (payload.kind !== "agentTurn") return { payload };
+  const { deliver, channel, to, bestEffortDeliver, ...turn } = payload;
+  const mode = deliver === false ? "none" : "announce";
+  const delivery = defined<NonNullable<Draft["delivery"]>>({ mode, channel, to, bestEffort: bestEffortDeliver });
+  return { delivery, payload: turn };
 }
 
-/** The schema with only the one schedule and payload that is meant: so nothing is said of those that are not. */
+/** The first line of what the job says or asks. */
+function nameFrom(payload: Draft["payload"]): string {
+  const [line = ""] = (payload.kind === "systemEvent" ? payload.text : payload.message).split(/\r?\n/, 1);
+  const short = line.trim();
+  return short.length <= NAME_CHARS ? short : `${short.slice(0, NAME_CHARS - 1).replace(/[\uD800-\uDBFF]$/, "")}…`;
+}
+
+/** The schema with only the schedule and payload of the given kind, so that a refusal says nothing of the other kinds. */
 function byKind(properties: Readonly<Record<string, TSchema>>, value: unknown): TSchema {
-  const { schedule, payload } = isFields(value) ? value : {};
-  const { schedule: schedules, payload: payloads } = properties;
-  return Strict({
-    ...properties,
-    ...(schedules && isFields(schedule) ? { schedule: oneKind(schedules, schedule) } : {}),
-    ...(payloads && isFields(payload) ? { payload: oneKind(payloads, payload) } : {}),
+  const given = isFields(value) ? value : {};
+  const narrowed = Object.entries(properties).map(([key, schema]) => {
+    const field = given[key];
+    return [key, (key === "schedule" || key === "payload") && isFields(field) ? oneKind(schema, field) : schema];
   });
+  return Strict(Object.fromEntries(narrowed) as Record<string, TSchema>);
 }
 
 /** A member of a union of objects that differ by `kind`. */
@@ -177,11 +136,22 @@ interface OneKind {
 
 /** @param union of objects that differ by `kind` */
 function oneKind(union: TSchema, { kind }: Fields): TSchema {
-  const { anyOf } = union as { readonly anyOf?: readonly OneKind[] }; // as the contract has them
-  const meant = anyOf?.find(({ properties }) => properties.kind.const === kind);
-  return meant ?? Type.Object({ kind: Type.Enum((anyOf ?? []).map(({ properties }) => properties.kind.const)) });
+  const { anyOf = [] } = union as { readonly anyOf?: readonly OneKind[] }; // as the contract has them
+  const kinds = anyOf.map(({ properties }) => properties.kind.const);
+  return (
+    (anyOf[kinds.findIndex((one) => one === kind)] as TSchema | undefined) ?? Type.Object({ kind: Type.Enum(kinds) })
+  );
 }
 
-function refuse(method: string, why: string): never {
+/** Refuses very large objects, which take the schema long. @throws GatewayError `INVALID_REQUEST` */
+function boundKeys(value: unknown, method: Method, levels = 4): void {
+  if (!isFields(value) || levels === 0) return;
+  const children = Object.values(value);
+  if (children.length > MOST_KEYS)
+    refuse(method, `an object has ${children.length} properties, and may have ${MOST_KEYS}`);
+  for (const child of children) boundKeys(child, method, levels - 1);
+}
+
+function refuse(method: Method, why: string): never {
   return invalidRequest(`invalid ${method} params: ${why}`);
 }

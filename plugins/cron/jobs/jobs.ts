@@ -17,6 +17,7 @@ import type { JobChanges } from "../store/job-changes.ts";
 import { patched } from "./patch.ts";
 import { type Definition, type Facts, passedAs, shownJob, type StoredJob, wakeAtOf } from "../store/records.ts";
 import type { Runner } from "../runs/runner.ts";
+import { PAST_MS } from "../schedule/moment.ts";
 import { atOf, checkSchedule, loadCalendar, nextSlot } from "../schedule/calendar.ts";
 import { runIdOf, type Scheduler } from "../runs/scheduler.ts";
 import type { CronStore } from "../store/store.ts";
@@ -199,9 +200,6 @@ function timesAfter(
     schedule.kind === "at" && (atOf(schedule) ?? 0) < now - PAST_MS ? undefined : firstSlot(schedule, id, now);
   return { nextAt: next, heldUntil: 0 };
 }
-
-/** Spec: §2: milliseconds a time may have passed when it is set. */
-const PAST_MS = 60_000;
 
 /** A time of the schedule that nobody will look at any more, though the schedule stays. */
 function passedOver(before: StoredJob, { nextAt }: StoredJob, patch: CronJobPatch): number | undefined {

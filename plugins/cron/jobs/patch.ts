@@ -10,13 +10,14 @@ import {
   invalidRequest,
   unavailable,
 } from "@svc/sdk";
-import { defined, isBlank } from "../fields.ts";
-import { parseMoment } from "../schedule/moment.ts";
-import { defaultStaggerMs, refusedMoment } from "./schedule-input.ts";
+import { defined, type Gaps, isBlank } from "../fields.ts";
+import { defaultStaggerMs } from "../schedule/calendar.ts";
+import { parseMoment, refusedMoment } from "../schedule/moment.ts";
 
 type PayloadPatch = NonNullable<CronJobPatch["payload"]>;
 type DeliveryPatch = NonNullable<CronJobPatch["delivery"]>;
 type Destination = NonNullable<CronDelivery["failureDestination"]>;
+type AgentTurn = CronPayload & { kind: "agentTurn" };
 type AlertTo = Exclude<CronFailureAlert, false>;
 
 /**
@@ -32,12 +33,12 @@ export function patched(job: CronJob, patch: CronJobPatch, now: number): CronJob
   const enabled = patch.enabled ?? job.enabled;
   const wanted = mergedDelivery(job.delivery, delivery ?? hintedDelivery(payload));
   const stops = !enabled && (patch.enabled !== undefined || schedule !== undefined);
-  return defined<CronJob>({
+  return withoutBlanks<CronJob>({
     ...job,
     ...replaced,
     agentId: agentId === undefined ? job.agentId : (agentId ?? undefined),
     sessionKey: sessionKey === undefined ? job.sessionKey : (sessionKey ?? undefined),
-    description: filled(description ?? job.description),
+    description: description ?? job.description,
     schedule: schedule ? mergedSchedule(job.schedule, schedule, now) : job.schedule,
     payload: payload ? mergedPayload(job.payload, payload) : job.payload,
     delivery: sessionTarget === "main" && wanted?.mode !== "webhook" ? undefined : wanted,
@@ -68,20 +69,10 @@ function mergedPayload(former: CronPayload, given: PayloadPatch): CronPayload {
     return { kind: "systemEvent", text: given.text ?? kept ?? needs("systemEvent", "text") };
   }
   if (former.kind !== "agentTurn") {
-    return withoutBlanks({ ...given, message: given.message ?? needs("agentTurn", "message") });
+    return withoutBlanks<AgentTurn>({ ...given, message: given.message ?? needs("agentTurn", "message") });
   }
   const { fallbacks: _notMerged, ...fields } = given;
-  return withoutBlanks({ ...former, ...fields, message: given.message ?? former.message });
-}
-
-function withoutBlanks(turn: CronPayload & { kind: "agentTurn" }): CronPayload {
-  return defined<CronPayload & { kind: "agentTurn" }>({
-    ...turn,
-    model: filled(turn.model),
-    thinking: filled(turn.thinking),
-    channel: filled(turn.channel),
-    to: filled(turn.to),
-  });
+  return withoutBlanks<AgentTurn>({ ...former, ...fields, message: given.message ?? former.message });
 }
 
 /** Where older clients write the delivery of an agent turn. Choice: a channel alone counts too. */
@@ -97,31 +88,13 @@ function hintedDelivery(payload: PayloadPatch | undefined): DeliveryPatch | unde
 
 function mergedDelivery(former: CronDelivery | undefined, given: DeliveryPatch | undefined): CronDelivery | undefined {
   if (!given) return former;
-  const { failureDestination, ...rest } = given;
-  const merged = { mode: "none" as const, ...former, ...rest };
-  return defined<CronDelivery>({
-    ...merged,
-    channel: filled(merged.channel),
-    to: filled(merged.to),
-    accountId: filled(merged.accountId),
-    failureDestination: mergedDestination(former?.failureDestination, failureDestination),
-  });
-}
-
-/** @returns `undefined` when nothing is left of it */
-function mergedDestination(former: Destination | undefined, given: Destination | undefined): Destination | undefined {
-  const merged = withoutBlankAddress<Destination>({ ...former, ...given });
-  return Object.keys(merged).length === 0 ? undefined : merged;
+  const destination = withoutBlanks<Destination>({ ...former?.failureDestination, ...given.failureDestination });
+  const failureDestination = Object.keys(destination).length === 0 ? undefined : destination;
+  return withoutBlanks<CronDelivery>({ mode: "none", ...former, ...given, failureDestination });
 }
 
 function mergedAlert(former: CronFailureAlert | undefined, given: CronFailureAlert): CronFailureAlert {
-  return given === false ? false : withoutBlankAddress<AlertTo>({ ...(former === false ? {} : former), ...given });
-}
-
-function withoutBlankAddress<T extends Destination | AlertTo>(address: T): T {
-  const { channel, to, accountId } = address;
-  const filledIn = { ...address, channel: filled(channel), to: filled(to), accountId: filled(accountId) };
-  return defined<Destination | AlertTo>(filledIn) as T; // the same keys, or fewer of those that may be absent
+  return given === false ? false : withoutBlanks<AlertTo>({ ...(former === false ? {} : former), ...given });
 }
 
 function mergedState(former: CronJobState, given: Partial<CronJobState> | undefined, stops: boolean): CronJobState {
@@ -131,8 +104,9 @@ function mergedState(former: CronJobState, given: Partial<CronJobState> | undefi
   return rest;
 }
 
-function filled(text: string | undefined): string | undefined {
-  return isBlank(text) ? undefined : text;
+/** Blank texts clear their field. */
+function withoutBlanks<T extends object>(fields: Gaps<T>): T {
+  return Object.fromEntries(Object.entries(fields).filter(([, value]) => !isBlank(value))) as T; // only what may be absent
 }
 
 function needs(kind: string, field: string): never {

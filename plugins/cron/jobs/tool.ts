@@ -12,8 +12,8 @@ import {
 } from "@svc/sdk";
 import { defineTool, type Tool, type ToolCall, type ToolResult } from "@svc/sdk/services";
 import { type Fields, isBlank, isFields } from "../fields.ts";
-import { withPlainPayload } from "./payload-input.ts";
 import { unwrapped } from "./input.ts";
+import { withPayload } from "./normalize.ts";
 
 /** What the tool does, each as the method of the same name does it. */
 export interface CronActions {
@@ -110,7 +110,7 @@ export function cronTool(service: CronActions, clock: Pick<Clock, "setTimeout">)
 function jobBy({ agentId, sessionKey }: ToolCall, given: Fields | undefined): Fields {
   if (!given) return invalidRequest("job required: what is to happen and when");
   const job = unwrapped(given);
-  const { payload } = withPlainPayload(job, "left-out");
+  const { payload } = withPayload(job);
   const isReminder = isFields(payload) && payload["kind"] === "systemEvent";
   if (!isReminder) return job["agentId"] === undefined ? { ...job, agentId } : job;
   const isNamed = job["sessionKey"] !== undefined || job["agentId"] !== undefined;

@@ -5,6 +5,8 @@ import type { Cron } from "croner";
 
 type CronClass = typeof Cron;
 
+/** Spec: protocol/methods-cron.md §2: jobs of the full hour are spread over its first minutes. */
+const FULL_HOUR_STAGGER_MS = 300_000;
 /** Spec: protocol/methods-cron.md §10: milliseconds between two times of one expression. */
 const MIN_GAP_MS = 2_000;
 /** Choice: expressions that are kept parsed; reading one takes a tenth of a millisecond. */
@@ -69,6 +71,15 @@ export function slotsBetween(schedule: CronSchedule, first: number, next: number
 export function atOf({ at }: { readonly at: string }): number | undefined {
   const time = /^\d+$/.test(at) ? Number(at) : Date.parse(at);
   return Number.isFinite(time) ? time : undefined;
+}
+
+/** Spec: §2: for minute 0 of every hour, or of every n-th hour, so that such jobs do not all run at once. @returns milliseconds; `undefined`: none */
+export function defaultStaggerMs(expr: string): number | undefined {
+  const fields = expr.trim().split(/\s+/);
+  if (fields.length !== 5 && fields.length !== 6) return undefined;
+  const [hour = "", minute = "", second = "0"] = fields.slice(0, fields.length - 3).reverse();
+  const isFullHour = /^0+$/.test(minute) && /^0+$/.test(second) && hour.includes("*");
+  return isFullHour ? FULL_HOUR_STAGGER_MS : undefined;
 }
 
 /** Spec: §10: the job's own part of `staggerMs`. */

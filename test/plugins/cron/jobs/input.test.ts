@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import type { GatewayError } from "@svc/sdk";
-import { defaultStaggerMs } from "../../../../plugins/cron/jobs/schedule-input.ts";
+import { defaultStaggerMs } from "../../../../plugins/cron/schedule/calendar.ts";
 import { parseMoment } from "../../../../plugins/cron/schedule/moment.ts";
 import { changeFrom, draftFrom } from "../../../../plugins/cron/jobs/input.ts";
 
