@@ -1,4 +1,4 @@
-/** Jobs and changes of jobs out of the options of `svc cron add` and `svc cron edit`. Pure. */
+/** The options of `svc cron add` and `svc cron edit`, and the params they stand for. Pure. */
 import type { Command } from "@svc/sdk/cli";
 import type { CronJob, CronSchedule } from "@svc/sdk";
 import {
@@ -18,42 +18,45 @@ import { defined, type Fields } from "../fields.ts";
 
 /** Of `add` and `edit`. */
 export const JOB_OPTIONS: NonNullable<Command["options"]> = [
-  { flags: "--name <name>", description: "name to find it by; default: how its text begins" },
-  { flags: "--description <text>", description: "what it is for" },
-  { flags: "--at <time>", description: "run once: ISO 8601 (UTC without a zone), or from now like +20m" },
-  { flags: "--every <span>", description: "run again and again: 30s, 5m, 2h, 1d" },
+  { flags: "--name <name>", description: "name of the job; default: the beginning of its text" },
+  { flags: "--description <text>", description: "purpose of the job" },
+  { flags: "--at <time>", description: "run once: ISO 8601 (UTC without a zone), or a time from now like +20m" },
+  { flags: "--every <span>", description: "run repeatedly: 30s, 5m, 2h, 1d" },
   { flags: "--cron <expr>", description: 'run by a cron expression, 5 or 6 fields, e.g. "0 9 * * 1-5"' },
   { flags: "--tz <zone>", description: "zone of --cron, e.g. Europe/Berlin; default: that of the gateway" },
-  { flags: "--stagger <span>", description: "put each time of --cron off by up to so much; 0: not at all" },
-  { flags: "--session <target>", description: "main: tell the main session; isolated: a session of its own" },
-  { flags: "--session-key <key>", description: "session that --system-event is told to; default: main" },
-  { flags: "--system-event <text>", description: "text the main session is told" },
-  { flags: "--message <text>", description: "what an agent is to do, in a session of its own" },
-  { flags: "--agent <id>", description: "agent that does it; default: the default agent" },
+  {
+    flags: "--stagger <span>",
+    description: "delay runs of --cron by a fixed offset below this, different per job; 0: no delay",
+  },
+  { flags: "--session <target>", description: "main: the main session; isolated: a session of its own" },
+  { flags: "--session-key <key>", description: "session that gets --system-event; default: main" },
+  { flags: "--system-event <text>", description: "text for the main session" },
+  { flags: "--message <text>", description: "task for an agent, in a session of its own" },
+  { flags: "--agent <id>", description: "agent that runs it; default: the default agent" },
   { flags: "--model <ref>", description: "model for --message" },
   { flags: "--thinking <level>", description: "thinking level for --message" },
   { flags: "--timeout-seconds <n>", description: "seconds --message may take, 0 for no limit" },
-  { flags: "--wake <mode>", description: "now, or next-heartbeat: when the session looks at it" },
-  { flags: "--announce", description: "send what the agent says to a channel" },
-  { flags: "--channel <id>", description: "channel it is sent to; last: where the agent was last spoken to" },
+  { flags: "--wake <mode>", description: "when the session reads the event: now, or next-heartbeat" },
+  { flags: "--announce", description: "send the reply of the agent to a channel" },
+  { flags: "--channel <id>", description: "channel for the reply; last: the channel of the last message to the agent" },
   { flags: "--to <recipient>", description: "recipient in that channel" },
-  { flags: "--account <id>", description: "account of that channel that sends it" },
-  { flags: "--webhook <url>", description: "post how a run ended to this URL" },
-  { flags: "--best-effort-deliver", description: "a run is fine even when its words could not be delivered" },
+  { flags: "--account <id>", description: "account of that channel to send with" },
+  { flags: "--webhook <url>", description: "post the result of each run to this URL" },
+  { flags: "--best-effort-deliver", description: "a failed delivery does not fail the run" },
   { flags: "--no-deliver", description: "send nothing" },
-  { flags: "--delete-after-run", description: "remove it after it ran well; so by default with --at" },
-  { flags: "--keep-after-run", description: "keep it after it ran" },
+  { flags: "--delete-after-run", description: "remove the job after a successful run; default with --at" },
+  { flags: "--keep-after-run", description: "keep the job after its run" },
   {
     flags: "--catch-up <mode>",
-    description: "times missed while the gateway was down: none, last or all are made up for",
+    description: "which runs missed while the gateway was down are made up for: none, last or all",
   },
   { flags: "--catch-up-window <span>", description: "how old they may be with --catch-up all; default 1d" },
-  { flags: "--overlap <mode>", description: "a time that comes while it still runs: skip, queue or replace" },
-  { flags: "--failure-alert-after <n>", description: "tell somebody after so many failures in a row" },
-  { flags: "--failure-alert-cooldown <span>", description: "and then not again for so long" },
-  { flags: "--failure-alert-channel <id>", description: "channel for that" },
-  { flags: "--failure-alert-to <recipient>", description: "recipient for that" },
-  { flags: "--no-failure-alert", description: "tell nobody of failures" },
+  { flags: "--overlap <mode>", description: "when a run is due while the job still runs: skip, queue or replace" },
+  { flags: "--failure-alert-after <n>", description: "alert after this many failures in a row" },
+  { flags: "--failure-alert-cooldown <span>", description: "least time between two alerts" },
+  { flags: "--failure-alert-channel <id>", description: "channel for alerts" },
+  { flags: "--failure-alert-to <recipient>", description: "recipient of alerts" },
+  { flags: "--no-failure-alert", description: "send no alerts" },
 ];
 
 const WHENS = ["at", "every", "cron"] as const;
@@ -66,10 +69,10 @@ const ADDRESS = [
   ["account", "accountId"],
 ] as const;
 const ALERT_OPTIONS = ["failureAlertAfter", "failureAlertCooldown", "failureAlertChannel", "failureAlertTo"];
-/** Seconds a turn may be given, a week. */
+/** Most seconds of a turn, a week. */
 const MOST_SECONDS = 604_800;
 
-/** What `svc cron add` asks for. @param now epoch ms @throws GatewayError `INVALID_REQUEST` naming the option */
+/** The params of `cron.add`. @param now epoch ms @throws GatewayError `INVALID_REQUEST` naming the option */
 export function draftParams(options: Options, now: number): Fields {
   const schedule =
     scheduleFields(options, undefined, now) ?? refuse("it is not said when the job runs", `give ${WHAT_WHEN}`);
@@ -89,14 +92,14 @@ export function draftParams(options: Options, now: number): Fields {
 }
 
 /**
- * What `svc cron edit` changes of a job.
+ * The `patch` of `cron.update`.
  * @param now epoch ms
  * @throws GatewayError `INVALID_REQUEST` naming the option, or when nothing is to be changed
  */
 export function patchFields(options: Options, job: CronJob, now: number): Fields {
   const payload = payloadFields(options, job);
   const fields = jobFields(options, job);
-  // A reminder that becomes work, or the other way round, takes place elsewhere.
+  // A payload of the other kind needs the other session target.
   const isOther = payload !== undefined && payload["kind"] !== job.payload.kind;
   const place = payload?.["kind"] === "systemEvent" ? "main" : "isolated";
   const patch = defined<Fields>({
@@ -125,7 +128,7 @@ function jobFields(options: Options, job: CronJob | undefined): Fields {
   };
 }
 
-/** @param former of the job that is changed: so its zone can be changed, and stays where it is not */
+/** @param former the schedule to change: --tz and --stagger alone keep its expression */
 function scheduleFields(options: Options, former: CronSchedule | undefined, now: number): Fields | undefined {
   const which = onlyOneOf(options, WHENS);
   const tz = textOption(options, "tz");
@@ -166,7 +169,7 @@ function payloadFields(options: Options, job: CronJob | undefined): Fields | und
   });
 }
 
-/** @param job that is changed: options of its delivery count without `--announce`, a new one announces with them */
+/** @param job the job to change; `undefined`: a new one, where an address alone implies `--announce` */
 function deliveryFields(options: Options, job: CronJob | undefined): Fields | undefined {
   const former = job?.delivery;
   const bestEffort = options["bestEffortDeliver"] === true ? true : undefined;
@@ -187,7 +190,7 @@ function deliveryFields(options: Options, job: CronJob | undefined): Fields | un
   if (which === undefined && former?.mode === "webhook") {
     refuse("this job posts to a webhook", `give ${flagOf(first?.[0] ?? "to")} together with --announce`);
   }
-  // The URL of a webhook is nobody in a channel.
+  // The URL of a webhook is no recipient in a channel.
   const to = address["to"] ?? (former?.mode === "webhook" ? "" : undefined);
   return defined<Fields>({ mode: "announce", ...address, to, bestEffort });
 }
@@ -217,7 +220,7 @@ function alertFields(options: Options): Fields | false | undefined {
   });
 }
 
-/** A text of nothing clears. */
+/** A blank text clears. */
 function orNull(text: string | undefined): string | null | undefined {
   return text === "" ? null : text;
 }

@@ -1,9 +1,9 @@
-/** What `svc cron ...` prints for people. Pure but for the zone of this machine, where none is given. */
+/** The output of `svc cron ...` for people. Pure, except for the zone of this machine when none is given. */
 import type { cron, CronJob, CronRunEntry, CronSchedule, ResultOf } from "@svc/sdk";
 import { cut, table, visible } from "@svc/sdk/cli";
 import { distanceText, localText, roughly, spanText } from "./times.ts";
 
-/** When it is, and where. */
+/** The present time, and the zone to show times in. */
 export interface Here {
   /** epoch ms */
   readonly now: number;
@@ -13,10 +13,10 @@ export interface Here {
 
 const NAME_CHARS = 32;
 const DETAIL_CHARS = 72;
-/** Characters of an id in a table, enough to name it by. */
+/** Characters of an id in a table, enough to refer to the job. */
 const ID_CHARS = 8;
 
-/** A line a job: name, id, schedule, next run, last run. @param filtered not all were asked for */
+/** A line per job: name, id, schedule, next run, last run. @param filtered the list is not of all jobs */
 export function listLines(listed: ResultOf<typeof cron.list>, filtered: boolean, here: Here): string[] {
   const { jobs, total, offset, nextOffset } = listed;
   if (jobs.length === 0) {
@@ -76,7 +76,7 @@ export function statusLines(status: ResultOf<typeof cron.status>, { now, zone }:
 
 const OFF_STEP = "Next: set cron.enabled to true in the configuration, and leave SVC_SKIP_CRON unset";
 
-/** After a job was added or changed. @param done e.g. `added` @param isOn the scheduler runs jobs */
+/** A job that was added or changed. @param done e.g. `added` @param isOn the scheduler is enabled */
 export function jobLines(job: CronJob, done: string, isOn: boolean, here: Here): string[] {
   const { id, name, enabled, schedule, sessionTarget, payload, delivery } = job;
   const what = payload.kind === "systemEvent" ? payload.text : payload.message;
@@ -97,7 +97,7 @@ function deliveryText({ mode, channel = "last", to }: NonNullable<CronJob["deliv
   return `${channel}${to === undefined ? "" : ` to ${to}`}`;
 }
 
-/** A line a time: when, what became of it, how long it took, what came of it. @param ofAll with the job of each */
+/** A line per run: time, record, duration, details. @param ofAll with the name of the job */
 export function runsLines(listed: ResultOf<typeof cron.runs>, ofAll: boolean, here: Here): string[] {
   const { entries, total, nextOffset } = listed;
   if (entries.length === 0) return ["nothing has become due yet that fits; see the jobs: svc cron list --all"];
@@ -132,7 +132,7 @@ function detailText({ error, summary, deliveryStatus, deliveryError }: CronRunEn
   return [error, undelivered, summary].filter((part) => part !== undefined && part !== "").join("; ");
 }
 
-/** After `svc cron run`. @param entry what the gateway has written down of it, where there is something */
+/** The result of `svc cron run`. @param entry the record of the run, if there is one */
 export function ranLines(
   { name, id }: Pick<CronJob, "id" | "name">,
   { ran, reason }: ResultOf<typeof cron.run>,

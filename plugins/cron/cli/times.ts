@@ -1,4 +1,4 @@
-/** Times and lengths of time as people write and read them. Pure but for the zone of this machine. */
+/** Times and durations as people write and read them. Pure, except for the zone of this machine. */
 import { parseDuration } from "@svc/sdk";
 import { localTime } from "@svc/sdk/services";
 import { parseMoment } from "../schedule/moment.ts";
@@ -9,22 +9,22 @@ const UNIT_MS: Readonly<Record<string, number>> = {
   h: 3_600_000,
   d: 86_400_000,
 };
-/** Of what is written, the largest first. */
+/** The units of `spanText`, largest first. */
 const SHOWN = ["d", "h", "m", "s"] as const;
-/** A hundred years; what is longer is a mistake. */
+/** A hundred years; anything longer is a mistake. */
 const MOST_MS = 36_525 * 86_400_000;
-/** Last moment a date can stand for. */
+/** The last moment a `Date` can hold. */
 const LAST_MS = 8.64e15;
 
-/** Milliseconds of `30s`, `5m`, `2h`, `1d`, `1w`, `500ms`, or several as `1h30m`; `0` needs no unit. `undefined`: it is none. */
+/** Milliseconds of `30s`, `5m`, `2h`, `1d`, `1w`, `500ms`, or several as `1h30m`; `0` needs no unit. `undefined`: not a duration. */
 export function parseSpan(text: string): number | undefined {
   const wanted = text.trim();
-  if (/^\d*[1-9]\d*$/.test(wanted)) return undefined; // a number without a unit may mean anything
+  if (/^\d*[1-9]\d*$/.test(wanted)) return undefined; // a number without a unit is ambiguous
   const ms = parseDuration(wanted);
   return ms <= MOST_MS ? ms : undefined;
 }
 
-/** `+20m`, or a moment as the gateway takes it: ISO 8601, UTC without a zone. @param now epoch ms @returns ISO 8601 */
+/** Reads `+20m`, or a moment as the gateway does: ISO 8601, UTC without a zone. @param now epoch ms @returns ISO 8601 */
 export function parseWhen(text: string, now: number): string | undefined {
   const wanted = text.trim();
   const span = wanted.startsWith("+") ? parseSpan(wanted.slice(1)) : undefined;
@@ -32,7 +32,7 @@ export function parseWhen(text: string, now: number): string | undefined {
   return at === undefined ? undefined : new Date(at).toISOString();
 }
 
-/** `parseSpan` reads what this writes: `1d2h`, `1m30s`, `250ms`. @param ms 0 or more */
+/** The inverse of `parseSpan`: `1d2h`, `1m30s`, `250ms`. @param ms 0 or more */
 export function spanText(ms: number): string {
   if (!Number.isSafeInteger(ms) || ms < 0) return `${ms}ms`;
   if (ms === 0) return "0s";
@@ -47,7 +47,7 @@ export function spanText(ms: number): string {
   return [...parts, ...(rest > 0 ? [`${rest}ms`] : [])].join("");
 }
 
-/** `Sat 2026-01-03 12:05 GMT+1`; the number where it is no moment. @param zone IANA name; default: that of this machine */
+/** `Sat 2026-01-03 12:05 GMT+1`; the number itself when it is no valid moment. @param zone IANA name; default: that of this machine */
 export function localText(at: number, zone?: string): string {
   return Number.isFinite(at) && Math.abs(at) <= LAST_MS ? localTime(at, zone) : String(at);
 }
@@ -60,7 +60,7 @@ export function distanceText(at: number, now: number): string {
   return at > now ? `in ${text}` : `${text} ago`;
 }
 
-/** `12s`, `1m30s`, `2h`: to the second, for a day and more to the hour. */
+/** `12s`, `1m30s`, `2h`: rounded down to seconds, from an hour on to minutes, from a day on to hours. */
 export function roughly(ms: number): string {
   if (ms < 1_000) return `${Math.round(ms)}ms`;
   const grain = ms >= 86_400_000 ? 3_600_000 : ms >= 3_600_000 ? 60_000 : 1_000;

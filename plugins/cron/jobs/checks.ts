@@ -1,20 +1,19 @@
-/** Whether a job can work as it is put together. Pure. Spec: methods-cron.md §2, table of errors. */
+/** Checks that the settings of a job can be combined. Pure. Spec: methods-cron.md §2, table of errors. */
 import { type CronJob, type CronSchedule, unavailable } from "@svc/sdk";
 
-/** What is looked at. */
 type Checked = Pick<CronJob, "schedule" | "sessionTarget" | "payload" | "delivery" | "failureAlert" | "agentId">;
 
 export interface CheckContext {
   readonly defaultAgentId: string;
-  /** Throws what it likes for an expression or a zone that is none; it is passed on. */
+  /** Throws for an invalid expression or zone; `checkJob` passes the error on. */
   checkSchedule(schedule: CronSchedule): void;
 }
 
-/** The messenger whose topics are `<chat>:topic:<id>`; written with a slash they would be taken for a chat that is not there. */
+/** The channel whose topics are `<chat>:topic:<id>`. With a slash it would look for a chat that does not exist. */
 const TOPIC_CHANNEL = "telegram";
 const SLASH_TOPIC = /^-?\d+\/\d+$/;
 
-/** @throws GatewayError `UNAVAILABLE`, `Error: ...` with the way on, for what cannot work together; what `checkSchedule` throws */
+/** @throws GatewayError `UNAVAILABLE`, `Error: ...` with a way out, for settings that cannot be combined; whatever `checkSchedule` throws */
 export function checkJob(job: Checked, { defaultAgentId, checkSchedule }: CheckContext): void {
   checkTarget(job, defaultAgentId);
   checkDelivery(job);
@@ -61,7 +60,7 @@ function checkAlert({ failureAlert }: Checked): void {
   if (failureAlert) checkFailureAddress(failureAlert, "failureAlert.to");
 }
 
-/** Its recipient may come from elsewhere. Choice: the one it has is held to the same rules as that of the delivery. */
+/** The recipient may be absent. Choice: a recipient follows the same rules as that of the delivery. */
 function checkFailureAddress(
   { mode, channel, to }: { mode?: "announce" | "webhook"; channel?: string; to?: string },
   field: string,
@@ -73,7 +72,7 @@ function checkFailureAddress(
 
 function checkUrl(to: string | undefined, field: string): void {
   const isHttp = to !== undefined && URL.canParse(to) && /^https?:$/.test(new URL(to).protocol);
-  // It may hold a secret: it is not repeated.
+  // The URL may hold a secret: the refusal does not repeat it.
   if (!isHttp) refuse(`${field} of a webhook must be a URL that begins with http:// or https://`);
 }
 

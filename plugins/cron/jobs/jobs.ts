@@ -1,4 +1,4 @@
-/** What people do with jobs: add, change, remove, run and stop them. Spec: protocol/methods-cron.md §2-5. */
+/** Adds, changes, removes, runs and cancels jobs. Spec: protocol/methods-cron.md §2-5. */
 import {
   type Clock,
   type cron,
@@ -15,7 +15,7 @@ import { parseThinkingLevel } from "@svc/sdk/services";
 import { checkJob } from "./checks.ts";
 import type { JobChanges } from "../store/job-changes.ts";
 import { patched } from "./patch.ts";
-import { type Definition, type Facts, passedAs, shownJob, type StoredJob, wakeAtOf } from "../store/records.ts";
+import { type Definition, type Facts, notRun, shownJob, type StoredJob, wakeAtOf } from "../store/records.ts";
 import type { Runner } from "../runs/runner.ts";
 import { PAST_MS } from "../schedule/moment.ts";
 import { atOf, checkSchedule, loadCalendar, nextSlot } from "../schedule/calendar.ts";
@@ -29,7 +29,7 @@ const MOVED = "its next time was set by hand";
 export interface JobSources {
   readonly store: CronStore;
   readonly changes: JobChanges;
-  readonly scheduler: Pick<Scheduler, "noticed">;
+  readonly scheduler: Pick<Scheduler, "wakeBy">;
   readonly runner: Pick<Runner, "pump" | "settled" | "cancel">;
   readonly clock: Clock;
   readonly defaultAgentId: () => string;
@@ -44,7 +44,7 @@ export class Jobs {
     this.#sources = sources;
   }
 
-  /** @throws GatewayError `UNAVAILABLE` for what cannot be combined, and for one job too many */
+  /** @throws GatewayError `UNAVAILABLE` for settings that cannot be combined, and at the limit of jobs */
   async add(draft: CronJobDraft): Promise<CronJob> {
     const { store, clock, newId, publish, scheduler } = this.#sources;
     await loadCalendar();
@@ -73,11 +73,11 @@ export class Jobs {
     };
     await store.write([store.insert(job)]);
     publish({ jobId: id, action: "added", ...nextRun(job) });
-    scheduler.noticed(wakeAtOf(job));
+    scheduler.wakeBy(wakeAtOf(job));
     return shownJob(job);
   }
 
-  /** @throws GatewayError `UNAVAILABLE` for an unknown id (Spec: §3) and for what cannot be combined */
+  /** @throws GatewayError `UNAVAILABLE` for an unknown id (Spec: §3) and for settings that cannot be combined */
   async update(id: string, patch: CronJobPatch): Promise<CronJob> {
     const { changes, clock, publish, scheduler, runner } = this.#sources;
     await loadCalendar();
@@ -89,12 +89,12 @@ export class Jobs {
       const { nextRunAtMs, runningAtMs: _running, ...facts } = shown;
       const times = timesAfter(stored, definition, patch, nextRunAtMs, now);
       const next = { ...stored, definition, facts: facts satisfies Facts, ...times };
-      const passed = passedOver(stored, next, patch);
+      const passed = skippedByMove(stored, next, patch);
       const beside =
         passed === undefined
           ? []
           : [
-              this.#sources.store.pass(
+              this.#sources.store.recordNotRun(
                 definition,
                 runIdOf(id, passed),
                 { dueAt: passed, fate: "skipped", reason: MOVED },
@@ -104,12 +104,12 @@ export class Jobs {
       return { job: next, beside, result: next };
     });
     publish({ jobId: id, action: "updated", ...nextRun(job) });
-    scheduler.noticed(wakeAtOf(job));
-    runner.pump(id); // times that wait for a job that is disabled are settled
+    scheduler.wakeBy(wakeAtOf(job));
+    runner.pump(id); // settles waiting runs of a job that is now disabled
     return shownJob(job);
   }
 
-  /** @returns whether there was one */
+  /** @returns whether the job existed */
   async remove(id: string): Promise<boolean> {
     const { changes, publish, runner } = this.#sources;
     const removed = await changes.change(id, (stored) =>
@@ -133,7 +133,7 @@ export class Jobs {
       if ((await store.unsettled(id)).length > 0) return { result: "already-running" };
       const isRecorded = await store.recorded(id, now);
       let dueAt = now;
-      while (isRecorded(dueAt) || dueAt === stored.nextAt) dueAt += 1; // each time has one record
+      while (isRecorded(dueAt) || dueAt === stored.nextAt) dueAt += 1; // one record for each time
       const runId = runIdOf(id, dueAt);
       return { beside: [store.accept({ jobId: id, dueAt, runId, isManual: true })], result: { runId } };
     });
@@ -144,13 +144,13 @@ export class Jobs {
     return { ok: true, ran: true };
   }
 
-  /** Stops what the job is doing; times that wait are skipped. @returns how many that were. @throws GatewayError `NOT_FOUND` */
+  /** Aborts the current run of a job and skips waiting runs. @returns how many runs that were. @throws GatewayError `NOT_FOUND` */
   async cancel(id: string): Promise<number> {
     const { changes, store, clock, runner } = this.#sources;
     const dropped = await changes.change(id, async (stored) => {
       if (!stored) return notFound(`there is no cron job ${id}; see cron.list`);
       const waiting = (await store.unsettled(id)).filter(({ status }) => status === "waiting");
-      const settled = passedAs("skipped", "it was cancelled", clock.now());
+      const settled = notRun("skipped", "it was cancelled", clock.now());
       return {
         beside: waiting.map((fire) => store.settle(fire, stored.definition.name, settled)),
         result: waiting.length,
@@ -177,7 +177,7 @@ function anchored(schedule: CronSchedule, now: number): CronSchedule {
   return schedule.kind === "every" ? { ...schedule, anchorMs: schedule.anchorMs ?? now } : schedule;
 }
 
-/** A time that has just passed is due at once; how far back it may lie is checked before. */
+/** A moment that has just passed is due at once. `refusedMoment` limits how far back it may lie. */
 function firstSlot(schedule: CronSchedule, id: string, now: number): number | undefined {
   return schedule.kind === "at" ? atOf(schedule) : nextSlot(schedule, id, now);
 }
@@ -194,15 +194,15 @@ function timesAfter(
     return { nextAt: Math.max(now, wanted), heldUntil: 0 };
   if (patch.schedule === undefined && patch.enabled === undefined) return { nextAt, heldUntil };
   if (!enabled) return { nextAt: undefined, heldUntil: 0 };
-  // A job that is enabled already and stays so keeps a time that is due.
+  // A job that stays enabled keeps a due run.
   if (patch.schedule === undefined && stored.definition.enabled) return { nextAt, heldUntil };
   const next =
     schedule.kind === "at" && (atOf(schedule) ?? 0) < now - PAST_MS ? undefined : firstSlot(schedule, id, now);
   return { nextAt: next, heldUntil: 0 };
 }
 
-/** A time of the schedule that nobody will look at any more, though the schedule stays. */
-function passedOver(before: StoredJob, { nextAt }: StoredJob, patch: CronJobPatch): number | undefined {
+/** The scheduled run that is skipped because the next run was set by hand to a later time. */
+function skippedByMove(before: StoredJob, { nextAt }: StoredJob, patch: CronJobPatch): number | undefined {
   const isMoved = patch.state?.nextRunAtMs !== undefined && patch.schedule === undefined && before.definition.enabled;
   return isMoved && before.nextAt !== undefined && nextAt !== undefined && nextAt > before.nextAt
     ? before.nextAt
@@ -214,5 +214,5 @@ function nextRun(job: StoredJob): { readonly nextRunAtMs?: number } {
   return nextRunAtMs === undefined ? {} : { nextRunAtMs };
 }
 
-/** A run by hand that was accepted, or why it was not. */
+/** An accepted run by hand, or why it was refused. */
 type Accepted = { readonly runId: string } | "not-due" | "already-running";

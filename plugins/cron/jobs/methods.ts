@@ -1,4 +1,4 @@
-/** `cron.*`, for clients and for the tool alike. */
+/** The methods `cron.*`, for clients and for the tool. */
 import { type Clock, type cron, invalidRequest, type ParamsOf, type ResultOf } from "@svc/sdk";
 import type { Storage } from "@svc/sdk/services";
 import type { Jobs } from "./jobs.ts";

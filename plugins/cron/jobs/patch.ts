@@ -21,11 +21,11 @@ type AgentTurn = CronPayload & { kind: "agentTurn" };
 type AlertTo = Exclude<CronFailureAlert, false>;
 
 /**
- * The job with the change, `nextRunAtMs` aside: whoever calls this computes it anew where `schedule` or `enabled` is in
- * the change. Whether the result can work is for `checkJob`.
+ * Applies a change to a job. The caller computes `nextRunAtMs` again when `schedule` or `enabled` changes, and checks the
+ * result with `checkJob`.
  * @param now epoch ms
- * @throws GatewayError `UNAVAILABLE` when a payload of another kind has nothing to say, `INVALID_REQUEST` for a moment
- * in the past or too far ahead. Choice: a moment that stays as it is is let through, so the rest of an old job can change.
+ * @throws GatewayError `UNAVAILABLE` when a payload of another kind lacks its text, `INVALID_REQUEST` for a moment in
+ * the past or too far ahead. Choice: an unchanged moment is accepted, so that the rest of an old job can change.
  */
 export function patched(job: CronJob, patch: CronJobPatch, now: number): CronJob {
   const { agentId, sessionKey, description, schedule, payload, delivery, failureAlert, state, ...replaced } = patch;
@@ -62,7 +62,7 @@ function mergedSchedule(former: CronSchedule, given: CronSchedule, now: number):
   return defined<CronSchedule & { kind: "cron" }>({ ...given, staggerMs: given.staggerMs ?? usual });
 }
 
-/** Given fields replace; texts of nothing clear. `fallbacks` are accepted and not merged. Spec: §3. */
+/** Given fields replace, blank texts clear. `fallbacks` are accepted and not merged. Spec: §3. */
 function mergedPayload(former: CronPayload, given: PayloadPatch): CronPayload {
   if (given.kind === "systemEvent") {
     const kept = former.kind === "systemEvent" ? former.text : undefined;
@@ -75,7 +75,7 @@ function mergedPayload(former: CronPayload, given: PayloadPatch): CronPayload {
   return withoutBlanks<AgentTurn>({ ...former, ...fields, message: given.message ?? former.message });
 }
 
-/** Where older clients write the delivery of an agent turn. Choice: a channel alone counts too. */
+/** The delivery that older clients write into an agent turn. Choice: a channel alone is enough. */
 function hintedDelivery(payload: PayloadPatch | undefined): DeliveryPatch | undefined {
   if (payload?.kind !== "agentTurn") return undefined;
   const { deliver, channel, to, bestEffortDeliver } = payload;

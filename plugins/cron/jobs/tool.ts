@@ -1,4 +1,4 @@
-/** The tool `cron`: an agent of whoever owns the gateway plans what is to happen by the clock. */
+/** The tool `cron`: schedules jobs for the owner of the gateway. */
 import {
   type Clock,
   type cron,
@@ -15,37 +15,37 @@ import { type Fields, isBlank, isFields } from "../fields.ts";
 import { unwrapped } from "./input.ts";
 import { withPayload } from "./normalize.ts";
 
-/** What the tool does, each as the method of the same name does it. */
+/** The actions of the tool. Each works as the method of the same name. */
 export interface CronActions {
   status(params: ParamsOf<typeof cron.status>): Promise<ResultOf<typeof cron.status>>;
   list(params: ParamsOf<typeof cron.list>): Promise<ResultOf<typeof cron.list>>;
-  /** @param params a job in any words `cron.add` takes */
+  /** @param params as `cron.add` */
   add(params: Fields): Promise<ResultOf<typeof cron.add>>;
-  /** @param params `id` and `patch`, in any words `cron.update` takes */
+  /** @param params as `cron.update` */
   update(params: Fields): Promise<ResultOf<typeof cron.update>>;
   remove(params: ParamsOf<typeof cron.remove>): Promise<ResultOf<typeof cron.remove>>;
-  /** Settles when the run has ended; the tool waits for that only a moment. */
+  /** Settles when the run has ended. */
   run(params: ParamsOf<typeof cron.run>): Promise<ResultOf<typeof cron.run>>;
   runs(params: ParamsOf<typeof cron.runs>): Promise<ResultOf<typeof cron.runs>>;
-  /** Tells the main session something. @returns `ok: false` when `text` is blank */
+  /** Adds an event to the main session. @returns `ok: false` when `text` is blank */
   wake(params: { readonly text: string; readonly mode: WakeMode }): Promise<{ readonly ok: boolean }>;
 }
 
 type WakeMode = "now" | "next-heartbeat";
 
-/** Milliseconds the tool waits for a run. Choice: enough for a refusal, and too short to hold up a run that waits for this one. */
+/** Milliseconds the tool waits for a run. Choice: enough for a refusal, and too short to block a run that waits for this one. */
 const RUN_WAIT_MS = 2_000;
 const ACTIONS = ["status", "list", "add", "update", "remove", "run", "runs", "wake"] as const;
-/** Sessions that are over when their run is, or are another's: nobody would hear a reminder there. */
+/** Sessions that end with their run or belong to another program: a reminder there would reach nobody. */
 const PASSING_SESSION = /^(?:agent:[^:]*:)?(?:cron|subagent|acp):/i;
 
-const said = (description: string) => Type.Optional(Type.String({ description }));
+const text = (description: string) => Type.Optional(Type.String({ description }));
 const loose = (description: string) => Type.Optional(Type.Record(Type.String(), Type.Unknown(), { description }));
 
 const Params = Strict({
-  action: said(ACTIONS.join(", ")),
-  id: said("the job, for update, remove and run; for runs only its own"),
-  jobId: said("the same as id"),
+  action: text(ACTIONS.join(", ")),
+  id: text("the job, for update, remove and run; for runs only its own"),
+  jobId: text("the same as id"),
   job: loose(
     'for add: {name?, schedule, payload, ...}. schedule: {"kind":"at","at":"2030-01-31T09:00:00Z"}, ' +
       '{"kind":"every","everyMs":3600000} or {"kind":"cron","expr":"0 9 * * 1-5","tz":"Europe/Berlin"}. ' +
@@ -56,12 +56,12 @@ const Params = Strict({
   ),
   patch: loose("for update: only what changes, as in job"),
   includeDisabled: Type.Optional(Type.Boolean({ description: "for list" })),
-  query: said("for list and runs: only those with this text"),
+  query: text("for list and runs: only those with this text"),
   limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 200, description: "for list and runs" })),
   runMode: Type.Optional(
     Type.Enum(["due", "force"], { description: "for run; due: only when it is due. Default force" }),
   ),
-  text: said("for wake: what the main session is told"),
+  text: text("for wake: what the main session is told"),
   mode: Type.Optional(
     Type.Enum(["now", "next-heartbeat"], { description: "for wake: when it looks at it; default next-heartbeat" }),
   ),
@@ -74,7 +74,7 @@ interface Asked {
   readonly signal: AbortSignal;
 }
 
-/** @param clock for the moment that `run` waits */
+/** @param clock for the timeout of the action `run` */
 export function cronTool(service: CronActions, clock: Pick<Clock, "setTimeout">): Tool {
   const actions: Readonly<Record<(typeof ACTIONS)[number], (asked: Asked) => Promise<object>>> = {
     status: () => service.status({}),
@@ -98,14 +98,14 @@ export function cronTool(service: CronActions, clock: Pick<Clock, "setTimeout">)
       if (wanted === "") return invalidRequest("action required");
       const action = ACTIONS.find((name) => name === wanted);
       if (!action) return invalidRequest(`there is no action "${wanted}" here; actions: ${ACTIONS.join(", ")}`);
-      return told(await actions[action]({ params, call, signal }));
+      return resultOf(await actions[action]({ params, call, signal }));
     },
   });
 }
 
 /**
- * A job an agent adds is its own. A reminder goes to the session it was asked for in: that names the agent too, and
- * `agentId` would be refused for any but the default one.
+ * A job that an agent adds belongs to that agent. A reminder goes to the session of the call. The session key names the
+ * agent as well; `agentId` would be refused for any agent but the default one.
  */
 function jobBy({ agentId, sessionKey }: ToolCall, given: Fields | undefined): Fields {
   if (!given) return invalidRequest("job required: what is to happen and when");
@@ -118,8 +118,8 @@ function jobBy({ agentId, sessionKey }: ToolCall, given: Fields | undefined): Fi
 }
 
 /**
- * Starts a run and waits for it a moment only: the agent that asks may be what the job runs, or what its run waits for.
- * @returns what `cron.run` says, or that it goes on
+ * Starts a run and waits for it only briefly: the job may run the asking agent, or wait for it.
+ * @returns the result of `cron.run`, or that the run goes on
  */
 async function started(
   service: CronActions,
@@ -128,14 +128,14 @@ async function started(
 ): Promise<object> {
   const id = idOf(params);
   const running = service.run({ id, ...(params.runMode && { mode: params.runMode }) });
-  const moment = new AbortController();
-  const late = pause(RUN_WAIT_MS, clock, AbortSignal.any([signal, moment.signal])).then(() => undefined);
+  const over = new AbortController();
+  const late = pause(RUN_WAIT_MS, clock, AbortSignal.any([signal, over.signal])).then(() => undefined);
   try {
     const ended = await Promise.race([running, late]);
     return ended ?? { ok: true, started: true, next: "it goes on by itself; the action runs shows how it ended" };
   } finally {
-    moment.abort();
-    running.catch(() => undefined); // how it ended is in its runs
+    over.abort();
+    running.catch(() => undefined); // `cron.runs` has the error
   }
 }
 
@@ -162,6 +162,6 @@ function idOf({ id = "", jobId = "" }: Params): string {
   return given[0] ?? invalidRequest("id required; the action list shows the jobs");
 }
 
-function told(details: object): ToolResult {
+function resultOf(details: object): ToolResult {
   return { content: [{ type: "text", text: JSON.stringify(details) }], details };
 }

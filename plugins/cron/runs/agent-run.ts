@@ -1,4 +1,4 @@
-/** An isolated job as a run of its agent: begun once, found again after a crash, followed to its end. */
+/** Runs an isolated job as a run of its agent: starts it once, finds it again after a crash, and follows it to its end. */
 import { type Clock, pause, type Principal } from "@svc/sdk";
 import {
   type AgentDirectory,
@@ -13,11 +13,11 @@ import type { Definition, Fire } from "../store/records.ts";
 
 /** Spec: §10. */
 const DEFAULT_TIMEOUT_MS = 3_600_000;
-/** Choice: milliseconds a run may take beyond its time before it is stopped from here, and after that before it is given up. */
+/** Choice: milliseconds beyond its timeout before cron aborts a run, and after that before it gives the run up. */
 const OVERTIME_MS = 60_000;
 const GIVEN_UP_AFTER_MS = 30_000;
 
-/** Whom the runs act for. Choice: as sub-agents they may at most read and write, whoever has added the job. */
+/** The principal of the runs. Choice: at most read and write, as for sub-agents, whoever added the job. */
 const PRINCIPAL: Principal = {
   id: "plugin:cron",
   role: "operator",
@@ -39,11 +39,11 @@ export interface AgentRunSources {
   readonly clock: Clock;
 }
 
-/** A run that is over. */
+/** A finished run. */
 export interface AgentRunEnd {
   readonly outcome: RunOutcome;
   readonly sessionKey: string;
-  /** Session that has only this run. */
+  /** Session that holds only this run. */
   readonly runKey?: string;
 }
 
@@ -52,14 +52,14 @@ export function jobSessionKey({ id, agentId }: Definition, { sessions, agents }:
   return sessions.canonicalKey(`agent:${agentOf(agentId, agents)}:cron:${id}`);
 }
 
-/** Choice: the default agent does the work of one that is gone. */
+/** Choice: the default agent does the work of a removed agent. */
 export function agentOf(agentId: string | undefined, agents: AgentRunSources["agents"]): string {
   return agentId !== undefined && agents.has(agentId) ? agentId : agents.defaultId;
 }
 
 /**
- * Runs it, or finds the run a former process has begun under the same id.
- * @param signal aborts when it is to be left alone: the run goes on
+ * Starts the run, or finds the run that an earlier process started under the same id.
+ * @param signal aborted to stop following the run; the run itself goes on
  * @throws GatewayError `UNAVAILABLE` when no run was accepted; the signal's reason
  */
 export async function runAgent(
@@ -83,17 +83,17 @@ export async function runAgent(
   }
 }
 
-type BegunPayload = Omit<AgentPayload, "model"> & { readonly model: string | undefined };
+type AttemptPayload = Omit<AgentPayload, "model"> & { readonly model: string | undefined };
 
 async function begin(
   runId: string,
   sessionKey: string,
   { id, name, delivery }: Definition,
-  { message, model, thinking, timeoutSeconds, lightContext }: BegunPayload,
+  { message, model, thinking, timeoutSeconds, lightContext }: AttemptPayload,
   { runs, sessions, clock }: AgentRunSources,
   signal: AbortSignal,
 ): Promise<void> {
-  // A run somebody else has begun in this session is let to end: a new conversation would stop it.
+  // Waits for any other run in this session: a new conversation would abort it.
   for (let [active] = runs.active(sessionKey); active; [active] = runs.active(sessionKey))
     await endOfRun(active.runId, { runs: () => runs, clock }, signal);
   if (await sessions.get(sessionKey)) await sessions.reset(sessionKey, "new");
@@ -119,14 +119,14 @@ function timeoutOf({ timeoutSeconds }: { readonly timeoutSeconds?: number | unde
   return timeoutSeconds === undefined ? DEFAULT_TIMEOUT_MS : timeoutSeconds * 1_000;
 }
 
-/** The conversation under a key of its own, which stays when the next run begins a new one. Spec: §10. */
+/** Keeps the conversation under a key of its own, since the next run resets the session. Spec: §10. */
 async function keepSession(sessionKey: string, sessionId: string, { sessions }: AgentRunSources): Promise<string> {
   const key = `${sessionKey}:run:${sessionId}`;
   await sessions.ensure(key, { sessionId });
   return key;
 }
 
-/** Its end, waited for; one that goes on after its time is stopped, and given up when even that does not end it. */
+/** Waits for the end of a run. A run beyond its timeout is aborted, and given up if even that does not end it. */
 async function ended(
   runId: string,
   timeoutMs: number,
@@ -143,7 +143,7 @@ async function ended(
   }
 }
 
-/** What a run counts as that does not end in its time, and not when it is stopped either. @throws the signal's reason */
+/** The outcome of a run that ends neither in time nor when aborted. @throws the signal's reason */
 async function givenUp(
   runId: string,
   timeoutMs: number,

@@ -1,26 +1,25 @@
-/** Whom a failure is told to. Decides only. Spec: protocol/methods-cron.md §10. */
+/** Where the notifications of a run go. Pure. Spec: protocol/methods-cron.md §10. */
 import type { CronDelivery } from "@svc/sdk";
 import type { CronConfig } from "../config.ts";
 import type { Definition, Facts } from "../store/records.ts";
 
-/** Where words go. */
 export interface Destination {
   readonly mode: "announce" | "webhook";
   /** Default `last`. */
   readonly channel?: string;
-  /** Recipient, or the address of a webhook. */
+  /** Recipient, or the URL of a webhook. */
   readonly to?: string;
   readonly accountId?: string;
 }
 
-/** Where the words of a run go; `undefined`: nowhere. */
+/** Where the result of a run goes; `undefined`: nowhere. */
 export function primaryOf(delivery: CronDelivery | undefined): Destination | undefined {
   if (!delivery || delivery.mode === "none") return undefined;
   const { mode, channel, to, accountId } = delivery;
   return { mode, ...given({ channel, to, accountId }) };
 }
 
-/** Who hears that a run has failed, beside whom its words go to; `undefined`: nobody. */
+/** Where a failure goes besides the destination of the result; `undefined`: nowhere else. */
 export function failureDestination({ delivery }: Definition, config: CronConfig): Destination | undefined {
   const own = delivery?.failureDestination;
   const chosen = own ?? config.failureDestination;
@@ -40,7 +39,7 @@ function sameDestination(left: Destination, right: Destination): boolean {
   );
 }
 
-/** Who is alerted of errors in a row now; `undefined`: nobody. @param facts as they are after the run */
+/** Where an alert about errors in a row goes now; `undefined`: no alert is due. @param facts after the run */
 export function alertDestination(
   { delivery, failureAlert }: Definition,
   { consecutiveErrors = 0, lastFailureAlertAtMs }: Facts,
@@ -51,7 +50,7 @@ export function alertDestination(
   if (delivery?.bestEffort === true) return undefined;
   const { after = config.failureAlert.after, cooldownMs = config.failureAlert.cooldownMs } = failureAlert ?? {};
   if (consecutiveErrors < after) return undefined;
-  // A clock that was set back does not silence the alerts.
+  // A clock that was set back does not suppress alerts.
   const since = lastFailureAlertAtMs === undefined ? undefined : now - lastFailureAlertAtMs;
   if (since !== undefined && since >= 0 && since < cooldownMs) return undefined;
   const primary = primaryOf(delivery);

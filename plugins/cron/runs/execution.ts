@@ -1,34 +1,41 @@
-/** What a job does at one of its times, and whom its words go to. May be repeated after a crash at any point. */
-import { type CronEventPayload, isGatewayError, type Logger, unavailable } from "@svc/sdk";
-import { deliverableReply, replySummary, type SystemEvent, type SystemEvents } from "@svc/sdk/services";
+/** Does what a job is to do, and delivers the result. May be repeated after a crash at any point. */
+import { type CronEventPayload, type CronRunEntry, isGatewayError, type Logger, unavailable } from "@svc/sdk";
+import {
+  deliverableReply,
+  replySummary,
+  type RunOutcome,
+  type SystemEvent,
+  type SystemEvents,
+} from "@svc/sdk/services";
 import { agentOf, type AgentRunSources, runAgent } from "./agent-run.ts";
 import type { CronConfig } from "../config.ts";
-import { type Delivered, modelFacts, NOT_REQUESTED, withDelivery } from "./entries.ts";
 import { primaryOf } from "./destinations.ts";
 import type { Definition, Fire, Settled } from "../store/records.ts";
-import { tell, type TellingSources } from "./notifications.ts";
-import { type Ended, endOf } from "./verdict.ts";
+import { type Delivered, notify, type NotificationSources } from "./notifications.ts";
+import { type Ended, endOf, withDelivery } from "./verdict.ts";
+
+const NOT_REQUESTED: Delivered = { deliveryStatus: "not-requested" };
 
 export interface ExecutionSources extends AgentRunSources {
   readonly events: Pick<SystemEvents, "isFull">;
-  readonly telling: TellingSources;
+  readonly notifications: NotificationSources;
   readonly config: CronConfig;
   readonly log: Logger;
 }
 
-/** What it came to, before that is recorded. */
+/** The result of a run, before it is recorded. */
 export interface Done {
   readonly ended: Ended;
   readonly delivered: Delivered;
-  /** What the record says beside. */
+  /** Further fields of the record. */
   readonly facts: Partial<Settled["entry"]>;
-  /** Session that has only this run. */
+  /** Session that holds only this run. */
   readonly runKey?: string;
-  /** To be stored together with the record, so that it is told exactly as often as the job ran. */
+  /** Stored in the transaction of the record, so that there is exactly one event for each run. */
   readonly event?: SystemEvent;
 }
 
-/** @param signal aborts when it is left to who takes it over. @throws the signal's reason */
+/** @param signal aborted when the next generation takes the run over. @throws the signal's reason */
 export async function perform(
   job: Definition,
   fire: Fire,
@@ -37,7 +44,7 @@ export async function perform(
 ): Promise<Done> {
   try {
     return job.payload.kind === "systemEvent"
-      ? await tellMain(job, job.payload.text, fire, sources)
+      ? await notifyMain(job, job.payload.text, fire, sources)
       : await askAgent(job, job.payload, fire, sources, signal);
   } catch (error) {
     signal.throwIfAborted();
@@ -45,15 +52,15 @@ export async function perform(
   }
 }
 
-/** Why it could not even begin. */
+/** The end of a run that could not begin. */
 function refused(error: unknown, jobId: string, log: Logger): Ended {
   if (isGatewayError(error))
     return { status: "error", error: error.message, isTransient: error.code === "UNAVAILABLE" };
-  log.error({ err: error, jobId }, "a cron job failed by a bug");
+  log.error({ err: error, jobId }, "a cron job failed because of a bug");
   return { status: "error", error: "internal error; the log has it", isTransient: false };
 }
 
-async function tellMain(job: Definition, text: string, { runId }: Fire, sources: ExecutionSources): Promise<Done> {
+async function notifyMain(job: Definition, text: string, { runId }: Fire, sources: ExecutionSources): Promise<Done> {
   const { sessions, events, clock } = sources;
   const sessionKey = job.sessionKey ? sessions.canonicalKey(job.sessionKey) : mainKey(job, sources);
   if (await events.isFull(sessionKey)) unavailable(`too many events wait for session ${sessionKey}`);
@@ -102,12 +109,12 @@ async function deliver(
   const destination = primaryOf(job.delivery);
   if (!destination || ended.status !== "ok") return NOT_REQUESTED;
   const text = destination.mode === "webhook" ? ended.summary : deliverableReply(reply);
-  if (text === undefined) return { delivered: false, deliveryStatus: "not-delivered" }; // nobody needs to hear of it
-  const words = { id, agentId: agentOf(job.agentId, sources.agents), text, payload: finished(job.id, ended, facts) };
-  return tell(words, destination, sources.telling);
+  if (text === undefined) return { delivered: false, deliveryStatus: "not-delivered" }; // the agent answered NO_REPLY or the like
+  const agentId = agentOf(job.agentId, sources.agents);
+  return notify({ id, agentId, text, payload: finished(job.id, ended, facts) }, destination, sources.notifications);
 }
 
-/** The `finished` event, as far as it is known. */
+/** The `finished` event. @param facts further fields of the record */
 export function finished(jobId: string, { status, summary, error }: Ended, facts: Done["facts"]): CronEventPayload {
   return {
     ...facts,
@@ -119,7 +126,7 @@ export function finished(jobId: string, { status, summary, error }: Ended, facts
   };
 }
 
-/** Spec: protocol/methods-cron.md §10: what was to be announced and got nowhere is told to the main session. */
+/** Spec: protocol/methods-cron.md §10: the main session gets a report that could not be announced. */
 function undelivered(
   job: Definition,
   { runId }: Fire,
@@ -141,4 +148,23 @@ function undelivered(
 
 function mainKey({ agentId }: Definition, { sessions, agents }: AgentRunSources): string {
   return sessions.canonicalKey(`agent:${agentOf(agentId, agents)}:main`);
+}
+
+/** What the record says of the model. */
+function modelFacts({ model, provider, usage }: RunOutcome): Partial<CronRunEntry> {
+  return {
+    ...(model === undefined ? {} : { model }),
+    ...(provider === undefined ? {} : { provider }),
+    ...(usage === undefined
+      ? {}
+      : {
+          usage: {
+            input_tokens: usage.input,
+            output_tokens: usage.output,
+            total_tokens: usage.totalTokens,
+            cache_read_tokens: usage.cacheRead,
+            cache_write_tokens: usage.cacheWrite,
+          },
+        }),
+  };
 }

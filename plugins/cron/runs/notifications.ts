@@ -1,26 +1,28 @@
-/** Sends what jobs have to say: through a channel, or to a webhook. */
+/** Sends the notifications of jobs: through a channel, or to a webhook. */
 import { type CronEventPayload, isGatewayError, type Live, type Logger, messageOf, unavailable } from "@svc/sdk";
 import { type Delivery, isSecretRef, type OutboundFetch, type Secrets, type Sessions } from "@svc/sdk/services";
 import type { CronConfig } from "../config.ts";
-import { type Delivered, deliveredAs } from "./entries.ts";
+import type { Settled } from "../store/records.ts";
 import type { Destination } from "./destinations.ts";
 
 /** Spec: §10. */
 const WEBHOOK_TIMEOUT_MS = 10_000;
-/** Choice: bytes of its answer, which nobody reads. */
+/** Choice: most bytes of the answer of a webhook, which is ignored. */
 const WEBHOOK_ANSWER_BYTES = 64 * 1024;
 
-/** Something to send. */
-export interface Words {
-  /** Unique: the same words are not sent twice for the same id. */
+/** What became of a delivery, as it is recorded. */
+export type Delivered = Pick<Settled["entry"], "delivered" | "deliveryStatus" | "deliveryError">;
+
+export interface Notification {
+  /** Unique: a notification is sent once for each id. */
   readonly id: string;
   readonly agentId: string;
   readonly text: string;
-  /** What a webhook gets. */
+  /** The body for a webhook. */
   readonly payload: CronEventPayload;
 }
 
-export interface TellingSources {
+export interface NotificationSources {
   readonly delivery: Live<Delivery>;
   readonly outbound: Live<OutboundFetch>;
   readonly sessions: Pick<Sessions, "canonicalKey">;
@@ -30,14 +32,19 @@ export interface TellingSources {
   readonly log: Pick<Logger, "warn">;
 }
 
-/** Never rejects: what became of it is what is recorded. */
-export async function tell(words: Words, destination: Destination, sources: TellingSources): Promise<Delivered> {
+/** Never rejects; the result is recorded. */
+export async function notify(
+  notification: Notification,
+  destination: Destination,
+  sources: NotificationSources,
+): Promise<Delivered> {
   try {
-    if (destination.mode === "webhook") return await post(words, destination, sources);
-    return await announce(words, destination, sources);
+    if (destination.mode === "webhook") return await post(notification, destination, sources);
+    return await announce(notification, destination, sources);
   } catch (error) {
-    if (!isGatewayError(error)) sources.log.warn({ err: error, id: words.id }, "the words of a job could not be sent");
-    // It may still arrive: a channel that is away is tried again.
+    if (!isGatewayError(error))
+      sources.log.warn({ err: error, id: notification.id }, "the notification of a cron job could not be sent");
+    // It may still arrive: the outbox retries a channel that is disconnected.
     return error instanceof Error &&
       isGatewayError(error) &&
       error.code === "UNAVAILABLE" &&
@@ -48,9 +55,9 @@ export async function tell(words: Words, destination: Destination, sources: Tell
 }
 
 async function announce(
-  { id, agentId, text }: Words,
+  { id, agentId, text }: Notification,
   { channel = "last", to, accountId }: Destination,
-  { delivery, sessions }: TellingSources,
+  { delivery, sessions }: NotificationSources,
 ): Promise<Delivered> {
   const post = delivery.get();
   if (!post) return deliveredAs("no plugin delivers to channels; see svc plugins why channels");
@@ -65,7 +72,11 @@ async function announce(
   return deliveredAs(outcome.delivered ? undefined : outcome.reason);
 }
 
-async function post({ payload }: Words, { to = "" }: Destination, sources: TellingSources): Promise<Delivered> {
+async function post(
+  { payload }: Notification,
+  { to = "" }: Destination,
+  sources: NotificationSources,
+): Promise<Delivered> {
   const outbound = sources.outbound.get();
   if (!outbound) return deliveredAs("no plugin asks addresses outside; see svc plugins why outbound");
   const token = await tokenOf(sources);
@@ -84,11 +95,17 @@ async function post({ payload }: Words, { to = "" }: Destination, sources: Telli
   return deliveredAs(status >= 200 && status < 300 ? undefined : `the webhook answered ${status}`);
 }
 
-/** @throws GatewayError `UNAVAILABLE` when the reference leads nowhere: a webhook that expects a token is not asked without one */
-async function tokenOf({ webhookToken, secrets }: TellingSources): Promise<string | undefined> {
+/** @throws GatewayError `UNAVAILABLE` when the reference cannot be resolved: a webhook that expects a token gets no request without it */
+async function tokenOf({ webhookToken, secrets }: NotificationSources): Promise<string | undefined> {
   if (!isSecretRef(webhookToken)) return webhookToken;
   const finder = secrets.get();
   if (!finder)
     return unavailable("cron.webhookToken is a reference, and no plugin finds secrets; see svc plugins why secrets");
   return finder.reveal(webhookToken);
+}
+
+/** @param error why it was not delivered; `undefined`: it was */
+function deliveredAs(error: string | undefined): Delivered {
+  if (error === undefined) return { delivered: true, deliveryStatus: "delivered" };
+  return { delivered: false, deliveryStatus: "not-delivered", deliveryError: error };
 }

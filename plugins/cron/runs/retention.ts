@@ -1,9 +1,9 @@
-/** Forgets the sessions of runs that ended long ago. */
+/** Deletes the sessions of old runs. */
 import { type Clock, type Logger, parseDuration } from "@svc/sdk";
 import type { CronConfig } from "../config.ts";
 import type { CronStore } from "../store/store.ts";
 
-/** Choice: sessions forgotten at once. */
+/** Choice: sessions deleted at once. */
 const BATCH = 20;
 
 export interface RetentionSources {
@@ -11,18 +11,18 @@ export interface RetentionSources {
   readonly clock: Pick<Clock, "now">;
   readonly log: Pick<Logger, "warn">;
   readonly config: Pick<CronConfig, "sessionRetention">;
-  /** Its transcript is archived. */
+  /** The transcript is archived. */
   deleteSession(key: string): Promise<unknown>;
 }
 
-/** To be called after a job has run: without jobs nothing has to be forgotten. Never rejects. */
+/** Call this after each run; without runs there is nothing to delete. Never rejects. */
 export async function forgetOldSessions({ store, clock, log, config, deleteSession }: RetentionSources): Promise<void> {
   const { sessionRetention } = config;
   if (sessionRetention === false) return;
   try {
     for (const key of await store.oldRunKeys(clock.now() - parseDuration(sessionRetention), BATCH)) {
       await deleteSession(key);
-      await store.write([store.forgetRunKey(key)]); // afterwards: a crash in between deletes it once more
+      await store.write([store.forgetRunKey(key)]); // second: after a crash in between it is only deleted once more
     }
   } catch (error) {
     log.warn({ err: error }, "sessions of old runs of cron jobs could not be deleted now");

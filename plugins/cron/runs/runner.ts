@@ -1,18 +1,18 @@
 /**
- * Takes times that wait to their end: those of one job one after the other, those of different jobs beside each other.
+ * Runs what waits: the runs of one job one after the other, those of different jobs in parallel.
  *
- * What it runs is its own by a lease on disk, which it says again as long as it lives. What a former process or
- * generation has left is taken over once its lease is over.
+ * A run belongs to its owner by a lease on disk, which the owner renews. Runs of a process or plugin generation that has
+ * ended are taken over when their lease expires.
  */
 import { isGatewayError, unavailable } from "@svc/sdk";
 import { type Done, type ExecutionSources, perform } from "./execution.ts";
-import { type Definition, type Fire, passedAs, type Settled } from "../store/records.ts";
+import { type Definition, type Fire, notRun, type Settled } from "../store/records.ts";
 import { settle, type SettlingSources } from "./settling.ts";
 
-/** Choice: milliseconds a lease lasts, and between two times it is said again. */
+/** Choice: milliseconds a lease lasts, and between two renewals. */
 export const LEASE_MS = 10_000;
 const RENEW_MS = 3_000;
-/** Choice: milliseconds until storage that refuses is asked again. */
+/** Choice: milliseconds until a failed storage operation is retried. */
 const RETRY_MS = 5_000;
 const REMOVED = "the job was removed";
 const DISABLED = "the job was disabled";
@@ -21,16 +21,16 @@ export interface RunnerSources extends Omit<ExecutionSources, "events">, Omit<Se
   readonly events: ExecutionSources["events"] & SettlingSources["events"];
   /** Distinguishes this generation of the plugin from all others. */
   readonly owner: string;
-  /** Stops a run of an agent and what it has started. */
+  /** Aborts an agent run and its sub-agents. */
   abortRun(runId: string): void;
-  /** Told after each run. Never rejects. */
+  /** Called after each run. Never rejects. */
   ended(): Promise<void>;
 }
 
 interface Running {
   readonly fire: Fire;
-  /** Aborts when it is to be left alone. */
-  readonly leave: AbortController;
+  /** Aborted to stop following the run; the run itself goes on. */
+  readonly detach: AbortController;
   /** Never rejects. */
   readonly done: Promise<void>;
 }
@@ -38,14 +38,14 @@ interface Running {
 export class Runner {
   readonly #sources: RunnerSources;
   readonly #running = new Map<string, Running>();
-  /** Jobs that are looked at, and those to be looked at once more. */
-  readonly #looking = new Map<string, Promise<void>>();
+  /** Jobs whose next run is being claimed, and those to check again afterwards. */
+  readonly #claiming = new Map<string, Promise<void>>();
   readonly #again = new Set<string>();
-  /** Jobs for which there was no room. */
-  readonly #crowded = new Set<string>();
-  /** Told when a time is settled, by run id. */
+  /** Jobs that wait because `maxConcurrentRuns` is reached. */
+  readonly #queued = new Set<string>();
+  /** Resolve the promises of `settled`, by run id. */
   readonly #waiters = new Map<string, () => void>();
-  /** Cancel the looks that are to come. */
+  /** Cancel the pending retries. */
   readonly #timers = new Set<() => void>();
   #stopRenewing: (() => void) | undefined;
   #isOpen = false;
@@ -55,10 +55,10 @@ export class Runner {
     this.#sources = sources;
   }
 
-  /** Begins with what former processes have left. */
+  /** Starts with the runs that an earlier process left. */
   async open(): Promise<void> {
     const fires = await this.#sources.store.unsettled();
-    if (this.#isStopped) return; // meanwhile
+    if (this.#isStopped) return; // during the read
     this.#isOpen = true;
     for (const jobId of new Set(fires.map((fire) => fire.jobId))) this.pump(jobId);
   }
@@ -72,68 +72,70 @@ export class Runner {
     return this.#running.has(jobId);
   }
 
-  /** To be called whenever a time of the job waits. Never throws. */
+  /** Call this whenever a run of the job may be waiting. Never throws. */
   pump(jobId: string): void {
     if (!this.#isOpen || this.#running.has(jobId)) return;
-    if (this.#looking.has(jobId)) return void this.#again.add(jobId);
-    if (this.#running.size + this.#looking.size >= (this.#sources.config.maxConcurrentRuns ?? Infinity))
-      return void this.#crowded.add(jobId);
-    const looked = this.#look(jobId).finally(() => {
-      this.#looking.delete(jobId);
+    if (this.#claiming.has(jobId)) return void this.#again.add(jobId);
+    if (this.#running.size + this.#claiming.size >= (this.#sources.config.maxConcurrentRuns ?? Infinity))
+      return void this.#queued.add(jobId);
+    const claimed = this.#claim(jobId).finally(() => {
+      this.#claiming.delete(jobId);
       if (this.#again.delete(jobId)) this.pump(jobId);
-      this.#makeRoom();
+      this.#startQueued();
     });
-    this.#looking.set(jobId, looked);
+    this.#claiming.set(jobId, claimed);
   }
 
-  /** Resolves when the time with this run id is settled; rejects when this stops first. */
+  /** Resolves when the run is settled; rejects when the plugin stops first. */
   async settled(runId: string): Promise<void> {
     await new Promise<void>((resolve) => this.#waiters.set(runId, resolve));
     if (!this.#isOpen) unavailable("the gateway stopped before the job ended; see cron.runs");
   }
 
-  /** Stops what the job is doing. @returns how many runs that are */
+  /** Aborts the current run of a job. @returns how many runs that were: 0 or 1 */
   cancel(jobId: string): number {
     const running = this.#running.get(jobId);
     if (running) this.#sources.abortRun(running.fire.runId);
     return running ? 1 : 0;
   }
 
-  /** Leaves everything alone, so that the next generation takes it over at once. */
+  /** Detaches from all runs and releases them, so that the next generation takes them over at once. */
   async stop(): Promise<void> {
     this.#isStopped = true;
     this.#isOpen = false;
     this.#stopRenewing?.();
     for (const cancel of this.#timers) cancel();
-    await Promise.all(this.#looking.values()); // what they begin is left alone, too
+    await Promise.all(this.#claiming.values()); // what they start is detached below
     const all = [...this.#running.values()];
-    for (const { leave } of all) leave.abort(new Error("the plugin stops"));
-    for (const tell of this.#waiters.values()) tell();
+    for (const { detach } of all) detach.abort(new Error("the plugin stops"));
+    for (const wake of this.#waiters.values()) wake();
     await Promise.all(all.map(({ done }) => done));
-    if (all.length > 0) await this.#sources.store.lease(this.#sources.owner, 0).catch(() => undefined); // it runs out by itself
+    if (all.length > 0) await this.#sources.store.lease(this.#sources.owner, 0).catch(() => undefined); // the lease expires anyway
   }
 
-  async #look(jobId: string): Promise<void> {
+  async #claim(jobId: string): Promise<void> {
     const { store, clock, log, owner } = this.#sources;
     try {
       const [first] = await store.unsettled(jobId);
       if (!first || !this.#isOpen) return;
       const now = clock.now();
-      // A lease that is longer than any can be was given before the clock was set back.
+      // A lease longer than LEASE_MS dates from before the clock was set back.
       const leftMs = first.status === "running" ? first.leaseUntil - now : 0;
-      if (leftMs > 0 && leftMs <= LEASE_MS) return this.#later(jobId, leftMs);
-      const isLeft = first.status === "running";
+      if (leftMs > 0 && leftMs <= LEASE_MS) return this.#retryIn(jobId, leftMs);
+      const isTakenOver = first.status === "running";
       const until = now + LEASE_MS;
-      const fire = isLeft ? await store.takeOver(first, owner, until) : await store.claim(first, owner, now, until);
-      if (fire) await this.#begin(fire, isLeft);
+      const fire = isTakenOver
+        ? await store.takeOver(first, owner, until)
+        : await store.claim(first, owner, now, until);
+      if (fire) await this.#begin(fire, isTakenOver);
     } catch (error) {
       const wait = (isGatewayError(error) ? error.retryAfterMs : undefined) ?? RETRY_MS;
-      log.warn({ err: error, jobId }, "a cron job could not be run; it is tried again");
-      this.#later(jobId, wait);
+      log.warn({ err: error, jobId }, "a cron job could not be started; retrying");
+      this.#retryIn(jobId, wait);
     }
   }
 
-  #later(jobId: string, ms: number): void {
+  #retryIn(jobId: string, ms: number): void {
     const cancel = this.#sources.clock.setTimeout(() => {
       this.#timers.delete(cancel);
       this.pump(jobId);
@@ -141,22 +143,22 @@ export class Runner {
     this.#timers.add(cancel);
   }
 
-  /** @param isLeft its owner has left it while it ran */
-  async #begin(fire: Fire, isLeft: boolean): Promise<void> {
+  /** @param isTakenOver the former owner ended during the run */
+  async #begin(fire: Fire, isTakenOver: boolean): Promise<void> {
     const definition = (await this.#sources.store.job(fire.jobId))?.definition;
-    const leave = new AbortController();
+    const detach = new AbortController();
     const reason = definition === undefined ? REMOVED : DISABLED;
-    const isWanted = definition !== undefined && (definition.enabled || fire.isManual || isLeft);
+    const isWanted = definition !== undefined && (definition.enabled || fire.isManual || isTakenOver);
     const work = isWanted
-      ? this.#run(definition, fire, leave.signal)
-      : this.#drop(fire, definition?.name ?? "", isLeft, reason);
+      ? this.#run(definition, fire, detach.signal)
+      : this.#drop(fire, definition?.name ?? "", isTakenOver, reason);
     const done = work
       .catch((error: unknown) => {
-        if (!leave.signal.aborted)
-          this.#sources.log.error({ err: error, jobId: fire.jobId }, "a cron job is left to the next start");
+        if (!detach.signal.aborted)
+          this.#sources.log.error({ err: error, jobId: fire.jobId }, "a cron job stays unsettled until the next start");
       })
       .then(() => this.#ended(fire));
-    this.#running.set(fire.jobId, { fire, leave, done });
+    this.#running.set(fire.jobId, { fire, detach, done });
     this.#renew();
   }
 
@@ -168,12 +170,12 @@ export class Runner {
     await this.#sources.ended();
   }
 
-  /** A time nobody wants to be run any more. */
-  async #drop(fire: Fire, name: string, isLeft: boolean, reason: string): Promise<void> {
+  /** Settles a run whose job was removed or disabled. */
+  async #drop(fire: Fire, name: string, isTakenOver: boolean, reason: string): Promise<void> {
     const { store, clock } = this.#sources;
-    const settled: Settled = isLeft
+    const settled: Settled = isTakenOver
       ? { status: "ran", at: clock.now(), entry: { status: "error", error: `interrupted, and ${reason}` } }
-      : passedAs("skipped", reason, clock.now());
+      : notRun("skipped", reason, clock.now());
     await store.write([store.settle(fire, name, settled)]);
   }
 
@@ -182,16 +184,16 @@ export class Runner {
     this.#waiters.get(fire.runId)?.();
     this.#waiters.delete(fire.runId);
     this.pump(fire.jobId);
-    this.#makeRoom();
+    this.#startQueued();
   }
 
-  #makeRoom(): void {
-    const [next] = this.#crowded;
-    if (next === undefined || !this.#crowded.delete(next)) return;
+  #startQueued(): void {
+    const [next] = this.#queued;
+    if (next === undefined || !this.#queued.delete(next)) return;
     this.pump(next);
   }
 
-  /** Says every now and then that this is still there, as long as anything runs. */
+  /** Renews the lease while any job is running. */
   #renew(): void {
     if (this.#stopRenewing || !this.#isOpen) return;
     const { clock, store, owner, log } = this.#sources;

@@ -1,8 +1,8 @@
 /**
- * Looks at jobs when they are due: each of their times gets its record, and the next one is set, in one transaction.
+ * Settles due jobs: every scheduled run gets its record, and the next one is set, in one transaction.
  *
- * One timer for all jobs, and none while there are no jobs: it looks at the clock at least once a minute, since a clock
- * may be set and a machine may sleep.
+ * One timer serves all jobs; without jobs there is none. It checks the clock at least once a minute, since the clock may be
+ * set and the machine may sleep.
  */
 import { type Clock, type CronEventPayload, isGatewayError, type Logger, messageOf } from "@svc/sdk";
 import type { JobChanges } from "../store/job-changes.ts";
@@ -14,15 +14,15 @@ import type { CronStore } from "../store/store.ts";
 
 /** Spec: protocol/methods-cron.md §10. */
 export const LONGEST_SLEEP_MS = 60_000;
-/** Choice: milliseconds until storage that refuses is asked again. */
+/** Choice: milliseconds until a failed storage operation is retried. */
 const RETRY_MS = 5_000;
-/** Choice: jobs of one look; more are looked at right afterwards. */
+/** Choice: jobs settled at once; further due jobs follow immediately. */
 const BATCH = 100;
-/** Choice: milliseconds a clock may go back before times that are too far away are looked at again. */
+/** Choice: milliseconds the clock may go back before the next runs are computed again. */
 const SET_BACK_MS = 60_000;
 export const OVERLAP = "it was still running";
 const CROWDED = "too many of its times wait";
-/** Choice: times of one job that may wait. */
+/** Choice: most waiting runs of one job. */
 const MAX_WAITING = 100;
 /** Spec: §10: in a row. */
 const MAX_SCHEDULE_ERRORS = 3;
@@ -33,12 +33,12 @@ export interface SchedulerSources {
   readonly runner: Pick<Runner, "pump" | "cancel">;
   readonly clock: Clock;
   readonly log: Logger;
-  /** Tells the main session something, once for each id. */
-  tellMain(id: string, text: string): Promise<void>;
+  /** Adds an event to the main session, once for each id. */
+  notifyMain(id: string, text: string): Promise<void>;
   publish(payload: CronEventPayload): void;
 }
 
-/** Id of the run of a time, and of all that follows from it. */
+/** The id of a run. It derives from the scheduled time, so that a crash cannot repeat the run. */
 export function runIdOf(jobId: string, dueAt: number): string {
   return `cron:${jobId}:${dueAt}`;
 }
@@ -46,12 +46,12 @@ export function runIdOf(jobId: string, dueAt: number): string {
 export class Scheduler {
   readonly #sources: SchedulerSources;
   #cancel: (() => void) | undefined;
-  /** epoch ms the timer was set for */
+  /** When the timer fires, epoch ms. */
   #wakeAt = Infinity;
-  #looking: Promise<void> | undefined;
+  #checking: Promise<void> | undefined;
   #isOpen = false;
   #isStopped = false;
-  /** Wall clock minus monotonic clock: smaller after the clock was set back. */
+  /** Wall clock minus monotonic clock; it falls when the clock is set back. */
   #drift = 0;
 
   constructor(sources: SchedulerSources) {
@@ -63,13 +63,13 @@ export class Scheduler {
     if (this.#isStopped) return;
     this.#isOpen = true;
     this.#drift = clock.now() - clock.elapsed();
-    // Something was recorded in what is the future now: the clock was ahead then.
+    // A record in the future: the clock was ahead when it was written.
     if ((await store.latest()) > clock.now() + SET_BACK_MS) await this.#rewind();
     await this.#arm();
   }
 
-  /** To be called when a job was added or changed. @param wakeAt epoch ms it is due at */
-  noticed(wakeAt: number | undefined): void {
+  /** Call this when a job was added or changed. @param wakeAt when it is due, epoch ms */
+  wakeBy(wakeAt: number | undefined): void {
     if (wakeAt !== undefined && wakeAt < this.#wakeAt) this.#sleep(wakeAt);
   }
 
@@ -77,7 +77,7 @@ export class Scheduler {
     this.#isStopped = true;
     this.#isOpen = false;
     this.#cancel?.();
-    return this.#looking ?? Promise.resolve();
+    return this.#checking ?? Promise.resolve();
   }
 
   #sleep(wakeAt: number): void {
@@ -88,7 +88,7 @@ export class Scheduler {
     const ms = Math.min(LONGEST_SLEEP_MS, Math.max(0, wakeAt - clock.now()));
     this.#cancel = clock.setTimeout(() => {
       this.#wakeAt = Infinity;
-      this.#looking ??= this.#look().finally(() => (this.#looking = undefined));
+      this.#checking ??= this.#check().finally(() => (this.#checking = undefined));
     }, ms);
   }
 
@@ -97,7 +97,7 @@ export class Scheduler {
     if (wakeAt !== undefined && wakeAt < this.#wakeAt) this.#sleep(wakeAt);
   }
 
-  async #look(): Promise<void> {
+  async #check(): Promise<void> {
     const { store, clock, log } = this.#sources;
     try {
       const drift = clock.now() - clock.elapsed();
@@ -112,12 +112,12 @@ export class Scheduler {
       }
       await this.#arm();
     } catch (error) {
-      log.warn({ err: error }, "cron jobs could not be looked at; it is tried again");
+      log.warn({ err: error }, "cron jobs could not be checked; retrying");
       this.#sleep(clock.now() + ((isGatewayError(error) ? error.retryAfterMs : undefined) ?? RETRY_MS));
     }
   }
 
-  /** Gives every time until now its record. */
+  /** Records every scheduled run until now, and starts those that are to be run. */
   async #settle(jobId: string): Promise<void> {
     const { store, changes, clock, runner, publish } = this.#sources;
     const passed = await changes.change(jobId, async (job) => {
@@ -128,9 +128,9 @@ export class Scheduler {
       const statements = fates.map((fate) =>
         fate.fate === "run"
           ? store.accept({ jobId, dueAt: fate.dueAt, runId: runIdOf(jobId, fate.dueAt), isManual: false })
-          : store.pass(job.definition, runIdOf(jobId, fate.dueAt), fate, now),
+          : store.recordNotRun(job.definition, runIdOf(jobId, fate.dueAt), fate, now),
       );
-      // A job that runs once has had its time: it is not to look as if it were still to come.
+      // A job that runs once is over; it must not look as if its run were still to come.
       const isOver = job.definition.schedule.kind === "at" && !fates.some(({ fate }) => fate === "run");
       const over = isOver ? { definition: { ...job.definition, enabled: false, updatedAtMs: now } } : {};
       return { job: { nextAt, ...over }, beside: statements, result: fates };
@@ -149,14 +149,14 @@ export class Scheduler {
   }
 
   /**
-   * A schedule that cannot be read any more, e.g. since a zone is gone. It holds up no other job. Spec: §10.
-   * @throws what storage has refused with
+   * Handles a schedule that has become invalid, e.g. because a zone was removed. Other jobs go on. Spec: §10.
+   * @throws the error of the storage
    */
   async #failed(jobId: string, error: unknown): Promise<void> {
     if (isGatewayError(error)) throw error;
-    const { changes, clock, log, tellMain } = this.#sources;
+    const { changes, clock, log, notifyMain } = this.#sources;
     const now = clock.now();
-    const told = await changes.change(jobId, (job) => {
+    const failed = await changes.change(jobId, (job) => {
       if (!job) return { result: undefined };
       const scheduleErrorCount = (job.facts.scheduleErrorCount ?? 0) + 1;
       const enabled = job.definition.enabled && scheduleErrorCount < MAX_SCHEDULE_ERRORS;
@@ -165,12 +165,12 @@ export class Scheduler {
       const change = { definition: { ...job.definition, enabled }, facts, heldUntil };
       return { job: change, result: { name: job.definition.name, enabled } };
     });
-    log.error({ err: error, jobId }, "the next time of a cron job cannot be computed");
-    if (told && !told.enabled)
-      await tellMain(`${jobId}:schedule:${now}`, `Cron job "${told.name}" was disabled: ${messageOf(error)}`);
+    log.error({ err: error, jobId }, "the next run of a cron job cannot be computed");
+    if (failed && !failed.enabled)
+      await notifyMain(`${jobId}:schedule:${now}`, `Cron job "${failed.name}" was disabled: ${messageOf(error)}`);
   }
 
-  /** By the job's policies; times that have a record, from before the clock was set back, keep it. */
+  /** Applies `catchUp` and `overlap`. Slots with a record, from before the clock was set back, keep it. */
   async #fates(
     job: StoredJob,
     now: number,
@@ -196,8 +196,8 @@ export class Scheduler {
   }
 
   /**
-   * The clock was set back: a job whose next time is further away than its schedule says is due earlier now, unless the
-   * times until then were recorded already. No time is passed over, so nothing is recorded.
+   * After the clock was set back: gives each job an earlier next run where its schedule has one without a record. No
+   * scheduled run is skipped, so nothing is recorded.
    */
   async #rewind(): Promise<void> {
     const { store, changes, clock, log } = this.#sources;
@@ -208,14 +208,14 @@ export class Scheduler {
         return { ...(earlier === undefined ? {} : { job: { nextAt: earlier } }), result: undefined };
       });
     }
-    log.warn({ jobs: jobs.length }, "the clock was set back; the next times of cron jobs were looked at again");
+    log.warn({ jobs: jobs.length }, "the clock was set back; the next runs of cron jobs were computed again");
   }
 
   async #earlier({ definition, nextAt }: StoredJob, now: number): Promise<number | undefined> {
     const { id, schedule } = definition;
     if (nextAt === undefined || schedule.kind === "at") return undefined;
     const isRecorded = await this.#sources.store.recorded(id, now);
-    // As many as can have a record of their own; further on the time it has is as good as any.
+    // Choice: the search ends after 1000 slots; the present next run is good enough then.
     let slot = nextSlot(schedule, id, now);
     for (let step = 0; slot !== undefined && slot < nextAt && step < 1_000; step += 1) {
       if (!isRecorded(slot)) return slot;

@@ -1,29 +1,28 @@
-/** Records what became of a time, together with what becomes of the job, and tells those who want to know. */
+/** Records the result of a run and the change of its job in one transaction, then sends the notifications. */
 import { type Clock, type CronEventPayload, type Logger, persist } from "@svc/sdk";
 import type { SystemEvents } from "@svc/sdk/services";
 import { agentOf } from "./agent-run.ts";
-import type { Done, ExecutionSources } from "./execution.ts";
-import { finished } from "./execution.ts";
+import { type Done, type ExecutionSources, finished } from "./execution.ts";
 import type { JobChanges } from "../store/job-changes.ts";
 import { alertDestination, type Destination, failureDestination, failureText } from "./destinations.ts";
 import { type Definition, type Fire, type Settled, type StoredJob, wakeAtOf } from "../store/records.ts";
 import type { CronStore, JobChange } from "../store/store.ts";
-import { tell } from "./notifications.ts";
+import { notify } from "./notifications.ts";
 import { afterRun, type Aftermath } from "./verdict.ts";
 
-export interface SettlingSources extends Pick<ExecutionSources, "agents" | "telling" | "config"> {
+export interface SettlingSources extends Pick<ExecutionSources, "agents" | "notifications" | "config"> {
   readonly store: CronStore;
   readonly changes: JobChanges;
   readonly events: Pick<SystemEvents, "statements" | "stored">;
   readonly clock: Clock;
   readonly log: Logger;
   publish(payload: CronEventPayload): void;
-  /** Told when the job is to be looked at next, epoch ms. */
-  noticed(wakeAt: number | undefined): void;
+  /** Called with the time when the job is due next, epoch ms. */
+  wakeBy(wakeAt: number | undefined): void;
 }
 
-/** What is told once the record is on disk. */
-interface Told {
+/** What is published once the record is on disk. */
+interface Recorded {
   readonly payload: CronEventPayload;
   readonly isRemoved: boolean;
   readonly errors: number;
@@ -31,8 +30,8 @@ interface Told {
 }
 
 /**
- * @param fire one's own
- * @param signal gives up repeating a write that storage refuses; nothing is recorded then. @throws its reason
+ * @param fire must be claimed by this owner
+ * @param signal ends the retries of a failing write; nothing is recorded then. @throws the signal's reason
  */
 export async function settle(
   job: Definition,
@@ -42,9 +41,9 @@ export async function settle(
   signal: AbortSignal,
 ): Promise<void> {
   const { changes, store, events, clock, log, publish, config } = sources;
-  let told: Told | undefined;
+  let recorded: Recorded | undefined;
   const write = async () => {
-    told = await changes.change(job.id, async (stored) => {
+    recorded = await changes.change(job.id, async (stored) => {
       if (!(await store.owns(fire))) return { result: undefined };
       const { change, settled, ...result } = decide(job, fire, done, stored, sources);
       const beside = [...(done.event ? events.statements(done.event) : []), store.settle(fire, job.name, settled)];
@@ -52,14 +51,15 @@ export async function settle(
     });
   };
   await persist(write, { clock, signal });
-  if (!told) return log.warn({ jobId: job.id, dueAt: fire.dueAt }, "a time of a cron job was settled by somebody else");
+  if (!recorded)
+    return log.warn({ jobId: job.id, dueAt: fire.dueAt }, "another gateway already recorded this run of a cron job");
   if (done.event) events.stored(done.event);
-  sources.noticed(told.payload.nextRunAtMs);
-  publish(told.payload);
-  if (told.isRemoved) publish({ jobId: job.id, action: "removed" });
-  if (done.ended.status === "error") await tellFailure(job, fire, done, told, sources);
+  sources.wakeBy(recorded.payload.nextRunAtMs);
+  publish(recorded.payload);
+  if (recorded.isRemoved) publish({ jobId: job.id, action: "removed" });
+  if (done.ended.status === "error") await notifyOfFailure(job, fire, done, recorded, sources);
   await store.prune(job.id, config.runLog.keepLines).catch((error: unknown) => {
-    log.debug({ err: error, jobId: job.id }, "old records of a cron job could not be forgotten now");
+    log.debug({ err: error, jobId: job.id }, "old records of a cron job could not be deleted now");
   });
 }
 
@@ -69,7 +69,7 @@ function decide(
   { ended, delivered, facts, runKey }: Done,
   stored: StoredJob | undefined,
   { clock, config }: SettlingSources,
-): Told & { readonly change: JobChange | "remove" | undefined; readonly settled: Settled } {
+): Recorded & { readonly change: JobChange | "remove" | undefined; readonly settled: Settled } {
   const now = clock.now();
   const startedAt = fire.startedAt ?? now;
   const after = stored && afterRun(stored, ended, delivered, { startedAt, now }, config.retry);
@@ -113,21 +113,26 @@ function changeOf({ definition }: StoredJob, after: Aftermath, isAlerted: boolea
 }
 
 /** Never rejects. */
-async function tellFailure(
+async function notifyOfFailure(
   job: Definition,
   { runId }: Fire,
   { ended }: Done,
-  { payload, errors, alert }: Told,
-  { config, agents, telling, log }: SettlingSources,
+  { payload, errors, alert }: Recorded,
+  { config, agents, notifications, log }: SettlingSources,
 ): Promise<void> {
   const text = failureText(job, errors, ended.error ?? "no reason given");
-  const words = { agentId: agentOf(job.agentId, agents), text, payload };
+  const notification = { agentId: agentOf(job.agentId, agents), text, payload };
   for (const [kind, destination] of [
     ["alert", alert],
     ["failure", failureDestination(job, config)],
   ] as const) {
     if (!destination) continue;
-    const { deliveryError: reason } = await tell({ ...words, id: `${runId}:${kind}` }, destination, telling);
-    if (reason !== undefined) log.warn({ jobId: job.id, reason }, "that a cron job failed could not be told");
+    const { deliveryError: reason } = await notify(
+      { ...notification, id: `${runId}:${kind}` },
+      destination,
+      notifications,
+    );
+    if (reason !== undefined)
+      log.warn({ jobId: job.id, reason }, "the notification of a failed cron job could not be sent");
   }
 }

@@ -1,10 +1,11 @@
-/** What the end of a run means for its job. Decides only. Spec: protocol/methods-cron.md §10. */
-import type { CronStatus } from "@svc/sdk";
+/** What the end of a run means for its job. Pure. Spec: protocol/methods-cron.md §10. */
+import type { CronDelivery, CronStatus } from "@svc/sdk";
 import type { RunOutcome } from "@svc/sdk/services";
 import type { CronConfig } from "../config.ts";
-import type { Facts, Settled, StoredJob } from "../store/records.ts";
+import type { Facts, StoredJob } from "../store/records.ts";
+import type { Delivered } from "./notifications.ts";
 
-/** Milliseconds after the first, second … error in a row of a job that runs again and again. */
+/** Milliseconds of back-off after the first, second … error in a row of a recurring job. */
 export const BACKOFF_MS = [30_000, 60_000, 300_000, 900_000, 3_600_000];
 export const TIMED_OUT = "cron: job execution timed out";
 
@@ -12,39 +13,45 @@ export const TIMED_OUT = "cron: job execution timed out";
 export interface Ended {
   readonly status: CronStatus;
   readonly error?: string;
-  /** What the agent said, or the job itself. */
+  /** The reply of the agent, or the text of the job. */
   readonly summary?: string;
-  /** It may work later, and nothing of it has had an effect. */
+  /** A retry may succeed, and the run has had no effect yet. */
   readonly isTransient: boolean;
 }
 
 /** @param retryOn failures that count as transient */
 export function endOf(outcome: RunOutcome, retryOn: CronConfig["retry"]["retryOn"], summary: string): Ended {
   const { status, errorMessage = "the run failed", abortReason, calledTools, retryable, failure } = outcome;
-  const words = summary === "" ? {} : { summary };
-  if (status === "ok") return { status, isTransient: false, ...words };
+  const text = summary === "" ? {} : { summary };
+  if (status === "ok") return { status, isTransient: false, ...text };
   if (status === "aborted") {
     const error = abortReason === "timeout" ? TIMED_OUT : `the run was stopped (${abortReason ?? "no reason given"})`;
-    return { status: "error", error, isTransient: false, ...words };
+    return { status: "error", error, isTransient: false, ...text };
   }
-  // Cut off by a stop or a crash, or a failure nobody has given a kind: only as long as nothing had been done.
+  // Interrupted by a stop or crash, or failed without a kind: transient only if no tool was called.
   const unnamed = failure === undefined && calledTools === false;
-  const isTransient = retryable === true ? failure === undefined || includes(retryOn, failure) : unnamed;
-  return { status: "error", error: errorMessage, isTransient, ...words };
+  const isTransient = retryable === true ? failure === undefined || retryOn.some((kind) => kind === failure) : unnamed;
+  return { status: "error", error: errorMessage, isTransient, ...text };
 }
 
-function includes(list: readonly string[], word: string): boolean {
-  return list.includes(word);
+/**
+ * A run whose delivery failed has failed, unless the delivery is `bestEffort`. Choice: nor does a run of a job that names
+ * neither `channel` nor `to`, since older clients send `announce` without either.
+ */
+export function withDelivery(ended: Ended, { deliveryError }: Delivered, delivery: CronDelivery | undefined): Ended {
+  if (ended.status !== "ok" || deliveryError === undefined || !delivery || delivery.bestEffort === true) return ended;
+  if (delivery.mode === "announce" && delivery.channel === undefined && delivery.to === undefined) return ended;
+  return { ...ended, status: "error", error: deliveryError };
 }
 
-/** What is to become of the job. */
+/** How the job changes after a run. */
 export interface Aftermath {
   readonly remove: boolean;
   readonly enabled: boolean;
   readonly facts: Facts;
   /** epoch ms */
   readonly heldUntil: number;
-  /** When a job that runs once is tried again, epoch ms. */
+  /** When a job that runs once is retried, epoch ms. */
   readonly retryAt?: number;
 }
 
@@ -57,7 +64,7 @@ interface RunTimes {
 export function afterRun(
   { definition, facts }: Pick<StoredJob, "definition" | "facts">,
   ended: Ended,
-  delivery: Pick<Settled["entry"], "delivered" | "deliveryStatus" | "deliveryError">,
+  delivery: Delivered,
   { startedAt, now }: RunTimes,
   retry: CronConfig["retry"],
 ): Aftermath {
@@ -84,7 +91,7 @@ export function afterRun(
   return isRetried ? { ...same, retryAt: now + pick(retry.backoffMs, errors) } : { ...same, enabled: false };
 }
 
-/** The n-th, counted from 1; the last one goes for all further ones. */
+/** The n-th, counted from 1; the last value also holds for all further ones. */
 function pick(list: readonly number[], n: number): number {
   return list[Math.min(n, list.length) - 1] ?? 0;
 }

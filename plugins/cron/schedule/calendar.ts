@@ -1,4 +1,4 @@
-/** When jobs are due. Pure, but for the zone of this machine and the library that knows calendars, which is loaded first. */
+/** The run times of a schedule. Pure, except for the zone of this machine and the calendar library, which is loaded first. */
 import { createHash } from "node:crypto";
 import { type CronSchedule, messageOf, unavailable } from "@svc/sdk";
 import type { Cron } from "croner";
@@ -7,22 +7,22 @@ type CronClass = typeof Cron;
 
 /** Spec: protocol/methods-cron.md §2: jobs of the full hour are spread over its first minutes. */
 const FULL_HOUR_STAGGER_MS = 300_000;
-/** Spec: protocol/methods-cron.md §10: milliseconds between two times of one expression. */
+/** Spec: protocol/methods-cron.md §10: least milliseconds between two run times of one expression. */
 const MIN_GAP_MS = 2_000;
-/** Choice: expressions that are kept parsed; reading one takes a tenth of a millisecond. */
+/** Choice: cache size; parsing an expression takes about 0.1 ms. */
 const MAX_PARSED = 1_000;
-/** Choice: milliseconds between two times of `every`, which the protocol lets be 1: more than one a second keeps a gateway busy with nothing else. */
+/** Choice: least interval of `every`. The protocol allows 1 ms, which would keep the gateway busy with one job. */
 export const SHORTEST_EVERY_MS = 1_000;
 
 let calendar: CronClass | undefined;
 const parsed = new Map<string, Cron>();
 
-/** To be awaited before anything else here is called; the library is imported once somebody has a job. */
+/** Await this before calling anything else here. The library is imported on first use: a gateway without jobs does not load it. */
 export async function loadCalendar(): Promise<void> {
   calendar ??= (await import("croner")).Cron;
 }
 
-/** @throws GatewayError `UNAVAILABLE` for an expression or a zone nobody can read, and for times too close together */
+/** @throws GatewayError `UNAVAILABLE` for an invalid expression or zone, and for an interval that is too short */
 export function checkSchedule(schedule: CronSchedule): void {
   if (schedule.kind === "every" && schedule.everyMs < SHORTEST_EVERY_MS)
     unavailable(`Error: everyMs must be at least ${SHORTEST_EVERY_MS}, one second`);
@@ -40,8 +40,8 @@ function zoneText({ tz }: { readonly tz?: string }): string {
 }
 
 /**
- * The first time after `after` (epoch ms) a job is due; `undefined`: there is none.
- * Choice: times of `every` lie on the grid of its anchor, whenever the job really ran, so that they do not drift.
+ * The first run time after `after` (epoch ms); `undefined`: there is none.
+ * Choice: `every` counts from its anchor, not from the last run, so that run times do not drift.
  */
 export function nextSlot(schedule: CronSchedule, jobId: string, after: number): number | undefined {
   if (schedule.kind === "at") {
@@ -57,17 +57,17 @@ export function nextSlot(schedule: CronSchedule, jobId: string, after: number): 
   return next ? next.getTime() + offset : undefined;
 }
 
-/** The time after `slot`, which is one itself. */
+/** The run time after `slot`, which is a run time itself. */
 export function followingSlot(schedule: CronSchedule, jobId: string, slot: number): number | undefined {
   return nextSlot(schedule, jobId, schedule.kind === "cron" ? slot + MIN_GAP_MS - 1 : slot);
 }
 
-/** How many times there are from `first` on, before `next`, both such times; `undefined`: only counting would tell. */
+/** The number of run times from `first` to before `next`, both run times; `undefined`: unknown without counting. */
 export function slotsBetween(schedule: CronSchedule, first: number, next: number): number | undefined {
   return schedule.kind === "every" ? (next - first) / schedule.everyMs : undefined;
 }
 
-/** epoch ms; `undefined`: it is no time. */
+/** epoch ms; `undefined`: it is no valid time. */
 export function atOf({ at }: { readonly at: string }): number | undefined {
   const time = /^\d+$/.test(at) ? Number(at) : Date.parse(at);
   return Number.isFinite(time) ? time : undefined;
@@ -82,7 +82,7 @@ export function defaultStaggerMs(expr: string): number | undefined {
   return isFullHour ? FULL_HOUR_STAGGER_MS : undefined;
 }
 
-/** Spec: §10: the job's own part of `staggerMs`. */
+/** Spec: §10: the fixed offset of a job, below `staggerMs` and different per job. */
 export function staggerOf(staggerMs: number | undefined, jobId: string): number {
   if (!staggerMs) return 0;
   return createHash("sha256").update(jobId).digest().readUInt32BE(0) % staggerMs;
@@ -94,7 +94,7 @@ function expression({ expr, tz }: Extract<CronSchedule, { kind: "cron" }>): Cron
   let cron = parsed.get(key);
   if (!cron) {
     cron = new calendar(expr, { mode: "5-or-6-parts", paused: true, ...(tz ? { timezone: tz } : {}) });
-    cron.nextRun(); // a zone nobody knows is only noticed here
+    cron.nextRun(); // throws for an unknown zone; the constructor does not
     if (parsed.size >= MAX_PARSED) parsed.clear();
     parsed.set(key, cron);
   }

@@ -1,12 +1,12 @@
-/** What becomes of the times a job was due at until now. Decides only. */
+/** Decides which of the run times ("slots") that have come since the last check are run, skipped or missed. Pure. */
 import type { CronCatchUp, CronSchedule } from "@svc/sdk";
 import { followingSlot, nextSlot, slotsBetween } from "./calendar.ts";
 
-/** Choice: milliseconds by which a time may be late and still be run by a job that makes up for nothing. */
+/** Choice: milliseconds a run may be late with `catchUp: none`. */
 export const GRACE_MS = 60_000;
-/** Choice: times of one look that have a record each; those before them share one. */
+/** Choice: slots of one check with a record each; older ones share one record. */
 export const MAX_SINGLE = 100;
-/** Choice: times a job with `catchUp: all` makes up for at once. */
+/** Choice: missed slots that `catchUp: all` runs at once. */
 export const MAX_MADE_UP = 100;
 const DEFAULT_WINDOW_MS = 24 * 3_600_000;
 
@@ -15,29 +15,29 @@ export interface DueJob {
   readonly id: string;
   readonly schedule: CronSchedule;
   readonly catchUp: CronCatchUp | undefined;
-  /** The first time that has no record yet. */
+  /** The first slot without a record. */
   readonly nextAt: number;
-  /** It is not run before that: its last runs failed. 0: it is not held. */
+  /** End of the back-off after errors. 0: none. */
   readonly heldUntil: number;
 }
 
-/** What is to be recorded of a time. */
+/** What is recorded of a slot. */
 export type SlotFate =
   | { readonly dueAt: number; readonly fate: "run" }
   | {
       readonly dueAt: number;
       readonly fate: "skipped" | "missed";
       readonly reason: string;
-      /** The record stands for all times from `dueAt` to this one. */
+      /** The record stands for all slots from `dueAt` to this one. */
       readonly throughAt?: number;
-      /** How many these are, where that is known. */
+      /** How many slots the record stands for, where that is known. */
       readonly slots?: number;
     };
 
 export interface Settlement {
-  /** In the order of their times, each once. */
+  /** In order of time, each slot once. */
   readonly fates: readonly SlotFate[];
-  /** The first time after `now`; `undefined`: there is none. */
+  /** The first slot after `now`; `undefined`: there is none. */
   readonly nextAt: number | undefined;
 }
 
@@ -55,7 +55,7 @@ export function settleSlots(job: DueJob, now: number): Settlement {
       return { dueAt: slot, fate: "missed", reason: slot < from ? OUTSIDE_WINDOW : TOO_MANY };
     }
     if (slot !== newest) return { dueAt: slot, fate: "missed", reason: mode === "none" ? LATE : SUPERSEDED };
-    // A job that was held back is late on purpose.
+    // A job in back-off is late on purpose.
     const lateBy = now - Math.max(slot, job.heldUntil);
     return mode === "none" && lateBy > GRACE_MS
       ? { dueAt: slot, fate: "missed", reason: LATE }
@@ -67,7 +67,7 @@ export function settleSlots(job: DueJob, now: number): Settlement {
   return { fates: [...crowded, ...single.map(fateOf)], nextAt: nextSlot(job.schedule, job.id, Math.max(now, newest)) };
 }
 
-/** Reasons, as they are recorded. */
+/** Recorded reasons. */
 export const LATE = "the gateway was not there in time";
 export const SUPERSEDED = "a later time was made up for instead";
 export const OUTSIDE_WINDOW = "older than what is made up for";
@@ -75,7 +75,7 @@ export const TOO_MANY = "more than is made up for at once";
 export const BACKING_OFF = "backing off after errors";
 
 interface Slots {
-  /** The older ones, where there are too many for a record each. */
+  /** The oldest slots, which share one record because there are too many. */
   readonly crowd: { readonly dueAt: number; readonly throughAt: number; readonly slots?: number } | undefined;
   readonly single: readonly number[];
 }
@@ -89,7 +89,7 @@ function slotsUntil({ id, schedule, nextAt }: DueJob, now: number): Slots {
   return { crowd: { dueAt: nextAt, throughAt: first - 1, ...(slots === undefined ? {} : { slots }) }, single };
 }
 
-/** Slots from `first` on, as many as have a record of their own. */
+/** Slots from `first` on, at most `MAX_SINGLE`. */
 function collect(schedule: CronSchedule, id: string, first: number, now: number) {
   const slots: number[] = [];
   for (let slot: number | undefined = first; slot !== undefined && slot <= now;) {
@@ -100,7 +100,7 @@ function collect(schedule: CronSchedule, id: string, first: number, now: number)
   return { slots, isCut: false };
 }
 
-/** The newest slots between `after` and `now`, at most `MAX_SINGLE`: by looking ever further back, as nobody lists them backwards. */
+/** The newest slots between `after` and `now`, at most `MAX_SINGLE`. Searches ever further back, since schedules only list forwards. */
 function newestSlots(schedule: CronSchedule, id: string, after: number, now: number): readonly number[] {
   let best: readonly number[] = [];
   for (let backMs = 2_000; ; backMs *= 2) {

@@ -1,13 +1,13 @@
-/** Changes of one job, one after the other: read, decided, written together with what belongs to it. */
+/** Changes a job: reads it, decides, and writes the job and related rows in one transaction. One change of a job at a time. */
 import { Turns, unavailable } from "@svc/sdk";
 import type { Statement } from "@svc/sdk/services";
 import type { StoredJob } from "./records.ts";
 import { type CronStore, isConflict, type JobChange } from "./store.ts";
 
-/** Times a change is decided anew because somebody else was first: another gateway on the same storage. */
+/** Attempts of a change that conflicts with another gateway on the same storage. */
 const ATTEMPTS = 5;
 
-/** What is to be written. `job`: what becomes of it; absent: it stays as it is. */
+/** What to write. Without `job`, the job stays as it is. `beside`: written in the same transaction. */
 export interface Decided<T> {
   readonly job?: JobChange | "remove";
   readonly beside?: readonly Statement[];
@@ -23,8 +23,8 @@ export class JobChanges {
   }
 
   /**
-   * @param decide may be called again; sees `undefined` for a job that is not there
-   * @throws GatewayError `UNAVAILABLE` when others change the job all the time; what `decide` throws
+   * @param decide called again after a conflict; gets `undefined` for an unknown job
+   * @throws GatewayError `UNAVAILABLE` after several conflicts; whatever `decide` throws
    */
   async change<T>(jobId: string, decide: (job: StoredJob | undefined) => Decided<T> | Promise<Decided<T>>): Promise<T> {
     return this.#turns.take(jobId, async () => {

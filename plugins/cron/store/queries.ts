@@ -34,11 +34,14 @@ function jobFilter({
   query = "",
 }: ListParams): Filter {
   const conditions = enabled === "all" ? [] : [`j.enabled = ${enabled === "enabled" ? 1 : 0}`];
-  const words = query.trim().toLowerCase();
-  return filterOf(words === "" ? conditions : [...conditions, LIKE("j.search")], words === "" ? [] : [likeText(words)]);
+  const wanted = query.trim().toLowerCase();
+  return filterOf(
+    wanted === "" ? conditions : [...conditions, LIKE("j.search")],
+    wanted === "" ? [] : [likeText(wanted)],
+  );
 }
 
-/** Jobs that are not due come last, whichever end the list begins at. */
+/** Jobs that are not due come last in both directions. */
 function orderOf({ sortBy = "nextRunAtMs", sortDir = "asc" }: ListParams): string {
   const direction = sortDir === "asc" ? "ASC" : "DESC";
   if (sortBy === "name") return `lower(j.name) ${direction}, j.id ASC`;
@@ -69,13 +72,13 @@ function runFilter(params: RunsParams, jobId: string | undefined): Filter {
   const { status = "all", deliveryStatus, query = "" } = params;
   const statuses = params.statuses ?? (status === "all" ? [] : [status]);
   const deliveries = params.deliveryStatuses ?? (deliveryStatus === undefined ? [] : [deliveryStatus]);
-  const words = query.trim().toLowerCase();
+  const wanted = query.trim().toLowerCase();
   const parts: [string, readonly SqlValue[]][] = [
     ["f.settled_at IS NOT NULL", []],
     ...(jobId === undefined ? [] : [["f.job_id = ?", [jobId]] satisfies [string, SqlValue[]]]),
     ...(statuses.length === 0 ? [] : [oneOf("f.outcome", statuses)]),
     ...(deliveries.length === 0 ? [] : [oneOf("f.delivery", deliveries)]),
-    ...(words === "" ? [] : [[LIKE("f.search"), [likeText(words)]] satisfies [string, SqlValue[]]]),
+    ...(wanted === "" ? [] : [[LIKE("f.search"), [likeText(wanted)]] satisfies [string, SqlValue[]]]),
   ];
   return filterOf(
     parts.map(([sql]) => sql),
@@ -93,8 +96,8 @@ function filterOf(conditions: readonly string[], params: readonly SqlValue[]): F
 
 const LIKE = (column: string) => `${column} LIKE ? ESCAPE '!'`;
 
-function likeText(words: string): string {
-  return `%${words.replace(/[!%_]/g, "!$&")}%`;
+function likeText(text: string): string {
+  return `%${text.replace(/[!%_]/g, "!$&")}%`;
 }
 
 async function countOf(storage: Storage, sql: string, params: readonly SqlValue[]): Promise<number> {

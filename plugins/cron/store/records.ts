@@ -1,19 +1,19 @@
-/** What the rows of the tables mean. Pure. */
+/** The rows of the tables as objects. Pure. */
 import type { CronDeliveryStatus, CronJob, CronJobState, CronRunEntry, CronStatus } from "@svc/sdk";
 import type { Row } from "@svc/sdk/services";
 
 /** What people set of a job. */
 export type Definition = Omit<CronJob, "state">;
-/** How its last run went, as far as that is stored with the job. */
+/** How the last run of a job went. */
 export type Facts = Omit<CronJobState, "nextRunAtMs" | "runningAtMs">;
 
 /** A job as it is stored. Times: epoch ms. */
 export interface StoredJob {
   readonly definition: Definition;
   readonly facts: Facts;
-  /** The first time that has no record yet. */
+  /** The first scheduled run without a record. */
   readonly nextAt: number | undefined;
-  /** 0: it is not held back. */
+  /** End of the back-off after errors; 0: none. */
   readonly heldUntil: number;
   readonly runningAt: number | undefined;
   readonly revision: number;
@@ -21,33 +21,33 @@ export interface StoredJob {
 
 export type FireStatus = "waiting" | "running" | "ran" | "skipped" | "missed";
 
-/** One time of a job. Times: epoch ms. */
+/** A scheduled run, or a run by hand. Times: epoch ms. */
 export interface Fire {
   readonly jobId: string;
-  /** Of a run by hand: when it was asked for. */
+  /** For a run by hand: when it was requested. */
   readonly dueAt: number;
   readonly throughAt: number;
   readonly status: FireStatus;
   readonly isManual: boolean;
-  /** Of the run of the agent, and of all that follows from it. */
+  /** Id of the agent run; ids of its notifications and events begin with it. */
   readonly runId: string;
   readonly fence: number;
   readonly startedAt: number | undefined;
   readonly leaseUntil: number;
 }
 
-/** How a time was settled. */
+/** The final record of a run. */
 export interface Settled {
   readonly status: "ran" | "skipped" | "missed";
   /** epoch ms */
   readonly at: number;
   readonly entry: Partial<CronRunEntry> & { readonly status: CronStatus };
-  /** Session that has only this run. */
+  /** Session that holds only this run. */
   readonly runKey?: string;
 }
 
-/** A time that is not run, and why. @param at epoch ms */
-export function passedAs(status: "skipped" | "missed", reason: string, at: number): Settled {
+/** The record of a scheduled run that does not take place. @param at epoch ms */
+export function notRun(status: "skipped" | "missed", reason: string, at: number): Settled {
   return { status, at, entry: { status: "skipped", error: `${status}: ${reason}`, reason } };
 }
 
@@ -77,8 +77,8 @@ export interface FireRow extends Row {
 
 export function toJob(row: JobRow): StoredJob {
   return {
-    definition: JSON.parse(row.job) as Definition, // written by this plugin, checked before
-    facts: JSON.parse(row.facts) as Facts, // the same
+    definition: JSON.parse(row.job) as Definition, // written by this plugin, from checked input
+    facts: JSON.parse(row.facts) as Facts, // written by this plugin
     nextAt: maybe(row.next_at),
     heldUntil: Number(row.held_until),
     runningAt: maybe(row.running_at),
@@ -104,7 +104,7 @@ function maybe(value: number | bigint | null): number | undefined {
   return value === null ? undefined : Number(value);
 }
 
-/** When the job is to be looked at; `undefined`: never by itself. */
+/** When the job is due, epoch ms; `undefined`: never by itself. */
 export function wakeAtOf({ definition, nextAt, heldUntil }: Pick<StoredJob, "definition" | "nextAt" | "heldUntil">) {
   return definition.enabled && nextAt !== undefined ? Math.max(nextAt, heldUntil) : undefined;
 }
@@ -123,7 +123,7 @@ export function shownJob(job: StoredJob): CronJob {
   };
 }
 
-/** A settled time as clients see it. */
+/** A settled run as clients see it. */
 export function shownFire(row: FireRow & { readonly name?: string | null }): CronRunEntry {
   const fire = toFire(row);
   return {
@@ -139,7 +139,7 @@ export function shownFire(row: FireRow & { readonly name?: string | null }): Cro
   };
 }
 
-/** Spec: a run whose delivery nobody asked for counts as `not-requested`. */
+/** Spec: without a requested delivery it is `not-requested`. */
 export function deliveryOf({ deliveryStatus }: Settled["entry"]): CronDeliveryStatus {
   return deliveryStatus ?? "not-requested";
 }

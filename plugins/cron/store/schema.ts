@@ -1,13 +1,13 @@
-/** Tables of the plugin. Steps are only ever appended. */
+/** The tables of cron. Only append steps. */
 
 /**
- * `cron_jobs.next_at`: the first time that has no record yet; `held_until`: the job is not run before that; `wake_at`: the later
- * one, null for a job that is not due by itself. `job`: JSON of what people set; `facts`: JSON of how its last run went.
- * `revision`: raised by every change, so that nobody overwrites what somebody else has changed meanwhile.
+ * `cron_jobs.next_at`: the first scheduled run without a record; `held_until`: end of the back-off; `wake_at`: the later of the
+ * two, null for a job that is not due by itself. `job`: JSON of what people set; `facts`: JSON of how the last run went.
+ * `revision`: raised by every change, for optimistic locking.
  *
- * `cron_fires`: one row for each job and time. `status`: `waiting`: to be run; `running`: by the `owner`, who says so again
- * before `lease_until`; `ran`, `skipped`, `missed`: settled. `fence`: raised by each new owner. `through_at`: the row stands
- * for all times up to this one. `search`: lower case, what `cron.runs` looks for.
+ * `cron_fires`: one row for each job and scheduled run. `status`: `waiting`: to be run; `running`: by the `owner`, who renews the
+ * lease before `lease_until`; `ran`, `skipped`, `missed`: settled. `fence`: raised by each new owner. `through_at`: the row
+ * stands for all scheduled runs up to this time. `search`: lower-case text that `cron.runs` searches.
  */
 export const STEPS = [
   `CREATE TABLE cron_jobs (

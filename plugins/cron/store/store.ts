@@ -1,4 +1,4 @@
-/** Jobs and what became of their times, on disk. */
+/** Jobs and their runs in storage. */
 import { isGatewayError } from "@svc/sdk";
 import type { Statement, Storage } from "@svc/sdk/services";
 import type { SlotFate } from "../schedule/slots.ts";
@@ -7,7 +7,7 @@ import {
   type Fire,
   type FireRow,
   type JobRow,
-  passedAs,
+  notRun,
   type Settled,
   type StoredJob,
   toFire,
@@ -16,18 +16,18 @@ import {
 } from "./records.ts";
 import { STEPS } from "./schema.ts";
 
-/** Choice: records that are forgotten at once. */
+/** Choice: most records deleted at once. */
 const PRUNED_AT_ONCE = 1_000;
 
 const JOB = `SELECT j.*, (SELECT min(f.started_at) FROM cron_fires f WHERE f.job_id = j.id AND f.status = 'running') AS running_at
   FROM cron_jobs j`;
 
-/** A new state of a job; what is absent stays. */
+/** The changed fields of a job. */
 export type JobChange = Partial<Pick<StoredJob, "definition" | "facts" | "nextAt" | "heldUntil">>;
 
 type Named = Pick<StoredJob["definition"], "id" | "name">;
 
-/** A time that is to be run. */
+/** A run to be started. */
 export interface NewFire {
   readonly jobId: string;
   readonly dueAt: number;
@@ -50,7 +50,7 @@ export class CronStore {
     return this.#storage.migrate("cron", STEPS);
   }
 
-  /** All or none. @throws GatewayError `CONFLICT` when somebody else has changed one of them */
+  /** All or none. @throws GatewayError `CONFLICT` when a row was changed meanwhile */
   async write(statements: readonly Statement[]): Promise<void> {
     await this.#storage.transaction(statements);
   }
@@ -65,19 +65,19 @@ export class CronStore {
     return Number(row?.n ?? 0);
   }
 
-  /** epoch ms of the next time anybody is due. */
+  /** When the next job is due, epoch ms. */
   async nextWake(): Promise<number | undefined> {
     const row = await this.#storage.get<{ at: number | bigint | null }>("SELECT min(wake_at) AS at FROM cron_jobs");
     return row?.at == null ? undefined : Number(row.at);
   }
 
-  /** Ids of jobs that are due, longest first. */
+  /** Ids of due jobs, the most overdue first. */
   async due(now: number, limit: number): Promise<string[]> {
     const sql = "SELECT id FROM cron_jobs WHERE wake_at <= ? ORDER BY wake_at, id LIMIT ?";
     return (await this.#storage.all<{ id: string }>(sql, [now, limit])).map(({ id }) => id);
   }
 
-  /** Jobs whose next time is later than `at`. */
+  /** Jobs that are due after `at`. */
   async dueAfter(at: number): Promise<StoredJob[]> {
     return (await this.#storage.all<JobRow>(`${JOB} WHERE j.wake_at > ?`, [at])).map(toJob);
   }
@@ -98,12 +98,12 @@ export class CronStore {
         revision,
         JSON.stringify(definition),
         JSON.stringify(facts),
-        searchText(definition),
+        jobSearchText(definition),
       ],
     };
   }
 
-  /** Conflicts when the job is not as it was read. */
+  /** Conflicts when the job was changed since it was read. */
   change(job: StoredJob, change: JobChange): Statement {
     const next = { ...job, ...change };
     const { definition } = next;
@@ -119,7 +119,7 @@ export class CronStore {
         definition.updatedAtMs,
         JSON.stringify(definition),
         JSON.stringify(next.facts),
-        searchText(definition),
+        jobSearchText(definition),
         definition.id,
         job.revision,
       ],
@@ -132,7 +132,7 @@ export class CronStore {
     return { sql, params: [definition.id, revision], expectChanges: 1 };
   }
 
-  /** Times of a job from `from` on that have a record. */
+  /** Tells which times of a job, from `from` on, have a record. */
   async recorded(jobId: string, from: number): Promise<(at: number) => boolean> {
     const sql = "SELECT due_at, through_at FROM cron_fires WHERE job_id = ? AND through_at >= ?";
     const rows = await this.#storage.all<{ due_at: number | bigint; through_at: number | bigint }>(sql, [jobId, from]);
@@ -140,7 +140,7 @@ export class CronStore {
     return (at) => spans.some(([dueAt, throughAt]) => dueAt <= at && at <= throughAt);
   }
 
-  /** Conflicts when the time has a record. */
+  /** Conflicts when there is a record for that time. */
   accept({ jobId, dueAt, runId, isManual }: NewFire): Statement {
     return {
       sql: `INSERT INTO cron_fires (job_id, due_at, through_at, status, is_manual, run_id, fence)
@@ -150,20 +150,20 @@ export class CronStore {
     };
   }
 
-  /** A time that is not run. Conflicts when it has a record. @param at epoch ms */
-  pass({ id, name }: Named, runId: string, fate: Exclude<SlotFate, { fate: "run" }>, at: number): Statement {
+  /** Records a scheduled run that does not take place. Conflicts when there is a record for that time. @param at epoch ms */
+  recordNotRun({ id, name }: Named, runId: string, fate: Exclude<SlotFate, { fate: "run" }>, at: number): Statement {
     const { dueAt, throughAt = dueAt, fate: status, reason, slots } = fate;
-    const entry = { ...passedAs(status, reason, at).entry, ...(slots === undefined ? {} : { slots }) };
+    const entry = { ...notRun(status, reason, at).entry, ...(slots === undefined ? {} : { slots }) };
     return {
       sql: `INSERT INTO cron_fires (job_id, due_at, through_at, status, is_manual, run_id, fence, settled_at, outcome,
         delivery, entry, search) VALUES (?, ?, ?, ?, 0, ?, 0, ?, 'skipped', 'not-requested', ?, ?)
         ON CONFLICT (job_id, due_at) DO NOTHING`,
-      params: [id, dueAt, throughAt, status, runId, at, JSON.stringify(entry), wordsOf(entry, { id, name })],
+      params: [id, dueAt, throughAt, status, runId, at, JSON.stringify(entry), runSearchText(entry, { id, name })],
       expectChanges: 1,
     };
   }
 
-  /** Makes a time that waits one's own. @returns whether it was still to be had */
+  /** Claims a waiting run. @returns `undefined` when another owner was first */
   async claim(fire: Fire, owner: string, now: number, leaseUntil: number): Promise<Fire | undefined> {
     return this.#own(
       `status = 'running', owner = ?, started_at = ?, lease_until = ?, fence = fence + 1
@@ -172,7 +172,7 @@ export class CronStore {
     );
   }
 
-  /** The same for one that its owner has left. */
+  /** Takes over a run whose lease has expired. @returns `undefined` when another owner was first */
   async takeOver(fire: Fire, owner: string, leaseUntil: number): Promise<Fire | undefined> {
     return this.#own(
       `owner = ?, lease_until = ?, fence = fence + 1
@@ -187,20 +187,20 @@ export class CronStore {
     return row && toFire(row as FireRow); // the columns of the table
   }
 
-  /** Says that the owner is still there, of all that it runs. 0: it gives them back. */
+  /** Renews the lease of all runs of an owner. 0 releases them. */
   async lease(owner: string, leaseUntil: number): Promise<void> {
     const sql = "UPDATE cron_fires SET lease_until = ? WHERE owner = ? AND status = 'running'";
     await this.#storage.transaction([{ sql, params: [leaseUntil, owner] }]);
   }
 
-  /** Whether it is still to be settled by who has it under this fence. */
+  /** Whether the run is unsettled and has the same fence as `fire`. */
   async owns({ jobId, dueAt, fence }: Fire): Promise<boolean> {
     const sql =
       "SELECT status FROM cron_fires WHERE job_id = ? AND due_at = ? AND fence = ? AND status IN ('waiting', 'running')";
     return (await this.#storage.get(sql, [jobId, dueAt, fence])) !== undefined;
   }
 
-  /** Conflicts when somebody else has it, or has settled it. */
+  /** Conflicts when another owner has taken the run over, or settled it. */
   settle({ jobId, dueAt, fence, runId }: Fire, jobName: string, settled: Settled): Statement {
     const { status, at, entry, runKey } = settled;
     return {
@@ -214,7 +214,7 @@ export class CronStore {
         deliveryOf(entry),
         runKey ?? null,
         JSON.stringify(entry),
-        wordsOf(entry, { id: jobId, name: jobName }),
+        runSearchText(entry, { id: jobId, name: jobName }),
         jobId,
         dueAt,
         fence,
@@ -224,21 +224,21 @@ export class CronStore {
     };
   }
 
-  /** Times that are to be run or run, oldest first; of one job when it is named. */
+  /** Waiting and running runs, oldest first; of one job or of all. */
   async unsettled(jobId?: string): Promise<Fire[]> {
     const of = jobId === undefined ? "" : "AND job_id = ?";
     const sql = `SELECT * FROM cron_fires WHERE status IN ('waiting', 'running') ${of} ORDER BY due_at`;
     return (await this.#storage.all<FireRow>(sql, jobId === undefined ? [] : [jobId])).map(toFire);
   }
 
-  /** epoch ms of the latest moment anything was recorded at. */
+  /** When the latest record was written, epoch ms. */
   async latest(): Promise<number> {
     const sql = "SELECT max(settled_at) AS at FROM cron_fires WHERE settled_at IS NOT NULL";
     const row = await this.#storage.get<{ at: number | bigint | null }>(sql);
     return Number(row?.at ?? 0);
   }
 
-  /** Forgets the oldest records of a job beyond `kept`. */
+  /** Deletes the oldest records of a job beyond `kept`. */
   async prune(jobId: string, kept: number): Promise<void> {
     const sql = `DELETE FROM cron_fires WHERE job_id = ? AND due_at IN (SELECT due_at FROM cron_fires
       WHERE job_id = ? AND settled_at IS NOT NULL ORDER BY settled_at DESC, due_at DESC LIMIT ${PRUNED_AT_ONCE} OFFSET ?)`;
@@ -257,17 +257,17 @@ export class CronStore {
   }
 }
 
-/** What `cron.list` looks for, lower case. Spec: §6. */
-function searchText({ name, description = "", agentId = "" }: StoredJob["definition"]): string {
+/** The lower-case text that `cron.list` searches. Spec: §6. */
+function jobSearchText({ name, description = "", agentId = "" }: StoredJob["definition"]): string {
   return `${name}\n${description}\n${agentId}`.toLowerCase();
 }
 
-/** What `cron.runs` looks for, lower case. Spec: §8. */
-function wordsOf({ summary, error }: Settled["entry"], { id, name }: Named): string {
+/** The lower-case text that `cron.runs` searches. Spec: §8. */
+function runSearchText({ summary, error }: Settled["entry"], { id, name }: Named): string {
   return [summary, error, id, name].filter(Boolean).join(" ").toLowerCase();
 }
 
-/** Whether somebody else was first. */
+/** Whether a write was refused because of a concurrent change. */
 export function isConflict(error: unknown): boolean {
   return isGatewayError(error) && error.code === "CONFLICT";
 }

@@ -2,7 +2,8 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { CronJobDraft, type CronJob, type GatewayError, matches } from "@svc/sdk";
-import { flagOf, resolveJob } from "../../../../plugins/cron/cli/options.ts";
+import { resolveJob } from "../../../../plugins/cron/cli/find-job.ts";
+import { flagOf } from "../../../../plugins/cron/cli/options.ts";
 import { draftParams, JOB_OPTIONS, patchFields } from "../../../../plugins/cron/cli/job-options.ts";
 import {
   distanceText,

@@ -3,13 +3,13 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { GatewayError, type Live } from "@svc/sdk";
 import type { Delivery, OutboundFetch, OutboundRequest } from "@svc/sdk/services";
-import { tell, type TellingSources } from "../../../../plugins/cron/runs/notifications.ts";
+import { notify, type NotificationSources } from "../../../../plugins/cron/runs/notifications.ts";
 
 const there = <T>(value: T | undefined): Live<T> => ({ get: () => value }) as Live<T>; // all that is used of it
 const words = { id: "w", agentId: "main", text: "hi", payload: { jobId: "j", action: "finished" as const } };
 const hook = { mode: "webhook", to: "https://hooks.example/x" } as const;
 
-function sources(more: Partial<TellingSources> = {}, status = 200) {
+function sources(more: Partial<NotificationSources> = {}, status = 200) {
   const requests: OutboundRequest[] = [];
   const outbound: OutboundFetch = {
     async fetch(request) {
@@ -17,7 +17,7 @@ function sources(more: Partial<TellingSources> = {}, status = 200) {
       return { status, url: request.url, headers: {}, contentType: "", charset: undefined, body: new Uint8Array() };
     },
   };
-  const all: TellingSources = {
+  const all: NotificationSources = {
     delivery: there<Delivery>(undefined),
     outbound: there(outbound),
     secrets: there<never>(undefined),
@@ -41,14 +41,14 @@ describe("words for a webhook", () => {
       },
     });
     const { requests, all } = sources({ webhookToken: reference, secrets });
-    assert.deepEqual(await tell(words, hook, all), { delivered: true, deliveryStatus: "delivered" });
+    assert.deepEqual(await notify(words, hook, all), { delivered: true, deliveryStatus: "delivered" });
     assert.deepEqual(asked, [reference]);
     assert.equal(requests[0]?.headers?.["authorization"], "Bearer hush");
   });
 
   it("are not sent without a token that is wanted", async () => {
     const { requests, all } = sources({ webhookToken: reference });
-    const { deliveryStatus, deliveryError } = await tell(words, hook, all);
+    const { deliveryStatus, deliveryError } = await notify(words, hook, all);
     assert.equal(deliveryStatus, "not-delivered");
     assert.match(deliveryError ?? "", /webhookToken is a reference/);
     assert.equal(requests.length, 0);
@@ -56,7 +56,7 @@ describe("words for a webhook", () => {
 
   it("need somebody who asks outside", async () => {
     const { all } = sources({ outbound: there<OutboundFetch>(undefined) });
-    assert.match((await tell(words, hook, all)).deliveryError ?? "", /svc plugins why outbound/);
+    assert.match((await notify(words, hook, all)).deliveryError ?? "", /svc plugins why outbound/);
   });
 });
 
@@ -68,12 +68,12 @@ describe("words for a channel", () => {
       deliver: () => Promise.reject(new GatewayError("UNAVAILABLE", "not taken yet")),
     } as unknown as Delivery); // no more of it is used
     const { all } = sources({ delivery });
-    const told = await tell(words, announce, all);
+    const told = await notify(words, announce, all);
     assert.deepEqual(told, { delivered: false, deliveryStatus: "unknown", deliveryError: "not taken yet" });
   });
 
   it("need a plugin that delivers", async () => {
     const { all } = sources();
-    assert.match((await tell(words, announce, all)).deliveryError ?? "", /svc plugins why channels/);
+    assert.match((await notify(words, announce, all)).deliveryError ?? "", /svc plugins why channels/);
   });
 });

@@ -15,7 +15,7 @@ it("a scheduler that is stopped sets no timer any more", async () => {
   await scheduler.stop();
   await opened;
   await scheduler.open();
-  scheduler.noticed(clock.now() + 1);
+  scheduler.wakeBy(clock.now() + 1);
   assert.equal(clock.pending, 0);
 });
 
