@@ -136,6 +136,7 @@ for (const name of readdirSync("plugins")) {
   for (const extra of ["cli", "worker"]) if (existsSync(join(dir, `${extra}.ts`))) entries[extra] = `${extra}.ts`;
   await bundle(dir, entries);
 }
+await bundle("plugins/nodes/node-host", { index: "index.ts" });
 await declared;
 for (const dir of bundled) {
   const types = only.length === 0 ? join(".build/types", dir) : join(dir, "dist/types");

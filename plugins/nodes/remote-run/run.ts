@@ -4,8 +4,8 @@ import { isGatewayError, matches, nodes, type Static, Type } from "@svc/sdk";
 import { SystemRunPlan } from "@svc/sdk/exec";
 import { present } from "../values.ts";
 import type { Caller } from "./caller.ts";
-import type { RunRequest } from "./nodes-run-request.ts";
-import { type Backing, denied, GRACE_MS, type PreparedRun, unknownForm } from "./run-permission.ts";
+import type { RunRequest } from "./request.ts";
+import { type Backing, denied, GRACE_MS, type PreparedRun, unknownForm } from "./permission.ts";
 
 const PREPARE_MS = 30_000;
 

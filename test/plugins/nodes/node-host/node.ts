@@ -3,9 +3,9 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { TestContext } from "node:test";
-import { runNodeProgram } from "../../../../plugins/nodes/host/node-program.ts";
-import type { NodeState } from "../../../../plugins/nodes/host/node-states.ts";
-import type { SharedSecret } from "../../../../plugins/nodes/host/target.ts";
+import { runNodeProgram } from "../../../../plugins/nodes/node-host/node-program.ts";
+import type { NodeState } from "../../../../plugins/nodes/node-host/node-states.ts";
+import type { SharedSecret } from "../../../../plugins/nodes/node-host/target.ts";
 
 export interface RunningNode {
   readonly stateDir: string;

@@ -1,10 +1,10 @@
 /** What the tool `nodes` does with a program: the approvals have their say where the caller may ask them, and the node always. */
 import { randomUUID } from "node:crypto";
 import { isGatewayError } from "@svc/sdk";
-import type { Caller } from "./host/caller.ts";
-import type { RunRequest } from "./host/nodes-run-request.ts";
-import { prepare, type ProgramEnded, run } from "./host/remote-run.ts";
-import { type Backing, permission, type PreparedRun } from "./host/run-permission.ts";
+import type { Caller } from "./caller.ts";
+import type { RunRequest } from "./request.ts";
+import { prepare, type ProgramEnded, run } from "./run.ts";
+import { type Backing, permission, type PreparedRun } from "./permission.ts";
 
 export interface ProgramAsked {
   readonly nodeId: string;

@@ -7,7 +7,6 @@ import { createAnswering } from "./invocations.ts";
 import type { NodeCommands } from "./node-commands.ts";
 import type { NodeState } from "./node-states.ts";
 import type { NodeTarget } from "./target.ts";
-import { unlessAborted } from "./unless-aborted.ts";
 import type { Uplink } from "./uplink.ts";
 
 /** Who the node is, what it can do, and where it says what happens. */
@@ -167,4 +166,14 @@ function tokenTakenBack(): ConnectionEnd {
     why: "the gateway has taken the token of this device back",
     next: `${WITH_SECRET}; then type svc devices approve on the gateway if it asks for it`,
   };
+}
+
+/** Leaves no listener behind. @returns `undefined` when the signal aborts first */
+function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T | undefined> {
+  return new Promise((resolve, reject) => {
+    const onAbort = () => resolve(undefined);
+    signal.addEventListener("abort", onAbort, { once: true });
+    if (signal.aborted) onAbort();
+    work.then(resolve, reject).finally(() => signal.removeEventListener("abort", onAbort));
+  });
 }

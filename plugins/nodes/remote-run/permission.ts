@@ -4,7 +4,7 @@ import { execApproval, execApprovals, GatewayError, matches } from "@svc/sdk";
 import { ExecPolicySnapshot, type ExecRules, judgeRun, rulesFor, type SystemRunPlan } from "@svc/sdk/exec";
 import { visible } from "@svc/sdk/cli";
 import type { Caller } from "./caller.ts";
-import type { RunRequest } from "./nodes-run-request.ts";
+import type { RunRequest } from "./request.ts";
 
 /** A command that a node has prepared. */
 export interface PreparedRun {

@@ -5,12 +5,11 @@
  */
 import { nodes } from "@svc/sdk";
 import type { GatewayClient } from "@svc/sdk/client";
-import { askingWith, type CommandContext } from "@svc/sdk/cli";
-import { findConnected } from "./find-node.ts";
-import { readRunRequest } from "./nodes-run-request.ts";
-import { prepare, type ProgramEnded, run } from "./remote-run.ts";
-import { permission } from "./run-permission.ts";
-import { visibleLines } from "./terminal-text.ts";
+import { askingWith, type CommandContext, visible } from "@svc/sdk/cli";
+import { findConnected } from "../cli-input.ts";
+import { readRunRequest } from "./request.ts";
+import { prepare, type ProgramEnded, run } from "./run.ts";
+import { permission } from "./permission.ts";
 
 const SCOPES = ["operator.admin", "operator.read", "operator.write", "operator.approvals"];
 const ask = askingWith({ plugin: "nodes", step: "svc nodes list" });
@@ -45,4 +44,10 @@ function show({ options, print, output, note }: CommandContext, ended: ProgramEn
     if (timedOut === true) note("Next: allow it more time with --timeout <ms>");
   }
   return typeof exitCode === "number" && timedOut !== true ? exitCode : 1;
+}
+
+/** As `visible`, for several lines: line breaks and tabs stay, everything else that steers a terminal is escaped. */
+export function visibleLines(text: string): string {
+  const line = (one: string) => one.split("\t").map(visible).join("\t");
+  return text.split(/\r?\n/).map(line).join("\n");
 }

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { chmodSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, it, type TestContext } from "node:test";
-import { findNotifier, notify } from "../../../../plugins/nodes/host/notify.ts";
+import { findNotifier, notify } from "../../../../plugins/nodes/node-host/notify.ts";
 import { fakeGateway } from "./fake-gateway.ts";
 import { nodeState, startNode } from "./node.ts";
 

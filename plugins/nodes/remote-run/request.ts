@@ -2,7 +2,9 @@
 import { invalidRequest } from "@svc/sdk";
 import type { CommandContext } from "@svc/sdk/cli";
 import { refusedVariable } from "@svc/sdk/exec";
-import { RUN_TIMEOUT_MS } from "./params.ts";
+
+/** Milliseconds a program may run, and an approval may take. A node has the same limits. */
+export const RUN_TIMEOUT_MS = { default: 120_000, most: 3_600_000 } as const;
 
 export interface RunRequest {
   readonly node: string;

@@ -1,17 +1,14 @@
 /** What the node program and `svc nodes run` decide, without a socket. */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { GatewayError, type NodeView } from "@svc/sdk";
+import { GatewayError } from "@svc/sdk";
 import { BoundedText, type ExecRules, judgeRun, refusedVariable, type SystemRunPlan } from "@svc/sdk/exec";
-import { judgeRefusal, waitMs } from "../../../../plugins/nodes/host/connection-end.ts";
-import { childEnvironment } from "../../../../plugins/nodes/host/environment.ts";
-import { findConnected } from "../../../../plugins/nodes/host/find-node.ts";
-import { canBeListed, whyNot } from "../../../../plugins/nodes/host/judgement.ts";
-import { stateLine } from "../../../../plugins/nodes/host/node-states.ts";
-import { readRunRequest } from "../../../../plugins/nodes/host/nodes-run-request.ts";
+import { judgeRefusal, waitMs } from "../../../../plugins/nodes/node-host/connection-end.ts";
+import { childEnvironment } from "../../../../plugins/nodes/node-host/environment.ts";
+import { canBeListed, whyNot } from "../../../../plugins/nodes/node-host/judgement.ts";
+import { stateLine } from "../../../../plugins/nodes/node-host/node-states.ts";
 import { isLoopbackHost } from "@svc/sdk/client";
-import { nodeTarget } from "../../../../plugins/nodes/host/target.ts";
-import { visibleLines } from "../../../../plugins/nodes/host/terminal-text.ts";
+import { nodeTarget } from "../../../../plugins/nodes/node-host/target.ts";
 
 describe("which gateway a node lends itself to", () => {
   it("is the one the command line means, with its credential", () => {
@@ -148,7 +145,6 @@ describe("what a node tells its owner", () => {
 
   it("lets no text of others steer the terminal", () => {
     assert.equal(stateLine({ state: "note", text: "a\u001b[2Jb\nc" }), "a\\u001b[2Jb\\u000ac");
-    assert.equal(visibleLines("a\r\nb\tc\u001b]0;x\u0007"), "a\nb\tc\\u001b]0;x\\u0007");
   });
 });
 
@@ -228,55 +224,4 @@ describe("what a program gets and gives", () => {
     assert.equal(kept, `${"0123456789".repeat(5)}\n[... 900 characters left out ...]\n${"0123456789".repeat(5)}`);
     assert.equal(truncated, true);
   });
-});
-
-describe("the node a program shall run on", () => {
-  const node: NodeView = {
-    nodeId: "abc",
-    displayName: "Workshop",
-    caps: [],
-    commands: [],
-    paired: true,
-    connected: true,
-  };
-
-  it("has to be connected", () => {
-    assert.equal(findConnected([node], "workshop").nodeId, "abc");
-    const message = /^node "Workshop" is not connected\nNext: start it on its machine: svc node run$/;
-    assert.throws(() => findConnected([{ ...node, connected: false }], "abc"), { code: "UNAVAILABLE", message });
-    assert.throws(() => findConnected([node], "garage"), { code: "NOT_FOUND" });
-  });
-});
-
-describe("what svc nodes run is asked for", () => {
-  it("is the node, the program with its arguments, and what goes with it", () => {
-    const options = { cwd: "/srv", env: ["A=1=2", "B="], timeout: "5000", agent: "ops", wait: false };
-    assert.deepEqual(readRunRequest({ args: ["workshop", "ls", "-la", "--json"], options }), {
-      node: "workshop",
-      command: ["ls", "-la", "--json"],
-      cwd: "/srv",
-      env: { A: "1=2", B: "" },
-      timeoutMs: 5_000,
-      askTimeoutMs: 120_000,
-      agentId: "ops",
-      sessionKey: null,
-      wait: false,
-    });
-  });
-
-  const refusals: [why: string, options: object, message: RegExp][] = [
-    ["a variable without a value", { env: ["SECRET"] }, /^--env takes a name and a value\nNext: /],
-    ["a variable without a name", { env: ["=x"] }, /^--env takes/],
-    ["a variable that steers programs", { env: ["LD_PRELOAD=/x"] }, /LD_PRELOAD may not be set/],
-    ["no time", { timeout: "0" }, /--timeout takes milliseconds/],
-    ["more than an hour", { timeout: "3600001" }, /--timeout takes milliseconds/],
-    ["no number", { timeout: "1m" }, /not "1m"\nNext: e.g. --timeout 60000/],
-  ];
-  for (const [why, options, message] of refusals) {
-    it(`refuses ${why}`, () =>
-      assert.throws(() => readRunRequest({ args: ["n", "ls"], options: { ...options } }), {
-        code: "INVALID_REQUEST",
-        message,
-      }));
-  }
 });
