@@ -1,7 +1,8 @@
-/** Wiring of `svc gateway run|call`. */
+/** Wiring of `svc gateway ...`. */
 import type { Command } from "commander";
 import type { RunFlags } from "../gateway-run.ts";
 import { examples, JSON_OPTION, type Wiring, withTarget } from "../verb.ts";
+import { addServiceVerbs } from "./service.ts";
 
 /** The options of a gateway in the foreground. */
 export function withRun(command: Command): Command {
@@ -40,4 +41,5 @@ export function addGatewayVerbs({ program, output, act }: Wiring): void {
     .action((method: string, flags: object) =>
       act(async () => (await import("../gateway-call.ts")).callMethod(method, flags, output)),
     );
+  addServiceVerbs(gateway, { output, act });
 }

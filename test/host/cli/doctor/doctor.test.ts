@@ -5,7 +5,6 @@ import {
   existsSync,
   lstatSync,
   mkdirSync,
-  readdirSync,
   readFileSync,
   statSync,
   symlinkSync,
@@ -15,17 +14,15 @@ import {
 import { hostname } from "node:os";
 import { join } from "node:path";
 import { describe, it } from "node:test";
-import { DatabaseSync } from "@photostructure/sqlite";
-import { databaseFindings } from "../../../plugins/update/doctor/database.ts";
-import type { Finding } from "../../../plugins/update/doctor/finding.ts";
-import { diskFindings, nodeFindings } from "../../../plugins/update/doctor/machine-checks.ts";
-import { configFindings, pluginFindings } from "../../../plugins/update/doctor/other-verbs.ts";
-import { repair, repairId, undo } from "../../../plugins/update/doctor/repairs.ts";
-import { permissionFindings } from "../../../plugins/update/doctor/state-checks.ts";
-import { isAbandoned, lookAt, type StateFile } from "../../../plugins/update/doctor/state-files.ts";
-import { home } from "../../host/cli/svc.ts";
-import { treeLines } from "../../tree-hash.ts";
-import { directory, put } from "./scene.ts";
+import type { Finding } from "../../../../host/cli/doctor/finding.ts";
+import { diskFindings, nodeFindings } from "../../../../host/cli/doctor/machine-checks.ts";
+import { configFindings, verbFindings } from "../../../../host/cli/doctor/other-verbs.ts";
+import { repair, repairId, undo } from "../../../../host/cli/doctor/repairs.ts";
+import { permissionFindings } from "../../../../host/cli/doctor/state-checks.ts";
+import { isAbandoned, lookAt, type StateFile } from "../../../../host/cli/doctor/state-files.ts";
+import { home } from "../svc.ts";
+import { treeLines } from "../../../tree-hash.ts";
+import { directory, put } from "../../../directory.ts";
 
 const about = (findings: readonly Finding[]) => findings.map(({ severity, about: what }) => [severity, what]);
 /** A process that is certainly gone. */
@@ -107,25 +104,13 @@ describe("the checks", () => {
       ["warning", "/c: c"],
     ]);
     assert.deepEqual(
-      about(pluginFindings({ findings: [{ severity: "error", about: "irc", message: "m", next: "n" }] })),
+      about(verbFindings("plugins", { findings: [{ severity: "error", about: "irc", message: "m", next: "n" }] })),
       [["error", "irc"]],
     );
-    assert.match(pluginFindings({ error: { message: "torn" } })[0]?.message ?? "", /could not be checked: torn/);
-  });
-
-  it("of a database look at a copy", async (t) => {
-    const place = directory(t);
-    const path = join(place, "svc.db");
-    const database = new DatabaseSync(path);
-    database.exec("PRAGMA journal_mode=WAL; CREATE TABLE t (x); INSERT INTO t VALUES (randomblob(100000))");
-    const before = readdirSync(place);
-    assert.deepEqual(await databaseFindings(path), []);
-    assert.deepEqual(readdirSync(place), before);
-    database.close();
-    const bytes = readFileSync(path);
-    writeFileSync(path, Buffer.concat([bytes.subarray(0, 4_096), Buffer.alloc(bytes.length - 4_096, 7)]));
-    assert.match((await databaseFindings(path))[0]?.message ?? "", /^it is damaged: /);
-    assert.deepEqual(readdirSync(place), ["svc.db"]);
+    assert.match(
+      verbFindings("plugins", { error: { message: "torn" } })[0]?.message ?? "",
+      /could not be checked: torn/,
+    );
   });
 });
 

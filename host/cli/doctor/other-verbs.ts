@@ -1,7 +1,8 @@
-/** What other verbs of `svc` find: they are run as they are typed, so that there is one place for each check. */
+/** Checks that other verbs of `svc` make. Each verb runs in a process of its own, so that one that crashes ends no other check. */
 import { messageOf } from "@svc/sdk";
 import { runProgram } from "@svc/sdk/exec";
 import { visible } from "@svc/sdk/cli";
+import { installedCommands } from "../plugin-verbs.ts";
 import type { Finding } from "./finding.ts";
 
 /** Runs `svc <words> --json`. @returns its one JSON value. @throws Error it said something else */
@@ -47,7 +48,7 @@ interface Issue {
 /** Of `svc config validate`, keys that are no longer known included. */
 export function configFindings(answer: unknown): Finding[] {
   const { path = "the configuration", issues = [], warnings = [] } = Object(answer) as ConfigAnswer; // another version may answer otherwise
-  const told =
+  const found =
     (severity: Finding["severity"]) =>
     (issue: Issue): Finding => ({
       severity,
@@ -58,25 +59,37 @@ export function configFindings(answer: unknown): Finding[] {
         ? `svc config schema ${issue.path}, then svc config set or unset it`
         : "correct the file, then: svc config validate",
     });
-  return [...issues.map(told("error")), ...warnings.map(told("warning"))];
+  return [...issues.map(found("error")), ...warnings.map(found("warning"))];
 }
 
-interface PluginsAnswer {
-  readonly findings?: readonly { severity?: string; about?: string; message?: string; next?: string }[];
+interface VerbAnswer {
+  readonly findings?: readonly { severity?: string; check?: string; about?: string; message?: string; next?: string }[];
   readonly error?: { readonly message?: unknown };
 }
 
-/** Of `svc plugins doctor`. */
-export function pluginFindings(answer: unknown): Finding[] {
-  const { findings = [], error } = Object(answer) as PluginsAnswer; // another version may answer otherwise
-  if (error) return [failed("plugins", String(error.message), "svc plugins doctor")];
-  return findings.map(({ severity, about, message, next }) => ({
+/** The answer of `svc <name> doctor`: `{ findings: [{ severity, check, about, message, next }] }`. */
+export function verbFindings(name: string, answer: unknown): Finding[] {
+  const { findings = [], error } = Object(answer) as VerbAnswer; // another version may answer otherwise
+  if (error) return [failed(name, String(error.message), `svc ${name} doctor`)];
+  return findings.map(({ severity, check, about, message, next }) => ({
     severity: severity === "error" ? "error" : "warning",
-    check: "plugins",
-    about: about ?? "a plugin",
+    check: check ?? name,
+    about: about ?? name,
     message: message ?? "it does not say what",
-    next: next ?? "svc plugins doctor",
+    next: next ?? `svc ${name} doctor`,
   }));
+}
+
+/**
+ * The verbs `<name> doctor` of plugins. Each prints `{ findings }` with `--json`, and accepts `--running`: a gateway uses the
+ * state directory. @returns none when the plugins cannot be listed; `svc plugins doctor` says why
+ */
+export async function pluginVerbs(): Promise<string[]> {
+  try {
+    return (await installedCommands()).map(({ name }) => name).filter((name) => /^\S+ doctor$/.test(name));
+  } catch {
+    return [];
+  }
 }
 
 /** A check that could not be made says so. */

@@ -1,8 +1,8 @@
-/** Looks at the files of a state directory. Reads only, follows no link. */
-import { lstat, open, readdir, readFile } from "node:fs/promises";
+/** Lists the files of a state directory. Reads only, follows no link. */
+import { lstat, readdir, readFile } from "node:fs/promises";
 import { connect } from "node:net";
 import { hostname } from "node:os";
-import { basename, dirname, join } from "node:path";
+import { basename, join } from "node:path";
 import { isAlive } from "@svc/sdk/files";
 
 /** A file, directory, link or socket. */
@@ -17,11 +17,11 @@ export interface StateFile {
   readonly changedAt: number;
 }
 
-/** Levels below the state directory. What lies deeper belongs to plugins and their work. */
+/** Levels below the state directory. Deeper files belong to plugins. */
 const DEPTH = 3;
 /** Choice: a directory with more is not one that people keep in order by hand. */
 const MOST = 20_000;
-/** They are large, and have checks of their own, or are made anew. */
+/** Directories that are large, have checks of their own, or are rebuilt. */
 const SKIPPED: ReadonlySet<string> = new Set(["cache", "extensions", "doctor", "node_modules"]);
 
 /** The directory itself comes first. Empty where there is none. */
@@ -87,19 +87,4 @@ export function isAnswered(socket: string): Promise<boolean> {
     asked.once("connect", () => done(true));
     asked.once("error", () => done(false));
   });
-}
-
-const HEADER = "SQLite format 3\0";
-
-/** Whether a database begins there; an empty file is one that was never written. */
-export async function isDatabase({ path, kind }: StateFile): Promise<boolean> {
-  if (kind !== "file" || !path.endsWith(".db")) return false;
-  const handle = await open(path, "r").catch(() => undefined);
-  if (!handle) return false;
-  try {
-    const { bytesRead, buffer } = await handle.read(Buffer.alloc(HEADER.length), 0, HEADER.length, 0);
-    return bytesRead > 0 && (buffer.toString("latin1") === HEADER || basename(dirname(path)).includes("sqlite"));
-  } finally {
-    await handle.close();
-  }
 }

@@ -1,32 +1,22 @@
-/** `svc doctor`: looks, and says what it would do; with `--fix` does it, with `--undo` takes it back. */
+/** `svc doctor`: reports what is wrong and what `--fix` would do; `--fix` does it, `--undo` takes it back. */
 import { randomBytes } from "node:crypto";
 import { realpathSync } from "node:fs";
 import { invalidRequest } from "@svc/sdk";
-import { type Command, type CommandContext, show, visible } from "@svc/sdk/cli";
+import { type CommandContext, show, visible } from "@svc/sdk/cli";
 import { examine, type Examination } from "./examination.ts";
-import { askVerbsOf } from "./other-verbs.ts";
+import { askVerbsOf, pluginVerbs } from "./other-verbs.ts";
 import { type Done, repair, repairId, undo } from "./repairs.ts";
 
-export const doctorVerb: Command = {
-  name: "doctor",
-  summary: "What is wrong with this gateway, and repair what can be repaired",
-  options: [
-    { flags: "--fix", description: "repair what can be repaired; how it was is kept" },
-    { flags: "--undo <id>", description: "take a repair back" },
-  ],
-  examples: ["svc doctor", "svc doctor --fix", "svc doctor --undo 20260131T120000-a1b2c3"],
-  async run(context) {
-    const { fix, undo: id, url } = context.options;
-    if (url !== undefined)
-      invalidRequest(
-        "svc doctor looks at the files of this machine, and --url names another gateway\nNext: svc doctor",
-      );
-    if (typeof id === "string") return takeBack(id, context);
-    const script = realpathSync(process.argv[1] ?? "");
-    const seen = await examine({ context, ask: askVerbsOf(script, process.env), script });
-    return fix === true ? repairAll(seen, context) : tell(seen, context);
-  },
-};
+/** @returns the exit code: 1 when something is broken */
+export async function doctor(context: CommandContext): Promise<number> {
+  const { fix, undo: id, url } = context.options;
+  if (url !== undefined)
+    invalidRequest("svc doctor looks at the files of this machine, and --url names another gateway\nNext: svc doctor");
+  if (typeof id === "string") return takeBack(id, context);
+  const ask = askVerbsOf(realpathSync(process.argv[1] ?? ""), process.env);
+  const seen = await examine({ context, ask, pluginVerbs: await pluginVerbs() });
+  return fix === true ? repairAll(seen, context) : tell(seen, context);
+}
 
 /** @returns 1 when something is broken */
 function tell({ findings, isRunning }: Examination, context: CommandContext): number {

@@ -1,10 +1,10 @@
-/** `svc gateway install|uninstall|start|stop|restart`: the gateway as a service of the user who types it. */
+/** `svc gateway install|uninstall|start|stop|restart`: the gateway as a service of the current user. */
 import { mkdir, readFile, rename, rm } from "node:fs/promises";
 import { realpathSync } from "node:fs";
 import { homedir } from "node:os";
 import { dirname, join } from "node:path";
 import { GatewayError } from "@svc/sdk";
-import type { Command, CommandContext } from "@svc/sdk/cli";
+import type { CommandContext } from "@svc/sdk/cli";
 import { commandText } from "@svc/sdk/exec";
 import { replaceFile } from "@svc/sdk/files";
 import {
@@ -19,8 +19,6 @@ import {
 import { difference } from "./difference.ts";
 import { findSupervisor, ownMachine, type Supervisor } from "./supervisor.ts";
 
-const DRY_RUN = { flags: "--dry-run", description: "only show what would be written and done" };
-
 /** What is known before anybody is asked. */
 interface Scene {
   readonly facts: ServiceFacts;
@@ -31,29 +29,6 @@ interface Scene {
   readonly present: string | undefined;
   readonly byHand: string;
 }
-
-export const serviceVerbs: readonly Command[] = [
-  {
-    name: "gateway install",
-    summary: "Have the gateway run as a service of this user",
-    options: [DRY_RUN],
-    examples: ["svc gateway install --dry-run", "SVC_GATEWAY_PORT=19001 svc gateway install"],
-    run: install,
-  },
-  {
-    name: "gateway uninstall",
-    summary: "Take the service away again; state and configuration stay",
-    options: [DRY_RUN],
-    examples: ["svc gateway uninstall"],
-    run: uninstall,
-  },
-  ...(["start", "stop", "restart"] as const).map((action): Command => ({
-    name: `gateway ${action}`,
-    summary: `${action === "restart" ? "Restart" : action === "stop" ? "Stop" : "Start"} the service`,
-    examples: [`svc gateway ${action}`],
-    run: (context) => act(action, context),
-  })),
-];
 
 /** What a service of this gateway would be, and what is there. Reads only. */
 export async function serviceScene(stateDir: string): Promise<Scene> {
@@ -78,7 +53,7 @@ function stable(script: string): string {
   }
 }
 
-async function install(context: CommandContext): Promise<number> {
+export async function install(context: CommandContext): Promise<number> {
   const scene = await serviceScene(context.stateDir);
   const { facts, kind, name, path, present } = scene;
   const text = renderService(facts, kind);
@@ -131,7 +106,7 @@ async function write({ path, present, facts }: Scene, text: string): Promise<str
   return backup;
 }
 
-async function uninstall(context: CommandContext): Promise<number> {
+export async function uninstall(context: CommandContext): Promise<number> {
   const scene = await serviceScene(context.stateDir);
   const { name, path, present } = scene;
   if (present === undefined) {
@@ -157,7 +132,7 @@ async function uninstall(context: CommandContext): Promise<number> {
   return 0;
 }
 
-async function act(action: "start" | "stop" | "restart", context: CommandContext): Promise<number> {
+export async function act(action: "start" | "stop" | "restart", context: CommandContext): Promise<number> {
   const scene = await serviceScene(context.stateDir);
   const { name, path, present, byHand } = scene;
   const supervisor: Supervisor = await findSupervisor(ownMachine(byHand));

@@ -1,21 +1,18 @@
-/** All checks of `svc doctor`, each on its own: one that fails says so, and the others go on. Reads only. */
+/** Makes all checks of `svc doctor`. A check that fails becomes a finding; the others go on. Reads only. */
 import { existsSync } from "node:fs";
-import { readdir, readFile, statfs } from "node:fs/promises";
+import { readFile, statfs } from "node:fs/promises";
 import { dirname, join } from "node:path";
-import { health, isGatewayError } from "@svc/sdk";
+import { isGatewayError } from "@svc/sdk";
 import type { CommandContext } from "@svc/sdk/cli";
-import { readPackage, hostDirectoryOf } from "../install/facts.ts";
-import { WORK_PREFIX } from "../install/outcome.ts";
-import { placeOf } from "../install/place.ts";
+import { HOST_PACKAGE } from "../../version.ts";
 import { isOurs, renderService } from "../service/definition.ts";
 import { difference } from "../service/difference.ts";
-import { serviceScene } from "../service/service-verbs.ts";
-import { databaseFindings } from "./database.ts";
+import { serviceScene } from "../service/service.ts";
 import { type Finding, sorted } from "./finding.ts";
 import { diskFindings, nodeFindings } from "./machine-checks.ts";
-import { type AskVerb, configFindings, failed, pluginFindings } from "./other-verbs.ts";
+import { type AskVerb, configFindings, failed, verbFindings } from "./other-verbs.ts";
 import { isOwnJson, leftoverFindings, permissionFindings, socketFindings, tornFindings } from "./state-checks.ts";
-import { isAbandoned, isAnswered, isDatabase, listState, lookAt, type StateFile } from "./state-files.ts";
+import { isAbandoned, isAnswered, listState, lookAt, type StateFile } from "./state-files.ts";
 
 export interface Examination {
   readonly findings: readonly Finding[];
@@ -24,22 +21,24 @@ export interface Examination {
 }
 
 export interface ExamineOptions {
-  readonly context: Pick<CommandContext, "stateDir" | "connect">;
+  readonly context: Pick<CommandContext, "stateDir" | "connect" | "options">;
   readonly ask: AskVerb;
-  /** The command that runs now, without links. */
-  readonly script: string;
+  /** The verbs with which plugins check what they own, e.g. `update doctor`. */
+  readonly pluginVerbs: readonly string[];
 }
 
 /** Milliseconds a gateway has to answer. */
 const PATIENCE = 5_000;
 
-export async function examine({ context, ask, script }: ExamineOptions): Promise<Examination> {
+type Check = readonly [name: string, next: string, check: () => Promise<Finding[]>];
+
+export async function examine({ context, ask, pluginVerbs }: ExamineOptions): Promise<Examination> {
   const { stateDir } = context;
   const files = await listState(stateDir);
-  const hostDirectory = hostDirectoryOf(script);
   const isRunning = (await isHeld(files)) || (await answers(context, files));
-  const checks: readonly [name: string, next: string, check: () => Promise<Finding[]>][] = [
-    ["node", "node --version", async () => nodeFindings(process.version, await enginesOf(hostDirectory))],
+  const flags = isRunning ? runningFlags(context) : [];
+  const checks: readonly Check[] = [
+    ["node", "node --version", async () => nodeFindings(process.version, HOST_PACKAGE?.engines)],
     ["config", "svc config validate", async () => configFindings(await ask(["config", "validate"]))],
     ["permissions", "see who owns the state directory", async () => permissions(stateDir, files, ask)],
     ["sockets", "svc gateway probe", async () => socketFindings(await deadSockets(files))],
@@ -53,10 +52,12 @@ export async function examine({ context, ask, script }: ExamineOptions): Promise
       "see who owns the state directory",
       async () => tornFindings(await pathsOf(files, (file) => isTorn(file, stateDir))),
     ],
-    ["database", "svc gateway health", () => (isRunning ? askRunning(context) : databases(files))],
-    ["plugins", "svc plugins doctor", async () => pluginFindings(await ask(["plugins", "doctor"]))],
+    ["plugins", "svc plugins doctor", async () => verbFindings("plugins", await ask(["plugins", "doctor"]))],
+    ...pluginVerbs.map((verb): Check => {
+      const [name = verb, ...words] = verb.split(" ");
+      return [name, `svc ${verb}`, async () => verbFindings(name, await ask([name, ...words, ...flags]))];
+    }),
     ["disk", "df", async () => disk(stateDir)],
-    ["update", "svc update --dry-run", () => interrupted(hostDirectory)],
     ["service", "svc gateway install --dry-run", () => service(stateDir)],
   ];
   const found = await Promise.all(
@@ -65,10 +66,10 @@ export async function examine({ context, ask, script }: ExamineOptions): Promise
   return { findings: sorted(found.flat()), isRunning };
 }
 
-async function enginesOf(hostDirectory: string | undefined): Promise<string | undefined> {
-  if (hostDirectory === undefined) return undefined;
-  const { node } = Object((await readPackage(hostDirectory))?.["engines"]) as { node?: unknown };
-  return typeof node === "string" ? node : undefined;
+/** Tells a plugin's verb how to reach the gateway that runs. */
+function runningFlags({ options }: ExamineOptions["context"]): string[] {
+  const given = Object.entries({ token: options["token"], password: options["password"] });
+  return ["--running", ...given.flatMap(([name, value]) => (typeof value === "string" ? [`--${name}`, value] : []))];
 }
 
 async function permissions(stateDir: string, files: readonly StateFile[], ask: AskVerb): Promise<Finding[]> {
@@ -104,7 +105,7 @@ async function isHeld(files: readonly StateFile[]): Promise<boolean> {
   return (await Promise.all(sockets.map(({ path }) => isAnswered(path)))).some(Boolean);
 }
 
-/** Where one was started before, its address is known: one whose socket cannot be seen is found by that. */
+/** Finds a gateway whose socket cannot be seen. Asks only if a gateway was started from this state directory before. */
 async function answers(
   { connect, stateDir }: ExamineOptions["context"],
   files: readonly StateFile[],
@@ -124,49 +125,10 @@ async function deadSockets(files: readonly StateFile[]): Promise<string[]> {
   return found;
 }
 
-async function databases(files: readonly StateFile[]): Promise<Finding[]> {
-  const found: Finding[] = [];
-  for (const file of files) if (await isDatabase(file)) found.push(...(await databaseFindings(file.path)));
-  return found;
-}
-
-/** A database that is being written is known by whoever writes it. */
-async function askRunning({ connect }: ExamineOptions["context"]): Promise<Finding[]> {
-  const about = "the running gateway";
-  try {
-    const client = await connect({ scopes: ["operator.read"], timeoutMs: PATIENCE });
-    try {
-      await client.request(health.check.name, { probe: true }, { timeoutMs: PATIENCE });
-      return [];
-    } finally {
-      await client.close();
-    }
-  } catch (error) {
-    if (!isGatewayError(error)) throw error;
-    const message = `it does not say how it is: ${error.message.split("\n")[0] ?? error.code}`;
-    return [{ severity: "error", check: "database", about, message, next: "svc gateway probe; its log says more" }];
-  }
-}
-
 async function disk(stateDir: string): Promise<Finding[]> {
   const place = existsSync(stateDir) ? stateDir : dirname(stateDir);
   const { bavail, bsize } = await statfs(place);
   return diskFindings(place, bavail * bsize);
-}
-
-/** An update that was killed leaves its directory; the version that was there before still starts. */
-async function interrupted(hostDirectory: string | undefined): Promise<Finding[]> {
-  if (hostDirectory === undefined) return [];
-  const { root } = placeOf(hostDirectory);
-  if (existsSync(join(root, ".svc-update.lock"))) return []; // one is under way, or the next one tidies up
-  const left = (await readdir(root)).filter((name) => name.startsWith(WORK_PREFIX));
-  return left.map((name) => ({
-    severity: "warning",
-    check: "update",
-    about: join(root, name),
-    message: "an update was interrupted and left it behind",
-    next: `svc --version; if that works: rm -r ${join(root, name)}, then svc update`,
-  }));
 }
 
 async function service(stateDir: string): Promise<Finding[]> {
@@ -185,7 +147,7 @@ async function service(stateDir: string): Promise<Finding[]> {
       },
     ];
   }
-  // Whoever types this may have another PATH than whoever installed it.
+  // PATH may differ from that of the install.
   const wanted = renderService({ ...facts, env: { ...facts.env, PATH: pathIn(present) } }, kind);
   const differs = difference(present, wanted).filter((line) => !line.startsWith(" "));
   if (differs.length === 0) return [];

@@ -9,11 +9,11 @@ import {
   type ServiceFacts,
   serviceName,
   servicePath,
-} from "../../../plugins/update/service/definition.ts";
-import { difference } from "../../../plugins/update/service/difference.ts";
-import { findSupervisor, type Machine } from "../../../plugins/update/service/supervisor.ts";
-import { home } from "../../host/cli/svc.ts";
-import { directory } from "./scene.ts";
+} from "../../../../host/cli/service/definition.ts";
+import { difference } from "../../../../host/cli/service/difference.ts";
+import { findSupervisor, type Machine } from "../../../../host/cli/service/supervisor.ts";
+import { home } from "../svc.ts";
+import { directory } from "../../../directory.ts";
 
 const facts: ServiceFacts = {
   node: "/opt/node 20/bin/node",
