@@ -4,6 +4,7 @@ import { askingWith, type Command, type CommandContext, defineCommands, show, vi
 import { namedJob, PAGE } from "./cli/find-job.ts";
 import { choiceOption, countOption, type Options, textOption } from "./cli/options.ts";
 import { draftParams, JOB_OPTIONS, patchFields } from "./cli/job-options.ts";
+import { defined } from "./fields.ts";
 import { type Here, jobLines, listLines, ranLines, runsLines, statusLines } from "./cli/text.ts";
 
 type Client = Awaited<ReturnType<CommandContext["connect"]>>;
@@ -211,15 +212,17 @@ async function showJob(context: CommandContext, client: Client, job: CronJob, do
   show(context, job, (one) => jobLines(one, done, enabled, here()));
 }
 
-function page(options: Options): { limit?: number; offset?: number; query?: string } {
+interface Page {
+  readonly limit?: number;
+  readonly offset?: number;
+  readonly query?: string;
+}
+
+function page(options: Options): Page {
   const limit = countOption(options, "limit", { least: 1, most: PAGE, example: 20 });
   const offset = countOption(options, "offset", { least: 0, most: 1_000_000, example: 20 });
   const query = textOption(options, "search");
-  return {
-    ...(limit === undefined ? {} : { limit }),
-    ...(offset === undefined ? {} : { offset }),
-    ...(query === undefined ? {} : { query }),
-  };
+  return defined<Page>({ limit, offset, query });
 }
 
 function here(): Here {

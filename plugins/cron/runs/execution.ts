@@ -9,6 +9,7 @@ import {
 } from "@svc/sdk/services";
 import { agentOf, type AgentRunSources, runAgent } from "./agent-run.ts";
 import type { CronConfig } from "../config.ts";
+import { defined } from "../fields.ts";
 import { primaryOf } from "./destinations.ts";
 import type { Definition, Fire, Settled } from "../store/records.ts";
 import { type Delivered, notify, type NotificationSources } from "./notifications.ts";
@@ -87,16 +88,10 @@ async function askAgent(
   const { outcome, sessionKey, runKey } = await runAgent(job, payload, fire, sources, signal);
   const { sessionId } = outcome;
   const ended = endOf(outcome, sources.config.retry.retryOn, replySummary(outcome.text));
-  const facts = { ...modelFacts(outcome), sessionKey, ...(sessionId === undefined ? {} : { sessionId }) };
+  const facts = defined<Done["facts"]>({ ...modelFacts(outcome), sessionKey, sessionId });
   const delivered = await deliver(job, fire.runId, outcome.text, { ended, facts }, sources);
   const event = undelivered(job, fire, ended, delivered, sources);
-  return {
-    ended: withDelivery(ended, delivered, job.delivery),
-    delivered,
-    facts,
-    ...(runKey === undefined ? {} : { runKey }),
-    ...(event ? { event } : {}),
-  };
+  return defined<Done>({ ended: withDelivery(ended, delivered, job.delivery), delivered, facts, runKey, event });
 }
 
 async function deliver(
@@ -116,14 +111,8 @@ async function deliver(
 
 /** The `finished` event. @param facts further fields of the record */
 export function finished(jobId: string, { status, summary, error }: Ended, facts: Done["facts"]): CronEventPayload {
-  return {
-    ...facts,
-    jobId,
-    action: "finished",
-    status,
-    ...(summary === undefined ? {} : { summary }),
-    ...(error === undefined ? {} : { error }),
-  };
+  const known = { summary: summary ?? facts.summary, error: error ?? facts.error };
+  return defined<CronEventPayload>({ ...facts, ...known, jobId, action: "finished", status });
 }
 
 /** Spec: protocol/methods-cron.md §10: the main session gets a report that could not be announced. */
@@ -152,19 +141,15 @@ function mainKey({ agentId }: Definition, { sessions, agents }: AgentRunSources)
 
 /** What the record says of the model. */
 function modelFacts({ model, provider, usage }: RunOutcome): Partial<CronRunEntry> {
-  return {
-    ...(model === undefined ? {} : { model }),
-    ...(provider === undefined ? {} : { provider }),
-    ...(usage === undefined
-      ? {}
-      : {
-          usage: {
-            input_tokens: usage.input,
-            output_tokens: usage.output,
-            total_tokens: usage.totalTokens,
-            cache_read_tokens: usage.cacheRead,
-            cache_write_tokens: usage.cacheWrite,
-          },
-        }),
-  };
+  return defined<Partial<CronRunEntry>>({
+    model,
+    provider,
+    usage: usage && {
+      input_tokens: usage.input,
+      output_tokens: usage.output,
+      total_tokens: usage.totalTokens,
+      cache_read_tokens: usage.cacheRead,
+      cache_write_tokens: usage.cacheWrite,
+    },
+  });
 }

@@ -1,7 +1,15 @@
 /** Sends the notifications of jobs: through a channel, or to a webhook. */
 import { type CronEventPayload, isGatewayError, type Live, type Logger, messageOf, unavailable } from "@svc/sdk";
-import { type Delivery, isSecretRef, type OutboundFetch, type Secrets, type Sessions } from "@svc/sdk/services";
+import {
+  type Delivery,
+  type DeliveryRequest,
+  isSecretRef,
+  type OutboundFetch,
+  type Secrets,
+  type Sessions,
+} from "@svc/sdk/services";
 import type { CronConfig } from "../config.ts";
+import { defined } from "../fields.ts";
 import type { Settled } from "../store/records.ts";
 import type { Destination } from "./destinations.ts";
 
@@ -61,14 +69,8 @@ async function announce(
 ): Promise<Delivered> {
   const post = delivery.get();
   if (!post) return deliveredAs("no plugin delivers to channels; see svc plugins why channels");
-  const outcome = await post.deliver({
-    id,
-    channel,
-    ...(to === undefined ? {} : { to }),
-    ...(accountId === undefined ? {} : { accountId }),
-    sessionKey: sessions.canonicalKey(`agent:${agentId}:main`),
-    text,
-  });
+  const sessionKey = sessions.canonicalKey(`agent:${agentId}:main`);
+  const outcome = await post.deliver(defined<DeliveryRequest>({ id, channel, to, accountId, sessionKey, text }));
   return deliveredAs(outcome.delivered ? undefined : outcome.reason);
 }
 

@@ -1,6 +1,7 @@
 /** Records the result of a run and the change of its job in one transaction, then sends the notifications. */
 import { type Clock, type CronEventPayload, type Logger, persist } from "@svc/sdk";
 import type { SystemEvents } from "@svc/sdk/services";
+import { defined } from "../fields.ts";
 import { agentOf } from "./agent-run.ts";
 import { type Done, type ExecutionSources, finished } from "./execution.ts";
 import type { JobChanges } from "../store/job-changes.ts";
@@ -76,19 +77,19 @@ function decide(
   const alert = after && alertDestination(job, after.facts, config, now);
   const change = stored && after && changeOf(stored, after, alert !== undefined, now);
   const nextRunAtMs = stored && change && change !== "remove" ? wakeAtOf({ ...stored, ...change }) : undefined;
-  const entry: Settled["entry"] = {
+  const entry = defined<Settled["entry"]>({
     status: ended.status,
     runAtMs: startedAt,
     durationMs: Math.max(0, now - startedAt),
-    ...(ended.error === undefined ? {} : { error: ended.error }),
-    ...(ended.summary === undefined ? {} : { summary: ended.summary }),
+    error: ended.error,
+    summary: ended.summary,
     ...delivered,
     ...facts,
-    ...(nextRunAtMs === undefined ? {} : { nextRunAtMs }),
-  };
+    nextRunAtMs,
+  });
   return {
     change,
-    settled: { status: "ran", at: now, entry, ...(runKey === undefined ? {} : { runKey }) },
+    settled: defined<Settled>({ status: "ran", at: now, entry, runKey }),
     payload: {
       ...finished(job.id, ended, entry),
       record: "ran",

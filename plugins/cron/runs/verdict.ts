@@ -2,6 +2,7 @@
 import type { CronDelivery, CronStatus } from "@svc/sdk";
 import type { RunOutcome } from "@svc/sdk/services";
 import type { CronConfig } from "../config.ts";
+import { defined } from "../fields.ts";
 import type { Facts, StoredJob } from "../store/records.ts";
 import type { Delivered } from "./notifications.ts";
 
@@ -71,7 +72,7 @@ export function afterRun(
   const { lastError: _error, lastDeliveryError: _delivery, lastDelivered: _delivered, ...before } = facts;
   const errors = ended.status === "error" ? (facts.consecutiveErrors ?? 0) + 1 : 0;
   const { delivered, deliveryStatus = "not-requested", deliveryError } = delivery;
-  const next: Facts = {
+  const next = defined<Facts>({
     ...before,
     lastRunAtMs: startedAt,
     lastRunStatus: ended.status,
@@ -79,10 +80,10 @@ export function afterRun(
     lastDurationMs: Math.max(0, now - startedAt),
     consecutiveErrors: errors,
     lastDeliveryStatus: deliveryStatus,
-    ...(ended.error === undefined ? {} : { lastError: ended.error }),
-    ...(delivered === undefined ? {} : { lastDelivered: delivered }),
-    ...(deliveryError === undefined ? {} : { lastDeliveryError: deliveryError }),
-  };
+    lastError: ended.error,
+    lastDelivered: delivered,
+    lastDeliveryError: deliveryError,
+  });
   const same = { remove: false, enabled: definition.enabled, facts: next, heldUntil: 0 };
   if (definition.schedule.kind !== "at")
     return { ...same, heldUntil: errors === 0 ? 0 : now + pick(BACKOFF_MS, errors) };

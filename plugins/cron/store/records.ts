@@ -1,6 +1,7 @@
 /** The rows of the tables as objects. Pure. */
 import type { CronDeliveryStatus, CronJob, CronJobState, CronRunEntry, CronStatus } from "@svc/sdk";
 import type { Row } from "@svc/sdk/services";
+import { defined } from "../fields.ts";
 
 /** What people set of a job. */
 export type Definition = Omit<CronJob, "state">;
@@ -115,11 +116,7 @@ export function shownJob(job: StoredJob): CronJob {
   const nextRunAtMs = wakeAtOf(job);
   return {
     ...definition,
-    state: {
-      ...facts,
-      ...(nextRunAtMs === undefined ? {} : { nextRunAtMs }),
-      ...(runningAt === undefined ? {} : { runningAtMs: runningAt }),
-    },
+    state: defined<CronJobState>({ ...facts, nextRunAtMs, runningAtMs: runningAt }),
   };
 }
 
