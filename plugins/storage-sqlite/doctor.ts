@@ -75,7 +75,7 @@ export async function databaseFindings(path: string): Promise<Finding[]> {
       );
     const copy = join(copies, basename(path));
     await copyFile(path, copy);
-    // What was committed last may only stand in the log beside it.
+    // The latest commits may only be in the log beside it.
     await copyFile(`${path}-wal`, `${copy}-wal`).catch((error: NodeJS.ErrnoException) => {
       if (error.code !== "ENOENT") throw error;
     });

@@ -66,7 +66,7 @@ export async function examine({ context, ask, pluginVerbs }: ExamineOptions): Pr
   return { findings: sorted(found.flat()), isRunning };
 }
 
-/** Tells a plugin's verb how to reach the gateway that runs. */
+/** The flags that tell a plugin's verb how to reach the running gateway. */
 function runningFlags({ options }: ExamineOptions["context"]): string[] {
   const given = Object.entries({ token: options["token"], password: options["password"] });
   return ["--running", ...given.flatMap(([name, value]) => (typeof value === "string" ? [`--${name}`, value] : []))];
@@ -163,7 +163,7 @@ async function service(stateDir: string): Promise<Finding[]> {
   ];
 }
 
-/** As the service has it. */
+/** The PATH in the text of a service. */
 function pathIn(text: string): string | undefined {
   const [, unit] = /^Environment="PATH=(.*)"$/m.exec(text) ?? [];
   const [, plist] = /<key>PATH<\/key><string>(.*)<\/string>/.exec(text) ?? [];

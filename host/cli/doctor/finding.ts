@@ -1,10 +1,10 @@
-/** What a check found, and what can be done about it. */
+/** The findings of `svc doctor`, and the repairs it can make. */
 
 /** A change that can be taken back: nothing is destroyed. */
 export type Repair =
-  /** Of a file or directory. */
+  /** Sets the mode of a file or directory. */
   | { readonly kind: "mode"; readonly path: string; readonly mode: number }
-  /** It is taken out of the way, and kept. */
+  /** Moves a file out of the way, and keeps it. */
   | { readonly kind: "remove"; readonly path: string };
 
 export interface Finding {
@@ -14,9 +14,9 @@ export interface Finding {
   /** A file, a key, a plugin. */
   readonly about: string;
   readonly message: string;
-  /** What to type or do. */
+  /** The next step: a command, or what to do. */
   readonly next: string;
-  /** What `--fix` does. Absent: a person has to. */
+  /** What `--fix` does. Absent: only a person can repair it. */
   readonly repair?: Repair;
 }
 
@@ -24,7 +24,7 @@ export function octal(mode: number): string {
   return (mode & 0o777).toString(8).padStart(3, "0");
 }
 
-/** Worst first, in the order of the checks. */
+/** Errors first, then in the order of the checks. */
 export function sorted(findings: readonly Finding[]): Finding[] {
   return [
     ...findings.filter(({ severity }) => severity === "error"),

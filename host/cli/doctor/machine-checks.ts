@@ -2,7 +2,7 @@
 import semver from "semver";
 import type { Finding } from "./finding.ts";
 
-/** @param engines what the host's package asks for; `undefined`: nobody knows */
+/** @param engines Node versions of the host's package; `undefined`: unknown */
 export function nodeFindings(version: string, engines: string | undefined): Finding[] {
   if (engines === undefined || semver.satisfies(version, engines)) return [];
   const message = `the gateway needs Node ${engines}, and this is ${version}`;
@@ -20,7 +20,7 @@ export function nodeFindings(version: string, engines: string | undefined): Find
 /** Bytes. Choice. */
 const DISK = { error: 100 * 1_048_576, warning: 1_024 * 1_048_576 };
 
-/** @param free bytes this user can still write. */
+/** @param free bytes available to this user */
 export function diskFindings(path: string, free: number): Finding[] {
   if (free >= DISK.warning) return [];
   const message = `only ${Math.floor(free / 1_048_576)} MiB are free there`;

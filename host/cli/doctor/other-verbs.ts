@@ -5,13 +5,13 @@ import { visible } from "@svc/sdk/cli";
 import { installedCommands } from "../plugin-verbs.ts";
 import type { Finding } from "./finding.ts";
 
-/** Runs `svc <words> --json`. @returns its one JSON value. @throws Error it said something else */
+/** Runs `svc <words> --json`. @returns its one JSON value. @throws Error for any other output */
 export type AskVerb = (words: readonly string[]) => Promise<unknown>;
 
 /** Milliseconds. */
 const TIMEOUT = 60_000;
 
-/** @param script of the command that runs now */
+/** @param script the path of the running command */
 export function askVerbsOf(script: string, env: Readonly<Record<string, string | undefined>>): AskVerb {
   const kept = Object.fromEntries(
     Object.entries(env).filter((entry): entry is [string, string] => entry[1] !== undefined),
@@ -45,7 +45,7 @@ interface Issue {
   readonly message?: string;
 }
 
-/** Of `svc config validate`, keys that are no longer known included. */
+/** The answer of `svc config validate`, with unknown keys as warnings. */
 export function configFindings(answer: unknown): Finding[] {
   const { path = "the configuration", issues = [], warnings = [] } = Object(answer) as ConfigAnswer; // another version may answer otherwise
   const found =
@@ -92,7 +92,7 @@ export async function pluginVerbs(): Promise<string[]> {
   }
 }
 
-/** A check that could not be made says so. */
+/** The finding for a check that failed. */
 export function failed(check: string, thrown: unknown, next: string): Finding {
   const message = `it could not be checked: ${typeof thrown === "string" ? thrown : messageOf(thrown)}`;
   return { severity: "error", check, about: check, message: message.slice(0, 500), next };

@@ -1,6 +1,6 @@
 /**
- * Repairs files and keeps how they were: what is to be done is on disk before it is done, so that it can be taken back however
- * far it came. `<state>/doctor/<id>/` holds the list and what was taken out of the way.
+ * Repairs files, and takes repairs back. The list of actions is on disk before the first one is done, so that an interrupted
+ * repair can be taken back as well. `<state>/doctor/<id>/` holds the list and the files that were moved.
  */
 import { chmod, lstat, mkdir, readFile, rename } from "node:fs/promises";
 import { basename, join } from "node:path";
@@ -23,11 +23,11 @@ const Manifest = Type.Object({
 });
 type Manifest = Static<typeof Manifest>;
 
-/** What became of one of them. */
+/** The result of one action. */
 export interface Done {
   readonly path: string;
   readonly what: string;
-  /** Why not. */
+  /** Why it failed; absent: it is done. */
   readonly failed?: string;
 }
 
@@ -43,7 +43,7 @@ export function repairId(now: number, random: string): string {
   return `${new Date(now).toISOString().replace(/[-:]|\.\d+Z/g, "")}-${random}`;
 }
 
-/** @returns what became of each. A failure of one does not keep the others from being done. */
+/** @returns the result of each action. After a failed action the others go on. */
 export async function repair(stateDir: string, id: string, repairs: readonly Repair[], now: number): Promise<Done[]> {
   const directory = directoryOf(stateDir, id);
   await mkdir(directory, { recursive: true, mode: 0o700 });
@@ -68,7 +68,7 @@ async function doIt(action: Action): Promise<void> {
   await withMode(action.path, action.mode);
 }
 
-/** Never through a link, which may lead elsewhere by now. */
+/** Does not follow links: a link may lead elsewhere by now. */
 async function withMode(path: string, mode: number): Promise<void> {
   if ((await lstat(path)).isSymbolicLink()) throw new Error("it is a link now");
   await chmod(path, mode);
@@ -112,7 +112,7 @@ async function read(directory: string, id: string): Promise<Manifest> {
     const value: unknown = JSON.parse(text);
     if (matches(Manifest, value)) return value;
   } catch {
-    // told below
+    // refused below
   }
   throw new GatewayError(
     "INVALID_REQUEST",

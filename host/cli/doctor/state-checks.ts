@@ -1,4 +1,4 @@
-/** Checks of what a state directory holds. Pure, over what `state-files.ts` saw. */
+/** Checks of the state directory. Pure; `state-files.ts` reads the files. */
 import { basename, dirname, relative } from "node:path";
 import { type Finding, octal } from "./finding.ts";
 import type { StateFile } from "./state-files.ts";
@@ -7,14 +7,14 @@ export interface StateView {
   readonly stateDir: string;
   readonly configPath: string;
   readonly files: readonly StateFile[];
-  /** User of this process; `undefined` where there are none, and modes mean nothing. */
+  /** User of this process; `undefined` on systems without users and modes. */
   readonly uid: number | undefined;
 }
 
 /** Directories in which every file is a secret. */
 const SECRET_DIRECTORIES: ReadonlySet<string> = new Set(["credentials", "identity"]);
 
-/** Files others can read or change that only their owner should; directories others can enter. */
+/** Files and directories that other users can access. */
 export function permissionFindings({ stateDir, configPath, files, uid }: StateView): Finding[] {
   if (uid === undefined) return [];
   return files.flatMap((file): Finding[] => {
@@ -42,7 +42,7 @@ export function permissionFindings({ stateDir, configPath, files, uid }: StateVi
   });
 }
 
-/** `undefined`: its mode is nobody's business here. */
+/** `undefined`: any mode is fine. */
 function wantedMode({ path, kind }: StateFile, stateDir: string, configPath: string): number | undefined {
   const [first = "", ...rest] = relative(stateDir, path).split(/[\\/]/);
   if (kind === "directory") {
@@ -55,7 +55,7 @@ function wantedMode({ path, kind }: StateFile, stateDir: string, configPath: str
   return isConfigFile(path, configPath) || (SECRET_DIRECTORIES.has(first) && rest.length > 0) ? 0o600 : undefined;
 }
 
-/** With its backups and what is being written of it. */
+/** The configuration file, its backups and its temporary files. */
 function isConfigFile(path: string, configPath: string): boolean {
   return (
     dirname(path) === dirname(configPath) && basename(path).startsWith(basename(configPath)) && !path.endsWith(".lock")
@@ -74,7 +74,7 @@ export function leftoverFindings(abandoned: readonly string[]): Finding[] {
   }));
 }
 
-/** @param dead paths of sockets nobody listens on */
+/** @param dead paths of sockets without a listener */
 export function socketFindings(dead: readonly string[]): Finding[] {
   return dead.map((path) => ({
     severity: "warning",
@@ -86,7 +86,7 @@ export function socketFindings(dead: readonly string[]): Finding[] {
   }));
 }
 
-/** Files the gateway writes whole and reads at a start. */
+/** Files that the gateway writes whole and reads at a start. */
 const OWN_JSON: ReadonlySet<string> = new Set([
   "restart-sentinel.json",
   "startup-report.json",

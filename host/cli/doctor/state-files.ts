@@ -19,12 +19,12 @@ export interface StateFile {
 
 /** Levels below the state directory. Deeper files belong to plugins. */
 const DEPTH = 3;
-/** Choice: a directory with more is not one that people keep in order by hand. */
+/** Choice: most files that are checked. */
 const MOST = 20_000;
 /** Directories that are large, have checks of their own, or are rebuilt. */
 const SKIPPED: ReadonlySet<string> = new Set(["cache", "extensions", "doctor", "node_modules"]);
 
-/** The directory itself comes first. Empty where there is none. */
+/** The directory itself comes first. Empty if it does not exist. */
 export async function listState(stateDir: string): Promise<StateFile[]> {
   const top = await lookAt(stateDir);
   if (!top) return [];
@@ -43,7 +43,7 @@ export async function listState(stateDir: string): Promise<StateFile[]> {
   return found;
 }
 
-/** `undefined`: nothing is there. */
+/** `undefined`: no such file. */
 export async function lookAt(path: string): Promise<StateFile | undefined> {
   const stats = await lstat(path).catch(() => undefined);
   if (!stats) return undefined;
@@ -59,10 +59,10 @@ export async function lookAt(path: string): Promise<StateFile | undefined> {
   return { path, kind, mode: stats.mode & 0o777, uid: stats.uid, size: stats.size, changedAt: stats.mtimeMs };
 }
 
-/** Milliseconds. Choice: a process of another machine or container may be writing it, and its id says nothing here. */
+/** Milliseconds. Choice: younger files may be written by a process of another machine or container, whose id means nothing here. */
 const YOUNG = 600_000;
 
-/** Whether whoever made this file still writes it: `<name>.<process id>.<12 hex digits>.tmp`, `<name>.lock` with the id inside. */
+/** Whether the process that made this temporary file or lock is gone: `<name>.<process id>.<12 hex digits>.tmp`, `<name>.lock` with the id inside. */
 export async function isAbandoned({ path, size, changedAt }: StateFile, now: number): Promise<boolean> {
   if (now - changedAt < YOUNG) return false;
   const [, staged] = /\.(\d+)\.[0-9a-f]{12}\.tmp$/.exec(basename(path)) ?? [];
@@ -72,11 +72,11 @@ export async function isAbandoned({ path, size, changedAt }: StateFile, now: num
     const { pid, host } = Object(JSON.parse(await readFile(path, "utf8"))) as { pid?: unknown; host?: unknown };
     return typeof pid === "number" && host === hostname() && !isAlive(pid);
   } catch {
-    return false; // not of ours, or being written
+    return false; // written by another program, or being written
   }
 }
 
-/** Whether somebody listens. */
+/** Whether a process listens on the socket. */
 export function isAnswered(socket: string): Promise<boolean> {
   return new Promise((resolve) => {
     const asked = connect(socket);

@@ -1,9 +1,9 @@
-/** What a service of this gateway says, for systemd and launchd. Pure; the fixtures of its test show both. */
+/** The service file of a gateway, for systemd and launchd. Pure. */
 import { createHash } from "node:crypto";
 import { join } from "node:path";
 import { invalidRequest } from "@svc/sdk";
 
-/** What is run as a service. */
+/** What the service runs, and where. */
 export interface ServiceFacts {
   /** Absolute path of Node. */
   readonly node: string;
@@ -16,20 +16,20 @@ export interface ServiceFacts {
 
 export type ServiceKind = "systemd" | "launchd";
 
-/** Variables of the moment of the install that the service has, too. Choice: by name, and none that can hold a secret. */
+/** Variables that the service gets from the install. Choice: a fixed list, none of which can hold a secret. */
 const KEPT = ["SVC_STATE_DIR", "SVC_CONFIG_PATH", "SVC_HOME", "SVC_GATEWAY_PORT", "SVC_WATCHDOG", "PATH"];
 
-/** Variables that are not written: a unit can be read by whoever can read the directory. */
+/** Variables that are never written: other users may be able to read the file. */
 const SECRET = /^SVC_\w*(?:TOKEN|PASSWORD|SECRET|KEY)\w*$/;
 
-/** Milliseconds a stop may take: the gateway drains for a few seconds. */
+/** Seconds a stop may take: the gateway drains for a few seconds. */
 const STOP_SECONDS = 30;
 const RESTART_SECONDS = 5;
 
-/** Exit code with which the gateway asks to be started again, with the code that lies there then. */
+/** Exit code with which the gateway asks for a restart in a new process. */
 const RENEW_EXIT = 75;
 
-/** One service for one state directory. */
+/** Each state directory has a service of its own. */
 export function serviceName({ stateDir, home }: Pick<ServiceFacts, "stateDir" | "home">, kind: ServiceKind): string {
   const usual = stateDir === join(home, ".svc");
   const tail = usual ? "" : `-${createHash("sha256").update(stateDir).digest("hex").slice(0, 8)}`;
@@ -46,7 +46,7 @@ export function servicePath(
   return join(given?.startsWith("/") ? given : join(home, ".config"), "systemd/user", name);
 }
 
-/** Names of variables that are set now and that the service does not get. */
+/** Names of secret variables that are set now; the service does not get them. */
 export function leftOut(env: ServiceFacts["env"]): string[] {
   return Object.keys(env)
     .filter((name) => SECRET.test(name) && env[name]?.trim())
@@ -61,7 +61,7 @@ function environment({ env, stateDir }: ServiceFacts, kind: ServiceKind): [name:
   return [...kept, ["SVC_SUPERVISOR", kind]];
 }
 
-/** @throws GatewayError `INVALID_REQUEST` a path holds a line break or the like, which no service can say */
+/** @throws GatewayError `INVALID_REQUEST` when a path holds a control character, which no service file can express */
 export function renderService(facts: ServiceFacts, kind: ServiceKind): string {
   const texts = [facts.node, facts.script, ...environment(facts, kind).map(([, value]) => value)];
   const odd = texts.find((text) => /\p{Cc}/u.test(text));
@@ -70,7 +70,7 @@ export function renderService(facts: ServiceFacts, kind: ServiceKind): string {
   return kind === "systemd" ? unit(facts) : plist(facts);
 }
 
-/** Of every line but the program: `%` begins a specifier, `$` a variable. */
+/** Quotes a value for a unit: `%` begins a specifier, and in arguments `$` begins a variable. */
 function quoted(text: string, { isArgument }: { readonly isArgument: boolean }): string {
   const plain = text.replaceAll("\\", "\\\\").replaceAll('"', '\\"').replaceAll("%", "%%");
   return `"${isArgument ? plain.replaceAll("$", () => "$$") : plain}"`;

@@ -19,18 +19,18 @@ import {
 import { difference } from "./difference.ts";
 import { findSupervisor, ownMachine, type Supervisor } from "./supervisor.ts";
 
-/** What is known before anybody is asked. */
+/** The service of this gateway, and the file that is there now. */
 interface Scene {
   readonly facts: ServiceFacts;
   readonly kind: ServiceKind;
   readonly name: string;
   readonly path: string;
-  /** Text of the file; `undefined`: there is none. */
+  /** Text of the present file; `undefined`: there is none. */
   readonly present: string | undefined;
   readonly byHand: string;
 }
 
-/** What a service of this gateway would be, and what is there. Reads only. */
+/** Reads only. */
 export async function serviceScene(stateDir: string): Promise<Scene> {
   const script = process.argv[1] ?? "";
   const facts = { node: process.execPath, script: stable(script), stateDir, home: homedir(), env: process.env };
@@ -44,7 +44,7 @@ export async function serviceScene(stateDir: string): Promise<Scene> {
   return { facts, kind, name: serviceName(facts, kind), path, present, byHand };
 }
 
-/** Choice: a link that npm made (`bin/svc`) is followed, since a service has no need of it, and it may go. */
+/** Choice: follows the link that npm makes (`bin/svc`), since npm may remove it. */
 function stable(script: string): string {
   try {
     return realpathSync(script);
@@ -91,12 +91,12 @@ export async function install(context: CommandContext): Promise<number> {
   return 0;
 }
 
-/** A user's services end with the last session, unless somebody says so. */
+/** Services of a user end with the last session, unless lingering is enabled. */
 function lingerLines(kind: ServiceKind): string[] {
   return kind === "systemd" ? ["To have it run without anybody logged in: loginctl enable-linger"] : [];
 }
 
-/** @returns where what was there is kept, if it was not of ours */
+/** @returns the backup of the present file, if `svc` did not write it */
 async function write({ path, present, facts }: Scene, text: string): Promise<string | undefined> {
   await mkdir(dirname(path), { recursive: true });
   await mkdir(join(facts.stateDir, "logs"), { recursive: true, mode: 0o700 });

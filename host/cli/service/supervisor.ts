@@ -1,22 +1,22 @@
-/** Talks to systemd (of the user) or launchd, by their own commands. */
+/** Controls systemd (of the user) or launchd, by their own commands. */
 import { GatewayError } from "@svc/sdk";
 import { findOnPath, ownPlaces, type ProgramEnd, runProgram } from "@svc/sdk/exec";
 import type { ServiceKind } from "./definition.ts";
 
-/** What is done with a service that is written. */
+/** The actions on a service whose file is written. */
 export interface Supervisor {
   readonly kind: ServiceKind;
-  /** Takes what was written into use, and starts it; one that runs is restarted. */
+  /** Loads the file and starts the service; restarts a running one. */
   enable(name: string, path: string): Promise<void>;
   disable(name: string, path: string): Promise<void>;
   start(name: string, path: string): Promise<void>;
   stop(name: string, path: string): Promise<void>;
   restart(name: string, path: string): Promise<void>;
-  /** What was taken away is forgotten. */
+  /** Makes it forget removed files. */
   forget(): Promise<void>;
 }
 
-/** Milliseconds. A stop drains. */
+/** Milliseconds; a stop waits until the gateway has drained. */
 const TIMEOUT = 60_000;
 
 const NEVER = new AbortController().signal;
@@ -58,7 +58,7 @@ export function ownMachine(byHand: string, env: Readonly<Record<string, string |
   };
 }
 
-/** @throws GatewayError `UNAVAILABLE` nobody here keeps services for a user, with how to run the gateway instead */
+/** @throws GatewayError `UNAVAILABLE` when this machine has no service manager for users; says how to run the gateway instead */
 export async function findSupervisor(machine: Machine): Promise<Supervisor> {
   const { platform, byHand, uid } = machine;
   if (platform === "linux") {
@@ -82,7 +82,7 @@ function lastLine({ stderr, error }: ProgramEnd): string {
   return stderr.trim().split("\n").at(-1)?.slice(0, 200) || error || "no answer";
 }
 
-/** @throws GatewayError `UNAVAILABLE` with its own words */
+/** @throws GatewayError `UNAVAILABLE` with the output of the command */
 async function must(run: Run, command: string, args: readonly string[]): Promise<void> {
   const end = await run(args);
   if (end.exitCode === 0) return;
@@ -112,7 +112,7 @@ function systemd(run: Run): Supervisor {
 function launchd(run: Run, uid: number): Supervisor {
   const domain = `gui/${uid}`;
   const does = (...args: string[]) => must(run, "launchctl", args);
-  /** One that is not loaded is no failure. */
+  /** Ignores a service that is not loaded. */
   const unload = async (name: string) => void (await run(["bootout", `${domain}/${name}`]));
   const load = (path: string) => does("bootstrap", domain, path);
   return {
@@ -127,7 +127,7 @@ function launchd(run: Run, uid: number): Supervisor {
       if (exitCode !== 0) await load(path);
       await does("kickstart", `${domain}/${name}`);
     },
-    stop: unload, // what is loaded would be started again
+    stop: unload, // launchd restarts a loaded service
     restart: (name) => does("kickstart", "-k", `${domain}/${name}`),
     forget: async () => undefined,
   };

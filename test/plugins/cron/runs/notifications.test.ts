@@ -29,10 +29,10 @@ function sources(more: Partial<NotificationSources> = {}, status = 200) {
   return { requests, all };
 }
 
-describe("words for a webhook", () => {
+describe("a notification for a webhook", () => {
   const reference = { source: "env", id: "HOOK", provider: "default" };
 
-  it("carry the token a reference stands for", async () => {
+  it("carries the token that a reference resolves to", async () => {
     const asked: unknown[] = [];
     const secrets = there({
       async reveal(setting: unknown) {
@@ -46,7 +46,7 @@ describe("words for a webhook", () => {
     assert.equal(requests[0]?.headers?.["authorization"], "Bearer hush");
   });
 
-  it("are not sent without a token that is wanted", async () => {
+  it("is not sent without its token", async () => {
     const { requests, all } = sources({ webhookToken: reference });
     const { deliveryStatus, deliveryError } = await notify(words, hook, all);
     assert.equal(deliveryStatus, "not-delivered");
@@ -54,16 +54,16 @@ describe("words for a webhook", () => {
     assert.equal(requests.length, 0);
   });
 
-  it("need somebody who asks outside", async () => {
+  it("needs a plugin for outbound requests", async () => {
     const { all } = sources({ outbound: there<OutboundFetch>(undefined) });
     assert.match((await notify(words, hook, all)).deliveryError ?? "", /svc plugins why outbound/);
   });
 });
 
-describe("words for a channel", () => {
+describe("a notification for a channel", () => {
   const announce = { mode: "announce" } as const;
 
-  it("that is away may arrive later", async () => {
+  it("that is disconnected may arrive later", async () => {
     const delivery = there({
       deliver: () => Promise.reject(new GatewayError("UNAVAILABLE", "not taken yet")),
     } as unknown as Delivery); // no more of it is used
@@ -72,7 +72,7 @@ describe("words for a channel", () => {
     assert.deepEqual(told, { delivered: false, deliveryStatus: "unknown", deliveryError: "not taken yet" });
   });
 
-  it("need a plugin that delivers", async () => {
+  it("needs a plugin that delivers", async () => {
     const { all } = sources();
     assert.match((await notify(words, announce, all)).deliveryError ?? "", /svc plugins why channels/);
   });

@@ -7,7 +7,7 @@ import { Scheduler, type SchedulerSources } from "../../../../plugins/cron/runs/
 
 const soon = async <T>(value: T) => value;
 
-it("a scheduler that is stopped sets no timer any more", async () => {
+it("a stopped scheduler sets no timer", async () => {
   const clock = createFakeClock();
   const store = { latest: () => soon(0), nextWake: () => soon(clock.now() + 5_000) };
   const scheduler = new Scheduler({ store, clock } as unknown as SchedulerSources); // no more of it is used
@@ -19,7 +19,7 @@ it("a scheduler that is stopped sets no timer any more", async () => {
   assert.equal(clock.pending, 0);
 });
 
-it("a runner that is stopped takes nothing over any more", async () => {
+it("a stopped runner takes nothing over", async () => {
   const fire = { jobId: "job", status: "waiting" };
   const asked: string[] = [];
   const store = {

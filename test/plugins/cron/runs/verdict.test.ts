@@ -64,7 +64,7 @@ describe("the end of a run", () => {
     });
   }
 
-  it("is not tried again for what the configuration leaves out", () => {
+  it("is not retried for failures that retryOn leaves out", () => {
     const limited = outcome({ retryable: true, failure: "rate_limit" });
     assert.equal(endOf(limited, ["network"], "").isTransient, false);
   });
@@ -74,7 +74,7 @@ describe("after a run", () => {
   const after = (job: Definition, ended: Ended, facts: Facts = {}) =>
     afterRun({ definition: job, facts }, ended, {}, { startedAt: NOW - 5, now: NOW }, config.retry);
 
-  it("errors in a row hold a job back ever longer", () => {
+  it("errors in a row prolong the back-off", () => {
     const held = [0, 1, 2, 3, 4, 5, 99].map(
       (consecutiveErrors) => after(definition, failed, { consecutiveErrors }).heldUntil - NOW,
     );
@@ -83,7 +83,7 @@ describe("after a run", () => {
     assert.deepEqual([heldUntil, facts.consecutiveErrors, facts.lastError, facts.lastDurationMs], [0, 0, undefined, 5]);
   });
 
-  it("a job that runs once is gone, disabled or tried again", () => {
+  it("a job that runs once is removed, disabled or retried", () => {
     assert.equal(after(once, ok).remove, true);
     assert.equal(after({ ...once, deleteAfterRun: false }, ok).enabled, false);
     assert.equal(after(once, failed).enabled, false);
@@ -99,12 +99,12 @@ describe("after a run", () => {
   });
 });
 
-describe("failures are told", () => {
+describe("failures are notified", () => {
   const alert = (job: Partial<Definition>, facts: Facts, more: object = {}) =>
     alertDestination({ ...definition, ...job }, facts, withDefaults(CronConfig, more), NOW);
   const twice = { consecutiveErrors: 2 };
 
-  it("only where somebody wants to hear of them", () => {
+  it("only where an alert is configured", () => {
     assert.equal(alert({}, twice), undefined);
     assert.equal(alert({ failureAlert: {} }, { consecutiveErrors: 1 }), undefined);
     assert.deepEqual(alert({ failureAlert: {} }, twice), { mode: "announce" });
@@ -113,13 +113,13 @@ describe("failures are told", () => {
     assert.equal(alert({ failureAlert: {}, delivery: { mode: "announce", bestEffort: true } }, twice), undefined);
   });
 
-  it("once in a while, also when the clock was set back", () => {
+  it("at most once per cooldown, also when the clock was set back", () => {
     assert.equal(alert({ failureAlert: {} }, { ...twice, lastFailureAlertAtMs: NOW - 60_000 }), undefined);
     assert.ok(alert({ failureAlert: { cooldownMs: 60_000 } }, { ...twice, lastFailureAlertAtMs: NOW - 60_000 }));
     assert.ok(alert({ failureAlert: {} }, { ...twice, lastFailureAlertAtMs: NOW + 60_000 }));
   });
 
-  it("where the job's words go, unless it says otherwise", () => {
+  it("where the job's result goes, unless it says otherwise", () => {
     const delivery = { mode: "announce", channel: "irc", to: "#home" } as const;
     assert.deepEqual(alert({ failureAlert: {}, delivery }, twice), delivery);
     assert.deepEqual(alert({ failureAlert: { to: "#ops" }, delivery }, twice), { ...delivery, to: "#ops" });
@@ -129,7 +129,7 @@ describe("failures are told", () => {
     });
   });
 
-  it("to the destination of failures, unless the words go there anyway", () => {
+  it("to the failure destination, unless the result goes there anyway", () => {
     const delivery = { mode: "announce", channel: "irc", to: "#home" } as const;
     const elsewhere = withDefaults(CronConfig, { failureDestination: { channel: "irc", to: "#ops" } });
     assert.deepEqual(failureDestination({ ...definition, delivery }, elsewhere), {

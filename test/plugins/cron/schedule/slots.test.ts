@@ -48,7 +48,7 @@ function fates(
   };
 }
 
-describe("times until now", () => {
+describe("slots until now", () => {
   const none = { mode: "none" } as const;
   const all = (windowMs?: number): CronCatchUp => ({ mode: "all", ...(windowMs ? { windowMs } : {}) });
   const cases: [what: string, until: number, options: Parameters<typeof fates>[1], told: string[]][] = [
@@ -74,14 +74,14 @@ describe("times until now", () => {
     });
   }
 
-  it("a single time that is late by more than the grace is missed by a job that makes up for nothing", () => {
+  it("a slot later than the grace is missed with catchUp: none", () => {
     const hourly: CronSchedule = { kind: "every", everyMs: 60 * MINUTE, anchorMs: T + MINUTE - 60 * MINUTE };
     const late = (ms: number) => fates(1 + ms / MINUTE, { catchUp: none, schedule: hourly }).told;
     assert.deepEqual(late(GRACE_MS), ["1 run"]);
     assert.deepEqual(late(GRACE_MS + 1), [`1 missed ${LATE}`]);
   });
 
-  it("a time that comes once has no next one", () => {
+  it("a schedule of one slot has no next one", () => {
     const at: CronSchedule = { kind: "at", at: new Date(T + MINUTE).toISOString() };
     assert.deepEqual(fates(500, { schedule: at }), { nextAt: undefined, told: ["1 run"] });
   });
@@ -109,7 +109,7 @@ describe("times until now", () => {
     assert.ok(told.filter((line) => line.endsWith("run")).length <= 100);
   });
 
-  it("have exactly one record each, whenever they are looked at", () => {
+  it("have exactly one record each, whenever they are checked", () => {
     const schedule: CronSchedule = { kind: "cron", expr: "*/3 2-4 * * *", tz: "Europe/Berlin" };
     const begin = Date.UTC(2026, 2, 28);
     let nextAt = nextSlot(schedule, "job", begin);
