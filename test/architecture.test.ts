@@ -98,6 +98,22 @@ describe("who may import whom", () => {
     assert.deepEqual(wrong, []);
   });
 
+  it("a room of a plugin imports only the rooms before it", () => {
+    const order: Record<string, readonly string[]> = {
+      "plugins/cron": ["schedule", "store", "runs", "jobs"],
+    };
+    const wrong = files.flatMap((file) => {
+      const plugin = roomOf(file.path);
+      const rooms = order[plugin] ?? [];
+      const rank = (path: string) => rooms.indexOf(path.slice(plugin.length + 1).split("/", 1)[0] ?? "");
+      return file.imports
+        .map((name) => target(file, name))
+        .filter((to) => rank(file.path) >= 0 && to.startsWith(`${plugin}/`) && rank(to) > rank(file.path))
+        .map((to) => `${file.path} -> ${to}`);
+    });
+    assert.deepEqual(wrong, []);
+  });
+
   it("no plugin is imported by name in the host", () => {
     const wrong = files
       .filter(({ path, text }) => path.startsWith("host/") && /@svc\/plugin-[a-z]/.test(text))
