@@ -10,7 +10,7 @@ const LARGEST = 2 * 1_024 ** 3;
 /** Milliseconds a gateway has to answer. */
 const PATIENCE = 5_000;
 /** Levels below the state directory that are searched for databases, and directories that are not. */
-const DEPTH = 4;
+const DEPTH = 3;
 const SKIPPED: ReadonlySet<string> = new Set(["cache", "extensions", "doctor", "node_modules"]);
 
 /** As `svc doctor` reads it. */
