@@ -139,6 +139,7 @@ for (const name of readdirSync("plugins")) {
   await bundle(dir, entries);
   if (wanted(dir)) plugins.push(dir);
 }
+await bundle("plugins/nodes/node-host", { index: "index.ts" });
 await declared;
 for (const dir of bundled) {
   const types = only.length === 0 ? join(".build/types", dir) : join(dir, "dist/types");

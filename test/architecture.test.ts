@@ -33,8 +33,12 @@ const files: SourceFile[] = ["sdk", "host", "plugins", "examples"].flatMap(files
   return { path, text, imports: importsOf(text) };
 });
 
+/** A package of its own inside a plugin. */
+const NESTED = "plugins/nodes/node-host";
+
 /** `host/net/door.ts` -> `host`; `plugins/x/y.ts` -> `plugins/x`. */
 function roomOf(path: string): string {
+  if (path.startsWith(`${NESTED}/`)) return NESTED;
   const [first = "", second = ""] = path.split("/");
   return first === "plugins" || first === "examples" ? `${first}/${second}` : first;
 }
@@ -51,7 +55,7 @@ describe("who may import whom", () => {
       /^host$/,
       (to) => roomOf(to) === "host" || (!/^@svc\/(?!sdk)/.test(to) && !/^(sdk|plugins|examples|test)\//.test(to)),
     ],
-    [/^plugins\//, (to) => !/^(sdk|host|examples|test)\//.test(to) && !/^@svc\/(?!sdk)/.test(to)],
+    [/^plugins\//, (to) => !/^(sdk|host|examples|test)\//.test(to) && !/^@svc\/(?!sdk|node-host$)/.test(to)],
     [/^examples\//, (to) => !to.startsWith("test/")],
   ];
   for (const [room, may] of allowed) {
@@ -89,6 +93,22 @@ describe("who may import whom", () => {
           const other = /^host\/([a-z]+)\//.exec(to)?.[1];
           return other !== undefined && other !== room && !may[room]?.includes(other);
         })
+        .map((to) => `${file.path} -> ${to}`);
+    });
+    assert.deepEqual(wrong, []);
+  });
+
+  it("a room of a plugin imports only the rooms before it", () => {
+    const order: Record<string, readonly string[]> = {
+      "plugins/cron": ["schedule", "store", "runs", "jobs"],
+    };
+    const wrong = files.flatMap((file) => {
+      const plugin = roomOf(file.path);
+      const rooms = order[plugin] ?? [];
+      const rank = (path: string) => rooms.indexOf(path.slice(plugin.length + 1).split("/", 1)[0] ?? "");
+      return file.imports
+        .map((name) => target(file, name))
+        .filter((to) => rank(file.path) >= 0 && to.startsWith(`${plugin}/`) && rank(to) > rank(file.path))
         .map((to) => `${file.path} -> ${to}`);
     });
     assert.deepEqual(wrong, []);

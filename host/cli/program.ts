@@ -7,6 +7,7 @@ import { examples, JSON_OPTION, type Wiring, withTarget } from "./verb.ts";
 import { addCompletionVerb } from "./verbs/completion.ts";
 import { addConfigVerbs } from "./verbs/config.ts";
 import { addDevVerb } from "./verbs/dev.ts";
+import { addDoctorVerb } from "./verbs/doctor.ts";
 import { addGatewayVerbs } from "./verbs/gateway.ts";
 import { addPluginVerbs } from "./verbs/plugins.ts";
 import { addTrimVerb } from "./verbs/trim.ts";
@@ -28,6 +29,7 @@ export function createProgram(output: Output, act: Wiring["act"]): Command {
   addPluginVerbs(wiring);
   addDevVerb(wiring);
   addConfigVerbs(wiring);
+  addDoctorVerb(wiring);
   addTrimVerb(wiring);
   addCompletionVerb(wiring);
   return program;

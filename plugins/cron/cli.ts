@@ -1,9 +1,11 @@
-/** `svc cron ...`: look at the jobs of a running gateway, add and change them, run them. */
+/** `svc cron ...`: lists, adds, changes and runs the jobs of a running gateway. */
 import { cron, type CronJob, type CronRunEntry, isGatewayError } from "@svc/sdk";
 import { askingWith, type Command, type CommandContext, defineCommands, show, visible } from "@svc/sdk/cli";
-import { choiceOption, countOption, type Options, resolveJob, textOption } from "./cli-input.ts";
-import { draftParams, JOB_OPTIONS, patchFields } from "./cli-job.ts";
-import { type Here, jobLines, listLines, ranLines, runsLines, statusLines } from "./cli-text.ts";
+import { namedJob, PAGE } from "./cli/find-job.ts";
+import { choiceOption, countOption, type Options, textOption } from "./cli/options.ts";
+import { draftParams, JOB_OPTIONS, patchFields } from "./cli/job-options.ts";
+import { defined } from "./fields.ts";
+import { type Here, jobLines, listLines, ranLines, runsLines, statusLines } from "./cli/text.ts";
 
 type Client = Awaited<ReturnType<CommandContext["connect"]>>;
 
@@ -11,26 +13,22 @@ const READ = ["operator.read"];
 const ADMIN = ["operator.read", "operator.admin"];
 const ask = askingWith({ plugin: "cron", step: "svc cron list --all" });
 
-/** Rows one question may ask for. Spec: methods-cron.md §6, §8. */
-const PAGE = 200;
-/** Choice: pages that are looked through for the job somebody means. */
-const MOST_PAGES = 50;
 const STATUSES = ["ok", "error", "skipped"] as const;
-/** Records the run just made is looked for among. */
+/** Latest records in which `cron run` looks for its own run. */
 const RECENT = 10;
 const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
 const PAGE_OPTIONS: NonNullable<Command["options"]> = [
   { flags: "--limit <n>", description: `rows to show, at most ${PAGE}` },
-  { flags: "--offset <n>", description: "rows to leave out before" },
-  { flags: "--search <text>", description: "only those with this text" },
+  { flags: "--offset <n>", description: "rows to skip" },
+  { flags: "--search <text>", description: "only rows with this text" },
 ];
 
 export default defineCommands([
   {
     name: "cron list",
     summary: "Jobs, the next to run first",
-    options: [{ flags: "--all", description: "those that are off as well" }, ...PAGE_OPTIONS],
+    options: [{ flags: "--all", description: "disabled jobs as well" }, ...PAGE_OPTIONS],
     examples: ["svc cron list", "svc cron list --all --search report", "svc cron list --json"],
     async run(context) {
       const { options } = context;
@@ -52,7 +50,7 @@ export default defineCommands([
   {
     name: "cron add",
     summary: "Add a job",
-    options: [...JOB_OPTIONS, { flags: "--disabled", description: "it is off until: svc cron enable" }],
+    options: [...JOB_OPTIONS, { flags: "--disabled", description: "add it disabled; enable it with: svc cron enable" }],
     examples: [
       'svc cron add --at +20m --system-event "Take the bread out"',
       'svc cron add --cron "0 9 * * 1-5" --tz Europe/Berlin --message "What is new?" --channel irc --to "#news"',
@@ -63,14 +61,14 @@ export default defineCommands([
       await ask(
         context,
         ADMIN,
-        async (client) => tell(context, client, await client.call(cron.add, params), "added"),
+        async (client) => showJob(context, client, await client.call(cron.add, params), "added"),
         MEND,
       );
     },
   },
   {
     name: "cron edit",
-    summary: "Change a job; what is not given stays",
+    summary: "Change a job; options that are not given keep their value",
     args: "<job>",
     options: JOB_OPTIONS,
     examples: ['svc cron edit "Morning report" --cron "0 8 * * 1-5"', 'svc cron edit 4f1c9a2e --model "" --no-deliver'],
@@ -78,7 +76,7 @@ export default defineCommands([
   },
   {
     name: "cron rm",
-    summary: "Remove a job; the record of its runs stays",
+    summary: "Remove a job; the records of its runs stay",
     args: "<job>",
     examples: ['svc cron rm "Morning report"'],
     run: (context) =>
@@ -92,32 +90,32 @@ export default defineCommands([
   },
   {
     name: "cron enable",
-    summary: "Let a job run again",
+    summary: "Schedule a disabled job again",
     args: "<job>",
     examples: ['svc cron enable "Morning report"'],
     run: (context) => change(context, "turned on", () => ({ enabled: true })),
   },
   {
     name: "cron disable",
-    summary: "Let a job run no more until it is enabled",
+    summary: "Stop scheduling a job until it is enabled again",
     args: "<job>",
     examples: ['svc cron disable "Morning report"'],
     run: (context) => change(context, "turned off", () => ({ enabled: false })),
   },
   {
     name: "cron run",
-    summary: "Run a job now, wait for its end and say how it was",
+    summary: "Run a job now, wait for its end and show the result",
     args: "<job>",
-    options: [{ flags: "--due", description: "only when it is due" }],
+    options: [{ flags: "--due", description: "only if it is due" }],
     examples: ['svc cron run "Morning report"', "svc cron run 4f1c9a2e --due"],
     run: runNow,
   },
   {
     name: "cron runs",
-    summary: "What became of each time a job was due, of one job or of all",
+    summary: "Scheduled runs and their results, of one job or of all",
     args: "[job]",
     options: [
-      { flags: "--status <status>", description: `only those that ended ${STATUSES.join(", ")}` },
+      { flags: "--status <status>", description: `only runs that ended ${STATUSES.join(", ")}` },
       ...PAGE_OPTIONS,
     ],
     examples: ["svc cron runs", 'svc cron runs "Morning report" --status error', "svc cron runs --json"],
@@ -125,7 +123,7 @@ export default defineCommands([
   },
   {
     name: "cron cancel",
-    summary: "Stop what a job is doing, and drop what waits",
+    summary: "Abort the current run of a job and skip waiting runs",
     args: "<job>",
     examples: ['svc cron cancel "Morning report"'],
     run: (context) =>
@@ -139,7 +137,7 @@ export default defineCommands([
   },
 ]);
 
-/** After a refusal of what was given. */
+/** The next step after a refusal of the options. */
 const MEND = "correct what it names, and see what there is: svc cron add --help";
 
 /** @returns 0 when it ran and did not fail, else 1 */
@@ -148,7 +146,7 @@ async function runNow(context: CommandContext): Promise<number> {
   const work = async (client: Client) => {
     const job = await namedJob(context, client);
     const before = await recent(client, job.id);
-    // It answers when the run has ended, and how long that takes is the job's affair.
+    // The answer comes when the run has ended; there is no limit to that.
     const answer = await client.call(cron.run, { id: job.id, mode }, { timeoutMs: 0 });
     const entry = answer.ran ? newOf(await recent(client, job.id), before) : undefined;
     show(context, answer, (result) => ranLines(job, result, entry));
@@ -162,7 +160,7 @@ async function recent(client: Client, id: string): Promise<readonly CronRunEntry
   return (await client.call(cron.runs, { id, limit: RECENT })).entries;
 }
 
-/** What was written down since, of a run by hand where there is one. */
+/** The record written since `before`; a run by hand is preferred. */
 function newOf(entries: readonly CronRunEntry[], before: readonly CronRunEntry[]): CronRunEntry | undefined {
   const known = new Set(before.map((entry) => JSON.stringify(entry)));
   const fresh = entries.filter((entry) => (entry.record ?? "ran") === "ran" && !known.has(JSON.stringify(entry)));
@@ -181,7 +179,7 @@ async function listRuns(context: CommandContext): Promise<void> {
   show(context, answer, (listed) => runsLines(listed, wanted === undefined, here()));
 }
 
-/** The runs of a job outlive it: an id is enough for them. */
+/** The runs of a job outlive it: the id of a removed job is accepted. */
 async function runsIdOf(context: CommandContext, client: Client, wanted: string): Promise<string> {
   try {
     return (await namedJob(context, client)).id;
@@ -202,39 +200,29 @@ async function change(
     ADMIN,
     async (client) => {
       const job = await namedJob(context, client);
-      await tell(context, client, await client.call(cron.update, { id: job.id, patch: patchOf(job) }), done);
+      await showJob(context, client, await client.call(cron.update, { id: job.id, patch: patchOf(job) }), done);
     },
     step,
   );
 }
 
-/** Shows a job, and that none runs where the scheduler is off. */
-async function tell(context: CommandContext, client: Client, job: CronJob, done: string): Promise<void> {
+/** Shows a job, and warns when the scheduler is off. */
+async function showJob(context: CommandContext, client: Client, job: CronJob, done: string): Promise<void> {
   const { enabled } = await client.call(cron.status, {});
   show(context, job, (one) => jobLines(one, done, enabled, here()));
 }
 
-async function namedJob({ args: [wanted = ""] }: CommandContext, client: Client): Promise<CronJob> {
-  const jobs: CronJob[] = [];
-  let offset: number | null = 0;
-  for (let pages = 0; offset !== null && pages < MOST_PAGES; pages += 1) {
-    const params: { enabled: "all"; limit: number; offset: number } = { enabled: "all", limit: PAGE, offset };
-    const listed = await client.call(cron.list, params);
-    jobs.push(...listed.jobs);
-    offset = listed.nextOffset;
-  }
-  return resolveJob(jobs, wanted);
+interface Page {
+  readonly limit?: number;
+  readonly offset?: number;
+  readonly query?: string;
 }
 
-function page(options: Options): { limit?: number; offset?: number; query?: string } {
+function page(options: Options): Page {
   const limit = countOption(options, "limit", { least: 1, most: PAGE, example: 20 });
   const offset = countOption(options, "offset", { least: 0, most: 1_000_000, example: 20 });
   const query = textOption(options, "search");
-  return {
-    ...(limit === undefined ? {} : { limit }),
-    ...(offset === undefined ? {} : { offset }),
-    ...(query === undefined ? {} : { query }),
-  };
+  return defined<Page>({ limit, offset, query });
 }
 
 function here(): Here {

@@ -1,4 +1,4 @@
-/** Cron: jobs that run by the clock, each of their times recorded once. */
+/** Cron: scheduled jobs; every scheduled run is recorded exactly once. */
 import { randomUUID } from "node:crypto";
 import { cron, cronEvent, definePlugin, live, sessions } from "@svc/sdk";
 import {
@@ -14,17 +14,17 @@ import {
   Tool,
 } from "@svc/sdk/services";
 import { CronConfig } from "./config.ts";
-import { JobChanges } from "./job-changes.ts";
-import { Jobs } from "./jobs.ts";
-import { cronMethods } from "./methods.ts";
-import { forgetOldSessions } from "./retention.ts";
-import { Runner } from "./runner.ts";
-import { loadCalendar } from "./schedule.ts";
-import { Scheduler } from "./scheduler.ts";
-import { CronStore } from "./store.ts";
-import { type CronActions, cronTool } from "./tool.ts";
+import { JobChanges } from "./store/job-changes.ts";
+import { Jobs } from "./jobs/jobs.ts";
+import { cronMethods } from "./jobs/methods.ts";
+import { forgetOldSessions } from "./runs/retention.ts";
+import { Runner } from "./runs/runner.ts";
+import { loadCalendar } from "./schedule/calendar.ts";
+import { Scheduler } from "./runs/scheduler.ts";
+import { CronStore } from "./store/store.ts";
+import { type CronActions, cronTool } from "./jobs/tool.ts";
 
-/** Choice: jobs run this many milliseconds after the start, should nobody say that the host is ready. */
+/** Choice: milliseconds after the start when jobs begin to run even if `hostReady` never comes. */
 const OPEN_AFTER_MS = 1_000;
 
 export default definePlugin({
@@ -58,9 +58,16 @@ export default definePlugin({
       events,
       config,
       owner: randomUUID(),
-      telling: { delivery, outbound, secrets, sessions: services.sessions, webhookToken: config.webhookToken, log },
+      notifications: {
+        delivery,
+        outbound,
+        secrets,
+        sessions: services.sessions,
+        webhookToken: config.webhookToken,
+        log,
+      },
       abortRun: (runId) => void runs.abort(runId, "cron"),
-      noticed: (wakeAt) => scheduler.noticed(wakeAt),
+      wakeBy: (wakeAt) => scheduler.wakeBy(wakeAt),
       ended: () =>
         forgetOldSessions({
           store,
@@ -73,7 +80,7 @@ export default definePlugin({
     const scheduler: Scheduler = new Scheduler({
       ...base,
       runner,
-      async tellMain(id, text) {
+      async notifyMain(id, text) {
         const sessionKey = services.sessions.defaults().mainSessionKey;
         await events.add({ id, sessionKey, text, wake: "next-heartbeat", reason: "cron", at: clock.now() });
       },
@@ -103,7 +110,7 @@ export default definePlugin({
     gateway.busy(() => runner.size > 0);
 
     let opened: Promise<void> | undefined;
-    /** As runs left over from before a restart, jobs wait until everybody's tools are there. */
+    /** Starts the jobs. They wait for `hostReady`, so that an agent has the tools of every plugin. */
     const open = (): Promise<void> =>
       (opened ??= (async () => {
         await loadCalendarIfNeeded(store);

@@ -1,13 +1,13 @@
-/** What `svc nodes ...` is given on its command line. Pure. */
-import { invalidRequest, type NodeView, notFound } from "@svc/sdk";
+/** Reads the arguments and options of `svc nodes ...`. Pure. */
+import { GatewayError, invalidRequest, type NodeView, notFound } from "@svc/sdk";
 import { visible } from "@svc/sdk/cli";
 
 /** Milliseconds an answer may take at most, a day. */
 const MOST_TIMEOUT_MS = 86_400_000;
 
 /**
- * The node a person means: its id or name, or what only its id or name begins with; case does not count.
- * @throws GatewayError `NOT_FOUND`, `INVALID_REQUEST` listing those that fit
+ * Finds a node by its id or name, else by the unique beginning of one. Ignores case.
+ * @throws GatewayError `NOT_FOUND`; `INVALID_REQUEST` listing the nodes that match
  */
 export function resolveNode(nodes: readonly NodeView[], wanted: string): NodeView {
   const word = wanted.trim().toLowerCase();
@@ -27,6 +27,14 @@ export function resolveNode(nodes: readonly NodeView[], wanted: string): NodeVie
     if (found[0]) return found[0];
   }
   return notFound(`no node "${visible(wanted)}"\nNext: svc nodes list`);
+}
+
+/** As `resolveNode`, for a program that is to run there now. @throws GatewayError `UNAVAILABLE` when it is not connected */
+export function findConnected(nodes: readonly NodeView[], wanted: string): NodeView {
+  const node = resolveNode(nodes, wanted);
+  if (node.connected) return node;
+  const name = visible(node.displayName ?? node.nodeId);
+  throw new GatewayError("UNAVAILABLE", `node "${name}" is not connected\nNext: start it on its machine: svc node run`);
 }
 
 /** @throws GatewayError `INVALID_REQUEST` saying what is wrong with it */

@@ -1,10 +1,9 @@
-/** `svc nodes ...`: look at nodes, ask them, let them in and name them. */
+/** `svc nodes ...`: lists, asks, approves and names nodes. `svc node run` starts the node program of `@svc/node-host`. */
 import { randomUUID } from "node:crypto";
 import { invalidRequest, nodes, type NodeView } from "@svc/sdk";
-import { askingWith, type Command, type CommandContext, defineCommands, show, visible } from "@svc/sdk/cli";
+import { askingWith, type CommandContext, defineCommands, show, visible } from "@svc/sdk/cli";
 import { readParams, readTimeout, resolveNode } from "./cli-input.ts";
 import { describeLines, listLines, payloadLines, pendingLines } from "./cli-text.ts";
-import { nodeHostCommands } from "./host/commands.ts";
 
 type Client = Awaited<ReturnType<CommandContext["connect"]>>;
 
@@ -16,7 +15,7 @@ const PATIENCE_MS = 30_000;
 const GRACE_MS = 5_000;
 const ask = askingWith({ plugin: "nodes", step: "svc nodes list" });
 
-const nodeCommands: readonly Command[] = [
+export default defineCommands([
   {
     name: "nodes list",
     summary: "Nodes, connected ones first",
@@ -71,9 +70,41 @@ const nodeCommands: readonly Command[] = [
         show(context, renamed, () => [visible(`${nodeId} is called ${renamed.displayName} now`)]);
       }),
   },
-];
-
-export default defineCommands([...nodeCommands, ...nodeHostCommands]);
+  {
+    name: "node run",
+    summary: "Lend this machine to a gateway, as a node",
+    options: [
+      { flags: "--name <name>", description: "what the gateway calls it (default: the name of this machine)" },
+      { flags: "--insecure", description: "allow ws:// to another machine: the credential travels in clear" },
+    ],
+    examples: [
+      "svc node run",
+      "svc node run --url wss://gateway.example --token <token> --name workshop",
+      "ssh -N -L 18789:127.0.0.1:18789 gateway & svc node run --url ws://127.0.0.1:18789",
+    ],
+    run: async (context) => (await import("@svc/node-host")).nodeRun(context),
+  },
+  {
+    name: "nodes run",
+    summary: "Run a program on a node, asking for an approval where its policy says so",
+    args: "<node> <program> [args...]",
+    options: [
+      { flags: "--cwd <directory>", description: "where it runs, on the node (default: where the node was started)" },
+      { flags: "--env <name=value>", description: "a variable it gets; may be given several times", repeatable: true },
+      { flags: "--timeout <ms>", description: "milliseconds it may run", default: "120000" },
+      { flags: "--agent <id>", description: "the agent whose rules hold" },
+      { flags: "--session <key>", description: "the session that hears what becomes of it" },
+      { flags: "--ask-timeout <ms>", description: "milliseconds somebody has to allow it", default: "120000" },
+      { flags: "--no-wait", description: "where an approval is needed, do not ask for one: fail" },
+    ],
+    examples: [
+      "svc nodes run workshop -- uname -a",
+      "svc nodes run workshop --cwd /srv/app --env LANG=C -- git status",
+      "svc nodes run workshop --json -- df -h",
+    ],
+    run: async (context) => (await import("./remote-run/nodes-run.ts")).nodesRun(context),
+  },
+]);
 
 async function invoke(context: CommandContext): Promise<void> {
   const [wanted = "", command = ""] = context.args;

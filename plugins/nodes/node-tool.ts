@@ -15,11 +15,11 @@ import {
 import { defineTool, type Tool, type ToolCall, type ToolResult } from "@svc/sdk/services";
 import { resolveNode } from "./cli-input.ts";
 import { listLines } from "./cli-text.ts";
-import type { Caller } from "./host/caller.ts";
+import type { Caller } from "./remote-run/caller.ts";
 import { refusedVariable } from "@svc/sdk/exec";
-import { RUN_TIMEOUT_MS } from "./host/params.ts";
-import type { ProgramEnded } from "./host/remote-run.ts";
-import { runProgramOn } from "./node-tool-run.ts";
+import { RUN_TIMEOUT_MS } from "./remote-run/request.ts";
+import type { ProgramEnded } from "./remote-run/run.ts";
+import { runProgramOn } from "./remote-run/tool-run.ts";
 
 /** Milliseconds a node may take to answer. */
 const MAX_TIMEOUT_MS = RUN_TIMEOUT_MS.most;

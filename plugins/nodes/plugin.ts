@@ -27,7 +27,7 @@ import {
 } from "@svc/sdk/services";
 import { Asking } from "./asking.ts";
 import { NodesConfig } from "./config.ts";
-import type { Caller } from "./host/caller.ts";
+import type { Caller } from "./remote-run/caller.ts";
 import { copySubscribed, copyTools } from "./copies.ts";
 import { Invocations } from "./invocations.ts";
 import { followConnections } from "./joining.ts";

@@ -1,8 +1,9 @@
 /** `svc update` and `svc update check`: through the gateway that runs, else here and now. */
 import { realpathSync } from "node:fs";
 import { GatewayError, isGatewayError, update } from "@svc/sdk";
-import { askingWith, type Command, type CommandContext, show } from "@svc/sdk/cli";
+import { askingWith, type Command, type CommandContext, show, visible } from "@svc/sdk/cli";
 import { hostDirectoryOf, versionIn } from "./install/facts.ts";
+import { interruptedUpdates } from "./interrupted.ts";
 import { askNewest } from "./newest.ts";
 import { availableLines, updateLines } from "./report.ts";
 import { createUpdater, type Update } from "./updater.ts";
@@ -61,6 +62,20 @@ export const updateVerbs: readonly Command[] = [
         show(context, answer, () => availableLines(available, reason));
         return reason === undefined ? 0 : 1;
       }
+    },
+  },
+  {
+    name: "update doctor",
+    summary: "Was an update interrupted?",
+    options: [{ flags: "--running", description: "accepted from svc doctor; has no effect" }],
+    examples: ["svc update doctor"],
+    async run(context) {
+      const findings = await interruptedUpdates(hostDirectoryOf(realpathSync(process.argv[1] ?? "")));
+      show(context, { findings }, () =>
+        findings.length === 0
+          ? ["Nothing is wrong."]
+          : findings.map(({ about, message, next }) => `${visible(about)}: ${message}\nNext: ${visible(next)}`),
+      );
     },
   },
 ];

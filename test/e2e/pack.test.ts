@@ -12,7 +12,7 @@ import { emptyDirectory, filesBelow, type Finished, run, startElsewhere } from "
 
 /** Conversations that are kept: the least that does something for somebody. */
 const PLUGINS = ["storage-sqlite", "sessions", "health"];
-const PACKAGES = ["sdk", "host", ...PLUGINS.map((id) => `plugins/${id}`)];
+const PACKAGES = ["sdk", "host", ...PLUGINS.map((id) => `plugins/${id}`), "plugins/nodes", "plugins/nodes/node-host"];
 
 /** Bytes the installed packages may take: about twice what they do. */
 const OURS_AT_MOST = 8_000_000;
@@ -112,6 +112,16 @@ describe("the packages as npm packs them", { timeout: 180_000 }, () => {
     t.diagnostic(`host, SDK and ${PLUGINS.join(", ")}: ${mb(ours)}; with what they need: ${mb(all)}`);
     assert.ok(ours < OURS_AT_MOST, mb(ours));
     assert.ok(all < ALL_AT_MOST, mb(all));
+  });
+
+  it("bring the node program, for the verb of the plugin that is installed with it", async () => {
+    const config = join(installed, "nodes.json");
+    writeFileSync(config, JSON.stringify({ plugins: { use: ["nodes"] } }));
+    const env = { SVC_STATE_DIR: join(installed, "node"), SVC_CONFIG_PATH: config };
+    const args = ["node", "run", "--url", "ws://gateway.example"];
+    const { code, stderr } = await run(join(installed, "node_modules/.bin/svc"), args, { cwd: installed, env });
+    assert.equal(code, 1, stderr);
+    assert.match(stderr, /would carry the credential.*in clear\nNext: use wss:/);
   });
 
   it("run, answer, and take a plugin that was compiled against their types", async (t) => {

@@ -1,7 +1,8 @@
-/** Wiring of `svc gateway run|call`. */
+/** Wiring of `svc gateway ...`. */
 import type { Command } from "commander";
 import type { RunFlags } from "../gateway-run.ts";
 import { examples, JSON_OPTION, type Wiring, withTarget } from "../verb.ts";
+import { addServiceVerbs } from "./service.ts";
 
 /** The options of a gateway in the foreground. */
 export function withRun(command: Command): Command {
@@ -9,8 +10,11 @@ export function withRun(command: Command): Command {
     .option("--port <port>", "port to listen on; 0 picks a free one (default: SVC_GATEWAY_PORT, gateway.port, 18789)")
     .option("--log-level <level>", "debug, info, warn, error or silent")
     .option("--auth <mode>", "token, password, none or trusted-proxy (default: gateway.auth.mode)")
-    .option("--token <token>", "instead of gateway.auth.token; who lists processes sees it, unlike SVC_GATEWAY_TOKEN")
-    .option("--password <password>", "instead of gateway.auth.password; SVC_GATEWAY_PASSWORD is not seen by others");
+    .option("--token <token>", "instead of gateway.auth.token; visible in the process list, prefer SVC_GATEWAY_TOKEN")
+    .option(
+      "--password <password>",
+      "instead of gateway.auth.password; visible in the process list, prefer SVC_GATEWAY_PASSWORD",
+    );
 }
 
 export function addGatewayVerbs({ program, output, act }: Wiring): void {
@@ -40,4 +44,5 @@ export function addGatewayVerbs({ program, output, act }: Wiring): void {
     .action((method: string, flags: object) =>
       act(async () => (await import("../gateway-call.ts")).callMethod(method, flags, output)),
     );
+  addServiceVerbs(gateway, { output, act });
 }

@@ -6,7 +6,7 @@ import { describe, it } from "node:test";
 import { type CronJob, type CronRunEntry, cron, GatewayError, matches, type ResultOf } from "@svc/sdk";
 import type { CommandContext } from "@svc/sdk/cli";
 import commands from "../../../plugins/cron/cli.ts";
-import { jobLines, listLines, ranLines, runsLines, scheduleText, statusLines } from "../../../plugins/cron/cli-text.ts";
+import { jobLines, listLines, ranLines, runsLines, scheduleText, statusLines } from "../../../plugins/cron/cli/text.ts";
 import { root } from "../../checkout.ts";
 
 const NOW = Date.parse("2030-01-01T12:00:00Z");

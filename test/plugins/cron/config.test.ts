@@ -8,7 +8,7 @@ const limited = { timeout: 90_000 };
 const MINUTE = 60_000;
 
 describe("the section cron", limited, () => {
-  it("enabled: false leaves jobs to those who run them by hand", async (t) => {
+  it("enabled: false runs jobs only by hand", async (t) => {
     const scene = await openScene(t, { cron: { enabled: false }, replies: [{ text: "by hand" }] });
     const gateway = await scene.start();
     const { id } = await gateway.add(report);
@@ -19,7 +19,7 @@ describe("the section cron", limited, () => {
     assert.deepEqual(await gateway.records(id), ["ran ok"]);
   });
 
-  it("maxConcurrentRuns lets the others wait, and runLog.keepLines forgets the oldest", async (t) => {
+  it("maxConcurrentRuns makes the others wait, and runLog.keepLines deletes the oldest records", async (t) => {
     const replies = () => ({ text: "done", delayMs: 30 });
     const scene = await openScene(t, { cron: { maxConcurrentRuns: 1, runLog: { keepLines: 2 } }, replies });
     const gateway = await scene.start();
@@ -37,7 +37,7 @@ describe("the section cron", limited, () => {
     );
   });
 
-  it("failureAlert and failureDestination say who hears of jobs that do not say it themselves", async (t) => {
+  it("failureAlert and failureDestination are the defaults of jobs without their own", async (t) => {
     const post = pigeonPost();
     const web = outside();
     const failureAlert = { enabled: true, after: 1, cooldownMs: 0, mode: "announce", accountId: "second" };

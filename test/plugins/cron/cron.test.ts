@@ -10,7 +10,7 @@ const limited = { timeout: 90_000 };
 const MINUTE = 60_000;
 
 describe("a job for the main session", limited, () => {
-  it("tells it at its time, once, and is gone", async (t) => {
+  it("adds its event at the scheduled time, once, and is removed", async (t) => {
     const scene = await openScene(t);
     const gateway = await scene.start();
     const job = await gateway.add({
@@ -34,7 +34,7 @@ describe("a job for the main session", limited, () => {
     );
   });
 
-  it("is made up for once after the gateway was away; what was not is recorded", async (t) => {
+  it("is made up for once after downtime; the other runs are recorded as missed", async (t) => {
     const scene = await openScene(t);
     const first = await scene.start();
     const once = await first.add({ schedule: { at: "2026-01-01T12:01:00Z" }, text: "late", catchUp: "none" });
@@ -58,7 +58,7 @@ describe("a job for the main session", limited, () => {
 });
 
 describe("an isolated job", limited, () => {
-  it("has a conversation of its own for each run, which stays", async (t) => {
+  it("has a conversation for each run, which is kept", async (t) => {
     const scene = await openScene(t, { replies: [{ text: "all well" }, { text: "still well" }] });
     const gateway = await scene.start();
     const { id } = await gateway.add(report);
@@ -89,7 +89,7 @@ describe("an isolated job", limited, () => {
     );
   });
 
-  it("that hangs holds up nobody, ten of them neither: others run, lists answer, and each can be stopped", async (t) => {
+  it("that hangs delays no other, nor do ten of them: others run, lists answer, and each can be aborted", async (t) => {
     const scene = await openScene(t, {
       replies: (request) => (/hang/.test(askedOf(request)) ? { text: "never", hangAfter: 0 } : { text: "done" }),
     });
@@ -118,7 +118,7 @@ describe("an isolated job", limited, () => {
     ]);
   });
 
-  it("is stopped when its time is over", async (t) => {
+  it("is aborted at its timeout", async (t) => {
     const scene = await openScene(t, { replies: [{ text: "never", hangAfter: 0 }] });
     const gateway = await scene.start();
     const { id } = await gateway.add({ ...report, payload: { ...report.payload, timeoutSeconds: 30 } });
@@ -131,7 +131,7 @@ describe("an isolated job", limited, () => {
     assert.deepEqual([state.consecutiveErrors, state.lastRunStatus], [1, "error"]);
   });
 
-  it("cut off by a restart is recorded once, and run no second time", async (t) => {
+  it("interrupted by a restart is recorded once, and not repeated", async (t) => {
     const scene = await openScene(t, { replies: [{ pieces: ["half"], hangAfter: 1 }, { text: "next" }] });
     const first = await scene.start();
     const { id } = await first.add(report);
@@ -162,7 +162,7 @@ describe("an isolated job", limited, () => {
 });
 
 describe("a job run by hand", limited, () => {
-  it("runs though it is not due or disabled, and leaves its next time alone", async (t) => {
+  it("runs though it is not due or disabled, and keeps its next scheduled run", async (t) => {
     const scene = await openScene(t, { replies: [{ text: "one" }, { text: "two" }] });
     const gateway = await scene.start();
     const { id, state } = await gateway.add({ ...report, enabled: "true" });
@@ -190,7 +190,7 @@ describe("a job run by hand", limited, () => {
 });
 
 describe("failures", limited, () => {
-  it("back off, and are told to whom it concerns", async (t) => {
+  it("back off, and are notified", async (t) => {
     const post = pigeonPost();
     const scene = await openScene(t, { replies: () => ({ status: 400, message: "no" }), plugins: [post.plugin] });
     const gateway = await scene.start();
@@ -222,7 +222,7 @@ describe("failures", limited, () => {
     assert.deepEqual(told, ["alarm", "ops", "ops", "ops", "ops"]);
   });
 
-  it("that may pass are tried again by a job that runs once, then it is disabled", async (t) => {
+  it("that are transient are retried by a job that runs once, then it is disabled", async (t) => {
     const scene = await openScene(t, {
       replies: () => ({ status: 500, message: "no" }),
       cron: { retry: { maxAttempts: 1, backoffMs: [90_000] } },
@@ -243,8 +243,8 @@ describe("failures", limited, () => {
   });
 });
 
-describe("what a job says", limited, () => {
-  it("is sent once; where it cannot be, the run has failed and the main session is told", async (t) => {
+describe("the result of a run", limited, () => {
+  it("is sent once; if that fails, the run has failed and the main session gets it", async (t) => {
     const post = pigeonPost(
       { delivered: true, channel: "pigeon", to: "boss" },
       { delivered: false, reason: "no such pigeon" },
@@ -302,7 +302,7 @@ describe("what a job says", limited, () => {
 });
 
 describe("sessions of runs", limited, () => {
-  it("are forgotten after a while", async (t) => {
+  it("are deleted after the retention time", async (t) => {
     const scene = await openScene(t, { replies: [{ text: "one" }, { text: "two" }], cron: { sessionRetention: "1h" } });
     const gateway = await scene.start();
     const { id } = await gateway.add(report);

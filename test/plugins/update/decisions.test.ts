@@ -10,7 +10,7 @@ import type { Answer } from "../../../plugins/update/newest.ts";
 import { noteOf, updateLines } from "../../../plugins/update/report.ts";
 import type { UpdateSettings } from "../../../plugins/update/settings.ts";
 import { createWatch, dueIn, FIRST_LOOK_MS, intervalOf } from "../../../plugins/update/watch.ts";
-import { directory, put } from "./scene.ts";
+import { directory, put } from "../../directory.ts";
 
 const HOUR = 3_600_000;
 

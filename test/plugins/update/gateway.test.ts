@@ -11,7 +11,8 @@ import { testGateway } from "@svc/sdk/testing";
 import updatePlugin from "../../../plugins/update/plugin.ts";
 import configPlugin from "../../../plugins/config/plugin.ts";
 import { root } from "../../checkout.ts";
-import { directory, fakeNpm } from "./scene.ts";
+import { directory } from "../../directory.ts";
+import { fakeNpm } from "./scene.ts";
 
 describe("update.run of a gateway inside another program", () => {
   it("is skipped, and kept for whoever reads it after the next start", async (t) => {

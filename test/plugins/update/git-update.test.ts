@@ -3,7 +3,8 @@ import { appendFileSync, existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, it, type TestContext } from "node:test";
 import { askNewest } from "../../../plugins/update/newest.ts";
-import { directory, fakeNpm, git, ORDER, put, putHost, updaterOf } from "./scene.ts";
+import { directory, put } from "../../directory.ts";
+import { fakeNpm, git, ORDER, putHost, updaterOf } from "./scene.ts";
 
 const NPM = {
   ci: `fs.mkdirSync("node_modules/left", { recursive: true }); fs.writeFileSync("node_modules/left/index.js", "new");`,

@@ -3,7 +3,8 @@ import { chmodSync, existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, it, type TestContext } from "node:test";
 import { askNewest } from "../../../plugins/update/newest.ts";
-import { directory, fakeNpm, ORDER, put, putHost, updaterOf } from "./scene.ts";
+import { directory, put } from "../../directory.ts";
+import { fakeNpm, ORDER, putHost, updaterOf } from "./scene.ts";
 
 const view = (version: string) => `console.log(JSON.stringify(${JSON.stringify(version)}));`;
 const npmOf = (version: string) => ({

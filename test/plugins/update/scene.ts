@@ -1,34 +1,10 @@
 /** A version of the gateway that costs nothing, installed by git or npm into a directory that vanishes; git is real, npm is not. */
 import { execFileSync } from "node:child_process";
-import {
-  chmodSync,
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  readFileSync,
-  realpathSync,
-  rmSync,
-  writeFileSync,
-} from "node:fs";
-import { tmpdir } from "node:os";
-import { delimiter, dirname, join } from "node:path";
+import { existsSync, readFileSync } from "node:fs";
+import { delimiter, join } from "node:path";
 import type { TestContext } from "node:test";
+import { directory, put } from "../../directory.ts";
 import { createUpdater, type UpdateOrder, type Updater, type UpdaterOptions } from "../../../plugins/update/updater.ts";
-
-export function directory(t: Pick<TestContext, "after">, prefix = "svc-update-"): string {
-  const made = realpathSync(mkdtempSync(join(tmpdir(), prefix)));
-  t.after(() => {
-    chmodSync(made, 0o700);
-    rmSync(made, { recursive: true, force: true });
-  });
-  return made;
-}
-
-export function put(path: string, text: string, mode?: number): void {
-  mkdirSync(dirname(path), { recursive: true });
-  writeFileSync(path, text);
-  if (mode !== undefined) chmodSync(path, mode);
-}
 
 /** Says its version, or that it is ready; a version with "broken" in it ends at its start. */
 const SVC = `import { readFileSync } from "node:fs";

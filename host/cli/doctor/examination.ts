@@ -1,0 +1,174 @@
+/** Makes all checks of `svc doctor`. A check that fails becomes a finding; the others go on. Reads only. */
+import { existsSync } from "node:fs";
+import { readFile, statfs } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import { isGatewayError } from "@svc/sdk";
+import type { CommandContext } from "@svc/sdk/cli";
+import { HOST_PACKAGE } from "../../version.ts";
+import { isOurs, renderService } from "../service/definition.ts";
+import { difference } from "../service/difference.ts";
+import { serviceScene } from "../service/service.ts";
+import { type Finding, sorted } from "./finding.ts";
+import { diskFindings, nodeFindings } from "./machine-checks.ts";
+import { type AskVerb, configFindings, failed, verbFindings } from "./other-verbs.ts";
+import { isOwnJson, leftoverFindings, permissionFindings, socketFindings, tornFindings } from "./state-checks.ts";
+import { isAbandoned, isAnswered, listState, lookAt, type StateFile } from "./state-files.ts";
+
+export interface Examination {
+  readonly findings: readonly Finding[];
+  /** A gateway uses this state directory now. */
+  readonly isRunning: boolean;
+}
+
+export interface ExamineOptions {
+  readonly context: Pick<CommandContext, "stateDir" | "connect" | "options">;
+  readonly ask: AskVerb;
+  /** The verbs with which plugins check what they own, e.g. `update doctor`. */
+  readonly pluginVerbs: readonly string[];
+}
+
+/** Milliseconds a gateway has to answer. */
+const PATIENCE = 5_000;
+
+type Check = readonly [name: string, next: string, check: () => Promise<Finding[]>];
+
+export async function examine({ context, ask, pluginVerbs }: ExamineOptions): Promise<Examination> {
+  const { stateDir } = context;
+  const files = await listState(stateDir);
+  const isRunning = (await isHeld(files)) || (await answers(context, files));
+  const flags = isRunning ? runningFlags(context) : [];
+  const checks: readonly Check[] = [
+    ["node", "node --version", async () => nodeFindings(process.version, HOST_PACKAGE?.engines)],
+    ["config", "svc config validate", async () => configFindings(await ask(["config", "validate"]))],
+    ["permissions", "see who owns the state directory", async () => permissions(stateDir, files, ask)],
+    ["sockets", "svc gateway probe", async () => socketFindings(await deadSockets(files))],
+    [
+      "leftovers",
+      "see who owns the state directory",
+      async () => leftoverFindings(await pathsOf(files, (file) => isAbandoned(file, Date.now()))),
+    ],
+    [
+      "half-written",
+      "see who owns the state directory",
+      async () => tornFindings(await pathsOf(files, (file) => isTorn(file, stateDir))),
+    ],
+    ["plugins", "svc plugins doctor", async () => verbFindings("plugins", await ask(["plugins", "doctor"]))],
+    ...pluginVerbs.map((verb): Check => {
+      const [name = verb, ...words] = verb.split(" ");
+      return [name, `svc ${verb}`, async () => verbFindings(name, await ask([name, ...words, ...flags]))];
+    }),
+    ["disk", "df", async () => disk(stateDir)],
+    ["service", "svc gateway install --dry-run", () => service(stateDir)],
+  ];
+  const found = await Promise.all(
+    checks.map(([name, next, check]) => check().catch((error: unknown) => [failed(name, error, next)])),
+  );
+  return { findings: sorted(found.flat()), isRunning };
+}
+
+/** The flags that tell a plugin's verb how to reach the running gateway. */
+function runningFlags({ options }: ExamineOptions["context"]): string[] {
+  const given = Object.entries({ token: options["token"], password: options["password"] });
+  return ["--running", ...given.flatMap(([name, value]) => (typeof value === "string" ? [`--${name}`, value] : []))];
+}
+
+async function permissions(stateDir: string, files: readonly StateFile[], ask: AskVerb): Promise<Finding[]> {
+  const { path: configPath } = Object(await ask(["config", "file"])) as { path?: unknown };
+  const known = typeof configPath === "string" ? configPath : join(stateDir, "svc.json");
+  const config = files.some(({ path }) => path === known) ? undefined : await lookAt(known);
+  return permissionFindings({
+    stateDir,
+    configPath: known,
+    files: config ? [...files, config] : files,
+    uid: process.getuid?.(),
+  });
+}
+
+async function pathsOf(files: readonly StateFile[], holds: (file: StateFile) => Promise<boolean>): Promise<string[]> {
+  const found: string[] = [];
+  for (const file of files) if (file.kind === "file" && (await holds(file))) found.push(file.path);
+  return found;
+}
+
+async function isTorn(file: StateFile, stateDir: string): Promise<boolean> {
+  if (!isOwnJson(file, stateDir)) return false;
+  try {
+    JSON.parse(await readFile(file.path, "utf8"));
+    return false;
+  } catch (error) {
+    return error instanceof SyntaxError;
+  }
+}
+
+async function isHeld(files: readonly StateFile[]): Promise<boolean> {
+  const sockets = files.filter(({ kind }) => kind === "socket");
+  return (await Promise.all(sockets.map(({ path }) => isAnswered(path)))).some(Boolean);
+}
+
+/** Finds a gateway whose socket cannot be seen. Asks only if a gateway was started from this state directory before. */
+async function answers(
+  { connect, stateDir }: ExamineOptions["context"],
+  files: readonly StateFile[],
+): Promise<boolean> {
+  if (!files.some(({ path }) => path === join(stateDir, "startup-report.json"))) return false;
+  try {
+    await (await connect({ scopes: [], timeoutMs: PATIENCE })).close();
+    return true;
+  } catch (error) {
+    return isGatewayError(error) && error.code !== "UNAVAILABLE";
+  }
+}
+
+async function deadSockets(files: readonly StateFile[]): Promise<string[]> {
+  const found: string[] = [];
+  for (const { path, kind } of files) if (kind === "socket" && !(await isAnswered(path))) found.push(path);
+  return found;
+}
+
+async function disk(stateDir: string): Promise<Finding[]> {
+  const place = existsSync(stateDir) ? stateDir : dirname(stateDir);
+  const { bavail, bsize } = await statfs(place);
+  return diskFindings(place, bavail * bsize);
+}
+
+async function service(stateDir: string): Promise<Finding[]> {
+  const { present, facts, kind, path } = await serviceScene(stateDir);
+  if (present === undefined) return [];
+  const about = path;
+  if (!isOurs(present)) {
+    const message = "it stands where the service of this gateway would, and somebody else wrote it";
+    return [
+      {
+        severity: "warning",
+        check: "service",
+        about,
+        message,
+        next: "svc gateway install --dry-run shows what would be written",
+      },
+    ];
+  }
+  // PATH may differ from that of the install.
+  const wanted = renderService({ ...facts, env: { ...facts.env, PATH: pathIn(present) } }, kind);
+  const differs = difference(present, wanted).filter((line) => !line.startsWith(" "));
+  if (differs.length === 0) return [];
+  const message = `it is not what would be written now: ${differs.slice(0, 4).join(" ")}`.slice(0, 300);
+  return [
+    {
+      severity: "warning",
+      check: "service",
+      about,
+      message,
+      next: "svc gateway install --dry-run, then svc gateway install",
+    },
+  ];
+}
+
+/** The PATH in the text of a service. */
+function pathIn(text: string): string | undefined {
+  const [, unit] = /^Environment="PATH=(.*)"$/m.exec(text) ?? [];
+  const [, plist] = /<key>PATH<\/key><string>(.*)<\/string>/.exec(text) ?? [];
+  return (
+    unit?.replaceAll("%%", "%").replaceAll('\\"', '"').replaceAll("\\\\", "\\") ??
+    plist?.replaceAll("&lt;", "<").replaceAll("&gt;", ">").replaceAll("&amp;", "&")
+  );
+}

@@ -1,0 +1,33 @@
+/** The findings of `svc doctor`, and the repairs it can make. */
+
+/** A change that can be taken back: nothing is destroyed. */
+export type Repair =
+  /** Sets the mode of a file or directory. */
+  | { readonly kind: "mode"; readonly path: string; readonly mode: number }
+  /** Moves a file out of the way, and keeps it. */
+  | { readonly kind: "remove"; readonly path: string };
+
+export interface Finding {
+  readonly severity: "error" | "warning";
+  /** Name of the check. */
+  readonly check: string;
+  /** A file, a key, a plugin. */
+  readonly about: string;
+  readonly message: string;
+  /** The next step: a command, or what to do. */
+  readonly next: string;
+  /** What `--fix` does. Absent: only a person can repair it. */
+  readonly repair?: Repair;
+}
+
+export function octal(mode: number): string {
+  return (mode & 0o777).toString(8).padStart(3, "0");
+}
+
+/** Errors first, then in the order of the checks. */
+export function sorted(findings: readonly Finding[]): Finding[] {
+  return [
+    ...findings.filter(({ severity }) => severity === "error"),
+    ...findings.filter(({ severity }) => severity !== "error"),
+  ];
+}

@@ -1,0 +1,99 @@
+/** Checks that other verbs of `svc` make. Each verb runs in a process of its own, so that one that crashes ends no other check. */
+import { messageOf } from "@svc/sdk";
+import { runProgram } from "@svc/sdk/exec";
+import { visible } from "@svc/sdk/cli";
+import { installedCommands } from "../plugin-verbs.ts";
+import type { Finding } from "./finding.ts";
+
+/** Runs `svc <words> --json`. @returns its one JSON value. @throws Error for any other output */
+export type AskVerb = (words: readonly string[]) => Promise<unknown>;
+
+/** Milliseconds. */
+const TIMEOUT = 60_000;
+
+/** @param script the path of the running command */
+export function askVerbsOf(script: string, env: Readonly<Record<string, string | undefined>>): AskVerb {
+  const kept = Object.fromEntries(
+    Object.entries(env).filter((entry): entry is [string, string] => entry[1] !== undefined),
+  );
+  return async (words) => {
+    const file = process.execPath;
+    const { stdout, stderr, error } = await runProgram({
+      file,
+      argv: [file, script, ...words, "--json"],
+      cwd: process.cwd(),
+      env: kept,
+      timeoutMs: TIMEOUT,
+      signal: new AbortController().signal,
+      stopReason: "",
+    });
+    try {
+      return JSON.parse(stdout) as unknown;
+    } catch {
+      throw new Error(stderr.trim().split("\n")[0] || error || "it gave no answer");
+    }
+  };
+}
+
+interface ConfigAnswer {
+  readonly path?: string;
+  readonly issues?: readonly Issue[];
+  readonly warnings?: readonly Issue[];
+}
+interface Issue {
+  readonly path?: string;
+  readonly message?: string;
+}
+
+/** The answer of `svc config validate`, with unknown keys as warnings. */
+export function configFindings(answer: unknown): Finding[] {
+  const { path = "the configuration", issues = [], warnings = [] } = Object(answer) as ConfigAnswer; // another version may answer otherwise
+  const found =
+    (severity: Finding["severity"]) =>
+    (issue: Issue): Finding => ({
+      severity,
+      check: "config",
+      about: issue.path ? `${path}: ${issue.path}` : path,
+      message: visible(issue.message ?? "it does not say what"),
+      next: issue.path
+        ? `svc config schema ${issue.path}, then svc config set or unset it`
+        : "correct the file, then: svc config validate",
+    });
+  return [...issues.map(found("error")), ...warnings.map(found("warning"))];
+}
+
+interface VerbAnswer {
+  readonly findings?: readonly { severity?: string; check?: string; about?: string; message?: string; next?: string }[];
+  readonly error?: { readonly message?: unknown };
+}
+
+/** The answer of `svc <name> doctor`: `{ findings: [{ severity, check, about, message, next }] }`. */
+export function verbFindings(name: string, answer: unknown): Finding[] {
+  const { findings = [], error } = Object(answer) as VerbAnswer; // another version may answer otherwise
+  if (error) return [failed(name, String(error.message), `svc ${name} doctor`)];
+  return findings.map(({ severity, check, about, message, next }) => ({
+    severity: severity === "error" ? "error" : "warning",
+    check: check ?? name,
+    about: about ?? name,
+    message: message ?? "it does not say what",
+    next: next ?? `svc ${name} doctor`,
+  }));
+}
+
+/**
+ * The verbs `<name> doctor` of plugins. Each prints `{ findings }` with `--json`, and accepts `--running`: a gateway uses the
+ * state directory. @returns none when the plugins cannot be listed; `svc plugins doctor` says why
+ */
+export async function pluginVerbs(): Promise<string[]> {
+  try {
+    return (await installedCommands()).map(({ name }) => name).filter((name) => /^\S+ doctor$/.test(name));
+  } catch {
+    return [];
+  }
+}
+
+/** The finding for a check that failed. */
+export function failed(check: string, thrown: unknown, next: string): Finding {
+  const message = `it could not be checked: ${typeof thrown === "string" ? thrown : messageOf(thrown)}`;
+  return { severity: "error", check, about: check, message: message.slice(0, 500), next };
+}

@@ -1,0 +1,157 @@
+/** `svc gateway install|uninstall|start|stop|restart`: the gateway as a service of the current user. */
+import { mkdir, readFile, rename, rm } from "node:fs/promises";
+import { realpathSync } from "node:fs";
+import { homedir } from "node:os";
+import { dirname, join } from "node:path";
+import { GatewayError } from "@svc/sdk";
+import type { CommandContext } from "@svc/sdk/cli";
+import { commandText } from "@svc/sdk/exec";
+import { replaceFile } from "@svc/sdk/files";
+import {
+  isOurs,
+  leftOut,
+  renderService,
+  type ServiceFacts,
+  type ServiceKind,
+  serviceName,
+  servicePath,
+} from "./definition.ts";
+import { difference } from "./difference.ts";
+import { findSupervisor, ownMachine, type Supervisor } from "./supervisor.ts";
+
+/** The service of this gateway, and the file that is there now. */
+interface Scene {
+  readonly facts: ServiceFacts;
+  readonly kind: ServiceKind;
+  readonly name: string;
+  readonly path: string;
+  /** Text of the present file; `undefined`: there is none. */
+  readonly present: string | undefined;
+  readonly byHand: string;
+}
+
+/** Reads only. */
+export async function serviceScene(stateDir: string): Promise<Scene> {
+  const script = process.argv[1] ?? "";
+  const facts = { node: process.execPath, script: stable(script), stateDir, home: homedir(), env: process.env };
+  const kind = process.platform === "darwin" ? "launchd" : "systemd";
+  const path = servicePath(facts, kind);
+  const present = await readFile(path, "utf8").catch((error: NodeJS.ErrnoException) => {
+    if (error.code === "ENOENT") return undefined;
+    throw error;
+  });
+  const byHand = `SVC_STATE_DIR=${commandText([stateDir])} ${commandText([facts.node, facts.script, "gateway", "run"])}`;
+  return { facts, kind, name: serviceName(facts, kind), path, present, byHand };
+}
+
+/** Choice: follows the link that npm makes (`bin/svc`), since npm may remove it. */
+function stable(script: string): string {
+  try {
+    return realpathSync(script);
+  } catch {
+    return script;
+  }
+}
+
+export async function install(context: CommandContext): Promise<number> {
+  const scene = await serviceScene(context.stateDir);
+  const { facts, kind, name, path, present } = scene;
+  const text = renderService(facts, kind);
+  const changes = present === undefined ? [] : difference(present, text).filter((line) => !line.startsWith(" "));
+  const isSame = present === text;
+  const missing = leftOut(facts.env);
+  const notes = missing.map(
+    (one) => `${one} is set here and not written: keep what it holds in the configuration, or in a credential`,
+  );
+  if (context.options["dryRun"] === true) {
+    tell(context, { path, name, changed: !isSame, changes, text, notes, dryRun: true }, [
+      `${path}${isSame ? " (as it is)" : ""}`,
+      "",
+      text.trimEnd(),
+      ...diffLines(changes),
+      ...notes,
+    ]);
+    return 0;
+  }
+  const supervisor = await findSupervisor(ownMachine(scene.byHand));
+  const backup = isSame ? undefined : await write(scene, text);
+  await supervisor.enable(name, path);
+  const done = isSame ? `${name} is as it should be; it was started anew` : `${name} was written to ${path}, and runs`;
+  const lines = [
+    done,
+    ...diffLines(changes),
+    ...(backup ? [`What was there before: ${backup}`] : []),
+    ...notes,
+    ...lingerLines(kind),
+  ];
+  tell(context, { path, name, changed: !isSame, changes, ...(backup ? { backup } : {}), notes }, [
+    ...lines,
+    "Next: svc gateway probe",
+  ]);
+  return 0;
+}
+
+/** Services of a user end with the last session, unless lingering is enabled. */
+function lingerLines(kind: ServiceKind): string[] {
+  return kind === "systemd" ? ["To have it run without anybody logged in: loginctl enable-linger"] : [];
+}
+
+/** @returns the backup of the present file, if `svc` did not write it */
+async function write({ path, present, facts }: Scene, text: string): Promise<string | undefined> {
+  await mkdir(dirname(path), { recursive: true });
+  await mkdir(join(facts.stateDir, "logs"), { recursive: true, mode: 0o700 });
+  const backup = present === undefined || isOurs(present) ? undefined : `${path}.before-svc-${Date.now()}`;
+  if (backup !== undefined) await rename(path, backup);
+  await replaceFile(path, text);
+  return backup;
+}
+
+export async function uninstall(context: CommandContext): Promise<number> {
+  const scene = await serviceScene(context.stateDir);
+  const { name, path, present } = scene;
+  if (present === undefined) {
+    tell(context, { path, name, removed: false }, [`There is no service at ${path}; nothing to do.`]);
+    return 0;
+  }
+  if (!isOurs(present))
+    throw new GatewayError(
+      "INVALID_REQUEST",
+      `${path} was not written by svc gateway install\nNext: remove it by hand, if it is yours`,
+    );
+  if (context.options["dryRun"] === true) {
+    tell(context, { path, name, removed: false, dryRun: true }, [`${name} would be stopped, and ${path} removed.`]);
+    return 0;
+  }
+  const supervisor = await findSupervisor(ownMachine(scene.byHand));
+  await supervisor.disable(name, path);
+  await rm(path, { force: true });
+  await supervisor.forget();
+  tell(context, { path, name, removed: true }, [
+    `${name} was stopped and removed; state and configuration stay in ${context.stateDir}.`,
+  ]);
+  return 0;
+}
+
+export async function act(action: "start" | "stop" | "restart", context: CommandContext): Promise<number> {
+  const scene = await serviceScene(context.stateDir);
+  const { name, path, present, byHand } = scene;
+  const supervisor: Supervisor = await findSupervisor(ownMachine(byHand));
+  if (present === undefined)
+    throw new GatewayError(
+      "NOT_FOUND",
+      `there is no service at ${path}\nNext: svc gateway install, or svc gateway run in this terminal`,
+    );
+  await supervisor[action](name, path);
+  const past = { start: "started", stop: "stopped", restart: "restarted" }[action];
+  tell(context, { ok: true, name, action }, [`${name} was ${past}.`]);
+  return 0;
+}
+
+function diffLines(changes: readonly string[]): string[] {
+  return changes.length === 0 ? [] : ["What differs from what is there:", ...changes.map((line) => `  ${line}`)];
+}
+
+function tell(context: CommandContext, value: object, lines: readonly string[]): void {
+  if (context.json) context.print(value);
+  else for (const line of lines) context.print(line);
+}

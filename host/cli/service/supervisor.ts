@@ -1,0 +1,134 @@
+/** Controls systemd (of the user) or launchd, by their own commands. */
+import { GatewayError } from "@svc/sdk";
+import { findOnPath, ownPlaces, type ProgramEnd, runProgram } from "@svc/sdk/exec";
+import type { ServiceKind } from "./definition.ts";
+
+/** The actions on a service whose file is written. */
+export interface Supervisor {
+  readonly kind: ServiceKind;
+  /** Loads the file and starts the service; restarts a running one. */
+  enable(name: string, path: string): Promise<void>;
+  disable(name: string, path: string): Promise<void>;
+  start(name: string, path: string): Promise<void>;
+  stop(name: string, path: string): Promise<void>;
+  restart(name: string, path: string): Promise<void>;
+  /** Makes it forget removed files. */
+  forget(): Promise<void>;
+}
+
+/** Milliseconds; a stop waits until the gateway has drained. */
+const TIMEOUT = 60_000;
+
+const NEVER = new AbortController().signal;
+
+/** Runs a program of the machine. */
+export type Run = (args: readonly string[]) => Promise<ProgramEnd>;
+
+export interface Machine {
+  readonly platform: NodeJS.Platform;
+  readonly uid: number | undefined;
+  /** Command that runs the gateway without a service, for the refusal. */
+  readonly byHand: string;
+  /** The program of this name, or `undefined`. */
+  find(name: string): Promise<Run | undefined>;
+}
+
+export function ownMachine(byHand: string, env: Readonly<Record<string, string | undefined>> = process.env): Machine {
+  const given = Object.entries(env).filter(
+    (entry): entry is [string, string] => entry[1] !== undefined && !entry[0].startsWith("SVC_"),
+  );
+  return {
+    platform: process.platform,
+    uid: process.getuid?.(),
+    byHand,
+    async find(name) {
+      const file = await findOnPath(name, ownPlaces());
+      if (file === undefined) return undefined;
+      return (args) =>
+        runProgram({
+          file,
+          argv: [file, ...args],
+          cwd: "/",
+          env: Object.fromEntries(given),
+          timeoutMs: TIMEOUT,
+          signal: NEVER,
+          stopReason: "",
+        });
+    },
+  };
+}
+
+/** @throws GatewayError `UNAVAILABLE` when this machine has no service manager for users; says how to run the gateway instead */
+export async function findSupervisor(machine: Machine): Promise<Supervisor> {
+  const { platform, byHand, uid } = machine;
+  if (platform === "linux") {
+    const systemctl = await machine.find("systemctl");
+    const asked = await systemctl?.(["--user", "show-environment"]);
+    if (systemctl && asked?.exitCode === 0) return systemd((args) => systemctl(["--user", ...args]));
+    throw none(`this machine has no systemd user session${asked ? ` (${lastLine(asked)})` : ""}`, byHand);
+  }
+  if (platform === "darwin" && uid !== undefined) {
+    const launchctl = await machine.find("launchctl");
+    if (launchctl) return launchd(launchctl, uid);
+  }
+  throw none(`there is no service of a user on ${platform} that is known here`, byHand);
+}
+
+function none(why: string, byHand: string): GatewayError {
+  return new GatewayError("UNAVAILABLE", `${why}; run it with: ${byHand}\nNext: ${byHand}`);
+}
+
+function lastLine({ stderr, error }: ProgramEnd): string {
+  return stderr.trim().split("\n").at(-1)?.slice(0, 200) || error || "no answer";
+}
+
+/** @throws GatewayError `UNAVAILABLE` with the output of the command */
+async function must(run: Run, command: string, args: readonly string[]): Promise<void> {
+  const end = await run(args);
+  if (end.exitCode === 0) return;
+  throw new GatewayError(
+    "UNAVAILABLE",
+    `${command} ${args.join(" ")}: ${lastLine(end)}\nNext: svc gateway install --dry-run`,
+  );
+}
+
+function systemd(run: Run): Supervisor {
+  const does = (...args: string[]) => must(run, "systemctl --user", args);
+  return {
+    kind: "systemd",
+    async enable(name) {
+      await does("daemon-reload");
+      await does("enable", name);
+      await does("restart", name);
+    },
+    disable: (name) => does("disable", "--now", name),
+    start: (name) => does("start", name),
+    stop: (name) => does("stop", name),
+    restart: (name) => does("restart", name),
+    forget: () => does("daemon-reload"),
+  };
+}
+
+function launchd(run: Run, uid: number): Supervisor {
+  const domain = `gui/${uid}`;
+  const does = (...args: string[]) => must(run, "launchctl", args);
+  /** Ignores a service that is not loaded. */
+  const unload = async (name: string) => void (await run(["bootout", `${domain}/${name}`]));
+  const load = (path: string) => does("bootstrap", domain, path);
+  return {
+    kind: "launchd",
+    async enable(name, path) {
+      await unload(name);
+      await load(path);
+    },
+    disable: unload,
+    async start(name, path) {
+      const { exitCode } = await run(["print", `${domain}/${name}`]);
+      if (exitCode !== 0) await load(path);
+      await does("kickstart", `${domain}/${name}`);
+    },
+    stop: unload, // launchd restarts a loaded service
+    restart: (name) => does("kickstart", "-k", `${domain}/${name}`),
+    forget: async () => undefined,
+  };
+}

@@ -1,0 +1,46 @@
+/** Wiring of `svc gateway install|uninstall|start|stop|restart`. */
+import type { CommandContext } from "@svc/sdk/cli";
+import type { Command } from "commander";
+import { examples, JSON_OPTION, type Wiring, withTarget } from "../verb.ts";
+
+type Service = typeof import("../service/service.ts");
+
+/** @param gateway the command `svc gateway` */
+export function addServiceVerbs(gateway: Command, { output, act }: Omit<Wiring, "program">): void {
+  const add = (
+    name: string,
+    summary: string,
+    lines: readonly string[],
+    run: (service: Service, context: CommandContext) => Promise<number>,
+  ) =>
+    withTarget(gateway.command(name))
+      .description(summary)
+      .option(...JSON_OPTION)
+      .addHelpText("after", examples(...lines))
+      .action((flags: Readonly<Record<string, unknown>>) =>
+        act(async () => {
+          const { verbContext } = await import("../plugin-verbs.ts");
+          return run(await import("../service/service.ts"), verbContext([], flags, output));
+        }),
+      );
+  const dryRun = ["--dry-run", "only show what would be written and done"] as const;
+  add(
+    "install",
+    "Have the gateway run as a service of this user",
+    ["svc gateway install --dry-run", "SVC_GATEWAY_PORT=19001 svc gateway install"],
+    (service, context) => service.install(context),
+  ).option(...dryRun);
+  add(
+    "uninstall",
+    "Take the service away again; state and configuration stay",
+    ["svc gateway uninstall"],
+    (service, context) => service.uninstall(context),
+  ).option(...dryRun);
+  for (const action of ["start", "stop", "restart"] as const)
+    add(
+      action,
+      `${action.charAt(0).toUpperCase()}${action.slice(1)} the service`,
+      [`svc gateway ${action}`],
+      (service, context) => service.act(action, context),
+    );
+}

@@ -1,0 +1,157 @@
+/** The params of `cron.add` and `cron.update`, as a job or a change of one. Pure. Spec: methods-cron.md §2, §3. */
+import {
+  closedSchema,
+  CronJobDraft,
+  CronJobPatch,
+  CronJobState,
+  type CronSchedule,
+  describeViolations,
+  invalidRequest,
+  matches,
+  NonEmpty,
+  type Static,
+  Strict,
+  type TSchema,
+  Type,
+} from "@svc/sdk";
+import { defined, type Fields, isFields } from "../fields.ts";
+import { defaultStaggerMs } from "../schedule/calendar.ts";
+import { refusedMoment } from "../schedule/moment.ts";
+import { type Method, normalizedJob } from "./normalize.ts";
+
+/** UTF-16 units of a name taken from the payload. Spec: §2. */
+const NAME_CHARS = 60;
+/** Keys an object of `cron.*` may have. Choice: more than any client sends, and few enough to check in no time. */
+const MOST_KEYS = 100;
+
+const { name, enabled, sessionTarget, wakeMode } = CronJobPatch.properties;
+/** A new job, where the fields with a default may be absent. */
+const Draft = Strict({ ...CronJobDraft.properties, name, enabled, sessionTarget, wakeMode });
+type Draft = Static<typeof Draft>;
+
+/** Unknown keys of a job's state are refused as well. */
+const Patch = Strict({
+  ...CronJobPatch.properties,
+  state: Type.Optional(closedSchema(Type.Partial(CronJobState))),
+});
+const idOfJob = { id: Type.Optional(NonEmpty), jobId: Type.Optional(NonEmpty) };
+const Change = Strict({ ...idOfJob, patch: Patch });
+
+/**
+ * The job that the params of `cron.add` describe, with its defaults.
+ * @param now epoch ms
+ * @throws GatewayError `INVALID_REQUEST` naming the field and what is wrong with it
+ */
+export function draftFrom(raw: Fields, now: number): CronJobDraft {
+  const method = "cron.add";
+  boundKeys(raw, method);
+  const draft = normalizedJob(unwrapped(raw), method);
+  if (!matches(Draft, draft)) return refuse(method, describeViolations(byKind(Draft.properties, draft), draft));
+  const wrong = refusedMoment(draft.schedule, now);
+  if (wrong !== undefined) return refuse(method, `at /schedule/at: ${wrong}`);
+  if (draft.delivery?.mode === "webhook" && draft.delivery.to === undefined)
+    return refuse(method, "at /delivery/to: must be the URL the webhook is posted to");
+  return withDefaults(draft, now);
+}
+
+/**
+ * The change that the params of `cron.update` describe. `patched` checks whether its moment lies in the past.
+ * @throws GatewayError `INVALID_REQUEST` naming the field and what is wrong with it
+ */
+export function changeFrom(raw: Fields): { readonly id: string; readonly patch: CronJobPatch } {
+  const method = "cron.update";
+  boundKeys(raw, method);
+  const given = raw["patch"];
+  const patch = isFields(given) ? normalizedJob(unwrapped(given), method) : given;
+  const change = defined<Fields>({ ...raw, patch });
+  if (!matches(Change, change)) {
+    const narrowed = Strict({ ...idOfJob, patch: byKind(Patch.properties, patch) });
+    return refuse(method, describeViolations(narrowed, change));
+  }
+  const wrong = refusedMoment(change.patch.schedule);
+  if (wrong !== undefined) return refuse(method, `at /patch/schedule/at: ${wrong}`);
+  const { id, jobId } = change;
+  if (id !== undefined && jobId !== undefined) return refuse(method, "id and jobId exclude each other; give one");
+  return { id: id ?? jobId ?? refuse(method, "id is missing"), patch: change.patch };
+}
+
+/** The job itself, where a client wraps it in `data` or `job`. Beside other keys the wrapper stays, and is refused. */
+export function unwrapped(raw: Fields): Fields {
+  const [key, ...others] = Object.keys(raw);
+  const inner = others.length === 0 && (key === "data" || key === "job") ? raw[key] : undefined;
+  return isFields(inner) ? inner : raw;
+}
+
+function withDefaults(draft: Draft, now: number): CronJobDraft {
+  const { payload, schedule, deleteAfterRun = schedule.kind === "at" ? true : undefined } = draft;
+  const sessionTarget = draft.sessionTarget ?? (payload.kind === "systemEvent" ? "main" : "isolated");
+  return defined<CronJobDraft>({
+    enabled: true,
+    wakeMode: "now",
+    ...draft,
+    name: draft.name ?? nameFrom(payload),
+    deleteAfterRun,
+    sessionTarget,
+    schedule: scheduleFrom(schedule, now),
+    ...(sessionTarget === "isolated" && draft.delivery === undefined ? deliveryFrom(payload) : {}),
+  });
+}
+
+function scheduleFrom(schedule: CronSchedule, now: number): CronSchedule {
+  if (schedule.kind === "every") return { anchorMs: now, ...schedule };
+  if (schedule.kind === "at") return schedule;
+  return defined<CronSchedule & { kind: "cron" }>({ staggerMs: defaultStaggerMs(schedule.expr), ...schedule });
+}
+
+/** An agent turn is announced; older clients say in its payload whether and where. */
+function deliveryFrom(payload: Draft["payload"]): Pick<CronJobDraft, "delivery" | "payload"> {
+  if (payload.kind !== "agentTurn") return { payload };
+  const { deliver, channel, to, bestEffortDeliver, ...turn } = payload;
+  const mode = deliver === false ? "none" : "announce";
+  const delivery = defined<NonNullable<Draft["delivery"]>>({ mode, channel, to, bestEffort: bestEffortDeliver });
+  return { delivery, payload: turn };
+}
+
+/** The first line of what the job says or asks. */
+function nameFrom(payload: Draft["payload"]): string {
+  const [line = ""] = (payload.kind === "systemEvent" ? payload.text : payload.message).split(/\r?\n/, 1);
+  const short = line.trim();
+  return short.length <= NAME_CHARS ? short : `${short.slice(0, NAME_CHARS - 1).replace(/[\uD800-\uDBFF]$/, "")}…`;
+}
+
+/** The schema with only the schedule and payload of the given kind, so that a refusal says nothing of the other kinds. */
+function byKind(properties: Readonly<Record<string, TSchema>>, value: unknown): TSchema {
+  const given = isFields(value) ? value : {};
+  const narrowed = Object.entries(properties).map(([key, schema]) => {
+    const field = given[key];
+    return [key, (key === "schedule" || key === "payload") && isFields(field) ? oneKind(schema, field) : schema];
+  });
+  return Strict(Object.fromEntries(narrowed) as Record<string, TSchema>);
+}
+
+/** A member of a union of objects that differ by `kind`. */
+interface OneKind {
+  readonly properties: { readonly kind: { readonly const: string } };
+}
+
+/** @param union of objects that differ by `kind` */
+function oneKind(union: TSchema, { kind }: Fields): TSchema {
+  const { anyOf = [] } = union as { readonly anyOf?: readonly OneKind[] }; // as the contract has them
+  const kinds = anyOf.map(({ properties }) => properties.kind.const);
+  return (
+    (anyOf[kinds.findIndex((one) => one === kind)] as TSchema | undefined) ?? Type.Object({ kind: Type.Enum(kinds) })
+  );
+}
+
+/** Refuses very large objects, which take the schema long. @throws GatewayError `INVALID_REQUEST` */
+function boundKeys(value: unknown, method: Method, levels = 4): void {
+  if (!isFields(value) || levels === 0) return;
+  const children = Object.values(value);
+  if (children.length > MOST_KEYS)
+    refuse(method, `an object has ${children.length} properties, and may have ${MOST_KEYS}`);
+  for (const child of children) boundKeys(child, method, levels - 1);
+}
+
+function refuse(method: Method, why: string): never {
+  return invalidRequest(`invalid ${method} params: ${why}`);
+}

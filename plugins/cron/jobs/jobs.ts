@@ -1,0 +1,218 @@
+/** Adds, changes, removes, runs and cancels jobs. Spec: protocol/methods-cron.md §2-5. */
+import {
+  type Clock,
+  type cron,
+  type CronEventPayload,
+  type CronJob,
+  type CronJobDraft,
+  type CronJobPatch,
+  type CronSchedule,
+  notFound,
+  type ResultOf,
+  unavailable,
+} from "@svc/sdk";
+import { parseThinkingLevel } from "@svc/sdk/services";
+import { checkJob } from "./checks.ts";
+import type { JobChanges } from "../store/job-changes.ts";
+import { patched } from "./patch.ts";
+import { type Definition, type Facts, notRun, shownJob, type StoredJob, wakeAtOf } from "../store/records.ts";
+import type { Runner } from "../runs/runner.ts";
+import { PAST_MS } from "../schedule/moment.ts";
+import { atOf, checkSchedule, loadCalendar, nextSlot } from "../schedule/calendar.ts";
+import { runIdOf, type Scheduler } from "../runs/scheduler.ts";
+import type { CronStore } from "../store/store.ts";
+
+/** Choice. */
+export const MAX_JOBS = 10_000;
+const MOVED = "its next time was set by hand";
+
+export interface JobSources {
+  readonly store: CronStore;
+  readonly changes: JobChanges;
+  readonly scheduler: Pick<Scheduler, "wakeBy">;
+  readonly runner: Pick<Runner, "pump" | "settled" | "cancel">;
+  readonly clock: Clock;
+  readonly defaultAgentId: () => string;
+  newId(): string;
+  publish(payload: CronEventPayload): void;
+}
+
+export class Jobs {
+  readonly #sources: JobSources;
+
+  constructor(sources: JobSources) {
+    this.#sources = sources;
+  }
+
+  /** @throws GatewayError `UNAVAILABLE` for settings that cannot be combined, and at the limit of jobs */
+  async add(draft: CronJobDraft): Promise<CronJob> {
+    const { store, clock, newId, publish, scheduler } = this.#sources;
+    await loadCalendar();
+    if ((await store.count()) >= MAX_JOBS)
+      unavailable(`there are ${MAX_JOBS} cron jobs, which is the most; remove one first`);
+    const now = clock.now();
+    const id = newId();
+    const { agentId, sessionKey, ...rest } = draft;
+    const definition: Definition = {
+      ...rest,
+      id,
+      ...(agentId ? { agentId } : {}),
+      ...(sessionKey ? { sessionKey } : {}),
+      createdAtMs: now,
+      updatedAtMs: now,
+      schedule: anchored(draft.schedule, now),
+    };
+    this.#check(definition);
+    const job: StoredJob = {
+      definition,
+      facts: {},
+      nextAt: firstSlot(definition.schedule, id, now),
+      heldUntil: 0,
+      runningAt: undefined,
+      revision: 0,
+    };
+    await store.write([store.insert(job)]);
+    publish({ jobId: id, action: "added", ...nextRun(job) });
+    scheduler.wakeBy(wakeAtOf(job));
+    return shownJob(job);
+  }
+
+  /** @throws GatewayError `UNAVAILABLE` for an unknown id (Spec: §3) and for settings that cannot be combined */
+  async update(id: string, patch: CronJobPatch): Promise<CronJob> {
+    const { changes, clock, publish, scheduler, runner } = this.#sources;
+    await loadCalendar();
+    const job = await changes.change(id, (stored) => {
+      if (!stored) return unknown(id);
+      const now = clock.now();
+      const { state: shown, ...definition } = patched(shownJob(stored), patch, now);
+      this.#check(definition);
+      const { nextRunAtMs, runningAtMs: _running, ...facts } = shown;
+      const times = timesAfter(stored, definition, patch, nextRunAtMs, now);
+      const next = { ...stored, definition, facts: facts satisfies Facts, ...times };
+      const passed = skippedByMove(stored, next, patch);
+      const beside =
+        passed === undefined
+          ? []
+          : [
+              this.#sources.store.recordNotRun(
+                definition,
+                runIdOf(id, passed),
+                { dueAt: passed, fate: "skipped", reason: MOVED },
+                now,
+              ),
+            ];
+      return { job: next, beside, result: next };
+    });
+    publish({ jobId: id, action: "updated", ...nextRun(job) });
+    scheduler.wakeBy(wakeAtOf(job));
+    runner.pump(id); // settles waiting runs of a job that is now disabled
+    return shownJob(job);
+  }
+
+  /** @returns whether the job existed */
+  async remove(id: string): Promise<boolean> {
+    const { changes, publish, runner } = this.#sources;
+    const removed = await changes.change(id, (stored) =>
+      stored ? { job: "remove", result: true } : { result: false },
+    );
+    if (!removed) return false;
+    publish({ jobId: id, action: "removed" });
+    runner.pump(id);
+    return true;
+  }
+
+  /** Resolves when the run has ended. @throws GatewayError `UNAVAILABLE` for an unknown id, and when the gateway stops first */
+  async run(id: string, mode: "due" | "force"): Promise<ResultOf<typeof cron.run>> {
+    const { changes, store, clock, runner } = this.#sources;
+    await loadCalendar();
+    const accepted = await changes.change<Accepted>(id, async (stored) => {
+      if (!stored) return unknown(id);
+      const now = clock.now();
+      const wakeAt = wakeAtOf(stored);
+      if (mode === "due" && (wakeAt === undefined || wakeAt > now)) return { result: "not-due" };
+      if ((await store.unsettled(id)).length > 0) return { result: "already-running" };
+      const isRecorded = await store.recorded(id, now);
+      let dueAt = now;
+      while (isRecorded(dueAt) || dueAt === stored.nextAt) dueAt += 1; // one record for each time
+      const runId = runIdOf(id, dueAt);
+      return { beside: [store.accept({ jobId: id, dueAt, runId, isManual: true })], result: { runId } };
+    });
+    if (typeof accepted === "string") return { ok: true, ran: false, reason: accepted };
+    const settled = runner.settled(accepted.runId);
+    runner.pump(id);
+    await settled;
+    return { ok: true, ran: true };
+  }
+
+  /** Aborts the current run of a job and skips waiting runs. @returns how many runs that were. @throws GatewayError `NOT_FOUND` */
+  async cancel(id: string): Promise<number> {
+    const { changes, store, clock, runner } = this.#sources;
+    const dropped = await changes.change(id, async (stored) => {
+      if (!stored) return notFound(`there is no cron job ${id}; see cron.list`);
+      const waiting = (await store.unsettled(id)).filter(({ status }) => status === "waiting");
+      const settled = notRun("skipped", "it was cancelled", clock.now());
+      return {
+        beside: waiting.map((fire) => store.settle(fire, stored.definition.name, settled)),
+        result: waiting.length,
+      };
+    });
+    return dropped + runner.cancel(id);
+  }
+
+  #check(job: Parameters<typeof checkJob>[0]): void {
+    checkJob(job, { defaultAgentId: this.#sources.defaultAgentId(), checkSchedule });
+    const { payload } = job;
+    if (payload.kind !== "agentTurn") return;
+    if (payload.thinking !== undefined && parseThinkingLevel(payload.thinking) === undefined)
+      unavailable(`Error: thinking "${payload.thinking}" is no level; see models.list`);
+  }
+}
+
+/** Spec: §3. */
+function unknown(id: string): never {
+  return unavailable(`Error: unknown cron job id: ${id}`);
+}
+
+function anchored(schedule: CronSchedule, now: number): CronSchedule {
+  return schedule.kind === "every" ? { ...schedule, anchorMs: schedule.anchorMs ?? now } : schedule;
+}
+
+/** A moment that has just passed is due at once. `refusedMoment` limits how far back it may lie. */
+function firstSlot(schedule: CronSchedule, id: string, now: number): number | undefined {
+  return schedule.kind === "at" ? atOf(schedule) : nextSlot(schedule, id, now);
+}
+
+function timesAfter(
+  stored: StoredJob,
+  { schedule, enabled, id }: Definition,
+  patch: CronJobPatch,
+  wanted: number | undefined,
+  now: number,
+): Pick<StoredJob, "nextAt" | "heldUntil"> {
+  const { nextAt, heldUntil } = stored;
+  if (patch.state?.nextRunAtMs !== undefined && wanted !== undefined)
+    return { nextAt: Math.max(now, wanted), heldUntil: 0 };
+  if (patch.schedule === undefined && patch.enabled === undefined) return { nextAt, heldUntil };
+  if (!enabled) return { nextAt: undefined, heldUntil: 0 };
+  // A job that stays enabled keeps a due run.
+  if (patch.schedule === undefined && stored.definition.enabled) return { nextAt, heldUntil };
+  const next =
+    schedule.kind === "at" && (atOf(schedule) ?? 0) < now - PAST_MS ? undefined : firstSlot(schedule, id, now);
+  return { nextAt: next, heldUntil: 0 };
+}
+
+/** The scheduled run that is skipped because the next run was set by hand to a later time. */
+function skippedByMove(before: StoredJob, { nextAt }: StoredJob, patch: CronJobPatch): number | undefined {
+  const isMoved = patch.state?.nextRunAtMs !== undefined && patch.schedule === undefined && before.definition.enabled;
+  return isMoved && before.nextAt !== undefined && nextAt !== undefined && nextAt > before.nextAt
+    ? before.nextAt
+    : undefined;
+}
+
+function nextRun(job: StoredJob): { readonly nextRunAtMs?: number } {
+  const nextRunAtMs = wakeAtOf(job);
+  return nextRunAtMs === undefined ? {} : { nextRunAtMs };
+}
+
+/** An accepted run by hand, or why it was refused. */
+type Accepted = { readonly runId: string } | "not-due" | "already-running";

@@ -1,0 +1,143 @@
+/** Rewrites what clients send, old and new, in the terms of the contract. Refuses almost nothing: the schema does that. Pure. Spec: methods-cron.md §1-3. */
+import { invalidRequest } from "@svc/sdk";
+import { defined, type Fields, isBlank, isFields } from "../fields.ts";
+import { parseMoment } from "../schedule/moment.ts";
+
+export type Method = "cron.add" | "cron.update";
+/** What becomes of one field; `undefined` leaves the field out. */
+type Rule = (value: unknown, method: Method) => unknown;
+type Rules = Readonly<Record<string, Rule>>;
+
+const AGENT_ID_CHARS = 64;
+/** Keys that older clients write beside an agent turn instead of into it. */
+const BESIDE: ReadonlySet<string> = new Set([
+  "model",
+  "thinking",
+  "timeoutSeconds",
+  "allowUnsafeExternalContent",
+  "deliver",
+  "channel",
+  "to",
+  "bestEffortDeliver",
+  "provider",
+]);
+/** Keys that only an agent turn has. */
+const TURN_ONLY = ["model", "thinking", "timeoutSeconds", "allowUnsafeExternalContent"];
+
+const text: Rule = (value) => (typeof value === "string" ? value.trim() : value);
+const filled: Rule = (value, method) => (isBlank(value) ? undefined : text(value, method));
+/** A new job leaves a blank text out; a change keeps it, which clears the field. */
+const clearable: Rule = (value, method) => (method === "cron.add" ? filled : text)(value, method);
+const channel: Rule = (value, method) => clearable(typeof value === "string" ? value.toLowerCase() : value, method);
+/** One of `words`, in any case; anything else stays, so that the refusal can name it. */
+const word =
+  (...words: string[]): Rule =>
+  (value) =>
+    (typeof value === "string" && words.find((one) => one.toLowerCase() === value.trim().toLowerCase())) || value;
+const fields =
+  (rules: Rules): Rule =>
+  (value, method) =>
+    isFields(value) ? normalized(value, rules, method) : value;
+
+const enabled: Rule = (value, method) => {
+  const flag = word("true", "false")(value, method);
+  return flag === "true" || flag === "false" ? flag === "true" : value;
+};
+const knownWake = word("now", "next-heartbeat");
+/** Spec: §2: a new job ignores a mode it does not know. */
+const wakeMode: Rule = (value, method) => {
+  const mode = knownWake(value, method);
+  return method === "cron.add" && mode !== "now" && mode !== "next-heartbeat" ? undefined : mode;
+};
+const catchUpMode = word("none", "last", "all");
+const catchUp: Rule = (value, method) => (typeof value === "string" ? { mode: catchUpMode(value, method) } : value);
+/** Lower case, other characters as `-`. Spec: http/sessions-routing.md §1. Choice: without a letter or digit it is refused. */
+const agentId: Rule = (value, method) => {
+  if (typeof value !== "string" || isBlank(value)) return filled(value, method);
+  const id = value
+    .trim()
+    .toLowerCase()
+    .replace(/[^a-z0-9_-]+/g, "-")
+    .replace(/^[-_]+|-+$/g, "")
+    .slice(0, AGENT_ID_CHARS);
+  return id || invalidRequest(`invalid ${method} params: at /agentId: must have a letter or a digit`);
+};
+const at: Rule = (value, method) => {
+  const given = typeof value === "number" ? String(value) : value;
+  const ms = typeof given === "string" ? parseMoment(given) : undefined;
+  return ms === undefined ? text(given, method) : new Date(ms).toISOString();
+};
+const anyMode = word("none", "announce", "webhook", "deliver");
+const mode: Rule = (value, method) => {
+  const known = anyMode(value, method);
+  return known === "deliver" ? "announce" : known;
+};
+
+const address = { channel, to: clearable, accountId: clearable };
+const schedule = fields({ kind: word("at", "every", "cron"), at, expr: text, tz: filled });
+const job: Rules = {
+  isolation: () => undefined, // of older clients; it has no meaning any more
+  name: clearable,
+  agentId,
+  sessionKey: filled,
+  enabled,
+  sessionTarget: word("main", "isolated"),
+  wakeMode,
+  overlap: word("skip", "queue", "replace"),
+  catchUp,
+  schedule: (value, method) => schedule(withScheduleKind(value), method),
+  payload: fields({ text, message: text, model: clearable, thinking: clearable, channel, to: clearable }),
+  delivery: fields({ mode, ...address, failureDestination: fields(address) }),
+  failureAlert: fields(address),
+};
+
+/** @throws GatewayError `INVALID_REQUEST` for an agent id without a letter or a digit */
+export function normalizedJob(given: Fields, method: Method): Fields {
+  return normalized(withPayload(given), job, method);
+}
+
+function normalized(given: Fields, rules: Rules, method: Method): Fields {
+  const entries = Object.entries(given).map(([key, value]) => {
+    const rule = Object.hasOwn(rules, key) ? rules[key] : undefined;
+    return [key, rule ? rule(value, method) : value];
+  });
+  return defined<Fields>(Object.fromEntries(entries));
+}
+
+/** Gives a schedule of older clients its kind, and its fields their names of today. */
+function withScheduleKind(given: unknown): unknown {
+  if (!isFields(given)) return given;
+  const { atMs, cron, ...rest } = given;
+  const at = isBlank(rest["at"]) ? (atMs ?? rest["at"]) : rest["at"];
+  const expr = isBlank(rest["expr"]) ? (cron ?? rest["expr"]) : rest["expr"];
+  const implied = Object.entries({ at, every: rest["everyMs"], cron: expr }).find(([, value]) => value !== undefined);
+  return { ...rest, kind: isBlank(rest["kind"]) ? implied?.[0] : rest["kind"], at, expr };
+}
+
+/** The job with its payload in one place: with a kind, and with what older clients write beside it. */
+export function withPayload(given: Fields): Fields {
+  const { payload, ...rest } = payloadOf(given);
+  if (!isFields(payload)) return defined<Fields>({ ...rest, payload });
+  const kind = payloadKind(payload);
+  const beside = Object.entries(rest).filter(([key, value]) => BESIDE.has(key) && value !== undefined);
+  const moved = kind === "agentTurn" ? Object.fromEntries(beside) : {};
+  const { provider, ...whole } = { ...moved, ...payload, kind } as Fields;
+  const channel = isBlank(whole["channel"]) ? (provider ?? whole["channel"]) : whole["channel"];
+  const others = Object.entries(rest).filter(([key]) => kind !== "agentTurn" || !BESIDE.has(key));
+  return { ...Object.fromEntries(others), payload: defined<Fields>({ ...whole, channel }) };
+}
+
+/** A message or text of the job itself stands for the whole payload. */
+function payloadOf(job: Fields): Fields {
+  const { message, text, ...rest } = job;
+  if (job["payload"] !== undefined) return job;
+  if (!isBlank(message)) return defined<Fields>({ ...rest, text, payload: { message } });
+  return isBlank(text) ? job : defined<Fields>({ ...rest, message, payload: { text } });
+}
+
+function payloadKind({ kind, message, text, ...rest }: Fields): unknown {
+  if (!isBlank(kind)) return word("systemEvent", "agentTurn")(kind, "cron.add");
+  if (!isBlank(message)) return "agentTurn";
+  if (!isBlank(text)) return "systemEvent";
+  return TURN_ONLY.some((key) => rest[key] !== undefined) ? "agentTurn" : undefined;
+}

@@ -1,0 +1,167 @@
+/** The tool `cron`: schedules jobs for the owner of the gateway. */
+import {
+  type Clock,
+  type cron,
+  invalidRequest,
+  type ParamsOf,
+  pause,
+  type ResultOf,
+  type Static,
+  Strict,
+  Type,
+} from "@svc/sdk";
+import { defineTool, type Tool, type ToolCall, type ToolResult } from "@svc/sdk/services";
+import { type Fields, isBlank, isFields } from "../fields.ts";
+import { unwrapped } from "./input.ts";
+import { withPayload } from "./normalize.ts";
+
+/** The actions of the tool. Each works as the method of the same name. */
+export interface CronActions {
+  status(params: ParamsOf<typeof cron.status>): Promise<ResultOf<typeof cron.status>>;
+  list(params: ParamsOf<typeof cron.list>): Promise<ResultOf<typeof cron.list>>;
+  /** @param params as `cron.add` */
+  add(params: Fields): Promise<ResultOf<typeof cron.add>>;
+  /** @param params as `cron.update` */
+  update(params: Fields): Promise<ResultOf<typeof cron.update>>;
+  remove(params: ParamsOf<typeof cron.remove>): Promise<ResultOf<typeof cron.remove>>;
+  /** Settles when the run has ended. */
+  run(params: ParamsOf<typeof cron.run>): Promise<ResultOf<typeof cron.run>>;
+  runs(params: ParamsOf<typeof cron.runs>): Promise<ResultOf<typeof cron.runs>>;
+  /** Adds an event to the main session. @returns `ok: false` when `text` is blank */
+  wake(params: { readonly text: string; readonly mode: WakeMode }): Promise<{ readonly ok: boolean }>;
+}
+
+type WakeMode = "now" | "next-heartbeat";
+
+/** Milliseconds the tool waits for a run. Choice: enough for a refusal, and too short to block a run that waits for this one. */
+const RUN_WAIT_MS = 2_000;
+const ACTIONS = ["status", "list", "add", "update", "remove", "run", "runs", "wake"] as const;
+/** Sessions that end with their run or belong to another program: a reminder there would reach nobody. */
+const PASSING_SESSION = /^(?:agent:[^:]*:)?(?:cron|subagent|acp):/i;
+
+const text = (description: string) => Type.Optional(Type.String({ description }));
+const loose = (description: string) => Type.Optional(Type.Record(Type.String(), Type.Unknown(), { description }));
+
+const Params = Strict({
+  action: text(ACTIONS.join(", ")),
+  id: text("the job, for update, remove and run; for runs only its own"),
+  jobId: text("the same as id"),
+  job: loose(
+    'for add: {name?, schedule, payload, ...}. schedule: {"kind":"at","at":"2030-01-31T09:00:00Z"}, ' +
+      '{"kind":"every","everyMs":3600000} or {"kind":"cron","expr":"0 9 * * 1-5","tz":"Europe/Berlin"}. ' +
+      'payload: {"kind":"systemEvent","text":"..."} reminds this session; {"kind":"agentTurn","message":"..."} lets an ' +
+      'agent work in a session of its own and sends what it says, see delivery: {"mode":"none|announce|webhook",' +
+      '"channel":"...","to":"..."}. Further: enabled, deleteAfterRun, wakeMode, catchUp (none, last, all), overlap ' +
+      "(skip, queue, replace), failureAlert, description",
+  ),
+  patch: loose("for update: only what changes, as in job"),
+  includeDisabled: Type.Optional(Type.Boolean({ description: "for list" })),
+  query: text("for list and runs: only those with this text"),
+  limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 200, description: "for list and runs" })),
+  runMode: Type.Optional(
+    Type.Enum(["due", "force"], { description: "for run; due: only when it is due. Default force" }),
+  ),
+  text: text("for wake: what the main session is told"),
+  mode: Type.Optional(
+    Type.Enum(["now", "next-heartbeat"], { description: "for wake: when it looks at it; default next-heartbeat" }),
+  ),
+});
+type Params = Static<typeof Params>;
+
+interface Asked {
+  readonly params: Params;
+  readonly call: ToolCall;
+  readonly signal: AbortSignal;
+}
+
+/** @param clock for the timeout of the action `run` */
+export function cronTool(service: CronActions, clock: Pick<Clock, "setTimeout">): Tool {
+  const actions: Readonly<Record<(typeof ACTIONS)[number], (asked: Asked) => Promise<object>>> = {
+    status: () => service.status({}),
+    list: ({ params }) => service.list({ ...pageOf(params), ...(params.includeDisabled && { includeDisabled: true }) }),
+    add: ({ params, call }) => service.add(jobBy(call, params.job)),
+    update: ({ params }) => service.update({ id: idOf(params), patch: changeIn(params) }),
+    remove: ({ params }) => service.remove({ id: idOf(params) }),
+    run: (asked) => started(service, asked, clock),
+    runs: ({ params }) => service.runs({ ...pageOf(params), ...(hasId(params) && { id: idOf(params) }) }),
+    wake: ({ params }) => wake(service, params),
+  };
+  return defineTool({
+    description:
+      "Plans what happens by the clock: reminders for this session, and work an agent does on its own at a time or again " +
+      "and again. list shows the jobs, runs what became of them, wake tells the main session something.",
+    params: Params,
+    scope: "operator.admin",
+    ownerOnly: true,
+    async run(params, { call, signal }) {
+      const wanted = params.action?.trim() ?? "";
+      if (wanted === "") return invalidRequest("action required");
+      const action = ACTIONS.find((name) => name === wanted);
+      if (!action) return invalidRequest(`there is no action "${wanted}" here; actions: ${ACTIONS.join(", ")}`);
+      return resultOf(await actions[action]({ params, call, signal }));
+    },
+  });
+}
+
+/**
+ * A job that an agent adds belongs to that agent. A reminder goes to the session of the call. The session key names the
+ * agent as well; `agentId` would be refused for any agent but the default one.
+ */
+function jobBy({ agentId, sessionKey }: ToolCall, given: Fields | undefined): Fields {
+  if (!given) return invalidRequest("job required: what is to happen and when");
+  const job = unwrapped(given);
+  const { payload } = withPayload(job);
+  const isReminder = isFields(payload) && payload["kind"] === "systemEvent";
+  if (!isReminder) return job["agentId"] === undefined ? { ...job, agentId } : job;
+  const isNamed = job["sessionKey"] !== undefined || job["agentId"] !== undefined;
+  return isNamed || PASSING_SESSION.test(sessionKey) ? job : { ...job, sessionKey };
+}
+
+/**
+ * Starts a run and waits for it only briefly: the job may run the asking agent, or wait for it.
+ * @returns the result of `cron.run`, or that the run goes on
+ */
+async function started(
+  service: CronActions,
+  { params, signal }: Asked,
+  clock: Pick<Clock, "setTimeout">,
+): Promise<object> {
+  const id = idOf(params);
+  const running = service.run({ id, ...(params.runMode && { mode: params.runMode }) });
+  const over = new AbortController();
+  const late = pause(RUN_WAIT_MS, clock, AbortSignal.any([signal, over.signal])).then(() => undefined);
+  try {
+    const ended = await Promise.race([running, late]);
+    return ended ?? { ok: true, started: true, next: "it goes on by itself; the action runs shows how it ended" };
+  } finally {
+    over.abort();
+    running.catch(() => undefined); // `cron.runs` has the error
+  }
+}
+
+async function wake(service: CronActions, { text = "", mode = "next-heartbeat" }: Params): Promise<object> {
+  if (text.trim() === "") return invalidRequest("text required: what the main session is told");
+  return service.wake({ text, mode });
+}
+
+function pageOf({ query, limit }: Params): { query?: string; limit?: number } {
+  return { ...(isBlank(query) ? {} : { query }), ...(limit === undefined ? {} : { limit }) };
+}
+
+function changeIn({ patch }: Params): Fields {
+  return patch ?? invalidRequest("patch required: what changes, as in job");
+}
+
+function hasId({ id, jobId }: Params): boolean {
+  return !isBlank(id) || !isBlank(jobId);
+}
+
+function idOf({ id = "", jobId = "" }: Params): string {
+  const given = [...new Set([id.trim(), jobId.trim()])].filter((one) => one !== "");
+  if (given.length > 1) return invalidRequest("id and jobId name different jobs; give one of them");
+  return given[0] ?? invalidRequest("id required; the action list shows the jobs");
+}
+
+function resultOf(details: object): ToolResult {
+  return { content: [{ type: "text", text: JSON.stringify(details) }], details };
+}

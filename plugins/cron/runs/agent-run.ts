@@ -1,0 +1,160 @@
+/** Runs an isolated job as a run of its agent: starts it once, finds it again after a crash, and follows it to its end. */
+import { type Clock, pause, type Principal } from "@svc/sdk";
+import {
+  type AgentDirectory,
+  type AgentRuns,
+  currentTimeLine,
+  endOfRun,
+  parseThinkingLevel,
+  type RunOutcome,
+  type Sessions,
+} from "@svc/sdk/services";
+import type { Definition, Fire } from "../store/records.ts";
+
+/** Spec: §10. */
+const DEFAULT_TIMEOUT_MS = 3_600_000;
+/** Choice: milliseconds beyond its timeout before cron aborts a run, and after that before it gives the run up. */
+const OVERTIME_MS = 60_000;
+const GIVEN_UP_AFTER_MS = 30_000;
+
+/** The principal of the runs. Choice: at most read and write, as for sub-agents, whoever added the job. */
+const PRINCIPAL: Principal = {
+  id: "plugin:cron",
+  role: "operator",
+  scopes: ["operator.read", "operator.write"],
+  provenance: "plugin",
+  epoch: 0,
+};
+
+const DELIVERY_PROMPT =
+  "This is a scheduled job and nobody reads along. Your last message is sent on as it stands: make it a short report in " +
+  "plain text, and do not send it yourself with a tool. If nobody needs to hear of this, answer only NO_REPLY.";
+
+type AgentPayload = Extract<Definition["payload"], { kind: "agentTurn" }>;
+
+export interface AgentRunSources {
+  readonly runs: Pick<AgentRuns, "start" | "state" | "wait" | "abort" | "active">;
+  readonly sessions: Pick<Sessions, "canonicalKey" | "get" | "reset" | "ensure">;
+  readonly agents: Pick<AgentDirectory, "has" | "defaultId">;
+  readonly clock: Clock;
+}
+
+/** A finished run. */
+export interface AgentRunEnd {
+  readonly outcome: RunOutcome;
+  readonly sessionKey: string;
+  /** Session that holds only this run. */
+  readonly runKey?: string;
+}
+
+/** Key of the job's session. Spec: http/sessions-routing.md §2. */
+export function jobSessionKey({ id, agentId }: Definition, { sessions, agents }: AgentRunSources): string {
+  return sessions.canonicalKey(`agent:${agentOf(agentId, agents)}:cron:${id}`);
+}
+
+/** Choice: the default agent does the work of a removed agent. */
+export function agentOf(agentId: string | undefined, agents: AgentRunSources["agents"]): string {
+  return agentId !== undefined && agents.has(agentId) ? agentId : agents.defaultId;
+}
+
+/**
+ * Starts the run, or finds the run that an earlier process started under the same id.
+ * @param signal aborted to stop following the run; the run itself goes on
+ * @throws GatewayError `UNAVAILABLE` when no run was accepted; the signal's reason
+ */
+export async function runAgent(
+  job: Definition,
+  payload: AgentPayload,
+  fire: Fire,
+  sources: AgentRunSources,
+  signal: AbortSignal,
+): Promise<AgentRunEnd> {
+  const sessionKey = jobSessionKey(job, sources);
+  const models = [payload.model, ...(payload.fallbacks ?? [])];
+  for (let attempt = 0; ; attempt += 1) {
+    const runId = attempt === 0 ? fire.runId : `${fire.runId}:${attempt + 1}`;
+    if (!(await sources.runs.state(runId)))
+      await begin(runId, sessionKey, job, { ...payload, model: models[attempt] }, sources, signal);
+    const outcome = await ended(runId, timeoutOf(payload), sources, signal);
+    const mayRepeat = outcome.status === "error" && outcome.retryable === true && outcome.calledTools === false;
+    if (mayRepeat && attempt + 1 < models.length) continue;
+    const { sessionId } = outcome;
+    return { outcome, sessionKey, ...(sessionId ? { runKey: await keepSession(sessionKey, sessionId, sources) } : {}) };
+  }
+}
+
+type AttemptPayload = Omit<AgentPayload, "model"> & { readonly model: string | undefined };
+
+async function begin(
+  runId: string,
+  sessionKey: string,
+  { id, name, delivery }: Definition,
+  { message, model, thinking, timeoutSeconds, lightContext }: AttemptPayload,
+  { runs, sessions, clock }: AgentRunSources,
+  signal: AbortSignal,
+): Promise<void> {
+  // Waits for any other run in this session: a new conversation would abort it.
+  for (let [active] = runs.active(sessionKey); active; [active] = runs.active(sessionKey))
+    await endOfRun(active.runId, { runs: () => runs, clock }, signal);
+  if (await sessions.get(sessionKey)) await sessions.reset(sessionKey, "new");
+  signal.throwIfAborted();
+  const level = thinking === undefined ? undefined : parseThinkingLevel(thinking);
+  await runs.start({
+    runId,
+    sessionKey,
+    message: `[cron:${id} ${name}] ${message}\n${currentTimeLine(clock.now())}`,
+    origin: "cron",
+    lane: "cron",
+    principal: PRINCIPAL,
+    timeoutMs: timeoutOf({ timeoutSeconds }),
+    ...(model === undefined ? {} : { model }),
+    ...(level === undefined ? {} : { thinking: level }),
+    ...(lightContext === true ? { lightContext } : {}),
+    ...(delivery?.mode === "announce" ? { extraSystemPrompt: DELIVERY_PROMPT } : {}),
+  });
+}
+
+/** 0: no limit. */
+function timeoutOf({ timeoutSeconds }: { readonly timeoutSeconds?: number | undefined }): number {
+  return timeoutSeconds === undefined ? DEFAULT_TIMEOUT_MS : timeoutSeconds * 1_000;
+}
+
+/** Keeps the conversation under a key of its own, since the next run resets the session. Spec: §10. */
+async function keepSession(sessionKey: string, sessionId: string, { sessions }: AgentRunSources): Promise<string> {
+  const key = `${sessionKey}:run:${sessionId}`;
+  await sessions.ensure(key, { sessionId });
+  return key;
+}
+
+/** Waits for the end of a run. A run beyond its timeout is aborted, and given up if even that does not end it. */
+async function ended(
+  runId: string,
+  timeoutMs: number,
+  { runs, clock }: AgentRunSources,
+  signal: AbortSignal,
+): Promise<RunOutcome> {
+  const over = new AbortController();
+  const both = AbortSignal.any([signal, over.signal]);
+  try {
+    const ending = endOfRun(runId, { runs: () => runs, clock }, both).then(({ outcome }) => outcome);
+    return await Promise.race([ending, ...(timeoutMs === 0 ? [] : [givenUp(runId, timeoutMs, { runs, clock }, both)])]);
+  } finally {
+    over.abort();
+  }
+}
+
+/** The outcome of a run that ends neither in time nor when aborted. @throws the signal's reason */
+async function givenUp(
+  runId: string,
+  timeoutMs: number,
+  { runs, clock }: Pick<AgentRunSources, "runs" | "clock">,
+  signal: AbortSignal,
+): Promise<RunOutcome> {
+  await pause(timeoutMs + OVERTIME_MS, clock, signal);
+  signal.throwIfAborted();
+  runs.abort(runId, "timeout");
+  await pause(GIVEN_UP_AFTER_MS, clock, signal);
+  signal.throwIfAborted();
+  const errorMessage = "the run did not end in its time and could not be stopped; it is given up";
+  return { runId, sessionKey: "", status: "error", endedAt: clock.now(), text: "", errorMessage };
+}

@@ -1,0 +1,30 @@
+/** Deletes the sessions of old runs. */
+import { type Clock, type Logger, parseDuration } from "@svc/sdk";
+import type { CronConfig } from "../config.ts";
+import type { CronStore } from "../store/store.ts";
+
+/** Choice: sessions deleted at once. */
+const BATCH = 20;
+
+export interface RetentionSources {
+  readonly store: Pick<CronStore, "oldRunKeys" | "forgetRunKey" | "write">;
+  readonly clock: Pick<Clock, "now">;
+  readonly log: Pick<Logger, "warn">;
+  readonly config: Pick<CronConfig, "sessionRetention">;
+  /** The transcript is archived. */
+  deleteSession(key: string): Promise<unknown>;
+}
+
+/** Call this after each run; without runs there is nothing to delete. Never rejects. */
+export async function forgetOldSessions({ store, clock, log, config, deleteSession }: RetentionSources): Promise<void> {
+  const { sessionRetention } = config;
+  if (sessionRetention === false) return;
+  try {
+    for (const key of await store.oldRunKeys(clock.now() - parseDuration(sessionRetention), BATCH)) {
+      await deleteSession(key);
+      await store.write([store.forgetRunKey(key)]); // second: after a crash in between it is only deleted once more
+    }
+  } catch (error) {
+    log.warn({ err: error }, "sessions of old runs of cron jobs could not be deleted now");
+  }
+}

@@ -1,0 +1,226 @@
+/**
+ * Settles due jobs: every scheduled run gets its record, and the next one is set, in one transaction.
+ *
+ * One timer serves all jobs; without jobs there is none. It checks the clock at least once a minute, since the clock may be
+ * set and the machine may sleep.
+ */
+import { type Clock, type CronEventPayload, isGatewayError, type Logger, messageOf } from "@svc/sdk";
+import type { JobChanges } from "../store/job-changes.ts";
+import { type StoredJob, wakeAtOf } from "../store/records.ts";
+import type { Runner } from "./runner.ts";
+import { nextSlot } from "../schedule/calendar.ts";
+import { settleSlots, type SlotFate } from "../schedule/slots.ts";
+import type { CronStore } from "../store/store.ts";
+
+/** Spec: protocol/methods-cron.md §10. */
+export const LONGEST_SLEEP_MS = 60_000;
+/** Choice: milliseconds until a failed storage operation is retried. */
+const RETRY_MS = 5_000;
+/** Choice: jobs settled at once; further due jobs follow immediately. */
+const BATCH = 100;
+/** Choice: milliseconds the clock may go back before the next runs are computed again. */
+const SET_BACK_MS = 60_000;
+export const OVERLAP = "it was still running";
+const CROWDED = "too many of its times wait";
+/** Choice: most waiting runs of one job. */
+const MAX_WAITING = 100;
+/** Spec: §10: in a row. */
+const MAX_SCHEDULE_ERRORS = 3;
+
+export interface SchedulerSources {
+  readonly store: CronStore;
+  readonly changes: JobChanges;
+  readonly runner: Pick<Runner, "pump" | "cancel">;
+  readonly clock: Clock;
+  readonly log: Logger;
+  /** Adds an event to the main session, once for each id. */
+  notifyMain(id: string, text: string): Promise<void>;
+  publish(payload: CronEventPayload): void;
+}
+
+/** The id of a run. It derives from the scheduled time, so that a crash cannot repeat the run. */
+export function runIdOf(jobId: string, dueAt: number): string {
+  return `cron:${jobId}:${dueAt}`;
+}
+
+export class Scheduler {
+  readonly #sources: SchedulerSources;
+  #cancel: (() => void) | undefined;
+  /** When the timer fires, epoch ms. */
+  #wakeAt = Infinity;
+  #checking: Promise<void> | undefined;
+  #isOpen = false;
+  #isStopped = false;
+  /** Wall clock minus monotonic clock; it falls when the clock is set back. */
+  #drift = 0;
+
+  constructor(sources: SchedulerSources) {
+    this.#sources = sources;
+  }
+
+  async open(): Promise<void> {
+    const { clock, store } = this.#sources;
+    if (this.#isStopped) return;
+    this.#isOpen = true;
+    this.#drift = clock.now() - clock.elapsed();
+    // A record in the future: the clock was ahead when it was written.
+    if ((await store.latest()) > clock.now() + SET_BACK_MS) await this.#rewind();
+    await this.#arm();
+  }
+
+  /** Call this when a job was added or changed. @param wakeAt when it is due, epoch ms */
+  wakeBy(wakeAt: number | undefined): void {
+    if (wakeAt !== undefined && wakeAt < this.#wakeAt) this.#sleep(wakeAt);
+  }
+
+  stop(): Promise<void> {
+    this.#isStopped = true;
+    this.#isOpen = false;
+    this.#cancel?.();
+    return this.#checking ?? Promise.resolve();
+  }
+
+  #sleep(wakeAt: number): void {
+    if (!this.#isOpen) return;
+    const { clock } = this.#sources;
+    this.#cancel?.();
+    this.#wakeAt = wakeAt;
+    const ms = Math.min(LONGEST_SLEEP_MS, Math.max(0, wakeAt - clock.now()));
+    this.#cancel = clock.setTimeout(() => {
+      this.#wakeAt = Infinity;
+      this.#checking ??= this.#check().finally(() => (this.#checking = undefined));
+    }, ms);
+  }
+
+  async #arm(): Promise<void> {
+    const wakeAt = await this.#sources.store.nextWake();
+    if (wakeAt !== undefined && wakeAt < this.#wakeAt) this.#sleep(wakeAt);
+  }
+
+  async #check(): Promise<void> {
+    const { store, clock, log } = this.#sources;
+    try {
+      const drift = clock.now() - clock.elapsed();
+      const wasSetBack = drift < this.#drift - SET_BACK_MS;
+      this.#drift = drift;
+      if (wasSetBack) await this.#rewind();
+      for (let due = await store.due(clock.now(), BATCH); due.length > 0 && this.#isOpen;) {
+        await Promise.all(
+          due.map((jobId) => this.#settle(jobId).catch((error: unknown) => this.#failed(jobId, error))),
+        );
+        due = await store.due(clock.now(), BATCH);
+      }
+      await this.#arm();
+    } catch (error) {
+      log.warn({ err: error }, "cron jobs could not be checked; retrying");
+      this.#sleep(clock.now() + ((isGatewayError(error) ? error.retryAfterMs : undefined) ?? RETRY_MS));
+    }
+  }
+
+  /** Records every scheduled run until now, and starts those that are to be run. */
+  async #settle(jobId: string): Promise<void> {
+    const { store, changes, clock, runner, publish } = this.#sources;
+    const passed = await changes.change(jobId, async (job) => {
+      const now = clock.now();
+      const wakeAt = job && wakeAtOf(job);
+      if (!job || wakeAt === undefined || wakeAt > now) return { result: [] };
+      const { fates, nextAt } = await this.#fates(job, now);
+      const statements = fates.map((fate) =>
+        fate.fate === "run"
+          ? store.accept({ jobId, dueAt: fate.dueAt, runId: runIdOf(jobId, fate.dueAt), isManual: false })
+          : store.recordNotRun(job.definition, runIdOf(jobId, fate.dueAt), fate, now),
+      );
+      // A job that runs once is over; it must not look as if its run were still to come.
+      const isOver = job.definition.schedule.kind === "at" && !fates.some(({ fate }) => fate === "run");
+      const over = isOver ? { definition: { ...job.definition, enabled: false, updatedAtMs: now } } : {};
+      return { job: { nextAt, ...over }, beside: statements, result: fates };
+    });
+    const last = passed.findLast(({ fate }) => fate !== "run");
+    if (last && last.fate !== "run")
+      publish({
+        jobId,
+        action: "finished",
+        status: "skipped",
+        record: last.fate,
+        reason: last.reason,
+        dueAtMs: last.dueAt,
+      });
+    if (passed.some(({ fate }) => fate === "run")) runner.pump(jobId);
+  }
+
+  /**
+   * Handles a schedule that has become invalid, e.g. because a zone was removed. Other jobs go on. Spec: §10.
+   * @throws the error of the storage
+   */
+  async #failed(jobId: string, error: unknown): Promise<void> {
+    if (isGatewayError(error)) throw error;
+    const { changes, clock, log, notifyMain } = this.#sources;
+    const now = clock.now();
+    const failed = await changes.change(jobId, (job) => {
+      if (!job) return { result: undefined };
+      const scheduleErrorCount = (job.facts.scheduleErrorCount ?? 0) + 1;
+      const enabled = job.definition.enabled && scheduleErrorCount < MAX_SCHEDULE_ERRORS;
+      const facts = { ...job.facts, scheduleErrorCount, lastError: `schedule: ${messageOf(error)}` };
+      const heldUntil = now + LONGEST_SLEEP_MS;
+      const change = { definition: { ...job.definition, enabled }, facts, heldUntil };
+      return { job: change, result: { name: job.definition.name, enabled } };
+    });
+    log.error({ err: error, jobId }, "the next run of a cron job cannot be computed");
+    if (failed && !failed.enabled)
+      await notifyMain(`${jobId}:schedule:${now}`, `Cron job "${failed.name}" was disabled: ${messageOf(error)}`);
+  }
+
+  /** Applies `catchUp` and `overlap`. Slots with a record, from before the clock was set back, keep it. */
+  async #fates(
+    job: StoredJob,
+    now: number,
+  ): Promise<{ readonly fates: readonly SlotFate[]; readonly nextAt: number | undefined }> {
+    const { store, runner } = this.#sources;
+    const { definition, nextAt: due = now, heldUntil } = job;
+    const { id, schedule, catchUp, overlap = "skip" } = definition;
+    const { fates: all, nextAt } = settleSlots({ id, schedule, catchUp, nextAt: due, heldUntil }, now);
+    const isRecorded = await store.recorded(id, due);
+    const fates = all.filter(({ dueAt }) => !isRecorded(dueAt));
+    const open = await store.unsettled(id);
+    if (open.length === 0) return { fates, nextAt };
+    if (overlap === "replace" && fates.some(({ fate }) => fate === "run")) runner.cancel(id);
+    let waiting = open.filter(({ status }) => status === "waiting").length;
+    const kept = fates.map((fate): SlotFate => {
+      if (fate.fate !== "run") return fate;
+      const { dueAt } = fate;
+      if (overlap === "skip" && catchUp?.mode !== "all") return { dueAt, fate: "skipped", reason: OVERLAP };
+      waiting += 1;
+      return waiting > MAX_WAITING ? { dueAt, fate: "skipped", reason: CROWDED } : fate;
+    });
+    return { fates: kept, nextAt };
+  }
+
+  /**
+   * After the clock was set back: gives each job an earlier next run where its schedule has one without a record. No
+   * scheduled run is skipped, so nothing is recorded.
+   */
+  async #rewind(): Promise<void> {
+    const { store, changes, clock, log } = this.#sources;
+    const jobs = await store.dueAfter(clock.now());
+    for (const { definition } of jobs) {
+      await changes.change(definition.id, async (job) => {
+        const earlier = job && (await this.#earlier(job, clock.now()));
+        return { ...(earlier === undefined ? {} : { job: { nextAt: earlier } }), result: undefined };
+      });
+    }
+    log.warn({ jobs: jobs.length }, "the clock was set back; the next runs of cron jobs were computed again");
+  }
+
+  async #earlier({ definition, nextAt }: StoredJob, now: number): Promise<number | undefined> {
+    const { id, schedule } = definition;
+    if (nextAt === undefined || schedule.kind === "at") return undefined;
+    const isRecorded = await this.#sources.store.recorded(id, now);
+    // Choice: the search ends after 1000 slots; the present next run is good enough then.
+    let slot = nextSlot(schedule, id, now);
+    for (let step = 0; slot !== undefined && slot < nextAt && step < 1_000; step += 1) {
+      if (!isRecorded(slot)) return slot;
+      slot = nextSlot(schedule, id, slot);
+    }
+    return undefined;
+  }
+}

@@ -1,0 +1,114 @@
+/** Decides which of the run times ("slots") that have come since the last check are run, skipped or missed. Pure. */
+import type { CronCatchUp, CronSchedule } from "@svc/sdk";
+import { followingSlot, nextSlot, slotsBetween } from "./calendar.ts";
+
+/** Choice: milliseconds a run may be late with `catchUp: none`. */
+export const GRACE_MS = 60_000;
+/** Choice: slots of one check with a record each; older ones share one record. */
+export const MAX_SINGLE = 100;
+/** Choice: missed slots that `catchUp: all` runs at once. */
+export const MAX_MADE_UP = 100;
+const DEFAULT_WINDOW_MS = 24 * 3_600_000;
+
+/** A job that is due. All times epoch ms. */
+export interface DueJob {
+  readonly id: string;
+  readonly schedule: CronSchedule;
+  readonly catchUp: CronCatchUp | undefined;
+  /** The first slot without a record. */
+  readonly nextAt: number;
+  /** End of the back-off after errors. 0: none. */
+  readonly heldUntil: number;
+}
+
+/** What is recorded of a slot. */
+export type SlotFate =
+  | { readonly dueAt: number; readonly fate: "run" }
+  | {
+      readonly dueAt: number;
+      readonly fate: "skipped" | "missed";
+      readonly reason: string;
+      /** The record stands for all slots from `dueAt` to this one. */
+      readonly throughAt?: number;
+      /** How many slots the record stands for, where that is known. */
+      readonly slots?: number;
+    };
+
+export interface Settlement {
+  /** In order of time, each slot once. */
+  readonly fates: readonly SlotFate[];
+  /** The first slot after `now`; `undefined`: there is none. */
+  readonly nextAt: number | undefined;
+}
+
+/** @param now epoch ms, at least `nextAt` and `heldUntil` */
+export function settleSlots(job: DueJob, now: number): Settlement {
+  const { crowd, single } = slotsUntil(job, now);
+  const newest = single.at(-1) ?? job.nextAt;
+  const mode = job.catchUp?.mode ?? "last";
+  const from = now - (job.catchUp?.windowMs ?? DEFAULT_WINDOW_MS);
+  const [firstMadeUp = newest] = single.filter((slot) => slot >= from).slice(-MAX_MADE_UP);
+  const fateOf = (slot: number): SlotFate => {
+    if (slot < job.heldUntil && slot !== newest) return { dueAt: slot, fate: "skipped", reason: BACKING_OFF };
+    if (mode === "all") {
+      if (slot >= from && slot >= firstMadeUp) return { dueAt: slot, fate: "run" };
+      return { dueAt: slot, fate: "missed", reason: slot < from ? OUTSIDE_WINDOW : TOO_MANY };
+    }
+    if (slot !== newest) return { dueAt: slot, fate: "missed", reason: mode === "none" ? LATE : SUPERSEDED };
+    // A job in back-off is late on purpose.
+    const lateBy = now - Math.max(slot, job.heldUntil);
+    return mode === "none" && lateBy > GRACE_MS
+      ? { dueAt: slot, fate: "missed", reason: LATE }
+      : { dueAt: slot, fate: "run" };
+  };
+  const crowded: SlotFate[] = crowd
+    ? [{ ...crowd, fate: "missed", reason: mode === "all" ? TOO_MANY : mode === "none" ? LATE : SUPERSEDED }]
+    : [];
+  return { fates: [...crowded, ...single.map(fateOf)], nextAt: nextSlot(job.schedule, job.id, Math.max(now, newest)) };
+}
+
+/** Recorded reasons. */
+export const LATE = "the gateway was not there in time";
+export const SUPERSEDED = "a later time was made up for instead";
+export const OUTSIDE_WINDOW = "older than what is made up for";
+export const TOO_MANY = "more than is made up for at once";
+export const BACKING_OFF = "backing off after errors";
+
+interface Slots {
+  /** The oldest slots, which share one record because there are too many. */
+  readonly crowd: { readonly dueAt: number; readonly throughAt: number; readonly slots?: number } | undefined;
+  readonly single: readonly number[];
+}
+
+function slotsUntil({ id, schedule, nextAt }: DueJob, now: number): Slots {
+  const { slots: all, isCut } = collect(schedule, id, nextAt, now);
+  const single = isCut ? newestSlots(schedule, id, all.at(-1) ?? nextAt, now) : all;
+  const [first] = single;
+  if (!isCut || first === undefined) return { crowd: undefined, single };
+  const slots = slotsBetween(schedule, nextAt, first);
+  return { crowd: { dueAt: nextAt, throughAt: first - 1, ...(slots === undefined ? {} : { slots }) }, single };
+}
+
+/** Slots from `first` on, at most `MAX_SINGLE`. */
+function collect(schedule: CronSchedule, id: string, first: number, now: number) {
+  const slots: number[] = [];
+  for (let slot: number | undefined = first; slot !== undefined && slot <= now;) {
+    if (slots.length === MAX_SINGLE) return { slots, isCut: true };
+    slots.push(slot);
+    slot = followingSlot(schedule, id, slot);
+  }
+  return { slots, isCut: false };
+}
+
+/** The newest slots between `after` and `now`, at most `MAX_SINGLE`. Searches ever further back, since schedules only list forwards. */
+function newestSlots(schedule: CronSchedule, id: string, after: number, now: number): readonly number[] {
+  let best: readonly number[] = [];
+  for (let backMs = 2_000; ; backMs *= 2) {
+    const from = Math.max(after, now - backMs);
+    const start = nextSlot(schedule, id, from);
+    const { slots, isCut } = start === undefined ? { slots: [], isCut: false } : collect(schedule, id, start, now);
+    if (isCut) return best;
+    best = slots;
+    if (from === after) return best;
+  }
+}

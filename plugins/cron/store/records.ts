@@ -1,0 +1,142 @@
+/** The rows of the tables as objects. Pure. */
+import type { CronDeliveryStatus, CronJob, CronJobState, CronRunEntry, CronStatus } from "@svc/sdk";
+import type { Row } from "@svc/sdk/services";
+import { defined } from "../fields.ts";
+
+/** What people set of a job. */
+export type Definition = Omit<CronJob, "state">;
+/** How the last run of a job went. */
+export type Facts = Omit<CronJobState, "nextRunAtMs" | "runningAtMs">;
+
+/** A job as it is stored. Times: epoch ms. */
+export interface StoredJob {
+  readonly definition: Definition;
+  readonly facts: Facts;
+  /** The first scheduled run without a record. */
+  readonly nextAt: number | undefined;
+  /** End of the back-off after errors; 0: none. */
+  readonly heldUntil: number;
+  readonly runningAt: number | undefined;
+  readonly revision: number;
+}
+
+export type FireStatus = "waiting" | "running" | "ran" | "skipped" | "missed";
+
+/** A scheduled run, or a run by hand. Times: epoch ms. */
+export interface Fire {
+  readonly jobId: string;
+  /** For a run by hand: when it was requested. */
+  readonly dueAt: number;
+  readonly throughAt: number;
+  readonly status: FireStatus;
+  readonly isManual: boolean;
+  /** Id of the agent run; ids of its notifications and events begin with it. */
+  readonly runId: string;
+  readonly fence: number;
+  readonly startedAt: number | undefined;
+  readonly leaseUntil: number;
+}
+
+/** The final record of a run. */
+export interface Settled {
+  readonly status: "ran" | "skipped" | "missed";
+  /** epoch ms */
+  readonly at: number;
+  readonly entry: Partial<CronRunEntry> & { readonly status: CronStatus };
+  /** Session that holds only this run. */
+  readonly runKey?: string;
+}
+
+/** The record of a scheduled run that does not take place. @param at epoch ms */
+export function notRun(status: "skipped" | "missed", reason: string, at: number): Settled {
+  return { status, at, entry: { status: "skipped", error: `${status}: ${reason}`, reason } };
+}
+
+export interface JobRow extends Row {
+  readonly id: string;
+  readonly job: string;
+  readonly facts: string;
+  readonly next_at: number | bigint | null;
+  readonly held_until: number | bigint;
+  readonly revision: number | bigint;
+  readonly running_at: number | bigint | null;
+}
+
+export interface FireRow extends Row {
+  readonly job_id: string;
+  readonly due_at: number | bigint;
+  readonly through_at: number | bigint;
+  readonly status: FireStatus;
+  readonly is_manual: number | bigint;
+  readonly run_id: string;
+  readonly fence: number | bigint;
+  readonly lease_until: number | bigint | null;
+  readonly started_at: number | bigint | null;
+  readonly settled_at: number | bigint | null;
+  readonly entry: string | null;
+}
+
+export function toJob(row: JobRow): StoredJob {
+  return {
+    definition: JSON.parse(row.job) as Definition, // written by this plugin, from checked input
+    facts: JSON.parse(row.facts) as Facts, // written by this plugin
+    nextAt: maybe(row.next_at),
+    heldUntil: Number(row.held_until),
+    runningAt: maybe(row.running_at),
+    revision: Number(row.revision),
+  };
+}
+
+export function toFire(row: FireRow): Fire {
+  return {
+    jobId: row.job_id,
+    dueAt: Number(row.due_at),
+    throughAt: Number(row.through_at),
+    status: row.status,
+    isManual: Number(row.is_manual) === 1,
+    runId: row.run_id,
+    fence: Number(row.fence),
+    startedAt: maybe(row.started_at),
+    leaseUntil: Number(row.lease_until ?? 0),
+  };
+}
+
+function maybe(value: number | bigint | null): number | undefined {
+  return value === null ? undefined : Number(value);
+}
+
+/** When the job is due, epoch ms; `undefined`: never by itself. */
+export function wakeAtOf({ definition, nextAt, heldUntil }: Pick<StoredJob, "definition" | "nextAt" | "heldUntil">) {
+  return definition.enabled && nextAt !== undefined ? Math.max(nextAt, heldUntil) : undefined;
+}
+
+/** The job as clients see it. */
+export function shownJob(job: StoredJob): CronJob {
+  const { definition, facts, runningAt } = job;
+  const nextRunAtMs = wakeAtOf(job);
+  return {
+    ...definition,
+    state: defined<CronJobState>({ ...facts, nextRunAtMs, runningAtMs: runningAt }),
+  };
+}
+
+/** A settled run as clients see it. */
+export function shownFire(row: FireRow & { readonly name?: string | null }): CronRunEntry {
+  const fire = toFire(row);
+  return {
+    ts: Number(row.settled_at ?? 0),
+    jobId: fire.jobId,
+    ...(row.name ? { jobName: row.name } : {}),
+    action: "finished",
+    record: fire.status === "skipped" || fire.status === "missed" ? fire.status : "ran",
+    dueAtMs: fire.dueAt,
+    ...(fire.throughAt > fire.dueAt ? { throughAtMs: fire.throughAt } : {}),
+    ...(fire.isManual ? { manual: true } : {}),
+    ...(JSON.parse(row.entry ?? "{}") as Partial<CronRunEntry>), // written by this plugin
+  };
+}
+
+/** Spec: without a requested delivery it is `not-requested`. */
+export function deliveryOf({ deliveryStatus }: Settled["entry"]): CronDeliveryStatus {
+  return deliveryStatus ?? "not-requested";
+}

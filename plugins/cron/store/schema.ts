@@ -1,0 +1,50 @@
+/** The tables of cron. Only append steps. */
+
+/**
+ * `cron_jobs.next_at`: the first scheduled run without a record; `held_until`: end of the back-off; `wake_at`: the later of the
+ * two, null for a job that is not due by itself. `job`: JSON of what people set; `facts`: JSON of how the last run went.
+ * `revision`: raised by every change, for optimistic locking.
+ *
+ * `cron_fires`: one row for each job and scheduled run. `status`: `waiting`: to be run; `running`: by the `owner`, who renews the
+ * lease before `lease_until`; `ran`, `skipped`, `missed`: settled. `fence`: raised by each new owner. `through_at`: the row
+ * stands for all scheduled runs up to this time. `search`: lower-case text that `cron.runs` searches.
+ */
+export const STEPS = [
+  `CREATE TABLE cron_jobs (
+    id TEXT PRIMARY KEY,
+    name TEXT NOT NULL,
+    enabled INTEGER NOT NULL,
+    next_at BIGINT,
+    held_until BIGINT NOT NULL,
+    wake_at BIGINT,
+    updated_at BIGINT NOT NULL,
+    revision BIGINT NOT NULL,
+    job TEXT NOT NULL,
+    facts TEXT NOT NULL,
+    search TEXT NOT NULL
+  )`,
+  "CREATE INDEX cron_jobs_wake ON cron_jobs (wake_at) WHERE wake_at IS NOT NULL",
+  `CREATE TABLE cron_fires (
+    job_id TEXT NOT NULL,
+    due_at BIGINT NOT NULL,
+    through_at BIGINT NOT NULL,
+    status TEXT NOT NULL,
+    is_manual INTEGER NOT NULL,
+    run_id TEXT NOT NULL,
+    fence BIGINT NOT NULL,
+    owner TEXT,
+    lease_until BIGINT,
+    started_at BIGINT,
+    settled_at BIGINT,
+    outcome TEXT,
+    delivery TEXT,
+    run_key TEXT,
+    entry TEXT,
+    search TEXT,
+    PRIMARY KEY (job_id, due_at)
+  )`,
+  "CREATE INDEX cron_fires_open ON cron_fires (job_id, due_at) WHERE status IN ('waiting', 'running')",
+  "CREATE INDEX cron_fires_settled ON cron_fires (settled_at, job_id) WHERE settled_at IS NOT NULL",
+  "CREATE INDEX cron_fires_of_job ON cron_fires (job_id, settled_at) WHERE settled_at IS NOT NULL",
+  "CREATE INDEX cron_fires_sessions ON cron_fires (settled_at) WHERE run_key IS NOT NULL",
+];

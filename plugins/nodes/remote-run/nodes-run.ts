@@ -1,0 +1,53 @@
+/**
+ * `svc nodes run`: a program on a node, from the question whether it may run to its exit code.
+ *
+ * All on one connection: an approval belongs to whoever asked for it. Spec: protocol/clients.md §1 `nodes run`.
+ */
+import { nodes } from "@svc/sdk";
+import type { GatewayClient } from "@svc/sdk/client";
+import { askingWith, type CommandContext, visible } from "@svc/sdk/cli";
+import { findConnected } from "../cli-input.ts";
+import { readRunRequest } from "./request.ts";
+import { prepare, type ProgramEnded, run } from "./run.ts";
+import { permission } from "./permission.ts";
+
+const SCOPES = ["operator.admin", "operator.read", "operator.write", "operator.approvals"];
+const ask = askingWith({ plugin: "nodes", step: "svc nodes list" });
+
+/** @returns the program's exit code; 1 when it has none. @throws GatewayError it did not run, and why */
+export async function nodesRun(context: CommandContext): Promise<number> {
+  const request = readRunRequest(context);
+  const work = async (client: GatewayClient) => {
+    const { nodeId } = findConnected((await client.call(nodes.list, {})).nodes, request.node);
+    const prepared = await prepare(client, nodeId, request);
+    const backing = await permission(client, request, prepared, (id) =>
+      context.note(`waiting for an approval: svc approvals allow ${id}`),
+    );
+    return run(client, request, prepared, backing);
+  };
+  return show(context, await ask(context, SCOPES, work));
+}
+
+/**
+ * Output as it is where a program reads it; on a terminal, nothing in it is obeyed.
+ * Choice: what `--json` means is read from the options, since the program may have an argument of that name.
+ * @returns the exit code
+ */
+function show({ options, print, output, note }: CommandContext, ended: ProgramEnded): number {
+  const { exitCode, stdout = "", stderr = "", error, timedOut } = ended;
+  if (options["json"] === true) print(ended);
+  else {
+    const isTerminal = "isTTY" in output && output.isTTY === true;
+    output.write(isTerminal ? visibleLines(stdout) : stdout);
+    if (stderr !== "") note(visibleLines(stderr).replace(/\n$/, ""));
+    if (error) note(visibleLines(error));
+    if (timedOut === true) note("Next: allow it more time with --timeout <ms>");
+  }
+  return typeof exitCode === "number" && timedOut !== true ? exitCode : 1;
+}
+
+/** As `visible`, for several lines: line breaks and tabs stay, everything else that steers a terminal is escaped. */
+export function visibleLines(text: string): string {
+  const line = (one: string) => one.split("\t").map(visible).join("\t");
+  return text.split(/\r?\n/).map(line).join("\n");
+}

@@ -1,0 +1,101 @@
+/** Whether a program may run on a node, as its policy and people say. Spec: protocol/clients.md §1 `nodes run`. */
+import { randomUUID } from "node:crypto";
+import { execApproval, execApprovals, GatewayError, matches } from "@svc/sdk";
+import { ExecPolicySnapshot, type ExecRules, judgeRun, rulesFor, type SystemRunPlan } from "@svc/sdk/exec";
+import { visible } from "@svc/sdk/cli";
+import type { Caller } from "./caller.ts";
+import type { RunRequest } from "./request.ts";
+
+/** A command that a node has prepared. */
+export interface PreparedRun {
+  readonly nodeId: string;
+  readonly plan: SystemRunPlan;
+  /** What people are shown. */
+  readonly cmdText: string;
+  /** Other nodes may leave these out. */
+  readonly resolvedPath?: string;
+  readonly home?: string;
+}
+
+/** What comes along with `system.run`: nothing, or the approval that backs it. */
+export interface Backing {
+  readonly runId: string;
+  readonly approved?: true;
+  readonly approvalDecision?: "allow-once" | "allow-always";
+}
+
+/** Milliseconds that an answer may take beyond the time that was given. */
+export const GRACE_MS = 10_000;
+
+/**
+ * Asks for an approval where the node's policy wants one.
+ * @param onAsked gets the id of the question
+ * @throws GatewayError `UNAVAILABLE`: the node's policy denies it, somebody did, or nobody answered. Choice: silence is a no, whatever
+ * the policy's fallback says; the gateway holds it so, too
+ */
+export async function permission(
+  client: Caller,
+  request: RunRequest,
+  prepared: PreparedRun,
+  onAsked: (id: string) => void,
+): Promise<Backing> {
+  const { nodeId, plan, resolvedPath, home } = prepared;
+  const runId = randomUUID();
+  const snapshot = await client.call(execApprovals.nodeGet, { nodeId });
+  if (!matches(ExecPolicySnapshot, snapshot)) throw unknownForm("its policy file");
+  const rules = rulesFor(snapshot.file, plan.agentId);
+  const verdict = judgeRun(rules, plan, resolvedPath, Object.keys(request.env ?? {}), home);
+  if (verdict.verdict === "allow") return { runId };
+  if (verdict.verdict === "deny") throw denied(verdict.reason, nodeId);
+  if (!request.wait) throw denied("approval required, and --no-wait was given", nodeId);
+
+  const { decision } = await client.call(execApproval.request, question(runId, request, prepared, rules), {
+    timeoutMs: request.askTimeoutMs + GRACE_MS,
+    expectFinal: true,
+    onAccepted: () => onAsked(runId),
+  });
+  if (decision === "deny") throw refused("somebody denied it", "svc approvals list says who");
+  if (decision === null)
+    throw refused("nobody answered, and it did not run", "run it again, and answer meanwhile: svc approvals list");
+  return { runId, approved: true, approvalDecision: decision };
+}
+
+function question(id: string, { env, askTimeoutMs }: RunRequest, prepared: PreparedRun, { security, ask }: ExecRules) {
+  const { nodeId, plan, cmdText, resolvedPath } = prepared;
+  const { argv, cwd, agentId, sessionKey } = plan;
+  return {
+    id,
+    command: cmdText,
+    commandArgv: argv,
+    systemRunPlan: plan,
+    ...(env === undefined ? {} : { env: { ...env } }),
+    cwd,
+    nodeId,
+    host: "node",
+    security,
+    ask,
+    agentId,
+    sessionKey,
+    resolvedPath: resolvedPath ?? null,
+    timeoutMs: askTimeoutMs,
+    twoPhase: true,
+  };
+}
+
+/** The node's own word, which no approval changes. */
+export function denied(reason: string, nodeId: string): GatewayError {
+  const node = visible(nodeId);
+  return refused(
+    `the node's policy denies it: ${visible(reason)}`,
+    `svc approvals get --node ${node} shows its policy; to have people decide: svc approvals security allowlist --ask on-miss --node ${node}`,
+  );
+}
+
+/** A node of another version. @param what of it is not known here */
+export function unknownForm(what: string): GatewayError {
+  return refused(`the node sent ${what} in a form that is not known here`, "update svc on the node");
+}
+
+function refused(why: string, next: string): GatewayError {
+  return new GatewayError("UNAVAILABLE", `${why}\nNext: ${next}`);
+}

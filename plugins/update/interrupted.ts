@@ -1,0 +1,30 @@
+/** `svc update doctor`: updates that were interrupted. Reads only. */
+import { existsSync } from "node:fs";
+import { readdir } from "node:fs/promises";
+import { join } from "node:path";
+import { WORK_PREFIX } from "./install/outcome.ts";
+import { placeOf } from "./install/place.ts";
+
+/** As `svc doctor` reads it. */
+interface Finding {
+  readonly severity: "warning";
+  readonly check: "update";
+  readonly about: string;
+  readonly message: string;
+  readonly next: string;
+}
+
+/** An update that was killed leaves its directory; the former version still starts. */
+export async function interruptedUpdates(hostDirectory: string | undefined): Promise<Finding[]> {
+  if (hostDirectory === undefined) return [];
+  const { root } = placeOf(hostDirectory);
+  if (existsSync(join(root, ".svc-update.lock"))) return []; // an update runs, or the next one tidies up
+  const left = (await readdir(root)).filter((name) => name.startsWith(WORK_PREFIX));
+  return left.map((name) => ({
+    severity: "warning",
+    check: "update",
+    about: join(root, name),
+    message: "an update was interrupted and left it behind",
+    next: `svc --version; if that works: rm -r ${join(root, name)}, then svc update`,
+  }));
+}

@@ -1,0 +1,238 @@
+import assert from "node:assert/strict";
+import { spawnSync } from "node:child_process";
+import {
+  chmodSync,
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  readFileSync,
+  statSync,
+  symlinkSync,
+  utimesSync,
+  writeFileSync,
+} from "node:fs";
+import { hostname } from "node:os";
+import { join } from "node:path";
+import { describe, it } from "node:test";
+import type { Finding } from "../../../../host/cli/doctor/finding.ts";
+import { diskFindings, nodeFindings } from "../../../../host/cli/doctor/machine-checks.ts";
+import { configFindings, verbFindings } from "../../../../host/cli/doctor/other-verbs.ts";
+import { repair, repairId, undo } from "../../../../host/cli/doctor/repairs.ts";
+import { permissionFindings } from "../../../../host/cli/doctor/state-checks.ts";
+import { isAbandoned, lookAt, type StateFile } from "../../../../host/cli/doctor/state-files.ts";
+import { home } from "../svc.ts";
+import { treeLines } from "../../../tree-hash.ts";
+import { directory, put } from "../../../directory.ts";
+
+const about = (findings: readonly Finding[]) => findings.map(({ severity, about: what }) => [severity, what]);
+/** A process that is certainly gone. */
+const GONE = 2 ** 22 + 1;
+
+describe("the checks", () => {
+  it("of the machine", () => {
+    assert.deepEqual(nodeFindings("v20.20.0", ">=20.19"), []);
+    assert.match(nodeFindings("v18.0.0", ">=20.19")[0]?.message ?? "", /needs Node >=20\.19, and this is v18\.0\.0/);
+    assert.deepEqual(
+      [diskFindings("/", 2 ** 40), diskFindings("/", 2 ** 29)[0]?.severity, diskFindings("/", 1)[0]?.severity],
+      [[], "warning", "error"],
+    );
+  });
+
+  it("of permissions are about secrets, configuration and the directories around them", () => {
+    const file = (path: string, mode: number, kind: StateFile["kind"] = "file", uid = 7): StateFile => ({
+      path,
+      kind,
+      mode,
+      uid,
+      size: 1,
+      changedAt: 0,
+    });
+    const files = [
+      file("/s", 0o755, "directory"),
+      file("/s/credentials", 0o700, "directory"),
+      file("/s/credentials/gateway-token", 0o644),
+      file("/s/identity/device.json", 0o600),
+      file("/s/svc.json", 0o640),
+      file("/s/svc.json.bak.1", 0o600),
+      file("/s/workspace", 0o755, "directory"),
+      file("/s/workspace/notes.md", 0o644),
+      file("/s/credentials/theirs", 0o600, "file", 8),
+    ];
+    const view = { stateDir: "/s", configPath: "/s/svc.json", files };
+    const found = permissionFindings({ ...view, uid: 7 });
+    assert.deepEqual(about(found), [
+      ["error", "/s"],
+      ["error", "/s/credentials/gateway-token"],
+      ["warning", "/s/svc.json"],
+      ["warning", "/s/workspace"],
+      ["error", "/s/credentials/theirs"],
+    ]);
+    assert.deepEqual(
+      found.map((one) => one.repair?.kind === "mode" && one.repair.mode),
+      [0o700, 0o600, 0o600, 0o700, false],
+    );
+    assert.deepEqual(permissionFindings({ ...view, uid: undefined }), []);
+  });
+
+  it("of leftovers know a process that is gone from one that writes", async (t) => {
+    const place = directory(t);
+    const rows: [name: string, text: string, abandoned: boolean][] = [
+      [`svc.json.${GONE}.0123456789ab.tmp`, "{", true],
+      [`svc.json.${process.pid}.0123456789ab.tmp`, "{", false],
+      ["mine.tmp", "", false],
+      ["svc.json.lock", JSON.stringify({ pid: GONE, host: hostname() }), true],
+      ["far.lock", JSON.stringify({ pid: GONE, host: "elsewhere" }), false],
+      ["other.lock", JSON.stringify({ pid: process.pid, host: hostname() }), false],
+      ["theirs.lock", "text", false],
+    ];
+    for (const [name, text, abandoned] of rows) {
+      put(join(place, name), text);
+      const file = await lookAt(join(place, name));
+      assert.equal(file && (await isAbandoned(file, Date.now() + 3_600_000)), abandoned, name);
+      assert.equal(file && (await isAbandoned(file, Date.now())), false, "somebody elsewhere may write it");
+    }
+  });
+
+  it("of other verbs take over what these say, and say so when it is nothing", () => {
+    const answer = {
+      path: "/c",
+      issues: [{ path: "a.b", message: "must be integer" }],
+      warnings: [{ path: "c", message: "unknown" }],
+    };
+    assert.deepEqual(about(configFindings(answer)), [
+      ["error", "/c: a.b"],
+      ["warning", "/c: c"],
+    ]);
+    assert.deepEqual(
+      about(verbFindings("plugins", { findings: [{ severity: "error", about: "irc", message: "m", next: "n" }] })),
+      [["error", "irc"]],
+    );
+    assert.match(
+      verbFindings("plugins", { error: { message: "torn" } })[0]?.message ?? "",
+      /could not be checked: torn/,
+    );
+  });
+});
+
+describe("a repair", () => {
+  const id = repairId(0, "a1b2c3");
+
+  it("can be taken back", async (t) => {
+    const state = directory(t);
+    put(join(state, "torn.json"), "{");
+    put(join(state, "open"), "secret", 0o644);
+    assert.equal(id, "19700101T000000-a1b2c3");
+    const done = await repair(
+      state,
+      id,
+      [
+        { kind: "remove", path: join(state, "torn.json") },
+        { kind: "mode", path: join(state, "open"), mode: 0o600 },
+      ],
+      0,
+    );
+    assert.deepEqual(
+      done.map(({ failed }) => failed),
+      [undefined, undefined],
+    );
+    assert.deepEqual(
+      [existsSync(join(state, "torn.json")), statSync(join(state, "open")).mode & 0o777],
+      [false, 0o600],
+    );
+    assert.equal(readFileSync(join(state, "doctor", id, "0-torn.json"), "utf8"), "{");
+    await undo(state, id);
+    assert.deepEqual(
+      [readFileSync(join(state, "torn.json"), "utf8"), statSync(join(state, "open")).mode & 0o777],
+      ["{", 0o644],
+    );
+    await assert.rejects(undo(state, id), { code: "INVALID_REQUEST", message: /taken back already/ });
+  });
+
+  it("overwrites nothing when it is taken back, and follows no link", async (t) => {
+    const state = directory(t);
+    put(join(state, "torn.json"), "old");
+    put(join(state, "target"), "x", 0o644);
+    symlinkSync(join(state, "target"), join(state, "link"));
+    const done = await repair(
+      state,
+      id,
+      [
+        { kind: "remove", path: join(state, "torn.json") },
+        { kind: "mode", path: join(state, "link"), mode: 0o600 },
+      ],
+      0,
+    );
+    assert.deepEqual([done[1]?.failed, statSync(join(state, "target")).mode & 0o777], ["it is a link now", 0o644]);
+    writeFileSync(join(state, "torn.json"), "new");
+    const back = await undo(state, id);
+    assert.match(back.find(({ path }) => path.endsWith("torn.json"))?.failed ?? "", /something is there by now/);
+    assert.equal(readFileSync(join(state, "torn.json"), "utf8"), "new");
+  });
+
+  it("is refused for an id that is none", async (t) => {
+    const state = directory(t);
+    await assert.rejects(undo(state, "../../etc"), { code: "INVALID_REQUEST" });
+    await assert.rejects(undo(state, id), { code: "NOT_FOUND" });
+  });
+});
+
+describe("svc doctor", { timeout: 120_000 }, () => {
+  it("finds what is wrong without changing anything, repairs it, and takes it back", async (t) => {
+    const here = home(t, '{ gateway: { port: "x" } }'); // with this no gateway starts
+    const { stateDir } = here;
+    const at = (...parts: string[]) => join(stateDir, ...parts);
+    put(at("credentials/gateway-token"), "secret", 0o644);
+    put(at("restart-sentinel.json"), '{"version":1,');
+    put(at("svc.db.tmp"), "mine");
+    put(at(`note.json.${GONE}.0123456789ab.tmp`), "{");
+    utimesSync(at(`note.json.${GONE}.0123456789ab.tmp`), 1, 1);
+    chmodSync(stateDir, 0o755);
+    chmodSync(at("credentials"), 0o700);
+    mkdirSync(at("plugins"), { mode: 0o700 });
+    const dies = `require("net").createServer().listen(${JSON.stringify(at("old.sock"))}, () => process.kill(process.pid, "SIGKILL"))`;
+    spawnSync(process.execPath, ["-e", dies]);
+
+    const before = treeLines(stateDir);
+    const seen = await here.svc(["doctor", "--json"]);
+    assert.equal(seen.code, 1, seen.stderr);
+    const { findings, plan, isRunning } = JSON.parse(seen.stdout) as {
+      findings: Finding[];
+      plan: unknown[];
+      isRunning: boolean;
+    };
+    const found = findings.map(({ check, about: what }) => `${check} ${what.replace(stateDir, "")}`).sort();
+    assert.deepEqual(
+      found.filter((line) => !/^(disk|service|update) /.test(line)),
+      [
+        `config ${here.configPath}: gateway.port`,
+        `half-written /restart-sentinel.json`,
+        `leftovers /note.json.${GONE}.0123456789ab.tmp`,
+        "permissions ",
+        "permissions /credentials/gateway-token",
+        `permissions ${here.configPath}`,
+        "sockets /old.sock",
+      ],
+    );
+    assert.deepEqual([plan.length, isRunning], [6, false]);
+    assert.deepEqual(treeLines(stateDir), before);
+
+    const fixed = await here.svc(["doctor", "--fix", "--json"]);
+    const { id, done } = JSON.parse(fixed.stdout) as { id: string; done: { failed?: string }[] };
+    assert.deepEqual(
+      done.map(({ failed }) => failed),
+      Array.from({ length: 6 }, () => undefined),
+    );
+    assert.deepEqual(
+      [lstatSync(stateDir).mode & 0o777, lstatSync(at("credentials/gateway-token")).mode & 0o777],
+      [0o700, 0o600],
+    );
+    assert.ok(existsSync(at("svc.db.tmp")), "what nobody of ours made stays");
+    const again = JSON.parse((await here.svc(["doctor", "--json"])).stdout) as { plan: unknown[] };
+    assert.deepEqual(again.plan, []);
+
+    const undone = await here.svc(["doctor", "--undo", id]);
+    assert.equal(undone.code, 0, undone.stderr);
+    assert.equal(readFileSync(at("restart-sentinel.json"), "utf8"), '{"version":1,');
+    assert.equal(lstatSync(stateDir).mode & 0o777, 0o755);
+  });
+});

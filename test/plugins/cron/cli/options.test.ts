@@ -1,0 +1,389 @@
+/** What people type after `svc cron add` and `svc cron edit`, and what the gateway is asked for. */
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { CronJobDraft, type CronJob, type GatewayError, matches } from "@svc/sdk";
+import { resolveJob } from "../../../../plugins/cron/cli/find-job.ts";
+import { flagOf } from "../../../../plugins/cron/cli/options.ts";
+import { draftParams, JOB_OPTIONS, patchFields } from "../../../../plugins/cron/cli/job-options.ts";
+import {
+  distanceText,
+  localText,
+  parseSpan,
+  parseWhen,
+  roughly,
+  spanText,
+} from "../../../../plugins/cron/cli/times.ts";
+import { changeFrom, draftFrom } from "../../../../plugins/cron/jobs/input.ts";
+
+const NOW = Date.parse("2030-01-01T00:00:00Z");
+
+const job: CronJob = {
+  id: "4f1c9a2e-0000-4000-8000-000000000001",
+  name: "Report",
+  enabled: true,
+  createdAtMs: 1,
+  updatedAtMs: 1,
+  schedule: { kind: "cron", expr: "0 9 * * *", tz: "Europe/Berlin" },
+  sessionTarget: "isolated",
+  wakeMode: "now",
+  payload: { kind: "agentTurn", message: "look" },
+  delivery: { mode: "announce", channel: "irc", to: "#a" },
+  state: {},
+};
+const posting: CronJob = { ...job, delivery: { mode: "webhook", to: "https://example.com" } };
+const reminder: CronJob = {
+  ...job,
+  schedule: { kind: "every", everyMs: 5 },
+  sessionTarget: "main",
+  payload: { kind: "systemEvent", text: "tea" },
+};
+
+const isRefusal = (pattern: RegExp) => (error: GatewayError) => {
+  assert.equal(error.code, "INVALID_REQUEST");
+  assert.match(error.message, pattern);
+  assert.match(error.message, /\nNext: \S/);
+  return true;
+};
+
+describe("lengths of time", () => {
+  const spans: [text: string, ms: number | undefined][] = [
+    ["30s", 30_000],
+    ["5m", 300_000],
+    ["2h", 7_200_000],
+    ["1d", 86_400_000],
+    ["1w", 604_800_000],
+    ["250ms", 250],
+    ["1h30m", 5_400_000],
+    [" 5M ", 300_000],
+    ["0", 0],
+    ["0s", 0],
+    ["5", undefined],
+    ["m", undefined],
+    ["1.5h", 5_400_000],
+    ["-5m", undefined],
+    ["5m ago", undefined],
+    ["5y", undefined],
+    ["99999d", undefined],
+    ["999999999999999w", undefined],
+    ["", undefined],
+  ];
+  for (const [text, ms] of spans) it(`"${text}" is ${ms ?? "none"}`, () => assert.equal(parseSpan(text), ms));
+
+  for (const ms of [0, 1, 999, 1_000, 90_000, 3_600_000, 5_400_250, 86_400_000, 93_784_005]) {
+    it(`${spanText(ms)} is read as it was written`, () => assert.equal(parseSpan(spanText(ms)), ms));
+  }
+
+  it("are rough where that is enough", () => {
+    assert.deepEqual([5, 1_500, 90_500, 3_661_000, 90_061_000].map(roughly), ["5ms", "1s", "1m30s", "1h1m", "1d1h"]);
+    assert.equal(distanceText(NOW + 90_000, NOW), "in 1m30s");
+    assert.equal(distanceText(NOW - 7_200_000, NOW), "2h ago");
+    assert.equal(distanceText(NOW + 5, NOW), "now");
+  });
+
+  it("are shown in a zone, and what is no moment as it is", () => {
+    assert.equal(localText(NOW, "Europe/Berlin"), "Tue 2030-01-01 01:00 GMT+1");
+    assert.equal(localText(1e300, "UTC"), "1e+300");
+  });
+});
+
+describe("moments", () => {
+  const moments: [text: string, at: string | undefined][] = [
+    ["+20m", "2030-01-01T00:20:00.000Z"],
+    ["+1d2h", "2030-01-02T02:00:00.000Z"],
+    ["2030-05-01T09:00", "2030-05-01T09:00:00.000Z"],
+    ["2030-05-01T09:00+02:00", "2030-05-01T07:00:00.000Z"],
+    ["+", undefined],
+    ["20m", undefined],
+    ["tomorrow", undefined],
+  ];
+  for (const [text, at] of moments) it(`"${text}" is ${at ?? "none"}`, () => assert.equal(parseWhen(text, NOW), at));
+});
+
+describe("svc cron add", () => {
+  const tea = { systemEvent: "tea" };
+  const look = { message: "look" };
+  const soon = { at: "+20m" };
+  const at = { kind: "at", at: "2030-01-01T00:20:00.000Z" };
+  const text = { kind: "systemEvent", text: "tea" };
+  const turn = { kind: "agentTurn", message: "look" };
+
+  const cases: [what: string, options: object, params: object][] = [
+    ["a reminder", { ...soon, ...tea }, { schedule: at, payload: text }],
+    ["every", { every: "90s", ...tea }, { schedule: { kind: "every", everyMs: 90_000 }, payload: text }],
+    [
+      "cron",
+      { cron: " 0 9 * * 1-5 ", tz: "Europe/Berlin", stagger: "0", ...tea },
+      { schedule: { kind: "cron", expr: "0 9 * * 1-5", tz: "Europe/Berlin", staggerMs: 0 }, payload: text },
+    ],
+    [
+      "a turn",
+      { ...soon, ...look, model: "m", thinking: "low", timeoutSeconds: "0", agent: "b", name: "x", description: "y" },
+      {
+        schedule: at,
+        payload: { ...turn, model: "m", thinking: "low", timeoutSeconds: 0 },
+        agentId: "b",
+        name: "x",
+        description: "y",
+      },
+    ],
+    [
+      "a channel announces",
+      { ...soon, ...look, channel: "irc", to: "#a", account: "b" },
+      { schedule: at, payload: turn, delivery: { mode: "announce", channel: "irc", to: "#a", accountId: "b" } },
+    ],
+    [
+      "announce",
+      { ...soon, ...look, announce: true, bestEffortDeliver: true },
+      { schedule: at, payload: turn, delivery: { mode: "announce", bestEffort: true } },
+    ],
+    [
+      "best effort announces",
+      { ...soon, ...look, bestEffortDeliver: true },
+      { schedule: at, payload: turn, delivery: { mode: "announce", bestEffort: true } },
+    ],
+    [
+      "a webhook",
+      { ...soon, ...look, webhook: "https://example.com" },
+      { schedule: at, payload: turn, delivery: { mode: "webhook", to: "https://example.com" } },
+    ],
+    ["no delivery", { ...soon, ...look, deliver: false }, { schedule: at, payload: turn, delivery: { mode: "none" } }],
+    [
+      "what commander fills in",
+      { ...soon, ...look, deliver: true, failureAlert: true },
+      { schedule: at, payload: turn },
+    ],
+    [
+      "where and how",
+      { ...soon, ...tea, session: "Main", sessionKey: "k", wake: "next-heartbeat", disabled: true, keepAfterRun: true },
+      {
+        schedule: at,
+        payload: text,
+        sessionTarget: "main",
+        sessionKey: "k",
+        wakeMode: "next-heartbeat",
+        enabled: false,
+        deleteAfterRun: false,
+      },
+    ],
+    [
+      "times that were missed or overlap",
+      { every: "1h", ...tea, catchUp: "all", catchUpWindow: "6h", overlap: "queue", deleteAfterRun: true },
+      {
+        schedule: { kind: "every", everyMs: 3_600_000 },
+        payload: text,
+        catchUp: { mode: "all", windowMs: 21_600_000 },
+        overlap: "queue",
+        deleteAfterRun: true,
+      },
+    ],
+    [
+      "an alert",
+      {
+        ...soon,
+        ...look,
+        failureAlertAfter: "3",
+        failureAlertCooldown: "0",
+        failureAlertChannel: "irc",
+        failureAlertTo: "#b",
+      },
+      { schedule: at, payload: turn, failureAlert: { after: 3, cooldownMs: 0, channel: "irc", to: "#b" } },
+    ],
+    ["no alert", { ...soon, ...look, failureAlert: false }, { schedule: at, payload: turn, failureAlert: false }],
+  ];
+  for (const [what, options, params] of cases) {
+    it(`takes ${what}`, () => {
+      const asked = draftParams({ ...options }, NOW);
+      assert.deepEqual(asked, params);
+      assert.ok(matches(CronJobDraft, draftFrom(asked, NOW)), "the gateway takes it");
+    });
+  }
+
+  const refused: [what: string, options: object, why: RegExp][] = [
+    ["no time", tea, /when the job runs\nNext: give --at \+20m, --every 1h or --cron/],
+    ["nothing to do", soon, /what the job does\nNext: give --message/],
+    ["two times", { ...soon, ...tea, every: "1h" }, /--at and --every exclude each other/],
+    ["two things to do", { ...soon, ...tea, ...look }, /--system-event and --message exclude each other/],
+    ["a moment that is none", { at: "soon", ...tea }, /--at takes ISO 8601 or \+20m, not "soon"/],
+    ["what would steer the terminal", { at: "\u001b[2J", ...tea }, /not "\\u001b\[2J"/],
+    [
+      "a length without a unit",
+      { every: "5", ...tea },
+      /--every takes a length of time like 30s, 5m, 2h or 1d, not "5"\nNext: --every 5m/,
+    ],
+    ["no time between", { every: "0", ...tea }, /--every takes a length/],
+    ["a blank expression", { cron: " ", ...tea }, /--cron is blank/],
+    ["a zone without --cron", { ...soon, ...tea, tz: "UTC" }, /--tz goes with --cron/],
+    ["a stagger without --cron", { every: "5m", ...tea, stagger: "5m" }, /--stagger goes with --cron/],
+    ["a blank text", { ...soon, systemEvent: " " }, /--system-event is blank/],
+    ["a blank message", { ...soon, message: "" }, /--message is blank/],
+    ["a blank name", { ...soon, ...tea, name: "" }, /--name is blank/],
+    ["a model of a reminder", { ...soon, ...tea, model: "m" }, /--model goes with --message/],
+    [
+      "seconds that are none",
+      { ...soon, ...look, timeoutSeconds: "5s" },
+      /--timeout-seconds takes a whole number from 0/,
+    ],
+    ["a session nobody knows", { ...soon, ...look, session: "side" }, /--session takes main, isolated, not "side"/],
+    ["a wake mode nobody knows", { ...soon, ...tea, wake: "later" }, /--wake takes now, next-heartbeat/],
+    [
+      "two deliveries",
+      { ...soon, ...look, announce: true, webhook: "https://x" },
+      /--announce and --webhook exclude each other/,
+    ],
+    [
+      "a webhook with a channel",
+      { ...soon, ...look, webhook: "https://x", channel: "irc" },
+      /--channel goes with --announce/,
+    ],
+    [
+      "nothing to deliver, to a channel",
+      { ...soon, ...look, deliver: false, to: "#a" },
+      /--no-deliver and --to exclude each other/,
+    ],
+    [
+      "nothing to deliver, as best one can",
+      { ...soon, ...look, deliver: false, bestEffortDeliver: true },
+      /--no-deliver and --best-effort-deliver/,
+    ],
+    [
+      "both after a run",
+      { ...soon, ...tea, deleteAfterRun: true, keepAfterRun: true },
+      /--delete-after-run and --keep-after-run exclude/,
+    ],
+    [
+      "a window without all",
+      { ...soon, ...tea, catchUp: "last", catchUpWindow: "6h" },
+      /--catch-up-window goes with --catch-up all/,
+    ],
+    ["an overlap nobody knows", { ...soon, ...tea, overlap: "twice" }, /--overlap takes skip, queue, replace/],
+    [
+      "an alert and none",
+      { ...soon, ...look, failureAlert: false, failureAlertAfter: "3" },
+      /--no-failure-alert and --failure-alert-after exclude/,
+    ],
+    [
+      "an alert after nothing",
+      { ...soon, ...look, failureAlertAfter: "0" },
+      /--failure-alert-after takes a whole number from 1 to 1000, not "0"/,
+    ],
+  ];
+  for (const [what, options, why] of refused) {
+    it(`refuses ${what}`, () => assert.throws(() => draftParams({ ...options }, NOW), isRefusal(why)));
+  }
+
+  it("has an option for every flag it names", () => {
+    const flags = JOB_OPTIONS.map(({ flags }) => flags.split(" ")[0]);
+    assert.equal(new Set(flags).size, flags.length);
+    assert.equal(flagOf("failureAlertCooldown"), "--failure-alert-cooldown");
+  });
+});
+
+describe("svc cron edit", () => {
+  const cases: [what: string, options: object, of: CronJob, patch: object][] = [
+    ["a name", { name: "x" }, job, { name: "x" }],
+    [
+      "texts of nothing, which clear",
+      { agent: "", sessionKey: "", description: "", model: "" },
+      job,
+      { agentId: null, sessionKey: null, description: "", payload: { kind: "agentTurn", model: "" } },
+    ],
+    [
+      "an expression, its zone stays",
+      { cron: "0 8 * * *" },
+      job,
+      { schedule: { kind: "cron", expr: "0 8 * * *", tz: "Europe/Berlin" } },
+    ],
+    ["a zone, its expression stays", { tz: "UTC" }, job, { schedule: { kind: "cron", expr: "0 9 * * *", tz: "UTC" } }],
+    ["no zone", { tz: "" }, job, { schedule: { kind: "cron", expr: "0 9 * * *" } }],
+    [
+      "a stagger",
+      { stagger: "1m" },
+      job,
+      { schedule: { kind: "cron", expr: "0 9 * * *", tz: "Europe/Berlin", staggerMs: 60_000 } },
+    ],
+    ["another schedule", { every: "5m" }, job, { schedule: { kind: "every", everyMs: 300_000 } }],
+    [
+      "work into a reminder",
+      { systemEvent: "tea" },
+      job,
+      { sessionTarget: "main", payload: { kind: "systemEvent", text: "tea" } },
+    ],
+    [
+      "a reminder into work",
+      { message: "look", session: "isolated" },
+      reminder,
+      { sessionTarget: "isolated", payload: { kind: "agentTurn", message: "look" } },
+    ],
+    ["a model", { model: "m" }, job, { payload: { kind: "agentTurn", model: "m" } }],
+    ["a message", { message: "see" }, job, { payload: { kind: "agentTurn", message: "see" } }],
+    ["a recipient", { to: "#b" }, job, { delivery: { mode: "announce", to: "#b" } }],
+    ["best effort, its mode stays", { bestEffortDeliver: true }, job, { delivery: { bestEffort: true } }],
+    [
+      "a channel instead of a webhook",
+      { announce: true, channel: "irc" },
+      posting,
+      { delivery: { mode: "announce", channel: "irc", to: "" } },
+    ],
+    [
+      "a webhook",
+      { webhook: "https://b.example" },
+      posting,
+      { delivery: { mode: "webhook", to: "https://b.example" } },
+    ],
+    ["no delivery", { deliver: false }, posting, { delivery: { mode: "none" } }],
+    [
+      "a window of a job that catches up with all",
+      { catchUpWindow: "1h" },
+      { ...job, catchUp: { mode: "all" } },
+      { catchUp: { mode: "all", windowMs: 3_600_000 } },
+    ],
+  ];
+  for (const [what, options, of, patch] of cases) {
+    it(`changes ${what}`, () => {
+      const asked = patchFields({ deliver: true, failureAlert: true, ...options }, of, NOW);
+      assert.deepEqual(asked, patch);
+      assert.deepEqual(changeFrom({ id: of.id, patch: asked }), { id: of.id, patch }, "the gateway takes it");
+    });
+  }
+
+  const refused: [what: string, options: object, of: CronJob, why: RegExp][] = [
+    ["nothing", { deliver: true }, job, /nothing to change\nNext: svc cron edit --help/],
+    ["a zone of no expression", { tz: "UTC" }, reminder, /--tz goes with --cron/],
+    ["a model of a reminder", { model: "m" }, reminder, /--model goes with --message/],
+    ["a recipient of a webhook", { to: "#b" }, posting, /posts to a webhook\nNext: give --to together with --announce/],
+    ["a window of a job that does not catch up", { catchUpWindow: "1h" }, job, /--catch-up-window goes with/],
+    ["a blank name", { name: " " }, job, /--name is blank/],
+  ];
+  for (const [what, options, of, why] of refused) {
+    it(`refuses ${what}`, () => assert.throws(() => patchFields({ ...options }, of, NOW), isRefusal(why)));
+  }
+});
+
+describe("the job somebody means", () => {
+  const named = (id: string, name: string): CronJob => ({ ...job, id, name });
+  const jobs = [named("aa11", "Report"), named("aa22", "Report weekly"), named("bb33", "Tea"), named("tea", "Other")];
+  const found: [wanted: string, id: string][] = [
+    ["aa11", "aa11"],
+    ["REPORT", "aa11"],
+    ["report w", "aa22"],
+    ["b", "bb33"],
+    ["tea", "tea"],
+    ["aa", ""],
+    ["nobody", ""],
+    [" ", ""],
+  ];
+  for (const [wanted, id] of found) {
+    it(`"${wanted}" is ${id === "" ? "refused" : id}`, () => {
+      if (id !== "") return assert.equal(resolveJob(jobs, wanted).id, id);
+      return assert.throws(() => resolveJob(jobs, wanted), { name: "GatewayError", message: /\nNext: / });
+    });
+  }
+
+  it("is asked for where several fit, a bounded number of them", () => {
+    const many = Array.from({ length: 25 }, (_, at) => named(`a${at}`, "x\u001b"));
+    assert.throws(
+      () => resolveJob(many, "a"),
+      isRefusal(/^"a" means 25 jobs:\n {2}a0 {2}x\\u001b\n(?:.*\n){9} {2}and 15 more\nNext: name one by its id$/),
+    );
+  });
+});

@@ -1,0 +1,262 @@
+/** A job after a change. */
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import type { CronJob, CronJobPatch } from "@svc/sdk";
+import { patched } from "../../../../plugins/cron/jobs/patch.ts";
+
+const NOW = Date.parse("2030-01-01T00:00:00Z");
+
+const isolated: CronJob = {
+  id: "j",
+  name: "n",
+  agentId: "main",
+  description: "d",
+  enabled: true,
+  createdAtMs: 1,
+  updatedAtMs: 2,
+  schedule: { kind: "every", everyMs: 5_000, anchorMs: 7 },
+  sessionTarget: "isolated",
+  wakeMode: "now",
+  payload: { kind: "agentTurn", message: "look", model: "m", thinking: "low" },
+  delivery: { mode: "announce", channel: "irc", to: "#a", failureDestination: { channel: "irc", to: "#b" } },
+  state: { nextRunAtMs: 10, runningAtMs: 9, lastRunAtMs: 8 },
+};
+const main: CronJob = {
+  ...isolated,
+  sessionTarget: "main",
+  payload: { kind: "systemEvent", text: "tea" },
+  delivery: { mode: "webhook", to: "https://example.com" },
+};
+const { delivery: _none, ...bare } = isolated;
+const once: CronJob = { ...isolated, schedule: { kind: "at", at: "2020-01-01T00:00:00.000Z" } };
+const hourly: CronJob = { ...isolated, schedule: { kind: "cron", expr: "0 * * * *", tz: "UTC", staggerMs: 9 } };
+
+const { delivery, payload } = isolated;
+const mainTurn = { kind: "agentTurn", message: "look" } as const;
+
+/** A change and what it leads to; `undefined` for what is gone. Everything else stays. */
+const cases: [what: string, job: CronJob, patch: CronJobPatch, changed: Partial<Record<keyof CronJob, unknown>>][] = [
+  ["nothing but the time of the change", isolated, {}, {}],
+  [
+    "plain fields",
+    isolated,
+    { name: "x", deleteAfterRun: true, wakeMode: "next-heartbeat", overlap: "queue", catchUp: { mode: "none" } },
+    { name: "x", deleteAfterRun: true, wakeMode: "next-heartbeat", overlap: "queue", catchUp: { mode: "none" } },
+  ],
+  ["null clears", isolated, { agentId: null, sessionKey: null }, { agentId: undefined }],
+  ["an agent and a session", isolated, { agentId: "b", sessionKey: "k" }, { agentId: "b", sessionKey: "k" }],
+  ["a description of nothing", isolated, { description: "" }, { description: undefined }],
+  // schedule
+  [
+    "every keeps its anchor",
+    isolated,
+    { schedule: { kind: "every", everyMs: 6 } },
+    { schedule: { kind: "every", everyMs: 6, anchorMs: 7 } },
+  ],
+  [
+    "every takes an anchor",
+    isolated,
+    { schedule: { kind: "every", everyMs: 6, anchorMs: 0 } },
+    { schedule: { kind: "every", everyMs: 6, anchorMs: 0 } },
+  ],
+  [
+    "every anew starts now",
+    hourly,
+    { schedule: { kind: "every", everyMs: 6 } },
+    { schedule: { kind: "every", everyMs: 6, anchorMs: NOW } },
+  ],
+  [
+    "cron keeps its stagger, not its zone",
+    hourly,
+    { schedule: { kind: "cron", expr: "5 * * * *" } },
+    { schedule: { kind: "cron", expr: "5 * * * *", staggerMs: 9 } },
+  ],
+  [
+    "cron takes a stagger",
+    hourly,
+    { schedule: { kind: "cron", expr: "5 * * * *", staggerMs: 0 } },
+    { schedule: { kind: "cron", expr: "5 * * * *", staggerMs: 0 } },
+  ],
+  [
+    "cron anew has the usual stagger",
+    isolated,
+    { schedule: { kind: "cron", expr: "0 * * * *" } },
+    { schedule: { kind: "cron", expr: "0 * * * *", staggerMs: 300_000 } },
+  ],
+  [
+    "cron anew has none of its own",
+    isolated,
+    { schedule: { kind: "cron", expr: "5 9 * * *" } },
+    { schedule: { kind: "cron", expr: "5 9 * * *" } },
+  ],
+  [
+    "at",
+    isolated,
+    { schedule: { kind: "at", at: "2030-01-02T00:00:00.000Z" } },
+    { schedule: { kind: "at", at: "2030-01-02T00:00:00.000Z" } },
+  ],
+  [
+    "a moment in the past that stays",
+    once,
+    { name: "x", schedule: { kind: "at", at: "2020-01-01" } },
+    { name: "x", schedule: { kind: "at", at: "2020-01-01" } },
+  ],
+  // payload
+  [
+    "the message alone",
+    isolated,
+    { payload: { kind: "agentTurn", message: "see" } },
+    { payload: { ...payload, message: "see" } },
+  ],
+  [
+    "a model of nothing",
+    isolated,
+    { payload: { kind: "agentTurn", model: "" } },
+    { payload: { ...mainTurn, thinking: "low" } },
+  ],
+  [
+    "fallbacks are not merged",
+    isolated,
+    { payload: { kind: "agentTurn", fallbacks: ["a"], timeoutSeconds: 0 } },
+    { payload: { ...payload, timeoutSeconds: 0 } },
+  ],
+  [
+    "the text alone",
+    main,
+    { payload: { kind: "systemEvent", text: "cake" } },
+    { payload: { kind: "systemEvent", text: "cake" } },
+  ],
+  ["no text keeps it", main, { payload: { kind: "systemEvent" } }, {}],
+  [
+    "another kind is built anew",
+    isolated,
+    { sessionTarget: "main", payload: { kind: "systemEvent", text: "tea" } },
+    { sessionTarget: "main", payload: { kind: "systemEvent", text: "tea" }, delivery: undefined },
+  ],
+  [
+    "a turn built anew",
+    main,
+    { sessionTarget: "isolated", payload: { ...mainTurn, fallbacks: ["a"] } },
+    { sessionTarget: "isolated", payload: { ...mainTurn, fallbacks: ["a"] } },
+  ],
+  // delivery
+  ["a field of the delivery", isolated, { delivery: { to: "#c" } }, { delivery: { ...delivery, to: "#c" } }],
+  [
+    "texts of nothing clear",
+    isolated,
+    { delivery: { channel: "", to: "", failureDestination: { to: "" } } },
+    { delivery: { mode: "announce", failureDestination: { channel: "irc" } } },
+  ],
+  [
+    "a failure destination of nothing is none",
+    isolated,
+    { delivery: { failureDestination: { channel: "", to: "" } } },
+    { delivery: { mode: "announce", channel: "irc", to: "#a" } },
+  ],
+  [
+    "a delivery where there was none has the mode none",
+    bare,
+    { delivery: { bestEffort: true } },
+    { delivery: { mode: "none", bestEffort: true } },
+  ],
+  [
+    "older hints also make a delivery",
+    bare,
+    { payload: { kind: "agentTurn", to: "#z", bestEffortDeliver: true } },
+    {
+      payload: { ...payload, to: "#z", bestEffortDeliver: true },
+      delivery: { mode: "announce", to: "#z", bestEffort: true },
+    },
+  ],
+  [
+    "an older hint that nothing is to be delivered",
+    isolated,
+    { payload: { kind: "agentTurn", deliver: false } },
+    { payload: { ...payload, deliver: false }, delivery: { ...delivery, mode: "none" } },
+  ],
+  [
+    "best effort alone leaves the mode",
+    isolated,
+    { payload: { kind: "agentTurn", bestEffortDeliver: true } },
+    { payload: { ...payload, bestEffortDeliver: true }, delivery: { ...delivery, bestEffort: true } },
+  ],
+  [
+    "a delivery wins over older hints",
+    isolated,
+    { payload: { kind: "agentTurn", to: "#z" }, delivery: { mode: "none" } },
+    { payload: { ...payload, to: "#z" }, delivery: { ...delivery, mode: "none" } },
+  ],
+  ["main keeps a webhook", main, { name: "x" }, { name: "x" }],
+  ["main drops any other delivery", main, { delivery: { mode: "announce" } }, { delivery: undefined }],
+  // failureAlert
+  ["no alert", isolated, { failureAlert: false }, { failureAlert: false }],
+  [
+    "an alert after none",
+    { ...isolated, failureAlert: false },
+    { failureAlert: { after: 3 } },
+    { failureAlert: { after: 3 } },
+  ],
+  [
+    "an alert is merged",
+    { ...isolated, failureAlert: { after: 3, to: "#a" } },
+    { failureAlert: { to: "", cooldownMs: 5 } },
+    { failureAlert: { after: 3, cooldownMs: 5 } },
+  ],
+  // state
+  ["the state is merged", isolated, { state: { nextRunAtMs: 50 } }, { state: { ...isolated.state, nextRunAtMs: 50 } }],
+  [
+    "disabling stops",
+    isolated,
+    { enabled: false, state: { nextRunAtMs: 50 } },
+    { enabled: false, state: { lastRunAtMs: 8 } },
+  ],
+  [
+    "a schedule of one that is off",
+    { ...isolated, enabled: false },
+    { schedule: isolated.schedule },
+    { state: { lastRunAtMs: 8 } },
+  ],
+  ["another field of one that is off", { ...isolated, enabled: false }, { name: "x" }, { name: "x" }],
+  ["enabling leaves the state", { ...isolated, enabled: false }, { enabled: true }, { enabled: true }],
+];
+
+describe("patched", () => {
+  for (const [what, job, patch, changed] of cases) {
+    it(what, () => {
+      const before = structuredClone({ job, patch });
+      const expected = Object.entries({ ...job, ...changed, updatedAtMs: NOW }).filter(
+        ([, value]) => value !== undefined,
+      );
+      assert.deepEqual(patched(job, patch, NOW), Object.fromEntries(expected));
+      assert.deepEqual({ job, patch }, before, "what was given stays as it was");
+    });
+  }
+
+  const refused: [what: string, job: CronJob, patch: CronJobPatch, code: string, why: RegExp][] = [
+    [
+      "a system event without a text",
+      isolated,
+      { payload: { kind: "systemEvent" } },
+      "UNAVAILABLE",
+      /^Error: .*needs text/,
+    ],
+    [
+      "a turn without a message",
+      main,
+      { payload: { kind: "agentTurn", model: "m" } },
+      "UNAVAILABLE",
+      /^Error: .*needs message/,
+    ],
+    [
+      "the past",
+      once,
+      { schedule: { kind: "at", at: "2020-01-02" } },
+      "INVALID_REQUEST",
+      /^invalid cron\.update params: at \/patch\/schedule\/at: must not be in the past/,
+    ],
+    ["what is far ahead", isolated, { schedule: { kind: "at", at: "2041-01-01" } }, "INVALID_REQUEST", /10 years/],
+  ];
+  for (const [what, job, patch, code, message] of refused) {
+    it(`refuses ${what}`, () => assert.throws(() => patched(job, patch, NOW), { code, message }));
+  }
+});

@@ -1,0 +1,154 @@
+/** The tool `cron`, with a service that writes down what it is asked. */
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { type CronJob, matches, type Principal } from "@svc/sdk";
+import type { ToolCall, ToolResult } from "@svc/sdk/services";
+import { createFakeClock } from "@svc/sdk/testing";
+import { type CronActions, cronTool } from "../../../../plugins/cron/jobs/tool.ts";
+
+const principal = { scopes: ["operator.admin"] } as unknown as Principal; // the tool looks at nothing else of it
+const reminder = { schedule: { everyMs: 5 }, payload: { text: "tea" } };
+const turn = { schedule: { everyMs: 5 }, payload: { message: "look" } };
+
+function scene(given: Partial<CronActions> = {}, place: Partial<ToolCall> = {}) {
+  const asked: [action: string, params: unknown][] = [];
+  const action = (name: string) => async (params: unknown) => {
+    asked.push([name, params]);
+    return { ok: true } as never; // whatever it is, the tool passes it on
+  };
+  const service: CronActions = {
+    status: action("status"),
+    list: action("list"),
+    add: action("add"),
+    update: action("update"),
+    remove: action("remove"),
+    run: action("run"),
+    runs: action("runs"),
+    wake: action("wake"),
+    ...given,
+  };
+  const clock = createFakeClock();
+  const tool = cronTool(service, clock);
+  async function use(args: object): Promise<ToolResult> {
+    assert.ok(matches(tool.params, args), JSON.stringify(args));
+    const call: ToolCall = {
+      name: "cron",
+      toolCallId: "c",
+      runId: "r",
+      arguments: {},
+      sessionKey: "agent:bob:main",
+      agentId: "bob",
+      ...place,
+    };
+    return (await tool.run(args, { call, principal, signal: new AbortController().signal })) as ToolResult; // it never answers with a text
+  }
+  return { tool, clock, asked, use };
+}
+
+describe("the tool cron", () => {
+  it("is for whoever owns the gateway", () => {
+    const { tool } = scene();
+    assert.equal(tool.scope, "operator.admin");
+    assert.equal(tool.ownerOnly, true);
+    assert.ok(!matches(tool.params, { action: "list", foo: 1 }));
+  });
+
+  const cases: [args: object, asked: [string, object]][] = [
+    [{ action: "status" }, ["status", {}]],
+    [{ action: " list " }, ["list", {}]],
+    [
+      { action: "list", includeDisabled: true, query: "x", limit: 3 },
+      ["list", { includeDisabled: true, query: "x", limit: 3 }],
+    ],
+    [{ action: "add", job: turn }, ["add", { ...turn, agentId: "bob" }]],
+    [{ action: "add", job: { job: turn } }, ["add", { ...turn, agentId: "bob" }]],
+    [{ action: "add", job: { ...turn, agentId: "ann" } }, ["add", { ...turn, agentId: "ann" }]],
+    [{ action: "add", job: { ...turn, agentId: null } }, ["add", { ...turn, agentId: null }]],
+    [{ action: "add", job: reminder }, ["add", { ...reminder, sessionKey: "agent:bob:main" }]],
+    [
+      { action: "add", job: { schedule: { everyMs: 5 }, text: "tea" } },
+      ["add", { schedule: { everyMs: 5 }, text: "tea", sessionKey: "agent:bob:main" }],
+    ],
+    [{ action: "add", job: { ...reminder, sessionKey: "main" } }, ["add", { ...reminder, sessionKey: "main" }]],
+    [{ action: "add", job: { ...reminder, agentId: "main" } }, ["add", { ...reminder, agentId: "main" }]],
+    [{ action: "update", id: "j", patch: { enabled: false } }, ["update", { id: "j", patch: { enabled: false } }]],
+    [{ action: "remove", jobId: "j" }, ["remove", { id: "j" }]],
+    [{ action: "remove", id: "j", jobId: " j " }, ["remove", { id: "j" }]],
+    [{ action: "run", id: "j", runMode: "due" }, ["run", { id: "j", mode: "due" }]],
+    [{ action: "runs" }, ["runs", {}]],
+    [{ action: "runs", id: "j", limit: 3 }, ["runs", { id: "j", limit: 3 }]],
+    [{ action: "wake", text: "look" }, ["wake", { text: "look", mode: "next-heartbeat" }]],
+    [{ action: "wake", text: "look", mode: "now" }, ["wake", { text: "look", mode: "now" }]],
+  ];
+  for (const [args, expected] of cases) {
+    it(`does ${JSON.stringify(args)}`, async () => {
+      const { asked, use } = scene();
+      const result = await use(args);
+      assert.deepEqual(asked, [expected]);
+      assert.deepEqual(result, { content: [{ type: "text", text: '{"ok":true}' }], details: { ok: true } });
+    });
+  }
+
+  const refused: [args: object, why: RegExp][] = [
+    [{}, /^action required$/],
+    [{ action: "dance" }, /there is no action "dance" here; actions: status, list, add/],
+    [{ action: "add" }, /job required/],
+    [{ action: "update", id: "j" }, /patch required/],
+    [{ action: "update", patch: {} }, /id required; the action list shows the jobs/],
+    [{ action: "remove", id: "a", jobId: "b" }, /different jobs/],
+    [{ action: "run", id: " " }, /id required/],
+    [{ action: "wake", text: " " }, /text required/],
+  ];
+  for (const [args, message] of refused) {
+    it(`refuses ${JSON.stringify(args)}`, async () => {
+      const { asked, use } = scene();
+      await assert.rejects(use(args), { code: "INVALID_REQUEST", message });
+      assert.deepEqual(asked, []);
+    });
+  }
+
+  for (const sessionKey of ["agent:bob:cron:j:run:s", "agent:bob:subagent:x", "cron:j"]) {
+    it(`does not remind ${sessionKey}, which is over by then`, async () => {
+      const { asked, use } = scene({}, { sessionKey });
+      await use({ action: "add", job: reminder });
+      assert.deepEqual(asked, [["add", reminder]]);
+    });
+  }
+
+  it("does not wait for a run, which may be its own", async () => {
+    let end: ((result: { ok: true; ran: boolean }) => void) | undefined;
+    const { clock, use } = scene({ run: () => new Promise((resolve) => (end = resolve)) });
+    const answer = use({ action: "run", id: "j" });
+    await clock.advance(2_000);
+    const { details } = await answer;
+    assert.deepEqual(details, {
+      ok: true,
+      started: true,
+      next: "it goes on by itself; the action runs shows how it ended",
+    });
+    end?.({ ok: true, ran: true });
+  });
+
+  it("says at once what it is refused with, and leaves no timer", async () => {
+    const unknown = new Error("unknown cron job id: j");
+    const { clock, use } = scene({ run: () => Promise.reject(unknown) });
+    await assert.rejects(use({ action: "run", id: "j" }), unknown);
+    assert.equal(clock.pending, 0);
+  });
+
+  it("lets a run fail after it has answered", async () => {
+    let fail: ((error: Error) => void) | undefined;
+    const { clock, use } = scene({ run: () => new Promise((_, reject) => (fail = reject)) });
+    const answer = use({ action: "run", id: "j" });
+    await clock.advance(2_000);
+    await answer;
+    fail?.(new Error("nobody hears this"));
+    await new Promise((resolve) => setImmediate(resolve));
+  });
+
+  it("passes on what it is told", async () => {
+    const job = { id: "j", name: "n" } as CronJob; // what else it has does not matter here
+    const { use } = scene({ add: async () => job });
+    assert.deepEqual((await use({ action: "add", job: turn })).details, job);
+  });
+});

@@ -1,0 +1,38 @@
+/** What is stopped while it opens stays stopped. */
+import assert from "node:assert/strict";
+import { it } from "node:test";
+import { createFakeClock } from "@svc/sdk/testing";
+import { Runner, type RunnerSources } from "../../../../plugins/cron/runs/runner.ts";
+import { Scheduler, type SchedulerSources } from "../../../../plugins/cron/runs/scheduler.ts";
+
+const soon = async <T>(value: T) => value;
+
+it("a stopped scheduler sets no timer", async () => {
+  const clock = createFakeClock();
+  const store = { latest: () => soon(0), nextWake: () => soon(clock.now() + 5_000) };
+  const scheduler = new Scheduler({ store, clock } as unknown as SchedulerSources); // no more of it is used
+  const opened = scheduler.open();
+  await scheduler.stop();
+  await opened;
+  await scheduler.open();
+  scheduler.wakeBy(clock.now() + 1);
+  assert.equal(clock.pending, 0);
+});
+
+it("a stopped runner takes nothing over", async () => {
+  const fire = { jobId: "job", status: "waiting" };
+  const asked: string[] = [];
+  const store = {
+    unsettled: (jobId?: string) => {
+      asked.push(jobId ?? "all");
+      return soon([fire]);
+    },
+    claim: () => assert.fail("it claims"),
+  };
+  const runner = new Runner({ store, clock: createFakeClock(), config: {} } as unknown as RunnerSources); // no more of it is used
+  const opened = runner.open();
+  await runner.stop();
+  await opened;
+  runner.pump("job");
+  assert.deepEqual(asked, ["all"]);
+});

@@ -1,0 +1,160 @@
+/** When jobs are due: against another library that knows calendars, and where clocks go forward and back. */
+import assert from "node:assert/strict";
+import { before, describe, it } from "node:test";
+import { CronExpressionParser } from "cron-parser";
+import type { CronSchedule } from "@svc/sdk";
+import {
+  checkSchedule,
+  followingSlot,
+  loadCalendar,
+  nextSlot,
+  staggerOf,
+} from "../../../../plugins/cron/schedule/calendar.ts";
+
+before(loadCalendar);
+
+const by = (expr: string, tz: string, staggerMs?: number): CronSchedule => ({
+  kind: "cron",
+  expr,
+  tz,
+  ...(staggerMs ? { staggerMs } : {}),
+});
+
+/** The next `count` times after `from`, in UTC. */
+function times(schedule: CronSchedule, from: string, count: number): string[] {
+  const found: string[] = [];
+  let slot = nextSlot(schedule, "job", Date.parse(from));
+  while (slot !== undefined && found.length < count) {
+    found.push(new Date(slot).toISOString());
+    slot = followingSlot(schedule, "job", slot);
+  }
+  return found;
+}
+
+describe("expressions", () => {
+  const zones = ["UTC", "Europe/Berlin", "America/New_York", "Australia/Lord_Howe", "Asia/Kolkata", "Pacific/Apia"];
+  const expressions = [
+    "0 9 * * 1-5",
+    "*/7 * * * *",
+    "15 6,18 1 * *",
+    "30 4 29 2 *",
+    "5 0 * * 0",
+    "0 12 L * *",
+    "45 23 31 12 *",
+  ];
+  // Days on which no clock of these zones is set: how a time that does not exist is read differs between libraries.
+  const starts = ["2026-01-15T00:00:00Z", "2027-06-10T13:31:07Z", "2028-02-27T22:10:00Z"];
+  for (const tz of zones) {
+    it(`agree with the reference in ${tz}`, () => {
+      for (const expr of expressions) {
+        for (const start of starts) {
+          const reference = CronExpressionParser.parse(expr, { currentDate: start, tz });
+          const expected = [1, 2, 3].map(() => reference.next().toDate().toISOString());
+          assert.deepEqual(times(by(expr, tz), start, 3), expected, `${expr} from ${start}`);
+        }
+      }
+    });
+  }
+
+  const shifts: [what: string, schedule: CronSchedule, from: string, expected: string[]][] = [
+    // Spec: design/dependencies.md §4: a time that does not exist is read with the offset from before the change.
+    [
+      "a time that is skipped comes an hour later by the wall",
+      by("30 2 * * *", "Europe/Berlin"),
+      "2027-03-27T12:00:00Z",
+      ["2027-03-28T01:00:00.000Z", "2027-03-29T00:30:00.000Z"],
+    ],
+    [
+      "a time that comes twice is taken once",
+      by("30 2 * * *", "Europe/Berlin"),
+      "2027-10-30T12:00:00Z",
+      ["2027-10-31T00:30:00.000Z", "2027-11-01T01:30:00.000Z"],
+    ],
+    [
+      "every hour stays every hour in spring",
+      by("0 * * * *", "America/New_York"),
+      "2027-03-14T05:30:00Z",
+      ["2027-03-14T06:00:00.000Z", "2027-03-14T07:00:00.000Z", "2027-03-14T08:00:00.000Z"],
+    ],
+    [
+      "every hour stays every hour in autumn",
+      by("0 * * * *", "America/New_York"),
+      "2027-11-07T04:30:00Z",
+      ["2027-11-07T05:00:00.000Z", "2027-11-07T06:00:00.000Z", "2027-11-07T07:00:00.000Z"],
+    ],
+    [
+      "a change of half an hour",
+      by("0 12 * * *", "Australia/Lord_Howe"),
+      "2027-04-03T00:00:00Z",
+      ["2027-04-03T01:00:00.000Z", "2027-04-04T01:30:00.000Z"],
+    ],
+    [
+      "a day that was left out of the calendar",
+      by("0 12 30 12 *", "Pacific/Apia"),
+      "2011-12-01T00:00:00Z",
+      ["2012-12-29T22:00:00.000Z"],
+    ],
+  ];
+  for (const [what, schedule, from, expected] of shifts) {
+    it(what, () => assert.deepEqual(times(schedule, from, expected.length), expected));
+  }
+
+  it("with seconds are never closer than two seconds", () => {
+    assert.deepEqual(times(by("* * * * * *", "UTC"), "2026-01-01T00:00:00Z", 3), [
+      "2026-01-01T00:00:01.000Z",
+      "2026-01-01T00:00:03.000Z",
+      "2026-01-01T00:00:05.000Z",
+    ]);
+  });
+
+  it("are put off by the job's own part", () => {
+    const offset = staggerOf(300_000, "job");
+    assert.ok(offset > 0 && offset < 300_000);
+    const [plain = "", put = ""] = [by("0 * * * *", "UTC"), by("0 * * * *", "UTC", 300_000)].map(
+      (schedule) => times(schedule, "2026-01-01T00:30:00Z", 1)[0],
+    );
+    assert.equal(Date.parse(put) - Date.parse(plain), offset);
+    assert.notEqual(staggerOf(300_000, "another"), offset);
+  });
+
+  for (const [expr, tz] of [
+    ["not a time", undefined],
+    ["* * * *", undefined],
+    ["61 * * * *", undefined],
+    ["0 0 * * *", "Mars/Olympus"],
+    ["* * * * * * 2099", undefined],
+  ] as const) {
+    it(`refuse ${expr} ${tz ?? ""}`, () =>
+      assert.throws(() => checkSchedule({ kind: "cron", expr, ...(tz ? { tz } : {}) }), {
+        code: "UNAVAILABLE",
+        message: /^Error: cron expression/,
+      }));
+  }
+});
+
+describe("intervals", () => {
+  const every = (everyMs: number, anchorMs: number): CronSchedule => ({ kind: "every", everyMs, anchorMs });
+  for (const [anchor, after, expected] of [
+    [1_000, 0, 1_000],
+    [1_000, 1_000, 11_000],
+    [1_000, 10_999, 11_000],
+    [1_000, 11_000, 21_000],
+    [0, 99_999_999, 100_000_000],
+  ] as const) {
+    it(`of 10 s from ${anchor}: after ${after} comes ${expected}`, () =>
+      assert.equal(nextSlot(every(10_000, anchor), "job", after), expected));
+  }
+
+  it("below a second are refused", () => {
+    assert.throws(() => checkSchedule(every(999, 0)), { code: "UNAVAILABLE", message: /at least 1000/ });
+  });
+});
+
+describe("single times", () => {
+  it("come once", () => {
+    const at: CronSchedule = { kind: "at", at: "2026-01-01T00:00:00.000Z" };
+    assert.equal(nextSlot(at, "job", 0), Date.UTC(2026, 0, 1));
+    assert.equal(nextSlot(at, "job", Date.UTC(2026, 0, 1)), undefined);
+    assert.equal(nextSlot({ kind: "at", at: "1700000000000" }, "job", 0), 1_700_000_000_000);
+  });
+});

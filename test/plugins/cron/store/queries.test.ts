@@ -1,0 +1,89 @@
+/** `cron.list`, `cron.runs`, and how many jobs there may be before anybody notices. */
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { cron, type ParamsOf } from "@svc/sdk";
+import { NOON, openScene, report } from "../scene.ts";
+
+const limited = { timeout: 90_000 };
+const HOUR = 3_600_000;
+
+describe("lists", limited, () => {
+  it("of jobs come in pages, sorted, and by words", async (t) => {
+    const gateway = await (await openScene(t)).start();
+    const add = (name: string, hours: number, more: object = {}) =>
+      gateway.add({ name, schedule: { everyMs: hours * HOUR }, text: name, ...more });
+    for (const [name, hours] of [
+      ["Beta", 3],
+      ["alpha", 2],
+      ["gamma 100%", 1],
+    ] as const)
+      await add(name, hours);
+    await add("off", 1, { enabled: false, description: "Not now" });
+    const list = async (params: ParamsOf<typeof cron.list>) => {
+      const { jobs, ...page } = await gateway.client.call(cron.list, params);
+      return { names: jobs.map(({ name }) => name), ...page };
+    };
+    const whole = { total: 3, offset: 0, limit: 3, hasMore: false, nextOffset: null };
+    assert.deepEqual(await list({}), { names: ["gamma 100%", "alpha", "Beta"], ...whole });
+    assert.deepEqual((await list({ includeDisabled: true })).names, ["gamma 100%", "alpha", "Beta", "off"]);
+    assert.deepEqual((await list({ includeDisabled: true, enabled: "disabled" })).names, ["off"]);
+    assert.deepEqual((await list({ enabled: "all", sortDir: "desc" })).names, ["Beta", "alpha", "gamma 100%", "off"]);
+    assert.deepEqual((await list({ sortBy: "name" })).names, ["alpha", "Beta", "gamma 100%"]);
+    assert.deepEqual((await list({ sortBy: "name", sortDir: "desc" })).names, ["gamma 100%", "Beta", "alpha"]);
+    assert.deepEqual((await list({ enabled: "all", query: " not NOW " })).names, ["off"]);
+    assert.deepEqual((await list({ query: "100%" })).names, ["gamma 100%"]);
+    assert.deepEqual((await list({ query: "a_pha" })).names, [], "no wildcards");
+    assert.deepEqual((await list({ query: "nobody" })).limit, 50);
+    const second = { names: ["alpha"], total: 3, offset: 1, limit: 1, hasMore: true, nextOffset: 2 };
+    assert.deepEqual(await list({ offset: 1, limit: 1 }), second);
+    assert.deepEqual((await list({ offset: 99 })).offset, 3);
+  });
+
+  it("of runs are filtered by how they ended, and by words", async (t) => {
+    const scene = await openScene(t, { replies: [{ text: "The sky is blue" }, { status: 400, message: "no" }] });
+    const gateway = await scene.start();
+    const first = await gateway.add({ ...report, name: "Sky" });
+    const second = await gateway.add({ ...report, name: "Sea", enabled: false });
+    await gateway.client.call(cron.run, { id: first.id });
+    await gateway.client.call(cron.run, { id: second.id });
+    const runs = async (params: ParamsOf<typeof cron.runs>) => (await gateway.client.call(cron.runs, params)).entries;
+    assert.deepEqual(new Set((await runs({})).map(({ jobName }) => jobName)), new Set(["Sky", "Sea"]));
+    assert.deepEqual(
+      (await runs({ id: first.id })).map(({ summary, jobName }) => [summary, jobName]),
+      [["The sky is blue", undefined]],
+    );
+    assert.deepEqual(
+      (await runs({ status: "error" })).map(({ jobId }) => jobId),
+      [second.id],
+    );
+    assert.deepEqual(
+      (await runs({ status: "error", statuses: ["ok"] })).map(({ jobId }) => jobId),
+      [first.id],
+    );
+    assert.equal((await runs({ deliveryStatus: "not-requested" })).length, 2);
+    assert.equal((await runs({ deliveryStatus: "not-requested", deliveryStatuses: ["delivered"] })).length, 0);
+    assert.deepEqual(
+      (await runs({ query: "BLUE" })).map(({ jobId }) => jobId),
+      [first.id],
+    );
+    assert.deepEqual(
+      (await runs({ query: "sea" })).map(({ jobId }) => jobId),
+      [second.id],
+    );
+    assert.deepEqual(await runs({ jobId: "nobody" }), []);
+    await assert.rejects(gateway.client.call(cron.runs, { scope: "job" }), { code: "INVALID_REQUEST" });
+    await assert.rejects(gateway.client.call(cron.runs, { id: "../x" }), { code: "INVALID_REQUEST" });
+  });
+
+  it("may be long: two hundred jobs wait with one timer", async (t) => {
+    const gateway = await (await openScene(t)).start();
+    const add = (index: number) =>
+      gateway.add({ name: `job ${index}`, schedule: { everyMs: HOUR + index }, text: "x" });
+    await add(0);
+    const timers = gateway.clock.pending;
+    await Promise.all(Array.from({ length: 199 }, (_, index) => add(index + 1)));
+    assert.equal(gateway.clock.pending, timers);
+    const { jobs, nextWakeAtMs } = await gateway.client.call(cron.status, {});
+    assert.deepEqual([jobs, nextWakeAtMs], [200, NOON + HOUR]);
+  });
+});

@@ -1,0 +1,227 @@
+/** What the node program and `svc nodes run` decide, without a socket. */
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { GatewayError } from "@svc/sdk";
+import { BoundedText, type ExecRules, judgeRun, refusedVariable, type SystemRunPlan } from "@svc/sdk/exec";
+import { judgeRefusal, waitMs } from "../../../../plugins/nodes/node-host/connection-end.ts";
+import { childEnvironment } from "../../../../plugins/nodes/node-host/environment.ts";
+import { canBeListed, whyNot } from "../../../../plugins/nodes/node-host/judgement.ts";
+import { stateLine } from "../../../../plugins/nodes/node-host/node-states.ts";
+import { isLoopbackHost } from "@svc/sdk/client";
+import { nodeTarget } from "../../../../plugins/nodes/node-host/target.ts";
+
+describe("which gateway a node lends itself to", () => {
+  it("is the one the command line means, with its credential", () => {
+    const meant = (url: string, secret: object = {}) => nodeTarget({ url, ...secret }, false);
+    assert.deepEqual(meant("https://gateway.example/", { token: "flag" }), {
+      url: "wss://gateway.example",
+      secret: { token: "flag" },
+    });
+    assert.deepEqual(meant("ws://127.0.0.1:18789"), { url: "ws://127.0.0.1:18789", secret: undefined });
+    assert.deepEqual(meant("ws://127.0.0.1:4711", { token: "kept" }).secret, { token: "kept" });
+    assert.deepEqual(meant("ws://127.0.0.1:4712", { password: "p" }).secret, { password: "p" });
+    assert.deepEqual(meant("ws://127.0.0.1:4712", { token: "", password: "" }).secret, undefined);
+  });
+
+  it("is reached in clear only on this machine, or where somebody insists", () => {
+    for (const url of [
+      "ws://192.168.1.2:18789",
+      "http://gateway.example",
+      "ws://127.0.0.1.example",
+      "ws://0.0.0.0:1",
+    ]) {
+      assert.throws(() => nodeTarget({ url }, false, []), /in clear\nNext: use wss:\/\/.*--insecure/, url);
+      assert.ok(nodeTarget({ url }, true));
+    }
+    const own = nodeTarget({ url: "ws://192.168.1.2:18789" }, false, ["192.168.1.2"]);
+    assert.equal(own.url, "ws://192.168.1.2:18789");
+    for (const url of ["ws://127.0.0.1:1", "ws://localhost:1", "ws://[::1]:1", "ws://127.1:1"]) {
+      assert.ok(nodeTarget({ url }, false), url);
+    }
+  });
+
+  for (const url of ["gateway", "ftp://x", "ws://", "18789"]) {
+    it(`is never "${url}"`, () => {
+      assert.throws(() => nodeTarget({ url }, false), /is no address of a gateway\nNext: write it like/);
+    });
+  }
+
+  it("knows hosts of this machine", () => {
+    assert.deepEqual(
+      ["localhost", "127.0.0.1", "127.9.9.9", "[::1]", "example.org", "127.0.0.1.nip.io", "10.0.0.1"].map(
+        isLoopbackHost,
+      ),
+      [true, true, true, true, false, false, false],
+    );
+  });
+});
+
+describe("what a refused connection means", () => {
+  const refusal = (code: "INVALID_REQUEST" | "NOT_PAIRED" | "UNAVAILABLE", message: string, details: object = {}) =>
+    new GatewayError(code, message, { details });
+  const cases: [why: string, error: Error, own: boolean, kind: string][] = [
+    ["nobody answers", refusal("UNAVAILABLE", "cannot reach ws://127.0.0.1:1"), false, "lost"],
+    ["an error of the machine", new Error("EMFILE"), false, "lost"],
+    [
+      "too many attempts",
+      refusal("INVALID_REQUEST", "unauthorized: too many", { code: "AUTH_RATE_LIMITED" }),
+      false,
+      "lost",
+    ],
+    [
+      "not approved",
+      refusal("NOT_PAIRED", "pairing required", { code: "PAIRING_REQUIRED", requestId: "r" }),
+      false,
+      "unapproved",
+    ],
+    [
+      "no device",
+      refusal("NOT_PAIRED", "device identity required", { code: "DEVICE_IDENTITY_REQUIRED" }),
+      false,
+      "refused",
+    ],
+    ["a wrong secret", refusal("INVALID_REQUEST", "unauthorized", { code: "AUTH_TOKEN_MISMATCH" }), false, "refused"],
+    [
+      "its token is refused",
+      refusal("INVALID_REQUEST", "unauthorized", { code: "AUTH_DEVICE_TOKEN_MISMATCH" }),
+      true,
+      "token-refused",
+    ],
+    [
+      "its token is refused, in words",
+      refusal("INVALID_REQUEST", "unauthorized: device token mismatch"),
+      true,
+      "token-refused",
+    ],
+    [
+      "its token counts as the gateway's",
+      refusal("INVALID_REQUEST", "unauthorized", { code: "AUTH_TOKEN_MISMATCH" }),
+      true,
+      "token-refused",
+    ],
+    ["another protocol", refusal("INVALID_REQUEST", "protocol mismatch", { expectedProtocol: 4 }), true, "refused"],
+    [
+      "a clock that is off",
+      refusal("INVALID_REQUEST", "device signature expired", { code: "DEVICE_AUTH_SIGNATURE_EXPIRED" }),
+      true,
+      "refused",
+    ],
+  ];
+  for (const [why, error, own, kind] of cases) {
+    it(`${why}: ${kind}`, () => {
+      const end = judgeRefusal(error, own);
+      assert.equal(end.kind, kind);
+      if (end.kind === "refused") assert.notEqual(end.next, "");
+    });
+  }
+
+  it("waits longer each time, up to half a minute, and never the same for all", () => {
+    assert.deepEqual(
+      [0, 1, 2, 9, 1e6].map((attempt) => waitMs("lost", attempt, 1)),
+      [1_000, 2_000, 4_000, 30_000, 30_000],
+    );
+    assert.deepEqual(
+      [0, 9].map((attempt) => waitMs("unapproved", attempt, 0)),
+      [1_000, 15_000],
+    );
+  });
+});
+
+describe("what a node tells its owner", () => {
+  it("has the command to type on the gateway", () => {
+    const told = {
+      state: "waiting",
+      url: "ws://x",
+      nodeId: "n",
+      requestId: "r1",
+      reason: "not-paired",
+      next: "svc devices approve r1",
+    } as const;
+    assert.equal(
+      stateLine(told),
+      "waiting for approval (request r1, not-paired); type on the gateway: svc devices approve r1",
+    );
+  });
+
+  it("lets no text of others steer the terminal", () => {
+    assert.equal(stateLine({ state: "note", text: "a\u001b[2Jb\nc" }), "a\\u001b[2Jb\\u000ac");
+  });
+});
+
+describe("whether a command may run", () => {
+  const rules = (more: Partial<ExecRules> = {}): ExecRules => ({
+    security: "allowlist",
+    ask: "on-miss",
+    askFallback: "deny",
+    patterns: ["/usr/bin/rg"],
+    ...more,
+  });
+  const plan: SystemRunPlan = { argv: ["rg"], cwd: "/", rawCommand: null, agentId: null, sessionKey: null };
+
+  it("asks for a program of the allowlist with an environment that may change it", () => {
+    assert.equal(judgeRun(rules(), plan, "/usr/bin/rg", ["LANG", "LC_ALL"]).verdict, "allow");
+    assert.equal(judgeRun(rules(), plan, "/usr/bin/rg", ["LANG", "RIPGREP_CONFIG_PATH"]).verdict, "ask");
+    assert.equal(judgeRun(rules({ ask: "off" }), plan, "/usr/bin/rg", ["RIPGREP_CONFIG_PATH"]).verdict, "deny");
+    assert.equal(judgeRun(rules({ security: "full", ask: "off" }), plan, "/usr/bin/rg", ["X"]).verdict, "allow");
+  });
+
+  it("is not changed by an approval where the policy denies", () => {
+    assert.equal(whyNot({ verdict: "deny", reason: "no" }, true), "no");
+    assert.equal(whyNot({ verdict: "ask", fallback: "allow" }, false), "approval required");
+    assert.equal(whyNot({ verdict: "ask", fallback: "deny" }, true), undefined);
+    assert.equal(whyNot({ verdict: "allow" }, false), undefined);
+  });
+
+  it("is never settled for good for programs that run whatever they are told", () => {
+    const paths = [
+      "/usr/bin/bash",
+      "/usr/bin/env",
+      "/usr/bin/python3.12",
+      "/usr/bin/node",
+      "/opt/a*/rg",
+      "/usr/bin/rg",
+    ];
+    assert.deepEqual(
+      paths.map((path) => canBeListed(path, path)),
+      [false, false, false, false, false, true],
+    );
+    assert.equal(canBeListed("python", "/opt/tool"), false);
+  });
+});
+
+describe("what a program gets and gives", () => {
+  it("has no variable that holds a credential", () => {
+    const own = { SVC_X: "1", svc_y: "1", A: "1", B: "Bearer s3cret-token", C: undefined, E: "pw", F: "pwd" };
+    assert.deepEqual(childEnvironment(own, { D: "2" }, ["s3cret-token", "pw"]), { A: "1", D: "2", F: "pwd" });
+  });
+
+  it("may be given variables that only look like those that steer programs", () => {
+    for (const name of [
+      "NODE_ENV",
+      "GITHUB_TOKEN",
+      "GOOGLE_REGION",
+      "GEMINI_MODEL",
+      "RUSTIC",
+      "PATHS",
+      "ENVIRONMENT",
+      "MODE",
+      "_x",
+    ]) {
+      assert.equal(refusedVariable(name), undefined, name);
+    }
+  });
+
+  it("keeps a short output whole, however it is cut into pieces", () => {
+    const text = new BoundedText(1_000);
+    for (const byte of Buffer.from("aä€😀")) text.append(Buffer.of(byte));
+    assert.deepEqual(text.end(), { text: "aä€😀", truncated: false });
+  });
+
+  it("keeps the beginning and the end of a long one, within its limit", () => {
+    const text = new BoundedText(180); // 50 and 50
+    for (let at = 0; at < 1_000; at++) text.append(Buffer.from(String(at % 10)));
+    const { text: kept, truncated } = text.end();
+    assert.equal(kept, `${"0123456789".repeat(5)}\n[... 900 characters left out ...]\n${"0123456789".repeat(5)}`);
+    assert.equal(truncated, true);
+  });
+});

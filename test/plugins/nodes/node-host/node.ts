@@ -1,0 +1,78 @@
+/** A node program in the process of the test, with a state directory that vanishes. */
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { TestContext } from "node:test";
+import { runNodeProgram } from "../../../../plugins/nodes/node-host/node-program.ts";
+import type { NodeState } from "../../../../plugins/nodes/node-host/node-states.ts";
+import type { SharedSecret } from "../../../../plugins/nodes/node-host/target.ts";
+
+export interface RunningNode {
+  readonly stateDir: string;
+  readonly states: NodeState[];
+  /** Resolves with the first state, seen or still to come, that fits. */
+  until<S extends NodeState["state"]>(state: S, fits?: (told: NodeState) => boolean): Promise<NodeState & { state: S }>;
+  /** Its exit code. */
+  readonly ended: Promise<0 | 1>;
+  stop(): Promise<0 | 1>;
+}
+
+export interface NodeOptions {
+  readonly secret?: SharedSecret;
+  readonly stateDir?: string;
+  readonly env?: Readonly<Record<string, string>>;
+  readonly policy?: object;
+}
+
+/** A state directory for nodes. @param policy of its policy file; default: there is none */
+export function nodeState(t: TestContext, policy?: object): string {
+  const stateDir = mkdtempSync(join(tmpdir(), "svc-node-"));
+  t.after(() => rmSync(stateDir, { recursive: true, force: true }));
+  if (policy) writeFileSync(join(stateDir, "exec-approvals.json"), JSON.stringify(policy), { mode: 0o600 });
+  return stateDir;
+}
+
+export function startNode(t: TestContext, url: string, options: NodeOptions = {}): RunningNode {
+  const { secret = { token: "shared-secret" }, policy, env } = options;
+  const stateDir = options.stateDir ?? nodeState(t, policy);
+  const states: NodeState[] = [];
+  const looking = new Set<() => void>();
+  const ending = new AbortController();
+  const ended = runNodeProgram({
+    target: { url, secret: Object.keys(secret).length === 0 ? undefined : secret },
+    stateDir,
+    displayName: "workshop",
+    signal: ending.signal,
+    cwd: stateDir,
+    random: () => 0,
+    ...(env ? { env } : {}),
+    report(state) {
+      states.push(state);
+      for (const look of looking) look();
+    },
+  });
+  const stop = () => {
+    ending.abort();
+    return ended;
+  };
+  t.after(stop);
+  return {
+    stateDir,
+    states,
+    ended,
+    stop,
+    until: (wanted, fits = () => true) =>
+      new Promise((resolve) => {
+        const look = () => {
+          const found = states.find(
+            (one): one is NodeState & { state: typeof wanted } => one.state === wanted && fits(one),
+          );
+          if (!found) return;
+          looking.delete(look);
+          resolve(found);
+        };
+        looking.add(look);
+        look();
+      }),
+  };
+}

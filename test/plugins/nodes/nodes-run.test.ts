@@ -1,0 +1,65 @@
+/** `svc nodes run`: its arguments, the node it means, and its output. */
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import type { NodeView } from "@svc/sdk";
+import { findConnected } from "../../../plugins/nodes/cli-input.ts";
+import { RUN_TIMEOUT_MS as OF_A_NODE } from "../../../plugins/nodes/node-host/params.ts";
+import { visibleLines } from "../../../plugins/nodes/remote-run/nodes-run.ts";
+import { readRunRequest, RUN_TIMEOUT_MS } from "../../../plugins/nodes/remote-run/request.ts";
+
+it("shows output that cannot steer the terminal", () => {
+  assert.equal(visibleLines("a\r\nb\tc\u001b]0;x\u0007"), "a\nb\tc\\u001b]0;x\\u0007");
+});
+
+it("has the time limits of a node", () => assert.deepEqual(RUN_TIMEOUT_MS, OF_A_NODE));
+
+describe("the node a program shall run on", () => {
+  const node: NodeView = {
+    nodeId: "abc",
+    displayName: "Workshop",
+    caps: [],
+    commands: [],
+    paired: true,
+    connected: true,
+  };
+
+  it("has to be connected", () => {
+    assert.equal(findConnected([node], "workshop").nodeId, "abc");
+    const message = /^node "Workshop" is not connected\nNext: start it on its machine: svc node run$/;
+    assert.throws(() => findConnected([{ ...node, connected: false }], "abc"), { code: "UNAVAILABLE", message });
+    assert.throws(() => findConnected([node], "garage"), { code: "NOT_FOUND" });
+  });
+});
+
+describe("what svc nodes run is asked for", () => {
+  it("is the node, the program with its arguments, and what goes with it", () => {
+    const options = { cwd: "/srv", env: ["A=1=2", "B="], timeout: "5000", agent: "ops", wait: false };
+    assert.deepEqual(readRunRequest({ args: ["workshop", "ls", "-la", "--json"], options }), {
+      node: "workshop",
+      command: ["ls", "-la", "--json"],
+      cwd: "/srv",
+      env: { A: "1=2", B: "" },
+      timeoutMs: 5_000,
+      askTimeoutMs: 120_000,
+      agentId: "ops",
+      sessionKey: null,
+      wait: false,
+    });
+  });
+
+  const refusals: [why: string, options: object, message: RegExp][] = [
+    ["a variable without a value", { env: ["SECRET"] }, /^--env takes a name and a value\nNext: /],
+    ["a variable without a name", { env: ["=x"] }, /^--env takes/],
+    ["a variable that steers programs", { env: ["LD_PRELOAD=/x"] }, /LD_PRELOAD may not be set/],
+    ["no time", { timeout: "0" }, /--timeout takes milliseconds/],
+    ["more than an hour", { timeout: "3600001" }, /--timeout takes milliseconds/],
+    ["no number", { timeout: "1m" }, /not "1m"\nNext: e.g. --timeout 60000/],
+  ];
+  for (const [why, options, message] of refusals) {
+    it(`refuses ${why}`, () =>
+      assert.throws(() => readRunRequest({ args: ["n", "ls"], options: { ...options } }), {
+        code: "INVALID_REQUEST",
+        message,
+      }));
+  }
+});

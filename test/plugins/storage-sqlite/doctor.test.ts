@@ -1,0 +1,69 @@
+/** `svc storage doctor`: whether databases are intact. */
+import assert from "node:assert/strict";
+import { readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { it } from "node:test";
+import { DatabaseSync } from "@photostructure/sqlite";
+import type { CommandContext } from "@svc/sdk/cli";
+import commands from "../../../plugins/storage-sqlite/cli.ts";
+import { askGateway, databaseFindings } from "../../../plugins/storage-sqlite/doctor.ts";
+import { GatewayError } from "@svc/sdk";
+import { directory, put } from "../../directory.ts";
+import { home } from "../../host/cli/svc.ts";
+
+it("checks a copy of a database", async (t) => {
+  const place = directory(t);
+  const path = join(place, "svc.db");
+  const database = new DatabaseSync(path);
+  database.exec("PRAGMA journal_mode=WAL; CREATE TABLE t (x); INSERT INTO t VALUES (randomblob(100000))");
+  const before = readdirSync(place);
+  assert.deepEqual(await databaseFindings(path), []);
+  assert.deepEqual(readdirSync(place), before);
+  database.close();
+  const bytes = readFileSync(path);
+  writeFileSync(path, Buffer.concat([bytes.subarray(0, 4_096), Buffer.alloc(bytes.length - 4_096, 7)]));
+  assert.match((await databaseFindings(path))[0]?.message ?? "", /^it is damaged: /);
+  assert.deepEqual(readdirSync(place), ["svc.db"]);
+});
+
+/** Writes a database whose pages are overwritten. */
+function putDamaged(path: string): void {
+  put(path, "");
+  const database = new DatabaseSync(path);
+  database.exec("CREATE TABLE t (x); INSERT INTO t VALUES (randomblob(100000))");
+  database.close();
+  const bytes = readFileSync(path);
+  writeFileSync(path, Buffer.concat([bytes.subarray(0, 4_096), Buffer.alloc(bytes.length - 4_096, 7)]));
+}
+
+it("reports damaged databases in the state directory to svc doctor", { timeout: 120_000 }, async (t) => {
+  const here = home(t);
+  const path = join(here.stateDir, "plugins/storage-sqlite/svc.db");
+  putDamaged(path);
+  putDamaged(join(here.stateDir, "cache/made-anew.db"));
+  put(join(here.stateDir, "notes.db"), "no database");
+  const { stdout, code } = await here.svc(["doctor", "--json"]);
+  const { findings } = JSON.parse(stdout) as { findings: { check: string; severity: string; about: string }[] };
+  const found = findings.filter(({ check }) => check === "database");
+  assert.deepEqual(
+    found.map(({ severity, about }) => [severity, about]),
+    [["error", path]],
+  );
+  assert.equal(code, 1);
+});
+
+it("asks a gateway that runs, and reports one that does not answer", async () => {
+  const verb = commands[0] ?? assert.fail();
+  const asked: unknown[] = [];
+  const answering = {
+    request: async (...args: unknown[]) => void asked.push(args.slice(0, 2)),
+    close: async () => undefined,
+  };
+  const context = (connect: () => Promise<unknown>) =>
+    ({ options: { running: true }, connect, json: true, print: (value: unknown) => asked.push(value) }) as never;
+  assert.equal(await verb.run(context(async () => answering)), 0);
+  assert.deepEqual(asked, [["health", { probe: true }], { findings: [] }]);
+  const connect = () => Promise.reject(new GatewayError("UNAVAILABLE", "no answer\nNext: wait"));
+  const [finding] = await askGateway({ connect } as unknown as CommandContext); // the part that is used
+  assert.deepEqual([finding?.severity, finding?.message], ["error", "it does not say how it is: no answer"]);
+});
