@@ -1,0 +1,28 @@
+/** How a copy of the transforms directory is laid out, so that the loader compiles all of it and reads no `package.json`. */
+import { join, relative } from "node:path";
+import type { Known } from "./resolve.ts";
+
+/** A copy that was checked. Plain data, so that it can go to a worker. */
+export interface Copy {
+  /** What messages and `import.meta` call the directory. Absolute. */
+  readonly directory: string;
+  /** Where the copy lies. Absolute. */
+  readonly place: string;
+  readonly known: Known;
+}
+
+/** Ends the name of each file of a copy: by it the loader compiles every file, whatever the file is written in. */
+export const SUFFIX = ".ts";
+
+/** Holds the compiled files of a copy. Hidden, so that it is not part of the hash. The number changes with what `rewrite.ts` does. */
+export const COMPILED = ".compiled-1";
+
+/** @param path of the transforms directory */
+export function storedPath({ place }: Copy, path: string): string {
+  return join(place, path + SUFFIX);
+}
+
+/** The other way round. */
+export function originalPath({ place }: Copy, stored: string): string {
+  return relative(place, stored).replaceAll("\\", "/").slice(0, -SUFFIX.length);
+}
