@@ -1,11 +1,11 @@
 /**
- * Compiles files of a copy of the transforms directory into the cache beside it, and refuses what they may not import. Runs in a
- * worker thread: the compiler costs 150 ms and tens of MB. A thread that only runs transforms finds all of it in the cache.
+ * Compiles the files of a copy into its compile cache and refuses imports that are not allowed. Runs in a worker thread, since the
+ * compiler costs 150 ms and tens of MB. A file that is in the cache is not compiled again.
  */
 import { readFile } from "node:fs/promises";
 import type { TransformOptions } from "jiti";
 import { type Copy, originalPath, storedPath } from "./copy.ts";
-import { jitiOf } from "./load.ts";
+import { jitiOf, SETTINGS } from "./load.ts";
 import { ModuleProblem, moduleProblem } from "./problem.ts";
 import { ImportProblem, resolveImport } from "./resolve.ts";
 import { type Manner, rewriteImports } from "./rewrite.ts";
@@ -21,7 +21,7 @@ type Import = readonly [path: string, manner: Manner];
 
 export async function createCompiler(copy: Copy): Promise<Compiler> {
   const { createJiti } = await import("jiti");
-  const compiler = createJiti(`${copy.place}/_`, { fsCache: false });
+  const compiler = createJiti(`${copy.place}/_`, { ...SETTINGS, fsCache: false });
   /** What was wrong with the last file. */
   let failure: ModuleProblem | undefined;
 
@@ -85,7 +85,7 @@ function importsIn(code: string): readonly Import[] {
   return JSON.parse(decodeURIComponent(note)) as Import[]; // our own JSON
 }
 
-/** Options of the compiler that report what it stumbles over, before it writes its own words into the error. */
+/** Options that report each error of the compiler before the compiler rewrites its message. */
 function reported(path: string, plugins: readonly unknown[], report: (problem: ModuleProblem) => void) {
   function problemOf(thrown: unknown): ModuleProblem {
     const { message, loc } = thrown as Error & { loc?: { readonly line: number; readonly column: number } }; // it throws errors only

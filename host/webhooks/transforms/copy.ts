@@ -1,4 +1,4 @@
-/** How a copy of the transforms directory is laid out, so that the loader compiles all of it and reads no `package.json`. */
+/** Layout of a copy: the loader compiles every file of it, and reads no `package.json`. */
 import { join, relative } from "node:path";
 import type { Known } from "./resolve.ts";
 
@@ -11,10 +11,10 @@ export interface Copy {
   readonly known: Known;
 }
 
-/** Ends the name of each file of a copy: by it the loader compiles every file, whatever the file is written in. */
+/** Ends the name of each file of a copy, so that jiti compiles all of them and hands none to the runtime. */
 export const SUFFIX = ".ts";
 
-/** Holds the compiled files of a copy. Hidden, so that it is not part of the hash. The number changes with what `rewrite.ts` does. */
+/** Compile cache of a copy. Hidden, so that it is not part of the hash. Raise the number when `rewrite.ts` compiles differently. */
 export const COMPILED = ".compiled-1";
 
 /** @param path of the transforms directory */

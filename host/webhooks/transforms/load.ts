@@ -1,10 +1,11 @@
 /**
- * Evaluates the compiled files of a copy and gives them what they import. Code gets other code by the language's own means in
- * one of two ways only: under a name that the compiler has checked and replaced, or through the door, which applies the same
- * rule at run time. What is not in the cache of the copy is not run.
+ * Evaluates the compiled files of a copy. A file can ask for a module in two ways only: by a literal name, which the compiler
+ * resolved and replaced, or through its module context (`require`, computed `import()`, `import.meta`), which resolves by the same
+ * rule at run time. Code that is not in the compile cache of the copy is refused: no unchecked file runs, and a thread that only
+ * runs transforms never loads the compiler.
  *
- * Not a jail: a transform is the operator's own code in the operator's own process. What it reaches through objects of the
- * runtime (`process`, `node:vm`, `eval`) does not pass here.
+ * Not a sandbox: a transform is the operator's own code in the operator's own process. Objects of the runtime (`process`,
+ * `node:vm`) give it what they give any code.
  */
 import { readFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
@@ -14,7 +15,7 @@ import { sdkModules } from "../../kernel/sdk-modules.ts";
 import { COMPILED, type Copy, originalPath, storedPath } from "./copy.ts";
 import { moduleProblem } from "./problem.ts";
 import { ImportProblem, resolveImport, SDK_ENTRIES } from "./resolve.ts";
-import { DOOR } from "./rewrite.ts";
+import { MODULE_CONTEXT } from "./rewrite.ts";
 
 export interface Loader {
   /** Evaluates a file, once. @returns its `module.exports`. @throws whatever the file throws */
@@ -22,7 +23,7 @@ export interface Loader {
 }
 
 /** Everything is set: the loader would take what is left out from the environment. */
-const SETTINGS: JitiOptions = {
+export const SETTINGS: JitiOptions = {
   rebuildFsCache: false,
   moduleCache: false,
   interopDefault: true,
@@ -60,8 +61,8 @@ export async function createLoader(copy: Copy): Promise<Loader> {
     }
   }
 
-  /** What stands for the means to ask for modules in one file. */
-  function door(from: string, require: (id: string) => unknown) {
+  /** What a file has in the place of `require` and `import.meta`. */
+  function moduleContext(from: string, require: (id: string) => unknown) {
     const filename = join(copy.directory, from);
     const target = (specifier: unknown) => {
       const found = targetOf(specifier, from);
@@ -91,7 +92,7 @@ export async function createLoader(copy: Copy): Promise<Loader> {
     throw moduleProblem(originalPath(copy, filename), why);
   }
 
-  const jiti = await jitiOf(copy, refuse, { ...(await sdkModules(SDK_ENTRIES)), [DOOR]: door });
+  const jiti = await jitiOf(copy, refuse, { ...(await sdkModules(SDK_ENTRIES)), [MODULE_CONTEXT]: moduleContext });
 
   return {
     async load(path) {

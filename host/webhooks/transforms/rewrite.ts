@@ -1,11 +1,11 @@
 /**
- * A plugin of the compiler that leaves a file no way to ask for a module but these two: a literal name that was resolved here, or
- * the door of the loader, which applies the same rule at run time. It works on the very syntax tree that is compiled, so what it
- * lists is what runs.
+ * A plugin of the compiler that resolves literal imports, and replaces every other means to ask for a module by the module context
+ * of the loader, which applies the same rule at run time. The plugin works on the syntax tree that is compiled: the imports it
+ * lists are the imports that run.
  */
 
-/** Name of the door among the virtual modules; no file can ask for it by this name. */
-export const DOOR = "svc:door";
+/** Name of the module context among the virtual modules; no file can ask for it by this name. */
+export const MODULE_CONTEXT = "svc:module-context";
 
 /** `import`: may wait; `require`: must be there at once. */
 export type Manner = "import" | "require";
@@ -55,7 +55,7 @@ interface CompilerApi {
 
 export function rewriteImports({ path: file, manner, resolve, note }: Rewriting) {
   return ({ types, template }: CompilerApi) => {
-    let door = "";
+    let context = "";
     const settled = ({ value, loc }: TreeNode, how: Manner) => resolve(String(value), how, loc?.start.line);
     const replaced = (node: TreeNode, how: Manner) => types.stringLiteral(settled(node, how));
 
@@ -78,7 +78,9 @@ export function rewriteImports({ path: file, manner, resolve, note }: Rewriting)
         const [name] = list;
         const isLiteral = name?.type === "StringLiteral";
         if (callee?.type === "Import" && name)
-          list[0] = isLiteral ? replaced(name, "import") : template.expression(`${door}.target(NAME)`)({ NAME: name });
+          list[0] = isLiteral
+            ? replaced(name, "import")
+            : template.expression(`${context}.target(NAME)`)({ NAME: name });
         else if (callee?.name === "require" && isLiteral && !scope.hasBinding("require", true))
           settled(name, "require");
       },
@@ -87,23 +89,23 @@ export function rewriteImports({ path: file, manner, resolve, note }: Rewriting)
     return {
       name: "svc-imports",
       pre({ path: program }: { readonly path: TreePath }) {
-        door = program.scope.generateUid("door");
+        context = program.scope.generateUid("context");
         program.traverse({
           MetaProperty(path) {
-            if (path.node.meta?.name === "import") path.replaceWith(template.expression(`${door}.meta`)());
+            if (path.node.meta?.name === "import") path.replaceWith(template.expression(`${context}.meta`)());
           },
         });
       },
       visitor: {
         Program: {
-          /** The compiler has taken types and imports of types away by now, and nothing else. */
+          /** By now the compiler has removed types and type imports, and nothing else. */
           enter: (program: TreePath) => program.traverse(visitor),
-          /** By now the file's own variables have other names than what it is called with. */
+          /** By now no variable of the file has the name of a parameter of its wrapper. */
           exit(program: TreePath) {
-            const head = `const ${door} = require(${JSON.stringify(DOOR)})(${JSON.stringify(file)}, require);
-              require = module.require = ${door}.require;
-              __filename = ${door}.meta.filename;
-              __dirname = ${door}.meta.dirname;`;
+            const head = `const ${context} = require(${JSON.stringify(MODULE_CONTEXT)})(${JSON.stringify(file)}, require);
+              require = module.require = ${context}.require;
+              __filename = ${context}.meta.filename;
+              __dirname = ${context}.meta.dirname;`;
             const first = { _blockHoist: 4 }; // above imports, which the compiler hoists
             const statements = template
               .statements(head)()

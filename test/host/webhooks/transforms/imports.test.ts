@@ -124,7 +124,7 @@ describe("names that are not literal", () => {
   ];
   for (const placement of ["host", "worker"] as const)
     for (const [module, text, ways] of files)
-      it(`pass the same door (${module}, ${placement})`, LIMIT, async (t) => {
+      it(`follow the same rule (${module}, ${placement})`, LIMIT, async (t) => {
         const made = prey(scene(t, { [module]: text, "own.ts": "export const x = 1;" }));
         const ref = { module, placement };
         const transforms = await made.configured([ref]);
