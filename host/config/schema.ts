@@ -22,7 +22,11 @@ export function composeSchema(owners: readonly SectionOwner[]): Record<string, u
   const mappings = ["properties", "mappings", "items", "properties"];
   properties.set(
     "hooks",
-    withValueAt(properties.get("hooks"), mappings, (known) => ({ ...mappingKeys(owners), ...(known as object) })), // an object of the host's schema
+    withValueAt(properties.get("hooks"), mappings, (known) => ({
+      ...(known as object),
+      ...mappingKeys(owners),
+      ...(known as object),
+    })), // an object of the host's schema
   );
   for (const { section, schema } of owners)
     if (schema && !claimProblem(section) && sectionPath(section).length === 1 && !properties.has(section))

@@ -126,7 +126,9 @@ function mappingIssues(resolved: ConfigFile["resolved"], owners: readonly Sectio
       const [schema] = schemas;
       if (schema) return sectionIssues(`hooks.mappings[${index}].${key}`, schema, mapping[key]);
       if (mapping["transform"] !== undefined) return []; // it may become another action
-      return [{ path: `hooks.mappings[${index}]`, message: `unexpected property '${key}'` }];
+      const other = claims.find((claim) => claimedKey(claim, key));
+      const whose = other ? `, which is a key of the action "${claimedAction(other.section)}"` : "";
+      return [{ path: `hooks.mappings[${index}]`, message: `unexpected property '${key}'${whose}` }];
     });
   });
 }

@@ -244,7 +244,7 @@ describe("keys of mappings that actions of plugins have", () => {
       "none of another action",
       { action: "run", note: "a" },
       [run, note],
-      ["hooks.mappings[0]: unexpected property 'note'"],
+      ["hooks.mappings[0]: unexpected property 'note', which is a key of the action \"note\""],
     ],
     ["any with a transform", { action: "run", note: "a", other: 1, transform: { module: "a.ts" } }, [run, note], []],
     [
