@@ -19,15 +19,15 @@ export async function check(task: CheckTask, port: MessagePort): Promise<void> {
   const report = (message: CheckReport) => port.postMessage(message);
   const step = (doing: string, limitMs: number) => report({ kind: "step", doing, limitMs });
 
-  const compiler = await createCompiler(copy);
+  const compile = await createCompiler(copy);
 
   async function tried(candidate: Candidate): Promise<CheckReport> {
     const { key, module, timeoutMs, path } = candidate;
     step("be compiled", COMPILE_MS);
-    await compiler.compile(module);
-    const loader = await createLoader(copy); // evaluates everything anew
+    await compile(module);
+    const load = await createLoader(copy); // evaluates everything anew
     step("be loaded", importMs);
-    const loaded = pickTransform(await loader.load(module), candidate.export, module);
+    const loaded = pickTransform(await load(module), candidate.export, module);
     const run = { module, directory: copy.place, path, timeoutMs };
     for (const index of loaded.examples.keys()) {
       step(`answer example ${index + 1}`, timeoutMs + GRACE_MS);

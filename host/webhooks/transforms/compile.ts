@@ -10,20 +10,18 @@ import { ModuleProblem, moduleProblem } from "./problem.ts";
 import { ImportProblem, resolveImport } from "./resolve.ts";
 import { type Manner, rewriteImports } from "./rewrite.ts";
 
-export interface Compiler {
-  /** Compiles a file and all that it imports by literal names. @throws ModuleProblem for the first fault, before any of it runs */
-  compile(module: string): Promise<void>;
-}
+/** Compiles a file and all that it imports by literal names. @throws ModuleProblem for the first fault, before any of it runs */
+export type Compile = (module: string) => Promise<void>;
 
 /** Begins the first directive of compiled code, which names the files it imports. */
 const MARK = "svc-imports:";
 type Import = readonly [path: string, manner: Manner];
 
-export async function createCompiler(copy: Copy): Promise<Compiler> {
+export async function createCompiler(copy: Copy): Promise<Compile> {
   const { createJiti } = await import("jiti");
   const compiler = createJiti(`${copy.place}/_`, { ...SETTINGS, fsCache: false });
-  /** What was wrong with the last file. */
-  let failure: ModuleProblem | undefined;
+  /** The first error in each file. */
+  const problems = new Map<string, ModuleProblem>();
 
   function transform({ filename = "", source, async }: TransformOptions): { code: string } {
     const path = originalPath(copy, filename);
@@ -46,31 +44,28 @@ export async function createCompiler(copy: Copy): Promise<Compiler> {
         }
       },
     });
-    const report = (problem: ModuleProblem) => (failure ??= problem);
+    const report = (problem: ModuleProblem) => void (problems.has(path) || problems.set(path, problem));
     const babel = { sourceType: sourceType(path), ...reported(path, [rewriting], report) };
     const code = compiler.transform({ source: text, ts: path.endsWith("ts"), async: async === true, babel });
     return { code };
   }
 
   const jiti = await jitiOf(copy, transform);
-  return {
-    async compile(module) {
-      const seen = new Set<string>();
-      const waiting: Import[] = [[module, "import"]];
-      for (let next = waiting.pop(); next; next = waiting.pop()) {
-        const [path, manner] = next;
-        const key = `${manner} ${path}`;
-        if (seen.has(key)) continue;
-        seen.add(key);
-        const filename = storedPath(copy, path);
-        const source = await readFile(filename, "utf8");
-        if (path.endsWith(".json")) checkJson(path, source);
-        failure = undefined;
-        const code = jiti.transform({ filename, source, ts: true, async: manner === "import", jsx: false });
-        if (failure !== undefined) throw failure as ModuleProblem;
-        waiting.push(...importsIn(code));
-      }
-    },
+  return async (module) => {
+    const seen = new Set<string>();
+    const waiting: Import[] = [[module, "import"]];
+    for (let next = waiting.pop(); next; next = waiting.pop()) {
+      const [path, manner] = next;
+      const key = `${manner} ${path}`;
+      if (seen.has(key)) continue;
+      seen.add(key);
+      const filename = storedPath(copy, path);
+      const source = await readFile(filename, "utf8");
+      if (path.endsWith(".json")) checkJson(path, source);
+      const imports = importsIn(jiti.transform({ filename, source, ts: true, async: manner === "import", jsx: false }));
+      if (!imports) throw problems.get(path) ?? moduleProblem(path, "cannot be compiled");
+      waiting.push(...imports);
+    }
   };
 }
 
@@ -78,11 +73,10 @@ function noted(imports: readonly Import[]): string {
   return MARK + encodeURIComponent(JSON.stringify(imports)).replaceAll("'", "%27");
 }
 
-/** @throws Error when the code was not compiled here */
-function importsIn(code: string): readonly Import[] {
+/** @returns `undefined` for code that could not be compiled */
+function importsIn(code: string): readonly Import[] | undefined {
   const note = /^["']svc-imports:([^"']*)["']/.exec(code)?.[1];
-  if (note === undefined) throw new Error("compiled code does not say what it imports");
-  return JSON.parse(decodeURIComponent(note)) as Import[]; // our own JSON
+  return note === undefined ? undefined : (JSON.parse(decodeURIComponent(note)) as Import[]); // our own JSON
 }
 
 /** Options that report each error of the compiler before the compiler rewrites its message. */

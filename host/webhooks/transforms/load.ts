@@ -17,10 +17,8 @@ import { moduleProblem } from "./problem.ts";
 import { ImportProblem, resolveImport, SDK_ENTRIES } from "./resolve.ts";
 import { MODULE_CONTEXT } from "./rewrite.ts";
 
-export interface Loader {
-  /** Evaluates a file, once. @returns its `module.exports`. @throws whatever the file throws */
-  load(path: string): Promise<unknown>;
-}
+/** Evaluates a file, once. @returns its `module.exports`. @throws whatever the file throws */
+export type Load = (path: string) => Promise<unknown>;
 
 /** Everything is set: the loader would take what is left out from the environment. */
 export const SETTINGS: JitiOptions = {
@@ -49,7 +47,7 @@ export async function jitiOf(
   return createJiti(`${copy.place}/_`, { ...SETTINGS, fsCache, transform, virtualModules });
 }
 
-export async function createLoader(copy: Copy): Promise<Loader> {
+export async function createLoader(copy: Copy): Promise<Load> {
   const cache: ModuleCache = {};
 
   /** @throws ModuleProblem */
@@ -94,12 +92,10 @@ export async function createLoader(copy: Copy): Promise<Loader> {
 
   const jiti = await jitiOf(copy, refuse, { ...(await sdkModules(SDK_ENTRIES)), [MODULE_CONTEXT]: moduleContext });
 
-  return {
-    async load(path) {
-      const filename = storedPath(copy, path);
-      if (!cache[filename])
-        await jiti.evalModule(await readFile(filename, "utf8"), { id: filename, filename, async: true, cache });
-      return cache[filename]?.exports;
-    },
+  return async (path) => {
+    const filename = storedPath(copy, path);
+    if (!cache[filename])
+      await jiti.evalModule(await readFile(filename, "utf8"), { id: filename, filename, async: true, cache });
+    return cache[filename]?.exports;
   };
 }

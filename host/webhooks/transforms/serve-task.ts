@@ -22,8 +22,8 @@ export async function serve(task: ServeTask, port: MessagePort): Promise<void> {
   }
 
   try {
-    const loader = await createLoader(copy);
-    const loaded = pickTransform(await loader.load(module), task.export, module);
+    const load = await createLoader(copy);
+    const loaded = pickTransform(await load(module), task.export, module);
     port.on("message", (request: ServeRequest) => void answer(loaded, request));
     report({ kind: "ready" });
   } catch (error) {

@@ -3,7 +3,7 @@ import { basename } from "node:path";
 import type { Clock } from "@svc/sdk";
 import { within } from "../../clock.ts";
 import type { Copy } from "./copy.ts";
-import { createLoader, type Loader } from "./load.ts";
+import { createLoader, type Load } from "./load.ts";
 import { pickTransform } from "./pick.ts";
 import { describeThrown, ModuleProblem } from "./problem.ts";
 import { createHostRunner, type Runner } from "./runner.ts";
@@ -31,7 +31,7 @@ export interface Versions {
 export function createVersions({ clock, startThread, importMs }: VersionsOptions): Versions {
   const runners = new Set<Runner>();
   /** Transforms of one copy that run here share its files, as modules do. By its place. */
-  const loaders = new Map<string, Promise<Loader>>();
+  const loaders = new Map<string, Promise<Load>>();
   let loading: Promise<unknown> = Promise.resolve();
 
   /** One file after the other: a file that is still being evaluated has nothing to share yet. */
@@ -39,7 +39,7 @@ export function createVersions({ clock, startThread, importMs }: VersionsOptions
     const exports = loading.then(async () => {
       const loader = loaders.get(copy.place) ?? createLoader(copy);
       loaders.set(copy.place, loader);
-      return within(importMs, clock, (await loader).load(module));
+      return within(importMs, clock, (await loader)(module));
     });
     loading = exports.catch(() => loaders.delete(copy.place)); // the next attempt evaluates everything anew
     return exports;
