@@ -113,7 +113,10 @@ export interface RouteSpec<B extends TSchema = TSchema> {
 /** Stops what a `start` began. Called once, within 5 seconds. */
 export type Stop = () => void | Promise<void>;
 
-/** Further sections of the configuration that a plugin owns, each with its schema; keys as in `Plugin.section`. */
+/**
+ * Further sections of the configuration that a plugin owns, each with its schema; keys as in `Plugin.section`. The key
+ * `hooks.mappings[<action>]` says which keys mappings of webhooks with this action have; its value is empty.
+ */
 export type Sections = Readonly<Record<string, TSchema>>;
 
 /** Their values, validated, defaults filled in, frozen. */

@@ -206,6 +206,23 @@ it("the host names no plugin, namespace or channel", () => {
   assert.deepEqual(wrong, []);
 });
 
+it("the mapping engine has no word for the fields of an action", () => {
+  const nouns = /\b(sessionKey|agentId|model|thinking|channel)\b/g;
+  // The operator's policy refuses senders in words of the wire, and the record of a run shows its session.
+  const own: Readonly<Record<string, readonly string[]>> = {
+    "policy.ts": ["sessionKey", "agentId"],
+    ...Object.fromEntries(
+      ["acceptance.ts", "run-records.ts", "service.ts", "trial.ts"].map((name) => [name, ["sessionKey"]]),
+    ),
+  };
+  const wrong = files
+    .filter(({ path }) => path.startsWith("host/webhooks/"))
+    .flatMap(({ path, text }) => [...text.matchAll(nouns)].map(([noun]) => ({ path, noun })))
+    .filter(({ path, noun }) => !own[path.replace("host/webhooks/", "")]?.includes(noun))
+    .map(({ path, noun }) => `${path}: ${noun}`);
+  assert.deepEqual(wrong, []);
+});
+
 /** Names a package entry exports, following `export *` of its own files. */
 function exportsOf(path: string): { name: string; documented: boolean }[] {
   const text = readFileSync(join(root, path), "utf8");

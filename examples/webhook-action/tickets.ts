@@ -2,7 +2,7 @@
 import { defineContract, defineEvent, definePlugin, invalidRequest, matches, type Static, Type } from "@svc/sdk";
 import { type Row, Storage, WebhookAction, type WebhookJob } from "@svc/sdk/services";
 
-/** What a mapping fills by `with`. Only people read it; mark a text that a model will read with `external: true`. */
+/** What a mapping fills. Only people read it; mark a text that a model will read with `external: true`. */
 const Fields = Type.Object({
   title: Type.String({ minLength: 1, maxLength: 200 }),
   text: Type.Optional(Type.String()),

@@ -68,7 +68,8 @@ const TransformRef = Strict({
   ),
 });
 
-const Mapping = Strict({
+/** What every mapping may have. Further keys are those of its action: plugins have them, and the mapping engine refuses others. */
+const Mapping = Type.Object({
   id: Text(item("Name of the mapping. Default mapping-<n>, from 1.", { minLength: 1, maxLength: 128 })),
   enabled: Flag(item("False takes it out of service. Default true.")),
   match: Type.Optional(Match),
@@ -79,27 +80,8 @@ const Mapping = Strict({
   ),
   verify: Type.Optional(Verify),
   idempotencyKey: Template("Requests with the same key within 24 h are one."),
-  wakeMode: Text(
-    item(
-      "Whether the main session is woken at once or hears of it with its next turn; the action says how to write it.",
-    ),
-  ),
-  name: Template("Shown before summaries. Default Hook."),
-  agentId: Text(item("Who runs it, by id; an unknown one means the default.")),
-  sessionKey: Template("Session to run in; see allowedSessionKeyPrefixes.", { sensitive: true }),
-  messageTemplate: Template("What a run is asked."),
-  textTemplate: Template("Text of a system event."),
-  deliver: Flag(item("Send the reply to a channel. Default true.")),
   allowUnsafeExternalContent: Flag(item("Dangerous: hands the text to the model unmarked. Default false.")),
-  channel: Text(item("Where the reply goes: last, or a channel. Default last.")),
-  to: Template("Recipient. Default: the last one."),
-  model: Template("Model to use."),
-  thinking: Template("How hard to think."),
-  timeoutSeconds: Type.Optional(Type.Integer(item("Seconds the run may take.", { minimum: 1 }))),
   transform: Type.Optional(TransformRef),
-  with: Type.Optional(
-    Type.Record(Type.String(), Type.Unknown(), item("Fields of an action of a plugin; texts in it are templates.")),
-  ),
 });
 
 export const HooksSection = Strict({

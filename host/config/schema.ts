@@ -1,7 +1,8 @@
 /** The JSON Schema of the whole configuration. Spec: http/config.md §3.2, protocol/methods-config.md §2. Pure. */
 import type { TSchema } from "@svc/sdk";
 import { HOST_SECTIONS } from "./host-schema.ts";
-import { claimProblem, openPlacesIn, sectionPath, withValueAt } from "./section-keys.ts";
+import { own } from "./plain-data.ts";
+import { claimedAction, claimProblem, openPlacesIn, sectionPath, withValueAt } from "./section-keys.ts";
 
 /** A plugin's claim on a section; one for each it owns. `schema` is absent while the plugin is not loaded. */
 export interface SectionOwner {
@@ -18,6 +19,15 @@ export function composeSchema(owners: readonly SectionOwner[]): Record<string, u
   ]);
   for (const [section, schema] of Object.entries(HOST_SECTIONS))
     properties.set(section, opened(section, schema, owners));
+  const mappings = ["properties", "mappings", "items", "properties"];
+  properties.set(
+    "hooks",
+    withValueAt(properties.get("hooks"), mappings, (known) => ({
+      ...(known as object),
+      ...mappingKeys(owners),
+      ...(known as object),
+    })), // an object of the host's schema
+  );
   for (const { section, schema } of owners)
     if (schema && !claimProblem(section) && sectionPath(section).length === 1 && !properties.has(section))
       properties.set(section, toJsonSchema(schema));
@@ -45,6 +55,24 @@ function opened(section: string, schema: TSchema, owners: readonly SectionOwner[
   }, toJsonSchema(schema));
 }
 
+/** What a claim says of one key of a mapping. */
+export function claimedKey({ schema }: SectionOwner, key: string): TSchema | undefined {
+  return own(own(schema, "properties"), key) as TSchema | undefined; // the properties of a schema are schemas
+}
+
+/** Keys of mappings that actions of plugins have; one that several have may be what either takes. */
+function mappingKeys(owners: readonly SectionOwner[]): Record<string, unknown> {
+  const claims = owners.filter(({ section, schema }) => schema && claimedAction(section) !== undefined);
+  const keys = new Set(claims.flatMap(({ schema }) => Object.keys(own(schema, "properties") ?? {})));
+  return Object.fromEntries(
+    [...keys].map((key) => {
+      const all = claims.flatMap((claim) => JSON.stringify(claimedKey(claim, key)) ?? []);
+      const [first, ...others] = [...new Set(all)].map((text) => JSON.parse(text) as unknown);
+      return [key, others.length === 0 ? first : { anyOf: [first, ...others] }];
+    }),
+  );
+}
+
 /** What plugins own at a place. */
 function sharedBy(place: readonly string[], owners: readonly SectionOwner[]): { readonly properties: object } {
   const added = new Map<string, unknown>();
@@ -52,7 +80,8 @@ function sharedBy(place: readonly string[], owners: readonly SectionOwner[]): { 
     const path = sectionPath(section);
     const key = path.at(-1) ?? "";
     const isHere = path.slice(0, -1).join() === place.join();
-    if (schema && isHere && !claimProblem(section) && !added.has(key)) added.set(key, toJsonSchema(schema));
+    if (schema && isHere && claimedAction(section) === undefined && !claimProblem(section) && !added.has(key))
+      added.set(key, toJsonSchema(schema));
   }
   return { properties: Object.fromEntries(added) };
 }

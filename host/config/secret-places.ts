@@ -4,7 +4,7 @@ import type { ConfigFile } from "./file.ts";
 import { HOST_SECTIONS } from "./host-schema.ts";
 import { isObject } from "./plain-data.ts";
 import { type Hints, isSecretWhole, isSensitive } from "./redact.ts";
-import { lookUp, sectionAt } from "./section-keys.ts";
+import { claimedAction, lookUp, sectionAt } from "./section-keys.ts";
 import { composeHints, composeSchema, effectiveConfig, ownedSections, type SectionOwner } from "./sections.ts";
 
 type Path = SecretPlace["path"];
@@ -51,7 +51,9 @@ function listPlaces(file: ConfigFile, owners: readonly SectionOwner[]): SecretPl
  */
 export function secretTexts(file: ConfigFile, owners: readonly SectionOwner[]): string[] {
   if (Object.keys(file.resolved).length === 0) return [];
-  const written = owners.filter(({ section }) => lookUp(file.resolved, section).found);
+  const written = owners.filter(
+    ({ section }) => lookUp(file.resolved, claimedAction(section) === undefined ? section : "hooks").found,
+  );
   const leaves = (value: unknown): string[] => {
     if (typeof value !== "object" || value === null) return [String(value)];
     return isSecretRef(value) ? [] : Object.values(value).flatMap(leaves);

@@ -49,6 +49,11 @@ export function isHostKey(first: string): boolean {
   return Object.hasOwn(HOST_SECTIONS, first) || FREE_KEYS.includes(first);
 }
 
+/** The action whose keys in `hooks.mappings` a plugin claims by this section: `hooks.mappings[<action>]`. */
+export function claimedAction(section: string): string | undefined {
+  return /^hooks\.mappings\[([^[\]]+)\]$/.exec(section)?.[1];
+}
+
 /** Why no plugin can own this section, or `undefined`. */
 export function claimProblem(section: string): string | undefined {
   const path = sectionPath(section);

@@ -5,8 +5,9 @@ import { isSecretRef } from "@svc/sdk/services";
 import type { ConfigFile, Issue } from "./file.ts";
 import { HOST_SECTIONS, type HostConfig } from "./host-schema.ts";
 import { isObject, own, type PlainObject } from "./plain-data.ts";
-import type { SectionOwner } from "./schema.ts";
+import { claimedKey, type SectionOwner } from "./schema.ts";
 import {
+  claimedAction,
   claimProblem,
   isHostKey,
   lookUp,
@@ -103,7 +104,34 @@ export function configIssues(file: ConfigFile, owners: readonly SectionOwner[]):
   const found = ownedSections(owners).flatMap(({ section, schema }) =>
     sectionIssues(section, schema, filledSection(file.resolved, section, schema)),
   );
-  return [...hostConfig(file, owners).issues, ...unlessTold(file.issues, found)];
+  const inMappings = mappingIssues(file.resolved, owners);
+  return [...hostConfig(file, owners).issues, ...unlessTold(file.issues, [...found, ...inMappings])];
+}
+
+/**
+ * Keys of mappings that their action cannot have, as far as plugins claim keys. An action without a claim is left to the mapping
+ * engine, which asks the plugins themselves.
+ */
+function mappingIssues(resolved: ConfigFile["resolved"], owners: readonly SectionOwner[]): Issue[] {
+  const claims = owners.filter(({ section }) => claimedAction(section) !== undefined);
+  const ofAll = Object.keys(valueAt(HOST_SECTIONS.hooks, ["properties", "mappings", "items", "properties"]) as object);
+  const mappings = valueAt(resolved, ["hooks", "mappings"]);
+  return (Array.isArray(mappings) ? (mappings as unknown[]) : []).flatMap((mapping, index): Issue[] => {
+    if (!isObject(mapping)) return [];
+    const action = mapping["action"];
+    const its = claims.filter(({ section }) => action === undefined || claimedAction(section) === action);
+    if (its.length === 0 || its.some(({ schema }) => schema === undefined)) return [];
+    return Object.keys(mapping).flatMap((key): Issue[] => {
+      const schemas = its.flatMap((claim) => claimedKey(claim, key) ?? []);
+      if (ofAll.includes(key) || schemas.some((schema) => violations(schema, mapping[key]).length === 0)) return [];
+      const [schema] = schemas;
+      if (schema) return sectionIssues(`hooks.mappings[${index}].${key}`, schema, mapping[key]);
+      if (mapping["transform"] !== undefined) return []; // it may become another action
+      const other = claims.find((claim) => claimedKey(claim, key));
+      const whose = other ? `, which is a key of the action "${claimedAction(other.section)}"` : "";
+      return [{ path: `hooks.mappings[${index}]`, message: `unexpected property '${key}'${whose}` }];
+    });
+  });
 }
 
 /** A file that could not be read has no values to judge, and a variable that is missing is told once. */
@@ -128,7 +156,8 @@ export function ownedSections(
 ): readonly { readonly section: string; readonly schema: TSchema }[] {
   const bySection = new Map<string, TSchema>();
   for (const { section, schema } of owners)
-    if (schema && !claimProblem(section) && !bySection.has(section)) bySection.set(section, schema);
+    if (schema && claimedAction(section) === undefined && !claimProblem(section) && !bySection.has(section))
+      bySection.set(section, schema);
   return [...bySection]
     .filter(([section]) => !isBelowAnother(section, bySection))
     .map(([section, schema]) => ({ section, schema }));

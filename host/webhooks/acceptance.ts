@@ -84,7 +84,7 @@ export class Acceptance {
     const facts = { runId, mapping, count: found.length, first: found.slice(0, 3) };
     this.#options.log.warn(
       facts,
-      "the text of a webhook looks like an attempt to steer a model; it is marked as from outside",
+      "the text of a webhook looks like instructions for its reader; it is marked as from outside",
     );
   }
 

@@ -80,12 +80,18 @@ function presetMappings(
   taken: Set<string>,
   issues: Issue[],
 ): CompiledMapping[] {
-  return mappings.map((mapping) => {
+  return mappings.map(({ contentSource = "webhook", ...mapping }) => {
     const wanted = mapping.id ?? name;
     let id = wanted;
     for (let count = 2; taken.has(id); count++) id = `${wanted}-${count}`;
     taken.add(id);
-    const source = { id, origin: `preset:${name}`, place: `preset ${name}, mapping ${id}`, enabled: !disabled.has(id) };
+    const source = {
+      id,
+      origin: `preset:${name}`,
+      place: `preset ${name}, mapping ${id}`,
+      enabled: !disabled.has(id),
+      contentSource,
+    };
     return compileMapping(mapping, { ...source, issues });
   });
 }
@@ -97,7 +103,7 @@ function judge(mapping: CompiledMapping, { actions, verifiers, defaultAction, ab
   const { place, verify, secrets } = mapping;
   const name = mapping.action ?? defaultAction;
   const action = name === undefined ? undefined : actions.get(name);
-  if (action && name !== undefined) to.refusals.push(...actionIssues(mapping, name, action.value));
+  if (action) to.refusals.push(...actionIssues(mapping, action, actions.values()));
   else to.waiting.push({ path: `${place}.action`, message: `${noAction(name, absence)}; requests get 501` });
   if (verify.type === BEARER) return;
   const verifier = verifiers.get(verify.type)?.value;

@@ -17,7 +17,7 @@ export function toJob(
   return { runId, attempt, mapping, params, wrapped: job.wrapped, acceptedAt, principal };
 }
 
-/** What in the texts of a job looks like an attempt to steer a model, by name; for a line in the log. */
+/** What in the texts of a job looks like instructions for whoever reads them, by name; for the log. */
 export function suspicionsOf({ params, wrapped }: StoredJob, action: WebhookAction): readonly string[] {
   if (!wrapped) return []; // the operator trusts this sender
   const texts = Object.entries(params).flatMap(([key, value]) =>

@@ -1,5 +1,5 @@
 /** One mapping, compiled: which requests it takes and what it makes of them. Spec: http/webhooks.md §6. Pure. */
-import { matches as fits } from "@svc/sdk";
+import { matches as fits, type TSchema } from "@svc/sdk";
 import type {
   WebhookAction,
   WebhookFields,
@@ -21,6 +21,8 @@ export interface MappingSource {
   /** For reports, e.g. `hooks.mappings[0]`. */
   readonly place: string;
   readonly enabled: boolean;
+  /** Default `webhook`. */
+  readonly contentSource?: WebhookMapping["contentSource"];
 }
 
 /** What a match is decided on. */
@@ -45,15 +47,25 @@ export interface CompiledMapping extends MappingSource {
   /** Texts reach the action marked as coming from outside. */
   readonly wrapped: boolean;
   readonly contentSource: "webhook" | "email";
-  /** Fixed values and templates, by key of the mapping. */
+  /** Keys of its action, each text in them as a template. */
   readonly values: ReadonlyMap<string, unknown>;
   /** Why it does not take the request, or `undefined`. */
   refusal(subject: MatchSubject): string | undefined;
 }
 
-/** Keys whose texts are templates; the others are taken as they stand. */
-const TEMPLATES = ["name", "sessionKey", "messageTemplate", "textTemplate", "to", "model", "thinking"] as const;
-const FIXED = ["agentId", "wakeMode", "deliver", "channel", "timeoutSeconds"] as const;
+/** Choice: characters; long enough for any text, short enough that a configuration cannot hold up a request. */
+const MAX_TEMPLATE = 65_536;
+/** Keys of every mapping, whatever it becomes. */
+const OF_EVERY_MAPPING: ReadonlySet<string> = new Set([
+  "id",
+  "enabled",
+  "match",
+  "action",
+  "verify",
+  "idempotencyKey",
+  "transform",
+  "allowUnsafeExternalContent",
+]);
 /** Verifier of mappings that name none: the hook token. */
 export const BEARER = "bearer";
 
@@ -73,19 +85,11 @@ export function compileMapping(
     }
   };
   const values = new Map<string, unknown>();
-  for (const key of TEMPLATES) {
-    const text = mapping[key];
-    const template = text === undefined ? undefined : attempt(key, () => compileTemplate(text));
-    if (template) values.set(key, template);
-  }
-  for (const key of FIXED) if (mapping[key] !== undefined) values.set(key, mapping[key]);
-  for (const [key, value] of Object.entries(mapping.with ?? {}))
-    values.set(
-      key,
-      attempt(`with.${key}`, () =>
-        mapLeaves(value, (leaf) => (typeof leaf === "string" ? compileTemplate(leaf) : leaf)),
-      ),
-    );
+  for (const [key, value] of Object.entries(mapping))
+    if (!OF_EVERY_MAPPING.has(key) && value !== undefined) {
+      const compiled = attempt(key, () => mapLeaves(value, compileLeaf));
+      if (compiled !== undefined) values.set(key, compiled);
+    }
   const path = match?.path?.trim().replace(/^\/+|\/+$/g, "") || undefined;
   const keyText = mapping.idempotencyKey;
   issues.push(...verifyIssues(verify, source.place));
@@ -99,7 +103,7 @@ export function compileMapping(
     idempotencyKey: keyText === undefined ? undefined : attempt("idempotencyKey", () => compileTemplate(keyText)),
     transform: mapping.transform,
     wrapped: mapping.allowUnsafeExternalContent !== true,
-    contentSource: mapping.contentSource ?? "webhook",
+    contentSource: source.contentSource ?? "webhook",
     values,
     refusal: compileMatch(
       path,
@@ -151,6 +155,13 @@ function verifyIssues({ type, secret }: WebhookVerify, place: string): Issue[] {
     : [];
 }
 
+/** @throws TemplateError */
+function compileLeaf(leaf: unknown): unknown {
+  if (typeof leaf !== "string") return leaf;
+  if (leaf.length > MAX_TEMPLATE) throw new TemplateError(`is longer than ${MAX_TEMPLATE} characters`);
+  return compileTemplate(leaf);
+}
+
 /** A copy with every leaf replaced; templates are leaves. */
 function mapLeaves(value: unknown, map: (leaf: unknown) => unknown): unknown {
   if (isTemplate(value)) return map(value);
@@ -163,11 +174,22 @@ function isTemplate(value: unknown): value is Template {
   return typeof value === "object" && value !== null && "render" in value && typeof value.render === "function";
 }
 
-/** The field of an action that a key of a mapping fills; `undefined`: the action has no use for it. */
-export function fieldOf({ fields, mappingKeys = {} }: WebhookAction, key: string): string | undefined {
-  const renamed = Object.entries(mappingKeys).find(([, from]) => from === key)?.[0];
-  if (renamed !== undefined) return renamed;
-  return Object.hasOwn(fields.properties, key) && !Object.hasOwn(mappingKeys, key) ? key : undefined;
+/** Schemas of the keys a mapping may have for an action, by key. */
+function keysOf({ fields, mappingFields, mappingKeys = {} }: WebhookAction): Readonly<Record<string, TSchema>> {
+  if (mappingFields) return mappingFields.properties;
+  const entries = Object.entries(fields.properties).map(([field, schema]) => [mappingKeys[field] ?? field, schema]);
+  return Object.fromEntries(entries) as Record<string, TSchema>; // of a schema of an object
+}
+
+/** The field of an action that a key of a mapping fills; `undefined`: the action has no such key. */
+export function fieldOf(action: WebhookAction, key: string): string | undefined {
+  if (!Object.hasOwn(keysOf(action), key)) return undefined;
+  return Object.entries(action.mappingKeys ?? {}).find(([, from]) => from === key)?.[0] ?? key;
+}
+
+/** Whether the text of a key is taken as it stands. */
+function isLiteral(action: WebhookAction, key: string): boolean {
+  return (keysOf(action)[key] as { template?: unknown } | undefined)?.template === false; // a keyword of ours
 }
 
 /** Whether a field carries text from outside. */
@@ -191,30 +213,53 @@ export function renderFields(
   for (const [key, value] of mapping.values) {
     const field = fieldOf(action, key);
     if (field === undefined || (!texts && isExternal(action, field))) continue;
-    const made = mapLeaves(value, (leaf) => (isTemplate(leaf) ? leaf.render(scope) : leaf));
+    const literal = isLiteral(action, key);
+    const made = mapLeaves(value, (leaf) => (isTemplate(leaf) ? (literal ? leaf.source : leaf.render(scope)) : leaf));
     if (typeof made !== "string" || made.trim() !== "") rendered.push([field, made]);
   }
   return Object.fromEntries(rendered);
 }
 
+/** An action by its id. */
+interface NamedAction {
+  readonly id: string;
+  readonly value: WebhookAction;
+}
+
 /**
- * What of a mapping an action has no use for, or cannot take. Asked when the configuration is loaded and when plugins change.
+ * What of a mapping its action cannot have. Asked when the configuration is loaded and when plugins change.
  * A mapping with a transform may become another action, so it may have the keys of that one, too.
+ * @param all every action there is
  */
-export function actionIssues(mapping: CompiledMapping, id: string, action: WebhookAction): Issue[] {
-  return [...mapping.values].flatMap(([key, value]): Issue[] => {
-    const path = `${mapping.place}.${key}`;
-    const field = fieldOf(action, key);
-    if (field === undefined)
-      return mapping.transform && isKnown(key)
-        ? []
-        : [{ path, message: `has no effect: the action "${id}" does not use it; take it out` }];
-    if (typeof value === "object") return []; // known when it is rendered
-    const schema = action.fields.properties[field];
-    return schema && !fits(schema, value)
-      ? [{ path, message: `is nothing the action "${id}" takes${choices(schema)}` }]
-      : [];
+export function actionIssues(
+  { values, place, transform }: CompiledMapping,
+  { id, value: action }: NamedAction,
+  all: Iterable<NamedAction>,
+): Issue[] {
+  return [...values].flatMap(([key, value]): Issue[] => {
+    const path = `${place}.${key}`;
+    if (fieldOf(action, key) !== undefined) {
+      const schema = keysOf(action)[key];
+      return schema && !takes(action, schema, value)
+        ? [{ path, message: `is nothing the action "${id}" takes${choices(schema)}` }]
+        : [];
+    }
+    const other = [...all].find((one) => fieldOf(one.value, key) !== undefined);
+    if (!other) return [{ path: place, message: `unexpected property '${key}'` }];
+    const message = `has no effect: it is a key of the action "${other.id}", and this mapping's is "${id}"; take it out`;
+    return transform ? [] : [{ path, message }];
   });
+}
+
+/** Whether an action takes a value as it stands in the configuration. What a template comes to is known when it is rendered. */
+function takes({ mappingFields }: WebhookAction, schema: TSchema, value: unknown): boolean {
+  let hasTemplate = false;
+  const written = mapLeaves(value, (leaf) => {
+    if (!isTemplate(leaf)) return leaf;
+    hasTemplate ||= leaf.source.includes("{{");
+    return leaf.source;
+  });
+  return (!mappingFields && (hasTemplate || written === "")) || fits(schema, written);
 }
 
 /** Keys of an override that say something about it as a whole. */
@@ -235,10 +280,6 @@ export function fittingFields(
     else left.push(key);
   }
   return { fitting: Object.fromEntries(fitting), left };
-}
-
-function isKnown(key: string): boolean {
-  return ([...TEMPLATES, ...FIXED] as readonly string[]).includes(key);
 }
 
 function choices(schema: object): string {

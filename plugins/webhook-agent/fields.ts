@@ -27,6 +27,28 @@ export const AgentFields = Type.Object({
   ),
 });
 
+const template = (description: string, more: object = {}) => text(`${description} Template.`, more);
+
+/** What its mappings may have. */
+export const AgentMapping = Type.Object({
+  messageTemplate: template("What a run is asked."),
+  name: template("Shown before summaries. Default Hook."),
+  agentId: text("Who runs it, by id; an unknown one means the default.", { template: false }),
+  sessionKey: template("Session to run in; see allowedSessionKeyPrefixes.", { sensitive: true }),
+  wakeMode: Type.Optional(
+    Type.Enum([...WAKE_MODES], {
+      template: false,
+      description: "now: the main session is woken for the summary; next-heartbeat: it hears of it then. Default now.",
+    }),
+  ),
+  deliver: Type.Optional(Type.Boolean({ description: "Send the reply to a channel. Default true." })),
+  channel: text("Where the reply goes: last, or a channel. Default last.", { template: false }),
+  to: template("Recipient. Default: the last one."),
+  model: template("Model to use."),
+  thinking: template("How hard to think."),
+  timeoutSeconds: Type.Optional(Type.Integer({ minimum: 1, description: "Seconds the run may take." })),
+});
+
 /** What is stored: nothing is left to be decided later. */
 export const AgentParams = Strict({
   message: Type.String({ minLength: 1 }),

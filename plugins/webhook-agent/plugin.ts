@@ -10,7 +10,7 @@ import {
   WebhookAction,
 } from "@svc/sdk/services";
 import { Attempts } from "./attempts.ts";
-import { AgentFields, AgentParams, mergeAgent } from "./fields.ts";
+import { AgentFields, AgentMapping, AgentParams, mergeAgent } from "./fields.ts";
 import { HookRuns } from "./hook-runs.ts";
 import { prepareAgent } from "./preparation.ts";
 import { Report } from "./report.ts";
@@ -29,6 +29,8 @@ export default definePlugin({
     delivery: live(Delivery),
   },
 
+  sections: { "hooks.mappings[agent]": AgentMapping },
+
   setup(gateway) {
     const { clock, log, services } = gateway;
     const { agents, runs, models, sessions, events } = services;
@@ -43,6 +45,7 @@ export default definePlugin({
       direct: true,
       isDefault: true,
       mappingKeys: { message: "messageTemplate" },
+      mappingFields: AgentMapping,
       merge: mergeAgent,
       prepare: (fields, context) =>
         prepareAgent(fields, context, { agents, sessions, delivery: delivery(), allowedModels: models.allowed() }),

@@ -11,6 +11,18 @@ export const WakeFields = Type.Object({
   name: Type.Optional(Type.String({ description: "A few words to stand before the text. Default none." })),
 });
 
+/** What its mappings may have. */
+export const WakeMapping = Type.Object({
+  textTemplate: Type.Optional(Type.String({ description: "Text of the system event. Template." })),
+  wakeMode: Type.Optional(
+    Type.Enum([...MODES], {
+      template: false,
+      description: "now: the main session is woken for it; next-heartbeat: it hears of it then. Default now.",
+    }),
+  ),
+  name: Type.Optional(Type.String({ description: "A few words to stand before the text. Template. Default none." })),
+});
+
 /** A mode may only be made less urgent, and goes by both of its names. Spec: §6.3. */
 export function mergeWake(fields: WebhookFields, override: WebhookFields): WebhookFields {
   const { mode, wakeMode, ...rest } = override;

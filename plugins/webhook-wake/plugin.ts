@@ -1,7 +1,7 @@
 /** The webhook action `wake`: a request becomes a system event of the main session. Spec: §4.5, http/webhooks.md §4. */
 import { definePlugin, invalidRequest, matches, unavailable } from "@svc/sdk";
 import { Sessions, SystemEvents, WebhookAction, type WebhookJob } from "@svc/sdk/services";
-import { mergeWake, WakeFields } from "./fields.ts";
+import { mergeWake, WakeFields, WakeMapping } from "./fields.ts";
 import { readWake, WakeParams } from "./preparation.ts";
 
 /** Spec: http/webhooks.md §4. */
@@ -12,6 +12,8 @@ export default definePlugin({
   api: "^1.0.0",
   requires: { sessions: Sessions, events: SystemEvents },
 
+  sections: { "hooks.mappings[wake]": WakeMapping },
+
   setup(gateway) {
     const { sessions, events } = gateway.services;
 
@@ -20,6 +22,7 @@ export default definePlugin({
       fields: WakeFields,
       direct: true,
       mappingKeys: { text: "textTemplate", mode: "wakeMode" },
+      mappingFields: WakeMapping,
       merge: mergeWake,
 
       async prepare(fields, { source }) {

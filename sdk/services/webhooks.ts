@@ -81,8 +81,15 @@ export interface WebhookAction {
   readonly direct?: boolean;
   /** What a mapping means that names no action. Default false; the first one counts. */
   readonly isDefault?: boolean;
-  /** Keys of a mapping that fill a field of another name: `{ message: "messageTemplate" }`. */
+  /** Keys of a mapping that fill a field of another name: `{ message: "messageTemplate" }`. A field called like a key of every mapping (`id`, `match`) needs one. */
   readonly mappingKeys?: Readonly<Record<string, string>>;
+  /**
+   * Keys its mappings may have beside those of every mapping, as they stand in the configuration. Texts are templates; a schema
+   * with `template: false` takes its text as it stands. Default: `fields` under the names of `mappingKeys`, each with a value
+   * that its field takes or with a template. Forms, redaction and `svc config validate` know the keys of plugins that claim them:
+   * `sections: { "hooks.mappings[<action>]": <the same schema> }` in `definePlugin`.
+   */
+  readonly mappingFields?: TObject;
   /** `fields` with what a transform returned. Default: the values of `override` that fit their field win. */
   merge?(fields: WebhookFields, override: WebhookFields): WebhookFields;
   /**
@@ -134,21 +141,8 @@ export interface WebhookMapping {
   readonly allowUnsafeExternalContent?: boolean;
   /** Where the texts come from, for the wrapper. Default `webhook`. */
   readonly contentSource?: "webhook" | "email";
-  /** Fields of actions that have no key of their own here; texts in it are templates. */
-  readonly with?: WebhookFields;
-  readonly name?: string;
-  readonly agentId?: string;
-  readonly sessionKey?: string;
-  readonly messageTemplate?: string;
-  readonly textTemplate?: string;
-  readonly wakeMode?: string;
-  readonly deliver?: boolean;
-  readonly channel?: string;
-  readonly to?: string;
-  readonly model?: string;
-  readonly thinking?: string;
-  /** Seconds. */
-  readonly timeoutSeconds?: number;
+  /** Keys of its action: see `WebhookAction.mappingFields`. */
+  readonly [key: string]: unknown;
 }
 
 /** A transform by its place. */

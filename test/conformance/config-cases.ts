@@ -101,7 +101,6 @@ const HOOKS: Readonly<Record<string, Given>> = {
   "hooks.mappings[].transform.export": transformed({}, { export: "other" }),
   "hooks.mappings[].transform.placement": transformed({}, { placement: "worker" }),
   "hooks.mappings[].transform.timeoutMs": transformed({}, { timeoutMs: 1_000 }),
-  "hooks.mappings[].with.*": mapping({}, { with: { name: "{{source}}" } }),
 };
 
 export const GIVEN: Readonly<Record<string, Given>> = {

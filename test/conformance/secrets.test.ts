@@ -109,7 +109,7 @@ const CONFIG = {
         action: "wake",
         textTemplate: "{{title}}",
       },
-      { id: "odd", match: { path: "odd" }, action: "nobody-has-this", with: { a: "{{title}}" } },
+      { id: "odd", match: { path: "odd" }, action: "nobody-has-this", a: "{{title}}" },
       { id: "broken", match: { path: "broken" }, textTemplate: "x", transform: { module: "not-there.ts" } },
     ],
   },

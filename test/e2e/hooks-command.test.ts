@@ -31,7 +31,7 @@ const MAPPING = {
   id: "build",
   match: { path: "build", headers: { "x-event": "build" } },
   action: "job",
-  with: { who: "{{who}}" },
+  who: "{{who}}",
 };
 
 interface Scene extends Home {

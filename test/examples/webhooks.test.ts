@@ -169,7 +169,7 @@ describe("examples/webhook-action", () => {
     const { client, gateway } = await testGateway(t, {
       plugins: ["storage-sqlite", ticketsPlugin],
       config: {
-        hooks: { enabled: true, token: TOKEN, mappings: [{ action: "ticket", with: { title: "{{name}}" } }] },
+        hooks: { enabled: true, token: TOKEN, mappings: [{ action: "ticket", title: "{{name}}" }] },
       },
     });
     const told = new Promise<{ title: string }>((resolve) => client.on(filed, resolve));

@@ -25,13 +25,13 @@ const MAPPINGS = [
   {
     match: { path: "mapped", source: "fuzz", when: { "a.b[0].c": { exists: false } } },
     action: HOOK_ACTION,
-    with: { text: "{{text}} {{a}} {{list[0].x}} {{query.q}} {{path}} {{headers.x-event}}" },
+    text: "{{text}} {{a}} {{list[0].x}} {{query.q}} {{path}} {{headers.x-event}}",
     sessionKey: "hook:{{text}}",
     idempotencyKey: "{{id}}",
   },
-  { match: { path: "mapped", headers: { "x-event": "push" } }, action: HOOK_ACTION, with: { text: "{{payload.a}}" } },
+  { match: { path: "mapped", headers: { "x-event": "push" } }, action: HOOK_ACTION, text: "{{payload.a}}" },
   { match: { path: "signed" }, action: HOOK_ACTION, verify: { type: "github", secret: "canary-signing-secret-51" } },
-  { match: { path: "deep/er" }, action: HOOK_ACTION, with: { text: "{{text}}" } },
+  { match: { path: "deep/er" }, action: HOOK_ACTION, text: "{{text}}" },
 ];
 
 /** Bytes the heap may have grown by, after a collection. */

@@ -59,7 +59,7 @@ export async function make({ mappings }: WebhookPreset, request: Request): Promi
   };
   const texts = TEMPLATES.flatMap((key) => {
     const source = mapping[key];
-    return source === undefined ? [] : [[key, compileTemplate(source).render(scope)] as const];
+    return typeof source !== "string" ? [] : [[key, compileTemplate(source).render(scope)] as const];
   });
   const url = new URL(`http://localhost/hooks/${path}`);
   const { transform } = mapping;

@@ -1,14 +1,12 @@
 /** The inside of a thread that checks: compiles, evaluates and tries what may go live, so that the gateway need not. */
 import type { MessagePort } from "node:worker_threads";
 import { systemClock } from "../../clock.ts";
-import { sdkModules } from "../../kernel/sdk-modules.ts";
-import { createCompiler, type Program } from "./compile.ts";
+import { createCompiler } from "./compile.ts";
 import { tryExample } from "./examples.ts";
-import { createLinker } from "./link.ts";
+import { createLoader } from "./load.ts";
 import type { Candidate, CheckReport, CheckTask } from "./messages.ts";
 import { pickTransform } from "./pick.ts";
 import { describeThrown, ModuleProblem } from "./problem.ts";
-import { SDK_ENTRIES } from "./resolve.ts";
 
 /** Milliseconds for the compiler, which no code of a transform can hold up: generous, for a machine under load. */
 const COMPILE_MS = 60_000;
@@ -16,33 +14,31 @@ const COMPILE_MS = 60_000;
 const GRACE_MS = 500;
 
 export async function check(task: CheckTask, port: MessagePort): Promise<void> {
-  const { source, importMs } = task;
+  const { copy, importMs } = task;
   // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a thread, not a window: there is no origin
   const report = (message: CheckReport) => port.postMessage(message);
   const step = (doing: string, limitMs: number) => report({ kind: "step", doing, limitMs });
 
-  const [compiler, sdk] = await Promise.all([createCompiler(source, task.cacheDir), sdkModules(SDK_ENTRIES)]);
-  const program: Program = new Map();
-  const linker = createLinker({ directory: source.directory, program, sdk });
+  const compile = await createCompiler(copy);
 
   async function tried(candidate: Candidate): Promise<CheckReport> {
     const { key, module, timeoutMs, path } = candidate;
     step("be compiled", COMPILE_MS);
-    const own = compiler.compile(module);
-    for (const [file, compiled] of own) program.set(file, { ...program.get(file), ...compiled });
+    await compile(module);
+    const load = await createLoader(copy); // evaluates everything anew
     step("be loaded", importMs);
-    const loaded = pickTransform(await linker.load(module), candidate.export, module);
-    const run = { module, directory: source.directory, path, timeoutMs };
+    const loaded = pickTransform(await load(module), candidate.export, module);
+    const run = { module, directory: copy.place, path, timeoutMs };
     for (const index of loaded.examples.keys()) {
       step(`answer example ${index + 1}`, timeoutMs + GRACE_MS);
       await tryExample(loaded, index, run, systemClock);
     }
-    return { kind: "passed", key, program: own, examples: loaded.examples.length };
+    return { kind: "passed", key, examples: loaded.examples.length };
   }
 
   for (const candidate of task.candidates) {
     const failed = (problem: string): CheckReport => ({ kind: "failed", key: candidate.key, problem });
-    report(await tried(candidate).catch((error: unknown) => failed(problemOf(error, candidate, source.directory))));
+    report(await tried(candidate).catch((error: unknown) => failed(problemOf(error, candidate, copy.place))));
   }
 }
 

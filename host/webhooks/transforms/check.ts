@@ -1,27 +1,16 @@
 /** Has transforms compiled and tried in a thread, and outlives whatever they do there. */
 import type { Clock } from "@svc/sdk";
-import type { Program } from "./compile.ts";
-import type { Candidate, CheckReport } from "./messages.ts";
+import type { Candidate, CheckReport, CheckTask } from "./messages.ts";
 import { cutText } from "./problem.ts";
-import type { Source } from "./source.ts";
 import type { StartThread } from "./thread.ts";
 
-export interface Passed {
-  readonly program: Program;
-  readonly examples: number;
-}
-
-export interface CheckOptions {
-  readonly source: Source;
-  readonly candidates: readonly Candidate[];
-  readonly cacheDir: string;
-  readonly importMs: number;
+export interface CheckOptions extends Omit<CheckTask, "kind"> {
   readonly clock: Clock;
   readonly startThread: StartThread;
   /** Ends the thread; what is not told by then never is. */
   readonly signal: AbortSignal;
-  /** Told for each candidate, in order. The next one is not waited for. */
-  passed(candidate: Candidate, result: Passed): void;
+  /** Called for each candidate, in order. The next one is not waited for. */
+  passed(candidate: Candidate, examples: number): void;
   failed(candidate: Candidate, problem: string): void;
 }
 
@@ -42,10 +31,10 @@ export async function checkTransforms(options: CheckOptions): Promise<void> {
 
 /** Runs until all were told of, or until the thread is no more. @returns how many were told of, and why not all */
 function oneThread(
-  { source, cacheDir, importMs, clock, startThread, signal, passed, failed }: CheckOptions,
+  { copy, importMs, clock, startThread, signal, passed, failed }: CheckOptions,
   candidates: readonly Candidate[],
 ): Promise<{ told: number; died: string | undefined }> {
-  const thread = startThread({ kind: "check", source, candidates, cacheDir, importMs });
+  const thread = startThread({ kind: "check", copy, candidates, importMs });
   let [told, died]: [number, string | undefined] = [0, undefined];
   let cancel = () => {};
   const expect = (doing: string, ms: number) => {
@@ -67,7 +56,7 @@ function oneThread(
     told += 1;
     if (told < candidates.length) expect("be compiled", START_MS);
     else void thread.end();
-    if (report.kind === "passed") passed(candidate, report);
+    if (report.kind === "passed") passed(candidate, report.examples);
     else failed(candidate, cutText(report.problem, 2_000));
   });
   return new Promise((resolve) =>

@@ -1,98 +1,105 @@
 /**
- * Turns files of the transforms directory into functions' bodies that ask their loader for each import. Runs in a worker
- * thread: the compiler costs 150 ms and tens of MB. What it made before comes from its cache in the state directory.
+ * Compiles the files of a copy into its compile cache and refuses imports that are not allowed. Runs in a worker thread, since the
+ * compiler costs 150 ms and tens of MB. A file that is in the cache is not compiled again.
  */
-import { createImportRecorder, importsIn, type ImportCall } from "./import-recorder.ts";
-import { moduleProblem } from "./problem.ts";
-import { ImportProblem, resolveImport, type Target } from "./resolve.ts";
-import { knownIn, type Source } from "./source.ts";
+import { readFile } from "node:fs/promises";
+import type { TransformOptions } from "jiti";
+import { type Copy, originalPath, storedPath } from "./copy.ts";
+import { jitiOf, SETTINGS } from "./load.ts";
+import { ModuleProblem, moduleProblem } from "./problem.ts";
+import { ImportProblem, resolveImport } from "./resolve.ts";
+import { type Manner, rewriteImports } from "./rewrite.ts";
 
-/** A file as it can be evaluated. `import` has waiting imports, `require` has none; JSON stays as it is. */
-export interface CompiledFile {
-  import?: string;
-  require?: string;
-  json?: string;
-}
+/** Compiles a file and all that it imports by literal names. @throws ModuleProblem for the first fault, before any of it runs */
+export type Compile = (module: string) => Promise<void>;
 
-/** What a transform consists of, by path. */
-export type Program = Map<string, CompiledFile>;
+/** Begins the first directive of compiled code, which names the files it imports. */
+const MARK = "svc-imports:";
+type Import = readonly [path: string, manner: Manner];
 
-/** `import`: may wait; `require`: must be there at once. */
-export type Manner = "import" | "require";
-
-export interface Compiler {
-  /** A file and all that it imports by literal names. @throws ModuleProblem for the first thing that is wrong, before any of it runs */
-  compile(module: string): Program;
-}
-
-/** @param cacheDir private: what lies there is executed */
-export async function createCompiler(source: Source, cacheDir: string): Promise<Compiler> {
+export async function createCompiler(copy: Copy): Promise<Compile> {
   const { createJiti } = await import("jiti");
-  // All said here: the compiler would take what is left out from the environment.
-  const jiti = createJiti(`${source.directory}/_`, {
-    fsCache: cacheDir,
-    rebuildFsCache: false,
-    moduleCache: false,
-    interopDefault: true,
-    debug: false,
-    sourceMaps: false,
-    tryNative: false,
-    jsx: false,
-    alias: {},
-    nativeModules: [],
-    transformModules: [],
-    tsconfigPaths: false,
-    esmEvalTempFile: false,
-  });
-  const known = knownIn(source);
+  const compiler = createJiti(`${copy.place}/_`, { ...SETTINGS, fsCache: false });
+  /** The first error in each file. */
+  const problems = new Map<string, ModuleProblem>();
 
-  function transform(path: string, manner: Manner): string {
-    const code = jiti.transform({
-      source: source.texts.get(path) ?? "",
-      filename: `${source.directory}/${path}`,
-      ts: path.endsWith("ts"),
-      async: manner === "import",
-      jsx: false,
-      babel: { plugins: [createImportRecorder], sourceType: sourceType(path) },
+  function transform({ filename = "", source, async }: TransformOptions): { code: string } {
+    const path = originalPath(copy, filename);
+    const text = source.replace(/^\uFEFF/, "");
+    if (path.endsWith(".json"))
+      return { code: `${JSON.stringify(noted([]))};module.exports = JSON.parse(${JSON.stringify(text)})` };
+    const imports: Import[] = [];
+    const rewriting = rewriteImports({
+      path,
+      manner: async === true ? "import" : "require",
+      note: () => noted(imports),
+      resolve(specifier, how, line) {
+        try {
+          const target = resolveImport(specifier, path, copy.known);
+          if (target.kind !== "file") return target.name;
+          imports.push([target.path, how]);
+          return storedPath(copy, target.path);
+        } catch (error) {
+          throw error instanceof ImportProblem ? moduleProblem(path, error.message, line) : error;
+        }
+      },
     });
-    const failure = /^exports\.__JITI_ERROR__ = (.*)/s.exec(code)?.[1];
-    if (failure === undefined) return code;
-    const { line, column, message } = JSON.parse(failure) as { line: number; column: number; message?: string }; // jiti's own JSON
-    throw moduleProblem(path, message?.trim() || "cannot be compiled", line, column + 1);
+    const report = (problem: ModuleProblem) => void (problems.has(path) || problems.set(path, problem));
+    const babel = { sourceType: sourceType(path), ...reported(path, [rewriting], report) };
+    const code = compiler.transform({ source: text, ts: path.endsWith("ts"), async: async === true, babel });
+    return { code };
   }
 
-  /** @throws ModuleProblem naming the line */
-  function targetOf(call: ImportCall, from: string): Target {
-    try {
-      return resolveImport(call.specifier, from, known);
-    } catch (error) {
-      if (!(error instanceof ImportProblem)) throw error;
-      throw moduleProblem(from, error.message, lineOf(call.specifier, source.texts.get(from) ?? ""));
-    }
-  }
-
-  function compile(module: string): Program {
-    const program: Program = new Map();
-    const waiting: [path: string, manner: Manner][] = [[module, "import"]];
+  const jiti = await jitiOf(copy, transform);
+  return async (module) => {
+    const seen = new Set<string>();
+    const waiting: Import[] = [[module, "import"]];
     for (let next = waiting.pop(); next; next = waiting.pop()) {
       const [path, manner] = next;
-      const file = program.get(path) ?? {};
-      program.set(path, file);
-      if (file.json !== undefined || file[manner] !== undefined) continue;
-      if (path.endsWith(".json")) {
-        file.json = checkedJson(path, source.texts.get(path) ?? "");
-        continue;
-      }
-      const code = (file[manner] = transform(path, manner));
-      for (const call of importsIn(code)) {
-        const target = targetOf(call, path);
-        if (target.kind === "file") waiting.push([target.path, call.manner]);
-      }
+      const key = `${manner} ${path}`;
+      if (seen.has(key)) continue;
+      seen.add(key);
+      const filename = storedPath(copy, path);
+      const source = await readFile(filename, "utf8");
+      if (path.endsWith(".json")) checkJson(path, source);
+      const imports = importsIn(jiti.transform({ filename, source, ts: true, async: manner === "import", jsx: false }));
+      if (!imports) throw problems.get(path) ?? moduleProblem(path, "cannot be compiled");
+      waiting.push(...imports);
     }
-    return program;
-  }
+  };
+}
 
-  return { compile };
+function noted(imports: readonly Import[]): string {
+  return MARK + encodeURIComponent(JSON.stringify(imports)).replaceAll("'", "%27");
+}
+
+/** @returns `undefined` for code that could not be compiled */
+function importsIn(code: string): readonly Import[] | undefined {
+  const note = /^["']svc-imports:([^"']*)["']/.exec(code)?.[1];
+  return note === undefined ? undefined : (JSON.parse(decodeURIComponent(note)) as Import[]); // our own JSON
+}
+
+/** Options that report each error of the compiler before the compiler rewrites its message. */
+function reported(path: string, plugins: readonly unknown[], report: (problem: ModuleProblem) => void) {
+  function problemOf(thrown: unknown): ModuleProblem {
+    const { message, loc } = thrown as Error & { loc?: { readonly line: number; readonly column: number } }; // it throws errors only
+    if (thrown instanceof ModuleProblem) return new ModuleProblem(message);
+    const [text = ""] = message.split(/ \(\d+:\d+\)|\n/);
+    return moduleProblem(path, text.trim() || "cannot be compiled", loc?.line, loc && loc.column + 1);
+  }
+  type Step = (this: unknown, ...parts: unknown[]) => unknown;
+  const watched = (step: Step): Step =>
+    function (...parts) {
+      try {
+        return step.apply(this, parts);
+      } catch (error) {
+        report(problemOf(error));
+        throw error;
+      }
+    };
+  const parserOverride = (text: string, options: unknown, parse: Step) => watched(parse)(text, options);
+  const wrapPluginVisitorMethod = (_plugin: string, _type: string, visit: Step) => watched(visit);
+  return { plugins: [...plugins, { parserOverride }], wrapPluginVisitorMethod };
 }
 
 /** Choice: an ending says what a file is, else its own text; a `package.json` has no say. */
@@ -100,18 +107,10 @@ function sourceType(path: string): "module" | "script" | "unambiguous" {
   return /\.m[jt]s$/.test(path) ? "module" : path.endsWith(".cjs") ? "script" : "unambiguous";
 }
 
-function checkedJson(path: string, text: string): string {
+function checkJson(path: string, text: string): void {
   try {
-    JSON.parse(text);
-    return text;
+    JSON.parse(text.replace(/^\uFEFF/, ""));
   } catch (error) {
     throw moduleProblem(path, `is no JSON: ${(error as Error).message}`); // JSON.parse throws errors only
   }
-}
-
-/** Line of the first string that names it, from 1. */
-function lineOf(specifier: string, text: string): number | undefined {
-  const lines = text.split("\n");
-  const found = lines.findIndex((line) => [`"`, `'`, "`"].some((quote) => line.includes(quote + specifier + quote)));
-  return found < 0 ? undefined : found + 1;
 }

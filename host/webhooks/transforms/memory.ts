@@ -4,21 +4,28 @@ import { join, resolve } from "node:path";
 import type { Logger } from "@svc/sdk";
 import type { TransformPlan } from "./contract.ts";
 import type { Slot } from "./slots.ts";
-import { createSnapshots, type Files, hashOf, privateDirectory } from "./snapshots.ts";
+import { createSnapshots, type Files } from "./snapshots.ts";
 
 /** Hash of a copy by transform. */
 type LastGood = ReadonlyMap<string, string>;
 
+/** A copy on disk. */
+export interface Saved {
+  readonly hash: string;
+  /** Absolute. */
+  readonly place: string;
+}
+
 export interface Memory {
-  /** Copies a directory. @returns its hash, also when the disk refuses */
-  save(files: Files): Promise<string>;
-  /** The directory a transform last worked with, if it is still as it was. */
-  lastGood(plan: TransformPlan, slot: Slot): Promise<{ readonly hash: string; readonly files: Files } | undefined>;
-  /** Writes down what the slots work with, and removes copies nobody needs. @returns the hashes that are needed */
+  /** Copies a directory. @throws Error of the file system */
+  save(files: Files): Promise<Saved>;
+  /** The copy a transform last worked with, if it is still as it was. */
+  lastGood(plan: TransformPlan, slot: Slot): Promise<(Saved & { readonly files: Files }) | undefined>;
+  /** Records what the slots work with, and removes copies nobody needs. @returns the places that are needed */
   remember(plan: TransformPlan, slots: readonly Slot[], newest: string | undefined): Promise<ReadonlySet<string>>;
 }
 
-/** @param directory `<state>/cache/snap`. A disk that refuses is logged: what serves now does not depend on it. */
+/** @param directory `<state>/cache/snap` */
 export function createMemory(directory: string, log: Logger): Memory {
   const file = join(directory, "last-good.json");
   const snapshots = createSnapshots(directory);
@@ -35,7 +42,6 @@ export function createMemory(directory: string, log: Logger): Memory {
   }
 
   async function write(good: LastGood): Promise<void> {
-    await privateDirectory(directory);
     const staged = `${file}.${process.pid}`;
     await writeFile(staged, `${JSON.stringify(Object.fromEntries(good), null, 2)}\n`, { mode: 0o600 });
     await rename(staged, file);
@@ -43,22 +49,15 @@ export function createMemory(directory: string, log: Logger): Memory {
 
   return {
     async save(files) {
-      try {
-        return await snapshots.save(files);
-      } catch (err) {
-        log.error(
-          { err, directory },
-          "transforms cannot be copied; after a restart there is no last good version of them",
-        );
-        return hashOf(files);
-      }
+      const hash = await snapshots.save(files);
+      return { hash, place: snapshots.placeOf(hash) };
     },
 
     async lastGood(plan, slot) {
       known ??= await read();
       const hash = known.get(keyIn(plan, slot));
       const files = hash === undefined ? undefined : await snapshots.read(hash);
-      return hash !== undefined && files ? { hash, files } : undefined;
+      return hash !== undefined && files ? { hash, place: snapshots.placeOf(hash), files } : undefined;
     },
 
     async remember(plan, slots, newest) {
@@ -80,7 +79,7 @@ export function createMemory(directory: string, log: Logger): Memory {
         );
       }
       known = next;
-      return used;
+      return new Set([...used].map(snapshots.placeOf));
     },
   };
 }

@@ -1,12 +1,11 @@
 /** What the gateway and a thread with transforms say to each other. Plain data. */
-import type { Program } from "./compile.ts";
 import type { TransformCall, TransformOutcome } from "./contract.ts";
-import type { Source } from "./source.ts";
+import type { Copy } from "./copy.ts";
 
 /** A transform to be looked at. */
 export interface Candidate {
   readonly key: string;
-  /** Path in the source. */
+  /** Path in the directory. */
   readonly module: string;
   readonly export: string | undefined;
   /** Milliseconds for each example. */
@@ -18,9 +17,8 @@ export interface Candidate {
 /** A thread that compiles and tries transforms, one after the other, and has no further use. */
 export interface CheckTask {
   readonly kind: "check";
-  readonly source: Source;
+  readonly copy: Copy;
   readonly candidates: readonly Candidate[];
-  readonly cacheDir: string;
   /** Milliseconds for the evaluation of a file with all that it imports. */
   readonly importMs: number;
 }
@@ -28,8 +26,7 @@ export interface CheckTask {
 /** A thread that answers calls of one transform. */
 export interface ServeTask {
   readonly kind: "serve";
-  readonly directory: string;
-  readonly program: Program;
+  readonly copy: Copy;
   readonly module: string;
   readonly export: string | undefined;
 }
@@ -40,7 +37,7 @@ export type Task = CheckTask | ServeTask;
 export type CheckReport =
   /** @param limitMs until the next message, else the thread hangs in `doing` */
   | { readonly kind: "step"; readonly doing: string; readonly limitMs: number }
-  | { readonly kind: "passed"; readonly key: string; readonly program: Program; readonly examples: number }
+  | { readonly kind: "passed"; readonly key: string; readonly examples: number }
   | { readonly kind: "failed"; readonly key: string; readonly problem: string };
 
 /** To a thread that serves. */

@@ -1,5 +1,7 @@
 /** Says what went wrong in a file of the transforms directory, and where. */
 
+import { SUFFIX } from "./copy.ts";
+
 /** Longest text of something that a transform threw or returned. */
 const MAX_TEXT = 500;
 
@@ -19,7 +21,7 @@ export function cutText(text: string, most: number = MAX_TEXT): string {
   return text.length > most ? `${text.slice(0, most)}… (${text.length} characters)` : text;
 }
 
-/** A thrown value in one line, with the innermost place below `directory`: `TypeError: x is not a function (build.ts:3:9)`. */
+/** A thrown value in one line, with the innermost place below a copy: `TypeError: x is not a function (build.ts:3:9)`. */
 export function describeThrown(thrown: unknown, directory: string): string {
   const place = thrown instanceof Complaint ? undefined : placeOf(thrown, directory);
   const text = cutText(textOf(thrown));
@@ -36,7 +38,7 @@ function textOf(thrown: unknown): string {
   }
 }
 
-/** `build.ts:3:9`, from the first line of the stack that lies below `directory`. */
+/** `build.ts:3:9`, from the first line of the stack that lies below the copy in `directory`. */
 export function placeOf(thrown: unknown, directory: string): string | undefined {
   try {
     const stack = thrown instanceof Error ? String(thrown.stack) : "";
@@ -44,7 +46,7 @@ export function placeOf(thrown: unknown, directory: string): string | undefined 
     for (const line of stack.split("\n")) {
       const at = line.indexOf(prefix);
       const place = at < 0 ? undefined : /^.+?:\d+(?::\d+)?/.exec(line.slice(at + prefix.length))?.[0];
-      if (place !== undefined) return place;
+      if (place !== undefined) return place.replace(`${SUFFIX}:`, ":");
     }
   } catch {
     // a stack that cannot be read has no place

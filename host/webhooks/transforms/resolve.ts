@@ -20,9 +20,20 @@ export type Target =
 
 /** The files there are, by path relative to the directory. */
 export interface Known {
-  has(path: string): boolean;
-  /** Why a path is left out. */
-  refusedBecause(path: string): string | undefined;
+  readonly files: ReadonlySet<string>;
+  /** Why a path is left out, by the same paths. */
+  readonly refused: ReadonlyMap<string, string>;
+}
+
+/** Why a path is left out: what is wrong with itself or with a directory above it. */
+export function refusedBecause(refused: ReadonlyMap<string, string>, path: string): string | undefined {
+  const names = path.split("/");
+  for (let length = names.length; length > 0; length -= 1) {
+    const place = names.slice(0, length).join("/");
+    const reason = refused.get(place);
+    if (reason !== undefined) return length === names.length ? reason : `(${place} ${reason})`;
+  }
+  return undefined;
 }
 
 const ALLOWED = `a transform may import files of its directory by relative path, what Node brings, and ${SDK_ENTRIES.join(", ")}`;
@@ -45,10 +56,10 @@ function resolveFile(specifier: string, from: string, known: Known): string {
   const path = posix.join(posix.dirname(from), specifier).replace(/\/$/, "");
   if (path === ".." || path.startsWith("../"))
     throw new ImportProblem(`import of "${specifier}" leaves the transforms directory; ${ALLOWED}`);
-  const found = candidates(path).find((candidate) => known.has(candidate));
+  const found = candidates(path).find((candidate) => known.files.has(candidate));
   if (found !== undefined) return found;
   for (const candidate of candidates(path)) {
-    const reason = known.refusedBecause(candidate);
+    const reason = refusedBecause(known.refused, candidate);
     if (reason !== undefined) throw new ImportProblem(`import of "${specifier}": ${candidate} ${reason}`);
   }
   throw new ImportProblem(`import of "${specifier}" leads nowhere: there is no such file in the transforms directory`);

@@ -1,16 +1,14 @@
 /** The inside of a thread that answers calls of one transform, as many at a time as come. */
 import type { MessagePort } from "node:worker_threads";
 import { systemClock } from "../../clock.ts";
-import { sdkModules } from "../../kernel/sdk-modules.ts";
 import { invoke } from "./invoke.ts";
-import { createLinker } from "./link.ts";
+import { createLoader } from "./load.ts";
 import type { ServeReport, ServeRequest, ServeTask } from "./messages.ts";
 import { type LoadedTransform, pickTransform } from "./pick.ts";
 import { describeThrown } from "./problem.ts";
-import { SDK_ENTRIES } from "./resolve.ts";
 
 export async function serve(task: ServeTask, port: MessagePort): Promise<void> {
-  const { directory, program, module } = task;
+  const { copy, module } = task;
   // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a thread, not a window: there is no origin
   const report = (message: ServeReport) => port.postMessage(message);
 
@@ -19,16 +17,16 @@ export async function serve(task: ServeTask, port: MessagePort): Promise<void> {
       report({ kind: "answer", id, outcome: await invoke(loaded, call, timeoutMs, systemClock) });
     } catch (error) {
       const stack = error instanceof Error ? error.stack : undefined;
-      report({ kind: "threw", id, problem: describeThrown(error, directory), stack });
+      report({ kind: "threw", id, problem: describeThrown(error, copy.place), stack });
     }
   }
 
   try {
-    const linker = createLinker({ directory, program, sdk: await sdkModules(SDK_ENTRIES) });
-    const loaded = pickTransform(await linker.load(module), task.export, module);
+    const load = await createLoader(copy);
+    const loaded = pickTransform(await load(module), task.export, module);
     port.on("message", (request: ServeRequest) => void answer(loaded, request));
     report({ kind: "ready" });
   } catch (error) {
-    report({ kind: "failed", problem: describeThrown(error, directory) });
+    report({ kind: "failed", problem: describeThrown(error, copy.place) });
   }
 }

@@ -4,8 +4,8 @@ import type { WebhookTransformInfo, WebhookTransformRef } from "@svc/sdk/service
 import type { PlannedTransform } from "./contract.ts";
 import type { Candidate } from "./messages.ts";
 import { transformPathProblem } from "./path-check.ts";
+import { refusedBecause } from "./resolve.ts";
 import type { Runner } from "./runner.ts";
-import { refusedBecause } from "./source.ts";
 import type { Tree } from "./tree.ts";
 
 export const DEFAULT_TIMEOUT_MS = 5_000;

@@ -1,10 +1,11 @@
 /**
- * Copies of the transforms directory, each under the hash of what it holds, so that what was good once can serve after a
- * restart. Lies in the state directory, mode 0700; a copy is believed only when it still has its hash.
+ * Copies of the transforms directory, each under the hash of what it holds: what runs is loaded from them, and what was good
+ * once can serve after a restart. They lie in the state directory, mode 0700; a copy is used only while it still has its hash.
  */
 import { createHash, randomUUID } from "node:crypto";
 import { chmod, mkdir, readdir, rename, rm, stat, utimes, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
+import { COMPILED, SUFFIX } from "./copy.ts";
 import { readTree } from "./tree.ts";
 
 export type Files = ReadonlyMap<string, Buffer>;
@@ -27,13 +28,9 @@ export function hashOf(files: Files): string {
   return createHash("sha256").update(JSON.stringify(parts)).digest("hex");
 }
 
-/** Makes a private directory of one that may be there. */
-export async function privateDirectory(path: string): Promise<void> {
-  await mkdir(path, { recursive: true, mode: 0o700 });
-  await chmod(path, 0o700);
-}
-
 export interface Snapshots {
+  /** Where a copy lies. Absolute. */
+  placeOf(hash: string): string;
   /** Writes a copy unless a true one is there. @returns its hash. @throws Error of the file system */
   save(files: Files): Promise<string>;
   /** @returns `undefined` when it is not there, or is not what its name says */
@@ -47,14 +44,16 @@ export function createSnapshots(directory: string): Snapshots {
   async function read(hash: string): Promise<Files | undefined> {
     if (!NAME.test(hash)) return undefined;
     const reading = await readTree(directory, hash);
-    return reading.kind === "tree" && hashOf(reading.files) === hash ? reading.files : undefined;
+    if (reading.kind !== "tree") return undefined;
+    const files = new Map([...reading.files].map(([name, bytes]) => [name.slice(0, -SUFFIX.length), bytes]));
+    return hashOf(files) === hash ? files : undefined;
   }
 
   async function stage(files: Files): Promise<string> {
     const staged = join(directory, `.stage-${randomUUID()}`);
-    await mkdir(staged, { mode: 0o700 });
+    await mkdir(join(staged, COMPILED), { recursive: true, mode: 0o700 });
     for (const [name, bytes] of files) {
-      const path = join(staged, name);
+      const path = join(staged, name + SUFFIX);
       await mkdir(dirname(path), { recursive: true, mode: 0o700 });
       await writeFile(path, bytes, { flag: "wx", mode: 0o600 });
     }
@@ -64,7 +63,8 @@ export function createSnapshots(directory: string): Snapshots {
   async function save(files: Files): Promise<string> {
     const hash = hashOf(files);
     const target = join(directory, hash);
-    await privateDirectory(directory);
+    await mkdir(directory, { recursive: true, mode: 0o700 });
+    await chmod(directory, 0o700);
     if (!(await read(hash))) {
       const staged = await stage(files);
       await rm(target, { recursive: true, force: true });
@@ -96,5 +96,5 @@ export function createSnapshots(directory: string): Snapshots {
     for (const { path } of [...old, ...left]) await rm(path, { recursive: true, force: true });
   }
 
-  return { save, read, prune };
+  return { placeOf: (hash) => join(directory, hash), save, read, prune };
 }

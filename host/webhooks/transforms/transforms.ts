@@ -12,7 +12,7 @@ import { createVersions } from "./versions.ts";
 import { watchTransforms } from "./watch.ts";
 
 export interface TransformsOptions {
-  /** Copies of the directory and compiled code lie in `cache/snap` and `cache/transforms` there, mode 0700. */
+  /** Copies of the directory and compiled code lie in `cache/snap` there, mode 0700. */
   readonly stateDir: string;
   readonly clock: Clock;
   readonly log: Logger;

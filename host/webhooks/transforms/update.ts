@@ -1,12 +1,11 @@
 /** One look at the transforms directory: what is new is checked and put in service, what is broken is said. */
 import { join, resolve } from "node:path";
 import type { Logger } from "@svc/sdk";
-import { checkTransforms, type CheckOptions, type Passed } from "./check.ts";
+import { checkTransforms, type CheckOptions } from "./check.ts";
 import type { TransformPlan } from "./contract.ts";
+import type { Copy } from "./copy.ts";
 import { createMemory } from "./memory.ts";
 import { type Fault, faultIn, type Slot } from "./slots.ts";
-import { privateDirectory } from "./snapshots.ts";
-import { sourceOf } from "./source.ts";
 import { readTree, type Tree } from "./tree.ts";
 import type { Versions } from "./versions.ts";
 
@@ -26,9 +25,9 @@ export interface DirectoryProblem {
 
 export type Update = (plan: TransformPlan, slots: readonly Slot[]) => Promise<readonly DirectoryProblem[]>;
 
-/** A directory whose transforms are to be checked. */
+/** A copy whose transforms are to be checked. */
 interface Version extends Pick<Tree, "directory" | "files" | "refused"> {
-  readonly hash: string;
+  readonly place: string;
   /** It was good before; what is wrong with the newest stays wrong. */
   readonly isOld?: boolean;
 }
@@ -36,8 +35,8 @@ interface Version extends Pick<Tree, "directory" | "files" | "refused"> {
 /** @returns what is to be called once at a time */
 export function createUpdate({ stateDir, log, versions, changed, ...threads }: UpdateOptions): Update {
   const { signal } = threads;
-  const cacheDir = join(stateDir, "cache", "transforms");
-  const memory = createMemory(join(stateDir, "cache", "snap"), log);
+  const snapshots = join(stateDir, "cache", "snap");
+  const memory = createMemory(snapshots, log);
 
   function fail(slot: Slot, fault: Fault): void {
     const isNew = slot.fault?.kind !== fault.kind || slot.fault.problem !== fault.problem;
@@ -48,39 +47,38 @@ export function createUpdate({ stateDir, log, versions, changed, ...threads }: U
     if (isNew) changed(slot);
   }
 
-  async function check(version: Version, slots: readonly Slot[]): Promise<void> {
+  async function check({ directory, place, files, refused, isOld }: Version, slots: readonly Slot[]): Promise<void> {
     if (slots.length === 0) return;
     const byKey = new Map(slots.map((slot) => [slot.candidate.key, slot]));
     const starting: Promise<void>[] = [];
-    await privateDirectory(cacheDir);
+    const copy = { directory, place, known: { files: new Set(files.keys()), refused } };
     await checkTransforms({
       ...threads,
-      cacheDir,
-      source: sourceOf(version),
+      copy,
       candidates: slots.map(({ candidate }) => candidate),
       failed: ({ key }, problem) => {
         const slot = byKey.get(key);
-        if (slot && !version.isOld) fail(slot, { kind: "broken", problem });
+        if (slot && !isOld) fail(slot, { kind: "broken", problem });
       },
-      passed: ({ key }, result) => {
+      passed: ({ key }, examples) => {
         const slot = byKey.get(key);
-        if (slot) starting.push(start(slot, version, result));
+        if (slot) starting.push(start(slot, copy, examples, isOld));
       },
     });
     await Promise.all(starting);
   }
 
-  async function start(slot: Slot, version: Version, passed: Passed): Promise<void> {
+  async function start(slot: Slot, copy: Copy, examples: number, isOld = false): Promise<void> {
     try {
-      const live = await versions.start(slot, version, passed);
+      const live = await versions.start(slot, copy, examples);
       if (signal.aborted) return versions.retire(live);
       if (slot.live) versions.retire(slot.live);
       slot.live = live;
-      if (!version.isOld) slot.fault = undefined;
+      if (!isOld) slot.fault = undefined;
       changed(slot);
     } catch (error) {
       const problem = (error as Error).message; // versions throws errors only
-      if (!signal.aborted && !version.isOld) fail(slot, { kind: "broken", problem });
+      if (!signal.aborted && !isOld) fail(slot, { kind: "broken", problem });
     }
   }
 
@@ -108,15 +106,25 @@ export function createUpdate({ stateDir, log, versions, changed, ...threads }: U
     }
   }
 
+  /** @returns the hash of the copy; `undefined`: there is none, and every transform says why */
+  async function take(tree: Tree, slots: readonly Slot[]): Promise<string | undefined> {
+    const saved = await memory.save(tree.files).catch((error: Error) => error);
+    if (!(saved instanceof Error)) {
+      await check({ ...tree, place: saved.place }, candidatesIn(tree, saved.hash, slots));
+      return saved.hash;
+    }
+    const problem = `cannot be copied to ${snapshots}: ${saved.message}`;
+    for (const slot of slots) fail(slot, { kind: "broken", problem: `${slot.candidate.module}: ${problem}` });
+    return undefined;
+  }
+
   return async (plan, slots) => {
     const reading = await readTree(plan.root, plan.directory);
     const place = reading.kind === "tree" ? reading.directory : resolve(plan.root, plan.directory);
     let newest: string | undefined;
     if (signal.aborted) return [];
-    if (reading.kind === "tree") {
-      newest = await memory.save(reading.files);
-      await check({ ...reading, hash: newest }, candidatesIn(reading, newest, slots));
-    } else {
+    if (reading.kind === "tree") newest = await take(reading, slots);
+    else {
       const missing: Fault = { kind: "missing", problem: `the directory ${place} does not exist` };
       const fault: Fault =
         reading.kind === "missing" ? missing : { kind: "broken", problem: `${reading.path} ${reading.message}` };

@@ -4,7 +4,7 @@ import { describe, it } from "node:test";
 import { definePlugin, Strict, Type } from "@svc/sdk";
 import { changedKeys, reloadKinds } from "../../../host/config/changes.ts";
 import { givenConfig } from "../../../host/config/file.ts";
-import { redact } from "../../../host/config/redact.ts";
+import { redact, REDACTED } from "../../../host/config/redact.ts";
 import {
   composeHints,
   composeSchema,
@@ -224,6 +224,63 @@ describe("a plugin that claims a key below hooks", () => {
       assert.deepEqual(composeSchema([owner]), composeSchema([]));
     });
   }
+});
+
+describe("keys of mappings that actions of plugins have", () => {
+  const Run = Type.Object({
+    ask: Type.Optional(Type.String()),
+    key: Type.Optional(Type.String({ sensitive: true })),
+    mode: Type.Optional(Type.Enum(["now"])),
+  });
+  const Note = Type.Object({ note: Type.Optional(Type.String()), mode: Type.Optional(Type.Enum(["now", "later"])) });
+  const run: SectionOwner = { section: "hooks.mappings[run]", plugin: "runs", schema: Run };
+  const note: SectionOwner = { section: "hooks.mappings[note]", plugin: "notes", schema: Note };
+  const rows: [why: string, mapping: unknown, owners: SectionOwner[], issues: string[]][] = [
+    ["those of its action", { action: "run", ask: "a", key: "k", mode: "now" }, [run, note], []],
+    ["without an action those of any", { ask: "a", note: "b", mode: "later" }, [run, note], []],
+    ["no unknown one", { action: "run", aks: "a" }, [run, note], ["hooks.mappings[0]: unexpected property 'aks'"]],
+    ["no unknown one without an action", { aks: "a" }, [run], ["hooks.mappings[0]: unexpected property 'aks'"]],
+    [
+      "none of another action",
+      { action: "run", note: "a" },
+      [run, note],
+      ["hooks.mappings[0]: unexpected property 'note', which is a key of the action \"note\""],
+    ],
+    ["any with a transform", { action: "run", note: "a", other: 1, transform: { module: "a.ts" } }, [run, note], []],
+    [
+      "no value the action does not take",
+      { action: "run", mode: "later" },
+      [run, note],
+      ['hooks.mappings[0].mode: must be one of "now"'],
+    ],
+    ["any of an action that claims none", { action: "file", title: "a" }, [run, note], []],
+    [
+      "any while its plugin is not there",
+      { action: "run", ask: 1, other: 2 },
+      [{ ...run, schema: undefined }, note],
+      [],
+    ],
+    ["any while nobody claims one", { ask: 1 }, [], []],
+  ];
+  for (const [why, mapping, owners, issues] of rows)
+    it(`may be ${why}`, () => {
+      assert.deepEqual(told(configIssues(file({ mappings: [mapping] }), owners)), issues);
+    });
+
+  it("are in the schema of the mappings, and have hints", () => {
+    const hints = composeHints(composeSchema([run, note]));
+    assert.equal(hints["hooks.mappings[].key"]?.sensitive, true);
+    assert.ok(hints["hooks.mappings[].note"] && hints["hooks.mappings[].match.path"]);
+    const shown = redact(file({ mappings: [{ key: "S1", ask: "a" }] }).resolved, hints);
+    assert.deepEqual(shown, { hooks: { mappings: [{ key: REDACTED, ask: "a" }] } });
+    assert.match(JSON.stringify(composeSchema([run, note])), /"mode":\{"anyOf":\[[^\]]*"now"\][^\]]*"now","later"\]/);
+  });
+
+  it("are no section with a value of its own", () => {
+    const plugin = definePlugin({ id: "runs", api: "^1.0.0", sections: { "hooks.mappings[run]": Run }, setup() {} });
+    assert.deepEqual(pluginSection(plugin, file({})), { value: {}, sections: { "hooks.mappings[run]": {} } });
+    assert.deepEqual(effectiveConfig(file({ path: "/x" }), [run]), { hooks: { path: "/x" } });
+  });
 });
 
 describe("a key that plugins share", () => {

@@ -34,7 +34,7 @@ describe("the host's sections", () => {
         auth: { mode: "token", token: "t", password: "p" },
         controlUi: { allowedOrigins: ["*"] },
       },
-      hooks: { enabled: true, token: "h", mappings: [{ match: { path: "a" }, with: { any: 1 } }] },
+      hooks: { enabled: true, token: "h", mappings: [{ match: { path: "a" }, any: { of: 1 } }] },
       plugins: { use: ["a"], load: { paths: ["./b"] }, entries: { a: { enabled: false } } },
       logging: { level: "warn" },
     };

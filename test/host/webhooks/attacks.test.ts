@@ -407,7 +407,7 @@ describe("bodies", limited, () => {
         match: { path: "with" },
         action: "note",
         textTemplate: "{{list}}",
-        with: { name: "{{__proto__}}{{a.__proto__}}" },
+        name: "{{__proto__}}{{a.__proto__}}",
       },
     ];
     const { post, notes } = await webhookGateway(t, { hooks: { mappings } });

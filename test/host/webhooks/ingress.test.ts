@@ -246,7 +246,7 @@ describe("webhook requests", () => {
   });
 
   it("501 says which action nobody has", async (t) => {
-    const mappings = [{ match: { path: "t" }, action: "ticket", with: { title: "{{title}}" } }];
+    const mappings = [{ match: { path: "t" }, action: "ticket", title: "{{title}}" }];
     const { post } = await webhookGateway(t, { hooks: { mappings } });
     const response = await post("t", { title: "x" });
     assert.equal(response.status, 501);

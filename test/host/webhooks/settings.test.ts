@@ -70,7 +70,13 @@ describe("the section hooks", () => {
       "hooks.mappings[0].messageTemplate",
       /a \| b/,
     ],
-    ["a template in with", mapping({ with: { a: ["{{b(c)}}"] } }), "hooks.mappings[0].with.a", /b\(c\)/],
+    ["a template below a key", mapping({ a: ["{{b(c)}}"] }), "hooks.mappings[0].a", /b\(c\)/],
+    [
+      "a template beyond 64 KiB",
+      mapping({ messageTemplate: "x".repeat(65_537) }),
+      "hooks.mappings[0].messageTemplate",
+      /longer than 65536/,
+    ],
     [
       "a condition that is none",
       mapping({ match: { when: { a: { matches: "x" } } } }),
@@ -110,24 +116,50 @@ describe("the section hooks", () => {
   }
 
   const strict: [why: string, section: unknown][] = [
-    ["an unknown key of a mapping", { mappings: [{ mesageTemplate: "x" }] }],
     ["an unknown key of a match", { mappings: [{ match: { paths: "x" } }] }],
     ["a placement there is not", { mappings: [{ transform: { module: "a.ts", placement: "process" } }] }],
     ["a limit of 0 bytes", { maxBodyBytes: 0 }],
     ["enabled as text", { enabled: "true" }],
-    ["a deliver that is no boolean", { mappings: [{ deliver: "yes" }] }],
-    ["timeoutSeconds of 0", { mappings: [{ timeoutSeconds: 0 }] }],
-    ["a template beyond 64 KiB", { mappings: [{ messageTemplate: "x".repeat(65_537) }] }],
   ];
   for (const [why, section] of strict)
     it(`is refused by its schema for ${why}`, () => assert.ok(!matches(Schema, section)));
 
   const withPlugins: [why: string, hooks: Record<string, unknown>, path: string, message: RegExp][] = [
     [
-      "a key the action has no use for",
-      mapping({ action: "note", textTemplate: "x", channel: "last" }),
-      "hooks.mappings[0].channel",
-      /has no effect/,
+      "an unknown key of a mapping",
+      mapping({ mesageTemplate: "x" }),
+      "hooks.mappings[0]",
+      /unexpected property 'mesageTemplate'/,
+    ],
+    [
+      "an unknown key of a mapping that has a transform",
+      mapping({ mesageTemplate: "x", transform: { module: "a.ts" } }),
+      "hooks.mappings[0]",
+      /unexpected property 'mesageTemplate'/,
+    ],
+    [
+      "a key that only presets have",
+      mapping({ contentSource: "email" }),
+      "hooks.mappings[0]",
+      /unexpected property 'contentSource'/,
+    ],
+    [
+      "a field under its own name, where mappings have another one for it",
+      mapping({ message: "x" }),
+      "hooks.mappings[0]",
+      /unexpected property 'message'/,
+    ],
+    [
+      "a key of another action",
+      mapping({ action: "note", textTemplate: "x", deliver: true }),
+      "hooks.mappings[0].deliver",
+      /has no effect: it is a key of the action "task", and this mapping's is "note"; take it out/,
+    ],
+    [
+      "a deliver that is no boolean",
+      mapping({ deliver: "yes" }),
+      "hooks.mappings[0].deliver",
+      /is nothing the action "task" takes/,
     ],
     [
       "a value the action does not take",

@@ -2,12 +2,24 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import type { WebhookActionContext, WebhookFields } from "@svc/sdk/services";
 import { MAX_WAITING } from "../../../plugins/heartbeat/event-store.ts";
+import webhookAgent from "../../../plugins/webhook-agent/plugin.ts";
 import { mergeWake } from "../../../plugins/webhook-wake/fields.ts";
+import webhookWake from "../../../plugins/webhook-wake/plugin.ts";
 import { readWake } from "../../../plugins/webhook-wake/preparation.ts";
 import { MAIN, openScene, systemOf, until } from "../webhook-scene.ts";
 
 const limited = { timeout: 60_000 };
 type Source = WebhookActionContext["source"];
+
+it("the actions of the bundle claim the keys that their mappings may have", limited, async (t) => {
+  const { action } = await (await openScene(t)).start();
+  const plugins = { agent: webhookAgent, wake: webhookWake };
+  for (const [id, { sections = {} }] of Object.entries(plugins)) {
+    assert.deepEqual(Object.keys(sections), [`hooks.mappings[${id}]`]);
+    const claimed = sections[`hooks.mappings[${id}]`];
+    assert.deepEqual({ ...action(id).mappingFields, additionalProperties: false }, claimed);
+  }
+});
 
 describe("the fields of a wake", () => {
   const accepted: [what: string, fields: WebhookFields, source: Source, params: object][] = [

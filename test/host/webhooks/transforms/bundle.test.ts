@@ -1,6 +1,7 @@
 /** The threads' entry as it is shipped. */
 import assert from "node:assert/strict";
 import { once } from "node:events";
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { it } from "node:test";
 import { Worker } from "node:worker_threads";
@@ -10,14 +11,12 @@ import { LIMIT, scene } from "./scene.ts";
 
 it("the bundled entry of the threads checks a transform", LIMIT, async (t) => {
   const { stateDir } = scene(t);
-  const texts = new Map([
-    ["t.ts", `import { Type } from "@svc/sdk/transform";\nexport default () => ({ text: Type ? "a" : "b" });`],
-  ]);
+  const text = `import { Type } from "@svc/sdk/transform";\nexport default () => ({ text: Type ? "a" : "b" });`;
+  writeFileSync(join(stateDir, "t.ts.ts"), text);
   const task: CheckTask = {
     kind: "check",
-    source: { directory: "/x", texts, refused: new Map() },
+    copy: { directory: "/x", place: stateDir, known: { files: new Set(["t.ts"]), refused: new Map() } },
     candidates: [{ key: "k", module: "t.ts", export: undefined, timeoutMs: 5_000, path: "" }],
-    cacheDir: stateDir,
     importMs: 60_000,
   };
   const worker = new Worker(join(root, "host/dist/transform-worker.js"), { workerData: task });

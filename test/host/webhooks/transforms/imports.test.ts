@@ -95,19 +95,54 @@ describe("before a line of it runs, a transform is refused for", () => {
 });
 
 describe("names that are not literal", () => {
+  const WAYS_TO_ASK = `{
+    import: (name) => import(name),
+    object: (name) => import({ toString: () => name }),
+    require: (name) => require(name),
+    alias: (name) => { const ask = require; return ask(name); },
+    resolve: (name) => ({ x: require.resolve(name) && 1 }),
+    module: (name) => module.require(name),
+    eval: (name) => eval("require")(name),
+  }`;
+  const answer = `async ({ payload }) => ({ text: String((await ways[payload.way](payload.name)).x) })`;
+  const files: [module: string, text: string, ways: string[]][] = [
+    [
+      "t.ts",
+      `// @ts-nocheck\nimport { x } from "./own.ts";\nconst __dirname = x, ways = ${WAYS_TO_ASK.replace("import(name),", "import(name), meta: (name) => ({ x: import.meta.resolve(name) && 1 }),")};\nexport default ${answer};`,
+      ["import", "object", "require", "alias", "resolve", "eval", "meta"],
+    ],
+    [
+      "t.mjs",
+      `import "./own.ts";\nconst ways = ${WAYS_TO_ASK};\nexport default ${answer};`,
+      ["import", "object", "require", "alias"],
+    ],
+    [
+      "t.cjs",
+      `require("./own.ts");\nconst ways = ${WAYS_TO_ASK};\nmodule.exports = ${answer};`,
+      ["import", "object", "require", "alias", "resolve", "module", "eval"],
+    ],
+  ];
   for (const placement of ["host", "worker"] as const)
-    it(`pass the same door (${placement})`, LIMIT, async (t) => {
-      const text = `export default async ({ payload }: any) => ({ text: String((await import(payload.name)).x ?? require(payload.name).x) });\nimport "./own.ts";`;
-      const made = prey(scene(t, { "t.ts": text, "own.ts": "export const x = 1;" }));
-      const ref = { module: "t.ts", placement };
-      const transforms = await made.configured([ref]);
-      const refused = NAMES.filter(([name]) => !/^\.\/(?:link|absent|types)/.test(name));
-      for (const [name, why] of refused)
-        await assert.rejects(resultOf(transforms, ref, { name }), { name: "TransformError", message: why }, name);
-      for (const name of ["./link.ts", "./types.d.ts", "./lib/empty.ts"])
-        await assert.rejects(resultOf(transforms, ref, { name }), { message: /leads nowhere.*also imports literally/ });
-      assert.deepEqual(await resultOf(transforms, ref, { name: "./own.ts" }), { text: "1" });
-    });
+    for (const [module, text, ways] of files)
+      it(`follow the same rule (${module}, ${placement})`, LIMIT, async (t) => {
+        const made = prey(scene(t, { [module]: text, "own.ts": "export const x = 1;" }));
+        const ref = { module, placement };
+        const transforms = await made.configured([ref]);
+        assert.equal(transforms.info(ref).problem, undefined);
+        for (const way of ways) {
+          for (const [name, why] of NAMES)
+            await assert.rejects(
+              resultOf(transforms, ref, { way, name }),
+              { name: "TransformError", message: why },
+              `${way} ${name}`,
+            );
+          if (way !== "resolve" && way !== "meta")
+            await assert.rejects(resultOf(transforms, ref, { way, name: "./lib/empty.ts" }), {
+              message: /lib\/empty\.ts: is not compiled for this import; .*also imports literally/,
+            });
+          assert.deepEqual(await resultOf(transforms, ref, { way, name: "./own.ts" }), { text: "1" }, way);
+        }
+      });
 });
 
 it("text that only looks like an import is none", LIMIT, async (t) => {

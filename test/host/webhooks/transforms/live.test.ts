@@ -1,6 +1,16 @@
 /** What a change of the directory does to what serves. */
 import assert from "node:assert/strict";
-import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
+import {
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import { join } from "node:path";
 import { describe, it } from "node:test";
 import { LIMIT, resultOf, scene, until } from "./scene.ts";
@@ -126,6 +136,11 @@ describe("the last good version serves, and it is said why, when the newest", ()
       `require("./waits.ts");\nmodule.exports = () => null;`,
       /^t\.ts: fails while it is loaded: SyntaxError: await is only valid/,
     ],
+    [
+      "has what is more than types",
+      `namespace a { export let b = 1; }\nexport default () => null;`,
+      /^t\.ts: Namespaces exporting non-const are not supported by Babel\./,
+    ],
     ["has a schema that is none", `export default { payload: 1, transform: () => null };`, /payload is no JSON Schema/],
     ["has examples that are none", `export const examples = 1;\nexport default () => null;`, /examples are no list/],
     [
@@ -250,7 +265,7 @@ describe("after a restart", () => {
     await first.stop();
     const snap = join(made.stateDir, "cache", "snap");
     const hash = readdirSync(snap).find((name) => /^[0-9a-f]{64}$/.test(name)) ?? "";
-    writeFileSync(join(snap, hash, "t.ts"), says("evil"));
+    writeFileSync(join(snap, hash, "t.ts.ts"), says("evil"));
     made.write("t.ts", "(");
     const second = await made.configured([REF]);
     assert.equal(second.info(REF).state, "broken");
@@ -258,7 +273,7 @@ describe("after a restart", () => {
     made.write("t.ts", says("good"));
     const third = await made.configured([REF]);
     assert.deepEqual(await resultOf(third, REF), { text: "good" });
-    assert.equal(readFileSync(join(snap, hash, "t.ts"), "utf8"), says("good"));
+    assert.equal(readFileSync(join(snap, hash, "t.ts.ts"), "utf8"), says("good"));
   });
 
   it("damaged notes of what was good are no reason to fail", LIMIT, async (t) => {
@@ -287,11 +302,52 @@ describe("the state directory", () => {
       "",
       ...copies,
       ...copies.map((name) => `${name}/lib`),
-      ...copies.map((name) => `${name}/lib/t.ts`),
+      ...copies.map((name) => `${name}/lib/t.ts.ts`),
       "last-good.json",
     ];
     for (const path of modes) assert.equal(statSync(join(snap, path)).mode & 0o077, 0, path);
-    assert.equal(statSync(join(made.stateDir, "cache", "transforms")).mode & 0o777, 0o700);
+    for (const copy of copies) assert.equal(statSync(join(snap, copy, ".compiled-1")).mode & 0o777, 0o700);
+  });
+
+  it("keeps what was compiled: a restart with the same files compiles nothing", LIMIT, async (t) => {
+    const text = `import { more } from "./more.mjs";\nimport d from "./d.json";\nexport default (): object => ({ text: more + d.x });`;
+    const files = { "t.ts": text, "more.mjs": `export const more = "b";`, "d.json": `{"x":"c"}` };
+    const made = scene(t, files);
+    const compiled = () => {
+      const snap = join(made.stateDir, "cache", "snap");
+      const places = readdirSync(snap).map((name) => join(snap, name, ".compiled-1"));
+      const names = places.filter(existsSync).flatMap((at) => readdirSync(at).map((name) => join(at, name)));
+      return names.map((name) => [name, statSync(name).mtimeMs] as const);
+    };
+    for (const ref of [REF, WORKER]) {
+      const first = await made.configured([ref]);
+      await first.stop();
+      const before = compiled();
+      assert.equal(before.length, 3);
+      const second = await made.configured([ref]);
+      assert.deepEqual(await resultOf(second, ref), { text: "bc" });
+      assert.deepEqual(compiled(), before);
+    }
+  });
+
+  it("may be reached by a link", LIMIT, async (t) => {
+    const made = scene(t, {
+      "t.ts": `import "./u.ts";\nlet n = 0;\nexport const count = () => (n += 1);\nexport default () => ({ n });`,
+      "u.ts": `import { count } from "./t.ts";\nexport const add = () => count();\nexport default () => ({ n: add() });`,
+    });
+    const stateDir = join(made.stateDir, "..", "linked");
+    symlinkSync(made.stateDir, stateDir);
+    const transforms = await made.configured([REF, { module: "u.ts" }], { stateDir });
+    assert.deepEqual(await resultOf(transforms, { module: "u.ts" }), { n: 1 });
+    assert.deepEqual(await resultOf(transforms, REF), { n: 1 });
+  });
+
+  it("that takes no copy is what is wrong with the transforms", LIMIT, async (t) => {
+    const made = scene(t, { "t.ts": says("a") });
+    writeFileSync(join(made.stateDir, "cache"), "");
+    const transforms = await made.configured([REF]);
+    assert.equal(transforms.info(REF).state, "broken");
+    assert.match(transforms.info(REF).problem ?? "", /^t\.ts: cannot be copied to .*snap: ENOTDIR/);
   });
 
   it("is not shared: each gateway has its own copies of the same directory", LIMIT, async (t) => {
