@@ -8,9 +8,7 @@ export const PluginRow = Type.Object({
   version: Type.String(),
   state: Type.String({ description: "active, disabled, blocked, pending, failed, quarantined, ..." }),
   reason: Type.Optional(Type.String({ description: "why it is not active, and what to do" })),
-  asleep: Type.Optional(
-    Type.Boolean({ description: "it is active, and its code is not imported before it is used" }),
-  ),
+  asleep: Type.Optional(Type.Boolean({ description: "it is active, and its code is not imported before it is used" })),
   retryAt: Type.Optional(Type.Integer({ description: "epoch ms of the gateway's own next attempt" })),
   generation: Type.Integer({ description: "how often it was set up" }),
   placement: Type.Optional(Type.Enum(["host", "worker", "process"], { description: "where its code runs" })),
