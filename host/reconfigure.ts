@@ -9,7 +9,7 @@ import { type AuthSettings, resolveBind, StartupRefusal } from "./auth/mode.ts";
 import type { ConfigFile, Issue } from "./config/file.ts";
 import type { HostConfig } from "./config/host-schema.ts";
 import { redact } from "./config/redact.ts";
-import { composeHints, composeSchema, hostConfig } from "./config/sections.ts";
+import { hintsOf, hostConfig } from "./config/sections.ts";
 import type { ConfigTransition } from "./config/store.ts";
 import type { HookBus } from "./hooks/hook-bus.ts";
 import type { Kernel, PluginPlan } from "./kernel/kernel.ts";
@@ -46,7 +46,7 @@ export function createReconfigure(options: ReconfigureOptions): Reconfigure {
   const validateHook = hooks.emitter(HOOKS.configValidate);
   const changedHook = hooks.emitter(HOOKS.configChanged);
 
-  const shown = (file: ConfigFile) => redact(file.resolved, composeHints(composeSchema(kernel.sections())));
+  const shown = (file: ConfigFile) => redact(file.resolved, hintsOf(kernel.sections()));
 
   /** What the plugins that run make impossible is only told where no other plugins come with the same change. */
   function webhookIssues(config: HostConfig, changed: readonly string[]): readonly Issue[] {

@@ -4,7 +4,7 @@ import type { Logger } from "@svc/sdk";
 import type { PluginInspection, PluginReport } from "@svc/sdk/services";
 import type { ConfigFile } from "./config/file.ts";
 import { redact } from "./config/redact.ts";
-import { composeHints, composeSchema, effectiveConfig, type SectionOwner } from "./config/sections.ts";
+import { effectiveConfig, hintsOf, type SectionOwner } from "./config/sections.ts";
 import { VERSION } from "./version.ts";
 
 export interface StartupReportOptions {
@@ -23,7 +23,7 @@ export interface StartupReportOptions {
 
 /** Never throws: a gateway without its report still works. */
 export function writeStartupReport({ path, file, owners, log, ...facts }: StartupReportOptions): void {
-  const config = redact(effectiveConfig(file, owners), composeHints(composeSchema(owners)));
+  const config = redact(effectiveConfig(file, owners), hintsOf(owners));
   const { startedAt, url, plugins, warnings } = facts;
   const report = { version: VERSION, startedAt, url, plugins, warnings, config };
   try {

@@ -6,7 +6,7 @@ import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { messageOf } from "@svc/sdk/errors";
-import { type HookEmitter, type Plugin } from "@svc/sdk";
+import { type HookEmitter, matches, type Plugin, type TSchema } from "@svc/sdk";
 import { Recorder } from "../kernel/declared.ts";
 import {
   type AnyKind,
@@ -63,6 +63,7 @@ export async function write(plugin: Plugin, kinds: readonly AnyKind[], entryFile
   try {
     head = { ...head, facts: toJson(part, "its static part") };
     const recorder = new Recorder(plugin);
+    refuseDefaults(plugin);
     await plugin.setup(recordingGateway(plugin, kinds, recorder) as never); // typed by definePlugin
     recorder.seal();
     const awake = kinds.flatMap((kind) => recorder.of(kind).flatMap((entry) => kind.wakes?.(entry) ?? []))[0];
@@ -70,6 +71,17 @@ export async function write(plugin: Plugin, kinds: readonly AnyKind[], entryFile
   } catch (error) {
     return { ...head, awake: `it cannot be written down: ${messageOf(error)}` };
   }
+}
+
+/** A plugin that does not run without a configuration has nothing to declare before it has one. */
+function refuseDefaults(plugin: Plugin): void {
+  const { value, sections } = defaultsOf(plugin);
+  const schemas = [
+    [plugin.config, value],
+    ...Object.entries(plugin.sections ?? {}).map(([key, schema]) => [schema, sections[key]]),
+  ] as const;
+  for (const [schema, filled] of schemas)
+    if (schema && !matches(schema as TSchema, filled)) throw new Error("its defaults do not fit its schema");
 }
 
 function entriesOf(kinds: readonly AnyKind[], declared: Declared): NonNullable<WrittenPlugin["entries"]> {

@@ -5,7 +5,7 @@ import { HOST_SECTIONS } from "./host-schema.ts";
 import { isObject } from "./plain-data.ts";
 import { type Hints, isSecretWhole, isSensitive } from "./redact.ts";
 import { claimedAction, lookUp, sectionAt } from "./section-keys.ts";
-import { composeHints, composeSchema, effectiveConfig, ownedSections, type SectionOwner } from "./sections.ts";
+import { effectiveConfig, hintsOf, ownedSections, type SectionOwner } from "./sections.ts";
 
 type Path = SecretPlace["path"];
 
@@ -33,13 +33,13 @@ export function createSecretPlaces(
     list: () => listPlaces(...running()),
     targets() {
       const [, owners] = running();
-      return targetsOf(composeHints(composeSchema(owners))).map((parts) => parts.join("."));
+      return targetsOf(hintsOf(owners)).map((parts) => parts.join("."));
     },
   };
 }
 
 function listPlaces(file: ConfigFile, owners: readonly SectionOwner[]): SecretPlace[] {
-  const hints: Hints = composeHints(composeSchema(owners));
+  const hints: Hints = hintsOf(owners);
   const owned = new Set(ownedSections(owners).map(({ section }) => section));
   const isRead = (section: string) => owned.has(section) || Object.hasOwn(HOST_SECTIONS, section);
   return placesIn(effectiveConfig(file, owners), [], { hints, targets: targetsOf(hints), isRead, owned });

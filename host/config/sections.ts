@@ -3,9 +3,10 @@ import { isDeepStrictEqual } from "node:util";
 import { deepFreeze, type Plugin, type TSchema, violations, withDefaults } from "@svc/sdk";
 import { isSecretRef } from "@svc/sdk/services";
 import type { ConfigFile, Issue } from "./file.ts";
+import { composeHints, type Hint } from "./hints.ts";
 import { HOST_SECTIONS, type HostConfig } from "./host-schema.ts";
 import { isObject, own, type PlainObject } from "./plain-data.ts";
-import { claimedKey, type SectionOwner } from "./schema.ts";
+import { claimedKey, composeSchema, type SectionOwner } from "./schema.ts";
 import {
   claimedAction,
   claimProblem,
@@ -194,8 +195,23 @@ export function pluginSection(plugin: Omit<Plugin, "setup">, { resolved }: Confi
   return { value, sections };
 }
 
+/** Hints for the sections of these owners. The last ones are kept: a start asks three times for the same. */
+export function hintsOf(owners: readonly SectionOwner[]): Record<string, Hint> {
+  const isLast =
+    last?.owners.length === owners.length &&
+    owners.every(
+      ({ section, schema }, at) => section === last?.owners[at]?.section && schema === last.owners[at]?.schema,
+    );
+  if (!last || !isLast) last = { owners, hints: composeHints(composeSchema(owners)) };
+  return last.hints;
+}
+
+let last: { readonly owners: readonly SectionOwner[]; readonly hints: Record<string, Hint> } | undefined;
+
 /** Whether the file says something else of a plugin than its defaults. */
 export function isConfigured(plugin: Omit<Plugin, "setup">, file: ConfigFile): boolean {
+  const sections = [plugin.section ?? plugin.id, ...Object.keys(plugin.sections ?? {})];
+  if (!sections.some((section) => lookUp(file.resolved, section).found)) return false;
   return !isDeepStrictEqual(pluginSection(plugin, file), pluginSection(plugin, { ...file, resolved: {} }));
 }
 

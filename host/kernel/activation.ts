@@ -2,7 +2,7 @@
  * Brings up whatever can run and does not yet: all `setup`s level by level without anybody seeing a thing, then
  * everything committed in one synchronous step, then resources acquired in the same order.
  */
-import { type GraphNode, holdsService, type Order, orderPlugins, tokenOf } from "./graph.ts";
+import { type GraphNode, type Order, orderPlugins, tokenOf } from "./graph.ts";
 import type { PluginInstance } from "./instance.ts";
 import type { PluginFacts } from "./kind.ts";
 import { services as SERVICES } from "./kinds/services.ts";
@@ -140,15 +140,12 @@ export class Activation {
     await Promise.all(started.values());
   }
 
-  /** Plugins whose services this one cannot do without. */
+  /** Plugins whose services this one was set up with. */
   #providersOf({ plugin }: PluginInstance): string[] {
-    if (!plugin) return [];
-    return [...this.#instances.values()]
-      .filter(({ current }) => {
-        const services = current?.staged?.declared.of(SERVICES).map(({ token }) => token.id) ?? [];
-        return holdsService(plugin, new Set(services));
-      })
-      .map(({ id }) => id);
+    return Object.values(plugin?.requires ?? {}).flatMap((requirement) => {
+      const { token, ordered } = tokenOf(requirement);
+      return ordered ? (this.#services().get(token.id)?.owner.id ?? []) : [];
+    });
   }
 
   async #start(instance: PluginInstance): Promise<void> {

@@ -88,8 +88,15 @@ export class Kinds implements LiveTables {
 
   /** What of these declarations is in effect and does nothing, for reports. */
   inert({ declared }: Pick<Staged, "declared">): string[] {
-    const reasons = this.all.flatMap((kind) => declared.of(kind).flatMap((entry) => kind.inert?.(entry, this) ?? []));
-    return [...new Set(reasons)];
+    const reasons = new Set<string>();
+    for (const kind of this.all) {
+      if (!kind.inert) continue;
+      for (const entry of declared.of(kind)) {
+        const reason = kind.inert(entry, this);
+        if (reason !== undefined) reasons.add(reason);
+      }
+    }
+    return [...reasons];
   }
 
   #conflict(kind: AnyKind, staged: Staged): string | undefined {

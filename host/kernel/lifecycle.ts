@@ -4,7 +4,16 @@
  * Each step acts on one plugin and says what became of it. Which plugins, and in which order, is decided in
  * `kernel.ts` (at a start) and `replacement.ts` (at a reload).
  */
-import { type Clock, GatewayError, HOOKS, type HookEmitter, type Logger, type Principal, type Stop } from "@svc/sdk";
+import {
+  type Clock,
+  deepFreeze,
+  GatewayError,
+  HOOKS,
+  type HookEmitter,
+  type Logger,
+  type Principal,
+  type Stop,
+} from "@svc/sdk";
 import { within } from "../clock.ts";
 import { Recorder } from "./declared.ts";
 import { describeDeprecated } from "./deprecations.ts";
@@ -12,7 +21,15 @@ import { failureOf } from "./failure.ts";
 import { Generation } from "./generation.ts";
 import type { PluginInstance } from "./instance.ts";
 import type { Kinds } from "./kernel-hooks.ts";
-import { type Begin, type Carried, type PluginConfig, type PluginFacts, type Staged, type Staging } from "./kind.ts";
+import {
+  type Begin,
+  type Carried,
+  defaultsOf,
+  type PluginConfig,
+  type PluginFacts,
+  type Staged,
+  type Staging,
+} from "./kind.ts";
 import { hooks } from "./kinds/hooks.ts";
 import { type HostParts, stagingOf } from "./staging.ts";
 import type { PluginState } from "./state.ts";
@@ -118,9 +135,8 @@ export class Lifecycle {
     wake: (generation: Generation) => Promise<void>,
   ): Promise<StagedGeneration | NotStaged | undefined> {
     const { sleep, plugin } = code;
-    const config = this.#options.configure(plugin);
-    if (!sleep || "issue" in config || this.#options.isConfigured(plugin)) return undefined;
-    const generation = this.#newGeneration(instance, code, config);
+    if (!sleep || this.#options.isConfigured(plugin)) return undefined;
+    const generation = this.#newGeneration(instance, code, deepFreeze(defaultsOf(plugin)));
     let waking: Promise<void> | undefined;
     generation.wake = () => (waking ??= wake(generation));
     const awake = async () => {

@@ -22,6 +22,7 @@ import { http } from "./subjects/http.ts";
 import { idleMemory } from "./subjects/idle-memory.ts";
 import { placements } from "./subjects/placements.ts";
 import { rpc } from "./subjects/rpc.ts";
+import { sleepers } from "./subjects/sleepers.ts";
 import { start } from "./subjects/start.ts";
 import { store } from "./subjects/store.ts";
 import { stream } from "./subjects/stream.ts";
@@ -30,6 +31,7 @@ import { FULL, QUICK, type Settings, type Subject } from "./suite.ts";
 
 const SUBJECTS: readonly Subject[] = [
   start,
+  sleepers,
   idleMemory,
   cli,
   rpc,

@@ -4,7 +4,7 @@ import { resolve } from "node:path";
 import { type ConfigFile, readConfigFile } from "../../config/file.ts";
 import { type Paths, resolvePaths } from "../../config/paths.ts";
 import { redact } from "../../config/redact.ts";
-import { composeHints, composeSchema, configIssues, effectiveConfig } from "../../config/sections.ts";
+import { configIssues, effectiveConfig, hintsOf } from "../../config/sections.ts";
 import { EXIT, type Output, refuse } from "../output.ts";
 import { describeDifference, type Difference, differences } from "./differences.ts";
 import { loadOwners, type Owners } from "./owners.ts";
@@ -29,7 +29,7 @@ async function diffFiles(file: ConfigFile, given: string, { installed }: Owners,
     return refuse(`there is no file ${other.path}\nNext: name another one, or leave it out`, output);
   }
   if (isUnreadable(other, output)) return EXIT.refused;
-  const hints = composeHints(composeSchema(installed));
+  const hints = hintsOf(installed);
   const [left, right] = [effectiveConfig(file, installed), effectiveConfig(other, installed)];
   const [shownLeft, shownRight] = [redact(left, hints), redact(right, hints)];
   // Compared as they are, shown with secrets hidden.
@@ -49,7 +49,7 @@ async function diffRunning(file: ConfigFile, { owners, installed }: Owners, path
   }
   const [wrong] = configIssues(file, owners);
   if (wrong) output.note(`${file.path} is not valid, so no gateway takes it up\nNext: svc config validate`);
-  const shown = redact(effectiveConfig(file, owners), composeHints(composeSchema(installed)));
+  const shown = redact(effectiveConfig(file, owners), hintsOf(installed));
   return report(differences(running, shown), ["gateway", "file"], output);
 }
 

@@ -3,7 +3,7 @@ import { resolve } from "node:path";
 import { type ConfigFile, type Issue, readConfigFile } from "../../config/file.ts";
 import { resolvePaths } from "../../config/paths.ts";
 import { redact } from "../../config/redact.ts";
-import { composeHints, composeSchema, configIssues, unownedKeys } from "../../config/sections.ts";
+import { composeSchema, configIssues, hintsOf, unownedKeys } from "../../config/sections.ts";
 import { EXIT, type Output, refuse } from "../output.ts";
 import { loadOwners, refusalHere } from "./owners.ts";
 import { parsePath, valueAt } from "./path.ts";
@@ -24,7 +24,7 @@ export async function getConfig(path: string | undefined, output: Output): Promi
   const file = await readConfigFile(configPath, process.env);
   if (isUnreadable(file, output)) return EXIT.refused;
   const { installed } = await loadOwners(file, paths); // a plugin's schema says which of its values are secret
-  const value = valueAt(redact(file.resolved, composeHints(composeSchema(installed))), wanted);
+  const value = valueAt(redact(file.resolved, hintsOf(installed)), wanted);
   if (value === undefined) return refuse(`${path} is not set in ${configPath}\nNext: svc config get`, output);
   output.print(value);
   return EXIT.ok;

@@ -77,9 +77,10 @@ function headline({
   id,
   version,
   state,
+  asleep,
   generation,
-}: Pick<PluginReport, "id" | "version" | "state" | "generation">): string {
-  return `${id} ${version}: ${state}${generation > 1 ? `, generation ${generation}` : ""}`;
+}: Pick<PluginReport, "id" | "version" | "state" | "asleep" | "generation">): string {
+  return `${id} ${version}: ${asleep ? "asleep" : state}${generation > 1 ? `, generation ${generation}` : ""}`;
 }
 
 function costs(stats: Inspection["stats"], { blame, placement = "host" }: Inspection["plugin"]): Entry[] {

@@ -11,7 +11,7 @@ import { plannedPlugins } from "../planned-plugins.ts";
 import type { TargetFlags } from "../target.ts";
 import { type Known, knownReports } from "./live.ts";
 
-interface Row extends Pick<PluginReport, "placement" | "blame"> {
+interface Row extends Pick<PluginReport, "placement" | "blame" | "asleep"> {
   readonly id: string;
   readonly version: string;
   readonly state: string;
@@ -55,11 +55,11 @@ export function tableOf(rows: readonly Row[], source: Known["source"]): string[]
     ...(failed ? ["ERRORS", "LAST ERROR"] : []),
     "WHY",
   ];
-  const cells = rows.map(({ id, version, from = "", state, placement = "host", errors = 0, blame, reason }) => [
+  const cells = rows.map(({ id, version, from = "", state, asleep, placement = "host", errors = 0, blame, reason }) => [
     id,
     version,
     ...(brought ? [from] : []),
-    state,
+    asleep ? "asleep" : state,
     ...(elsewhere ? [placement] : []),
     ...(failed
       ? [errors > 0 ? String(errors) : "", blame ? cut(`${blame.where}: ${blame.message}`, ERROR_WIDTH) : ""]
@@ -106,8 +106,8 @@ function fromOf(source: PluginSource): NonNullable<Row["from"]> {
   return source.origin.startsWith("linked:") ? "linked" : "installed";
 }
 
-function costs({ errors, placement, blame }: PluginReport): Pick<Row, "errors" | "placement" | "blame"> {
-  return { errors, ...(placement ? { placement } : {}), ...(blame ? { blame } : {}) };
+function costs({ errors, placement, blame, asleep }: PluginReport): Partial<Row> {
+  return { errors, ...(placement ? { placement } : {}), ...(blame ? { blame } : {}), ...(asleep ? { asleep } : {}) };
 }
 
 function rowOf(
