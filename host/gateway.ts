@@ -254,7 +254,11 @@ class RunningGateway implements Gateway {
     const logs = new Map<string, Logger>();
     const { kinds = [], tap } = this.#parts.options;
     carryElsewhere(this.#kinds.hooks, { ...paths, kinds });
-    carryAsleep(this.#kinds.hooks, this.#kinds.all);
+    carryAsleep(this.#kinds.hooks, {
+      kinds: this.#kinds.all,
+      cacheDir: paths.cacheDir,
+      isConfigured: (plugin) => isConfigured(plugin, this.#file),
+    });
     tap?.(this.#kinds.hooks);
     return new Kernel({
       log,

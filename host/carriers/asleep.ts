@@ -1,22 +1,56 @@
 /** Carries plugins from what was written down of them when they were built: their code is imported when it is needed. */
 import { GatewayError, type Plugin } from "@svc/sdk";
-import type { AnyKind, Carried, Declared, KernelHooks, Staging } from "../kernel/kind.ts";
+import type { AnyKind, Carried, Declared, KernelHooks, PluginFacts, Staging } from "../kernel/kind.ts";
 import type { PluginSource } from "../kernel/load.ts";
 import { checkCode } from "../kernel/describe.ts";
 import { iterablePromise } from "./crossing.ts";
-import { callOf, difference, entryOf, factsOf, readWritten, type WrittenPlugin, writtenFile } from "./written.ts";
+import {
+  callOf,
+  difference,
+  entryOf,
+  factsOf,
+  readWritten,
+  type WrittenPlugin,
+  writtenFile,
+  writtenOf,
+} from "./written.ts";
+import { cachedFile, isTypeScript, keep } from "./written-cache.ts";
 
-/** Sources with a written declaration are known by it; those that must be awake, or run elsewhere, are left to other taps. */
-export function carryAsleep({ resolve }: Pick<KernelHooks, "resolve">, kinds: readonly AnyKind[]): void {
+export interface SleepOptions {
+  readonly kinds: readonly AnyKind[];
+  /** Private: what plugins without a build declare is kept here. */
+  readonly cacheDir: string;
+  /** Whether the configuration says something else of a plugin than its defaults. */
+  isConfigured(plugin: PluginFacts): boolean;
+}
+
+/**
+ * Sources with a written declaration are known by it; those that must be awake, or run elsewhere, are left to other taps. What a plugin in
+ * TypeScript declares is written down when it first runs with its defaults, and holds until a file of its package changes.
+ */
+export function carryAsleep(
+  { resolve, commit }: Pick<KernelHooks, "resolve" | "commit">,
+  { kinds, cacheDir, isConfigured }: SleepOptions,
+): void {
+  /** Files to write, by the id of the plugin that runs now without one. */
+  const missing = new Map<string, string>();
   resolve.tapPromise("asleep", async (source) => {
     const { manifest, elsewhere, isAwake } = source;
-    const written =
-      manifest?.directory && !elsewhere && !isAwake
-        ? readWritten(writtenFile(manifest.directory, manifest.entry))
-        : undefined;
-    if (written?.facts === undefined) return undefined as never; // tapable's type forgets that the next one is asked then
+    if (!manifest?.directory || elsewhere || isAwake) return undefined as never; // tapable's type forgets that the next one is asked then
+    const { id, directory, entry } = manifest;
+    missing.delete(id);
+    const file = isTypeScript(entry) ? cachedFile(cacheDir, id, directory) : writtenFile(directory, entry);
+    const written = file === undefined ? undefined : readWritten(file);
+    if (!written && file !== undefined && isTypeScript(entry)) missing.set(id, file);
+    if (written?.facts === undefined) return undefined as never;
     await source.check?.();
     return carriedBy(source, written, kinds);
+  });
+  commit.tap("asleep", ({ plugin, declared }) => {
+    const file = missing.get(plugin.id);
+    if (file === undefined || isConfigured(plugin)) return;
+    missing.delete(plugin.id);
+    keep(file, writtenOf(plugin, kinds, declared));
   });
 }
 

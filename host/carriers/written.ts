@@ -26,8 +26,8 @@ const FORMAT = 1;
 
 export interface WrittenPlugin {
   readonly format: typeof FORMAT;
-  /** sha256 of the entry it was made from. */
-  readonly entry: string;
+  /** sha256 of the entry it was made from; absent in a cache. */
+  readonly entry?: string;
   /** Why it cannot be asleep; absent: it can. */
   readonly awake?: string;
   /** The static part of the code; packed. Absent: it cannot be written down, and the code is imported at the start. */
@@ -41,35 +41,45 @@ export function writtenFile(directory: string, entry: string): string {
   return join(directory, dirname(entry), "declared.json");
 }
 
-/** @returns `undefined` when there is none, or one of another format */
+/** @returns `undefined` when there is none, one of another format, or one that was cut off while it was written */
 export function readWritten(file: string): WrittenPlugin | undefined {
-  let text: string;
   try {
-    text = readFileSync(file, "utf8");
+    const written = JSON.parse(readFileSync(file, "utf8")) as WrittenPlugin;
+    return written.format === FORMAT ? written : undefined;
   } catch {
-    return undefined; // most plugins have none
+    return undefined; // the code is imported at the start then
   }
-  const written = JSON.parse(text) as WrittenPlugin;
-  return written.format === FORMAT ? written : undefined;
 }
 
 /** Runs the setup of a plugin with its defaults, and writes down what it declares. Opens nothing. */
 export async function write(plugin: Plugin, kinds: readonly AnyKind[], entryFile: string): Promise<WrittenPlugin> {
-  const { setup: _, ...part } = plugin;
-  let head: Omit<WrittenPlugin, "awake" | "entries"> = {
-    format: FORMAT,
-    entry: createHash("sha256").update(readFileSync(entryFile)).digest("hex"),
-  };
+  const entry = createHash("sha256").update(readFileSync(entryFile)).digest("hex");
   try {
-    head = { ...head, facts: toJson(part, "its static part") };
     const recorder = new Recorder(plugin);
     refuseDefaults(plugin);
     await plugin.setup(recordingGateway(plugin, kinds, recorder) as never); // typed by definePlugin
     recorder.seal();
-    const awake = kinds.flatMap((kind) => recorder.of(kind).flatMap((entry) => kind.wakes?.(entry) ?? []))[0];
-    return awake === undefined ? { ...head, entries: entriesOf(kinds, recorder) } : { ...head, awake };
+    return { ...writtenOf(plugin, kinds, recorder), entry };
   } catch (error) {
-    return { ...head, awake: `it cannot be written down: ${messageOf(error)}` };
+    return { ...writtenOf(plugin, kinds, undefined), awake: `setup with its defaults: ${messageOf(error)}`, entry };
+  }
+}
+
+/** @param declared by a setup with the defaults of the plugin; `undefined`: that is not known */
+export function writtenOf(
+  plugin: PluginFacts & { readonly setup?: unknown },
+  kinds: readonly AnyKind[],
+  declared: Declared | undefined,
+): WrittenPlugin {
+  const { setup: _, ...part } = plugin;
+  const written: WrittenPlugin = { format: FORMAT };
+  try {
+    const facts = toJson(part, "its static part");
+    if (!declared) return { ...written, facts };
+    const awake = kinds.flatMap((kind) => declared.of(kind).flatMap((entry) => kind.wakes?.(entry) ?? []))[0];
+    return { ...written, facts, ...(awake === undefined ? { entries: entriesOf(kinds, declared) } : { awake }) };
+  } catch (error) {
+    return { ...written, awake: `it cannot be written down: ${messageOf(error)}` };
   }
 }
 

@@ -93,8 +93,8 @@ async function start(t: TestContext, plugins: NonNullable<Options>["plugins"], o
     auth: { mode: "none" },
     logLevel: "silent",
     watchdog: false,
-    ...options,
     stateDir: join(homeOf(t), "state"),
+    ...options,
   });
   t.after(() => gateway.stop());
   const client = await connect({ url: gateway.url });
@@ -339,6 +339,62 @@ describe("a plugin that is asleep", limited, () => {
     const line = "declared.json of plugin guest is stale: the method guest.more is not in it; build it again";
     await until(() => existsSync(directory) && log().includes(line), "the line in the log");
   });
+
+  it("in TypeScript sleeps from its second start on, until a file of its package changes", async (t) => {
+    const home = homeOf(t);
+    const directory = join(home, "guest");
+    mkdirSync(join(directory, "lib"), { recursive: true });
+    const svc = { id: "guest", api: "^1.0.0", entry: "./plugin.ts", namespaces: ["guest"] };
+    writeFileSync(
+      join(directory, "package.json"),
+      JSON.stringify({ name: "guest", version: "1.0.0", type: "module", svc }),
+    );
+    writeFileSync(
+      join(directory, "plugin.ts"),
+      `import { defineContract, definePlugin, Type } from "@svc/sdk";
+import { WORD } from "./lib/word.ts";
+const contract = defineContract("guest", { say: { summary: "-", scope: "none", params: Type.Object({}), result: Type.Object({ word: Type.String() }) } });
+export default definePlugin({ id: "guest", api: "^1.0.0", setup: (gateway) => gateway.serve(contract, { say: () => ({ word: WORD }) }) });
+`,
+    );
+    const say = (word: string) =>
+      writeFileSync(join(directory, "lib/word.ts"), `export const WORD: string = "${word}";`);
+    say("one");
+    const stateDir = join(home, "state");
+    const round = async () => {
+      const { gateway, client, asleep } = await start(t, [directory], { stateDir });
+      const was = asleep();
+      const { word } = (await client.request("guest.say", {})) as { word: string };
+      await client.close();
+      await gateway.stop();
+      return [was, word];
+    };
+    assert.deepEqual(
+      [await round(), await round()],
+      [
+        [false, "one"],
+        [true, "one"],
+      ],
+    );
+    say("two");
+    assert.deepEqual(
+      [await round(), await round()],
+      [
+        [false, "two"],
+        [true, "two"],
+      ],
+    );
+    assert.equal(readdirSync(join(stateDir, "cache/jiti/declared")).length, 1);
+  });
+
+  for (const text of ["", "{", "null", '{"format":99}', '{"format":1}'])
+    it(`with a broken declared.json is imported at the start: ${text || "empty"}`, async (t) => {
+      const path = await packageIn(homeOf(t), greeting);
+      writeFileSync(join(path, "declared.json"), text);
+      const { client, asleep } = await start(t, [path]);
+      assert.equal(asleep(), false);
+      assert.deepEqual(await client.request("guest.hi", {}), { n: 1 });
+    });
 
   it("in the full bundle is each that can be, and all of them wake", async (t) => {
     const { gateway, client } = await start(t, undefined as never, { plugins: undefined as never });

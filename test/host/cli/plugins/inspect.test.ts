@@ -198,7 +198,7 @@ export default definePlugin({ id: "pen", api: "^1.0.0", setup: (g) => g.after(1,
     assert.match(listed, /^pen +0\.0\.0 +active +1 +after\(\): out of ink$/m);
     await stop();
     const later = await here.svc(["plugins", "inspect", "plugins"]);
-    assert.match(later.stdout, /^plugins \S+: active at the last start\n/);
+    assert.match(later.stdout, /^plugins \S+: asleep at the last start\n/);
     assert.match(later.stderr, /^What it costs is not known: cannot reach ws:/);
   });
 });
