@@ -135,9 +135,8 @@ export interface HookCall {
   readonly signal: AbortSignal;
 }
 
-/** Name, place and patience of one tap. */
+/** Place and patience of one tap. */
 export interface TapOptions {
-  readonly name: string;
   /** Default `normal`. Phases, not positions: "before plugin x" means nothing when x is absent. */
   readonly phase?: "first" | "early" | "normal" | "late" | "last";
   /** Milliseconds, at most the hook's own deadline. */
@@ -146,11 +145,9 @@ export interface TapOptions {
 
 /** Where a plugin taps: tapable's words, with attribution, deadline, once-only completion and containment added. */
 export interface Tappable<H> {
-  /** @param options a name for reports, or name and phase. */
-  tap(options: string | TapOptions, handler: (input: InputOf<H>, call: HookCall) => HandlerResult<H>): void;
-  tapPromise(
-    options: string | TapOptions,
-    handler: (input: InputOf<H>, call: HookCall) => Promise<HandlerResult<H>>,
+  tap(
+    handler: (input: InputOf<H>, call: HookCall) => HandlerResult<H> | Promise<HandlerResult<H>>,
+    options?: TapOptions,
   ): void;
 }
 

@@ -14,7 +14,7 @@ export default definePlugin({
   config: Config,
   setup(gateway) {
     for (const tool of gateway.config.tools)
-      gateway.hooks.toolBefore.for(tool).tap("ask-first", ({ name, arguments: wanted, agentId, sessionKey }) => ({
+      gateway.hooks.toolBefore.for(tool).tap(({ name, arguments: wanted, agentId, sessionKey }) => ({
         allow: "ask",
         title: `${name} ${JSON.stringify(wanted)}`, // what people see
         subject: { name, wanted, agentId }, // what "allow always" holds for: exactly this

@@ -44,7 +44,7 @@ export const TRACE_THROWS = 3;
 export function guard(spec: HookSpec, owner: Owner, options: TapOptions, handler: AnyHandler, deadlines: Deadlines) {
   const kindDeadlineMs = spec.deadlineMs ?? HOOK_DEADLINE_MS[spec.kind];
   const deadlineMs = Math.min(options.timeoutMs ?? kindDeadlineMs, kindDeadlineMs);
-  const where = `hook ${spec.name} (${options.name})`;
+  const where = `hook ${spec.name}`;
 
   return (input: unknown, emission: Emission, callback: Done): void => {
     const call = new GuardedCall(emission.key, owner.signal);

@@ -98,7 +98,7 @@ export class HookBus {
     };
     let tapped: Function;
     if (spec.kind === "trace") {
-      tapped = this.#traced(spec, owner, options, handler, untap);
+      tapped = this.#traced(spec, owner, handler, untap);
       (engine as SyncHook<[unknown, Emission]>).tap(tapOptions, tapped as (input: unknown) => void);
     } else {
       const guarded = guard(spec, owner, options, handler, this.#deadlines);
@@ -181,7 +181,7 @@ export class HookBus {
   }
 
   /** `trace` handlers run on hot paths: no promise, no deadline, removed after a few throws. */
-  #traced(spec: HookSpec, owner: Owner, options: TapOptions, handler: AnyHandler, untap: () => void) {
+  #traced(spec: HookSpec, owner: Owner, handler: AnyHandler, untap: () => void) {
     let throws = 0;
     return (input: unknown, emission: Emission): void => {
       if (owner.signal.aborted) return;
@@ -190,7 +190,7 @@ export class HookBus {
         owner.run(() => handler(input, { key: emission.key, signal: owner.signal }));
       } catch (error) {
         owner.tally.hookFailed();
-        owner.charge(error, `hook ${spec.name} (${options.name})`);
+        owner.charge(error, `hook ${spec.name}`);
         if (++throws >= TRACE_THROWS) untap();
       }
     };

@@ -124,13 +124,13 @@ export default definePlugin({
     gateway.busy(() => runs.isWorking);
     gateway.every(SWEEP_EVERY_MS, () => runs.sweep());
 
-    gateway.hooks.sessionReplacing.tapPromise("agents", async ({ key, reason }): Promise<Denial | undefined> => {
+    gateway.hooks.sessionReplacing.tap(async ({ key, reason }): Promise<Denial | undefined> => {
       const isQuiet = await runs.abortSession(key, reason === "delete" ? "delete" : "reset", REPLACE_WAIT_MS);
       return isQuiet ? undefined : { allow: false, reason: `session ${key} is still active` };
     });
 
     // Runs left over from before a restart wait until the plugins whose tools they need have started.
-    gateway.hooks.hostReady.tap("agents", () => runs.open());
+    gateway.hooks.hostReady.tap(() => runs.open());
     gateway.start(async () => {
       await runs.recover();
       if (services.host.url !== undefined) runs.open();

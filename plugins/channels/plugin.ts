@@ -127,8 +127,8 @@ export default definePlugin({
       await follow();
     };
     // Accounts run, and what was left over is carried on, once everybody's tools are there.
-    gateway.hooks.hostReady.tapPromise("channels", open);
-    gateway.hooks.pluginState.tapPromise("channels", follow);
+    gateway.hooks.hostReady.tap(open);
+    gateway.hooks.pluginState.tap(follow);
     gateway.after(OPEN_AFTER_MS, open);
     gateway.every(SWEEP_EVERY_MS, async () => {
       await follow();

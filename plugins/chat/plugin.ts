@@ -46,7 +46,7 @@ export default definePlugin({
       inject: createInject({ sessions, clock, emit }),
     });
 
-    gateway.hooks.runEvent.tap("chat", createChatStream({ clock, sent, emit }));
+    gateway.hooks.runEvent.tap(createChatStream({ clock, sent, emit }));
     gateway.start(() => storage.migrate("chat", MIGRATIONS));
   },
 });

@@ -45,6 +45,6 @@ export default definePlugin({
     );
 
     // Not in `start`: a reload of this plugin must leave the note of a restart that is still to come alone.
-    gateway.hooks.hostReady.tapPromise("notes of the last restart", () => sentinel.consume(post));
+    gateway.hooks.hostReady.tap(() => sentinel.consume(post));
   },
 });

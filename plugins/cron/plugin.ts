@@ -120,7 +120,7 @@ export default definePlugin({
         opened = undefined;
         throw error;
       }));
-    gateway.hooks.hostReady.tapPromise("cron", open);
+    gateway.hooks.hostReady.tap(open);
     gateway.start(async () => {
       await store.open();
       if (services.host.url !== undefined) await open();

@@ -66,9 +66,9 @@ export default definePlugin({
 
     gateway.provide(Devices, directory);
     gateway.configChanged((config) => void ({ localApproval } = config));
-    hooks.authenticate.tapPromise("devices", (attempt) => tokens.vouch(attempt));
-    hooks.admitDevice.tapPromise("devices", (admission) => denialOf(gate.admit(admission)));
-    hooks.deviceToken.tapPromise("devices", (admission) => tokens.issue(admission));
+    hooks.authenticate.tap((attempt) => tokens.vouch(attempt));
+    hooks.admitDevice.tap((admission) => denialOf(gate.admit(admission)));
+    hooks.deviceToken.tap((admission) => tokens.issue(admission));
 
     gateway.serve(devices, {
       list: async () => ({ pending: await directory.pending(), paired: await directory.list() }),

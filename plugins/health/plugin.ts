@@ -62,14 +62,14 @@ export default definePlugin({
       }),
     });
 
-    hooks.hello.tap("health", (snapshot) => ({ ...snapshot, presence: presence.list(), health: refresh.last ?? {} }));
-    hooks.hostReady.tap("health", () => refresh.request());
-    hooks.connectionReady.tap("health", (connection) => {
+    hooks.hello.tap((snapshot) => ({ ...snapshot, presence: presence.list(), health: refresh.last ?? {} }));
+    hooks.hostReady.tap(() => refresh.request());
+    hooks.connectionReady.tap((connection) => {
       // A new version of the list, and nobody is told. Spec: protocol/frames-and-connect.md §11.
       if (presence.connected(connection)) presenceChanged({ presence: [] }, { connections: [] });
       refresh.request();
     });
-    hooks.connectionClosed.tap("health", (connection) => {
+    hooks.connectionClosed.tap((connection) => {
       if (presence.disconnected(connection)) presenceChanged({ presence: presence.list() });
     });
     gateway.every(MAX_AGE_MS, () => refresh.request());

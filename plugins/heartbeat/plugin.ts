@@ -149,14 +149,12 @@ export default definePlugin({
       },
     });
 
-    gateway.hooks.runPrompt.tapPromise({ name: "heartbeat", phase: "late" }, (prompt, call) =>
-      telling.prompt(prompt, call.signal),
-    );
-    gateway.hooks.runFinished.tapPromise("heartbeat", async (outcome) => {
+    gateway.hooks.runPrompt.tap((prompt, call) => telling.prompt(prompt, call.signal), { phase: "late" });
+    gateway.hooks.runFinished.tap(async (outcome) => {
       beats.finished(outcome);
       wakes.finished(outcome, await telling.finished(outcome));
     });
-    gateway.hooks.configChanged.tap("heartbeat", () => schedule.look());
+    gateway.hooks.configChanged.tap(() => schedule.look());
     gateway.every(SWEEP_EVERY_MS, async () => {
       await telling.catchUp();
       await beats.catchUp();
@@ -171,7 +169,7 @@ export default definePlugin({
       await schedule.open();
       await beats.catchUp();
     };
-    gateway.hooks.hostReady.tapPromise("heartbeat", open);
+    gateway.hooks.hostReady.tap(open);
     gateway.start(async () => {
       await store.open();
       await telling.catchUp();

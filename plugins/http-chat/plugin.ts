@@ -41,7 +41,7 @@ export default definePlugin({
       config = changed;
     });
     const asked = createAskedRuns({ runs, sessions });
-    gateway.hooks.runEvent.tap("http-chat", asked.take);
+    gateway.hooks.runEvent.tap(asked.take);
     gateway.start(() => asked.stop);
 
     /** Choice: a switched-off endpoint says so, to whoever may use it; the facts have a bare 404. */

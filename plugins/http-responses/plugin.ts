@@ -58,7 +58,7 @@ export default definePlugin({
       newId: randomUUID,
     };
     const answer = createAnswering(sources);
-    gateway.hooks.runEvent.tap("http-responses", (event) => asked.take(event));
+    gateway.hooks.runEvent.tap((event) => asked.take(event));
 
     type Handle = (request: RouteRequest<unknown>, principal: Principal) => Promise<RouteReply>;
     const whenEnabled = (handle: Handle) => async (request: RouteRequest<unknown>) => {

@@ -45,6 +45,6 @@ export default definePlugin({
         return answer;
       },
     });
-    hooks.connectionClosed.tap("logs", ({ id }) => followers.left(id));
+    hooks.connectionClosed.tap(({ id }) => followers.left(id));
   },
 });

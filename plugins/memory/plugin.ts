@@ -38,7 +38,7 @@ export default definePlugin({
     gateway.extend(Tool, "memory_search", searchTool(indexes));
     gateway.extend(Tool, "memory_get", getTool(indexes));
     gateway.serve(memory, createHandlers(indexes, createStatus({ indexes, clock })));
-    gateway.hooks.configChanged.tap("memory", ({ changed }) => {
+    gateway.hooks.configChanged.tap(({ changed }) => {
       if (!changed.some((path) => path === "agents" || path.startsWith("agents."))) return;
       indexes.agentsChanged();
       backgroundSync.applySettings();

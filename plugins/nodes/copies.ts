@@ -16,7 +16,7 @@ export function copySubscribed(
   ofAll: readonly EventSpec[],
 ): void {
   const copy = (event: EventSpec, receivers: (payload: unknown) => readonly string[]) =>
-    hooks.eventPublished.for(event.name).tap("nodes", ({ payload, isTargeted }) => {
+    hooks.eventPublished.for(event.name).tap(({ payload, isTargeted }) => {
       if (!subscriptions.any) return; // nearly always: every piece of a stream comes by here
       if (isTargeted) return; // for those it was sent to, e.g. the tools of a run
       const connections = receivers(payload);
@@ -37,7 +37,7 @@ export function copyTools(
 ): void {
   /** Of runs under way, read once each. */
   const levels = new Map<string, Promise<string | undefined>>();
-  hooks.runEvent.tap("nodes", ({ outcome, ...event }) => {
+  hooks.runEvent.tap(({ outcome, ...event }) => {
     if (outcome) return void levels.delete(event.runId);
     if (event.stream !== "tool" || subscriptions.of(event.sessionKey).length === 0) return;
     const level = levels.get(event.runId) ?? levelOf(event.sessionKey).catch(() => undefined);

@@ -20,21 +20,24 @@ export function followConnections(
   { registry, devices, host, invocations, gone }: JoiningSources,
 ): void {
   // The first thing after all gates, and no gate itself: devices that are no nodes do not depend on this plugin.
-  hooks.deviceToken.tapPromise({ name: "nodes", phase: "first" }, async (admission) => {
-    const { id, device, principal } = admission;
-    if (principal.role !== "node" || device === undefined) return undefined;
-    registry.expect(id);
-    registry.admit(await look(device, admission));
-    return undefined;
-  });
-  hooks.connectionReady.tapPromise("nodes", async (connection) => {
+  hooks.deviceToken.tap(
+    async (admission) => {
+      const { id, device, principal } = admission;
+      if (principal.role !== "node" || device === undefined) return undefined;
+      registry.expect(id);
+      registry.admit(await look(device, admission));
+      return undefined;
+    },
+    { phase: "first" },
+  );
+  hooks.connectionReady.tap(async (connection) => {
     const joined = registry.ready(connection.id, clock.now());
     if (!joined) return adopt(connection);
     const { nodeId, offered, withheld } = joined.node;
     if (joined.former) invocations.disconnected(joined.former.connectionId);
     log.info({ nodeId, commands: offered.length, withheld: withheld.length }, "a node is connected");
   });
-  hooks.connectionClosed.tap("nodes", ({ id, device }) => {
+  hooks.connectionClosed.tap(({ id, device }) => {
     if (device === undefined) return;
     const left = registry.closed(id, device);
     invocations.disconnected(id);

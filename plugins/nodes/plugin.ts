@@ -141,7 +141,7 @@ export default definePlugin({
         canvas.get()?.withdraw(connectionId);
       },
     });
-    hooks.runFinished.tap("nodes", ({ runId }) => runs.ended(runId));
+    hooks.runFinished.tap(({ runId }) => runs.ended(runId));
     copySubscribed(gateway, subscriptions, [chatEvent, agentEvent], [healthEvent, tick]);
     copyTools(gateway, subscriptions, async (key) => (await sessions.get()?.get(key))?.verboseLevel);
     gateway.start(async () => {

@@ -38,9 +38,9 @@ export default definePlugin({
       current = next;
     });
     // Any section may have references. In the background: a slow vault does not hold up whoever changes the configuration.
-    gateway.hooks.configChanged.tap("secrets", () => void desk.refresh());
+    gateway.hooks.configChanged.tap(() => void desk.refresh());
     // Once all plugins are there: before, it is not known which references are read, nor which sources there are.
-    gateway.hooks.hostReady.tap("secrets", () => void desk.refresh());
+    gateway.hooks.hostReady.tap(() => void desk.refresh());
     gateway.start(() => {
       if (services.host.url !== undefined) void desk.refresh();
     });

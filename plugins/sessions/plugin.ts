@@ -115,7 +115,7 @@ export default definePlugin({
     gateway.every(MAINTENANCE_MS, maintain);
 
     // Web clients need it to match `chat` events to their session. Spec: protocol/clients.md "hello-ok".
-    gateway.hooks.hello.tap("session defaults", (snapshot) => ({ ...snapshot, sessionDefaults: service.defaults() }));
+    gateway.hooks.hello.tap((snapshot) => ({ ...snapshot, sessionDefaults: service.defaults() }));
 
     gateway.serve(
       sessions,

@@ -55,7 +55,7 @@ export default definePlugin({
         return { mode, updateAvailable: available, checkedAt, ...(reason === undefined ? {} : { reason }) };
       },
     });
-    gateway.hooks.hello.tap("update", (snapshot) =>
+    gateway.hooks.hello.tap((snapshot) =>
       watch.available === null ? snapshot : { ...snapshot, updateAvailable: watch.available },
     );
     gateway.busy(() => updater?.isRunning ?? false);

@@ -57,7 +57,7 @@ export default definePlugin({
     });
 
     // Attempts that ran out, or never began: nobody else tells the main session of them.
-    gateway.hooks.webhookFinished.tapPromise("webhook-agent", async (run) => {
+    gateway.hooks.webhookFinished.tap(async (run) => {
       if (run.action === ACTION && run.status === "failed") await hookRuns.failed(run);
     });
   },

@@ -5,8 +5,8 @@ import { Type } from "../schema.ts";
 
 /** Every hook's facade at once. */
 interface AnyTappable {
-  tap(name: string, handler: () => void): void;
-  for(key: string): { tap(name: string, handler: () => void): void };
+  tap(handler: () => void): void;
+  for(key: string): { tap(handler: () => void): void };
 }
 
 /** Counts hook calls. */
@@ -36,8 +36,8 @@ export function createHookProbe(
         if (only && !only.includes(name)) continue;
         const count = (label: string) => () => void counts.set(label, (counts.get(label) ?? 0) + 1);
         const facade = hooks[name as keyof GatewayHooks] as unknown as AnyTappable;
-        if (!spec.keyed) facade.tap("probe", count(name));
-        else for (const key of keys[name] ?? []) facade.for(key).tap("probe", count(`${name}(${key})`));
+        if (!spec.keyed) facade.tap(count(name));
+        else for (const key of keys[name] ?? []) facade.for(key).tap(count(`${name}(${key})`));
       }
     },
   });

@@ -46,7 +46,7 @@ async function converse({ client }: TestGateway, message: string): Promise<strin
 /** Every hook of kind `gate`. */
 const GATES: Readonly<Record<string, Gate>> = {
   configValidate: {
-    tap: (hooks, answer) => hooks.configValidate.tap("asker", answer),
+    tap: (hooks, answer) => hooks.configValidate.tap(answer),
     async walk({ client }) {
       const { hash } = await client.call(config.get, {});
       const raw = `{ logging: { level: '${serial++ % 2 ? "error" : "warn"}' } }`;
@@ -54,19 +54,19 @@ const GATES: Readonly<Record<string, Gate>> = {
     },
   },
   admit: {
-    tap: (hooks, answer) => hooks.admit.tap("asker", (admission) => (admission.device ? answer() : undefined)),
+    tap: (hooks, answer) => hooks.admit.tap((admission) => (admission.device ? answer() : undefined)),
     walk: ({ connect }) => connect({ device: createDevice() }).then(() => DONE, told),
   },
   admitDevice: {
-    tap: (hooks, answer) => hooks.admitDevice.tap("asker", answer),
+    tap: (hooks, answer) => hooks.admitDevice.tap(answer),
     walk: ({ connect }) => connect({ device: createDevice() }).then(() => DONE, told),
   },
   rpcBefore: {
-    tap: (hooks, answer) => hooks.rpcBefore.for(models.list.name).tap("asker", answer),
+    tap: (hooks, answer) => hooks.rpcBefore.for(models.list.name).tap(answer),
     walk: ({ client }) => client.call(models.list, {}).then(() => DONE, told),
   },
   webhookBefore: {
-    tap: (hooks, answer) => hooks.webhookBefore.for("wake").tap("asker", answer),
+    tap: (hooks, answer) => hooks.webhookBefore.for("wake").tap(answer),
     async walk({ gateway }) {
       const answer = await fetch(`${gateway.url.replace("ws", "http")}/hooks/wake`, {
         method: "POST",
@@ -77,17 +77,17 @@ const GATES: Readonly<Record<string, Gate>> = {
     },
   },
   sessionReplacing: {
-    tap: (hooks, answer) => hooks.sessionReplacing.tap("asker", answer),
+    tap: (hooks, answer) => hooks.sessionReplacing.tap(answer),
     async walk({ client }) {
       return client.call(sessions.reset, { key: "main" }).then(() => DONE, told);
     },
   },
   runBefore: {
-    tap: (hooks, answer) => hooks.runBefore.tap("asker", answer),
+    tap: (hooks, answer) => hooks.runBefore.tap(answer),
     walk: (running) => converse(running, "echo hi"),
   },
   toolBefore: {
-    tap: (hooks, answer) => hooks.toolBefore.for("session_status").tap("asker", answer),
+    tap: (hooks, answer) => hooks.toolBefore.for("session_status").tap(answer),
     async walk(running) {
       assert.equal(await converse(running, "status"), DONE);
       const { messages } = await running.client.call(chat.history, { sessionKey: "main" });

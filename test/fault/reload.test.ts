@@ -29,7 +29,7 @@ const version = (number: number, broken: "nothing" | "setup" | "start"): Plugin 
         summary: "-",
         handler: async () => (await settled(2), { body: "x" }),
       });
-      gateway.hooks.rpcBefore.for("load.sync").tapPromise("look", () => settled(1));
+      gateway.hooks.rpcBefore.for("load.sync").tap(() => settled(1));
       gateway.every(5, () => emit(number));
       if (broken === "setup") throw new Error("broken in setup");
       gateway.start(async () => {

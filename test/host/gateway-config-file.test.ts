@@ -157,7 +157,7 @@ describe("an edit that is wrong", limited, () => {
       id: "picky",
       api: "^1.0.0",
       setup: ({ hooks }) =>
-        hooks.configValidate.tap("picky", ({ changed, config }) => {
+        hooks.configValidate.tap(({ changed, config }) => {
           if ((config as { shop?: { name?: string } }).shop?.name !== "bad") return undefined;
           refused.push(changed);
           return { allow: false, reason: "not that name" };

@@ -37,8 +37,8 @@ function demoPlugin(scene: Scene): Plugin {
         slow: ({ signal }) =>
           new Promise((_, reject) => signal.addEventListener("abort", () => reject(new Error("gone")))),
       });
-      gateway.hooks.admit.tapPromise("wait", async (admission) => scene.admit?.(admission));
-      gateway.hooks.authenticate.tap("device", ({ connect }) => {
+      gateway.hooks.admit.tap(async (admission) => scene.admit?.(admission));
+      gateway.hooks.authenticate.tap(({ connect }) => {
         const token = connect.auth?.token ?? "";
         return token.startsWith("device-") ? { id: `device:${token}`, scopes: ["operator.read"] } : undefined;
       });

@@ -140,7 +140,7 @@ describe("plugins.entries.<id>.enabled", () => {
   it("opens the gates of what an operator switched off, and shuts them for what fails", async (t) => {
     const { client, home } = await scene(t, { use: [...BASE, "health"] });
     const guard = { id: "guard", gates: ["rpcBefore:health"] };
-    const deny = 'gateway.hooks.rpcBefore.for("health").tap("no", () => ({ allow: false, reason: "closed" }));';
+    const deny = 'gateway.hooks.rpcBefore.for("health").tap(() => ({ allow: false, reason: "closed" }));';
     const path = await packageAt(join(home, "guard"), { ...guard, setup: deny });
     const use = [...BASE, "health"];
     await set(client, { use, load: { paths: [path] } });

@@ -20,9 +20,7 @@ export const hooks = defineKind<DeclaredTap>({
   members(record) {
     const facade = (hook: HookSpec) => {
       const tapper = (key: string | undefined) => {
-        const tap = (options: string | TapOptions, handler: AnyHandler) =>
-          record({ hook, key, options: typeof options === "string" ? { name: options } : options, handler });
-        return { tap, tapPromise: tap };
+        return { tap: (handler: AnyHandler, options: TapOptions = {}) => record({ hook, key, options, handler }) };
       };
       return hook.keyed ? { for: tapper } : tapper(undefined);
     };

@@ -79,7 +79,7 @@ export default definePlugin({
   api: "^1.0.0",
   setup(gateway) {
     gateway.serve(contract, { ping: () => ({}) });
-    gateway.hooks.connectionReady.tap("${id}", () => undefined);
+    gateway.hooks.connectionReady.tap(() => undefined);
   },
 });
 `;

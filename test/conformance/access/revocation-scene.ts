@@ -55,13 +55,16 @@ export function holder(): Holder {
             signal.addEventListener("abort", () => (calls.delete(id), reject(new Error("gone"))));
           }),
       });
-      gateway.hooks.admit.tapPromise({ name: "hold", phase: "first" }, async () => {
-        const waiting = gate;
-        gate = undefined;
-        waiting?.arrived();
-        await waiting?.opened;
-        return undefined;
-      });
+      gateway.hooks.admit.tap(
+        async () => {
+          const waiting = gate;
+          gate = undefined;
+          waiting?.arrived();
+          await waiting?.opened;
+          return undefined;
+        },
+        { phase: "first" },
+      );
       gateway.route({
         method: "POST",
         path: "/plugins/hold/closed",

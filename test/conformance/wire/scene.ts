@@ -43,15 +43,15 @@ export const wirePlugin: Plugin = definePlugin({
   setup(gateway) {
     const tell: (payload: unknown, audience?: Audience) => void = gateway.event(told);
     const warn: (payload: unknown) => void = gateway.event(guarded);
-    gateway.hooks.authenticate.tap("issued", ({ connect: { auth } }) =>
+    gateway.hooks.authenticate.tap(({ connect: { auth } }) =>
       auth?.deviceToken === "issued" || auth?.token === "issued"
         ? { id: "device:known", scopes: ["operator.write"] }
         : undefined,
     );
-    gateway.hooks.pairing.tap("request", ({ deviceId }) =>
+    gateway.hooks.pairing.tap(({ deviceId }) =>
       deviceId === undefined ? undefined : { requestId: "request-1", reason: "not-paired" },
     );
-    gateway.hooks.deviceToken.tap("issue", ({ principal }) => ({
+    gateway.hooks.deviceToken.tap(({ principal }) => ({
       deviceToken: "t".repeat(43),
       role: principal.role,
       scopes: [...principal.scopes],

@@ -72,7 +72,7 @@ describe("the key in the state directory", limited, () => {
     const shut = definePlugin({
       id: "shut",
       api: "^1.0.0",
-      setup: (gateway) => gateway.hooks.admit.tap("shut", () => ({ allow: false, reason: "nobody" })),
+      setup: (gateway) => gateway.hooks.admit.tap(() => ({ allow: false, reason: "nobody" })),
     });
     const { attempt, key } = await start(t, MODES[0]?.[1] ?? {}, [shut]);
     assert.equal(await attempt("t"), "CONNECT_DENIED");

@@ -98,10 +98,10 @@ for (const run of ["worker", "process"] as const)
             serve("shut", () => ({}));
             serve("seen", () => seen);
             const seen: any[] = [];
-            gateway.hooks.rpcParams.for("guest.echo").tap("params", ({ params, principal }) => ({ params: { ...params, by: principal.id }, principal }));
-            gateway.hooks.rpcBefore.for("guest.shut").tapPromise("gate", async ({ method }) => ({ allow: false, reason: "no " + method, code: "CONFLICT" }));
-            gateway.hooks.rpcAfter.tap("after", ({ method, ok }) => void seen.push([method, ok]));
-            gateway.hooks.httpRequest.tap("first", ({ path }) => path === "/closed" ? { status: 418, body: { tea: true } } : undefined);
+            gateway.hooks.rpcParams.for("guest.echo").tap(({ params, principal }) => ({ params: { ...params, by: principal.id }, principal }));
+            gateway.hooks.rpcBefore.for("guest.shut").tap(async ({ method }) => ({ allow: false, reason: "no " + method, code: "CONFLICT" }));
+            gateway.hooks.rpcAfter.tap(({ method, ok }) => void seen.push([method, ok]));
+            gateway.hooks.httpRequest.tap(({ path }) => path === "/closed" ? { status: 418, body: { tea: true } } : undefined);
           `,
         },
         { run },
@@ -288,7 +288,7 @@ for (const run of ["worker", "process"] as const)
       ],
       [
         "taps a synchronous hook",
-        { setup: `gateway.hooks.runEvent.tap("x", () => {});` },
+        { setup: `gateway.hooks.runEvent.tap(() => {});` },
         /the tap of runEvent works in the gateway's own thread only/,
       ],
       [

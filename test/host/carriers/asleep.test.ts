@@ -140,7 +140,7 @@ describe("a plugin that is asleep", limited, () => {
 
   it("wakes by a hook it taps, and its own tap answers", async (t) => {
     const path = await packageIn(homeOf(t), {
-      setup: `gateway.hooks.hello.tap("x", (extra) => ({ ...extra, guest: "here" }));`,
+      setup: `gateway.hooks.hello.tap((extra) => ({ ...extra, guest: "here" }));`,
     });
     const { client, asleep } = await start(t, [path]);
     assert.equal((client.hello.snapshot as unknown as Record<string, unknown>)["guest"], "here");
@@ -199,7 +199,7 @@ describe("a plugin that is asleep", limited, () => {
   for (const [what, head, setup] of [
     ["a start", "", `gateway.start(() => {});`],
     ["a timer", "", `gateway.every(1_000, () => {});`],
-    ["a tap that nobody waits for", "", `gateway.hooks.runEvent.tap("x", () => {});`],
+    ["a tap that nobody waits for", "", `gateway.hooks.runEvent.tap(() => {});`],
     [
       "a contribution that is called without waiting",
       "",
@@ -286,7 +286,7 @@ describe("a plugin that is asleep", limited, () => {
       },
     });
     const path = await packageIn(home, {
-      setup: `serve("hi", () => ({})); gateway.hook(defineHook()("gate", { name: "vault.open", owner: "vault", when: "-", returns: "-", throws: "-" })).tap("x", () => undefined);`,
+      setup: `serve("hi", () => ({})); gateway.hook(defineHook()("gate", { name: "vault.open", owner: "vault", when: "-", returns: "-", throws: "-" })).tap(() => undefined);`,
       svc: { gates: ["vault.open"] },
     });
     writeFileSync(join(path, "plugin.mjs"), `throw new Error("no longer");`);

@@ -56,9 +56,9 @@ describe("every asynchronous kind", () => {
         const bus = new HookBus(new Deadlines());
         const [good, broken] = [fakeOwner("good", 1), fakeOwner("broken", 2)];
         let ran = 0;
-        bus.tap(spec, undefined, good, { name: "x" }, () => void ran++);
-        bus.tap(spec, undefined, broken, { name: "x" }, handler);
-        bus.tap(spec, undefined, fakeOwner("third", 3), { name: "x" }, () => void ran++);
+        bus.tap(spec, undefined, good, {}, () => void ran++);
+        bus.tap(spec, undefined, broken, {}, handler);
+        bus.tap(spec, undefined, fakeOwner("third", 3), {}, () => void ran++);
         const answer = await bus.emitter(spec).emit(input);
         const expected =
           how === "never settles" && kind === "collect"
@@ -81,9 +81,9 @@ describe("first", () => {
     const spec = hookOf("first");
     const seen: string[] = [];
     const answer = (name: string, value: unknown) => () => (seen.push(name), value);
-    bus.tap(spec, undefined, fakeOwner("a", 1), { name: "a" }, answer("a", null));
-    bus.tap(spec, undefined, fakeOwner("b", 2), { name: "b" }, answer("b", Promise.resolve("yes")));
-    bus.tap(spec, undefined, fakeOwner("c", 3), { name: "c" }, answer("c", "late"));
+    bus.tap(spec, undefined, fakeOwner("a", 1), {}, answer("a", null));
+    bus.tap(spec, undefined, fakeOwner("b", 2), {}, answer("b", Promise.resolve("yes")));
+    bus.tap(spec, undefined, fakeOwner("c", 3), {}, answer("c", "late"));
     assert.equal(await bus.emitter(spec).emit(input), "yes");
     assert.deepEqual(seen, ["a", "b"]);
   });
@@ -93,8 +93,8 @@ describe("gate", () => {
   it("cannot say yes: another gate's denial stands", async () => {
     const bus = new HookBus();
     const spec = hookOf("gate");
-    bus.tap(spec, undefined, fakeOwner("a", 1), { name: "a" }, () => ({ allow: true }));
-    bus.tap(spec, undefined, fakeOwner("b", 2), { name: "b" }, () => ({ allow: false, reason: "no" }));
+    bus.tap(spec, undefined, fakeOwner("a", 1), {}, () => ({ allow: true }));
+    bus.tap(spec, undefined, fakeOwner("b", 2), {}, () => ({ allow: false, reason: "no" }));
     assert.deepEqual(await bus.emitter(spec).emit(input), { allow: false, reason: "no" });
   });
 
@@ -102,7 +102,7 @@ describe("gate", () => {
     const bus = new HookBus();
     const spec = hookOf("gate");
     const value = { text: "hi", deep: { list: [1] } };
-    bus.tap(spec, undefined, fakeOwner("a", 1), { name: "a" }, () => undefined);
+    bus.tap(spec, undefined, fakeOwner("a", 1), {}, () => undefined);
     await bus.emitter(spec).emit(value);
     assert.throws(() => value.deep.list.push(2), TypeError);
   });
@@ -111,7 +111,7 @@ describe("gate", () => {
     const bus = new HookBus();
     const spec = hookOf("gate");
     const owner = fakeOwner("a", 1);
-    bus.tap(spec, undefined, owner, { name: "a" }, () => undefined);
+    bus.tap(spec, undefined, owner, {}, () => undefined);
     owner.stop();
     assert.equal((await bus.emitter(spec).emit(input))?.allow, false);
   });
@@ -122,8 +122,8 @@ describe("waterfall", () => {
     const bus = new HookBus();
     const spec = hookOf("waterfall");
     const add = (suffix: string) => (value: unknown) => ({ text: (value as { text: string }).text + suffix });
-    bus.tap(spec, undefined, fakeOwner("b", 2), { name: "b" }, add("b"));
-    bus.tap(spec, undefined, fakeOwner("a", 1), { name: "a" }, add("a"));
+    bus.tap(spec, undefined, fakeOwner("b", 2), {}, add("b"));
+    bus.tap(spec, undefined, fakeOwner("a", 1), {}, add("a"));
     assert.deepEqual(await bus.emitter(spec).emit(input), { text: "hiab" });
   });
 });
@@ -134,11 +134,11 @@ describe("order", () => {
     const spec = hookOf("series");
     const seen: string[] = [];
     const note = (name: string) => () => void seen.push(name);
-    bus.tap(spec, undefined, fakeOwner("c", 3), { name: "c" }, note("c"));
-    bus.tap(spec, undefined, fakeOwner("z", 9), { name: "z", phase: "first" }, note("z-first"));
-    bus.tap(spec, undefined, fakeOwner("a", 1), { name: "a" }, note("a"));
-    bus.tap(spec, undefined, fakeOwner("b", 2), { name: "b", phase: "last" }, note("b-last"));
-    bus.tap(spec, undefined, fakeOwner("d", 4), { name: "d", phase: "early" }, note("d-early"));
+    bus.tap(spec, undefined, fakeOwner("c", 3), {}, note("c"));
+    bus.tap(spec, undefined, fakeOwner("z", 9), { phase: "first" }, note("z-first"));
+    bus.tap(spec, undefined, fakeOwner("a", 1), {}, note("a"));
+    bus.tap(spec, undefined, fakeOwner("b", 2), { phase: "last" }, note("b-last"));
+    bus.tap(spec, undefined, fakeOwner("d", 4), { phase: "early" }, note("d-early"));
     await bus.emitter(spec).emit(input);
     assert.deepEqual(seen, ["z-first", "d-early", "a", "c", "b-last"]);
   });
@@ -150,8 +150,8 @@ describe("untap", () => {
       const bus = new HookBus();
       const spec = hookOf(kind);
       const seen: string[] = [];
-      const untap = bus.tap(spec, undefined, fakeOwner("a", 1), { name: "a" }, () => void seen.push("a"));
-      bus.tap(spec, undefined, fakeOwner("b", 2), { name: "b" }, () => void seen.push("b"));
+      const untap = bus.tap(spec, undefined, fakeOwner("a", 1), {}, () => void seen.push("a"));
+      bus.tap(spec, undefined, fakeOwner("b", 2), {}, () => void seen.push("b"));
       await bus.emitter(spec).emit(input);
       untap();
       untap();
@@ -169,12 +169,12 @@ describe("untap", () => {
     const spec = hookOf("series");
     const seen: string[] = [];
     let untap = () => {};
-    bus.tap(spec, undefined, fakeOwner("a", 1), { name: "a" }, async () => {
+    bus.tap(spec, undefined, fakeOwner("a", 1), {}, async () => {
       untap();
       await Promise.resolve();
       seen.push("a");
     });
-    untap = bus.tap(spec, undefined, fakeOwner("b", 2), { name: "b" }, () => void seen.push("b"));
+    untap = bus.tap(spec, undefined, fakeOwner("b", 2), {}, () => void seen.push("b"));
     await bus.emitter(spec).emit(input);
     assert.deepEqual(seen, ["a", "b"]);
   });
@@ -185,8 +185,8 @@ describe("keyed hooks", () => {
     const bus = new HookBus();
     const spec = defineKeyedHook<{ text: string }>()("series", { name: "keyed", ...facts });
     const seen: string[] = [];
-    bus.tap(spec, "x", fakeOwner("a", 1), { name: "a" }, (_, { key }) => void seen.push(`x:${key}`));
-    bus.tap(spec, "y", fakeOwner("a", 1), { name: "a" }, () => void seen.push("y"));
+    bus.tap(spec, "x", fakeOwner("a", 1), {}, (_, { key }) => void seen.push(`x:${key}`));
+    bus.tap(spec, "y", fakeOwner("a", 1), {}, () => void seen.push("y"));
     const emitter = bus.emitter(spec);
     assert.deepEqual([emitter.isUsed("x"), emitter.isUsed("z"), emitter.isUsed()], [true, false, false]);
     await emitter.emit(input, "x");
@@ -200,7 +200,7 @@ describe("trace", () => {
     const spec = hookOf("trace");
     const owner = fakeOwner("a", 1);
     let calls = 0;
-    bus.tap(spec, undefined, owner, { name: "a" }, () => {
+    bus.tap(spec, undefined, owner, {}, () => {
       calls++;
       throw new Error("boom");
     });
@@ -218,7 +218,7 @@ describe("a handler's signal", () => {
     const bus = new HookBus();
     const spec = hookOf("series", { deadlineMs: 20 });
     let signal: AbortSignal | undefined;
-    bus.tap(spec, undefined, fakeOwner("a", 1), { name: "a" }, (_, call) => ((signal = call.signal), late()));
+    bus.tap(spec, undefined, fakeOwner("a", 1), {}, (_, call) => ((signal = call.signal), late()));
     await bus.emitter(spec).emit(input);
     assert.equal(signal?.aborted, true);
   });
@@ -227,8 +227,8 @@ describe("a handler's signal", () => {
     const bus = new HookBus();
     const spec = hookOf("series", { deadlineMs: 60 });
     const [quick, slow] = [fakeOwner("quick", 1), fakeOwner("slow", 2)];
-    bus.tap(spec, undefined, quick, { name: "a", timeoutMs: 10 }, late);
-    bus.tap(spec, undefined, slow, { name: "a", timeoutMs: 9_000 }, late);
+    bus.tap(spec, undefined, quick, { timeoutMs: 10 }, late);
+    bus.tap(spec, undefined, slow, { timeoutMs: 9_000 }, late);
     await bus.emitter(spec).emit(input);
     assert.match(String(quick.charges[0]?.error), /within 10 ms/);
     assert.match(String(slow.charges[0]?.error), /within 60 ms/);
@@ -237,9 +237,9 @@ describe("a handler's signal", () => {
 
 it("two different hooks of one name are refused", () => {
   const bus = new HookBus();
-  bus.tap(hookOf("series", { name: "same" }), undefined, fakeOwner("a", 1), { name: "a" }, () => {});
+  bus.tap(hookOf("series", { name: "same" }), undefined, fakeOwner("a", 1), {}, () => {});
   assert.throws(
-    () => bus.tap(hookOf("first", { name: "same" }), undefined, fakeOwner("b", 2), { name: "b" }, () => {}),
+    () => bus.tap(hookOf("first", { name: "same" }), undefined, fakeOwner("b", 2), {}, () => {}),
     /two hooks are called same/,
   );
 });
@@ -257,7 +257,7 @@ describe("a gate that takes questions", () => {
     };
     const tap = (id: string, answer: () => unknown) => {
       const owner = fakeOwner(id, put.length);
-      bus.tap(spec, undefined, owner, { name: id }, answer);
+      bus.tap(spec, undefined, owner, {}, answer);
       return owner;
     };
     return { emit: () => bus.emitter(spec).emit(input), put, tap };
@@ -310,7 +310,7 @@ describe("a gate that takes questions", () => {
   it("denies where nobody can be asked", async () => {
     const bus = new HookBus();
     const spec = { ...hookOf("gate"), asks: true };
-    bus.tap(spec, undefined, fakeOwner("a", 1), { name: "a" }, () => ask("one"));
+    bus.tap(spec, undefined, fakeOwner("a", 1), {}, () => ask("one"));
     assert.equal((await bus.emitter(spec).emit(input))?.allow, false);
   });
 });

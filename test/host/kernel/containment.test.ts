@@ -90,7 +90,7 @@ describe("a plugin that breaks before it runs", () => {
     it(how, async (t) => {
       const declaring: Plugin["setup"] = (gateway) => {
         gateway.serve(bad, { ping: () => ({}) });
-        gateway.hooks.admit.tap("bad", () => ({ allow: false, reason: "half a plugin" }));
+        gateway.hooks.admit.tap(() => ({ allow: false, reason: "half a plugin" }));
         return setup(gateway);
       };
       const { report, client } = await startWith(t, definePlugin({ id: "bad", api: "^1.0.0", setup: declaring }));
@@ -117,7 +117,7 @@ describe("a plugin that breaks before it runs", () => {
         api: "^1.0.0",
         setup(gateway) {
           gateway.serve(bad, { ping: () => ({}) });
-          gateway.hooks.hello.tap("bad", (hello) => (seen.push("hello"), hello));
+          gateway.hooks.hello.tap((hello) => (seen.push("hello"), hello));
           gateway.start(begin);
         },
       });
@@ -133,7 +133,7 @@ describe("a plugin that breaks before it runs", () => {
         id: "bad",
         api: "^1.0.0",
         setup(gateway) {
-          gateway.hooks.admit.tap("bad", () => undefined);
+          gateway.hooks.admit.tap(() => undefined);
           gateway.start(begin);
         },
       });
@@ -255,7 +255,7 @@ describe("a plugin that breaks while it runs", () => {
       api: "^1.0.0",
       setup: (gateway) => {
         let calls = 0;
-        gateway.hooks.admit.tap("bad", () => {
+        gateway.hooks.admit.tap(() => {
           if (calls++ > 0) throw new Error("boom");
         });
       },
@@ -462,7 +462,7 @@ describe("the rules of setup", () => {
           const late: (() => unknown)[] = [
             () => gateway.serve(bad, { ping: () => ({}) }),
             () => gateway.event(event),
-            () => gateway.hooks.hello.tap("x", (value) => value),
+            () => gateway.hooks.hello.tap((value) => value),
             () => gateway.start(() => {}),
           ];
           for (const declare of late)

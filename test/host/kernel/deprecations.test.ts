@@ -42,7 +42,7 @@ export default definePlugin({
   setup(gateway) {
     gateway.extend(Point, "a", {});
     gateway.extend(Point, "b", {});
-    gateway.hook(hook).tap("user", () => undefined);
+    gateway.hook(hook).tap(() => undefined);
     gateway.serve(own, { go: async ({ principal }) => {
       await gateway.call(contract.new, {}, { principal });
       await gateway.call(contract.old, {}, { principal });

@@ -29,7 +29,7 @@ const warden = (more: Setup = () => {}, fields: Partial<Plugin> = {}): Plugin =>
     id: "warden",
     api: "^1.0.0",
     setup(gateway) {
-      gateway.hooks.rpcBefore.for("shop.guarded").tap("look", () => undefined);
+      gateway.hooks.rpcBefore.for("shop.guarded").tap(() => undefined);
       return more(gateway);
     },
     ...fields,
@@ -155,9 +155,7 @@ describe("a gate whose plugin is being replaced", limited, () => {
         id: "warden",
         api: "^1.0.0",
         setup(gateway) {
-          gateway.hooks.rpcBefore
-            .for("shop.guarded")
-            .tap("look", () => ({ allow: false, reason: "the new one says no" }));
+          gateway.hooks.rpcBefore.for("shop.guarded").tap(() => ({ allow: false, reason: "the new one says no" }));
           gateway.start(() => gate.passed);
         },
       }),
@@ -237,7 +235,7 @@ describe("a gate of a plugin's own hook", limited, () => {
       id: "guard",
       api: "^1.0.0",
       setup(gateway) {
-        gateway.hook(Ask).tap("look", () => undefined);
+        gateway.hook(Ask).tap(() => undefined);
         return more(gateway);
       },
     });
@@ -263,7 +261,7 @@ describe("two plugins that tap one hook declared in two ways", limited, () => {
   const declared = (kind: "observe" | "gate") =>
     defineHook<unknown>()(kind, { name: "bell.rung", owner: "bell", when: `as ${kind}`, returns: "-", throws: "-" });
   const listener = (id: string, kind: "observe" | "gate") =>
-    definePlugin({ id, api: "^1.0.0", setup: (gateway) => gateway.hook(declared(kind)).tap("x", () => undefined) });
+    definePlugin({ id, api: "^1.0.0", setup: (gateway) => gateway.hook(declared(kind)).tap(() => undefined) });
 
   it("cost the second of them, and nobody else", async (t) => {
     const { client, report } = await startScene(t, [listener("one", "observe"), listener("two", "gate"), shopPlugin]);
@@ -278,7 +276,7 @@ describe("two plugins that tap one hook declared in two ways", limited, () => {
     const reworded = definePlugin({
       id: "two",
       api: "^1.0.0",
-      setup: (gateway) => gateway.hook(other).tap("x", () => {}),
+      setup: (gateway) => gateway.hook(other).tap(() => {}),
     });
     const { report } = await startScene(t, [listener("one", "observe"), reworded]);
     assert.deepEqual([report("one")?.state, report("two")?.state], ["active", "active"]);

@@ -50,7 +50,7 @@ describe("what counts", limited, () => {
   it("hooks that throw", async (t) => {
     const { connect, state } = await scene(
       t,
-      illPlugin(({ hooks }) => hooks.hello.tap("x", boom)),
+      illPlugin(({ hooks }) => hooks.hello.tap(boom)),
     );
     await connect(); // the first client of the scene was one, too
     await connect();

@@ -52,9 +52,9 @@ const listener = (name: string, kind: Kind, heard: string[], begin: () => void |
     api: "^1.0.0",
     setup(gateway) {
       const tap = gateway.hook(specs[kind]) as unknown as {
-        tap(name: string, handler: (input: { text: string }) => unknown): void;
+        tap(handler: (input: { text: string }) => unknown): void;
       };
-      tap.tap("hear", ({ text }) => {
+      tap.tap(({ text }) => {
         heard.push(`${name} ${text}`);
         return answers[kind](name, text);
       });
@@ -150,7 +150,7 @@ describe("what the old generation declared and the new one does not", limited, (
             summary: "-",
             handler: () => ({ body: "old" }),
           });
-          gateway.hooks.hello.tap("x", (hello) => (seen.push("hello"), hello));
+          gateway.hooks.hello.tap((hello) => (seen.push("hello"), hello));
           gateway.extend(Point, "old", "old");
           gateway.every(1_000, () => (seen.push("tick"), emit("tick")));
           gateway.after(2_000, () => void seen.push("after"));

@@ -56,11 +56,11 @@ function everything(ballast: object, weak: WeakRef<object>[]): Plugin {
       gateway.extend(Point, "x", held);
       gateway.own(Own);
       gateway.emits(hook);
-      gateway.hook(hook).tap("own", () => void keep());
-      gateway.hooks.hello.tap("hello", (value) => (keep(), value));
-      gateway.hooks.admit.tap("admit", () => void keep());
-      gateway.hooks.rpcBefore.for("all.one").tap("before", () => void keep());
-      gateway.hooks.connectionClosed.tapPromise("closed", async () => void keep());
+      gateway.hook(hook).tap(() => void keep());
+      gateway.hooks.hello.tap((value) => (keep(), value));
+      gateway.hooks.admit.tap(() => void keep());
+      gateway.hooks.rpcBefore.for("all.one").tap(() => void keep());
+      gateway.hooks.connectionClosed.tap(async () => void keep());
       gateway.every(1_000, () => void keep());
       gateway.after(3_600_000, () => void keep());
       gateway.busy(() => keep() < 0);

@@ -158,7 +158,7 @@ describe("what cannot be set up leaves the old version serving", limited, () => 
   const packaged: [why: string, next: Plugin, reason: RegExp][] = [
     [
       "it taps a gate its package does not list",
-      version("new", { also: (gateway) => gateway.hooks.admit.tap("x", () => undefined) }),
+      version("new", { also: (gateway) => gateway.hooks.admit.tap(() => undefined) }),
       /^tap of admit is not listed under "svc\.gates"; add "admit" to svc\.gates in package\.json$/,
     ],
     [

@@ -43,7 +43,7 @@ const busyPlugin = (until: Promise<void> = Promise.resolve()) =>
       route("broken", () => {
         throw new Error("route");
       });
-      gateway.hook(knock).tap("busy", (how) => {
+      gateway.hook(knock).tap((how) => {
         if (how === "hard") throw new Error("too hard");
       });
     },
@@ -177,7 +177,7 @@ describe("an inspection", limited, () => {
         gateway.provide(Ink, {});
         gateway.serve(contractOf("writer", "write"), { write: () => ({}) });
         gateway.event(wrote);
-        gateway.hooks.hello.tap("x", () => undefined);
+        gateway.hooks.hello.tap(() => undefined);
         gateway.route({ method: "GET", path: "/plugins/writer/x", auth: "plugin", summary: "-", handler: () => ({}) });
       },
     });

@@ -31,8 +31,8 @@ describe("the gate for devices", limited, () => {
     const note = (gate: string) => (admission: Admission) => void seen.push(`${gate} ${typeof admission.device}`);
     const { withDevice, without } = await attempts(t, [
       guard((gateway) => {
-        gateway.hooks.admitDevice.tap("note", note("device"));
-        gateway.hooks.admit.tap("note", note("all"));
+        gateway.hooks.admitDevice.tap(note("device"));
+        gateway.hooks.admit.tap(note("all"));
       }),
     ]);
     assert.deepEqual([await withDevice(), await without()], ["ok", "ok"]);
@@ -43,8 +43,8 @@ describe("the gate for devices", limited, () => {
     let asked = 0;
     const { withDevice } = await attempts(t, [
       guard((gateway) => {
-        gateway.hooks.admit.tap("ban", () => ({ allow: false, reason: "banned" }));
-        gateway.hooks.admitDevice.tap("count", () => void asked++);
+        gateway.hooks.admit.tap(() => ({ allow: false, reason: "banned" }));
+        gateway.hooks.admitDevice.tap(() => void asked++);
       }),
     ]);
     assert.deepEqual([await withDevice(), asked], ["banned", 0]);
@@ -53,26 +53,26 @@ describe("the gate for devices", limited, () => {
   const failing: [how: string, setup: Plugin["setup"], says: RegExp][] = [
     [
       "denies",
-      (gateway) => gateway.hooks.admitDevice.tap("no", () => ({ allow: false, reason: "no device" })),
+      (gateway) => gateway.hooks.admitDevice.tap(() => ({ allow: false, reason: "no device" })),
       /^no device$/,
     ],
     [
       "throws",
       (gateway) =>
-        gateway.hooks.admitDevice.tap("broken", () => {
+        gateway.hooks.admitDevice.tap(() => {
           throw new Error("broken");
         }),
       /^plugin guard could not decide$/,
     ],
     [
       "asks people, which this gate does not take",
-      (gateway) => gateway.hooks.admitDevice.tap("ask", () => ({ allow: "ask", title: "in?", subject: 1 })),
+      (gateway) => gateway.hooks.admitDevice.tap(() => ({ allow: "ask", title: "in?", subject: 1 })),
       /would have people decide/,
     ],
     [
       "is gone, since it did not start",
       (gateway) => {
-        gateway.hooks.admitDevice.tap("never", () => undefined);
+        gateway.hooks.admitDevice.tap(() => undefined);
         gateway.start(() => {
           throw new Error("no storage");
         });

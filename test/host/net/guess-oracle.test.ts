@@ -29,7 +29,7 @@ describe("guesses beside a device proof", { timeout: 20_000 }, () => {
     const voucher = definePlugin({
       id: "voucher",
       api: "^1.0.0",
-      setup: (gateway) => gateway.hooks.authenticate.tap("all", () => ({ id: "device:x", scopes: ["operator.read"] })),
+      setup: (gateway) => gateway.hooks.authenticate.tap(() => ({ id: "device:x", scopes: ["operator.read"] })),
     });
     const { gateway, connect } = await testGateway(t, { plugins: ["health", voucher], config: { gateway: limited } });
     for (let attempt = 0; attempt < 12; attempt++) {

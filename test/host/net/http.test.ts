@@ -279,7 +279,7 @@ describe("the hook httpRequest", () => {
       id: "early",
       api: "^1.0.0",
       setup(gateway) {
-        gateway.hooks.httpRequest.tap("early", ({ method, path, remoteAddress, headers }) => {
+        gateway.hooks.httpRequest.tap(({ method, path, remoteAddress, headers }) => {
           asked.push({ method, path, remoteAddress });
           if (handler) return handler();
           return headers["x-early"] ? { status: 418, body: { early: true } } : undefined;

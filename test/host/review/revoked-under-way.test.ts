@@ -20,12 +20,12 @@ it("refuses the call", { timeout: 20_000 }, async (t) => {
     setup(gateway) {
       credentials = gateway.services.credentials;
       gateway.serve(deed, { do: () => ({ done: ++done }) });
-      gateway.hooks.rpcBefore.for("deed.do").tapPromise("slow", async () => {
+      gateway.hooks.rpcBefore.for("deed.do").tap(async () => {
         asked.open();
         await decided.passed;
         return undefined;
       });
-      gateway.hooks.rpcAfter.tap("watch", ({ method, code }) => {
+      gateway.hooks.rpcAfter.tap(({ method, code }) => {
         if (method === "deed.do") refused.open(code);
       });
     },

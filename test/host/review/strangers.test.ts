@@ -67,7 +67,7 @@ it("nothing is lost between the cursor of hello-ok and the first event", limited
       const emit = gateway.event(happened);
       publish = (n) => emit({ n });
       // Publishes in each of the next microtasks: some before the cursor is taken, some before the connection is there.
-      gateway.hooks.hello.tap("news", (extra) => {
+      gateway.hooks.hello.tap((extra) => {
         void (async () => {
           for (let n = 1; n <= 40; n++) {
             await Promise.resolve();

@@ -242,7 +242,7 @@ describe("session keys and agents", limited, () => {
           { id: "hook", match: { path: "hook" }, messageTemplate: "m" },
         ],
       });
-      gateway.hooks.webhookTransform.for("hook").tap("test", (input) => ({
+      gateway.hooks.webhookTransform.for("hook").tap((input) => ({
         ...input,
         fields: { ...input.fields, ...(input.request.payload as object) },
       }));

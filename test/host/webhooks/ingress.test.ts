@@ -228,7 +228,7 @@ describe("webhook requests", () => {
       id: "gatekeeper",
       api: "^1.0.0",
       setup: (gateway) =>
-        gateway.hooks.httpRequest.tap("gatekeeper", ({ path, remoteAddress }) => {
+        gateway.hooks.httpRequest.tap(({ path, remoteAddress }) => {
           asked.push(`${path} ${remoteAddress}`);
           return answers.length > 0 ? { status: 418, body: answers.shift() } : undefined;
         }),

@@ -193,7 +193,7 @@ describe("the hook webhookTransform", () => {
         gateway
           .hook(HOOKS.webhookTransform)
           .for("m")
-          .tap("changer", (input) => ({ ...input, ...changes.shift() })),
+          .tap((input) => ({ ...input, ...changes.shift() })),
     });
     const mappings = [{ id: "m", match: { path: "m" }, messageTemplate: "x" }];
     const { post, notes } = await webhookGateway(t, {
@@ -216,7 +216,7 @@ describe("the hook webhookTransform", () => {
         gateway
           .hook(HOOKS.webhookBefore)
           .for("note")
-          .tap("guard", (input) => {
+          .tap((input) => {
             seen.push(input.params);
             assert.throws(() => Object.assign(input.params, { text: "changed" }));
             if (String(input.params["text"]).includes("bad"))

@@ -80,8 +80,8 @@ async function setUp(t: TestContext, { url, append }: Options = {}) {
     every: () => undefined,
     serve: (contract: unknown) => void declared.served.push(contract),
     hooks: {
-      hostReady: { tap: (_name: string, handler: () => void) => (ready = handler) },
-      sessionReplacing: { tapPromise: (_name: string, handler: Replacing) => (replacing = handler) },
+      hostReady: { tap: (handler: () => void) => (ready = handler) },
+      sessionReplacing: { tap: (handler: Replacing) => (replacing = handler) },
     },
     start: (work: () => Promise<Stop>) => (begin = work),
     after: (ms: number, work: () => void) => void clock.setTimeout(work, ms),

@@ -31,7 +31,7 @@ async function setUp(entry?: Partial<SessionEntry>, summarized?: { summary: stri
     },
     event: () => (payload: unknown, audience: unknown) => events.push([payload, audience]),
     serve: (_contract: unknown, handlers: NonNullable<typeof declared.handlers>) => (declared.handlers = handlers),
-    hooks: { runEvent: { tap: (_name: string, tap: (event: RunEvent) => void) => (declared.runEvent = tap) } },
+    hooks: { runEvent: { tap: (tap: (event: RunEvent) => void) => (declared.runEvent = tap) } },
     start: (begin: () => unknown) => starts.push(begin),
   };
   await chatPlugin.setup(gateway as unknown as PluginGateway<never, never>); // the parts chat uses

@@ -95,7 +95,7 @@ export async function scene(t: TestContext, surroundings: Surroundings = {}): Pr
     services: { store, restarts, info: { stateDir }, sessions: { get: () => sessions } },
     clock: { now: () => 0 },
     log: { debug() {}, info() {}, warn: log, error: log },
-    hooks: { hostReady: { tapPromise: (_name: string, tap: () => Promise<void>) => (ready = tap) } },
+    hooks: { hostReady: { tap: (tap: () => Promise<void>) => (ready = tap) } },
     provide() {},
     extend: () => undefined, // its tool has a test of its own
     serve: (_contract: unknown, given: Handlers<typeof config>) => (handlers = given),

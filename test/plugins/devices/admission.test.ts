@@ -77,7 +77,7 @@ describe("who reaches pairing", limited, () => {
       id: "ban",
       api: "^1.0.0",
       setup({ hooks }) {
-        hooks.admit.tap("ban", ({ remoteAddress, device }) =>
+        hooks.admit.tap(({ remoteAddress, device }) =>
           device === undefined ? undefined : { allow: false, reason: `banned: ${remoteAddress}` },
         );
       },

@@ -19,8 +19,8 @@ async function openHeld(t: TestContext, at: "token" | "hello") {
     id: "holder",
     api: "^1.0.0",
     setup({ hooks }) {
-      if (at === "token") hooks.deviceToken.tapPromise({ name: "holder", phase: "first" }, pass);
-      else hooks.hello.tapPromise({ name: "holder" }, pass);
+      if (at === "token") hooks.deviceToken.tap(pass, { phase: "first" });
+      else hooks.hello.tap(pass);
     },
   });
   const scene = await openScene(t, { plugins: [holder] });

@@ -16,10 +16,13 @@ async function openWithNodes(t: TestContext, config: Readonly<Record<string, unk
     api: "^1.0.0",
     requires: { devices: Devices },
     setup(gateway) {
-      gateway.hooks.deviceToken.tapPromise({ name: "probe", phase: "first" }, async (admission) => {
-        offers.push(await gateway.services.devices.offer(admission));
-        return undefined;
-      });
+      gateway.hooks.deviceToken.tap(
+        async (admission) => {
+          offers.push(await gateway.services.devices.offer(admission));
+          return undefined;
+        },
+        { phase: "first" },
+      );
       gateway.start(() => {
         service = gateway.services.devices;
       });

@@ -42,10 +42,7 @@ async function setUp(sessions?: object) {
       (payload: unknown, { connections }: Audience = {}) =>
         connections?.length === 0 ? raised.push(name) : events.push([name, payload]),
     serve: (_contract: unknown, handlers: typeof served) => Object.assign(served, handlers),
-    hooks: new Proxy(
-      {},
-      { get: (_target, hook: string) => ({ tap: (_name: string, tap: Tap) => (taps[hook] = tap) }) },
-    ),
+    hooks: new Proxy({}, { get: (_target, hook: string) => ({ tap: (tap: Tap) => (taps[hook] = tap) }) }),
     every: (ms: number) => timers.push(ms),
     start: () => undefined,
   };

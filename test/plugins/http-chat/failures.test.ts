@@ -214,8 +214,7 @@ describe("a run that fails", { timeout: SUITE_MS }, () => {
     const gate = definePlugin({
       id: "gate",
       api: "^1.0.0",
-      setup: (gateway) =>
-        gateway.hooks.runBefore.tap("gate", () => ({ allow: false, reason: "closed", retryAfterMs: 3_000 })),
+      setup: (gateway) => gateway.hooks.runBefore.tap(() => ({ allow: false, reason: "closed", retryAfterMs: 3_000 })),
     });
     const { post } = await scene(t, { plugins: [gate] });
     const response = await post({ ...hi, stream: true });

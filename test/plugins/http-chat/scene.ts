@@ -42,7 +42,7 @@ function lookout() {
     requires: { runs: AgentRuns, sessions: Sessions },
     setup(gateway) {
       ({ runs, sessions } = gateway.services);
-      gateway.hooks.runEvent.tap("lookout", (event) => {
+      gateway.hooks.runEvent.tap((event) => {
         events.push(event);
         if (event.outcome) ended.push(event.outcome);
       });

@@ -101,7 +101,7 @@ function shedPlugin(shed: Shed) {
     provides: [AgentDirectory, GroupToolPolicy],
     setup(gateway) {
       for (const [name, tool] of Object.entries(toolsOf(shed))) gateway.extend(Tool, name, tool);
-      gateway.hooks.toolBefore.for("gated").tap("shed", () => ({ allow: false, reason: "not on Sundays" }));
+      gateway.hooks.toolBefore.for("gated").tap(() => ({ allow: false, reason: "not on Sundays" }));
       gateway.provide(AgentDirectory, {
         defaultId: "main",
         list: () => [],

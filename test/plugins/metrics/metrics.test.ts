@@ -24,7 +24,7 @@ const busyPlugin = definePlugin({
         throw new Error("out of ink");
       },
     });
-    gateway.hooks.hello.tap("busy", () => undefined);
+    gateway.hooks.hello.tap(() => undefined);
   },
 });
 

@@ -36,8 +36,8 @@ function follow({
 } = {}) {
   const taps = new Map<string, Heard>();
   const hook = (name: string) => {
-    const tap = (_options: unknown, handler: Heard) => void taps.set(name, handler);
-    return { tap, tapPromise: tap };
+    const tap = (handler: Heard) => void taps.set(name, handler);
+    return { tap };
   };
   const hooks = Object.fromEntries(
     ["deviceToken", "connectionReady", "connectionClosed"].map((name) => [name, hook(name)]),

@@ -90,7 +90,7 @@ export class FakeDevices {
       setup: (gateway) => {
         gateway.provide(Devices, this.service);
         this.revoke = (deviceId) => gateway.services.credentials.revokeDevice(deviceId, "device removed");
-        gateway.hooks.authenticate.tap("devices", ({ deviceId }) =>
+        gateway.hooks.authenticate.tap(({ deviceId }) =>
           deviceId !== undefined && this.paired.has(deviceId)
             ? { id: `device:${deviceId}`, scopes: ["operator.admin", "operator.read", "operator.write"] }
             : undefined,

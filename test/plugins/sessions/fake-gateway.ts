@@ -85,7 +85,7 @@ export async function startFake(plugin: Plugin, options: FakeOptions) {
     },
     extend: (_point: unknown, id: string, tool: Tool) => tools.set(id, tool),
     start: (begin: () => unknown) => starts.push(begin),
-    hooks: { hello: { tap: (_name: string, handler: (snapshot: object) => object) => (hello = handler) } },
+    hooks: { hello: { tap: (handler: (snapshot: object) => object) => (hello = handler) } },
     emits: ({ name, kind }: HookSpec) => ({
       isUsed: () => true,
       emit: async (input: unknown) => {

@@ -155,7 +155,7 @@ describe("a plugin that is not fit", { timeout: 120_000 }, () => {
       plugin: [
         ["config: Strict", 'section: "note",\n  config: Strict'],
         ['summary: "Greet somebody"', 'summary: ""'],
-        [SETUP, `gateway.hooks.admit.tap("notes", () => undefined);\n${SETUP}`],
+        [SETUP, `gateway.hooks.admit.tap(() => undefined);\n${SETUP}`],
       ],
       readme: "# notes",
     });
