@@ -33,8 +33,9 @@ const files: SourceFile[] = ["sdk", "host", "plugins", "examples"].flatMap(files
   return { path, text, imports: importsOf(text) };
 });
 
-/** `host/net/door.ts` -> `host`; `plugins/x/y.ts` -> `plugins/x`. */
+/** `host/net/door.ts` -> `host`; `plugins/x/y.ts` -> `plugins/x`; `sdk/kit/exec/plan.ts` -> `sdk/kit`. */
 function roomOf(path: string): string {
+  if (path.startsWith("sdk/kit/")) return "sdk/kit";
   const [first = "", second = ""] = path.split("/");
   return first === "plugins" || first === "examples" ? `${first}/${second}` : first;
 }
@@ -46,18 +47,23 @@ function target(file: SourceFile, name: string): string {
 
 describe("who may import whom", () => {
   const allowed: [room: RegExp, may: (target: string) => boolean][] = [
-    [/^sdk$/, (to) => roomOf(to) === "sdk" || !/^@svc\/|^(host|plugins|examples)\//.test(to)],
+    [/^sdk$/, (to) => roomOf(to) === "sdk" || !/^@svc\/|^(sdk|host|plugins|examples)\//.test(to)],
+    [
+      /^sdk\/kit$/,
+      (to) =>
+        roomOf(to) === "sdk/kit" || (!/^@svc\/(?!sdk)/.test(to) && !/^(sdk|host|plugins|examples|test)\//.test(to)),
+    ],
     [
       /^host$/,
       (to) => roomOf(to) === "host" || (!/^@svc\/(?!sdk)/.test(to) && !/^(sdk|plugins|examples|test)\//.test(to)),
     ],
-    [/^plugins\//, (to) => !/^(sdk|host|examples|test)\//.test(to) && !/^@svc\/(?!sdk)/.test(to)],
+    [/^plugins\//, (to) => !/^(sdk|host|examples|test)\//.test(to) && !/^@svc\/(?!sdk|kit)/.test(to)],
     [/^examples\//, (to) => !to.startsWith("test/")],
   ];
   for (const [room, may] of allowed) {
     it(`${room.source} keeps to its own rooms`, () => {
       const wrong = files
-        .filter(({ path }) => room.test(roomOf(path)))
+        .filter(({ path }) => room.test(roomOf(path)) && !path.includes("/templates/")) // those become somebody's own package
         .flatMap((file) => file.imports.map((name) => ({ file: file.path, to: target(file, name) })))
         .filter(
           ({ file, to }) =>
@@ -118,22 +124,36 @@ describe("who may import whom", () => {
   });
 });
 
-it("no file is part of an import cycle, type imports included", () => {
-  const byPath = new Map(files.map((file) => [file.path, file]));
+/** @returns a line per cycle, e.g. `a -> b -> a` */
+function cyclesOf(graph: ReadonlyMap<string, readonly string[]>): string[] {
   const done = new Set<string>();
   const cycles: string[] = [];
-  const visit = (file: SourceFile, trail: readonly string[]) => {
-    if (trail.includes(file.path))
-      return void cycles.push([...trail.slice(trail.indexOf(file.path)), file.path].join(" -> "));
-    if (done.has(file.path)) return;
-    for (const name of file.imports) {
-      const next = byPath.get(target(file, name));
-      if (next) visit(next, [...trail, file.path]);
-    }
-    done.add(file.path);
+  const visit = (node: string, trail: readonly string[]) => {
+    if (trail.includes(node)) return void cycles.push([...trail.slice(trail.indexOf(node)), node].join(" -> "));
+    if (done.has(node)) return;
+    for (const next of graph.get(node) ?? []) visit(next, [...trail, node]);
+    done.add(node);
   };
-  for (const file of files) visit(file, []);
-  assert.deepEqual(cycles, []);
+  for (const node of graph.keys()) visit(node, []);
+  return cycles;
+}
+
+it("no file is part of an import cycle, type imports included", () => {
+  const graph = files.map((file) => [file.path, file.imports.map((name) => target(file, name))] as const);
+  assert.deepEqual(cyclesOf(new Map(graph)), []);
+});
+
+it("no domain of the SDK is part of an import cycle, type imports included", () => {
+  const graph = new Map<string, string[]>();
+  for (const file of files) {
+    if (roomOf(file.path) !== "sdk") continue;
+    const others = file.imports.map((name) => dirname(target(file, name))).filter((to) => /^sdk\/[a-z-]+$/.test(to));
+    const domain = dirname(file.path);
+    if (domain === "sdk" || domain.startsWith("sdk/testing")) continue;
+    graph.set(domain, [...(graph.get(domain) ?? []), ...others.filter((to) => to !== domain)]);
+  }
+  assert.ok(graph.size > 20);
+  assert.deepEqual(cyclesOf(graph), []);
 });
 
 it("the host names no plugin, namespace or channel", () => {
@@ -193,7 +213,7 @@ function exportsOf(path: string): { name: string; documented: boolean }[] {
     return [
       {
         name: String(match[1]),
-        documented: documented || /^export type \w+ = (Static<|\(typeof|keyof typeof)/.test(line),
+        documented: documented || /^export type \w+ = (Static<|DeepReadonly<Static<|\(typeof|keyof typeof)/.test(line),
       },
     ];
   });
@@ -201,18 +221,15 @@ function exportsOf(path: string): { name: string; documented: boolean }[] {
 }
 
 describe("the public surface of @svc/sdk", () => {
-  const entries = {
-    ".": "sdk/index.ts",
-    "./services": "sdk/services/index.ts",
-    "./client": "sdk/client/index.ts",
-    "./errors": "sdk/errors.ts",
-    "./device": "sdk/device/index.ts",
-    "./exec": "sdk/exec/index.ts",
-    "./files": "sdk/files/index.ts",
-    "./cli": "sdk/cli.ts",
-    "./testing": "sdk/testing/index.ts",
-    "./transform": "sdk/transform.ts",
-  };
+  const { exports } = JSON.parse(readFileSync(join(root, "sdk/package.json"), "utf8")) as { exports: object };
+  const entries = Object.fromEntries(
+    Object.keys(exports)
+      .filter((entry) => entry !== "./package.json")
+      .map((entry) => {
+        const file = join("sdk", `${entry}.ts`);
+        return [entry, files.some(({ path }) => path === file) ? file : join("sdk", entry, "index.ts")];
+      }),
+  );
 
   it("is what the snapshot says; a change of it is a change of the API", () => {
     const now = Object.entries(entries).map(([entry, path]) => [

@@ -1,6 +1,6 @@
 /** Which part of the configuration belongs to whom, and whether it is right. Pure. */
 import { deepFreeze, type Plugin, type TSchema, violations, withDefaults } from "@svc/sdk";
-import { isSecretRef } from "@svc/sdk/services";
+import { isSecretRef } from "@svc/sdk/secrets";
 import type { ConfigFile, Issue } from "./file.ts";
 import { HOST_SECTIONS, type HostConfig } from "./host-schema.ts";
 import { isObject, own, type PlainObject } from "./plain-data.ts";

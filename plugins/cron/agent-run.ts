@@ -1,14 +1,10 @@
 /** An isolated job as a run of its agent: begun once, found again after a crash, followed to its end. */
+import { endOfRun } from "@svc/kit/runs";
+import { currentTimeLine } from "@svc/kit/time";
 import { type Clock, pause, type Principal } from "@svc/sdk";
-import {
-  type AgentDirectory,
-  type AgentRuns,
-  currentTimeLine,
-  endOfRun,
-  parseThinkingLevel,
-  type RunOutcome,
-  type Sessions,
-} from "@svc/sdk/services";
+import type { AgentDirectory, AgentRuns, RunOutcome } from "@svc/sdk/agents";
+import { parseThinkingLevel } from "@svc/sdk/models";
+import type { Sessions } from "@svc/sdk/sessions";
 import type { Definition, Fire } from "./records.ts";
 
 /** Spec: §10. */

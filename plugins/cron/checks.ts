@@ -1,5 +1,6 @@
 /** Whether a job can work as it is put together. Pure. Spec: methods-cron.md §2, table of errors. */
-import { type CronJob, type CronSchedule, unavailable } from "@svc/sdk";
+import { unavailable } from "@svc/sdk";
+import type { CronJob, CronSchedule } from "@svc/sdk/cron";
 
 /** What is looked at. */
 type Checked = Pick<CronJob, "schedule" | "sessionTarget" | "payload" | "delivery" | "failureAlert" | "agentId">;

@@ -1,6 +1,7 @@
 /** What `svc cron ...` is given on its command line, one option at a time. Pure. */
-import { type CronJob, invalidRequest, notFound } from "@svc/sdk";
+import { invalidRequest, notFound } from "@svc/sdk";
 import { visible } from "@svc/sdk/cli";
+import type { CronJob } from "@svc/sdk/cron";
 import { parseSpan } from "./cli-times.ts";
 
 export type Options = Readonly<Record<string, unknown>>;

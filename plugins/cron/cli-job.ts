@@ -1,6 +1,6 @@
 /** Jobs and changes of jobs out of the options of `svc cron add` and `svc cron edit`. Pure. */
 import type { Command } from "@svc/sdk/cli";
-import type { CronJob, CronSchedule } from "@svc/sdk";
+import type { CronJob, CronSchedule } from "@svc/sdk/cron";
 import {
   choiceOption,
   countOption,

@@ -1,6 +1,7 @@
 /** What `svc cron ...` prints for people. Pure but for the zone of this machine, where none is given. */
-import type { cron, CronJob, CronRunEntry, CronSchedule, ResultOf } from "@svc/sdk";
+import type { ResultOf } from "@svc/sdk";
 import { cut, table, visible } from "@svc/sdk/cli";
+import type { cron, CronJob, CronRunEntry, CronSchedule } from "@svc/sdk/cron";
 import { distanceText, localText, roughly, spanText } from "./cli-times.ts";
 
 /** When it is, and where. */

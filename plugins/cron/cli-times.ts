@@ -1,6 +1,5 @@
 /** Times and lengths of time as people write and read them. Pure but for the zone of this machine. */
-import { parseDuration } from "@svc/sdk";
-import { localTime } from "@svc/sdk/services";
+import { localTime, parseDuration } from "@svc/kit/time";
 import { parseMoment } from "./schedule-words.ts";
 
 const UNIT_MS: Readonly<Record<string, number>> = {

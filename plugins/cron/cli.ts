@@ -1,6 +1,7 @@
 /** `svc cron ...`: look at the jobs of a running gateway, add and change them, run them. */
-import { cron, type CronJob, type CronRunEntry, isGatewayError } from "@svc/sdk";
+import { isGatewayError } from "@svc/sdk";
 import { askingWith, type Command, type CommandContext, defineCommands, show, visible } from "@svc/sdk/cli";
+import { cron, type CronJob, type CronRunEntry } from "@svc/sdk/cron";
 import { choiceOption, countOption, type Options, resolveJob, textOption } from "./cli-input.ts";
 import { draftParams, JOB_OPTIONS, patchFields } from "./cli-job.ts";
 import { type Here, jobLines, listLines, ranLines, runsLines, statusLines } from "./cli-text.ts";

@@ -1,6 +1,6 @@
 /** What the record of a run says. Pure. Spec: protocol/stores.md §4. */
-import type { CronDelivery, CronRunEntry } from "@svc/sdk";
-import type { RunOutcome } from "@svc/sdk/services";
+import type { RunOutcome } from "@svc/sdk/agents";
+import type { CronDelivery, CronRunEntry } from "@svc/sdk/cron";
 import type { Settled } from "./records.ts";
 import type { Ended } from "./verdict.ts";
 

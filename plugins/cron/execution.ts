@@ -1,6 +1,8 @@
 /** What a job does at one of its times, and whom its words go to. May be repeated after a crash at any point. */
-import { type CronEventPayload, isGatewayError, type Logger, unavailable } from "@svc/sdk";
-import { deliverableReply, replySummary, type SystemEvent, type SystemEvents } from "@svc/sdk/services";
+import { deliverableReply, replySummary } from "@svc/kit/runs";
+import { isGatewayError, type Logger, unavailable } from "@svc/sdk";
+import type { CronEventPayload } from "@svc/sdk/cron";
+import type { SystemEvent, SystemEvents } from "@svc/sdk/heartbeat";
 import { agentOf, type AgentRunSources, runAgent } from "./agent-run.ts";
 import type { CronConfig } from "./config.ts";
 import { type Delivered, modelFacts, NOT_REQUESTED, withDelivery } from "./entries.ts";

@@ -1,6 +1,6 @@
 /** Changes of one job, one after the other: read, decided, written together with what belongs to it. */
 import { Turns, unavailable } from "@svc/sdk";
-import type { Statement } from "@svc/sdk/services";
+import type { Statement } from "@svc/sdk/storage";
 import type { StoredJob } from "./records.ts";
 import { type CronStore, isConflict, type JobChange } from "./store.ts";
 

@@ -1,6 +1,6 @@
 /** What the rows of the tables mean. Pure. */
-import type { CronDeliveryStatus, CronJob, CronJobState, CronRunEntry, CronStatus } from "@svc/sdk";
-import type { Row } from "@svc/sdk/services";
+import type { CronDeliveryStatus, CronJob, CronJobState, CronRunEntry, CronStatus } from "@svc/sdk/cron";
+import type { Row } from "@svc/sdk/storage";
 
 /** What people set of a job. */
 export type Definition = Omit<CronJob, "state">;

@@ -1,5 +1,5 @@
 /** Schedules in the words of older clients, and moments as people write them. Pure. Spec: methods-cron.md §1, §2. */
-import type { CronSchedule } from "@svc/sdk";
+import type { CronSchedule } from "@svc/sdk/cron";
 import { defined, type Fields, isBlank, isFields, trimmed, wordOf } from "./fields.ts";
 
 const KINDS = ["at", "every", "cron"];

@@ -1,6 +1,7 @@
 /** When jobs are due. Pure, but for the zone of this machine and the library that knows calendars, which is loaded first. */
 import { createHash } from "node:crypto";
-import { type CronSchedule, messageOf, unavailable } from "@svc/sdk";
+import { messageOf, unavailable } from "@svc/sdk";
+import type { CronSchedule } from "@svc/sdk/cron";
 import type { Cron } from "croner";
 
 type CronClass = typeof Cron;

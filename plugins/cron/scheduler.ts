@@ -4,7 +4,8 @@
  * One timer for all jobs, and none while there are no jobs: it looks at the clock at least once a minute, since a clock
  * may be set and a machine may sleep.
  */
-import { type Clock, type CronEventPayload, isGatewayError, type Logger, messageOf } from "@svc/sdk";
+import { type Clock, isGatewayError, type Logger, messageOf } from "@svc/sdk";
+import type { CronEventPayload } from "@svc/sdk/cron";
 import type { JobChanges } from "./job-changes.ts";
 import { type StoredJob, wakeAtOf } from "./records.ts";
 import type { Runner } from "./runner.ts";

@@ -1,6 +1,8 @@
 /** Records what became of a time, together with what becomes of the job, and tells those who want to know. */
-import { type Clock, type CronEventPayload, type Logger, persist } from "@svc/sdk";
-import type { SystemEvents } from "@svc/sdk/services";
+import { persist } from "@svc/kit/persist";
+import type { Clock, Logger } from "@svc/sdk";
+import type { CronEventPayload } from "@svc/sdk/cron";
+import type { SystemEvents } from "@svc/sdk/heartbeat";
 import { agentOf } from "./agent-run.ts";
 import type { Done, ExecutionSources } from "./execution.ts";
 import { finished } from "./execution.ts";

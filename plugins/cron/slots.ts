@@ -1,5 +1,5 @@
 /** What becomes of the times a job was due at until now. Decides only. */
-import type { CronCatchUp, CronSchedule } from "@svc/sdk";
+import type { CronCatchUp, CronSchedule } from "@svc/sdk/cron";
 import { followingSlot, nextSlot, slotsBetween } from "./schedule.ts";
 
 /** Choice: milliseconds by which a time may be late and still be run by a job that makes up for nothing. */

@@ -1,6 +1,6 @@
 /** Jobs and what became of their times, on disk. */
 import { isGatewayError } from "@svc/sdk";
-import type { Statement, Storage } from "@svc/sdk/services";
+import type { Statement, Storage } from "@svc/sdk/storage";
 import type { SlotFate } from "./slots.ts";
 import {
   deliveryOf,

@@ -1,16 +1,7 @@
 /** The tool `cron`: an agent of whoever owns the gateway plans what is to happen by the clock. */
-import {
-  type Clock,
-  type cron,
-  invalidRequest,
-  type ParamsOf,
-  pause,
-  type ResultOf,
-  type Static,
-  Strict,
-  Type,
-} from "@svc/sdk";
-import { defineTool, type Tool, type ToolCall, type ToolResult } from "@svc/sdk/services";
+import { type Clock, invalidRequest, type ParamsOf, pause, type ResultOf, type Static, Strict, Type } from "@svc/sdk";
+import type { cron } from "@svc/sdk/cron";
+import { defineTool, type Tool, type ToolCall, type ToolResult } from "@svc/sdk/tools";
 import { type Fields, isBlank, isFields } from "./fields.ts";
 import { withPlainPayload } from "./payload-words.ts";
 import { unwrapped } from "./words.ts";

@@ -1,6 +1,6 @@
 /** What the end of a run means for its job. Decides only. Spec: protocol/methods-cron.md §10. */
-import type { CronStatus } from "@svc/sdk";
-import type { RunOutcome } from "@svc/sdk/services";
+import type { RunOutcome } from "@svc/sdk/agents";
+import type { CronStatus } from "@svc/sdk/cron";
 import type { CronConfig } from "./config.ts";
 import type { Facts, Settled, StoredJob } from "./records.ts";
 

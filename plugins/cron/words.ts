@@ -1,9 +1,6 @@
 /** From the words of clients, old and new, to jobs and changes of jobs. Pure. Spec: methods-cron.md §2, §3. */
 import {
   closedSchema,
-  CronJobDraft,
-  CronJobPatch,
-  CronJobState,
   describeViolations,
   invalidRequest,
   matches,
@@ -12,6 +9,7 @@ import {
   type TSchema,
   Type,
 } from "@svc/sdk";
+import { CronJobDraft, CronJobPatch, CronJobState } from "@svc/sdk/cron";
 import { boundKeys, defined, type Fields, isBlank, isFields, trimmed, wordOf } from "./fields.ts";
 import { type Blanks, deliveryOutOf, plainAddress, plainDelivery, withPlainPayload } from "./payload-words.ts";
 import { plainSchedule, refusedMoment, withScheduleDefaults } from "./schedule-words.ts";

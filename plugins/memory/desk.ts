@@ -1,6 +1,7 @@
 /** The memories of agents, as tools, methods and the watch use them: settings and secrets looked up, the thread asked. */
 import { invalidRequest, isGatewayError, type Logger, notFound, unavailable } from "@svc/sdk";
-import type { AgentDirectory, Secrets } from "@svc/sdk/services";
+import type { AgentDirectory } from "@svc/sdk/agents";
+import type { Secrets } from "@svc/sdk/secrets";
 import { existsSync } from "node:fs";
 import { findEndpoint, type NoEndpoint } from "./endpoint.ts";
 import { locate, type Located } from "./files.ts";

@@ -1,6 +1,6 @@
 /** The server that tells what texts mean, with its key looked up. */
 import { isGatewayError } from "@svc/sdk";
-import { isSecretRef, type Secrets } from "@svc/sdk/services";
+import { isSecretRef, type Secrets } from "@svc/sdk/secrets";
 import type { Endpoint } from "./memory-index.ts";
 import type { EndpointSettings } from "./settings.ts";
 

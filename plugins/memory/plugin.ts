@@ -1,7 +1,10 @@
 /** Memory: what agents wrote down in their workspace, found again by words and by meaning. */
 import { join } from "node:path";
-import { definePlugin, live, memory } from "@svc/sdk";
-import { AgentDirectory, Secrets, Tool } from "@svc/sdk/services";
+import { definePlugin, live } from "@svc/sdk";
+import { AgentDirectory } from "@svc/sdk/agents";
+import { memory } from "@svc/sdk/memory";
+import { Secrets } from "@svc/sdk/secrets";
+import { Tool } from "@svc/sdk/tools";
 import { createDesk } from "./desk.ts";
 import { createFollowing, TICK_MS } from "./following.ts";
 import { createHandlers } from "./methods.ts";

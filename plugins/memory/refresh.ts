@@ -1,6 +1,6 @@
 /** Brings the files of one index up to date: only those that changed are read. */
+import { MAX_FILE_BYTES, readWithin } from "@svc/kit/files";
 import { isGatewayError } from "@svc/sdk/errors";
-import { MAX_FILE_BYTES, readWithin } from "@svc/sdk/files";
 import { createHash } from "node:crypto";
 import type { Stats } from "node:fs";
 import { chunksOf } from "./chunks.ts";

@@ -1,5 +1,5 @@
 /** What is in force where the configuration says nothing, and what it comes to. Pure. Choice: all defaults; the spec has the keys only. */
-import type { MemorySearch } from "@svc/sdk/services";
+import type { MemorySearch } from "@svc/sdk/memory";
 import type { HybridSettings } from "./memory-index.ts";
 
 /** The server that tells what texts mean, as the configuration names it: its key may still be a reference. */

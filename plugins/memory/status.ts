@@ -1,5 +1,6 @@
 /** How the memory of an agent is: what its index has, and whether its server answers. */
-import { type Clock, isGatewayError, type memory, type ResultOf } from "@svc/sdk";
+import { type Clock, isGatewayError, type ResultOf } from "@svc/sdk";
+import type { memory } from "@svc/sdk/memory";
 import type { Desk } from "./desk.ts";
 
 type Status = ResultOf<typeof memory.status>["agents"][number];

@@ -1,6 +1,7 @@
 /** What `svc nodes ...` is given on its command line. Pure. */
-import { invalidRequest, type NodeView, notFound } from "@svc/sdk";
+import { invalidRequest, notFound } from "@svc/sdk";
 import { visible } from "@svc/sdk/cli";
+import type { NodeView } from "@svc/sdk/nodes";
 
 /** Milliseconds an answer may take at most, a day. */
 const MOST_TIMEOUT_MS = 86_400_000;

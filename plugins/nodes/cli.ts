@@ -1,7 +1,8 @@
 /** `svc nodes ...`: look at nodes, ask them, let them in and name them. */
 import { randomUUID } from "node:crypto";
-import { invalidRequest, nodes, type NodeView } from "@svc/sdk";
+import { invalidRequest } from "@svc/sdk";
 import { askingWith, type Command, type CommandContext, defineCommands, show, visible } from "@svc/sdk/cli";
+import { nodes, type NodeView } from "@svc/sdk/nodes";
 import { readParams, readTimeout, resolveNode } from "./cli-input.ts";
 import { describeLines, listLines, payloadLines, pendingLines } from "./cli-text.ts";
 import { nodeHostCommands } from "./host/commands.ts";

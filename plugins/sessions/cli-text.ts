@@ -1,6 +1,7 @@
 /** What `svc sessions` prints for people. Pure. */
-import type { ResultOf, sessions, SessionRow, Static } from "@svc/sdk";
+import type { ResultOf, Static } from "@svc/sdk";
 import { table } from "@svc/sdk/cli";
+import type { SessionRow, sessions } from "@svc/sdk/sessions";
 import { cut, oneLine } from "./text.ts";
 
 type Row = Static<typeof SessionRow>;

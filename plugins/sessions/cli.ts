@@ -1,6 +1,7 @@
 /** `svc sessions ...`: look at, change and tidy conversations of a running gateway. */
-import { GatewayError, invalidRequest, notFound, type ParamsOf, sessions } from "@svc/sdk";
+import { GatewayError, invalidRequest, notFound, type ParamsOf } from "@svc/sdk";
 import { askingWith, type CommandContext, defineCommands, show } from "@svc/sdk/cli";
+import { sessions } from "@svc/sdk/sessions";
 import { compactLines, entryLines, listLines, previewLines, usageLines } from "./cli-text.ts";
 
 type Client = Awaited<ReturnType<CommandContext["connect"]>>;

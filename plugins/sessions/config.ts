@@ -1,5 +1,6 @@
 /** The configuration sections `session` and `bindings`. Spec: http/config.md §7.4, §7.6; http/sessions-routing.md §2-5, §8. */
-import { DURATION_PATTERN, NonEmpty, SIZE_PATTERN, type Static, Strict, Type } from "@svc/sdk";
+import { DURATION_PATTERN, SIZE_PATTERN } from "@svc/kit/time";
+import { NonEmpty, type Static, Strict, Type } from "@svc/sdk";
 import type { Reach } from "./visibility.ts";
 
 /** These take effect without a reload: every use asks for the value of the moment. */

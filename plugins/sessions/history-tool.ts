@@ -1,6 +1,7 @@
 /** The tool `sessions_history`: what was said in a session, short. */
 import { invalidRequest, Strict, Type } from "@svc/sdk";
-import { defineTool, type Sessions, type Tool } from "@svc/sdk/services";
+import type { Sessions } from "@svc/sdk/sessions";
+import { defineTool, type Tool } from "@svc/sdk/tools";
 import { excerptText } from "./previews.ts";
 import { cut } from "./text.ts";
 import { findVisible } from "./tool-session.ts";

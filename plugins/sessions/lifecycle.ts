@@ -1,6 +1,6 @@
 /** Ends and restarts sessions: asks the gate, changes the store, tells who listens. Spec: protocol/methods-sessions.md §6, §7. */
 import { type Clock, type HookEmitter, type HOOKS, invalidRequest, unavailable } from "@svc/sdk";
-import type { SessionEntry } from "@svc/sdk/services";
+import type { SessionEntry } from "@svc/sdk/sessions";
 import type { SessionConfig } from "./config.ts";
 import { expiredEntry, freshEntry, type ModelDefaults } from "./entries.ts";
 import { channelOf, text } from "./keys.ts";

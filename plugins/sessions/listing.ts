@@ -1,6 +1,6 @@
 /** `sessions.list`: which sessions, in which order, and what a row says. Spec: protocol/methods-sessions.md §2. */
-import { type ParamsOf, type ResultOf, type SessionRow, type sessions, type Static } from "@svc/sdk";
-import type { SessionEntry } from "@svc/sdk/services";
+import type { ParamsOf, ResultOf, Static } from "@svc/sdk";
+import type { SessionEntry, SessionRow, sessions } from "@svc/sdk/sessions";
 import { type ModelDefaults, modelOf, type StoredSession } from "./entries.ts";
 import { channelOf, chatTypeOf, kindOf } from "./keys.ts";
 import type { Cursor, ListFilter } from "./statements.ts";

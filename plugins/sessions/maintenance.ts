@@ -2,7 +2,8 @@
  * Keeps the store in bounds: old sessions, too many of them, old archives, too many bytes. `warn` only says what
  * `enforce` would do. Spec: http/sessions-routing.md §4, protocol/stores.md §1 (`session.maintenance`).
  */
-import { type Clock, isGatewayError, type Logger, parseDuration, parseSize } from "@svc/sdk";
+import { parseDuration, parseSize } from "@svc/kit/time";
+import { type Clock, isGatewayError, type Logger } from "@svc/sdk";
 import type { MaintenanceConfig } from "./config.ts";
 import type { Lifecycle } from "./lifecycle.ts";
 import type { Candidate, Listed, Retention } from "./retention.ts";

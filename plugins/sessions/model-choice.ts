@@ -1,6 +1,6 @@
 /** Which model a reference means, as `sessions.patch` takes it. Spec: protocol/methods-sessions.md §5 row `model`. */
 import { type GatewayError, invalidRequest, isGatewayError, unavailable } from "@svc/sdk";
-import type { ModelPolicy, Models } from "@svc/sdk/services";
+import type { ModelPolicy, Models } from "@svc/sdk/models";
 
 /** A model somebody chose, or the default. */
 export interface ChosenModel {

@@ -1,6 +1,6 @@
 /** Changes settings of a session: for `sessions.patch`, and for the tool that sets a model. */
 import type { Clock } from "@svc/sdk";
-import type { SessionEntry } from "@svc/sdk/services";
+import type { SessionEntry } from "@svc/sdk/sessions";
 import type { Lifecycle } from "./lifecycle.ts";
 import type { ModelSources } from "./model-choice.ts";
 import { labelOf, patched, type PatchParams } from "./patching.ts";

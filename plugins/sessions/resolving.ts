@@ -1,5 +1,6 @@
 /** `sessions.resolve`: the one session a selector means. Spec: protocol/methods-sessions.md §4. */
-import { invalidRequest, notFound, type ParamsOf, type sessions } from "@svc/sdk";
+import { invalidRequest, notFound, type ParamsOf } from "@svc/sdk";
+import type { sessions } from "@svc/sdk/sessions";
 import { parseKey } from "./keys.ts";
 import type { SessionStore } from "./store.ts";
 

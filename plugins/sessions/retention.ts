@@ -1,5 +1,5 @@
 /** Finds what maintenance is about, and takes retired transcripts off the disk. */
-import type { Statement, Storage } from "@svc/sdk/services";
+import type { Statement, Storage } from "@svc/sdk/storage";
 
 /** A session that may have to go. */
 export interface Candidate {

@@ -4,7 +4,8 @@
  * Whatever depends on the stored state is decided inside a statement, because many transactions share one
  * commit: the session a message goes to, its place, and what a merge makes of an entry.
  */
-import type { Message, SqlValue, Statement } from "@svc/sdk/services";
+import type { Message } from "@svc/sdk/models";
+import type { SqlValue, Statement } from "@svc/sdk/storage";
 import { columnsOf, type EntryPatch, type StoredSession } from "./entries.ts";
 import { isCronRun, parseKey } from "./keys.ts";
 

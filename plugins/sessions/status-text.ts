@@ -1,5 +1,5 @@
 /** What `session_status` says of a session, for a model to read. Pure. */
-import type { SessionEntry } from "@svc/sdk/services";
+import type { SessionEntry } from "@svc/sdk/sessions";
 import { type ModelDefaults, modelOf } from "./entries.ts";
 
 export interface Status {

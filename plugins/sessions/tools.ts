@@ -1,6 +1,7 @@
 /** What agents can ask about their sessions: the tools `session_status` and `sessions_list`. */
 import { type Clock, coversScope, GatewayError, Strict, Type } from "@svc/sdk";
-import { defineTool, type Sessions, type Tool } from "@svc/sdk/services";
+import type { Sessions } from "@svc/sdk/sessions";
+import { defineTool, type Tool } from "@svc/sdk/tools";
 import { type ModelDefaults, modelOf, type StoredSession } from "./entries.ts";
 import { isFound, rowOf } from "./listing.ts";
 import type { PatchSession } from "./patch-session.ts";

@@ -1,6 +1,8 @@
 /** Reads transcripts, and records and makes what shortens them. Messages that cannot be read are left out and reported. */
 import { type Clock, isGatewayError, notFound } from "@svc/sdk";
-import type { Message, Storage, TranscriptItem } from "@svc/sdk/services";
+import type { Message } from "@svc/sdk/models";
+import type { TranscriptItem } from "@svc/sdk/sessions";
+import type { Storage } from "@svc/sdk/storage";
 import type { DamageLog } from "./damage.ts";
 import * as statements from "./transcript-statements.ts";
 

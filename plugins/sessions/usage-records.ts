@@ -1,5 +1,5 @@
 /** The service `UsageRecords`. */
-import type { UsageDay, UsageRecords } from "@svc/sdk/services";
+import type { UsageDay, UsageRecords } from "@svc/sdk/usage";
 import type { UsageStore, UsageSum } from "./usage-store.ts";
 import { byDay, totalsOf } from "./usage-summary.ts";
 

@@ -1,5 +1,7 @@
 /** Reads what usage reports are made of: sums the database makes of `message_facts`. */
-import type { Storage, UsageRange, Zone } from "@svc/sdk/services";
+import type { UsageRange } from "@svc/kit/time";
+import type { Zone } from "@svc/sdk";
+import type { Storage } from "@svc/sdk/storage";
 import type { DamageLog } from "./damage.ts";
 import { type SessionTableRow, type StoredSession, toSession } from "./entries.ts";
 import { parseKey } from "./keys.ts";

@@ -1,5 +1,7 @@
 /** Adds the sums of the database up to what a usage report says. Pure. Spec: protocol/methods-usage.md §4. */
-import type { ResultOf, SessionUsage, sessions, Static, UsageTotals } from "@svc/sdk";
+import type { ResultOf, Static } from "@svc/sdk";
+import type { sessions } from "@svc/sdk/sessions";
+import type { SessionUsage, UsageTotals } from "@svc/sdk/usage";
 import type { ToolSum, UsageSum } from "./usage-store.ts";
 
 export type Totals = Static<typeof UsageTotals>;

@@ -1,6 +1,7 @@
 /** `sessions.usage`, `.usage.timeseries` and `.usage.logs`. Spec: protocol/methods-usage.md §4-6. */
-import { notFound, type ParamsOf, type ResultOf, type sessions } from "@svc/sdk";
-import { usageRange, type UsageRange } from "@svc/sdk/services";
+import { usageRange, type UsageRange } from "@svc/kit/time";
+import { notFound, type ParamsOf, type ResultOf } from "@svc/sdk";
+import type { sessions } from "@svc/sdk/sessions";
 import { channelOfSession, chatTypeOf, parseKey, text } from "./keys.ts";
 import { excerptText } from "./previews.ts";
 import { cut } from "./text.ts";

@@ -1,7 +1,7 @@
 /** `svc usage`: what models were used for, and what it cost. */
-import { invalidRequest, sessions } from "@svc/sdk";
+import { dayOf, invalidRequest } from "@svc/sdk";
 import { type CommandContext, defineCommands, withGateway } from "@svc/sdk/cli";
-import { dayOf } from "@svc/sdk/services";
+import { sessions } from "@svc/sdk/sessions";
 import { type Grouping, GROUPINGS, totalRow, usageLines, usageRows } from "./report.ts";
 
 const DEFAULT_DAYS = 30;

@@ -1,6 +1,7 @@
 /** Which days `usage.cost` is about, whatever was asked. Pure. Spec: protocol/methods-usage.md §2-3. */
-import { isGatewayError, type ParamsOf, type usage } from "@svc/sdk";
-import { type UsageDates, type UsageRange, usageRange } from "@svc/sdk/services";
+import { type UsageDates, type UsageRange, usageRange } from "@svc/kit/time";
+import { isGatewayError, type ParamsOf } from "@svc/sdk";
+import type { usage } from "@svc/sdk/usage";
 
 /** Choice: a hundred years. */
 const MAX_DAYS = 36_500;

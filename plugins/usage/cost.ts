@@ -1,6 +1,7 @@
 /** `usage.cost`: sums of days, kept for a while. Spec: protocol/methods-usage.md §3. */
-import type { Clock, ResultOf, usage } from "@svc/sdk";
-import type { UsageDay, UsageRange, UsageRecords } from "@svc/sdk/services";
+import type { UsageRange } from "@svc/kit/time";
+import type { Clock, ResultOf } from "@svc/sdk";
+import type { usage, UsageDay, UsageRecords } from "@svc/sdk/usage";
 import { toldDays } from "./cost-range.ts";
 
 type Cost = ResultOf<typeof usage.cost>;

@@ -1,6 +1,8 @@
 /** Usage: quotas of model providers, what the default agent has cost, and `svc usage`. */
-import { definePlugin, live, unavailable, usage } from "@svc/sdk";
-import { AgentDirectory, ModelQuotas, Sessions, UsageRecords } from "@svc/sdk/services";
+import { definePlugin, live, unavailable } from "@svc/sdk";
+import { AgentDirectory } from "@svc/sdk/agents";
+import { Sessions } from "@svc/sdk/sessions";
+import { ModelQuotas, usage, UsageRecords } from "@svc/sdk/usage";
 import { costRange } from "./cost-range.ts";
 import { Costs } from "./cost.ts";
 import { quotaStatus } from "./status.ts";

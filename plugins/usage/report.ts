@@ -1,6 +1,7 @@
 /** What `svc usage` prints. Pure. Unknown is said, never told as a zero. */
-import type { ResultOf, sessions } from "@svc/sdk";
+import type { ResultOf } from "@svc/sdk";
 import { cut, table, visible } from "@svc/sdk/cli";
+import type { sessions } from "@svc/sdk/sessions";
 
 type Report = ResultOf<typeof sessions.usage>;
 type Totals = Report["totals"];

@@ -1,7 +1,8 @@
 /** Which node a program shall run on. Pure. */
-import { GatewayError, type NodeView } from "@svc/sdk";
-import { resolveNode } from "../cli-input.ts";
+import { GatewayError } from "@svc/sdk";
 import { visible } from "@svc/sdk/cli";
+import type { NodeView } from "@svc/sdk/nodes";
+import { resolveNode } from "../cli-input.ts";
 
 /** @throws GatewayError `NOT_FOUND`; `INVALID_REQUEST`: several fit; `UNAVAILABLE`: it is not connected */
 export function findConnected(nodes: readonly NodeView[], wanted: string): NodeView {

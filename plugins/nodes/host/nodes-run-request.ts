@@ -1,7 +1,7 @@
 /** What `svc nodes run` is asked for. Pure. */
+import { refusedVariable } from "@svc/kit/exec";
 import { invalidRequest } from "@svc/sdk";
 import type { CommandContext } from "@svc/sdk/cli";
-import { refusedVariable } from "@svc/sdk/exec";
 import { RUN_TIMEOUT_MS } from "./params.ts";
 
 export interface RunRequest {

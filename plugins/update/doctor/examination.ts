@@ -2,8 +2,9 @@
 import { existsSync } from "node:fs";
 import { readdir, readFile, statfs } from "node:fs/promises";
 import { dirname, join } from "node:path";
-import { health, isGatewayError } from "@svc/sdk";
+import { isGatewayError } from "@svc/sdk";
 import type { CommandContext } from "@svc/sdk/cli";
+import { health } from "@svc/sdk/health";
 import { readPackage, hostDirectoryOf } from "../install/facts.ts";
 import { WORK_PREFIX } from "../install/outcome.ts";
 import { placeOf } from "../install/place.ts";

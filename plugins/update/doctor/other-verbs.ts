@@ -1,6 +1,6 @@
 /** What other verbs of `svc` find: they are run as they are typed, so that there is one place for each check. */
+import { runProgram } from "@svc/kit/exec";
 import { messageOf } from "@svc/sdk";
-import { runProgram } from "@svc/sdk/exec";
 import { visible } from "@svc/sdk/cli";
 import type { Finding } from "./finding.ts";
 

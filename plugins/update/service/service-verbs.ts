@@ -3,9 +3,9 @@ import { mkdir, readFile, rename, rm } from "node:fs/promises";
 import { realpathSync } from "node:fs";
 import { homedir } from "node:os";
 import { dirname, join } from "node:path";
+import { commandText } from "@svc/kit/exec";
 import { GatewayError } from "@svc/sdk";
 import type { Command, CommandContext } from "@svc/sdk/cli";
-import { commandText } from "@svc/sdk/exec";
 import { replaceFile } from "@svc/sdk/files";
 import {
   isOurs,

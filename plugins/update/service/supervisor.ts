@@ -1,6 +1,6 @@
 /** Talks to systemd (of the user) or launchd, by their own commands. */
+import { findOnPath, ownPlaces, type ProgramEnd, runProgram } from "@svc/kit/exec";
 import { GatewayError } from "@svc/sdk";
-import { findOnPath, ownPlaces, type ProgramEnd, runProgram } from "@svc/sdk/exec";
 import type { ServiceKind } from "./definition.ts";
 
 /** What is done with a service that is written. */

@@ -1,7 +1,8 @@
 /** A desk whose index is in this thread, and its agents. */
 import { join } from "node:path";
 import type { TestContext } from "node:test";
-import type { MemorySearch, Secrets } from "@svc/sdk/services";
+import type { MemorySearch } from "@svc/sdk/memory";
+import type { Secrets } from "@svc/sdk/secrets";
 import { createDesk, type DeskParts } from "../../../plugins/memory/desk.ts";
 import { createEmbed } from "../../../plugins/memory/embeddings-api.ts";
 import { createEngine, type Engine } from "../../../plugins/memory/engine.ts";

@@ -5,8 +5,9 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, it } from "node:test";
-import { chat, definePlugin, sessions } from "@svc/sdk";
-import { Sessions } from "@svc/sdk/services";
+import { definePlugin } from "@svc/sdk";
+import { chat } from "@svc/sdk/chat";
+import { sessions, Sessions } from "@svc/sdk/sessions";
 import { type HostedGateway, testGateway } from "@svc/sdk/testing";
 
 const PLUGINS = ["storage-sqlite", "sessions", "agents", "chat", "models", "provider-offline"];

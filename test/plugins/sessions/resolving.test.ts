@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it, type TestContext } from "node:test";
-import type { ParamsOf, sessions } from "@svc/sdk";
+import type { ParamsOf } from "@svc/sdk";
+import type { sessions } from "@svc/sdk/sessions";
 import { canonicalKey } from "../../../plugins/sessions/keys.ts";
 import { resolveSession } from "../../../plugins/sessions/resolving.ts";
 import { openStore } from "./open-store.ts";

@@ -1,7 +1,9 @@
 import assert from "node:assert/strict";
 import { describe, it, type TestContext } from "node:test";
-import { matches, sessions } from "@svc/sdk";
-import { type AssistantMessage, type Message, type Usage, usageRange } from "@svc/sdk/services";
+import { usageRange } from "@svc/kit/time";
+import { matches } from "@svc/sdk";
+import type { AssistantMessage, Message, Usage } from "@svc/sdk/models";
+import { sessions } from "@svc/sdk/sessions";
 import plugin from "../../../plugins/sessions/plugin.ts";
 import { call, type FakeOptions, startFake } from "./fake-gateway.ts";
 import { FakeClock, NOON, openTestStorage } from "./open-store.ts";

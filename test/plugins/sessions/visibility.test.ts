@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it, type TestContext } from "node:test";
-import type { SessionEntry } from "@svc/sdk/services";
+import type { SessionEntry } from "@svc/sdk/sessions";
 import { createReaching } from "../../../plugins/sessions/reaching.ts";
 import { isVisible, mayMeet, type Reach } from "../../../plugins/sessions/visibility.ts";
 import { openStore } from "./open-store.ts";

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import type { ResultOf, sessions } from "@svc/sdk";
+import type { ResultOf } from "@svc/sdk";
+import type { sessions } from "@svc/sdk/sessions";
 import { sumOf } from "../../../plugins/usage/cost.ts";
 import { GROUPINGS, totalRow, usageLines, usageRows } from "../../../plugins/usage/report.ts";
 

@@ -1,8 +1,10 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { definePlugin, GatewayError, type Plugin, unavailable, usage } from "@svc/sdk";
-import { type AssistantMessage, ModelProvider, type QuotaSource, Sessions, type UsageDay } from "@svc/sdk/services";
+import { definePlugin, GatewayError, type Plugin, unavailable } from "@svc/sdk";
+import { type AssistantMessage, ModelProvider } from "@svc/sdk/models";
+import { Sessions } from "@svc/sdk/sessions";
 import { createFakeClock, testGateway } from "@svc/sdk/testing";
+import { type QuotaSource, usage, type UsageDay } from "@svc/sdk/usage";
 import { costRange, toldDays } from "../../../plugins/usage/cost-range.ts";
 import { Costs, sumOf } from "../../../plugins/usage/cost.ts";
 import { quotaStatus } from "../../../plugins/usage/status.ts";

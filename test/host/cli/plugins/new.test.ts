@@ -165,7 +165,7 @@ describe("the package of a new plugin", () => {
   });
 
   it("names exact versions outside of a checkout, and links within one", async (t) => {
-    const release = { sdk: "1.0.0", host: "0.1.0", jiti: "2.7.0" };
+    const release = { sdk: "1.0.0", kit: "0.1.0", host: "0.1.0", jiti: "2.7.0" };
     const text = packageFiles("namespace", "notes", release)["package.json"] ?? "";
     const { devDependencies, peerDependencies } = JSON.parse(text) as Record<string, Record<string, string>>;
     assert.deepEqual(devDependencies, { "@svc/host": "0.1.0", "@svc/sdk": "1.0.0", ...TOOLCHAIN, jiti: "2.7.0" });

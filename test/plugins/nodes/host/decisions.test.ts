@@ -1,15 +1,17 @@
 /** What the node program and `svc nodes run` decide, without a socket. */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { GatewayError, type NodeView } from "@svc/sdk";
-import { BoundedText, type ExecRules, judgeRun, refusedVariable, type SystemRunPlan } from "@svc/sdk/exec";
+import { BoundedText, type ExecRules, judgeRun, refusedVariable } from "@svc/kit/exec";
+import { GatewayError } from "@svc/sdk";
+import type { SystemRunPlan } from "@svc/sdk/approvals";
+import { isLoopbackHost } from "@svc/sdk/client";
+import type { NodeView } from "@svc/sdk/nodes";
 import { judgeRefusal, waitMs } from "../../../../plugins/nodes/host/connection-end.ts";
 import { childEnvironment } from "../../../../plugins/nodes/host/environment.ts";
 import { findConnected } from "../../../../plugins/nodes/host/find-node.ts";
 import { canBeListed, whyNot } from "../../../../plugins/nodes/host/judgement.ts";
 import { stateLine } from "../../../../plugins/nodes/host/node-states.ts";
 import { readRunRequest } from "../../../../plugins/nodes/host/nodes-run-request.ts";
-import { isLoopbackHost } from "@svc/sdk/client";
 import { nodeTarget } from "../../../../plugins/nodes/host/target.ts";
 import { visibleLines } from "../../../../plugins/nodes/host/terminal-text.ts";
 

@@ -1,0 +1,69 @@
+/** Which days a usage report is about, and in which time zone. Pure. Spec: protocol/methods-usage.md §2. */
+import { dayOf, invalidRequest, type Zone } from "@svc/sdk";
+
+/** Days as moments. */
+export interface UsageRange {
+  /** epoch ms, both included */
+  readonly from: number;
+  readonly to: number;
+  readonly zone: Zone;
+  /** UTC dates of the two. */
+  readonly startDate: string;
+  readonly endDate: string;
+}
+
+const MINUTE_MS = 60_000;
+const DEFAULT_DAYS = 30;
+
+/** What a range is asked for with. */
+export interface UsageDates {
+  /** `YYYY-MM-DD`; one alone is ignored. */
+  readonly startDate?: string;
+  readonly endDate?: string;
+  /** Days up to and with today. Default 30. */
+  readonly days?: number;
+  /** Whose days. Default `utc`; `gateway`: those of this machine; `specific`: at `utcOffset`, e.g. `UTC+5:30`. */
+  readonly mode?: "utc" | "gateway" | "specific";
+  readonly utcOffset?: string;
+}
+
+/** @throws GatewayError `INVALID_REQUEST` for a date that is not in the calendar, or a range that ends before it starts */
+export function usageRange(dates: UsageDates, now: number): UsageRange {
+  const zone = zoneOf(dates.mode, dates.utcOffset);
+  const { startDate, endDate, days = DEFAULT_DAYS } = dates;
+  // One date alone says nothing about the other end and is ignored. Spec: §2.
+  if (startDate !== undefined && endDate !== undefined) {
+    const from = dayStart(startDate, 0, zone);
+    const to = dayStart(endDate, 1, zone) - 1;
+    if (to < from) invalidRequest(`startDate ${startDate} is after endDate ${endDate}; exchange them`);
+    return range(from, to, zone);
+  }
+  const today = dayOf(now, zone);
+  return range(dayStart(today, 1 - days, zone), dayStart(today, 1, zone) - 1, zone);
+}
+
+function range(from: number, to: number, zone: Zone): UsageRange {
+  return { from, to, zone, startDate: utcDate(from), endDate: utcDate(to) };
+}
+
+function zoneOf(mode: string | undefined, utcOffset = ""): Zone {
+  if (mode === "gateway") return "local";
+  const [, sign, hours, minutes = "0"] = /^UTC([+-])(\d{1,2})(?::([0-5]\d))?$/.exec(utcOffset) ?? [];
+  if (mode !== "specific" || sign === undefined) return { offsetMs: 0 };
+  const offset = (sign === "-" ? -1 : 1) * (Number(hours) * 60 + Number(minutes));
+  const isReal = offset >= -12 * 60 && offset <= 14 * 60;
+  return { offsetMs: isReal ? offset * MINUTE_MS : 0 };
+}
+
+/** First moment of a day, or of the one `plus` days later. */
+function dayStart(date: string, plus: number, zone: Zone): number {
+  const [year = 0, month = 0, day = 0] = date.split("-").map(Number);
+  const midnight = Date.UTC(year, month - 1, day);
+  if (utcDate(midnight) !== date) invalidRequest(`${date} is not a day of the calendar; use YYYY-MM-DD`);
+  if (zone === "local") return new Date(year, month - 1, day + plus).getTime();
+  return Date.UTC(year, month - 1, day + plus) - zone.offsetMs;
+}
+
+function utcDate(at: number): string {
+  return dayOf(at, { offsetMs: 0 });
+}

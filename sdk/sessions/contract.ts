@@ -1,0 +1,310 @@
+/** Sessions namespace. Spec: §4.1 row "Sessions"; params and results: protocol/methods-sessions.md, methods-usage.md §4-6. */
+import { defineContract } from "../contract.ts";
+import { NonEmpty, Strict, Type } from "../schema.ts";
+import {
+  ByModel,
+  ByTool,
+  DailyLatency,
+  DailyModel,
+  Dated,
+  Latency,
+  MessageCounts,
+  SessionUsage,
+  ToolUsage,
+  UsageTotals,
+} from "../usage/contract.ts";
+
+const Count = Type.Integer({ minimum: 1 });
+const Label = Type.String({ minLength: 1, maxLength: 64 });
+const text = Type.Optional(Type.String());
+const number = Type.Optional(Type.Integer());
+const flag = Type.Optional(Type.Boolean());
+const record = Type.Optional(Type.Object({}));
+
+/** One session as `sessions.list` shows it. */
+export const SessionRow = Type.Object({
+  key: NonEmpty,
+  kind: Type.Union([Type.Literal("direct"), Type.Literal("group"), Type.Literal("global"), Type.Literal("unknown")]),
+  label: text,
+  displayName: text,
+  channel: text,
+  subject: text,
+  groupChannel: text,
+  space: text,
+  chatType: text,
+  origin: record,
+  updatedAt: Type.Union([Type.Integer({ description: "epoch ms" }), Type.Null()]),
+  sessionId: text,
+  systemSent: flag,
+  abortedLastRun: flag,
+  thinkingLevel: text,
+  verboseLevel: text,
+  reasoningLevel: text,
+  elevatedLevel: text,
+  sendPolicy: text,
+  inputTokens: number,
+  outputTokens: number,
+  totalTokens: Type.Optional(Type.Integer({ description: "absent when not fresh" })),
+  totalTokensFresh: Type.Boolean(),
+  responseUsage: text,
+  modelProvider: text,
+  model: text,
+  contextTokens: number,
+  deliveryContext: record,
+  lastChannel: text,
+  lastTo: text,
+  lastAccountId: text,
+  derivedTitle: text,
+  lastMessagePreview: text,
+});
+
+/** A stored session. `sessionId` changes at every reset; more fields than named here may stand in it. */
+export const SessionRecord = Type.Object({ sessionId: NonEmpty, updatedAt: Type.Integer({ description: "epoch ms" }) });
+
+/** A value, or null to go back to the default; absent leaves it. Words are checked by the handler: aliases are taken. */
+const Clearable = (description: string) =>
+  Type.Optional(Type.Union([Type.String({ minLength: 1 }), Type.Null()], { description }));
+
+const Day = Type.String({ pattern: "^\\d{4}-\\d{2}-\\d{2}$" });
+
+/** Find, preview, restart and forget conversations. */
+export const sessions = defineContract("sessions", {
+  list: {
+    summary: "Newest sessions first",
+    scope: "operator.read",
+    params: Strict({
+      limit: Type.Optional(Count),
+      activeMinutes: Type.Optional(Count),
+      includeGlobal: flag,
+      includeUnknown: flag,
+      includeDerivedTitles: flag,
+      includeLastMessage: flag,
+      label: Type.Optional(Label),
+      spawnedBy: Type.Optional(NonEmpty),
+      agentId: Type.Optional(NonEmpty),
+      search: text,
+    }),
+    result: Type.Object({
+      ts: Type.Integer({ description: "epoch ms" }),
+      path: Type.String({ description: "file of the store" }),
+      count: Type.Integer({ description: "returned rows" }),
+      defaults: Type.Object({
+        modelProvider: Type.Union([Type.String(), Type.Null()]),
+        model: Type.Union([Type.String(), Type.Null()]),
+        contextTokens: Type.Union([Type.Integer(), Type.Null()]),
+      }),
+      sessions: Type.Array(SessionRow),
+    }),
+  },
+  preview: {
+    summary: "The last messages of several sessions",
+    scope: "operator.read",
+    params: Strict({
+      keys: Type.Array(NonEmpty, { minItems: 1 }),
+      limit: Type.Optional(Type.Integer({ minimum: 1, description: "messages a session; default 12, at most 50" })),
+      maxChars: Type.Optional(
+        Type.Integer({ minimum: 20, description: "characters a message; default 240, at most 2000" }),
+      ),
+    }),
+    result: Type.Object({
+      ts: Type.Integer(),
+      previews: Type.Array(
+        Type.Object({
+          key: Type.String(),
+          status: Type.Union([
+            Type.Literal("ok"),
+            Type.Literal("empty"),
+            Type.Literal("missing"),
+            Type.Literal("error"),
+          ]),
+          items: Type.Array(Type.Object({ role: Type.String(), text: Type.String() })),
+          damaged: Type.Optional(Type.Integer({ description: "messages left out because they cannot be read" })),
+        }),
+      ),
+    }),
+  },
+  resolve: {
+    summary: "The canonical key of one session",
+    scope: "operator.read",
+    advertised: false,
+    params: Strict({
+      key: Type.Optional(NonEmpty),
+      sessionId: Type.Optional(NonEmpty),
+      label: Type.Optional(Label),
+      agentId: Type.Optional(NonEmpty),
+      spawnedBy: Type.Optional(NonEmpty),
+      includeGlobal: flag,
+      includeUnknown: flag,
+    }),
+    result: Type.Object({ ok: Type.Literal(true), key: Type.String() }),
+  },
+  reset: {
+    summary: "Start the conversation afresh",
+    scope: "operator.admin",
+    params: Strict({ key: NonEmpty, reason: Type.Optional(Type.Union([Type.Literal("new"), Type.Literal("reset")])) }),
+    result: Type.Object({ ok: Type.Literal(true), key: Type.String(), entry: SessionRecord }),
+  },
+  delete: {
+    summary: "Forget a session; its transcript is archived",
+    scope: "operator.admin",
+    params: Strict({ key: NonEmpty, deleteTranscript: flag, emitLifecycleHooks: flag }),
+    result: Type.Object({
+      ok: Type.Literal(true),
+      key: Type.String(),
+      deleted: Type.Boolean(),
+      archived: Type.Array(Type.String()),
+    }),
+  },
+  patch: {
+    summary: "Change the settings of one session",
+    scope: "operator.admin",
+    params: Strict({
+      key: NonEmpty,
+      label: Type.Optional(Type.Union([Label, Type.Null()])),
+      thinkingLevel: Clearable("off, minimal, low, medium, high, xhigh or adaptive"),
+      verboseLevel: Clearable("off, on or full"),
+      reasoningLevel: Clearable("off, on or stream"),
+      responseUsage: Type.Optional(Type.Union([Type.Enum(["off", "tokens", "full", "on"]), Type.Null()])),
+      elevatedLevel: Clearable("off, on, ask or full"),
+      execHost: Clearable("sandbox, gateway or node"),
+      execSecurity: Clearable("deny, allowlist or full"),
+      execAsk: Clearable("off, on-miss or always"),
+      execNode: Clearable("id of a node"),
+      model: Clearable("provider/model, a model id or an alias"),
+      sendPolicy: Type.Optional(Type.Union([Type.Enum(["allow", "deny"]), Type.Null()])),
+      groupActivation: Type.Optional(Type.Union([Type.Enum(["mention", "always"]), Type.Null()])),
+      spawnedBy: Clearable("key of the session that started this one; only once, for subagent sessions"),
+      spawnDepth: Type.Optional(Type.Union([Type.Integer({ minimum: 0 }), Type.Null()])),
+    }),
+    result: Type.Object({
+      ok: Type.Literal(true),
+      path: Type.String(),
+      key: Type.String(),
+      entry: SessionRecord,
+      resolved: Type.Object({ modelProvider: text, model: text }),
+    }),
+  },
+  compact: {
+    summary: "Keep only the last messages of a session; the others are archived",
+    scope: "operator.admin",
+    params: Strict({
+      key: NonEmpty,
+      maxLines: Type.Optional(Type.Integer({ minimum: 1, description: "messages to keep; default 400" })),
+    }),
+    result: Type.Object({
+      ok: Type.Literal(true),
+      key: Type.String(),
+      compacted: Type.Boolean(),
+      reason: text,
+      archived: text,
+      kept: number,
+    }),
+  },
+  usage: {
+    summary: "Tokens and cost by session, with totals by model, agent, channel and day",
+    scope: "operator.read",
+    advertised: false,
+    params: Strict({
+      key: Type.Optional(NonEmpty),
+      startDate: Type.Optional(Day),
+      endDate: Type.Optional(Day),
+      mode: Type.Optional(Type.Enum(["utc", "gateway", "specific"])),
+      utcOffset: Type.Optional(Type.String({ pattern: "^UTC[+-]\\d{1,2}(?::[0-5]\\d)?$" })),
+      limit: Type.Optional(Type.Integer({ minimum: 1, description: "sessions; default 50" })),
+      includeContextWeight: flag,
+    }),
+    result: Type.Object({
+      updatedAt: Type.Integer(),
+      startDate: Type.String(),
+      endDate: Type.String(),
+      sessions: Type.Array(
+        Type.Object({
+          key: Type.String(),
+          label: text,
+          sessionId: text,
+          updatedAt: Type.Integer(),
+          agentId: text,
+          channel: text,
+          chatType: text,
+          origin: record,
+          modelOverride: text,
+          providerOverride: text,
+          modelProvider: text,
+          model: text,
+          usage: Type.Union([SessionUsage, Type.Null()]),
+          contextWeight: Type.Optional(Type.Unknown({ description: "the last system prompt report, or null" })),
+        }),
+      ),
+      totals: UsageTotals,
+      aggregates: Type.Object({
+        messages: MessageCounts,
+        tools: ToolUsage,
+        byModel: ByModel,
+        byProvider: Type.Array(Type.Object({ provider: text, count: Type.Integer(), totals: UsageTotals })),
+        byAgent: Type.Array(Type.Object({ agentId: Type.String(), totals: UsageTotals })),
+        byChannel: Type.Array(Type.Object({ channel: Type.String(), totals: UsageTotals })),
+        byTool: Type.Optional(ByTool),
+        latency: Type.Optional(Latency),
+        dailyLatency: DailyLatency,
+        modelDaily: DailyModel,
+        daily: Type.Array(
+          Type.Object({
+            ...Dated,
+            tokens: Type.Number(),
+            cost: Type.Number(),
+            messages: Type.Integer(),
+            toolCalls: Type.Integer(),
+            errors: Type.Integer(),
+            missingCostEntries: number,
+            missingUsageEntries: number,
+          }),
+        ),
+      }),
+    }),
+  },
+  timeseries: {
+    name: "sessions.usage.timeseries",
+    summary: "How the tokens and the cost of a session grew",
+    scope: "operator.read",
+    advertised: false,
+    // Lenient: unknown params are ignored. Spec: methods-usage.md.
+    params: Type.Object({ key: NonEmpty }),
+    result: Type.Object({
+      sessionId: text,
+      points: Type.Array(
+        Type.Object({
+          timestamp: Type.Integer(),
+          input: Type.Number(),
+          output: Type.Number(),
+          cacheRead: Type.Number(),
+          cacheWrite: Type.Number(),
+          totalTokens: Type.Number(),
+          cost: Type.Number(),
+          cumulativeTokens: Type.Number(),
+          cumulativeCost: Type.Number(),
+        }),
+      ),
+    }),
+  },
+  logs: {
+    name: "sessions.usage.logs",
+    summary: "The last messages of a session with their tokens and cost",
+    scope: "operator.read",
+    advertised: false,
+    params: Type.Object({
+      key: NonEmpty,
+      limit: Type.Optional(Type.Number({ description: "messages; default 200, at most 1000" })),
+    }),
+    result: Type.Object({
+      logs: Type.Array(
+        Type.Object({
+          timestamp: Type.Integer({ description: "epoch ms" }),
+          role: Type.Enum(["user", "assistant", "tool", "toolResult"]),
+          content: Type.String(),
+          tokens: Type.Optional(Type.Number()),
+          cost: Type.Optional(Type.Number()),
+        }),
+      ),
+    }),
+  },
+});
