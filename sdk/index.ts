@@ -18,5 +18,6 @@ export * from "./plugin.ts";
 export * from "./principal.ts";
 export * from "./schema.ts";
 export * from "./service.ts";
+export * from "./setup.ts";
 export * from "./time.ts";
 export * from "./turns.ts";

@@ -242,6 +242,21 @@ describe("the public surface of @svc/sdk", () => {
     assert.deepEqual(Object.fromEntries(now), snapshot);
   });
 
+  it("evaluates of a domain only the hooks that its owner declares", () => {
+    const evaluated = new Set<string>();
+    const visit = (path: string) => {
+      if (evaluated.has(path)) return;
+      evaluated.add(path);
+      const text = readFileSync(join(root, path), "utf8");
+      for (const [, name] of text.matchAll(/^(?:import|export) (?!type )[^;]*?from "(\.[^"]+)";/gm))
+        visit(join(dirname(path), String(name)));
+    };
+    visit("sdk/index.ts");
+    assert.ok(evaluated.has("sdk/agents/hooks.ts"));
+    const wrong = [...evaluated].filter((path) => /^sdk\/[a-z-]+\//.test(path) && !path.endsWith("/hooks.ts"));
+    assert.deepEqual(wrong, []);
+  });
+
   it("is documented, derived types aside", () => {
     const silent = Object.values(entries).flatMap((path) =>
       exportsOf(path)
