@@ -45,7 +45,7 @@ export function createWrites(options: WritesOptions): Pick<Handlers<typeof confi
 }
 
 function shown({ path, config: value, hash, changed }: ConfigWritten) {
-  return { ok: true as const, path, config: value, hash, changed: [...changed] };
+  return { ok: true as const, path, config: value, hash, changed };
 }
 
 /** After the write: a restart where a changed key needs one, and the note then or now. Never rejects: the write stands. */

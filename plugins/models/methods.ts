@@ -20,7 +20,7 @@ export function createHandlers({ desk, clock, log }: MethodsOptions): Handlers<C
   return {
     list() {
       try {
-        return { models: [...desk.list()] };
+        return { models: desk.list() };
       } catch (error) {
         if (isGatewayError(error)) throw error;
         log.error({ err: error }, "the models cannot be listed");

@@ -1,7 +1,5 @@
 /** Writes that must not get lost: repeated while storage cannot write. */
-import { pause } from "@svc/sdk";
-import { isGatewayError } from "@svc/sdk";
-import type { Clock } from "@svc/sdk";
+import { type Clock, isGatewayError, pause } from "@svc/sdk";
 
 const FIRST_PAUSE_MS = 500;
 const LONGEST_PAUSE_MS = 10_000;

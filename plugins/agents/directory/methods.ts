@@ -68,7 +68,7 @@ export function createDirectoryHandlers(sources: DirectorySources): DirectoryHan
 
     async delete({ params: { agentId, deleteFiles = true }, principal }) {
       const { kept, ...deleted } = await admin.delete(agentId, deleteFiles, principal);
-      return { ok: true as const, ...deleted, ...(kept.length === 0 ? {} : { kept: [...kept] }) };
+      return { ok: true as const, ...deleted, ...(kept.length === 0 ? {} : { kept }) };
     },
 
     async filesList({ params }) {
