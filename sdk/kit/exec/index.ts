@@ -1,4 +1,4 @@
-/** Running commands by what people allowed: `@svc/kit/exec`. For whoever runs commands, on the gateway's machine or a node. */
+/** Commands under the exec policy, on the gateway's machine or on a node: `@svc/kit/exec`. */
 export * from "./bounded-text.ts";
 export * from "./find-program.ts";
 export * from "./judge-run.ts";
