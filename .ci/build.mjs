@@ -30,7 +30,7 @@ if (only.length === 0) {
 }
 
 /** Packages with declarations. */
-const TYPED = ["sdk", "host"];
+const TYPED = ["sdk/kit", "sdk", "host"];
 /** Meanwhile on the other core. */
 const declared =
   only.length === 0 &&
@@ -85,22 +85,17 @@ async function bundle(dir, entries, inline = []) {
   bundled.push(dir);
 }
 
-await bundle(
-  "sdk",
-  {
-    index: "index.ts",
-    services: "services/index.ts",
-    client: "client/index.ts",
-    errors: "errors.ts",
-    device: "device/index.ts",
-    exec: "exec/index.ts",
-    files: "files/index.ts",
-    cli: "cli.ts",
-    testing: "testing/index.ts",
-    transform: "transform.ts",
-  },
-  ["typebox", "ws"],
-);
+/** One bundle for each subpath that a package exports, from `<name>.ts` or `<name>/index.ts`. */
+function exported(dir) {
+  const { exports } = JSON.parse(readFileSync(join(dir, "package.json"), "utf8"));
+  const names = Object.values(exports).flatMap((entry) => (entry.default ? [entry.default.slice(7, -3)] : []));
+  return Object.fromEntries(
+    names.map((name) => [name, existsSync(join(dir, `${name}.ts`)) ? `${name}.ts` : `${name}/index.ts`]),
+  );
+}
+
+await bundle("sdk/kit", exported("sdk/kit")); // before the SDK, whose declarations lie around those of the kit
+await bundle("sdk", exported("sdk"), ["typebox", "ws"]);
 const hostEntries = {
   index: "index.ts",
   cli: "cli/main.ts",

@@ -5,18 +5,16 @@
 import {
   type Audience,
   type Clock,
-  CLOSE,
   type ConnectionInfo,
   type EventSpec,
   GatewayError,
   HOOKS,
   type Logger,
   type Principal,
-  shutdown,
-  tick,
-  TICK_INTERVAL_MS,
 } from "@svc/sdk";
-import { Approver, type PluginReport, type ReloadReport } from "@svc/sdk/services";
+import { Approver } from "@svc/sdk/gateway";
+import type { PluginReport, ReloadReport } from "@svc/sdk/plugins";
+import { CLOSE, shutdown, tick, TICK_INTERVAL_MS } from "@svc/sdk/protocol";
 import { Access } from "./auth/access.ts";
 import { type AuthSettings, resolveAuth, resolveBind, startRefusal, StartupRefusal } from "./auth/mode.ts";
 import { actingFor, pluginPrincipal } from "./auth/principal.ts";

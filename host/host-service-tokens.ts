@@ -1,15 +1,10 @@
 /** The services that the host itself gives: always there, whatever plugins run. */
 import type { ServiceToken } from "@svc/sdk";
-import {
-  ConfigStore,
-  Credentials,
-  GatewayInfo,
-  PluginControl,
-  PluginInstaller,
-  Restarts,
-  SecretPlaces,
-  Webhooks,
-} from "@svc/sdk/services";
+import { ConfigStore } from "@svc/sdk/config";
+import { Credentials, GatewayInfo, Restarts } from "@svc/sdk/gateway";
+import { PluginControl, PluginInstaller } from "@svc/sdk/plugins";
+import { SecretPlaces } from "@svc/sdk/secrets";
+import { Webhooks } from "@svc/sdk/webhooks";
 
 export const HOST_SERVICES = {
   ConfigStore,

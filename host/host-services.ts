@@ -1,13 +1,8 @@
 /** The services that the host itself gives to plugins. */
-import type {
-  ConfigStore,
-  Credentials,
-  GatewayInfo,
-  PluginControl,
-  PluginInstaller,
-  Restarts,
-  Webhooks,
-} from "@svc/sdk/services";
+import type { ConfigStore } from "@svc/sdk/config";
+import type { Credentials, GatewayInfo, Restarts } from "@svc/sdk/gateway";
+import type { PluginControl, PluginInstaller } from "@svc/sdk/plugins";
+import type { Webhooks } from "@svc/sdk/webhooks";
 import type { Access } from "./auth/access.ts";
 import type { ConfigFile } from "./config/file.ts";
 import { createSecretPlaces } from "./config/secret-places.ts";

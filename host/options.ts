@@ -1,6 +1,6 @@
 /** What a gateway is started with, and what its starter gets. */
 import type { Clock, ConnectionInfo, Plugin } from "@svc/sdk";
-import type { PluginReport, ReloadReport } from "@svc/sdk/services";
+import type { PluginReport, ReloadReport } from "@svc/sdk/plugins";
 import type { AuthOverrides, AuthSettings } from "./auth/settings.ts";
 import type { Environment, Paths } from "./config/paths.ts";
 import type { KernelHooks } from "./kernel/kind.ts";

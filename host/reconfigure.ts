@@ -3,7 +3,7 @@
  * section or by a reload, the rest by a restart. Spec: protocol/methods-config.md §4-5, http/config.md §5.
  */
 import { type Denial, HOOKS, type Logger } from "@svc/sdk";
-import type { Restarts } from "@svc/sdk/services";
+import type { Restarts } from "@svc/sdk/gateway";
 import type { Access } from "./auth/access.ts";
 import { type AuthSettings, resolveBind, StartupRefusal } from "./auth/mode.ts";
 import type { ConfigFile, Issue } from "./config/file.ts";

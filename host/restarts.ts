@@ -3,7 +3,7 @@
  * Who really starts it again is handed in as `perform`. Spec: protocol/methods-config.md §4, http/config.md §4.1.
  */
 import { type Clock, type Logger, unavailable } from "@svc/sdk";
-import type { RestartKind, Restarts, ScheduledRestart } from "@svc/sdk/services";
+import type { RestartKind, Restarts, ScheduledRestart } from "@svc/sdk/gateway";
 
 /** Milliseconds. */
 const DEFAULT_DELAY = 2_000;

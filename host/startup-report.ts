@@ -1,7 +1,7 @@
 /** What the gateway is and uses, in a file: for commands that cannot ask it, e.g. because it is not running. */
 import { writeFileSync } from "node:fs";
 import type { Logger } from "@svc/sdk";
-import type { PluginInspection, PluginReport } from "@svc/sdk/services";
+import type { PluginInspection, PluginReport } from "@svc/sdk/plugins";
 import type { ConfigFile } from "./config/file.ts";
 import { redact } from "./config/redact.ts";
 import { effectiveConfig, hintsOf, type SectionOwner } from "./config/sections.ts";

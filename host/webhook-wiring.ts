@@ -1,6 +1,7 @@
 /** Ties the webhooks to the rest of a gateway, and judges what of its configuration they read. */
 import type { Clock, Logger } from "@svc/sdk";
-import { type PluginReport, WebhookAction } from "@svc/sdk/services";
+import type { PluginReport } from "@svc/sdk/plugins";
+import { WebhookAction } from "@svc/sdk/webhooks";
 import type { Access } from "./auth/access.ts";
 import type { AuthSettings } from "./auth/settings.ts";
 import type { Issue } from "./config/file.ts";

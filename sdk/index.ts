@@ -1,41 +1,23 @@
-/** The public surface of `@svc/sdk`. A snapshot test holds it. */
+/** The plugin API: `@svc/sdk`. A snapshot test holds it. What belongs to a namespace is at `@svc/sdk/<domain>`. */
 export * from "./contract.ts";
 export * from "./deprecation.ts";
-export * from "./durations.ts";
 export * from "./errors.ts";
-export * from "./external-content.ts";
 export * from "./hook-catalogue.ts";
 export * from "./hooks.ts";
+export type {
+  Admission,
+  AuthAttempt,
+  ConnectionInfo,
+  DeviceToken,
+  Identity,
+  PairingRequest,
+  PublishedEvent,
+  RpcCall,
+} from "./host-hooks.ts";
 export * from "./plugin.ts";
 export * from "./principal.ts";
 export * from "./schema.ts";
 export * from "./service.ts";
-export * from "./abort.ts";
-export * from "./persist.ts";
+export * from "./setup.ts";
+export * from "./time.ts";
 export * from "./turns.ts";
-export * from "./protocol/connect.ts";
-export * from "./protocol/connect-refusals.ts";
-export * from "./protocol/constants.ts";
-export * from "./protocol/device-payload.ts";
-export * from "./protocol/events.ts";
-export * from "./protocol/frames.ts";
-export * from "./contracts/agents.ts";
-export * from "./contracts/approvals.ts";
-export * from "./contracts/channels.ts";
-export * from "./contracts/chat.ts";
-export * from "./contracts/config.ts";
-export * from "./contracts/cron.ts";
-export * from "./contracts/devices.ts";
-export * from "./contracts/health.ts";
-export * from "./contracts/heartbeat.ts";
-export * from "./contracts/logs.ts";
-export * from "./contracts/memory.ts";
-export * from "./contracts/models.ts";
-export * from "./contracts/nodes.ts";
-export * from "./contracts/plugins.ts";
-export * from "./contracts/secrets.ts";
-export * from "./contracts/sessions.ts";
-export * from "./contracts/tools.ts";
-export * from "./contracts/update.ts";
-export * from "./contracts/usage.ts";
-export * from "./contracts/webhooks.ts";

@@ -1,10 +1,11 @@
 /** The plugin API: what a plugin is and what the gateway hands to its `setup`. */
 import type { Contract, EventSpec, Method, ParamsOf, PayloadOf, ResultOf } from "./contract.ts";
 import type { Deprecation } from "./deprecation.ts";
-import type { ConnectionInfo, GatewayHooks } from "./hook-catalogue.ts";
+import type { GatewayHooks } from "./hook-catalogue.ts";
 import type { HookEmitter, HookFacade, HookSpec } from "./hooks.ts";
+import type { ConnectionInfo } from "./host-hooks.ts";
 import type { Principal, Scope } from "./principal.ts";
-import { closedSchema, type Static, type TSchema } from "./schema.ts";
+import { closedSchema, type DeepReadonly, type Static, type TSchema } from "./schema.ts";
 import type { ExtensionPoint, ExtensionView, Requirements, ServicesOf, ServiceToken } from "./service.ts";
 
 /** Version of this API. A plugin's `api` is a semver range that must contain it. */
@@ -46,7 +47,7 @@ export interface Call<P> {
 }
 
 /** Answers one method: returns the result, or throws a `GatewayError` to refuse. */
-export type Handler<M> = (call: Call<ParamsOf<M>>) => ResultOf<M> | Promise<ResultOf<M>>;
+export type Handler<M> = (call: Call<ParamsOf<M>>) => DeepReadonly<ResultOf<M>> | Promise<DeepReadonly<ResultOf<M>>>;
 
 /** A handler for every method of a contract. */
 export type Handlers<C extends Contract> = { readonly [K in keyof C]: Handler<C[K]> };

@@ -111,3 +111,6 @@ export function deepFreeze<T>(value: T): T {
 
 /** A string of at least one character. */
 export const NonEmpty = Type.String({ minLength: 1 });
+
+/** The same JSON value, for readers only. */
+export type DeepReadonly<T> = T extends object ? { readonly [K in keyof T]: DeepReadonly<T[K]> } : T;

@@ -36,9 +36,10 @@ const files: SourceFile[] = ["sdk", "host", "plugins", "examples"].flatMap(files
 /** A package of its own inside a plugin. */
 const NESTED = "plugins/nodes/node-host";
 
-/** `host/net/door.ts` -> `host`; `plugins/x/y.ts` -> `plugins/x`. */
+/** `host/net/door.ts` -> `host`; `plugins/x/y.ts` -> `plugins/x`; `sdk/kit/exec/plan.ts` -> `sdk/kit`. */
 function roomOf(path: string): string {
   if (path.startsWith(`${NESTED}/`)) return NESTED;
+  if (path.startsWith("sdk/kit/")) return "sdk/kit";
   const [first = "", second = ""] = path.split("/");
   return first === "plugins" || first === "examples" ? `${first}/${second}` : first;
 }
@@ -50,18 +51,23 @@ function target(file: SourceFile, name: string): string {
 
 describe("who may import whom", () => {
   const allowed: [room: RegExp, may: (target: string) => boolean][] = [
-    [/^sdk$/, (to) => roomOf(to) === "sdk" || !/^@svc\/|^(host|plugins|examples)\//.test(to)],
+    [/^sdk$/, (to) => roomOf(to) === "sdk" || !/^@svc\/|^(sdk|host|plugins|examples)\//.test(to)],
+    [
+      /^sdk\/kit$/,
+      (to) =>
+        roomOf(to) === "sdk/kit" || (!/^@svc\/(?!sdk)/.test(to) && !/^(sdk|host|plugins|examples|test)\//.test(to)),
+    ],
     [
       /^host$/,
       (to) => roomOf(to) === "host" || (!/^@svc\/(?!sdk)/.test(to) && !/^(sdk|plugins|examples|test)\//.test(to)),
     ],
-    [/^plugins\//, (to) => !/^(sdk|host|examples|test)\//.test(to) && !/^@svc\/(?!sdk|node-host$)/.test(to)],
+    [/^plugins\//, (to) => !/^(sdk|host|examples|test)\//.test(to) && !/^@svc\/(?!sdk|kit|node-host$)/.test(to)],
     [/^examples\//, (to) => !to.startsWith("test/")],
   ];
   for (const [room, may] of allowed) {
     it(`${room.source} keeps to its own rooms`, () => {
       const wrong = files
-        .filter(({ path }) => room.test(roomOf(path)))
+        .filter(({ path }) => room.test(roomOf(path)) && !path.includes("/templates/")) // those become somebody's own package
         .flatMap((file) => file.imports.map((name) => ({ file: file.path, to: target(file, name) })))
         .filter(
           ({ file, to }) =>
@@ -138,7 +144,7 @@ describe("who may import whom", () => {
   });
 });
 
-/** Each cycle as `a -> b -> a`. */
+/** @returns a line per cycle, e.g. `a -> b -> a` */
 function cyclesOf(graph: ReadonlyMap<string, readonly string[]>): string[] {
   const done = new Set<string>();
   const cycles: string[] = [];
@@ -153,7 +159,20 @@ function cyclesOf(graph: ReadonlyMap<string, readonly string[]>): string[] {
 }
 
 it("no file is part of an import cycle, type imports included", () => {
-  const graph = new Map(files.map((file) => [file.path, file.imports.map((name) => target(file, name))]));
+  const graph = files.map((file) => [file.path, file.imports.map((name) => target(file, name))] as const);
+  assert.deepEqual(cyclesOf(new Map(graph)), []);
+});
+
+it("no domain of the SDK is part of an import cycle, type imports included", () => {
+  const graph = new Map<string, string[]>();
+  for (const file of files) {
+    if (roomOf(file.path) !== "sdk") continue;
+    const others = file.imports.map((name) => dirname(target(file, name))).filter((to) => /^sdk\/[a-z-]+$/.test(to));
+    const domain = dirname(file.path);
+    if (domain === "sdk" || domain.startsWith("sdk/testing")) continue;
+    graph.set(domain, [...(graph.get(domain) ?? []), ...others.filter((to) => to !== domain)]);
+  }
+  assert.ok(graph.size > 20);
   assert.deepEqual(cyclesOf(graph), []);
 });
 
@@ -244,7 +263,7 @@ function exportsOf(path: string): { name: string; documented: boolean }[] {
     return [
       {
         name: String(match[1]),
-        documented: documented || /^export type \w+ = (Static<|\(typeof|keyof typeof)/.test(line),
+        documented: documented || /^export type \w+ = (Static<|DeepReadonly<Static<|\(typeof|keyof typeof)/.test(line),
       },
     ];
   });
@@ -252,18 +271,15 @@ function exportsOf(path: string): { name: string; documented: boolean }[] {
 }
 
 describe("the public surface of @svc/sdk", () => {
-  const entries = {
-    ".": "sdk/index.ts",
-    "./services": "sdk/services/index.ts",
-    "./client": "sdk/client/index.ts",
-    "./errors": "sdk/errors.ts",
-    "./device": "sdk/device/index.ts",
-    "./exec": "sdk/exec/index.ts",
-    "./files": "sdk/files/index.ts",
-    "./cli": "sdk/cli.ts",
-    "./testing": "sdk/testing/index.ts",
-    "./transform": "sdk/transform.ts",
-  };
+  const { exports } = JSON.parse(readFileSync(join(root, "sdk/package.json"), "utf8")) as { exports: object };
+  const entries = Object.fromEntries(
+    Object.keys(exports)
+      .filter((entry) => entry !== "./package.json")
+      .map((entry) => {
+        const file = join("sdk", `${entry}.ts`);
+        return [entry, files.some(({ path }) => path === file) ? file : join("sdk", entry, "index.ts")];
+      }),
+  );
 
   it("is what the snapshot says; a change of it is a change of the API", () => {
     const now = Object.entries(entries).map(([entry, path]) => [
@@ -274,6 +290,21 @@ describe("the public surface of @svc/sdk", () => {
       writeFileSync(join(root, "test/sdk-exports.json"), `${JSON.stringify(Object.fromEntries(now), null, 2)}\n`);
     const snapshot = JSON.parse(readFileSync(join(root, "test/sdk-exports.json"), "utf8"));
     assert.deepEqual(Object.fromEntries(now), snapshot);
+  });
+
+  it("evaluates of a domain only the hooks that its owner declares", () => {
+    const evaluated = new Set<string>();
+    const visit = (path: string) => {
+      if (evaluated.has(path)) return;
+      evaluated.add(path);
+      const text = readFileSync(join(root, path), "utf8");
+      for (const [, name] of text.matchAll(/^(?:import|export) (?!type )[^;]*?from "(\.[^"]+)";/gm))
+        visit(join(dirname(path), String(name)));
+    };
+    visit("sdk/index.ts");
+    assert.ok(evaluated.has("sdk/agents/hooks.ts"));
+    const wrong = [...evaluated].filter((path) => /^sdk\/[a-z-]+\//.test(path) && !path.endsWith("/hooks.ts"));
+    assert.deepEqual(wrong, []);
   });
 
   it("is documented, derived types aside", () => {

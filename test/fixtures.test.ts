@@ -4,10 +4,12 @@ import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, it, type TestContext } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
-import { API_VERSION, chat, chatEvent, defineContract, defineEvent, definePlugin, Type, webhooks } from "@svc/sdk";
+import { API_VERSION, defineContract, defineEvent, definePlugin, Type } from "@svc/sdk";
+import { Channel, type InboundMessage } from "@svc/sdk/channels";
+import { chat, chatEvent } from "@svc/sdk/chat";
 import type { GatewayClient } from "@svc/sdk/client";
-import { Channel, type InboundMessage } from "@svc/sdk/services";
 import { testGateway } from "@svc/sdk/testing";
+import { webhooks } from "@svc/sdk/webhooks";
 import { root } from "./checkout.ts";
 import { home } from "./host/cli/svc.ts";
 

@@ -1,6 +1,6 @@
 /** The section `channels.irc`, and what it means. */
 import { misconfigured, type Static, Type } from "@svc/sdk";
-import type { ChannelAccount } from "@svc/sdk/services";
+import type { ChannelAccount } from "@svc/sdk/channels";
 import { channelName, foldPerson } from "./names.ts";
 
 const text = (description: string, more: object = {}) =>

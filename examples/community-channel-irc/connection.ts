@@ -1,6 +1,6 @@
 /** One connection to a server, from its first line to its last. The only file that talks to the network. */
 import { type Clock, GatewayError, type Logger, pause, unavailable } from "@svc/sdk";
-import type { ChannelRun, InboundMessage } from "@svc/sdk/services";
+import type { ChannelRun, InboundMessage } from "@svc/sdk/channels";
 import type { Client } from "irc-framework";
 import type { Settings } from "./config.ts";
 import { fold } from "./names.ts";

@@ -4,7 +4,7 @@
  * `connection.ts` is the only file that talks to the network, `translate.ts` is pure, and this one ties them to the gateway.
  */
 import { definePlugin, unavailable } from "@svc/sdk";
-import { Channel, defineChannel } from "@svc/sdk/services";
+import { Channel, defineChannel } from "@svc/sdk/channels";
 import { accountOf, IrcConfig, type Settings } from "./config.ts";
 import { connect, type IrcConnection } from "./connection.ts";
 import { channelName, isChannel, nickName } from "./names.ts";

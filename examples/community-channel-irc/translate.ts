@@ -1,5 +1,5 @@
 /** Between the lines of IRC and messages. Pure. */
-import type { InboundMessage } from "@svc/sdk/services";
+import type { InboundMessage } from "@svc/sdk/channels";
 import type { PrivateMessage } from "irc-framework";
 import { fold, isChannel, personId } from "./names.ts";
 

@@ -1,6 +1,7 @@
 /** A webhook action in one file: mappings with `action: "ticket"` file tickets, and `tickets.list` shows them. */
 import { defineContract, defineEvent, definePlugin, invalidRequest, matches, type Static, Type } from "@svc/sdk";
-import { type Row, Storage, WebhookAction, type WebhookJob } from "@svc/sdk/services";
+import { type Row, Storage } from "@svc/sdk/storage";
+import { WebhookAction, type WebhookJob } from "@svc/sdk/webhooks";
 
 /** What a mapping fills. Only people read it; mark a text that a model will read with `external: true`. */
 const Fields = Type.Object({

@@ -1,5 +1,5 @@
 /** Row 7 of the handshake: what the shared credential came to, counted before it is looked at. Spec: protocol/frames-and-connect.md §7. */
-import type { ConnectParams } from "@svc/sdk";
+import type { ConnectParams } from "@svc/sdk/protocol";
 import type { Access } from "./access.ts";
 import type { Peer } from "./client-address.ts";
 import type { Reservation } from "./failure-limiter.ts";

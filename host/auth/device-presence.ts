@@ -1,5 +1,6 @@
 /** Row 8 of the handshake: who must prove a device, and who need not. Spec: protocol/frames-and-connect.md §9. Pure. */
-import { type ConnectParams, GatewayError, type Role, WEB_PANEL_CLIENT_ID } from "@svc/sdk";
+import { GatewayError, type Role } from "@svc/sdk";
+import { type ConnectParams, WEB_PANEL_CLIENT_ID } from "@svc/sdk/protocol";
 import type { PanelPolicy } from "./access.ts";
 import type { Credential } from "./credential.ts";
 

@@ -1,6 +1,7 @@
 /** Proof that a client holds the key of the device it names. Spec: protocol/frames-and-connect.md §6. Pure but for the crypto. */
 import { createHash, createPublicKey, type KeyObject, verify } from "node:crypto";
-import { type ConnectParams, devicePayloads, GatewayError } from "@svc/sdk";
+import { GatewayError } from "@svc/sdk";
+import { type ConnectParams, devicePayloads } from "@svc/sdk/protocol";
 
 /** Milliseconds a signature may be older or newer than now. */
 const SKEW_MS = 120_000;

@@ -1,5 +1,5 @@
 /** The gateway's own secret, or a proxy's word, over WebSocket and HTTP. Spec: protocol/frames-and-connect.md §7, http/auth.md §4. Pure. */
-import type { ConnectParams } from "@svc/sdk";
+import type { ConnectParams } from "@svc/sdk/protocol";
 import type { Peer } from "./client-address.ts";
 import type { AuthSettings } from "./settings.ts";
 import { sameSecret } from "./secret.ts";

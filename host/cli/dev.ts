@@ -1,8 +1,8 @@
 /** `svc dev <path>`: the gateway with a plugin that is being written, put in place anew whenever one of its files is saved. */
 import { messageOf } from "@svc/sdk/errors";
+import type { ReloadReport } from "@svc/sdk/plugins";
 import { existsSync } from "node:fs";
 import { resolve } from "node:path";
-import type { ReloadReport } from "@svc/sdk/services";
 import { preparePaths, resolvePaths } from "../config/paths.ts";
 import type { Gateway } from "../options.ts";
 import { watchModules } from "./dev/fresh-modules.ts";

@@ -1,6 +1,6 @@
 /** `svc gateway run`: the gateway in the foreground. */
 import { messageOf } from "@svc/sdk/errors";
-import type { PluginReport } from "@svc/sdk/services";
+import type { PluginReport } from "@svc/sdk/plugins";
 import { AUTH_MODES, type AuthMode, type AuthOverrides } from "../auth/mode.ts";
 import { readKeptToken } from "../auth/secret.ts";
 import { createGateway } from "../gateway.ts";

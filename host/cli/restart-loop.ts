@@ -1,6 +1,6 @@
 /** Keeps a gateway running over its restarts within its process, until one needs a new process. */
 import type { Clock } from "@svc/sdk";
-import type { RestartKind } from "@svc/sdk/services";
+import type { RestartKind } from "@svc/sdk/gateway";
 import { settled } from "../clock.ts";
 import type { Restarter } from "../restarts.ts";
 

@@ -1,9 +1,9 @@
 /** The log of writes to the configuration: who, when, how much. Never what. Spec: protocol/stores.md §9. */
+import type { ConfigAuthor } from "@svc/sdk/config";
 import { messageOf } from "@svc/sdk/errors";
 import { constants } from "node:fs";
 import { mkdir, open } from "node:fs/promises";
 import { dirname, join } from "node:path";
-import type { ConfigAuthor } from "@svc/sdk/services";
 import type { ConfigFile } from "./file.ts";
 import { own } from "./plain-data.ts";
 

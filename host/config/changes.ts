@@ -1,6 +1,6 @@
 /** What differs between two configurations, and what each difference needs. Spec: http/config.md §5. Pure. */
 import type { TSchema } from "@svc/sdk";
-import type { ReloadKind } from "@svc/sdk/services";
+import type { ReloadKind } from "@svc/sdk/config";
 import { HOST_SECTIONS } from "./host-schema.ts";
 import { isObject, own, sameData } from "./plain-data.ts";
 import { sectionAt } from "./section-keys.ts";

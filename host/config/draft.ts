@@ -1,6 +1,6 @@
 /** From a change that was asked for to the text the file shall have. Checks what can be checked without the schema. */
 import { invalidRequest } from "@svc/sdk";
-import type { ConfigChange, ConfigEdit } from "@svc/sdk/services";
+import type { ConfigChange, ConfigEdit } from "@svc/sdk/config";
 import { rewriteText } from "./edit-text.ts";
 import { keepPlaceholders, substitute } from "./environment.ts";
 import type { ConfigFile } from "./file.ts";

@@ -1,6 +1,6 @@
 /** Changes to the configuration as data: merge patch, single edits. Pure: what they are given stays as it was. */
 import { invalidRequest } from "@svc/sdk";
-import type { ConfigEdit } from "@svc/sdk/services";
+import type { ConfigEdit } from "@svc/sdk/config";
 import { cleanCopy, idOf, isIdList, isObject, isPrototypeKey, type PlainObject, sameData } from "./plain-data.ts";
 
 /**

@@ -1,5 +1,5 @@
 /** Hides secrets of the configuration before anybody sees it. Spec: protocol/methods-config.md §1 "Redaction". Pure. */
-import { isSecretRef } from "@svc/sdk/services";
+import { isSecretRef } from "@svc/sdk/secrets";
 
 export const REDACTED = "__SVC_REDACTED__";
 

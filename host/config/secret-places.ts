@@ -1,5 +1,5 @@
 /** Where the configuration holds secrets: in clear, for the plugin that answers admins about them. Pure. */
-import { isSecretRef, type SecretPlace, type SecretPlaces } from "@svc/sdk/services";
+import { isSecretRef, type SecretPlace, type SecretPlaces } from "@svc/sdk/secrets";
 import type { ConfigFile } from "./file.ts";
 import { HOST_SECTIONS } from "./host-schema.ts";
 import { isObject } from "./plain-data.ts";

@@ -1,7 +1,7 @@
 /** Which part of the configuration belongs to whom, and whether it is right. Pure. */
 import { isDeepStrictEqual } from "node:util";
 import { deepFreeze, type Plugin, type TSchema, violations, withDefaults } from "@svc/sdk";
-import { isSecretRef } from "@svc/sdk/services";
+import { isSecretRef } from "@svc/sdk/secrets";
 import type { ConfigFile, Issue } from "./file.ts";
 import { composeHints, type Hint } from "./hints.ts";
 import { HOST_SECTIONS, type HostConfig } from "./host-schema.ts";

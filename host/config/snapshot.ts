@@ -1,5 +1,5 @@
 /** The configuration as readers see it: secrets hidden. Spec: protocol/methods-config.md §1. */
-import type { ConfigSnapshot } from "@svc/sdk/services";
+import type { ConfigSnapshot } from "@svc/sdk/config";
 import type { ConfigFile, Issue } from "./file.ts";
 import { parseConfig } from "./parse.ts";
 import { sameData } from "./plain-data.ts";

@@ -3,7 +3,7 @@
  * and brought into force before the next one is looked at.
  */
 import { type Clock, type Denial, GatewayError, invalidRequest, type Logger, messageOf, unavailable } from "@svc/sdk";
-import type { ConfigAuthor, ConfigStore as ConfigService, ConfigWritten, ReloadKind } from "@svc/sdk/services";
+import type { ConfigAuthor, ConfigStore as ConfigService, ConfigWritten, ReloadKind } from "@svc/sdk/config";
 import { systemClock } from "../clock.ts";
 import { appendAudit, auditPath, auditRecord } from "./audit.ts";
 import { changedKeys, changedPaths, reloadKinds, strongest } from "./changes.ts";

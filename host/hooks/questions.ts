@@ -1,6 +1,6 @@
 /** What gates ask, put to whoever can ask people: the service `Approver`, when a plugin provides it. */
 import type { Denial } from "@svc/sdk";
-import type { ApprovalAnswer, Approver } from "@svc/sdk/services";
+import type { ApprovalAnswer, Approver } from "@svc/sdk/gateway";
 import type { AskPeople } from "./hook-bus.ts";
 
 /** @param find the service now. @param failed is told what it threw */

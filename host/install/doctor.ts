@@ -1,8 +1,8 @@
 /** What is wrong with what is installed, and what to do. Looks only; imports no plugin. */
 import { messageOf } from "@svc/sdk/errors";
+import type { PluginFinding } from "@svc/sdk/plugins";
 import { lstatSync } from "node:fs";
 import { join } from "node:path";
-import type { PluginFinding } from "@svc/sdk/services";
 import type { PluginPlan } from "../kernel/kernel.ts";
 import { apiMismatch } from "../kernel/manifest.ts";
 import { leftovers } from "./generations.ts";

@@ -2,7 +2,7 @@
 import { existsSync } from "node:fs";
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
-import type { ConfigEdit } from "@svc/sdk/services";
+import type { ConfigEdit } from "@svc/sdk/config";
 import { isObject, own } from "../config/plain-data.ts";
 import { claimProblem, isHostKey, sectionPath } from "../config/section-keys.ts";
 

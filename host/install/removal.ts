@@ -1,5 +1,6 @@
 /** Removes an installed plugin, and with `purge` what it leaves behind. */
-import type { ConfigEdit, PluginRemoval } from "@svc/sdk/services";
+import type { ConfigEdit } from "@svc/sdk/config";
+import type { PluginRemoval } from "@svc/sdk/plugins";
 import { InstallFailure } from "./failure.ts";
 import type { Installer } from "./installer.ts";
 import { keptDirectory, keysOf, removeKept, type SectionOwnership, withoutKeys } from "./leavings.ts";

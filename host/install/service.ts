@@ -1,6 +1,7 @@
 /** Installing as the running gateway offers it to plugins, and by them to panels. Loaded with the first use. */
 import { GatewayError, notFound, unavailable } from "@svc/sdk";
-import type { ConfigStore, InstallAuthor, PluginControl, PluginFinding, PluginInstaller } from "@svc/sdk/services";
+import type { ConfigStore } from "@svc/sdk/config";
+import type { InstallAuthor, PluginControl, PluginFinding, PluginInstaller } from "@svc/sdk/plugins";
 import type { Environment, Paths } from "../config/paths.ts";
 import type { PluginPlan } from "../kernel/kernel.ts";
 import type { PluginFinder } from "../kernel/load.ts";

@@ -1,5 +1,5 @@
 /** What an install came to, as plain data. Pure. */
-import type { PluginInstallation } from "@svc/sdk/services";
+import type { PluginInstallation } from "@svc/sdk/plugins";
 import type { Change } from "./installer.ts";
 
 export function installationOf({ id, record, changed, report }: Change): PluginInstallation {

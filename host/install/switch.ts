@@ -1,9 +1,9 @@
 /** The moment from which another version counts, and the way back when it does not come up. */
 import { messageOf } from "@svc/sdk/errors";
+import type { WriteLock } from "@svc/sdk/files";
+import type { ReloadReport } from "@svc/sdk/plugins";
 import { rmdirSync } from "node:fs";
 import { join } from "node:path";
-import type { WriteLock } from "@svc/sdk/files";
-import type { ReloadReport } from "@svc/sdk/services";
 import type { Candidate } from "./candidate.ts";
 import type { InstallEffects } from "./effects.ts";
 import { InstallFailure, type InstallStep, step } from "./failure.ts";

@@ -1,5 +1,5 @@
 /** Plugins that would do what is asked and do not run: installed and not asked for, or not well. */
-import type { PluginReport } from "@svc/sdk/services";
+import type { PluginReport } from "@svc/sdk/plugins";
 import type { Kernel } from "./kernel.ts";
 import { type AnyKind, isListed } from "./kind.ts";
 import { contributionName, contributions } from "./kinds/contributions.ts";

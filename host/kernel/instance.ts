@@ -1,5 +1,6 @@
 /** One plugin of this gateway: its state and what became of it, over all its generations. */
 import { messageOf } from "@svc/sdk/errors";
+import type { PluginReport, PluginStats } from "@svc/sdk/plugins";
 import { describeDeprecated } from "./deprecations.ts";
 import { FailureWindow } from "./failure.ts";
 import type { Generation } from "./generation.ts";
@@ -7,7 +8,6 @@ import type { ReplacementHold } from "./hold.ts";
 import { type AnyKind, type Carried, type Declared, isListed, type PluginFacts } from "./kind.ts";
 import type { MissingPlugin, PluginSource } from "./load.ts";
 import type { Manifest, Placement } from "./manifest.ts";
-import type { PluginReport, PluginStats } from "@svc/sdk/services";
 import type { PluginState } from "./state.ts";
 import { PluginTally } from "./stats.ts";
 

@@ -7,7 +7,7 @@
  */
 import { setImmediate as breathe } from "node:timers/promises";
 import { GatewayError, type TSchema } from "@svc/sdk";
-import type { PluginInspection, PluginMeasures, PluginReport, ReloadReport } from "@svc/sdk/services";
+import type { PluginInspection, PluginMeasures, PluginReport, ReloadReport } from "@svc/sdk/plugins";
 import { within } from "../clock.ts";
 import type { Hold, Owner } from "../hooks/owner.ts";
 import { currentOwner } from "./blame.ts";

@@ -6,7 +6,7 @@
  * take the place of the old ones in one step, and it starts. Should the start fail, the old one comes back.
  */
 import type { Logger } from "@svc/sdk";
-import type { ReloadReport } from "@svc/sdk/services";
+import type { ReloadReport } from "@svc/sdk/plugins";
 import { settled } from "../clock.ts";
 import type { Owner } from "../hooks/owner.ts";
 import type { Generation } from "./generation.ts";

@@ -1,5 +1,5 @@
 /** What a plugin costs: counted while it works, over all its generations. */
-import type { PluginMeasures, PluginStats } from "@svc/sdk/services";
+import type { PluginMeasures, PluginStats } from "@svc/sdk/plugins";
 import type { MethodTally, Outcome, Tally } from "../hooks/owner.ts";
 import { Latency } from "./latency.ts";
 

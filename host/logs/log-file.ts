@@ -4,7 +4,8 @@
  */
 import nodeFs, { constants } from "node:fs";
 import { join } from "node:path";
-import { localDay, logFileName, logFiles, type LogSeries, logSeries, USUAL_LOG } from "@svc/sdk/services";
+import { localDay } from "@svc/sdk";
+import { logFileName, logFiles, type LogSeries, logSeries, USUAL_LOG } from "@svc/sdk/logs";
 import type { FileSettings } from "./settings.ts";
 
 /** Milliseconds between two looks at whether the file is still the one that is meant: others may have renamed or filled it. */

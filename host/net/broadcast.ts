@@ -5,7 +5,8 @@
  * scope or for named connections carry no number. Clients that can resume get a cursor on what they could ask for
  * again. Spec: spec/README.md "seq"; §6.
  */
-import { type Audience, coversScope, type EventCursor, type EventSpec, StateVersion } from "@svc/sdk";
+import { type Audience, coversScope, type EventSpec } from "@svc/sdk";
+import { type EventCursor, StateVersion } from "@svc/sdk/protocol";
 import { encodeEventText } from "./frame-codec.ts";
 import { type ReplayEntry, ReplayLog } from "./replay.ts";
 

@@ -5,23 +5,25 @@
 import { randomUUID } from "node:crypto";
 import type { Duplex } from "node:stream";
 import {
-  CLOSE,
   type ConnectionInfo,
-  connectChallenge,
   describeViolations,
   type GatewayError,
-  HANDSHAKE_TIMEOUT_MS,
-  type HelloOk,
   isGatewayError,
   type Logger,
   matches,
-  MAX_BUFFERED_BYTES,
-  MAX_PAYLOAD_BYTES,
   type Principal,
-  RequestFrame,
-  RESUME_CAP,
   toErrorShape,
 } from "@svc/sdk";
+import {
+  CLOSE,
+  connectChallenge,
+  HANDSHAKE_TIMEOUT_MS,
+  type HelloOk,
+  MAX_BUFFERED_BYTES,
+  MAX_PAYLOAD_BYTES,
+  RequestFrame,
+  RESUME_CAP,
+} from "@svc/sdk/protocol";
 import type { WebSocket } from "ws";
 import type { Peer } from "../auth/client-address.ts";
 import { isLocal } from "../auth/locality.ts";

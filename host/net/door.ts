@@ -3,23 +3,25 @@ import type { IncomingMessage } from "node:http";
 import type { Duplex } from "node:stream";
 import {
   type Admission,
-  CLOSE,
   type ConnectionInfo,
-  connectChallenge,
   type Denial,
   GatewayError,
-  type HelloOk,
   HOOKS,
   type Logger,
+  type Principal,
+} from "@svc/sdk";
+import {
+  CLOSE,
+  connectChallenge,
+  type HelloOk,
   MAX_BUFFERED_BYTES,
   MAX_PAYLOAD_BYTES,
-  type Principal,
   PROTOCOL,
   RESUME_CAP,
   shutdown,
   tick,
   TICK_INTERVAL_MS,
-} from "@svc/sdk";
+} from "@svc/sdk/protocol";
 import type { WebSocket } from "ws";
 import type { Access } from "../auth/access.ts";
 import { resolvePeer } from "../auth/client-address.ts";

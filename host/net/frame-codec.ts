@@ -1,5 +1,6 @@
 /** Frames to bytes. One text frame is one buffer, so that many receivers can share it and one write can carry many. */
-import type { ErrorShape, EventCursor, StateVersion } from "@svc/sdk";
+import type { ErrorShape } from "@svc/sdk";
+import type { EventCursor, StateVersion } from "@svc/sdk/protocol";
 
 const FINAL_TEXT = 0x81;
 const LENGTH_16 = 126;

@@ -6,22 +6,17 @@
  */
 import {
   type AuthAttempt,
-  CLOSE,
-  ConnectParams,
   describeViolations,
   type ErrorShape,
   GatewayError,
   type Identity,
-  isWebClient,
   matches,
   type PairingRequest,
   type Principal,
-  PROTOCOL,
-  RequestFrame,
   type Role,
   toErrorShape,
-  withNextStep,
 } from "@svc/sdk";
+import { CLOSE, ConnectParams, isWebClient, PROTOCOL, RequestFrame, withNextStep } from "@svc/sdk/protocol";
 import type { Access } from "../auth/access.ts";
 import { canonicalClientId } from "../auth/aliases.ts";
 import { type Credential, verifyShared } from "../auth/credential.ts";

@@ -2,7 +2,7 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import type { Duplex } from "node:stream";
-import { MAX_PAYLOAD_BYTES } from "@svc/sdk";
+import { MAX_PAYLOAD_BYTES } from "@svc/sdk/protocol";
 import { type WebSocket, WebSocketServer } from "ws";
 import { StartupRefusal } from "../auth/mode.ts";
 

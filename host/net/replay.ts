@@ -1,6 +1,7 @@
 /** The last events that everybody could have had, kept so that a client which lost its socket gets what it missed. */
 import { randomUUID } from "node:crypto";
-import type { EventCursor, EventSpec, StateVersion } from "@svc/sdk";
+import type { EventSpec } from "@svc/sdk";
+import type { EventCursor, StateVersion } from "@svc/sdk/protocol";
 
 /** Events and bytes kept, the older ones go first. Choice: about a minute of a busy gateway. */
 const MOST_EVENTS = 1_000;

@@ -1,7 +1,7 @@
 /** Puts on disk what a webhook has become, once for each key it comes with. Spec: spec/README.md "2xx on a webhook". */
 import { randomUUID } from "node:crypto";
 import { type Clock, GatewayError, isGatewayError, type Logger, type Principal, unavailable } from "@svc/sdk";
-import type { WebhookFields, WebhookJob, WebhookRun } from "@svc/sdk/services";
+import type { WebhookFields, WebhookJob, WebhookRun } from "@svc/sdk/webhooks";
 import { suspicionsOf, toJob } from "./job.ts";
 import { type Accepted, charged, Held } from "./pipeline.ts";
 import type { NewRun, UniqueKey } from "./run-records.ts";

@@ -7,7 +7,7 @@ import {
   type WebhookProblem,
   type WebhookVerifier as Verifier,
   WebhookVerifier,
-} from "@svc/sdk/services";
+} from "@svc/sdk/webhooks";
 import type { Issue } from "../config/file.ts";
 import type { LiveTables } from "../kernel/kind.ts";
 import { contributionsTo, type LiveContribution } from "../kernel/kinds/contributions.ts";

@@ -28,7 +28,8 @@ function editorConfig(): string {
       paths: {
         "@svc/sdk/transform": [from("transform.d.ts")],
         "@svc/sdk": [from("index.d.ts")],
-        "@svc/sdk/services": [from("services/index.d.ts")],
+        "@svc/sdk/webhooks": [from("webhooks/index.d.ts")],
+        "@svc/sdk/external-content": [from("external-content/index.d.ts")],
         "@svc/sdk/errors": [from("errors.d.ts")],
       },
     },

@@ -1,6 +1,6 @@
 /** The mapping engine of one gateway: which mapping takes a request, and what is recorded of it. */
 import { type Clock, invalidRequest } from "@svc/sdk";
-import { WebhookAction, type WebhookRun } from "@svc/sdk/services";
+import { WebhookAction, type WebhookRun } from "@svc/sdk/webhooks";
 import type { Issue } from "../config/file.ts";
 import type { Hold } from "../hooks/owner.ts";
 import type { LiveTables } from "../kernel/kind.ts";

@@ -5,7 +5,7 @@
 import { randomBytes } from "node:crypto";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { GatewayError, isGatewayError, type Logger } from "@svc/sdk";
-import type { WebhookRun } from "@svc/sdk/services";
+import type { WebhookRun } from "@svc/sdk/webhooks";
 import { canonicalHeaders } from "../auth/aliases.ts";
 import { Deadlines } from "../hooks/deadline.ts";
 import type { EarlyReply } from "../net/early-reply.ts";

@@ -1,6 +1,7 @@
 /** What an action is handed of an accepted webhook. Pure but for the random ids of the markers. */
-import { type Principal, suspiciousPatterns, wrapExternalContent } from "@svc/sdk";
-import type { WebhookAction, WebhookFields, WebhookJob } from "@svc/sdk/services";
+import type { Principal } from "@svc/sdk";
+import { suspiciousPatterns, wrapExternalContent } from "@svc/sdk/external-content";
+import type { WebhookAction, WebhookFields, WebhookJob } from "@svc/sdk/webhooks";
 import { isExternal } from "./mapping.ts";
 import type { RunRecord, StoredJob } from "./run-records.ts";
 

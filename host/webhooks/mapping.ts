@@ -1,5 +1,6 @@
 /** One mapping, compiled: which requests it takes and what it makes of them. Spec: http/webhooks.md §6. Pure. */
 import { matches as fits, type TSchema } from "@svc/sdk";
+import type { Transform } from "@svc/sdk/transform";
 import type {
   WebhookAction,
   WebhookFields,
@@ -7,8 +8,7 @@ import type {
   WebhookMatch,
   WebhookTransformRef,
   WebhookVerify,
-} from "@svc/sdk/services";
-import type { Transform } from "@svc/sdk/transform";
+} from "@svc/sdk/webhooks";
 import type { Issue } from "../config/file.ts";
 import { type Condition, ConditionError, compileCondition, compileHeaderMatch } from "./condition.ts";
 import { compileTemplate, type Template, TemplateError, type TemplateScope } from "./template.ts";

@@ -12,8 +12,8 @@ import {
   messageOf,
   type Principal,
 } from "@svc/sdk";
-import type { PreparedWebhook, WebhookAction, WebhookFields } from "@svc/sdk/services";
 import type { Transform } from "@svc/sdk/transform";
+import type { PreparedWebhook, WebhookAction, WebhookFields } from "@svc/sdk/webhooks";
 import { refusalOf } from "../hooks/hook-bus.ts";
 import type { Hold } from "../hooks/owner.ts";
 import type { LiveContribution } from "../kernel/kinds/contributions.ts";

@@ -1,7 +1,7 @@
 /** What senders, templates and transforms may ask for. Spec: http/webhooks.md §5.2-5.3. Pure but for the generated key. */
 import { randomUUID } from "node:crypto";
 import { invalidRequest } from "@svc/sdk";
-import type { WebhookActionContext, WebhookPolicy } from "@svc/sdk/services";
+import type { WebhookActionContext, WebhookPolicy } from "@svc/sdk/webhooks";
 import type { Issue } from "../config/file.ts";
 import type { HooksSection } from "../config/hooks-schema.ts";
 

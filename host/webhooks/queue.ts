@@ -3,7 +3,7 @@
  * or has failed for good. The records are the truth; this only knows what is under way.
  */
 import { type Clock, ERRORS, GatewayError, isGatewayError, type Logger, type Principal } from "@svc/sdk";
-import type { WebhookAction, WebhookResult, WebhookRun } from "@svc/sdk/services";
+import type { WebhookAction, WebhookResult, WebhookRun } from "@svc/sdk/webhooks";
 import { settled } from "../clock.ts";
 import type { Owner } from "../hooks/owner.ts";
 import type { LiveContribution } from "../kernel/kinds/contributions.ts";

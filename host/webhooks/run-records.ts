@@ -1,5 +1,6 @@
 /** Rows of accepted webhooks: tables `webhook_runs` and `webhook_keys`, and what stands in them. */
-import type { Row, Statement, WebhookFields, WebhookRun, WebhookRunStatus } from "@svc/sdk/services";
+import type { Row, Statement } from "@svc/sdk/storage";
+import type { WebhookFields, WebhookRun, WebhookRunStatus } from "@svc/sdk/webhooks";
 
 export const STEPS = [
   `CREATE TABLE webhook_runs (

@@ -2,7 +2,8 @@
  * Durable records of accepted webhooks. Every change names the state it starts
  * from and the attempt it belongs to, so that a process that was held up changes nothing that went on without it.
  */
-import type { Row, SqlValue, Statement, Storage, WebhookResult, WebhookRunFilter } from "@svc/sdk/services";
+import type { Row, SqlValue, Statement, Storage } from "@svc/sdk/storage";
+import type { WebhookResult, WebhookRunFilter } from "@svc/sdk/webhooks";
 import {
   COLUMNS,
   insert,

@@ -1,7 +1,7 @@
 /** The `Webhooks` service: shows and steers what the engine does. */
 import { randomUUID } from "node:crypto";
 import { type Clock, GatewayError, isGatewayError, notFound, type Principal } from "@svc/sdk";
-import type { WebhookMappingInfo, WebhookMatch, WebhookProblem, WebhookRun, Webhooks } from "@svc/sdk/services";
+import type { WebhookMappingInfo, WebhookMatch, WebhookProblem, WebhookRun, Webhooks } from "@svc/sdk/webhooks";
 import { redact } from "../config/redact.ts";
 import type { Catalogue } from "./catalogue.ts";
 import { prepareDirectory } from "./directory.ts";

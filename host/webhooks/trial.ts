@@ -1,6 +1,6 @@
 /** What a request would become: the way of the engine with its steps shown, without the record at its end. */
 import { GatewayError, isGatewayError, notFound, type Principal } from "@svc/sdk";
-import type { WebhookTrial, WebhookTrialReport } from "@svc/sdk/services";
+import type { WebhookTrial, WebhookTrialReport } from "@svc/sdk/webhooks";
 import type { Catalogue } from "./catalogue.ts";
 import type { Passed, WebhookEngine } from "./engine.ts";
 import { BEARER } from "./mapping.ts";

@@ -1,6 +1,6 @@
 /** Which mappings may take a request, by the signatures it carries. Decided on the raw body, before it is parsed. */
 import { isGatewayError } from "@svc/sdk";
-import type { SignatureVerdict } from "@svc/sdk/services";
+import type { SignatureVerdict } from "@svc/sdk/webhooks";
 import type { Catalogue } from "./catalogue.ts";
 import { BEARER, type CompiledMapping } from "./mapping.ts";
 import type { IncomingWebhook } from "./request.ts";

@@ -1,13 +1,13 @@
 /** Puts the webhooks of one gateway together, and starts and stops them. */
 import { type Clock, HOOKS, type Logger, type Principal, unavailable } from "@svc/sdk";
+import { Storage } from "@svc/sdk/storage";
 import {
-  Storage,
   WebhookAction,
   WebhookPreset,
   type Webhooks,
-  WebhookVerifier,
   type WebhookTransformRef,
-} from "@svc/sdk/services";
+  WebhookVerifier,
+} from "@svc/sdk/webhooks";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { FailureLimiter, HOOK_LIMITER } from "../auth/failure-limiter.ts";
 import type { HookBus } from "../hooks/hook-bus.ts";

@@ -1,15 +1,8 @@
 /** `svc agents ...`: who the agents are, and their files. */
 import { readFile } from "node:fs/promises";
 import { resolve } from "node:path";
-import {
-  agents,
-  GatewayError,
-  invalidRequest,
-  isGatewayError,
-  messageOf,
-  type ParamsOf,
-  type ResultOf,
-} from "@svc/sdk";
+import { GatewayError, invalidRequest, isGatewayError, messageOf, type ParamsOf, type ResultOf } from "@svc/sdk";
+import { agents } from "@svc/sdk/agents";
 import { askingWith, type CommandContext, defineCommands, show } from "@svc/sdk/cli";
 import { oneLine } from "./directory/identity.ts";
 

@@ -1,6 +1,9 @@
 /** The configuration sections `agents` and `messages`. Spec: http/config-keys.md, as far as this plugin goes. */
 import { NonEmpty, type Static, Strict, Type } from "@svc/sdk";
-import { HeartbeatConfig, MemorySearch, THINKING_LEVELS, ToolPolicy } from "@svc/sdk/services";
+import { HeartbeatConfig } from "@svc/sdk/heartbeat";
+import { MemorySearch } from "@svc/sdk/memory";
+import { THINKING_LEVELS } from "@svc/sdk/models";
+import { ToolPolicy } from "@svc/sdk/tools";
 
 const nonEmpty = (description: string) => Type.String({ minLength: 1, description });
 const text = (description: string) => Type.Optional(Type.String({ description }));

@@ -1,18 +1,13 @@
 /** Agents: their settings and files, their runs from acceptance to outcome, and the tools they may use. */
 import { homedir } from "node:os";
-import { agentEvent, agents, type Denial, definePlugin, HOOKS, live, sessions } from "@svc/sdk";
-import {
-  AgentDirectory,
-  AgentRuns,
-  ConfigStore,
-  GatewayInfo,
-  ModelPolicy,
-  Models,
-  Sessions,
-  Storage,
-  Tool,
-  Tools,
-} from "@svc/sdk/services";
+import { definePlugin, type Denial, HOOKS, live } from "@svc/sdk";
+import { AgentDirectory, agentEvent, AgentRuns, agents } from "@svc/sdk/agents";
+import { ConfigStore } from "@svc/sdk/config";
+import { GatewayInfo } from "@svc/sdk/gateway";
+import { ModelPolicy, Models } from "@svc/sdk/models";
+import { sessions, Sessions } from "@svc/sdk/sessions";
+import { Storage } from "@svc/sdk/storage";
+import { Tool, Tools } from "@svc/sdk/tools";
 import { AgentAdmin } from "./directory/admin.ts";
 import { createSessionArchive } from "./directory/session-archive.ts";
 import { AgentsConfig, MessagesConfig } from "./config.ts";

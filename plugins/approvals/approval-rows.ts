@@ -1,7 +1,13 @@
 /** Questions and lasting answers as rows. No value of an environment variable is in them. */
-import { ApprovalDecision, type ApprovalGrantRow, type ApprovalRequestView, type ApprovalRow, matches } from "@svc/sdk";
-import type { SystemRunPlan } from "@svc/sdk/exec";
-import type { Row, SqlValue, Statement } from "@svc/sdk/services";
+import { matches } from "@svc/sdk";
+import {
+  ApprovalDecision,
+  type ApprovalGrantRow,
+  type ApprovalRequestView,
+  type ApprovalRow,
+  type SystemRunPlan,
+} from "@svc/sdk/approvals";
+import type { Row, SqlValue, Statement } from "@svc/sdk/storage";
 import type { Asked } from "./asking.ts";
 
 export const STEPS = [

@@ -1,6 +1,7 @@
 /** Questions and lasting answers on disk. Tables `approvals`, `approval_grants`. */
-import { type ApprovalGrantRow, isGatewayError } from "@svc/sdk";
-import type { Row, SqlValue, Statement, Storage } from "@svc/sdk/services";
+import { isGatewayError } from "@svc/sdk";
+import type { ApprovalGrantRow } from "@svc/sdk/approvals";
+import type { Row, SqlValue, Statement, Storage } from "@svc/sdk/storage";
 import {
   type ApprovalRecord,
   type Decision,

@@ -1,6 +1,6 @@
 /** The service `Approver`: any plugin or gate asks people. */
 import { invalidRequest } from "@svc/sdk";
-import type { ApprovalAnswer, ApprovalQuestion, Approver } from "@svc/sdk/services";
+import type { ApprovalAnswer, ApprovalQuestion, Approver } from "@svc/sdk/gateway";
 import type { ApprovalRecord } from "./approval-rows.ts";
 import { askedQuestion } from "./asking.ts";
 import type { Desk } from "./desk.ts";

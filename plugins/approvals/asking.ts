@@ -1,7 +1,8 @@
 /** What is asked, made of what a client or a plugin says: what people see, what is bound and what may run are one. Pure. */
-import { type ApprovalRequestView, type execApproval, invalidRequest, type ParamsOf } from "@svc/sdk";
-import { commandText, commandTexts, envHash, planDigest, type SystemRunPlan } from "@svc/sdk/exec";
-import type { ApprovalQuestion } from "@svc/sdk/services";
+import { commandText, commandTexts, envHash, planDigest } from "@svc/kit/exec";
+import { invalidRequest, type ParamsOf } from "@svc/sdk";
+import type { ApprovalRequestView, execApproval, SystemRunPlan } from "@svc/sdk/approvals";
+import type { ApprovalQuestion } from "@svc/sdk/gateway";
 import { digestOf, questionDigest } from "./canonical.ts";
 
 type RequestParams = ParamsOf<typeof execApproval.request>;

@@ -1,7 +1,7 @@
 /** A command that says it was allowed: whether it was, exactly so. Spec: protocol/methods-node.md §4, table of `details.code`. */
+import { envHash } from "@svc/kit/exec";
 import { type Clock, invalidRequest } from "@svc/sdk";
-import { envHash, type SystemRunPlan } from "@svc/sdk/exec";
-import type { AllowedExec, ExecApprovals, ExecClaim } from "@svc/sdk/services";
+import type { AllowedExec, ExecApprovals, ExecClaim, SystemRunPlan } from "@svc/sdk/approvals";
 import type { ApprovalRecord } from "./approval-rows.ts";
 import type { ApprovalStore } from "./approval-store.ts";
 

@@ -1,8 +1,10 @@
 /** `svc approvals get|set|allowlist`: the policy file of the gateway, or of a node. */
 import { readFile } from "node:fs/promises";
-import { execApprovals, invalidRequest, matches, nodes, notFound, Type } from "@svc/sdk";
+import { EXEC_POLICY_WORDS, rulesFor, withAllowed } from "@svc/kit/exec";
+import { invalidRequest, matches, notFound, Type } from "@svc/sdk";
+import { execApprovals, ExecPolicyFile, ExecPolicySnapshot } from "@svc/sdk/approvals";
 import type { CommandContext } from "@svc/sdk/cli";
-import { EXEC_POLICY_WORDS, ExecPolicyFile, ExecPolicySnapshot, rulesFor, withAllowed } from "@svc/sdk/exec";
+import { nodes } from "@svc/sdk/nodes";
 
 type Client = Awaited<ReturnType<CommandContext["connect"]>>;
 

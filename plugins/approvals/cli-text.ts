@@ -1,7 +1,7 @@
 /** Questions, grants and policy files as text for a terminal; what clients wrote cannot steer it. Pure. */
-import type { ApprovalGrantRow, ApprovalRow } from "@svc/sdk";
+import { commandText } from "@svc/kit/exec";
+import type { ApprovalGrantRow, ApprovalRow, ExecPolicySnapshot } from "@svc/sdk/approvals";
 import { time, visible } from "@svc/sdk/cli";
-import { commandText, type ExecPolicySnapshot } from "@svc/sdk/exec";
 
 /** Characters of a command that are shown: in a list, and where somebody decides. */
 const MAX_LISTED = 100;

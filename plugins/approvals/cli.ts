@@ -1,5 +1,6 @@
 /** `svc approvals ...`: answer questions, and say what may run without one. */
-import { execApproval, execApprovals, invalidRequest } from "@svc/sdk";
+import { invalidRequest } from "@svc/sdk";
+import { execApproval, execApprovals } from "@svc/sdk/approvals";
 import { askingWith, type CommandContext, defineCommands, show, visible } from "@svc/sdk/cli";
 import {
   added,

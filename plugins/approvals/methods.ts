@@ -1,15 +1,6 @@
 /** `exec.approval.*`: asking, waiting, deciding, listing. Spec: protocol/methods-exec-approvals.md §2-4. */
-import {
-  ApprovalDecision,
-  type Call,
-  type execApproval,
-  type Handlers,
-  invalidRequest,
-  matches,
-  notFound,
-  type ResultOf,
-  untilAborted,
-} from "@svc/sdk";
+import { type Call, type Handlers, invalidRequest, matches, notFound, type ResultOf, untilAborted } from "@svc/sdk";
+import { ApprovalDecision, type execApproval } from "@svc/sdk/approvals";
 import { type ApprovalRecord, type Requester, toListed } from "./approval-rows.ts";
 import type { ApprovalStore } from "./approval-store.ts";
 import { type ApproverList, mayDecide } from "./approvers.ts";

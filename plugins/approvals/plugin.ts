@@ -1,8 +1,17 @@
 /** Approvals: people are asked whether something may happen, and what they say is bound to exactly that. */
 import { randomUUID } from "node:crypto";
-import { definePlugin, execApproval, execApprovalRequested, execApprovalResolved, execApprovals, live } from "@svc/sdk";
-import { openExecPolicy } from "@svc/sdk/exec";
-import { Approver, ExecApprovals, GatewayInfo, Nodes, Storage } from "@svc/sdk/services";
+import { openExecPolicy } from "@svc/kit/exec";
+import { definePlugin, live } from "@svc/sdk";
+import {
+  execApproval,
+  execApprovalRequested,
+  execApprovalResolved,
+  execApprovals,
+  ExecApprovals,
+} from "@svc/sdk/approvals";
+import { Approver, GatewayInfo } from "@svc/sdk/gateway";
+import { Nodes } from "@svc/sdk/nodes";
+import { Storage } from "@svc/sdk/storage";
 import { ApprovalStore } from "./approval-store.ts";
 import { createApprover } from "./approver-service.ts";
 import { approversAmong } from "./approvers.ts";

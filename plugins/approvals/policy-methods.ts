@@ -1,7 +1,8 @@
 /** `exec.approvals.*`: policy files, and what was allowed for good. Spec: protocol/methods-exec-approvals.md §1. */
-import { type execApprovals, type Handlers, type Live, notFound, unavailable } from "@svc/sdk";
-import type { ExecPolicyStore } from "@svc/sdk/exec";
-import type { Nodes } from "@svc/sdk/services";
+import type { ExecPolicyStore } from "@svc/kit/exec";
+import { type Handlers, type Live, notFound, unavailable } from "@svc/sdk";
+import type { execApprovals } from "@svc/sdk/approvals";
+import type { Nodes } from "@svc/sdk/nodes";
 import type { ApprovalStore } from "./approval-store.ts";
 
 export interface PolicyParts {

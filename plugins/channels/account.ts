@@ -4,7 +4,7 @@
  * Nothing of it reaches another account. The next generation of an account starts when the one before has let go.
  */
 import { type Clock, type Contribution, type Logger, pause, unavailable } from "@svc/sdk";
-import type { Channel, ChannelAccount, ChannelReport, InboundMessage, Receipt } from "@svc/sdk/services";
+import type { Channel, ChannelAccount, ChannelReport, InboundMessage, Receipt } from "@svc/sdk/channels";
 import { secretsOf, toldError } from "./hidden.ts";
 import { pauseMs } from "./pauses.ts";
 

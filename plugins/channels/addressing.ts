@@ -1,6 +1,7 @@
 /** Where a text is to go: channel, account and address, from what a request and a session say. Spec: http/sessions-routing.md §8. */
 import { type Contribution, isGatewayError } from "@svc/sdk";
-import type { Channel, DeliveryRequest, SessionEntry } from "@svc/sdk/services";
+import type { Channel, DeliveryRequest } from "@svc/sdk/channels";
+import type { SessionEntry } from "@svc/sdk/sessions";
 import { defaultAccountOf, type Roster } from "./roster.ts";
 
 export interface Destination {

@@ -1,5 +1,5 @@
 /** Whose messages reach an agent. Decides only. */
-import type { ChannelAccount, InboundMessage, Receipt } from "@svc/sdk/services";
+import type { ChannelAccount, InboundMessage, Receipt } from "@svc/sdk/channels";
 
 type Refusal = Extract<Receipt, { accepted: false }>["reason"];
 type Rules = Pick<ChannelAccount, "allowFrom" | "groups" | "requireMention">;

@@ -4,6 +4,8 @@
  * The record tells how far each is: nothing of it is asked twice while a run of it is known, and the answer goes to the
  * outbox in the same step that settles the message.
  */
+import { persist } from "@svc/kit/persist";
+import { type EndedRun, endOfRun } from "@svc/kit/runs";
 import {
   type Clock,
   ERRORS,
@@ -12,18 +14,12 @@ import {
   type Logger,
   messageOf,
   pause,
-  persist,
   Turns,
   unavailable,
 } from "@svc/sdk";
-import {
-  type AgentRuns,
-  type EndedRun,
-  endOfRun,
-  type SessionEntry,
-  type Sessions,
-  type ToolOrigin,
-} from "@svc/sdk/services";
+import type { AgentRuns } from "@svc/sdk/agents";
+import type { SessionEntry, Sessions } from "@svc/sdk/sessions";
+import type { ToolOrigin } from "@svc/sdk/tools";
 import type { AcceptedMessage, InboundEnding, InboundStore } from "./inbound-store.ts";
 import type { Outbox } from "./outbox.ts";
 import type { NewText } from "./outbox-store.ts";

@@ -1,5 +1,6 @@
 /** What `svc channels ...` prints. Pure. */
-import type { ChannelAccountSnapshot, channels, ResultOf } from "@svc/sdk";
+import type { ResultOf } from "@svc/sdk";
+import type { ChannelAccountSnapshot, channels } from "@svc/sdk/channels";
 import { table, time, visible } from "@svc/sdk/cli";
 
 type Status = ResultOf<typeof channels.status>;

@@ -1,6 +1,6 @@
 /** `svc channels ...`: how the channels are, and saying something in one. */
 import { randomUUID } from "node:crypto";
-import { channels, outbound } from "@svc/sdk";
+import { channels, outbound } from "@svc/sdk/channels";
 import { askingWith, type CommandContext, defineCommands, show, visible } from "@svc/sdk/cli";
 import { statusLines } from "./cli-text.ts";
 

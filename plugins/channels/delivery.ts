@@ -1,6 +1,7 @@
 /** The `Delivery` service: what agents, webhooks and others have to say goes out through the outbox. */
 import { type Live, unavailable } from "@svc/sdk";
-import type { Delivery, Sessions } from "@svc/sdk/services";
+import type { Delivery } from "@svc/sdk/channels";
+import type { Sessions } from "@svc/sdk/sessions";
 import { chatTypeOf, destinationOf } from "./addressing.ts";
 import type { Outbox } from "./outbox.ts";
 import type { Roster } from "./roster.ts";

@@ -1,7 +1,7 @@
 /** What a channel hands over, checked and cleaned: it may run in another thread, and its words come from a network. Pure. */
 import { createHash } from "node:crypto";
 import { describeViolations, invalidRequest, matches, type Static, Type } from "@svc/sdk";
-import type { InboundMessage } from "@svc/sdk/services";
+import type { InboundMessage } from "@svc/sdk/channels";
 
 /** Choice: characters of a message that are kept. */
 export const MAX_TEXT_CHARS = 100_000;

@@ -1,6 +1,6 @@
 /** Messages that came in, on disk: accepted, answered, remembered so that none is taken twice. Table `channel_inbound`. */
 import type { Principal } from "@svc/sdk";
-import type { Row, Statement } from "@svc/sdk/services";
+import type { Row, Statement } from "@svc/sdk/storage";
 import type { OpenStorage } from "./open-storage.ts";
 
 /** What is needed to carry a message on after a restart. */

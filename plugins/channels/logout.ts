@@ -1,5 +1,6 @@
 /** Handler of `channels.logout`. Spec: protocol/methods-channels.md §2. */
-import { type channels, type Handler, invalidRequest, unavailable } from "@svc/sdk";
+import { type Handler, invalidRequest, unavailable } from "@svc/sdk";
+import type { channels } from "@svc/sdk/channels";
 import { secretsOf, toldError } from "./hidden.ts";
 import { defaultAccountOf, type Roster } from "./roster.ts";
 

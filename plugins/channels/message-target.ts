@@ -1,5 +1,5 @@
 /** Where the tool `message` sends to: what it was told, and what is known of where its caller is. Pure. Spec: http/sessions-routing.md §8. */
-import type { ToolOrigin } from "@svc/sdk/services";
+import type { ToolOrigin } from "@svc/sdk/tools";
 import type { LastRoute } from "./addressing.ts";
 
 /** What a model or a program said; blank means not said. */

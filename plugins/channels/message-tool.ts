@@ -1,7 +1,8 @@
 /** The tool `message`: an agent or a program writes to somebody on a channel. */
 import { createHash } from "node:crypto";
 import { GatewayError, invalidRequest, type Live, Strict, Type } from "@svc/sdk";
-import { type AgentRuns, defineTool, type Tool, type ToolCall } from "@svc/sdk/services";
+import type { AgentRuns } from "@svc/sdk/agents";
+import { defineTool, type Tool, type ToolCall } from "@svc/sdk/tools";
 import { lastRouteOf } from "./addressing.ts";
 import { type Target, targetOf } from "./message-target.ts";
 import type { Roster } from "./roster.ts";

@@ -1,5 +1,5 @@
 /** The storage with the tables in it, made when somebody first needs them: a gateway without channels pays nothing. */
-import type { Storage } from "@svc/sdk/services";
+import type { Storage } from "@svc/sdk/storage";
 import { STEPS } from "./schema.ts";
 
 export class OpenStorage {

@@ -1,5 +1,5 @@
 /** Texts on their way out, on disk: how far each has come, and how it ended. Table `channel_outbox`. */
-import type { Row, SqlValue, Statement } from "@svc/sdk/services";
+import type { Row, SqlValue, Statement } from "@svc/sdk/storage";
 import type { OpenStorage } from "./open-storage.ts";
 
 export interface NewText {

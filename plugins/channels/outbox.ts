@@ -4,14 +4,11 @@
  *
  * A message under way when the process is killed may be sent twice; one the network had answered for is not.
  */
-import { type Clock, ERRORS, isGatewayError, type Logger, persist, unavailable, untilAborted } from "@svc/sdk";
-import {
-  type AssistantMessage,
-  type Channel,
-  injectedMessage,
-  type SendReceipt,
-  type Statement,
-} from "@svc/sdk/services";
+import { persist } from "@svc/kit/persist";
+import { type Clock, ERRORS, isGatewayError, type Logger, unavailable, untilAborted } from "@svc/sdk";
+import type { Channel, SendReceipt } from "@svc/sdk/channels";
+import { type AssistantMessage, injectedMessage } from "@svc/sdk/models";
+import type { Statement } from "@svc/sdk/storage";
 import type { AccountRun } from "./account.ts";
 import { secretsOf, toldError } from "./hidden.ts";
 import type { NewText, OutboxStore, OutboxText } from "./outbox-store.ts";

@@ -1,6 +1,11 @@
 /** Channels: where people talk to agents. Owns the extension point, runs the accounts, takes messages in and sends texts out. */
-import { channels, definePlugin, live, outbound, Strict, Type } from "@svc/sdk";
-import { AgentDirectory, AgentRuns, Channel, Delivery, GatewayInfo, Sessions, Storage, Tool } from "@svc/sdk/services";
+import { definePlugin, live, Strict, Type } from "@svc/sdk";
+import { AgentDirectory, AgentRuns } from "@svc/sdk/agents";
+import { Channel, channels, Delivery, outbound } from "@svc/sdk/channels";
+import { GatewayInfo } from "@svc/sdk/gateway";
+import { Sessions } from "@svc/sdk/sessions";
+import { Storage } from "@svc/sdk/storage";
+import { Tool } from "@svc/sdk/tools";
 import type { AccountRun } from "./account.ts";
 import { Answering } from "./answering.ts";
 import { createDelivery } from "./delivery.ts";

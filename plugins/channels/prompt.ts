@@ -1,5 +1,5 @@
 /** What an agent is told of a message. Pure. */
-import { externalLine, wrapExternalContent } from "@svc/sdk";
+import { externalLine, wrapExternalContent } from "@svc/sdk/external-content";
 import type { Inbound } from "./inbound-message.ts";
 
 const MAX_NAME_CHARS = 80;

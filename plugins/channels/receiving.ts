@@ -1,7 +1,8 @@
 /** A message comes in: who may talk, where it belongs, whether it is new; then it is on disk, and somebody is told. Spec: http/sessions-routing.md §2, §3. */
 import { randomUUID } from "node:crypto";
 import { type Clock, isGatewayError, type Live, type Logger, type Principal, Turns, unavailable } from "@svc/sdk";
-import type { ChannelAccount, InboundAddress, InboundMessage, Receipt, Sessions } from "@svc/sdk/services";
+import type { ChannelAccount, InboundMessage, Receipt } from "@svc/sdk/channels";
+import type { InboundAddress, Sessions } from "@svc/sdk/sessions";
 import { isUser, refusalOf } from "./admission.ts";
 import { checkedMessage, type Inbound, messageKey } from "./inbound-message.ts";
 import type { AcceptedMessage, InboundStore } from "./inbound-store.ts";

@@ -1,5 +1,5 @@
 /** What of a reply people get to see. Pure. Spec: http/sessions-routing.md §7.3, §10. */
-import { SILENT_REPLY } from "@svc/sdk/services";
+import { SILENT_REPLY } from "@svc/kit/runs";
 
 /** Out of habit at an edge; outside of a heartbeat it says nothing. Spec: §7.3. */
 const ACKNOWLEDGED_FIRST = /^HEARTBEAT_OK\b[.!]{0,4}/;

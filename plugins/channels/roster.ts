@@ -1,6 +1,7 @@
 /** Which channels and accounts there are, as plugins come, go and are replaced; runs the accounts that are to run. */
 import { type Clock, type Contribution, type ExtensionView, invalidRequest, type Logger } from "@svc/sdk";
-import type { Channel, ChannelAccount, GatewayInfo, InboundMessage, Receipt } from "@svc/sdk/services";
+import type { Channel, ChannelAccount, InboundMessage, Receipt } from "@svc/sdk/channels";
+import type { GatewayInfo } from "@svc/sdk/gateway";
 import { AccountRun } from "./account.ts";
 
 /** Account of a channel that has only one. */

@@ -5,11 +5,12 @@ import {
   type Handlers,
   invalidRequest,
   type Live,
-  type outbound,
   type ParamsOf,
   unavailable,
 } from "@svc/sdk";
-import type { AgentDirectory, Channel, InboundAddress, Sessions } from "@svc/sdk/services";
+import type { AgentDirectory } from "@svc/sdk/agents";
+import type { Channel, outbound } from "@svc/sdk/channels";
+import type { InboundAddress, Sessions } from "@svc/sdk/sessions";
 import { addressOf, chatTypeOf } from "./addressing.ts";
 import { type Ended, type Outbox, SEND_MS } from "./outbox.ts";
 import { defaultAccountOf, type Roster } from "./roster.ts";

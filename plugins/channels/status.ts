@@ -1,6 +1,6 @@
 /** `channels.status`: what there is and how it is. Reads only. Spec: protocol/methods-channels.md §1. */
-import type { ChannelAccountSnapshot, channels, Clock, ParamsOf, ResultOf } from "@svc/sdk";
-import { unavailable, untilAborted } from "@svc/sdk";
+import { type Clock, type ParamsOf, type ResultOf, unavailable, untilAborted } from "@svc/sdk";
+import type { ChannelAccountSnapshot, channels } from "@svc/sdk/channels";
 import type { AccountState } from "./account.ts";
 import { hideIn, secretsOf, toldError } from "./hidden.ts";
 import { defaultAccountOf, isRun, type Listed, type Roster } from "./roster.ts";

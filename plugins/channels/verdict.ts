@@ -1,5 +1,5 @@
 /** What the end of a run means for the message it answered. Decides only. */
-import type { RunOutcome, RunState } from "@svc/sdk/services";
+import type { RunOutcome, RunState } from "@svc/sdk/agents";
 import { shownReply } from "./reply-text.ts";
 
 /** Runs one message may take: those a stop of the gateway cut off are made again. */

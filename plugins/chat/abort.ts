@@ -1,6 +1,8 @@
 /** Stopping runs that `chat.send` started, and no others. Spec: protocol/methods-chat.md §3. */
-import { type chat, type Handler, invalidRequest, type ResultOf } from "@svc/sdk";
-import type { AgentRuns, Sessions } from "@svc/sdk/services";
+import { type Handler, invalidRequest, type ResultOf } from "@svc/sdk";
+import type { AgentRuns } from "@svc/sdk/agents";
+import type { chat } from "@svc/sdk/chat";
+import type { Sessions } from "@svc/sdk/sessions";
 import type { SentRuns } from "./sent-runs.ts";
 
 /** What the abort event says in `stopReason`: `chat.abort`, or a stop request in `chat.send`. */

@@ -1,5 +1,5 @@
 /** Which `idempotencyKey`s were answered by a command instead of a run, so that a repeated request does nothing twice. */
-import type { Statement, Storage } from "@svc/sdk/services";
+import type { Statement, Storage } from "@svc/sdk/storage";
 
 export const MIGRATIONS = [
   `CREATE TABLE chat_commands (

@@ -4,7 +4,7 @@
  * Choice: `/new`, `/reset`, `/queue`, `/help`, and the stop requests of `stop-phrases.ts`. Every other text that starts
  * with `/` becomes a run as it is; `/compact` is one that the plugin `agents` does without asking the agent.
  */
-import type { SessionEntry } from "@svc/sdk/services";
+import type { SessionEntry } from "@svc/sdk/sessions";
 import { isQueueCommand, type QueueCommand, queueCommand, queueReply } from "./queue-command.ts";
 
 /** What a command asks for. */

@@ -1,5 +1,7 @@
 /** One conversation over a client: sends a message, follows its reply, stops it. Knows nothing of terminals. */
-import { agentEvent, chat, chatEvent, GatewayError, type PayloadOf } from "@svc/sdk";
+import { GatewayError, type PayloadOf } from "@svc/sdk";
+import { agentEvent } from "@svc/sdk/agents";
+import { chat, chatEvent } from "@svc/sdk/chat";
 import type { CommandContext } from "@svc/sdk/cli";
 import { randomUUID } from "node:crypto";
 

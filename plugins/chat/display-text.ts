@@ -5,7 +5,7 @@
  * `_`, such as `[[reply_to_current]]` or `[[reply_to: 42]]`. Choice: this shape, because the facts give no list;
  * wiki links, nested arrays and shell tests do not have it.
  */
-import { SILENT_REPLY } from "@svc/sdk/services";
+import { SILENT_REPLY } from "@svc/kit/runs";
 
 /** Characters between the brackets of a tag, at most; also how much of an unfinished tag is held back. */
 const TAG_CHARS = 150;

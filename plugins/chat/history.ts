@@ -1,5 +1,6 @@
 /** What `chat.history` shows of a transcript: without bookkeeping, cut to size. Pure. Spec: protocol/methods-chat.md §1. */
-import { type Message, textOf, type TranscriptItem } from "@svc/sdk/services";
+import { type Message, textOf } from "@svc/sdk/models";
+import type { TranscriptItem } from "@svc/sdk/sessions";
 import { isSilent, withoutDirectives } from "./display-text.ts";
 
 /** Characters of one text, thinking or argument string. */

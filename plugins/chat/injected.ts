@@ -1,6 +1,8 @@
 /** A text that an operator has the gateway write into a transcript. Spec: protocol/methods-chat.md §4. */
-import { type chat, type Handler, notFound } from "@svc/sdk";
-import { injectedMessage, type Sessions } from "@svc/sdk/services";
+import { type Handler, notFound } from "@svc/sdk";
+import type { chat } from "@svc/sdk/chat";
+import { injectedMessage } from "@svc/sdk/models";
+import type { Sessions } from "@svc/sdk/sessions";
 import { type ChatPayload, shownMessage } from "./stream.ts";
 
 export interface InjectOptions {

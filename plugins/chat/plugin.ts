@@ -1,6 +1,9 @@
 /** Chat: talk to an agent, follow and stop its replies, read the conversation. */
-import { chat, chatEvent, definePlugin } from "@svc/sdk";
-import { AgentRuns, Sessions, Storage } from "@svc/sdk/services";
+import { definePlugin } from "@svc/sdk";
+import { AgentRuns } from "@svc/sdk/agents";
+import { chat, chatEvent } from "@svc/sdk/chat";
+import { Sessions } from "@svc/sdk/sessions";
+import { Storage } from "@svc/sdk/storage";
 import { createAborts } from "./abort.ts";
 import { createCommandLog, MIGRATIONS } from "./command-log.ts";
 import { compactionIn, shownHistory } from "./history.ts";

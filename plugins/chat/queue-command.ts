@@ -1,6 +1,6 @@
 /** `/queue [mode] [debounce:2s] [cap:20] [drop:old|new|summarize]`: how messages wait for a busy session. Pure. Spec: http/sessions-routing.md §6. */
 import { invalidRequest } from "@svc/sdk";
-import type { SessionEntry } from "@svc/sdk/services";
+import type { SessionEntry } from "@svc/sdk/sessions";
 
 const MODES = ["collect", "followup", "steer", "steer-backlog", "steer+backlog", "queue", "interrupt"];
 const DROPS = ["old", "new", "summarize"];

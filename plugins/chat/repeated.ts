@@ -1,6 +1,7 @@
 /** What a second request with the idempotency key of a first is told. Spec: protocol/methods-chat.md §2. */
-import { type chat, GatewayError, invalidRequest, type ResultOf } from "@svc/sdk";
-import type { AgentRuns, RunState } from "@svc/sdk/services";
+import { GatewayError, invalidRequest, type ResultOf } from "@svc/sdk";
+import type { AgentRuns, RunState } from "@svc/sdk/agents";
+import type { chat } from "@svc/sdk/chat";
 
 /**
  * Choice: a key that belongs to another session or another kind of run is refused, because this message would

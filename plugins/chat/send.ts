@@ -1,19 +1,16 @@
 /** Handler of `chat.send`: a message becomes a run, a command's answer or a stop. Spec: protocol/methods-chat.md §2. */
-import { type Call, type chat, type Handler, invalidRequest, type ParamsOf, type ResultOf } from "@svc/sdk";
+import { readAttachments } from "@svc/kit/media";
+import { type Call, type Handler, invalidRequest, type ParamsOf, type ResultOf } from "@svc/sdk";
+import type { AgentRuns, QueueMode, RunRequest, RunState } from "@svc/sdk/agents";
+import type { chat } from "@svc/sdk/chat";
 import {
-  type AgentRuns,
   type ImageBlock,
   injectedMessage,
   parseThinkingLevel,
-  type QueueMode,
-  readAttachments,
-  type RunRequest,
-  type RunState,
-  type SessionEntry,
-  type Sessions,
   THINKING_LEVELS,
   type ThinkingLevel,
-} from "@svc/sdk/services";
+} from "@svc/sdk/models";
+import type { SessionEntry, Sessions } from "@svc/sdk/sessions";
 import type { Aborts } from "./abort.ts";
 import type { CommandLog } from "./command-log.ts";
 import { type Command, commandIn, commandReply } from "./commands.ts";

@@ -1,6 +1,7 @@
 /** From the steps of runs to `chat` events. The only state is when each live run last sent a delta. Spec: protocol/events.md §4. */
-import type { chatEvent, PayloadOf } from "@svc/sdk";
-import type { RunEvent, RunOutcome } from "@svc/sdk/services";
+import type { PayloadOf } from "@svc/sdk";
+import type { RunEvent, RunOutcome } from "@svc/sdk/agents";
+import type { chatEvent } from "@svc/sdk/chat";
 import { growingText, isSilent, mayBecomeSilent, withoutDirectives } from "./display-text.ts";
 import type { SentRuns } from "./sent-runs.ts";
 

@@ -1,7 +1,6 @@
 /** The tool `gateway`: an agent of whoever owns the gateway looks at it, changes its configuration, restarts it. */
 import {
   type Clock,
-  config,
   CONTROL_PLANE_WRITES,
   invalidRequest,
   type Method,
@@ -9,12 +8,14 @@ import {
   type ParamsOf,
   type Principal,
   type ResultOf,
-  Strict,
   type Static,
+  Strict,
   Type,
   unavailable,
 } from "@svc/sdk";
-import { defineTool, type GatewayInfo, type Restarts, type Tool, type ToolResult } from "@svc/sdk/services";
+import { config } from "@svc/sdk/config";
+import type { GatewayInfo, Restarts } from "@svc/sdk/gateway";
+import { defineTool, type Tool, type ToolResult } from "@svc/sdk/tools";
 import { partsOf, schemaAt, valueAt } from "./at-path.ts";
 import { createBudget } from "./budget.ts";
 import type { Payload, Sentinel } from "./sentinel.ts";

@@ -1,5 +1,6 @@
 /** Tells a session what became of a change. */
-import { chat, isGatewayError, type Logger, type ParamsOf } from "@svc/sdk";
+import { isGatewayError, type Logger, type ParamsOf } from "@svc/sdk";
+import { chat } from "@svc/sdk/chat";
 
 export interface NoteOptions {
   /** `chat.inject`. @throws GatewayError where there is no such method or session */

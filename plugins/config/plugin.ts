@@ -1,7 +1,11 @@
 /** Config: the configuration file as the gateway sees it, the schema of all of it, and changing it; by methods and by a tool. */
 import { join } from "node:path";
-import { chat, config, definePlugin, live } from "@svc/sdk";
-import { ConfigStore, GatewayInfo, RestartNotes, Restarts, Sessions, Tool } from "@svc/sdk/services";
+import { definePlugin, live } from "@svc/sdk";
+import { chat } from "@svc/sdk/chat";
+import { config, ConfigStore } from "@svc/sdk/config";
+import { GatewayInfo, RestartNotes, Restarts } from "@svc/sdk/gateway";
+import { Sessions } from "@svc/sdk/sessions";
+import { Tool } from "@svc/sdk/tools";
 import { gatewayTool } from "./gateway-tool.ts";
 import { type Note, postNote } from "./note.ts";
 import { createSentinel } from "./sentinel.ts";
@@ -29,10 +33,7 @@ export default definePlugin({
       });
 
     gateway.serve(config, {
-      async get() {
-        const { issues, warnings, legacyIssues, ...snapshot } = await store.snapshot();
-        return { ...snapshot, issues: [...issues], warnings: [...warnings], legacyIssues: [...legacyIssues] };
-      },
+      get: () => store.snapshot(),
       schema: () => ({ ...store.schema(), generatedAt: new Date(clock.now()).toISOString() }),
       ...createWrites({ store, restarts, sentinel, post, clock, log }),
     });

@@ -2,7 +2,7 @@
 import { readFile, rm } from "node:fs/promises";
 import { type Logger, matches, type Static, Type } from "@svc/sdk";
 import { replaceFile } from "@svc/sdk/files";
-import type { RestartNotes } from "@svc/sdk/services";
+import type { RestartNotes } from "@svc/sdk/gateway";
 
 const optionalText = Type.Optional(Type.String());
 const textOrNull = Type.Union([Type.String(), Type.Null()]);

@@ -1,7 +1,6 @@
 /** `config.set`, `config.patch`, `config.apply`: what is written, what restarts, and who is told. Spec: protocol/methods-config.md §3. */
 import {
   type Clock,
-  config,
   type Handlers,
   isGatewayError,
   type Logger,
@@ -9,7 +8,8 @@ import {
   type Principal,
   type ResultOf,
 } from "@svc/sdk";
-import type { ConfigStore, ConfigWritten, Restarts } from "@svc/sdk/services";
+import { config, type ConfigStore, type ConfigWritten } from "@svc/sdk/config";
+import type { Restarts } from "@svc/sdk/gateway";
 import type { Note } from "./note.ts";
 import type { Payload, Sentinel } from "./sentinel.ts";
 
@@ -45,7 +45,7 @@ export function createWrites(options: WritesOptions): Pick<Handlers<typeof confi
 }
 
 function shown({ path, config: value, hash, changed }: ConfigWritten) {
-  return { ok: true as const, path, config: value, hash, changed: [...changed] };
+  return { ok: true as const, path, config: value, hash, changed };
 }
 
 /** After the write: a restart where a changed key needs one, and the note then or now. Never rejects: the write stands. */

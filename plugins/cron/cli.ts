@@ -1,6 +1,7 @@
 /** `svc cron ...`: lists, adds, changes and runs the jobs of a running gateway. */
-import { cron, type CronJob, type CronRunEntry, isGatewayError } from "@svc/sdk";
+import { isGatewayError } from "@svc/sdk";
 import { askingWith, type Command, type CommandContext, defineCommands, show, visible } from "@svc/sdk/cli";
+import { cron, type CronJob, type CronRunEntry } from "@svc/sdk/cron";
 import { namedJob, PAGE } from "./cli/find-job.ts";
 import { choiceOption, countOption, type Options, textOption } from "./cli/options.ts";
 import { draftParams, JOB_OPTIONS, patchFields } from "./cli/job-options.ts";

@@ -1,6 +1,7 @@
 /** The configuration section `cron`. Spec: http/config-keys.md. */
-import { DURATION_PATTERN, type Static, Strict, Type } from "@svc/sdk";
-import { SecretSetting } from "@svc/sdk/services";
+import { DURATION_PATTERN } from "@svc/kit/time";
+import { type Static, Strict, Type } from "@svc/sdk";
+import { SecretSetting } from "@svc/sdk/secrets";
 
 /** Spec: §10. */
 export const ONE_SHOT_BACKOFF_MS = [30_000, 60_000, 300_000];

@@ -1,18 +1,16 @@
 /** Cron: scheduled jobs; every scheduled run is recorded exactly once. */
 import { randomUUID } from "node:crypto";
-import { cron, cronEvent, definePlugin, live, sessions } from "@svc/sdk";
-import {
-  AgentDirectory,
-  AgentRuns,
-  Delivery,
-  GatewayInfo,
-  OutboundFetch,
-  Secrets,
-  Sessions,
-  Storage,
-  SystemEvents,
-  Tool,
-} from "@svc/sdk/services";
+import { definePlugin, live } from "@svc/sdk";
+import { AgentDirectory, AgentRuns } from "@svc/sdk/agents";
+import { Delivery } from "@svc/sdk/channels";
+import { cron, cronEvent } from "@svc/sdk/cron";
+import { GatewayInfo } from "@svc/sdk/gateway";
+import { SystemEvents } from "@svc/sdk/heartbeat";
+import { Secrets } from "@svc/sdk/secrets";
+import { sessions, Sessions } from "@svc/sdk/sessions";
+import { Storage } from "@svc/sdk/storage";
+import { Tool } from "@svc/sdk/tools";
+import { OutboundFetch } from "@svc/sdk/web";
 import { CronConfig } from "./config.ts";
 import { JobChanges } from "./store/job-changes.ts";
 import { Jobs } from "./jobs/jobs.ts";

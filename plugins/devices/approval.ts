@@ -1,6 +1,8 @@
 /** Letting a waiting device in, by a person or silently; and turning it down. Spec: protocol/methods-device.md. */
-import { invalidRequest, type Logger, type PairedDevice, type Principal } from "@svc/sdk";
-import type { Credentials, Statement, Storage } from "@svc/sdk/services";
+import { invalidRequest, type Logger, type Principal } from "@svc/sdk";
+import type { PairedDevice } from "@svc/sdk/devices";
+import type { Credentials } from "@svc/sdk/gateway";
+import type { Statement, Storage } from "@svc/sdk/storage";
 import { untilUnchanged } from "./changes.ts";
 import { type DeviceStore, removeTokens, writeDevice, writeToken } from "./device-store.ts";
 import { approvedRecord, approvedTokenScopes } from "./merge.ts";

@@ -1,7 +1,8 @@
 /** Which request or device a command means. Pure. */
-import { invalidRequest, notFound, type PairedDevice, type PendingDevice } from "@svc/sdk";
-import { requestLines } from "./cli-lines.ts";
+import { invalidRequest, notFound } from "@svc/sdk";
 import { visible } from "@svc/sdk/cli";
+import type { PairedDevice, PendingDevice } from "@svc/sdk/devices";
+import { requestLines } from "./cli-lines.ts";
 
 /** Choice: characters of a device id that may stand for it, so that a slip removes nothing. */
 const SHORTEST_PREFIX = 4;

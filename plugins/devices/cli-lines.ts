@@ -1,6 +1,7 @@
 /** What `svc devices ...` and `svc pairing` say. Pure. */
-import type { PairedDevice, PendingDevice, PendingNode } from "@svc/sdk";
 import { table, time, visible } from "@svc/sdk/cli";
+import type { PairedDevice, PendingDevice } from "@svc/sdk/devices";
+import type { PendingNode } from "@svc/sdk/nodes";
 import { cell, listed } from "./cli-text.ts";
 
 /** Hex characters of a device id in a list; a prefix that long names a device where it is the only one. */

@@ -1,9 +1,10 @@
 /** `svc devices ...` and `svc pairing ...`: who may come in, here and elsewhere. */
 import { join as joinPath } from "node:path";
-import { devices, nodes, type PendingDevice, type PendingNode } from "@svc/sdk";
 import { type CommandContext, defineCommands, show, visible, withGateway } from "@svc/sdk/cli";
 import { connect } from "@svc/sdk/client";
 import { readDevice } from "@svc/sdk/device";
+import { devices, type PendingDevice } from "@svc/sdk/devices";
+import { nodes, type PendingNode } from "@svc/sdk/nodes";
 import { chosenDevice, chosenRequest, chosenRole } from "./cli-choice.ts";
 import { join, leave } from "./cli-join.ts";
 import { approvedLines, listLines, overviewLines } from "./cli-lines.ts";

@@ -1,5 +1,5 @@
 /** Paired devices and their tokens on disk. Reads are by primary key; writes are statements, for one transaction. */
-import type { Row, Statement, Storage } from "@svc/sdk/services";
+import type { Row, Statement, Storage } from "@svc/sdk/storage";
 import type { DeviceRecord, StoredDevice, TokenRecord } from "./records.ts";
 
 interface DeviceRow extends Row {

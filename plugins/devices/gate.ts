@@ -9,7 +9,8 @@ import {
   type Turns,
   unavailable,
 } from "@svc/sdk";
-import type { OfferedCommands, Storage } from "@svc/sdk/services";
+import type { OfferedCommands } from "@svc/sdk/devices";
+import type { Storage } from "@svc/sdk/storage";
 import type { Approvals } from "./approval.ts";
 import { untilUnchanged } from "./changes.ts";
 import { type Claim, claimOf } from "./claim.ts";

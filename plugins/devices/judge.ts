@@ -1,5 +1,6 @@
 /** Whether a device may come in as it asks to, and whether anybody has to be asked. Pure. Spec: protocol/frames-and-connect.md §10. */
-import { type Admission, isWebClient, type PairingRequest, WEB_PANEL_CLIENT_ID } from "@svc/sdk";
+import type { Admission, PairingRequest } from "@svc/sdk";
+import { isWebClient, WEB_PANEL_CLIENT_ID } from "@svc/sdk/protocol";
 import type { Claim } from "./claim.ts";
 import type { DeviceRecord } from "./records.ts";
 import { missingScopes } from "./scopes.ts";

@@ -1,6 +1,6 @@
 /** Notices at the start that the key of the tokens is another one than last time. */
 import type { Logger } from "@svc/sdk";
-import type { Storage } from "@svc/sdk/services";
+import type { Storage } from "@svc/sdk/storage";
 import { keyMark } from "./token-value.ts";
 
 const NAME = "token-key";

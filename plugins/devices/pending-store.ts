@@ -1,6 +1,6 @@
 /** Devices that wait, on disk: one request each, for five minutes, and never so many that one sender crowds others out. */
 import { isIPv6 } from "node:net";
-import type { Row, Statement, Storage } from "@svc/sdk/services";
+import type { Row, Statement, Storage } from "@svc/sdk/storage";
 import type { PendingRecord } from "./records.ts";
 
 /** Milliseconds from the last connect that asked for it. Spec: protocol/methods-device.md "Pending TTL". */

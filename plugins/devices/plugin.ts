@@ -1,15 +1,8 @@
 /** Devices: pairing during `connect`, device tokens, `device.*` methods and the `Devices` service. */
-import {
-  definePlugin,
-  type Denial,
-  devicePairRequested,
-  devicePairResolved,
-  devices,
-  isGatewayError,
-  Turns,
-  Type,
-} from "@svc/sdk";
-import { Credentials, Devices, Storage } from "@svc/sdk/services";
+import { definePlugin, type Denial, isGatewayError, Turns, Type } from "@svc/sdk";
+import { devicePairRequested, devicePairResolved, devices, Devices } from "@svc/sdk/devices";
+import { Credentials } from "@svc/sdk/gateway";
+import { Storage } from "@svc/sdk/storage";
 import { Approvals } from "./approval.ts";
 import { DeviceStore } from "./device-store.ts";
 import { Gate } from "./gate.ts";

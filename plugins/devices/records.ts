@@ -1,5 +1,6 @@
 /** What is known of devices: what they claim, what was approved, which tokens they have. Pure. Spec: protocol/stores.md §5. */
-import type { PairedDevice, PairingRequest, PendingDevice } from "@svc/sdk";
+import type { PairingRequest } from "@svc/sdk";
+import type { PairedDevice, PendingDevice } from "@svc/sdk/devices";
 
 /** Why a request was made. */
 export type Reason = PairingRequest["reason"] | "command-upgrade";

@@ -1,6 +1,8 @@
 /** The `Devices` service and the methods that change records. */
-import { type Credentials, type Devices, type Storage } from "@svc/sdk/services";
-import { invalidRequest, isGatewayError, type Logger, type PairedDevice, type PendingDevice } from "@svc/sdk";
+import { invalidRequest, isGatewayError, type Logger } from "@svc/sdk";
+import type { Devices, PairedDevice, PendingDevice } from "@svc/sdk/devices";
+import type { Credentials } from "@svc/sdk/gateway";
+import type { Storage } from "@svc/sdk/storage";
 import type { Approvals } from "./approval.ts";
 import { untilUnchanged } from "./changes.ts";
 import { type DeviceStore, removeDevice, writeDevice } from "./device-store.ts";

@@ -9,7 +9,8 @@ import {
   type Principal,
   unavailable,
 } from "@svc/sdk";
-import type { Credentials, Storage } from "@svc/sdk/services";
+import type { Credentials } from "@svc/sdk/gateway";
+import type { Storage } from "@svc/sdk/storage";
 import { freshToken, principalId, TOKEN_ENDED } from "./approval.ts";
 import { untilUnchanged } from "./changes.ts";
 import { canonicalKey } from "./claim.ts";

@@ -1,6 +1,8 @@
 /** `svc gateway health|status|probe`: questions to a running gateway. */
-import { config, health, isGatewayError, type Method } from "@svc/sdk";
+import { isGatewayError, type Method } from "@svc/sdk";
 import { type CommandContext, defineCommands, show, withGateway } from "@svc/sdk/cli";
+import { config } from "@svc/sdk/config";
+import { health } from "@svc/sdk/health";
 import { healthLines, type ProbeReport, probeLines, statusLines } from "./report.ts";
 
 /** What the questions need, and no more. */

@@ -1,16 +1,12 @@
 /** Health, status and presence: how the gateway is, and who is there. */
 import { randomUUID } from "node:crypto";
-import {
-  coversScope,
-  definePlugin,
-  health,
-  healthEvent,
-  isGatewayError,
-  live,
-  optional,
-  presenceEvent,
-} from "@svc/sdk";
-import { AgentDirectory, GatewayInfo, Heartbeats, Models, Sessions, SystemEvents } from "@svc/sdk/services";
+import { coversScope, definePlugin, isGatewayError, live, optional } from "@svc/sdk";
+import { AgentDirectory } from "@svc/sdk/agents";
+import { GatewayInfo } from "@svc/sdk/gateway";
+import { health, healthEvent, presenceEvent } from "@svc/sdk/health";
+import { Heartbeats, SystemEvents } from "@svc/sdk/heartbeat";
+import { Models } from "@svc/sdk/models";
+import { Sessions } from "@svc/sdk/sessions";
 import { thisMachine } from "./machine.ts";
 import { createPresence } from "./presence.ts";
 import { createHealthRefresh, MAX_AGE_MS } from "./refresh.ts";

@@ -4,7 +4,8 @@
  * Choice: an entry expires 5 minutes after its last connection closed, not after it was opened, because a
  * client that says nothing is still there; and it reads `disconnect` only when its last connection closed.
  */
-import type { ConnectionInfo, PresenceEntry, Static } from "@svc/sdk";
+import type { ConnectionInfo, Static } from "@svc/sdk";
+import type { PresenceEntry } from "@svc/sdk/health";
 
 export type Presence = Static<typeof PresenceEntry>;
 

@@ -1,5 +1,6 @@
 /** What the commands print. Pure. */
-import type { health, ResultOf } from "@svc/sdk";
+import type { ResultOf } from "@svc/sdk";
+import type { health } from "@svc/sdk/health";
 
 /** Outcome of `svc gateway probe`. */
 export interface ProbeReport {

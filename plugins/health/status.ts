@@ -1,6 +1,9 @@
 /** What `status` answers: sessions, agents and heartbeat at a glance. Reads only. Spec: protocol/methods-health.md §2. */
 import { isGatewayError, type Live } from "@svc/sdk";
-import type { AgentDirectory, Models, SessionEntry, Sessions, SystemEvents } from "@svc/sdk/services";
+import type { AgentDirectory } from "@svc/sdk/agents";
+import type { SystemEvents } from "@svc/sdk/heartbeat";
+import type { Models } from "@svc/sdk/models";
+import type { SessionEntry, Sessions } from "@svc/sdk/sessions";
 import { defaultAgentOf, type HealthSources, heartbeatOf } from "./summary.ts";
 
 /** Rows in each list. */

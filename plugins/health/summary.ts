@@ -1,6 +1,9 @@
 /** The health summary: what it says, from what the services know. Reads only. Spec: protocol/methods-health.md §1. */
-import type { HealthSummary, Live, Static } from "@svc/sdk";
-import type { AgentDirectory, Heartbeats, HeartbeatView, Sessions } from "@svc/sdk/services";
+import type { Live, Static } from "@svc/sdk";
+import type { AgentDirectory } from "@svc/sdk/agents";
+import type { HealthSummary } from "@svc/sdk/health";
+import type { Heartbeats, HeartbeatView } from "@svc/sdk/heartbeat";
+import type { Sessions } from "@svc/sdk/sessions";
 
 export type Health = Static<typeof HealthSummary>;
 

@@ -1,6 +1,8 @@
 /** `system-event`: a client says how it is. Spec: protocol/methods-health.md §4. */
-import { type Handler, type health, invalidRequest, type Live, unavailable } from "@svc/sdk";
-import type { Sessions, SystemEvents } from "@svc/sdk/services";
+import { type Handler, invalidRequest, type Live, unavailable } from "@svc/sdk";
+import type { health } from "@svc/sdk/health";
+import type { SystemEvents } from "@svc/sdk/heartbeat";
+import type { Sessions } from "@svc/sdk/sessions";
 import type { Presence, PresenceList } from "./presence.ts";
 
 type Fields = Omit<Presence, "ts">;

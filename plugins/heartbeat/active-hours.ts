@@ -1,5 +1,5 @@
 /** The hours in which a heart beats. Pure but for the zone of this machine. Spec: http/sessions-routing.md §7.1. */
-import type { HeartbeatConfig } from "@svc/sdk/services";
+import type { HeartbeatConfig } from "@svc/sdk/heartbeat";
 
 type ActiveHours = NonNullable<HeartbeatConfig["activeHours"]>;
 

@@ -1,5 +1,5 @@
 /** When each agent's heart beat last, and the turns whose outcome is not dealt with. Tables `heartbeat_beats`, `heartbeat_runs`. */
-import type { Storage } from "@svc/sdk/services";
+import type { Storage } from "@svc/sdk/storage";
 
 /** Appended to those of the events. */
 export const BEAT_STEPS: readonly string[] = [

@@ -1,17 +1,9 @@
 /** Heartbeats from the decision to what came of them: the turn is asked for, its end is told to people and clients. */
-import { type Clock, type HeartbeatReport, isGatewayError, type Live, type Logger, type Principal } from "@svc/sdk";
-import type {
-  AgentDirectory,
-  AgentRuns,
-  Delivery,
-  DeliveryOutcome,
-  HeartbeatSettings,
-  HeartbeatVisibility,
-  RunOutcome,
-  RunRequest,
-  Sessions,
-  SystemEvent,
-} from "@svc/sdk/services";
+import { type Clock, isGatewayError, type Live, type Logger, type Principal } from "@svc/sdk";
+import type { AgentDirectory, AgentRuns, RunOutcome, RunRequest } from "@svc/sdk/agents";
+import type { Delivery, DeliveryOutcome } from "@svc/sdk/channels";
+import type { HeartbeatReport, HeartbeatSettings, HeartbeatVisibility, SystemEvent } from "@svc/sdk/heartbeat";
+import type { Sessions } from "@svc/sdk/sessions";
 import { isWithin } from "./active-hours.ts";
 import type { Beat, BeatStore } from "./beat-store.ts";
 import { gateOf, saysNothing, worthless } from "./decision.ts";

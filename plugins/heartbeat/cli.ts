@@ -1,6 +1,7 @@
 /** `svc wake`, `svc heartbeat last|on|off`. */
-import { heartbeat, type HeartbeatReport, invalidRequest } from "@svc/sdk";
+import { invalidRequest } from "@svc/sdk";
 import { askingWith, type CommandContext, defineCommands, show, time } from "@svc/sdk/cli";
+import { heartbeat, type HeartbeatReport } from "@svc/sdk/heartbeat";
 
 const asking = askingWith({
   plugin: "heartbeat",

@@ -1,5 +1,5 @@
 /** Whether a heartbeat takes place, in the order of http/sessions-routing.md §7.2. Pure. */
-import type { HeartbeatVisibility } from "@svc/sdk/services";
+import type { HeartbeatVisibility } from "@svc/sdk/heartbeat";
 
 /** Choice: milliseconds a heartbeat waits for other sessions' runs; with a hundred people there may always be one. */
 export const BUSY_LIMIT_MS = 120_000;

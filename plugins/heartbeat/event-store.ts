@@ -1,5 +1,6 @@
 /** Events on disk: waiting, handed to a run, told. Table `heartbeat_events`. */
-import type { Row, SqlValue, Statement, Storage, SystemEvent } from "@svc/sdk/services";
+import type { SystemEvent } from "@svc/sdk/heartbeat";
+import type { Row, SqlValue, Statement, Storage } from "@svc/sdk/storage";
 import { BEAT_STEPS } from "./beat-store.ts";
 import { likenessOf, storedText } from "./event-text.ts";
 

@@ -1,12 +1,8 @@
 /** Whose heart beats, how often and where, as the configuration says it now. Reads only. */
 import { isGatewayError } from "@svc/sdk";
-import {
-  type AgentDirectory,
-  type HeartbeatSettings,
-  type HeartbeatView,
-  ownSessionKey,
-  type Sessions,
-} from "@svc/sdk/services";
+import type { AgentDirectory } from "@svc/sdk/agents";
+import type { HeartbeatSettings, HeartbeatView } from "@svc/sdk/heartbeat";
+import { ownSessionKey, type Sessions } from "@svc/sdk/sessions";
 import { everyMsOf } from "./interval.ts";
 import { DEFAULT_PROMPT } from "./prompts.ts";
 import type { Beating } from "./schedule.ts";

@@ -1,5 +1,5 @@
 /** How often a heart beats. Pure. Spec: http/sessions-routing.md §7.1. */
-import { parseDuration } from "@svc/sdk";
+import { parseDuration } from "@svc/kit/time";
 
 /** Choice: milliseconds of the shortest interval; a shorter one is this. */
 const SHORTEST_MS = 1_000;

@@ -1,24 +1,12 @@
 /** Heartbeat: agents look around by the clock, sessions are told what happened and woken for what cannot wait. */
 import { randomUUID } from "node:crypto";
-import {
-  definePlugin,
-  heartbeat,
-  heartbeatEvent,
-  type HeartbeatReport,
-  isGatewayError,
-  live,
-  unavailable,
-} from "@svc/sdk";
-import {
-  AgentDirectory,
-  AgentRuns,
-  Delivery,
-  GatewayInfo,
-  Heartbeats,
-  Sessions,
-  Storage,
-  SystemEvents,
-} from "@svc/sdk/services";
+import { definePlugin, isGatewayError, live, unavailable } from "@svc/sdk";
+import { AgentDirectory, AgentRuns } from "@svc/sdk/agents";
+import { Delivery } from "@svc/sdk/channels";
+import { GatewayInfo } from "@svc/sdk/gateway";
+import { heartbeat, heartbeatEvent, type HeartbeatReport, Heartbeats, SystemEvents } from "@svc/sdk/heartbeat";
+import { Sessions } from "@svc/sdk/sessions";
+import { Storage } from "@svc/sdk/storage";
 import { BeatStore } from "./beat-store.ts";
 import { Beats } from "./beats.ts";
 import { EventStore, MAX_WAITING } from "./event-store.ts";

@@ -1,5 +1,6 @@
 /** What a model is told about events. Pure. Spec: http/webhooks.md §10. */
-import { localTime, type SystemEvent } from "@svc/sdk/services";
+import { localTime } from "@svc/kit/time";
+import type { SystemEvent } from "@svc/sdk/heartbeat";
 
 /** Events one turn is told at most. */
 export const MAX_EVENTS = 20;

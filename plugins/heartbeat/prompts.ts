@@ -1,5 +1,6 @@
 /** What an agent is told when its heart beats. Pure but for the zone of the time. Spec: http/sessions-routing.md §7.1, §7.4. */
-import { currentTimeLine, type HeartbeatSettings, type SystemEvent } from "@svc/sdk/services";
+import { currentTimeLine } from "@svc/kit/time";
+import type { HeartbeatSettings, SystemEvent } from "@svc/sdk/heartbeat";
 
 const NOBODY = "This is the gateway and no person. ";
 const OTHERWISE = "If nothing needs you, answer only HEARTBEAT_OK.";

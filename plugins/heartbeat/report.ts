@@ -1,12 +1,8 @@
 /** What is told of a heartbeat. Pure. Spec: protocol/events.md §5, http/sessions-routing.md §7.3. */
-import type { HeartbeatReport } from "@svc/sdk";
-import {
-  acknowledged,
-  type DeliveryOutcome,
-  type HeartbeatSettings,
-  type HeartbeatVisibility,
-  type RunOutcome,
-} from "@svc/sdk/services";
+import { acknowledged } from "@svc/kit/runs";
+import type { RunOutcome } from "@svc/sdk/agents";
+import type { DeliveryOutcome } from "@svc/sdk/channels";
+import type { HeartbeatReport, HeartbeatSettings, HeartbeatVisibility } from "@svc/sdk/heartbeat";
 
 const PREVIEW_CHARS = 200;
 /** Half a character, as a cut may leave it. */

@@ -4,7 +4,7 @@
  * The record ties them to the run before its model sees them, so a crash at any point leaves something to go by.
  */
 import type { Clock, Logger } from "@svc/sdk";
-import type { AgentRuns, RunOutcome } from "@svc/sdk/services";
+import type { AgentRuns, RunOutcome } from "@svc/sdk/agents";
 import type { EventStore } from "./event-store.ts";
 import { eventSection, fitting, MAX_EVENTS } from "./prompt-section.ts";
 

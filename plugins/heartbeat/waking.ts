@@ -3,7 +3,7 @@
  * again where a turn failed that was to tell urgent events.
  */
 import { type Clock, isGatewayError, type Logger } from "@svc/sdk";
-import type { RunOutcome } from "@svc/sdk/services";
+import type { RunOutcome } from "@svc/sdk/agents";
 import { RETRY_MS } from "./decision.ts";
 import type { EventStore } from "./event-store.ts";
 import type { Settled } from "./telling.ts";

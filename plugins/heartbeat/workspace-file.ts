@@ -1,5 +1,5 @@
 /** Reads HEARTBEAT.md of a workspace. */
-import { readWithin } from "@svc/sdk/files";
+import { readWithin } from "@svc/kit/files";
 
 const NAME = "HEARTBEAT.md";
 /** Choice: bytes of it that count. */

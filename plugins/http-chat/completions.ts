@@ -1,20 +1,13 @@
 /** `POST /v1/chat/completions`: a request becomes a run of an agent, and the run its answer. */
+import { agentAddress, headerOf, toolOriginOf } from "@svc/kit/agent-address";
+import { type AnswerStep, type AskedRuns, outcomeOf } from "@svc/kit/runs";
 import { type Principal, type RouteReply, type RouteRequest, unavailable } from "@svc/sdk";
-import {
-  agentAddress,
-  type AgentDirectory,
-  type AnswerStep,
-  type AskedRuns,
-  type Documents,
-  type GatewayInfo,
-  headerOf,
-  type Models,
-  outcomeOf,
-  type OutboundFetch,
-  type RunRequest,
-  type Sessions,
-  toolOriginOf,
-} from "@svc/sdk/services";
+import type { AgentDirectory, RunRequest } from "@svc/sdk/agents";
+import type { GatewayInfo } from "@svc/sdk/gateway";
+import type { Documents } from "@svc/sdk/media";
+import type { Models } from "@svc/sdk/models";
+import type { Sessions } from "@svc/sdk/sessions";
+import type { OutboundFetch } from "@svc/sdk/web";
 import type { ChatCompletionsConfig } from "./config.ts";
 import { type AnswerHead, completion, createFrames } from "./frames.ts";
 import { loadConversation } from "./images.ts";

@@ -1,5 +1,5 @@
 /** What stands in one message: a text, or parts. Pure. Spec: http/chat-completions.md §4 rule 2. */
-import type { TextBlock } from "@svc/sdk/services";
+import type { TextBlock } from "@svc/sdk/models";
 import { refuseField } from "./refusals.ts";
 
 /** An image as it was sent; it is looked at later. */

@@ -1,6 +1,6 @@
 /** `messages` taken apart: instructions, what was said before, and what the agent is asked now. Pure. Spec: http/chat-completions.md §4. */
 import { invalidRequest } from "@svc/sdk";
-import { textOf } from "@svc/sdk/services";
+import { textOf } from "@svc/sdk/models";
 import { fieldsOf, type ImagePart, joinedText, readContent } from "./content.ts";
 import { type Entry, type KnownCalls, readEntry, type ResultEntry } from "./entries.ts";
 import { refuseField } from "./refusals.ts";

@@ -1,10 +1,6 @@
 /** One entry of `messages` as the gateway keeps it. Pure. Spec: http/chat-completions.md §4 and §9. */
-import {
-  type AssistantMessage,
-  parseToolArguments,
-  type ToolCallBlock,
-  type ToolResultMessage,
-} from "@svc/sdk/services";
+import type { AssistantMessage, ToolCallBlock, ToolResultMessage } from "@svc/sdk/models";
+import { parseToolArguments } from "@svc/sdk/tools";
 import { fieldsOf, joinedText, type Part, readContent } from "./content.ts";
 import { refuseField } from "./refusals.ts";
 

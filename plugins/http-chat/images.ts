@@ -1,13 +1,8 @@
 /** Images of a request: decoded or fetched within limits, in the form a model is shown. */
-import {
-  type Documents,
-  type ImageBlock,
-  loadMedia,
-  type Message,
-  type OutboundFetch,
-  sourceOfUrl,
-  type TextBlock,
-} from "@svc/sdk/services";
+import { loadMedia, sourceOfUrl } from "@svc/kit/media";
+import type { Documents } from "@svc/sdk/media";
+import type { ImageBlock, Message, TextBlock } from "@svc/sdk/models";
+import type { OutboundFetch } from "@svc/sdk/web";
 import type { ImageSettings } from "./config.ts";
 import type { ImagePart, Part } from "./content.ts";
 import type { Conversation } from "./conversation.ts";

@@ -1,6 +1,6 @@
 /** The agents as `GET /v1/models` lists them. Pure. Spec: http/chat-completions.md §9. */
 import { GatewayError } from "@svc/sdk";
-import type { AgentDirectory } from "@svc/sdk/services";
+import type { AgentDirectory } from "@svc/sdk/agents";
 
 /** An agent by one of its names. */
 export interface ListedModel {

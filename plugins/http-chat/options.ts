@@ -6,7 +6,7 @@ import {
   type ThinkingLevel,
   type ToolChoice,
   type ToolSpec,
-} from "@svc/sdk/services";
+} from "@svc/sdk/models";
 import type { Body } from "./fields.ts";
 import { refuseField } from "./refusals.ts";
 

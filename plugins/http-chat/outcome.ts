@@ -1,5 +1,7 @@
 /** What a run came to, in the words of the public API. Pure. Spec: http/chat-completions.md §5, §7 and §9. */
-import { type RunOutcome, spokenText, type ToolCallBlock, type Usage } from "@svc/sdk/services";
+import { spokenText } from "@svc/kit/runs";
+import type { RunOutcome } from "@svc/sdk/agents";
+import type { ToolCallBlock, Usage } from "@svc/sdk/models";
 import type { Failure } from "./refusals.ts";
 
 export type FinishReason = "stop" | "length" | "tool_calls";

@@ -1,5 +1,6 @@
 /** Answers of tools that come without their call: it stands in the session. */
-import type { Sessions, ToolResultMessage, TranscriptItem } from "@svc/sdk/services";
+import type { ToolResultMessage } from "@svc/sdk/models";
+import type { Sessions, TranscriptItem } from "@svc/sdk/sessions";
 import { type ResultEntry, resultMessage } from "./entries.ts";
 import { refuseField } from "./refusals.ts";
 

@@ -1,16 +1,13 @@
 /** The chat-completions API in front of the agents: any program that speaks it can talk to them. Spec: §4.3, http/chat-completions.md. */
 import { randomUUID } from "node:crypto";
+import { createAskedRuns } from "@svc/kit/runs";
 import { definePlugin, isGatewayError, live, type RouteReply, type RouteRequest } from "@svc/sdk";
-import {
-  AgentDirectory,
-  AgentRuns,
-  createAskedRuns,
-  Documents,
-  GatewayInfo,
-  Models,
-  OutboundFetch,
-  Sessions,
-} from "@svc/sdk/services";
+import { AgentDirectory, AgentRuns } from "@svc/sdk/agents";
+import { GatewayInfo } from "@svc/sdk/gateway";
+import { Documents } from "@svc/sdk/media";
+import { Models } from "@svc/sdk/models";
+import { Sessions } from "@svc/sdk/sessions";
+import { OutboundFetch } from "@svc/sdk/web";
 import { complete } from "./completions.ts";
 import { ChatCompletionsConfig } from "./config.ts";
 import { findModel, listModels } from "./models.ts";

@@ -1,6 +1,6 @@
 /** A request as it came, checked and in the gateway's words. Pure. Spec: http/chat-completions.md §2 and §9. */
 import { invalidRequest, matches, violations } from "@svc/sdk";
-import type { AnswerOptions, ThinkingLevel, ToolChoice, ToolSpec } from "@svc/sdk/services";
+import type { AnswerOptions, ThinkingLevel, ToolChoice, ToolSpec } from "@svc/sdk/models";
 import { type Conversation, readConversation } from "./conversation.ts";
 import { Body, ONLY, REFUSED } from "./fields.ts";
 import { readChoice, readOptions, readThinking, readTools } from "./options.ts";

@@ -1,5 +1,6 @@
 /** The steps of a run as the text of a stream. Spec: http/chat-completions.md §6 and §9. */
-import { type AnswerStep, holdSilence, type RunOutcome } from "@svc/sdk/services";
+import { type AnswerStep, holdSilence } from "@svc/kit/runs";
+import type { RunOutcome } from "@svc/sdk/agents";
 import { errorFrames, type Frames } from "./frames.ts";
 import { answerOf, failureOfRun, STOPPING } from "./outcome.ts";
 

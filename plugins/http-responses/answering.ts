@@ -1,29 +1,14 @@
 /** `POST /v1/responses`: a request read, placed in a session, run, and answered whole or as a stream. */
-import {
-  type Clock,
-  type Live,
-  type Logger,
-  persist,
-  type Principal,
-  type RouteReply,
-  Turns,
-  unavailable,
-} from "@svc/sdk";
-import {
-  agentAddress,
-  type AgentDirectory,
-  type AgentRuns,
-  type AnswerStep,
-  type AskedRuns,
-  type Documents,
-  type GatewayInfo,
-  headerOf,
-  type Models,
-  type OutboundFetch,
-  type RunOutcome,
-  type RunRequest,
-  type Sessions,
-} from "@svc/sdk/services";
+import { agentAddress, headerOf } from "@svc/kit/agent-address";
+import { persist } from "@svc/kit/persist";
+import type { AnswerStep, AskedRuns } from "@svc/kit/runs";
+import { type Clock, type Live, type Logger, type Principal, type RouteReply, Turns, unavailable } from "@svc/sdk";
+import type { AgentDirectory, AgentRuns, RunOutcome, RunRequest } from "@svc/sdk/agents";
+import type { GatewayInfo } from "@svc/sdk/gateway";
+import type { Documents } from "@svc/sdk/media";
+import type { Models } from "@svc/sdk/models";
+import type { Sessions } from "@svc/sdk/sessions";
+import type { OutboundFetch } from "@svc/sdk/web";
 import type { ResponsesConfig } from "./config.ts";
 import { type Continuation, continueFrom, noSuchResponse, openCalls } from "./continuing.ts";
 import { turnOf } from "./conversation.ts";

@@ -3,15 +3,10 @@
  * conversation up to it. Choice: so one response can be gone on from several times, as with the public API; where the
  * request names the session, it has to be that one.
  */
-import {
-  type AgentAddress,
-  type AgentDirectory,
-  type AgentRuns,
-  headerOf,
-  type Message,
-  type Sessions,
-  type TranscriptItem,
-} from "@svc/sdk/services";
+import { type AgentAddress, headerOf } from "@svc/kit/agent-address";
+import type { AgentDirectory, AgentRuns } from "@svc/sdk/agents";
+import type { Message } from "@svc/sdk/models";
+import type { Sessions, TranscriptItem } from "@svc/sdk/sessions";
 import { type Path, refuse } from "./check.ts";
 import type { KeptResponse } from "./store.ts";
 

@@ -8,7 +8,7 @@ import {
   type ToolCallBlock,
   type ToolResultMessage,
   type UserMessage,
-} from "@svc/sdk/services";
+} from "@svc/sdk/models";
 import { refuse } from "./check.ts";
 import type { LoadedItem, LoadedPart } from "./media.ts";
 

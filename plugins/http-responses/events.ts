@@ -1,5 +1,5 @@
 /** A response as the events of a stream, in the order of the public API. Pure. Spec: http/responses.md §7. */
-import { holdSilence } from "@svc/sdk/services";
+import { holdSilence } from "@svc/kit/runs";
 import {
   type Ending,
   messageId,

@@ -1,6 +1,6 @@
 /** The text of a file as the system prompt has it: data from outside, behind the name of its file. Pure. Spec: http/responses.md §4. */
-import { externalLine, type ExternalSource, wrapExternalContent } from "@svc/sdk";
-import type { ReadDocument } from "@svc/sdk/services";
+import { externalLine, type ExternalSource, wrapExternalContent } from "@svc/sdk/external-content";
+import type { ReadDocument } from "@svc/sdk/media";
 
 /** Choice: longer names are cut off. */
 const MAX_NAME_CHARS = 200;

@@ -1,5 +1,5 @@
 /** The items of `input`: what was said, called and answered, in one shape. Pure. Spec: http/responses.md §3. */
-import { type MediaSource, sourceOfUrl } from "@svc/sdk/services";
+import { type MediaSource, sourceOfUrl } from "@svc/kit/media";
 import { isGatewayError, type Static, type TObject } from "@svc/sdk";
 import { arrayAt, checked, objectAt, type Path, refuse } from "./check.ts";
 import { FileSource, ImageSource, ITEMS, PARTS, UrlSource } from "./schema.ts";

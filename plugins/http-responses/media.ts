@@ -1,13 +1,9 @@
 /** Loads the pictures and files of a request, all of them before its run. Spec: http/responses.md §4. */
+import { loadMedia, type MediaLimits } from "@svc/kit/media";
 import { invalidRequest, isGatewayError } from "@svc/sdk";
-import {
-  type Documents,
-  type ImageBlock,
-  loadMedia,
-  type MediaLimits,
-  type OutboundFetch,
-  type OutboundRefusalCode,
-} from "@svc/sdk/services";
+import type { Documents } from "@svc/sdk/media";
+import type { ImageBlock } from "@svc/sdk/models";
+import type { OutboundFetch, OutboundRefusalCode } from "@svc/sdk/web";
 import { refuse } from "./check.ts";
 import type { ResponsesConfig } from "./config.ts";
 import { fileBlock, fileName } from "./file-block.ts";

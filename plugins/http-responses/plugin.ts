@@ -1,17 +1,14 @@
 /** The responses API in front of the agents: asking, looking up what was answered, and forgetting it. Spec: §4.3, http/responses.md. */
 import { randomUUID } from "node:crypto";
+import { createAskedRuns } from "@svc/kit/runs";
 import { definePlugin, live, notFound, type Principal, type RouteReply, type RouteRequest } from "@svc/sdk";
-import {
-  AgentDirectory,
-  AgentRuns,
-  createAskedRuns,
-  Documents,
-  GatewayInfo,
-  Models,
-  OutboundFetch,
-  Sessions,
-  Storage,
-} from "@svc/sdk/services";
+import { AgentDirectory, AgentRuns } from "@svc/sdk/agents";
+import { GatewayInfo } from "@svc/sdk/gateway";
+import { Documents } from "@svc/sdk/media";
+import { Models } from "@svc/sdk/models";
+import { Sessions } from "@svc/sdk/sessions";
+import { Storage } from "@svc/sdk/storage";
+import { OutboundFetch } from "@svc/sdk/web";
 import { createAnswering } from "./answering.ts";
 import { refuse } from "./check.ts";
 import { bodyLimit, ResponsesConfig } from "./config.ts";

@@ -1,6 +1,6 @@
 /** A request of `POST /v1/responses`: checked, and with one word for each thing. Pure. Spec: http/responses.md §2. */
 import { invalidRequest, messageOf, type Static } from "@svc/sdk";
-import { type AnswerOptions, parseThinkingLevel, type ResponseFormat, type ThinkingLevel } from "@svc/sdk/services";
+import { type AnswerOptions, parseThinkingLevel, type ResponseFormat, type ThinkingLevel } from "@svc/sdk/models";
 import { checked, objectAt, type Path, refuse } from "./check.ts";
 import { type Item, itemsOf } from "./items.ts";
 import { Body, FORMATS, ReasoningField, TextField } from "./schema.ts";

@@ -1,5 +1,7 @@
 /** The response object, for each of its states. Pure. Spec: http/responses.md §6. */
-import { type RunOutcome, spokenText, type ToolCallBlock, type Usage } from "@svc/sdk/services";
+import { spokenText } from "@svc/kit/runs";
+import type { RunOutcome } from "@svc/sdk/agents";
+import type { ToolCallBlock, Usage } from "@svc/sdk/models";
 import type { ResponsesRequest } from "./request.ts";
 
 /** A response object; its fields are those of the public API. */

@@ -1,5 +1,5 @@
 /** Responses as they were answered, to be looked up and gone on from. */
-import type { Row, SqlValue, Storage } from "@svc/sdk/services";
+import type { Row, SqlValue, Storage } from "@svc/sdk/storage";
 
 /** Tables of this plugin. Steps are only ever appended. */
 export const STEPS = [

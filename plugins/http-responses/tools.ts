@@ -1,5 +1,5 @@
 /** The caller's tools, and whether one must be called. Both shapes of the API. Pure. Spec: http/responses.md §2 and §5. */
-import type { ToolChoice, ToolSpec } from "@svc/sdk/services";
+import type { ToolChoice, ToolSpec } from "@svc/sdk/models";
 import { arrayAt, checked, objectAt, type Path, refuse } from "./check.ts";
 import {
   AllowedTools,

@@ -1,4 +1,5 @@
 /** One request to `/tools/invoke`, from its bytes to its answer. */
+import { headerOf, toolOriginOf } from "@svc/kit/agent-address";
 import {
   type Clock,
   GatewayError,
@@ -8,15 +9,10 @@ import {
   type RouteReply,
   type RouteRequest,
 } from "@svc/sdk";
-import {
-  type AgentDirectory,
-  type Delivery,
-  headerOf,
-  toolOriginOf,
-  type Sessions,
-  type Tools,
-  type ToolScene,
-} from "@svc/sdk/services";
+import type { AgentDirectory } from "@svc/sdk/agents";
+import type { Delivery } from "@svc/sdk/channels";
+import type { Sessions } from "@svc/sdk/sessions";
+import type { Tools, ToolScene } from "@svc/sdk/tools";
 import { FAILED, replyTo, UNSUPPORTED } from "./reply.ts";
 import { argumentsOf, type Invocation, mayBeJson, parseInvocation } from "./request.ts";
 

@@ -1,6 +1,9 @@
 /** POST /tools/invoke: scripts call one tool of the svc gateway. Spec: http/tools-invoke.md. */
 import { definePlugin, live } from "@svc/sdk";
-import { AgentDirectory, Delivery, Sessions, Tools } from "@svc/sdk/services";
+import { AgentDirectory } from "@svc/sdk/agents";
+import { Delivery } from "@svc/sdk/channels";
+import { Sessions } from "@svc/sdk/sessions";
+import { Tools } from "@svc/sdk/tools";
 import { createInvoke } from "./invoke.ts";
 
 /** Spec: §1. */

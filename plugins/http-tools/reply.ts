@@ -3,7 +3,7 @@
  * there is a tool, `{ok:false,error:{type,message}}` from then on. Spec: http/tools-invoke.md §4.
  */
 import { ERRORS, type GatewayError, type RouteReply } from "@svc/sdk";
-import type { ToolAttempt } from "@svc/sdk/services";
+import type { ToolAttempt } from "@svc/sdk/tools";
 
 const JSON_TEXT = { "Content-Type": "application/json; charset=utf-8" } as const;
 

@@ -1,6 +1,7 @@
 /** `svc logs`: the log of the gateway, for people. */
-import { invalidRequest, type LogLevelParam, type Static } from "@svc/sdk";
+import { invalidRequest, type Static } from "@svc/sdk";
 import { type CommandContext, defineCommands } from "@svc/sdk/cli";
+import type { LogLevelParam } from "@svc/sdk/logs";
 import { resolve } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { Feed, type FeedOptions } from "./feed.ts";

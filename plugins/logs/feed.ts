@@ -1,7 +1,7 @@
 /** Lines of the log for the command: of the gateway, or of the file on this machine while no gateway answers. */
-import { logs, isGatewayError, type ParamsOf } from "@svc/sdk";
+import { isGatewayError, localDay, type ParamsOf } from "@svc/sdk";
 import type { CommandContext } from "@svc/sdk/cli";
-import { localDay, logFileName, logSeries, USUAL_LOG } from "@svc/sdk/services";
+import { logFileName, logs, logSeries, USUAL_LOG } from "@svc/sdk/logs";
 import { basename, dirname, join } from "node:path";
 import { type Filter, passes } from "./lines.ts";
 import { type Answer, readOn, tail } from "./reader.ts";

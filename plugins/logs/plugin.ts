@@ -1,6 +1,7 @@
 /** Logs: `logs.tail`, and `svc logs`. `reader.ts` reads files, `tail.ts` and `lines.ts` decide. */
-import { definePlugin, logs, unavailable } from "@svc/sdk";
-import { GatewayInfo } from "@svc/sdk/services";
+import { definePlugin, unavailable } from "@svc/sdk";
+import { GatewayInfo } from "@svc/sdk/gateway";
+import { logs } from "@svc/sdk/logs";
 import { Followers } from "./followers.ts";
 import { passes } from "./lines.ts";
 import { type Answer, type Question, readOn, tail } from "./reader.ts";

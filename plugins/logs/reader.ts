@@ -1,7 +1,7 @@
 /** Reads the files of the log; a file that is renamed meanwhile is noticed. Spec: protocol/methods-logs.md. */
 import { type FileHandle, open, readdir } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
-import { compareParts, type LogFileName, logFiles, logSeries } from "@svc/sdk/services";
+import { compareParts, type LogFileName, logFiles, logSeries } from "@svc/sdk/logs";
 import { firstLines, lastLines, windowOf } from "./tail.ts";
 
 export const DEFAULT_LIMIT = 500;

@@ -1,6 +1,6 @@
 /** The configuration section `mcp`. Choice: all of it; the spec has no keys for servers of this kind. */
 import { type Static, Strict, Type } from "@svc/sdk";
-import { SecretSetting } from "@svc/sdk/services";
+import { SecretSetting } from "@svc/sdk/secrets";
 import { isAbsolute } from "node:path";
 
 const seconds = (description: string, standard: number, maximum: number) =>

@@ -5,7 +5,8 @@
  * else reaches the compiler of schemas or a model server. References are put in place of themselves. A keyword that is
  * left out makes the check more generous; the server checks for itself.
  */
-import { externalLine, invalidRequest, matches, type TSchema } from "@svc/sdk";
+import { invalidRequest, matches, type TSchema } from "@svc/sdk";
+import { externalLine } from "@svc/sdk/external-content";
 
 /** Choice: parts of one schema, how deep they may stand in each other, and characters of all of it. */
 const MAX_PARTS = 2_000;

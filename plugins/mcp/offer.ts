@@ -1,5 +1,6 @@
 /** From the list a server gives to the tools agents are offered. Pure. */
-import { externalLine, isGatewayError, type TSchema } from "@svc/sdk";
+import { isGatewayError, type TSchema } from "@svc/sdk";
+import { externalLine } from "@svc/sdk/external-content";
 import { inputSchema } from "./input-schema.ts";
 import { isWanted, MAX_OWN_NAME, toolName } from "./names.ts";
 

@@ -1,6 +1,7 @@
 /** MCP: the tools of servers that speak the Model Context Protocol, offered to agents. */
 import { definePlugin, live } from "@svc/sdk";
-import { Secrets, type Tool, ToolSource } from "@svc/sdk/services";
+import { Secrets } from "@svc/sdk/secrets";
+import { type Tool, ToolSource } from "@svc/sdk/tools";
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { McpConfig } from "./config.ts";

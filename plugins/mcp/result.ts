@@ -1,6 +1,7 @@
 /** What a server answers to a call, as a tool tells it. Pure but for the random id of the markers. */
-import { externalLine, wrapExternalContent } from "@svc/sdk";
-import type { ImageBlock, ToolResult } from "@svc/sdk/services";
+import { externalLine, wrapExternalContent } from "@svc/sdk/external-content";
+import type { ImageBlock } from "@svc/sdk/models";
+import type { ToolResult } from "@svc/sdk/tools";
 
 /** Choice: characters of text before it is wrapped: below the bound of all tools, so that the closing marker stays. */
 export const MAX_TEXT_CHARS = 80_000;

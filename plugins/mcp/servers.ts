@@ -1,6 +1,7 @@
 /** All configured servers, and their tools together. */
-import { type Clock, type Logger } from "@svc/sdk";
-import { defineTool, type Secrets, type Tool } from "@svc/sdk/services";
+import type { Clock, Logger } from "@svc/sdk";
+import type { Secrets } from "@svc/sdk/secrets";
+import { defineTool, type Tool } from "@svc/sdk/tools";
 import type { McpConfig, ServerEntry } from "./config.ts";
 import type { OfferedTool } from "./offer.ts";
 import type { OpenSession } from "./session.ts";

@@ -1,15 +1,7 @@
 /** Keeps one server connected: in the background, again after each failure, until it is stopped. */
-import {
-  type Clock,
-  externalLine,
-  isGatewayError,
-  type Logger,
-  messageOf,
-  pause,
-  unavailable,
-  untilAborted,
-} from "@svc/sdk";
-import type { ToolResult } from "@svc/sdk/services";
+import { type Clock, isGatewayError, type Logger, messageOf, pause, unavailable, untilAborted } from "@svc/sdk";
+import { externalLine } from "@svc/sdk/external-content";
+import type { ToolResult } from "@svc/sdk/tools";
 import type { ServerEntry } from "./config.ts";
 import { within } from "./deadline.ts";
 import { type Offer, offerOf, type OfferedTool } from "./offer.ts";

@@ -1,6 +1,6 @@
 /** Where a server is and how it is spoken to: an entry of the configuration with its secrets looked up. */
 import { invalidRequest, unavailable } from "@svc/sdk";
-import { isSecretRef, type SecretRef, type Secrets } from "@svc/sdk/services";
+import { isSecretRef, type SecretRef, type Secrets } from "@svc/sdk/secrets";
 import { childEnvironment, type Program } from "./child-transport.ts";
 import { isAddress, type ServerEntry } from "./config.ts";
 

@@ -1,6 +1,6 @@
 /** One question to a model, and its whole answer. */
 import { type Clock, unavailable } from "@svc/sdk";
-import type { ImageBlock, Models, ResolvedModel, TextBlock, Usage } from "@svc/sdk/services";
+import type { ImageBlock, Models, ResolvedModel, TextBlock, Usage } from "@svc/sdk/models";
 
 export interface Question {
   readonly model: ResolvedModel;

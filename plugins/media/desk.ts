@@ -1,15 +1,11 @@
 /** What both tools have in common: the surroundings of a call, from its sources to the answer. */
-import { type Clock, invalidRequest, notFound, Type, unavailable, wrapExternalContent } from "@svc/sdk";
-import type {
-  AgentDirectory,
-  Documents,
-  ImageBlock,
-  Models,
-  OutboundFetch,
-  TextBlock,
-  ToolCall,
-  ToolResult,
-} from "@svc/sdk/services";
+import { type Clock, invalidRequest, notFound, Type, unavailable } from "@svc/sdk";
+import type { AgentDirectory } from "@svc/sdk/agents";
+import { wrapExternalContent } from "@svc/sdk/external-content";
+import type { Documents } from "@svc/sdk/media";
+import type { ImageBlock, Models, TextBlock } from "@svc/sdk/models";
+import type { ToolCall, ToolResult } from "@svc/sdk/tools";
+import type { OutboundFetch } from "@svc/sdk/web";
 import { type Answer, ask } from "./ask.ts";
 import type { MediaConfig } from "./config.ts";
 import { withDeadline } from "./deadline.ts";

@@ -1,6 +1,8 @@
 /** The `Documents` service. Spec: http/responses.md §4. */
+import { sniffImage } from "@svc/kit/media";
 import { invalidRequest } from "@svc/sdk";
-import { type Documents, type ImageBlock, sniffImage } from "@svc/sdk/services";
+import type { Documents } from "@svc/sdk/media";
+import type { ImageBlock } from "@svc/sdk/models";
 import { cutText } from "./cut.ts";
 import { imageSizeOf } from "./image-size.ts";
 import { looksLikePdf, type PdfReader } from "./pdf-reader.ts";

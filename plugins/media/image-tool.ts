@@ -1,6 +1,7 @@
 /** The tool `image`: a question about pictures. */
 import { Strict, Type } from "@svc/sdk";
-import { defineTool, type ImageBlock, type TextBlock } from "@svc/sdk/services";
+import type { ImageBlock, TextBlock } from "@svc/sdk/models";
+import { defineTool } from "@svc/sdk/tools";
 import {
   type Desk,
   inquire,

@@ -1,6 +1,6 @@
 /** Which model is asked. Decides only. */
 import { unavailable } from "@svc/sdk";
-import type { Models, ResolvedModel } from "@svc/sdk/services";
+import type { Models, ResolvedModel } from "@svc/sdk/models";
 
 /** What is known of what somebody wants. */
 export interface ModelWish {

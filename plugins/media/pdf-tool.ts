@@ -1,6 +1,8 @@
 /** The tool `pdf`: a question about documents. */
-import { invalidRequest, Strict, Type, wrapExternalContent } from "@svc/sdk";
-import { defineTool, type ImageBlock, type TextBlock } from "@svc/sdk/services";
+import { invalidRequest, Strict, Type } from "@svc/sdk";
+import { wrapExternalContent } from "@svc/sdk/external-content";
+import type { ImageBlock, TextBlock } from "@svc/sdk/models";
+import { defineTool } from "@svc/sdk/tools";
 import {
   type Desk,
   inquire,

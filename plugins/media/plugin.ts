@@ -1,6 +1,10 @@
 /** Media: what documents and pictures say, for programs and, as the tools `image` and `pdf`, for agents. */
 import { definePlugin, live } from "@svc/sdk";
-import { AgentDirectory, Documents, Models, OutboundFetch, Tool } from "@svc/sdk/services";
+import { AgentDirectory } from "@svc/sdk/agents";
+import { Documents } from "@svc/sdk/media";
+import { Models } from "@svc/sdk/models";
+import { Tool } from "@svc/sdk/tools";
+import { OutboundFetch } from "@svc/sdk/web";
 import { MediaConfig } from "./config.ts";
 import type { Desk } from "./desk.ts";
 import { createDocuments } from "./documents.ts";

@@ -1,7 +1,9 @@
 /** What a call names, loaded: files of the agent's workspace, addresses and data URLs. */
-import { GatewayError, externalLine, invalidRequest, isGatewayError, notFound } from "@svc/sdk";
-import { readWithin } from "@svc/sdk/files";
-import { type LoadedMedia, loadMedia, type OutboundFetch, sourceOfUrl } from "@svc/sdk/services";
+import { readWithin } from "@svc/kit/files";
+import { type LoadedMedia, loadMedia, sourceOfUrl } from "@svc/kit/media";
+import { GatewayError, invalidRequest, isGatewayError, notFound } from "@svc/sdk";
+import { externalLine } from "@svc/sdk/external-content";
+import type { OutboundFetch } from "@svc/sdk/web";
 import { isAbsolute, relative } from "node:path";
 
 /** Choice: as the limits of `/v1/responses` have it. */

@@ -1,6 +1,6 @@
 /** Bytes that should be text. Decides only. Spec: http/responses.md §4. */
+import { sniffImage } from "@svc/kit/media";
 import { invalidRequest } from "@svc/sdk";
-import { sniffImage } from "@svc/sdk/services";
 
 /** What some bytes begin with, for a refusal that helps. */
 const KINDS: readonly (readonly [start: string, name: string])[] = [

@@ -1,6 +1,7 @@
 /** The indexes of all agents, for tools, methods and the background sync: resolves settings and secrets, and asks the index thread. */
 import { invalidRequest, isGatewayError, type Logger, notFound, unavailable } from "@svc/sdk";
-import type { AgentDirectory, Secrets } from "@svc/sdk/services";
+import type { AgentDirectory } from "@svc/sdk/agents";
+import type { Secrets } from "@svc/sdk/secrets";
 import { existsSync } from "node:fs";
 import { type Endpoint, findEndpoint, type NoEndpoint } from "./embedding/endpoint.ts";
 import type { Figures, MemoryAnswer, SyncReport } from "./engine/protocol.ts";

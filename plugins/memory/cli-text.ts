@@ -1,6 +1,7 @@
 /** What `svc memory` prints. Pure. */
-import type { memory, ResultOf } from "@svc/sdk";
+import type { ResultOf } from "@svc/sdk";
 import { table, time, visible } from "@svc/sdk/cli";
+import type { memory } from "@svc/sdk/memory";
 
 type Statuses = ResultOf<typeof memory.status>;
 type Syncs = ResultOf<typeof memory.index>;

@@ -1,6 +1,7 @@
 /** `svc memory ...`: status, sync and search of agents' memories. */
-import { GatewayError, memory } from "@svc/sdk";
+import { GatewayError } from "@svc/sdk";
 import { type CommandContext, defineCommands, show, withGateway } from "@svc/sdk/cli";
+import { memory } from "@svc/sdk/memory";
 import { foundLines, statusLines, syncLines } from "./cli-text.ts";
 
 const READ = ["operator.read"];

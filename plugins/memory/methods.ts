@@ -1,5 +1,6 @@
 /** Handlers of `doctor.memory.status` and `memory.*`. */
-import { type Handlers, isGatewayError, type memory, type MemorySync, notFound, type Static } from "@svc/sdk";
+import { type Handlers, isGatewayError, notFound, type Static } from "@svc/sdk";
+import type { memory, MemorySync } from "@svc/sdk/memory";
 import type { AgentIndexes } from "./agent-indexes.ts";
 import type { StatusOf } from "./status.ts";
 import { detailsOf } from "./tools.ts";

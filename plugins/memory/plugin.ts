@@ -1,8 +1,11 @@
 /** Memory: keyword and semantic search over the notes in agents' workspaces. */
 import { join } from "node:path";
 import { Worker } from "node:worker_threads";
-import { definePlugin, live, memory } from "@svc/sdk";
-import { AgentDirectory, Secrets, Tool } from "@svc/sdk/services";
+import { definePlugin, live } from "@svc/sdk";
+import { AgentDirectory } from "@svc/sdk/agents";
+import { memory } from "@svc/sdk/memory";
+import { Secrets } from "@svc/sdk/secrets";
+import { Tool } from "@svc/sdk/tools";
 import { createAgentIndexes } from "./agent-indexes.ts";
 import { createBackgroundSync, TICK_MS } from "./background-sync.ts";
 import type { ThreadData } from "./engine/protocol.ts";

@@ -1,5 +1,5 @@
 /** The effective settings: the configuration with its defaults. Pure. Choice: all defaults; the spec has only the keys. */
-import type { MemorySearch } from "@svc/sdk/services";
+import type { MemorySearch } from "@svc/sdk/memory";
 import type { EndpointSettings } from "./embedding/endpoint.ts";
 import type { HybridSettings } from "./search/hybrid.ts";
 

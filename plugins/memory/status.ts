@@ -1,5 +1,6 @@
 /** Status of an agent's memory: figures of its index, and whether its embeddings server works. */
-import { type Clock, isGatewayError, type memory, type ResultOf } from "@svc/sdk";
+import { type Clock, isGatewayError, type ResultOf } from "@svc/sdk";
+import type { memory } from "@svc/sdk/memory";
 import type { AgentIndexes } from "./agent-indexes.ts";
 
 type Status = ResultOf<typeof memory.status>["agents"][number];

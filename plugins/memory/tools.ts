@@ -1,7 +1,7 @@
 /** The tools `memory_search` and `memory_get`. Spec: http/tools-invoke.md §5. */
+import { readWithin } from "@svc/kit/files";
 import { invalidRequest, notFound, Strict, Type } from "@svc/sdk";
-import { readWithin } from "@svc/sdk/files";
-import { defineTool, type Tool } from "@svc/sdk/services";
+import { defineTool, type Tool } from "@svc/sdk/tools";
 import { type AgentIndexes, WHERE } from "./agent-indexes.ts";
 import type { MemoryAnswer } from "./engine/protocol.ts";
 import { linesOf } from "./files/chunks.ts";

@@ -1,5 +1,5 @@
 /** What each plugin costs, as series. Pure. */
-import type { PluginMeasures } from "@svc/sdk/services";
+import type { PluginMeasures } from "@svc/sdk/plugins";
 import { type Family, type Sample, text } from "./exposition.ts";
 
 /** Always told, so that a series is 0 and not gone when its state is left; any other state is told while it lasts. */

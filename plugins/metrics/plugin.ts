@@ -1,6 +1,7 @@
 /** Metrics: what the gateway and each of its plugins cost, for Prometheus. */
 import { definePlugin } from "@svc/sdk";
-import { GatewayInfo, PluginControl } from "@svc/sdk/services";
+import { GatewayInfo } from "@svc/sdk/gateway";
+import { PluginControl } from "@svc/sdk/plugins";
 import { CONTENT_TYPE, expose } from "./exposition.ts";
 import { gatewaySeries } from "./gateway-series.ts";
 import { createLoopDelayMonitor } from "./loop-delay.ts";

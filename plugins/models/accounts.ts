@@ -1,5 +1,6 @@
 /** The accounts of a provider: as they are configured, and as the provider is asked with them. Pure. */
-import type { ProviderAccount, SecretRef } from "@svc/sdk/services";
+import type { ProviderAccount } from "@svc/sdk/models";
+import type { SecretRef } from "@svc/sdk/secrets";
 import type { ProviderEntry } from "./config.ts";
 
 /** An account before its key is looked up. */

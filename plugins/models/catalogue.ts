@@ -1,6 +1,6 @@
 /** Which models there are and which one a reference means. Decides only; asking a model is `models.ts`. */
 import { invalidRequest, notFound } from "@svc/sdk";
-import type { ModelChoice, ModelProvider, ResolvedModel } from "@svc/sdk/services";
+import type { ModelChoice, ModelProvider, ResolvedModel } from "@svc/sdk/models";
 import type { ModelsConfig, ProviderEntry } from "./config.ts";
 import { aliasTarget, type Policy, refuseOutside } from "./policy.ts";
 

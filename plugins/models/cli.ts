@@ -1,6 +1,8 @@
 /** `svc models ...`: which models there are, whether they can be asked, and which one is used. */
-import { config, invalidRequest, isGatewayError, models } from "@svc/sdk";
+import { invalidRequest, isGatewayError } from "@svc/sdk";
 import { type CommandContext, defineCommands, show, withGateway } from "@svc/sdk/cli";
+import { config } from "@svc/sdk/config";
+import { models } from "@svc/sdk/models";
 import { defaultModelOf, patchOf } from "./default-model.ts";
 import { aliasLines, listLines, statusLines, testLines } from "./report.ts";
 

@@ -1,6 +1,6 @@
 /** The configuration section `models`. Spec: http/config-keys.md `models.*`. */
 import { type Static, Strict, Type } from "@svc/sdk";
-import { SecretSetting } from "@svc/sdk/services";
+import { SecretSetting } from "@svc/sdk/secrets";
 import { NO_COMPAT, NO_DISCOVERY, NO_NUM_CTX, noLogin, secondOf } from "./refusals.ts";
 
 const price = (description: string) => Type.Number({ minimum: 0, default: 0, description });

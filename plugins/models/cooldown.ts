@@ -3,7 +3,7 @@
  * entry goes with the account or its first success.
  */
 import type { Clock } from "@svc/sdk";
-import type { ProviderFailure } from "@svc/sdk/services";
+import type { ProviderFailure } from "@svc/sdk/models";
 
 /** Milliseconds: the first cooldown of a kind; each further failure in a row doubles it, up to the last. */
 interface Cooldown {

@@ -1,5 +1,5 @@
 /** What an answer cost. Pure. */
-import type { Cost, ModelEvent, ResolvedModel, Usage } from "@svc/sdk/services";
+import type { Cost, ModelEvent, ResolvedModel, Usage } from "@svc/sdk/models";
 
 const MILLION = 1_000_000;
 

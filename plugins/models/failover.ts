@@ -1,6 +1,6 @@
 /** Asks the accounts of a provider in turn until one speaks. */
 import { type Clock, type GatewayError, isGatewayError, pause } from "@svc/sdk";
-import type { ModelEvent, ProviderFailure } from "@svc/sdk/services";
+import type { ModelEvent, ProviderFailure } from "@svc/sdk/models";
 import type { Cooldowns } from "./cooldown.ts";
 
 export interface FailoverOptions<A> {

@@ -1,7 +1,8 @@
 /** The keys of accounts, looked up when a question is asked. */
 import { createHash } from "node:crypto";
 import { GatewayError, isGatewayError, untilAborted } from "@svc/sdk";
-import { isSecretRef, type ProviderAccount, type ProviderFailure, type Secrets } from "@svc/sdk/services";
+import type { ProviderAccount, ProviderFailure } from "@svc/sdk/models";
+import { isSecretRef, type Secrets } from "@svc/sdk/secrets";
 import { type ConfiguredAccount, withKey } from "./accounts.ts";
 import type { Cooldowns } from "./cooldown.ts";
 

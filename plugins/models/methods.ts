@@ -1,6 +1,6 @@
 /** The handlers of the namespace `models`. */
-import { type Clock, type Handlers, isGatewayError, type Logger, type models, unavailable } from "@svc/sdk";
-import type { ModelRequest, ResolvedModel, Usage } from "@svc/sdk/services";
+import { type Clock, type Handlers, isGatewayError, type Logger, unavailable } from "@svc/sdk";
+import type { ModelRequest, models, ResolvedModel, Usage } from "@svc/sdk/models";
 import { hasKey } from "./accounts.ts";
 import { refOf } from "./catalogue.ts";
 import type { FailedAccount } from "./cooldown.ts";
@@ -20,7 +20,7 @@ export function createHandlers({ desk, clock, log }: MethodsOptions): Handlers<C
   return {
     list() {
       try {
-        return { models: [...desk.list()] };
+        return { models: desk.list() };
       } catch (error) {
         if (isGatewayError(error)) throw error;
         log.error({ err: error }, "the models cannot be listed");

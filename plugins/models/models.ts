@@ -8,15 +8,9 @@ import {
   isGatewayError,
   unavailable,
 } from "@svc/sdk";
-import type {
-  ModelEvent,
-  ModelPolicy,
-  ModelProvider,
-  ModelQuotas,
-  ModelRequest,
-  Models,
-  Secrets,
-} from "@svc/sdk/services";
+import type { ModelEvent, ModelPolicy, ModelProvider, ModelRequest, Models } from "@svc/sdk/models";
+import type { Secrets } from "@svc/sdk/secrets";
+import type { ModelQuotas } from "@svc/sdk/usage";
 import { accountsOf, type ConfiguredAccount, withHeaders } from "./accounts.ts";
 import { buildCatalogue, type Catalogue, choicesOf, pickModel, refOf } from "./catalogue.ts";
 import type { ModelsConfig } from "./config.ts";

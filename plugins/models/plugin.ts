@@ -1,6 +1,8 @@
 /** Models: the catalogue of language models, the reference of each, and the way to the provider that serves it. */
-import { definePlugin, HOOKS, live, models } from "@svc/sdk";
-import { ModelPolicy, ModelProvider, ModelQuotas, Models, Secrets } from "@svc/sdk/services";
+import { definePlugin, HOOKS, live } from "@svc/sdk";
+import { ModelPolicy, ModelProvider, models, Models } from "@svc/sdk/models";
+import { Secrets } from "@svc/sdk/secrets";
+import { ModelQuotas } from "@svc/sdk/usage";
 import { ModelsConfig } from "./config.ts";
 import { createHandlers } from "./methods.ts";
 import { createModels } from "./models.ts";

@@ -1,6 +1,6 @@
 /** Which models may be used and what they are called for short: `agents.defaults.models`. Pure. */
 import { invalidRequest } from "@svc/sdk";
-import type { ModelPolicy } from "@svc/sdk/services";
+import type { ModelPolicy } from "@svc/sdk/models";
 
 /** `provider/id` -> its alias. */
 export type Policy = NonNullable<ReturnType<ModelPolicy["allowed"]>>;

@@ -1,6 +1,7 @@
 /** Where the quotas of the configured accounts can be asked. */
 import { type Contribution, type ExtensionView, isGatewayError } from "@svc/sdk";
-import type { ModelProvider, ModelQuotas, ProviderAccount, QuotaSource } from "@svc/sdk/services";
+import type { ModelProvider, ProviderAccount } from "@svc/sdk/models";
+import type { ModelQuotas, QuotaSource } from "@svc/sdk/usage";
 import { type ConfiguredAccount, hasKey } from "./accounts.ts";
 
 export interface QuotaOptions {

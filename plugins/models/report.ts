@@ -1,5 +1,6 @@
 /** What the verbs print. Pure. */
-import type { models, ResultOf } from "@svc/sdk";
+import type { ResultOf } from "@svc/sdk";
+import type { models } from "@svc/sdk/models";
 
 type Listed = ResultOf<typeof models.list>;
 type Status = ResultOf<typeof models.status>;

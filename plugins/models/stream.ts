@@ -1,6 +1,6 @@
 /** Holds a provider to its promise: pieces, then exactly one `finish`, and an end at the signal. */
 import { unavailable } from "@svc/sdk";
-import type { ModelEvent, ProviderFailure } from "@svc/sdk/services";
+import type { ModelEvent, ProviderFailure } from "@svc/sdk/models";
 
 /** Runs each pull; may charge what it throws to somebody, and rethrows. */
 export type Charge = <R>(work: () => Promise<R>) => Promise<R>;

@@ -1,6 +1,8 @@
 /** Asking a node: whether it may be asked at all, with which params, and sending it. Spec: protocol/methods-node.md §2 and §4. */
 import { GatewayError, invalidRequest, type Live, type Logger, notFound } from "@svc/sdk";
-import type { Devices, ExecApprovals, NodeAnswer, NodeInvocation, NodeInvoker } from "@svc/sdk/services";
+import type { ExecApprovals } from "@svc/sdk/approvals";
+import type { Devices } from "@svc/sdk/devices";
+import type { NodeAnswer, NodeInvocation, NodeInvoker } from "@svc/sdk/nodes";
 import {
   allowingStep,
   allowlistFor,

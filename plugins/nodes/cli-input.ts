@@ -1,6 +1,7 @@
 /** Reads the arguments and options of `svc nodes ...`. Pure. */
-import { GatewayError, invalidRequest, type NodeView, notFound } from "@svc/sdk";
+import { GatewayError, invalidRequest, notFound } from "@svc/sdk";
 import { visible } from "@svc/sdk/cli";
+import type { NodeView } from "@svc/sdk/nodes";
 
 /** Milliseconds an answer may take at most, a day. */
 const MOST_TIMEOUT_MS = 86_400_000;

@@ -1,6 +1,6 @@
 /** What `svc nodes ...` prints for people. Pure. */
-import type { NodeView, PendingNode } from "@svc/sdk";
 import { table, time, visible } from "@svc/sdk/cli";
+import type { NodeView, PendingNode } from "@svc/sdk/nodes";
 
 /** Characters of an id in a table, enough to name it by. */
 const ID_CHARS = 12;

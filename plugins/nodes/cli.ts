@@ -1,7 +1,8 @@
 /** `svc nodes ...`: lists, asks, approves and names nodes. `svc node run` starts the node program of `@svc/node-host`. */
 import { randomUUID } from "node:crypto";
-import { invalidRequest, nodes, type NodeView } from "@svc/sdk";
+import { invalidRequest } from "@svc/sdk";
 import { askingWith, type CommandContext, defineCommands, show, visible } from "@svc/sdk/cli";
+import { nodes, type NodeView } from "@svc/sdk/nodes";
 import { readParams, readTimeout, resolveNode } from "./cli-input.ts";
 import { describeLines, listLines, payloadLines, pendingLines } from "./cli-text.ts";
 

@@ -1,6 +1,6 @@
 /** Copies of what happens in a session for the nodes that follow it, beside the ordinary broadcast. Spec: protocol/events.md §8. */
-import { agentEvent, type EventSpec, type PluginGateway } from "@svc/sdk";
-import type { RunEvent } from "@svc/sdk/services";
+import type { EventSpec, PluginGateway } from "@svc/sdk";
+import { agentEvent, type RunEvent } from "@svc/sdk/agents";
 import type { Subscriptions } from "./subscriptions.ts";
 import { fieldsOf } from "./values.ts";
 

@@ -1,5 +1,5 @@
 /** What a session is told about an event of a node. Pure. Spec: protocol/methods-node.md §3. */
-import { externalLine, neutralizeMarkers, wrapExternalContent } from "@svc/sdk";
+import { externalLine, neutralizeMarkers, wrapExternalContent } from "@svc/sdk/external-content";
 import { fieldsOf, textField } from "./values.ts";
 
 /** Characters of a message a node may send; of a notification's texts, and of a command's output, that are told. */

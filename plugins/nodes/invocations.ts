@@ -3,7 +3,7 @@
  * or the connection goes.
  */
 import { type Clock, GatewayError, unavailable } from "@svc/sdk";
-import type { NodeAnswer } from "@svc/sdk/services";
+import type { NodeAnswer } from "@svc/sdk/nodes";
 import type { ConnectedNode } from "./registry.ts";
 import { shownLine, shownText } from "./texts.ts";
 

@@ -1,6 +1,7 @@
 /** Nodes coming and going: what they may offer is found out before they are let in, and forgotten when they go. */
 import type { Admission, ConnectionInfo, PluginGateway } from "@svc/sdk";
-import type { Devices, GatewayInfo } from "@svc/sdk/services";
+import type { Devices } from "@svc/sdk/devices";
+import type { GatewayInfo } from "@svc/sdk/gateway";
 import type { Invocations } from "./invocations.ts";
 import { type Declaration, declarationOf, type NodeRegistry } from "./registry.ts";
 import { stillConnected } from "./still-connected.ts";

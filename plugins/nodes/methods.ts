@@ -4,17 +4,12 @@ import {
   type Handlers,
   invalidRequest,
   type Live,
-  type nodes,
-  type NodeView,
   notFound,
-  type PairedDevice,
-  type PairedNode,
-  type PendingDevice,
-  type PendingNode,
   type Principal,
   unavailable,
 } from "@svc/sdk";
-import type { CanvasHost, Devices, NodeAnswer } from "@svc/sdk/services";
+import type { Devices, PairedDevice, PendingDevice } from "@svc/sdk/devices";
+import type { CanvasHost, NodeAnswer, nodes, NodeView, PairedNode, PendingNode } from "@svc/sdk/nodes";
 import { type Asking, unknownNode } from "./asking.ts";
 import type { Invocations } from "./invocations.ts";
 import type { NodeEvents } from "./node-events.ts";

@@ -1,6 +1,9 @@
 /** What nodes report, and what comes of it. Spec: protocol/methods-node.md §3. */
+import { readAttachments } from "@svc/kit/media";
 import { type Clock, isGatewayError, type Live, type Logger } from "@svc/sdk";
-import { parseThinkingLevel, readAttachments, type Sessions, type SystemEvents } from "@svc/sdk/services";
+import type { SystemEvents } from "@svc/sdk/heartbeat";
+import { parseThinkingLevel } from "@svc/sdk/models";
+import type { Sessions } from "@svc/sdk/sessions";
 import { execText, MAX_MESSAGE_CHARS, notificationText, requestMessage, spokenMessage } from "./event-texts.ts";
 import { type Asker, type NodeRuns, ownSession } from "./node-runs.ts";
 import { type PushRegistration, readRegistration } from "./push-store.ts";

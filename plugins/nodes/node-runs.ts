@@ -1,6 +1,7 @@
 /** Agent runs that nodes ask for: in which session, as whom, and how many. Spec: protocol/methods-node.md §3. */
 import { type Live, type Logger, type Principal, unavailable } from "@svc/sdk";
-import type { AgentRuns, RunRequest, Sessions } from "@svc/sdk/services";
+import type { AgentRuns, RunRequest } from "@svc/sdk/agents";
+import type { Sessions } from "@svc/sdk/sessions";
 
 /** Choice: runs of one node that wait or run; one more is refused. */
 export const MAX_RUNS = 32;

@@ -1,22 +1,21 @@
 /** The tool `nodes`: an agent looks at nodes and asks them to do things, with the rights of whoever it works for. */
+import { refusedVariable } from "@svc/kit/exec";
 import {
   coversScope,
   GatewayError,
   invalidRequest,
-  nodes,
-  type NodeView,
   type Principal,
   type Scope,
-  Strict,
   type Static,
+  Strict,
   Type,
-  wrapExternalContent,
 } from "@svc/sdk";
-import { defineTool, type Tool, type ToolCall, type ToolResult } from "@svc/sdk/services";
+import { wrapExternalContent } from "@svc/sdk/external-content";
+import { nodes, type NodeView } from "@svc/sdk/nodes";
+import { defineTool, type Tool, type ToolCall, type ToolResult } from "@svc/sdk/tools";
 import { resolveNode } from "./cli-input.ts";
 import { listLines } from "./cli-text.ts";
 import type { Caller } from "./remote-run/caller.ts";
-import { refusedVariable } from "@svc/sdk/exec";
 import { RUN_TIMEOUT_MS } from "./remote-run/request.ts";
 import type { ProgramEnded } from "./remote-run/run.ts";
 import { runProgramOn } from "./remote-run/tool-run.ts";

@@ -5,8 +5,9 @@
  * Choice: tokens are kept as SHA-256 only, and shown once, by the approval.
  */
 import { createHash, timingSafeEqual } from "node:crypto";
-import { isGatewayError, type PairedNode, type PendingNode, unavailable } from "@svc/sdk";
-import type { Row, Storage } from "@svc/sdk/services";
+import { isGatewayError, unavailable } from "@svc/sdk";
+import type { PairedNode, PendingNode } from "@svc/sdk/nodes";
+import type { Row, Storage } from "@svc/sdk/storage";
 
 /** Milliseconds a request can be approved. */
 export const PENDING_TTL_MS = 300_000;

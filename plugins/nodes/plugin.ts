@@ -1,30 +1,18 @@
 /** Nodes: devices that are connected and lend what they can do; who may ask them for what, and what they report. */
 import { randomBytes, randomUUID } from "node:crypto";
-import {
-  agentEvent,
-  chatEvent,
-  definePlugin,
-  healthEvent,
-  live,
-  nodeInvokeRequest,
-  nodePairRequested,
-  nodePairResolved,
-  nodes,
-  type Principal,
-  tick,
-} from "@svc/sdk";
-import {
-  AgentRuns,
-  CanvasHost,
-  Devices,
-  ExecApprovals,
-  GatewayInfo,
-  Nodes,
-  Sessions,
-  Storage,
-  SystemEvents,
-  Tool,
-} from "@svc/sdk/services";
+import { definePlugin, live, type Principal } from "@svc/sdk";
+import { agentEvent, AgentRuns } from "@svc/sdk/agents";
+import { ExecApprovals } from "@svc/sdk/approvals";
+import { chatEvent } from "@svc/sdk/chat";
+import { Devices } from "@svc/sdk/devices";
+import { GatewayInfo } from "@svc/sdk/gateway";
+import { healthEvent } from "@svc/sdk/health";
+import { SystemEvents } from "@svc/sdk/heartbeat";
+import { CanvasHost, nodeInvokeRequest, nodePairRequested, nodePairResolved, nodes, Nodes } from "@svc/sdk/nodes";
+import { tick } from "@svc/sdk/protocol";
+import { Sessions } from "@svc/sdk/sessions";
+import { Storage } from "@svc/sdk/storage";
+import { Tool } from "@svc/sdk/tools";
 import { Asking } from "./asking.ts";
 import { NodesConfig } from "./config.ts";
 import type { Caller } from "./remote-run/caller.ts";

@@ -1,5 +1,5 @@
 /** Where pushes to nodes go, as they registered it. Spec: protocol/stores.md §9, `push/apns-registrations.json`. */
-import type { Storage } from "@svc/sdk/services";
+import type { Storage } from "@svc/sdk/storage";
 import { textField } from "./values.ts";
 
 /** Choice: hexadecimal tokens of the push service, and topics that are names of apps. */

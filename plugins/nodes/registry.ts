@@ -3,8 +3,8 @@
  *
  * One node, one connection: the newest counts. Spec: protocol/methods-node.md §6.
  */
-import type { Admission, PairedDevice } from "@svc/sdk";
-import type { OfferedCommands } from "@svc/sdk/services";
+import type { Admission } from "@svc/sdk";
+import type { OfferedCommands, PairedDevice } from "@svc/sdk/devices";
 import { type Platform, platformOf } from "./command-policy.ts";
 import { shownLine } from "./texts.ts";
 

@@ -1,7 +1,7 @@
 /** Params of `system.run` as they may go to a node: known keys, checked, and nothing that claims an approval. Pure. Spec: protocol/methods-node.md §4. */
+import { commandText, commandTexts } from "@svc/kit/exec";
 import { invalidRequest } from "@svc/sdk";
-import { commandText, commandTexts, type SystemRunPlan } from "@svc/sdk/exec";
-import type { AllowedExec } from "@svc/sdk/services";
+import type { AllowedExec, SystemRunPlan } from "@svc/sdk/approvals";
 import { present } from "./values.ts";
 
 /** What is forwarded. */

@@ -1,5 +1,6 @@
 /** Nodes that stay connected while this plugin is loaded anew. Pure. */
-import type { ConnectionInfo, PairedDevice } from "@svc/sdk";
+import type { ConnectionInfo } from "@svc/sdk";
+import type { PairedDevice } from "@svc/sdk/devices";
 import { type Declaration, declarationOf } from "./registry.ts";
 
 /**

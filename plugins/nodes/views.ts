@@ -1,5 +1,6 @@
 /** Nodes as `node.list` shows them: paired devices joined with who is connected. Pure. Spec: protocol/methods-node.md §1. */
-import type { NodeView, PairedDevice, PendingDevice } from "@svc/sdk";
+import type { PairedDevice, PendingDevice } from "@svc/sdk/devices";
+import type { NodeView } from "@svc/sdk/nodes";
 import { allowlistFor, type CommandRules, isGatewayOnly } from "./command-policy.ts";
 import type { ConnectedNode } from "./registry.ts";
 import { shownLine } from "./texts.ts";

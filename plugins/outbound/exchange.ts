@@ -1,6 +1,6 @@
 /** One request and its answer, over a connection to vetted addresses. The only file that talks HTTP. */
 import type { Clock } from "@svc/sdk";
-import type { OutboundResponse } from "@svc/sdk/services";
+import type { OutboundResponse } from "@svc/sdk/web";
 import { isIP, type Socket } from "node:net";
 import { buildConnector, Client } from "undici";
 import { checkLength, ENCODINGS, readBody } from "./body.ts";

@@ -3,7 +3,7 @@
  * Spec: http/responses.md §4, "URL fetch guard".
  */
 import { type Clock, isGatewayError, messageOf, unavailable, untilAborted } from "@svc/sdk";
-import type { OutboundFetch, OutboundRequest, OutboundResponse } from "@svc/sdk/services";
+import type { OutboundFetch, OutboundRequest, OutboundResponse } from "@svc/sdk/web";
 import { lookup } from "node:dns/promises";
 import { publicAddress } from "./address.ts";
 import { startDeadline } from "./deadline.ts";

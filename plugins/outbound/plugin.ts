@@ -1,6 +1,6 @@
 /** Outbound: fetching from public addresses only, for what content from outside names. */
 import { definePlugin } from "@svc/sdk";
-import { OutboundFetch } from "@svc/sdk/services";
+import { OutboundFetch } from "@svc/sdk/web";
 
 export default definePlugin({
   id: "outbound",

@@ -1,6 +1,7 @@
 /** Plugins: what runs in this gateway and what it costs, installing, switching and reloading it. */
-import { definePlugin, plugins, type ResultOf } from "@svc/sdk";
-import { ConfigStore, PluginControl, PluginInstaller, type PluginReport, type ReloadReport } from "@svc/sdk/services";
+import { definePlugin } from "@svc/sdk";
+import { ConfigStore } from "@svc/sdk/config";
+import { PluginControl, PluginInstaller, plugins } from "@svc/sdk/plugins";
 import { switchPlugin } from "./switch.ts";
 
 export default definePlugin({
@@ -11,31 +12,19 @@ export default definePlugin({
   setup(gateway) {
     const { control, installer, config } = gateway.services;
     gateway.serve(plugins, {
-      list: () => ({ plugins: control.reports().map(rowOf) }),
-      inspect: ({ params }) => control.inspect(params.id) as ResultOf<typeof plugins.inspect>, // the wire's types are not readonly
-      reload: async ({ params }) => outcomeOf(await control.reload(params.id)),
-      align: async () => ({ changed: (await control.align()).map(outcomeOf) }),
+      list: () => ({ plugins: control.reports() }),
+      inspect: ({ params }) => control.inspect(params.id),
+      reload: ({ params }) => control.reload(params.id),
+      align: async () => ({ changed: await control.align() }),
       install: ({ params, principal }) => installer.install(params.spec, author(principal, params.agree)),
       update: ({ params, principal }) => installer.update(params.id, author(principal, params.agree)),
-      async remove({ params: { id, purge = false }, principal }) {
-        const { version, kept } = await installer.remove(id, author(principal), { purge });
-        return { id, version, kept: { ...kept, keys: [...kept.keys] } };
-      },
+      remove: ({ params: { id, purge = false }, principal }) => installer.remove(id, author(principal), { purge }),
       enable: ({ params, principal }) => switchPlugin(params.id, true, principal.id, { control, config }),
       disable: ({ params, principal }) => switchPlugin(params.id, false, principal.id, { control, config }),
-      doctor: async () => ({ findings: [...(await installer.doctor())] }),
+      doctor: async () => ({ findings: await installer.doctor() }),
     });
   },
 });
-
-/** The report as the wire has it. */
-function rowOf({ inert, deprecated, ...facts }: PluginReport) {
-  return { ...facts, inert: [...inert], ...(deprecated ? { deprecated: [...deprecated] } : {}) };
-}
-
-function outcomeOf(report: ReloadReport) {
-  return { ...report, restarted: [...report.restarted] };
-}
 
 function author({ id }: { readonly id: string }, agree?: string) {
   return { actor: id, ...(agree === undefined ? {} : { agree }) };

@@ -1,6 +1,7 @@
 /** Switches a plugin on or off where everything else of the configuration is: `plugins.entries.<id>.enabled`. */
 import { notFound } from "@svc/sdk";
-import type { ConfigStore, PluginControl, PluginReport } from "@svc/sdk/services";
+import type { ConfigStore } from "@svc/sdk/config";
+import type { PluginControl, PluginReport } from "@svc/sdk/plugins";
 
 export interface SwitchParts {
   readonly control: PluginControl;

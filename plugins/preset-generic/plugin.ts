@@ -1,6 +1,6 @@
 /** The preset `generic`: whatever is posted becomes a run of an agent, made readable. */
 import { definePlugin } from "@svc/sdk";
-import { WebhookPreset } from "@svc/sdk/services";
+import { WebhookPreset } from "@svc/sdk/webhooks";
 import { describe } from "./describe.ts";
 
 export default definePlugin({

@@ -1,5 +1,5 @@
 /** What becomes of which event of GitHub. Pure. */
-import type { WebhookMapping, WebhookMatch } from "@svc/sdk/services";
+import type { WebhookMapping, WebhookMatch } from "@svc/sdk/webhooks";
 
 const REPOSITORY = "{{repository.full_name}}";
 

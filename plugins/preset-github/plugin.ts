@@ -1,6 +1,6 @@
 /** The preset `github`: events of GitHub become runs of an agent. */
 import { definePlugin } from "@svc/sdk";
-import { WebhookPreset } from "@svc/sdk/services";
+import { WebhookPreset } from "@svc/sdk/webhooks";
 import { GithubConfig } from "./config.ts";
 import { githubPreset } from "./preset.ts";
 

@@ -1,5 +1,5 @@
 /** The preset with the settings of this gateway. Pure. */
-import type { WebhookPreset } from "@svc/sdk/services";
+import type { WebhookPreset } from "@svc/sdk/webhooks";
 import type { GithubConfig } from "./config.ts";
 import { MAPPINGS } from "./mappings.ts";
 

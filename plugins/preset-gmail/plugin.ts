@@ -1,6 +1,6 @@
 /** The preset `gmail`: what a mail watcher posts becomes a run of an agent. */
 import { definePlugin } from "@svc/sdk";
-import { WebhookPreset } from "@svc/sdk/services";
+import { WebhookPreset } from "@svc/sdk/webhooks";
 import { GmailConfig } from "./config.ts";
 import { gmailPreset } from "./preset.ts";
 

@@ -1,5 +1,5 @@
 /** The mapping for mail as a mail watcher posts it. Spec: http/webhooks.md §9. Pure. */
-import type { WebhookMapping, WebhookPreset } from "@svc/sdk/services";
+import type { WebhookMapping, WebhookPreset } from "@svc/sdk/webhooks";
 import type { GmailConfig } from "./config.ts";
 
 const MESSAGE = [

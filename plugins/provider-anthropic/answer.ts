@@ -1,5 +1,7 @@
 /** Events of the Messages API, put together into our pieces. Pure; the way out is `translate.ts`. */
-import { type ModelEvent, parseToolArguments, refuseAnswer, type Usage } from "@svc/sdk/services";
+import { refuseAnswer } from "@svc/kit/providers";
+import type { ModelEvent, Usage } from "@svc/sdk/models";
+import { parseToolArguments } from "@svc/sdk/tools";
 import type { MessageDeltaUsage, RawMessageStreamEvent, StopReason } from "@anthropic-ai/sdk/resources/messages";
 import { REDACTED } from "./translate.ts";
 

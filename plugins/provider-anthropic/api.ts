@@ -1,6 +1,7 @@
 /** The network: one client for each account, and the events of an answer. The only file here that talks to a server. */
+import type { ProviderPhase } from "@svc/kit/providers";
 import type { Clock } from "@svc/sdk";
-import type { ProviderAccount, ProviderPhase } from "@svc/sdk/services";
+import type { ProviderAccount } from "@svc/sdk/models";
 import type Anthropic from "@anthropic-ai/sdk";
 import type { Stream } from "@anthropic-ai/sdk/core/streaming";
 import type { MessageCreateParamsStreaming, RawMessageStreamEvent } from "@anthropic-ai/sdk/resources/messages";

@@ -1,5 +1,6 @@
 /** Which kind of failure it was, for whoever decides about the next account. Pure. */
-import { isSystemTimeout, kindOfStatus, type ProviderError, type ProviderFailure } from "@svc/sdk/services";
+import { isSystemTimeout, kindOfStatus, type ProviderError } from "@svc/kit/providers";
+import type { ProviderFailure } from "@svc/sdk/models";
 
 type Kind = ProviderFailure["kind"];
 

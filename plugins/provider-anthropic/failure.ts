@@ -1,18 +1,16 @@
 /** What went wrong at a model server, in a sentence for people that says what to do and never holds a secret. */
-import type { GatewayError } from "@svc/sdk";
 import {
-  type ProviderAccount,
   providerErrorOf,
   providerFailure,
-  type ProviderFailure,
   providerName,
   type ProviderPhase,
   providerSettingsPath,
   quoteServer,
-  type ResolvedModel,
   systemCodeOf,
   unreachableSentence,
-} from "@svc/sdk/services";
+} from "@svc/kit/providers";
+import type { GatewayError } from "@svc/sdk";
+import type { ProviderAccount, ProviderFailure, ResolvedModel } from "@svc/sdk/models";
 import { kindOf, type Thrown } from "./failure-kind.ts";
 
 export interface FailureContext {

@@ -1,5 +1,6 @@
 /** A question to a server of the Messages API, from our request to our pieces. */
-import { type ModelProvider, providerName } from "@svc/sdk/services";
+import { providerName } from "@svc/kit/providers";
+import type { ModelProvider } from "@svc/sdk/models";
 import { createAnswer } from "./answer.ts";
 import type { MessagesApi } from "./api.ts";
 import { toParams } from "./translate.ts";

@@ -1,5 +1,5 @@
 /** How hard a model is told to think, in the words of the Messages API. Pure. */
-import type { ModelRequest, ResolvedModel, ThinkingLevel } from "@svc/sdk/services";
+import type { ModelRequest, ResolvedModel, ThinkingLevel } from "@svc/sdk/models";
 import type { MessageCreateParamsStreaming } from "@anthropic-ai/sdk/resources/messages";
 
 type Fields = Pick<MessageCreateParamsStreaming, "max_tokens" | "thinking" | "output_config">;

@@ -1,18 +1,18 @@
 /** Our request in the words of the Messages API. Pure; the way back is `answer.ts`. */
 import { createHash } from "node:crypto";
-import {
-  type AnswerOptions,
-  type AssistantMessage,
-  type ImageBlock,
-  type Message,
-  type ModelRequest,
-  refuseAnswer,
-  type ResolvedModel,
-  type TextBlock,
-  type ThinkingBlock,
-  type ToolResultMessage,
-  type ToolSpec,
-} from "@svc/sdk/services";
+import { refuseAnswer } from "@svc/kit/providers";
+import type {
+  AnswerOptions,
+  AssistantMessage,
+  ImageBlock,
+  Message,
+  ModelRequest,
+  ResolvedModel,
+  TextBlock,
+  ThinkingBlock,
+  ToolResultMessage,
+  ToolSpec,
+} from "@svc/sdk/models";
 import type {
   Base64ImageSource,
   ContentBlockParam,

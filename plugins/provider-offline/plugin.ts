@@ -1,6 +1,6 @@
 /** The offline responder: what a gateway without any model answers with. It is no language model, and says so. */
 import { definePlugin, Strict, Type } from "@svc/sdk";
-import { ModelProvider } from "@svc/sdk/services";
+import { ModelProvider } from "@svc/sdk/models";
 import { createOfflineProvider } from "./provider.ts";
 
 export default definePlugin({

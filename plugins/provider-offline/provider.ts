@@ -1,7 +1,7 @@
 /** Speaks a plan word by word, as a model would. */
 import { randomUUID } from "node:crypto";
 import { type Clock, pause } from "@svc/sdk";
-import type { ModelProvider } from "@svc/sdk/services";
+import type { ModelProvider } from "@svc/sdk/models";
 import { respond } from "./responder.ts";
 
 export interface OfflineOptions {

@@ -1,6 +1,6 @@
 /** What the offline responder says. Pure: it decides, `provider.ts` speaks. */
-import { parseToolArguments, textOf } from "@svc/sdk/services";
-import type { Message, ModelRequest, ToolResultMessage, ToolSpec } from "@svc/sdk/services";
+import { type Message, type ModelRequest, textOf, type ToolResultMessage, type ToolSpec } from "@svc/sdk/models";
+import { parseToolArguments } from "@svc/sdk/tools";
 
 /** An answer: what to say, and a tool to call after it. */
 export interface Plan {

@@ -1,12 +1,7 @@
 /** The network: one client for each account, and the chunks of an answer. The only file here that talks to a server. */
+import { providerName, type ProviderPhase, providerSettingsPath, refuseAnswer } from "@svc/kit/providers";
 import type { Clock } from "@svc/sdk";
-import {
-  type ProviderAccount,
-  providerName,
-  type ProviderPhase,
-  providerSettingsPath,
-  refuseAnswer,
-} from "@svc/sdk/services";
+import type { ProviderAccount } from "@svc/sdk/models";
 import type OpenAI from "openai";
 import type { ChatCompletionChunk, ChatCompletionCreateParamsStreaming } from "openai/resources/chat/completions";
 import { toFailure } from "./failure.ts";

@@ -1,5 +1,6 @@
 /** Which kind of failure it was, for whoever decides about the next account. Pure. */
-import { isSystemTimeout, kindOfStatus, type ProviderError, type ProviderFailure } from "@svc/sdk/services";
+import { isSystemTimeout, kindOfStatus, type ProviderError } from "@svc/kit/providers";
+import type { ProviderFailure } from "@svc/sdk/models";
 
 /** Codes of servers that tell an empty account from one that is too fast. */
 const BILLING_CODES = new Set(["insufficient_quota", "billing_hard_limit_reached", "billing_not_active"]);

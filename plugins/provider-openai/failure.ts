@@ -1,7 +1,5 @@
 /** What went wrong at a model server, in a sentence for people that says what to do and never holds a secret. */
-import type { GatewayError } from "@svc/sdk";
 import {
-  type ProviderAccount,
   type ProviderError,
   providerErrorOf,
   providerFailure,
@@ -9,10 +7,11 @@ import {
   type ProviderPhase,
   providerSettingsPath,
   quoteServer,
-  type ResolvedModel,
   systemCodeOf,
   unreachableSentence,
-} from "@svc/sdk/services";
+} from "@svc/kit/providers";
+import type { GatewayError } from "@svc/sdk";
+import type { ProviderAccount, ResolvedModel } from "@svc/sdk/models";
 import { kindOf } from "./failure-kind.ts";
 
 export interface FailureContext {

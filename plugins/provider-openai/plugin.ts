@@ -3,7 +3,7 @@
  * `failure.ts` words its errors, and this only ties them to the gateway.
  */
 import { definePlugin } from "@svc/sdk";
-import { ModelProvider } from "@svc/sdk/services";
+import { ModelProvider } from "@svc/sdk/models";
 import { createChatApi } from "./api.ts";
 import { createProvider } from "./provider.ts";
 

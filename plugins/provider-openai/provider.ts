@@ -1,6 +1,7 @@
 /** A question to a chat-completions server, from our request to our pieces. */
 import { randomUUID } from "node:crypto";
-import { type ModelProvider, providerName } from "@svc/sdk/services";
+import { providerName } from "@svc/kit/providers";
+import type { ModelProvider } from "@svc/sdk/models";
 import { createAnswer } from "./answer.ts";
 import type { ChatApi } from "./api.ts";
 import { toParams } from "./translate.ts";

@@ -1,21 +1,21 @@
 /** Our request in the words of the chat-completions API. Pure; the way back is `answer.ts`. */
 import { createHash } from "node:crypto";
-import { textOf } from "@svc/sdk/services";
-import type {
-  AnswerOptions,
-  AssistantMessage,
-  ImageBlock,
-  Message,
-  ModelRequest,
-  ProviderAccount,
-  ResponseFormat,
-  TextBlock,
-  ThinkingLevel,
-  ToolCallBlock,
-  ToolChoice,
-  ToolResultMessage,
-  ToolSpec,
-} from "@svc/sdk/services";
+import {
+  type AnswerOptions,
+  type AssistantMessage,
+  type ImageBlock,
+  type Message,
+  type ModelRequest,
+  type ProviderAccount,
+  type ResponseFormat,
+  type TextBlock,
+  textOf,
+  type ThinkingLevel,
+  type ToolCallBlock,
+  type ToolChoice,
+  type ToolResultMessage,
+  type ToolSpec,
+} from "@svc/sdk/models";
 import type {
   ChatCompletionContentPart,
   ChatCompletionCreateParamsStreaming,

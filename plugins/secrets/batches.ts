@@ -1,5 +1,5 @@
 /** How references are asked for: by provider, no more at once than its limits allow. Pure. */
-import type { SecretRef } from "@svc/sdk/services";
+import type { SecretRef } from "@svc/sdk/secrets";
 import { providerOf, type SecretsConfig } from "./config.ts";
 import type { Named } from "./outcome.ts";
 

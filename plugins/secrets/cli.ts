@@ -1,6 +1,6 @@
 /** `svc secrets ...`: which references there are, and looking them up anew. */
-import { secrets } from "@svc/sdk";
 import { defineCommands, show, withGateway } from "@svc/sdk/cli";
+import { secrets } from "@svc/sdk/secrets";
 import { listLines, reloadLines } from "./report.ts";
 
 const ADMIN = ["operator.admin"];

@@ -1,6 +1,6 @@
 /** Secrets of the running configuration: looked up ahead, handed out, looked up anew. Spec: http/config.md §6. */
 import { type Logger, unavailable } from "@svc/sdk";
-import type { SecretPlaces, SecretRef, Secrets } from "@svc/sdk/services";
+import type { SecretPlaces, SecretRef, Secrets } from "@svc/sdk/secrets";
 import { named } from "./batches.ts";
 import type { SecretsConfig } from "./config.ts";
 import type { Lookup } from "./lookup.ts";

@@ -1,5 +1,5 @@
 /** Secrets in environment variables of the gateway. Spec: http/config.md §6. */
-import type { SecretSource } from "@svc/sdk/services";
+import type { SecretSource } from "@svc/sdk/secrets";
 import { EnvSettings, problemOf, settingsOf, VARIABLE } from "./source-settings.ts";
 
 /** @param env read at each lookup. Default: that of the process */

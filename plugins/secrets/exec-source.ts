@@ -1,6 +1,6 @@
 /** Secrets that a program looks up, e.g. the command line of a vault. Spec: http/config.md §6. */
 import type { Clock } from "@svc/sdk";
-import type { SecretSource } from "@svc/sdk/services";
+import type { SecretSource } from "@svc/sdk/secrets";
 import { trustedCommand } from "./exec-command.ts";
 import { question, readAnswer } from "./exec-protocol.ts";
 import { runProgram } from "./exec-run.ts";

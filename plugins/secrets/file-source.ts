@@ -1,7 +1,7 @@
 /** Secrets in a private file. Spec: http/config.md §6. */
+import { readPrivateFile } from "@svc/kit/files";
 import type { Clock } from "@svc/sdk";
-import { readPrivateFile } from "@svc/sdk/files";
-import type { SecretProvider, SecretSource } from "@svc/sdk/services";
+import type { SecretProvider, SecretSource } from "@svc/sdk/secrets";
 import { follow, isPointer } from "./json-pointer.ts";
 import { codeOf } from "./printable.ts";
 import { FileSettings, problemOf, settingsOf } from "./source-settings.ts";

@@ -1,6 +1,6 @@
 /** Asks sources for references. One that fails costs what it was asked for and nothing else. */
 import type { Clock, Contribution, ExtensionView } from "@svc/sdk";
-import type { SecretProvider, SecretSource } from "@svc/sdk/services";
+import type { SecretProvider, SecretSource } from "@svc/sdk/secrets";
 import { batches, byProvider, idBytes } from "./batches.ts";
 import { providerOf, type SecretsConfig } from "./config.ts";
 import { Gate } from "./gate.ts";

@@ -1,6 +1,6 @@
 /** The handlers of the namespace `secrets`. Spec: protocol/methods-secrets.md. */
-import { type Handlers, invalidRequest, type Logger, matches, type secrets, SecretsResolveParams } from "@svc/sdk";
-import type { SecretPlace, SecretPlaces } from "@svc/sdk/services";
+import { type Handlers, invalidRequest, type Logger, matches } from "@svc/sdk";
+import { type SecretPlace, type SecretPlaces, type secrets, SecretsResolveParams } from "@svc/sdk/secrets";
 import type { KnownRef, SecretDesk } from "./desk.ts";
 import { pathText, refAt } from "./places.ts";
 import { printable } from "./printable.ts";

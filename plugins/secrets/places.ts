@@ -1,5 +1,5 @@
 /** The references of the running configuration. Pure. */
-import { isSecretRef, type SecretPlace, type SecretRef } from "@svc/sdk/services";
+import { isSecretRef, type SecretPlace, type SecretRef } from "@svc/sdk/secrets";
 import { named } from "./batches.ts";
 import type { SecretsConfig } from "./config.ts";
 import type { Named } from "./outcome.ts";

@@ -2,8 +2,9 @@
  * Secrets that are kept outside the configuration: `env`, `file` and `exec` look them up, other plugins may contribute
  * further sources, and whoever needs one asks the service `Secrets`.
  */
-import { definePlugin, secrets } from "@svc/sdk";
-import { GatewayInfo, SecretPlaces, Secrets, SecretSource } from "@svc/sdk/services";
+import { definePlugin } from "@svc/sdk";
+import { GatewayInfo } from "@svc/sdk/gateway";
+import { SecretPlaces, secrets, Secrets, SecretSource } from "@svc/sdk/secrets";
 import { SecretsConfig } from "./config.ts";
 import { SecretDesk } from "./desk.ts";
 import { createEnvSource } from "./env-source.ts";

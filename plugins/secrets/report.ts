@@ -1,6 +1,7 @@
 /** What `svc secrets` prints. Pure. */
-import type { ResultOf, secrets } from "@svc/sdk";
+import type { ResultOf } from "@svc/sdk";
 import { table } from "@svc/sdk/cli";
+import type { secrets } from "@svc/sdk/secrets";
 import { printable } from "./printable.ts";
 
 type Listed = ResultOf<typeof secrets.list>;

@@ -1,7 +1,7 @@
 /** What entries of `secrets.providers` may say, for the sources of this plugin. Spec: http/config.md §6. Pure. */
 import { isAbsolute } from "node:path";
 import { type Static, Strict, type TSchema, Type, violations, withDefaults } from "@svc/sdk";
-import type { SecretProvider } from "@svc/sdk/services";
+import type { SecretProvider } from "@svc/sdk/secrets";
 
 /** Name of an environment variable that may be read. Spec. */
 export const VARIABLE = "^[A-Z][A-Z0-9_]{0,127}$";

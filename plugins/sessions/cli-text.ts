@@ -1,6 +1,8 @@
 /** What `svc sessions` prints for people. Pure. */
-import type { ResultOf, sessions, SessionRow, sessionsUsage, Static } from "@svc/sdk";
+import type { ResultOf, Static } from "@svc/sdk";
 import { cut, table } from "@svc/sdk/cli";
+import type { SessionRow, sessions } from "@svc/sdk/sessions";
+import type { sessionsUsage } from "@svc/sdk/usage";
 import { oneLine } from "./transcripts/text.ts";
 
 type Row = Static<typeof SessionRow>;

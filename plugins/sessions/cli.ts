@@ -1,6 +1,8 @@
 /** `svc sessions ...`: shows, changes and deletes conversations of a running gateway. */
-import { GatewayError, invalidRequest, notFound, type ParamsOf, sessions, sessionsUsage } from "@svc/sdk";
+import { GatewayError, invalidRequest, notFound, type ParamsOf } from "@svc/sdk";
 import { askingWith, type CommandContext, defineCommands, show } from "@svc/sdk/cli";
+import { sessions } from "@svc/sdk/sessions";
+import { sessionsUsage } from "@svc/sdk/usage";
 import { compactLines, entryLines, listLines, previewLines, usageLines } from "./cli-text.ts";
 
 type Client = Awaited<ReturnType<CommandContext["connect"]>>;

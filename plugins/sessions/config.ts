@@ -1,5 +1,6 @@
 /** The configuration sections `session` and `bindings`. Spec: http/config.md §7.4, §7.6; http/sessions-routing.md §2-5, §8. */
-import { DURATION_PATTERN, NonEmpty, SIZE_PATTERN, type Static, Strict, Type } from "@svc/sdk";
+import { DURATION_PATTERN, SIZE_PATTERN } from "@svc/kit/time";
+import { NonEmpty, type Static, Strict, Type } from "@svc/sdk";
 
 /** Takes effect without a reload: every use reads the current value. */
 const HOT = { reload: "hot" };

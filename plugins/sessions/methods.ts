@@ -1,14 +1,7 @@
 /** Handlers of the contract `sessions`. */
-import {
-  type Clock,
-  type ConnectionInfo,
-  type Handlers,
-  invalidRequest,
-  isGatewayError,
-  type sessions,
-  unavailable,
-  WEB_PANEL_CLIENT_ID,
-} from "@svc/sdk";
+import { type Clock, type ConnectionInfo, type Handlers, invalidRequest, isGatewayError, unavailable } from "@svc/sdk";
+import { WEB_PANEL_CLIENT_ID } from "@svc/sdk/protocol";
+import type { sessions } from "@svc/sdk/sessions";
 import { listSessions } from "./finding/listing.ts";
 import { previewSessions } from "./finding/previews.ts";
 import { resolveSession } from "./finding/resolving.ts";

@@ -1,15 +1,11 @@
 /** Sessions: conversations and their transcripts, the services `Sessions` and `UsageRecords`, `sessions.*`, and the session tools. */
-import { definePlugin, HOOKS, isGatewayError, live, misconfigured, sessions } from "@svc/sdk";
-import {
-  AgentDirectory,
-  AgentRuns,
-  ModelPolicy,
-  Models,
-  Sessions,
-  Storage,
-  Tool,
-  UsageRecords,
-} from "@svc/sdk/services";
+import { definePlugin, HOOKS, isGatewayError, live, misconfigured } from "@svc/sdk";
+import { AgentDirectory, AgentRuns } from "@svc/sdk/agents";
+import { ModelPolicy, Models } from "@svc/sdk/models";
+import { sessions, Sessions } from "@svc/sdk/sessions";
+import { Storage } from "@svc/sdk/storage";
+import { Tool } from "@svc/sdk/tools";
+import { UsageRecords } from "@svc/sdk/usage";
 import { AgentToAgent, Bindings, SessionConfig, SessionTools, type Settings } from "./config.ts";
 import { canonicalKey, isSpecial, mainSessionKey } from "./keys-routing/keys.ts";
 import { createLifecycle } from "./lifecycle/lifecycle.ts";

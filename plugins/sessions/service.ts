@@ -1,6 +1,7 @@
 /** The `Sessions` service: the store, with keys, rules and hooks around it. */
 import { invalidRequest } from "@svc/sdk";
-import type { AgentDirectory, Sessions } from "@svc/sdk/services";
+import type { AgentDirectory } from "@svc/sdk/agents";
+import type { Sessions } from "@svc/sdk/sessions";
 import type { Settings } from "./config.ts";
 import { agentOf, canonicalKey, type KeyRules, mainSessionKey } from "./keys-routing/keys.ts";
 import { routeInbound } from "./keys-routing/routing.ts";

@@ -1,6 +1,6 @@
 /** The work on one SQLite file, synchronous: runs inside the database thread. */
 import { DatabaseSync, type DatabaseSyncInstance } from "@photostructure/sqlite";
-import type { Row, SqlValue } from "@svc/sdk/services";
+import type { Row, SqlValue } from "@svc/sdk/storage";
 import { prepareFile } from "./database-file.ts";
 import { failureOf, Refused, resultCode } from "./failures.ts";
 import { groupCommit, type GroupCommit } from "./group-commit.ts";

@@ -2,8 +2,9 @@
 import { copyFile, mkdtemp, open, readdir, rm, stat, statfs } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { basename, dirname, join } from "node:path";
-import { health, isGatewayError, messageOf } from "@svc/sdk";
+import { isGatewayError, messageOf } from "@svc/sdk";
 import type { CommandContext } from "@svc/sdk/cli";
+import { health } from "@svc/sdk/health";
 
 /** Most bytes of a database that is copied. Choice. */
 const LARGEST = 2 * 1_024 ** 3;

@@ -1,5 +1,5 @@
 /** Runs transactions that wait together in one commit, and keeps each one's failure to itself. */
-import type { SqlValue, Statement, StatementResult } from "@svc/sdk/services";
+import type { SqlValue, Statement, StatementResult } from "@svc/sdk/storage";
 import type { DatabaseSyncInstance } from "@photostructure/sqlite";
 import { failureOf, Refused } from "./failures.ts";
 import type { Failure, Outcome } from "./messages.ts";

@@ -1,5 +1,5 @@
 /** What the main thread and the database thread say to each other. Plain data only: it crosses by structured clone. */
-import type { Row, SqlValue, Statement, StatementResult } from "@svc/sdk/services";
+import type { Row, SqlValue, Statement, StatementResult } from "@svc/sdk/storage";
 
 /** What the database thread is started with. */
 export interface DatabaseOptions {

@@ -1,6 +1,6 @@
 /** Durable tables in one SQLite file. The work runs in a thread of its own, `worker.ts`. */
 import { definePlugin, Type } from "@svc/sdk";
-import { Storage } from "@svc/sdk/services";
+import { Storage } from "@svc/sdk/storage";
 import { resolve } from "node:path";
 import { createStorage } from "./storage.ts";
 

@@ -1,5 +1,5 @@
 /** Prepared statements of one connection, the least recently used dropped first. */
-import type { SqlValue } from "@svc/sdk/services";
+import type { SqlValue } from "@svc/sdk/storage";
 import type { DatabaseSyncInstance, StatementSyncInstance } from "@photostructure/sqlite";
 import { shapeOf, type StatementShape } from "./statement-text.ts";
 import { toBinding } from "./values.ts";

@@ -1,6 +1,6 @@
 /** The `Storage` service: checks what it is given and hands it to the database thread, which it keeps alive. */
 import { type Clock, type Logger, unavailable } from "@svc/sdk";
-import type { Storage } from "@svc/sdk/services";
+import type { Storage } from "@svc/sdk/storage";
 import { resolve } from "node:path";
 import { Worker } from "node:worker_threads";
 import { connect, type Connection } from "./connection.ts";

@@ -1,7 +1,7 @@
 /** Values on their way into and out of SQLite. Pure. */
 // Not all of the SDK: the database thread loads this, and every start waits for that.
 import { invalidRequest } from "@svc/sdk/errors";
-import type { Row, SqlValue, Statement } from "@svc/sdk/services";
+import type { Row, SqlValue, Statement } from "@svc/sdk/storage";
 
 const MIN_INT64 = -(2n ** 63n);
 const MAX_INT64 = 2n ** 63n - 1n;

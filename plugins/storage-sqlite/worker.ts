@@ -1,5 +1,5 @@
 /** Entry of the database thread: answers reads at once, lets writes of one wake-up share a commit. */
-import type { Statement } from "@svc/sdk/services";
+import type { Statement } from "@svc/sdk/storage";
 import { parentPort, workerData } from "node:worker_threads";
 import { type Database, openDatabase } from "./database.ts";
 import { failureOf } from "./failures.ts";

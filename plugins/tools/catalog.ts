@@ -1,6 +1,6 @@
 /** The catalogue: the tools there are, those of the core in their fixed order, then those of each plugin. Pure. Spec: protocol/methods-models.md §2. */
-import type { ResultOf, tools } from "@svc/sdk";
-import type { ToolProfile } from "@svc/sdk/services";
+import type { ResultOf } from "@svc/sdk";
+import type { ToolProfile, tools } from "@svc/sdk/tools";
 import { CORE_GROUPS, PROFILES } from "./names.ts";
 import type { KnownTool } from "./shelf.ts";
 

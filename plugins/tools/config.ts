@@ -3,7 +3,7 @@
  * keys there, and `gateway.tools`. All of it counts from the next question on. Spec: http/tools-invoke.md §6 and §7.
  */
 import { type SectionValues, type Static, Strict, Type } from "@svc/sdk";
-import { TOOL_PROFILES, ToolRules, type ToolPolicy } from "@svc/sdk/services";
+import { TOOL_PROFILES, type ToolPolicy, ToolRules } from "@svc/sdk/tools";
 import type { HttpRules } from "./steps.ts";
 
 const names = (description: string) => Type.Array(Type.String(), { default: [], description, reload: "hot" });

@@ -2,7 +2,7 @@
  * The names everybody knows: tools of the core, in the order of the catalogue, their groups and the profiles made of them.
  * Who provides such a tool does not matter. Spec: protocol/methods-models.md §2, http/tools-invoke.md §7.2.
  */
-import type { ToolProfile } from "@svc/sdk/services";
+import type { ToolProfile } from "@svc/sdk/tools";
 
 /** A group of the catalogue. */
 export interface CoreGroup {

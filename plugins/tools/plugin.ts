@@ -1,6 +1,7 @@
 /** Tools: which there are, who may use which, and calling them. */
-import { definePlugin, HOOKS, live, notFound, tools as contract } from "@svc/sdk";
-import { AgentDirectory, GroupToolPolicy, Tool, Tools, ToolSource } from "@svc/sdk/services";
+import { definePlugin, HOOKS, live, notFound } from "@svc/sdk";
+import { AgentDirectory } from "@svc/sdk/agents";
+import { GroupToolPolicy, Tool, tools as contract, Tools, ToolSource } from "@svc/sdk/tools";
 import { catalogOf } from "./catalog.ts";
 import { rulesOf, SECTIONS, SubagentRules } from "./config.ts";
 import { Policies } from "./policies.ts";

@@ -1,6 +1,7 @@
 /** The policy for whoever asks: worked out once for each agent, model and surface, and anew when something it rests on changed. */
 import type { Logger } from "@svc/sdk";
-import type { AgentDirectory, GroupToolPolicy, GroupToolRules, ToolPolicy, ToolScene } from "@svc/sdk/services";
+import type { AgentDirectory } from "@svc/sdk/agents";
+import type { GroupToolPolicy, GroupToolRules, ToolPolicy, ToolScene } from "@svc/sdk/tools";
 import type { Rules } from "./config.ts";
 import { compilePolicy, type Policy } from "./policy.ts";
 import { groupsOf, subagentDepth } from "./session-place.ts";

@@ -1,5 +1,5 @@
 /** What a session key tells the policy: which group it belongs to, and whether a sub-agent has it. Pure. Spec: http/tools-invoke.md §7.3, §7.4. */
-import type { ToolOrigin, ToolScene } from "@svc/sdk/services";
+import type { ToolOrigin, ToolScene } from "@svc/sdk/tools";
 
 /** A group of a channel. */
 export interface GroupPlace {

@@ -1,6 +1,6 @@
 /** The tools there are, in the order of the catalogue, and what the policy leaves of them. */
 import { type Contribution, coversScope, type ExtensionView, type Logger } from "@svc/sdk";
-import type { Tool, ToolScene, ToolSource } from "@svc/sdk/services";
+import type { Tool, ToolScene, ToolSource } from "@svc/sdk/tools";
 
 /** A tool and who contributed it. */
 export interface KnownTool {

@@ -2,7 +2,7 @@
  * The steps of the policy: what each level of the configuration allows and denies, in the order they are asked. Pure.
  * Spec: http/tools-invoke.md §6 and §7. The last one, for `/tools/invoke`, compares names as they are and stands apart.
  */
-import type { GroupToolRules, ToolPolicy, ToolRules } from "@svc/sdk/services";
+import type { GroupToolRules, ToolPolicy, ToolRules } from "@svc/sdk/tools";
 import { plainName, PROFILES, words } from "./names.ts";
 
 /** Everything the policy goes by, as it is written. */

@@ -13,7 +13,7 @@ import {
   untilAborted,
   withDefaults,
 } from "@svc/sdk";
-import type { Tool, ToolAttempt, ToolCall, ToolResult, Tools, ToolScene } from "@svc/sdk/services";
+import type { Tool, ToolAttempt, ToolCall, ToolResult, Tools, ToolScene } from "@svc/sdk/tools";
 import type { KnownTool, ToolShelf } from "./shelf.ts";
 
 /** Choice: characters of text a result may have; more is cut, so that one answer cannot fill the model's window. */

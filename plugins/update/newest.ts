@@ -1,6 +1,7 @@
 /** Asks whether there is a newer version: the registry npm goes to, or the branch a checkout follows. Writes nothing. */
-import { type Clock, messageOf, type Static, type UpdateAvailable } from "@svc/sdk";
-import { ownPlaces, type ProgramPlaces } from "@svc/sdk/exec";
+import { ownPlaces, type ProgramPlaces } from "@svc/kit/exec";
+import { type Clock, messageOf, type Static } from "@svc/sdk";
+import type { UpdateAvailable } from "@svc/sdk/update";
 import { programEnvironment, secretValues, withoutSecrets } from "./install/environment.ts";
 import { readInstallation } from "./install/facts.ts";
 import { followed, remoteHead } from "./install/git-update.ts";

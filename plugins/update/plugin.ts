@@ -1,7 +1,8 @@
 /** Update: a newer version is noticed, told, and brought in; the restart after it runs the new code. */
 import { createHash } from "node:crypto";
-import { definePlugin, optional, update, updateAvailable } from "@svc/sdk";
-import { GatewayInfo, RestartNotes, Restarts } from "@svc/sdk/services";
+import { definePlugin, optional } from "@svc/sdk";
+import { GatewayInfo, RestartNotes, Restarts } from "@svc/sdk/gateway";
+import { update, updateAvailable } from "@svc/sdk/update";
 import { createRun, EMBEDDED } from "./run.ts";
 import { UpdateSettings } from "./settings.ts";
 import type { Updater } from "./updater.ts";

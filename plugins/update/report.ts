@@ -1,6 +1,7 @@
 /** What an update came to, in the words of those who are told. Pure. */
-import type { UpdateAvailable, Static } from "@svc/sdk";
-import type { RestartNote } from "@svc/sdk/services";
+import type { Static } from "@svc/sdk";
+import type { RestartNote } from "@svc/sdk/gateway";
+import type { UpdateAvailable } from "@svc/sdk/update";
 import type { Update, UpdateReport } from "./updater.ts";
 
 /** Spec: protocol/stores.md §8. */

@@ -1,14 +1,7 @@
 /** `update.run`: the update, the note that is told after the restart, and that restart. Spec: protocol/methods-system.md §1. */
-import {
-  type Clock,
-  isGatewayError,
-  type Logger,
-  messageOf,
-  type ParamsOf,
-  type ResultOf,
-  type update,
-} from "@svc/sdk";
-import type { RestartNote, RestartNotes, Restarts } from "@svc/sdk/services";
+import { type Clock, isGatewayError, type Logger, messageOf, type ParamsOf, type ResultOf } from "@svc/sdk";
+import type { RestartNote, RestartNotes, Restarts } from "@svc/sdk/gateway";
+import type { update } from "@svc/sdk/update";
 import { noteOf } from "./report.ts";
 import type { UpdateSettings } from "./settings.ts";
 import type { Update, Updater } from "./updater.ts";

@@ -1,7 +1,8 @@
 /** `svc update` and `svc update check`: through the gateway that runs, else here and now. */
 import { realpathSync } from "node:fs";
-import { GatewayError, isGatewayError, update } from "@svc/sdk";
+import { GatewayError, isGatewayError } from "@svc/sdk";
 import { askingWith, type Command, type CommandContext, show, visible } from "@svc/sdk/cli";
+import { update } from "@svc/sdk/update";
 import { hostDirectoryOf, versionIn } from "./install/facts.ts";
 import { interruptedUpdates } from "./interrupted.ts";
 import { askNewest } from "./newest.ts";

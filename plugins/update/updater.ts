@@ -1,9 +1,10 @@
 /** Brings the gateway of this machine up to date: one at a time, whoever asks and in whatever process. Restarts nothing. */
 import { randomBytes } from "node:crypto";
 import { join } from "node:path";
-import { type Clock, isGatewayError, messageOf, type ResultOf, type update } from "@svc/sdk";
-import { ownPlaces, type ProgramPlaces } from "@svc/sdk/exec";
+import { ownPlaces, type ProgramPlaces } from "@svc/kit/exec";
+import { type Clock, isGatewayError, messageOf, type ResultOf } from "@svc/sdk";
 import { withWriteLock } from "@svc/sdk/files";
+import type { update } from "@svc/sdk/update";
 import { programEnvironment, secretValues, withoutSecrets } from "./install/environment.ts";
 import { readInstallation } from "./install/facts.ts";
 import { updateCheckout } from "./install/git-update.ts";

@@ -1,6 +1,7 @@
 /** What `svc usage` prints. Pure. An unknown value is printed as unknown, never as zero. */
-import type { ResultOf, sessionsUsage } from "@svc/sdk";
+import type { ResultOf } from "@svc/sdk";
 import { cut, table, visible } from "@svc/sdk/cli";
+import type { sessionsUsage } from "@svc/sdk/usage";
 
 type Report = ResultOf<typeof sessionsUsage.report>;
 type Totals = Report["totals"];

@@ -1,7 +1,7 @@
 /** `svc usage`: tokens and cost. */
-import { invalidRequest, sessionsUsage } from "@svc/sdk";
+import { invalidRequest, localDay } from "@svc/sdk";
 import { type CommandContext, defineCommands, withGateway } from "@svc/sdk/cli";
-import { localDay } from "@svc/sdk/services";
+import { sessionsUsage } from "@svc/sdk/usage";
 import { type Grouping, GROUPINGS, totalRow, usageLines, usageRows } from "./cli-text.ts";
 
 const DEFAULT_DAYS = 30;

@@ -1,5 +1,6 @@
 /** The days of `usage.cost`; unusable parameters are ignored. Pure. Spec: protocol/methods-usage.md §2-3. */
-import { isGatewayError, type ParamsOf, type usage } from "@svc/sdk";
+import { isGatewayError, type ParamsOf } from "@svc/sdk";
+import type { usage } from "@svc/sdk/usage";
 import { type UsageDates, type UsageRange, usageRange } from "./range.ts";
 
 /** Choice: a hundred years. */

@@ -1,6 +1,6 @@
 /** `usage.cost`: cached sums by day. Spec: protocol/methods-usage.md §3. */
-import type { Clock, ResultOf, usage } from "@svc/sdk";
-import type { UsageRecords } from "@svc/sdk/services";
+import type { Clock, ResultOf } from "@svc/sdk";
+import type { usage, UsageRecords } from "@svc/sdk/usage";
 import { answerDays } from "./cost-range.ts";
 import type { UsageRange } from "./range.ts";
 import { answered, byDay, totalsOf } from "./summary.ts";

@@ -1,6 +1,8 @@
 /** Usage: reports on conversations, cost of the default agent, quotas of model providers, and `svc usage`. */
-import { definePlugin, live, sessionsUsage, unavailable, usage } from "@svc/sdk";
-import { AgentDirectory, ModelQuotas, Sessions, UsageRecords } from "@svc/sdk/services";
+import { definePlugin, live, unavailable } from "@svc/sdk";
+import { AgentDirectory } from "@svc/sdk/agents";
+import { Sessions } from "@svc/sdk/sessions";
+import { ModelQuotas, sessionsUsage, usage, UsageRecords } from "@svc/sdk/usage";
 import { costRange } from "./cost-range.ts";
 import { Costs } from "./cost.ts";
 import { reportUsage, usageLogs, usageTimeseries } from "./session-reports.ts";

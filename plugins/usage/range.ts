@@ -1,6 +1,6 @@
 /** The days of a usage report, and their time zone. Pure. Spec: protocol/methods-usage.md §2. */
-import { invalidRequest } from "@svc/sdk";
-import { localDay, type UsagePeriod } from "@svc/sdk/services";
+import { invalidRequest, localDay } from "@svc/sdk";
+import type { UsagePeriod } from "@svc/sdk/usage";
 
 type Zone = UsagePeriod["zone"];
 

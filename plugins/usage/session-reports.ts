@@ -1,6 +1,6 @@
 /** `sessions.usage`, `.usage.timeseries` and `.usage.logs`. Spec: protocol/methods-usage.md §4-6. */
-import { notFound, type ParamsOf, type ResultOf, type sessionsUsage } from "@svc/sdk";
-import type { UsageRecords } from "@svc/sdk/services";
+import { notFound, type ParamsOf, type ResultOf } from "@svc/sdk";
+import type { sessionsUsage, UsageRecords } from "@svc/sdk/usage";
 import { usageRange } from "./range.ts";
 import { aggregatesOf, totalsOf, usageOf } from "./summary.ts";
 

@@ -1,6 +1,6 @@
 /** `usage.status`: asks every provider that has quotas. Spec: protocol/methods-usage.md §1. */
-import { type Clock, isGatewayError, type Logger, type ResultOf, untilAborted, type usage } from "@svc/sdk";
-import type { ModelQuotas, QuotaSource } from "@svc/sdk/services";
+import { type Clock, isGatewayError, type Logger, type ResultOf, untilAborted } from "@svc/sdk";
+import type { ModelQuotas, QuotaSource, usage } from "@svc/sdk/usage";
 
 type Status = ResultOf<typeof usage.status>;
 type Row = Status["providers"][number];

@@ -1,6 +1,6 @@
 /** Totals, aggregates and days of a usage report, from the sums of transcripts. Pure. Spec: protocol/methods-usage.md §4. */
-import type { ResultOf, SessionUsage, sessionsUsage, Static, UsageTotals } from "@svc/sdk";
-import type { ToolSum, UsageSum, UsedTranscript } from "@svc/sdk/services";
+import type { ResultOf, Static } from "@svc/sdk";
+import type { sessionsUsage, SessionUsage, ToolSum, UsageSum, UsageTotals, UsedTranscript } from "@svc/sdk/usage";
 
 type Totals = Static<typeof UsageTotals>;
 type Usage = Static<typeof SessionUsage>;

@@ -1,6 +1,6 @@
 /** The key of a search engine: written in the configuration, or kept elsewhere. */
 import { unavailable } from "@svc/sdk";
-import { isSecretRef, type SecretRef, type Secrets } from "@svc/sdk/services";
+import { isSecretRef, type SecretRef, type Secrets } from "@svc/sdk/secrets";
 
 /** @throws GatewayError `UNAVAILABLE` naming the reference and what to do, never the value */
 export async function findKey(setting: string | SecretRef | undefined, secrets: Secrets | undefined): Promise<string> {

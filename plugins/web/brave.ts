@@ -1,6 +1,6 @@
 /** The search engine `brave`: the Brave Search API, with the operator's key. */
 import { matches, Type } from "@svc/sdk";
-import type { WebSearchProvider, WebSearchQuery, WebSearchResult } from "@svc/sdk/services";
+import type { WebSearchProvider, WebSearchQuery, WebSearchResult } from "@svc/sdk/web";
 import { plainText } from "./plain-text.ts";
 import { askJson, type Fetch } from "./search-http.ts";
 

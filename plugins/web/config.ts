@@ -1,6 +1,6 @@
 /** The configuration section `tools.web`. Spec: http/config-keys.md `tools.web.*`. */
 import { type Static, Strict, Type } from "@svc/sdk";
-import { SecretSetting } from "@svc/sdk/services";
+import { SecretSetting } from "@svc/sdk/secrets";
 
 const seconds = (description: string) => Type.Integer({ minimum: 1, maximum: 600, default: 30, description });
 const minutes = (description: string) => Type.Number({ minimum: 0, default: 15, description });

@@ -1,6 +1,8 @@
 /** The tool `web_fetch`: one page as text, marked as what came from outside. */
-import { type Clock, externalLine, invalidRequest, Strict, Type, wrapExternalContent } from "@svc/sdk";
-import { defineTool, type OutboundFetch, type OutboundResponse, type Tool, type ToolResult } from "@svc/sdk/services";
+import { type Clock, invalidRequest, Strict, Type } from "@svc/sdk";
+import { externalLine, wrapExternalContent } from "@svc/sdk/external-content";
+import { defineTool, type Tool, type ToolResult } from "@svc/sdk/tools";
+import type { OutboundFetch, OutboundResponse } from "@svc/sdk/web";
 import { createCache } from "./cache.ts";
 import type { FetchSettings } from "./config.ts";
 import type { Extract } from "./extraction.ts";

@@ -1,6 +1,8 @@
 /** Web: agents read pages with `web_fetch` and search with `web_search`. */
 import { definePlugin, live } from "@svc/sdk";
-import { OutboundFetch, Secrets, Tool, WebSearchProvider } from "@svc/sdk/services";
+import { Secrets } from "@svc/sdk/secrets";
+import { Tool } from "@svc/sdk/tools";
+import { OutboundFetch, WebSearchProvider } from "@svc/sdk/web";
 import { findKey } from "./api-key.ts";
 import { createBrave } from "./brave.ts";
 import { WebConfig } from "./config.ts";

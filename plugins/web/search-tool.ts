@@ -1,21 +1,8 @@
 /** The tool `web_search`: asks the engine that is set up, and marks what it found as what came from outside. */
-import {
-  type Clock,
-  type Contribution,
-  type ExtensionView,
-  externalLine,
-  Strict,
-  Type,
-  wrapExternalContent,
-} from "@svc/sdk";
-import {
-  defineTool,
-  type Tool,
-  type ToolResult,
-  type WebSearchProvider,
-  type WebSearchQuery,
-  type WebSearchResult,
-} from "@svc/sdk/services";
+import { type Clock, type Contribution, type ExtensionView, Strict, Type } from "@svc/sdk";
+import { externalLine, wrapExternalContent } from "@svc/sdk/external-content";
+import { defineTool, type Tool, type ToolResult } from "@svc/sdk/tools";
+import type { WebSearchProvider, WebSearchQuery, WebSearchResult } from "@svc/sdk/web";
 import { createCache } from "./cache.ts";
 import type { SearchSettings } from "./config.ts";
 import { withinTime } from "./time-limit.ts";

@@ -1,6 +1,6 @@
 /** The search engine `searxng`: an instance the operator runs or trusts, by its JSON interface. */
 import { matches, Type, unavailable } from "@svc/sdk";
-import type { WebSearchProvider, WebSearchQuery, WebSearchResult } from "@svc/sdk/services";
+import type { WebSearchProvider, WebSearchQuery, WebSearchResult } from "@svc/sdk/web";
 import { askJson, type Fetch } from "./search-http.ts";
 
 export interface SearxngOptions {

@@ -1,6 +1,9 @@
 /** The agent runs a webhook has had: found again after a crash, begun anew, followed to their end. */
+import { endOfRun } from "@svc/kit/runs";
 import { type Clock, untilAborted } from "@svc/sdk";
-import { type AgentRuns, endOfRun, type RunOutcome, type Sessions, type WebhookJob } from "@svc/sdk/services";
+import type { AgentRuns, RunOutcome } from "@svc/sdk/agents";
+import type { Sessions } from "@svc/sdk/sessions";
+import type { WebhookJob } from "@svc/sdk/webhooks";
 import type { AgentParams } from "./fields.ts";
 import { stopping } from "./stopping.ts";
 import { DELIVERY_PROMPT, runMessage } from "./prompt.ts";

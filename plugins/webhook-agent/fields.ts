@@ -1,6 +1,7 @@
 /** What a run is asked for with, what is stored of it, and what a transform may change. Pure. Spec: http/webhooks.md §5.1, §6.3. */
 import { matches, type Static, Strict, Type } from "@svc/sdk";
-import { THINKING_LEVELS, type WebhookFields } from "@svc/sdk/services";
+import { THINKING_LEVELS } from "@svc/sdk/models";
+import type { WebhookFields } from "@svc/sdk/webhooks";
 
 export const WAKE_MODES = ["now", "next-heartbeat"] as const;
 

@@ -4,8 +4,9 @@
  * Each attempt first looks at what the ones before it became. What follows a run (delivery, summary) has an id of its own,
  * so it may be repeated.
  */
+import { replySummary } from "@svc/kit/runs";
 import { GatewayError, Turns, unavailable } from "@svc/sdk";
-import { replySummary, type WebhookJob, type WebhookResult, type WebhookRun } from "@svc/sdk/services";
+import type { WebhookJob, WebhookResult, WebhookRun } from "@svc/sdk/webhooks";
 import type { Attempts } from "./attempts.ts";
 import type { AgentParams } from "./fields.ts";
 import type { DeliveryReport, Report, Summary } from "./report.ts";

@@ -1,13 +1,9 @@
 /** The fields of a request, one by one, before any policy is asked. Pure. Spec: http/webhooks.md §5.1. */
-import { externalLine, invalidRequest } from "@svc/sdk";
-import {
-  type Delivery,
-  type ModelPolicy,
-  parseThinkingLevel,
-  THINKING_LEVELS,
-  type WebhookActionContext,
-  type WebhookFields,
-} from "@svc/sdk/services";
+import { invalidRequest } from "@svc/sdk";
+import type { Delivery } from "@svc/sdk/channels";
+import { externalLine } from "@svc/sdk/external-content";
+import { type ModelPolicy, parseThinkingLevel, THINKING_LEVELS } from "@svc/sdk/models";
+import type { WebhookActionContext, WebhookFields } from "@svc/sdk/webhooks";
 import { type AgentParams, WAKE_MODES } from "./fields.ts";
 
 /** Choice: characters of a name. */

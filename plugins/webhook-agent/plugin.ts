@@ -1,14 +1,11 @@
 /** The webhook action `agent`: a request becomes an isolated run of an agent. Spec: §4.5, http/webhooks.md §5. */
 import { definePlugin, invalidRequest, live, matches } from "@svc/sdk";
-import {
-  AgentDirectory,
-  AgentRuns,
-  Delivery,
-  ModelPolicy,
-  Sessions,
-  SystemEvents,
-  WebhookAction,
-} from "@svc/sdk/services";
+import { AgentDirectory, AgentRuns } from "@svc/sdk/agents";
+import { Delivery } from "@svc/sdk/channels";
+import { SystemEvents } from "@svc/sdk/heartbeat";
+import { ModelPolicy } from "@svc/sdk/models";
+import { Sessions } from "@svc/sdk/sessions";
+import { WebhookAction } from "@svc/sdk/webhooks";
 import { Attempts } from "./attempts.ts";
 import { AgentFields, AgentMapping, AgentParams, mergeAgent } from "./fields.ts";
 import { HookRuns } from "./hook-runs.ts";

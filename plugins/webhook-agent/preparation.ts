@@ -1,5 +1,7 @@
 /** Who runs, and in which session: fields, then the policy for agents, then the one for session keys. Spec: http/webhooks.md §5.1-5.3. */
-import type { AgentDirectory, PreparedWebhook, Sessions, WebhookActionContext, WebhookFields } from "@svc/sdk/services";
+import type { AgentDirectory } from "@svc/sdk/agents";
+import type { Sessions } from "@svc/sdk/sessions";
+import type { PreparedWebhook, WebhookActionContext, WebhookFields } from "@svc/sdk/webhooks";
 import type { AgentParams } from "./fields.ts";
 import { normalise, type Surroundings } from "./normalisation.ts";
 

@@ -1,5 +1,6 @@
 /** What an agent is asked. Pure. Spec: http/webhooks.md §5.5, §8. */
-import { currentTimeLine, localTime, type WebhookJob } from "@svc/sdk/services";
+import { currentTimeLine, localTime } from "@svc/kit/time";
+import type { WebhookJob } from "@svc/sdk/webhooks";
 import type { AgentParams } from "./fields.ts";
 
 /** The message of the run. @param now epoch ms */

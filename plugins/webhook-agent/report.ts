@@ -1,14 +1,10 @@
 /** Who hears of the end of a run: the channel where it was asked for, and the main session always. Spec: http/webhooks.md §5.6. */
+import { deliverableReply, replySummary } from "@svc/kit/runs";
 import type { Clock, Logger } from "@svc/sdk";
-import {
-  deliverableReply,
-  replySummary,
-  type Delivery,
-  type DeliveryOutcome,
-  type Sessions,
-  type SystemEvents,
-  type WebhookJob,
-} from "@svc/sdk/services";
+import type { Delivery, DeliveryOutcome } from "@svc/sdk/channels";
+import type { SystemEvents } from "@svc/sdk/heartbeat";
+import type { Sessions } from "@svc/sdk/sessions";
+import type { WebhookJob } from "@svc/sdk/webhooks";
 import type { AgentParams } from "./fields.ts";
 
 /** What became of the delivery; `undefined`: none was asked for. */

@@ -1,6 +1,7 @@
 /** What the end of a run means for its webhook. Decides only. */
-import type { Message, RunOutcome, TranscriptItem } from "@svc/sdk/services";
-import { textOf } from "@svc/sdk/services";
+import type { RunOutcome } from "@svc/sdk/agents";
+import { type Message, textOf } from "@svc/sdk/models";
+import type { TranscriptItem } from "@svc/sdk/sessions";
 
 /** A run that is over. */
 export interface Ended {

@@ -3,7 +3,7 @@
  * time, secrets and comparing are alike, and stand here.
  */
 import { createHash, createHmac, timingSafeEqual } from "node:crypto";
-import type { SignatureVerdict, SignedRequest, WebhookVerifier } from "@svc/sdk/services";
+import type { SignatureVerdict, SignedRequest, WebhookVerifier } from "@svc/sdk/webhooks";
 import { timeProblem } from "./signed-time.ts";
 
 /** Bytes of an HMAC-SHA256. */

@@ -1,6 +1,6 @@
 /** Signed webhooks: knows senders by the signatures that common services put on what they post. */
 import { definePlugin } from "@svc/sdk";
-import { WebhookVerifier } from "@svc/sdk/services";
+import { WebhookVerifier } from "@svc/sdk/webhooks";
 import { github } from "./github.ts";
 import { createHmacVerifier } from "./hmac-verifier.ts";
 import { slack } from "./slack.ts";

@@ -1,5 +1,5 @@
 /** Headers of a signed request, before anything in them is trusted. */
-import type { SignedRequest } from "@svc/sdk/services";
+import type { SignedRequest } from "@svc/sdk/webhooks";
 
 /** Characters of a header that is looked at. Choice: sixteen signatures with a time take a quarter of it. */
 export const MAX_HEADER_CHARS = 4_096;

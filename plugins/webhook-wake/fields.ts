@@ -1,6 +1,6 @@
 /** What a `wake` is made of, and what a transform may change of it. Pure. Spec: http/webhooks.md §4, §6.3. */
 import { matches, Type } from "@svc/sdk";
-import type { WebhookFields } from "@svc/sdk/services";
+import type { WebhookFields } from "@svc/sdk/webhooks";
 
 export const MODES = ["now", "next-heartbeat"] as const;
 export type Mode = (typeof MODES)[number];

@@ -1,6 +1,8 @@
 /** The webhook action `wake`: a request becomes a system event of the main session. Spec: §4.5, http/webhooks.md §4. */
 import { definePlugin, invalidRequest, matches, unavailable } from "@svc/sdk";
-import { Sessions, SystemEvents, WebhookAction, type WebhookJob } from "@svc/sdk/services";
+import { SystemEvents } from "@svc/sdk/heartbeat";
+import { Sessions } from "@svc/sdk/sessions";
+import { WebhookAction, type WebhookJob } from "@svc/sdk/webhooks";
 import { mergeWake, WakeFields, WakeMapping } from "./fields.ts";
 import { readWake, WakeParams } from "./preparation.ts";
 

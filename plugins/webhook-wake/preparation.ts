@@ -1,6 +1,7 @@
 /** From fields to what is stored, or the reason why not. Pure. Spec: http/webhooks.md §4, §6.2. */
-import { invalidRequest, externalLine, Strict, type Static, Type } from "@svc/sdk";
-import type { WebhookActionContext, WebhookFields } from "@svc/sdk/services";
+import { invalidRequest, type Static, Strict, Type } from "@svc/sdk";
+import { externalLine } from "@svc/sdk/external-content";
+import type { WebhookActionContext, WebhookFields } from "@svc/sdk/webhooks";
 import { type Mode, MODES } from "./fields.ts";
 
 /** What is stored of a `wake`. */

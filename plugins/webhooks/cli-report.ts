@@ -1,6 +1,7 @@
 /** What `svc hooks list|info|check|runs` prints for people. Pure. */
-import type { ResultOf, webhooks } from "@svc/sdk";
+import type { ResultOf } from "@svc/sdk";
 import { cut, table, time, visible } from "@svc/sdk/cli";
+import type { webhooks } from "@svc/sdk/webhooks";
 import { counted, fields, valueText } from "./cli-text.ts";
 
 type Listed = ResultOf<typeof webhooks.list>;

@@ -1,6 +1,7 @@
 /** What `svc hooks try` prints for people. Pure. */
-import type { ResultOf, webhooks } from "@svc/sdk";
+import type { ResultOf } from "@svc/sdk";
 import { visible } from "@svc/sdk/cli";
+import type { webhooks } from "@svc/sdk/webhooks";
 import { fields, valueText } from "./cli-text.ts";
 
 type Trial = ResultOf<typeof webhooks.try>;

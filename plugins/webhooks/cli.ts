@@ -1,6 +1,7 @@
 /** `svc hooks ...`: look at, try, switch and replay the webhooks of a running gateway. */
-import { invalidRequest, notFound, webhooks } from "@svc/sdk";
+import { invalidRequest, notFound } from "@svc/sdk";
 import { askingWith, type CommandContext, defineCommands, show, visible } from "@svc/sdk/cli";
+import { webhooks } from "@svc/sdk/webhooks";
 import { choiceOption, countOption, readHeaders, readPayload, textOption } from "./cli-input.ts";
 import { checkLines, infoLines, listLines, oneRunLines, runLines } from "./cli-report.ts";
 import { isAccepted, trialLines } from "./cli-trial.ts";

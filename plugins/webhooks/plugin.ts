@@ -1,6 +1,7 @@
 /** Webhooks: shows, tries, switches and replays them. They are taken and run by the host. */
-import { definePlugin, notFound, webhooks } from "@svc/sdk";
-import { type ConfigEdit, ConfigStore, type WebhookMappingInfo, Webhooks } from "@svc/sdk/services";
+import { definePlugin, notFound } from "@svc/sdk";
+import { type ConfigEdit, ConfigStore } from "@svc/sdk/config";
+import { webhooks, Webhooks } from "@svc/sdk/webhooks";
 import { rowsNamed, switchEdits } from "./switching.ts";
 
 export default definePlugin({
@@ -25,17 +26,14 @@ export default definePlugin({
     gateway.serve(webhooks, {
       list() {
         const { enabled, path, transformsDir } = services.engine;
-        return { enabled, path, transformsDir, mappings: services.engine.list().map(row) };
+        return { enabled, path, transformsDir, mappings: services.engine.list() };
       },
       async check() {
         const problems = await services.engine.check();
-        return { ok: problems.every(({ severity }) => severity !== "error"), problems: [...problems] };
+        return { ok: problems.every(({ severity }) => severity !== "error"), problems };
       },
-      async try({ params }) {
-        const { passed, missing, warnings, ...report } = await services.engine.try(params);
-        return { ...report, passed: [...passed], ...(missing && { missing: [...missing] }), warnings: [...warnings] };
-      },
-      runs: async ({ params }) => ({ runs: [...(await services.engine.runs(params))] }),
+      try: ({ params }) => services.engine.try(params),
+      runs: async ({ params }) => ({ runs: await services.engine.runs(params) }),
       run: async ({ params: { runId } }) => ({
         run: (await services.engine.run(runId)) ?? notFound(`no webhook with the run id "${runId}"`),
       }),
@@ -44,12 +42,8 @@ export default definePlugin({
       disable: ({ params, principal }) => turn(params.id, false, principal.id),
       async init() {
         const written = await services.engine.prepareDirectory();
-        return { directory: services.engine.transformsDir, written: [...written] };
+        return { directory: services.engine.transformsDir, written };
       },
     });
   },
 });
-
-function row({ problems, ...mapping }: WebhookMappingInfo) {
-  return { ...mapping, problems: [...problems] };
-}

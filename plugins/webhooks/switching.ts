@@ -1,6 +1,7 @@
 /** Taking mappings out of service and back, decided from the configuration file as it is written. Pure. */
 import { invalidRequest, notFound } from "@svc/sdk";
-import type { ConfigEdit, WebhookMappingInfo } from "@svc/sdk/services";
+import type { ConfigEdit } from "@svc/sdk/config";
+import type { WebhookMappingInfo } from "@svc/sdk/webhooks";
 
 /** The file as parsed: no defaults, placeholders unresolved. */
 type ParsedFile = Readonly<Record<string, unknown>>;

@@ -2,7 +2,7 @@
 import { mkdir, realpath } from "node:fs/promises";
 import { isAbsolute, join, relative, sep } from "node:path";
 import { invalidRequest, notFound } from "@svc/sdk";
-import type { AgentDirectory } from "@svc/sdk/services";
+import type { AgentDirectory } from "@svc/sdk/agents";
 import { withDiskRefusals } from "./disk-refusal.ts";
 
 /** Where an agent's files lie. */

@@ -1,7 +1,9 @@
 /** Files and commands for agents, within their workspace. */
+import { openExecPolicy } from "@svc/kit/exec";
 import { definePlugin, live } from "@svc/sdk";
-import { openExecPolicy } from "@svc/sdk/exec";
-import { AgentDirectory, Approver, GatewayInfo, Tool } from "@svc/sdk/services";
+import { AgentDirectory } from "@svc/sdk/agents";
+import { Approver, GatewayInfo } from "@svc/sdk/gateway";
+import { Tool } from "@svc/sdk/tools";
 import { ExecConfig, FsConfig } from "./config.ts";
 import { execTool } from "./exec/tool.ts";
 import { editTool, writeTool } from "./files/change.ts";

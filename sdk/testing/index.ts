@@ -1,4 +1,4 @@
-/** The kit for plugin authors: `@svc/sdk/testing`. */
+/** Contract suites, a gateway and fakes for tests of plugins: `@svc/sdk/testing`. */
 export { channelContract, type ChannelContractOptions, type ChannelNetwork } from "./contracts/channel.ts";
 export type { ContractContext } from "./contracts/context.ts";
 export { contributionOf, type ContributionOptions } from "./contracts/contribution.ts";

@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { connect, type ClientOptions, type GatewayClient } from "../client/client.ts";
 import type { Plugin } from "../plugin.ts";
-import type { PluginReport, ReloadReport } from "../services/host.ts";
+import type { PluginReport, ReloadReport } from "../plugins/contract.ts";
 
 /** The part of `node:test`'s context that is used. */
 interface TestContext {

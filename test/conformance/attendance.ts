@@ -1,8 +1,11 @@
 /** Who is there and what waits, for methods about devices, nodes and people: a node that answers, requests, questions. */
 import { setTimeout as delay } from "node:timers/promises";
-import { cron, devices, execApproval, execApprovals, nodeInvokeRequest, nodes } from "@svc/sdk";
-import { connect, type ClientOptions, type GatewayClient } from "@svc/sdk/client";
+import { execApproval, execApprovals } from "@svc/sdk/approvals";
+import { type ClientOptions, connect, type GatewayClient } from "@svc/sdk/client";
+import { cron } from "@svc/sdk/cron";
 import { createDevice, type DeviceIdentity } from "@svc/sdk/device";
+import { devices } from "@svc/sdk/devices";
+import { nodeInvokeRequest, nodes } from "@svc/sdk/nodes";
 import { knock } from "../plugins/devices/scene.ts";
 
 /** Ids that params of methods name; each is used up by the one method that decides about it. */

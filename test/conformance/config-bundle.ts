@@ -4,19 +4,12 @@ import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { TestContext } from "node:test";
 import { definePlugin, live, type Plugin } from "@svc/sdk";
-import {
-  AgentDirectory,
-  AgentRuns,
-  ConfigStore,
-  type ConfigWritten,
-  ModelProvider,
-  Models,
-  type ModelRequest,
-  type ProviderAccount,
-  Sessions,
-  Webhooks,
-} from "@svc/sdk/services";
+import { AgentDirectory, AgentRuns } from "@svc/sdk/agents";
+import { ConfigStore, type ConfigWritten } from "@svc/sdk/config";
+import { ModelProvider, type ModelRequest, Models, type ProviderAccount } from "@svc/sdk/models";
+import { Sessions } from "@svc/sdk/sessions";
 import { createFakeClock, type FakeClock, type TestGateway, testGateway } from "@svc/sdk/testing";
+import { Webhooks } from "@svc/sdk/webhooks";
 import { root } from "../checkout.ts";
 import { directoryOf } from "../host/kernel/reload-scene.ts";
 import { keepSamples } from "./config-cases-secrets.ts";

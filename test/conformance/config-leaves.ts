@@ -1,5 +1,5 @@
 /** Every key of the composed configuration schema, for the tests that are generated from it. Pure. */
-import type { ReloadKind } from "@svc/sdk/services";
+import type { ReloadKind } from "@svc/sdk/config";
 import { HOST_SECTIONS } from "../../host/config/host-schema.ts";
 import { sectionAt } from "../../host/config/section-keys.ts";
 

@@ -1,10 +1,11 @@
 /** What a gateway shows of its configuration: two pictures differ when a key between them took effect. */
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
-import { agents, models } from "@svc/sdk";
-import type { InboundAddress, Message } from "@svc/sdk/services";
-import { connectFrame, openRaw } from "../raw-socket.ts";
+import { agents } from "@svc/sdk/agents";
+import { type Message, models } from "@svc/sdk/models";
+import type { InboundAddress } from "@svc/sdk/sessions";
 import type { TestGateway } from "@svc/sdk/testing";
+import { connectFrame, openRaw } from "../raw-socket.ts";
 import type { Bundle } from "./config-bundle.ts";
 import { hooksPicture } from "./hooks-picture.ts";
 import { approvalsPicture, devicesPicture, nodesPicture, secretsPicture } from "./people-pictures.ts";

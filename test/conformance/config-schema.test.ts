@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, it, type TestContext } from "node:test";
-import { config } from "@svc/sdk";
+import { config } from "@svc/sdk/config";
 import { root } from "../checkout.ts";
 import { bundlePlugins, startBundle } from "./config-bundle.ts";
 import { type Leaf, leavesOf, type Node, objectsOf, type Place } from "./config-leaves.ts";

@@ -5,33 +5,23 @@
  */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import {
-  agents,
-  channels,
-  chat,
-  config,
-  cron,
-  type Contract,
-  devices,
-  execApproval,
-  execApprovals,
-  health,
-  heartbeat,
-  logs,
-  memory,
-  models,
-  nodes,
-  outbound,
-  plugins,
-  secrets,
-  sessions,
-  sessionsUsage,
-  tools,
-  update,
-  usage,
-  webhooks,
-} from "@svc/sdk";
-import { ModelProvider, Tool } from "@svc/sdk/services";
+import type { Contract } from "@svc/sdk";
+import { agents } from "@svc/sdk/agents";
+import { execApproval, execApprovals } from "@svc/sdk/approvals";
+import { channels, outbound } from "@svc/sdk/channels";
+import { chat } from "@svc/sdk/chat";
+import { config } from "@svc/sdk/config";
+import { cron } from "@svc/sdk/cron";
+import { devices } from "@svc/sdk/devices";
+import { health } from "@svc/sdk/health";
+import { heartbeat } from "@svc/sdk/heartbeat";
+import { logs } from "@svc/sdk/logs";
+import { memory } from "@svc/sdk/memory";
+import { ModelProvider, models } from "@svc/sdk/models";
+import { nodes } from "@svc/sdk/nodes";
+import { plugins } from "@svc/sdk/plugins";
+import { secrets } from "@svc/sdk/secrets";
+import { sessions } from "@svc/sdk/sessions";
 import {
   contributionOf,
   namespaceContract,
@@ -41,6 +31,10 @@ import {
   toolContract,
   transformContract,
 } from "@svc/sdk/testing";
+import { Tool, tools } from "@svc/sdk/tools";
+import { update } from "@svc/sdk/update";
+import { sessionsUsage, usage } from "@svc/sdk/usage";
+import { webhooks } from "@svc/sdk/webhooks";
 import githubIssue from "../../examples/webhook-transform/hooks/transforms/github-issue.ts";
 import agentsPlugin from "../../plugins/agents/plugin.ts";
 import anthropicPlugin from "../../plugins/provider-anthropic/plugin.ts";

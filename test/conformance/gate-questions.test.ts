@@ -4,20 +4,14 @@
  */
 import assert from "node:assert/strict";
 import { describe, it, type TestContext } from "node:test";
-import {
-  agents,
-  chat,
-  config,
-  type Denial,
-  definePlugin,
-  execApproval,
-  execApprovalRequested,
-  type GatewayHooks,
-  HOOKS,
-  models,
-  sessions,
-} from "@svc/sdk";
+import { definePlugin, type Denial, type GatewayHooks, HOOKS } from "@svc/sdk";
+import { agents } from "@svc/sdk/agents";
+import { execApproval, execApprovalRequested } from "@svc/sdk/approvals";
+import { chat } from "@svc/sdk/chat";
+import { config } from "@svc/sdk/config";
 import { createDevice } from "@svc/sdk/device";
+import { models } from "@svc/sdk/models";
+import { sessions } from "@svc/sdk/sessions";
 import type { TestGateway } from "@svc/sdk/testing";
 import { BUNDLE } from "./config-bundle.ts";
 import { fileGateway } from "./file-gateway.ts";

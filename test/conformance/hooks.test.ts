@@ -7,20 +7,13 @@ import { describe, it, type TestContext } from "node:test";
 import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import {
-  agents,
-  chat,
-  config,
-  defineContract,
-  defineEvent,
-  definePlugin,
-  HOOKS,
-  invalidRequest,
-  sessions,
-  Type,
-} from "@svc/sdk";
-import { WebhookAction } from "@svc/sdk/services";
+import { defineContract, defineEvent, definePlugin, HOOKS, invalidRequest, Type } from "@svc/sdk";
+import { agents } from "@svc/sdk/agents";
+import { chat } from "@svc/sdk/chat";
+import { config } from "@svc/sdk/config";
+import { sessions } from "@svc/sdk/sessions";
 import { createHookProbe, type HookProbe, type TestGateway, testGateway } from "@svc/sdk/testing";
+import { WebhookAction } from "@svc/sdk/webhooks";
 import { deviceConnect } from "../device.ts";
 import { openRaw } from "../raw-socket.ts";
 import { fileGateway } from "./file-gateway.ts";

@@ -4,8 +4,10 @@
  */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { agents, config, coversScope, definePlugin, SCOPES } from "@svc/sdk";
-import { CanvasHost } from "@svc/sdk/services";
+import { coversScope, definePlugin, SCOPES } from "@svc/sdk";
+import { agents } from "@svc/sdk/agents";
+import { config } from "@svc/sdk/config";
+import { CanvasHost } from "@svc/sdk/nodes";
 import { testGateway } from "@svc/sdk/testing";
 import { attend, type Attendance, connectNode } from "./attendance.ts";
 import { BUNDLE } from "./config-bundle.ts";

@@ -1,7 +1,10 @@
 /** Names that look like a method, a device, a node or a question and are none: nothing that is decided by name takes them for it. */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { devices, execApproval, execApprovals, type GatewayError, nodes } from "@svc/sdk";
+import type { GatewayError } from "@svc/sdk";
+import { execApproval, execApprovals } from "@svc/sdk/approvals";
+import { devices } from "@svc/sdk/devices";
+import { nodes } from "@svc/sdk/nodes";
 import { testGateway } from "@svc/sdk/testing";
 import { attend, connectNode } from "./attendance.ts";
 import { NODE_METHODS } from "./authority-table.ts";

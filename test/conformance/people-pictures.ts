@@ -1,7 +1,9 @@
 /** What a gateway shows of the sections about devices, nodes, approvals and secrets, asked over the wire. */
-import { execApproval, nodeInvokeRequest, nodes, secrets } from "@svc/sdk";
+import { execApproval } from "@svc/sdk/approvals";
 import type { GatewayClient } from "@svc/sdk/client";
 import { createDevice } from "@svc/sdk/device";
+import { nodeInvokeRequest, nodes } from "@svc/sdk/nodes";
+import { secrets } from "@svc/sdk/secrets";
 import type { TestGateway } from "@svc/sdk/testing";
 import { connectNode } from "./attendance.ts";
 

@@ -1,31 +1,26 @@
 /** Every method of the full bundle with params that are documented, for the tests that are generated from them. */
 import { join } from "node:path";
-import {
-  agents,
-  channels,
-  chat,
-  config,
-  cron,
-  devices,
-  execApproval,
-  execApprovals,
-  health,
-  heartbeat,
-  logs,
-  memory,
-  type Method,
-  models,
-  nodes,
-  outbound,
-  plugins,
-  secrets,
-  sessions,
-  sessionsUsage,
-  tools,
-  update,
-  usage,
-  webhooks,
-} from "@svc/sdk";
+import type { Method } from "@svc/sdk";
+import { agents } from "@svc/sdk/agents";
+import { execApproval, execApprovals } from "@svc/sdk/approvals";
+import { channels, outbound } from "@svc/sdk/channels";
+import { chat } from "@svc/sdk/chat";
+import { config } from "@svc/sdk/config";
+import { cron } from "@svc/sdk/cron";
+import { devices } from "@svc/sdk/devices";
+import { health } from "@svc/sdk/health";
+import { heartbeat } from "@svc/sdk/heartbeat";
+import { logs } from "@svc/sdk/logs";
+import { memory } from "@svc/sdk/memory";
+import { models } from "@svc/sdk/models";
+import { nodes } from "@svc/sdk/nodes";
+import { plugins } from "@svc/sdk/plugins";
+import { secrets } from "@svc/sdk/secrets";
+import { sessions } from "@svc/sdk/sessions";
+import { tools } from "@svc/sdk/tools";
+import { update } from "@svc/sdk/update";
+import { sessionsUsage, usage } from "@svc/sdk/usage";
+import { webhooks } from "@svc/sdk/webhooks";
 import type { Attendance } from "./attendance.ts";
 import { makeInstallable } from "./installable.ts";
 import type { HookRuns } from "./hook-runs.ts";

@@ -1,9 +1,11 @@
 /** Secrets on their way between operators, devices and nodes, for the test that searches for them. */
 import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
-import { execApproval, type GatewayError, nodeInvokeRequest, nodes } from "@svc/sdk";
+import type { GatewayError } from "@svc/sdk";
+import { execApproval } from "@svc/sdk/approvals";
 import { connect } from "@svc/sdk/client";
 import { createDevice } from "@svc/sdk/device";
+import { nodeInvokeRequest, nodes } from "@svc/sdk/nodes";
 import { connectNode, type Place } from "./attendance.ts";
 
 /** What is planted, by where it travels. */

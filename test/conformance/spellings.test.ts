@@ -3,8 +3,8 @@ import assert from "node:assert/strict";
 import { connect } from "node:net";
 import { describe, it, type TestContext } from "node:test";
 import { definePlugin, Type } from "@svc/sdk";
-import { WebhookAction } from "@svc/sdk/services";
 import { testGateway } from "@svc/sdk/testing";
+import { WebhookAction } from "@svc/sdk/webhooks";
 
 const PATH = "/plugins/guarded/secret-door";
 const INSIDE = "you-are-inside";

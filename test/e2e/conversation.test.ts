@@ -1,8 +1,12 @@
 /** A person talks to an agent through a chat-completions server: streaming, tools, pictures, abort, failure. */
 import assert from "node:assert/strict";
 import { describe, it, type TestContext } from "node:test";
-import { agentEvent, agents, chat, chatEvent, models, sessions, type PayloadOf } from "@svc/sdk";
+import type { PayloadOf } from "@svc/sdk";
+import { agentEvent, agents } from "@svc/sdk/agents";
+import { chat, chatEvent } from "@svc/sdk/chat";
 import type { GatewayClient } from "@svc/sdk/client";
+import { models } from "@svc/sdk/models";
+import { sessions } from "@svc/sdk/sessions";
 import { type FakeModelServer, type FakeModelServerOptions, startFakeModelServer, testGateway } from "@svc/sdk/testing";
 
 type ChatEvent = PayloadOf<typeof chatEvent>;

@@ -10,7 +10,7 @@ const TOKEN = "hook-token-of-the-test";
 /** Its action `job` fails for good until a file `open` lies beside the configuration. */
 const DOOR = `import { existsSync } from "node:fs";
 import { definePlugin, invalidRequest, Type } from "@svc/sdk";
-import { WebhookAction } from "@svc/sdk/services";
+import { WebhookAction } from "@svc/sdk/webhooks";
 export default definePlugin({
   id: "door",
   api: "^1.0.0",

@@ -4,7 +4,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { it } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
-import { nodes } from "@svc/sdk";
+import { nodes } from "@svc/sdk/nodes";
 import { approvedNode, scene, setPolicy } from "./nodes-scene.ts";
 
 const KILLS = 6;

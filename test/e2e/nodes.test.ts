@@ -3,7 +3,8 @@ import assert from "node:assert/strict";
 import { readFileSync, realpathSync } from "node:fs";
 import { join } from "node:path";
 import { describe, it, type TestContext } from "node:test";
-import { execApproval, execApprovalRequested, execApprovals, nodes } from "@svc/sdk";
+import { execApproval, execApprovalRequested, execApprovals } from "@svc/sdk/approvals";
+import { nodes } from "@svc/sdk/nodes";
 import { approvedNode, done, scene, setPolicy, TOKEN } from "./nodes-scene.ts";
 
 describe("a node", () => {

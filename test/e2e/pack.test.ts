@@ -6,20 +6,28 @@ import assert from "node:assert/strict";
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
-import { health, sessions } from "@svc/sdk";
+import { health } from "@svc/sdk/health";
+import { sessions } from "@svc/sdk/sessions";
 import { root } from "../checkout.ts";
 import { emptyDirectory, filesBelow, type Finished, run, startElsewhere } from "./elsewhere.ts";
 
 /** Conversations that are kept: the least that does something for somebody. */
 const PLUGINS = ["storage-sqlite", "sessions", "health"];
-const PACKAGES = ["sdk", "host", ...PLUGINS.map((id) => `plugins/${id}`), "plugins/nodes", "plugins/nodes/node-host"];
+const PACKAGES = [
+  "sdk",
+  "sdk/kit",
+  "host",
+  ...PLUGINS.map((id) => `plugins/${id}`),
+  "plugins/nodes",
+  "plugins/nodes/node-host",
+];
 
 /** Bytes the installed packages may take: about twice what they do. */
 const OURS_AT_MOST = 8_000_000;
 const ALL_AT_MOST = 80_000_000;
 
 const PLUGIN = `import { defineContract, definePlugin, live, Type } from "@svc/sdk";
-import { Sessions } from "@svc/sdk/services";
+import { Sessions } from "@svc/sdk/sessions";
 const contract = defineContract("greet", {
   hello: { summary: "Greets", scope: "operator.read", params: Type.Object({ name: Type.String() }), result: Type.Object({ text: Type.String() }) },
 });

@@ -4,7 +4,8 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, it, type TestContext } from "node:test";
-import { agents, type ApprovalDecision, execApproval, execApprovalRequested } from "@svc/sdk";
+import { agents } from "@svc/sdk/agents";
+import { type ApprovalDecision, execApproval, execApprovalRequested } from "@svc/sdk/approvals";
 import { root } from "../checkout.ts";
 import { startGatewayProcess } from "../gateway-process.ts";
 

@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, it, type TestContext } from "node:test";
 import { readFileSync } from "node:fs";
-import { channels, outbound } from "@svc/sdk";
+import { channels, outbound } from "@svc/sdk/channels";
 import { connect } from "@svc/sdk/client";
 import { root } from "../checkout.ts";
 import { startGatewayProcess } from "../gateway-process.ts";

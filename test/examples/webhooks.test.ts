@@ -5,8 +5,9 @@ import { chmod, cp, mkdtemp, readdir, readFile, rm, stat } from "node:fs/promise
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, it, type TestContext } from "node:test";
-import { chat, webhooks } from "@svc/sdk";
+import { chat } from "@svc/sdk/chat";
 import { testGateway } from "@svc/sdk/testing";
+import { webhooks } from "@svc/sdk/webhooks";
 import ticketsPlugin, { filed, tickets } from "../../examples/webhook-action/tickets.ts";
 import { root } from "../checkout.ts";
 import { type GatewayProcess, type ProcessOptions, startGatewayProcess } from "../gateway-process.ts";

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { access, readFile } from "node:fs/promises";
 import { join } from "node:path";
-import { agents } from "@svc/sdk";
+import { agents } from "@svc/sdk/agents";
 import type { GatewayClient } from "@svc/sdk/client";
 import { isConflict, type Workload } from "./workload.ts";
 

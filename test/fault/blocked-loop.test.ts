@@ -4,8 +4,8 @@ import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, it, type TestContext } from "node:test";
-import { plugins } from "@svc/sdk";
 import type { GatewayClient } from "@svc/sdk/client";
+import { plugins } from "@svc/sdk/plugins";
 import { type GatewayProcess, startGatewayProcess } from "../gateway-process.ts";
 
 /** Spins at once, spins behind an `await`, waits in a call of the system; `idle` does nothing. */

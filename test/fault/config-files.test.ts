@@ -7,8 +7,9 @@ import { mkdir, mkdtemp, open, rename, rm, symlink, writeFile } from "node:fs/pr
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
-import { agents, config } from "@svc/sdk";
+import { agents } from "@svc/sdk/agents";
 import type { GatewayClient } from "@svc/sdk/client";
+import { config } from "@svc/sdk/config";
 import { type GatewayProcess, startGatewayProcess } from "../gateway-process.ts";
 import { svc } from "./config-workload.ts";
 import { pause, refusalOf } from "./workload.ts";

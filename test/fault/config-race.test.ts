@@ -6,7 +6,7 @@ import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { it } from "node:test";
-import { config } from "@svc/sdk";
+import { config } from "@svc/sdk/config";
 import { startGatewayProcess } from "../gateway-process.ts";
 import { svc } from "./config-workload.ts";
 import { readAudit, refusalOf, ROUNDS } from "./workload.ts";

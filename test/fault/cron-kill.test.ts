@@ -13,8 +13,8 @@ import { join } from "node:path";
 import { it } from "node:test";
 import { fileURLToPath } from "node:url";
 import { DatabaseSync, type DatabaseSyncInstance } from "@photostructure/sqlite";
-import { cron, type CronJob } from "@svc/sdk";
 import { connect } from "@svc/sdk/client";
+import { cron, type CronJob } from "@svc/sdk/cron";
 import { createRandom, pause, SEED } from "./workload.ts";
 
 const TICKS = Number(process.env["SVC_FAULT_TICKS"] ?? 300);

@@ -2,7 +2,8 @@
  * A gateway whose jobs live in a time of their own that runs fast and can be set: started by `cron-kill.test.ts`, which
  * stops, kills and resumes it. argv: state directory, real ms and job time they stand for, how many times faster.
  */
-import { cron, definePlugin, type Clock, type Plugin } from "@svc/sdk";
+import { type Clock, definePlugin, type Plugin } from "@svc/sdk";
+import { cron } from "@svc/sdk/cron";
 import { createGateway } from "@svc/host";
 import cronPlugin from "../../plugins/cron/plugin.ts";
 

@@ -7,7 +7,10 @@ import { connect, type Socket } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { it } from "node:test";
-import { agents, chat, config, health } from "@svc/sdk";
+import { agents } from "@svc/sdk/agents";
+import { chat } from "@svc/sdk/chat";
+import { config } from "@svc/sdk/config";
+import { health } from "@svc/sdk/health";
 import { startGatewayProcess } from "../gateway-process.ts";
 import { pause, refusalOf } from "./workload.ts";
 

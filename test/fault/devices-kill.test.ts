@@ -7,9 +7,10 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { it } from "node:test";
-import { devices, isGatewayError } from "@svc/sdk";
+import { isGatewayError } from "@svc/sdk";
 import { connect, type GatewayClient } from "@svc/sdk/client";
 import { createDevice, type DeviceIdentity } from "@svc/sdk/device";
+import { devices } from "@svc/sdk/devices";
 import { type GatewayProcess, startGatewayProcess } from "../gateway-process.ts";
 import { createRandom, pause, SEED } from "./workload.ts";
 

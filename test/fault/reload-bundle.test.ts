@@ -4,7 +4,7 @@ import { describe, it } from "node:test";
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import { definePlugin } from "@svc/sdk";
-import { PluginControl } from "@svc/sdk/services";
+import { PluginControl } from "@svc/sdk/plugins";
 import { testGateway } from "@svc/sdk/testing";
 import { createRequire } from "node:module";
 import { join } from "node:path";

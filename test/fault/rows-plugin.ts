@@ -1,6 +1,6 @@
 /** Runs inside a gateway under fault, and reads what is stored: a checker asks the tables and not those who write them. */
 import { defineContract, definePlugin, Strict, Type } from "@svc/sdk";
-import { Storage } from "@svc/sdk/services";
+import { Storage } from "@svc/sdk/storage";
 
 export const stored = defineContract("stored", {
   rows: {

@@ -1,6 +1,7 @@
 /** Runs in every queue mode (two of them a round), and runs that start others: each accepted one ends in a state one can ask for. */
 import assert from "node:assert/strict";
-import { agents, chat } from "@svc/sdk";
+import { agents } from "@svc/sdk/agents";
+import { chat } from "@svc/sdk/chat";
 import type { GatewayClient } from "@svc/sdk/client";
 import { refusalOf, type Workload } from "./workload.ts";
 

@@ -1,7 +1,9 @@
 /** Conversations and their settings: messages, injected ones, resets, labels, compaction. */
 import assert from "node:assert/strict";
-import { agents, chat, sessions } from "@svc/sdk";
+import { agents } from "@svc/sdk/agents";
+import { chat } from "@svc/sdk/chat";
 import type { GatewayClient } from "@svc/sdk/client";
+import { sessions } from "@svc/sdk/sessions";
 import { pause, type Workload } from "./workload.ts";
 
 const WRITERS = 2;

@@ -4,7 +4,7 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, it, type TestContext } from "node:test";
-import { plugins } from "@svc/sdk";
+import { plugins } from "@svc/sdk/plugins";
 import { type GatewayProcess, startGatewayProcess } from "../gateway-process.ts";
 
 /** Kinds of errors that no caller sees, as the body of a method. */

@@ -6,7 +6,7 @@
  */
 import assert from "node:assert/strict";
 import { it } from "node:test";
-import { plugins } from "@svc/sdk";
+import { plugins } from "@svc/sdk/plugins";
 import { startGatewayProcess } from "../gateway-process.ts";
 import { check, drained } from "./hook-checks.ts";
 import { openHookScene } from "./hook-scene.ts";

@@ -2,7 +2,14 @@
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import * as fc from "fast-check";
-import { agents, chat, config, health, type Method, models, plugins, sessions } from "@svc/sdk";
+import type { Method } from "@svc/sdk";
+import { agents } from "@svc/sdk/agents";
+import { chat } from "@svc/sdk/chat";
+import { config } from "@svc/sdk/config";
+import { health } from "@svc/sdk/health";
+import { models } from "@svc/sdk/models";
+import { plugins } from "@svc/sdk/plugins";
+import { sessions } from "@svc/sdk/sessions";
 import { connectFrame, connectRaw } from "../raw-socket.ts";
 import { clientFrame, frames, hostileJson, mutate, mutation, UPGRADE } from "./inputs.ts";
 import { exchange, inParallel, openWire } from "./raw-tcp.ts";

@@ -1,6 +1,6 @@
 /** Runs inside the gateway that is fuzzed, and tells how it is: memory, prototypes, and a route that nobody may reach unasked. */
 import { defineContract, definePlugin, Type } from "@svc/sdk";
-import { WebhookAction } from "@svc/sdk/services";
+import { WebhookAction } from "@svc/sdk/webhooks";
 
 export const probe = defineContract("fuzz", {
   probe: {

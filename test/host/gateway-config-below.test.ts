@@ -4,7 +4,7 @@ import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, it, type TestContext } from "node:test";
 import { definePlugin, type Plugin, Strict, Type } from "@svc/sdk";
-import { ConfigStore } from "@svc/sdk/services";
+import { ConfigStore } from "@svc/sdk/config";
 import { testGateway } from "@svc/sdk/testing";
 import { directoryOf } from "./kernel/reload-scene.ts";
 

@@ -5,7 +5,7 @@ import { readFile, rename, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, it, type TestContext } from "node:test";
 import { definePlugin, type Plugin, Type } from "@svc/sdk";
-import { ConfigStore } from "@svc/sdk/services";
+import { ConfigStore } from "@svc/sdk/config";
 import { createFakeClock, testGateway } from "@svc/sdk/testing";
 import { contractOf, directoryOf, until } from "./kernel/reload-scene.ts";
 

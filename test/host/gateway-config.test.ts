@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { describe, it, type TestContext } from "node:test";
 import { definePlugin } from "@svc/sdk";
-import { ConfigStore } from "@svc/sdk/services";
+import { ConfigStore } from "@svc/sdk/config";
 import { createFakeClock, type FakeClock } from "@svc/sdk/testing";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";

@@ -1,7 +1,7 @@
 /** What a changed configuration does to the host, by `gateway.reload.mode` and by who changed it. Spec: http/config.md §5. */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import type { ReloadKind } from "@svc/sdk/services";
+import type { ReloadKind } from "@svc/sdk/config";
 import { createFakeClock } from "@svc/sdk/testing";
 import { Access } from "../../host/auth/access.ts";
 import { resolveAuth } from "../../host/auth/mode.ts";

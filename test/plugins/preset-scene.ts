@@ -1,8 +1,8 @@
 /** What a preset makes of a request: the mapping that takes it, its templates rendered, its transform called. */
 import assert from "node:assert/strict";
 import type { Plugin } from "@svc/sdk";
-import { WebhookPreset, type WebhookMapping } from "@svc/sdk/services";
 import type { Transform } from "@svc/sdk/transform";
+import { type WebhookMapping, WebhookPreset } from "@svc/sdk/webhooks";
 import { compileCondition, compileHeaderMatch } from "../../host/webhooks/condition.ts";
 import { compileTemplate, type TemplateScope } from "../../host/webhooks/template.ts";
 

@@ -6,20 +6,20 @@ import { join } from "node:path";
 import type { TestContext } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { definePlugin, type Plugin, type Principal, type ServicesOf } from "@svc/sdk";
-import {
-  AgentRuns,
-  Sessions,
-  Storage,
-  SystemEvents,
-  textOf,
-  type WebhookAction,
-  type WebhookActionContext,
-  type WebhookFields,
-  type WebhookJob,
-  type WebhookPolicy,
-  type WebhookResult,
-} from "@svc/sdk/services";
+import { AgentRuns } from "@svc/sdk/agents";
+import { SystemEvents } from "@svc/sdk/heartbeat";
+import { textOf } from "@svc/sdk/models";
+import { Sessions } from "@svc/sdk/sessions";
+import { Storage } from "@svc/sdk/storage";
 import { type FakeModelReply, type FakeModelRequest, startFakeModelServer, testGateway } from "@svc/sdk/testing";
+import type {
+  WebhookAction,
+  WebhookActionContext,
+  WebhookFields,
+  WebhookJob,
+  WebhookPolicy,
+  WebhookResult,
+} from "@svc/sdk/webhooks";
 import webhookAgent from "../../plugins/webhook-agent/plugin.ts";
 import webhookWake from "../../plugins/webhook-wake/plugin.ts";
 

@@ -1,8 +1,9 @@
 /** A client whose socket breaks misses nothing; other clients never see that this exists. Spec: spec/README.md "seq". */
 import assert from "node:assert/strict";
 import { describe, it, type TestContext } from "node:test";
-import { type Audience, defineEvent, definePlugin, type EventFrame, RESUME_CAP, Type } from "@svc/sdk";
+import { type Audience, defineEvent, definePlugin, Type } from "@svc/sdk";
 import { type ClientOptions, connect as connectClient } from "@svc/sdk/client";
+import { type EventFrame, RESUME_CAP } from "@svc/sdk/protocol";
 import { testGateway } from "@svc/sdk/testing";
 import { WebSocket } from "ws";
 import { until } from "../host/kernel/reload-scene.ts";

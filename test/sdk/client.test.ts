@@ -2,8 +2,8 @@
 import assert from "node:assert/strict";
 import type { AddressInfo } from "node:net";
 import { describe, it, type TestContext } from "node:test";
-import { tick } from "@svc/sdk";
 import { type ClientOptions, connect } from "@svc/sdk/client";
+import { tick } from "@svc/sdk/protocol";
 import { type WebSocket, WebSocketServer } from "ws";
 
 interface Request {

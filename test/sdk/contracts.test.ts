@@ -3,7 +3,8 @@ import assert from "node:assert/strict";
 import { createServer } from "node:net";
 import { describe, it } from "node:test";
 import { type Contract, defineContract, definePlugin, GatewayError, type Plugin, Strict, Type } from "@svc/sdk";
-import { Channel, defineTool, type ModelEvent, type ModelProvider, type Tool } from "@svc/sdk/services";
+import { Channel } from "@svc/sdk/channels";
+import type { ModelEvent, ModelProvider } from "@svc/sdk/models";
 import {
   channelContract,
   type ContractContext,
@@ -13,6 +14,7 @@ import {
   toolContract,
   transformContract,
 } from "@svc/sdk/testing";
+import { defineTool, type Tool } from "@svc/sdk/tools";
 import { defineTransform } from "@svc/sdk/transform";
 import channelPlugin from "../../host/cli/plugins/new/templates/channel/plugin.ts";
 import { type LineServer, startLineServer } from "../../host/cli/plugins/new/templates/channel/test/line-server.ts";

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { externalLine, neutralizeMarkers, suspiciousPatterns, wrapExternalContent } from "@svc/sdk";
+import { externalLine, neutralizeMarkers, suspiciousPatterns, wrapExternalContent } from "@svc/sdk/external-content";
 import * as fc from "fast-check";
 
 const ID = "0123456789abcdef";

@@ -1,5 +1,5 @@
 /** How a written change takes effect in a running gateway, in words. Pure. Spec: protocol/methods-config.md §5. */
-import type { ReloadKind } from "@svc/sdk/services";
+import type { ReloadKind } from "@svc/sdk/config";
 
 /** Of `gateway.reload.mode`; anything else counts as the default, `hybrid`. */
 type Mode = "hybrid" | "hot" | "restart" | "off";

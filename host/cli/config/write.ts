@@ -1,6 +1,6 @@
 /** `svc config set|unset`: changes the configuration file, whether a gateway runs or not: a running one watches the file. */
 import { isGatewayError } from "@svc/sdk";
-import type { ConfigEdit, ConfigStore, ConfigWritten } from "@svc/sdk/services";
+import type { ConfigEdit, ConfigStore, ConfigWritten } from "@svc/sdk/config";
 import { type ConfigFile, readConfigFile } from "../../config/file.ts";
 import { type Paths, resolvePaths } from "../../config/paths.ts";
 import { type SectionOwner, unownedKeys } from "../../config/sections.ts";

@@ -1,7 +1,7 @@
 /** Checks that other verbs of `svc` make. Each verb runs in a process of its own, so that one that crashes ends no other check. */
 import { messageOf } from "@svc/sdk";
-import { runProgram } from "@svc/sdk/exec";
 import { visible } from "@svc/sdk/cli";
+import { runProgram } from "../../install/run-program.ts";
 import { installedCommands } from "../plugin-verbs.ts";
 import type { Finding } from "./finding.ts";
 
@@ -18,19 +18,15 @@ export function askVerbsOf(script: string, env: Readonly<Record<string, string |
   );
   return async (words) => {
     const file = process.execPath;
-    const { stdout, stderr, error } = await runProgram({
-      file,
-      argv: [file, script, ...words, "--json"],
+    const { stdout, stderr } = await runProgram(file, [script, ...words, "--json"], {
       cwd: process.cwd(),
       env: kept,
       timeoutMs: TIMEOUT,
-      signal: new AbortController().signal,
-      stopReason: "",
     });
     try {
       return JSON.parse(stdout) as unknown;
     } catch {
-      throw new Error(stderr.trim().split("\n")[0] || error || "it gave no answer");
+      throw new Error(stderr.trim().split("\n")[0] || "it gave no answer");
     }
   };
 }

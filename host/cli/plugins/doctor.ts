@@ -1,7 +1,6 @@
 /** `svc plugins doctor`: what is wrong with the installed plugins, and what to do. With `--fix` it removes leftovers. */
-import { plugins } from "@svc/sdk";
 import { visible } from "@svc/sdk/cli";
-import type { PluginFinding } from "@svc/sdk/services";
+import { type PluginFinding, plugins } from "@svc/sdk/plugins";
 import { readConfigFile } from "../../config/file.ts";
 import { type Paths, resolvePaths } from "../../config/paths.ts";
 import { sectionOf } from "../../config/sections.ts";

@@ -1,6 +1,7 @@
 /** The gateway of this state directory, when one runs: it follows what commands change on disk. */
-import { GatewayError, isGatewayError, messageOf, plugins } from "@svc/sdk";
+import { GatewayError, isGatewayError, messageOf } from "@svc/sdk";
 import type { GatewayClient } from "@svc/sdk/client";
+import { plugins } from "@svc/sdk/plugins";
 import type { RunningGateway } from "../../install/switch.ts";
 import type { Paths } from "../../config/paths.ts";
 import { connectTo } from "../connect.ts";

@@ -2,8 +2,8 @@
  * `svc plugins inspect <id>`: all that is known of one plugin. Asks the running gateway; without one, tells what the
  * package says and what the last start made of it. Runs no plugin.
  */
-import { plugins, type ResultOf } from "@svc/sdk";
-import type { PluginReport } from "@svc/sdk/services";
+import type { ResultOf } from "@svc/sdk";
+import { type PluginReport, plugins } from "@svc/sdk/plugins";
 import { readConfigFile } from "../../config/file.ts";
 import { resolvePaths } from "../../config/paths.ts";
 import { isLoadable } from "../../kernel/load.ts";

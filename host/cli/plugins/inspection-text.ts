@@ -1,7 +1,7 @@
 /** A plugin in words, in sections for people. Pure. */
-import type { plugins, ResultOf } from "@svc/sdk";
+import type { ResultOf } from "@svc/sdk";
 import { table, time, visible } from "@svc/sdk/cli";
-import type { PluginReport } from "@svc/sdk/services";
+import type { PluginReport, plugins } from "@svc/sdk/plugins";
 import type { Manifest } from "../../kernel/manifest.ts";
 
 type Inspection = ResultOf<typeof plugins.inspect>;

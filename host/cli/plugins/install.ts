@@ -1,7 +1,7 @@
 /** `svc plugins install|update`: on this machine's files, or with `--url` by that gateway. */
-import { isGatewayError, plugins } from "@svc/sdk";
+import { isGatewayError } from "@svc/sdk";
 import type { GatewayClient } from "@svc/sdk/client";
-import type { PluginInstallation } from "@svc/sdk/services";
+import { type PluginInstallation, plugins } from "@svc/sdk/plugins";
 import { resolvePaths } from "../../config/paths.ts";
 import { absoluteSpec } from "../../install/spec.ts";
 import { type Change, createInstaller, type Installer } from "../../install/installer.ts";

@@ -1,6 +1,6 @@
 /** `svc plugins list`: what is installed, and what the gateway made of it. Runs no plugin; only one that is a mere file is imported. */
 import { cut, visible } from "@svc/sdk/cli";
-import type { PluginReport } from "@svc/sdk/services";
+import type { PluginReport } from "@svc/sdk/plugins";
 import { readConfigFile } from "../../config/file.ts";
 import { resolvePaths } from "../../config/paths.ts";
 import { isInstalledSource } from "../../install/sources.ts";

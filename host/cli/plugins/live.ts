@@ -1,8 +1,8 @@
 /** What is known of plugins' states: from the running gateway, else from what the last start left behind. */
 import { existsSync, readFileSync } from "node:fs";
-import { isGatewayError, messageOf, plugins } from "@svc/sdk";
+import { isGatewayError, messageOf } from "@svc/sdk";
 import type { GatewayClient } from "@svc/sdk/client";
-import type { PluginReport } from "@svc/sdk/services";
+import { type PluginReport, plugins } from "@svc/sdk/plugins";
 import { resolvePaths } from "../../config/paths.ts";
 import { atGateway } from "../connect.ts";
 import type { TargetFlags } from "../target.ts";

@@ -1,5 +1,6 @@
 /** `svc plugins reload <id>`: the code of one plugin anew, in the running gateway. */
-import { GatewayError, isGatewayError, plugins, type ResultOf } from "@svc/sdk";
+import { GatewayError, isGatewayError, type ResultOf } from "@svc/sdk";
+import { plugins } from "@svc/sdk/plugins";
 import { EXIT, type Output } from "../output.ts";
 import { atGateway } from "../connect.ts";
 import type { TargetFlags } from "../target.ts";

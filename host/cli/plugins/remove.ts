@@ -1,6 +1,5 @@
 /** `svc plugins remove <id>`: on this machine's files, or with `--url` by that gateway. */
-import { plugins } from "@svc/sdk";
-import type { PluginRemoval } from "@svc/sdk/services";
+import { type PluginRemoval, plugins } from "@svc/sdk/plugins";
 import { readConfigFile } from "../../config/file.ts";
 import { resolvePaths } from "../../config/paths.ts";
 import type { Installer } from "../../install/installer.ts";

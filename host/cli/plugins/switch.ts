@@ -1,5 +1,5 @@
 /** `svc plugins enable|disable <id>`: the key `plugins.entries.<id>.enabled`, where everything else of the configuration is. */
-import { plugins } from "@svc/sdk";
+import { plugins } from "@svc/sdk/plugins";
 import { readConfigFile } from "../../config/file.ts";
 import { resolvePaths } from "../../config/paths.ts";
 import { createPluginFinder } from "../../kernel/load.ts";

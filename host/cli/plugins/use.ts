@@ -1,5 +1,5 @@
 /** `svc plugins use`: writes which plugins the gateway runs, and says what that takes away. Starts none of them. */
-import type { ConfigEdit } from "@svc/sdk/services";
+import type { ConfigEdit } from "@svc/sdk/config";
 import { type ConfigFile, readConfigFile } from "../../config/file.ts";
 import { resolvePaths } from "../../config/paths.ts";
 import { createPluginFinder, isLoadable, type PluginSource } from "../../kernel/load.ts";

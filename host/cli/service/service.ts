@@ -4,8 +4,7 @@ import { realpathSync } from "node:fs";
 import { homedir } from "node:os";
 import { dirname, join } from "node:path";
 import { GatewayError } from "@svc/sdk";
-import type { CommandContext } from "@svc/sdk/cli";
-import { commandText } from "@svc/sdk/exec";
+import { type CommandContext, commandText } from "@svc/sdk/cli";
 import { replaceFile } from "@svc/sdk/files";
 import {
   isOurs,

@@ -1,6 +1,8 @@
 /** Controls systemd (of the user) or launchd, by their own commands. */
+import { access, constants } from "node:fs/promises";
+import { delimiter, isAbsolute, join } from "node:path";
 import { GatewayError } from "@svc/sdk";
-import { findOnPath, ownPlaces, type ProgramEnd, runProgram } from "@svc/sdk/exec";
+import { type ProgramEnd, runProgram } from "../../install/run-program.ts";
 import type { ServiceKind } from "./definition.ts";
 
 /** The actions on a service whose file is written. */
@@ -18,8 +20,6 @@ export interface Supervisor {
 
 /** Milliseconds; a stop waits until the gateway has drained. */
 const TIMEOUT = 60_000;
-
-const NEVER = new AbortController().signal;
 
 /** Runs a program of the machine. */
 export type Run = (args: readonly string[]) => Promise<ProgramEnd>;
@@ -42,20 +42,24 @@ export function ownMachine(byHand: string, env: Readonly<Record<string, string |
     uid: process.getuid?.(),
     byHand,
     async find(name) {
-      const file = await findOnPath(name, ownPlaces());
+      const file = await onPath(name, env["PATH"]);
       if (file === undefined) return undefined;
-      return (args) =>
-        runProgram({
-          file,
-          argv: [file, ...args],
-          cwd: "/",
-          env: Object.fromEntries(given),
-          timeoutMs: TIMEOUT,
-          signal: NEVER,
-          stopReason: "",
-        });
+      return (args) => runProgram(file, args, { cwd: "/", env: Object.fromEntries(given), timeoutMs: TIMEOUT });
     },
   };
+}
+
+/** A program by its name. Entries of the path that are not absolute are left out: the working directory never chooses a program. */
+async function onPath(name: string, path = ""): Promise<string | undefined> {
+  for (const directory of path.split(delimiter).filter(isAbsolute)) {
+    const file = join(directory, name);
+    const isProgram = await access(file, constants.X_OK).then(
+      () => true,
+      () => false,
+    );
+    if (isProgram) return file;
+  }
+  return undefined;
 }
 
 /** @throws GatewayError `UNAVAILABLE` when this machine has no service manager for users; says how to run the gateway instead */
@@ -64,7 +68,7 @@ export async function findSupervisor(machine: Machine): Promise<Supervisor> {
   if (platform === "linux") {
     const systemctl = await machine.find("systemctl");
     const asked = await systemctl?.(["--user", "show-environment"]);
-    if (systemctl && asked?.exitCode === 0) return systemd((args) => systemctl(["--user", ...args]));
+    if (systemctl && asked?.code === 0) return systemd((args) => systemctl(["--user", ...args]));
     throw none(`this machine has no systemd user session${asked ? ` (${lastLine(asked)})` : ""}`, byHand);
   }
   if (platform === "darwin" && uid !== undefined) {
@@ -78,14 +82,14 @@ function none(why: string, byHand: string): GatewayError {
   return new GatewayError("UNAVAILABLE", `${why}; run it with: ${byHand}\nNext: ${byHand}`);
 }
 
-function lastLine({ stderr, error }: ProgramEnd): string {
-  return stderr.trim().split("\n").at(-1)?.slice(0, 200) || error || "no answer";
+function lastLine({ stderr }: ProgramEnd): string {
+  return stderr.trim().split("\n").at(-1)?.slice(0, 200) || "no answer";
 }
 
 /** @throws GatewayError `UNAVAILABLE` with the output of the command */
 async function must(run: Run, command: string, args: readonly string[]): Promise<void> {
   const end = await run(args);
-  if (end.exitCode === 0) return;
+  if (end.code === 0) return;
   throw new GatewayError(
     "UNAVAILABLE",
     `${command} ${args.join(" ")}: ${lastLine(end)}\nNext: svc gateway install --dry-run`,
@@ -123,8 +127,8 @@ function launchd(run: Run, uid: number): Supervisor {
     },
     disable: unload,
     async start(name, path) {
-      const { exitCode } = await run(["print", `${domain}/${name}`]);
-      if (exitCode !== 0) await load(path);
+      const { code } = await run(["print", `${domain}/${name}`]);
+      if (code !== 0) await load(path);
       await does("kickstart", `${domain}/${name}`);
     },
     stop: unload, // launchd restarts a loaded service

@@ -1,6 +1,6 @@
 /** What the mapping engine and the transforms of the transforms directory know of each other. */
 import type { Violation } from "@svc/sdk";
-import type { WebhookTransformInfo, WebhookTransformRef } from "@svc/sdk/services";
+import type { WebhookTransformInfo, WebhookTransformRef } from "@svc/sdk/webhooks";
 
 /** One call of a transform: plain data, so that it can go to a worker. */
 export interface TransformCall {

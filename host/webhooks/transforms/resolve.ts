@@ -4,12 +4,12 @@
  */
 import { isBuiltin } from "node:module";
 import { posix } from "node:path";
-import type { SdkEntry } from "../../kernel/sdk-modules.ts";
 
-export const SDK_ENTRIES: readonly SdkEntry[] = [
+export const SDK_ENTRIES: readonly string[] = [
   "@svc/sdk",
   "@svc/sdk/transform",
-  "@svc/sdk/services",
+  "@svc/sdk/webhooks",
+  "@svc/sdk/external-content",
   "@svc/sdk/errors",
 ];
 

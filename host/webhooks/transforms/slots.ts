@@ -1,6 +1,6 @@
 /** The transforms that are asked for, each with what serves for it and what is wrong with it. */
 import { posix } from "node:path";
-import type { WebhookTransformInfo, WebhookTransformRef } from "@svc/sdk/services";
+import type { WebhookTransformInfo, WebhookTransformRef } from "@svc/sdk/webhooks";
 import type { PlannedTransform } from "./contract.ts";
 import type { Candidate } from "./messages.ts";
 import { transformPathProblem } from "./path-check.ts";

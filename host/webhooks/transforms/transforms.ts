@@ -3,7 +3,7 @@
  * passes goes live. A version that breaks changes nothing: the last good one stays in service, after a restart, too.
  */
 import type { Clock, Logger, Stop } from "@svc/sdk";
-import type { WebhookTransformRef } from "@svc/sdk/services";
+import type { WebhookTransformRef } from "@svc/sdk/webhooks";
 import { TransformError, type TransformPlan, type Transforms } from "./contract.ts";
 import { createSlot, DEFAULT_TIMEOUT_MS, infoOf, keyOf, type Slot, stateOf } from "./slots.ts";
 import { startThread as startRealThread, type StartThread } from "./thread.ts";

@@ -1,7 +1,7 @@
 /** Images of a workspace as data URLs. */
+import { readWithin } from "@svc/kit/files";
 import { isGatewayError } from "@svc/sdk";
 import { avatarKind } from "./identity.ts";
-import { readWithin } from "@svc/sdk/files";
 
 /** Choice: bytes of the largest image that goes into an answer. */
 export const MAX_AVATAR_BYTES = 256 * 1024;

@@ -1,13 +1,10 @@
 /** The agents and their settings, decided from the configuration alone. */
 import { misconfigured, notFound } from "@svc/sdk";
-import {
-  type AgentDirectory,
-  type AgentInfo,
-  type HeartbeatSettings,
-  isSecretRef,
-  type MemorySearch,
-  type ModelPolicy,
-} from "@svc/sdk/services";
+import type { AgentDirectory, AgentInfo } from "@svc/sdk/agents";
+import type { HeartbeatSettings } from "@svc/sdk/heartbeat";
+import type { MemorySearch } from "@svc/sdk/memory";
+import type { ModelPolicy } from "@svc/sdk/models";
+import { isSecretRef } from "@svc/sdk/secrets";
 import type { AgentsConfig, ModelSetting } from "../config.ts";
 import { expandPath, type Places, workspaceOf } from "./workspace.ts";
 

@@ -1,6 +1,6 @@
 /** Changes of the list of agents, decided from the configuration file as it is written. Pure; runs under the file's lock. */
 import { invalidRequest, notFound } from "@svc/sdk";
-import type { ConfigEdit } from "@svc/sdk/services";
+import type { ConfigEdit } from "@svc/sdk/config";
 import { normalizeAgentId } from "./directory.ts";
 
 /** The file as parsed: no defaults, placeholders unresolved. */

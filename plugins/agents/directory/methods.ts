@@ -1,13 +1,14 @@
 /** Handlers of `agent.identity.get` and `agents.*`. */
 import { readdir } from "node:fs/promises";
-import { type agents, type Handlers, invalidRequest, isGatewayError } from "@svc/sdk";
-import type { Sessions } from "@svc/sdk/services";
+import { readWithin } from "@svc/kit/files";
+import { type Handlers, invalidRequest, isGatewayError } from "@svc/sdk";
+import type { agents } from "@svc/sdk/agents";
+import type { Sessions } from "@svc/sdk/sessions";
 import type { AgentAdmin } from "./admin.ts";
 import { avatarUrl } from "./avatar.ts";
 import { type AgentSettings, type ConfiguredAgents, findAgent, type Identity, normalizeAgentId } from "./directory.ts";
 import { diskRefusal } from "./disk-refusal.ts";
 import { avatarKind, mergeIdentity, parseIdentity, presentIdentity } from "./identity.ts";
-import { readWithin } from "@svc/sdk/files";
 import { agentHome, type Places } from "./workspace.ts";
 import { listFiles, readFile, writeFile } from "./workspace-files.ts";
 
@@ -67,7 +68,7 @@ export function createDirectoryHandlers(sources: DirectorySources): DirectoryHan
 
     async delete({ params: { agentId, deleteFiles = true }, principal }) {
       const { kept, ...deleted } = await admin.delete(agentId, deleteFiles, principal);
-      return { ok: true as const, ...deleted, ...(kept.length === 0 ? {} : { kept: [...kept] }) };
+      return { ok: true as const, ...deleted, ...(kept.length === 0 ? {} : { kept }) };
     },
 
     async filesList({ params }) {

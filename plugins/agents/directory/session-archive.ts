@@ -1,7 +1,7 @@
 /** The conversations of an agent that is deleted. */
-import { messageOf } from "@svc/sdk/errors";
 import type { Principal } from "@svc/sdk";
-import type { Sessions } from "@svc/sdk/services";
+import { messageOf } from "@svc/sdk/errors";
+import type { Sessions } from "@svc/sdk/sessions";
 
 /** Sessions of one page. */
 const PAGE = 500;

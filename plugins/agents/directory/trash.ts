@@ -1,8 +1,8 @@
 /** Moves the directories of deleted agents to `<state>/trash`; nothing is deleted. */
+import { syncDirectory } from "@svc/kit/files";
 import { messageOf } from "@svc/sdk/errors";
 import { lstat, realpath, rename } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
-import { syncDirectory } from "@svc/sdk/files";
 import { contains, type Places } from "./workspace.ts";
 import { makeDirectory } from "./workspace-seed.ts";
 

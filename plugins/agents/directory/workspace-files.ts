@@ -1,10 +1,10 @@
 /** The files of a workspace that clients may read and write. Spec: protocol/methods-agent.md §6. */
 import { type Stats } from "node:fs";
 import { join } from "node:path";
+import { readWithin, statWithin, writeWithin } from "@svc/kit/files";
 import { invalidRequest, isGatewayError } from "@svc/sdk";
-import { WORKSPACE_FILES } from "@svc/sdk/services";
+import { WORKSPACE_FILES } from "@svc/sdk/agents";
 import { diskRefusal } from "./disk-refusal.ts";
-import { readWithin, statWithin, writeWithin } from "@svc/sdk/files";
 import { prepareWorkspace, type SeedOptions } from "./workspace-seed.ts";
 
 type FileName = (typeof WORKSPACE_FILES)[number];

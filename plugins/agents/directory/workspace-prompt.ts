@@ -1,7 +1,7 @@
 /** The part of the prompt that comes from an agent's workspace. */
+import { readWithin, statWithin } from "@svc/kit/files";
 import type { Clock, Logger } from "@svc/sdk";
 import type { ConfiguredAgents } from "./directory.ts";
-import { readWithin, statWithin } from "@svc/sdk/files";
 import { prepareWorkspace } from "./workspace-seed.ts";
 
 /**

@@ -1,7 +1,7 @@
 /** The first files of a workspace. Made when an agent is created, first runs or is first written to: never by a read. */
 import { mkdir, opendir, realpath } from "node:fs/promises";
 import { dirname } from "node:path";
-import { createWithin, syncDirectory } from "@svc/sdk/files";
+import { createWithin, syncDirectory } from "@svc/kit/files";
 
 /**
  * What a new workspace begins with; every line goes into the prompt, so there are few.

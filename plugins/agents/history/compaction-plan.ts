@@ -1,6 +1,8 @@
 /** When a conversation is summed up, and which part of it. Decides only. */
 import { isGatewayError } from "@svc/sdk";
-import { type Message, type RunRequest, textOf, type TranscriptItem } from "@svc/sdk/services";
+import type { RunRequest } from "@svc/sdk/agents";
+import { type Message, textOf } from "@svc/sdk/models";
+import type { TranscriptItem } from "@svc/sdk/sessions";
 import { CHARS_PER_TOKEN, type Context, HISTORY_MESSAGES, sizeOf, tokensOf } from "./history.ts";
 
 /** Choice: characters of one message in the text a summary is made of. */

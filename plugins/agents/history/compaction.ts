@@ -1,6 +1,8 @@
 /** Sums up the older part of a conversation with the model of its run, and keeps the summary. */
 import { type Logger, untilAborted } from "@svc/sdk";
-import type { Message, ModelEvent, ResolvedModel, RunEvent, Sessions } from "@svc/sdk/services";
+import type { RunEvent } from "@svc/sdk/agents";
+import type { Message, ModelEvent, ResolvedModel } from "@svc/sdk/models";
+import type { Sessions } from "@svc/sdk/sessions";
 import { asText, contextTokens, planCompaction } from "./compaction-plan.ts";
 import type { AgentsConfig } from "../config.ts";
 import { CHARS_PER_TOKEN, type Context, windowOf } from "./history.ts";

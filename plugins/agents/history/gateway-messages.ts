@@ -1,5 +1,5 @@
 /** Assistant messages that the gateway writes itself, or closes in the model's place. Spec: protocol/stores.md §2. */
-import type { AssistantMessage, Message, ToolCallBlock, ToolResultMessage } from "@svc/sdk/services";
+import type { AssistantMessage, Message, ToolCallBlock, ToolResultMessage } from "@svc/sdk/models";
 
 /** Author of messages no model finished. Spec: stores.md §2. */
 const GATEWAY = { api: "openai-responses", provider: "svc", model: "gateway-injected" } as const;

@@ -1,13 +1,7 @@
 /** What a model is shown of a transcript: which messages, stamped with their time, and tool calls paired with their results. Decides only. */
-import {
-  localTime,
-  type Message,
-  type ResolvedModel,
-  type ToolCallBlock,
-  type ToolResultMessage,
-  type TranscriptItem,
-  type UserMessage,
-} from "@svc/sdk/services";
+import { localTime } from "@svc/kit/time";
+import type { Message, ResolvedModel, ToolCallBlock, ToolResultMessage, UserMessage } from "@svc/sdk/models";
+import type { TranscriptItem } from "@svc/sdk/sessions";
 import { toolCallsOf, unansweredCall } from "./gateway-messages.ts";
 
 /** Choice: messages of a transcript that are read; the budget below, or a compaction, usually needs fewer. */

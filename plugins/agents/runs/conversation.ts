@@ -1,6 +1,6 @@
 /** What the model of a run is shown of its session: the newest messages, the older ones summed up where they are too long. */
 import { untilAborted } from "@svc/sdk";
-import type { Message, ResolvedModel } from "@svc/sdk/services";
+import type { Message, ResolvedModel } from "@svc/sdk/models";
 import { isContextOverflow, isTooFull } from "../history/compaction-plan.ts";
 import { compact, type CompactionSetup, tryCompact } from "../history/compaction.ts";
 import {

@@ -1,6 +1,10 @@
 /** What runs are carried out with. */
 import type { Clock, HookEmitter, HOOKS, Live, Logger } from "@svc/sdk";
-import type { Models, RunOutcome, Sessions, Storage, Tools } from "@svc/sdk/services";
+import type { RunOutcome } from "@svc/sdk/agents";
+import type { Models } from "@svc/sdk/models";
+import type { Sessions } from "@svc/sdk/sessions";
+import type { Storage } from "@svc/sdk/storage";
+import type { Tools } from "@svc/sdk/tools";
 import type { AgentsConfig } from "../config.ts";
 import type { ConfiguredAgents } from "../directory/directory.ts";
 import type { LiveRun } from "./live-runs.ts";

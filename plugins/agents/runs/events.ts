@@ -1,6 +1,7 @@
 /** The events of one run: numbered, passed to hooks, and broadcast as far as clients may see them. */
-import type { agentEvent, Emit, PayloadOf } from "@svc/sdk";
-import type { RunEvent, RunOutcome, RunRequest, SessionEntry } from "@svc/sdk/services";
+import type { Emit, PayloadOf } from "@svc/sdk";
+import type { agentEvent, RunEvent, RunOutcome, RunRequest } from "@svc/sdk/agents";
+import type { SessionEntry } from "@svc/sdk/sessions";
 
 /** Where events go. */
 export interface EventSinks {

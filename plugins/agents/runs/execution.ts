@@ -4,15 +4,12 @@
  * Storage sees three kinds of transaction: the user's message together with `running` and the ends of the runs whose
  * messages go along; each message of the turn; the last message together with the end.
  */
-import { isGatewayError, persist, untilAborted } from "@svc/sdk";
-import {
-  acknowledged,
-  type Acknowledged,
-  type Message,
-  type RunOutcome,
-  type SessionEntry,
-  type UserMessage,
-} from "@svc/sdk/services";
+import { persist } from "@svc/kit/persist";
+import { acknowledged } from "@svc/kit/runs";
+import { isGatewayError, untilAborted } from "@svc/sdk";
+import type { Acknowledged, RunOutcome } from "@svc/sdk/agents";
+import type { Message, UserMessage } from "@svc/sdk/models";
+import type { SessionEntry } from "@svc/sdk/sessions";
 import { compactCommand } from "../history/compaction-plan.ts";
 import { errorMessage, gatewayMessage } from "../history/gateway-messages.ts";
 import { Conversation } from "./conversation.ts";

@@ -1,5 +1,6 @@
 /** Closes runs that a stop or a crash interrupted. */
-import type { Message, RunOutcome } from "@svc/sdk/services";
+import type { RunOutcome } from "@svc/sdk/agents";
+import type { Message } from "@svc/sdk/models";
 import type { Environment } from "./environment.ts";
 import { errorMessage } from "../history/gateway-messages.ts";
 import type { RunRecord } from "./store.ts";

@@ -1,6 +1,6 @@
 /** Runs between acceptance and end, outcomes of runs that ended lately, and callers that wait for an outcome. */
 import type { Clock } from "@svc/sdk";
-import type { RunOutcome, RunRequest, RunState } from "@svc/sdk/services";
+import type { RunOutcome, RunRequest, RunState } from "@svc/sdk/agents";
 import type { RunEvents } from "./events.ts";
 import type { QueueSettings } from "./queue-settings.ts";
 

@@ -1,6 +1,7 @@
 /** Handlers of `agent` and `agent.wait`. */
-import { type agents, type Clock, GatewayError, type Handlers, type ResultOf, unavailable } from "@svc/sdk";
-import { type RunOutcome, spokenText } from "@svc/sdk/services";
+import { spokenText } from "@svc/kit/runs";
+import { type Clock, GatewayError, type Handlers, type ResultOf, unavailable } from "@svc/sdk";
+import type { agents, RunOutcome } from "@svc/sdk/agents";
 import { type RequestSources, toolConnection, toRunRequest } from "./request.ts";
 import type { Runs } from "./runs.ts";
 

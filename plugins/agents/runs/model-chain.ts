@@ -1,6 +1,6 @@
 /** The model of a run, and its fallbacks. */
 import { isGatewayError } from "@svc/sdk";
-import type { Message, ModelEvent, ResolvedModel } from "@svc/sdk/services";
+import type { Message, ModelEvent, ResolvedModel } from "@svc/sdk/models";
 import { isContextOverflow } from "../history/compaction-plan.ts";
 
 /** Why a model was given up. */

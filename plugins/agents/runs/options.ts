@@ -1,13 +1,8 @@
 /** Which models a run may use, and how hard they think. Decides only. */
-import {
-  type Models,
-  parseThinkingLevel,
-  type ResolvedModel,
-  type RunRequest,
-  type SessionEntry,
-  type ThinkingLevel,
-} from "@svc/sdk/services";
 import { GatewayError, type Logger } from "@svc/sdk";
+import type { RunRequest } from "@svc/sdk/agents";
+import { type Models, parseThinkingLevel, type ResolvedModel, type ThinkingLevel } from "@svc/sdk/models";
+import type { SessionEntry } from "@svc/sdk/sessions";
 import type { AgentsConfig } from "../config.ts";
 import { refsOf } from "../directory/directory.ts";
 import { SUBAGENT, subagentSettings } from "../subagents/settings.ts";

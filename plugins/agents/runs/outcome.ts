@@ -1,6 +1,8 @@
 /** How runs ended, as their records, hooks and callers see it. Decides only. */
 import { isGatewayError } from "@svc/sdk";
-import { PROVIDER_FAILURES, type ProviderFailure, type RunOutcome, type SessionEntry } from "@svc/sdk/services";
+import type { RunOutcome } from "@svc/sdk/agents";
+import { PROVIDER_FAILURES, type ProviderFailure } from "@svc/sdk/models";
+import type { SessionEntry } from "@svc/sdk/sessions";
 import type { LiveRun } from "./live-runs.ts";
 import type { ModelChain } from "./model-chain.ts";
 import type { TurnResult } from "./turn.ts";

@@ -1,5 +1,7 @@
 /** What a run needs before its first question: session, models, prompt and tools. Reads only. */
-import type { ResolvedModel, RunRequest, SessionEntry, ThinkingLevel } from "@svc/sdk/services";
+import type { RunRequest } from "@svc/sdk/agents";
+import type { ResolvedModel, ThinkingLevel } from "@svc/sdk/models";
+import type { SessionEntry } from "@svc/sdk/sessions";
 import { type Context, HISTORY_MESSAGES } from "../history/history.ts";
 import type { Environment } from "./environment.ts";
 import { modelRefs, resolveAll, thinkingOf } from "./options.ts";

@@ -1,6 +1,7 @@
 /** Which waiting messages make the next turn, and the text of that turn. Decides only. Spec: http/sessions-routing.md §6. */
 import type { Principal } from "@svc/sdk";
-import type { ImageBlock, RunRequest } from "@svc/sdk/services";
+import type { RunRequest } from "@svc/sdk/agents";
+import type { ImageBlock } from "@svc/sdk/models";
 import type { QueueSettings } from "./queue-settings.ts";
 
 /** Characters of the line that replaces a message of the overflow. Spec: §6. */

@@ -1,5 +1,6 @@
 /** How messages wait for a busy session. Decides only. Spec: http/sessions-routing.md §6. */
-import type { QueueMode, SessionEntry } from "@svc/sdk/services";
+import type { QueueMode } from "@svc/sdk/agents";
+import type { SessionEntry } from "@svc/sdk/sessions";
 import type { MessagesConfig } from "../config.ts";
 
 export type QueueConfig = MessagesConfig["queue"];

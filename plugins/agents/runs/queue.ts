@@ -3,7 +3,7 @@
  * for a place in its lane, which bounds the runs of all sessions. Spec: http/sessions-routing.md §6.
  */
 import { unavailable } from "@svc/sdk";
-import type { RunRequest } from "@svc/sdk/services";
+import type { RunRequest } from "@svc/sdk/agents";
 import type { AgentsConfig } from "../config.ts";
 import { compactCommand } from "../history/compaction-plan.ts";
 import { SUBAGENT } from "../subagents/settings.ts";

@@ -1,5 +1,5 @@
 /** The answer of a model to one question as it streams: collected into blocks, and emitted in few steps. */
-import type { AssistantMessage, ModelEvent } from "@svc/sdk/services";
+import type { AssistantMessage, ModelEvent } from "@svc/sdk/models";
 
 type Block = AssistantMessage["content"][number];
 type Piece = Exclude<ModelEvent, { type: "finish" }>;

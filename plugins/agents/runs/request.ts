@@ -1,15 +1,9 @@
 /** From params of the method `agent` to a run request: its session, whether it may be used, and its message. Spec: protocol/methods-agent.md §1. */
-import { type agents, type ConnectionInfo, invalidRequest, type Logger, type ParamsOf, type Principal } from "@svc/sdk";
-import {
-  type AgentRuns,
-  parseThinkingLevel,
-  readAttachments,
-  type RunRequest,
-  type SessionEntry,
-  type Sessions,
-  THINKING_LEVELS,
-  type ThinkingLevel,
-} from "@svc/sdk/services";
+import { readAttachments } from "@svc/kit/media";
+import { type ConnectionInfo, invalidRequest, type Logger, type ParamsOf, type Principal } from "@svc/sdk";
+import type { AgentRuns, agents, RunRequest } from "@svc/sdk/agents";
+import { parseThinkingLevel, THINKING_LEVELS, type ThinkingLevel } from "@svc/sdk/models";
+import type { SessionEntry, Sessions } from "@svc/sdk/sessions";
 import { type ConfiguredAgents, findAgent } from "../directory/directory.ts";
 import { readInternalEvent, taskCompletionText } from "../subagents/announcement.ts";
 

@@ -1,6 +1,7 @@
 /** The `AgentRuns` service: accepts runs, queues them by session, stops them, and picks them up after a restart. */
 import { type HookEmitter, HOOKS, unavailable, untilAborted } from "@svc/sdk";
-import type { AgentRuns, QueueMode, RunOutcome, RunRequest, RunState, Statement } from "@svc/sdk/services";
+import type { AgentRuns, QueueMode, RunOutcome, RunRequest, RunState } from "@svc/sdk/agents";
+import type { Statement } from "@svc/sdk/storage";
 import type { Trail } from "../subagents/sending.ts";
 import { STOPPED_WITH_PARENT, SUBAGENT } from "../subagents/settings.ts";
 import { Subagents, type SubagentSources } from "../subagents/subagents.ts";

@@ -1,5 +1,5 @@
 /** The fields of a session entry that describe its last run. */
-import type { SessionEntry } from "@svc/sdk/services";
+import type { SessionEntry } from "@svc/sdk/sessions";
 import type { Environment } from "./environment.ts";
 import type { LiveRun } from "./live-runs.ts";
 import type { ModelChain } from "./model-chain.ts";

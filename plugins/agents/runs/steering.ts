@@ -1,6 +1,6 @@
 /** Puts waiting messages into the turn that runs, between two of its questions. Spec: http/sessions-routing.md §6. */
-import { persist } from "@svc/sdk";
-import type { Message, UserMessage } from "@svc/sdk/services";
+import { persist } from "@svc/kit/persist";
+import type { Message, UserMessage } from "@svc/sdk/models";
 import type { Environment, Ties } from "./environment.ts";
 import { type HistoryLimits, modelHistory } from "../history/history.ts";
 import type { LiveRun } from "./live-runs.ts";

@@ -1,5 +1,6 @@
 /** Durable records of runs: request, state and outcome. Table `agent_runs`. */
-import type { RunOutcome, RunRequest, RunState, Statement, Storage } from "@svc/sdk/services";
+import type { RunOutcome, RunRequest, RunState } from "@svc/sdk/agents";
+import type { Statement, Storage } from "@svc/sdk/storage";
 import { SUBRUN_STEPS } from "../subagents/store.ts";
 
 const STEPS = [

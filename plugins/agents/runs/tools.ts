@@ -1,16 +1,8 @@
 /** The tools of one run: those of the gateway that the policy allows, and those its caller runs itself. */
 import type { Live } from "@svc/sdk";
-import type {
-  ResolvedModel,
-  RunRequest,
-  ToolAttempt,
-  ToolCallBlock,
-  ToolChoice,
-  ToolResult,
-  Tools,
-  ToolScene,
-  ToolSpec,
-} from "@svc/sdk/services";
+import type { RunRequest } from "@svc/sdk/agents";
+import type { ResolvedModel, ToolCallBlock, ToolChoice, ToolSpec } from "@svc/sdk/models";
+import type { ToolAttempt, ToolResult, Tools, ToolScene } from "@svc/sdk/tools";
 
 /** The tools that one question offers the model. */
 export interface Offer {

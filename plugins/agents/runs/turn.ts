@@ -3,19 +3,20 @@
  *
  * Knows nothing of storage: it gets what the model is shown, and passes on each message that is complete.
  */
+import { SILENT_REPLY } from "@svc/kit/runs";
 import { isGatewayError, untilAborted } from "@svc/sdk";
-import type {
-  AssistantMessage,
-  Cost,
-  Message,
-  ModelEvent,
-  ResolvedModel,
-  RunEvent,
-  ToolCallBlock,
-  ToolResult,
-  Usage,
-} from "@svc/sdk/services";
-import { SILENT_REPLY, textOf } from "@svc/sdk/services";
+import type { RunEvent } from "@svc/sdk/agents";
+import {
+  type AssistantMessage,
+  type Cost,
+  type Message,
+  type ModelEvent,
+  type ResolvedModel,
+  textOf,
+  type ToolCallBlock,
+  type Usage,
+} from "@svc/sdk/models";
+import type { ToolResult } from "@svc/sdk/tools";
 import { abortedMessage, errorMessage, toolCallsOf, unansweredCall } from "../history/gateway-messages.ts";
 import { Pieces, Reply } from "./reply.ts";
 

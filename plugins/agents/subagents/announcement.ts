@@ -1,5 +1,5 @@
 /** The message a session gets when a task that it gave to somebody else has ended. Decides only. Spec: protocol/methods-agent.md §1, `internalEvents`. */
-import { SILENT_REPLY } from "@svc/sdk/services";
+import { SILENT_REPLY } from "@svc/kit/runs";
 import { STOPPED_BY_TOOL, STOPPED_WITH_PARENT } from "./settings.ts";
 import type { Subrun } from "./store.ts";
 

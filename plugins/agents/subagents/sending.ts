@@ -1,15 +1,9 @@
 /** A run sends a message to another session and waits for the reply. Spec: http/sessions-routing.md §6, lane `nested`. */
 import { randomUUID } from "node:crypto";
+import { SILENT_REPLY, spokenText } from "@svc/kit/runs";
 import { GatewayError, invalidRequest, isGatewayError, notFound, type Principal } from "@svc/sdk";
-import {
-  type AgentDirectory,
-  type AgentRuns,
-  type RunOutcome,
-  type Sessions,
-  SILENT_REPLY,
-  spokenText,
-  ownSessionKey,
-} from "@svc/sdk/services";
+import type { AgentDirectory, AgentRuns, RunOutcome } from "@svc/sdk/agents";
+import { ownSessionKey, type Sessions } from "@svc/sdk/sessions";
 import { narrowed, STOPPED_WITH_PARENT } from "./settings.ts";
 
 /** Choice: messages that may follow one another from session to session; as many turns as the spec allows two agents at most. */

@@ -1,6 +1,6 @@
 /** The tools `sessions_send` and `agents_list`: an agent sends messages to other sessions, and lists the agents it may start. */
 import { invalidRequest, Strict, Type } from "@svc/sdk";
-import { defineTool, type Tool } from "@svc/sdk/services";
+import { defineTool, type Tool } from "@svc/sdk/tools";
 import type { ConfiguredAgents } from "../directory/directory.ts";
 import { sendToSession, type SendingSources } from "./sending.ts";
 import { subagentSettings } from "./settings.ts";

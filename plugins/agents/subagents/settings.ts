@@ -1,6 +1,6 @@
 /** Sub-runs of an agent: their names, what the configuration says about them, and what they may do. Decides only. */
 import { coversScope, type Principal, type Scope } from "@svc/sdk";
-import type { ThinkingLevel } from "@svc/sdk/services";
+import type { ThinkingLevel } from "@svc/sdk/models";
 import type { AgentsConfig, ModelSetting } from "../config.ts";
 import { normalizeAgentId } from "../directory/directory.ts";
 

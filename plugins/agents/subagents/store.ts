@@ -1,6 +1,7 @@
 /** Records of sub-runs: which run started them, whether their result was announced and their session archived. Table `agent_subruns`. */
 import type { Principal } from "@svc/sdk";
-import type { RunOutcome, RunState, Statement, Storage } from "@svc/sdk/services";
+import type { RunOutcome, RunState } from "@svc/sdk/agents";
+import type { Statement, Storage } from "@svc/sdk/storage";
 
 export const SUBRUN_STEPS = [
   `CREATE TABLE agent_subruns (

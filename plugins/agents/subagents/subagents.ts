@@ -1,7 +1,10 @@
 /** Runs that runs start: their limits, the announcement of their results, and the archiving of their sessions. Spec: http/sessions-routing.md §1, §6. */
 import { randomUUID } from "node:crypto";
 import { type Clock, invalidRequest, type Logger, notFound, type Principal, unavailable } from "@svc/sdk";
-import type { Models, RunRequest, Sessions, Statement, Storage, ThinkingLevel } from "@svc/sdk/services";
+import type { RunRequest } from "@svc/sdk/agents";
+import type { Models, ThinkingLevel } from "@svc/sdk/models";
+import type { Sessions } from "@svc/sdk/sessions";
+import type { Statement, Storage } from "@svc/sdk/storage";
 import { announcement } from "./announcement.ts";
 import type { AgentsConfig } from "../config.ts";
 import { type ConfiguredAgents, meantAgentId } from "../directory/directory.ts";

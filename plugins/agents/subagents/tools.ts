@@ -1,6 +1,7 @@
 /** The tools `sessions_spawn` and `subagents`: an agent starts, lists and stops sub-agents. */
 import { coversScope, invalidRequest, NonEmpty, Strict, Type } from "@svc/sdk";
-import { defineTool, parseThinkingLevel, THINKING_LEVELS, type ThinkingLevel, type Tool } from "@svc/sdk/services";
+import { parseThinkingLevel, THINKING_LEVELS, type ThinkingLevel } from "@svc/sdk/models";
+import { defineTool, type Tool } from "@svc/sdk/tools";
 import { STOPPED_BY_TOOL, STOPPED_WITH_PARENT } from "./settings.ts";
 import type { Subagents } from "./subagents.ts";
 import type { Subrun } from "./store.ts";

@@ -1,6 +1,7 @@
 /** Finds the job that a command line names. */
-import { cron, type CronJob, notFound } from "@svc/sdk";
+import { notFound } from "@svc/sdk";
 import { type CommandContext, visible } from "@svc/sdk/cli";
+import { cron, type CronJob } from "@svc/sdk/cron";
 import { refuse } from "./options.ts";
 
 type Client = Awaited<ReturnType<CommandContext["connect"]>>;

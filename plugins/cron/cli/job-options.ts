@@ -1,6 +1,6 @@
 /** The options of `svc cron add` and `svc cron edit`, and the params they stand for. Pure. */
 import type { Command } from "@svc/sdk/cli";
-import type { CronJob, CronSchedule } from "@svc/sdk";
+import type { CronJob, CronSchedule } from "@svc/sdk/cron";
 import {
   choiceOption,
   countOption,

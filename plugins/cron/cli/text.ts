@@ -1,6 +1,7 @@
 /** The output of `svc cron ...` for people. Pure, except for the zone of this machine when none is given. */
-import type { cron, CronJob, CronRunEntry, CronSchedule, ResultOf } from "@svc/sdk";
+import type { ResultOf } from "@svc/sdk";
 import { cut, table, visible } from "@svc/sdk/cli";
+import type { cron, CronJob, CronRunEntry, CronSchedule } from "@svc/sdk/cron";
 import { distanceText, localText, roughly, spanText } from "./times.ts";
 
 /** The present time, and the zone to show times in. */

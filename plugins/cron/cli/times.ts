@@ -1,6 +1,5 @@
 /** Times and durations as people write and read them. Pure, except for the zone of this machine. */
-import { parseDuration } from "@svc/sdk";
-import { localTime } from "@svc/sdk/services";
+import { localTime, parseDuration } from "@svc/kit/time";
 import { parseMoment } from "../schedule/moment.ts";
 
 const UNIT_MS: Readonly<Record<string, number>> = {

@@ -1,5 +1,6 @@
 /** Checks that the settings of a job can be combined. Pure. Spec: methods-cron.md §2, table of errors. */
-import { type CronJob, type CronSchedule, unavailable } from "@svc/sdk";
+import { unavailable } from "@svc/sdk";
+import type { CronJob, CronSchedule } from "@svc/sdk/cron";
 
 type Checked = Pick<CronJob, "schedule" | "sessionTarget" | "payload" | "delivery" | "failureAlert" | "agentId">;
 

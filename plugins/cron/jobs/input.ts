@@ -1,10 +1,6 @@
 /** The params of `cron.add` and `cron.update`, as a job or a change of one. Pure. Spec: methods-cron.md §2, §3. */
 import {
   closedSchema,
-  CronJobDraft,
-  CronJobPatch,
-  CronJobState,
-  type CronSchedule,
   describeViolations,
   invalidRequest,
   matches,
@@ -14,6 +10,7 @@ import {
   type TSchema,
   Type,
 } from "@svc/sdk";
+import { CronJobDraft, CronJobPatch, CronJobState, type CronSchedule } from "@svc/sdk/cron";
 import { defined, type Fields, isFields } from "../fields.ts";
 import { defaultStaggerMs } from "../schedule/calendar.ts";
 import { refusedMoment } from "../schedule/moment.ts";

@@ -1,17 +1,7 @@
 /** Adds, changes, removes, runs and cancels jobs. Spec: protocol/methods-cron.md §2-5. */
-import {
-  type Clock,
-  type cron,
-  type CronEventPayload,
-  type CronJob,
-  type CronJobDraft,
-  type CronJobPatch,
-  type CronSchedule,
-  notFound,
-  type ResultOf,
-  unavailable,
-} from "@svc/sdk";
-import { parseThinkingLevel } from "@svc/sdk/services";
+import { type Clock, notFound, type ResultOf, unavailable } from "@svc/sdk";
+import type { cron, CronEventPayload, CronJob, CronJobDraft, CronJobPatch, CronSchedule } from "@svc/sdk/cron";
+import { parseThinkingLevel } from "@svc/sdk/models";
 import { checkJob } from "./checks.ts";
 import type { JobChanges } from "../store/job-changes.ts";
 import { patched } from "./patch.ts";

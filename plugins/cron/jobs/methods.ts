@@ -1,6 +1,7 @@
 /** The methods `cron.*`, for clients and for the tool. */
-import { type Clock, type cron, invalidRequest, type ParamsOf, type ResultOf } from "@svc/sdk";
-import type { Storage } from "@svc/sdk/services";
+import { type Clock, invalidRequest, type ParamsOf, type ResultOf } from "@svc/sdk";
+import type { cron } from "@svc/sdk/cron";
+import type { Storage } from "@svc/sdk/storage";
 import type { Jobs } from "./jobs.ts";
 import { listJobs, listRuns } from "../store/queries.ts";
 import type { CronStore } from "../store/store.ts";

@@ -1,15 +1,14 @@
 /** A job after `cron.update`. Pure. Spec: methods-cron.md §3. */
-import {
-  type CronDelivery,
-  type CronFailureAlert,
-  type CronJob,
-  type CronJobPatch,
-  type CronJobState,
-  type CronPayload,
-  type CronSchedule,
-  invalidRequest,
-  unavailable,
-} from "@svc/sdk";
+import { invalidRequest, unavailable } from "@svc/sdk";
+import type {
+  CronDelivery,
+  CronFailureAlert,
+  CronJob,
+  CronJobPatch,
+  CronJobState,
+  CronPayload,
+  CronSchedule,
+} from "@svc/sdk/cron";
 import { defined, type Gaps, isBlank } from "../fields.ts";
 import { defaultStaggerMs } from "../schedule/calendar.ts";
 import { parseMoment, refusedMoment } from "../schedule/moment.ts";

@@ -1,16 +1,7 @@
 /** The tool `cron`: schedules jobs for the owner of the gateway. */
-import {
-  type Clock,
-  type cron,
-  invalidRequest,
-  type ParamsOf,
-  pause,
-  type ResultOf,
-  type Static,
-  Strict,
-  Type,
-} from "@svc/sdk";
-import { defineTool, type Tool, type ToolCall, type ToolResult } from "@svc/sdk/services";
+import { type Clock, invalidRequest, type ParamsOf, pause, type ResultOf, type Static, Strict, Type } from "@svc/sdk";
+import type { cron } from "@svc/sdk/cron";
+import { defineTool, type Tool, type ToolCall, type ToolResult } from "@svc/sdk/tools";
 import { type Fields, isBlank, isFields } from "../fields.ts";
 import { unwrapped } from "./input.ts";
 import { withPayload } from "./normalize.ts";

@@ -1,14 +1,10 @@
 /** Runs an isolated job as a run of its agent: starts it once, finds it again after a crash, and follows it to its end. */
+import { endOfRun } from "@svc/kit/runs";
+import { currentTimeLine } from "@svc/kit/time";
 import { type Clock, pause, type Principal } from "@svc/sdk";
-import {
-  type AgentDirectory,
-  type AgentRuns,
-  currentTimeLine,
-  endOfRun,
-  parseThinkingLevel,
-  type RunOutcome,
-  type Sessions,
-} from "@svc/sdk/services";
+import type { AgentDirectory, AgentRuns, RunOutcome } from "@svc/sdk/agents";
+import { parseThinkingLevel } from "@svc/sdk/models";
+import type { Sessions } from "@svc/sdk/sessions";
 import type { Definition, Fire } from "../store/records.ts";
 
 /** Spec: §10. */

@@ -1,5 +1,5 @@
 /** Where the notifications of a run go. Pure. Spec: protocol/methods-cron.md §10. */
-import type { CronDelivery } from "@svc/sdk";
+import type { CronDelivery } from "@svc/sdk/cron";
 import type { CronConfig } from "../config.ts";
 import type { Definition, Facts } from "../store/records.ts";
 

@@ -1,12 +1,9 @@
 /** Does what a job is to do, and delivers the result. May be repeated after a crash at any point. */
-import { type CronEventPayload, type CronRunEntry, isGatewayError, type Logger, unavailable } from "@svc/sdk";
-import {
-  deliverableReply,
-  replySummary,
-  type RunOutcome,
-  type SystemEvent,
-  type SystemEvents,
-} from "@svc/sdk/services";
+import { deliverableReply, replySummary } from "@svc/kit/runs";
+import { isGatewayError, type Logger, unavailable } from "@svc/sdk";
+import type { RunOutcome } from "@svc/sdk/agents";
+import type { CronEventPayload, CronRunEntry } from "@svc/sdk/cron";
+import type { SystemEvent, SystemEvents } from "@svc/sdk/heartbeat";
 import { agentOf, type AgentRunSources, runAgent } from "./agent-run.ts";
 import type { CronConfig } from "../config.ts";
 import { defined } from "../fields.ts";

@@ -1,13 +1,10 @@
 /** Sends the notifications of jobs: through a channel, or to a webhook. */
-import { type CronEventPayload, isGatewayError, type Live, type Logger, messageOf, unavailable } from "@svc/sdk";
-import {
-  type Delivery,
-  type DeliveryRequest,
-  isSecretRef,
-  type OutboundFetch,
-  type Secrets,
-  type Sessions,
-} from "@svc/sdk/services";
+import { isGatewayError, type Live, type Logger, messageOf, unavailable } from "@svc/sdk";
+import type { Delivery, DeliveryRequest } from "@svc/sdk/channels";
+import type { CronEventPayload } from "@svc/sdk/cron";
+import { isSecretRef, type Secrets } from "@svc/sdk/secrets";
+import type { Sessions } from "@svc/sdk/sessions";
+import type { OutboundFetch } from "@svc/sdk/web";
 import type { CronConfig } from "../config.ts";
 import { defined } from "../fields.ts";
 import type { Settled } from "../store/records.ts";

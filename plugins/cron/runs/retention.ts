@@ -1,5 +1,6 @@
 /** Deletes the sessions of old runs. */
-import { type Clock, type Logger, parseDuration } from "@svc/sdk";
+import { parseDuration } from "@svc/kit/time";
+import type { Clock, Logger } from "@svc/sdk";
 import type { CronConfig } from "../config.ts";
 import type { CronStore } from "../store/store.ts";
 

@@ -4,7 +4,8 @@
  * One timer serves all jobs; without jobs there is none. It checks the clock at least once a minute, since the clock may be
  * set and the machine may sleep.
  */
-import { type Clock, type CronEventPayload, isGatewayError, type Logger, messageOf } from "@svc/sdk";
+import { type Clock, isGatewayError, type Logger, messageOf } from "@svc/sdk";
+import type { CronEventPayload } from "@svc/sdk/cron";
 import type { JobChanges } from "../store/job-changes.ts";
 import { type StoredJob, wakeAtOf } from "../store/records.ts";
 import type { Runner } from "./runner.ts";

@@ -1,6 +1,8 @@
 /** Records the result of a run and the change of its job in one transaction, then sends the notifications. */
-import { type Clock, type CronEventPayload, type Logger, persist } from "@svc/sdk";
-import type { SystemEvents } from "@svc/sdk/services";
+import { persist } from "@svc/kit/persist";
+import type { Clock, Logger } from "@svc/sdk";
+import type { CronEventPayload } from "@svc/sdk/cron";
+import type { SystemEvents } from "@svc/sdk/heartbeat";
 import { defined } from "../fields.ts";
 import { agentOf } from "./agent-run.ts";
 import { type Done, type ExecutionSources, finished } from "./execution.ts";

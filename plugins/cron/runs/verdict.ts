@@ -1,6 +1,6 @@
 /** What the end of a run means for its job. Pure. Spec: protocol/methods-cron.md §10. */
-import type { CronDelivery, CronStatus } from "@svc/sdk";
-import type { RunOutcome } from "@svc/sdk/services";
+import type { RunOutcome } from "@svc/sdk/agents";
+import type { CronDelivery, CronStatus } from "@svc/sdk/cron";
 import type { CronConfig } from "../config.ts";
 import { defined } from "../fields.ts";
 import type { Facts, StoredJob } from "../store/records.ts";

@@ -1,6 +1,7 @@
 /** The run times of a schedule. Pure, except for the zone of this machine and the calendar library, which is loaded first. */
 import { createHash } from "node:crypto";
-import { type CronSchedule, messageOf, unavailable } from "@svc/sdk";
+import { messageOf, unavailable } from "@svc/sdk";
+import type { CronSchedule } from "@svc/sdk/cron";
 import type { Cron } from "croner";
 
 type CronClass = typeof Cron;

@@ -1,5 +1,5 @@
 /** A moment as people and older clients write it. Pure. Spec: methods-cron.md §1, §2. */
-import type { CronSchedule } from "@svc/sdk";
+import type { CronSchedule } from "@svc/sdk/cron";
 
 /** The last moment a `Date` can hold. */
 const LAST_MS = 8.64e15;

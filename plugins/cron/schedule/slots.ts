@@ -1,5 +1,5 @@
 /** Decides which of the run times ("slots") that have come since the last check are run, skipped or missed. Pure. */
-import type { CronCatchUp, CronSchedule } from "@svc/sdk";
+import type { CronCatchUp, CronSchedule } from "@svc/sdk/cron";
 import { followingSlot, nextSlot, slotsBetween } from "./calendar.ts";
 
 /** Choice: milliseconds a run may be late with `catchUp: none`. */

@@ -1,6 +1,6 @@
 /** Changes a job: reads it, decides, and writes the job and related rows in one transaction. One change of a job at a time. */
 import { Turns, unavailable } from "@svc/sdk";
-import type { Statement } from "@svc/sdk/services";
+import type { Statement } from "@svc/sdk/storage";
 import type { StoredJob } from "./records.ts";
 import { type CronStore, isConflict, type JobChange } from "./store.ts";
 

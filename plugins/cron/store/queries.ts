@@ -1,6 +1,7 @@
 /** `cron.list` and `cron.runs`: pages of what is stored. Spec: protocol/methods-cron.md §6, §8. */
-import { type cron, invalidRequest, type ParamsOf, type ResultOf } from "@svc/sdk";
-import type { SqlValue, Storage } from "@svc/sdk/services";
+import { invalidRequest, type ParamsOf, type ResultOf } from "@svc/sdk";
+import type { cron } from "@svc/sdk/cron";
+import type { SqlValue, Storage } from "@svc/sdk/storage";
 import { type FireRow, type JobRow, shownFire, shownJob, toJob } from "./records.ts";
 
 const MOST = 200;

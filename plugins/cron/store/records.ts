@@ -1,6 +1,6 @@
 /** The rows of the tables as objects. Pure. */
-import type { CronDeliveryStatus, CronJob, CronJobState, CronRunEntry, CronStatus } from "@svc/sdk";
-import type { Row } from "@svc/sdk/services";
+import type { CronDeliveryStatus, CronJob, CronJobState, CronRunEntry, CronStatus } from "@svc/sdk/cron";
+import type { Row } from "@svc/sdk/storage";
 import { defined } from "../fields.ts";
 
 /** What people set of a job. */

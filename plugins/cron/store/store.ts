@@ -1,6 +1,6 @@
 /** Jobs and their runs in storage. */
 import { isGatewayError } from "@svc/sdk";
-import type { Statement, Storage } from "@svc/sdk/services";
+import type { Statement, Storage } from "@svc/sdk/storage";
 import type { SlotFate } from "../schedule/slots.ts";
 import {
   deliveryOf,

@@ -1,6 +1,7 @@
 /** The embeddings server of an agent, with its key resolved. */
 import { isGatewayError } from "@svc/sdk";
-import { isSecretRef, type MemorySearch, type Secrets } from "@svc/sdk/services";
+import type { MemorySearch } from "@svc/sdk/memory";
+import { isSecretRef, type Secrets } from "@svc/sdk/secrets";
 
 /** The embeddings server as configured; its key may be a secret reference. */
 export interface EndpointSettings {

@@ -1,6 +1,6 @@
 /** Updates the files of one index; reads only changed files. */
+import { MAX_FILE_BYTES, readWithin } from "@svc/kit/files";
 import { isGatewayError } from "@svc/sdk/errors";
-import { MAX_FILE_BYTES, readWithin } from "@svc/sdk/files";
 import { createHash } from "node:crypto";
 import type { Stats } from "node:fs";
 import { chunksOf } from "../files/chunks.ts";

@@ -1,7 +1,8 @@
 /** What a caller asks for, as the one plan that is shown, allowed and run. Spec: protocol/methods-node.md §4 `system.run`. */
 import { realpath, stat } from "node:fs/promises";
 import { resolve } from "node:path";
-import { commandTexts, type SystemRunPlan } from "@svc/sdk/exec";
+import { commandTexts } from "@svc/kit/exec";
+import type { SystemRunPlan } from "@svc/sdk/approvals";
 import type { PrepareParams } from "./params.ts";
 import { NodeRefusal } from "./refusal.ts";
 

@@ -1,5 +1,6 @@
 /** Answers each question of a gateway once: carries it out, or says why not. Spec: protocol/events.md `node.invoke.request`. */
-import { type nodeInvokeRequest, type PayloadOf } from "@svc/sdk";
+import type { PayloadOf } from "@svc/sdk";
+import type { nodeInvokeRequest } from "@svc/sdk/nodes";
 import type { NodeCommand } from "./node-commands.ts";
 import { NodeRefusal, toNodeError } from "./refusal.ts";
 

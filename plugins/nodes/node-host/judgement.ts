@@ -1,5 +1,5 @@
 /** What an approval may change about the policy's word, and what may be allowed for good. Pure. */
-import { type ExecRules, type ExecVerdict, judgeExec } from "@svc/sdk/exec";
+import { type ExecRules, type ExecVerdict, judgeExec } from "@svc/kit/exec";
 
 /**
  * Why a command does not run, or `undefined`.

@@ -1,5 +1,5 @@
 /** What this machine carries out as a node, by command. Spec: protocol/clients.md §4. */
-import { findOnPath } from "@svc/sdk/exec";
+import { findOnPath } from "@svc/kit/exec";
 import { childEnvironment } from "./environment.ts";
 import { findNotifier, notify } from "./notify.ts";
 import {

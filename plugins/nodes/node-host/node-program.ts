@@ -2,8 +2,8 @@
 import { setMaxListeners } from "node:events";
 import { hostname } from "node:os";
 import { join } from "node:path";
+import { type ExecPolicyStore, openExecPolicy, ownPlaces, rulesFor } from "@svc/kit/exec";
 import { keepDevice } from "@svc/sdk/device";
-import { type ExecPolicyStore, openExecPolicy, ownPlaces, rulesFor } from "@svc/sdk/exec";
 import { createNodeCommands } from "./node-commands.ts";
 import { liveAsNode } from "./node-life.ts";
 import type { NodeState } from "./node-states.ts";

@@ -1,7 +1,8 @@
 /** One connection of a node at a time: how it is made, what is asked on it, how it is left. Spec: protocol/clients.md §4. */
-import { matches, messageOf, nodeInvokeRequest } from "@svc/sdk";
+import { matches, messageOf } from "@svc/sdk";
 import { type ClientOptions, type CloseInfo, connect, type DeviceIdentity, type GatewayClient } from "@svc/sdk/client";
 import { keepDeviceToken, type KeptToken, readDeviceToken } from "@svc/sdk/device";
+import { nodeInvokeRequest } from "@svc/sdk/nodes";
 import { type ConnectionEnd, judgeRefusal, WITH_SECRET } from "./connection-end.ts";
 import { createAnswering } from "./invocations.ts";
 import type { NodeCommands } from "./node-commands.ts";

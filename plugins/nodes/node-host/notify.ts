@@ -1,5 +1,5 @@
 /** `system.notify`: a notification on this machine. Texts travel as arguments, never inside a script. */
-import { findOnPath, type ProgramPlaces, runProgram } from "@svc/sdk/exec";
+import { findOnPath, type ProgramPlaces, runProgram } from "@svc/kit/exec";
 import { NODE_STOPS, type NotifyParams } from "./params.ts";
 import { NodeRefusal } from "./refusal.ts";
 

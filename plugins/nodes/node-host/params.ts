@@ -1,6 +1,6 @@
 /** What each command of a node takes. Unknown keys are ignored: a newer gateway may send more. Spec: protocol/methods-node.md §4. */
 import { describeViolations, matches, type Static, type TSchema, Type } from "@svc/sdk";
-import { ExecPolicyFile } from "@svc/sdk/exec";
+import { ExecPolicyFile } from "@svc/sdk/approvals";
 import { NodeRefusal } from "./refusal.ts";
 
 /** No program can be given a NUL. */

@@ -1,6 +1,6 @@
 /** What somebody allows for good on this node: the program goes on the allowlist of its policy file. Spec: protocol/methods-exec-approvals.md §4. */
+import { type ExecPolicyStore, withAllowed } from "@svc/kit/exec";
 import { isGatewayError } from "@svc/sdk";
-import { type ExecPolicyStore, withAllowed } from "@svc/sdk/exec";
 
 /** Further attempts when somebody else changes the file meanwhile. */
 const ATTEMPTS = 5;

@@ -3,9 +3,6 @@
  *
  * The program and its directory are resolved once; what was resolved is what is judged and what runs. Spec: protocol/methods-node.md §4.
  */
-import { messageOf } from "@svc/sdk/errors";
-import { randomUUID } from "node:crypto";
-import { homedir } from "node:os";
 import {
   commandText,
   type ExecPolicyStore,
@@ -16,8 +13,11 @@ import {
   resolveProgram,
   rulesFor,
   runProgram,
-  type SystemRunPlan,
-} from "@svc/sdk/exec";
+} from "@svc/kit/exec";
+import type { SystemRunPlan } from "@svc/sdk/approvals";
+import { messageOf } from "@svc/sdk/errors";
+import { randomUUID } from "node:crypto";
+import { homedir } from "node:os";
 import { type PlacedPlan, planOf } from "./command-plan.ts";
 import { childEnvironment } from "./environment.ts";
 import { canBeListed, whyNot } from "./judgement.ts";

@@ -1,6 +1,7 @@
 /** The way from a node to its gateway, which is not always there: answers go where the question came from, reports wait. */
-import { messageOf, nodes } from "@svc/sdk";
+import { messageOf } from "@svc/sdk";
 import type { GatewayClient } from "@svc/sdk/client";
+import { nodes } from "@svc/sdk/nodes";
 import type { InvocationAnswer } from "./invocations.ts";
 
 /** Reports that wait for a connection; the oldest go first when there are more. Choice. */

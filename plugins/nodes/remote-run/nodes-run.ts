@@ -3,9 +3,9 @@
  *
  * All on one connection: an approval belongs to whoever asked for it. Spec: protocol/clients.md §1 `nodes run`.
  */
-import { nodes } from "@svc/sdk";
-import type { GatewayClient } from "@svc/sdk/client";
 import { askingWith, type CommandContext, visible } from "@svc/sdk/cli";
+import type { GatewayClient } from "@svc/sdk/client";
+import { nodes } from "@svc/sdk/nodes";
 import { findConnected } from "../cli-input.ts";
 import { readRunRequest } from "./request.ts";
 import { prepare, type ProgramEnded, run } from "./run.ts";

@@ -1,7 +1,8 @@
 /** Whether a program may run on a node, as its policy and people say. Spec: protocol/clients.md §1 `nodes run`. */
 import { randomUUID } from "node:crypto";
-import { execApproval, execApprovals, GatewayError, matches } from "@svc/sdk";
-import { ExecPolicySnapshot, type ExecRules, judgeRun, rulesFor, type SystemRunPlan } from "@svc/sdk/exec";
+import { type ExecRules, judgeRun, rulesFor } from "@svc/kit/exec";
+import { GatewayError, matches } from "@svc/sdk";
+import { execApproval, execApprovals, ExecPolicySnapshot, type SystemRunPlan } from "@svc/sdk/approvals";
 import { visible } from "@svc/sdk/cli";
 import type { Caller } from "./caller.ts";
 import type { RunRequest } from "./request.ts";

@@ -1,7 +1,7 @@
 /** What `svc nodes run` is asked for. Pure. */
+import { refusedVariable } from "@svc/kit/exec";
 import { invalidRequest } from "@svc/sdk";
 import type { CommandContext } from "@svc/sdk/cli";
-import { refusedVariable } from "@svc/sdk/exec";
 
 /** Milliseconds a program may run, and an approval may take. A node has the same limits. */
 export const RUN_TIMEOUT_MS = { default: 120_000, most: 3_600_000 } as const;

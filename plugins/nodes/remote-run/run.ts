@@ -1,7 +1,8 @@
 /** Running a program on a node: preparing it, and running what was prepared. For whoever asks, over a connection or within the gateway. */
 import { randomUUID } from "node:crypto";
-import { isGatewayError, matches, nodes, type Static, Type } from "@svc/sdk";
-import { SystemRunPlan } from "@svc/sdk/exec";
+import { isGatewayError, matches, type Static, Type } from "@svc/sdk";
+import { SystemRunPlan } from "@svc/sdk/approvals";
+import { nodes } from "@svc/sdk/nodes";
 import { present } from "../values.ts";
 import type { Caller } from "./caller.ts";
 import type { RunRequest } from "./request.ts";

@@ -1,6 +1,6 @@
 /** `sessions.list`: selection, order and rows. Spec: protocol/methods-sessions.md §2. */
-import { type ParamsOf, type ResultOf, type SessionRow, type sessions, type Static } from "@svc/sdk";
-import type { SessionEntry } from "@svc/sdk/services";
+import type { ParamsOf, ResultOf, Static } from "@svc/sdk";
+import type { SessionEntry, SessionRow, sessions } from "@svc/sdk/sessions";
 import { channelOf, chatTypeOf, kindOf } from "../keys-routing/keys.ts";
 import { type ModelDefaults, modelOf, type StoredSession } from "../store/entries.ts";
 import type { Cursor, ListFilter } from "../store/statements.ts";

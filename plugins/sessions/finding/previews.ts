@@ -1,5 +1,6 @@
 /** `sessions.preview`: the last messages of several sessions, short. Spec: protocol/methods-sessions.md §3. */
-import type { ParamsOf, ResultOf, sessions } from "@svc/sdk";
+import type { ParamsOf, ResultOf } from "@svc/sdk";
+import type { sessions } from "@svc/sdk/sessions";
 import { cut, excerptText } from "../transcripts/text.ts";
 import type { Excerpt, Transcripts } from "../transcripts/transcripts.ts";
 

@@ -1,5 +1,6 @@
 /** `sessions.resolve`: the session that a selector identifies. Spec: protocol/methods-sessions.md §4. */
-import { invalidRequest, notFound, type ParamsOf, type sessions } from "@svc/sdk";
+import { invalidRequest, notFound, type ParamsOf } from "@svc/sdk";
+import type { sessions } from "@svc/sdk/sessions";
 import { parseKey } from "../keys-routing/keys.ts";
 import type { SessionStore } from "../store/store.ts";
 

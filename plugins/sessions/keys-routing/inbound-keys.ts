@@ -1,5 +1,5 @@
 /** The session a message from outside belongs to. Pure. Spec: http/sessions-routing.md §2. */
-import type { InboundAddress } from "@svc/sdk/services";
+import type { InboundAddress } from "@svc/sdk/sessions";
 import { canonicalKey, type KeyRules, mainSessionKey } from "./keys.ts";
 
 /** Which direct messages share a session. */

@@ -1,5 +1,6 @@
 /** Which agent a message from outside belongs to: the bindings, eight tiers, first hit wins. Pure. Spec: http/sessions-routing.md §3. */
-import type { AgentDirectory, InboundAddress, Route } from "@svc/sdk/services";
+import type { AgentDirectory } from "@svc/sdk/agents";
+import type { InboundAddress, Route } from "@svc/sdk/sessions";
 import type { Binding } from "../config.ts";
 import { inboundKey, type InboundRules, normalizeId } from "./inbound-keys.ts";
 import { mainSessionKey } from "./keys.ts";

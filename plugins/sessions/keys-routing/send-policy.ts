@@ -1,5 +1,5 @@
 /** Whether the gateway may speak in a session. Pure. Spec: http/sessions-routing.md §8. */
-import type { SessionEntry } from "@svc/sdk/services";
+import type { SessionEntry } from "@svc/sdk/sessions";
 import type { SendPolicySetting } from "../config.ts";
 import { channelOfSession, chatTypeOf, parseKey, text } from "./keys.ts";
 

@@ -1,6 +1,6 @@
 /** Ends and restarts sessions: asks the gate, changes the store, emits hooks. Spec: protocol/methods-sessions.md §6, §7. */
 import { type Clock, type HookEmitter, type HOOKS, invalidRequest, unavailable } from "@svc/sdk";
-import type { SessionEntry } from "@svc/sdk/services";
+import type { SessionEntry } from "@svc/sdk/sessions";
 import type { SessionConfig } from "../config.ts";
 import { channelOf, text } from "../keys-routing/keys.ts";
 import { expiredEntry, freshEntry, type ModelDefaults } from "../store/entries.ts";

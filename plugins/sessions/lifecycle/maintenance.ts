@@ -2,7 +2,8 @@
  * Enforces the limits on age and number of sessions, age of archives, and bytes. Mode `warn` only logs what
  * `enforce` would delete. Spec: http/sessions-routing.md §4, protocol/stores.md §1 (`session.maintenance`).
  */
-import { type Clock, isGatewayError, type Logger, parseDuration, parseSize } from "@svc/sdk";
+import { parseDuration, parseSize } from "@svc/kit/time";
+import { type Clock, isGatewayError, type Logger } from "@svc/sdk";
 import type { MaintenanceConfig } from "../config.ts";
 import type { Lifecycle } from "./lifecycle.ts";
 import type { Candidate, Listed, Retention } from "./retention.ts";

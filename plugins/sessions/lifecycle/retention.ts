@@ -1,5 +1,5 @@
 /** Finds sessions and archives for maintenance, and deletes retired transcripts. */
-import type { Statement, Storage } from "@svc/sdk/services";
+import type { Statement, Storage } from "@svc/sdk/storage";
 
 /** A session that maintenance may delete. */
 export interface Candidate {

@@ -1,6 +1,6 @@
 /** The values that `sessions.patch` accepts for each setting, with their aliases. Pure. Spec: protocol/methods-sessions.md §5. */
 import { invalidRequest } from "@svc/sdk";
-import { parseThinkingLevel, THINKING_LEVELS } from "@svc/sdk/services";
+import { parseThinkingLevel, THINKING_LEVELS } from "@svc/sdk/models";
 
 interface Words {
   readonly values: readonly string[];

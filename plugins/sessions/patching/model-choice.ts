@@ -1,6 +1,6 @@
 /** Resolves the model reference of `sessions.patch`. Spec: protocol/methods-sessions.md §5 row `model`. */
 import { type GatewayError, invalidRequest, isGatewayError, unavailable } from "@svc/sdk";
-import type { ModelPolicy, Models } from "@svc/sdk/services";
+import type { ModelPolicy, Models } from "@svc/sdk/models";
 
 /** A chosen model, or the default one. */
 export interface ChosenModel {

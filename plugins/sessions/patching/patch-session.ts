@@ -1,6 +1,6 @@
 /** Changes settings of a session, for `sessions.patch` and for the tool `session_status`. */
 import type { Clock } from "@svc/sdk";
-import type { SessionEntry } from "@svc/sdk/services";
+import type { SessionEntry } from "@svc/sdk/sessions";
 import type { Lifecycle } from "../lifecycle/lifecycle.ts";
 import type { SessionStore } from "../store/store.ts";
 import type { ModelSources } from "./model-choice.ts";

@@ -1,6 +1,6 @@
 /** The entry after a `sessions.patch`. Pure; `patch-session.ts` writes. Spec: protocol/methods-sessions.md §5. */
-import { invalidRequest, isGatewayError, type ParamsOf, type sessions } from "@svc/sdk";
-import type { SessionEntry } from "@svc/sdk/services";
+import { invalidRequest, isGatewayError, type ParamsOf } from "@svc/sdk";
+import type { SessionEntry, sessions } from "@svc/sdk/sessions";
 import { subagentDepth } from "../keys-routing/keys.ts";
 import { thinkingOf, WORD_FIELDS, wordOf } from "./levels.ts";
 import { chooseModel, type ChosenModel, defaultModel, isDefault, type ModelSources } from "./model-choice.ts";

@@ -1,6 +1,7 @@
 /** Session entries: conversion from and to rows, patches, resets. Pure. Spec: protocol/stores.md §1. */
 import { invalidRequest } from "@svc/sdk";
-import type { Row, SessionEntry } from "@svc/sdk/services";
+import type { SessionEntry } from "@svc/sdk/sessions";
+import type { Row } from "@svc/sdk/storage";
 import type { DamageLog } from "./damage.ts";
 
 /** A row of the table `sessions`. `sessionId`, `updatedAt` and `label` are columns only, so that they cannot differ. */

@@ -4,7 +4,8 @@
  * Decisions that depend on the stored state are part of a statement, because many transactions share one
  * commit: the session of a message, its seq, and the result of a merge.
  */
-import type { Message, SqlValue, Statement } from "@svc/sdk/services";
+import type { Message } from "@svc/sdk/models";
+import type { SqlValue, Statement } from "@svc/sdk/storage";
 import { isCronRun, parseKey } from "../keys-routing/keys.ts";
 import { columnsOf, type EntryPatch, type StoredSession } from "./entries.ts";
 

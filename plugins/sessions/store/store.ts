@@ -5,7 +5,9 @@
  */
 import { randomBytes, randomUUID } from "node:crypto";
 import { type Clock, GatewayError, invalidRequest, isGatewayError, notFound, unavailable } from "@svc/sdk";
-import type { Message, SessionEntry, Statement, StatementResult, Storage } from "@svc/sdk/services";
+import type { Message } from "@svc/sdk/models";
+import type { SessionEntry } from "@svc/sdk/sessions";
+import type { Statement, StatementResult, Storage } from "@svc/sdk/storage";
 import type { DamageLog } from "./damage.ts";
 import { mergeable, type SessionTableRow, type StoredSession, toSession } from "./entries.ts";
 import { OWNER, STEPS } from "./schema.ts";

@@ -1,5 +1,5 @@
 /** The text of `session_status`, for a model. Pure. */
-import type { SessionEntry } from "@svc/sdk/services";
+import type { SessionEntry } from "@svc/sdk/sessions";
 import { type ModelDefaults, modelOf } from "../store/entries.ts";
 
 export interface Status {

@@ -1,6 +1,7 @@
 /** The session a tool is asked about: by its key, and only where the caller's session reaches it. */
 import { isGatewayError, notFound } from "@svc/sdk";
-import { ownSessionKey, type SessionEntry, type Sessions, type ToolCall } from "@svc/sdk/services";
+import { ownSessionKey, type SessionEntry, type Sessions } from "@svc/sdk/sessions";
+import type { ToolCall } from "@svc/sdk/tools";
 
 type Caller = Pick<ToolCall, "sessionKey" | "agentId">;
 

@@ -1,6 +1,7 @@
 /** The tools `session_status` and `sessions_list`. */
 import { type Clock, coversScope, GatewayError, Strict, Type } from "@svc/sdk";
-import { defineTool, type Sessions, type Tool } from "@svc/sdk/services";
+import type { Sessions } from "@svc/sdk/sessions";
+import { defineTool, type Tool } from "@svc/sdk/tools";
 import { isFound, rowOf } from "../finding/listing.ts";
 import { kindOf, parseKey } from "../keys-routing/keys.ts";
 import type { PatchSession } from "../patching/patch-session.ts";

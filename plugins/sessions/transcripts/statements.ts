@@ -1,5 +1,5 @@
 /** SQL that reads and cuts transcripts, as values. Pure. A body that is not JSON never fails a whole read. */
-import type { Statement } from "@svc/sdk/services";
+import type { Statement } from "@svc/sdk/storage";
 
 const SESSION_ID = "(select session_id from sessions where key = ?)";
 

@@ -1,6 +1,8 @@
 /** Reads transcripts, records compactions and cuts. Unreadable messages are skipped and reported. */
 import { type Clock, isGatewayError, notFound } from "@svc/sdk";
-import type { Message, Storage, TranscriptItem } from "@svc/sdk/services";
+import type { Message } from "@svc/sdk/models";
+import type { TranscriptItem } from "@svc/sdk/sessions";
+import type { Storage } from "@svc/sdk/storage";
 import type { DamageLog } from "../store/damage.ts";
 import * as statements from "./statements.ts";
 

@@ -1,5 +1,5 @@
 /** SQL that reads usage from `message_facts`, as values. Pure. */
-import type { UsagePeriod } from "@svc/sdk/services";
+import type { UsagePeriod } from "@svc/sdk/usage";
 import { LISTED_COLUMNS } from "../store/statements.ts";
 
 /** Choice: a longer latency is a pause of the person or of the gateway, and is not counted. */

@@ -1,5 +1,6 @@
 /** The service `UsageRecords`: what transcripts used, summed up by the database. Spec: protocol/methods-usage.md §4-6. */
-import type { Storage, ToolSum, UsagePeriod, UsageRecords, UsageSum, UsedTranscript } from "@svc/sdk/services";
+import type { Storage } from "@svc/sdk/storage";
+import type { ToolSum, UsagePeriod, UsageRecords, UsageSum, UsedTranscript } from "@svc/sdk/usage";
 import { canonicalKey, channelOfSession, chatTypeOf, type KeyRules, parseKey, text } from "../keys-routing/keys.ts";
 import type { DamageLog } from "../store/damage.ts";
 import { type SessionTableRow, type StoredSession, toSession } from "../store/entries.ts";

@@ -1,5 +1,6 @@
 /** What an update comes to. */
-import type { ResultOf, update } from "@svc/sdk";
+import type { ResultOf } from "@svc/sdk";
+import type { update } from "@svc/sdk/update";
 import type { Refusal } from "./place.ts";
 import type { Programs } from "./programs.ts";
 import type { Steps } from "./steps.ts";

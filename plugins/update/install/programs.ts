@@ -1,7 +1,7 @@
 /** Where git, npm and Node lie. */
 import { existsSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { findOnPath, type ProgramPlaces } from "@svc/sdk/exec";
+import { findOnPath, type ProgramPlaces } from "@svc/kit/exec";
 import type { Program } from "./steps.ts";
 
 export interface Programs {

@@ -1,6 +1,7 @@
 /** Runs the programs of an update one after the other, and keeps what each came to. */
-import type { Clock, Static, UpdateStep } from "@svc/sdk";
-import { commandText, type ProgramEnd, type ProgramRun, runProgram } from "@svc/sdk/exec";
+import { commandText, type ProgramEnd, type ProgramRun, runProgram } from "@svc/kit/exec";
+import type { Clock, Static } from "@svc/sdk";
+import type { UpdateStep } from "@svc/sdk/update";
 import { withoutSecrets } from "./environment.ts";
 
 export type StepRecord = Static<typeof UpdateStep>;

@@ -3,8 +3,8 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { BoundedText, startProgram } from "@svc/kit/exec";
 import type { Clock } from "@svc/sdk";
-import { BoundedText, startProgram } from "@svc/sdk/exec";
 import { versionIn } from "./facts.ts";
 import { StepFailed, type Program, type Steps } from "./steps.ts";
 

@@ -1,7 +1,8 @@
 /** What a call of `exec` asks for, as the one command that is judged, shown and run. */
+import { resolveProgram } from "@svc/kit/exec";
+import { directoryWithin } from "@svc/kit/files";
 import { invalidRequest, notFound } from "@svc/sdk";
-import { resolveProgram, type SystemRunPlan } from "@svc/sdk/exec";
-import { directoryWithin } from "@svc/sdk/files";
+import type { SystemRunPlan } from "@svc/sdk/approvals";
 import { nameWithin, type Place } from "../place.ts";
 import { plainWords } from "./words.ts";
 

@@ -1,7 +1,7 @@
 /** The environment a command gets: a few variables of the gateway's own, and what the call adds. Pure. */
 import { delimiter, isAbsolute } from "node:path";
+import { refusedVariable } from "@svc/kit/exec";
 import { invalidRequest } from "@svc/sdk";
-import { refusedVariable } from "@svc/sdk/exec";
 
 /** Choice: all else of the gateway's environment stays with the gateway; its secrets may stand there. */
 const INHERITED = /^(PATH|HOME|USER|LOGNAME|LANG|LANGUAGE|LC_[A-Z]+|TZ|TERM|TMPDIR|NO_COLOR)$/;

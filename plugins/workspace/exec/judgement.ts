@@ -1,5 +1,6 @@
 /** Whether a command may run here: what the policy file says and what the configuration says, the stricter of both. Pure. */
-import { type ExecRules, type ExecVerdict, judgeRun, type SystemRunPlan } from "@svc/sdk/exec";
+import { type ExecRules, type ExecVerdict, judgeRun } from "@svc/kit/exec";
+import type { SystemRunPlan } from "@svc/sdk/approvals";
 import type { ExecConfig } from "../config.ts";
 
 /** A command as it would run. */

@@ -1,7 +1,8 @@
 /** Whether a command may run now: the policy, then people where it wants them asked. */
+import { type ExecRules, rulesFor } from "@svc/kit/exec";
 import { GatewayError, invalidRequest, isGatewayError } from "@svc/sdk";
-import { type ExecPolicyFile, type ExecRules, rulesFor } from "@svc/sdk/exec";
-import type { ApprovalAnswer, Approver } from "@svc/sdk/services";
+import type { ExecPolicyFile } from "@svc/sdk/approvals";
+import type { ApprovalAnswer, Approver } from "@svc/sdk/gateway";
 import type { ExecConfig } from "../config.ts";
 import type { Command } from "./command.ts";
 import { judged, nextStep, type Verdict } from "./judgement.ts";

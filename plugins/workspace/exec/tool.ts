@@ -1,7 +1,7 @@
 /** The tool `exec`. */
+import { rulesFor } from "@svc/kit/exec";
 import { type Clock, Strict, Type, unavailable } from "@svc/sdk";
-import { rulesFor } from "@svc/sdk/exec";
-import { defineTool, type ToolResult } from "@svc/sdk/services";
+import { defineTool, type ToolResult } from "@svc/sdk/tools";
 import { type ExecConfig, MAX_TIMEOUT_SECONDS } from "../config.ts";
 import { writablePlace } from "../files/change.ts";
 import type { PlaceSources } from "../place.ts";

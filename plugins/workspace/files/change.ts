@@ -1,7 +1,7 @@
 /** The tools `write` and `edit`. */
+import { MAX_FILE_BYTES, readWithin, statWithin, writeWithin } from "@svc/kit/files";
 import { invalidRequest, notFound, Strict, Type, unavailable } from "@svc/sdk";
-import { MAX_FILE_BYTES, readWithin, statWithin, writeWithin } from "@svc/sdk/files";
-import { defineTool, type ToolResult } from "@svc/sdk/services";
+import { defineTool, type ToolResult } from "@svc/sdk/tools";
 import { withDiskRefusals } from "../disk-refusal.ts";
 import { nameWithin, type Place, placeOf, type PlaceSources } from "../place.ts";
 import { textOfBytes } from "./content.ts";

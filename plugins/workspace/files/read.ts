@@ -1,7 +1,7 @@
 /** The tool `read`. */
+import { readWithin } from "@svc/kit/files";
 import { invalidRequest, notFound, Strict, Type } from "@svc/sdk";
-import { readWithin } from "@svc/sdk/files";
-import { defineTool, type ToolResult } from "@svc/sdk/services";
+import { defineTool, type ToolResult } from "@svc/sdk/tools";
 import { withDiskRefusals } from "../disk-refusal.ts";
 import { nameWithin, placeOf, type PlaceSources } from "../place.ts";
 import { imageTypeOf, textOfBytes } from "./content.ts";

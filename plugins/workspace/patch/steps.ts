@@ -1,7 +1,7 @@
 /** What a patch does to the files there are: all of it is worked out, and refused as a whole, before anything is written. */
 import type { Stats } from "node:fs";
+import { readWithin, removeWithin, type RootedWriteOptions, statWithin, writeWithin } from "@svc/kit/files";
 import { invalidRequest, notFound } from "@svc/sdk";
-import { readWithin, removeWithin, type RootedWriteOptions, statWithin, writeWithin } from "@svc/sdk/files";
 import { withDiskRefusals } from "../disk-refusal.ts";
 import { textOfBytes } from "../files/content.ts";
 import { nameWithin, type Place } from "../place.ts";

@@ -1,7 +1,7 @@
 /** The tool `apply_patch`. */
+import { MAX_FILE_BYTES } from "@svc/kit/files";
 import { isGatewayError, type Logger, Strict, Type } from "@svc/sdk";
-import { MAX_FILE_BYTES } from "@svc/sdk/files";
-import { defineTool, type ToolResult } from "@svc/sdk/services";
+import { defineTool, type ToolResult } from "@svc/sdk/tools";
 import { writablePlace } from "../files/change.ts";
 import type { PlaceSources } from "../place.ts";
 import { parsePatch } from "./parse.ts";

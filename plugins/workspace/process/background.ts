@@ -1,7 +1,7 @@
 /** Commands that run on while the agent goes on: each belongs to the session that started it. */
 import { randomUUID } from "node:crypto";
+import { BoundedText, type ProgramOutcome, type RunningProgram } from "@svc/kit/exec";
 import { type Clock, notFound, unavailable } from "@svc/sdk";
-import { BoundedText, type ProgramOutcome, type RunningProgram } from "@svc/sdk/exec";
 import { Output } from "./output.ts";
 import type { Programs } from "./programs.ts";
 

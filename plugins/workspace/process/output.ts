@@ -1,6 +1,6 @@
 /** Both streams of a program as one text, in the order they came, bounded. */
 import { StringDecoder } from "node:string_decoder";
-import { BoundedText, type KeptText } from "@svc/sdk/exec";
+import { BoundedText, type KeptText } from "@svc/kit/exec";
 
 /** Choice: UTF-16 units of output an answer has at most; the middle is left out. */
 export const MAX_ANSWER_CHARS = 60_000;

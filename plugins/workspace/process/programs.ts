@@ -1,7 +1,7 @@
 /** All programs of this plugin that run: so many and no more, and none that outlives it. */
 import { setMaxListeners } from "node:events";
+import { type ProgramStart, type RunningProgram, startProgram } from "@svc/kit/exec";
 import { unavailable } from "@svc/sdk";
-import { type ProgramStart, type RunningProgram, startProgram } from "@svc/sdk/exec";
 
 /** Choice: programs that run at a time, of all agents. */
 const MAX_RUNNING = 64;

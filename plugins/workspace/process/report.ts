@@ -1,5 +1,5 @@
 /** How a command ended, in words. Pure. */
-import type { ProgramOutcome } from "@svc/sdk/exec";
+import type { ProgramOutcome } from "@svc/kit/exec";
 
 /** E.g. `exit code 0 after 0.2 s`. @param durationMs milliseconds */
 export function endText({ exitCode, endedFor, error }: ProgramOutcome, durationMs: number): string {

@@ -1,7 +1,7 @@
 /** The tool `process`: looks after commands that `exec` started in the background. */
+import { BoundedText } from "@svc/kit/exec";
 import { type Clock, invalidRequest, pause, Strict, Type } from "@svc/sdk";
-import { BoundedText } from "@svc/sdk/exec";
-import { defineTool, type ToolResult } from "@svc/sdk/services";
+import { defineTool, type ToolResult } from "@svc/sdk/tools";
 import { MAX_LINES, pageOf } from "../files/page.ts";
 import { type Background, type BackgroundCommands, MAX_FRESH_CHARS, type Owner } from "./background.ts";
 import { endText, withNote } from "./report.ts";

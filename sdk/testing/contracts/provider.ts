@@ -8,7 +8,7 @@ import type {
   ModelRequest,
   ProviderAccount,
   ProviderFailure,
-} from "../../services/models.ts";
+} from "../../models/service.ts";
 import { type FakeModelServer, startFakeModelServer } from "../fake-model-server.ts";
 import { startLeakCheck } from "../leak-check.ts";
 import { type ContractContext, inTime, outcomeOf, PATIENCE_MS } from "./context.ts";

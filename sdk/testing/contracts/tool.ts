@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { isGatewayError, messageOf } from "../../errors.ts";
 import { type Principal, SCOPES } from "../../principal.ts";
 import { deepFreeze, matches, withDefaults } from "../../schema.ts";
-import type { Tool, ToolCall, ToolResult } from "../../services/tools.ts";
+import type { Tool, ToolCall, ToolResult } from "../../tools/service.ts";
 import { startLeakCheck } from "../leak-check.ts";
 import { type ContractContext, inTime, PATIENCE_MS } from "./context.ts";
 import { expectFits, leastOf, misfitsOf, withUnknownKey } from "./values.ts";

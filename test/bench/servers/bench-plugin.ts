@@ -1,6 +1,8 @@
 /** The benchmark's plugin: a method and a route that do next to nothing, so that what is measured is the gateway. */
 import { definePlugin, invalidRequest, optional, Type, unavailable } from "@svc/sdk";
-import { Sessions, SystemEvents, WebhookAction } from "@svc/sdk/services";
+import { SystemEvents } from "@svc/sdk/heartbeat";
+import { Sessions } from "@svc/sdk/sessions";
+import { WebhookAction } from "@svc/sdk/webhooks";
 import { type IntervalHistogram, monitorEventLoopDelay } from "node:perf_hooks";
 import { HEALTH_SIZED, NEWS } from "./answers.ts";
 import { bench, newsEvent } from "./contract.ts";

@@ -1,5 +1,6 @@
 /** Fills a store through the `Sessions` service, as plugins do. */
-import type { Message, Sessions } from "@svc/sdk/services";
+import type { Message } from "@svc/sdk/models";
+import type { Sessions } from "@svc/sdk/sessions";
 
 /** Writes at a time: they share commits, and the queue stays short. */
 const TOGETHER = 250;

@@ -1,8 +1,9 @@
 /** Approvals and rotations give nothing beyond what was asked for, what was shown, and what whoever approves holds. */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { definePlugin, devices, type GatewayError, type Principal, SCOPES, Type } from "@svc/sdk";
-import { WebhookAction } from "@svc/sdk/services";
+import { definePlugin, type GatewayError, type Principal, SCOPES, Type } from "@svc/sdk";
+import { devices } from "@svc/sdk/devices";
+import { WebhookAction } from "@svc/sdk/webhooks";
 import {
   ADMIN,
   createDevice,

@@ -1,7 +1,7 @@
 /** Nodes that try to become more than was approved: other commands, another platform, another node's answers, an operator's methods. */
 import assert from "node:assert/strict";
 import { describe, it, type TestContext } from "node:test";
-import { nodeInvokeRequest, nodes } from "@svc/sdk";
+import { nodeInvokeRequest, nodes } from "@svc/sdk/nodes";
 import { createDevice, type DeviceIdentity, openScene, requestOf, type Scene } from "../../plugins/devices/scene.ts";
 import { ask, powers, probePlugin, soon } from "./scene.ts";
 

@@ -1,7 +1,7 @@
 /** Old frames, foreign nonces and proofs for something else; and circumstances that are only claimed: near, no page, another machine. */
 import assert from "node:assert/strict";
 import { describe, it, type TestContext } from "node:test";
-import type { ConnectParams } from "@svc/sdk";
+import type { ConnectParams } from "@svc/sdk/protocol";
 import { openRaw, type RawFrame, type RawSocket } from "../../raw-socket.ts";
 import {
   ADMIN,

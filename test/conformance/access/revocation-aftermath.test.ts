@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { join } from "node:path";
 import { describe, it } from "node:test";
 import { keepDevice, keepDeviceToken, readDeviceToken } from "@svc/sdk/device";
-import { nodeInvokeRequest } from "@svc/sdk";
+import { nodeInvokeRequest } from "@svc/sdk/nodes";
 import { ADMIN, createDevice, openScene, requestOf, SECRET } from "../../plugins/devices/scene.ts";
 import { home } from "../../host/cli/svc.ts";
 import { APPROVALS } from "./revocation-scene.ts";

@@ -1,7 +1,7 @@
 /** Device proofs and what a device may do, on the wire. Spec: protocol/frames-and-connect.md §6, §7 "Device-token fallback", §10. */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import type { ConnectParams } from "@svc/sdk";
+import type { ConnectParams } from "@svc/sdk/protocol";
 import { connectFrame, facts } from "../../raw-socket.ts";
 import { KEY, outcomeOf, type ProofOptions, type Scene, shared, withProof } from "./scene.ts";
 

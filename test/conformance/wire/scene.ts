@@ -2,15 +2,8 @@
 import assert from "node:assert/strict";
 import { createHash, generateKeyPairSync, sign } from "node:crypto";
 import { after, before, type TestContext } from "node:test";
-import {
-  type Audience,
-  type ConnectParams,
-  defineContract,
-  defineEvent,
-  definePlugin,
-  type Plugin,
-  Type,
-} from "@svc/sdk";
+import { type Audience, defineContract, defineEvent, definePlugin, type Plugin, Type } from "@svc/sdk";
+import type { ConnectParams } from "@svc/sdk/protocol";
 import type { HostedGateway } from "@svc/sdk/testing";
 import { connectFrame, openRaw, type RawFrame, type RawSocket } from "../../raw-socket.ts";
 import { startHost } from "../../host/net/host-scene.ts";

@@ -2,8 +2,8 @@
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { describe, it } from "node:test";
-import { HANDSHAKE_TIMEOUT_MS, MAX_PAYLOAD_BYTES } from "@svc/sdk";
 import { connect } from "@svc/sdk/client";
+import { HANDSHAKE_TIMEOUT_MS, MAX_PAYLOAD_BYTES } from "@svc/sdk/protocol";
 import { WebSocket, WebSocketServer } from "ws";
 import { connectFrame, openRaw } from "../../raw-socket.ts";
 import { ask, shared, start } from "./scene.ts";

@@ -2,8 +2,7 @@
 import assert from "node:assert/strict";
 import { createHash, generateKeyPairSync, type KeyObject, sign } from "node:crypto";
 import { describe, it } from "node:test";
-import type { ConnectParams } from "@svc/sdk";
-import { devicePayloads } from "@svc/sdk";
+import { type ConnectParams, devicePayloads } from "@svc/sdk/protocol";
 import { verifyDevice } from "../../../host/auth/device-proof.ts";
 
 type Device = NonNullable<ConnectParams["device"]>;

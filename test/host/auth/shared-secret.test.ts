@@ -1,7 +1,7 @@
 /** Spec: protocol/frames-and-connect.md §7, http/auth.md §4. */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import type { ConnectParams } from "@svc/sdk";
+import type { ConnectParams } from "@svc/sdk/protocol";
 import type { AuthSettings } from "../../../host/auth/mode.ts";
 import { type Peer, proxyPolicy, resolvePeer } from "../../../host/auth/client-address.ts";
 import { authDetailCode, bearerOf, checkShared, unauthorizedText } from "../../../host/auth/shared-secret.ts";

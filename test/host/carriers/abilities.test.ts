@@ -4,7 +4,8 @@ import { once } from "node:events";
 import { existsSync } from "node:fs";
 import { describe, it } from "node:test";
 import { defineContract, definePlugin, defineService, Type } from "@svc/sdk";
-import { Tool, type ModelEvent, ModelProvider } from "@svc/sdk/services";
+import { type ModelEvent, ModelProvider } from "@svc/sdk/models";
+import { Tool } from "@svc/sdk/tools";
 import { isolationScene, until } from "./scene.ts";
 
 const Any = Type.Unknown();
@@ -193,9 +194,9 @@ for (const run of ["worker", "process"] as const)
           setup: `
             let aborted = 0; let ended = 0;
             serve("ends", () => ({ aborted, ended }));
-            gateway.extend(services.Tool, "count", services.defineTool({ description: "-", params: Type.Object({ n: Type.Integer() }), scope: "operator.read",
+            gateway.extend(Tool, "count", defineTool({ description: "-", params: Type.Object({ n: Type.Integer() }), scope: "operator.read",
               run: async ({ n }, { signal, principal }) => { await new Promise((resolve) => { signal.addEventListener("abort", resolve); if (n < 5) setTimeout(resolve, 1); }); if (signal.aborted) aborted++; return "counted " + n + " " + principal.id; } }));
-            gateway.extend(services.ModelProvider, "guest-api", { builtin: [], async *stream(request, account, signal) {
+            gateway.extend(ModelProvider, "guest-api", { builtin: [], async *stream(request, account, signal) {
               try { for (let n = 0; n < 1000; n++) { if (signal.aborted) { aborted++; return; } yield { type: "text", delta: String(n) }; if (account.name === "short" && n === 2) break; await new Promise((r) => setImmediate(r)); }
               yield { type: "finish", reason: "stop" }; } finally { ended++; } } });
           `,
@@ -293,7 +294,7 @@ for (const run of ["worker", "process"] as const)
       ],
       [
         "requires a service that answers at once",
-        { head: `requires: { m: services.Models },`, setup: "" },
+        { head: `requires: { m: Models },`, setup: "" },
         /the service models cannot be used from another thread or process.*run host/,
       ],
       [

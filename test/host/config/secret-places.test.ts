@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { Strict, Type } from "@svc/sdk";
-import { SecretSetting } from "@svc/sdk/services";
+import { SecretSetting } from "@svc/sdk/secrets";
 import { interpretConfig } from "../../../host/config/file.ts";
 import type { SectionOwner } from "../../../host/config/schema.ts";
 import { createSecretPlaces } from "../../../host/config/secret-places.ts";

@@ -4,7 +4,7 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSy
 import { join } from "node:path";
 import { describe, it, type TestContext } from "node:test";
 import { type Denial, Strict, Type } from "@svc/sdk";
-import type { ConfigChange } from "@svc/sdk/services";
+import type { ConfigChange } from "@svc/sdk/config";
 import { givenConfig, readConfigFile } from "../../../host/config/file.ts";
 import { sha256 } from "../../../host/config/parse.ts";
 import { REDACTED } from "../../../host/config/redact.ts";

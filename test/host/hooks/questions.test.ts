@@ -1,7 +1,7 @@
 /** From a gate's question to its answer. */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import type { Approver, ApprovalAnswer } from "@svc/sdk/services";
+import type { ApprovalAnswer, Approver } from "@svc/sdk/gateway";
 import { createQuestions } from "../../../host/hooks/questions.ts";
 
 const question = {

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { definePlugin, defineService, live, notReady, optional, type Plugin } from "@svc/sdk";
-import { PluginControl } from "@svc/sdk/services";
+import { PluginControl } from "@svc/sdk/plugins";
 import { createFakeClock } from "@svc/sdk/testing";
 import { barrier, contractOf, settled, slotOf, startScene, until } from "./reload-scene.ts";
 

@@ -4,7 +4,8 @@ import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, it } from "node:test";
-import { defineContract, plugins, Type } from "@svc/sdk";
+import { defineContract, Type } from "@svc/sdk";
+import { plugins } from "@svc/sdk/plugins";
 import { describeDeprecated, noteMembers } from "../../../host/kernel/deprecations.ts";
 import { startGatewayProcess } from "../../gateway-process.ts";
 

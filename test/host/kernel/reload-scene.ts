@@ -4,8 +4,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { TestContext } from "node:test";
 import { defineContract, definePlugin, type Plugin, Type } from "@svc/sdk";
-import { PluginControl, type ReloadReport } from "@svc/sdk/services";
-import { type TestGatewayOptions, testGateway } from "@svc/sdk/testing";
+import { PluginControl, type ReloadReport } from "@svc/sdk/plugins";
+import { testGateway, type TestGatewayOptions } from "@svc/sdk/testing";
 
 export const Any = Type.Object({});
 

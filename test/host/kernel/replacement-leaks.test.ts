@@ -14,8 +14,8 @@ import {
   type TSchema,
   Type,
 } from "@svc/sdk";
+import type { PluginReport } from "@svc/sdk/plugins";
 import { createFakeClock } from "@svc/sdk/testing";
-import type { PluginReport } from "@svc/sdk/services";
 import { HookBus } from "../../../host/hooks/hook-bus.ts";
 import { Kernel } from "../../../host/kernel/kernel.ts";
 import { Kinds } from "../../../host/kernel/kernel-hooks.ts";

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { describe, it, type TestContext } from "node:test";
 import { defineEvent, defineHook, definePlugin, defineService, GatewayError, type HookEmitter, Type } from "@svc/sdk";
-import { PluginControl, type PluginMeasures } from "@svc/sdk/services";
+import { PluginControl, type PluginMeasures } from "@svc/sdk/plugins";
 import { barrier, contractOf, settled, slotOf, startScene, until } from "./reload-scene.ts";
 
 const limited = { timeout: 20_000 };

@@ -1,11 +1,10 @@
 /** A `connect` as the handshake judges it, without a socket: a valid one, and what a case changes. */
 import assert from "node:assert/strict";
 import { createHash, generateKeyPairSync, sign } from "node:crypto";
-import type { ConnectParams } from "@svc/sdk";
+import { type ConnectParams, devicePayloads } from "@svc/sdk/protocol";
 import { createFakeClock } from "@svc/sdk/testing";
 import { Access } from "../../../host/auth/access.ts";
 import { resolvePeer } from "../../../host/auth/client-address.ts";
-import { devicePayloads } from "@svc/sdk";
 import type { AuthSettings } from "../../../host/auth/settings.ts";
 import type { GatewaySection } from "../../../host/config/host-schema.ts";
 import { handshake, type HandshakeContext, HandshakeRefusal } from "../../../host/net/handshake.ts";

@@ -1,19 +1,8 @@
 /** A whole gateway over a raw socket: frames, limits, deadlines, closes. */
 import assert from "node:assert/strict";
 import { describe, it, type TestContext } from "node:test";
-import {
-  type Audience,
-  defineContract,
-  defineEvent,
-  definePlugin,
-  GatewayError,
-  HelloOk,
-  matches,
-  MAX_PAYLOAD_BYTES,
-  ResponseFrame,
-  EventFrame,
-  Type,
-} from "@svc/sdk";
+import { type Audience, defineContract, defineEvent, definePlugin, GatewayError, matches, Type } from "@svc/sdk";
+import { EventFrame, HelloOk, MAX_PAYLOAD_BYTES, ResponseFrame } from "@svc/sdk/protocol";
 import { testGateway } from "@svc/sdk/testing";
 import { connectFrame, connectRaw, openRaw } from "../../raw-socket.ts";
 

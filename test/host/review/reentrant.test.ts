@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { it } from "node:test";
 import { definePlugin, Type } from "@svc/sdk";
-import { ConfigStore } from "@svc/sdk/services";
+import { ConfigStore } from "@svc/sdk/config";
 import { barrier, directoryOf, startScene } from "../kernel/reload-scene.ts";
 
 it("does not wait for itself", { timeout: 8_000 }, async (t) => {

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { it } from "node:test";
 import { definePlugin } from "@svc/sdk";
-import { Credentials } from "@svc/sdk/services";
+import { Credentials } from "@svc/sdk/gateway";
 import { testGateway } from "@svc/sdk/testing";
 import { barrier, contractOf } from "../kernel/reload-scene.ts";
 

@@ -2,7 +2,8 @@
 import assert from "node:assert/strict";
 import { connect } from "node:net";
 import { it } from "node:test";
-import { defineEvent, definePlugin, type EventCursor, Type } from "@svc/sdk";
+import { defineEvent, definePlugin, Type } from "@svc/sdk";
+import type { EventCursor } from "@svc/sdk/protocol";
 import { testGateway } from "@svc/sdk/testing";
 import { connectFrame, connectRaw, openRaw } from "../../raw-socket.ts";
 

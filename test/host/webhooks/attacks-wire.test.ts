@@ -6,7 +6,7 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, it, type TestContext } from "node:test";
-import { config } from "@svc/sdk";
+import { config } from "@svc/sdk/config";
 import { FailureLimiter, HOOK_LIMITER } from "../../../host/auth/failure-limiter.ts";
 import { systemClock } from "../../../host/clock.ts";
 import { HookBus } from "../../../host/hooks/hook-bus.ts";

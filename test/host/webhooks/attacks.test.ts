@@ -4,9 +4,10 @@ import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, describe, it, type TestContext } from "node:test";
-import { definePlugin, wrapExternalContent } from "@svc/sdk";
-import { WebhookPreset, Webhooks, type WebhookTrialReport } from "@svc/sdk/services";
+import { definePlugin } from "@svc/sdk";
+import { wrapExternalContent } from "@svc/sdk/external-content";
 import { testGateway } from "@svc/sdk/testing";
+import { WebhookPreset, Webhooks, type WebhookTrialReport } from "@svc/sdk/webhooks";
 import { TOKEN, webhookGateway } from "./webhook-gateway.ts";
 
 const limited = { timeout: 120_000 };

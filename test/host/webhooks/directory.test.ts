@@ -5,7 +5,7 @@ import { cp, mkdir, mkdtemp, readdir, readFile, realpath, rm, symlink, writeFile
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { describe, it, type TestContext } from "node:test";
-import { webhooks } from "@svc/sdk";
+import { webhooks } from "@svc/sdk/webhooks";
 import { root } from "../../checkout.ts";
 import { webhookGateway } from "./webhook-gateway.ts";
 

@@ -5,8 +5,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, it, type TestContext } from "node:test";
 import { definePlugin, GatewayError, Type } from "@svc/sdk";
-import { type Storage, Storage as StorageToken, WebhookAction } from "@svc/sdk/services";
+import { type Storage, Storage as StorageToken } from "@svc/sdk/storage";
 import { createFakeClock } from "@svc/sdk/testing";
+import { WebhookAction } from "@svc/sdk/webhooks";
 import { webhookGateway } from "./webhook-gateway.ts";
 
 interface Answer {

@@ -326,7 +326,7 @@ describe("webhook requests", () => {
 
 import type { TestContext } from "node:test";
 import { definePlugin, Type } from "@svc/sdk";
-import { WebhookAction } from "@svc/sdk/services";
+import { WebhookAction } from "@svc/sdk/webhooks";
 import { testGateway } from "@svc/sdk/testing";
 import { actionsPlugin } from "./webhook-gateway.ts";
 

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { it } from "node:test";
 import { Type } from "@svc/sdk";
-import type { WebhookAction } from "@svc/sdk/services";
+import type { WebhookAction } from "@svc/sdk/webhooks";
 import { suspicionsOf, toJob } from "../../../host/webhooks/job.ts";
 
 const action: WebhookAction = {

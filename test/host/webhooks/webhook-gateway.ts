@@ -1,8 +1,8 @@
 /** A gateway with webhooks on and actions that tell what they were asked, for tests. */
 import type { TestContext } from "node:test";
 import { definePlugin, GatewayError, type Plugin, Type } from "@svc/sdk";
-import { type WebhookFields, type WebhookJob, WebhookAction, Webhooks, WebhookVerifier } from "@svc/sdk/services";
 import { testGateway, type TestGateway } from "@svc/sdk/testing";
+import { WebhookAction, type WebhookFields, type WebhookJob, Webhooks, WebhookVerifier } from "@svc/sdk/webhooks";
 
 export const TOKEN = "hook-token-of-the-test";
 

@@ -1,7 +1,9 @@
 /** Sessions in three tables of their own, durable as the real ones, with nothing that runs do not need. */
 import { randomUUID } from "node:crypto";
 import { GatewayError, invalidRequest, notFound } from "@svc/sdk";
-import type { Message, SessionEntry, Sessions, Statement, Storage, TranscriptItem } from "@svc/sdk/services";
+import type { Message } from "@svc/sdk/models";
+import type { SessionEntry, Sessions, TranscriptItem } from "@svc/sdk/sessions";
+import type { Statement, Storage } from "@svc/sdk/storage";
 
 const STEPS = [
   "CREATE TABLE fake_entries (key TEXT PRIMARY KEY, entry TEXT NOT NULL)",

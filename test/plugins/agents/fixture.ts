@@ -4,18 +4,12 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { TestContext } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
-import { type agentEvent, type Denial, type PayloadOf, withDefaults } from "@svc/sdk";
-import { textOf } from "@svc/sdk/services";
-import type {
-  Models,
-  ResolvedModel,
-  RunEvent,
-  RunOutcome,
-  RunRequest,
-  Sessions,
-  Storage,
-  Tool,
-} from "@svc/sdk/services";
+import { type Denial, type PayloadOf, withDefaults } from "@svc/sdk";
+import type { agentEvent, RunEvent, RunOutcome, RunRequest } from "@svc/sdk/agents";
+import { type Models, type ResolvedModel, textOf } from "@svc/sdk/models";
+import type { Sessions } from "@svc/sdk/sessions";
+import type { Storage } from "@svc/sdk/storage";
+import type { Tool } from "@svc/sdk/tools";
 import { AgentsConfig, MessagesConfig } from "../../../plugins/agents/config.ts";
 import { type ConfiguredAgents, createLiveAgents } from "../../../plugins/agents/directory/directory.ts";
 import { RunStore } from "../../../plugins/agents/runs/store.ts";

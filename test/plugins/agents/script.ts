@@ -1,6 +1,7 @@
 /** Models and messages as tests write them. */
-import { type Principal } from "@svc/sdk";
-import type { ImageBlock, Message, ModelEvent, ModelRequest, RunRequest, Usage } from "@svc/sdk/services";
+import type { Principal } from "@svc/sdk";
+import type { RunRequest } from "@svc/sdk/agents";
+import type { ImageBlock, Message, ModelEvent, ModelRequest, Usage } from "@svc/sdk/models";
 
 /** What a scripted model says to one request. */
 export type Answer = (request: ModelRequest, signal: AbortSignal) => AsyncIterable<ModelEvent>;

@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { type ConnectionInfo, type execApproval, type ParamsOf, type Principal } from "@svc/sdk";
-import { envHash, planDigest } from "@svc/sdk/exec";
+import { envHash, planDigest } from "@svc/kit/exec";
+import type { ConnectionInfo, ParamsOf, Principal } from "@svc/sdk";
+import type { execApproval } from "@svc/sdk/approvals";
 import * as fc from "fast-check";
 import { approversAmong, mayDecide } from "../../../plugins/approvals/approvers.ts";
 import { askedCommand } from "../../../plugins/approvals/asking.ts";

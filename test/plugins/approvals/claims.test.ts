@@ -1,7 +1,7 @@
 /** Rows of `details.code` in protocol/methods-node.md §4, and that nothing but the very command runs. */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import type { ExecClaim } from "@svc/sdk/services";
+import type { ExecClaim } from "@svc/sdk/approvals";
 import * as fc from "fast-check";
 import type { ApprovalRecord } from "../../../plugins/approvals/approval-rows.ts";
 import { ApprovalStore } from "../../../plugins/approvals/approval-store.ts";

@@ -4,19 +4,18 @@ import { mkdtemp, readdir, readFile, rm, stat } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, it, type TestContext } from "node:test";
+import { defineContract, definePlugin, type Plugin, Type } from "@svc/sdk";
 import {
-  config,
-  defineContract,
-  definePlugin,
   execApproval,
   execApprovalRequested,
   execApprovalResolved,
   execApprovals,
-  type Plugin,
-  Type,
-} from "@svc/sdk";
+  ExecApprovals,
+} from "@svc/sdk/approvals";
+import { config } from "@svc/sdk/config";
 import { createDevice } from "@svc/sdk/device";
-import { Approver, ExecApprovals, type NodeAnswer, Nodes } from "@svc/sdk/services";
+import { Approver } from "@svc/sdk/gateway";
+import { type NodeAnswer, Nodes } from "@svc/sdk/nodes";
 import { testGateway, type TestGateway } from "@svc/sdk/testing";
 import approvals from "../../../plugins/approvals/plugin.ts";
 import { connectRaw } from "../../raw-socket.ts";

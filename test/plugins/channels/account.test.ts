@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { type Contribution, GatewayError } from "@svc/sdk";
-import type { Channel, ChannelRun, Receipt } from "@svc/sdk/services";
+import type { Channel, ChannelRun, Receipt } from "@svc/sdk/channels";
 import { createFakeClock } from "@svc/sdk/testing";
 import { AccountRun, LET_GO_MS, STEADY_MS } from "../../../plugins/channels/account.ts";
 import { untilStopped } from "./pigeon.ts";

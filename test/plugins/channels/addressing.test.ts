@@ -2,7 +2,8 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import type { Contribution } from "@svc/sdk";
-import type { Channel, DeliveryRequest, SessionEntry } from "@svc/sdk/services";
+import type { Channel, DeliveryRequest } from "@svc/sdk/channels";
+import type { SessionEntry } from "@svc/sdk/sessions";
 import { chatTypeOf, destinationOf } from "../../../plugins/channels/addressing.ts";
 
 const value = {

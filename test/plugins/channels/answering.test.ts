@@ -2,7 +2,8 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { GatewayError } from "@svc/sdk";
-import type { AgentRuns, RunOutcome, Sessions } from "@svc/sdk/services";
+import type { AgentRuns, RunOutcome } from "@svc/sdk/agents";
+import type { Sessions } from "@svc/sdk/sessions";
 import { createFakeClock } from "@svc/sdk/testing";
 import { Answering } from "../../../plugins/channels/answering.ts";
 import type { AcceptedMessage } from "../../../plugins/channels/inbound-store.ts";

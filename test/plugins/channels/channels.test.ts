@@ -1,8 +1,10 @@
 /** Messages in and answers out, through a gateway. */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { channels, definePlugin, plugins, unavailable } from "@svc/sdk";
-import { textOf } from "@svc/sdk/services";
+import { definePlugin, unavailable } from "@svc/sdk";
+import { channels } from "@svc/sdk/channels";
+import { textOf } from "@svc/sdk/models";
+import { plugins } from "@svc/sdk/plugins";
 import { createFakeClock } from "@svc/sdk/testing";
 import { pigeon, untilStopped } from "./pigeon.ts";
 import { startScene, until } from "./scene.ts";

@@ -11,7 +11,7 @@ import { until } from "./scene.ts";
 
 /** A channel as a package on disk; its network is an HTTP server of the test. */
 const PLUGIN = `import { definePlugin, Type, unavailable } from "@svc/sdk";
-import { Channel, defineChannel } from "@svc/sdk/services";
+import { Channel, defineChannel } from "@svc/sdk/channels";
 
 const post = (url: string, body: object, signal: AbortSignal) => fetch(url, { method: "POST", body: JSON.stringify(body), signal });
 

@@ -2,7 +2,8 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { assert as check, constantFrom, integer, property, string } from "fast-check";
-import type { ChannelAccount, InboundMessage, RunOutcome } from "@svc/sdk/services";
+import type { RunOutcome } from "@svc/sdk/agents";
+import type { ChannelAccount, InboundMessage } from "@svc/sdk/channels";
 import { isUser, refusalOf } from "../../../plugins/channels/admission.ts";
 import { hide, hideIn, secretsOf } from "../../../plugins/channels/hidden.ts";
 import { checkedMessage, MAX_TEXT_CHARS, messageKey } from "../../../plugins/channels/inbound-message.ts";

@@ -2,8 +2,9 @@
 import assert from "node:assert/strict";
 import { describe, it, type TestContext } from "node:test";
 import { definePlugin, GatewayError, type Principal, unavailable } from "@svc/sdk";
-import { textOf, type ToolAttempt, type ToolOrigin, Tools } from "@svc/sdk/services";
+import { textOf } from "@svc/sdk/models";
 import { startFakeModelServer, type TestGatewayOptions } from "@svc/sdk/testing";
+import { type ToolAttempt, type ToolOrigin, Tools } from "@svc/sdk/tools";
 import type { LastRoute } from "../../../plugins/channels/addressing.ts";
 import { type Asked, type Target, targetOf } from "../../../plugins/channels/message-target.ts";
 import { pigeon, type Pigeon } from "./pigeon.ts";

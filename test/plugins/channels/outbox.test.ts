@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { type Contribution, GatewayError } from "@svc/sdk";
-import type { Channel } from "@svc/sdk/services";
+import type { Channel } from "@svc/sdk/channels";
 import { createFakeClock } from "@svc/sdk/testing";
 import { Outbox } from "../../../plugins/channels/outbox.ts";
 import type { OutboxStore, OutboxText } from "../../../plugins/channels/outbox-store.ts";

@@ -8,7 +8,7 @@ import {
   type InboundMessage,
   type OutboundMessage,
   type Receipt,
-} from "@svc/sdk/services";
+} from "@svc/sdk/channels";
 
 export interface Sent {
   readonly account: string;

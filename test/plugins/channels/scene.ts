@@ -2,7 +2,10 @@
 import type { TestContext } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { definePlugin, type Plugin, type ServicesOf } from "@svc/sdk";
-import { AgentRuns, Delivery, Sessions, Storage } from "@svc/sdk/services";
+import { AgentRuns } from "@svc/sdk/agents";
+import { Delivery } from "@svc/sdk/channels";
+import { Sessions } from "@svc/sdk/sessions";
+import { Storage } from "@svc/sdk/storage";
 import { testGateway, type TestGatewayOptions } from "@svc/sdk/testing";
 
 const requires = { sessions: Sessions, storage: Storage, delivery: Delivery, runs: AgentRuns };

@@ -1,12 +1,13 @@
 /** `send`, `poll`, `channels.*` and the `Delivery` service, through a gateway. */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { channels, GatewayError, invalidRequest, outbound, unavailable } from "@svc/sdk";
-import { textOf } from "@svc/sdk/services";
+import { GatewayError, invalidRequest, unavailable } from "@svc/sdk";
+import { channels, outbound } from "@svc/sdk/channels";
+import { textOf } from "@svc/sdk/models";
+import { createFakeClock } from "@svc/sdk/testing";
 import { KEPT_MS } from "../../../plugins/channels/sending.ts";
 import { pigeon, untilStopped } from "./pigeon.ts";
 import { startScene, until } from "./scene.ts";
-import { createFakeClock } from "@svc/sdk/testing";
 
 let serial = 0;
 const key = () => `send-${++serial}`;

@@ -1,5 +1,7 @@
 /** A client that answers what a test says, and the frames a gateway would send. */
-import { agentEvent, chatEvent, type PayloadOf } from "@svc/sdk";
+import type { PayloadOf } from "@svc/sdk";
+import { agentEvent } from "@svc/sdk/agents";
+import { chatEvent } from "@svc/sdk/chat";
 import type { ChatClient } from "../../../plugins/chat/conversation.ts";
 import type { ChatPayload } from "../../../plugins/chat/stream.ts";
 

@@ -3,17 +3,11 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { TestContext } from "node:test";
-import { type Call, chat, type ConnectionInfo, invalidRequest, type ParamsOf, type Principal } from "@svc/sdk";
-import type {
-  AgentRuns,
-  Message,
-  QueueMode,
-  RunOutcome,
-  RunRequest,
-  RunState,
-  SessionEntry,
-  Sessions,
-} from "@svc/sdk/services";
+import { type Call, type ConnectionInfo, invalidRequest, type ParamsOf, type Principal } from "@svc/sdk";
+import type { AgentRuns, QueueMode, RunOutcome, RunRequest, RunState } from "@svc/sdk/agents";
+import { chat } from "@svc/sdk/chat";
+import type { Message } from "@svc/sdk/models";
+import type { SessionEntry, Sessions } from "@svc/sdk/sessions";
 import { createAborts } from "../../../plugins/chat/abort.ts";
 import { createCommandLog, MIGRATIONS } from "../../../plugins/chat/command-log.ts";
 import { createInject } from "../../../plugins/chat/injected.ts";

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import type { AssistantMessage, Message, UserMessage } from "@svc/sdk/services";
+import type { AssistantMessage, Message, UserMessage } from "@svc/sdk/models";
 import * as history from "../../../plugins/chat/history.ts";
 
 const user: UserMessage = { role: "user", content: [{ type: "text", text: "hi" }], timestamp: 1 };

@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { isPlugin, type PluginGateway } from "@svc/sdk";
-import type { RunEvent, SessionEntry, TranscriptItem } from "@svc/sdk/services";
+import type { RunEvent } from "@svc/sdk/agents";
+import type { SessionEntry, TranscriptItem } from "@svc/sdk/sessions";
 import chatPlugin from "../../../plugins/chat/plugin.ts";
 
 /** Runs `setup` and keeps what it declares. */

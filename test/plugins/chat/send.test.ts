@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it, type TestContext } from "node:test";
-import type { QueueMode, RunState } from "@svc/sdk/services";
+import type { QueueMode, RunState } from "@svc/sdk/agents";
 import { connection, openScene, principal } from "./chat-scene.ts";
 
 const CANONICAL = "agent:main:main";

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import type { RunEvent, RunOutcome } from "@svc/sdk/services";
+import type { RunEvent, RunOutcome } from "@svc/sdk/agents";
 import { createSentRuns } from "../../../plugins/chat/sent-runs.ts";
 import { type ChatPayload, createChatStream } from "../../../plugins/chat/stream.ts";
 

@@ -4,7 +4,9 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, it, type TestContext } from "node:test";
-import { chat, config, definePlugin, notFound } from "@svc/sdk";
+import { definePlugin, notFound } from "@svc/sdk";
+import { chat } from "@svc/sdk/chat";
+import { config } from "@svc/sdk/config";
 import { testGateway } from "@svc/sdk/testing";
 
 const told: string[] = [];

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { config, isPlugin, matches } from "@svc/sdk";
+import { isPlugin, matches } from "@svc/sdk";
+import { config } from "@svc/sdk/config";
 import configPlugin from "../../../plugins/config/plugin.ts";
 import { call, scene, snapshot } from "./scene.ts";
 

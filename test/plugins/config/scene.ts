@@ -4,8 +4,10 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { TestContext } from "node:test";
-import { type chat, type config, GatewayError, type Handlers, type ParamsOf, type PluginGateway } from "@svc/sdk";
-import type { ConfigChange, ConfigSnapshot, ConfigWritten, ScheduledRestart } from "@svc/sdk/services";
+import { GatewayError, type Handlers, type ParamsOf, type PluginGateway } from "@svc/sdk";
+import type { chat } from "@svc/sdk/chat";
+import type { config, ConfigChange, ConfigSnapshot, ConfigWritten } from "@svc/sdk/config";
+import type { ScheduledRestart } from "@svc/sdk/gateway";
 import configPlugin from "../../../plugins/config/plugin.ts";
 
 export const snapshot: ConfigSnapshot = {

@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { existsSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { describe, it } from "node:test";
-import { config, invalidRequest, matches } from "@svc/sdk";
+import { invalidRequest, matches } from "@svc/sdk";
+import { config } from "@svc/sdk/config";
 import { call, scene, written } from "./scene.ts";
 
 const raw = "{ gateway: { port: 1 } }";

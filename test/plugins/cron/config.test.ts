@@ -1,7 +1,7 @@
 /** What the section `cron` changes. */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { cron } from "@svc/sdk";
+import { cron } from "@svc/sdk/cron";
 import { openScene, outside, pigeonPost, report } from "./scene.ts";
 
 const limited = { timeout: 90_000 };

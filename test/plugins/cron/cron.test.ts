@@ -1,7 +1,7 @@
 /** Jobs in a gateway: run when they are due, recorded once, told to whom it concerns; across failures and restarts. */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { cron } from "@svc/sdk";
+import { cron } from "@svc/sdk/cron";
 import { createFakeClock } from "@svc/sdk/testing";
 import { askedOf } from "../webhook-scene.ts";
 import { MAIN, NOON, openScene, outside, pigeonPost, report } from "./scene.ts";

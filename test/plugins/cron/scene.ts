@@ -5,16 +5,11 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { TestContext } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
-import {
-  cron,
-  cronEvent,
-  type CronEventPayload,
-  type CronJob,
-  type CronRunEntry,
-  definePlugin,
-  type Plugin,
-} from "@svc/sdk";
-import { OutboundFetch, type OutboundRequest, Sessions, Storage, SystemEvents } from "@svc/sdk/services";
+import { definePlugin, type Plugin } from "@svc/sdk";
+import { cron, cronEvent, type CronEventPayload, type CronJob, type CronRunEntry } from "@svc/sdk/cron";
+import { SystemEvents } from "@svc/sdk/heartbeat";
+import { Sessions } from "@svc/sdk/sessions";
+import { Storage } from "@svc/sdk/storage";
 import {
   createFakeClock,
   type FakeClock,
@@ -23,6 +18,7 @@ import {
   startFakeModelServer,
   testGateway,
 } from "@svc/sdk/testing";
+import { OutboundFetch, type OutboundRequest } from "@svc/sdk/web";
 import { until as wait } from "../webhook-scene.ts";
 
 export { pigeonPost } from "../webhook-agent/surroundings.ts";

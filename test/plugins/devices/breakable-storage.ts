@@ -1,7 +1,7 @@
 /** SQLite that a test can break. */
 import { join } from "node:path";
 import { definePlugin, type Plugin } from "@svc/sdk";
-import { Storage } from "@svc/sdk/services";
+import { Storage } from "@svc/sdk/storage";
 import { createStorage } from "../../../plugins/storage-sqlite/storage.ts";
 
 /** What does not work at the moment. */

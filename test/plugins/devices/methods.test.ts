@@ -1,7 +1,7 @@
 /** Every method of `device.*`, its errors, and what ends with it. Spec: protocol/methods-device.md. */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { devices } from "@svc/sdk";
+import { devices } from "@svc/sdk/devices";
 import {
   ADMIN,
   type Attempt,

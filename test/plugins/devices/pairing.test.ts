@@ -4,7 +4,8 @@ import { createPublicKey } from "node:crypto";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, it } from "node:test";
-import { config, devices } from "@svc/sdk";
+import { config } from "@svc/sdk/config";
+import { devices } from "@svc/sdk/devices";
 import { createFakeClock } from "@svc/sdk/testing";
 import { temporaryDirectory } from "./directory.ts";
 import {

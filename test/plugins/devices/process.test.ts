@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { it } from "node:test";
-import { devices } from "@svc/sdk";
+import { devices } from "@svc/sdk/devices";
 import { startGatewayProcess } from "../../gateway-process.ts";
 import { temporaryDirectory } from "./directory.ts";
 import { createDevice, knock, READ, requestOf, WRITE } from "./scene.ts";

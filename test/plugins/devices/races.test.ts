@@ -1,7 +1,8 @@
 /** What happens to a connect that is under way while its device is changed. Spec: spec/README.md "revoking". */
 import assert from "node:assert/strict";
 import { describe, it, type TestContext } from "node:test";
-import { definePlugin, devices } from "@svc/sdk";
+import { definePlugin } from "@svc/sdk";
+import { devices } from "@svc/sdk/devices";
 import { type Attempt, createDevice, openScene, READ } from "./scene.ts";
 
 const limited = { timeout: 60_000 };

@@ -1,10 +1,11 @@
 /** A gateway with devices that come from near or far, by raw frames, and all they are told. */
 import type { TestContext } from "node:test";
-import { type ConnectParams, devices, type PairedDevice, type PendingDevice, type Plugin } from "@svc/sdk";
-import { createDevice, type DeviceIdentity } from "@svc/sdk/device";
+import type { Plugin } from "@svc/sdk";
 import type { GatewayClient } from "@svc/sdk/client";
-import type { FakeClock, TestGateway } from "@svc/sdk/testing";
-import { testGateway } from "@svc/sdk/testing";
+import { createDevice, type DeviceIdentity } from "@svc/sdk/device";
+import { devices, type PairedDevice, type PendingDevice } from "@svc/sdk/devices";
+import type { ConnectParams } from "@svc/sdk/protocol";
+import { type FakeClock, type TestGateway, testGateway } from "@svc/sdk/testing";
 import devicesPlugin from "../../../plugins/devices/plugin.ts";
 import { openRaw, type RawFrame, type RawSocket } from "../../raw-socket.ts";
 

@@ -1,8 +1,8 @@
 /** The `Devices` service, as the plugin for nodes uses it. */
 import assert from "node:assert/strict";
 import { describe, it, type TestContext } from "node:test";
-import { definePlugin, devices } from "@svc/sdk";
-import { Devices, type OfferedCommands } from "@svc/sdk/services";
+import { definePlugin } from "@svc/sdk";
+import { devices, Devices, type OfferedCommands } from "@svc/sdk/devices";
 import { type Attempt, createDevice, type DeviceIdentity, openScene, READ, requestOf, settled } from "./scene.ts";
 
 const limited = { timeout: 60_000 };

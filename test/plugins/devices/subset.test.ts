@@ -1,7 +1,8 @@
 /** Whatever is asked for, approved, rotated and issued: granted is never more than record, approver and request. */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { coversScope, devices, isGatewayError, type Scope, SCOPES } from "@svc/sdk";
+import { coversScope, isGatewayError, type Scope, SCOPES } from "@svc/sdk";
+import { devices } from "@svc/sdk/devices";
 import * as fc from "fast-check";
 import { createDevice, openScene, PAIRING, READ } from "./scene.ts";
 

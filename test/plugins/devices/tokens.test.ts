@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { readdir, rm, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, it } from "node:test";
-import { devices } from "@svc/sdk";
+import { devices } from "@svc/sdk/devices";
 import { createFakeClock } from "@svc/sdk/testing";
 import { temporaryDirectory } from "./directory.ts";
 import {

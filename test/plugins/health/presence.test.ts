@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { type ConnectionInfo, matches, PresenceEntry } from "@svc/sdk";
+import { type ConnectionInfo, matches } from "@svc/sdk";
+import { PresenceEntry } from "@svc/sdk/health";
 import { createPresence, MAX_ENTRIES, PRESENCE_TTL_MS } from "../../../plugins/health/presence.ts";
 
 const self = { host: "box", ip: "10.0.0.1", version: "1.2.3", platform: "linux 6", deviceFamily: "Linux" };

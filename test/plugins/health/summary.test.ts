@@ -1,7 +1,9 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { HealthSummary, matches, notFound } from "@svc/sdk";
-import type { Models, SessionEntry, Sessions } from "@svc/sdk/services";
+import { matches, notFound } from "@svc/sdk";
+import { HealthSummary } from "@svc/sdk/health";
+import type { Models } from "@svc/sdk/models";
+import type { SessionEntry, Sessions } from "@svc/sdk/sessions";
 import { gatewayStatus, sessionRow } from "../../../plugins/health/status.ts";
 import { healthSummary, NO_HEARTBEAT } from "../../../plugins/health/summary.ts";
 

@@ -2,16 +2,10 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { setImmediate as turn } from "node:timers/promises";
-import { GatewayError, type HeartbeatReport } from "@svc/sdk";
-import type {
-  DeliveryOutcome,
-  DeliveryRequest,
-  HeartbeatSettings,
-  RunOutcome,
-  RunRequest,
-  RunState,
-  SystemEvent,
-} from "@svc/sdk/services";
+import { GatewayError } from "@svc/sdk";
+import type { RunOutcome, RunRequest, RunState } from "@svc/sdk/agents";
+import type { DeliveryOutcome, DeliveryRequest } from "@svc/sdk/channels";
+import type { HeartbeatReport, HeartbeatSettings, SystemEvent } from "@svc/sdk/heartbeat";
 import { createFakeClock } from "@svc/sdk/testing";
 import type { Beat } from "../../../plugins/heartbeat/beat-store.ts";
 import { Beats } from "../../../plugins/heartbeat/beats.ts";

@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { GatewayError, type HeartbeatReport } from "@svc/sdk";
+import { GatewayError } from "@svc/sdk";
 import type { CommandContext } from "@svc/sdk/cli";
+import type { HeartbeatReport } from "@svc/sdk/heartbeat";
 import commands, { reportLines } from "../../../plugins/heartbeat/cli.ts";
 
 type Client = Awaited<ReturnType<CommandContext["connect"]>>;

@@ -1,8 +1,9 @@
 /** What is decided without looking anywhere: intervals, hours, whether, in which words, and what came of it. */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import type { HeartbeatSettings, RunOutcome } from "@svc/sdk/services";
-import { acknowledged, withoutAcknowledgement } from "@svc/sdk/services";
+import { acknowledged, withoutAcknowledgement } from "@svc/kit/runs";
+import type { RunOutcome } from "@svc/sdk/agents";
+import type { HeartbeatSettings } from "@svc/sdk/heartbeat";
 import { isWithin } from "../../../plugins/heartbeat/active-hours.ts";
 import { BUSY_LIMIT_MS, type GateFacts, gateOf, saysNothing, worthless } from "../../../plugins/heartbeat/decision.ts";
 import { beating, sessionOf, viewOf } from "../../../plugins/heartbeat/hearts.ts";

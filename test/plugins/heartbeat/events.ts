@@ -3,7 +3,8 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { TestContext } from "node:test";
-import type { Storage, SystemEvent } from "@svc/sdk/services";
+import type { SystemEvent } from "@svc/sdk/heartbeat";
+import type { Storage } from "@svc/sdk/storage";
 import { EventStore } from "../../../plugins/heartbeat/event-store.ts";
 import { openStorage } from "../../../plugins/storage-sqlite/storage.ts";
 

@@ -1,16 +1,12 @@
 /** The plugin in a gateway with channels and clients: what people, panels and the transcript see of heartbeats. */
 import assert from "node:assert/strict";
 import { describe, it, type TestContext } from "node:test";
-import {
-  chatEvent,
-  definePlugin,
-  health,
-  heartbeat,
-  heartbeatEvent,
-  type HeartbeatReport,
-  type PayloadOf,
-} from "@svc/sdk";
-import { Heartbeats, Sessions, SystemEvents, textOf } from "@svc/sdk/services";
+import { definePlugin, type PayloadOf } from "@svc/sdk";
+import { chatEvent } from "@svc/sdk/chat";
+import { health } from "@svc/sdk/health";
+import { heartbeat, heartbeatEvent, type HeartbeatReport, Heartbeats, SystemEvents } from "@svc/sdk/heartbeat";
+import { textOf } from "@svc/sdk/models";
+import { Sessions } from "@svc/sdk/sessions";
 import { startFakeModelServer, testGateway } from "@svc/sdk/testing";
 import { pigeon } from "../channels/pigeon.ts";
 import { MAIN, type SceneOptions, until } from "../webhook-scene.ts";

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { wrapExternalContent } from "@svc/sdk";
-import type { SystemEvent } from "@svc/sdk/services";
+import { wrapExternalContent } from "@svc/sdk/external-content";
+import type { SystemEvent } from "@svc/sdk/heartbeat";
 import { MAX_WAITING } from "../../../plugins/heartbeat/event-store.ts";
 import { likenessOf, MAX_EVENT_CHARS, storedText } from "../../../plugins/heartbeat/event-text.ts";
 import { eventSection, fitting, MAX_EVENTS, MAX_SECTION_CHARS } from "../../../plugins/heartbeat/prompt-section.ts";

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it, type TestContext } from "node:test";
 import { GatewayError } from "@svc/sdk";
-import type { RunState } from "@svc/sdk/services";
+import type { RunState } from "@svc/sdk/agents";
 import { Telling } from "../../../plugins/heartbeat/telling.ts";
 import { event, KEY, openEvents } from "./events.ts";
 

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { definePlugin, describeViolations, withDefaults } from "@svc/sdk";
-import { ConfigStore } from "@svc/sdk/services";
+import { ConfigStore } from "@svc/sdk/config";
 import { testGateway } from "@svc/sdk/testing";
 import { ChatCompletionsConfig } from "../../../plugins/http-chat/config.ts";
 import { PLUGINS, SUITE_MS } from "./scene.ts";

@@ -1,7 +1,8 @@
 /** Answers as text of the wire. Spec: http/chat-completions.md §5, §6 and §9. */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import type { AnswerStep, RunOutcome } from "@svc/sdk/services";
+import type { AnswerStep } from "@svc/kit/runs";
+import type { RunOutcome } from "@svc/sdk/agents";
 import { completion, createFrames, DONE } from "../../../plugins/http-chat/frames.ts";
 import { answerOf, failureOfRun } from "../../../plugins/http-chat/outcome.ts";
 import { failureReply } from "../../../plugins/http-chat/refusals.ts";

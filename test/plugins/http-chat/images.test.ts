@@ -3,7 +3,8 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import type { ChatCompletionMessageParam } from "openai/resources/chat/completions";
 import { definePlugin, GatewayError, invalidRequest } from "@svc/sdk";
-import { Documents, OutboundFetch, type OutboundRequest } from "@svc/sdk/services";
+import { Documents } from "@svc/sdk/media";
+import { OutboundFetch, type OutboundRequest } from "@svc/sdk/web";
 import { scene, shown, SUITE_MS } from "./scene.ts";
 
 const PNG = Buffer.from("89504e470d0a1a0a", "hex").toString("base64");

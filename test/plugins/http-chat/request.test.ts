@@ -1,7 +1,7 @@
 /** Requests as they are read: what is used, what is refused by name, what is left alone. Spec: http/chat-completions.md §2, §4 and §9. */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { textOf } from "@svc/sdk/services";
+import { textOf } from "@svc/sdk/models";
 import { type Question, readQuestion } from "../../../plugins/http-chat/request.ts";
 
 const user = (content: unknown = "hi") => ({ role: "user", content });

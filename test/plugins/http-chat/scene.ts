@@ -2,7 +2,8 @@
 import type { TestContext } from "node:test";
 import { setImmediate as tick } from "node:timers/promises";
 import { definePlugin } from "@svc/sdk";
-import { AgentRuns, type RunEvent, type RunOutcome, type RunState, Sessions } from "@svc/sdk/services";
+import { AgentRuns, type RunEvent, type RunOutcome, type RunState } from "@svc/sdk/agents";
+import { Sessions } from "@svc/sdk/sessions";
 import {
   type FakeModelReply,
   type FakeModelScript,

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import type { ChatCompletion, ChatCompletionMessageParam, ChatCompletionTool } from "openai/resources/chat/completions";
 import { definePlugin, Strict } from "@svc/sdk";
-import { defineTool, Tool, type ToolCall } from "@svc/sdk/services";
+import { defineTool, Tool, type ToolCall } from "@svc/sdk/tools";
 import { chunkIn, frames, scene, shown, SUITE_MS } from "./scene.ts";
 
 const weather: ChatCompletionTool = {

@@ -1,7 +1,7 @@
 /** What becomes of the items of a request: one turn of an agent. */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { type Message, textOf } from "@svc/sdk/services";
+import { type Message, textOf } from "@svc/sdk/models";
 import { openCalls } from "../../../plugins/http-responses/continuing.ts";
 import { turnOf, type TurnScene } from "../../../plugins/http-responses/conversation.ts";
 import { fileBlock, fileName } from "../../../plugins/http-responses/file-block.ts";

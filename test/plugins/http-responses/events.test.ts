@@ -1,7 +1,7 @@
 /** The events of a stream: complete, in order, numbered. */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import type { RunOutcome } from "@svc/sdk/services";
+import type { RunOutcome } from "@svc/sdk/agents";
 import { createEventWriter } from "../../../plugins/http-responses/events.ts";
 import { readRequest } from "../../../plugins/http-responses/request.ts";
 import { endingOf, responseBase } from "../../../plugins/http-responses/response.ts";

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { GatewayError } from "@svc/sdk";
-import type { OutboundRefusalCode } from "@svc/sdk/services";
+import type { OutboundRefusalCode } from "@svc/sdk/web";
 import { base64, openScene, PNG, shown, systemOf, userSays } from "./scene.ts";
 
 const limited = { timeout: 60_000 };

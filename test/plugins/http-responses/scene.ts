@@ -5,16 +5,11 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before } from "node:test";
 import { definePlugin, GatewayError } from "@svc/sdk";
-import {
-  ConfigStore,
-  Documents,
-  type ImageBlock,
-  OutboundFetch,
-  type OutboundRequest,
-  type OutboundResponse,
-  Sessions,
-  Storage,
-} from "@svc/sdk/services";
+import { ConfigStore } from "@svc/sdk/config";
+import { Documents } from "@svc/sdk/media";
+import type { ImageBlock } from "@svc/sdk/models";
+import { Sessions } from "@svc/sdk/sessions";
+import { Storage } from "@svc/sdk/storage";
 import {
   type FakeModelReply,
   type FakeModelRequest,
@@ -22,6 +17,7 @@ import {
   startFakeModelServer,
   testGateway,
 } from "@svc/sdk/testing";
+import { OutboundFetch, type OutboundRequest, type OutboundResponse } from "@svc/sdk/web";
 import OpenAI from "openai";
 
 /** A picture of one point. */

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { toolOriginOf } from "@svc/sdk/services";
+import { toolOriginOf } from "@svc/kit/agent-address";
 import { argumentsOf, type Invocation, mayBeJson, parseInvocation } from "../../../plugins/http-tools/request.ts";
 
 const parse = (body: unknown) => parseInvocation(Buffer.from(typeof body === "string" ? body : JSON.stringify(body)));

@@ -4,16 +4,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before } from "node:test";
 import { definePlugin, GatewayError, Strict, Type } from "@svc/sdk";
-import {
-  AgentDirectory,
-  ConfigStore,
-  defineTool,
-  GroupToolPolicy,
-  type GroupToolRules,
-  Tool,
-  type ToolPolicy,
-} from "@svc/sdk/services";
+import { AgentDirectory } from "@svc/sdk/agents";
+import { ConfigStore } from "@svc/sdk/config";
 import { testGateway, type TestGateway } from "@svc/sdk/testing";
+import { defineTool, GroupToolPolicy, type GroupToolRules, Tool, type ToolPolicy } from "@svc/sdk/tools";
 
 /** What tools were called with, and what the gateway goes by. */
 export class Shed {

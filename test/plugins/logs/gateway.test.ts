@@ -6,7 +6,7 @@ import { appendFileSync, mkdirSync, mkdtempSync, renameSync, rmSync } from "node
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, it, type TestContext } from "node:test";
-import { logs } from "@svc/sdk";
+import { logs } from "@svc/sdk/logs";
 import { testGateway } from "@svc/sdk/testing";
 import { root } from "../../checkout.ts";
 import { cleanEnvironment, startGatewayProcess } from "../../gateway-process.ts";

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { matches, violations, withDefaults } from "@svc/sdk";
-import { textOf } from "@svc/sdk/services";
+import { textOf } from "@svc/sdk/models";
 import { childEnvironment } from "../../../plugins/mcp/child-transport.ts";
 import { McpConfig } from "../../../plugins/mcp/config.ts";
 import { inputSchema, MAX_SCHEMA_CHARS } from "../../../plugins/mcp/input-schema.ts";

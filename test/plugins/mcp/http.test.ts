@@ -1,7 +1,7 @@
 /** Real servers over HTTP. */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { textOf } from "@svc/sdk/services";
+import { textOf } from "@svc/sdk/models";
 import { createFakeClock } from "../../../sdk/testing/fake-clock.ts";
 import { createBoundedFetch } from "../../../plugins/mcp/bounded-fetch.ts";
 import { listen, startHttpServer } from "./http-server.ts";

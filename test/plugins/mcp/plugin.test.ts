@@ -2,8 +2,8 @@
 import assert from "node:assert/strict";
 import { describe, it, type TestContext } from "node:test";
 import { definePlugin } from "@svc/sdk";
-import { Tools } from "@svc/sdk/services";
 import { startFakeModelServer, testGateway } from "@svc/sdk/testing";
+import { Tools } from "@svc/sdk/tools";
 import { principal } from "../agents/script.ts";
 import { isRunning, pidsIn, program } from "./scene.ts";
 

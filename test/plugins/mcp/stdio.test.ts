@@ -1,7 +1,7 @@
 /** Real servers as programs. */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { textOf } from "@svc/sdk/services";
+import { textOf } from "@svc/sdk/models";
 import { AWAY, CONNECTED, isRunning, moving, pidsIn, program, scene } from "./scene.ts";
 
 describe("a server that is a program", { concurrency: 4 }, () => {

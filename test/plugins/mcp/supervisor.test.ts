@@ -1,7 +1,7 @@
 /** Keeping a server connected, with sessions the test plays. */
 import assert from "node:assert/strict";
 import { describe, it, type TestContext } from "node:test";
-import { textOf } from "@svc/sdk/services";
+import { textOf } from "@svc/sdk/models";
 import { pauseMs } from "../../../plugins/mcp/pauses.ts";
 import type { Answer, OpenSession, Session, SessionEvents } from "../../../plugins/mcp/session.ts";
 import { RELIST_MS, STEADY_MS } from "../../../plugins/mcp/supervisor.ts";

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { link, symlink } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, it } from "node:test";
-import { textOf } from "@svc/sdk/services";
+import { textOf } from "@svc/sdk/models";
 import { toolContract } from "@svc/sdk/testing";
 import { imageTool } from "../../../plugins/media/image-tool.ts";
 import { pdfTool } from "../../../plugins/media/pdf-tool.ts";

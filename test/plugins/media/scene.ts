@@ -4,16 +4,10 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import type { TestContext } from "node:test";
 import { GatewayError, notFound, type Principal, withDefaults } from "@svc/sdk";
-import type {
-  ModelEvent,
-  ModelRequest,
-  Models,
-  OutboundFetch,
-  ResolvedModel,
-  Tool,
-  ToolResult,
-} from "@svc/sdk/services";
+import type { ModelEvent, ModelRequest, Models, ResolvedModel } from "@svc/sdk/models";
 import { createFakeClock } from "@svc/sdk/testing";
+import type { Tool, ToolResult } from "@svc/sdk/tools";
+import type { OutboundFetch } from "@svc/sdk/web";
 import { MediaConfig } from "../../../plugins/media/config.ts";
 import type { Desk } from "../../../plugins/media/desk.ts";
 import { createDocuments } from "../../../plugins/media/documents.ts";

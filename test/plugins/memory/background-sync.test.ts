@@ -4,7 +4,7 @@ import { mkdir, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, it, type TestContext } from "node:test";
 import { GatewayError } from "@svc/sdk";
-import type { MemorySearch } from "@svc/sdk/services";
+import type { MemorySearch } from "@svc/sdk/memory";
 import { createFakeClock } from "@svc/sdk/testing";
 import { createBackgroundSync } from "../../../plugins/memory/background-sync.ts";
 import type { SyncReport } from "../../../plugins/memory/engine/protocol.ts";

@@ -1,7 +1,8 @@
 /** A indexes whose index is in this thread, and its agents. */
 import { join } from "node:path";
 import type { TestContext } from "node:test";
-import type { MemorySearch, Secrets } from "@svc/sdk/services";
+import type { MemorySearch } from "@svc/sdk/memory";
+import type { Secrets } from "@svc/sdk/secrets";
 import { createAgentIndexes, type AgentIndexesOptions } from "../../../plugins/memory/agent-indexes.ts";
 import { createEmbed } from "../../../plugins/memory/embedding/embeddings-api.ts";
 import { createEngine, type Engine } from "../../../plugins/memory/engine/engine.ts";

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import type { ProviderFailure } from "@svc/sdk/services";
+import type { ProviderFailure } from "@svc/sdk/models";
 import { Cooldowns } from "../../../plugins/models/cooldown.ts";
 import { createFakeClock } from "../../../sdk/testing/fake-clock.ts";
 

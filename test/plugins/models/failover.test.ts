@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { GatewayError } from "@svc/sdk";
-import type { ModelEvent, ProviderAccount, ProviderFailure } from "@svc/sdk/services";
+import type { ModelEvent, ProviderAccount, ProviderFailure } from "@svc/sdk/models";
 import { Cooldowns } from "../../../plugins/models/cooldown.ts";
 import { askInTurn } from "../../../plugins/models/failover.ts";
 import { createFakeClock } from "../../../sdk/testing/fake-clock.ts";

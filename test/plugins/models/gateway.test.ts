@@ -4,7 +4,8 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, it, type TestContext } from "node:test";
-import { config, models } from "@svc/sdk";
+import { config } from "@svc/sdk/config";
+import { models } from "@svc/sdk/models";
 import { startFakeModelServer, testGateway } from "@svc/sdk/testing";
 
 const PLUGINS = ["models", "provider-openai", "provider-anthropic", "provider-offline"];

@@ -2,7 +2,8 @@
 import assert from "node:assert/strict";
 import { describe, it, type TestContext } from "node:test";
 import { type Contribution, type ExtensionView, unavailable, violations, withDefaults } from "@svc/sdk";
-import type { ModelProvider, ProviderAccount, SecretRef, Secrets } from "@svc/sdk/services";
+import type { ModelProvider, ProviderAccount } from "@svc/sdk/models";
+import type { SecretRef, Secrets } from "@svc/sdk/secrets";
 import { ModelsConfig } from "../../../plugins/models/config.ts";
 import { createModels } from "../../../plugins/models/models.ts";
 import { createChatApi } from "../../../plugins/provider-openai/api.ts";

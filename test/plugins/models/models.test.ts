@@ -8,7 +8,7 @@ import {
   unavailable,
   withDefaults,
 } from "@svc/sdk";
-import type { ModelEvent, ModelProvider, ModelRequest, Models, ProviderAccount } from "@svc/sdk/services";
+import type { ModelEvent, ModelProvider, ModelRequest, Models, ProviderAccount } from "@svc/sdk/models";
 import { ModelsConfig } from "../../../plugins/models/config.ts";
 import { createModels } from "../../../plugins/models/models.ts";
 import { createFakeClock } from "../../../sdk/testing/fake-clock.ts";

@@ -1,16 +1,8 @@
 /** The service with its real providers, against model servers over HTTP. */
 import assert from "node:assert/strict";
 import { describe, it, type TestContext } from "node:test";
-import {
-  type Contribution,
-  type ExtensionView,
-  GatewayError,
-  type Logger,
-  matches,
-  models as contract,
-  withDefaults,
-} from "@svc/sdk";
-import type { ModelEvent, ModelPolicy, ModelProvider } from "@svc/sdk/services";
+import { type Contribution, type ExtensionView, GatewayError, type Logger, matches, withDefaults } from "@svc/sdk";
+import { type ModelEvent, type ModelPolicy, type ModelProvider, models as contract } from "@svc/sdk/models";
 import { ModelsConfig } from "../../../plugins/models/config.ts";
 import { createHandlers } from "../../../plugins/models/methods.ts";
 import { createModels } from "../../../plugins/models/models.ts";

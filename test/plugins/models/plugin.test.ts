@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { type ExtensionView, isPlugin, matches, models, type PluginGateway, withDefaults } from "@svc/sdk";
-import { ModelProvider, Models } from "@svc/sdk/services";
+import { type ExtensionView, isPlugin, matches, type PluginGateway, withDefaults } from "@svc/sdk";
+import { ModelProvider, models, Models } from "@svc/sdk/models";
 import { ModelsConfig } from "../../../plugins/models/config.ts";
 import modelsPlugin from "../../../plugins/models/plugin.ts";
 import anthropicPlugin from "../../../plugins/provider-anthropic/plugin.ts";

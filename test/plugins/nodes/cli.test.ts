@@ -1,9 +1,10 @@
 /** `svc nodes ...` against a real gateway. */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { GatewayError, nodes, type NodeView } from "@svc/sdk";
+import { GatewayError } from "@svc/sdk";
 import type { CommandContext } from "@svc/sdk/cli";
 import { createDevice } from "@svc/sdk/device";
+import { nodes, type NodeView } from "@svc/sdk/nodes";
 import commands from "../../../plugins/nodes/cli.ts";
 import { resolveNode } from "../../../plugins/nodes/cli-input.ts";
 import { type NodeScene, nodeScene } from "./scene.ts";

@@ -1,8 +1,8 @@
 /** Asking nodes over the wire. Spec: protocol/methods-node.md §1-2. */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { nodes } from "@svc/sdk";
 import { createDevice } from "@svc/sdk/device";
+import { nodes } from "@svc/sdk/nodes";
 import { createFakeClock } from "@svc/sdk/testing";
 import { Invocations, MAX_PENDING } from "../../../plugins/nodes/invocations.ts";
 import { declarationOf } from "../../../plugins/nodes/registry.ts";

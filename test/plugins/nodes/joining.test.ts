@@ -1,7 +1,8 @@
 /** Nodes coming and going, event by event. Spec: protocol/methods-node.md §6. */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import type { Admission, ConnectionInfo, PairedDevice, PluginGateway } from "@svc/sdk";
+import type { Admission, ConnectionInfo, PluginGateway } from "@svc/sdk";
+import type { PairedDevice } from "@svc/sdk/devices";
 import { createFakeClock } from "@svc/sdk/testing";
 import { Invocations } from "../../../plugins/nodes/invocations.ts";
 import { followConnections } from "../../../plugins/nodes/joining.ts";

@@ -1,9 +1,11 @@
 /** Who is listed, as what; names; configuration. Spec: protocol/methods-node.md §1, §4, §5. */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { definePlugin, health, nodes, presenceEvent } from "@svc/sdk";
-import { CanvasHost, ConfigStore } from "@svc/sdk/services";
+import { definePlugin } from "@svc/sdk";
+import { ConfigStore } from "@svc/sdk/config";
 import { createDevice } from "@svc/sdk/device";
+import { health, presenceEvent } from "@svc/sdk/health";
+import { CanvasHost, nodes } from "@svc/sdk/nodes";
 import { until } from "../webhook-scene.ts";
 import { nodeScene } from "./scene.ts";
 

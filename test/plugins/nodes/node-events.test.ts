@@ -1,16 +1,13 @@
 /** What nodes report over the wire, and what comes of it. Spec: protocol/methods-node.md §3, events.md §8. */
 import assert from "node:assert/strict";
 import { describe, it, type TestContext } from "node:test";
-import { agentEvent, chatEvent, definePlugin, type EventFrame, HOOKS, nodes, tick, unavailable } from "@svc/sdk";
-import {
-  AgentRuns,
-  type RunEvent,
-  type RunRequest,
-  type SessionEntry,
-  Sessions,
-  type SystemEvent,
-  SystemEvents,
-} from "@svc/sdk/services";
+import { definePlugin, HOOKS, unavailable } from "@svc/sdk";
+import { agentEvent, AgentRuns, type RunEvent, type RunRequest } from "@svc/sdk/agents";
+import { chatEvent } from "@svc/sdk/chat";
+import { type SystemEvent, SystemEvents } from "@svc/sdk/heartbeat";
+import { nodes } from "@svc/sdk/nodes";
+import { type EventFrame, tick } from "@svc/sdk/protocol";
+import { type SessionEntry, Sessions } from "@svc/sdk/sessions";
 import { startFakeModelServer } from "@svc/sdk/testing";
 import { MAX_RUNS } from "../../../plugins/nodes/node-runs.ts";
 import { askedOf, systemOf, until } from "../webhook-scene.ts";

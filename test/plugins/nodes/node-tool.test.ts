@@ -1,8 +1,10 @@
 /** The tool `nodes` in a gateway, with nodes that answer what they are asked. */
 import assert from "node:assert/strict";
 import { describe, it, type TestContext } from "node:test";
-import { defineContract, definePlugin, execApproval, type GatewayError, Type } from "@svc/sdk";
-import { textOf, type ToolCall, type ToolResult, Tools } from "@svc/sdk/services";
+import { defineContract, definePlugin, type GatewayError, Type } from "@svc/sdk";
+import { execApproval } from "@svc/sdk/approvals";
+import { textOf } from "@svc/sdk/models";
+import { type ToolCall, type ToolResult, Tools } from "@svc/sdk/tools";
 import { until } from "../webhook-scene.ts";
 import { echo, type InvokeRequest, type InvokeResult, nodeScene } from "./scene.ts";
 

@@ -1,7 +1,7 @@
 /** `svc nodes run`: its arguments, the node it means, and its output. */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import type { NodeView } from "@svc/sdk";
+import type { NodeView } from "@svc/sdk/nodes";
 import { findConnected } from "../../../plugins/nodes/cli-input.ts";
 import { RUN_TIMEOUT_MS as OF_A_NODE } from "../../../plugins/nodes/node-host/params.ts";
 import { visibleLines } from "../../../plugins/nodes/remote-run/nodes-run.ts";

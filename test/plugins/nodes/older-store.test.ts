@@ -1,8 +1,8 @@
 /** `node.pair.*`: the older store, and devices that wait. Spec: protocol/methods-node.md §5. */
 import assert from "node:assert/strict";
 import { describe, it, type TestContext } from "node:test";
-import { nodePairRequested, nodePairResolved, nodes } from "@svc/sdk";
 import { createDevice } from "@svc/sdk/device";
+import { nodePairRequested, nodePairResolved, nodes } from "@svc/sdk/nodes";
 import { MAX_PENDING_REQUESTS, OlderStore, PENDING_TTL_MS } from "../../../plugins/nodes/older-store.ts";
 import { openEvents } from "../heartbeat/events.ts";
 import { until } from "../webhook-scene.ts";

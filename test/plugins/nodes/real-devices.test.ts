@@ -1,8 +1,10 @@
 /** Nodes beside the plugin that pairs devices: from the first connection to the removal. Spec: seed-vs-build.md row 8. */
 import assert from "node:assert/strict";
 import { describe, it, type TestContext } from "node:test";
-import { devices, type GatewayError, nodeInvokeRequest, nodes } from "@svc/sdk";
+import type { GatewayError } from "@svc/sdk";
 import { createDevice } from "@svc/sdk/device";
+import { devices } from "@svc/sdk/devices";
+import { nodeInvokeRequest, nodes } from "@svc/sdk/nodes";
 import { testGateway } from "@svc/sdk/testing";
 import { until } from "../webhook-scene.ts";
 

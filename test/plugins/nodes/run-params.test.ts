@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { definePlugin, GatewayError } from "@svc/sdk";
-import { type AllowedExec, type ExecClaim, ExecApprovals } from "@svc/sdk/services";
+import { type AllowedExec, ExecApprovals, type ExecClaim } from "@svc/sdk/approvals";
 import { approvedRun, planOf, readRun } from "../../../plugins/nodes/run-params.ts";
 import { nodeScene } from "./scene.ts";
 

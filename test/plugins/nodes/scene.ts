@@ -4,22 +4,14 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { TestContext } from "node:test";
-import {
-  definePlugin,
-  type Live,
-  live,
-  nodeInvokeRequest,
-  nodes,
-  notFound,
-  type PairedDevice,
-  type ParamsOf,
-  type PayloadOf,
-  type PendingDevice,
-  type Plugin,
-} from "@svc/sdk";
+import { definePlugin, type Live, live, notFound, type ParamsOf, type PayloadOf, type Plugin } from "@svc/sdk";
 import type { ClientOptions, GatewayClient } from "@svc/sdk/client";
 import { createDevice, type DeviceIdentity } from "@svc/sdk/device";
-import { Credentials, Devices, Nodes, PluginControl, Storage } from "@svc/sdk/services";
+import { Devices, type PairedDevice, type PendingDevice } from "@svc/sdk/devices";
+import { Credentials } from "@svc/sdk/gateway";
+import { nodeInvokeRequest, nodes, Nodes } from "@svc/sdk/nodes";
+import { PluginControl } from "@svc/sdk/plugins";
+import { Storage } from "@svc/sdk/storage";
 import { testGateway } from "@svc/sdk/testing";
 import nodesPlugin from "../../../plugins/nodes/plugin.ts";
 

@@ -3,8 +3,8 @@ import assert from "node:assert/strict";
 import { createServer } from "node:http";
 import { describe, it } from "node:test";
 import { defineContract, definePlugin, Type } from "@svc/sdk";
-import { OutboundFetch } from "@svc/sdk/services";
 import { testGateway } from "@svc/sdk/testing";
+import { OutboundFetch } from "@svc/sdk/web";
 import { listen } from "./scene.ts";
 
 const reader = defineContract("reader", {

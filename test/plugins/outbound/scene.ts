@@ -2,8 +2,8 @@
 import { createServer, type RequestListener } from "node:http";
 import type { AddressInfo, Server, Socket } from "node:net";
 import type { TestContext } from "node:test";
-import type { OutboundRequest } from "@svc/sdk/services";
 import { createFakeClock } from "@svc/sdk/testing";
+import type { OutboundRequest } from "@svc/sdk/web";
 import { connectSocket } from "../../../plugins/outbound/dial.ts";
 import { createOutboundFetch, type OutboundDeps } from "../../../plugins/outbound/fetch.ts";
 

@@ -1,7 +1,13 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { GatewayError, type Handlers, isPlugin, matches, type PluginGateway, plugins } from "@svc/sdk";
-import type { PluginControl, PluginInspection, PluginReport, ReloadReport } from "@svc/sdk/services";
+import { GatewayError, type Handlers, isPlugin, matches, type PluginGateway } from "@svc/sdk";
+import {
+  type PluginControl,
+  type PluginInspection,
+  type PluginReport,
+  plugins,
+  type ReloadReport,
+} from "@svc/sdk/plugins";
 import pluginsPlugin from "../../../plugins/plugins/plugin.ts";
 
 const reports: readonly PluginReport[] = [

@@ -4,7 +4,7 @@ import { readFileSync } from "node:fs";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, it } from "node:test";
-import { config } from "@svc/sdk";
+import { config } from "@svc/sdk/config";
 import { testGateway } from "@svc/sdk/testing";
 import { home } from "../../host/cli/svc.ts";
 import { directoryOf } from "../../host/kernel/reload-scene.ts";

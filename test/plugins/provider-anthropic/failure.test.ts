@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import type { ProviderAccount } from "@svc/sdk/services";
+import type { ProviderAccount } from "@svc/sdk/models";
 import { toFailure } from "../../../plugins/provider-anthropic/failure.ts";
 import { kindOf, type Thrown } from "../../../plugins/provider-anthropic/failure-kind.ts";
 

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { afterEach, beforeEach, describe, it } from "node:test";
 import type { GatewayError } from "@svc/sdk";
-import type { AssistantMessage, Message, ModelEvent, ModelRequest, ProviderAccount } from "@svc/sdk/services";
+import type { AssistantMessage, Message, ModelEvent, ModelRequest, ProviderAccount } from "@svc/sdk/models";
 import { createMessagesApi } from "../../../plugins/provider-anthropic/api.ts";
 import { createProvider } from "../../../plugins/provider-anthropic/provider.ts";
 import { REDACTED } from "../../../plugins/provider-anthropic/translate.ts";

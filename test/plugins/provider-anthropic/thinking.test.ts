@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { DEFAULT_MAX_TOKENS, takesEffort, thinkingFields } from "../../../plugins/provider-anthropic/thinking.ts";
-import type { Message, ModelRequest, ThinkingLevel } from "@svc/sdk/services";
+import type { Message, ModelRequest, ThinkingLevel } from "@svc/sdk/models";
 
 const model = { provider: "acme", id: "claude-haiku-4-5", name: "X", api: "anthropic-messages", reasoning: true };
 

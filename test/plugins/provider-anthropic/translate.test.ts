@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import type { AssistantMessage, ImageBlock, Message, ModelRequest, ToolResultMessage } from "@svc/sdk/services";
+import type { AssistantMessage, ImageBlock, Message, ModelRequest, ToolResultMessage } from "@svc/sdk/models";
 import {
   HISTORY_CUT,
   IMAGE_LEFT_OUT,

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import type { ModelEvent, ModelRequest } from "@svc/sdk/services";
+import type { ModelEvent, ModelRequest } from "@svc/sdk/models";
 import { createOfflineProvider } from "../../../plugins/provider-offline/provider.ts";
 
 /** A clock whose timers fire when they are told to. */

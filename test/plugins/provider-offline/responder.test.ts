@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import type { Message, ToolSpec } from "@svc/sdk/services";
+import type { Message, ToolSpec } from "@svc/sdk/models";
 import { HOW_TO_CONNECT, respond } from "../../../plugins/provider-offline/responder.ts";
 
 const tool = (name: string, description = ""): ToolSpec => ({ name, description, parameters: { type: "object" } });

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import type { ModelEvent } from "@svc/sdk/services";
+import type { ModelEvent } from "@svc/sdk/models";
 import type { ChatCompletionChunk } from "openai/resources/chat/completions";
 import { createAnswer } from "../../../plugins/provider-openai/answer.ts";
 

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import type { ProviderAccount } from "@svc/sdk/services";
-import { type ProviderPhase, retryAfter } from "@svc/sdk/services";
+import { type ProviderPhase, retryAfter } from "@svc/kit/providers";
+import type { ProviderAccount } from "@svc/sdk/models";
 import { toFailure } from "../../../plugins/provider-openai/failure.ts";
 
 const account: ProviderAccount = {

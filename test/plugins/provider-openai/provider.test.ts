@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { afterEach, beforeEach, describe, it } from "node:test";
 import type { GatewayError } from "@svc/sdk";
-import type { Message, ModelEvent, ModelRequest, ProviderAccount } from "@svc/sdk/services";
+import type { Message, ModelEvent, ModelRequest, ProviderAccount } from "@svc/sdk/models";
 import { createChatApi, NO_KEY } from "../../../plugins/provider-openai/api.ts";
 import { createProvider } from "../../../plugins/provider-openai/provider.ts";
 import {

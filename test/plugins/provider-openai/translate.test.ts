@@ -7,7 +7,7 @@ import type {
   ResolvedModel,
   ThinkingLevel,
   ToolResultMessage,
-} from "@svc/sdk/services";
+} from "@svc/sdk/models";
 import { IMAGE_LEFT_OUT, NO_RESULT, toParams } from "../../../plugins/provider-openai/translate.ts";
 
 const model: ResolvedModel = { provider: "acme", id: "m", name: "M", api: "openai-completions" };

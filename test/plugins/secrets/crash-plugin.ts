@@ -1,6 +1,6 @@
 /** A plugin that fails in every way with all it holds of secrets in its hands; loaded by canaries.test.ts. */
 import { defineContract, definePlugin, Type } from "@svc/sdk";
-import { SecretPlaces, Secrets } from "@svc/sdk/services";
+import { SecretPlaces, Secrets } from "@svc/sdk/secrets";
 
 const method = { summary: "Fails", scope: "operator.admin", params: Type.Object({}), result: Type.Unknown() } as const;
 

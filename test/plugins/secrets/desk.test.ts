@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { inspect } from "node:util";
 import { withDefaults } from "@svc/sdk";
-import type { SecretPlace, SecretRef } from "@svc/sdk/services";
+import type { SecretPlace, SecretRef } from "@svc/sdk/secrets";
 import { SecretsConfig } from "../../../plugins/secrets/config.ts";
 import { SecretDesk } from "../../../plugins/secrets/desk.ts";
 import { createLookup } from "../../../plugins/secrets/lookup.ts";

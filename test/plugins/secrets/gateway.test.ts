@@ -3,8 +3,10 @@ import assert from "node:assert/strict";
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, it, type TestContext } from "node:test";
-import { config as configMethods, definePlugin, models, secrets, Type } from "@svc/sdk";
-import { Secrets, SecretSetting, SecretSource } from "@svc/sdk/services";
+import { definePlugin, Type } from "@svc/sdk";
+import { config as configMethods } from "@svc/sdk/config";
+import { models } from "@svc/sdk/models";
+import { secrets, Secrets, SecretSetting, SecretSource } from "@svc/sdk/secrets";
 import { startFakeModelServer, testGateway } from "@svc/sdk/testing";
 import { directory, program, simpleSource } from "./scene.ts";
 

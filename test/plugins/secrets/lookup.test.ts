@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { inspect } from "node:util";
 import { withDefaults } from "@svc/sdk";
-import type { SecretRef, SecretSource } from "@svc/sdk/services";
+import type { SecretRef, SecretSource } from "@svc/sdk/secrets";
 import { batches, byProvider, named } from "../../../plugins/secrets/batches.ts";
 import { SecretsConfig } from "../../../plugins/secrets/config.ts";
 import { createEnvSource } from "../../../plugins/secrets/env-source.ts";

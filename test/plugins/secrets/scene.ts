@@ -3,7 +3,7 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Contribution, ExtensionView, Logger } from "@svc/sdk";
-import type { SecretProvider, SecretSource } from "@svc/sdk/services";
+import type { SecretProvider, SecretSource } from "@svc/sdk/secrets";
 
 interface TestContext {
   after(cleanUp: () => Promise<void>): void;

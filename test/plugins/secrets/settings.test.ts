@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { violations, withDefaults } from "@svc/sdk";
-import type { SecretSource } from "@svc/sdk/services";
+import type { SecretSource } from "@svc/sdk/secrets";
 import { SecretsConfig } from "../../../plugins/secrets/config.ts";
 import { createEnvSource } from "../../../plugins/secrets/env-source.ts";
 import { createExecSource } from "../../../plugins/secrets/exec-source.ts";

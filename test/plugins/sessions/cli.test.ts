@@ -1,8 +1,9 @@
 import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 import { describe, it } from "node:test";
-import { GatewayError, type Method, sessions } from "@svc/sdk";
+import { GatewayError, type Method } from "@svc/sdk";
 import type { CommandContext } from "@svc/sdk/cli";
+import { sessions } from "@svc/sdk/sessions";
 import commands, { patchParams } from "../../../plugins/sessions/cli.ts";
 import { listLines, usageLines } from "../../../plugins/sessions/cli-text.ts";
 import { NOON } from "./open-store.ts";

@@ -7,11 +7,14 @@ import {
   type Plugin,
   type PluginGateway,
   type Principal,
-  type sessions,
   withDefaults,
 } from "@svc/sdk";
-import type { AgentDirectory, AgentRuns, ModelPolicy, Models, Storage, Tool } from "@svc/sdk/services";
-import { Sessions, UsageRecords } from "@svc/sdk/services";
+import type { AgentDirectory, AgentRuns } from "@svc/sdk/agents";
+import type { ModelPolicy, Models } from "@svc/sdk/models";
+import { type sessions, Sessions } from "@svc/sdk/sessions";
+import type { Storage } from "@svc/sdk/storage";
+import type { Tool } from "@svc/sdk/tools";
+import { UsageRecords } from "@svc/sdk/usage";
 import type { FakeClock } from "./open-store.ts";
 
 export const principal: Principal = {

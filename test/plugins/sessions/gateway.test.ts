@@ -5,9 +5,11 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, it } from "node:test";
-import { chat, definePlugin, sessions, sessionsUsage } from "@svc/sdk";
-import { Sessions } from "@svc/sdk/services";
+import { definePlugin } from "@svc/sdk";
+import { chat } from "@svc/sdk/chat";
+import { sessions, Sessions } from "@svc/sdk/sessions";
 import { type HostedGateway, testGateway } from "@svc/sdk/testing";
+import { sessionsUsage } from "@svc/sdk/usage";
 
 const PLUGINS = ["storage-sqlite", "sessions", "usage", "agents", "chat", "models", "provider-offline"];
 

@@ -1,5 +1,6 @@
 /** A session store on the real database, in a directory of its own. */
-import type { AssistantMessage, Message, Storage, UserMessage } from "@svc/sdk/services";
+import type { AssistantMessage, Message, UserMessage } from "@svc/sdk/models";
+import type { Storage } from "@svc/sdk/storage";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

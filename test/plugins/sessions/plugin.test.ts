@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { describe, it, type TestContext } from "node:test";
 import { isPlugin, notFound } from "@svc/sdk";
-import type { AgentDirectory, Models } from "@svc/sdk/services";
+import type { AgentDirectory } from "@svc/sdk/agents";
+import type { Models } from "@svc/sdk/models";
 import plugin from "../../../plugins/sessions/plugin.ts";
 import { call, type FakeOptions, startFake } from "./fake-gateway.ts";
 import { FakeClock, NOON, openTestStorage, user } from "./open-store.ts";

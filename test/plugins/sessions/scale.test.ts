@@ -1,7 +1,7 @@
 /** What is read with 10,000 sessions and 10,000 messages: plans, not timings. */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import type { SqlValue, Storage } from "@svc/sdk/services";
+import type { SqlValue, Storage } from "@svc/sdk/storage";
 import { LONGEST_UNUSED, OLDEST_RETIRED } from "../../../plugins/sessions/lifecycle/retention.ts";
 import * as entries from "../../../plugins/sessions/store/statements.ts";
 import * as transcripts from "../../../plugins/sessions/transcripts/statements.ts";

@@ -3,7 +3,7 @@ import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { describe, it } from "node:test";
 import type { PluginGateway } from "@svc/sdk";
-import { Storage } from "@svc/sdk/services";
+import { Storage } from "@svc/sdk/storage";
 import plugin from "../../../plugins/storage-sqlite/plugin.ts";
 import { tempDirectory } from "./temp-directory.ts";
 

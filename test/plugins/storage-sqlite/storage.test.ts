@@ -3,7 +3,7 @@ import { chmodSync, existsSync, mkdirSync, readFileSync, statSync, truncateSync,
 import { join } from "node:path";
 import { describe, it, type TestContext } from "node:test";
 import { Worker } from "node:worker_threads";
-import type { Statement } from "@svc/sdk/services";
+import type { Statement } from "@svc/sdk/storage";
 import { DatabaseSync } from "@photostructure/sqlite";
 import { createStorage, openStorage } from "../../../plugins/storage-sqlite/storage.ts";
 import { notesStorage, tempDirectory } from "./temp-directory.ts";

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import type { SqlValue } from "@svc/sdk/services";
+import type { SqlValue } from "@svc/sdk/storage";
 import { checkedParams, checkedStatement } from "../../../plugins/storage-sqlite/values.ts";
 import { notesStorage } from "./temp-directory.ts";
 

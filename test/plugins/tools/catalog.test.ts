@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { Strict } from "@svc/sdk";
-import { defineTool } from "@svc/sdk/services";
+import { defineTool } from "@svc/sdk/tools";
 import { catalogOf } from "../../../plugins/tools/catalog.ts";
 import { CORE_TOOLS, words } from "../../../plugins/tools/names.ts";
 import type { KnownTool } from "../../../plugins/tools/shelf.ts";

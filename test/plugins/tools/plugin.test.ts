@@ -1,9 +1,10 @@
 /** The plugin in a running gateway: what it serves, and what its configuration may be. */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { definePlugin, Strict, tools } from "@svc/sdk";
-import { AgentDirectory, defineTool, Tool, Tools, ToolSource, type ToolScene } from "@svc/sdk/services";
+import { definePlugin, Strict } from "@svc/sdk";
+import { AgentDirectory } from "@svc/sdk/agents";
 import { testGateway } from "@svc/sdk/testing";
+import { defineTool, Tool, tools, Tools, type ToolScene, ToolSource } from "@svc/sdk/tools";
 import type { ConfigFile } from "../../../host/config/file.ts";
 import { pluginSection } from "../../../host/config/sections.ts";
 import plugin from "../../../plugins/tools/plugin.ts";

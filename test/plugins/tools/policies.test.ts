@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import type { GroupToolPolicy, GroupToolRules, ToolPolicy, ToolScene } from "@svc/sdk/services";
+import type { GroupToolPolicy, GroupToolRules, ToolPolicy, ToolScene } from "@svc/sdk/tools";
 import type { Rules } from "../../../plugins/tools/config.ts";
 import { Policies, type PolicySources } from "../../../plugins/tools/policies.ts";
 import { MAIN, principal } from "../agents/script.ts";

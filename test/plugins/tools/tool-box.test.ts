@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { GatewayError, Strict, Type } from "@svc/sdk";
-import { defineTool, type Tool, textOf, type ToolAttempt, type ToolCall, type ToolResult } from "@svc/sdk/services";
+import { textOf } from "@svc/sdk/models";
+import { defineTool, type Tool, type ToolAttempt, type ToolCall, type ToolResult } from "@svc/sdk/tools";
 import { ToolShelf } from "../../../plugins/tools/shelf.ts";
 import { MAX_RESULT_CHARS, ToolBox, type ToolHooks } from "../../../plugins/tools/tool-box.ts";
 import { MAIN, principal } from "../agents/script.ts";

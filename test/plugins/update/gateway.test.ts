@@ -5,9 +5,10 @@ import { once } from "node:events";
 import { cpSync, existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { delimiter, join } from "node:path";
 import { describe, it, type TestContext } from "node:test";
-import { matches, update, updateAvailable } from "@svc/sdk";
+import { matches } from "@svc/sdk";
 import { connect } from "@svc/sdk/client";
 import { testGateway } from "@svc/sdk/testing";
+import { update, updateAvailable } from "@svc/sdk/update";
 import updatePlugin from "../../../plugins/update/plugin.ts";
 import configPlugin from "../../../plugins/config/plugin.ts";
 import { root } from "../../checkout.ts";
@@ -44,6 +45,7 @@ function installed(t: TestContext): string {
   const modules = join(place, "node_modules");
   const ours = {
     "@svc/sdk": "sdk",
+    "@svc/kit": "sdk/kit",
     "@svc/host": "host",
     "@svc/plugin-config": "plugins/config",
     "@svc/plugin-update": "plugins/update",

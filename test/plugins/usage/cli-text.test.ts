@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import type { ResultOf, sessionsUsage } from "@svc/sdk";
+import type { ResultOf } from "@svc/sdk";
+import type { sessionsUsage } from "@svc/sdk/usage";
 import { GROUPINGS, totalRow, usageLines, usageRows } from "../../../plugins/usage/cli-text.ts";
 import { totalsOf } from "../../../plugins/usage/summary.ts";
 

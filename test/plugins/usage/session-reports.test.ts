@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { describe, it, type TestContext } from "node:test";
-import { matches, sessionsUsage } from "@svc/sdk";
-import type { AssistantMessage, Message, Usage } from "@svc/sdk/services";
+import { matches } from "@svc/sdk";
+import type { AssistantMessage, Message, Usage } from "@svc/sdk/models";
+import { sessionsUsage } from "@svc/sdk/usage";
 import plugin from "../../../plugins/sessions/plugin.ts";
 import { usageRange } from "../../../plugins/usage/range.ts";
 import { reportUsage, usageLogs, usageTimeseries } from "../../../plugins/usage/session-reports.ts";

@@ -1,8 +1,10 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { definePlugin, GatewayError, type Plugin, unavailable, usage } from "@svc/sdk";
-import { type AssistantMessage, ModelProvider, type QuotaSource, Sessions, type UsageSum } from "@svc/sdk/services";
+import { definePlugin, GatewayError, type Plugin, unavailable } from "@svc/sdk";
+import { type AssistantMessage, ModelProvider } from "@svc/sdk/models";
+import { Sessions } from "@svc/sdk/sessions";
 import { createFakeClock, testGateway } from "@svc/sdk/testing";
+import { type QuotaSource, usage, type UsageSum } from "@svc/sdk/usage";
 import { answerDays, costRange } from "../../../plugins/usage/cost-range.ts";
 import { Costs } from "../../../plugins/usage/cost.ts";
 import { quotaStatus } from "../../../plugins/usage/status.ts";

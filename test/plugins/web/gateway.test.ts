@@ -3,8 +3,10 @@ import assert from "node:assert/strict";
 import { createServer } from "node:http";
 import { describe, it, type TestContext } from "node:test";
 import { defineContract, definePlugin, notFound, Type } from "@svc/sdk";
-import { OutboundFetch, textOf, Tool, type ToolResult } from "@svc/sdk/services";
+import { textOf } from "@svc/sdk/models";
 import { testGateway } from "@svc/sdk/testing";
+import { Tool, type ToolResult } from "@svc/sdk/tools";
+import { OutboundFetch } from "@svc/sdk/web";
 import { internet, listen, refused } from "../outbound/scene.ts";
 import { markedPart } from "./markers.ts";
 

@@ -3,14 +3,10 @@ import assert from "node:assert/strict";
 import { createServer, type IncomingMessage, type RequestListener } from "node:http";
 import { describe, it, type TestContext } from "node:test";
 import { withDefaults } from "@svc/sdk";
-import {
-  textOf,
-  type ToolResult,
-  type WebSearchProvider,
-  type WebSearchQuery,
-  type WebSearchResult,
-} from "@svc/sdk/services";
+import { textOf } from "@svc/sdk/models";
 import { createFakeClock, toolContract } from "@svc/sdk/testing";
+import type { ToolResult } from "@svc/sdk/tools";
+import type { WebSearchProvider, WebSearchQuery, WebSearchResult } from "@svc/sdk/web";
 import { findKey } from "../../../plugins/web/api-key.ts";
 import { createBrave } from "../../../plugins/web/brave.ts";
 import { WebConfig } from "../../../plugins/web/config.ts";

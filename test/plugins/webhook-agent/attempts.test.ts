@@ -2,8 +2,10 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
-import type { RunRequest, SessionEntry, WebhookJob } from "@svc/sdk/services";
+import type { RunRequest } from "@svc/sdk/agents";
+import type { SessionEntry } from "@svc/sdk/sessions";
 import { createFakeClock } from "@svc/sdk/testing";
+import type { WebhookJob } from "@svc/sdk/webhooks";
 import { Attempts } from "../../../plugins/webhook-agent/attempts.ts";
 import { hookPrincipal } from "../webhook-scene.ts";
 

@@ -1,15 +1,11 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
+import { deliverableReply, replySummary, SUMMARY_CHARS } from "@svc/kit/runs";
 import { Turns } from "@svc/sdk";
-import {
-  deliverableReply,
-  type Message,
-  replySummary,
-  type RunOutcome,
-  SUMMARY_CHARS,
-  type TranscriptItem,
-  type WebhookJob,
-} from "@svc/sdk/services";
+import type { RunOutcome } from "@svc/sdk/agents";
+import type { Message } from "@svc/sdk/models";
+import type { TranscriptItem } from "@svc/sdk/sessions";
+import type { WebhookJob } from "@svc/sdk/webhooks";
 import { unlessStopping } from "../../../plugins/webhook-agent/stopping.ts";
 import { runMessage } from "../../../plugins/webhook-agent/prompt.ts";
 import { summaryText } from "../../../plugins/webhook-agent/report.ts";

@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { GatewayError } from "@svc/sdk";
-import type { RunOutcome, WebhookJob } from "@svc/sdk/services";
+import type { RunOutcome } from "@svc/sdk/agents";
+import type { WebhookJob } from "@svc/sdk/webhooks";
 import type { Attempts } from "../../../plugins/webhook-agent/attempts.ts";
 import { HookRuns } from "../../../plugins/webhook-agent/hook-runs.ts";
 import type { Report, Summary } from "../../../plugins/webhook-agent/report.ts";

@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { invalidRequest } from "@svc/sdk";
-import type { AgentDirectory, WebhookActionContext, WebhookFields } from "@svc/sdk/services";
+import { invalidRequest, matches } from "@svc/sdk";
+import type { AgentDirectory } from "@svc/sdk/agents";
+import type { WebhookActionContext, WebhookFields } from "@svc/sdk/webhooks";
 import { AgentParams, mergeAgent } from "../../../plugins/webhook-agent/fields.ts";
 import { type PreparationSources, prepareAgent } from "../../../plugins/webhook-agent/preparation.ts";
 import { agentOf, canonicalKey } from "../../../plugins/sessions/keys-routing/keys.ts";
-import { matches } from "@svc/sdk";
 import { openPolicy } from "../webhook-scene.ts";
 
 const agents: AgentDirectory = {

@@ -1,6 +1,7 @@
 /** What a run of a webhook meets: a channel, a tool, and the main session. */
 import { definePlugin, type Plugin, Strict } from "@svc/sdk";
-import { defineTool, Delivery, type DeliveryOutcome, type DeliveryRequest, Tool } from "@svc/sdk/services";
+import { Delivery, type DeliveryOutcome, type DeliveryRequest } from "@svc/sdk/channels";
+import { defineTool, Tool } from "@svc/sdk/tools";
 import { type Gateway, MAIN } from "../webhook-scene.ts";
 
 export const KEY = "agent:main:hook:1234";

@@ -1,6 +1,6 @@
 /** Requests as the services sign them: published test vectors, and a signer for each scheme. */
 import { createHmac } from "node:crypto";
-import type { SignedRequest } from "@svc/sdk/services";
+import type { SignedRequest } from "@svc/sdk/webhooks";
 
 /** Headers, a body and the secret it was signed with. */
 export interface Sample {

@@ -1,6 +1,6 @@
 /** The verifiers as the plugin contributes them. */
 import type { PluginGateway } from "@svc/sdk";
-import { type SignatureVerdict, WebhookVerifier } from "@svc/sdk/services";
+import { type SignatureVerdict, WebhookVerifier } from "@svc/sdk/webhooks";
 import plugin from "../../../plugins/webhook-signatures/plugin.ts";
 import { requestOf, type Sample, type SchemeId } from "./signed-requests.ts";
 

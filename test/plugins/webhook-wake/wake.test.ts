@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import type { WebhookActionContext, WebhookFields } from "@svc/sdk/services";
+import type { WebhookActionContext, WebhookFields } from "@svc/sdk/webhooks";
 import { MAX_WAITING } from "../../../plugins/heartbeat/event-store.ts";
 import webhookAgent from "../../../plugins/webhook-agent/plugin.ts";
 import { mergeWake } from "../../../plugins/webhook-wake/fields.ts";

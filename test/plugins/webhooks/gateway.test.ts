@@ -4,9 +4,10 @@ import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, it, type TestContext } from "node:test";
-import { definePlugin, defineService, webhooks } from "@svc/sdk";
-import { ConfigStore, type WebhookMappingInfo, type Webhooks } from "@svc/sdk/services";
+import { definePlugin, defineService } from "@svc/sdk";
+import { ConfigStore } from "@svc/sdk/config";
 import { testGateway } from "@svc/sdk/testing";
+import { type WebhookMappingInfo, webhooks, type Webhooks } from "@svc/sdk/webhooks";
 import webhooksPlugin from "../../../plugins/webhooks/plugin.ts";
 import { BUILD, FAILED, MAIL, ROWS, sampleEngine, SECOND, TRIAL, WAKE } from "./sample.ts";
 

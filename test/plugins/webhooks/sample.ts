@@ -1,5 +1,5 @@
 /** Mappings, runs and a trial as the host tells them. */
-import type { Webhooks, WebhookMappingInfo, WebhookRun, WebhookTrialReport } from "@svc/sdk/services";
+import type { WebhookMappingInfo, WebhookRun, Webhooks, WebhookTrialReport } from "@svc/sdk/webhooks";
 
 export const NOON = Date.UTC(2026, 10, 21, 12);
 

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import type { ConfigEdit, WebhookMappingInfo } from "@svc/sdk/services";
+import type { ConfigEdit } from "@svc/sdk/config";
+import type { WebhookMappingInfo } from "@svc/sdk/webhooks";
 import { rowsNamed, switchEdits } from "../../../plugins/webhooks/switching.ts";
 import { BUILD, MAIL, ROWS, SECOND, WAKE } from "./sample.ts";
 

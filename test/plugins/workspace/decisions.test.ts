@@ -1,7 +1,8 @@
 /** What may run, how it is found and shown, and what it gets: without a process. */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import type { ExecRules, SystemRunPlan } from "@svc/sdk/exec";
+import type { ExecRules } from "@svc/kit/exec";
+import type { SystemRunPlan } from "@svc/sdk/approvals";
 import type { Command } from "../../../plugins/workspace/exec/command.ts";
 import { addedVariables, commandEnvironment } from "../../../plugins/workspace/exec/environment.ts";
 import { judged, nextStep, type Wish } from "../../../plugins/workspace/exec/judgement.ts";

@@ -4,7 +4,8 @@ import { access, mkdir, readFile, realpath, rename, symlink, writeFile } from "n
 import { join } from "node:path";
 import { describe, it } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
-import { type ApprovalAnswer, type ApprovalQuestion, textOf } from "@svc/sdk/services";
+import type { ApprovalAnswer, ApprovalQuestion } from "@svc/sdk/gateway";
+import { textOf } from "@svc/sdk/models";
 import { MAX_RUNNING_EACH } from "../../../plugins/workspace/process/background.ts";
 import { FULL, MAIN, openScene } from "./scene.ts";
 

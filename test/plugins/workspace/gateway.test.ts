@@ -4,7 +4,9 @@ import { access, mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promise
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, it, type TestContext } from "node:test";
-import { agents, config, execApproval, execApprovalRequested } from "@svc/sdk";
+import { agents } from "@svc/sdk/agents";
+import { execApproval, execApprovalRequested } from "@svc/sdk/approvals";
+import { config } from "@svc/sdk/config";
 import { type FakeModelReply, type FakeModelServer, startFakeModelServer, testGateway } from "@svc/sdk/testing";
 import workspace from "../../../plugins/workspace/plugin.ts";
 

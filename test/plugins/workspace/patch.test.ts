@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { describe, it } from "node:test";
 import * as fc from "fast-check";
 import { GatewayError, isGatewayError } from "@svc/sdk";
-import { textOf } from "@svc/sdk/services";
+import { textOf } from "@svc/sdk/models";
 import { withHunks } from "../../../plugins/workspace/patch/hunks.ts";
 import { parsePatch } from "../../../plugins/workspace/patch/parse.ts";
 import { carryOut } from "../../../plugins/workspace/patch/tool.ts";

@@ -11,6 +11,8 @@ export interface Names {
 
 interface Facts {
   readonly description: string;
+  /** It depends on `@svc/kit`. */
+  readonly usesKit?: boolean;
   /** Absent: it is no plugin, but a file of the transforms directory. */
   readonly svc?: (names: Names) => Readonly<Record<string, unknown>>;
 }
@@ -37,6 +39,7 @@ export const FACTS: Readonly<Record<Kind, Facts>> = {
   },
   provider: {
     description: "Another kind of model server for the svc gateway.",
+    usesKit: true,
     svc: ({ name }) => ({
       contributes: { "model.provider": [name] },
       permissions: { net: ["*:*"] },

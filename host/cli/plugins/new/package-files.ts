@@ -8,6 +8,8 @@ import { FACTS, type Kind } from "./kinds.ts";
 /** What a new package is developed with. */
 export interface Release {
   readonly sdk: string;
+  /** Released together with the host. */
+  readonly kit: string;
   readonly host: string;
   readonly jiti: string;
 }
@@ -23,8 +25,10 @@ export function releaseOf(directory: string): Release {
   const own = read(host) as { version: string; dependencies: Record<string, string> };
   const jiti = own.dependencies["jiti"] ?? "*";
   const isCheckout = existsSync(join(host, "../package.json")) && "workspaces" in read(join(host, ".."));
-  if (!isCheckout) return { sdk: (read(sdk) as { version: string }).version, host: own.version, jiti };
-  return { sdk: `file:${relative(directory, sdk)}`, host: `file:${relative(directory, host)}`, jiti };
+  if (!isCheckout)
+    return { sdk: (read(sdk) as { version: string }).version, kit: own.version, host: own.version, jiti };
+  const link = (path: string) => `file:${relative(directory, path)}`;
+  return { sdk: link(sdk), kit: link(join(sdk, "kit")), host: link(host), jiti };
 }
 
 function read(directory: string): object {
@@ -32,8 +36,12 @@ function read(directory: string): object {
 }
 
 /** By name, as text. */
-export function packageFiles(kind: Kind, name: string, { sdk, host, jiti }: Release): Readonly<Record<string, string>> {
-  const { description, svc } = FACTS[kind];
+export function packageFiles(
+  kind: Kind,
+  name: string,
+  { sdk, kit, host, jiti }: Release,
+): Readonly<Record<string, string>> {
+  const { description, svc, usesKit } = FACTS[kind];
   const range = `^${API_VERSION}`;
   const test = `node --import jiti/register --test test/${svc ? "plugin" : name}.test.ts`;
   const plugin = svc && {
@@ -54,6 +62,7 @@ export function packageFiles(kind: Kind, name: string, { sdk, host, jiti }: Rele
       types: "tsc --noEmit",
       ...(svc ? { check: "svc plugins check" } : {}),
     },
+    ...(usesKit ? { dependencies: { "@svc/kit": kit } } : {}),
     ...(plugin ? { peerDependencies: plugin.peerDependencies } : {}),
     devDependencies: { "@svc/host": host, "@svc/sdk": sdk, ...TOOLCHAIN, jiti },
     engines: { node: ">=20.19" },

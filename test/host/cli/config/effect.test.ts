@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import type { ReloadKind } from "@svc/sdk/services";
+import type { ReloadKind } from "@svc/sdk/config";
 import { describeEffect } from "../../../../host/cli/config/effect.ts";
 
 describe("how a change takes effect", () => {

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { definePlugin, defineService, live, optional } from "@svc/sdk";
-import { ConfigStore } from "@svc/sdk/services";
+import { ConfigStore } from "@svc/sdk/config";
 import { type Candidate, lacksOf, nextStep } from "../../../../host/cli/plugins/explanation.ts";
 
 const Store = defineService<object>()("store", "1.2.0");

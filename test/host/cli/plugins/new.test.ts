@@ -165,11 +165,17 @@ describe("the package of a new plugin", () => {
   });
 
   it("names exact versions outside of a checkout, and links within one", async (t) => {
-    const release = { sdk: "1.0.0", host: "0.1.0", jiti: "2.7.0" };
+    const release = { sdk: "1.0.0", kit: "0.1.0", host: "0.1.0", jiti: "2.7.0" };
     const text = packageFiles("namespace", "notes", release)["package.json"] ?? "";
     const { devDependencies, peerDependencies } = JSON.parse(text) as Record<string, Record<string, string>>;
     assert.deepEqual(devDependencies, { "@svc/host": "0.1.0", "@svc/sdk": "1.0.0", ...TOOLCHAIN, jiti: "2.7.0" });
     assert.deepEqual(peerDependencies, { "@svc/sdk": "^1.0.0" });
+    const provider = packageFiles("provider", "notes", release)["package.json"] ?? "";
+    assert.deepEqual((JSON.parse(provider) as { dependencies: object }).dependencies, { "@svc/kit": "0.1.0" });
+    const versions = ["sdk/kit", "host"].map(
+      (name) => (JSON.parse(readFileSync(join(root, name, "package.json"), "utf8")) as { version: string }).version,
+    );
+    assert.equal(versions[0], versions[1], "the kit is released together with the host");
 
     const parent = temporary(t);
     await home(t).svc(["plugins", "new", "notes", "--dir", parent]);

@@ -145,11 +145,10 @@ function machine(
         : async (args) => {
             asked.push(args.join(" "));
             return {
-              exitCode: exitCode(args),
+              code: exitCode(args),
               timedOut: false,
               stdout: "",
               stderr: "Failed to connect to bus",
-              truncated: false,
             };
           },
   };

@@ -170,7 +170,7 @@ describe("a transform may be written as", () => {
 
 it("a transform gets the very SDK of the gateway", LIMIT, async (t) => {
   const { GatewayError } = await import("@svc/sdk");
-  const text = `import { GatewayError } from "@svc/sdk";\nimport { GatewayError as same } from "@svc/sdk/errors";\nimport "@svc/sdk/services";\nexport default () => { throw new GatewayError(same === GatewayError ? "CONFLICT" : "INTERNAL", "mine"); };`;
+  const text = `import { GatewayError } from "@svc/sdk";\nimport { GatewayError as same } from "@svc/sdk/errors";\nimport "@svc/sdk/webhooks";\nexport default () => { throw new GatewayError(same === GatewayError ? "CONFLICT" : "INTERNAL", "mine"); };`;
   const transforms = await scene(t, { "t.ts": text }).configured([{ module: "t.ts" }]);
   await assert.rejects(resultOf(transforms, { module: "t.ts" }), ({ cause }: Error) => {
     return cause instanceof GatewayError && cause.code === "CONFLICT"; // as the transform threw it

@@ -2,8 +2,9 @@
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { TestContext } from "node:test";
-import { type agents, type Call, notFound, type ParamsOf, type Principal, withDefaults } from "@svc/sdk";
-import type { ConfigStore } from "@svc/sdk/services";
+import { type Call, notFound, type ParamsOf, type Principal, withDefaults } from "@svc/sdk";
+import type { agents } from "@svc/sdk/agents";
+import type { ConfigStore } from "@svc/sdk/config";
 import { AgentAdmin } from "../../../../plugins/agents/directory/admin.ts";
 import { AgentsConfig } from "../../../../plugins/agents/config.ts";
 import { createDirectoryHandlers } from "../../../../plugins/agents/directory/methods.ts";

@@ -1,7 +1,7 @@
 /** A small `ConfigStore.edit` over a real file: one writer at a time, schema checked, renamed into place. */
 import { readFile, rename, writeFile } from "node:fs/promises";
 import { describeViolations, invalidRequest, matches, withDefaults } from "@svc/sdk";
-import type { ConfigAuthor, ConfigEdit, ConfigStore, ConfigWritten } from "@svc/sdk/services";
+import type { ConfigAuthor, ConfigEdit, ConfigStore, ConfigWritten } from "@svc/sdk/config";
 import { AgentsConfig } from "../../../../plugins/agents/config.ts";
 
 type Parsed = Record<string, unknown>;

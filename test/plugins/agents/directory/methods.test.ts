@@ -2,7 +2,8 @@ import assert from "node:assert/strict";
 import { link, mkdir, readdir, symlink } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, it } from "node:test";
-import { agents as contract, matches } from "@svc/sdk";
+import { matches } from "@svc/sdk";
+import { agents as contract } from "@svc/sdk/agents";
 import { openAdmin } from "./admin-fixture.ts";
 
 const png = Buffer.from("\x89PNG\r\n\x1a\nrest", "latin1");

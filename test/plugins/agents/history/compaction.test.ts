@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { describe, it, type TestContext } from "node:test";
 import { GatewayError, Strict } from "@svc/sdk";
-import { defineTool, type Message, type ModelRequest, textOf } from "@svc/sdk/services";
+import { type Message, type ModelRequest, textOf } from "@svc/sdk/models";
+import { defineTool } from "@svc/sdk/tools";
 import {
   asText,
   isContextOverflow,

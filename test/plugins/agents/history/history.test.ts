@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import type { AssistantMessage, ImageBlock, Message, ToolResultMessage } from "@svc/sdk/services";
+import type { AssistantMessage, ImageBlock, Message, ToolResultMessage } from "@svc/sdk/models";
 import { limitsOf, modelHistory, timeStamp } from "../../../../plugins/agents/history/history.ts";
 import { user } from "../script.ts";
 

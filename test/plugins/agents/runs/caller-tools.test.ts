@@ -4,13 +4,13 @@ import { describe, it } from "node:test";
 import { Strict } from "@svc/sdk";
 import {
   type AssistantMessage,
-  defineTool,
   type Message,
   type ModelRequest,
   textOf,
   type ToolResultMessage,
   type ToolSpec,
-} from "@svc/sdk/services";
+} from "@svc/sdk/models";
+import { defineTool } from "@svc/sdk/tools";
 import { type FixtureOptions, type Gateway, outline, start, ended } from "../fixture.ts";
 import { type Answer, calls, inTurn, MAIN, request, says, usage, user } from "../script.ts";
 

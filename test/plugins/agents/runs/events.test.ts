@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import type { RunEvent, RunOutcome, SessionEntry } from "@svc/sdk/services";
+import type { RunEvent, RunOutcome } from "@svc/sdk/agents";
+import type { SessionEntry } from "@svc/sdk/sessions";
 import { RunEvents, visibilityOf } from "../../../../plugins/agents/runs/events.ts";
 import { MAIN } from "../script.ts";
 

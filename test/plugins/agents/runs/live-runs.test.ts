@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import type { RunOutcome } from "@svc/sdk/services";
+import type { RunOutcome } from "@svc/sdk/agents";
 import { KEEP_COUNT, KEEP_MS, LiveRuns } from "../../../../plugins/agents/runs/live-runs.ts";
 import { createFakeClock } from "../fake-clock.ts";
 import { MAIN } from "../script.ts";

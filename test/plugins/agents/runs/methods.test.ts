@@ -1,16 +1,10 @@
 import assert from "node:assert/strict";
 import { describe, it, type TestContext } from "node:test";
 import { setImmediate as tick } from "node:timers/promises";
-import {
-  type agents,
-  type Call,
-  type ConnectionInfo,
-  matches,
-  agents as contract,
-  notFound,
-  type ParamsOf,
-} from "@svc/sdk";
-import { type Sessions, textOf } from "@svc/sdk/services";
+import { type Call, type ConnectionInfo, matches, notFound, type ParamsOf } from "@svc/sdk";
+import { type agents, agents as contract } from "@svc/sdk/agents";
+import { textOf } from "@svc/sdk/models";
+import type { Sessions } from "@svc/sdk/sessions";
 import { createRunHandlers } from "../../../../plugins/agents/runs/methods.ts";
 import { type FixtureOptions, type Gateway, openFixture, until } from "../fixture.ts";
 import { failsWith, hangsAfter, inTurn, MAIN, principal, request, says, usage } from "../script.ts";

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { GatewayError } from "@svc/sdk";
-import type { ModelEvent } from "@svc/sdk/services";
+import type { ModelEvent } from "@svc/sdk/models";
 import { type FallbackData, ModelChain } from "../../../../plugins/agents/runs/model-chain.ts";
 import { model } from "../fixture.ts";
 import { type Answer, failsWith, says } from "../script.ts";

@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { withDefaults } from "@svc/sdk";
-import type { ResolvedModel, SessionEntry } from "@svc/sdk/services";
+import type { ResolvedModel } from "@svc/sdk/models";
+import type { SessionEntry } from "@svc/sdk/sessions";
 import { AgentsConfig } from "../../../../plugins/agents/config.ts";
 import { modelRefs, thinkingOf } from "../../../../plugins/agents/runs/options.ts";
 import { ended, type Gateway, model, start, until } from "../fixture.ts";

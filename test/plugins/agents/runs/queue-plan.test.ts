@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { withDefaults } from "@svc/sdk";
-import type { QueueMode, RunRequest } from "@svc/sdk/services";
+import type { QueueMode, RunRequest } from "@svc/sdk/agents";
 import { MessagesConfig } from "../../../../plugins/agents/config.ts";
 import {
   makeRoom,

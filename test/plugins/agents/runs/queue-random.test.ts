@@ -3,7 +3,8 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { setImmediate as tick, setTimeout as sleep } from "node:timers/promises";
 import { isGatewayError } from "@svc/sdk";
-import { defineTool, type QueueMode, type RunState } from "@svc/sdk/services";
+import type { QueueMode, RunState } from "@svc/sdk/agents";
+import { defineTool } from "@svc/sdk/tools";
 import { type Fixture, type Gateway, openFixture } from "../fixture.ts";
 import { type Answer, calls, request, says } from "../script.ts";
 

@@ -1,7 +1,9 @@
 import assert from "node:assert/strict";
 import { describe, it, type TestContext } from "node:test";
 import { GatewayError, Strict } from "@svc/sdk";
-import { defineTool, type QueueMode, type RunRequest, type Storage } from "@svc/sdk/services";
+import type { QueueMode, RunRequest } from "@svc/sdk/agents";
+import type { Storage } from "@svc/sdk/storage";
+import { defineTool } from "@svc/sdk/tools";
 import { ended, type Fixture, type FixtureOptions, type Gateway, openFixture, outline, until } from "../fixture.ts";
 import { type Answer, calls, hangsAfter, inTurn, MAIN, principal, request, says } from "../script.ts";
 

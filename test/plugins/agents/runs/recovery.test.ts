@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { setImmediate as tick } from "node:timers/promises";
-import type { AssistantMessage } from "@svc/sdk/services";
+import type { AssistantMessage } from "@svc/sdk/models";
 import { DRAIN_MS } from "../../../../plugins/agents/runs/runs.ts";
 import { ended, type Gateway, openFixture, outline, until } from "../fixture.ts";
 import { hangsAfter, MAIN, principal, request, says } from "../script.ts";

@@ -1,7 +1,9 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { GatewayError, Strict } from "@svc/sdk";
-import { defineTool, type Message, type Storage, textOf } from "@svc/sdk/services";
+import { type Message, textOf } from "@svc/sdk/models";
+import type { Storage } from "@svc/sdk/storage";
+import { defineTool } from "@svc/sdk/tools";
 import { ended, type Gateway, model, outline, start, until } from "../fixture.ts";
 import { calls, failsWith, hangsAfter, inTurn, MAIN, request, says, usage } from "../script.ts";
 

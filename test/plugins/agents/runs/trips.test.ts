@@ -1,7 +1,7 @@
 /** How often the storage is asked between a message and the question to the model. Design: performance.md. */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import type { Storage } from "@svc/sdk/services";
+import type { Storage } from "@svc/sdk/storage";
 import { ended, openFixture, until } from "../fixture.ts";
 import { MAIN, request, says } from "../script.ts";
 

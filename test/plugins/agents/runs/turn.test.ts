@@ -1,7 +1,9 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { GatewayError } from "@svc/sdk";
-import type { Message, RunEvent, ToolCallBlock, ToolResult } from "@svc/sdk/services";
+import type { RunEvent } from "@svc/sdk/agents";
+import type { Message, ToolCallBlock } from "@svc/sdk/models";
+import type { ToolResult } from "@svc/sdk/tools";
 import { runTurn, type TurnResult } from "../../../../plugins/agents/runs/turn.ts";
 import { model } from "../fixture.ts";
 import { type Answer, calls, failsWith, hangsAfter, inTurn, says, usage, user } from "../script.ts";

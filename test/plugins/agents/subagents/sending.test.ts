@@ -1,7 +1,7 @@
 /** `sessions_send` and `agents_list`, by agents that run. */
 import assert from "node:assert/strict";
 import { describe, it, type TestContext } from "node:test";
-import { type ModelRequest, textOf } from "@svc/sdk/services";
+import { type ModelRequest, textOf } from "@svc/sdk/models";
 import { MAX_RELAYED } from "../../../../plugins/agents/subagents/sending.ts";
 import { createSessionTools } from "../../../../plugins/agents/subagents/session-tools.ts";
 import { ended, type FixtureOptions, type Gateway, openFixture, outline, until } from "../fixture.ts";

@@ -1,9 +1,11 @@
 /** Tools about sessions in a whole gateway: an agent asks another one, within the reach that is configured. */
 import assert from "node:assert/strict";
 import { describe, it, type TestContext } from "node:test";
-import { agents, definePlugin, sessions } from "@svc/sdk";
-import { Sessions, textOf } from "@svc/sdk/services";
-import { startFakeModelServer, testGateway, type FakeModelReply } from "@svc/sdk/testing";
+import { definePlugin } from "@svc/sdk";
+import { agents } from "@svc/sdk/agents";
+import { textOf } from "@svc/sdk/models";
+import { sessions, Sessions } from "@svc/sdk/sessions";
+import { type FakeModelReply, startFakeModelServer, testGateway } from "@svc/sdk/testing";
 
 const PLUGINS = ["storage-sqlite", "sessions", "agents", "models", "provider-openai", "tools"];
 

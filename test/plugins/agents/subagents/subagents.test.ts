@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { describe, it, type TestContext } from "node:test";
-import { type ModelRequest, textOf } from "@svc/sdk/services";
+import { withDefaults } from "@svc/sdk";
+import { type ModelRequest, textOf } from "@svc/sdk/models";
 import { narrowed, subagentSettings } from "../../../../plugins/agents/subagents/settings.ts";
 import { AgentsConfig } from "../../../../plugins/agents/config.ts";
 import { KEEP_RECORDS_MS, PRUNE_LIMIT } from "../../../../plugins/agents/runs/runs.ts";
-import { withDefaults } from "@svc/sdk";
 import { ended, type FixtureOptions, type Gateway, openFixture, outline, until } from "../fixture.ts";
 import { type Answer, calls, hangsAfter, MAIN, principal, request, says } from "../script.ts";
 

@@ -1,7 +1,8 @@
 /** What people type after `svc cron add` and `svc cron edit`, and what the gateway is asked for. */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { CronJobDraft, type CronJob, type GatewayError, matches } from "@svc/sdk";
+import { type GatewayError, matches } from "@svc/sdk";
+import { type CronJob, CronJobDraft } from "@svc/sdk/cron";
 import { resolveJob } from "../../../../plugins/cron/cli/find-job.ts";
 import { flagOf } from "../../../../plugins/cron/cli/options.ts";
 import { draftParams, JOB_OPTIONS, patchFields } from "../../../../plugins/cron/cli/job-options.ts";

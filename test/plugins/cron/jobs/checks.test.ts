@@ -1,7 +1,7 @@
 /** What a job may be put together of. */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import type { CronJob } from "@svc/sdk";
+import type { CronJob } from "@svc/sdk/cron";
 import { checkJob } from "../../../../plugins/cron/jobs/checks.ts";
 
 type Checked = Parameters<typeof checkJob>[0];

@@ -1,7 +1,7 @@
 /** A job after a change. */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import type { CronJob, CronJobPatch } from "@svc/sdk";
+import type { CronJob, CronJobPatch } from "@svc/sdk/cron";
 import { patched } from "../../../../plugins/cron/jobs/patch.ts";
 
 const NOW = Date.parse("2030-01-01T00:00:00Z");

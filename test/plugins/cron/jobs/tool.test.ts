@@ -1,9 +1,10 @@
 /** The tool `cron`, with a service that writes down what it is asked. */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { type CronJob, matches, type Principal } from "@svc/sdk";
-import type { ToolCall, ToolResult } from "@svc/sdk/services";
+import { matches, type Principal } from "@svc/sdk";
+import type { CronJob } from "@svc/sdk/cron";
 import { createFakeClock } from "@svc/sdk/testing";
+import type { ToolCall, ToolResult } from "@svc/sdk/tools";
 import { type CronActions, cronTool } from "../../../../plugins/cron/jobs/tool.ts";
 
 const principal = { scopes: ["operator.admin"] } as unknown as Principal; // the tool looks at nothing else of it

@@ -2,7 +2,8 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { GatewayError, type Live } from "@svc/sdk";
-import type { Delivery, OutboundFetch, OutboundRequest } from "@svc/sdk/services";
+import type { Delivery } from "@svc/sdk/channels";
+import type { OutboundFetch, OutboundRequest } from "@svc/sdk/web";
 import { notify, type NotificationSources } from "../../../../plugins/cron/runs/notifications.ts";
 
 const there = <T>(value: T | undefined): Live<T> => ({ get: () => value }) as Live<T>; // all that is used of it

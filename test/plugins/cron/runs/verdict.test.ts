@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { withDefaults } from "@svc/sdk";
-import type { RunOutcome } from "@svc/sdk/services";
+import type { RunOutcome } from "@svc/sdk/agents";
 import { CronConfig } from "../../../../plugins/cron/config.ts";
 import { alertDestination, failureDestination, failureText } from "../../../../plugins/cron/runs/destinations.ts";
 import type { Definition, Facts } from "../../../../plugins/cron/store/records.ts";

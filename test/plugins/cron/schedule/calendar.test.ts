@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { before, describe, it } from "node:test";
 import { CronExpressionParser } from "cron-parser";
-import type { CronSchedule } from "@svc/sdk";
+import type { CronSchedule } from "@svc/sdk/cron";
 import {
   checkSchedule,
   followingSlot,

@@ -1,7 +1,7 @@
 /** What becomes of the times that came until now, by the job's policy. */
 import assert from "node:assert/strict";
 import { before, describe, it } from "node:test";
-import type { CronCatchUp, CronSchedule } from "@svc/sdk";
+import type { CronCatchUp, CronSchedule } from "@svc/sdk/cron";
 import { loadCalendar, nextSlot } from "../../../../plugins/cron/schedule/calendar.ts";
 import {
   BACKING_OFF,

@@ -1,7 +1,8 @@
 /** `cron.list`, `cron.runs`, and how many jobs there may be before anybody notices. */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { cron, type ParamsOf } from "@svc/sdk";
+import type { ParamsOf } from "@svc/sdk";
+import { cron } from "@svc/sdk/cron";
 import { NOON, openScene, report } from "../scene.ts";
 
 const limited = { timeout: 90_000 };

@@ -1,13 +1,14 @@
 /** What the node program and `svc nodes run` decide, without a socket. */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
+import { BoundedText, type ExecRules, judgeRun, refusedVariable } from "@svc/kit/exec";
 import { GatewayError } from "@svc/sdk";
-import { BoundedText, type ExecRules, judgeRun, refusedVariable, type SystemRunPlan } from "@svc/sdk/exec";
+import type { SystemRunPlan } from "@svc/sdk/approvals";
+import { isLoopbackHost } from "@svc/sdk/client";
 import { judgeRefusal, waitMs } from "../../../../plugins/nodes/node-host/connection-end.ts";
 import { childEnvironment } from "../../../../plugins/nodes/node-host/environment.ts";
 import { canBeListed, whyNot } from "../../../../plugins/nodes/node-host/judgement.ts";
 import { stateLine } from "../../../../plugins/nodes/node-host/node-states.ts";
-import { isLoopbackHost } from "@svc/sdk/client";
 import { nodeTarget } from "../../../../plugins/nodes/node-host/target.ts";
 
 describe("which gateway a node lends itself to", () => {

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it, type TestContext } from "node:test";
-import { matches, SessionRow } from "@svc/sdk";
-import type { SessionEntry } from "@svc/sdk/services";
+import { matches } from "@svc/sdk";
+import { type SessionEntry, SessionRow } from "@svc/sdk/sessions";
 import { derivedTitle, listSessions, type ListParams, rowOf } from "../../../../plugins/sessions/finding/listing.ts";
 import { cut, cutAtWord } from "../../../../plugins/sessions/transcripts/text.ts";
 import { assistant, NOON, openStore, user } from "../open-store.ts";

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it, type TestContext } from "node:test";
-import type { ParamsOf, sessions } from "@svc/sdk";
+import type { ParamsOf } from "@svc/sdk";
+import type { sessions } from "@svc/sdk/sessions";
 import { resolveSession } from "../../../../plugins/sessions/finding/resolving.ts";
 import { canonicalKey } from "../../../../plugins/sessions/keys-routing/keys.ts";
 import { openStore } from "../open-store.ts";

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { assert as check, constantFrom, property, record, stringMatching } from "fast-check";
 import { matches, withDefaults } from "@svc/sdk";
-import type { InboundAddress } from "@svc/sdk/services";
+import type { InboundAddress } from "@svc/sdk/sessions";
 import { type Binding, Bindings } from "../../../../plugins/sessions/config.ts";
 import {
   type DmScope,

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import type { SessionEntry } from "@svc/sdk/services";
+import type { SessionEntry } from "@svc/sdk/sessions";
 import type { SendPolicySetting } from "../../../../plugins/sessions/config.ts";
 import { sendPolicyOf } from "../../../../plugins/sessions/keys-routing/send-policy.ts";
 

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it, type TestContext } from "node:test";
-import type { AgentRuns } from "@svc/sdk/services";
+import type { AgentRuns } from "@svc/sdk/agents";
 import { limitsOf } from "../../../../plugins/sessions/lifecycle/maintenance.ts";
 import plugin from "../../../../plugins/sessions/plugin.ts";
 import { call, type FakeOptions, startFake } from "../fake-gateway.ts";

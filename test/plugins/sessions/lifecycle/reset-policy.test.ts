@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { matches, parseDuration, parseSize, withDefaults } from "@svc/sdk";
+import { parseDuration, parseSize } from "@svc/kit/time";
+import { matches, withDefaults } from "@svc/sdk";
 import { SessionConfig } from "../../../../plugins/sessions/config.ts";
 import {
   isStale,

@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { describe, it, type TestContext } from "node:test";
 import { notFound } from "@svc/sdk";
-import type { ModelPolicy, Models, SessionEntry } from "@svc/sdk/services";
+import type { ModelPolicy, Models } from "@svc/sdk/models";
+import type { SessionEntry } from "@svc/sdk/sessions";
 import type { PatchParams } from "../../../../plugins/sessions/patching/patching.ts";
 import plugin from "../../../../plugins/sessions/plugin.ts";
 import { call, type FakeOptions, startFake } from "../fake-gateway.ts";

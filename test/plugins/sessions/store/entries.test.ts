@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import type { SessionEntry } from "@svc/sdk/services";
+import type { SessionEntry } from "@svc/sdk/sessions";
 import { freshEntry, mergeable, modelOf } from "../../../../plugins/sessions/store/entries.ts";
 
 const defaults = { modelProvider: "dp", model: "dm", contextTokens: 1000 };

@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { GatewayError } from "@svc/sdk";
-import type { SessionEntry, SqlValue, Storage } from "@svc/sdk/services";
+import type { SessionEntry } from "@svc/sdk/sessions";
+import type { SqlValue, Storage } from "@svc/sdk/storage";
 import { createDamageLog } from "../../../../plugins/sessions/store/damage.ts";
 import { appendMessage, page } from "../../../../plugins/sessions/store/statements.ts";
 import { SessionStore } from "../../../../plugins/sessions/store/store.ts";

@@ -2,7 +2,8 @@
 import assert from "node:assert/strict";
 import { describe, it, type TestContext } from "node:test";
 import { isGatewayError, notFound, type Principal } from "@svc/sdk";
-import type { Message, Models, ToolCall, ToolResult } from "@svc/sdk/services";
+import type { Message, Models } from "@svc/sdk/models";
+import type { ToolCall, ToolResult } from "@svc/sdk/tools";
 import plugin from "../../../../plugins/sessions/plugin.ts";
 import { shown, withinBounds } from "../../../../plugins/sessions/tools/history-tool.ts";
 import { toolKindOf } from "../../../../plugins/sessions/tools/tools.ts";

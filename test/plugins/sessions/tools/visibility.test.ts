@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it, type TestContext } from "node:test";
-import type { SessionEntry } from "@svc/sdk/services";
+import type { SessionEntry } from "@svc/sdk/sessions";
 import type { Reach } from "../../../../plugins/sessions/config.ts";
 import { createReaching } from "../../../../plugins/sessions/tools/reaching.ts";
 import { isVisible, mayMeet } from "../../../../plugins/sessions/tools/visibility.ts";

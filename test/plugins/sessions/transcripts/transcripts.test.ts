@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it, type TestContext } from "node:test";
-import type { Storage, TranscriptItem } from "@svc/sdk/services";
+import type { TranscriptItem } from "@svc/sdk/sessions";
+import type { Storage } from "@svc/sdk/storage";
 import { listSessions } from "../../../../plugins/sessions/finding/listing.ts";
 import { previewSessions } from "../../../../plugins/sessions/finding/previews.ts";
 import { assistant, NOON, openStore, user } from "../open-store.ts";

@@ -1,6 +1,6 @@
 /** sample-name: a chat network that speaks lines of JSON over TCP. `connection.ts` is the network; this only ties it in. */
 import { definePlugin, GatewayError, Strict, Type } from "@svc/sdk";
-import { Channel, defineChannel } from "@svc/sdk/services";
+import { Channel, defineChannel } from "@svc/sdk/channels";
 import { connectLines, type Connection } from "./connection.ts";
 
 interface Settings {

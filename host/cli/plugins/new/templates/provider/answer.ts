@@ -1,5 +1,7 @@
 /** What the server streams, as pieces of an answer. Pure. */
-import { type ModelEvent, parseToolArguments, refuseAnswer } from "@svc/sdk/services";
+import { refuseAnswer } from "@svc/kit/providers";
+import type { ModelEvent } from "@svc/sdk/models";
+import { parseToolArguments } from "@svc/sdk/tools";
 
 interface Chunk {
   readonly choices?: readonly {

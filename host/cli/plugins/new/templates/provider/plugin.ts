@@ -1,6 +1,6 @@
 /** sample-name: model servers that speak chat completions. `answer.ts` reads what they stream; this file asks. */
 import { definePlugin } from "@svc/sdk";
-import { ModelProvider } from "@svc/sdk/services";
+import { ModelProvider } from "@svc/sdk/models";
 import { createProvider } from "./provider.ts";
 
 export default definePlugin({

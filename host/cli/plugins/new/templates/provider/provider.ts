@@ -1,16 +1,14 @@
 /** The network: one question, one streamed answer, and every way in which a server fails said in one way. */
 import {
   kindOfStatus,
-  type ModelProvider,
-  type ModelRequest,
-  type ProviderAccount,
   providerErrorOf,
   providerFailure,
   providerName,
   quoteServer,
   refuseAnswer,
   unreachableSentence,
-} from "@svc/sdk/services";
+} from "@svc/kit/providers";
+import type { ModelProvider, ModelRequest, ProviderAccount } from "@svc/sdk/models";
 import { createAnswer } from "./answer.ts";
 
 export interface ProviderOptions {

@@ -1,6 +1,6 @@
 /** sample-name: a tool that counts the words of a text, which language models are bad at. */
 import { definePlugin, Strict, Type } from "@svc/sdk";
-import { defineTool, Tool } from "@svc/sdk/services";
+import { defineTool, Tool } from "@svc/sdk/tools";
 
 export default definePlugin({
   id: "sample-name",

@@ -1,5 +1,5 @@
 import { test } from "node:test";
-import { Channel } from "@svc/sdk/services";
+import { Channel } from "@svc/sdk/channels";
 import { channelContract, contributionOf } from "@svc/sdk/testing";
 import plugin from "../plugin.ts";
 import { startLineServer } from "./line-server.ts";

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { ModelProvider } from "@svc/sdk/services";
+import { ModelProvider } from "@svc/sdk/models";
 import { contributionOf, providerContract, startFakeModelServer } from "@svc/sdk/testing";
 import plugin from "../plugin.ts";
 

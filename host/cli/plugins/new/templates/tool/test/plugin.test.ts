@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { Tool } from "@svc/sdk/services";
 import { contributionOf, toolContract } from "@svc/sdk/testing";
+import { Tool } from "@svc/sdk/tools";
 import plugin from "../plugin.ts";
 
 test("sample-name keeps the contract of a tool", async (t) => {

@@ -1,0 +1,3 @@
+/** Agents and their runs: `@svc/sdk/agents`. */
+export * from "./contract.ts";
+export * from "./service.ts";

@@ -1,0 +1,2 @@
+/** The chat of a client: `@svc/sdk/chat`. */
+export * from "./contract.ts";

@@ -1,0 +1,2 @@
+/** Scheduled jobs: `@svc/sdk/cron`. */
+export * from "./contract.ts";

@@ -1,0 +1,38 @@
+/** The service that puts a question of a gate to people. */
+import type { ApprovalDecision } from "../approvals/contract.ts";
+import { defineService } from "../service.ts";
+
+/** Something that a person should decide. */
+export interface ApprovalQuestion {
+  /** One line, shown to people, e.g. the command. */
+  readonly title: string;
+  /** What is asked for, as JSON: all of it, and nothing that changes from one time to the next. `allow-always` binds to it. */
+  readonly subject: unknown;
+  /** What kind of thing, e.g. `toolBefore:exec`; two kinds never share an answer. */
+  readonly kind: string;
+  /** For people; the plugin or hook that asks. */
+  readonly askedBy: string;
+  readonly agentId?: string | undefined;
+  readonly sessionKey?: string | undefined;
+  /** Milliseconds; default 120000. Nobody answers in time: denied. */
+  readonly timeoutMs?: number | undefined;
+  /** Takes the question back: it counts as denied. */
+  readonly signal?: AbortSignal | undefined;
+}
+
+/** What came of it; `decision: null`: nobody answered, which is a no. */
+export interface ApprovalAnswer {
+  readonly id: string;
+  readonly decision: ApprovalDecision | null;
+  /** Why it is a no, for whoever asked. */
+  readonly reason?: string;
+}
+
+/** Asks people. */
+export interface Approver {
+  /** @throws GatewayError `UNAVAILABLE` when the question cannot be recorded */
+  ask(question: ApprovalQuestion): Promise<ApprovalAnswer>;
+}
+
+/** Asks people. Provided by the plugin `approvals`; gates use it for answers with `allow: "ask"`. */
+export const Approver = defineService<Approver>()("approver", "1.0.0", { remotable: true });

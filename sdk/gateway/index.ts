@@ -1,0 +1,4 @@
+/** The gateway as a whole: restarts, credentials, facts, questions to people: `@svc/sdk/gateway`. */
+export * from "./approver.ts";
+export * from "./restart-notes.ts";
+export * from "./service.ts";

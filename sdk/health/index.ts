@@ -1,0 +1,2 @@
+/** Health and presence: `@svc/sdk/health`. */
+export * from "./contract.ts";

@@ -1,0 +1,42 @@
+/** The `SystemEvents` service: things a session is told that no person said, and waking it to look at them. */
+import { defineService } from "../service.ts";
+import type { Statement } from "../storage/service.ts";
+
+/** Something that happened. */
+export interface SystemEvent {
+  /** Unique: a second event with the same id changes nothing. */
+  readonly id: string;
+  /** Canonical key of the session that is told. */
+  readonly sessionKey: string;
+  /** Plain text; wrapped by whoever made it where it came from outside. */
+  readonly text: string;
+  /**
+   * `now`: the session is woken for it, as far as the heart of its agent beats (http/sessions-routing.md §7.2).
+   * `next-heartbeat`: it waits for the next turn of the session.
+   */
+  readonly wake: "now" | "next-heartbeat";
+  /** What it is about, e.g. `hook:wake`. `cron:<jobId>` and `exec-event` change what the agent is asked. */
+  readonly reason: string;
+  /** epoch ms */
+  readonly at: number;
+}
+
+/** Durable queue of events by session; drained into the system prompt of the next turn. Spec: http/webhooks.md §10. */
+export interface SystemEvents {
+  /**
+   * Statements that store the event; run them in a transaction of your own, then call `stored`. They conflict, and so
+   * undo that transaction, when too many events wait for the session.
+   */
+  statements(event: SystemEvent): readonly Statement[];
+  /** To be called when the statements are durable: wakes the session where it is asked for. */
+  stored(event: Pick<SystemEvent, "sessionKey" | "wake" | "reason">): void;
+  /** Both. Durable when it resolves. @throws GatewayError `UNAVAILABLE` when too many events wait for the session */
+  add(event: SystemEvent): Promise<void>;
+  /** Whether no more events may wait for this session: `add` throws `UNAVAILABLE`, the statements conflict. */
+  isFull(sessionKey: string): Promise<boolean>;
+  /** Events a session has not been told yet, oldest first. */
+  waiting(sessionKey: string): Promise<readonly SystemEvent[]>;
+}
+
+/** System events. Provided by the plugin `heartbeat`. */
+export const SystemEvents = defineService<SystemEvents>()("system.events", "1.0.0");

@@ -1,0 +1,108 @@
+/** Which agent and which session a request of the chat-compatible APIs means. Pure. Spec: http/chat-completions.md §3 and §9. */
+import { GatewayError, invalidRequest } from "@svc/sdk";
+import type { AgentDirectory } from "@svc/sdk/agents";
+import type { Sessions } from "@svc/sdk/sessions";
+import type { ToolOrigin } from "@svc/sdk/tools";
+
+/** Headers as a route gets them: the gateway's aliases are `x-svc-*` already. */
+type Headers = Readonly<Record<string, string | string[] | undefined>>;
+
+/** What names an agent and a session. */
+export interface AddressedRequest {
+  readonly headers: Headers;
+  readonly model?: string | undefined;
+  readonly user?: string | undefined;
+}
+
+/** What else it takes. */
+export interface AddressSources {
+  readonly agents: Pick<AgentDirectory, "defaultId" | "has">;
+  readonly sessions: Pick<Sessions, "canonicalKey" | "agentOf">;
+  /** `gateway.aliases`. */
+  readonly aliases: readonly string[];
+  /** Word in the keys of sessions, e.g. `openai`: `agent:<id>:<word>-user:<user>` or `agent:<id>:<word>:<new id>`. */
+  readonly word: string;
+  readonly newId: () => string;
+}
+
+/** An agent and a session. */
+export interface AgentAddress {
+  readonly agentId: string;
+  /** Canonical. */
+  readonly sessionKey: string;
+  /** The session is this request's own: nobody has named it. */
+  readonly isFresh: boolean;
+}
+
+/** Sessions the gateway keeps for itself. */
+const RESERVED = /^(?:agent:[^:]*:)?(?:subagent|cron|acp):/i;
+const AGENT_ID = /^[a-z0-9][a-z0-9_-]{0,63}$/i;
+
+/** The first value of a header, trimmed; `undefined` when it is absent or blank. */
+export function headerOf(headers: Headers, name: string): string | undefined {
+  const value = headers[name];
+  return (Array.isArray(value) ? value[0] : value)?.trim() || undefined;
+}
+
+/** Where a caller says it is, for tools. @param channelId the id a name of a channel means; default: none has another */
+export function toolOriginOf(
+  headers: Headers,
+  channelId: (name: string) => string | undefined = () => undefined,
+): ToolOrigin | undefined {
+  const channel = headerOf(headers, "x-svc-message-channel")?.toLowerCase();
+  const accountId = headerOf(headers, "x-svc-account-id");
+  const to = headerOf(headers, "x-svc-message-to");
+  const threadId = headerOf(headers, "x-svc-thread-id");
+  const origin: ToolOrigin = {
+    ...(channel === undefined ? {} : { channel: channelId(channel) ?? channel }),
+    ...(accountId === undefined ? {} : { accountId }),
+    ...(to === undefined ? {} : { to }),
+    ...(threadId === undefined ? {} : { threadId }),
+  };
+  return Object.keys(origin).length > 0 ? origin : undefined;
+}
+
+/**
+ * A session key decides, then the agent header, then the model string, then the default agent. Choice: an agent that is
+ * not configured is a refusal (it was made up on the fly, or the default answered), and a model string that names none
+ * (`gpt-4o`) is the default agent, as programs have names built in.
+ * @throws GatewayError `NOT_FOUND` with `details.code` `model_not_found`; `INVALID_REQUEST` for a reserved or malformed key
+ */
+export function agentAddress(request: AddressedRequest, sources: AddressSources): AgentAddress {
+  const { agents, sessions, word, newId } = sources;
+  const key = headerOf(request.headers, "x-svc-session-key");
+  if (key !== undefined) {
+    if (RESERVED.test(key))
+      invalidRequest(`session ${key} is one of the gateway's own; name another in x-svc-session-key`);
+    const sessionKey = sessions.canonicalKey(key);
+    const agentId = sessions.agentOf(sessionKey);
+    if (!agents.has(agentId)) noAgent(agentId);
+    return { agentId, sessionKey, isFresh: false };
+  }
+  const agentId = agentOf(request, sources);
+  const user = request.user?.trim();
+  const rest = user ? `${word}-user:${user}` : `${word}:${newId()}`;
+  return { agentId, sessionKey: sessions.canonicalKey(`agent:${agentId}:${rest}`), isFresh: !user };
+}
+
+function agentOf({ headers, model }: AddressedRequest, { agents, aliases }: AddressSources): string {
+  const header = headerOf(headers, "x-svc-agent-id") ?? headerOf(headers, "x-svc-agent");
+  const named = header ?? agentInModel(model, aliases);
+  if (named === undefined) return agents.defaultId;
+  const id = named.toLowerCase();
+  return AGENT_ID.test(id) && agents.has(id) ? id : noAgent(named);
+}
+
+/** `svc:<id>`, `svc/<id>`, `agent:<id>`; `undefined` for the default agent and for names of models. */
+function agentInModel(model: string | undefined, aliases: readonly string[]): string | undefined {
+  const [, prefix = "", mark, id] = /^([a-z][a-z0-9-]*)([:/])(.+)$/i.exec(model?.trim() ?? "") ?? [];
+  const names = ["svc", ...aliases].includes(prefix.toLowerCase());
+  const isNamed = names || (prefix.toLowerCase() === "agent" && mark === ":");
+  return isNamed && id !== "default" ? id : undefined;
+}
+
+function noAgent(name: string): never {
+  throw new GatewayError("NOT_FOUND", `no agent "${name.slice(0, 64)}"; GET /v1/models lists those there are`, {
+    details: { code: "model_not_found" },
+  });
+}

@@ -1,0 +1,24 @@
+/** Whether a command with an environment of its own may run. Pure. */
+import { type ExecRules, type ExecVerdict, judgeExec } from "./policy.ts";
+import type { SystemRunPlan } from "@svc/sdk/approvals";
+import { isHarmless } from "./variables.ts";
+
+/**
+ * As `judgeExec`, with an environment that is added to the program's own.
+ * @param envNames of the variables that are added @param home directory that `~/` stands for in patterns; default: here
+ */
+export function judgeRun(
+  rules: ExecRules,
+  plan: SystemRunPlan,
+  resolvedPath: string | undefined,
+  envNames: readonly string[],
+  home?: string,
+): ExecVerdict {
+  const verdict = judgeExec(rules, plan, resolvedPath, home);
+  const isListed = verdict.verdict === "allow" && rules.security === "allowlist";
+  const unlisted = isListed ? envNames.filter((name) => !isHarmless(name)) : [];
+  if (unlisted.length === 0) return verdict;
+  // A program is on the list for what it does by itself: with another environment it is another one.
+  if (rules.ask === "off") return { verdict: "deny", reason: `allowlist miss (environment: ${unlisted.join(", ")})` };
+  return { verdict: "ask", fallback: "deny" };
+}

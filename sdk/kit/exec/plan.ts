@@ -1,0 +1,45 @@
+/**
+ * A command as one thing that can be shown, compared and allowed: what people see, what is bound and what runs come from
+ * the same value. Pure but for the hash. Spec: protocol/methods-node.md §4, methods-exec-approvals.md §2.
+ */
+import { commandText } from "@svc/sdk/cli";
+import { createHash } from "node:crypto";
+import type { SystemRunPlan } from "@svc/sdk/approvals";
+
+/** Everything an allowance is bound to. */
+export interface BoundPlan extends Pick<SystemRunPlan, "argv" | "cwd" | "agentId" | "sessionKey"> {
+  /** Of the environment that is added, see `envHash`; `null` without one. */
+  readonly envHash: string | null;
+  /** Where it runs: a node's id, or `null` for this machine. */
+  readonly nodeId: string | null;
+}
+
+export { commandText };
+
+const SHELLS: ReadonlySet<string> = new Set(["sh", "bash", "zsh", "dash", "ksh"]);
+const INLINE = /^-[a-z]*c$/;
+
+/** The texts a client may call this command by: its own, and for `sh -c <text>` that text. */
+export function commandTexts(argv: readonly string[]): readonly string[] {
+  const [program = "", flag = "", script, ...rest] = argv;
+  const name = program.split("/").at(-1) ?? "";
+  const isInline = SHELLS.has(name) && INLINE.test(flag) && script !== undefined && rest.length === 0;
+  return [commandText(argv), doubleQuoted(argv), ...(isInline ? [script] : [])];
+}
+
+/** As existing clients write it: words with blanks or quotes in double quotes. */
+function doubleQuoted(argv: readonly string[]): string {
+  return argv.map((word) => (word === "" || /[\s"]/.test(word) ? `"${word.replaceAll('"', '\\"')}"` : word)).join(" ");
+}
+
+/** Hash of added environment variables: hex SHA-256 of the JSON of the sorted pairs; `null` for none. */
+export function envHash(env: Readonly<Record<string, string>> | undefined): string | null {
+  const pairs = Object.entries(env ?? {}).sort(([left], [right]) => (left < right ? -1 : left > right ? 1 : 0));
+  return pairs.length === 0 ? null : createHash("sha256").update(JSON.stringify(pairs)).digest("hex");
+}
+
+/** What an allowance for this plan is kept under: hex SHA-256. Two plans have the same only when nothing differs. */
+export function planDigest({ argv, cwd, agentId, sessionKey, envHash: env, nodeId }: BoundPlan): string {
+  const parts = [argv, cwd, env, agentId, sessionKey, nodeId];
+  return createHash("sha256").update(JSON.stringify(parts)).digest("hex");
+}

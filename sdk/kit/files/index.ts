@@ -1,0 +1,4 @@
+/** Files below a root that a path cannot leave, and private files: `@svc/kit/files`. */
+export * from "./private.ts";
+export * from "./rooted.ts";
+export * from "./rooted-write.ts";

@@ -1,0 +1,108 @@
+/**
+ * The one way to files whose name comes from outside: below one directory, plain files with one name only.
+ *
+ * Each step of the way is looked at and the opened file is compared with what the path leads to afterwards, so that
+ * neither links nor a change in between lead elsewhere.
+ */
+import { constants, type Stats } from "node:fs";
+import { type FileHandle, open } from "node:fs/promises";
+import { join } from "node:path";
+import { invalidRequest } from "@svc/sdk";
+import { hasCode, look, printable, realRoot, requirePlain, requireSame, stepsOf, walk } from "./rooted-steps.ts";
+
+/** Choice: bytes of the largest file that is read or written whole. */
+export const MAX_FILE_BYTES = 1024 * 1024;
+
+/** Without O_NONBLOCK, opening a FIFO would wait for its other end. */
+const READ = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
+
+/** A file that was read. */
+export interface RootedFile {
+  readonly bytes: Buffer;
+  readonly stats: Stats;
+  /** There is more of it than was asked for. */
+  readonly isCut: boolean;
+}
+
+/**
+ * What stands under a name below `root`: `undefined` for nothing.
+ * @throws GatewayError `INVALID_REQUEST` for what may not be read: a link, a FIFO, a directory, a file with two names
+ */
+export async function statWithin(root: string, name: string): Promise<Stats | undefined> {
+  const steps = stepsOf(name);
+  const real = await realRoot(root);
+  if (real === undefined) return undefined;
+  const stats = await walk(real, steps.slice(0, -1), { name }, ({ base }) => look(join(base, steps.at(-1) ?? "")));
+  if (stats) requirePlain(stats, name);
+  return stats;
+}
+
+/**
+ * A directory below `root`, absolute and without links: `root` itself for an empty name. `undefined`: there is none.
+ * @throws GatewayError `INVALID_REQUEST` for a link, a file, or a path that leads elsewhere
+ */
+export async function directoryWithin(root: string, name: string): Promise<string | undefined> {
+  const steps = name === "" ? [] : stepsOf(name);
+  const real = await realRoot(root);
+  if (real === undefined) return undefined;
+  return walk(real, steps, { name }, async (directory) => directory.real);
+}
+
+/**
+ * Reads a file below `root`: all of it, or its first `head` bytes.
+ * @returns `undefined` when there is no such file
+ * @throws GatewayError `INVALID_REQUEST` as `statWithin`, and for more than 1 MiB without `head`
+ */
+export async function readWithin(root: string, name: string, head?: number): Promise<RootedFile | undefined> {
+  const steps = stepsOf(name);
+  const last = steps.at(-1) ?? "";
+  const real = await realRoot(root);
+  if (real === undefined) return undefined;
+  return walk(real, steps.slice(0, -1), { name }, async (directory) => {
+    const path = join(directory.base, last);
+    const seen = await look(path);
+    if (!seen) return undefined;
+    requirePlain(seen, name);
+    const file = await openPlain(path, name);
+    try {
+      const stats = await file?.stat();
+      if (!file || !stats) return undefined;
+      requirePlain(stats, name);
+      await requireSame(directory, last, stats, name);
+      return await readOpen(file, stats, name, head);
+    } finally {
+      await file?.close();
+    }
+  });
+}
+
+async function openPlain(path: string, name: string): Promise<FileHandle | undefined> {
+  try {
+    return await open(path, READ);
+  } catch (error) {
+    if (hasCode(error, "ENOENT", "ENOTDIR")) return undefined;
+    if (hasCode(error, "ELOOP", "EMLINK", "ENXIO")) invalidRequest(`${printable(name)} is not a plain file`);
+    throw error;
+  }
+}
+
+async function readOpen(file: FileHandle, stats: Stats, name: string, head: number | undefined): Promise<RootedFile> {
+  if (head === undefined && stats.size > MAX_FILE_BYTES) {
+    invalidRequest(
+      `${printable(name)} has ${stats.size} bytes; at most ${MAX_FILE_BYTES} can be read, shorten it first`,
+    );
+  }
+  const bytes = await readHead(file, Math.min(head ?? MAX_FILE_BYTES, stats.size));
+  return { bytes, stats, isCut: stats.size > bytes.length };
+}
+
+async function readHead(file: FileHandle, length: number): Promise<Buffer> {
+  const bytes = Buffer.alloc(length);
+  let filled = 0;
+  while (filled < length) {
+    const { bytesRead } = await file.read(bytes, filled, length - filled, filled);
+    if (bytesRead === 0) break;
+    filled += bytesRead;
+  }
+  return bytes.subarray(0, filled);
+}

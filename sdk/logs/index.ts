@@ -1,0 +1,3 @@
+/** The log and its files: `@svc/sdk/logs`. */
+export * from "./contract.ts";
+export * from "./log-files.ts";

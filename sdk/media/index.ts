@@ -1,0 +1,2 @@
+/** Documents that are read for a model: `@svc/sdk/media`. */
+export * from "./service.ts";

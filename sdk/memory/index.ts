@@ -1,0 +1,3 @@
+/** Search in what agents keep: `@svc/sdk/memory`. */
+export * from "./contract.ts";
+export * from "./settings.ts";

@@ -1,0 +1,4 @@
+/** Language models, their providers and messages: `@svc/sdk/models`. */
+export * from "./contract.ts";
+export * from "./messages.ts";
+export * from "./service.ts";

@@ -1,0 +1,3 @@
+/** Nodes and their commands: `@svc/sdk/nodes`. */
+export * from "./contract.ts";
+export * from "./service.ts";

@@ -1,0 +1,3 @@
+/** The plugins of this gateway: `@svc/sdk/plugins`. */
+export * from "./contract.ts";
+export * from "./service.ts";

@@ -1,0 +1,3 @@
+/** Sessions and transcripts: `@svc/sdk/sessions`. */
+export * from "./contract.ts";
+export * from "./service.ts";

@@ -1,0 +1,2 @@
+/** Durable tables: `@svc/sdk/storage`. */
+export * from "./service.ts";

@@ -1,0 +1,41 @@
+/** Tools namespace. Spec: protocol/methods-models.md §2. */
+import { defineContract } from "../contract.ts";
+import { NonEmpty, Strict, Type } from "../schema.ts";
+import { TOOL_PROFILES } from "./policy.ts";
+
+const Profile = Type.Enum([...TOOL_PROFILES]);
+
+const CatalogTool = Type.Object({
+  id: NonEmpty,
+  label: Type.String(),
+  description: Type.String(),
+  source: Type.Enum(["core", "plugin"]),
+  pluginId: Type.Optional(Type.String()),
+  optional: Type.Optional(Type.Boolean()),
+  defaultProfiles: Type.Array(Profile),
+});
+
+/** Which tools there are. */
+export const tools = defineContract("tools", {
+  catalog: {
+    summary: "The tools of this gateway in groups, with the profiles that allow them",
+    scope: "operator.read",
+    params: Strict({
+      agentId: Type.Optional(Type.String({ minLength: 1, description: "default: the default agent" })),
+      includePlugins: Type.Optional(Type.Boolean({ description: "also those of other plugins; default true" })),
+    }),
+    result: Type.Object({
+      agentId: NonEmpty,
+      profiles: Type.Array(Type.Object({ id: Profile, label: NonEmpty })),
+      groups: Type.Array(
+        Type.Object({
+          id: NonEmpty,
+          label: NonEmpty,
+          source: Type.Enum(["core", "plugin"]),
+          pluginId: Type.Optional(Type.String()),
+          tools: Type.Array(CatalogTool),
+        }),
+      ),
+    }),
+  },
+});

@@ -1,0 +1,4 @@
+/** Tools of agents: `@svc/sdk/tools`. */
+export * from "./contract.ts";
+export * from "./policy.ts";
+export * from "./service.ts";

@@ -1,0 +1,2 @@
+/** Updates of the gateway: `@svc/sdk/update`. */
+export * from "./contract.ts";

@@ -1,0 +1,3 @@
+/** Requests to the outside, and web search: `@svc/sdk/web`. */
+export * from "./outbound.ts";
+export * from "./search.ts";

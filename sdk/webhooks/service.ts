@@ -1,0 +1,347 @@
+/**
+ * Webhooks: what plugins add to the mapping engine of the host (actions, presets, verifiers), and the service that
+ * shows and steers it. Spec: §4.5, §5.2, http/webhooks.md.
+ */
+import type { Principal } from "../principal.ts";
+import type { TObject } from "../schema.ts";
+import { defineExtensionPoint, defineService } from "../service.ts";
+import type { Transform } from "../transform.ts";
+import type { Statement } from "../storage/service.ts";
+
+/** Values of an action by name; JSON only. */
+export type WebhookFields = Readonly<Record<string, unknown>>;
+
+/** What the operator allows, applied to what a sender, a template or a transform asks for. */
+export interface WebhookPolicy {
+  /** @param agentId resolved; only to be called for one that was asked for. @throws GatewayError `INVALID_REQUEST` naming `hooks.allowedAgentIds` */
+  checkAgentId(agentId: string): void;
+  /**
+   * The session key to use: the one asked for, `hooks.defaultSessionKey`, else `hook:<uuid>`.
+   * @throws GatewayError `INVALID_REQUEST` naming the setting that forbids it. Spec: http/webhooks.md §5.3
+   */
+  sessionKey(asked: string | undefined): string;
+}
+
+/** Who asks an action to look at its fields. */
+export interface WebhookActionContext {
+  /** `request`: a sender posted the fields to `{hooks.path}/<action>`. `mapping`: a template or a transform made them. */
+  readonly source: "request" | "mapping";
+  /** Id of the mapping, or of the action for direct requests. */
+  readonly mapping: string;
+  readonly policy: WebhookPolicy;
+}
+
+/** Fields an action agreed to. */
+export interface PreparedWebhook {
+  /** What is stored and handed to `commit` or `run`; JSON only. */
+  readonly params: WebhookFields;
+  /** Further keys of the 200 body, beside `ok` and `runId`. */
+  readonly reply?: WebhookFields;
+  /** For reports. */
+  readonly sessionKey?: string;
+}
+
+/** An accepted webhook. Texts from outside are marked as such unless the mapping says otherwise. */
+export interface WebhookJob {
+  /** Unique for ever. */
+  readonly runId: string;
+  /** From 1; grows when it is tried again. */
+  readonly attempt: number;
+  /** Id of the mapping, or of the action for direct requests. */
+  readonly mapping: string;
+  readonly params: WebhookFields;
+  /** False: the operator let the texts through unmarked. */
+  readonly wrapped: boolean;
+  /** epoch ms */
+  readonly acceptedAt: number;
+  /** May do less than an operator. */
+  readonly principal: Principal;
+}
+
+/** What became of a job. */
+export interface WebhookResult {
+  /** One sentence for people. */
+  readonly summary?: string;
+  /** JSON for `svc hooks runs --json`. */
+  readonly details?: WebhookFields;
+}
+
+/**
+ * What a webhook can be made into. Contribution id = the mapping's `action`, and the path for `direct` ones.
+ * Has `commit` or `run`.
+ */
+export interface WebhookAction {
+  readonly summary: string;
+  /**
+   * Fields by name. Mark a text from outside with `external: true`: it reaches `commit` and `run` wrapped.
+   * Required fields are checked by `prepare`, which knows what to say.
+   */
+  readonly fields: TObject;
+  /** Serves `POST {hooks.path}/<id>`: the body is its fields. Default false. */
+  readonly direct?: boolean;
+  /** What a mapping means that names no action. Default false; the first one counts. */
+  readonly isDefault?: boolean;
+  /** Keys of a mapping that fill a field of another name: `{ message: "messageTemplate" }`. A field called like a key of every mapping (`id`, `match`) needs one. */
+  readonly mappingKeys?: Readonly<Record<string, string>>;
+  /**
+   * Keys its mappings may have beside those of every mapping, as they stand in the configuration. Texts are templates; a schema
+   * with `template: false` takes its text as it stands. Default: `fields` under the names of `mappingKeys`, each with a value
+   * that its field takes or with a template. Forms, redaction and `svc config validate` know the keys of plugins that claim them:
+   * `sections: { "hooks.mappings[<action>]": <the same schema> }` in `definePlugin`.
+   */
+  readonly mappingFields?: TObject;
+  /** `fields` with what a transform returned. Default: the values of `override` that fit their field win. */
+  merge?(fields: WebhookFields, override: WebhookFields): WebhookFields;
+  /**
+   * Completes the fields, or refuses them. Must not change anything.
+   * @throws GatewayError `INVALID_REQUEST`: the sender gets 400 with its message
+   */
+  prepare(fields: WebhookFields, context: WebhookActionContext): PreparedWebhook | Promise<PreparedWebhook>;
+  /** The whole effect as statements, run in the very transaction that records the webhook: done when the sender hears of it. */
+  commit?(job: WebhookJob): readonly Statement[];
+  /** After `commit`'s statements are durable. May be missed when the process dies in between. */
+  committed?(job: WebhookJob): void;
+  /**
+   * Does it, in the background. Called again with the same `runId` and a higher `attempt` after a crash and after a
+   * failure that may pass: it must notice what it did before.
+   * @param signal aborts when the gateway stops: leave things so that the next attempt can go on
+   * @throws GatewayError with a code that may be retried (`UNAVAILABLE`): tried again later, `retryAfterMs` at the earliest;
+   * any other `GatewayError`: failed for good; anything else is charged to the plugin and tried again
+   */
+  run?(job: WebhookJob, signal: AbortSignal): Promise<WebhookResult | void>;
+}
+
+/** What webhooks can be made into. Owner: the host. */
+export const WebhookAction = defineExtensionPoint<WebhookAction>("webhook.action");
+
+/** Which requests a mapping takes. All that is said must hold. */
+export interface WebhookMatch {
+  /** Sub-path; slashes around it do not count. Absent, blank or `/`: every path. */
+  readonly path?: string;
+  /** Value of `payload.source`. */
+  readonly source?: string;
+  /** Header name -> value, or one of several values. */
+  readonly headers?: Readonly<Record<string, string | readonly string[]>>;
+  /** Place in the payload (`a.b[0].c`) -> value, one of several values, `{ exists }` or `{ not }`. */
+  readonly when?: Readonly<Record<string, unknown>>;
+}
+
+/** One of `hooks.mappings`, and of the mappings a preset brings. Templates: `{{path.to[0].value}}`. */
+export interface WebhookMapping {
+  readonly id?: string;
+  readonly match?: WebhookMatch;
+  /** Contribution id of an action. Default: the one with `isDefault`. */
+  readonly action?: string;
+  /** Who may post: see `WebhookVerifier`. Default: whoever has the hook token. */
+  readonly verify?: WebhookVerify;
+  /** Template of the idempotency key; blank after rendering: none. */
+  readonly idempotencyKey?: string;
+  /** A module of the transforms directory; a preset may bring a function. */
+  readonly transform?: WebhookTransformRef | Transform;
+  readonly allowUnsafeExternalContent?: boolean;
+  /** Where the texts come from, for the wrapper. Default `webhook`. */
+  readonly contentSource?: "webhook" | "email";
+  /** Keys of its action: see `WebhookAction.mappingFields`. */
+  readonly [key: string]: unknown;
+}
+
+/** A transform by its place. */
+export interface WebhookTransformRef {
+  /** Relative to `hooks.transformsDir`. */
+  readonly module: string;
+  /** Default: `default`, then `transform`. */
+  readonly export?: string;
+  /** `worker`: one that spins or eats memory costs its request only. Default `host`. */
+  readonly placement?: "host" | "worker";
+  /** Milliseconds. Default 5000. */
+  readonly timeoutMs?: number;
+}
+
+/** Mappings that come with a plugin. Contribution id = the name in `hooks.presets`. */
+export interface WebhookPreset {
+  readonly summary: string;
+  /** Tried in order, after `hooks.mappings`. An `id` defaults to that of the preset. */
+  readonly mappings: readonly WebhookMapping[];
+}
+
+/** Named sets of mappings. Owner: the host. */
+export const WebhookPreset = defineExtensionPoint<WebhookPreset>("webhook.preset", { remotable: true });
+
+/** How a mapping knows its sender. */
+export interface WebhookVerify {
+  /** Contribution id of a verifier, or `bearer`. */
+  readonly type: string;
+  /** Several while one is being replaced by another. */
+  readonly secret?: string | readonly string[];
+  /** Seconds a signed time may be off. Default: the verifier's. */
+  readonly toleranceSeconds?: number;
+}
+
+/** What a verifier looks at. */
+export interface SignedRequest {
+  /** Names in lower case. */
+  readonly headers: Readonly<Record<string, string>>;
+  /** As it came. */
+  readonly rawBody: Uint8Array;
+  /** epoch ms */
+  readonly now: number;
+}
+
+/** What a signature came to. */
+export type SignatureVerdict =
+  /** @param replayKey what makes this delivery unique: a second one with the same key starts nothing new for 24 h */
+  | { readonly ok: true; readonly replayKey: string }
+  /** @param reason for the log; the sender only hears 401 */
+  | { readonly ok: false; readonly reason: string };
+
+/** Knows a sender by a signature. Contribution id = `verify.type`. */
+export interface WebhookVerifier {
+  readonly summary: string;
+  /** Why this secret cannot be one, or `undefined`. Asked when the configuration is loaded. */
+  secretProblem?(secret: string): string | undefined;
+  /** Pure, and in constant time where secrets are compared. Must not throw for any input. */
+  verify(request: SignedRequest, secrets: readonly string[], toleranceSeconds: number | undefined): SignatureVerdict;
+}
+
+/** Ways to know a sender beside the hook token. Owner: the host. */
+export const WebhookVerifier = defineExtensionPoint<WebhookVerifier>("webhook.verifier");
+
+/** Where a webhook stands. `skipped` ones have no record. */
+export type WebhookRunStatus = "queued" | "running" | "done" | "failed";
+
+/** An accepted webhook, as it is kept. */
+export interface WebhookRun {
+  readonly runId: string;
+  readonly status: WebhookRunStatus;
+  readonly mapping: string;
+  readonly action: string;
+  readonly sessionKey?: string;
+  /** epoch ms */
+  readonly acceptedAt: number;
+  readonly startedAt?: number;
+  readonly endedAt?: number;
+  readonly attempts: number;
+  /** epoch ms; set while it waits for another attempt */
+  readonly nextAttemptAt?: number;
+  /** Why it failed, or why the last attempt did. */
+  readonly reason?: string;
+  readonly summary?: string;
+  readonly details?: WebhookFields;
+  /** The failed run this one repeats. */
+  readonly replayOf?: string;
+  /** The run that repeats this one. */
+  readonly replayedAs?: string;
+}
+
+/** Something wrong with the webhooks, and where. */
+export interface WebhookProblem {
+  /** Dotted path in the configuration, or the file of a transform. */
+  readonly path: string;
+  readonly message: string;
+  /** `error`: it does not work. `warning`: it works, and somebody should know. */
+  readonly severity: "error" | "warning";
+}
+
+/** A mapping as it is tried, in order. */
+export interface WebhookMappingInfo {
+  readonly id: string;
+  /** `action` for a direct path, `config`, or `preset:<id>`. */
+  readonly origin: string;
+  readonly enabled: boolean;
+  /** Full path of the URL, or `*` for every path. */
+  readonly path: string;
+  readonly match?: WebhookMatch;
+  readonly action: string;
+  /** Plugin that owns the action; absent: nobody does, and requests get 501. */
+  readonly actionOwner?: string;
+  readonly verify: string;
+  readonly transform?: WebhookTransformInfo;
+  readonly problems: readonly WebhookProblem[];
+}
+
+/** A transform as it serves. */
+export interface WebhookTransformInfo {
+  readonly module: string;
+  readonly export?: string;
+  readonly placement: "host" | "worker";
+  readonly timeoutMs: number;
+  /** `live`; `stale`: an older version serves, since the newest is broken; `missing`: the file is not there; `broken`: no version works. */
+  readonly state: "live" | "stale" | "missing" | "broken";
+  /** Short hash of the directory the serving version was loaded from. */
+  readonly version?: string;
+  /** What is wrong with the newest version. */
+  readonly problem?: string;
+  /** Examples that were run before it went live. */
+  readonly examples?: number;
+}
+
+/** A request to be tried without effect. */
+export interface WebhookTrial {
+  /** Id of a mapping, or a path below the base; the mapping is found as for a request then. */
+  readonly mapping: string;
+  readonly payload: unknown;
+  readonly headers?: Readonly<Record<string, string>>;
+  /** Sub-path with its query. Default: the path of the mapping. */
+  readonly path?: string;
+}
+
+/** What would have become of it. */
+export interface WebhookTrialReport {
+  readonly matched: boolean;
+  /** Id of the mapping that took it. */
+  readonly mapping?: string;
+  /** Mappings before it, each with the reason it did not match. */
+  readonly passed: readonly { readonly id: string; readonly why: string }[];
+  /** Fields after the templates. */
+  readonly rendered?: WebhookFields;
+  /** Places of templates that named nothing in the payload. */
+  readonly missing?: readonly string[];
+  /** What the transform returned, `undefined` where there is none. */
+  readonly transformed?: unknown;
+  readonly action?: string;
+  /** Fields as they would be stored. */
+  readonly params?: WebhookFields;
+  /** Texts as the action would get them. */
+  readonly policy?: {
+    readonly wrapped: boolean;
+    readonly verify: string;
+    readonly sessionKey?: string;
+    readonly principal: { readonly id: string; readonly scopes: readonly string[] };
+    readonly idempotencyKey?: string;
+  };
+  /** What the sender would get. */
+  readonly response: { readonly status: number; readonly body?: unknown };
+  readonly warnings: readonly string[];
+}
+
+/** Which runs to list. */
+export interface WebhookRunFilter {
+  readonly status?: WebhookRunStatus;
+  readonly mapping?: string;
+  /** Default 50. */
+  readonly limit?: number;
+}
+
+/** Shows and steers the webhooks of this gateway. */
+export interface Webhooks {
+  readonly enabled: boolean;
+  /** Base path, e.g. `/hooks`. */
+  readonly path: string;
+  readonly transformsDir: string;
+  /** In the order they are tried. */
+  list(): readonly WebhookMappingInfo[];
+  /** Everything that is wrong now; looks at the transforms directory anew. */
+  check(): Promise<readonly WebhookProblem[]>;
+  /** Runs a request up to the point where it would be recorded. @throws GatewayError `NOT_FOUND` */
+  try(trial: WebhookTrial): Promise<WebhookTrialReport>;
+  /** Newest first. @throws GatewayError `UNAVAILABLE` without storage */
+  runs(filter?: WebhookRunFilter): Promise<readonly WebhookRun[]>;
+  run(runId: string): Promise<WebhookRun | undefined>;
+  /** Accepts a failed one anew. @throws GatewayError `NOT_FOUND`; `INVALID_REQUEST` it has not failed; `CONFLICT` it was replayed before */
+  replay(runId: string): Promise<WebhookRun>;
+  /** Makes the transforms directory with what an editor needs to know the types. @returns the files it wrote */
+  prepareDirectory(): Promise<readonly string[]>;
+}
+
+/** Webhooks. Provided by the host. */
+export const Webhooks = defineService<Webhooks>()("webhooks", "1.0.0");

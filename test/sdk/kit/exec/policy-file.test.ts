@@ -1,0 +1,278 @@
+import assert from "node:assert/strict";
+import { execFile } from "node:child_process";
+import { createHash } from "node:crypto";
+import { chmod, mkdir, mkdtemp, readdir, readFile, rm, stat, symlink, utimes, writeFile } from "node:fs/promises";
+import { hostname, tmpdir } from "node:os";
+import { join } from "node:path";
+import { describe, it, type TestContext } from "node:test";
+import { promisify } from "node:util";
+import { openExecPolicy } from "@svc/kit/exec";
+import type { ExecPolicyFile } from "@svc/sdk/approvals";
+import { withWriteLock } from "@svc/sdk/files";
+
+async function directory(t: TestContext): Promise<string> {
+  const path = await mkdtemp(join(tmpdir(), "svc-policy-"));
+  t.after(() => rm(path, { recursive: true, force: true }));
+  return path;
+}
+
+async function opened(t: TestContext, text?: string) {
+  const home = await directory(t);
+  const path = join(home, "exec-approvals.json");
+  if (text !== undefined) await writeFile(path, text, { mode: 0o600 });
+  return { home, path, store: openExecPolicy(home) };
+}
+
+const sha = (text: string) => createHash("sha256").update(text).digest("hex");
+const full: ExecPolicyFile = { version: 1, defaults: { security: "full", ask: "off" } };
+
+describe("the policy file", () => {
+  it("is made with defaults, a socket and a token, for its owner only", async (t) => {
+    const home = join(await directory(t), "state");
+    const store = openExecPolicy(home);
+    const got = await store.get();
+    const path = join(home, "exec-approvals.json");
+    const raw = await readFile(path, "utf8");
+    assert.deepEqual(got, {
+      path,
+      exists: true,
+      hash: sha(raw),
+      file: { version: 1, defaults: {}, agents: {}, socket: { path: join(home, "exec-approvals.sock") } },
+    });
+    const { socket } = JSON.parse(raw) as ExecPolicyFile;
+    assert.equal(Buffer.from(socket?.token ?? "", "base64url").length, 24);
+    assert.ok(!JSON.stringify(got).includes(socket?.token ?? "?"));
+    assert.equal((await stat(path)).mode & 0o777, 0o600);
+    assert.equal((await stat(home)).mode & 0o777, 0o700);
+    assert.deepEqual(await store.get(), got);
+  });
+
+  it("is made once, however many ask at once", async (t) => {
+    const { home } = await opened(t);
+    const hashes = await Promise.all(Array.from({ length: 10 }, async () => (await openExecPolicy(home).get()).hash));
+    assert.equal(new Set(hashes).size, 1);
+    assert.deepEqual(await readdir(home), ["exec-approvals.json"]);
+  });
+
+  it("is not made by whoever only wants to know the policy, and denies then", async (t) => {
+    const { home, store } = await opened(t);
+    assert.deepEqual(await store.policy(), { version: 1, defaults: { security: "deny" } });
+    assert.deepEqual(await readdir(home), []);
+  });
+
+  it("is replaced as a whole; the socket stays, entries get ids", async (t) => {
+    const { path, store } = await opened(t);
+    const first = await store.get();
+    const before = JSON.parse(await readFile(path, "utf8")) as ExecPolicyFile;
+    const set = await store.set(
+      {
+        version: 1,
+        agents: { main: { allowlist: [{ pattern: "/usr/bin/rg" }, { id: "kept", pattern: "/usr/bin/git" }] } },
+      },
+      first.hash,
+    );
+    const raw = await readFile(path, "utf8");
+    const after = JSON.parse(raw) as ExecPolicyFile;
+    assert.equal(set.hash, sha(raw));
+    assert.deepEqual(after.socket, before.socket);
+    assert.deepEqual(set.file.socket, { path: before.socket?.path });
+    assert.equal(after.defaults, undefined);
+    const [fresh, kept] = after.agents?.["main"]?.allowlist ?? [];
+    assert.match(fresh?.id ?? "", /^[0-9a-f-]{36}$/);
+    assert.equal(kept?.id, "kept");
+    assert.equal((await stat(path)).mode & 0o777, 0o600);
+    assert.deepEqual(await store.policy(), after);
+  });
+
+  it("can be set where there is none, and takes a socket that is given", async (t) => {
+    const { path, store } = await opened(t);
+    await store.set({ ...full, socket: { token: "mine" } }, undefined);
+    const { socket } = JSON.parse(await readFile(path, "utf8")) as ExecPolicyFile;
+    assert.equal(socket?.token, "mine");
+    assert.match(socket?.path ?? "", /exec-approvals\.sock$/);
+  });
+
+  it("wants the hash of what it replaces", async (t) => {
+    const { path, store } = await opened(t);
+    const { hash } = await store.get();
+    const before = await readFile(path, "utf8");
+    for (const baseHash of [undefined, "", " ", sha("other"), hash.toUpperCase()]) {
+      await assert.rejects(store.set(full, baseHash), { code: "INVALID_REQUEST", message: /exec\.approvals\.get/ });
+    }
+    assert.equal(await readFile(path, "utf8"), before);
+    await rm(path);
+    await assert.rejects(store.set(full, hash), { code: "INVALID_REQUEST", message: /changed/ });
+  });
+
+  it("lets one of many win that change the same version, in one process and with several stores", async (t) => {
+    const { home, store } = await opened(t);
+    const { hash } = await store.get();
+    const tries = await Promise.allSettled(
+      Array.from({ length: 12 }, (_, n) =>
+        openExecPolicy(home).set({ version: 1, agents: { [`a${n}`]: { security: "full" } } }, hash),
+      ),
+    );
+    const won = tries.filter(({ status }) => status === "fulfilled");
+    assert.equal(won.length, 1);
+    for (const one of tries) if (one.status === "rejected") assert.equal(one.reason.code, "INVALID_REQUEST");
+    assert.equal(Object.keys((await store.get()).file.agents ?? {}).length, 1);
+    assert.deepEqual(await readdir(home), ["exec-approvals.json"]);
+  });
+
+  it("lets one of several processes win, and loses no change of theirs", async (t) => {
+    const { home, store } = await opened(t);
+    await store.get();
+    // Each adds its own agents one by one, and starts over when another was faster.
+    const script = `
+      import { openExecPolicy } from ${JSON.stringify(import.meta.resolve("@svc/kit/exec"))};
+      const store = openExecPolicy(process.argv[1]);
+      for (let n = 0; n < 5; ) {
+        const { file, hash } = await store.get();
+        const agents = { ...file.agents, [process.argv[2] + n]: { security: "full" } };
+        try { await store.set({ ...file, agents }, hash); n++; } catch (error) { if (error.code !== "INVALID_REQUEST") throw error; }
+      }`;
+    const run = promisify(execFile);
+    const names = ["a", "b", "c"];
+    await Promise.all(names.map((name) => run(process.execPath, ["--input-type=module", "-e", script, home, name])));
+    const agents = Object.keys((await store.get()).file.agents ?? {}).sort();
+    assert.deepEqual(
+      agents,
+      names.flatMap((name) => [0, 1, 2, 3, 4].map((n) => `${name}${n}`)),
+    );
+    assert.deepEqual(await readdir(home), ["exec-approvals.json"]);
+  });
+
+  it("takes over the lock of a process that is gone", async (t) => {
+    const { home, path, store } = await opened(t);
+    const { hash } = await store.get();
+    await writeFile(`${path}.lock`, JSON.stringify({ pid: 999_999_999, host: hostname() }));
+    const { hash: second } = await store.set(full, hash);
+    assert.notEqual(second, hash);
+    assert.deepEqual(await readdir(home), ["exec-approvals.json"]);
+  });
+
+  it("takes over the lock of a process that stands still; that one notices before it writes", async (t) => {
+    const { home, path, store } = await opened(t);
+    const { hash } = await store.get();
+    await withWriteLock(path, async ({ isMine }) => {
+      assert.equal(isMine(), true);
+      await store.set(full, hash); // waits until the lock of this living process is too old
+      assert.equal(isMine(), false);
+      await writeFile(`${path}.lock`, "1 other");
+    });
+    assert.equal(await readFile(`${path}.lock`, "utf8"), "1 other", "it is not its own any more");
+    assert.deepEqual((await readdir(home)).sort(), ["exec-approvals.json", "exec-approvals.json.lock"]);
+  });
+
+  const refused: [what: string, file: ExecPolicyFile, message: RegExp][] = [
+    ["an empty word", { version: 1, defaults: { security: "" } }, /defaults\.security.*deny, allowlist, full/],
+    ["a blank word", { version: 1, defaults: { ask: " " } }, /defaults\.ask.*always, on-miss, off/],
+    ["a star for a word", { version: 1, agents: { a: { askFallback: "*" } } }, /agents\.a\.askFallback/],
+    ["upper case", { version: 1, agents: { a: { security: "FULL" } } }, /means nothing/],
+    ["a name without a directory", { version: 1, agents: { a: { allowlist: [{ pattern: "rg" }] } } }, /\/usr\/bin\/rg/],
+    ["a star for all", { version: 1, agents: { a: { allowlist: [{ pattern: "*" }] } } }, /names no directory/],
+    ["an empty pattern", { version: 1, agents: { a: { allowlist: [{ pattern: "" }] } } }, /names no directory/],
+    ["a path with ..", { version: 1, agents: { a: { allowlist: [{ pattern: "/a/../b" }] } } }, /no real path/],
+    ["a control character", { version: 1, agents: { a: { allowlist: [{ pattern: "/a\u001b[2J" }] } } }, /control/],
+    [
+      "an endless pattern",
+      { version: 1, agents: { a: { allowlist: [{ pattern: `/${"a".repeat(2_000)}` }] } } },
+      /1024/,
+    ],
+    ["an empty agent", { version: 1, agents: { "": {} } }, /no id of an agent/],
+    ["a blank agent", { version: 1, agents: { " ": {} } }, /no id of an agent/],
+    // A client that does not keep to the types.
+    [
+      "null for a word",
+      { version: 1, defaults: { security: null } } as unknown as ExecPolicyFile,
+      /defaults\/security/,
+    ],
+    ["an unknown key", { version: 1, more: 1 } as unknown as ExecPolicyFile, /unexpected property 'more'/],
+  ];
+  for (const [what, file, message] of refused) {
+    it(`refuses ${what}`, async (t) => {
+      const { path, store } = await opened(t);
+      const { hash } = await store.get();
+      const before = await readFile(path, "utf8");
+      await assert.rejects(store.set(file, hash), { code: "INVALID_REQUEST", message });
+      assert.equal(await readFile(path, "utf8"), before);
+    });
+  }
+
+  it("takes empty lists and objects", async (t) => {
+    const { store } = await opened(t);
+    const { file } = await store.set({ version: 1, defaults: {}, agents: { a: { allowlist: [] } } }, undefined);
+    assert.deepEqual(file.agents, { a: { allowlist: [] } });
+  });
+
+  it("reads older spellings: strings on the allowlist, and the agent default", async (t) => {
+    const old = JSON.stringify({
+      version: 1,
+      agents: {
+        default: { security: "allowlist", ask: "off", allowlist: ["/a", "/b"] },
+        main: { ask: "always", allowlist: ["/b"] },
+      },
+    });
+    const { store } = await opened(t, old);
+    const { agents } = await store.policy();
+    assert.deepEqual(agents, {
+      main: { security: "allowlist", ask: "always", allowlist: [{ pattern: "/b" }, { pattern: "/a" }] },
+    });
+    const { hash, file } = await store.get();
+    assert.equal(hash, sha(old));
+    const set = await store.set(file, hash);
+    assert.ok(set.file.agents?.["main"]?.allowlist?.every(({ id }) => id));
+  });
+});
+
+describe("a policy file that cannot be trusted", () => {
+  const broken: [what: string, text: string][] = [
+    ["nothing", ""],
+    ["no JSON", "{"],
+    ["null", "null"],
+    ["a list", "[]"],
+    ["another version", '{"version":2}'],
+    ["null for a word", '{"version":1,"defaults":{"security":null}}'],
+    ["a number for a word", '{"version":1,"agents":{"main":{"security":1}}}'],
+    ["an unknown key", '{"version":1,"securty":"full"}'],
+    ["a list of agents", '{"version":1,"agents":[]}'],
+  ];
+  for (const [what, text] of broken) {
+    it(`denies all and is left alone: ${what}`, async (t) => {
+      const { path, store } = await opened(t, text);
+      await assert.rejects(store.get(), (error: Error & { code: string }) => {
+        assert.equal(error.code, "UNAVAILABLE");
+        assert.ok(error.message.includes(path) && error.message.includes("Next: "));
+        return true;
+      });
+      await assert.rejects(store.set(full, sha(text)), { code: "UNAVAILABLE" });
+      assert.deepEqual(await store.policy(), { version: 1, defaults: { security: "deny" } });
+      assert.equal(await readFile(path, "utf8"), text);
+    });
+  }
+
+  const wide = JSON.stringify(full);
+  it("denies all when others may write it", async (t) => {
+    const { path, store } = await opened(t, wide);
+    await chmod(path, 0o620);
+    await assert.rejects(store.get(), { code: "UNAVAILABLE", message: /others may write it.*chmod 600/ });
+    assert.equal((await store.policy()).defaults?.security, "deny");
+  });
+
+  it("denies all when it is a link, a directory or endless", async (t) => {
+    const { home, path, store } = await opened(t);
+    await writeFile(join(home, "elsewhere.json"), wide, { mode: 0o600 });
+    await symlink(join(home, "elsewhere.json"), path);
+    await assert.rejects(store.get(), { code: "UNAVAILABLE", message: /symbolic link/ });
+    await assert.rejects(store.set(full, sha(wide)), { code: "UNAVAILABLE" });
+    assert.equal((await store.policy()).defaults?.security, "deny");
+    await rm(path);
+    await mkdir(path);
+    await assert.rejects(store.get(), { code: "UNAVAILABLE", message: /no file/ });
+    await rm(path, { recursive: true });
+    await writeFile(path, `${wide}${" ".repeat(1024 * 1024)}`, { mode: 0o600 });
+    await assert.rejects(store.get(), { code: "UNAVAILABLE", message: /more than 1048576 bytes/ });
+    await utimes(path, 1, 1);
+    assert.equal((await store.policy()).defaults?.security, "deny");
+  });
+});
