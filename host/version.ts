@@ -5,8 +5,8 @@ import { dirname } from "node:path";
 interface HostPackage {
   readonly directory: string;
   readonly version: string;
-  /** Versions of Node it runs on, a semver range. */
-  readonly engines: string;
+  /** Names of the packages that bring further verbs of `svc` where they are installed: its optional peers. */
+  readonly companions: readonly string[];
 }
 
 /** `host/package.json` lies one directory above the bundle (`dist/`) and above nothing else that imports this. */
@@ -14,13 +14,17 @@ function readPackage(): HostPackage | undefined {
   const require = createRequire(import.meta.url);
   for (const candidate of ["../package.json", "./package.json", "../../host/package.json"]) {
     try {
-      const { name, version, engines } = require(candidate) as {
+      const {
+        name,
+        version,
+        peerDependencies = {},
+      } = require(candidate) as {
         name?: string;
         version?: string;
-        engines?: { node?: string };
+        peerDependencies?: object;
       };
       if (name !== "@svc/host" || !version) continue;
-      return { directory: dirname(require.resolve(candidate)), version, engines: engines?.node ?? "*" };
+      return { directory: dirname(require.resolve(candidate)), version, companions: Object.keys(peerDependencies) };
     } catch {
       // next
     }

@@ -12,7 +12,7 @@ import { emptyDirectory, filesBelow, type Finished, run, startElsewhere } from "
 
 /** Conversations that are kept: the least that does something for somebody. */
 const PLUGINS = ["storage-sqlite", "sessions", "health"];
-const PACKAGES = ["sdk", "host", ...PLUGINS.map((id) => `plugins/${id}`)];
+const PACKAGES = ["sdk", "host", "plugins/dev", ...PLUGINS.map((id) => `plugins/${id}`)];
 
 /** Bytes the installed packages may take: about twice what they do. */
 const OURS_AT_MOST = 8_000_000;
