@@ -107,7 +107,6 @@ const hostEntries = {
   "transform-worker": "webhooks/transforms/transform-worker.ts",
   "install-probe": "install/install-probe.ts",
   "isolation-guest": "isolation/isolation-guest.ts",
-  "watchdog-worker": "kernel/watch/watchdog-worker.ts",
 };
 await bundle("host", hostEntries, [
   "koa",

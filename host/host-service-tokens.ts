@@ -3,6 +3,7 @@ import type { ServiceToken } from "@svc/sdk";
 import {
   ConfigStore,
   Credentials,
+  EventLoopOwners,
   GatewayInfo,
   PluginControl,
   PluginInstaller,
@@ -14,6 +15,7 @@ import {
 export const HOST_SERVICES = {
   ConfigStore,
   Credentials,
+  EventLoopOwners,
   GatewayInfo,
   PluginControl,
   PluginInstaller,

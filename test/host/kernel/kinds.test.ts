@@ -43,7 +43,6 @@ async function scene(
     port: 0,
     auth: { mode: "none" },
     logLevel: "silent",
-    watchdog: false,
     kinds: [KIND],
     tap(hooks) {
       hooks.commit.tap("test", (staged) => void (live = staged.live));
@@ -146,7 +145,6 @@ it("a kind that throws while it takes effect leaves nothing of its plugin in eff
     env: {},
     port: 0,
     logLevel: "silent",
-    watchdog: false,
     tap({ commit }) {
       commit.tap("test", (staged) => {
         if (staged.plugin.id === "clash") throw new Error("no");

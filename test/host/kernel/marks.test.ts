@@ -5,12 +5,12 @@ import {
   markMemory,
   markOf,
   newMark,
+  NOBODY,
   ownerOf,
   runMarked,
   tellMarks,
-} from "../../../../host/kernel/watch/marks.ts";
-import { NOBODY } from "../../../../host/kernel/watch/nobody.ts";
-import { fakeOwner } from "../../hooks/fake-owner.ts";
+} from "../../../host/kernel/marks.ts";
+import { fakeOwner } from "../hooks/fake-owner.ts";
 
 const seen = () => new Int32Array(markMemory())[0];
 

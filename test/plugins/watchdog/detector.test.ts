@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { AGAIN_MS, BlockJudge, type Finding, LOOK_MS } from "../../../../host/kernel/watch/judge.ts";
+import { AGAIN_MS, BlockDetector, type Finding, LOOK_MS } from "../../../plugins/watchdog/detector.ts";
 
 /** One stretch of looks in a row: how many, at which distance, and what they show. */
 interface Stretch {
@@ -13,8 +13,8 @@ interface Stretch {
   readonly excused?: boolean;
 }
 
-function judge(...stretches: readonly Stretch[]): Finding[] {
-  const judging = new BlockJudge();
+function detect(...stretches: readonly Stretch[]): Finding[] {
+  const detector = new BlockDetector();
   let now = 5_000;
   let beat = 0;
   const looks = stretches.flatMap(({ looks: count, everyMs = LOOK_MS, beats = false, mark = 0, excused = false }) =>
@@ -23,14 +23,14 @@ function judge(...stretches: readonly Stretch[]): Finding[] {
       return { now: (now += everyMs), beat, mark, excused };
     }),
   );
-  return looks.flatMap((look) => judging.look(look) ?? []);
+  return looks.flatMap((look) => detector.look(look) ?? []);
 }
 
 const rounds = (looks: number): Stretch => ({ looks, beats: true });
 const blocked = (ms: number, mark: number) => ({ kind: "blocked", ms, mark });
 const over = (ms: number, mark: number) => ({ kind: "over", ms, mark });
 
-describe("the watchdog's judgement", () => {
+describe("the detector", () => {
   const rows: [what: string, stretches: Stretch[], findings: object[]][] = [
     ["a loop that comes round", [rounds(50)], []],
     ["a loop that stands for less than a second", [rounds(5), { looks: 4, mark: 3 }, rounds(5)], []],
@@ -64,10 +64,10 @@ describe("the watchdog's judgement", () => {
     ["a debugger that stopped it", [rounds(1), { looks: 99, mark: 3, excused: true }, rounds(1)], []],
   ];
   for (const [what, stretches, findings] of rows)
-    it(`of ${what}`, () => assert.deepEqual(judge(...stretches), findings));
+    it(`of ${what}`, () => assert.deepEqual(detect(...stretches), findings));
 
   it("of a loop that never comes back: it says so again, but not often", () => {
-    const findings = judge(rounds(1), { looks: 60_000 / LOOK_MS + 6, mark: 3 });
+    const findings = detect(rounds(1), { looks: 60_000 / LOOK_MS + 6, mark: 3 });
     assert.deepEqual(findings, [
       blocked(1_000, 3),
       { kind: "still", ms: 1_000 + AGAIN_MS, mark: 3 },

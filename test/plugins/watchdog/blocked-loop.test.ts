@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { describe, it, type TestContext } from "node:test";
 import { plugins } from "@svc/sdk";
 import type { GatewayClient } from "@svc/sdk/client";
-import { type GatewayProcess, startGatewayProcess } from "../gateway-process.ts";
+import { type GatewayProcess, startGatewayProcess } from "../../gateway-process.ts";
 
 /** Spins at once, spins behind an `await`, waits in a call of the system; `idle` does nothing. */
 const PLUGIN = `
@@ -45,11 +45,14 @@ interface Scene {
   record(): Promise<{ plugin?: string; over: boolean; blockedMs: number; stack: readonly string[] } | undefined>;
 }
 
-async function scene(t: TestContext, env: Record<string, string> = {}): Promise<Scene> {
+async function scene(t: TestContext, env: Record<string, string> = {}, entries: object = {}): Promise<Scene> {
   const stateDir = await mkdtemp(join(tmpdir(), "svc-hog-"));
   t.after(() => rm(stateDir, { recursive: true, force: true }));
   await writeFile(join(stateDir, "hog.ts"), PLUGIN);
-  await writeFile(join(stateDir, "svc.json"), JSON.stringify({ plugins: { use: ["plugins", "./hog.ts"] } }));
+  await writeFile(
+    join(stateDir, "svc.json"),
+    JSON.stringify({ plugins: { use: ["plugins", "watchdog", "./hog.ts"], entries } }),
+  );
   const running = await startGatewayProcess(stateDir, env);
   t.after(() => running.kill());
   const client = await running.connect();
@@ -157,11 +160,16 @@ describe("a plugin that blocks the event loop", { timeout: 120_000, concurrency:
     await until(() => isCharged(client, 1), "the charge");
   });
 
-  it("goes unnoticed without the watchdog", async (t) => {
-    const { client, lines, record } = await scene(t, { SVC_WATCHDOG: "off" });
-    await pause(STARTS_WITHIN_MS);
-    await client.request("hog.spin", { ms: BLOCK_MS });
-    await pause(600);
-    assert.deepEqual([(await costs(client)).blocks, lines(), await record()], [0, [], undefined]);
-  });
+  const without: [what: string, env: Record<string, string>, entries: object][] = [
+    ["SVC_WATCHDOG=off", { SVC_WATCHDOG: "off" }, {}],
+    ["the plugin disabled", {}, { watchdog: { enabled: false } }],
+  ];
+  for (const [what, env, entries] of without)
+    it(`goes unnoticed with ${what}`, async (t) => {
+      const { client, lines, record } = await scene(t, env, entries);
+      await pause(STARTS_WITHIN_MS);
+      await client.request("hog.spin", { ms: BLOCK_MS });
+      await pause(600);
+      assert.deepEqual([(await costs(client)).blocks, lines(), await record()], [0, [], undefined]);
+    });
 });

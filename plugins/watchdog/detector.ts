@@ -1,10 +1,10 @@
 /**
- * Decides from what the watchdog sees at each look whether the event loop is blocked, by whom, and since when. Pure.
+ * Decides from the samples of the watchdog whether the event loop is blocked, by whom, and since when. Pure.
  *
  * Time in which the watchdog itself did not run does not count: a suspended process, a machine that sleeps or has no
- * processor to spare stops both threads, and nobody is to blame.
+ * processor to spare stops both threads, and no plugin is at fault.
  */
-import { NOBODY } from "./nobody.ts";
+import { NOBODY } from "./messages.ts";
 
 /** Milliseconds between two looks, and between two beats of the loop. */
 export const LOOK_MS = 200;
@@ -36,7 +36,7 @@ export interface Finding {
   readonly mark: number;
 }
 
-export class BlockJudge {
+export class BlockDetector {
   #last: Look | undefined;
   #silentMs = 0;
   #sightings = new Map<number, number>();

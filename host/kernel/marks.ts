@@ -1,11 +1,13 @@
 /**
- * Whose code is running, in memory that the watchdog's thread can read while this one is busy.
+ * Whose code is running, in memory that another thread can read while this one is busy.
  *
  * Every generation of a plugin has a number of its own, never used again; 0 is nobody. Only what runs before the first
- * `await` is marked: the rest is found through the async context, see `sight.ts`.
+ * `await` is marked: the rest is found through the async context, see `blame.ts`.
  */
-import type { Owner } from "../../hooks/owner.ts";
-import { NOBODY } from "./nobody.ts";
+import type { Owner } from "../hooks/owner.ts";
+
+/** The mark of no plugin. */
+export const NOBODY = 0;
 
 /** Of this whole process: there is one event loop. Written plainly, since an atomic store costs six times as much. */
 const running = new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT));

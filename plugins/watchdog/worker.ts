@@ -1,19 +1,19 @@
-/** The watchdog's thread: looks at the main one, and says who keeps it from coming round. Loads next to nothing. */
+/** The watchdog's thread: samples the main thread, and names the plugin that blocks it. Loads next to nothing. */
 import { setTimeout } from "node:timers/promises";
 import { parentPort, workerData } from "node:worker_threads";
 import { type BlockRecord, keepBlock, logBlock } from "./block-report.ts";
-import { BlockJudge, type Finding, LOOK_MS } from "./judge.ts";
+import { BlockDetector, type Finding, LOOK_MS } from "./detector.ts";
 import { type BlockOver, type NamedMark, SHARED, type WatchdogTask } from "./messages.ts";
-import { lookAtMainThread, type PendingSight } from "./sight.ts";
+import { lookAtMainThread, type PendingSight } from "./sampler.ts";
 
 const port = parentPort;
-if (port === null) throw new Error("watchdog-worker.ts runs as a worker thread only");
+if (port === null) throw new Error("worker.ts runs as a worker thread only");
 
-const task = workerData as WatchdogTask; // from watchdog.ts
+const task = workerData as WatchdogTask; // from watching.ts
 const marks = new Int32Array(task.marks);
 const shared = new Int32Array(task.shared);
 const names = new Map<number, string>();
-const judge = new BlockJudge();
+const detector = new BlockDetector();
 
 /** Milliseconds a report waits for what can be seen of the other thread: that takes 25, but with no processor to spare 500. */
 const PATIENCE_MS = 2_000;
@@ -27,7 +27,7 @@ port.on("message", ([mark, plugin]: NamedMark) => {
 });
 
 setInterval(() => {
-  const finding = judge.look({
+  const finding = detector.look({
     now: performance.now(),
     beat: beatNow(),
     mark: Atomics.load(marks, 0),

@@ -1,6 +1,8 @@
-/** What the watchdog's thread and the main one share and tell each other. */
+/** What the watchdog's thread and the main thread share and send each other. */
+import type { EventLoopBlock } from "@svc/sdk/services";
 
-import type { Blocked } from "./blocked.ts";
+/** The mark of no plugin. */
+export const NOBODY = 0;
 
 /** Places in the memory they share beside the marks. */
 export const SHARED = { beat: 0, excused: 1, silent: 2, places: 3 } as const;
@@ -17,6 +19,6 @@ export interface WatchdogTask {
 export type NamedMark = readonly [mark: number, plugin: string | null];
 
 /** From the thread: the loop was blocked and has come round again. */
-export interface BlockOver extends Blocked {
+export interface BlockOver extends EventLoopBlock {
   readonly mark: number;
 }
