@@ -103,9 +103,6 @@ const hostEntries = {
   "install-probe": "install/install-probe.ts",
   "isolation-guest": "carriers/isolation-guest.ts",
   declare: "carriers/declare-program.ts",
-  "watchdog-worker": "kernel/watch/watchdog-worker.ts",
-  "dev-hooks": "cli/dev/module-hooks.ts",
-  "plugin-check": "cli/plugins/check/check-process.ts",
 };
 await bundle("host", hostEntries, [
   "koa",
@@ -123,18 +120,22 @@ await bundle("host", hostEntries, [
   "tar",
   "es-module-lexer",
 ]);
-if (wanted("host")) cpSync("host/cli/plugins/new/templates", join("host", STAGED, "templates"), { recursive: true });
 const plugins = [];
+/** Files that run in a thread or process of their own, beside the ones every plugin may have. */
+const STARTED = { dev: { "module-hooks": "run/module-hooks.ts", "check-process": "check/check-process.ts" } };
 for (const name of readdirSync("plugins")) {
   const dir = join("plugins", name);
   const { svc } = JSON.parse(readFileSync(join(dir, "package.json"), "utf8"));
   if (!svc) continue;
-  const entries = { plugin: "plugin.ts" };
-  for (const extra of ["cli", "worker"]) if (existsSync(join(dir, `${extra}.ts`))) entries[extra] = `${extra}.ts`;
+  const entries = { ...STARTED[name] };
+  for (const entry of ["plugin", "cli", "worker"])
+    if (existsSync(join(dir, `${entry}.ts`))) entries[entry] = `${entry}.ts`;
   await bundle(dir, entries);
   if (wanted(dir)) plugins.push(dir);
 }
 await bundle("plugins/nodes/node-host", { index: "index.ts" });
+if (wanted("plugins/dev"))
+  cpSync("plugins/dev/new/templates", join("plugins/dev", STAGED, "templates"), { recursive: true });
 await declared;
 for (const dir of bundled) {
   const types = only.length === 0 ? join(".build/types", dir) : join(dir, "dist/types");

@@ -43,7 +43,6 @@ import { loadKinds } from "./kernel/load-kinds.ts";
 import { methods } from "./kernel/kinds/methods.ts";
 import { routes } from "./kernel/kinds/routes.ts";
 import { services } from "./kernel/kinds/services.ts";
-import { startWatchdog } from "./kernel/watch/watchdog.ts";
 import type { Gateway, GatewayOptions, StopOptions } from "./options.ts";
 import { createReconfigure, type Reconfigure } from "./reconfigure.ts";
 import { createRestarts, type HostRestarts } from "./restarts.ts";
@@ -319,7 +318,7 @@ class RunningGateway implements Gateway {
   }
 
   async start(): Promise<void> {
-    const { options, env, config, auth, port, log } = this.#parts;
+    const { options, config, auth, port, log } = this.#parts;
     const addresses = resolveBind(config.gateway, auth);
     await this.#kernel.boot(this.#planner.plan(this.#file));
     this.#learnSecrets();
@@ -353,7 +352,6 @@ class RunningGateway implements Gateway {
     const { configPath } = this.paths;
     if (options.config === undefined)
       this.#stops.push(followConfig(this.#config, { configPath, clock: this.#clock, log }));
-    if (options.watchdog ?? env["SVC_WATCHDOG"]?.trim() !== "off") this.#stops.push(this.#watchEventLoop());
     log.info({ version: VERSION, url: this.url, pid: process.pid }, "the gateway is up");
     void this.#hooks.emitter(HOOKS.hostReady).emit({ url: this.url });
   }
@@ -367,21 +365,6 @@ class RunningGateway implements Gateway {
 
   crashed(error: unknown): string {
     return this.#parts.log.crashed(error);
-  }
-
-  /** @returns ends it */
-  #watchEventLoop(): () => Promise<void> {
-    const { log, paths } = this.#parts;
-    return startWatchdog({
-      log,
-      reportFile: paths.blockReport,
-      blocked: (block) => {
-        if (block.owner && this.#kernel.blocked(block.owner, block)) return;
-        const { owner, ms: blockedMs, stack } = block;
-        const who = owner ? `plugin ${owner.id}, which does not run here now` : "code of no plugin";
-        log.warn({ blockedMs, stack }, `the event loop was blocked by ${who}`);
-      },
-    });
   }
 
   get auth(): AuthSettings {

@@ -1,7 +1,7 @@
 /** The services that the host itself gives: always there, whatever plugins run. */
 import type { ServiceToken } from "@svc/sdk";
 import { ConfigStore } from "@svc/sdk/config";
-import { Credentials, GatewayInfo, Restarts } from "@svc/sdk/gateway";
+import { Credentials, EventLoopOwners, GatewayInfo, Restarts } from "@svc/sdk/gateway";
 import { PluginControl, PluginInstaller } from "@svc/sdk/plugins";
 import { SecretPlaces } from "@svc/sdk/secrets";
 import { Webhooks } from "@svc/sdk/webhooks";
@@ -9,6 +9,7 @@ import { Webhooks } from "@svc/sdk/webhooks";
 export const HOST_SERVICES = {
   ConfigStore,
   Credentials,
+  EventLoopOwners,
   GatewayInfo,
   PluginControl,
   PluginInstaller,

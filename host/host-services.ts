@@ -1,6 +1,6 @@
 /** The services that the host itself gives to plugins. */
 import type { ConfigStore } from "@svc/sdk/config";
-import type { Credentials, GatewayInfo, Restarts } from "@svc/sdk/gateway";
+import type { Credentials, EventLoopOwners, GatewayInfo, Restarts } from "@svc/sdk/gateway";
 import type { PluginControl, PluginInstaller } from "@svc/sdk/plugins";
 import type { Webhooks } from "@svc/sdk/webhooks";
 import type { Access } from "./auth/access.ts";
@@ -8,17 +8,21 @@ import type { ConfigFile } from "./config/file.ts";
 import { createSecretPlaces } from "./config/secret-places.ts";
 import { hostConfig } from "./config/sections.ts";
 import type { Environment } from "./config/paths.ts";
+import { currentOwner } from "./kernel/blame.ts";
 import type { Kernel, PluginPlan } from "./kernel/kernel.ts";
 import type { PluginFinder } from "./kernel/load.ts";
+import { markMemory, markOf, ownerOf, tellMarks } from "./kernel/marks.ts";
 import type { Kinds } from "./kernel/kernel-hooks.ts";
 import { services } from "./kernel/kinds/services.ts";
 import { HOST_SERVICES, type HostServices } from "./host-service-tokens.ts";
+import type { RootLogger } from "./log.ts";
 import type { Gateway } from "./options.ts";
 import { HOST_PACKAGE, VERSION } from "./version.ts";
 
 export interface HostServiceParts {
   readonly kinds: Kinds;
   readonly access: Access;
+  readonly log: RootLogger;
   readonly kernel: Kernel;
   readonly config: ConfigStore;
   readonly restarts: Restarts;
@@ -48,6 +52,7 @@ export function provideHostServices(parts: HostServiceParts): void {
   const given: HostServices = {
     ConfigStore: config,
     Credentials: credentialsOf(parts),
+    EventLoopOwners: eventLoopOf(parts),
     GatewayInfo: infoOf(parts),
     PluginControl: control,
     PluginInstaller: installerOf(parts, control),
@@ -74,6 +79,23 @@ function controlOf({ kernel, gateway, plan, reloaded }: HostServiceParts): Plugi
       const reports = await kernel.align(plan());
       reloaded();
       return reports;
+    },
+  };
+}
+
+function eventLoopOf({ kernel, log }: HostServiceParts): EventLoopOwners {
+  return {
+    running: markMemory(),
+    get logsErrors() {
+      return log.isLevelEnabled("error");
+    },
+    current: () => markOf(currentOwner()),
+    follow: tellMarks,
+    attribute(mark, block) {
+      const owner = ownerOf(mark);
+      if (owner && kernel.blocked(owner, block)) return;
+      const who = owner ? `plugin ${owner.id} (no longer running)` : "code of no plugin";
+      log.warn({ blockedMs: block.ms, stack: block.stack }, `the event loop was blocked by ${who}`);
     },
   };
 }

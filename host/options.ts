@@ -41,8 +41,6 @@ export interface GatewayOptions {
   readonly handshakeTimeoutMs?: number;
   /** Bytes a slow reader may leave unread. Default 52428800. */
   readonly maxBufferedBytes?: number;
-  /** Name the plugin that blocks the event loop, by a thread that watches it. Default: unless `SVC_WATCHDOG` is `off`. */
-  readonly watchdog?: boolean;
   /** Who starts the gateway again when a changed key needs it. Default: nobody, and the log says what waits for a restart. */
   readonly restart?: Restarter;
 }

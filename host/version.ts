@@ -5,7 +5,9 @@ import { dirname } from "node:path";
 interface HostPackage {
   readonly directory: string;
   readonly version: string;
-  /** Versions of Node it runs on, a semver range. */
+  /** Names of the packages that bring further verbs of `svc` where they are installed: its optional peers. */
+  readonly companions: readonly string[];
+  /** Range of Node versions it runs on. */
   readonly engines: string;
 }
 
@@ -14,13 +16,20 @@ function readPackage(): HostPackage | undefined {
   const require = createRequire(import.meta.url);
   for (const candidate of ["../package.json", "./package.json", "../../host/package.json"]) {
     try {
-      const { name, version, engines } = require(candidate) as {
+      const {
+        name,
+        version,
+        engines,
+        peerDependencies = {},
+      } = require(candidate) as {
         name?: string;
         version?: string;
-        engines?: { node?: string };
+        engines?: { readonly node?: string };
+        peerDependencies?: object;
       };
       if (name !== "@svc/host" || !version) continue;
-      return { directory: dirname(require.resolve(candidate)), version, engines: engines?.node ?? "*" };
+      const directory = dirname(require.resolve(candidate));
+      return { directory, version, companions: Object.keys(peerDependencies), engines: engines?.node ?? "*" };
     } catch {
       // next
     }

@@ -51,7 +51,13 @@ export interface Command {
     readonly default?: string | boolean;
     /** It may be given several times; its value is a list of texts then, in order. Has no default. */
     readonly repeatable?: boolean;
+    /** A command line without it is wrong usage. */
+    readonly required?: boolean;
   }[];
+  /** It talks to no gateway: `--url`, `--token` and `--password` are not offered, and may be options of its own. */
+  readonly isLocal?: boolean;
+  /** Lines of `--help` below the options. */
+  readonly help?: readonly string[];
   /** Whole command lines for `--help`. */
   readonly examples?: readonly string[];
   /** @returns the exit code; default 0. A thrown `GatewayError` is printed and becomes 1. */

@@ -61,7 +61,11 @@ describe("who may import whom", () => {
       /^host$/,
       (to) => roomOf(to) === "host" || (!/^@svc\/(?!sdk)/.test(to) && !/^(sdk|plugins|examples|test)\//.test(to)),
     ],
-    [/^plugins\//, (to) => !/^(sdk|host|examples|test)\//.test(to) && !/^@svc\/(?!sdk|kit|node-host$)/.test(to)],
+    [
+      /^plugins\/(?!dev$)/,
+      (to) => !/^(sdk|host|examples|test)\//.test(to) && !/^@svc\/(?!sdk|kit|node-host$)/.test(to),
+    ],
+    [/^plugins\/dev$/, (to) => !/^(sdk|host|examples|test)\//.test(to) && !/^@svc\/(?!sdk|kit|host$)/.test(to)],
     [/^examples\//, (to) => !to.startsWith("test/")],
   ];
   for (const [room, may] of allowed) {
@@ -196,10 +200,10 @@ it("the host names no plugin, namespace or channel", () => {
   assert.ok(manifests.length >= 9);
   // The configuration file and the mapping engine are the host's, and every HTTP reply has a status: these words are its own as well.
   // So are the nodes of a graph, and the secrets it hides; and every socket can send.
-  // A process has memory, pages come from the web, npm has workspaces, and the template of a model provider is asked with tools.
+  // A process has memory, pages come from the web, npm has workspaces, files have a device number, and what is on offer are tools.
   // A plugin is asleep until something wakes it.
   // It logs, updates what is installed, and tells people the usage of a command.
-  const ordinary = ["logs", "memory", "tools", "update", "usage", "wake", "web", "workspace"];
+  const ordinary = ["dev", "logs", "memory", "tools", "update", "usage", "wake", "web", "workspace"];
   const own = new Set(["config", "nodes", "plugins", "secrets", "send", "status", "webhooks", ...ordinary]);
   const channels = [
     "telegram",
@@ -220,7 +224,7 @@ it("the host names no plugin, namespace or channel", () => {
   const words = [...new Set(nouns)].map((noun) => noun.replaceAll(".", "\\."));
   const pattern = new RegExp(`\\b(${words.join("|")})\\b`, "gi");
   const wrong = files
-    .filter(({ path }) => path.startsWith("host/") && !path.includes("/templates/")) // those become somebody's own package
+    .filter(({ path }) => path.startsWith("host/"))
     .flatMap(({ path, text }) => [...text.matchAll(pattern)].map(([noun]) => `${path}: ${noun}`));
   assert.deepEqual(wrong, []);
 });

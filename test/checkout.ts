@@ -11,3 +11,14 @@ function findRoot(directory: string): string {
 
 /** The directory of the root package.json. */
 export const root = findRoot(dirname(fileURLToPath(import.meta.url)));
+
+/** Names of the packages of the full bundle that are plugins, sorted. */
+export function bundledPlugins(): string[] {
+  const { dependencies } = JSON.parse(readFileSync(join(root, "plugins/full/package.json"), "utf8"));
+  return Object.keys(dependencies)
+    .filter((name) => {
+      const file = join(root, "node_modules", name, "package.json");
+      return JSON.parse(readFileSync(file, "utf8")).svc?.entry !== undefined;
+    })
+    .sort();
+}

@@ -26,7 +26,7 @@ export interface RunFlags {
   readonly password?: string;
 }
 
-/** What `svc dev` adds. */
+/** What a command that runs a gateway adds. */
 export interface RunExtras extends Pick<GatewayOptions, "developed"> {
   /** Told of each gateway once it is up. */
   up?(gateway: Gateway): void;

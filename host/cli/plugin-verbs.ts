@@ -1,10 +1,12 @@
-/** Verbs that plugins add. Help reads package.json only; a plugin's command file is imported when its verb runs. */
-import { join } from "node:path";
+/** Verbs that packages add. Help reads package.json only; a package's command file is imported when its verb runs. */
+import { createRequire } from "node:module";
+import { dirname, join } from "node:path";
 import type { Command as Verb, CommandContext } from "@svc/sdk/cli";
 import { readConfigFile } from "../config/file.ts";
 import { resolvePaths } from "../config/paths.ts";
-import { createPluginFinder, importModule, type PluginSource } from "../kernel/load.ts";
-import type { Manifest } from "../kernel/manifest.ts";
+import { createPluginFinder, importModule, isLoadable, type PluginSource } from "../kernel/load.ts";
+import { type PackageManifest, readPackageManifest } from "../kernel/manifest.ts";
+import { HOST_PACKAGE } from "../version.ts";
 import type { Output } from "./output.ts";
 import { plannedPlugins } from "./planned-plugins.ts";
 import { connectTo } from "./connect.ts";
@@ -15,29 +17,51 @@ export interface InstalledCommand {
   readonly name: string;
   readonly summary: string;
   readonly plugin: string;
-  readonly manifest: Manifest;
-  readonly source: PluginSource;
+  readonly manifest: PackageManifest;
+  /** See `PluginSource.check`. */
+  check?(): Promise<void>;
 }
 
-/** The verbs of the plugins a start would load and of the bundle's, each name once; runs none of them. */
+interface VerbPackage extends Pick<PluginSource, "check"> {
+  readonly manifest: PackageManifest | undefined;
+}
+
+/** The verbs of the host's companions, of the plugins a start would load and of the bundle's, each name once; runs none of them. */
 export async function installedCommands(): Promise<InstalledCommand[]> {
   const paths = resolvePaths();
   const finder = createPluginFinder(paths);
   const { sources } = plannedPlugins(await readConfigFile(paths.configPath, process.env), paths);
   const byName = new Map<string, InstalledCommand>();
-  for (const source of [...sources, ...finder.bundle()]) {
-    if (!("load" in source) || !source.manifest) continue;
-    const { manifest } = source;
+  const plugins = [...sources, ...finder.bundle()].filter(isLoadable);
+  const packages: readonly VerbPackage[] = [...companions(), ...plugins];
+  for (const { manifest, check } of packages) {
+    if (!manifest) continue;
     for (const { name, summary } of manifest.commands ?? []) {
-      if (!byName.has(name)) byName.set(name, { name, summary, plugin: manifest.id, manifest, source });
+      if (byName.has(name)) continue;
+      byName.set(name, { name, summary, plugin: manifest.id, manifest, ...(check ? { check } : {}) });
     }
   }
   return [...byName.values()];
 }
 
+/** Of the packages with verbs and no plugin that are installed beside the host. */
+function companions(): VerbPackage[] {
+  const { resolve } = createRequire(import.meta.url);
+  return (HOST_PACKAGE?.companions ?? []).flatMap((name) => {
+    let file: string;
+    try {
+      file = resolve(`${name}/package.json`);
+    } catch {
+      return []; // optional
+    }
+    const manifest = readPackageManifest(dirname(file));
+    return manifest ? [{ manifest }] : [];
+  });
+}
+
 /** @throws Error when the package names a verb its command file does not have, or nothing of it may run */
-export async function loadVerb({ name, manifest, source }: InstalledCommand): Promise<Verb> {
-  await source.check?.();
+export async function loadVerb({ name, manifest, check }: InstalledCommand): Promise<Verb> {
+  await check?.();
   const { cacheDir } = resolvePaths();
   const file = join(manifest.directory, manifest.cli ?? "");
   const { default: verbs } = (await importModule(file, cacheDir)) as { default?: readonly Verb[] };

@@ -6,11 +6,9 @@ import type { InstalledCommand } from "./plugin-verbs.ts";
 import { examples, JSON_OPTION, type Wiring, withTarget } from "./verb.ts";
 import { addCompletionVerb } from "./verbs/completion.ts";
 import { addConfigVerbs } from "./verbs/config.ts";
-import { addDevVerb } from "./verbs/dev.ts";
 import { addDoctorVerb } from "./verbs/doctor.ts";
 import { addGatewayVerbs } from "./verbs/gateway.ts";
 import { addPluginVerbs } from "./verbs/plugins.ts";
-import { addTrimVerb } from "./verbs/trim.ts";
 
 /** The built-in verbs. */
 export function createProgram(output: Output, act: Wiring["act"]): Command {
@@ -27,10 +25,8 @@ export function createProgram(output: Output, act: Wiring["act"]): Command {
   const wiring = { program, output, act };
   addGatewayVerbs(wiring);
   addPluginVerbs(wiring);
-  addDevVerb(wiring);
   addConfigVerbs(wiring);
   addDoctorVerb(wiring);
-  addTrimVerb(wiring);
   addCompletionVerb(wiring);
   return program;
 }
@@ -60,17 +56,22 @@ async function addInstalledVerb(
   if (parent.commands.some((child) => child.name() === last)) {
     return output.note(`plugin ${installed.plugin}: its command "${installed.name}" is already there and was left out`);
   }
-  const command = withTarget(parent.command(last).description(installed.summary))
+  const command = parent
+    .command(last)
+    .description(installed.summary)
     .option(...JSON_OPTION)
     .exitOverride();
   if (!words.every((word, index) => argv[index] === word)) return;
   const { loadVerb, verbContext } = await import("./plugin-verbs.ts");
   const verb = await loadVerb(installed);
+  if (!verb.isLocal) withTarget(command);
   for (const argument of verb.args?.split(/\s+(?=[<[])/).filter(Boolean) ?? []) command.argument(argument);
-  for (const { flags, description, default: value, repeatable } of verb.options ?? []) {
-    if (repeatable) command.option(flags, description, collect);
+  for (const { flags, description, default: value, repeatable, required } of verb.options ?? []) {
+    if (required) command.requiredOption(flags, description);
+    else if (repeatable) command.option(flags, description, collect);
     else command.option(flags, description, value);
   }
+  if (verb.help) command.addHelpText("after", `\n${verb.help.join("\n")}`);
   if (verb.examples) command.addHelpText("after", examples(...verb.examples));
   command.action(() => act(async () => (await verb.run(verbContext(command.args, command.opts(), output))) ?? EXIT.ok));
 }

@@ -16,8 +16,6 @@ export interface Paths {
   readonly credentialsDir: string;
   /** What the last start found out about each plugin. */
   readonly startupReport: string;
-  /** Who blocked the event loop, and where: written while it lasts. */
-  readonly blockReport: string;
   readonly home: string;
 }
 
@@ -38,7 +36,6 @@ export function resolvePaths(env: Environment = process.env, home: string = home
     cacheDir: join(stateDir, "cache", "jiti"),
     credentialsDir: join(stateDir, "credentials"),
     startupReport: join(stateDir, "startup-report.json"),
-    blockReport: join(stateDir, "event-loop-report.json"),
     home: base,
   };
 }

@@ -29,7 +29,7 @@ export function factsOf(packageJson: string, shown: string): PackageFacts {
   }
   if (!manifest)
     throw refused(
-      `${name} is no plugin: its package.json has no "svc" key`,
+      `${name} is no plugin: its package.json has no "svc.entry"`,
       "check the name; npm install is for libraries",
     );
   const mismatch = apiMismatch(manifest.api);
@@ -50,7 +50,7 @@ function packageObject(text: string, shown: string): Readonly<Record<string, unk
 /** The manifest as it lies on disk, its files inside the package. @throws InstallFailure at `manifest` */
 export function examinePackage(directory: string): Manifest {
   const manifest = readManifest(directory);
-  if (!manifest) throw refused(`${directory} is no plugin: its package.json has no "svc" key`, "add one");
+  if (!manifest) throw refused(`${directory} is no plugin: its package.json has no "svc.entry"`, "add it");
   for (const [key, path] of [
     ["entry", manifest.entry],
     ["cli", manifest.cli],

@@ -30,7 +30,7 @@ function sourceOf(id: string, plugin: InstalledPlugin, paths: InstallPaths): Plu
   const directory = packageDirectory(extensions, plugin);
   try {
     const manifest = readManifest(directory);
-    if (!manifest) throw new ManifestError('its package.json has no "svc" key any more');
+    if (!manifest) throw new ManifestError('its package.json has no "svc.entry" any more');
     if (manifest.id !== id) throw new ManifestError(`its package says id "${manifest.id}" now`);
     const check = async () => void (await (await import("./verify.ts")).verifyInstalled(id, plugin, extensions));
     return {

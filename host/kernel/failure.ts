@@ -1,6 +1,7 @@
 /** What failures of a plugin come to: its state, the next attempt, and when they are too many. Pure. */
-import { messageOf } from "@svc/sdk/errors";
 import type { SetupOutcome } from "@svc/sdk";
+import { messageOf } from "@svc/sdk/errors";
+import type { EventLoopBlock } from "@svc/sdk/gateway";
 import type { PluginState } from "./state.ts";
 
 export interface Failure {
@@ -76,4 +77,12 @@ export class FailureWindow {
     this.#times = [];
     this.#quarantines = 0;
   }
+}
+
+/** A block of the event loop as a failure of the plugin that caused it; the stack is the plugin's. */
+export function blockError({ ms, stack }: EventLoopBlock): Error {
+  const at = stack.find((call) => !call.includes("(node:")) ?? stack[0]; // frames of the runtime say less
+  const error = new Error(`blocked the event loop for ${(ms / 1_000).toFixed(1)} s${at ? `, at ${at}` : ""}`);
+  error.stack = [`Error: ${error.message}`, ...stack.map((call) => `    at ${call}`)].join("\n");
+  return error;
 }

@@ -5,7 +5,7 @@ import type { Charge, Hold, Owner, Tally } from "../hooks/owner.ts";
 import { currentOwner, runAs } from "./blame.ts";
 import { type ReplacementHold, waitFor } from "./hold.ts";
 import type { Carried, KernelHooks, PluginConfig, Staged } from "./kind.ts";
-import { forgetMark, newMark, runMarked } from "./watch/marks.ts";
+import { forgetMark, newMark, runMarked } from "./marks.ts";
 
 /** Milliseconds one stop may take before the next is asked. */
 const STOP_DEADLINE_MS = 5_000;

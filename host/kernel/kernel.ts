@@ -7,12 +7,14 @@
  */
 import { setImmediate as breathe } from "node:timers/promises";
 import { GatewayError, type TSchema } from "@svc/sdk";
+import type { EventLoopBlock } from "@svc/sdk/gateway";
 import type { PluginInspection, PluginMeasures, PluginReport, ReloadReport } from "@svc/sdk/plugins";
 import { within } from "../clock.ts";
 import type { Hold, Owner } from "../hooks/owner.ts";
 import { currentOwner } from "./blame.ts";
 import { Activation } from "./activation.ts";
 import { alignmentOf } from "./alignment.ts";
+import { blockError } from "./failure.ts";
 import { describePlugin, disabledBy, duplicateOf } from "./describe.ts";
 import type { PluginInstance } from "./instance.ts";
 import type { AnyKind } from "./kind.ts";
@@ -24,7 +26,6 @@ import { Lifecycle, type LifecycleOptions } from "./lifecycle.ts";
 import type { MissingPlugin, PluginSource } from "./load.ts";
 import { Recovery } from "./recovery.ts";
 import { replace, type Version } from "./replacement.ts";
-import { type Blocked, errorOf } from "./watch/blocked.ts";
 
 /** Other taps on `resolve` go before the one that imports. */
 const LAST = 1_000;
@@ -143,11 +144,11 @@ export class Kernel {
   }
 
   /** An owner's code kept everything else waiting. @returns whether it is a plugin of this gateway's, and was charged */
-  blocked(owner: Owner, block: Blocked): boolean {
+  blocked(owner: Owner, block: EventLoopBlock): boolean {
     const instance = this.#instances.get(owner.id);
     if (instance?.current?.owner !== owner) return false;
     instance.tally.blocked(block.ms);
-    owner.charge(errorOf(block), "event loop");
+    owner.charge(blockError(block), "event loop");
     return true;
   }
 

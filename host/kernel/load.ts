@@ -150,7 +150,7 @@ export function createPluginFinder({ configDir, cacheDir, home }: FinderOptions)
   }
 
   function fromDirectory(directory: string, origin: string, isBundled = false): PluginSource | MissingPlugin {
-    const reason = `${directory}/package.json has no "svc" key, so it is not a plugin`;
+    const reason = `${directory}/package.json has no "svc.entry", so it is not a plugin`;
     return pluginIn(directory, origin, isBundled) ?? { origin, reason };
   }
 

@@ -1,4 +1,4 @@
-/** The static part of a plugin: what package.json says under `svc`. Read without running the plugin. */
+/** The static part of a plugin or of a package of verbs: what package.json says under `svc`. Read without running its code. */
 import { readFileSync } from "node:fs";
 import { API_VERSION, describeViolations, matches, NonEmpty, SCOPES, type Static, Strict, Type } from "@svc/sdk";
 import satisfies from "semver/functions/satisfies.js";
@@ -39,13 +39,13 @@ export const Isolation = Strict({
 
 const CommandSummary = Strict({ name: NonEmpty, summary: NonEmpty });
 
-/** `svc` in a plugin's package.json. */
+/** `svc` in a package.json. */
 export const ManifestFields = Strict({
   id: Type.String({ pattern: PLUGIN_ID.source }),
   /** Semver range of the plugin API. */
   api: NonEmpty,
-  /** Path of the compiled entry, relative to package.json. */
-  entry: NonEmpty,
+  /** Path of the compiled entry, relative to package.json. Absent: the package has no plugin, only verbs. */
+  entry: Type.Optional(NonEmpty),
   /** First words of the methods it serves; a method outside is refused. */
   namespaces: Type.Optional(Type.Array(NonEmpty)),
   /** Key of its configuration section, as in its code; default: the id. */
@@ -63,12 +63,18 @@ export const ManifestFields = Strict({
   commands: Type.Optional(Type.Array(CommandSummary)),
 });
 
-export interface Manifest extends Static<typeof ManifestFields> {
+/** A package that brings a plugin, verbs of `svc`, or both. */
+export interface PackageManifest extends Static<typeof ManifestFields> {
   readonly version: string;
   /** As npm has it. */
   readonly description?: string;
   /** Directory of package.json; empty for a plugin that has none. */
   readonly directory: string;
+}
+
+/** A package with a plugin in it. */
+export interface Manifest extends PackageManifest {
+  readonly entry: string;
 }
 
 /** Why a package is not a usable plugin. */
@@ -78,27 +84,48 @@ export class ManifestError extends Error {
 
 /**
  * Reads `<directory>/package.json`.
- * @returns `undefined` when it has no `svc` key. @throws ManifestError when that key is wrong; Error when the file cannot be read
+ * @returns `undefined` when it names no plugin. @throws ManifestError when its key `svc` is wrong; Error when the file cannot be read
  */
 export function readManifest(directory: string): Manifest | undefined {
+  return withPlugin(readPackageManifest(directory));
+}
+
+/** The same of a package that may have verbs and no plugin. @returns `undefined` when it has no `svc` key */
+export function readPackageManifest(directory: string): PackageManifest | undefined {
   const file = `${directory}/package.json`;
-  return parseManifest(JSON.parse(readFileSync(file, "utf8")) as object, file, directory);
+  return parsePackage(JSON.parse(readFileSync(file, "utf8")) as PackageJson, file, directory);
 }
 
 /**
- * The same from what a package.json says.
- * @param shown what people call the file. @returns `undefined` without a `svc` key. @throws ManifestError
+ * `readManifest` of a package.json that was read already.
+ * @param shown what people call the file. @returns `undefined` when it names no plugin. @throws ManifestError
  */
-export function parseManifest(
-  { svc, version, description }: { readonly svc?: unknown; readonly version?: unknown; readonly description?: unknown },
+export function parseManifest(json: PackageJson, shown: string, directory: string): Manifest | undefined {
+  return withPlugin(parsePackage(json, shown, directory));
+}
+
+function withPlugin(found: PackageManifest | undefined): Manifest | undefined {
+  return found?.entry === undefined ? undefined : { ...found, entry: found.entry };
+}
+
+interface PackageJson {
+  readonly svc?: unknown;
+  readonly version?: unknown;
+  readonly description?: unknown;
+}
+
+function parsePackage(
+  { svc, version, description }: PackageJson,
   shown: string,
   directory: string,
-): Manifest | undefined {
+): PackageManifest | undefined {
   if (svc === undefined) return undefined;
   if (!hasApi(svc))
     throw new ManifestError(`${shown}, key "svc": it has no version range under "api"; write e.g. "^${API_VERSION}"`);
   if (!matches(ManifestFields, svc))
     throw new ManifestError(`${shown}, key "svc": ${describeViolations(ManifestFields, svc)}`);
+  if (svc.entry === undefined && svc.cli === undefined)
+    throw new ManifestError(`${shown}, key "svc": it has neither "entry", for a plugin, nor "cli", for verbs`);
   return {
     ...svc,
     version: typeof version === "string" ? version : "0.0.0",

@@ -71,7 +71,6 @@ export async function testGateway(t: TestContext, options: TestGatewayOptions = 
     logLevel: "silent",
     checkResults: true,
     drainMs: 200,
-    watchdog: false, // a test that holds the loop up is no news
     ...(options.plugins ? { plugins: options.plugins } : {}),
     ...options.gateway,
   });

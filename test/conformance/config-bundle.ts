@@ -10,14 +10,11 @@ import { ModelProvider, type ModelRequest, Models, type ProviderAccount } from "
 import { Sessions } from "@svc/sdk/sessions";
 import { createFakeClock, type FakeClock, type TestGateway, testGateway } from "@svc/sdk/testing";
 import { Webhooks } from "@svc/sdk/webhooks";
-import { root } from "../checkout.ts";
+import { bundledPlugins, root } from "../checkout.ts";
 import { directoryOf } from "../host/kernel/reload-scene.ts";
 import { keepSamples } from "./config-cases-secrets.ts";
 
-/** Packages of the full bundle. */
-export const BUNDLE: readonly string[] = Object.keys(
-  (JSON.parse(readFileSync(join(root, "plugins/full/package.json"), "utf8")) as { dependencies: object }).dependencies,
-).filter((name) => name !== "@svc/host");
+export const BUNDLE: readonly string[] = bundledPlugins();
 
 /** What the running plugins say, asked from inside: no credential can be in the way. */
 export interface Inside {

@@ -17,6 +17,7 @@ const PACKAGES = [
   "sdk",
   "sdk/kit",
   "host",
+  "plugins/dev",
   ...PLUGINS.map((id) => `plugins/${id}`),
   "plugins/nodes",
   "plugins/nodes/node-host",

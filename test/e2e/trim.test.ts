@@ -70,11 +70,11 @@ describe("svc trim", { timeout: 120_000 }, () => {
     const paths = files.map(({ path }) => path);
     const ours = paths.filter((path) => path.startsWith("node_modules/@svc/"));
     assert.deepEqual(
-      ours.filter((path) => /\.test\.|\.map$|(?<!\.d)\.ts$/.test(path) && !path.includes("host/dist/templates/")),
+      ours.filter((path) => /\.test\.|\.map$|(?<!\.d)\.ts$/.test(path)),
       [],
     );
     assert.deepEqual(
-      paths.filter((path) => /esbuild|node_modules\/typescript|plugin-chat|gadget\/.*test/.test(path)),
+      paths.filter((path) => /esbuild|node_modules\/typescript|plugin-chat|plugin-dev|gadget\/.*test/.test(path)),
       [],
     );
     const prebuilds = paths.filter((path) => path.includes("/prebuilds/"));

@@ -41,7 +41,6 @@ const gateway = await createGateway({
     cron: { sessionRetention: false, runLog: { keepLines: 100_000 } },
   },
   logLevel: "error",
-  watchdog: false,
   plugins: ["storage-sqlite", "sessions", "models", "provider-offline", "tools", "agents", "heartbeat", fast],
 });
 process.send?.({ ready: true, url: gateway.url, auth: gateway.auth, methods: Object.keys(cron).length });

@@ -18,8 +18,8 @@ const require = createRequire(join(root, "plugins/full/package.json"));
 const bundled = Object.keys(
   (require("./package.json") as { dependencies: Record<string, string> }).dependencies,
 ).flatMap((name) => {
-  const { svc } = require(`${name}/package.json`) as { svc?: { id: string } };
-  return svc ? [svc.id] : [];
+  const { svc } = require(`${name}/package.json`) as { svc?: { id: string; entry?: string } };
+  return svc?.entry ? [svc.id] : [];
 });
 
 /** Calls that are made all the time, one of each namespace. */

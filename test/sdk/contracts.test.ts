@@ -16,8 +16,8 @@ import {
 } from "@svc/sdk/testing";
 import { defineTool, type Tool } from "@svc/sdk/tools";
 import { defineTransform } from "@svc/sdk/transform";
-import channelPlugin from "../../host/cli/plugins/new/templates/channel/plugin.ts";
-import { type LineServer, startLineServer } from "../../host/cli/plugins/new/templates/channel/test/line-server.ts";
+import channelPlugin from "../../plugins/dev/new/templates/channel/plugin.ts";
+import { type LineServer, startLineServer } from "../../plugins/dev/new/templates/channel/test/line-server.ts";
 
 /** Runs a suite as `node:test` does. @returns `name: message` of each check that failed */
 async function failuresOf(suite: (t: ContractContext) => Promise<void>): Promise<string[]> {

@@ -1,11 +1,20 @@
 /** Which plugins a person means (a profile, a list, or what the configuration says), and whether they can do without others. */
 import { messageOf } from "@svc/sdk/errors";
 import type { Plugin } from "@svc/sdk";
+import { readConfigFile } from "../../config/file.ts";
 import type { PluginsSection } from "../../config/host-schema.ts";
-import { isLoadable, type MissingPlugin, type PluginFinder, type PluginSource } from "../../kernel/load.ts";
+import { resolvePaths } from "../../config/paths.ts";
+import {
+  createPluginFinder,
+  isLoadable,
+  type MissingPlugin,
+  type PluginFinder,
+  type PluginSource,
+} from "../../kernel/load.ts";
 import { apiMismatch } from "../../kernel/manifest.ts";
-import type { Profile } from "../../kernel/profiles.ts";
+import { bundleProfiles, type Profile } from "../../kernel/profiles.ts";
 import { planPlugins } from "../../plugin-plan.ts";
+import { pluginsSection } from "../planned-plugins.ts";
 import { type Candidate, type Lack, lacksOf, nextStep } from "./explanation.ts";
 
 /** What was asked for. Neither a profile nor names: what the configuration uses. */
@@ -167,4 +176,19 @@ function refusal(lacks: readonly Unmet[], wanted: Wanted, { command }: Selection
     ? `${command} --with-requirements`
     : (choice ?? (first && nextStep({ ...first.by }, [first], undefined)));
   return `${lines.join("\n")}\nNext: ${next ?? command}`;
+}
+
+/**
+ * `selectPlugins` from the configuration and the bundle of this machine, without what `svc plugins install` installed.
+ * @param command the command line without options of this choice. @returns the choice and the whole bundle, or why not and the next step
+ */
+export async function selectHere(
+  wanted: Wanted,
+  command: string,
+): Promise<(Selection & { readonly bundle: readonly PluginSource[] }) | string> {
+  const paths = resolvePaths();
+  const finder = createPluginFinder(paths);
+  const section = pluginsSection(await readConfigFile(paths.configPath, process.env));
+  const selection = await selectPlugins(wanted, { section, finder, profiles: bundleProfiles(), command });
+  return typeof selection === "string" ? selection : { ...selection, bundle: finder.bundle().filter(isLoadable) };
 }

@@ -1,26 +1,31 @@
 /** Wiring of `svc gateway ...`. */
-import type { Command } from "commander";
 import type { RunFlags } from "../gateway-run.ts";
 import { examples, JSON_OPTION, type Wiring, withTarget } from "../verb.ts";
 import { addServiceVerbs } from "./service.ts";
 
-/** The options of a gateway in the foreground. */
-export function withRun(command: Command): Command {
-  return command
-    .option("--port <port>", "port to listen on; 0 picks a free one (default: SVC_GATEWAY_PORT, gateway.port, 18789)")
-    .option("--log-level <level>", "debug, info, warn, error or silent")
-    .option("--auth <mode>", "token, password, none or trusted-proxy (default: gateway.auth.mode)")
-    .option("--token <token>", "instead of gateway.auth.token; visible in the process list, prefer SVC_GATEWAY_TOKEN")
-    .option(
-      "--password <password>",
-      "instead of gateway.auth.password; visible in the process list, prefer SVC_GATEWAY_PASSWORD",
-    );
-}
+/** The options of a gateway in the foreground, as `RunFlags` holds them. */
+export const RUN_OPTIONS: readonly { readonly flags: string; readonly description: string }[] = [
+  {
+    flags: "--port <port>",
+    description: "port to listen on; 0 picks a free one (default: SVC_GATEWAY_PORT, gateway.port, 18789)",
+  },
+  { flags: "--log-level <level>", description: "debug, info, warn, error or silent" },
+  { flags: "--auth <mode>", description: "token, password, none or trusted-proxy (default: gateway.auth.mode)" },
+  {
+    flags: "--token <token>",
+    description: "instead of gateway.auth.token; visible in the process list, prefer SVC_GATEWAY_TOKEN",
+  },
+  {
+    flags: "--password <password>",
+    description: "instead of gateway.auth.password; visible in the process list, prefer SVC_GATEWAY_PASSWORD",
+  },
+];
 
 export function addGatewayVerbs({ program, output, act }: Wiring): void {
   const gateway = program.command("gateway").description("Run a gateway, and talk to one");
-  withRun(gateway.command("run"))
-    .description("Run the gateway in this terminal")
+  const run = gateway.command("run").description("Run the gateway in this terminal");
+  for (const { flags, description } of RUN_OPTIONS) run.option(flags, description);
+  run
     .option(...JSON_OPTION)
     .addHelpText("after", "\nSIGUSR1 restarts it within the process; SIGINT and SIGTERM stop it.")
     .addHelpText("after", examples("svc gateway run", "svc gateway run --port 19001"))

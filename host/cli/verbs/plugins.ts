@@ -1,12 +1,9 @@
 /** Wiring of `svc plugins ...`. */
 import type { Command } from "commander";
-import type { BisectFlags } from "../plugins/bisect.ts";
 import type { DoctorFlags } from "../plugins/doctor.ts";
 import type { InstallFlags } from "../plugins/install.ts";
 import type { RemoveFlags } from "../plugins/remove.ts";
 import type { UseFlags } from "../plugins/use.ts";
-import type { CheckFlags } from "../plugins/check.ts";
-import type { NewFlags } from "../plugins/new.ts";
 import type { TargetFlags } from "../target.ts";
 import { examples, JSON_OPTION, type Wiring, withTarget } from "../verb.ts";
 
@@ -52,39 +49,6 @@ export function addPluginVerbs({ program, output, act }: Wiring): void {
     .addHelpText("after", examples("svc plugins inspect notes", "svc plugins inspect notes --json"))
     .action((id: string, flags: TargetFlags) =>
       act(async () => (await import("../plugins/inspect.ts")).inspectPlugin(id, flags, output)),
-    );
-  addAuthorVerbs(plugins, { output, act });
-}
-
-/** For those who write plugins. */
-function addAuthorVerbs(plugins: Command, { output, act }: Pick<Wiring, "output" | "act">): void {
-  plugins
-    .command("new <name>")
-    .description("Make a plugin: typed, documented, with a test that passes")
-    .option("--namespace", "methods of its own, and an event (default)")
-    .option("--channel", "lets people of another network talk to the gateway")
-    .option("--tool", "something a model can do")
-    .option("--provider", "another kind of model server")
-    .option("--transform", "one file that makes a webhook into an action")
-    .option("--dir <parent>", "directory it is made in (default: this one)")
-    .option(...JSON_OPTION)
-    .addHelpText("after", examples("svc plugins new notes", "svc plugins new notes --tool --dir ~/plugins"))
-    .action((name: string, flags: NewFlags) =>
-      act(async () => (await import("../plugins/new.ts")).newPlugin(name, flags, output)),
-    );
-  plugins
-    .command("check [path]")
-    .description("Is a plugin fit to be given to others? Runs it in a process and a gateway of its own (default: .)")
-    .option("--config <file>", "configuration it is tried with")
-    .option("--samples <file>", 'params that must be answered: { "<method>": [{ ... }] }')
-    .option(...JSON_OPTION)
-    .addHelpText(
-      "after",
-      "\nIt runs the plugin's code with your rights. Exits 1 when a check failed; warnings do not count.",
-    )
-    .addHelpText("after", examples("svc plugins check", "svc plugins check ./notes --json"))
-    .action((path: string | undefined, flags: CheckFlags) =>
-      act(async () => (await import("../plugins/check.ts")).checkPluginAt(path ?? ".", flags, output)),
     );
 }
 
@@ -152,21 +116,5 @@ function addCareVerbs(plugins: Command, { output, act }: Pick<Wiring, "output" |
     .addHelpText("after", examples("svc plugins doctor", "svc plugins doctor --fix"))
     .action((flags: DoctorFlags) =>
       act(async () => (await import("../plugins/doctor.ts")).examinePlugins(flags, output)),
-    );
-  plugins
-    .command("bisect [command...]")
-    .description("Find the plugin that makes a command fail, or keeps a gateway from being well")
-    .option("--timeout <seconds>", "how long one try may take (default: 60)")
-    .option(...JSON_OPTION)
-    .addHelpText(
-      "after",
-      "\nStarts throw-away gateways with your configuration, an empty state and ever fewer plugins; the real one is left alone." +
-        "\nPlugins are started in them: stop the real gateway first where one holds an account that can only be used once." +
-        "\nThe command runs with SVC_STATE_DIR and SVC_CONFIG_PATH of the throw-away gateway; exit code 0 means well." +
-        "\nWithout a command a gateway is well when it starts and none of its plugins failed.",
-    )
-    .addHelpText("after", examples("svc plugins bisect", "svc plugins bisect -- svc config validate"))
-    .action((command: string[], flags: BisectFlags) =>
-      act(async () => (await import("../plugins/bisect.ts")).bisectPlugins(command, flags, output)),
     );
 }

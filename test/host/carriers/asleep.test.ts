@@ -92,7 +92,6 @@ async function start(t: TestContext, plugins: NonNullable<Options>["plugins"], o
     port: 0,
     auth: { mode: "none" },
     logLevel: "silent",
-    watchdog: false,
     stateDir: join(homeOf(t), "state"),
     ...options,
   });

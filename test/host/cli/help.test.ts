@@ -64,8 +64,10 @@ describe("svc --help", () => {
     ["gateway", "run"],
     ["gateway", "call"],
     ...["get", "set", "unset", "validate", "schema", "file", "diff"].map((verb) => ["config", verb]),
-    ...["list", "why", "reload", "inspect"].map((verb) => ["plugins", verb]),
+    ...["list", "why", "reload", "inspect", "new", "check", "bisect"].map((verb) => ["plugins", verb]),
     ["chat"],
+    ["dev"],
+    ["trim"],
   ];
   for (const verb of verbs) {
     it(`of ${verb.join(" ")} has whole command lines to copy`, async (t) => {
@@ -102,6 +104,9 @@ describe("wrong usage", () => {
     [["completion"], /missing required argument 'shell'/],
     [["completion", "tcsh"], /'tcsh' is invalid for argument 'shell'. Allowed choices are bash, zsh, fish/],
     [["plugins", "inspect"], /missing required argument 'id'/],
+    [["plugins", "bisect", "--timeout", "no"], /^--timeout is a number of seconds, up to 3600\nNext: /],
+    [["trim"], /required option '--out <dir>' not specified/],
+    [["trim", "--out", "x", "--url", "ws://127.0.0.1"], /unknown option '--url'/],
     [["gateway", "run", "--port"], /argument missing/],
     [["gateway", "run", "--port", "eighty"], /--port eighty: it must be a number, 0 to 65535/],
     [["gateway", "run", "--port", "65536"], /--port 65536: it must be a number, 0 to 65535/],

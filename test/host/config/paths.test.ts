@@ -16,7 +16,6 @@ describe("where the gateway keeps things", () => {
       cacheDir: "/home/ada/.svc/cache/jiti",
       credentialsDir: "/home/ada/.svc/credentials",
       startupReport: "/home/ada/.svc/startup-report.json",
-      blockReport: "/home/ada/.svc/event-loop-report.json",
       home: HOME,
     });
   });

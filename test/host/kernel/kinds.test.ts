@@ -9,8 +9,8 @@ import { definePlugin } from "@svc/sdk";
 import { connect } from "@svc/sdk/client";
 import type { PluginInspection } from "@svc/sdk/plugins";
 import { createGateway } from "../../../host/gateway.ts";
-import { checkPlugin } from "../../../host/cli/plugins/check/check-task.ts";
-import type { Finding } from "../../../host/cli/plugins/check/findings.ts";
+import { checkPlugin } from "../../../plugins/dev/check/check-task.ts";
+import type { Finding } from "../../../plugins/dev/check/findings.ts";
 import type { LiveTables } from "../../../host/kernel/kind.ts";
 import { packageAt, until } from "../carriers/scene.ts";
 import { contractOf } from "./reload-scene.ts";
@@ -43,7 +43,6 @@ async function scene(
     port: 0,
     auth: { mode: "none" },
     logLevel: "silent",
-    watchdog: false,
     kinds: [KIND],
     tap(hooks) {
       hooks.commit.tap("test", (staged) => void (live = staged.live));
@@ -146,7 +145,6 @@ it("a kind that throws while it takes effect leaves nothing of its plugin in eff
     env: {},
     port: 0,
     logLevel: "silent",
-    watchdog: false,
     tap({ commit }) {
       commit.tap("test", (staged) => {
         if (staged.plugin.id === "clash") throw new Error("no");

@@ -163,13 +163,19 @@ describe("a plugin package", () => {
     assert.match(gateway.plugins()[0]?.reason ?? "", /its code says id "things", its package\.json says "others"/);
   });
 
-  it("without an svc key is no plugin", async (t) => {
-    const stateDir = await stateDirectory(t);
-    await mkdir(join(stateDir, "node_modules/plain"), { recursive: true });
-    await writeFile(join(stateDir, "node_modules/plain/package.json"), '{"name":"plain"}');
-    const { gateway } = await start(t, stateDir, { plugins: { use: ["plain"] } });
-    assert.match(gateway.plugins()[0]?.reason ?? "", /has no "svc" key, so it is not a plugin/);
-  });
+  const unusable: [json: object, says: RegExp][] = [
+    [{}, /has no "svc\.entry", so it is not a plugin/],
+    [{ svc: { id: "plain", api: "^1.0.0", cli: "./cli.js" } }, /has no "svc\.entry", so it is not a plugin/],
+    [{ svc: { id: "plain", api: "^1.0.0" } }, /it has neither "entry", for a plugin, nor "cli", for verbs/],
+  ];
+  for (const [json, says] of unusable)
+    it(`with ${JSON.stringify(json)} is no plugin`, async (t) => {
+      const stateDir = await stateDirectory(t);
+      await mkdir(join(stateDir, "node_modules/plain"), { recursive: true });
+      await writeFile(join(stateDir, "node_modules/plain/package.json"), JSON.stringify({ name: "plain", ...json }));
+      const { gateway } = await start(t, stateDir, { plugins: { use: ["plain"] } });
+      assert.match(gateway.plugins()[0]?.reason ?? "", says);
+    });
 });
 
 it("the startup report says for every plugin what became of it", async (t) => {

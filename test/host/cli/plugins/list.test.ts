@@ -2,19 +2,17 @@ import assert from "node:assert/strict";
 import { readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { describe, it } from "node:test";
-import { root } from "../../../checkout.ts";
+import { bundledPlugins, root } from "../../../checkout.ts";
 import { home } from "../svc.ts";
 
 describe("svc plugins list", () => {
   it("names everything of the bundle before anything was started", async (t) => {
-    const { dependencies } = JSON.parse(readFileSync(join(root, "plugins/full/package.json"), "utf8"));
-    const bundled = Object.keys(dependencies).filter((name) => name.startsWith("@svc/plugin-"));
     const { code, stdout } = await home(t).svc(["plugins", "list", "--json"]);
     assert.equal(code, 0);
     const { plugins } = JSON.parse(stdout) as {
       plugins: { id: string; state: string; version: string; origin: string }[];
     };
-    assert.deepEqual(plugins.map(({ origin }) => origin).sort(), bundled.sort());
+    assert.deepEqual(plugins.map(({ origin }) => origin).sort(), bundledPlugins());
     for (const { state, version } of plugins) {
       assert.equal(state, "not started yet");
       assert.match(version, /^\d+\.\d+\.\d+$/);

@@ -1,0 +1,79 @@
+/** `svc plugins bisect`: which plugin makes a command fail, or keeps a gateway from being well. */
+import { plannedStart } from "@svc/host";
+import type { CommandContext } from "@svc/sdk/cli";
+import { refuse, WRONG_USAGE } from "../refusal.ts";
+import { firstBad, inOrder, type Suspect, withDependents } from "./order.ts";
+import { type TrialOptions, tryWith, type Verdict } from "./trial.ts";
+
+export interface BisectFlags {
+  readonly timeout?: string;
+}
+
+/** @returns 0 when a culprit was found, 1 when there is none to be found */
+export async function bisectPlugins(
+  command: readonly string[],
+  flags: BisectFlags,
+  output: CommandContext,
+): Promise<number> {
+  const timeout = Number(flags.timeout ?? 60);
+  if (!(timeout > 0 && timeout <= 3_600))
+    return refuse("--timeout is a number of seconds, up to 3600\nNext: svc plugins bisect --help", output, WRONG_USAGE);
+  const { config, plugins } = await plannedStart();
+  output.note(`Looking at ${plugins.length} plugins.`);
+  const broken = plugins.find(({ problem }) => problem !== undefined);
+  if (broken) return found({ id: broken.id, why: broken.problem ?? "", tries: 0 }, output);
+  return search(inOrder(plugins), { config, command, timeoutMs: timeout * 1_000 }, output);
+}
+
+async function search(order: readonly Suspect[], options: TrialOptions, output: CommandContext): Promise<number> {
+  let tries = 0;
+  const attempt = async (some: readonly Suspect[], what: string): Promise<Verdict> => {
+    tries += 1;
+    const verdict = await tryWith(
+      some.map(({ spec }) => spec),
+      options,
+    );
+    output.note(`try ${tries}: ${what} (${some.length}): ${verdict.isWell ? "well" : "not well"}`);
+    return verdict;
+  };
+  const all = await attempt(order, "all plugins");
+  if (all.isWell)
+    return refuse(
+      "With all plugins all is well, so there is nothing to find.\nNext: svc plugins list, svc plugins doctor",
+      output,
+    );
+  const none = await attempt([], "no plugin");
+  if (!none.isWell)
+    return refuse(
+      `Without any plugin it is not well either, so it is no plugin: ${none.words}\nNext: svc config validate`,
+      output,
+    );
+  const words = new Map([[order.length, all.words]]);
+  const index = await firstBad(order.length, async (count) => {
+    const verdict = await attempt(order.slice(0, count), `up to ${order[count - 1]?.id ?? ""}`);
+    words.set(count, verdict.words);
+    return verdict.isWell;
+  });
+  const culprit = order[index];
+  if (!culprit) throw new Error("the search went past the list");
+  const gone = withDependents(culprit, order);
+  const rest = order.filter((one) => !gone.has(one));
+  const isAlone = (await attempt(rest, `all but ${[...gone].map(({ id }) => id).join(", ")}`)).isWell;
+  return found({ id: culprit.id, why: words.get(index + 1) ?? "", tries, isAlone }, output);
+}
+
+interface Finding {
+  readonly id: string;
+  readonly why: string;
+  readonly tries: number;
+  /** Without it, and what needs it, all is well. */
+  readonly isAlone?: boolean;
+}
+
+function found(finding: Finding, output: CommandContext): number {
+  const { id, why, isAlone } = finding;
+  const others = isAlone === false ? ["Without it something is still not well: disable it, then look again."] : [];
+  const lines = [`It is the plugin ${id}.`, ...(why === "" ? [] : [why]), ...others, `Next: svc plugins disable ${id}`];
+  output.print(output.json ? finding : lines.join("\n"));
+  return 0;
+}

@@ -1,0 +1,86 @@
+/** `svc plugins check [path]`: is a plugin fit to be given to others? Prints a line for each check. */
+import { messageOf } from "@svc/sdk/errors";
+import { fork } from "node:child_process";
+import { once } from "node:events";
+import { existsSync, readFileSync, realpathSync } from "node:fs";
+import { join, resolve } from "node:path";
+import { fileURLToPath } from "node:url";
+import json5 from "json5";
+import type { CommandContext } from "@svc/sdk/cli";
+import { REFUSED, refuse } from "../refusal.ts";
+import type { CheckTask } from "./check-task.ts";
+import { DONE, failed, type Finding } from "./findings.ts";
+
+export interface CheckFlags {
+  /** File with the configuration the plugin is tried with. */
+  readonly config?: string;
+  /** File with params by method. */
+  readonly samples?: string;
+}
+
+/** Milliseconds all checks of one plugin may take. Choice. */
+const PATIENCE = 120_000;
+
+/** @param place directory of the package. @returns 0 when nothing failed */
+export async function checkPluginAt(
+  place: string,
+  { config, samples }: CheckFlags,
+  output: CommandContext,
+): Promise<number> {
+  const path = resolve(place);
+  if (!existsSync(join(path, "package.json")))
+    return refuse(`there is no package.json in ${path}\nNext: svc plugins check <directory of the plugin>`, output);
+  const task: CheckTask = {
+    directory: realpathSync(path),
+    config: (config === undefined ? {} : readJson5(config)) as CheckTask["config"],
+    samples: (samples === undefined ? {} : readJson5(samples)) as CheckTask["samples"],
+  };
+  const findings: Finding[] = [];
+  await runChecks(task, (finding) => {
+    findings.push(finding);
+    if (!output.json) output.print(linesOf(finding).join("\n"));
+  });
+  const count = (level: string) =>
+    findings.flatMap(({ problems }) => problems).filter((one) => one.level === level).length;
+  const [failures, warnings] = [count("failed"), count("warning")];
+  if (output.json) output.print({ ok: failures === 0, directory: task.directory, checks: findings });
+  else
+    output.print(failures === 0 ? `fit to be used (${warnings} warnings)` : `${failures} failed, ${warnings} warnings`);
+  return failures === 0 ? 0 : REFUSED;
+}
+
+/** @throws Error naming the file */
+function readJson5(file: string): unknown {
+  try {
+    return json5.parse(readFileSync(file, "utf8"));
+  } catch (error) {
+    throw new Error(`${file} cannot be read: ${messageOf(error)}`, {
+      cause: error,
+    });
+  }
+}
+
+/** In a process that is thrown away; its end without an end of the checks is a finding of its own. */
+async function runChecks(task: CheckTask, found: (finding: Finding) => void): Promise<void> {
+  const program = fileURLToPath(new URL("./check-process.js", import.meta.url));
+  const child = fork(program, [JSON.stringify(task)], {
+    stdio: ["ignore", "ignore", "inherit", "ipc"],
+  });
+  let isDone = false;
+  child.on("message", (message) => {
+    if (message === DONE) isDone = true;
+    else found(message as Finding); // as check-process.ts sends them
+  });
+  const timer = setTimeout(() => child.kill("SIGKILL"), PATIENCE);
+  const [[code, signal]] = await Promise.all([once(child, "exit"), once(child, "disconnect")]);
+  clearTimeout(timer);
+  if (isDone) return;
+  const end = `its process ended with ${String(code ?? signal)} in the middle`;
+  const why = signal === "SIGKILL" ? `it did not come to an end within ${PATIENCE / 1_000} s` : end;
+  found({ check: "process", problems: [failed(why, "look at what it does while it is set up, started and stopped")] });
+}
+
+function linesOf({ check, problems }: Finding): string[] {
+  if (problems.length === 0) return [`ok       ${check}`];
+  return problems.map(({ level, why, next }) => `${level.padEnd(8)} ${check}: ${why}\n         Next: ${next}`);
+}

@@ -1,0 +1,50 @@
+/** Which packages a plugin's files import, and whether its package.json says so. */
+import { readdirSync, readFileSync } from "node:fs";
+import { join, relative } from "node:path";
+import { importedPackages } from "@svc/host";
+import type { PackageJson } from "./package-facts.ts";
+import { failed, type Problem } from "./findings.ts";
+
+/** Directories that are no part of what runs; `dist` is read only where there is no source. */
+const APART = new Set(["node_modules", "test", "tests", "coverage"]);
+
+/** Files of the package that run, relative to it. */
+export function codeFiles(directory: string): string[] {
+  const below = (at: string): string[] =>
+    readdirSync(at, { withFileTypes: true }).flatMap((entry) => {
+      if (APART.has(entry.name) || entry.name.startsWith(".")) return [];
+      const path = join(at, entry.name);
+      if (entry.isDirectory()) return below(path);
+      return /\.[cm]?[jt]s$/.test(entry.name) && !/\.(d|test)\.[cm]?ts$/.test(entry.name)
+        ? [relative(directory, path)]
+        : [];
+    });
+  const files = below(directory);
+  const sources = files.filter((path) => !path.startsWith("dist/"));
+  return sources.length > 0 ? sources : files;
+}
+
+export async function importProblems(directory: string, json: PackageJson): Promise<Problem[]> {
+  const { dependencies, peerDependencies, optionalDependencies } = json;
+  const declared = { ...dependencies, ...peerDependencies, ...optionalDependencies };
+  const problems = codeFiles(directory).map((file) => problemsOf(file, join(directory, file), declared));
+  return (await Promise.all(problems)).flat();
+}
+
+/** @param shown the path, relative to the package */
+async function problemsOf(shown: string, file: string, declared: object): Promise<Problem[]> {
+  let names: readonly string[];
+  try {
+    names = await importedPackages(readFileSync(file, "utf8"), shown);
+  } catch (error) {
+    return [failed(`${shown} cannot be read: ${String(error)}`, `correct ${shown}`)];
+  }
+  return names
+    .filter((name) => !(name in declared))
+    .map((name) =>
+      failed(
+        `${shown} imports ${name}, which package.json does not declare`,
+        `npm install ${name}, or take the import out`,
+      ),
+    );
+}

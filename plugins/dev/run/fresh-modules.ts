@@ -1,0 +1,19 @@
+/** Makes the runtime read a plugin's files anew, whatever they are written in. For development: nothing is ever freed. */
+import { createRequire, register } from "node:module";
+import { sep } from "node:path";
+import { pathToFileURL } from "node:url";
+import type { FreshModules } from "./module-hooks.ts";
+
+/** @param root directory whose files are meant, without what is installed in it. @returns forgets all that was read so far */
+export function watchModules(root: string): () => void {
+  const generation = new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT);
+  const data: FreshModules = { root: `${pathToFileURL(root).href}/`, generation };
+  register(new URL("./module-hooks.js", import.meta.url), { data });
+  const count = new Int32Array(generation);
+  const { cache } = createRequire(import.meta.url);
+  return () => {
+    Atomics.add(count, 0, 1);
+    const own = (file: string) => file.startsWith(root + sep) && !file.includes(`${sep}node_modules${sep}`);
+    for (const file of Object.keys(cache).filter(own)) delete cache[file]; // CommonJS and JSON
+  };
+}

@@ -1,0 +1,47 @@
+/** The main thread's part of the watchdog: it raises the counter, and passes on blocks that are over. */
+import { url as debuggerUrl } from "node:inspector";
+import { Worker } from "node:worker_threads";
+import type { Logger } from "@svc/sdk";
+import type { EventLoopOwners } from "@svc/sdk/gateway";
+import { LOOK_MS } from "./detector.ts";
+import { type BlockOver, type NamedMark, SHARED, type WatchdogTask } from "./messages.ts";
+import { CONTEXT_MARK } from "./sampler.ts";
+
+export interface WatchingOptions {
+  readonly log: Logger;
+  readonly owners: EventLoopOwners;
+  /** Where blocks are kept: the file outlives a process that had to be killed. */
+  readonly reportFile: string;
+}
+
+/** @returns ends it; safe to call twice */
+export function startWatching({ log, owners, reportFile }: WatchingOptions): () => Promise<void> {
+  Object.defineProperty(globalThis, CONTEXT_MARK, { value: () => owners.current(), configurable: true });
+  const memory = new SharedArrayBuffer(SHARED.places * Int32Array.BYTES_PER_ELEMENT);
+  const shared = new Int32Array(memory);
+  const beat = () => {
+    Atomics.store(shared, SHARED.excused, debuggerUrl() === undefined ? 0 : 1);
+    Atomics.store(shared, SHARED.silent, owners.logsErrors ? 0 : 1);
+    Atomics.add(shared, SHARED.beat, 1);
+  };
+  beat();
+  const beating = setInterval(beat, LOOK_MS).unref();
+
+  const task: WatchdogTask = { marks: owners.running, shared: memory, reportFile };
+  const url = new URL("./worker.js", import.meta.url); // beside this file both compiled and bundled
+  const worker = new Worker(url, { name: "watchdog", workerData: task, execArgv: [], env: {} });
+  const unfollow = owners.follow((mark, plugin) => {
+    // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a thread, not a window: there is no origin
+    worker.postMessage([mark, plugin ?? null] satisfies NamedMark);
+  });
+  worker.on("message", ({ mark, ms, stack }: BlockOver) => owners.attribute(mark, { ms, stack }));
+  worker.on("error", (error) => {
+    log.warn({ err: error }, "the watchdog ended; from now on blocks of the event loop are not reported");
+  });
+  worker.unref();
+  return async () => {
+    clearInterval(beating);
+    unfollow();
+    await worker.terminate();
+  };
+}

@@ -1,0 +1,295 @@
+/** `svc plugins check`: the bundle is fit to be used, and what is wrong with a plugin is found, named, and comes with a next step. */
+import assert from "node:assert/strict";
+import {
+  cpSync,
+  existsSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  realpathSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { describe, it, type TestContext } from "node:test";
+import { checkPlugin, type CheckTask } from "../../../plugins/dev/check/check-task.ts";
+import type { Finding } from "../../../plugins/dev/check/findings.ts";
+import { importProblems } from "../../../plugins/dev/check/imports.ts";
+import { covers, type PackageJson, packageProblems } from "../../../plugins/dev/check/package-facts.ts";
+import { importedPackages } from "../../../host/install/imports.ts";
+import { root } from "../../checkout.ts";
+import { home } from "../../host/cli/svc.ts";
+
+/** Packages of the checkout that are plugins. */
+const packages = ["plugins", "examples"].flatMap((room) =>
+  readdirSync(join(root, room))
+    .map((name) => join(room, name))
+    .filter((directory) => {
+      const file = join(root, directory, "package.json");
+      return existsSync(file) && JSON.parse(readFileSync(file, "utf8")).svc?.entry !== undefined;
+    }),
+);
+
+async function findings(directory: string, more: Partial<CheckTask> = {}): Promise<Finding[]> {
+  const found: Finding[] = [];
+  const task = { directory: realpathSync(directory), config: {}, samples: {}, ...more };
+  await checkPlugin(task, (finding) => found.push(finding));
+  return found;
+}
+
+const failures = (found: readonly Finding[]) =>
+  found.flatMap(({ check, problems }) =>
+    problems.flatMap(({ level, why }) => (level === "failed" ? [`${check}: ${why}`] : [])),
+  );
+
+describe("every plugin of the checkout", { timeout: 240_000 }, () => {
+  it("is there to be checked", () => assert.ok(packages.length > 20));
+
+  for (const directory of packages)
+    it(`${directory} is fit to be used`, async () => {
+      const found = await findings(join(root, directory), { reloads: 2 }); // test/fault/reload-bundle.test.ts does more
+      assert.deepEqual(failures(found), []);
+      const unsaid = found.flatMap(({ check, problems }) =>
+        problems.flatMap(({ why }) => (check === "contracts" ? [] : [`${check}: ${why}`])),
+      );
+      assert.deepEqual(unsaid, [], "warnings are only about what the wire asks for");
+      assert.ok(found.length >= 10, found.map(({ check }) => check).join());
+    });
+});
+
+/** A plugin that passes, in a directory of its own; `change` edits its files first. */
+function notes(
+  t: TestContext,
+  change: { plugin?: [from: string, to: string][]; json?: object; svc?: object; readme?: string } = {},
+) {
+  const parent = mkdtempSync(join(tmpdir(), "svc-check-test-"));
+  t.after(() => rmSync(parent, { recursive: true, force: true }));
+  const directory = join(parent, "notes");
+  cpSync(join(root, "plugins/dev/new/templates/namespace"), directory, { recursive: true });
+  const edit = (file: string, work: (text: string) => string) =>
+    writeFileSync(join(directory, file), work(readFileSync(join(directory, file), "utf8")));
+  for (const file of ["plugin.ts", "README.md"])
+    edit(file, (text) => text.replaceAll("sample-name", "notes").replaceAll("sampleName", "notes"));
+  const svc = { id: "notes", api: "^1.0.0", entry: "./plugin.ts", namespaces: ["notes"], ...change.svc };
+  writeFileSync(join(directory, "package.json"), JSON.stringify({ ...PACKAGE, ...change.json, svc }));
+  if (change.readme !== undefined) writeFileSync(join(directory, "README.md"), change.readme);
+  for (const [from, to] of change.plugin ?? [])
+    edit("plugin.ts", (text) => {
+      assert.ok(text.includes(from), from);
+      return text.replace(from, to);
+    });
+  return directory;
+}
+
+const PACKAGE = {
+  name: "svc-plugin-notes",
+  version: "0.1.0",
+  description: "Notes",
+  license: "MIT",
+  type: "module",
+  files: ["*.ts"],
+  peerDependencies: { "@svc/sdk": "^1.0.0" },
+  engines: { node: ">=20.19" },
+};
+
+/** Where `setup` begins to declare. */
+const SETUP = "gateway.serve(notesContract, {";
+
+/** Each line is one of these, in any order, and nothing else is wrong. */
+function expectExactly(found: readonly string[], wanted: readonly RegExp[]): void {
+  for (const line of wanted)
+    assert.ok(
+      found.some((one) => line.test(one)),
+      `${line} is not among:\n${found.join("\n")}`,
+    );
+  assert.equal(found.length, wanted.length, found.join("\n"));
+}
+
+describe("a plugin that is not fit", { timeout: 120_000 }, () => {
+  it("differs from one that is", async (t) => {
+    const found = await findings(notes(t), { samples: { "notes.hello": [{ name: "Ada" }] } });
+    assert.deepEqual(
+      found.flatMap(({ problems }) => problems),
+      [],
+    );
+  });
+
+  const manifest = { id: "notes", api: "^1.0.0", entry: "./plugin.ts", version: "0.1.0", directory: "/nowhere" };
+  const rows: readonly [what: string, json: PackageJson, why: RegExp][] = [
+    ["has no name", { ...PACKAGE, name: "" }, /^it has no name$/],
+    ["has a version that is none", { ...PACKAGE, version: "1" }, /^it has no version$/],
+    ["has no license", { ...PACKAGE, license: undefined }, /^it has no license$/],
+    ["is CommonJS", { ...PACKAGE, type: undefined, files: ["*.js"] }, /would not be published/],
+    ["leaves its entry at home", { ...PACKAGE, files: ["lib"] }, /^\.\/plugin\.ts would not be published$/],
+    ["names no files", { ...PACKAGE, files: undefined }, /which files it consists of$/],
+    ["names no engine", { ...PACKAGE, engines: {} }, /which Node it needs$/],
+    ["has no SDK beside it", { ...PACKAGE, peerDependencies: {} }, /^@svc\/sdk is no peer of it$/],
+    ["brings its own SDK", { ...PACKAGE, dependencies: { "@svc/sdk": "1.0.0" } }, /^it would bring an SDK of its own$/],
+    ["depends on the host", { ...PACKAGE, dependencies: { "@svc/host": "0.1.0" } }, /^it depends on the host$/],
+  ];
+  for (const [what, json, why] of rows)
+    it(`${what}, says its package`, () => {
+      const problems = packageProblems(json, manifest, () => true);
+      expectExactly(
+        problems.map((problem) => problem.why),
+        [why],
+      );
+    });
+
+  it("lacks its entry, says its package", () =>
+    expectExactly(
+      packageProblems(PACKAGE, manifest, () => false).map(({ why }) => why),
+      [/^\.\/plugin\.ts is not there$/],
+    ));
+
+  it("says one thing and does another", async (t) => {
+    const directory = notes(t, {
+      svc: {
+        namespaces: ["other"],
+        routes: ["/no/such"],
+        contributes: { tool: ["none"] },
+        isolation: { supports: ["worker"], default: "host" },
+        commands: [{ name: "notes", summary: "-" }],
+      },
+      plugin: [
+        ["config: Strict", 'section: "note",\n  config: Strict'],
+        ['summary: "Greet somebody"', 'summary: ""'],
+        [SETUP, `gateway.hooks.admit.tap(() => undefined);\n${SETUP}`],
+      ],
+      readme: "# notes",
+    });
+    // What the gateway itself refuses keeps it from starting; the checks go on and say all of it.
+    expectExactly(failures(await findings(directory, { reloads: 1 })), [
+      /^commands: it lists the command "notes" and has no svc\.cli$/,
+      /^start: it is failed: tap of admit is not listed under "svc\.gates"/,
+      /^manifest: section note is not listed under "svc\.section"$/,
+      /^manifest: method notes\.hello is not listed under "svc\.namespaces"$/,
+      /^manifest: method notes\.count is not listed under "svc\.namespaces"$/,
+      /^manifest: tap of admit is not listed under "svc\.gates"$/,
+      /^contracts: notes\.hello has no summary$/,
+      /^placement: it prefers host, which it does not support$/,
+      /^readme: README\.md does not name the keys word$/,
+      /^readme: README\.md does not name the methods notes\.hello, notes\.count$/,
+    ]);
+  });
+
+  it("leaves things behind", async (t) => {
+    const leaks = `setInterval(() => {}, 1e6);
+      kept.push(new Array(50_000).fill(count));
+      gateway.start(() => void createServer().listen(0));
+      gateway.start(() => void gateway.clock.setInterval(() => {}, 1e6));
+      ${SETUP}`;
+    const begin = 'import { createServer } from "node:net";\nconst kept: unknown[] = [];\nimport {';
+    const directory = notes(t, {
+      plugin: [
+        ["import {", begin],
+        [SETUP, leaks],
+      ],
+    });
+    const { stdout } = await home(t).svc(["plugins", "check", directory, "--json"]); // in a process of its own
+    expectExactly(failures((JSON.parse(stdout) as { checks: Finding[] }).checks), [
+      /^setup: setup opens Timeout$/,
+      /^reload: the reloads leave open resources behind: 20 TCPServerWrap$/,
+      /^reload: 20 timers stay after 20 reloads$/,
+      /^memory: each reload leaves \d+ KiB of heap behind$/,
+    ]);
+  });
+
+  it("does not start, or cannot be imported", async (t) => {
+    const start = `gateway.start(() => Promise.reject(new Error("no disk")));\n${SETUP}`;
+    expectExactly(failures(await findings(notes(t, { plugin: [[SETUP, start]] }))), [
+      /^start: it is failed: start: no disk/,
+    ]);
+    const broken = notes(t, { plugin: [["export default", "const x = = 1;\nexport default"]] });
+    expectExactly(failures(await findings(broken)), [/^start: it cannot be imported: .*Unexpected token/]);
+  });
+
+  it("answers a sample with something else than it says", async (t) => {
+    const directory = notes(t, { plugin: [["count: () => ({ greeted: count })", "count: () => ({ greeted: -1 })"]] });
+    const samples = { "notes.count": [{}], "notes.none": [{}] };
+    expectExactly(failures(await findings(directory, { samples, reloads: 1 })), [
+      /^results: notes\.count with \{\} is refused: .*internal error/,
+      /^results: there are samples for notes\.none/,
+    ]);
+  });
+
+  it("imports what its package does not declare", async (t) => {
+    const directory = notes(t, { plugin: [["import {", 'import "left-pad";\nimport {']] });
+    const problems = await importProblems(directory, PACKAGE);
+    expectExactly(
+      problems.map(({ why }) => why),
+      [/^plugin\.ts imports left-pad, which package\.json does not declare$/],
+    );
+  });
+});
+
+describe("svc plugins check", { timeout: 60_000 }, () => {
+  it("prints a line for each check, exits 0, and says it as JSON", async (t) => {
+    const { svc } = home(t);
+    const directory = notes(t);
+    const { code, stdout } = await svc(["plugins", "check", directory]);
+    assert.equal(code, 0, stdout);
+    assert.match(stdout, /^ok {7}package\n(ok {7}\w+\n)+fit to be used \(0 warnings\)\n$/);
+    const { ok, checks } = JSON.parse((await svc(["plugins", "check", directory, "--json"])).stdout);
+    assert.equal(ok, true);
+    assert.ok(checks.length >= 10);
+  });
+
+  it("exits 1 with the reason and the next step, and outlives what the plugin does to its process", async (t) => {
+    const { svc } = home(t);
+    const directory = notes(t, { plugin: [[SETUP, `gateway.start(() => process.exit(7));\n${SETUP}`]] });
+    const { code, stdout } = await svc(["plugins", "check", directory]);
+    assert.equal(code, 1);
+    assert.match(stdout, /^ok {7}package$/m);
+    assert.match(stdout, /^failed {3}process: its process ended with 7 in the middle\n {9}Next: /m);
+    assert.match((await svc(["plugins", "check", tmpdir()])).stderr, /there is no package\.json in .*\nNext: /);
+  });
+
+  it("tries the plugin with the configuration it is given", async (t) => {
+    const { svc } = home(t);
+    const directory = notes(t, { plugin: [['word: Type.String({ default: "Hello", ', "word: Type.String({ "]] });
+    assert.match(
+      (await svc(["plugins", "check", directory])).stdout,
+      /^failed {3}start: it is blocked: configuration: /m,
+    );
+    writeFileSync(join(directory, "try.json5"), "{ notes: { word: 'Hi' } }");
+    const { code, stdout } = await svc(["plugins", "check", directory, "--config", join(directory, "try.json5")]);
+    assert.equal(code, 0, stdout);
+  });
+});
+
+describe("which packages a file imports", () => {
+  it("is seen in every way of importing, types and comments aside", async () => {
+    const text = `import a from "a";
+import { type B, c } from "@scope/b/sub";
+import type { D } from "d";
+export * from "e";
+export type { F } from "f";
+import "g";
+const h = await import("h/x");
+// import "i";
+/* import "j"; */
+import { readFile } from "node:fs/promises";
+import fs from "fs";
+import "./own.ts";`;
+    assert.deepEqual((await importedPackages(text, "plugin.ts")).toSorted(), ["@scope/b", "a", "e", "g", "h"]);
+  });
+});
+
+describe("the files of a package", () => {
+  const rows: [files: string[], path: string, held: boolean][] = [
+    [["dist"], "./dist/plugin.js", true],
+    [["dist/"], "dist/deep/plugin.js", true],
+    [["*.ts"], "./plugin.ts", true],
+    [["*.ts"], "./src/plugin.ts", false],
+    [["src/**/*.ts"], "./src/a/plugin.ts", true],
+    [["src/**/*.ts"], "./src/plugin.ts", true],
+    [["./plugin.ts"], "./plugin.ts", true],
+    [["dist"], "./distant.js", false],
+    [[], "./plugin.ts", false],
+  ];
+  for (const [files, path, held] of rows)
+    it(`${JSON.stringify(files)} ${held ? "hold" : "do not hold"} ${path}`, () =>
+      assert.equal(covers(files, path), held));
+});

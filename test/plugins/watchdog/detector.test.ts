@@ -1,0 +1,77 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { AGAIN_MS, BlockDetector, type Finding, LOOK_MS } from "../../../plugins/watchdog/detector.ts";
+
+/** One stretch of looks in a row: how many, at which distance, and what they show. */
+interface Stretch {
+  readonly looks: number;
+  /** Default: as often as the thread looks. */
+  readonly everyMs?: number;
+  /** The loop comes round between the looks. */
+  readonly beats?: boolean;
+  readonly mark?: number;
+  readonly excused?: boolean;
+}
+
+function detect(...stretches: readonly Stretch[]): Finding[] {
+  const detector = new BlockDetector();
+  let now = 5_000;
+  let beat = 0;
+  const looks = stretches.flatMap(({ looks: count, everyMs = LOOK_MS, beats = false, mark = 0, excused = false }) =>
+    Array.from({ length: count }, () => {
+      if (beats) beat++;
+      return { now: (now += everyMs), beat, mark, excused };
+    }),
+  );
+  return looks.flatMap((look) => detector.look(look) ?? []);
+}
+
+const rounds = (looks: number): Stretch => ({ looks, beats: true });
+const blocked = (ms: number, mark: number) => ({ kind: "blocked", ms, mark });
+const over = (ms: number, mark: number) => ({ kind: "over", ms, mark });
+
+describe("the detector", () => {
+  const rows: [what: string, stretches: Stretch[], findings: object[]][] = [
+    ["a loop that comes round", [rounds(50)], []],
+    ["a loop that stands for less than a second", [rounds(5), { looks: 4, mark: 3 }, rounds(5)], []],
+    [
+      "one that stands for a second",
+      [rounds(5), { looks: 5, mark: 3 }, rounds(5)],
+      [blocked(1_000, 3), over(1_000, 3)],
+    ],
+    [
+      "whoever is seen most often",
+      [rounds(2), { looks: 1, mark: 1 }, { looks: 3, mark: 2 }, { looks: 2, mark: 1 }, rounds(1)],
+      [blocked(1_000, 2), over(1_200, 1)],
+    ],
+    [
+      "two blocks by two",
+      [rounds(1), { looks: 5, mark: 1 }, rounds(1), { looks: 5, mark: 2 }, rounds(1)],
+      [blocked(1_000, 1), over(1_000, 1), blocked(1_000, 2), over(1_000, 2)],
+    ],
+    ["code of nobody", [rounds(1), { looks: 5 }, rounds(1)], [blocked(1_000, 0), over(1_000, 0)]],
+    ["a process that was suspended for a minute", [rounds(3), { looks: 1, everyMs: 60_000, mark: 3 }, rounds(3)], []],
+    [
+      "one that is suspended again and again",
+      Array.from({ length: 9 }, () => [{ looks: 1, everyMs: 9_000, mark: 3 }, rounds(1)]).flat(),
+      [],
+    ],
+    [
+      "a block within which it was suspended: only what it ran",
+      [rounds(1), { looks: 5, mark: 3 }, { looks: 1, everyMs: 60_000, mark: 3 }, rounds(1)],
+      [blocked(1_000, 3), over(1_400, 3)],
+    ],
+    ["a debugger that stopped it", [rounds(1), { looks: 99, mark: 3, excused: true }, rounds(1)], []],
+  ];
+  for (const [what, stretches, findings] of rows)
+    it(`of ${what}`, () => assert.deepEqual(detect(...stretches), findings));
+
+  it("of a loop that never comes back: it says so again, but not often", () => {
+    const findings = detect(rounds(1), { looks: 60_000 / LOOK_MS + 6, mark: 3 });
+    assert.deepEqual(findings, [
+      blocked(1_000, 3),
+      { kind: "still", ms: 1_000 + AGAIN_MS, mark: 3 },
+      { kind: "still", ms: 1_000 + 2 * AGAIN_MS, mark: 3 },
+    ]);
+  });
+});
