@@ -18,6 +18,7 @@ export {
   type PluginSource,
 } from "./kernel/load.ts";
 export { type Manifest, readManifest } from "./kernel/manifest.ts";
+export { declarePlugin, staleDeclaration } from "./carriers/declare.ts";
 export { importedPackages } from "./install/imports.ts";
 export { idProblem } from "./plugin-id.ts";
 export { plannedStart, type PlannedCode } from "./cli/plugins/planned-code.ts";

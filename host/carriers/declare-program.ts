@@ -1,15 +1,9 @@
 /** Program of a build: writes `declared.json` for the plugins whose package directories are its arguments. */
-import { writeFileSync } from "node:fs";
-import { join, resolve } from "node:path";
-import { KINDS } from "../kernel/kinds/index.ts";
-import { importPlugin } from "../kernel/load.ts";
+import { resolve } from "node:path";
 import { readManifest } from "../kernel/manifest.ts";
-import { write, writtenFile } from "./written.ts";
+import { declarePlugin } from "./declare.ts";
 
-for (const directory of process.argv.slice(2).map((path) => resolve(path))) {
-  const manifest = readManifest(directory);
-  if (!manifest) continue;
-  const entry = join(directory, manifest.entry);
-  const written = await write(await importPlugin(entry, false), KINDS, entry);
-  writeFileSync(writtenFile(directory, manifest.entry), JSON.stringify(written));
+for (const directory of process.argv.slice(2)) {
+  const manifest = readManifest(resolve(directory));
+  if (manifest) await declarePlugin(manifest);
 }

@@ -3,6 +3,7 @@ import { RUN_OPTIONS, type RunFlags } from "@svc/host";
 import { defineCommands } from "@svc/sdk/cli";
 import { type BisectFlags, bisectPlugins } from "./bisect/bisect.ts";
 import { type CheckFlags, checkPluginAt } from "./check/check.ts";
+import { declareAt } from "./check/declare.ts";
 import { newPlugin, type NewFlags } from "./new/new.ts";
 import { runDev } from "./run/run.ts";
 import { trim, type TrimFlags } from "./trim/trim.ts";
@@ -49,6 +50,17 @@ export default defineCommands([
     help: ["It runs the plugin's code with your rights. Exits 1 when a check failed; warnings do not count."],
     examples: ["svc plugins check", "svc plugins check ./notes --json"],
     run: (context) => checkPluginAt(context.args[0] ?? ".", context.options as CheckFlags, context),
+  },
+  {
+    name: "plugins declare",
+    summary: "Write down what a built plugin declares, so that it sleeps until somebody uses it (default: .)",
+    isLocal: true,
+    args: "[path]",
+    help: [
+      "It runs the plugin's setup with its defaults and writes declared.json beside the entry. Run it after each build.",
+    ],
+    examples: ["svc plugins declare", "svc plugins declare ./notes"],
+    run: (context) => declareAt(context.args[0] ?? ".", context),
   },
   {
     name: "plugins bisect",

@@ -17,11 +17,11 @@ export default definePlugin({
   requires: { info: GatewayInfo, owners: EventLoopOwners },
 
   setup(gateway) {
-    if (process.env["SVC_WATCHDOG"]?.trim() === "off") return;
     const { log, services } = gateway;
     const { info, owners } = services;
-    const reportFile = join(info.stateDir, "event-loop-report.json");
     gateway.start(() => {
+      if (process.env["SVC_WATCHDOG"]?.trim() === "off") return undefined;
+      const reportFile = join(info.stateDir, "event-loop-report.json");
       let stopped = false;
       let watching: Promise<() => Promise<void>> | undefined;
       const begin = async () => {

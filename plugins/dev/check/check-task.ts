@@ -8,9 +8,17 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Plugin } from "@svc/sdk";
 import type { Command } from "@svc/sdk/cli";
-import { createPluginFinder, importModule, importPlugin, loadKinds, type Manifest, readManifest } from "@svc/host";
+import {
+  createPluginFinder,
+  importModule,
+  importPlugin,
+  loadKinds,
+  type Manifest,
+  readManifest,
+  staleDeclaration,
+} from "@svc/host";
 import { contractProblems, manifestProblems, placementProblems } from "./declarations.ts";
-import { failed, type Finding, type Problem } from "./findings.ts";
+import { failed, type Finding, type Problem, warning } from "./findings.ts";
 import { importProblems } from "./imports.ts";
 import { type PackageJson, packageProblems } from "./package-facts.ts";
 import { readmeProblems } from "./readme.ts";
@@ -85,10 +93,19 @@ async function checkCode(
   found({ check: "setup", problems: opened.length === 0 ? [] : [failed(`setup opens ${opened.join(", ")}`, next)] });
   found({ check: "manifest", problems: manifestProblems(kinds, manifest, staged) });
   found({ check: "contracts", problems: contractProblems(kinds, staged) });
+  found({ check: "declared", problems: await declaredProblems(manifest) });
   found({ check: "placement", problems: placementProblems(kinds, manifest, staged) });
   const readme = join(directory, "README.md");
   const text = existsSync(readme) ? readFileSync(readme, "utf8") : undefined;
   found({ check: "readme", problems: readmeProblems(text, plugin, staged) });
+}
+
+/** What is written down of a built plugin is what its code declares. */
+async function declaredProblems(manifest: Manifest): Promise<Problem[]> {
+  const next = "svc plugins declare, after each build";
+  const found = await staleDeclaration(manifest);
+  if (found === "stale") return [failed("its declared.json is not what its code declares", next)];
+  return found ? [warning("it has no declared.json, so its code is imported at every start", next)] : [];
 }
 
 /** The verbs that help lists are those that its file has. */

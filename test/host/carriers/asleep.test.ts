@@ -19,7 +19,10 @@ import { createGateway } from "../../../host/gateway.ts";
 import { write } from "../../../host/carriers/written.ts";
 import { KINDS } from "../../../host/kernel/kinds/index.ts";
 import { importPlugin } from "../../../host/kernel/load.ts";
+import { checkPlugin } from "../../../plugins/dev/check/check-task.ts";
+import type { Finding } from "../../../plugins/dev/check/findings.ts";
 import { root } from "../../checkout.ts";
+import { home as svcHome } from "../cli/svc.ts";
 import { until } from "./scene.ts";
 
 const limited = { timeout: 30_000 };
@@ -394,6 +397,27 @@ export default definePlugin({ id: "guest", api: "^1.0.0", setup: (gateway) => ga
       assert.equal(asleep(), false);
       assert.deepEqual(await client.request("guest.hi", {}), { n: 1 });
     });
+
+  it("is written down by `svc plugins declare`, and `svc plugins check` fails when that is stale", async (t) => {
+    const home = homeOf(t);
+    const path = await packageIn(home, greeting);
+    const file = join(path, "declared.json");
+    const declared = async () => {
+      const found: Finding[] = [];
+      await checkPlugin({ directory: path, config: {}, samples: {}, reloads: 1 }, (finding) => found.push(finding));
+      return found.find(({ check }) => check === "declared")?.problems.map(({ level, why }) => `${level}: ${why}`);
+    };
+    rmSync(file);
+    assert.deepEqual(await declared(), ["warning: it has no declared.json, so its code is imported at every start"]);
+    const { stdout, code } = await svcHome(t).svc(["plugins", "declare", path]);
+    assert.deepEqual([code, stdout], [0, `${file}: it sleeps until it is used\n`]);
+    assert.deepEqual(await declared(), []);
+    writeEntry(path, { setup: `serve("hi", () => ({})); serve("more", () => ({}));` });
+    assert.deepEqual(await declared(), ["failed: its declared.json is not what its code declares"]);
+    const refused = await svcHome(t).svc(["plugins", "declare", home]);
+    assert.equal(refused.code, 1);
+    assert.match(refused.stderr, /package\.json/);
+  });
 
   it("in the full bundle is each that can be, and all of them wake", async (t) => {
     const { gateway, client } = await start(t, undefined as never, { plugins: undefined as never });
