@@ -8,6 +8,9 @@ const QUIET_MS = 30;
 /** Milliseconds in which the watcher does not tell of a second change of a file; it is looked for after them. */
 const BLIND_MS = 60;
 
+/** Milliseconds between two checks of all files: a busy machine or a network drive may report no event. Choice: rare enough to cost nothing. */
+const CHECK_MS = 2_000;
+
 /** Directories whose files are no part of what runs. */
 const APART = new Set(["node_modules", "dist", "coverage", "test", "tests"]);
 
@@ -67,7 +70,12 @@ export async function watchSources({
     tellIn(QUIET_MS);
   });
   watcher.on("error", failed);
+  const checks = setInterval(() => {
+    if (since === undefined) tellIn(0);
+  }, CHECK_MS);
+  checks.unref();
   return async () => {
+    clearInterval(checks);
     clearTimeout(timer);
     await watcher.close();
   };
