@@ -20,7 +20,12 @@ export const hooks = defineKind<DeclaredTap>({
   members(record) {
     const facade = (hook: HookSpec) => {
       const tapper = (key: string | undefined) => {
-        return { tap: (handler: AnyHandler, options: TapOptions = {}) => record({ hook, key, options, handler }) };
+        const tap = (handler: AnyHandler, options: TapOptions = {}) => {
+          if (typeof handler !== "function")
+            throw new Error(`tap of ${hook.name}: the handler goes first: tap(handler, { phase })`);
+          record({ hook, key, options, handler });
+        };
+        return { tap };
       };
       return hook.keyed ? { for: tapper } : tapper(undefined);
     };
