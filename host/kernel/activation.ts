@@ -2,6 +2,7 @@
  * Brings up whatever can run and does not yet: all `setup`s level by level without anybody seeing a thing, then
  * everything committed in one synchronous step, then resources acquired in the same order.
  */
+import type { Requirement } from "@svc/sdk";
 import { type GraphNode, type Order, orderPlugins, tokenOf } from "./graph.ts";
 import type { PluginInstance } from "./instance.ts";
 import type { PluginFacts } from "./kind.ts";
@@ -32,16 +33,11 @@ export class Activation {
     const { levels, waiting } = this.#plan();
     for (const [id, reason] of waiting) await this.giveUp(this.#instances.get(id), { state: "pending", reason });
     const next = levels.flat().flatMap((id) => this.#instances.get(id) ?? []);
-    const asleep = asleepOf(next, this.#running());
-    for (const instance of this.#running())
-      if (
-        isAsleep(instance) &&
-        isUsed(
-          instance,
-          next.filter((one) => !asleep.has(one)),
-        )
-      )
-        await this.wake(instance);
+    const asleep = asleepOf(
+      next.filter((instance) => this.#lifecycle.maySleep(instance)),
+      [...next, ...this.#running().filter((one) => !isAsleep(one))],
+    );
+    for (const { plugin } of next.filter((one) => !asleep.has(one))) await this.wakeProviders(plugin);
     const staged = await this.#stageAll(levels, asleep);
     const conflicts = staged.flatMap(({ instance, result }) => {
       const conflict = this.#lifecycle.commit(instance, result);
@@ -100,7 +96,7 @@ export class Activation {
   async #stage(instance: PluginInstance, services: ReadonlyMap<string, unknown>, maySleep: boolean) {
     const { code } = instance;
     if (!code) return undefined;
-    const asleep = maySleep ? await this.#lifecycle.stageAsleep(instance, code, () => this.wake(instance)) : undefined;
+    const asleep = maySleep ? await this.#lifecycle.stageAsleep(instance, code, () => this.#wake(instance)) : undefined;
     if (asleep) return this.#staged(instance, asleep);
     const lacking = this.#lacking(code.plugin, (id) => services.has(id));
     if (lacking !== undefined) {
@@ -163,17 +159,27 @@ export class Activation {
     this.#settle(instance, failure.state === "failed" ? this.#nextAttempt(instance, failure.reason) : failure);
   }
 
+  /** Wakes the plugins whose services this one uses: a service that is asleep has no value. @param kinds default: all */
+  async wakeProviders(plugin: PluginFacts | undefined, kinds?: readonly Requirement["kind"][]): Promise<void> {
+    for (const requirement of Object.values(plugin?.requires ?? {})) {
+      if (kinds && !kinds.includes(requirement.kind)) continue;
+      const provider = this.#services().get(tokenOf(requirement).token.id)?.owner.id;
+      if (provider !== undefined) await this.#instances.get(provider)?.current?.wake?.();
+    }
+  }
+
   /** Brings up a plugin that is asleep, after those whose services it requires. Never rejects: whoever waits looks it up anew. */
-  async wake(instance: PluginInstance): Promise<void> {
+  async #wake(instance: PluginInstance): Promise<void> {
     const { current, plugin } = instance;
     if (!current?.wake || !plugin) return;
-    for (const id of this.#providersOf(instance)) await this.#instances.get(id)?.current?.wake?.();
+    await this.wakeProviders(plugin, ["service", "optional"]);
     const lacking = this.#lacking(plugin, () => false);
     const failure: NotStaged | undefined =
       lacking === undefined
         ? await this.#lifecycle.awaken(instance, current)
         : { state: "pending", reason: `waits for the service ${lacking}, whose plugin did not come up` };
-    if (!failure || instance.current !== current) return;
+    if (!failure) return this.wakeProviders(plugin, ["live"]); // last: these may require this one
+    if (instance.current !== current) return;
     await this.#lifecycle.takeDown(instance);
     this.#failed(instance, failure);
   }
@@ -194,17 +200,14 @@ export class Activation {
   }
 }
 
-/**
- * Of the plugins that are set up next, those that may be asleep: it is their first time, their code can be, and no plugin that is awake uses one
- * of their services.
- */
-function asleepOf(next: readonly PluginInstance[], running: readonly PluginInstance[]): Set<PluginInstance> {
-  const asleep = new Set(next.filter(({ code, generation }) => code?.sleep && generation === 0));
-  for (let grew = true; grew;) {
-    const awake = [...next.filter((one) => !asleep.has(one)), ...running.filter((one) => !isAsleep(one))];
-    const used = [...asleep].filter((instance) => isUsed(instance, awake));
+/** Of the plugins that can be asleep, those whose services nobody uses who is awake. @param others all that may be awake */
+function asleepOf(candidates: readonly PluginInstance[], others: readonly PluginInstance[]): Set<PluginInstance> {
+  const asleep = new Set(candidates);
+  for (let shrank = true; shrank;) {
+    const awake = others.filter((one) => !asleep.has(one));
+    const used = candidates.filter((instance) => asleep.has(instance) && isUsed(instance, awake));
     for (const instance of used) asleep.delete(instance);
-    grew = used.length > 0;
+    shrank = used.length > 0;
   }
   return asleep;
 }

@@ -367,6 +367,7 @@ export class Kernel {
   /** Replaces what runs; sets up anew what does not. */
   async #renew(instance: PluginInstance, version: Version, asker: Owner | undefined): Promise<ReloadReport> {
     instance.failures.clear();
+    await this.#activation.wakeProviders(version.code.plugin);
     if (instance.current && instance.state === "active") {
       return replace(instance, version, {
         lifecycle: this.#lifecycle,

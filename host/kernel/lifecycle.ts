@@ -124,10 +124,15 @@ export class Lifecycle {
     return { generation, staged };
   }
 
+  /** Whether a plugin may be asleep: its code was not needed so far, and its configuration is that it was written down with. */
+  maySleep({ code, generation }: PluginInstance): boolean {
+    return code?.sleep !== undefined && generation === 0 && !this.#options.isConfigured(code.plugin);
+  }
+
   /**
    * Stages a plugin without its code.
    * @param wake brings it up; resolves when it runs, or failed to
-   * @returns `undefined` when it cannot be asleep, or not with its configuration
+   * @returns `undefined` when it cannot be asleep
    */
   async stageAsleep(
     instance: PluginInstance,
@@ -135,7 +140,7 @@ export class Lifecycle {
     wake: (generation: Generation) => Promise<void>,
   ): Promise<StagedGeneration | NotStaged | undefined> {
     const { sleep, plugin } = code;
-    if (!sleep || this.#options.isConfigured(plugin)) return undefined;
+    if (!sleep) return undefined;
     const generation = this.#newGeneration(instance, code, deepFreeze(defaultsOf(plugin)));
     let waking: Promise<void> | undefined;
     generation.wake = () => (waking ??= wake(generation));

@@ -94,7 +94,13 @@ function dependentsOf(
     grew = false;
     for (const instance of instances) {
       const { current } = instance;
-      if (instance === changed || found.has(instance) || !current || !holdsService(current.code.plugin, services))
+      if (
+        instance === changed ||
+        found.has(instance) ||
+        !current ||
+        current.wake ||
+        !holdsService(current.code.plugin, services)
+      )
         continue;
       found.add(instance);
       for (const { id } of current.code.plugin.provides ?? []) services.add(id);

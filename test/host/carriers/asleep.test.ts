@@ -236,6 +236,51 @@ describe("a plugin that is asleep", limited, () => {
     assert.deepEqual([asleep("pen"), asleep("well")], [false, false]);
   });
 
+  it("wakes those whose services it requires when it is reloaded", async (t) => {
+    const home = homeOf(t);
+    const { client, asleep } = await start(t, [await packageIn(home, pen), await packageIn(home, well)]);
+    assert.equal(((await client.request("plugins.reload", { id: "pen" })) as { ok: boolean }).ok, true);
+    assert.deepEqual([asleep("pen"), asleep("well")], [false, false]);
+    assert.deepEqual(await client.request("pen.write", {}), { colour: "blue" });
+    assert.equal(((await client.request("plugins.reload", { id: "well" })) as { ok: boolean }).ok, true);
+    assert.deepEqual(await client.request("pen.write", {}), { colour: "blue" });
+  });
+
+  it("stays asleep when a plugin whose service it requires is reloaded", async (t) => {
+    const home = homeOf(t);
+    const { client, asleep } = await start(t, [await packageIn(home, pen), await packageIn(home, well)]);
+    await client.request("plugins.reload", { id: "well" });
+    assert.deepEqual([asleep("pen"), asleep("well")], [true, false]);
+    assert.deepEqual(await client.request("pen.write", {}), { colour: "blue" });
+  });
+
+  it("is awake where a plugin with a configuration of its own uses its service", async (t) => {
+    const home = homeOf(t);
+    const head = `requires: { ink: Ink }, config: Type.Object({ n: Type.Integer({ default: 1 }) }),`;
+    const plugins = [await packageIn(home, { ...pen, head }), await packageIn(home, well)];
+    const { client, asleep } = await start(t, plugins, { config: { pen: { n: 2 } } });
+    assert.deepEqual([asleep("pen"), asleep("well")], [false, false]);
+    assert.deepEqual(await client.request("pen.write", {}), { colour: "blue" });
+  });
+
+  it("wakes those whose services it follows, which may require it", async (t) => {
+    const home = homeOf(t);
+    const paper: Written = {
+      id: "paper",
+      before: `${Ink} const Sheet = defineService()("sheet", "1.0.0"); const live = (token) => ({ kind: "live", token });`,
+      head: "requires: { ink: live(Ink) }, provides: [Sheet],",
+      setup: `gateway.provide(Sheet, {}); const { ink } = gateway.services; serve("show", () => ({ colour: ink.get()?.colour() }));`,
+    };
+    const inkOnPaper: Written = {
+      ...well,
+      before: `${Ink} const Sheet = defineService()("sheet", "1.0.0");`,
+      head: "requires: { sheet: Sheet }, provides: [Ink],",
+    };
+    const { client, asleep } = await start(t, [await packageIn(home, paper), await packageIn(home, inkOnPaper)]);
+    assert.deepEqual([asleep("paper"), asleep("well")], [true, true]);
+    assert.deepEqual(await client.request("paper.show", {}), { colour: "blue" });
+  });
+
   for (const how of ["hard", "optional", "live"] as const)
     it(`is awake where a plugin that is awake uses its service: ${how}`, async (t) => {
       const { live, optional } = await import("@svc/sdk");
