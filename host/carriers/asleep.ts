@@ -42,9 +42,10 @@ export function carryAsleep(
     const file = isTypeScript(entry) ? cachedFile(cacheDir, id, directory) : writtenFile(directory, entry);
     const written = file === undefined ? undefined : readWritten(file);
     if (!written && file !== undefined && isTypeScript(entry)) missing.set(id, file);
-    if (written?.facts === undefined) return undefined as never;
+    const facts = written && factsOf(written);
+    if (!facts) return undefined as never;
     await source.check?.();
-    return carriedBy(source, written, kinds);
+    return carriedBy(source, facts, written, kinds);
   });
   commit.tap("asleep", ({ plugin, declared }) => {
     const file = missing.get(plugin.id);
@@ -54,8 +55,12 @@ export function carryAsleep(
   });
 }
 
-function carriedBy(source: PluginSource, written: WrittenPlugin, kinds: readonly AnyKind[]): Carried {
-  const facts = factsOf(written.facts);
+function carriedBy(
+  source: PluginSource,
+  facts: PluginFacts,
+  written: WrittenPlugin,
+  kinds: readonly AnyKind[],
+): Carried {
   let plugin: Plugin | undefined;
   const { entries } = written;
   return {

@@ -41,11 +41,22 @@ export function writtenFile(directory: string, entry: string): string {
   return join(directory, dirname(entry), "declared.json");
 }
 
+/** Files whose content is kept. */
+const MOST_READ = 1_000;
+
+/** What was read of each file. Outlives the gateway, as imported modules do: the same text gives the same schemas, which are compiled once. */
+const read = new Map<string, { readonly text: string; readonly written: WrittenPlugin }>();
+
 /** @returns `undefined` when there is none, one of another format, or one that was cut off while it was written */
 export function readWritten(file: string): WrittenPlugin | undefined {
   try {
-    const written = JSON.parse(readFileSync(file, "utf8")) as WrittenPlugin;
-    return written.format === FORMAT ? written : undefined;
+    const text = readFileSync(file, "utf8");
+    const known = read.get(file);
+    const written = known?.text === text ? known.written : (JSON.parse(text) as WrittenPlugin);
+    if (written.format !== FORMAT) return undefined;
+    if (read.size > MOST_READ) read.clear();
+    read.set(file, { text, written });
+    return written;
   } catch {
     return undefined; // the code is imported at the start then
   }
@@ -147,13 +158,20 @@ function numbering(functions: object[]): Sender {
   };
 }
 
-/** The static part. */
-export function factsOf(facts: unknown): PluginFacts {
-  return unpack(
-    facts,
+/** The static part; the same object for the same file. @returns `undefined` when it could not be written down */
+export function factsOf(written: WrittenPlugin): PluginFacts | undefined {
+  if (written.facts === undefined) return undefined;
+  const known = unpacked.get(written);
+  if (known) return known;
+  const facts = unpack(
+    written.facts,
     receiver(() => noFunction),
   ) as PluginFacts; // written by `write`
+  unpacked.set(written, facts);
+  return facts;
 }
+
+const unpacked = new WeakMap<WrittenPlugin, PluginFacts>();
 
 const noFunction = () => {
   throw new Error("a function of the static part is not there while the plugin is asleep");
