@@ -39,6 +39,8 @@ export interface Bundle extends TestGateway {
   write(config: unknown): Promise<ConfigWritten>;
   /** By plugin. */
   generations(): Record<string, number>;
+  /** Ids of plugins that hold no service of another one: their code is not imported. */
+  asleep(): ReadonlySet<string>;
 }
 
 /** Tells where it runs, and which of its exports it is. */
@@ -83,7 +85,8 @@ export async function startBundle(t: TestContext, config: unknown): Promise<Bund
     });
     return Object.fromEntries(rows);
   };
-  return { ...running, inside, clock, restarts, write, generations };
+  const asleep = () => new Set(running.gateway.plugins().flatMap((one) => (one.asleep ? [one.id] : [])));
+  return { ...running, inside, clock, restarts, write, generations, asleep };
 }
 
 /** Requires nothing of the bundle's so that no change restarts it. */

@@ -190,6 +190,7 @@ it(
           return assert.match(await whyNot(bundle, trialOf(schema, leaf, bundle.stateDir).after[0]), refused);
         const owner = ownerOf(leaf.path) ?? "";
         const concerned = new Set([owner, ...followers(owner)]);
+        for (const id of bundle.asleep()) if (id !== owner) concerned.delete(id);
         const calls = hammer(line.client);
         const trial = tryOut(bundle, trialOf(schema, leaf, bundle.stateDir), line, (before) => {
           const renewed = Object.entries(bundle.generations()).filter(([id, now]) => now !== before[id]);
