@@ -43,9 +43,9 @@ export function carryAsleep(
     const written = file === undefined ? undefined : readWritten(file);
     if (!written && file !== undefined && isTypeScript(entry)) missing.set(id, file);
     const facts = written && factsOf(written);
-    if (!facts) return undefined as never;
+    if (!facts || !written.entries) return undefined as never; // imported now, beside all others
     await source.check?.();
-    return carriedBy(source, facts, written, kinds);
+    return carriedBy(source, facts, { ...written, entries: written.entries }, kinds);
   });
   commit.tap("asleep", ({ plugin, declared }) => {
     const file = missing.get(plugin.id);
@@ -58,11 +58,10 @@ export function carryAsleep(
 function carriedBy(
   source: PluginSource,
   facts: PluginFacts,
-  written: WrittenPlugin,
+  written: WrittenPlugin & Required<Pick<WrittenPlugin, "entries">>,
   kinds: readonly AnyKind[],
 ): Carried {
   let plugin: Plugin | undefined;
-  const { entries } = written;
   return {
     plugin: facts,
     async load() {
@@ -74,12 +73,8 @@ function carriedBy(
       if (!plugin) throw new Error("setup before load");
       return plugin.setup(gateway as never); // typed by definePlugin
     },
-    ...(entries
-      ? {
-          sleep: (staging, wake) => sleep(entries, staging, wake),
-          stale: (declared) => difference(written, kinds, declared),
-        }
-      : {}),
+    sleep: (staging, wake) => sleep(written.entries, staging, wake),
+    stale: (declared) => difference(written, kinds, declared),
   };
 }
 

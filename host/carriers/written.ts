@@ -30,7 +30,7 @@ export interface WrittenPlugin {
   readonly entry?: string;
   /** Why it cannot be asleep; absent: it can. */
   readonly awake?: string;
-  /** The static part of the code; packed. Absent: it cannot be written down, and the code is imported at the start. */
+  /** The static part of the code; packed. Absent: the plugin cannot be asleep. */
   readonly facts?: unknown;
   /** By kind; packed. Absent: it cannot be asleep. */
   readonly entries?: Readonly<Record<string, readonly { readonly name: string; readonly entry: unknown }[]>>;
@@ -85,10 +85,10 @@ export function writtenOf(
   const { setup: _, ...part } = plugin;
   const written: WrittenPlugin = { format: FORMAT };
   try {
-    const facts = toJson(part, "its static part");
-    if (!declared) return { ...written, facts };
+    if (!declared) return written;
     const awake = kinds.flatMap((kind) => declared.of(kind).flatMap((entry) => kind.wakes?.(entry) ?? []))[0];
-    return { ...written, facts, ...(awake === undefined ? { entries: entriesOf(kinds, declared) } : { awake }) };
+    if (awake !== undefined) return { ...written, awake };
+    return { ...written, facts: toJson(part, "its static part"), entries: entriesOf(kinds, declared) };
   } catch (error) {
     return { ...written, awake: `it cannot be written down: ${messageOf(error)}` };
   }
