@@ -9,7 +9,8 @@ import { createSecretPlaces } from "./config/secret-places.ts";
 import { hostConfig } from "./config/sections.ts";
 import type { Environment } from "./config/paths.ts";
 import { currentOwner } from "./kernel/blame.ts";
-import type { Kernel, PluginPlan } from "./kernel/kernel.ts";
+import type { Kernel } from "./kernel/kernel.ts";
+import type { PluginPlan } from "./kernel/plan.ts";
 import type { PluginFinder } from "./kernel/load.ts";
 import { markMemory, markOf, ownerOf, tellMarks } from "./kernel/marks.ts";
 import type { Kinds } from "./kernel/kernel-hooks.ts";
@@ -76,7 +77,7 @@ function controlOf({ kernel, gateway, plan, reloaded }: HostServiceParts): Plugi
       return report;
     },
     align: async () => {
-      const reports = await kernel.align(plan());
+      const reports = await kernel.reconcile(plan());
       reloaded();
       return reports;
     },

@@ -6,7 +6,7 @@ import type { Paths } from "./config/paths.ts";
 import { hostConfig } from "./config/sections.ts";
 import { installedSources } from "./install/sources.ts";
 import { placed } from "./carriers/placement.ts";
-import type { PluginPlan } from "./kernel/kernel.ts";
+import type { PluginPlan } from "./kernel/plan.ts";
 import { idOf, inlineSource, type MissingPlugin, type PluginFinder, type PluginSource } from "./kernel/load.ts";
 import type { GatewayOptions } from "./options.ts";
 

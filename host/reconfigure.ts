@@ -12,7 +12,8 @@ import { redact } from "./config/redact.ts";
 import { hintsOf, hostConfig } from "./config/sections.ts";
 import type { ConfigTransition } from "./config/store.ts";
 import type { HookBus } from "./hooks/hook-bus.ts";
-import type { Kernel, PluginPlan } from "./kernel/kernel.ts";
+import type { Kernel } from "./kernel/kernel.ts";
+import type { PluginPlan } from "./kernel/plan.ts";
 import type { WebhookWiring } from "./webhook-wiring.ts";
 
 export interface ReconfigureOptions {
@@ -64,7 +65,7 @@ export function createReconfigure(options: ReconfigureOptions): Reconfigure {
     }
     if (touches(changed, "hooks") || touches(changed, "gateway")) options.webhooks.use(config);
     useLogging(config.logging);
-    const aligned = touches(changed, "plugins") ? await kernel.align(options.plan(next)) : [];
+    const aligned = touches(changed, "plugins") ? await kernel.reconcile(options.plan(next)) : [];
     const done = new Set(aligned.map(({ id }) => id)); // these were set up with the new configuration just now
     const { ids, hot } = pluginsConcerned(kernel, changed, kinds);
     const reloaded = await kernel.reconfigure(

@@ -4,7 +4,7 @@ import type { ConfigFile } from "../config/file.ts";
 import { PluginsSection } from "../config/host-schema.ts";
 import type { Paths } from "../config/paths.ts";
 import { sectionOf } from "../config/sections.ts";
-import type { PluginPlan } from "../kernel/kernel.ts";
+import type { PluginPlan } from "../kernel/plan.ts";
 import { installedSources } from "../install/sources.ts";
 import { createPluginFinder, idOf, isLoadable, type MissingPlugin, type PluginSource } from "../kernel/load.ts";
 import { placementOf } from "../kernel/placement.ts";

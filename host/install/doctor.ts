@@ -3,7 +3,7 @@ import { messageOf } from "@svc/sdk/errors";
 import type { PluginFinding } from "@svc/sdk/plugins";
 import { lstatSync } from "node:fs";
 import { join } from "node:path";
-import type { PluginPlan } from "../kernel/kernel.ts";
+import type { PluginPlan } from "../kernel/plan.ts";
 import { apiMismatch } from "../kernel/manifest.ts";
 import { leftovers } from "./generations.ts";
 import { extensionsOf, type InstalledPlugin, readRecord, recordPath } from "./record.ts";

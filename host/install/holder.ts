@@ -1,5 +1,5 @@
 /** Who has which id beside what is installed. Pure. */
-import type { PluginPlan } from "../kernel/kernel.ts";
+import type { PluginPlan } from "../kernel/plan.ts";
 import { isLoadable, type PluginFinder, type PluginSource } from "../kernel/load.ts";
 import { isInstalledSource } from "./sources.ts";
 

@@ -3,7 +3,7 @@ import { GatewayError, notFound, unavailable } from "@svc/sdk";
 import type { ConfigStore } from "@svc/sdk/config";
 import type { InstallAuthor, PluginControl, PluginFinding, PluginInstaller } from "@svc/sdk/plugins";
 import type { Environment, Paths } from "../config/paths.ts";
-import type { PluginPlan } from "../kernel/kernel.ts";
+import type { PluginPlan } from "../kernel/plan.ts";
 import type { PluginFinder } from "../kernel/load.ts";
 import { findings } from "./doctor.ts";
 import { InstallFailure } from "./failure.ts";

@@ -8,31 +8,23 @@ import type { PluginInstance } from "./instance.ts";
 import type { PluginFacts } from "./kind.ts";
 import { services as SERVICES } from "./kinds/services.ts";
 import type { Lifecycle, NotStaged, StagedGeneration } from "./lifecycle.ts";
-
-export interface ActivationOptions {
-  readonly lifecycle: Lifecycle;
-  readonly instances: ReadonlyMap<string, PluginInstance>;
-  /** Gives a plugin its state after a failure, and its next attempt. */
-  settle(instance: PluginInstance, failure: NotStaged): void;
-}
+import type { PluginSet } from "./plugin-set.ts";
 
 export class Activation {
   readonly #lifecycle: Lifecycle;
-  readonly #instances: ReadonlyMap<string, PluginInstance>;
-  readonly #settle: ActivationOptions["settle"];
+  readonly #set: PluginSet;
   #positions = 0;
 
-  constructor({ lifecycle, instances, settle }: ActivationOptions) {
+  constructor(lifecycle: Lifecycle, set: PluginSet) {
     this.#lifecycle = lifecycle;
-    this.#instances = instances;
-    this.#settle = settle;
+    this.#set = set;
   }
 
   /** Sets up, commits and starts whatever can run and does not yet. Never rejects. */
   async run(): Promise<void> {
     const { levels, waiting } = this.#plan();
-    for (const [id, reason] of waiting) await this.giveUp(this.#instances.get(id), { state: "pending", reason });
-    const next = levels.flat().flatMap((id) => this.#instances.get(id) ?? []);
+    for (const [id, reason] of waiting) await this.#giveUp(this.#set.get(id), { state: "pending", reason });
+    const next = levels.flat().flatMap((id) => this.#set.get(id) ?? []);
     const asleep = asleepOf(
       next.filter((instance) => this.#lifecycle.maySleep(instance)),
       [...next, ...this.#running().filter((one) => !isAsleep(one))],
@@ -43,7 +35,7 @@ export class Activation {
       const conflict = this.#lifecycle.commit(instance, result);
       return conflict === undefined ? [] : [{ instance, conflict }];
     });
-    for (const { instance, conflict } of conflicts) await this.giveUp(instance, { state: "failed", reason: conflict });
+    for (const { instance, conflict } of conflicts) await this.#giveUp(instance, { state: "failed", reason: conflict });
     await this.#startAll(staged.map(({ instance }) => instance));
   }
 
@@ -52,9 +44,9 @@ export class Activation {
   }
 
   #plan(): Order {
-    const waiting = [...this.#instances.values()].filter(
-      ({ state, retryAt }) => state === "described" || (state === "pending" && retryAt === undefined),
-    );
+    const waiting = this.#set
+      .all()
+      .filter(({ state, retryAt }) => state === "described" || (state === "pending" && retryAt === undefined));
     const nodes = waiting.flatMap(({ id, plugin }): GraphNode[] => (plugin ? [{ id, plugin }] : []));
     const own = new Set(nodes.flatMap(({ plugin }) => plugin.provides?.map(({ id }) => id) ?? []));
     // What a waiting plugin provided before does not count: it is about to provide it anew.
@@ -67,9 +59,7 @@ export class Activation {
   }
 
   #running(): PluginInstance[] {
-    return [...this.#instances.values()].filter(
-      ({ current, state }) => current && (state === "active" || state === "starting"),
-    );
+    return this.#set.all().filter(({ current, state }) => current && (state === "active" || state === "starting"));
   }
 
   async #stageAll(
@@ -79,7 +69,7 @@ export class Activation {
     const services = new Map<string, unknown>();
     const staged: { instance: PluginInstance; result: StagedGeneration }[] = [];
     for (const level of levels) {
-      const instances = level.flatMap((id) => this.#instances.get(id) ?? []);
+      const instances = level.flatMap((id) => this.#set.get(id) ?? []);
       for (const instance of instances) instance.position ??= this.#positions++;
       const results = await Promise.all(
         instances.map((instance) => this.#stage(instance, services, asleep.has(instance))),
@@ -101,7 +91,7 @@ export class Activation {
     const lacking = this.#lacking(code.plugin, (id) => services.has(id));
     if (lacking !== undefined) {
       const reason = `waits for the service ${lacking}, whose plugin did not come up`;
-      await this.giveUp(instance, { state: "pending", reason });
+      await this.#giveUp(instance, { state: "pending", reason });
       return undefined;
     }
     return this.#staged(instance, await this.#lifecycle.stage(instance, code, services));
@@ -109,7 +99,7 @@ export class Activation {
 
   async #staged(instance: PluginInstance, result: StagedGeneration | NotStaged) {
     if (!("generation" in result)) {
-      await this.giveUp(instance, result);
+      await this.#giveUp(instance, result);
       return undefined;
     }
     this.#lifecycle.move(instance, "staged");
@@ -149,14 +139,20 @@ export class Activation {
     if (instance.state !== "starting" || !plugin) return;
     if (instance.current?.wake) return this.#lifecycle.asleep(instance);
     if (this.#lacking(plugin, () => false) !== undefined) {
-      return this.giveUp(instance, { state: "pending", reason: "waits for a plugin it requires, which did not start" });
+      return this.#giveUp(instance, {
+        state: "pending",
+        reason: "waits for a plugin it requires, which did not start",
+      });
     }
     const failure = await this.#lifecycle.start(instance);
     if (failure) this.#failed(instance, failure);
   }
 
   #failed(instance: PluginInstance, failure: NotStaged): void {
-    this.#settle(instance, failure.state === "failed" ? this.#nextAttempt(instance, failure.reason) : failure);
+    this.#lifecycle.settle(
+      instance,
+      failure.state === "failed" ? this.#nextAttempt(instance, failure.reason) : failure,
+    );
   }
 
   /** Wakes the plugins whose services this one uses: a service that is asleep has no value. @param kinds default: all */
@@ -164,7 +160,7 @@ export class Activation {
     for (const requirement of Object.values(plugin?.requires ?? {})) {
       if (kinds && !kinds.includes(requirement.kind)) continue;
       const provider = this.#services().get(tokenOf(requirement).token.id)?.owner.id;
-      if (provider !== undefined) await this.#instances.get(provider)?.current?.wake?.();
+      if (provider !== undefined) await this.#set.get(provider)?.current?.wake?.();
     }
   }
 
@@ -193,10 +189,10 @@ export class Activation {
   }
 
   /** Takes down what is left of an older generation, so that nobody goes on with it. */
-  async giveUp(instance: PluginInstance | undefined, failure: NotStaged): Promise<void> {
+  async #giveUp(instance: PluginInstance | undefined, failure: NotStaged): Promise<void> {
     if (!instance) return;
     await this.#lifecycle.takeDown(instance);
-    this.#settle(instance, failure);
+    this.#lifecycle.settle(instance, failure);
   }
 }
 

@@ -1,6 +1,6 @@
 /** One plugin of this gateway: its state and what became of it, over all its generations. */
 import { messageOf } from "@svc/sdk/errors";
-import type { PluginReport, PluginStats } from "@svc/sdk/plugins";
+import type { PluginReport, PluginStats, ReloadReport } from "@svc/sdk/plugins";
 import { describeDeprecated } from "./deprecations.ts";
 import { FailureWindow } from "./failure.ts";
 import type { Generation } from "./generation.ts";
@@ -111,6 +111,23 @@ export class PluginInstance {
       errors: this.errors,
       inert,
       ...(uses && uses.size > 0 ? { deprecated: describeDeprecated(uses) } : {}),
+    };
+  }
+
+  /** What became of it in a change. It is as wished when it runs, or does not run because somebody said so. */
+  outcome(facts: Partial<ReloadReport> = {}): ReloadReport {
+    const { id, state, generation, current } = this;
+    const reason = facts.reason ?? (state === "active" ? undefined : this.reason);
+    return {
+      id,
+      ok: facts.reason === undefined && (state === "active" || state === "disabled" || state === "stopped"),
+      state,
+      generation: current?.number ?? generation,
+      rolledBack: false,
+      restarted: [],
+      heldMs: 0,
+      ...facts,
+      ...(reason === undefined ? {} : { reason }),
     };
   }
 }

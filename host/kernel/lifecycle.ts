@@ -2,7 +2,7 @@
  * The steps in one plugin's life: set it up, commit what it declared, start it, take it down.
  *
  * Each step acts on one plugin and says what became of it. Which plugins, and in which order, is decided in
- * `kernel.ts` (at a start) and `replacement.ts` (at a reload).
+ * `activation.ts` and `replace.ts`.
  */
 import {
   type Clock,
@@ -14,6 +14,7 @@ import {
   type Principal,
   type Stop,
 } from "@svc/sdk";
+import { SyncHook } from "tapable";
 import { within } from "../clock.ts";
 import { Recorder } from "./declared.ts";
 import { describeDeprecated } from "./deprecations.ts";
@@ -64,28 +65,25 @@ export interface NotStaged {
   readonly retryMs?: number;
 }
 
-export interface LifecycleEvents {
-  /** Something of a plugin failed, which counts towards quarantine. */
-  failed(instance: PluginInstance): void;
-  /** A generation that runs elsewhere is gone. */
-  died(instance: PluginInstance, generation: Generation, error: Error): void;
-}
-
 export class Lifecycle {
   readonly clock: Clock;
   readonly kinds: Kinds;
   readonly stepMs: number;
   readonly #options: LifecycleOptions;
   readonly #stateHook: HookEmitter<typeof HOOKS.pluginState>;
-  readonly #onFailure: LifecycleEvents["failed"];
-  readonly #onDeath: LifecycleEvents["died"];
+  readonly hooks = {
+    /** Something of a plugin failed, which counts towards quarantine. */
+    failed: new SyncHook<[PluginInstance]>(["instance"]),
+    /** A generation that runs elsewhere is gone. */
+    died: new SyncHook<[PluginInstance, Generation, Error]>(["instance", "generation", "error"]),
+    /** The time of the gateway's own next attempt with a plugin has come. */
+    due: new SyncHook<[PluginInstance]>(["instance"]),
+  };
   /** The hook `pluginState` is not emitted before the gateway has started once. */
   announces = false;
 
-  constructor(options: LifecycleOptions, { failed, died }: LifecycleEvents) {
+  constructor(options: LifecycleOptions) {
     this.#options = options;
-    this.#onFailure = failed;
-    this.#onDeath = died;
     this.clock = options.clock;
     this.kinds = options.kinds;
     this.stepMs = options.stepDeadlineMs ?? 10_000;
@@ -103,6 +101,29 @@ export class Lifecycle {
     if (from !== to) this.kinds.hooks.state.call({ id: instance.id, from, to, reason });
   }
 
+  /** Its state after a failure, and its next attempt when the gateway makes one by itself. */
+  settle(instance: PluginInstance, { state, reason, retryMs }: NotStaged): void {
+    this.seal(instance);
+    this.move(instance, state, reason);
+    if (retryMs === undefined) return;
+    instance.cancelRetry?.();
+    instance.retryAt = this.clock.now() + retryMs;
+    instance.cancelRetry = this.clock.setTimeout(() => this.hooks.due.call(instance), retryMs);
+  }
+
+  /** The next activation sets it up. */
+  ready(instance: PluginInstance): void {
+    instance.cancelRetry?.();
+    instance.cancelRetry = undefined;
+    instance.retryAt = undefined;
+    this.move(instance, "described");
+  }
+
+  /** What the configuration says to a plugin now. */
+  configure(plugin: PluginFacts): PluginConfig | { readonly issue: string } {
+    return this.#options.configure(plugin);
+  }
+
   /**
    * Imports the code where that is left to do, and runs `setup`; nobody sees a thing of it yet. Changes nothing of the instance but its
    * generation count and timings.
@@ -112,7 +133,7 @@ export class Lifecycle {
     instance: PluginInstance,
     code: Carried,
     services: ReadonlyMap<string, unknown>,
-    config: PluginConfig | { readonly issue: string } = this.#options.configure(code.plugin),
+    config: PluginConfig | { readonly issue: string } = this.configure(code.plugin),
   ): Promise<StagedGeneration | NotStaged> {
     if ("issue" in config) return { state: "blocked", reason: `configuration: ${config.issue}` };
     const generation = this.#newGeneration(instance, code, config);
@@ -165,7 +186,7 @@ export class Lifecycle {
       clock: this.clock,
       log: this.#options.logFor(instance.id),
       hooks: this.kinds.hooks,
-      onFailure: () => this.#onFailure(instance),
+      onFailure: () => this.hooks.failed.call(instance),
     });
   }
 
@@ -198,7 +219,7 @@ export class Lifecycle {
         log: logFor(instance.id),
         principal: principalFor(instance.id, manifest?.permissions?.calls ?? []),
         staged: services,
-        died: (error) => this.#onDeath(instance, generation, error),
+        died: (error) => this.hooks.died.call(instance, generation, error),
       });
       await within(
         this.stepMs,

@@ -1,58 +1,48 @@
 /** What becomes of plugins that fail: they rest, with what needs them, and come back by themselves, later each time. */
 import type { Clock, Logger } from "@svc/sdk";
-import type { LifecycleEvents, Lifecycle, NotStaged } from "./lifecycle.ts";
+import type { Activation } from "./activation.ts";
+import type { Lifecycle } from "./lifecycle.ts";
 import type { Generation } from "./generation.ts";
 import { tokenOf } from "./graph.ts";
 import type { PluginInstance } from "./instance.ts";
 import type { PluginFacts } from "./kind.ts";
+import type { PluginSet } from "./plugin-set.ts";
 import type { PluginState } from "./state.ts";
 
 export interface RecoveryOptions {
   readonly clock: Clock;
   readonly log: Logger;
+  readonly set: PluginSet;
   readonly lifecycle: Lifecycle;
-  /** All plugins, in their order. */
-  inOrder(): readonly PluginInstance[];
-  /** Sets up, commits and starts everything that is `described`. */
-  activate(): Promise<void>;
-  /** After what is under way; not at all once the gateway stops. */
-  later(change: () => Promise<void>): void;
+  readonly activation: Activation;
 }
 
-export class Recovery implements LifecycleEvents {
+export class Recovery {
   readonly #options: RecoveryOptions;
 
   constructor(options: RecoveryOptions) {
     this.#options = options;
+    const { failed, died, due } = options.lifecycle.hooks;
+    failed.tap("recovery", (instance) => this.#failed(instance));
+    died.tap("recovery", (instance, generation, error) => this.#died(instance, generation, error));
+    due.tap("recovery", (instance) => this.#retry(instance));
   }
 
-  /** Its state for now, and its next attempt when the gateway makes one by itself. */
-  settle(instance: PluginInstance, { state, reason, retryMs }: NotStaged): void {
-    const { lifecycle } = this.#options;
-    lifecycle.seal(instance);
-    lifecycle.move(instance, state, reason);
-    if (retryMs !== undefined) this.#retryLater(instance, retryMs);
+  /** Queues a change. It is dropped once the gateway stops. */
+  #later(change: () => Promise<void>): void {
+    const { set, log } = this.#options;
+    set.change(change).catch((error: unknown) => {
+      if (!set.isClosed) log.error({ err: error }, "a plugin could not be taken down or brought back");
+    });
   }
 
-  #retryLater(instance: PluginInstance, ms: number): void {
-    const { clock, later, activate } = this.#options;
-    instance.cancelRetry?.();
-    instance.retryAt = clock.now() + ms;
-    instance.cancelRetry = clock.setTimeout(() => {
-      later(async () => {
-        if (instance.retryAt === undefined) return;
-        this.ready(instance);
-        await activate();
-      });
-    }, ms);
-  }
-
-  /** It may be set up again. */
-  ready(instance: PluginInstance): void {
-    instance.cancelRetry?.();
-    instance.cancelRetry = undefined;
-    instance.retryAt = undefined;
-    this.#options.lifecycle.move(instance, "described");
+  #retry(instance: PluginInstance): void {
+    const { lifecycle, activation } = this.#options;
+    this.#later(async () => {
+      if (instance.retryAt === undefined) return;
+      lifecycle.ready(instance);
+      await activation.run();
+    });
   }
 
   /** An operator would rather not have it: its gates open. */
@@ -65,41 +55,42 @@ export class Recovery implements LifecycleEvents {
   }
 
   /** Too many failures in too short a time: it rests, and with it what needs it. */
-  failed(instance: PluginInstance): void {
-    const { clock, log, later } = this.#options;
+  #failed(instance: PluginInstance): void {
+    const { clock, log, lifecycle } = this.#options;
     const now = clock.elapsed();
     const { current: failing, id } = instance;
     if (!instance.failures.add(now) || instance.state !== "active") return;
     const restMs = instance.failures.quarantine(now);
     log.error({ plugin: id, restMs }, `plugin ${id} failed too often and rests for ${restMs / 1_000} s`);
-    later(async () => {
+    this.#later(async () => {
       if (instance.state !== "active" || instance.current !== failing) return; // replaced meanwhile
       await this.#rest(instance, `waits for plugin ${id}, which is in quarantine`);
       const reason = `failed 5 times within a minute; see the log, mend it, then: svc plugins reload ${id}`;
-      this.settle(instance, { state: "quarantined", reason, retryMs: restMs });
+      lifecycle.settle(instance, { state: "quarantined", reason, retryMs: restMs });
     });
   }
 
   /** Its thread or process is gone: it comes back by itself, until that was too often. */
-  died(instance: PluginInstance, generation: Generation, error: Error): void {
+  #died(instance: PluginInstance, generation: Generation, error: Error): void {
     if (instance.current !== generation) return;
+    const { lifecycle } = this.#options;
     generation.owner.charge(error, `its ${instance.placement}`);
-    this.#options.later(async () => {
+    this.#later(async () => {
       if (instance.current !== generation) return; // in quarantine, or replaced meanwhile
       await this.#rest(instance, `waits for plugin ${instance.id}, which is to be started again`);
-      this.settle(instance, { state: "failed", reason: error.message, retryMs: instance.failures.restartMs });
+      lifecycle.settle(instance, { state: "failed", reason: error.message, retryMs: instance.failures.restartMs });
     });
   }
 
   /** Takes a plugin down and, before it, all that cannot do without its services. @param waiting what those are told */
   async #rest(instance: PluginInstance, waiting: string): Promise<void> {
-    const { lifecycle, inOrder } = this.#options;
+    const { lifecycle, set } = this.#options;
     const services = new Set(instance.plugin?.provides?.map(({ id }) => id));
-    for (const other of [...inOrder()].reverse()) {
+    for (const other of set.inOrder().reverse()) {
       const { plugin, current } = other;
       if (other === instance || !current || !plugin || !needs(plugin, services)) continue;
       await this.#rest(other, waiting);
-      this.settle(other, { state: "pending", reason: waiting });
+      lifecycle.settle(other, { state: "pending", reason: waiting });
     }
     await lifecycle.takeDown(instance);
   }

@@ -9,27 +9,25 @@ import type { Logger } from "@svc/sdk";
 import type { ReloadReport } from "@svc/sdk/plugins";
 import { settled } from "../clock.ts";
 import type { Owner } from "../hooks/owner.ts";
+import type { Activation } from "./activation.ts";
 import type { Generation } from "./generation.ts";
 import { holdsService } from "./graph.ts";
 import { ReplacementHold } from "./hold.ts";
 import type { PluginInstance } from "./instance.ts";
 import type { Carried, PluginConfig, PluginFacts } from "./kind.ts";
 import type { Lifecycle, StagedGeneration } from "./lifecycle.ts";
+import type { PluginSet } from "./plugin-set.ts";
 
 /** Milliseconds what is under way may take to end; then it is cut off. Choice: shorter than callers are held. */
 const DRAIN_MS = 3_000;
 
 export interface ReplacementOptions {
-  readonly lifecycle: Lifecycle;
   readonly log: Logger;
-  /** All plugins, in the order they were committed. */
-  instances(): readonly PluginInstance[];
-  /** Sets up, commits and starts everything that is `described`. */
-  activate(): Promise<void>;
+  readonly set: PluginSet;
+  readonly lifecycle: Lifecycle;
+  readonly activation: Activation;
   /** Whose call asked for the replacement: that one is not waited for. */
   readonly asker: Owner | undefined;
-  /** Gives a plugin its state after a failure, and its next attempt. */
-  failed(instance: PluginInstance, failure: { state: string; reason: string }): void;
 }
 
 /** Code of a plugin, and the package it came from. */
@@ -54,10 +52,10 @@ export async function replace(
   const staged = await lifecycle.stage(instance, code, new Map());
   if (!("generation" in staged)) {
     instance.take({ source, manifest });
-    return report(instance, { reason: staged.reason });
+    return instance.outcome({ reason: staged.reason });
   }
 
-  const dependents = dependentsOf(instance, [old.code.plugin, code.plugin], options.instances());
+  const dependents = dependentsOf(instance, [old.code.plugin, code.plugin], options.set.inOrder());
   const hold = new ReplacementHold(lifecycle.clock);
   const all = [instance, ...dependents];
   for (const held of all) held.hold = hold;
@@ -69,8 +67,8 @@ export async function replace(
     if (failure !== undefined) instance.take({ source, manifest });
     const rolledBack = failure !== undefined && (await comeBack(instance, old, failure, options));
     for (const dependent of dependents) lifecycle.move(dependent, "described");
-    await options.activate();
-    return report(instance, {
+    await options.activation.run();
+    return instance.outcome({
       ...(failure === undefined ? {} : { reason: failure }),
       rolledBack,
       restarted: dependents.map(({ id }) => id),
@@ -142,7 +140,7 @@ async function comeBack(
   instance: PluginInstance,
   { code, config }: Generation,
   reason: string,
-  { lifecycle, log, failed }: ReplacementOptions,
+  { lifecycle, log }: ReplacementOptions,
 ): Promise<boolean> {
   log.warn(
     { plugin: instance.id, reason },
@@ -153,7 +151,8 @@ async function comeBack(
     lifecycle.move(instance, "active", `rolled back: the new version did not start: ${reason}`);
     return true;
   }
-  failed(instance, { state: "failed", reason: `${reason}; and the former version did not come back: ${failure}` });
+  const why = `${reason}; and the former version did not come back: ${failure}`;
+  lifecycle.settle(instance, { state: "failed", reason: why });
   return false;
 }
 
@@ -165,18 +164,4 @@ async function runAgain(
 ): Promise<string | undefined> {
   const staged = await lifecycle.stage(instance, code, new Map(), config);
   return "generation" in staged ? takeOver(instance, staged, lifecycle) : staged.reason;
-}
-
-function report(instance: PluginInstance, fields: Partial<ReloadReport>): ReloadReport {
-  const { id, state, generation, current } = instance;
-  return {
-    id,
-    ok: fields.reason === undefined && state === "active",
-    state,
-    generation: current?.number ?? generation,
-    rolledBack: false,
-    restarted: [],
-    heldMs: 0,
-    ...fields,
-  };
 }

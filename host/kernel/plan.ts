@@ -1,23 +1,25 @@
-/** What has to change for the plugins of a running gateway to be those of a plan. Pure. */
+/** Which plugins a gateway shall run, and what has to change for that. Pure. */
 import type { PluginInstance } from "./instance.ts";
 import { idOf, type MissingPlugin, type PluginSource } from "./load.ts";
 
-export interface Alignment {
-  /** Nobody asks for them any more. */
+/** What to load. */
+export interface PluginPlan {
+  readonly sources: readonly (PluginSource | MissingPlugin)[];
+  /** Ids of plugins that an operator switched off. */
+  readonly disabled: ReadonlySet<string>;
+}
+
+export interface PlanChanges {
+  /** Plugins that the plan does not name any more. */
   readonly gone: readonly PluginInstance[];
-  /** Switched off by an operator. */
+  /** Plugins that an operator has switched off. */
   readonly disabled: readonly PluginInstance[];
-  /** Their code comes from elsewhere, runs elsewhere, or may run again. */
+  /** Plugins whose code comes from elsewhere, runs elsewhere, or may run again. */
   readonly changed: readonly { readonly instance: PluginInstance; readonly source: PluginSource | MissingPlugin }[];
   readonly added: readonly (PluginSource | MissingPlugin)[];
 }
 
-/** @param disabled ids of plugins that are switched off */
-export function alignmentOf(
-  instances: readonly PluginInstance[],
-  sources: readonly (PluginSource | MissingPlugin)[],
-  disabled: ReadonlySet<string>,
-): Alignment {
+export function changesTo({ sources, disabled }: PluginPlan, instances: readonly PluginInstance[]): PlanChanges {
   const kept = new Set<PluginInstance>();
   const off: PluginInstance[] = [];
   const changed: { instance: PluginInstance; source: PluginSource | MissingPlugin }[] = [];

@@ -1,0 +1,68 @@
+/** The plugins of one gateway, and the queue of changes to them. */
+import { GatewayError } from "@svc/sdk";
+import type { PluginInstance } from "./instance.ts";
+
+export class PluginSet {
+  readonly #instances = new Map<string, PluginInstance>();
+  #changes: Promise<unknown> = Promise.resolve();
+  #isClosed = false;
+
+  get isClosed(): boolean {
+    return this.#isClosed;
+  }
+
+  get(id: string): PluginInstance | undefined {
+    return this.#instances.get(id);
+  }
+
+  /** In the order in which they became known. */
+  all(): PluginInstance[] {
+    return [...this.#instances.values()];
+  }
+
+  byId(): PluginInstance[] {
+    return this.all().sort((left, right) => (left.id < right.id ? -1 : 1));
+  }
+
+  /** In the order in which they were set up first. */
+  inOrder(): PluginInstance[] {
+    const last = Number.POSITIVE_INFINITY;
+    return this.all().sort((left, right) => (left.position ?? last) - (right.position ?? last));
+  }
+
+  /** @param id or what named it, e.g. a path. @throws GatewayError `NOT_FOUND` */
+  known(id: string): PluginInstance {
+    const instance = this.get(id) ?? this.all().find(({ source }) => source.origin === id);
+    if (instance) return instance;
+    const ids = [...this.#instances.keys()].sort().join(", ");
+    throw new GatewayError("NOT_FOUND", `no plugin "${id}" in this gateway; there are: ${ids}`);
+  }
+
+  add(instance: PluginInstance): void {
+    this.#instances.set(instance.id, instance);
+  }
+
+  delete({ id }: PluginInstance): void {
+    this.#instances.delete(id);
+  }
+
+  /**
+   * Runs one change after another: two at a time would set the same waiting plugin up twice.
+   * @throws GatewayError `UNAVAILABLE` once the gateway stops
+   */
+  change<T>(work: () => Promise<T>): Promise<T> {
+    const done = this.#changes.then(() => {
+      if (!this.#isClosed) return work();
+      throw new GatewayError("UNAVAILABLE", "the gateway is stopping; ask the next one", { retryAfterMs: 1_000 });
+    });
+    this.#changes = done.catch(() => undefined);
+    return done;
+  }
+
+  /** Refuses further changes. Resolves when the running one has ended. */
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    for (const { cancelRetry } of this.#instances.values()) cancelRetry?.();
+    await this.#changes;
+  }
+}
