@@ -3,42 +3,21 @@ import type { ConfigStore } from "@svc/sdk/config";
 import type { Credentials, EventLoopOwners, GatewayInfo, Restarts } from "@svc/sdk/gateway";
 import type { PluginControl, PluginInstaller } from "@svc/sdk/plugins";
 import type { Webhooks } from "@svc/sdk/webhooks";
-import type { Access } from "./auth/access.ts";
-import type { ConfigFile } from "./config/file.ts";
 import { createSecretPlaces } from "./config/secret-places.ts";
-import { hostConfig } from "./config/sections.ts";
-import type { Environment } from "./config/paths.ts";
+import type { HostContext } from "./context.ts";
 import { currentOwner } from "./kernel/blame.ts";
-import type { Kernel } from "./kernel/kernel.ts";
 import type { PluginPlan } from "./kernel/plan.ts";
-import type { PluginFinder } from "./kernel/load.ts";
 import { markMemory, markOf, ownerOf, tellMarks } from "./kernel/marks.ts";
-import type { Kinds } from "./kernel/kernel-hooks.ts";
 import { services } from "./kernel/kinds/services.ts";
 import { HOST_SERVICES, type HostServices } from "./host-service-tokens.ts";
-import type { RootLogger } from "./log.ts";
 import type { Gateway } from "./options.ts";
 import { HOST_PACKAGE, VERSION } from "./version.ts";
 
-export interface HostServiceParts {
-  readonly kinds: Kinds;
-  readonly access: Access;
-  readonly log: RootLogger;
-  readonly kernel: Kernel;
+export interface HostServiceParts extends HostContext {
   readonly config: ConfigStore;
   readonly restarts: Restarts;
   readonly webhooks: Webhooks;
   readonly gateway: Gateway;
-  /** Where the log is written now. */
-  readonly logFile: () => string;
-  /** These are in no log from now on. */
-  readonly hide: (secrets: readonly string[]) => void;
-  readonly finder: PluginFinder;
-  readonly env: Environment;
-  /** epoch ms */
-  readonly startedAt: number;
-  /** The configuration that is used now. */
-  running(): ConfigFile;
   /** Ends what relies on credentials that no longer count. */
   closeDead(reason: string): void;
   /** The plugins as the configuration and what is installed would have them now. */
@@ -48,7 +27,7 @@ export interface HostServiceParts {
 }
 
 export function provideHostServices(parts: HostServiceParts): void {
-  const { kinds, kernel, config, restarts, webhooks, running } = parts;
+  const { settings, kinds, kernel, log, config, restarts, webhooks } = parts;
   const control = controlOf(parts);
   const given: HostServices = {
     ConfigStore: config,
@@ -58,7 +37,10 @@ export function provideHostServices(parts: HostServiceParts): void {
     PluginControl: control,
     PluginInstaller: installerOf(parts, control),
     Restarts: restarts,
-    SecretPlaces: createSecretPlaces(() => [running(), kernel.sections()], parts.hide),
+    SecretPlaces: createSecretPlaces(
+      () => [settings.file, kernel.sections()],
+      (secrets) => log.secrets.know(secrets),
+    ),
     Webhooks: webhooks,
   };
   for (const name of Object.keys(HOST_SERVICES) as (keyof HostServices)[])
@@ -102,18 +84,15 @@ function eventLoopOf({ kernel, log }: HostServiceParts): EventLoopOwners {
 }
 
 /** What it takes to install is only loaded when somebody does. */
-function installerOf(
-  { kernel, gateway, finder, env, config, plan, running }: HostServiceParts,
-  control: PluginControl,
-) {
+function installerOf({ settings, kernel, finder, config, plan }: HostServiceParts, control: PluginControl) {
   const open = async () =>
     (await import("./install/service.ts")).createInstallService({
-      paths: gateway.paths,
-      env,
+      paths: settings.paths,
+      env: settings.env,
       finder,
       plan,
       sections: () => kernel.sections(),
-      configured: () => Object.keys(hostConfig(running()).config.plugins.entries ?? {}),
+      configured: () => Object.keys(settings.config.plugins.entries ?? {}),
       control,
       config,
     });
@@ -125,7 +104,7 @@ function installerOf(
   } satisfies PluginInstaller;
 }
 
-function infoOf({ gateway, startedAt, logFile }: HostServiceParts): GatewayInfo {
+function infoOf({ gateway, startedAt, log }: HostServiceParts): GatewayInfo {
   const { stateDir, configPath } = gateway.paths;
   return {
     version: VERSION,
@@ -142,7 +121,7 @@ function infoOf({ gateway, startedAt, logFile }: HostServiceParts): GatewayInfo 
     get url() {
       return gateway.port === 0 ? undefined : gateway.url;
     },
-    logFile,
+    logFile: () => log.file,
     plugins: () => gateway.plugins(),
     connections: () => gateway.connections(),
   };

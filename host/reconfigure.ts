@@ -5,7 +5,7 @@
 import { type Denial, HOOKS, type Logger } from "@svc/sdk";
 import type { Restarts } from "@svc/sdk/gateway";
 import type { Access } from "./auth/access.ts";
-import { type AuthSettings, resolveBind, StartupRefusal } from "./auth/mode.ts";
+import { resolveBind, StartupRefusal } from "./auth/mode.ts";
 import type { ConfigFile, Issue } from "./config/file.ts";
 import type { HostConfig } from "./config/host-schema.ts";
 import { redact } from "./config/redact.ts";
@@ -13,24 +13,21 @@ import { hintsOf, hostConfig } from "./config/sections.ts";
 import type { ConfigTransition } from "./config/store.ts";
 import type { HookBus } from "./hooks/hook-bus.ts";
 import type { Kernel } from "./kernel/kernel.ts";
-import type { PluginPlan } from "./kernel/plan.ts";
+import type { RootLogger } from "./log.ts";
+import type { Planner } from "./plugin-plan.ts";
+import type { Settings } from "./settings.ts";
 import type { WebhookWiring } from "./webhook-wiring.ts";
 
 export interface ReconfigureOptions {
-  /** As at a start. @throws StartupRefusal */
-  authOf(section: HostConfig["gateway"]): AuthSettings;
+  readonly settings: Pick<Settings, "auth" | "log" | "secrets" | "use">;
+  readonly planner: Pick<Planner, "plan">;
   readonly access: Access;
   readonly kernel: Kernel;
   readonly hooks: HookBus;
-  readonly log: Logger;
+  readonly log: Logger & Pick<RootLogger, "secrets" | "use">;
   readonly restarts: Restarts;
   /** The one that is listened on. */
   port(): number;
-  /** The plugins a configuration asks for. */
-  plan(file: ConfigFile): PluginPlan;
-  /** From now on plugins are set up with this file. */
-  use(file: ConfigFile): void;
-  useLogging(section: HostConfig["logging"]): void;
   readonly webhooks: Pick<WebhookWiring, "issues" | "pluginIssues" | "use">;
   /** Ends what relies on credentials that no longer count. */
   closeDead(reason: string): void;
@@ -43,7 +40,7 @@ export interface Reconfigure {
 }
 
 export function createReconfigure(options: ReconfigureOptions): Reconfigure {
-  const { authOf, access, kernel, hooks, log, restarts, port, use, useLogging, closeDead } = options;
+  const { settings, planner, access, kernel, hooks, log, restarts, port, closeDead } = options;
   const validateHook = hooks.emitter(HOOKS.configValidate);
   const changedHook = hooks.emitter(HOOKS.configChanged);
 
@@ -58,14 +55,15 @@ export function createReconfigure(options: ReconfigureOptions): Reconfigure {
 
   async function applyHot({ next, changed, kinds }: ConfigTransition): Promise<void> {
     const { config } = hostConfig(next);
-    use(next);
+    settings.use(next);
+    log.secrets.know(settings.secrets(kernel.sections()));
     if (touches(changed, "gateway")) {
-      const gone = access.configure(authOf(config.gateway), config.gateway, port());
+      const gone = access.configure(settings.auth(config.gateway), config.gateway, port());
       if (gone) closeDead("unauthorized: the gateway's credential was changed; connect with the new one");
     }
     if (touches(changed, "hooks") || touches(changed, "gateway")) options.webhooks.use(config);
-    useLogging(config.logging);
-    const aligned = touches(changed, "plugins") ? await kernel.reconcile(options.plan(next)) : [];
+    log.use(settings.log(config.logging));
+    const aligned = touches(changed, "plugins") ? await kernel.reconcile(planner.plan(next)) : [];
     const done = new Set(aligned.map(({ id }) => id)); // these were set up with the new configuration just now
     const { ids, hot } = pluginsConcerned(kernel, changed, kinds);
     const reloaded = await kernel.reconfigure(
@@ -82,7 +80,7 @@ export function createReconfigure(options: ReconfigureOptions): Reconfigure {
     async validate({ next, previous, changed }) {
       const { gateway } = hostConfig(next).config;
       try {
-        resolveBind(gateway, authOf(gateway)); // what a start would refuse is refused now
+        resolveBind(gateway, settings.auth(gateway)); // what a start would refuse is refused now
       } catch (error) {
         if (error instanceof StartupRefusal) return { allow: false, reason: error.message };
         throw error;

@@ -12,7 +12,7 @@ import type { Kernel } from "./kernel/kernel.ts";
 import type { PluginFinder } from "./kernel/load.ts";
 import type { Kinds } from "./kernel/kernel-hooks.ts";
 import { contributionName, contributions } from "./kernel/kinds/contributions.ts";
-import { createEarlyReply } from "./net/early-reply.ts";
+import { createEarlyReply } from "./net/http/early-reply.ts";
 import { type WebhookSettings, webhookSettings } from "./webhooks/settings.ts";
 import { HostWebhooks } from "./webhooks/webhooks.ts";
 

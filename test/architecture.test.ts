@@ -36,7 +36,7 @@ const files: SourceFile[] = ["sdk", "host", "plugins", "examples"].flatMap(files
 /** A package of its own inside a plugin. */
 const NESTED = "plugins/nodes/node-host";
 
-/** `host/net/door.ts` -> `host`; `plugins/x/y.ts` -> `plugins/x`; `sdk/kit/exec/plan.ts` -> `sdk/kit`. */
+/** `host/net/listen.ts` -> `host`; `plugins/x/y.ts` -> `plugins/x`; `sdk/kit/exec/plan.ts` -> `sdk/kit`. */
 function roomOf(path: string): string {
   if (path.startsWith(`${NESTED}/`)) return NESTED;
   if (path.startsWith("sdk/kit/")) return "sdk/kit";

@@ -1,6 +1,6 @@
 /** Plugins that would do what is asked and do not run: installed and not asked for, or not well. */
 import type { PluginReport } from "@svc/sdk/plugins";
-import type { Kernel } from "./kernel.ts";
+import type { AbsentPlugin, Kernel } from "./kernel.ts";
 import { type AnyKind, isListed } from "./kind.ts";
 import { contributionName, contributions } from "./kinds/contributions.ts";
 import { methods } from "./kinds/methods.ts";
@@ -18,9 +18,9 @@ function unloaded(kind: AnyKind, name: string, kernel: Kernel, finder: PluginFin
   return undefined;
 }
 
-/** The one that serves the method. */
-export function unloadedProvider(method: string, kernel: Kernel, finder: PluginFinder): PluginReport | undefined {
-  return unloaded(methods, method, kernel, finder);
+/** The plugin that would serve the method. */
+export function absentProvider(method: string, kernel: Kernel, finder: PluginFinder): AbsentPlugin | undefined {
+  return kernel.absentProvider(method) ?? unloaded(methods, method, kernel, finder);
 }
 
 /** Who has this contribution and does not run, in a sentence with the next step; `undefined`: nobody that is known. */

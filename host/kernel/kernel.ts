@@ -22,14 +22,10 @@ import type { PluginPlan } from "./plan.ts";
 import { PluginSet } from "./plugin-set.ts";
 import { Reconciler } from "./reconcile.ts";
 import { Recovery } from "./recovery.ts";
+import type { HostParts } from "./staging.ts";
 
 /** Other taps on `resolve` go before the one that imports. */
 const LAST = 1_000;
-
-export interface KernelOptions extends LifecycleOptions {
-  /** Report of an installed plugin outside the plan that would serve this method. */
-  unloaded(method: string): PluginReport | undefined;
-}
 
 /** A section of the configuration and its owner; without a schema while the plugin is not loaded. */
 export interface OwnedSection {
@@ -45,12 +41,12 @@ export interface AbsentPlugin extends PluginReport {
 }
 
 export class Kernel {
-  readonly #options: KernelOptions;
+  readonly #options: LifecycleOptions;
   readonly #set = new PluginSet();
   readonly #lifecycle: Lifecycle;
   readonly #reconciler: Reconciler;
 
-  constructor(options: KernelOptions) {
+  constructor(options: LifecycleOptions) {
     this.#options = options;
     const { log, clock, kinds } = options;
     kinds.hooks.resolve.tapPromise({ name: "here", stage: LAST }, async (source) => {
@@ -131,7 +127,7 @@ export class Kernel {
     });
   }
 
-  /** Plugin that would serve this method, were it running, why it is not, and when the gateway tries again. */
+  /** Plugin of this gateway that would serve this method, were it running, why it is not, and when the gateway tries again. */
   absentProvider(method: string): AbsentPlugin | undefined {
     for (const instance of this.#set.all()) {
       if (!instance.declares(methods, method) || instance.state === "active") continue;
@@ -139,7 +135,7 @@ export class Kernel {
       const retryAfterMs = retryAt === undefined ? undefined : Math.max(500, retryAt - this.#options.clock.now());
       return { ...instance.report([]), ...(retryAfterMs === undefined ? {} : { retryAfterMs }) };
     }
-    return this.#options.unloaded(method);
+    return undefined;
   }
 
   /** What a use of an unknown name waits for: its plugin is being replaced by a version that may declare it. */
@@ -163,8 +159,9 @@ export class Kernel {
       );
   }
 
-  /** Loads and starts everything of the plan. Never throws because of a plugin. */
-  async boot(plan: PluginPlan): Promise<void> {
+  /** Loads and starts everything of the plan. Never throws because of a plugin. @param host what plugins get of the host */
+  async boot(plan: PluginPlan, host: HostParts): Promise<void> {
+    this.#lifecycle.host = host;
     await this.#reconciler.plan(plan);
     this.#lifecycle.announces = true;
   }

@@ -39,7 +39,6 @@ export interface LifecycleOptions {
   readonly log: Logger;
   readonly clock: Clock;
   readonly kinds: Kinds;
-  readonly host: HostParts;
   /** A plugin's validated sections, or what is wrong with them. */
   configure(plugin: PluginFacts): PluginConfig | { readonly issue: string };
   /** Whether the configuration says something else of it than its defaults. */
@@ -69,6 +68,8 @@ export class Lifecycle {
   readonly clock: Clock;
   readonly kinds: Kinds;
   readonly stepMs: number;
+  /** What plugins get of the host; set before the first of them is set up. */
+  host!: HostParts;
   readonly #options: LifecycleOptions;
   readonly #stateHook: HookEmitter<typeof HOOKS.pluginState>;
   readonly hooks = {
@@ -203,8 +204,8 @@ export class Lifecycle {
     services: ReadonlyMap<string, unknown>,
     setup: (staging: Staging) => void | Promise<void>,
   ): Promise<Staged | NotStaged> {
-    const { kinds } = this;
-    const { logFor, principalFor, host } = this.#options;
+    const { kinds, host } = this;
+    const { logFor, principalFor } = this.#options;
     const { manifest } = instance;
     const { owner } = generation;
     const { plugin } = generation.code;

@@ -2,7 +2,7 @@
 import { join, resolve } from "node:path";
 import type { Issue } from "../config/file.ts";
 import type { HooksSection } from "../config/hooks-schema.ts";
-import { canonicalPath } from "../net/http-path.ts";
+import { canonicalPath } from "../net/http/path.ts";
 import { type CompiledMapping, compileMapping, type MappingSource } from "./mapping.ts";
 import { type PolicySettings, policyIssues, policySettings } from "./policy.ts";
 import { transformPathProblem } from "./transforms/path-check.ts";

@@ -12,7 +12,7 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import { FailureLimiter, HOOK_LIMITER } from "../auth/failure-limiter.ts";
 import type { HookBus } from "../hooks/hook-bus.ts";
 import type { Hold } from "../hooks/owner.ts";
-import type { EarlyReply } from "../net/early-reply.ts";
+import type { EarlyReply } from "../net/http/early-reply.ts";
 import type { Kinds } from "../kernel/kernel-hooks.ts";
 import { points } from "../kernel/kinds/points.ts";
 import { services } from "../kernel/kinds/services.ts";

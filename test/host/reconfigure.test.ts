@@ -9,6 +9,7 @@ import { givenConfig } from "../../host/config/file.ts";
 import type { ConfigTransition } from "../../host/config/store.ts";
 import { HookBus } from "../../host/hooks/hook-bus.ts";
 import type { Kernel } from "../../host/kernel/kernel.ts";
+import { logSettings } from "../../host/logs/settings.ts";
 import { createReconfigure, type ReconfigureOptions } from "../../host/reconfigure.ts";
 
 /** Remembers everything it was asked to do. */
@@ -24,19 +25,29 @@ function scene(possible = true) {
     },
   } as unknown as Kernel;
   const options: ReconfigureOptions = {
-    authOf: (section) => resolveAuth(section, {}, () => "generated"),
+    settings: {
+      auth: (section) => resolveAuth(section ?? {}, {}, () => "generated"),
+      log: (section) => logSettings({ level: "warn", ...section }, { stateDir: "/nowhere", home: "/nowhere" }),
+      secrets: () => [],
+      use: () => void did.push("use"),
+    },
     access,
     kernel,
     hooks: new HookBus(),
-    log: { debug() {}, info: log("info"), warn: log("warn"), error: log("error") },
+    log: {
+      debug() {},
+      info: log("info"),
+      warn: log("warn"),
+      error: log("error"),
+      secrets: { know() {} },
+      use: ({ console }) => void did.push(`level ${console.level}`),
+    },
     restarts: {
       possible,
       schedule: ({ reason }) => (did.push(`restart ${reason}`), { delayMs: 0, coalesced: false, cooldownMsApplied: 0 }),
     },
     port: () => 18_789,
-    plan: () => ({ sources: [], disabled: new Set() }),
-    use: () => void did.push("use"),
-    useLogging: ({ level = "warn" }) => void did.push(`level ${level}`),
+    planner: { plan: () => ({ sources: [], disabled: new Set() }) },
     closeDead: (reason) => void did.push(`close ${reason}`),
     webhooks: { issues: () => [], pluginIssues: () => [], use: () => undefined },
   };

@@ -4,7 +4,7 @@ import { createServer } from "node:net";
 import { once } from "node:events";
 import { describe, it } from "node:test";
 import { openRaw } from "../../raw-socket.ts";
-import { portFrom } from "../../../host/startup.ts";
+import { portFrom } from "../../../host/settings.ts";
 import { start } from "./scene.ts";
 
 const limited = { timeout: 20_000 };

@@ -14,13 +14,13 @@ import {
   type TSchema,
   Type,
 } from "@svc/sdk";
-import type { PluginReport } from "@svc/sdk/plugins";
 import { createFakeClock } from "@svc/sdk/testing";
 import { HookBus } from "../../../host/hooks/hook-bus.ts";
 import { Kernel } from "../../../host/kernel/kernel.ts";
 import { Kinds } from "../../../host/kernel/kernel-hooks.ts";
 import { viewOf } from "../../../host/kernel/kinds/contributions.ts";
 import { KINDS } from "../../../host/kernel/kinds/index.ts";
+import type { HostParts } from "../../../host/kernel/staging.ts";
 import { contractOf } from "./reload-scene.ts";
 
 const limited = { timeout: 60_000 };
@@ -87,23 +87,22 @@ function kernelOf(load: () => Plugin) {
   const kinds = new Kinds(hooks, KINDS);
   const log = { debug() {}, info() {}, warn() {}, error() {} };
   const nobody: Principal = { id: "x", role: "operator", scopes: [], provenance: "plugin", epoch: 0 };
+  const host: HostParts = {
+    clock,
+    stateDir: "/nowhere",
+    publish: () => {},
+    forward: () => {},
+    actingFor: (asked) => asked,
+    invoke: () => Promise.resolve(undefined),
+  };
   const kernel = new Kernel({
     log,
     clock,
     kinds,
-    host: {
-      clock,
-      stateDir: "/nowhere",
-      publish: () => {},
-      forward: () => {},
-      actingFor: (asked) => asked,
-      invoke: () => Promise.resolve(undefined),
-    },
     isConfigured: () => false,
     configure: () => ({ value: { n: 1 }, sections: {} }),
     logFor: () => log,
     principalFor: () => nobody,
-    unloaded: (): PluginReport | undefined => undefined,
   });
   const source = (plugin: () => Plugin) => ({
     origin: "inline",
@@ -111,7 +110,7 @@ function kernelOf(load: () => Plugin) {
     manifest: undefined,
     load: () => Promise.resolve(plugin()),
   });
-  const boot = () => kernel.boot({ sources: [source(load), source(() => user)], disabled: new Set() });
+  const boot = () => kernel.boot({ sources: [source(load), source(() => user)], disabled: new Set() }, host);
   /** Everything there is to count. */
   const count = () => ({
     ...kinds.sizes(),

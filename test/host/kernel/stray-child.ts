@@ -6,29 +6,29 @@ import { watchStrayErrors } from "../../../host/kernel/blame.ts";
 import { Kernel } from "../../../host/kernel/kernel.ts";
 import { Kinds } from "../../../host/kernel/kernel-hooks.ts";
 import { KINDS } from "../../../host/kernel/kinds/index.ts";
+import type { HostParts } from "../../../host/kernel/staging.ts";
 
 const log = { debug() {}, info() {}, warn() {}, error() {} };
 const clock = createFakeClock();
 const hooks = new HookBus();
 const kinds = new Kinds(hooks, KINDS);
 const nobody: Principal = { id: "x", role: "operator", scopes: [], provenance: "plugin", epoch: 0 };
+const host: HostParts = {
+  clock,
+  stateDir: "/nowhere",
+  publish: () => {},
+  forward: () => {},
+  actingFor: (asked) => asked,
+  invoke: () => Promise.resolve(undefined),
+};
 const kernel = new Kernel({
   log,
   clock,
   kinds,
-  host: {
-    clock,
-    stateDir: "/nowhere",
-    publish: () => {},
-    forward: () => {},
-    actingFor: (asked) => asked,
-    invoke: () => Promise.resolve(undefined),
-  },
   isConfigured: () => false,
   configure: () => ({ value: {}, sections: {} }),
   logFor: () => log,
   principalFor: () => nobody,
-  unloaded: () => undefined,
 });
 const stray = definePlugin({
   id: "stray",
@@ -36,10 +36,13 @@ const stray = definePlugin({
   setup: (gateway) => gateway.every(1_000, () => void Promise.reject(new Error("nobody waits"))),
 });
 watchStrayErrors(() => process.exit(3));
-await kernel.boot({
-  sources: [{ origin: "inline", key: "inline", manifest: undefined, load: () => Promise.resolve(stray) }],
-  disabled: new Set(),
-});
+await kernel.boot(
+  {
+    sources: [{ origin: "inline", key: "inline", manifest: undefined, load: () => Promise.resolve(stray) }],
+    disabled: new Set(),
+  },
+  host,
+);
 const states: string[] = [];
 for (let turn = 0; turn < 5; turn++) {
   await clock.advance(1_000);

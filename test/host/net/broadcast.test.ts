@@ -2,9 +2,9 @@ import assert from "node:assert/strict";
 import { PassThrough } from "node:stream";
 import { describe, it } from "node:test";
 import { defineEvent, Type } from "@svc/sdk";
-import { Broadcaster, type Receiver } from "../../../host/net/broadcast.ts";
-import { closeReason, encodeTextFrame } from "../../../host/net/frame-codec.ts";
-import { Outbox } from "../../../host/net/outbox.ts";
+import { Broadcaster, type Receiver } from "../../../host/net/ws/broadcast.ts";
+import { closeReason, encodeTextFrame } from "../../../host/net/ws/frame-codec.ts";
+import { Outbox } from "../../../host/net/ws/outbox.ts";
 
 const event = defineEvent({ name: "demo", summary: "-", payload: Type.Unknown() });
 const guarded = defineEvent({ name: "guarded", summary: "-", payload: Type.Unknown(), scope: "operator.pairing" });

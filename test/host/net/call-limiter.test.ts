@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { CONTROL_PLANE_WRITES, toErrorShape } from "@svc/sdk";
-import { CallLimiter, limitKey, limitRefusal } from "../../../host/net/call-limiter.ts";
+import { CallLimiter, limitKey, limitRefusal } from "../../../host/net/ws/call-limiter.ts";
 
 const LIMIT = { bucket: "control-plane-write", calls: 3, windowMs: 60_000 };
 

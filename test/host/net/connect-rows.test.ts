@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import type { AuthSettings } from "../../../host/auth/settings.ts";
 import type { GatewaySection } from "../../../host/config/host-schema.ts";
-import { handshake } from "../../../host/net/handshake.ts";
+import { handshake } from "../../../host/net/ws/handshake.ts";
 import { type Changes, connect, context, device, local, none, refusal, remote, type Socket } from "./connect-scene.ts";
 
 const client = { id: "svc-control-ui", version: "1", platform: "web", mode: "webchat" };

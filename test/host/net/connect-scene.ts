@@ -7,7 +7,7 @@ import { Access } from "../../../host/auth/access.ts";
 import { resolvePeer } from "../../../host/auth/client-address.ts";
 import type { AuthSettings } from "../../../host/auth/settings.ts";
 import type { GatewaySection } from "../../../host/config/host-schema.ts";
-import { handshake, type HandshakeContext, HandshakeRefusal } from "../../../host/net/handshake.ts";
+import { handshake, type HandshakeContext, HandshakeRefusal } from "../../../host/net/ws/handshake.ts";
 import { connectFrame } from "../../raw-socket.ts";
 
 export interface Socket {

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import type { Identity } from "@svc/sdk";
-import { handshake } from "../../../host/net/handshake.ts";
+import { handshake } from "../../../host/net/ws/handshake.ts";
 import {
   type Changes,
   connect,

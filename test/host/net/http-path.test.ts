@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { canonicalPath, withPlainSlashes } from "../../../host/net/http-path.ts";
+import { canonicalPath, withPlainSlashes } from "../../../host/net/http/path.ts";
 
 describe("the one spelling of a path", () => {
   const accepted: [target: string, path: string][] = [

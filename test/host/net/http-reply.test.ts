@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { type ErrorCode, ERRORS, GatewayError } from "@svc/sdk";
-import { toHttpRefusal } from "../../../host/net/http-reply.ts";
+import { toHttpRefusal } from "../../../host/net/http/reply.ts";
 
 describe("a refusal over HTTP", () => {
   const rows: [code: ErrorCode, status: number, type: string][] = [

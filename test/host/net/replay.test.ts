@@ -4,7 +4,7 @@ import { describe, it } from "node:test";
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import { defineEvent, Type } from "@svc/sdk";
-import { type ReplayEntry, ReplayLog } from "../../../host/net/replay.ts";
+import { type ReplayEntry, ReplayLog } from "../../../host/net/ws/replay.ts";
 
 const event = defineEvent({ name: "demo", summary: "-", payload: Type.Unknown() });
 const entry = (payload: string | undefined = "1"): Omit<ReplayEntry, "n"> => ({

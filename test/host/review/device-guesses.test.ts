@@ -4,7 +4,7 @@ import { it } from "node:test";
 import { createFakeClock } from "@svc/sdk/testing";
 import { Access } from "../../../host/auth/access.ts";
 import { resolvePeer } from "../../../host/auth/client-address.ts";
-import { handshake } from "../../../host/net/handshake.ts";
+import { handshake } from "../../../host/net/ws/handshake.ts";
 import { connect, context, device, remote } from "../net/connect-scene.ts";
 
 async function scene() {

@@ -10,7 +10,7 @@ import { Access } from "../../../host/auth/access.ts";
 import { HookBus } from "../../../host/hooks/hook-bus.ts";
 import type { LiveRoute } from "../../../host/kernel/kinds/routes.ts";
 import { Table } from "../../../host/kernel/table.ts";
-import { createHttpHandler } from "../../../host/net/http.ts";
+import { createHttpHandler } from "../../../host/net/http/handler.ts";
 import plugin from "../../../plugins/http-tools/plugin.ts";
 import { silentLog } from "../agents/silent-log.ts";
 import { fakeOwner } from "../../host/hooks/fake-owner.ts";

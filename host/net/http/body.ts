@@ -1,7 +1,7 @@
 /** Request bodies: read no further than the limit and no longer than the time, then parsed by a schema. */
 import type { IncomingMessage } from "node:http";
 import { describeViolations, GatewayError, matches, type TSchema } from "@svc/sdk";
-import type { Deadlines } from "../hooks/deadline.ts";
+import type { Deadlines } from "../../hooks/deadline.ts";
 
 /** @throws GatewayError `PAYLOAD_TOO_LARGE`, `TIMEOUT`, `INVALID_REQUEST` */
 export type ReadBody = (request: IncomingMessage, limit: number) => Promise<Buffer>;

@@ -1,9 +1,9 @@
 /** Who sends an HTTP request, and whether it may: the order of checks of http/auth.md §4. */
 import { coversScope, GatewayError, type Principal, type RouteSpec } from "@svc/sdk";
-import type { Access } from "../auth/access.ts";
-import type { Peer } from "../auth/client-address.ts";
-import { isLocal, originRefusal } from "../auth/locality.ts";
-import { bearerOf, checkShared } from "../auth/shared-secret.ts";
+import type { Access } from "../../auth/access.ts";
+import type { Peer } from "../../auth/client-address.ts";
+import { isLocal, originRefusal } from "../../auth/locality.ts";
+import { bearerOf, checkShared } from "../../auth/shared-secret.ts";
 
 /** A bearer of the shared secret is the operator. Spec: §4.3 rule 2. */
 const SCOPES = ["operator.admin"];

@@ -16,11 +16,11 @@ import {
   type Method,
   type Principal,
 } from "@svc/sdk";
-import { type HookBus, refusalOf } from "../hooks/hook-bus.ts";
-import type { Hold, Owner } from "../hooks/owner.ts";
-import type { AbsentPlugin } from "../kernel/kernel.ts";
-import type { LiveMethod } from "../kernel/kinds/methods.ts";
-import type { Table } from "../kernel/table.ts";
+import { type HookBus, refusalOf } from "../../hooks/hook-bus.ts";
+import type { Hold, Owner } from "../../hooks/owner.ts";
+import type { AbsentPlugin } from "../../kernel/kernel.ts";
+import type { LiveMethod } from "../../kernel/kinds/methods.ts";
+import type { Table } from "../../kernel/table.ts";
 import { type CallLimiter, limitKey, limitRefusal } from "./call-limiter.ts";
 import { HandlerCall, type IncomingCall } from "./handler-call.ts";
 

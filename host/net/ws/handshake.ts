@@ -1,8 +1,6 @@
 /**
- * First request on a connection: who is there, and which protocol do we speak?
- *
- * Decides and returns; it never touches the socket. `connection.ts` sends what this returns, or what the refusal
- * says, and closes. The order of checks is the wire's. Spec: §2.2, §3, §5.1; protocol/frames-and-connect.md §5-§10.
+ * The first request on a connection: who is there, and which protocol does the client speak? The order of checks is the
+ * wire's. Spec: §2.2, §3, §5.1; protocol/frames-and-connect.md §5-§10.
  */
 import {
   type AuthAttempt,
@@ -17,15 +15,15 @@ import {
   toErrorShape,
 } from "@svc/sdk";
 import { CLOSE, ConnectParams, isWebClient, PROTOCOL, RequestFrame, withNextStep } from "@svc/sdk/protocol";
-import type { Access } from "../auth/access.ts";
-import { canonicalClientId } from "../auth/aliases.ts";
-import { type Credential, verifyShared } from "../auth/credential.ts";
-import { verifyDevice } from "../auth/device-proof.ts";
-import type { Peer } from "../auth/client-address.ts";
-import { isLocal, originRefusal } from "../auth/locality.ts";
-import { checkDevicePresent } from "../auth/device-presence.ts";
-import { requestedScopes } from "../auth/principal.ts";
-import { authDetailCode, unauthorizedText } from "../auth/shared-secret.ts";
+import type { Access } from "../../auth/access.ts";
+import { canonicalClientId } from "../../auth/aliases.ts";
+import { type Credential, verifyShared } from "../../auth/credential.ts";
+import { verifyDevice } from "../../auth/device-proof.ts";
+import type { Peer } from "../../auth/client-address.ts";
+import { isLocal, originRefusal } from "../../auth/locality.ts";
+import { checkDevicePresent } from "../../auth/device-presence.ts";
+import { requestedScopes } from "../../auth/principal.ts";
+import { authDetailCode, unauthorizedText } from "../../auth/shared-secret.ts";
 
 export interface HandshakeContext {
   readonly connectionId: string;

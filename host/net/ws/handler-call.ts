@@ -1,6 +1,6 @@
 /** A call as it comes in, and what its handler gets of it. */
 import type { Call, ConnectionInfo, Principal } from "@svc/sdk";
-import { WorkSignal } from "../hooks/work-signal.ts";
+import { WorkSignal } from "../../hooks/work-signal.ts";
 
 /** A call on its way in. */
 export interface IncomingCall {

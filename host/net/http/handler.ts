@@ -6,17 +6,17 @@ import { randomBytes } from "node:crypto";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { GatewayError, isGatewayError, type Logger, type Principal } from "@svc/sdk";
 import type { Context, Next } from "koa";
-import type { Access } from "../auth/access.ts";
-import { resolvePeer } from "../auth/client-address.ts";
-import type { HookBus } from "../hooks/hook-bus.ts";
-import { Deadlines } from "../hooks/deadline.ts";
-import type { LiveRoute } from "../kernel/kinds/routes.ts";
-import type { Table } from "../kernel/table.ts";
+import type { Access } from "../../auth/access.ts";
+import { resolvePeer } from "../../auth/client-address.ts";
+import type { HookBus } from "../../hooks/hook-bus.ts";
+import { Deadlines } from "../../hooks/deadline.ts";
+import type { LiveRoute } from "../../kernel/kinds/routes.ts";
+import type { Table } from "../../kernel/table.ts";
 import { createEarlyReply } from "./early-reply.ts";
-import { authorizeRoute } from "./http-auth.ts";
-import { createBodyReader, parseBody } from "./http-body.ts";
-import { canonicalPath, withPlainSlashes } from "./http-path.ts";
-import { sendReply, toHttpRefusal } from "./http-reply.ts";
+import { authorizeRoute } from "./auth.ts";
+import { createBodyReader, parseBody } from "./body.ts";
+import { canonicalPath, withPlainSlashes } from "./path.ts";
+import { sendReply, toHttpRefusal } from "./reply.ts";
 import { RouteCall } from "./route-call.ts";
 
 export interface HttpOptions {

@@ -1,9 +1,9 @@
 /** The hook `httpRequest`: plugins may answer any request before it is looked at. One way to ask for everything that takes HTTP. */
 import type { IncomingMessage } from "node:http";
 import { HOOKS } from "@svc/sdk";
-import type { Access } from "../auth/access.ts";
-import { resolvePeer } from "../auth/client-address.ts";
-import type { HookBus } from "../hooks/hook-bus.ts";
+import type { Access } from "../../auth/access.ts";
+import { resolvePeer } from "../../auth/client-address.ts";
+import type { HookBus } from "../../hooks/hook-bus.ts";
 
 /** What a plugin answers. */
 export interface EarlyAnswer {

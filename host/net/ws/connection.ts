@@ -1,6 +1,6 @@
 /**
- * One WebSocket, from its challenge to its close. Owns the socket; what it says is decided elsewhere:
- * who it is in `handshake.ts`, what a call answers in `dispatch.ts`.
+ * One WebSocket, from its challenge to its close. It owns the socket; `admission.ts` decides whether it is let in, and
+ * `dispatch.ts` answers its calls.
  */
 import { randomUUID } from "node:crypto";
 import type { Duplex } from "node:stream";
@@ -8,7 +8,6 @@ import {
   type ConnectionInfo,
   describeViolations,
   type GatewayError,
-  isGatewayError,
   type Logger,
   matches,
   type Principal,
@@ -25,23 +24,21 @@ import {
   RESUME_CAP,
 } from "@svc/sdk/protocol";
 import type { WebSocket } from "ws";
-import type { Peer } from "../auth/client-address.ts";
-import { isLocal } from "../auth/locality.ts";
+import type { Peer } from "../../auth/client-address.ts";
+import { isLocal } from "../../auth/locality.ts";
+import type { Admission } from "./admission.ts";
 import type { Receiver } from "./broadcast.ts";
 import type { Dispatcher } from "./dispatch.ts";
 import { closeReason, encodeEvent, encodeFailure, encodeResult } from "./frame-codec.ts";
-import { type Accepted, connectRefusal, handshake, type HandshakeContext, HandshakeRefusal } from "./handshake.ts";
+import { type Accepted, HandshakeRefusal } from "./handshake.ts";
 import { Outbox } from "./outbox.ts";
 
-/** What every connection of one door shares. */
+/** What all connections of a gateway share. */
 export interface ConnectionOptions {
   readonly log: Logger;
   readonly dispatcher: Dispatcher;
-  /** Everything of the handshake that is not this connection's own. */
-  readonly handshakeContext: Omit<HandshakeContext, "connectionId" | "peer" | "nonce" | "now">;
-  /** The gates after authentication, then `hello-ok`. @throws GatewayError when a gate says no */
-  admit(info: ConnectionInfo, accepted: Accepted, fromPage: boolean): Promise<HelloOk>;
-  /** It is accepted and its `hello-ok` is written. */
+  readonly admission: Admission;
+  /** It is admitted and its `hello-ok` is written. */
   onReady(connection: Connection, accepted: Accepted, hello: HelloOk): void;
   onClosed(connection: Connection, code: number): void;
   /** Milliseconds. Default 10000. */
@@ -49,8 +46,8 @@ export interface ConnectionOptions {
   readonly maxBufferedBytes: number | undefined;
 }
 
-/** What is only needed until a connection is accepted; most of what it costs. */
-interface Stranger {
+/** What a connection needs until it is admitted; most of what it costs. */
+interface Pending {
   readonly peer: Peer;
   readonly nonce: string;
   readonly deadline: NodeJS.Timeout;
@@ -69,7 +66,7 @@ export class Connection implements Receiver {
   readonly #outbox: Outbox;
   /** Made at the first call; most of what a short connection would cost otherwise. */
   #gone: AbortController | undefined;
-  #stranger: Stranger | undefined;
+  #pending: Pending | undefined;
   #principal: Principal | undefined;
   #info: ConnectionInfo;
   #unauthorized = 0;
@@ -92,7 +89,7 @@ export class Connection implements Receiver {
     };
     const nonce = randomUUID();
     const deadline = setTimeout(() => this.close(CLOSE.normal, ""), handshakeTimeoutMs);
-    this.#stranger = { peer, nonce, deadline, handshaking: false };
+    this.#pending = { peer, nonce, deadline, handshaking: false };
     this.#limitUntilAccepted(socket);
     ws.on("message", (data: Buffer) => this.#receive(data));
     ws.on("error", (error) => options.log.debug({ connection: this.id, err: error }, "socket error"));
@@ -113,7 +110,7 @@ export class Connection implements Receiver {
     return this.#info.caps.includes(RESUME_CAP);
   }
 
-  /** A stranger gets little memory: more bytes than that before `connect` is accepted close the socket. */
+  /** A pending connection gets little memory: more bytes than that before `connect` is accepted close the socket. */
   #limitUntilAccepted(socket: Duplex): void {
     let received = 0;
     const count = (chunk: Buffer) => {
@@ -133,26 +130,25 @@ export class Connection implements Receiver {
   #receive(data: Buffer): void {
     if (this.#closing) return;
     if (this.#principal) return this.#request(data.toString(), this.#principal);
-    const stranger = this.#stranger;
-    if (!stranger || stranger.handshaking)
+    const pending = this.#pending;
+    if (!pending || pending.handshaking)
       return this.close(CLOSE.policy, "invalid handshake: wait for the answer to connect");
-    stranger.handshaking = true;
-    void this.#shakeHands(data.toString(), stranger);
+    pending.handshaking = true;
+    void this.#connect(data.toString(), pending);
   }
 
-  async #shakeHands(text: string, { peer, nonce, deadline }: Stranger): Promise<void> {
-    const { handshakeContext, admit, onReady, log } = this.#options;
+  async #connect(text: string, { peer, nonce, deadline }: Pending): Promise<void> {
+    const { admission, onReady, log } = this.#options;
     let requestId: string | undefined;
     try {
-      const context = { ...handshakeContext, connectionId: this.id, peer, nonce, now: Date.now() };
-      const accepted = await handshake(text, context);
+      const accepted = await admission.identify(text, { connectionId: this.id, peer, nonce });
       requestId = accepted.requestId;
       const { params, principal, deviceId: device } = accepted;
       this.#info = { ...this.#info, client: params.client, caps: params.caps ?? [], device, principal };
-      const hello = await admit(this.#info, accepted, peer.headers.origin !== undefined);
+      const hello = await admission.admit(this.#info, accepted, peer.headers.origin !== undefined);
       if (this.#closing) return;
       clearTimeout(deadline);
-      this.#stranger = undefined;
+      this.#pending = undefined;
       this.#principal = principal;
       this.#outbox.push(encodeResult(requestId, hello));
       onReady(this, accepted, hello);
@@ -167,7 +163,6 @@ export class Connection implements Receiver {
       log.info({ connection: this.id, code: error.error?.code, reason: error.closeReason }, "connect refused");
       return this.close(error.closeCode, error.closeReason);
     }
-    if (isGatewayError(error) && requestId) return this.#refuse(connectRefusal(requestId, error), requestId, log);
     log.error({ connection: this.id, err: error }, "connect failed unexpectedly");
     const shape = toErrorShape(error);
     if (requestId) this.#outbox.push(encodeFailure(requestId, shape));
@@ -251,8 +246,8 @@ export class Connection implements Receiver {
 
   #closed(code: number): void {
     this.#closing = true;
-    clearTimeout(this.#stranger?.deadline);
-    this.#stranger = undefined;
+    clearTimeout(this.#pending?.deadline);
+    this.#pending = undefined;
     this.#gone?.abort();
     this.#options.onClosed(this, code);
   }

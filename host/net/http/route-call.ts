@@ -1,8 +1,8 @@
 /** One request on its way through a plugin's route: what the handler gets, made only as far as it looks. */
 import type { Principal, RouteRequest } from "@svc/sdk";
 import type { Context } from "koa";
-import { canonicalHeaders } from "../auth/aliases.ts";
-import type { Peer } from "../auth/client-address.ts";
+import { canonicalHeaders } from "../../auth/aliases.ts";
+import type { Peer } from "../../auth/client-address.ts";
 
 interface RouteCallParts {
   readonly context: Context;

@@ -1,0 +1,154 @@
+/**
+ * Whether a connection is let in: the handshake, the gates of plugins, then `hello-ok`. It decides and never touches the
+ * socket. Spec: §2.3, §3; protocol/frames-and-connect.md §5-§11.
+ */
+import {
+  type Admission as Visit,
+  type ConnectionInfo,
+  type Denial,
+  GatewayError,
+  HOOKS,
+  isGatewayError,
+  type Principal,
+} from "@svc/sdk";
+import {
+  connectChallenge,
+  type HelloOk,
+  MAX_BUFFERED_BYTES,
+  MAX_PAYLOAD_BYTES,
+  PROTOCOL,
+  RESUME_CAP,
+  shutdown,
+  tick,
+  TICK_INTERVAL_MS,
+} from "@svc/sdk/protocol";
+import type { Access } from "../../auth/access.ts";
+import { type HookBus, refusalOf } from "../../hooks/hook-bus.ts";
+import type { LiveTables } from "../../kernel/kind.ts";
+import { events } from "../../kernel/kinds/events.ts";
+import { advertised } from "../../kernel/kinds/methods.ts";
+import { VERSION } from "../../version.ts";
+import type { Broadcaster } from "./broadcast.ts";
+import { type Accepted, connectRefusal, handshake, type HandshakeContext } from "./handshake.ts";
+
+/** Close reason of a connection whose credential was changed or revoked while it connected. */
+export const REPLACED = "unauthorized: the credential was replaced meanwhile; connect again";
+
+export interface AdmissionOptions {
+  readonly hooks: HookBus;
+  readonly kinds: LiveTables;
+  readonly broadcaster: Broadcaster;
+  readonly access: Access;
+  /** Admins read these in `hello-ok`. */
+  readonly paths: { readonly configPath: string; readonly stateDir: string };
+}
+
+/** What the handshake needs to know of one connection. */
+export type Visitor = Pick<HandshakeContext, "connectionId" | "peer" | "nonce">;
+
+export class Admission {
+  readonly #options: AdmissionOptions;
+  readonly #hooks;
+  #refusing = false;
+
+  constructor(options: AdmissionOptions) {
+    this.#options = options;
+    const { hooks } = options;
+    this.#hooks = {
+      authenticate: hooks.emitter(HOOKS.authenticate),
+      pairing: hooks.emitter(HOOKS.pairing),
+      admit: hooks.emitter(HOOKS.admit),
+      admitDevice: hooks.emitter(HOOKS.admitDevice),
+      deviceToken: hooks.emitter(HOOKS.deviceToken),
+      hello: hooks.emitter(HOOKS.hello),
+    };
+  }
+
+  /** Lets nobody else in: the gateway stops. */
+  refuse(): void {
+    this.#refusing = true;
+  }
+
+  /** Reads the first request of a connection. @throws HandshakeRefusal */
+  identify(text: string, visitor: Visitor): Promise<Accepted> {
+    const { authenticate, pairing } = this.#hooks;
+    return handshake(text, {
+      ...visitor,
+      now: Date.now(),
+      access: this.#options.access,
+      vouch: (attempt) => authenticate.emit(attempt),
+      pairing: (attempt) => pairing.emit(attempt),
+    });
+  }
+
+  /** Asks the gates. @returns what the connection is answered. @throws HandshakeRefusal when one of them says no */
+  async admit(info: ConnectionInfo, accepted: Accepted, fromPage: boolean): Promise<HelloOk> {
+    try {
+      return await this.#admit(info, accepted, fromPage);
+    } catch (error) {
+      throw isGatewayError(error) ? connectRefusal(accepted.requestId, error) : error;
+    }
+  }
+
+  async #admit(
+    info: ConnectionInfo,
+    { params, clientId, principal, deviceId }: Accepted,
+    fromPage: boolean,
+  ): Promise<HelloOk> {
+    if (this.#refusing) throw new GatewayError("UNAVAILABLE", "the gateway is stopping", { retryAfterMs: 1_000 });
+    const { admit, deviceToken } = this.#hooks;
+    let auth: HelloOk["auth"];
+    if (admit.isUsed() || deviceId !== undefined) {
+      const { auth: _secrets, ...connect } = params;
+      const admission = { ...info, connect, clientId, principal, fromPage };
+      const denial = await this.#denial(admission);
+      if (denial) throw refusalOf(denial, "INVALID_REQUEST", { code: "CONNECT_DENIED" });
+      const token = deviceId === undefined ? undefined : await deviceToken.emit(admission);
+      auth = token && { ...token, scopes: [...token.scopes] };
+    }
+    const extra = await this.#hooks.hello.emit({});
+    if (!this.#options.access.authority.isLive(principal))
+      throw new GatewayError("INVALID_REQUEST", REPLACED, { details: { code: "AUTH_UNAUTHORIZED" } });
+    const hello = this.#hello(info.id, extra, principal);
+    if (auth) hello.auth = auth;
+    if (params.caps?.includes(RESUME_CAP)) {
+      const { cursor, missed } = this.#options.broadcaster.resume(params.resume);
+      hello.resume = { cursor, complete: missed !== undefined };
+    }
+    return hello;
+  }
+
+  async #denial(admission: Visit): Promise<Denial | undefined> {
+    // Who can read the state directory can take any plugin away: it may as well come in and mend it.
+    if (admission.principal.provenance === "local") return undefined;
+    const { admit, admitDevice } = this.#hooks;
+    const denial = await admit.emit(admission);
+    return denial ?? (admission.device === undefined ? undefined : admitDevice.emit(admission));
+  }
+
+  /** Spec: §2.3, protocol/frames-and-connect.md §11. */
+  #hello(connId: string, extra: Record<string, unknown>, { scopes }: Principal): HelloOk {
+    const { kinds, broadcaster, access, paths } = this.#options;
+    return {
+      type: "hello-ok",
+      protocol: PROTOCOL,
+      server: { version: VERSION, connId },
+      features: {
+        methods: [...advertised(kinds)],
+        events: [connectChallenge.name, tick.name, shutdown.name, ...kinds.table(events).names()],
+      },
+      snapshot: {
+        ...extra,
+        stateVersion: broadcaster.stateVersion,
+        uptimeMs: Math.round(process.uptime() * 1_000),
+        authMode: access.authority.settings.mode,
+        ...(scopes.includes("operator.admin") ? { configPath: paths.configPath, stateDir: paths.stateDir } : {}),
+      },
+      policy: {
+        maxPayload: MAX_PAYLOAD_BYTES.afterConnect,
+        maxBufferedBytes: MAX_BUFFERED_BYTES,
+        tickIntervalMs: TICK_INTERVAL_MS,
+      },
+    };
+  }
+}

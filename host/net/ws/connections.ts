@@ -1,0 +1,110 @@
+/** The WebSockets of a gateway: those that are still connecting, and those that were admitted. */
+import type { IncomingMessage } from "node:http";
+import type { Duplex } from "node:stream";
+import { type ConnectionInfo, HOOKS } from "@svc/sdk";
+import { CLOSE, type HelloOk } from "@svc/sdk/protocol";
+import type { WebSocket } from "ws";
+import type { Access } from "../../auth/access.ts";
+import { resolvePeer } from "../../auth/client-address.ts";
+import type { HookBus } from "../../hooks/hook-bus.ts";
+import { type Admission, REPLACED } from "./admission.ts";
+import type { Broadcaster } from "./broadcast.ts";
+import { Connection, type ConnectionOptions } from "./connection.ts";
+import type { Dispatcher } from "./dispatch.ts";
+import type { Accepted } from "./handshake.ts";
+
+/** Most connections that are not admitted yet; one more closes the oldest. Choice: more than a burst of clients after a restart. */
+const MAX_PENDING = 10_000;
+
+export interface ConnectionsOptions extends Pick<ConnectionOptions, "log" | "handshakeTimeoutMs" | "maxBufferedBytes"> {
+  readonly hooks: HookBus;
+  readonly admission: Admission;
+  readonly broadcaster: Broadcaster;
+  readonly dispatcher: Dispatcher;
+  readonly access: Access;
+}
+
+export class Connections {
+  readonly #options: ConnectionsOptions;
+  readonly #shared: ConnectionOptions;
+  /** Not admitted yet, oldest first. */
+  readonly #pending = new Set<Connection>();
+  readonly #admitted = new Set<Connection>();
+  readonly #hooks;
+
+  constructor(options: ConnectionsOptions) {
+    this.#options = options;
+    const { hooks } = options;
+    this.#hooks = {
+      opened: hooks.emitter(HOOKS.connectionOpened),
+      ready: hooks.emitter(HOOKS.connectionReady),
+      closed: hooks.emitter(HOOKS.connectionClosed),
+    };
+    this.#shared = {
+      ...options,
+      onReady: (ready, accepted, hello) => this.#onReady(ready, accepted, hello),
+      onClosed: (closed, code) => this.#onClosed(closed, code),
+    };
+  }
+
+  /** Admitted connections. */
+  list(): readonly ConnectionInfo[] {
+    return [...this.#admitted].map(({ info }) => info);
+  }
+
+  open(ws: WebSocket, socket: Duplex, request: IncomingMessage): void {
+    const peer = resolvePeer(request.socket.remoteAddress, request.headers, this.#options.access.proxies);
+    const connection = new Connection(ws, socket, peer, this.#shared);
+    this.#pending.add(connection);
+    if (this.#pending.size > MAX_PENDING) this.#closeOldest();
+    if (this.#hooks.opened.isUsed()) void this.#hooks.opened.emit(connection.info);
+  }
+
+  #closeOldest(): void {
+    const [oldest] = this.#pending;
+    if (!oldest) return;
+    this.#pending.delete(oldest); // its socket is cut soon, whether it answers or not
+    oldest.close(CLOSE.policy, "too many connections are waiting; connect again");
+  }
+
+  closeAll(code: number, reason: string): void {
+    for (const connection of [...this.#pending, ...this.#admitted]) connection.close(code, reason);
+  }
+
+  /** Closes the connections whose credential no longer counts. Spec: spec/README.md "revoking". */
+  closeDead(reason: string): void {
+    for (const connection of this.#admitted) this.#closeIfDead(connection, reason);
+  }
+
+  /** @returns whether it did */
+  #closeIfDead(connection: Connection, reason: string): boolean {
+    const { principal } = connection.info;
+    if (!principal || this.#options.access.authority.isLive(principal)) return false;
+    connection.close(CLOSE.policy, reason);
+    return true;
+  }
+
+  /**
+   * Sends what the client missed before anything new, in one step, so that no event comes between. A client that can resume also
+   * gets what was published since the cursor of its `hello-ok` was taken.
+   */
+  #onReady(connection: Connection, { params }: Accepted, { resume }: HelloOk): void {
+    const { broadcaster } = this.#options;
+    this.#pending.delete(connection);
+    this.#admitted.add(connection);
+    if (this.#closeIfDead(connection, REPLACED)) return;
+    if (resume) {
+      const since = (resume.complete ? params.resume : undefined) ?? resume.cursor;
+      broadcaster.replay(broadcaster.resume(since).missed ?? [], connection);
+    }
+    broadcaster.add(connection);
+    if (this.#hooks.ready.isUsed()) void this.#hooks.ready.emit(connection.info);
+  }
+
+  #onClosed(connection: Connection, code: number): void {
+    this.#pending.delete(connection);
+    this.#admitted.delete(connection);
+    this.#options.broadcaster.remove(connection);
+    if (this.#hooks.closed.isUsed()) void this.#hooks.closed.emit({ ...connection.info, code });
+  }
+}

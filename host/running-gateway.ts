@@ -1,0 +1,199 @@
+/** Starts and stops the assembled parts of a gateway, in their order, and answers for them to whoever started it. */
+import { type Audience, type ConnectionInfo, type EventSpec, GatewayError, HOOKS, type Principal } from "@svc/sdk";
+import type { PluginReport, ReloadReport } from "@svc/sdk/plugins";
+import { CLOSE, shutdown, tick, TICK_INTERVAL_MS } from "@svc/sdk/protocol";
+import { writeLocalKey } from "./auth/local-key.ts";
+import { isLoopback } from "./auth/locality.ts";
+import { type AuthSettings, resolveBind } from "./auth/mode.ts";
+import { actingFor } from "./auth/principal.ts";
+import { settled } from "./clock.ts";
+import { followConfig } from "./config/follow.ts";
+import type { Paths } from "./config/paths.ts";
+import { unownedKeys } from "./config/sections.ts";
+import type { ConfigStore } from "./config/store.ts";
+import type { HostContext } from "./context.ts";
+import type { HttpHandler } from "./net/http/handler.ts";
+import { listen, type Listener } from "./net/listen.ts";
+import type { Admission } from "./net/ws/admission.ts";
+import type { Broadcaster } from "./net/ws/broadcast.ts";
+import type { Connections } from "./net/ws/connections.ts";
+import type { Dispatcher } from "./net/ws/dispatch.ts";
+import type { Gateway, StopOptions } from "./options.ts";
+import type { HostRestarts } from "./restarts.ts";
+import type { StartupReport } from "./startup-report.ts";
+import { VERSION } from "./version.ts";
+import type { WebhookWiring } from "./webhook-wiring.ts";
+
+const DEFAULT_DRAIN_MS = 5_000;
+
+export interface GatewayParts {
+  readonly context: HostContext;
+  readonly admission: Admission;
+  readonly broadcaster: Broadcaster;
+  readonly connections: Connections;
+  readonly dispatcher: Dispatcher;
+  readonly http: HttpHandler;
+  readonly restarts: HostRestarts;
+  readonly webhooks: WebhookWiring;
+  readonly report: StartupReport;
+}
+
+export class RunningGateway implements Gateway {
+  readonly #parts: GatewayParts;
+  readonly #published;
+  /** Signal of calls from inside; aborts when the gateway has stopped. */
+  readonly #insideCalls = new AbortController();
+  readonly #stops: (() => void | Promise<void>)[] = [];
+  #listener: Listener | undefined;
+  #stopped: Promise<void> | undefined;
+
+  constructor(parts: GatewayParts) {
+    this.#parts = parts;
+    this.#published = parts.context.hooks.emitter(HOOKS.eventPublished);
+  }
+
+  /** @throws StartupRefusal */
+  async start(config: ConfigStore): Promise<void> {
+    const { context, webhooks } = this.#parts;
+    const { settings, clock, log, kernel, hooks, planner } = context;
+    const addresses = resolveBind(settings.config.gateway, settings.auth());
+    await kernel.boot(planner.plan(settings.file), this.#lent());
+    try {
+      log.secrets.know(settings.secrets(kernel.sections()));
+      settings.refuse(webhooks.pluginIssues(settings.config));
+      await this.#listen(addresses);
+    } catch (error) {
+      await kernel.stop();
+      throw error;
+    }
+    this.#stops.push(clock.setInterval(() => this.#publish(tick, { ts: clock.now() }), TICK_INTERVAL_MS));
+    this.#stops.push(() => this.#parts.restarts.stop());
+    webhooks.host.start();
+    this.#report();
+    const { configPath } = settings.paths;
+    if (settings.options.config === undefined) this.#stops.push(followConfig(config, { configPath, clock, log }));
+    log.info({ version: VERSION, url: this.url, pid: process.pid }, "the gateway is up");
+    void hooks.emitter(HOOKS.hostReady).emit({ url: this.url });
+  }
+
+  /** What the plugins get of the host. */
+  #lent(): Parameters<HostContext["kernel"]["boot"]>[1] {
+    const { context, broadcaster, dispatcher } = this.#parts;
+    const { signal } = this.#insideCalls;
+    return {
+      clock: context.clock,
+      stateDir: this.paths.stateDir,
+      publish: (event, payload, audience) => this.#publish(event, payload, audience),
+      forward: (event, payload, connections) =>
+        broadcaster.publish({ ...event, snapshot: false }, payload, { connections }),
+      actingFor,
+      // The same pipeline as from a socket.
+      invoke: async (method: string, params: unknown, principal: Principal) =>
+        dispatcher.call({ method, params, principal, connection: undefined, signal, accept: () => undefined }),
+    };
+  }
+
+  #publish(event: EventSpec, payload: unknown, audience: Audience = {}): void {
+    this.#parts.broadcaster.publish(event, payload, audience);
+    if (!this.#published.isUsed(event.name)) return;
+    this.#published.emit({ event: event.name, payload, isTargeted: audience.connections !== undefined }, event.name);
+  }
+
+  async #listen(addresses: readonly string[]): Promise<void> {
+    const { context, http, connections } = this.#parts;
+    const { settings, access } = context;
+    this.#listener = await listen({
+      addresses,
+      port: settings.port,
+      onRequest: (request, response) => http.handle(request, response),
+      onSocket: (ws, socket, request) => connections.open(ws, socket, request),
+    });
+    access.configure(settings.auth(), settings.config.gateway, this.port); // the real port
+    writeLocalKey(this.paths.credentialsDir, access.localKey);
+  }
+
+  #report(): void {
+    const { context, webhooks, report } = this.#parts;
+    const { settings, kernel, access } = context;
+    const unused = unownedKeys(settings.file, kernel.sections());
+    report.url = this.url;
+    report.warnings.push(
+      ...webhooks.host.warnings(),
+      ...unused.map(({ path, message }) => `${path}: ${message}`),
+      ...access.warnings(),
+    );
+    report.write();
+  }
+
+  crashed(error: unknown): string {
+    return this.#parts.context.log.crashed(error);
+  }
+  get paths(): Paths {
+    return this.#parts.context.settings.paths;
+  }
+  get warnings(): readonly string[] {
+    return this.#parts.report.warnings;
+  }
+  get auth(): AuthSettings {
+    return this.#parts.context.access.authority.settings;
+  }
+  get aliases(): readonly string[] {
+    return this.#parts.context.access.aliases;
+  }
+  get port(): number {
+    return this.#listener?.port ?? 0;
+  }
+  get isOpen(): boolean {
+    return this.#listener?.addresses.some((address) => !isLoopback(address)) ?? false;
+  }
+  get url(): string {
+    const [address = "127.0.0.1"] = this.#listener?.addresses ?? [];
+    return `ws://${address === "0.0.0.0" ? "127.0.0.1" : address}:${this.port}`;
+  }
+  plugins(): readonly PluginReport[] {
+    return this.#parts.context.kernel.reports();
+  }
+  connections(): readonly ConnectionInfo[] {
+    return this.#parts.connections.list();
+  }
+  async reload(id: string): Promise<ReloadReport> {
+    const { kernel, planner, settings } = this.#parts.context;
+    const report = await kernel.reload(id, planner.developed(id, settings.file));
+    this.#parts.report.write();
+    return report;
+  }
+  holdings(): Readonly<Record<string, number>> {
+    const { kinds, hooks } = this.#parts.context;
+    return { ...kinds.sizes(), taps: hooks.taps().length };
+  }
+
+  stop(reason = "gateway stopping", options: StopOptions = {}): Promise<void> {
+    return (this.#stopped ??= this.#shutDown(reason, options));
+  }
+
+  async #shutDown(reason: string, { restartExpectedMs }: StopOptions): Promise<void> {
+    const { context, admission, broadcaster, connections, dispatcher, http, webhooks } = this.#parts;
+    const { settings, clock, log, kernel, hooks } = context;
+    log.info({ reason }, "the gateway stops");
+    this.#listener?.refuse();
+    admission.refuse();
+    broadcaster.publish(shutdown, { reason, restartExpectedMs: restartExpectedMs ?? null });
+    void hooks.emitter(HOOKS.hostStopping).emit({ reason });
+    for (const stop of this.#stops.reverse()) await stop();
+    const refusal = new GatewayError("UNAVAILABLE", "the gateway is stopping", { retryAfterMs: 1_000 });
+    dispatcher.close(refusal);
+    http.close(refusal);
+    const { drainMs = DEFAULT_DRAIN_MS } = settings.options;
+    await settled(drainMs, clock, Promise.all([dispatcher.idle(), http.idle()]));
+    await webhooks.host.stop();
+    await kernel.stop();
+    this.#insideCalls.abort();
+    connections.closeAll(CLOSE.restart, "service restart");
+    await this.#listener?.close();
+    log.close();
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.stop();
+  }
+}
