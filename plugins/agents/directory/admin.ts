@@ -1,13 +1,14 @@
 /** Creating, changing and deleting agents: directories, the configuration file, the trash. Spec: protocol/methods-agent.md §5. */
 import { rmdir } from "node:fs/promises";
 import { join } from "node:path";
+import { normalizeId } from "@svc/kit/agent-address";
 import { readWithin, writeWithin } from "@svc/kit/files";
 import { type Clock, GatewayError, invalidRequest, isGatewayError, type Logger, type Principal } from "@svc/sdk";
 import type { ConfigStore } from "@svc/sdk/config";
 import type { Models } from "@svc/sdk/models";
 import { type AgentChange, createEdits, deleteEdits, updateEdits } from "./edits.ts";
 import { diskRefusal } from "./disk-refusal.ts";
-import { type AgentSettings, type ConfiguredAgents, findAgent, normalizeAgentId } from "./directory.ts";
+import { type AgentSettings, type ConfiguredAgents, findAgent } from "./directory.ts";
 import { avatarKind, oneLine, parseIdentity, withIdentity } from "./identity.ts";
 import { type Discarded, discard, realOrSame } from "./trash.ts";
 import { agentHome, callersPath, type Places, workspaceObstacle } from "./workspace.ts";
@@ -181,7 +182,7 @@ function newId(name: string, agents: ConfiguredAgents): string {
   if (!/[a-z0-9]/i.test(name)) {
     invalidRequest(`name: the id is made of its letters a-z and digits, and "${name}" has none; choose another name`);
   }
-  const id = normalizeAgentId(name);
+  const id = normalizeId(name);
   if (id === RESERVED) invalidRequest(`name: the id "${RESERVED}" is reserved; choose another name`);
   if (agents.has(id))
     invalidRequest(`agent "${id}" already exists; choose another name, or change it with agents.update`);
