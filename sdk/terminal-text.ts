@@ -11,9 +11,9 @@ export function visible(text: string): string {
   return text.replace(STEERING, (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, "0")}`);
 }
 
-/** At most `max` UTF-16 units, the last one "…" when something was cut. Never cuts a character in two. */
-export function cut(text: string, max: number): string {
-  return text.length <= max ? text : `${text.slice(0, max - 1).replace(/[\uD800-\uDBFF]$/, "")}…`;
+/** At most `max` UTF-16 units, `mark` at the end when something was cut. Never cuts a character in two. */
+export function cut(text: string, max: number, mark: string = "…"): string {
+  return text.length <= max ? text : text.slice(0, max - mark.length).replace(/[\uD800-\uDBFF]$/, "") + mark;
 }
 
 /** A line a row; columns as wide as their longest cell, two spaces between them. */

@@ -84,14 +84,15 @@ describe("who may import whom", () => {
   it("rooms of the host look only where they may", () => {
     const may: Record<string, readonly string[]> = {
       hooks: [],
-      config: [],
+      files: [],
+      config: ["files"],
       logs: ["config"],
       auth: ["config"],
       kernel: ["hooks"],
       carriers: ["hooks", "kernel"],
       install: ["config", "kernel"],
       net: ["auth", "hooks", "kernel"],
-      webhooks: ["auth", "config", "hooks", "kernel", "net"],
+      webhooks: ["auth", "config", "files", "hooks", "kernel", "net"],
       cli: ["auth", "config", "install", "kernel", "logs", "webhooks"],
     };
     const wrong = files.flatMap((file) => {

@@ -1,6 +1,7 @@
 /** What the runtime is told a plugin's process may do. Pure. */
 import { homedir } from "node:os";
-import { isAbsolute, join, resolve, sep } from "node:path";
+import { isAbsolute, join, resolve } from "node:path";
+import { isInside } from "@svc/sdk/files";
 import type { Permissions } from "../kernel/manifest.ts";
 
 export interface PermissionFlagOptions {
@@ -41,7 +42,7 @@ export function permissionFlags({
 /** A directory stands for all below it, and naming some of that again ends Node 20 with a failed assertion. */
 function outermost(paths: readonly string[]): string[] {
   const absolute = [...new Set(paths.filter((path) => isAbsolute(path)).map((path) => resolve(path)))];
-  return absolute.filter((path) => !absolute.some((other) => other !== path && path.startsWith(join(other, sep))));
+  return absolute.filter((path) => !absolute.some((other) => other !== path && isInside(other, path)));
 }
 
 /** The environment of such a process: what it asks for by name, and what no program can do without. */

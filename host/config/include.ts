@@ -1,9 +1,10 @@
 /** `$include`: a configuration made of several files. Spec: http/config.md §2.1. */
 import { realpath } from "node:fs/promises";
 import { dirname, resolve } from "node:path";
+import { isInside } from "@svc/sdk/files";
 import { parseJson5 } from "./parse.ts";
 import { cleanCopy, isObject } from "./plain-data.ts";
-import { decodeUtf8, isInside, readRegularFile } from "./read-bytes.ts";
+import { decodeUtf8, readRegularFile } from "./read-bytes.ts";
 
 export const INCLUDE = "$include";
 
@@ -88,7 +89,7 @@ async function includeOne(name: string, place: Place, walk: Walk): Promise<unkno
   if (place.chain.length > MAX_DEPTH) throw refuse(`more than ${MAX_DEPTH} levels of files within files`);
   if (++walk.reads > MAX_FILES) throw refuse(`more than ${MAX_FILES} included files`);
   const path = resolve(dirname(place.file), name);
-  if (!isInside(walk.directory, path))
+  if (path === walk.directory || !isInside(walk.directory, path))
     throw refuse(`it lies outside ${walk.directory}, the directory of the main file`);
   walk.files.add(path);
   const { bytes, realPath } = await readRegularFile(path, { directory: walk.realDirectory }).catch((error: Error) => {

@@ -1,7 +1,7 @@
 /** Opens files of the configuration: checks and reads the same open file, so that nothing can be put in its place between. */
 import { constants } from "node:fs";
 import { type FileHandle, open, realpath, stat } from "node:fs/promises";
-import { relative, sep } from "node:path";
+import { isInside } from "@svc/sdk/files";
 import { MAX_CONFIG_BYTES } from "./parse.ts";
 
 /** Where an included file may lie. */
@@ -54,12 +54,6 @@ async function readAtMost(handle: FileHandle, limit: number): Promise<Buffer> {
 
 function tooLarge(): Error {
   return new Error("it is larger than 2 MiB");
-}
-
-/** By path segments: `/a/bc` is not inside `/a/b`. */
-export function isInside(directory: string, path: string): boolean {
-  const way = relative(directory, path);
-  return way !== "" && way !== ".." && !way.startsWith(`..${sep}`) && !way.startsWith(sep);
 }
 
 /** UTF-8, byte order mark kept. @throws TypeError for bytes that are no UTF-8: writing them back would change them */

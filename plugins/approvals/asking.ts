@@ -2,6 +2,7 @@
 import { commandText, commandTexts, envHash, planDigest } from "@svc/kit/exec";
 import { invalidRequest, type ParamsOf } from "@svc/sdk";
 import type { ApprovalRequestView, execApproval, SystemRunPlan } from "@svc/sdk/approvals";
+import { cut } from "@svc/sdk/cli";
 import type { ApprovalQuestion } from "@svc/sdk/gateway";
 import { digestOf, questionDigest } from "./canonical.ts";
 
@@ -124,7 +125,7 @@ const NOTHING = {
 /** What a gate or a plugin asks. Its subject is bound and not kept: it may hold what nobody should read. @throws GatewayError `INVALID_REQUEST` */
 export function askedQuestion({ title, subject, kind, askedBy, agentId, sessionKey }: ApprovalQuestion): Asked {
   const digest = questionDigest(kind, subject);
-  const command = title.length > MAX_TITLE ? `${title.slice(0, MAX_TITLE)}…` : title;
+  const command = cut(title, MAX_TITLE);
   const view: ApprovalRequestView = {
     command,
     digest,

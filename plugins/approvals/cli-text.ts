@@ -1,7 +1,7 @@
 /** Questions, grants and policy files as text for a terminal; what clients wrote cannot steer it. Pure. */
 import { commandText } from "@svc/kit/exec";
 import type { ApprovalGrantRow, ApprovalRow, ExecPolicySnapshot } from "@svc/sdk/approvals";
-import { time, visible } from "@svc/sdk/cli";
+import { cut, time, visible } from "@svc/sdk/cli";
 
 /** Characters of a command that are shown: in a list, and where somebody decides. */
 const MAX_LISTED = 100;
@@ -9,7 +9,7 @@ const MAX_SHOWN = 4_000;
 
 /** As `visible`, and says how much was left out. */
 export function bounded(text: string, max: number): string {
-  const shown = visible(text.slice(0, max).replace(/[\uD800-\uDBFF]$/, ""));
+  const shown = visible(cut(text, max, ""));
   return text.length <= max ? shown : `${shown}… (${text.length - max} more characters; see --json)`;
 }
 

@@ -1,4 +1,5 @@
 /** `channels.status`: what there is and how it is. Reads only. Spec: protocol/methods-channels.md §1. */
+import { withDeadline } from "@svc/kit/time";
 import { type Clock, type ParamsOf, type ResultOf, unavailable, untilAborted } from "@svc/sdk";
 import type { ChannelAccountSnapshot, channels } from "@svc/sdk/channels";
 import type { AccountState } from "./account.ts";
@@ -92,19 +93,17 @@ function stateFields(state: AccountState | undefined): Partial<ChannelAccountSna
 async function probed({ account, contribution }: Listed, timeoutMs: number, { roster, clock }: StatusSources) {
   if (!contribution.value.probe) return {};
   const { id: accountId, settings } = account;
-  const deadline = new AbortController();
-  const cancel = clock.setTimeout(() => deadline.abort(new Error(`no answer in ${timeoutMs} ms`)), timeoutMs);
+  const late = () => `no answer in ${timeoutMs} ms`;
   const secrets = secretsOf(settings);
   try {
-    const probe = roster.call(contribution, async (channel) =>
-      channel.probe?.({ accountId, settings, signal: deadline.signal }),
-    );
-    return { probe: hideIn(await untilAborted(probe, deadline.signal), secrets), lastProbeAt: clock.now() };
+    const probe = await withDeadline({ ms: timeoutMs, clock, signals: [], late }, (signal) => {
+      const answer = roster.call(contribution, async (channel) => channel.probe?.({ accountId, settings, signal }));
+      return untilAborted(answer, signal);
+    });
+    return { probe: hideIn(probe, secrets), lastProbeAt: clock.now() };
   } catch (error) {
     return unavailable(
       `the probe of channel ${contribution.id}, account "${accountId}", failed: ${toldError(error, secrets)}`,
     );
-  } finally {
-    cancel();
   }
 }

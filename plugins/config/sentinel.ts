@@ -1,6 +1,6 @@
 /** What a restart is to tell whom, kept in a file over that restart. Spec: protocol/stores.md §8. */
 import { readFile, rm } from "node:fs/promises";
-import { type Logger, matches, type Static, Type } from "@svc/sdk";
+import { type Logger, matches, type Static, Turns, Type } from "@svc/sdk";
 import { replaceFile } from "@svc/sdk/files";
 import type { RestartNotes } from "@svc/sdk/gateway";
 
@@ -36,13 +36,8 @@ export interface Sentinel extends RestartNotes {
 }
 
 export function createSentinel(path: string, log: Logger): Sentinel {
-  let turn: Promise<unknown> = Promise.resolve();
-  /** One after the other: two writers would overwrite each other's message. */
-  function inTurn<T>(work: () => Promise<T>): Promise<T> {
-    const result = turn.then(work);
-    turn = result.catch(() => undefined);
-    return result;
-  }
+  /** Two writers would overwrite each other's message. */
+  const turns = new Turns();
 
   /** What is kept, oldest first. @throws Error there is a file and it cannot be read: it stays */
   async function kept(): Promise<Payload[]> {
@@ -62,13 +57,13 @@ export function createSentinel(path: string, log: Logger): Sentinel {
   return {
     path,
     keep: (payload) =>
-      inTurn(async () => {
+      turns.take(path, async () => {
         const earlier = (await kept()).filter(({ message }) => message).slice(1 - MOST_NOTES);
         const file = { version: 1, payload, ...(earlier.length > 0 ? { earlier } : {}) };
         await replaceFile(path, `${JSON.stringify(file, null, 2)}\n`);
       }),
     consume: (tell) =>
-      inTurn(async () => {
+      turns.take(path, async () => {
         for (const payload of await kept()) await tell(payload);
         await rm(path, { force: true }); // after the telling: a crash in between tells twice, never not at all
       }),

@@ -1,12 +1,11 @@
 /** What is told of a heartbeat. Pure. Spec: protocol/events.md §5, http/sessions-routing.md §7.3. */
 import { acknowledged } from "@svc/kit/runs";
 import type { RunOutcome } from "@svc/sdk/agents";
+import { cut } from "@svc/sdk/cli";
 import type { DeliveryOutcome } from "@svc/sdk/channels";
 import type { HeartbeatReport, HeartbeatSettings, HeartbeatVisibility } from "@svc/sdk/heartbeat";
 
 const PREVIEW_CHARS = 200;
-/** Half a character, as a cut may leave it. */
-const LONE_SURROGATE = /\p{Cs}/gu;
 
 /** Everything but the time it is told. */
 export type Report = Omit<HeartbeatReport, "ts">;
@@ -67,7 +66,7 @@ function mark(indicatorType: NonNullable<Report["indicatorType"]>, { useIndicato
 }
 
 function previewOf(text: string): { preview: string } {
-  return { preview: text.trim().slice(0, PREVIEW_CHARS).replace(LONE_SURROGATE, "") };
+  return { preview: cut(text.trim(), PREVIEW_CHARS, "") };
 }
 
 function durationOf({ startedAt, endedAt }: Told): { durationMs?: number } {

@@ -1,5 +1,5 @@
 /** When whose heart beats: one timer for all agents, and the last beat of each on disk. */
-import type { Clock, Logger } from "@svc/sdk";
+import { type Clock, type Logger, Turns } from "@svc/sdk";
 import type { BeatStore } from "./beat-store.ts";
 
 /** Choice: milliseconds of the longest sleep; a machine that slept finds out by then what the clock on the wall says. */
@@ -26,8 +26,7 @@ export class Schedule {
   /** epoch ms by agent */
   #last = new Map<string, number>();
   #cancel: (() => void) | undefined;
-  /** The last write; each waits for the one before it. Never rejects. */
-  #written: Promise<void> = Promise.resolve();
+  readonly #writes = new Turns();
   #isOpen = false;
   #isStopped = false;
 
@@ -114,6 +113,6 @@ export class Schedule {
   }
 
   #write(work: () => Promise<void>, failed: (error: unknown) => void): void {
-    this.#written = this.#written.then(work).catch(failed);
+    void this.#writes.take("beats", work).catch(failed);
   }
 }

@@ -1,10 +1,10 @@
 /** One connection to one server, from its first message to its last. The library is loaded with the first one. */
+import { withDeadline } from "@svc/kit/time";
 import { type Clock, messageOf, untilAborted } from "@svc/sdk";
 import type { Client } from "@modelcontextprotocol/sdk/client/index.js";
 import type { Transport } from "@modelcontextprotocol/sdk/shared/transport.js";
 import { createBoundedFetch, type Fetch } from "./bounded-fetch.ts";
 import { createChildTransport } from "./child-transport.ts";
-import { within } from "./deadline.ts";
 import type { HttpTarget, Target } from "./target.ts";
 
 export interface Session {
@@ -167,9 +167,9 @@ function httpWay(
     async close() {
       bounded.close();
       if ("terminateSession" in transport) {
-        const signal = new AbortController().signal;
-        const goodbye = (late: AbortSignal) => untilAborted(transport.terminateSession(), late);
-        await within({ ms: GOODBYE_MS, failure: "no goodbye", clock, signal }, goodbye).catch(() => undefined);
+        const goodbye = (ending: AbortSignal) => untilAborted(transport.terminateSession(), ending);
+        const late = () => "no goodbye in time";
+        await withDeadline({ ms: GOODBYE_MS, clock, signals: [], late }, goodbye).catch(() => undefined);
       }
       await transport.close();
     },

@@ -1,9 +1,9 @@
 /** Keeps one server connected: in the background, again after each failure, until it is stopped. */
+import { type Deadline, withDeadline } from "@svc/kit/time";
 import { type Clock, isGatewayError, type Logger, messageOf, pause, unavailable, untilAborted } from "@svc/sdk";
 import { externalLine } from "@svc/sdk/external-content";
 import type { ToolResult } from "@svc/sdk/tools";
 import type { ServerEntry } from "./config.ts";
-import { within } from "./deadline.ts";
 import { type Offer, offerOf, type OfferedTool } from "./offer.ts";
 import { pauseMs } from "./pauses.ts";
 import { resultOf } from "./result.ts";
@@ -60,6 +60,13 @@ export function supervise(options: SupervisorOptions): Supervised {
   const stopping = new AbortController();
   const tell = teller(options);
   let link: Link | undefined;
+  const limits = (ms: number, failure: string, signal: AbortSignal): Deadline => ({
+    ms,
+    clock,
+    signals: [signal],
+    late: () => `${failure} within ${ms / 1_000} seconds`,
+  });
+  const listing = (signal: AbortSignal) => limits(startMs, "it did not list its tools", signal);
   const running = run();
 
   async function run(): Promise<void> {
@@ -92,11 +99,11 @@ export function supervise(options: SupervisorOptions): Supervised {
         },
         doubt: (reason: string) => link && check(link, reason),
       };
-      const limits = { ms: startMs, failure: "it was not connected", clock, signal: ending.signal };
-      const opened = await within(limits, (signal) => options.open(target, events, signal));
+      const inTime = limits(startMs, "it was not connected", ending.signal);
+      const opened = await withDeadline(inTime, (signal) => options.open(target, events, signal));
       session = opened;
       isStale = false;
-      const listed = await within({ ...limits, failure: "it did not list its tools" }, (late) => opened.list(late));
+      const listed = await withDeadline(listing(ending.signal), (signal) => opened.list(signal));
       link = { session, hidden, tools: [], isStale, isListing: false, isChecking: false, ending };
       adopt(link, listed);
       tell.connected(link.tools.length);
@@ -134,8 +141,7 @@ export function supervise(options: SupervisorOptions): Supervised {
     while (mine.isStale && !signal.aborted) {
       mine.isStale = false;
       try {
-        const limits = { ms: startMs, failure: "it did not list its tools", clock, signal };
-        adopt(mine, await within(limits, (late) => mine.session.list(late)));
+        adopt(mine, await withDeadline(listing(signal), (late) => mine.session.list(late)));
       } catch (error) {
         check(mine, messageOf(error));
       }
@@ -147,8 +153,7 @@ export function supervise(options: SupervisorOptions): Supervised {
   function check(mine: Link, reason: string): void {
     if (mine.isChecking || mine.ending.signal.aborted) return;
     mine.isChecking = true;
-    const limits = { ms: startMs, failure: "no answer", clock, signal: mine.ending.signal };
-    void within(limits, (signal) => mine.session.ping(signal))
+    void withDeadline(limits(startMs, "no answer", mine.ending.signal), (signal) => mine.session.ping(signal))
       .catch(() => mine.ending.abort(new Error(reason)))
       .finally(() => (mine.isChecking = false));
   }
@@ -160,7 +165,7 @@ export function supervise(options: SupervisorOptions): Supervised {
       const mine = link ?? unavailable(`the MCP server "${name}" is away and is being connected again; try later`);
       const failure = `the MCP server "${name}" did not answer`;
       try {
-        const answer = await within({ ms: toolMs, failure, clock, signal }, (late) =>
+        const answer = await withDeadline(limits(toolMs, failure, signal), (late) =>
           mine.session.call(tool, args, late),
         );
         return resultOf(`MCP server ${name}, tool ${tool}`, answer);

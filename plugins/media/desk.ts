@@ -1,4 +1,5 @@
 /** What both tools have in common: the surroundings of a call, from its sources to the answer. */
+import { withDeadline } from "@svc/kit/time";
 import { type Clock, invalidRequest, notFound, Type, unavailable } from "@svc/sdk";
 import type { AgentDirectory } from "@svc/sdk/agents";
 import { wrapExternalContent } from "@svc/sdk/external-content";
@@ -8,7 +9,6 @@ import type { ToolCall, ToolResult } from "@svc/sdk/tools";
 import type { OutboundFetch } from "@svc/sdk/web";
 import { type Answer, ask } from "./ask.ts";
 import type { MediaConfig } from "./config.ts";
-import { withDeadline } from "./deadline.ts";
 import { chooseModel } from "./model-choice.ts";
 import type { PdfReader } from "./pdf-reader.ts";
 import { loadSources, type Source } from "./sources.ts";
@@ -59,11 +59,11 @@ export interface Sitting {
 export function sit(desk: Desk, call: ToolCall, signal: AbortSignal, work: (sitting: Sitting) => Promise<ToolResult>) {
   const config = desk.config();
   const { clock } = desk;
-  return withDeadline((inTime) => work({ desk, config, call, signal: inTime }), {
-    seconds: config.timeoutSeconds,
-    clock,
-    signal,
-  });
+  const { timeoutSeconds } = config;
+  const late = () => `it took longer than ${timeoutSeconds} seconds; ask for less, or raise tools.media.timeoutSeconds`;
+  return withDeadline({ ms: timeoutSeconds * 1_000, clock, signals: [signal], late }, (inTime) =>
+    work({ desk, config, call, signal: inTime }),
+  );
 }
 
 /** @throws GatewayError `NOT_FOUND`, `INVALID_REQUEST`, `UNAVAILABLE` as `loadSources` */

@@ -1,7 +1,7 @@
 /** Connections to vetted addresses: no name is looked up here. */
+import { withDeadline } from "@svc/kit/time";
 import type { Clock } from "@svc/sdk";
 import { connect, isIP, type Socket } from "node:net";
-import { startDeadline } from "./deadline.ts";
 
 /** Opens a connection to an address; rejects with the signal's reason when it aborts before. */
 export type Connect = (address: string, port: number, signal: AbortSignal) => Promise<Socket>;
@@ -41,14 +41,14 @@ export async function dial(addresses: readonly string[], port: number, options: 
   let failure: unknown = new Error("no address");
   for (const address of addresses) {
     const share = Math.ceil(timeoutMs / addresses.length);
-    const attempt = startDeadline(share, () => "no connection", clock, [signal]);
+    const late = () => `no connection within ${share} ms`;
     try {
-      return await open(address, port, attempt.signal);
+      return await withDeadline({ ms: share, clock, signals: [signal], late }, (attempt) =>
+        open(address, port, attempt),
+      );
     } catch (error) {
       if (signal.aborted) throw error;
       failure = error;
-    } finally {
-      attempt.stop();
     }
   }
   throw failure;

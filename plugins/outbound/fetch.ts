@@ -2,11 +2,11 @@
  * The guarded fetch: decides for each hop where it may go, resolves once, and connects to what was vetted. Loaded on first use.
  * Spec: http/responses.md §4, "URL fetch guard".
  */
+import { withDeadline } from "@svc/kit/time";
 import { type Clock, isGatewayError, messageOf, unavailable, untilAborted } from "@svc/sdk";
 import type { OutboundFetch, OutboundRequest, OutboundResponse } from "@svc/sdk/web";
 import { lookup } from "node:dns/promises";
 import { publicAddress } from "./address.ts";
-import { startDeadline } from "./deadline.ts";
 import { type Connect, connectSocket, inOrder } from "./dial.ts";
 import { exchange, type ExchangeOptions } from "./exchange.ts";
 import { requestHeaders } from "./headers.ts";
@@ -68,18 +68,13 @@ export function createOutboundFetch(deps: OutboundDeps): OutboundFetch {
       const first = firstHop(request, rules);
       let host = "";
       const signals = signal ? [signal, stopping] : [stopping];
-      const deadline = startDeadline(timeoutMs, () => `${host} did not answer`, clock, signals);
+      const late = () => `${host} did not answer within ${timeoutMs} ms`;
       const { maxBytes, maxRedirects } = request;
-      const limits = { connect, clock, maxBytes, maxRedirects, timeoutMs, signal: deadline.signal, ...(ca && { ca }) };
-      try {
-        deadline.signal.throwIfAborted();
-        return await untilAborted(
-          follow(first, rules, { ...limits, at: (current) => (host = current) }),
-          deadline.signal,
-        );
-      } finally {
-        deadline.stop();
-      }
+      const limits = { connect, clock, maxBytes, maxRedirects, timeoutMs, ...(ca && { ca }) };
+      const at = (current: string) => (host = current);
+      return withDeadline({ ms: timeoutMs, clock, signals, late }, (ending) =>
+        untilAborted(follow(first, rules, { ...limits, signal: ending, at }), ending),
+      );
     },
   };
 }

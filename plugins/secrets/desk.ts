@@ -8,7 +8,7 @@ import type { Lost, Named, Outcome } from "./outcome.ts";
 import { placedRefs, type PlacedRef } from "./places.ts";
 import { printable } from "./printable.ts";
 import { Snapshot } from "./snapshot.ts";
-import { Turns } from "./turns.ts";
+import { SharedTurns } from "./shared-turns.ts";
 
 export interface DeskOptions {
   readonly places: SecretPlaces;
@@ -29,7 +29,7 @@ const MOST_NAMED = 20;
 
 export class SecretDesk implements Secrets {
   readonly #options: DeskOptions;
-  readonly #turns = new Turns();
+  readonly #turns = new SharedTurns();
   #snapshot = new Snapshot();
   /** Failures that stand in the log; empty when all is well. */
   #told = new Set<string>();

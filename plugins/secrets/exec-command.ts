@@ -1,7 +1,8 @@
 /** Which program an `exec` provider may run. Spec: http/config.md §6. */
 import { constants } from "node:fs";
 import { lstat, realpath, stat } from "node:fs/promises";
-import { dirname, sep } from "node:path";
+import { dirname } from "node:path";
+import { isInside } from "@svc/sdk/files";
 import { codeOf } from "./printable.ts";
 import type { ExecSettings } from "./source-settings.ts";
 
@@ -58,7 +59,7 @@ function refuseMissing(command: string): (error: unknown) => never {
 async function liesIn(real: string, directories: readonly string[]): Promise<boolean> {
   for (const directory of directories) {
     const root = await realpath(directory).catch(() => undefined);
-    if (root !== undefined && real.startsWith(root.endsWith(sep) ? root : root + sep)) return true;
+    if (root !== undefined && real !== root && isInside(root, real)) return true;
   }
   return false;
 }

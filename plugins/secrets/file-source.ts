@@ -1,6 +1,7 @@
 /** Secrets in a private file. Spec: http/config.md §6. */
 import { readPrivateFile } from "@svc/kit/files";
-import type { Clock } from "@svc/sdk";
+import { withDeadline } from "@svc/kit/time";
+import { type Clock, untilAborted } from "@svc/sdk";
 import type { SecretProvider, SecretSource } from "@svc/sdk/secrets";
 import { follow, isPointer } from "./json-pointer.ts";
 import { codeOf } from "./printable.ts";
@@ -32,8 +33,16 @@ export function createFileSource({ clock, uid = process.getuid?.() }: FileSource
 
     async resolve(provider, ids, signal) {
       const { mode, maxBytes, timeoutMs } = settingsOf(FileSettings, provider);
-      const read = readPrivate(provider, { maxBytes, uid });
-      const text = decode(await within(timeoutMs, { read, clock, signal, provider }), provider);
+      const late = () =>
+        `secrets.providers.${provider.name}: the file was not read within ${timeoutMs} ms; see to its disk, or raise timeoutMs`;
+      // File systems over a network may hang for ever.
+      const bytes = await withDeadline({ ms: timeoutMs, clock, signals: [signal], late }, (ending) =>
+        untilAborted(readPrivate(provider, { maxBytes, uid }), ending),
+      ).catch((error: unknown) => {
+        if (signal.aborted) fail(provider, "the lookup was stopped");
+        throw error;
+      });
+      const text = decode(bytes, provider);
       const find = mode === "json" ? finderIn(parse(text, provider)) : () => text.replace(/\r?\n$/u, "");
       return new Map(
         ids.flatMap((id) => {
@@ -74,41 +83,6 @@ async function readPrivate(
     }
     case "too-large":
       return fail(provider, `${path} has more than ${maxBytes} bytes; raise maxBytes, or keep a smaller file`);
-  }
-}
-
-/** File systems over a network may hang for ever. */
-async function within(
-  ms: number,
-  {
-    read,
-    clock,
-    signal,
-    provider,
-  }: {
-    readonly read: Promise<Buffer>;
-    readonly clock: FileSourceOptions["clock"];
-    readonly signal: AbortSignal;
-    readonly provider: SecretProvider;
-  },
-): Promise<Buffer> {
-  let cancel = () => {};
-  let onAbort = () => {};
-  const late = new Promise<never>((_resolve, reject) => {
-    const stop = (why: string) => reject(new Error(`secrets.providers.${provider.name}: ${why}`));
-    cancel = clock.setTimeout(
-      () => stop(`the file was not read within ${ms} ms; see to its disk, or raise timeoutMs`),
-      ms,
-    );
-    onAbort = () => stop("the lookup was stopped");
-    signal.addEventListener("abort", onAbort, { once: true });
-    if (signal.aborted) onAbort();
-  });
-  try {
-    return await Promise.race([read, late]);
-  } finally {
-    cancel();
-    signal.removeEventListener("abort", onAbort);
   }
 }
 

@@ -1,4 +1,5 @@
 /** `usage.status`: asks every provider that has quotas. Spec: protocol/methods-usage.md §1. */
+import { withDeadline } from "@svc/kit/time";
 import { type Clock, isGatewayError, type Logger, type ResultOf, untilAborted } from "@svc/sdk";
 import type { ModelQuotas, QuotaSource, usage } from "@svc/sdk/usage";
 
@@ -26,11 +27,11 @@ export async function quotaStatus(
 
 async function ask(source: QuotaSource, { clock, log }: StatusOptions, signal: AbortSignal): Promise<Row> {
   const { provider, displayName } = source;
-  const late = new AbortController();
-  const cancel = clock.setTimeout(() => late.abort(), TIMEOUT_MS);
-  const until = AbortSignal.any([signal, late.signal]);
+  const late = () => `no answer within ${TIMEOUT_MS / 1_000} s`;
   try {
-    const { windows, plan } = await untilAborted(source.ask(until), until); // does not wait for a source that ignores the signal
+    const { windows, plan } = await withDeadline({ ms: TIMEOUT_MS, clock, signals: [signal], late }, (until) =>
+      untilAborted(source.ask(until), until),
+    );
     const clamped = windows.map(({ label, usedPercent, resetAt }) => ({
       label,
       usedPercent: Math.min(Math.max(0, usedPercent), 100),
@@ -39,12 +40,9 @@ async function ask(source: QuotaSource, { clock, log }: StatusOptions, signal: A
     return { provider, displayName, windows: clamped, ...(plan === undefined ? {} : { plan }) };
   } catch (error) {
     signal.throwIfAborted();
-    if (late.signal.aborted) return failed(source, `no answer within ${TIMEOUT_MS / 1_000} s`);
     if (isGatewayError(error)) return failed(source, error.message);
     log.warn({ err: error, provider }, "the quota of a model provider could not be asked");
     return failed(source, "it could not be asked; the log says why");
-  } finally {
-    cancel();
   }
 }
 

@@ -1,10 +1,10 @@
 /** From HTML to what a reader would read: the article of a page, or all of it. Runs in a thread of its own. */
+import { cut } from "@svc/sdk/cli";
 import { Readability } from "@mozilla/readability";
 import { parseHTML } from "linkedom";
 import type { PageQuestion, PageText } from "./messages.ts";
 import { toText } from "./markdown.ts";
 import type { PageNode, Style } from "./page-node.ts";
-import { cutText } from "./page-kind.ts";
 
 interface PageDocument {
   readonly body: PageNode;
@@ -19,7 +19,7 @@ export function* readPage({ html, url, mode, maxChars }: PageQuestion): Generato
   const style: Style = { markdown: mode === "markdown", base: url };
   const { title, text } = wholePage(html, style);
   const about = title === undefined ? {} : { title };
-  const page = (words: string) => ({ ...about, text: cutText(words, maxChars), truncated: words.length > maxChars });
+  const page = (words: string) => ({ ...about, text: cut(words, maxChars, ""), truncated: words.length > maxChars });
   yield { ...page(text), extractor: "page" };
   const article = articleOf(html, style);
   if (article !== undefined && article.length >= MIN_ARTICLE) yield { ...page(article), extractor: "readability" };

@@ -1,8 +1,8 @@
 /** Reads pages in threads of their own: a page made to be slow or large costs itself, and not the gateway. */
+import { withDeadline } from "@svc/kit/time";
 import { type Clock, GatewayError, unavailable, untilAborted } from "@svc/sdk";
 import { Worker } from "node:worker_threads";
 import type { PageAnswer, PageQuestion, PageText } from "./messages.ts";
-import { withinTime } from "./time-limit.ts";
 
 export interface ExtractionOptions {
   readonly clock: Pick<Clock, "setTimeout">;
@@ -35,13 +35,15 @@ export function createExtraction(options: ExtractionOptions): Extract {
 
   async function read(question: PageQuestion, signal: AbortSignal): Promise<PageText> {
     const worker = startThread(question);
-    const late = `the page could not be read within ${limitMs / 1_000} s`;
+    const late = () => `the page could not be read within ${limitMs / 1_000} s`;
     let best: PageText | undefined;
     const keep = (page: PageText) => {
       best = page;
     };
     try {
-      await withinTime({ ms: limitMs, clock, signal, late }, () => listen(worker, keep));
+      await withDeadline({ ms: limitMs, clock, signals: [signal], late }, (ending) =>
+        untilAborted(listen(worker, keep), ending),
+      );
     } catch (error) {
       signal.throwIfAborted();
       if (best === undefined) throw error;

@@ -1,5 +1,6 @@
 /** The tool `web_fetch`: one page as text, marked as what came from outside. */
 import { type Clock, invalidRequest, Strict, Type } from "@svc/sdk";
+import { cut } from "@svc/sdk/cli";
 import { externalLine, wrapExternalContent } from "@svc/sdk/external-content";
 import { defineTool, type Tool, type ToolResult } from "@svc/sdk/tools";
 import type { OutboundFetch, OutboundResponse } from "@svc/sdk/web";
@@ -7,7 +8,7 @@ import { createCache } from "./cache.ts";
 import type { FetchSettings } from "./config.ts";
 import type { Extract } from "./extraction.ts";
 import type { PageQuestion, PageText } from "./messages.ts";
-import { cutText, decodeText, kindOf } from "./page-kind.ts";
+import { decodeText, kindOf } from "./page-kind.ts";
 
 export interface FetchToolParts {
   readonly settings: FetchSettings;
@@ -98,7 +99,7 @@ async function read(response: OutboundResponse, { mode, maxChars, extract, signa
     invalidRequest(`${externalLine(contentType, 100)} cannot be read as text; web_fetch takes HTML, JSON and text`);
   const text = kind === undefined ? "" : decodeText(body, charset, kind);
   if (kind === "html") return extract({ html: text, url, mode, maxChars }, signal);
-  return { text: cutText(text, maxChars), extractor: "none", truncated: text.length > maxChars };
+  return { text: cut(text, maxChars, ""), extractor: "none", truncated: text.length > maxChars };
 }
 
 /** What a caller asked, and how it went. */
@@ -111,7 +112,7 @@ interface About {
 
 function resultOf(page: Page, maxChars: number, about: About): ToolResult {
   const { finalUrl, status, contentType, extractor } = page;
-  const text = cutText(page.text, maxChars);
+  const text = cut(page.text, maxChars, "");
   const truncated = page.truncated || text.length < page.text.length;
   const title = page.title === undefined ? undefined : externalLine(page.title, 200);
   const subject = title ? { subject: title } : {};

@@ -36,10 +36,3 @@ export function decodeText(body: Uint8Array, charset: string | undefined, kind: 
     return new TextDecoder().decode(body);
   }
 }
-
-/** At most `max` characters, none of them half. */
-export function cutText(text: string, max: number): string {
-  if (text.length <= max) return text;
-  const isHalf = /[\uD800-\uDBFF]/.test(text.charAt(max - 1));
-  return text.slice(0, isHalf ? max - 1 : max);
-}

@@ -1,11 +1,11 @@
 /** The tool `web_search`: asks the engine that is set up, and marks what it found as what came from outside. */
-import { type Clock, type Contribution, type ExtensionView, Strict, Type } from "@svc/sdk";
+import { withDeadline } from "@svc/kit/time";
+import { type Clock, type Contribution, type ExtensionView, Strict, Type, untilAborted } from "@svc/sdk";
 import { externalLine, wrapExternalContent } from "@svc/sdk/external-content";
 import { defineTool, type Tool, type ToolResult } from "@svc/sdk/tools";
 import type { WebSearchProvider, WebSearchQuery, WebSearchResult } from "@svc/sdk/web";
 import { createCache } from "./cache.ts";
 import type { SearchSettings } from "./config.ts";
-import { withinTime } from "./time-limit.ts";
 
 export interface SearchToolParts {
   readonly settings: SearchSettings;
@@ -57,9 +57,12 @@ export function createSearchTool({ settings, providers, clock }: SearchToolParts
 
   async function ask(engine: Contribution<WebSearchProvider>, query: WebSearchQuery, signal: AbortSignal) {
     const { timeoutSeconds } = settings;
-    const late = `${engine.value.label} did not answer within ${timeoutSeconds} s`;
-    const found = await withinTime({ ms: timeoutSeconds * 1_000, clock, signal, late }, (stop) =>
-      providers.call(engine, (value) => value.search(query, stop)),
+    const late = () => `${engine.value.label} did not answer within ${timeoutSeconds} s`;
+    const found = await withDeadline({ ms: timeoutSeconds * 1_000, clock, signals: [signal], late }, (stop) =>
+      untilAborted(
+        providers.call(engine, (value) => value.search(query, stop)),
+        stop,
+      ),
     );
     return found.flatMap(cleaned).slice(0, query.count);
   }

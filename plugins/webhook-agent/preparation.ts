@@ -1,4 +1,5 @@
 /** Who runs, and in which session: fields, then the policy for agents, then the one for session keys. Spec: http/webhooks.md §5.1-5.3. */
+import { normalizeId } from "@svc/kit/agent-address";
 import type { AgentDirectory } from "@svc/sdk/agents";
 import type { Sessions } from "@svc/sdk/sessions";
 import type { PreparedWebhook, WebhookActionContext, WebhookFields } from "@svc/sdk/webhooks";
@@ -26,18 +27,8 @@ export function prepareAgent(
 
 /** Spec: §5.2: an id nobody knows means the default agent. */
 function targetAgent(asked: string | undefined, agents: AgentDirectory): string {
-  const id = asked === undefined ? agents.defaultId : agentIdOf(asked);
+  const id = asked === undefined ? agents.defaultId : normalizeId(asked);
   return agents.has(id) ? id : agents.defaultId;
-}
-
-/** Lower case, other characters as `-`, at most 64; empty: `main`. Spec: http/sessions-routing.md §1. */
-function agentIdOf(text: string): string {
-  const id = text
-    .toLowerCase()
-    .replace(/[^a-z0-9_-]+/g, "-")
-    .replace(/^[-_]+|-+$/g, "")
-    .slice(0, 64);
-  return id || "main";
 }
 
 /**

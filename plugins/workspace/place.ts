@@ -1,8 +1,9 @@
 /** The one directory an agent's tools may use, and which names in it they may not. */
 import { mkdir, realpath } from "node:fs/promises";
-import { isAbsolute, join, relative, sep } from "node:path";
+import { isAbsolute, join, sep } from "node:path";
 import { invalidRequest, notFound } from "@svc/sdk";
 import type { AgentDirectory } from "@svc/sdk/agents";
+import { isInside } from "@svc/sdk/files";
 import { withDiskRefusals } from "./disk-refusal.ts";
 
 /** Where an agent's files lie. */
@@ -39,17 +40,12 @@ export async function placeOf(
   const others = all.filter((other) => other.id !== agentId && other.workspace !== workspace);
   const named = [stateDir(), ...others.map((other) => other.workspace)];
   const foreign = await Promise.all(named.map(async (path) => (await realOf(path)) ?? path));
-  const closed = foreign.filter((path, index) => contains(root, path) && (index === 0 || path !== root));
+  const closed = foreign.filter((path, index) => isInside(root, path) && (index === 0 || path !== root));
   return { workspace, root, closed };
 }
 
 async function realOf(path: string): Promise<string | undefined> {
   return realpath(path).catch(() => undefined);
-}
-
-function contains(outer: string, inner: string): boolean {
-  const path = relative(outer, inner);
-  return path === "" || (path !== ".." && !path.startsWith(`..${sep}`) && !isAbsolute(path));
 }
 
 /**

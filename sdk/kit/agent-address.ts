@@ -1,4 +1,4 @@
-/** Which agent and which session a request of the chat-compatible APIs means. Pure. Spec: http/chat-completions.md §3 and §9. */
+/** Ids of agents and accounts, and which agent and session a request of the chat-compatible APIs means. Pure. Spec: http/chat-completions.md §3 and §9. */
 import { GatewayError, invalidRequest } from "@svc/sdk";
 import type { AgentDirectory } from "@svc/sdk/agents";
 import type { Sessions } from "@svc/sdk/sessions";
@@ -37,6 +37,16 @@ export interface AgentAddress {
 /** Sessions the gateway keeps for itself. */
 const RESERVED = /^(?:agent:[^:]*:)?(?:subagent|cron|acp):/i;
 const AGENT_ID = /^[a-z0-9][a-z0-9_-]{0,63}$/i;
+
+/** An id as keys hold it: lower case, other characters as `-`, at most 64; empty: `fallback`. Spec: http/sessions-routing.md §1. */
+export function normalizeId(id: string | undefined, fallback: string = "main"): string {
+  const clean = (id ?? "")
+    .toLowerCase()
+    .replace(/[^a-z0-9_-]+/g, "-")
+    .replace(/^[-_]+|-+$/g, "")
+    .slice(0, 64);
+  return clean || fallback;
+}
 
 /** The first value of a header, trimmed; `undefined` when it is absent or blank. */
 export function headerOf(headers: Headers, name: string): string | undefined {

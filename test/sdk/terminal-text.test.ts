@@ -17,11 +17,18 @@ describe("text for a terminal", () => {
 
   it("leaves letters of all kinds alone", () => assert.equal(visible("Adas Büro 😀 שלום"), "Adas Büro 😀 שלום"));
 
-  it("cuts to a length, between characters", () => {
-    assert.equal(cut("abc", 3), "abc");
-    assert.equal(cut("abcd", 3), "ab…");
-    assert.equal(cut("a😀bc", 3), "a…");
-  });
+  const lengths: [text: string, max: number, mark: string | undefined, shown: string][] = [
+    ["abc", 3, undefined, "abc"],
+    ["abcd", 3, undefined, "ab…"],
+    ["a😀bc", 3, undefined, "a…"],
+    ["abcd", 3, "", "abc"],
+    ["a😀", 2, "", "a"],
+    ["a😀b", 3, "", "a😀"],
+    ["abc", 0, "", ""],
+    ["abcdefgh", 6, " (8)", "ab (8)"],
+  ];
+  for (const [text, max, mark, shown] of lengths)
+    it(`cuts ${text} to ${max}, between characters: ${shown}`, () => assert.equal(cut(text, max, mark), shown));
 
   it("stands in columns, without spaces at the ends of lines", () => {
     const rows = [

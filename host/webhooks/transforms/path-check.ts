@@ -1,5 +1,6 @@
 /** Whether a path of the configuration may name a place of the transforms directory. Pure: looks at the text only. Spec: http/webhooks.md §7. */
-import { isAbsolute, relative, resolve, sep } from "node:path";
+import { isAbsolute, relative, resolve } from "node:path";
+import { isInside } from "@svc/sdk/files";
 
 // oxlint-disable-next-line no-control-regex -- they are what is looked for
 const CONTROL = /[\u0000-\u001f\u007f]/;
@@ -13,7 +14,7 @@ export function transformPathProblem(path: string, root?: string): string | unde
   if (CONTROL.test(path)) return "contains a control character; rename the file";
   if (path.split(/[/\\]/).includes("..")) return "contains `..`; it must stay inside the transforms directory";
   if (root !== undefined && isAbsolute(path)) {
-    if (!isInside(resolve(path), resolve(root))) return `must be inside ${root}`;
+    if (!isInside(resolve(root), resolve(path))) return `must be inside ${root}`;
     return segmentProblem(relative(root, path));
   }
   if (path.startsWith("/") || isAbsolute(path)) return "is absolute; write it relative to the transforms directory";
@@ -26,9 +27,4 @@ function segmentProblem(path: string): string | undefined {
   if (path.includes(":")) return "contains `:`; write a plain path relative to the transforms directory";
   if (path.includes("\\")) return "contains a backslash; write `/` between names";
   return undefined;
-}
-
-/** Whether `path` is `directory` or below. Both absolute. */
-export function isInside(path: string, directory: string): boolean {
-  return path === directory || path.startsWith(directory.endsWith(sep) ? directory : directory + sep);
 }

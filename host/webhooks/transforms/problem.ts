@@ -1,5 +1,5 @@
 /** Says what went wrong in a file of the transforms directory, and where. */
-
+import { cut } from "@svc/sdk/cli";
 import { SUFFIX } from "./copy.ts";
 
 /** Longest text of something that a transform threw or returned. */
@@ -18,7 +18,7 @@ export function moduleProblem(path: string, message: string, line?: number, colu
 }
 
 export function cutText(text: string, most: number = MAX_TEXT): string {
-  return text.length > most ? `${text.slice(0, most)}… (${text.length} characters)` : text;
+  return cut(text, most, `… (${text.length} characters)`);
 }
 
 /** A thrown value in one line, with the innermost place below a copy: `TypeError: x is not a function (build.ts:3:9)`. */

@@ -2,7 +2,7 @@
  * The transforms of one gateway: what the directory holds is copied, compiled and tried off the main thread, and only what
  * passes goes live. A version that breaks changes nothing: the last good one stays in service, after a restart, too.
  */
-import type { Clock, Logger, Stop } from "@svc/sdk";
+import { type Clock, type Logger, type Stop, Turns } from "@svc/sdk";
 import type { WebhookTransformRef } from "@svc/sdk/webhooks";
 import { TransformError, type TransformPlan, type Transforms } from "./contract.ts";
 import { createSlot, DEFAULT_TIMEOUT_MS, infoOf, keyOf, type Slot, stateOf } from "./slots.ts";
@@ -33,7 +33,8 @@ export function createTransforms(options: TransformsOptions): Transforms {
   let plan: TransformPlan | undefined;
   let found: readonly DirectoryProblem[] = [];
   let watching: { readonly place: string; readonly stop: Stop } | undefined;
-  let [work, lookIsDue]: [Promise<void>, boolean] = [Promise.resolve(), false];
+  const turns = new Turns();
+  let lookIsDue = false;
   let stopped: Promise<void> | undefined;
 
   function changed(slot: Slot): void {
@@ -46,12 +47,14 @@ export function createTransforms(options: TransformsOptions): Transforms {
 
   /** One thing at a time. Never rejects. */
   function enqueue(task: () => Promise<void>): Promise<void> {
-    work = work.then(async () => {
+    return turns.take("", async () => {
       if (signal.aborted) return;
       await task().catch((err: unknown) => log.error({ err }, "the transforms directory could not be looked at"));
     });
-    return work;
   }
+
+  /** After all that was enqueued. */
+  const idle = () => turns.take("", () => Promise.resolve());
 
   async function look(): Promise<void> {
     lookIsDue = false;
@@ -94,14 +97,14 @@ export function createTransforms(options: TransformsOptions): Transforms {
   async function slotOf(ref: WebhookTransformRef): Promise<Slot | undefined> {
     const slot = slots.get(keyOf(ref));
     if (slot?.live || slot?.fault) return slot;
-    await work; // it is being looked at for the first time
+    await idle(); // it is being looked at for the first time
     return slots.get(keyOf(ref));
   }
 
   async function stop(): Promise<void> {
     ending.abort();
     await versions.stop();
-    await work;
+    await idle();
     await watching?.stop();
     await versions.stop(); // what was started meanwhile
     listeners.clear();

@@ -6,7 +6,8 @@
 import { constants, type Dirent, type Stats } from "node:fs";
 import { type FileHandle, lstat, open, readdir, readlink, realpath } from "node:fs/promises";
 import { dirname, join, relative, resolve } from "node:path";
-import { isInside, transformPathProblem } from "./path-check.ts";
+import { isInside } from "@svc/sdk/files";
+import { transformPathProblem } from "./path-check.ts";
 
 /** Choice: far above what people write, far below what hurts. */
 export const MAX_FILES = 1_000;
@@ -48,8 +49,8 @@ export async function readTree(root: string, directory: string): Promise<Reading
   if (lexical) return { kind: "refused", path: directory, message: lexical };
   try {
     const [realRoot, real] = [await realpath(root), await realpath(place)];
-    if (!isInside(real, realRoot)) throw new Refusal(place, `leads out of ${root}; put the directory itself there`);
-    for (let at = real; isInside(at, realRoot); at = dirname(at)) {
+    if (!isInside(realRoot, real)) throw new Refusal(place, `leads out of ${root}; put the directory itself there`);
+    for (let at = real; isInside(realRoot, at); at = dirname(at)) {
       checkDirectory(at, await lstat(at));
       if (dirname(at) === at) break;
     }

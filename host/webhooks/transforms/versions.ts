@@ -1,6 +1,6 @@
 /** Puts what passed the checks in service: in this thread, or in one of its own. */
 import { basename } from "node:path";
-import type { Clock } from "@svc/sdk";
+import { type Clock, Turns } from "@svc/sdk";
 import { within } from "../../clock.ts";
 import type { Copy } from "./copy.ts";
 import { createLoader, type Load } from "./load.ts";
@@ -32,17 +32,20 @@ export function createVersions({ clock, startThread, importMs }: VersionsOptions
   const runners = new Set<Runner>();
   /** Transforms of one copy that run here share its files, as modules do. By its place. */
   const loaders = new Map<string, Promise<Load>>();
-  let loading: Promise<unknown> = Promise.resolve();
+  const turns = new Turns();
 
   /** One file after the other: a file that is still being evaluated has nothing to share yet. */
   function load(copy: Copy, module: string): Promise<unknown> {
-    const exports = loading.then(async () => {
+    return turns.take("", async () => {
       const loader = loaders.get(copy.place) ?? createLoader(copy);
       loaders.set(copy.place, loader);
-      return within(importMs, clock, (await loader)(module));
+      try {
+        return await within(importMs, clock, (await loader)(module));
+      } catch (error) {
+        loaders.delete(copy.place); // the next attempt evaluates everything anew
+        throw error;
+      }
     });
-    loading = exports.catch(() => loaders.delete(copy.place)); // the next attempt evaluates everything anew
-    return exports;
   }
 
   async function hostRunner({ candidate }: Slot, copy: Copy): Promise<Runner> {

@@ -3,7 +3,11 @@ import { existsSync } from "node:fs";
 import { realpath } from "node:fs/promises";
 import { basename, dirname, resolve } from "node:path";
 import type { Clock, Logger, Stop } from "@svc/sdk";
-import { isInside } from "./path-check.ts";
+import { isInside } from "@svc/sdk/files";
+import { watchPlaces } from "../../files/watch.ts";
+
+/** Milliseconds without an event. */
+const QUIET_MS = 100;
 
 export interface WatchOptions {
   readonly root: string;
@@ -13,69 +17,31 @@ export interface WatchOptions {
   changed(): void;
   readonly clock: Clock;
   readonly log: Logger;
-  /** Milliseconds without an event. Default 100. */
-  readonly quietMs?: number;
 }
 
 /**
  * Begins to watch; ready when this resolves. Starts above the directory, so that it may be missing, appear, and be replaced.
  * @returns stops it; safe to call twice
  */
-export async function watchTransforms(options: WatchOptions): Promise<Stop> {
-  const { clock, log, quietMs = 100 } = options;
-  const place = resolve(options.root, options.directory);
-  let watched: { readonly key: string; close(): Promise<void> } | undefined;
-  let cancelTimer = () => {};
-  let delivering: Promise<void> = Promise.resolve();
-  let stopped: Promise<void> | undefined;
-
-  function schedule(): void {
-    if (stopped) return;
-    cancelTimer();
-    cancelTimer = clock.setTimeout(() => (delivering = delivering.then(deliver)), quietMs);
-  }
-
-  async function deliver(): Promise<void> {
-    if (stopped) return;
-    if (await follow()) schedule(); // what is new may have changed before it was watched
-    if (!stopped) options.changed();
-  }
-
-  /** Watches the places there are now. @returns whether they are others than before */
-  async function follow(): Promise<boolean> {
-    const real = await realpath(place).catch(() => place);
-    const anchors = [...new Set([anchorOf(options.root), ...(real === place ? [] : [real])])];
-    const key = JSON.stringify([anchors, real]);
-    if (stopped || key === watched?.key) return false;
-    const former = watched;
-    watched = { key, close: await open(anchors, [place, real]) };
-    await former?.close();
-    if (stopped) await watched.close();
-    return true;
-  }
-
-  async function open(anchors: readonly string[], places: readonly string[]): Promise<() => Promise<void>> {
-    const { watch } = await import("chokidar");
-    const watcher = watch([...anchors], {
-      ignoreInitial: true,
-      atomic: false,
-      followSymlinks: false,
-      ignorePermissionErrors: true,
-      ignored: (path) => isIgnored(path, places),
-    });
-    watcher.on("all", () => schedule());
-    watcher.on("error", (err) =>
+export function watchTransforms({ root, directory, changed, clock, log }: WatchOptions): Promise<Stop> {
+  const place = resolve(root, directory);
+  return watchPlaces({
+    clock,
+    quietMs: () => QUIET_MS,
+    changed,
+    failed: (err) =>
       log.error({ err }, "the transforms directory cannot be watched; changes need a reload of the configuration"),
-    );
-    await new Promise<void>((ready) => watcher.once("ready", ready));
-    return () => watcher.close();
-  }
-
-  await follow();
-  return () => {
-    cancelTimer();
-    return (stopped ??= Promise.all([delivering, watched?.close()]).then(() => {}));
-  };
+    async places() {
+      const real = await realpath(place).catch(() => place);
+      const roots = [...new Set([anchorOf(root), ...(real === place ? [] : [real])])];
+      return {
+        key: JSON.stringify([roots, real]),
+        roots,
+        followSymlinks: false,
+        ignored: (path) => isIgnored(path, [place, real]),
+      };
+    },
+  });
 }
 
 /** The nearest directory that is there, from the one that holds the configuration upwards. */
@@ -87,7 +53,7 @@ function anchorOf(root: string): string {
 
 /** Only what is on the way to a place, or below it, counts. */
 function isIgnored(path: string, places: readonly string[]): boolean {
-  return !places.some((place) => isInside(place, path) || (isInside(path, place) && !isHidden(path)));
+  return !places.some((place) => isInside(path, place) || (isInside(place, path) && !isHidden(path)));
 }
 
 function isHidden(path: string): boolean {

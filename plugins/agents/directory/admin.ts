@@ -1,13 +1,14 @@
 /** Creating, changing and deleting agents: directories, the configuration file, the trash. Spec: protocol/methods-agent.md §5. */
 import { rmdir } from "node:fs/promises";
 import { join } from "node:path";
+import { normalizeId } from "@svc/kit/agent-address";
 import { readWithin, writeWithin } from "@svc/kit/files";
-import { type Clock, GatewayError, invalidRequest, isGatewayError, type Logger, type Principal } from "@svc/sdk";
+import { type Clock, GatewayError, invalidRequest, isGatewayError, type Logger, type Principal, Turns } from "@svc/sdk";
 import type { ConfigStore } from "@svc/sdk/config";
 import type { Models } from "@svc/sdk/models";
 import { type AgentChange, createEdits, deleteEdits, updateEdits } from "./edits.ts";
 import { diskRefusal } from "./disk-refusal.ts";
-import { type AgentSettings, type ConfiguredAgents, findAgent, normalizeAgentId } from "./directory.ts";
+import { type AgentSettings, type ConfiguredAgents, findAgent } from "./directory.ts";
 import { avatarKind, oneLine, parseIdentity, withIdentity } from "./identity.ts";
 import { type Discarded, discard, realOrSame } from "./trash.ts";
 import { agentHome, callersPath, type Places, workspaceObstacle } from "./workspace.ts";
@@ -40,7 +41,7 @@ export interface NewAgent {
  */
 export class AgentAdmin {
   readonly #sources: AdminSources;
-  #last: Promise<unknown> = Promise.resolve();
+  readonly #turns = new Turns();
 
   constructor(sources: AdminSources) {
     this.#sources = sources;
@@ -48,7 +49,7 @@ export class AgentAdmin {
 
   /** The directories exist before the file names the agent. @throws GatewayError `INVALID_REQUEST`, and as `ConfigStore.edit` */
   create(wanted: NewAgent, principal: Principal): Promise<{ agentId: string; name: string; workspace: string }> {
-    return this.#inTurn(async () => {
+    return this.#turns.take("agents", async () => {
       const { agents, config, places } = this.#sources;
       const name = oneLine(wanted.name);
       const id = newId(name, agents);
@@ -79,7 +80,7 @@ export class AgentAdmin {
 
   /** Nothing is written when nothing changes. @throws GatewayError `NOT_FOUND`, `INVALID_REQUEST`, and as `ConfigStore.edit` */
   update(agentId: string, wanted: AgentChange, principal: Principal): Promise<string> {
-    return this.#inTurn(async () => {
+    return this.#turns.take("agents", async () => {
       const { agents, config, models } = this.#sources;
       const before = findAgent(agentId, agents);
       const { id } = before;
@@ -124,7 +125,7 @@ export class AgentAdmin {
     deleteFiles: boolean,
     principal: Principal,
   ): Promise<Discarded & { readonly agentId: string; readonly removedBindings: number }> {
-    return this.#inTurn(async () => {
+    return this.#turns.take("agents", async () => {
       const { agents, config } = this.#sources;
       const agent = findAgent(agentId, agents);
       const { id } = agent;
@@ -168,12 +169,6 @@ export class AgentAdmin {
     if (obstacle !== undefined) invalidRequest(`workspace: ${obstacle}`);
     return workspace;
   }
-
-  async #inTurn<T>(work: () => Promise<T>): Promise<T> {
-    const done = this.#last.then(work);
-    this.#last = done.catch(() => undefined);
-    return done;
-  }
 }
 
 /** @throws GatewayError `INVALID_REQUEST` for a name that gives no id, or one that is taken */
@@ -181,7 +176,7 @@ function newId(name: string, agents: ConfiguredAgents): string {
   if (!/[a-z0-9]/i.test(name)) {
     invalidRequest(`name: the id is made of its letters a-z and digits, and "${name}" has none; choose another name`);
   }
-  const id = normalizeAgentId(name);
+  const id = normalizeId(name);
   if (id === RESERVED) invalidRequest(`name: the id "${RESERVED}" is reserved; choose another name`);
   if (agents.has(id))
     invalidRequest(`agent "${id}" already exists; choose another name, or change it with agents.update`);

@@ -1,4 +1,5 @@
 /** The agents and their settings, decided from the configuration alone. */
+import { normalizeId } from "@svc/kit/agent-address";
 import { misconfigured, notFound } from "@svc/sdk";
 import type { AgentDirectory, AgentInfo } from "@svc/sdk/agents";
 import type { HeartbeatSettings } from "@svc/sdk/heartbeat";
@@ -62,16 +63,6 @@ export interface LiveAgents extends ConfiguredAgents {
   replace(config: AgentsConfig): void;
 }
 
-/** Lower case, other characters as `-`, at most 64; empty: `main`. Spec: http/sessions-routing.md §1. */
-export function normalizeAgentId(id: string): string {
-  const clean = id
-    .toLowerCase()
-    .replace(/[^a-z0-9_-]+/g, "-")
-    .replace(/^[-_]+|-+$/g, "")
-    .slice(0, 64);
-  return clean || "main";
-}
-
 /** References of a setting, in order. */
 export function refsOf(setting: ModelSetting | undefined): readonly string[] {
   if (setting === undefined) return [];
@@ -85,7 +76,7 @@ export function refsOf(setting: ModelSetting | undefined): readonly string[] {
 export function createDirectory(config: AgentsConfig, places: () => Places): ConfiguredAgents {
   const { defaults, list } = config;
   const entries: readonly AgentEntry[] = list && list.length > 0 ? list : [{ id: "main" }];
-  const ids = entries.map(({ id }) => normalizeAgentId(id));
+  const ids = entries.map(({ id }) => normalizeId(id));
   const repeated = ids.findIndex((id, index) => ids.indexOf(id) !== index);
   if (repeated >= 0) misconfigured(`/list/${repeated}/id`, `two agents are called "${ids[repeated]}"; rename one`);
 
@@ -140,9 +131,9 @@ export function createLiveAgents(config: AgentsConfig, places: () => Places): Li
   return live;
 }
 
-/** Id of the agent a caller means, in any case. Stricter than `normalizeAgentId`: without a letter or digit it is empty, not `main`. */
+/** Id of the agent a caller means, in any case. Stricter than `normalizeId`: without a letter or digit it is empty, not `main`. */
 export function meantAgentId(text: string): string {
-  return /[a-z0-9]/i.test(text) ? normalizeAgentId(text) : "";
+  return /[a-z0-9]/i.test(text) ? normalizeId(text) : "";
 }
 
 /** The agent a caller means. @throws GatewayError `NOT_FOUND` */

@@ -1,7 +1,7 @@
 /** Changes of the list of agents, decided from the configuration file as it is written. Pure; runs under the file's lock. */
+import { normalizeId } from "@svc/kit/agent-address";
 import { invalidRequest, notFound } from "@svc/sdk";
 import type { ConfigEdit } from "@svc/sdk/config";
-import { normalizeAgentId } from "./directory.ts";
 
 /** The file as parsed: no defaults, placeholders unresolved. */
 type ParsedFile = Readonly<Record<string, unknown>>;
@@ -36,7 +36,7 @@ function listIn(parsed: ParsedFile): readonly unknown[] {
 }
 
 const idOf = (entry: unknown) =>
-  isRecord(entry) && typeof entry["id"] === "string" ? normalizeAgentId(entry["id"]) : undefined;
+  isRecord(entry) && typeof entry["id"] === "string" ? normalizeId(entry["id"]) : undefined;
 
 /**
  * Appends an agent. A first entry would take the place of the built-in agent, so that one is written down with it.
@@ -97,13 +97,13 @@ export function deleteEdits(
   const permissions = list.flatMap((entry, at): ConfigEdit[] => {
     const allowed = valueAt(isRecord(entry) ? entry : {}, ["subagents", "allowAgents"]);
     if (at === index || !Array.isArray(allowed)) return [];
-    const kept = allowed.filter((other) => typeof other !== "string" || normalizeAgentId(other) !== id);
+    const kept = allowed.filter((other) => typeof other !== "string" || normalizeId(other) !== id);
     return kept.length === allowed.length ? [] : [{ path: [...LIST, at, "subagents", "allowAgents"], value: kept }];
   });
   const all = parsed["bindings"];
   const bindings = (Array.isArray(all) ? (all as readonly unknown[]) : []).flatMap((binding, at): ConfigEdit[] => {
     const owner = isRecord(binding) ? binding["agentId"] : undefined;
-    return typeof owner === "string" && normalizeAgentId(owner) === id ? [{ path: ["bindings", at] }] : [];
+    return typeof owner === "string" && normalizeId(owner) === id ? [{ path: ["bindings", at] }] : [];
   });
   return {
     edits: [...permissions, { path: [...LIST, index] }, ...bindings.toReversed()],

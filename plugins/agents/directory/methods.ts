@@ -1,12 +1,13 @@
 /** Handlers of `agent.identity.get` and `agents.*`. */
 import { readdir } from "node:fs/promises";
+import { normalizeId } from "@svc/kit/agent-address";
 import { readWithin } from "@svc/kit/files";
 import { type Handlers, invalidRequest, isGatewayError } from "@svc/sdk";
 import type { agents } from "@svc/sdk/agents";
 import type { Sessions } from "@svc/sdk/sessions";
 import type { AgentAdmin } from "./admin.ts";
 import { avatarUrl } from "./avatar.ts";
-import { type AgentSettings, type ConfiguredAgents, findAgent, type Identity, normalizeAgentId } from "./directory.ts";
+import { type AgentSettings, type ConfiguredAgents, findAgent, type Identity } from "./directory.ts";
 import { diskRefusal } from "./disk-refusal.ts";
 import { avatarKind, mergeIdentity, parseIdentity, presentIdentity } from "./identity.ts";
 import { agentHome, type Places } from "./workspace.ts";
@@ -111,7 +112,7 @@ async function unlisted(agents: ConfiguredAgents, places: Places): Promise<reado
   if (agents.isConfigured) return [];
   const directory = agentHome("", places);
   const entries = await readdir(directory, { withFileTypes: true }).catch(() => []);
-  const ids = entries.filter((entry) => entry.isDirectory() && normalizeAgentId(entry.name) === entry.name);
+  const ids = entries.filter((entry) => entry.isDirectory() && normalizeId(entry.name) === entry.name);
   return ids
     .map(({ name }) => name)
     .filter((id) => !agents.has(id))

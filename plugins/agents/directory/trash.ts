@@ -1,9 +1,10 @@
 /** Moves the directories of deleted agents to `<state>/trash`; nothing is deleted. */
 import { syncDirectory } from "@svc/kit/files";
 import { messageOf } from "@svc/sdk/errors";
+import { isInside } from "@svc/sdk/files";
 import { lstat, realpath, rename } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
-import { contains, type Places } from "./workspace.ts";
+import type { Places } from "./workspace.ts";
 import { makeDirectory } from "./workspace-seed.ts";
 
 /** Where the directories of a deleted agent are now. */
@@ -40,7 +41,7 @@ export async function discard(
       const place = stats.isSymbolicLink()
         ? join(await realOrSame(dirname(path)), basename(path))
         : await realOrSame(path);
-      const reason = protectedPaths.find((other) => contains(place, other));
+      const reason = protectedPaths.find((other) => isInside(place, other));
       if (reason !== undefined) {
         kept.push(`${path}: ${reason} lies in it`);
         continue;

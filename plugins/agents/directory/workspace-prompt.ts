@@ -1,6 +1,7 @@
 /** The part of the prompt that comes from an agent's workspace. */
 import { readWithin, statWithin } from "@svc/kit/files";
 import type { Clock, Logger } from "@svc/sdk";
+import { cut } from "@svc/sdk/cli";
 import type { ConfiguredAgents } from "./directory.ts";
 import { prepareWorkspace } from "./workspace-seed.ts";
 
@@ -46,20 +47,13 @@ export function composePrompt(
   for (const { name, text, isCut } of files) {
     const whole = text.trim();
     if (whole === "") continue;
-    const kept = cut(whole, Math.min(bootstrapMaxChars, left));
+    const kept = cut(whole, Math.min(bootstrapMaxChars, left), "");
     left -= kept.length;
     const isShort = isCut || kept.length < whole.length;
     const mark = kept === "" ? `[${name} is left out: the prompt is full]` : `[... ${name} is cut here]`;
     parts.push(`## ${name}\n\n${[kept, ...(isShort ? [mark] : [])].filter(Boolean).join("\n")}`);
   }
   return parts.length === 0 ? "" : ["# Files of your workspace", ...parts].join("\n\n");
-}
-
-/** Never between the two halves of a character. */
-function cut(text: string, length: number): string {
-  if (text.length <= length) return text;
-  const isHalf = /[\ud800-\udbff]/.test(text.charAt(length - 1));
-  return text.slice(0, isHalf ? length - 1 : length);
 }
 
 /**

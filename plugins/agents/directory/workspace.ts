@@ -1,6 +1,7 @@
 /** Where the files of agents lie: decided from settings alone, nothing is touched. */
 import { isAbsolute, join, relative, resolve, sep } from "node:path";
 import { invalidRequest } from "@svc/sdk";
+import { isInside } from "@svc/sdk/files";
 import type { AgentsConfig } from "../config.ts";
 
 /** The directories that paths start from. */
@@ -40,12 +41,6 @@ export function workspaceOf(
   return defaults.workspace === undefined ? join(places.stateDir, "workspace") : expandPath(defaults.workspace, places);
 }
 
-/** Whether `inner` is `outer` or lies below it; both absolute. */
-export function contains(outer: string, inner: string): boolean {
-  const path = relative(outer, inner);
-  return path === "" || (path !== ".." && !path.startsWith(`..${sep}`) && !isAbsolute(path));
-}
-
 /** A path as a caller wrote it, made absolute. @throws GatewayError `INVALID_REQUEST` for a relative one */
 export function callersPath(path: string, places: Places): string {
   if (path.includes("\0")) invalidRequest("workspace: a path has no NUL character");
@@ -64,11 +59,11 @@ export function workspaceObstacle(
   stateDir: string,
   others: readonly { readonly id: string; readonly workspace: string }[],
 ): string | undefined {
-  if (contains(path, stateDir)) {
+  if (isInside(path, stateDir)) {
     return `${path} holds the state directory with its secrets; choose a directory for this agent alone`;
   }
   const [first = ""] = relative(stateDir, path).split(sep);
-  if (contains(stateDir, path) && !first.startsWith("workspace")) {
+  if (isInside(stateDir, path) && !first.startsWith("workspace")) {
     return `${path} belongs to the gateway; choose a directory outside ${stateDir}, or ${join(stateDir, "workspace-...")}`;
   }
   const owner = others.find(({ workspace }) => workspace === path);

@@ -1,8 +1,8 @@
 /** Sub-runs of an agent: their names, what the configuration says about them, and what they may do. Decides only. */
+import { normalizeId } from "@svc/kit/agent-address";
 import { coversScope, type Principal, type Scope } from "@svc/sdk";
 import type { ThinkingLevel } from "@svc/sdk/models";
 import type { AgentsConfig, ModelSetting } from "../config.ts";
-import { normalizeAgentId } from "../directory/directory.ts";
 
 /** Origin of a sub-run, its lane, and the word in its session key. Spec: http/sessions-routing.md §1, §6. */
 export const SUBAGENT = "subagent";
@@ -24,13 +24,13 @@ export interface SubagentSettings {
 
 /** @param agentId agent that runs, for `model` and `thinking`; agent that starts, for `mayStart` */
 export function subagentSettings({ defaults, list = [] }: AgentsConfig, agentId: string): SubagentSettings {
-  const own = list.find(({ id }) => normalizeAgentId(id) === agentId)?.subagents;
+  const own = list.find(({ id }) => normalizeId(id) === agentId)?.subagents;
   const allowed = own?.allowAgents;
   return {
     model: own?.model ?? defaults.subagents.model,
     thinking: own?.thinking ?? defaults.subagents.thinking,
     mayStart: (target) =>
-      allowed === undefined ? target === agentId : allowed.some((id) => id === "*" || normalizeAgentId(id) === target),
+      allowed === undefined ? target === agentId : allowed.some((id) => id === "*" || normalizeId(id) === target),
   };
 }
 

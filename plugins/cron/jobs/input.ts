@@ -10,6 +10,7 @@ import {
   type TSchema,
   Type,
 } from "@svc/sdk";
+import { cut } from "@svc/sdk/cli";
 import { CronJobDraft, CronJobPatch, CronJobState, type CronSchedule } from "@svc/sdk/cron";
 import { defined, type Fields, isFields } from "../fields.ts";
 import { defaultStaggerMs } from "../schedule/calendar.ts";
@@ -112,8 +113,7 @@ function deliveryFrom(payload: Draft["payload"]): Pick<CronJobDraft, "delivery" 
 /** The first line of what the job says or asks. */
 function nameFrom(payload: Draft["payload"]): string {
   const [line = ""] = (payload.kind === "systemEvent" ? payload.text : payload.message).split(/\r?\n/, 1);
-  const short = line.trim();
-  return short.length <= NAME_CHARS ? short : `${short.slice(0, NAME_CHARS - 1).replace(/[\uD800-\uDBFF]$/, "")}…`;
+  return cut(line.trim(), NAME_CHARS);
 }
 
 /** The schema with only the schedule and payload of the given kind, so that a refusal says nothing of the other kinds. */

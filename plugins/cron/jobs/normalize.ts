@@ -1,4 +1,5 @@
 /** Rewrites what clients send, old and new, in the terms of the contract. Refuses almost nothing: the schema does that. Pure. Spec: methods-cron.md §1-3. */
+import { normalizeId } from "@svc/kit/agent-address";
 import { invalidRequest } from "@svc/sdk";
 import { defined, type Fields, isBlank, isFields } from "../fields.ts";
 import { parseMoment } from "../schedule/moment.ts";
@@ -8,7 +9,6 @@ export type Method = "cron.add" | "cron.update";
 type Rule = (value: unknown, method: Method) => unknown;
 type Rules = Readonly<Record<string, Rule>>;
 
-const AGENT_ID_CHARS = 64;
 /** Keys that older clients write beside an agent turn instead of into it. */
 const BESIDE: ReadonlySet<string> = new Set([
   "model",
@@ -51,16 +51,12 @@ const wakeMode: Rule = (value, method) => {
 };
 const catchUpMode = word("none", "last", "all");
 const catchUp: Rule = (value, method) => (typeof value === "string" ? { mode: catchUpMode(value, method) } : value);
-/** Lower case, other characters as `-`. Spec: http/sessions-routing.md §1. Choice: without a letter or digit it is refused. */
+/** Choice: without a letter or digit it is refused. */
 const agentId: Rule = (value, method) => {
   if (typeof value !== "string" || isBlank(value)) return filled(value, method);
-  const id = value
-    .trim()
-    .toLowerCase()
-    .replace(/[^a-z0-9_-]+/g, "-")
-    .replace(/^[-_]+|-+$/g, "")
-    .slice(0, AGENT_ID_CHARS);
-  return id || invalidRequest(`invalid ${method} params: at /agentId: must have a letter or a digit`);
+  return (
+    normalizeId(value, "") || invalidRequest(`invalid ${method} params: at /agentId: must have a letter or a digit`)
+  );
 };
 const at: Rule = (value, method) => {
   const given = typeof value === "number" ? String(value) : value;

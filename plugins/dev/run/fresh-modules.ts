@@ -1,8 +1,8 @@
 /** Makes the runtime read a plugin's files anew, whatever they are written in. For development: nothing is ever freed. */
 import { createRequire, register } from "node:module";
-import { sep } from "node:path";
 import { pathToFileURL } from "node:url";
 import type { FreshModules } from "./module-hooks.ts";
+import { isOwn } from "./place.ts";
 
 /** @param root directory whose files are meant, without what is installed in it. @returns forgets all that was read so far */
 export function watchModules(root: string): () => void {
@@ -13,7 +13,6 @@ export function watchModules(root: string): () => void {
   const { cache } = createRequire(import.meta.url);
   return () => {
     Atomics.add(count, 0, 1);
-    const own = (file: string) => file.startsWith(root + sep) && !file.includes(`${sep}node_modules${sep}`);
-    for (const file of Object.keys(cache).filter(own)) delete cache[file]; // CommonJS and JSON
+    for (const file of Object.keys(cache)) if (isOwn(file, root)) delete cache[file]; // CommonJS and JSON
   };
 }

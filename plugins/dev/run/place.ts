@@ -2,6 +2,7 @@
 import { readFileSync } from "node:fs";
 import { relative, sep } from "node:path";
 import { fileURLToPath } from "node:url";
+import { isInside } from "@svc/sdk/files";
 
 /** An error as its author wants to read it. */
 export interface Mishap {
@@ -47,8 +48,9 @@ function missingAt(error: Error, root: string): string | undefined {
   return `${shown(file)}:${before.length}:${(before.at(-1) ?? "").length + 1}`;
 }
 
-function isOwn(file: string, root: string): boolean {
-  return file.startsWith(root + sep) && !file.includes(`${sep}node_modules${sep}`);
+/** Whether a file belongs to a plugin, and not to what is installed in it. */
+export function isOwn(file: string, root: string): boolean {
+  return isInside(root, file) && !file.includes(`${sep}node_modules${sep}`);
 }
 
 function shown(file: string): string {

@@ -1,4 +1,8 @@
-/** Tells when the files of a plugin were saved. */
+/**
+ * Reports when the files of a plugin were saved.
+ *
+ * The host's watcher does not fit: it waits too long for a saved file, and relies on the events of the operating system.
+ */
 import { stat } from "node:fs/promises";
 import { join, relative, sep } from "node:path";
 

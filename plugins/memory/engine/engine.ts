@@ -52,6 +52,7 @@ export function createEngine(options: EngineOptions): Engine {
   const { file, now = Date.now, patienceMs = 3_000 } = options;
   const embedder = createEmbedder({ ...options, now });
   const ending = new AbortController();
+  /** By agent. Not `Turns`: `close` waits for all of them. */
   const refreshing = new Map<string, Promise<unknown>>();
   const filling = new Map<string, Promise<Embedded>>();
   let opened: Promise<Index> | undefined;

@@ -1,11 +1,12 @@
 /** `sessions.list`: selection, order and rows. Spec: protocol/methods-sessions.md §2. */
 import type { ParamsOf, ResultOf, Static } from "@svc/sdk";
+import { cut } from "@svc/sdk/cli";
 import type { SessionEntry, SessionRow, sessions } from "@svc/sdk/sessions";
 import { channelOf, chatTypeOf, kindOf } from "../keys-routing/keys.ts";
 import { type ModelDefaults, modelOf, type StoredSession } from "../store/entries.ts";
 import type { Cursor, ListFilter } from "../store/statements.ts";
 import type { SessionStore } from "../store/store.ts";
-import { cut, cutAtWord, oneLine } from "../transcripts/text.ts";
+import { cutAtWord, oneLine } from "../transcripts/text.ts";
 import type { Transcripts } from "../transcripts/transcripts.ts";
 
 export type ListParams = ParamsOf<typeof sessions.list>;

@@ -1,7 +1,8 @@
 /** `sessions.preview`: the last messages of several sessions, short. Spec: protocol/methods-sessions.md §3. */
 import type { ParamsOf, ResultOf } from "@svc/sdk";
+import { cut } from "@svc/sdk/cli";
 import type { sessions } from "@svc/sdk/sessions";
-import { cut, excerptText } from "../transcripts/text.ts";
+import { excerptText } from "../transcripts/text.ts";
 import type { Excerpt, Transcripts } from "../transcripts/transcripts.ts";
 
 type PreviewResult = ResultOf<typeof sessions.preview>;

@@ -1,4 +1,5 @@
 /** The session a message from outside belongs to. Pure. Spec: http/sessions-routing.md §2. */
+import { normalizeId } from "@svc/kit/agent-address";
 import type { InboundAddress } from "@svc/sdk/sessions";
 import { canonicalKey, type KeyRules, mainSessionKey } from "./keys.ts";
 
@@ -15,17 +16,6 @@ type Peer = NonNullable<InboundAddress["peer"]>;
 
 /** Stands for a channel or a chat nobody named. Spec: §2. */
 const NOBODY = "unknown";
-
-/** Lower case, other characters as `-`, at most 64; empty: `fallback`. Spec: §1. */
-export function normalizeId(id: string | undefined, fallback: string): string {
-  const clean = (id ?? "")
-    .trim()
-    .toLowerCase()
-    .replace(/[^a-z0-9_-]+/g, "-")
-    .replace(/^[-_]+|-+$/g, "")
-    .slice(0, 64);
-  return clean || fallback;
-}
 
 /** @throws GatewayError `INVALID_REQUEST` for ids with control characters, or that make the key too long */
 export function inboundKey(inbound: InboundAddress, agentId: string, rules: InboundRules): string {

@@ -1,8 +1,9 @@
 /** Which agent a message from outside belongs to: the bindings, eight tiers, first hit wins. Pure. Spec: http/sessions-routing.md §3. */
+import { normalizeId } from "@svc/kit/agent-address";
 import type { AgentDirectory } from "@svc/sdk/agents";
 import type { InboundAddress, Route } from "@svc/sdk/sessions";
 import type { Binding } from "../config.ts";
-import { inboundKey, type InboundRules, normalizeId } from "./inbound-keys.ts";
+import { inboundKey, type InboundRules } from "./inbound-keys.ts";
 import { mainSessionKey } from "./keys.ts";
 
 export interface RoutingRules extends InboundRules {

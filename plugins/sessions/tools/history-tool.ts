@@ -1,8 +1,9 @@
 /** The tool `sessions_history`: shortened messages of a session. */
 import { invalidRequest, Strict, Type } from "@svc/sdk";
+import { cut } from "@svc/sdk/cli";
 import type { Sessions } from "@svc/sdk/sessions";
 import { defineTool, type Tool } from "@svc/sdk/tools";
-import { cut, excerptText } from "../transcripts/text.ts";
+import { excerptText } from "../transcripts/text.ts";
 import type { LoggedMessage, Transcripts } from "../transcripts/transcripts.ts";
 import { findVisible } from "./tool-session.ts";
 

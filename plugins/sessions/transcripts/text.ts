@@ -1,4 +1,5 @@
 /** Short forms of messages for lists. Pure. */
+import { cut } from "@svc/sdk/cli";
 import type { Excerpt } from "./transcripts.ts";
 
 /** Tool names shown for a message that only calls tools. */
@@ -7,13 +8,6 @@ const SHOWN_TOOLS = 2;
 /** One line: white space of any kind becomes single spaces. */
 export function oneLine(text: string): string {
   return text.replace(/\s+/gu, " ").trim();
-}
-
-/** At most `max` UTF-16 units, ending in "…" when cut. Never splits a surrogate pair. */
-export function cut(text: string, max: number): string {
-  if (text.length <= max) return text;
-  const head = text.slice(0, max - 1);
-  return `${/[\uD800-\uDBFF]$/.test(head) ? head.slice(0, -1) : head}…`;
 }
 
 /** Like `cut`, at the last space when that keeps at least half. */

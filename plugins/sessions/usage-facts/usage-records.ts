@@ -1,10 +1,11 @@
 /** The service `UsageRecords`: what transcripts used, summed up by the database. Spec: protocol/methods-usage.md §4-6. */
+import { cut } from "@svc/sdk/cli";
 import type { Storage } from "@svc/sdk/storage";
 import type { ToolSum, UsagePeriod, UsageRecords, UsageSum, UsedTranscript } from "@svc/sdk/usage";
 import { canonicalKey, channelOfSession, chatTypeOf, type KeyRules, parseKey, text } from "../keys-routing/keys.ts";
 import type { DamageLog } from "../store/damage.ts";
 import { type SessionTableRow, type StoredSession, toSession } from "../store/entries.ts";
-import { cut, excerptText } from "../transcripts/text.ts";
+import { excerptText } from "../transcripts/text.ts";
 import type { Transcripts } from "../transcripts/transcripts.ts";
 import * as statements from "./statements.ts";
 

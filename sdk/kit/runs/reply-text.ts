@@ -1,4 +1,5 @@
 /** What there is to pass on of a reply of an agent that nobody reads along with. Pure. Spec: http/sessions-routing.md §7.3, §10, http/webhooks.md §5.6. */
+import { cut } from "@svc/sdk/cli";
 import { withoutAcknowledgement } from "./acknowledgement.ts";
 import { SILENT_REPLY } from "./silence.ts";
 
@@ -6,9 +7,6 @@ import { SILENT_REPLY } from "./silence.ts";
 const ACK_MAX_CHARS = 300;
 /** Characters of a summary. Spec: §5.6. */
 export const SUMMARY_CHARS = 2_000;
-
-/** Half a character, as a cut may leave it. */
-const LONE_SURROGATE = /\p{Cs}/gu;
 
 /** The text to deliver; `undefined`: there is nothing anybody needs to hear. */
 export function deliverableReply(reply: string): string | undefined {
@@ -20,8 +18,7 @@ export function deliverableReply(reply: string): string | undefined {
 
 /** The words of a reply, cut at 2000 characters; empty for a silent one. */
 export function replySummary(reply: string): string {
-  const text = spoken(reply);
-  return text.length <= SUMMARY_CHARS ? text : `${text.slice(0, SUMMARY_CHARS - 1).replace(LONE_SURROGATE, "")}…`;
+  return cut(spoken(reply), SUMMARY_CHARS);
 }
 
 /** Without the silent token, which may stand alone or at the end. */

@@ -1,3 +1,4 @@
-/** Spans, sizes, local times and days: `@svc/kit/time`. */
+/** Spans, sizes, local times and days, and deadlines: `@svc/kit/time`. */
+export * from "./deadline.ts";
 export * from "./durations.ts";
 export * from "./local-time.ts";

@@ -6,7 +6,7 @@ import { createFakeClock } from "@svc/sdk/testing";
 import { createCache } from "../../../plugins/web/cache.ts";
 import { createExtraction } from "../../../plugins/web/extraction.ts";
 import type { PageQuestion } from "../../../plugins/web/messages.ts";
-import { cutText, decodeText, kindOf } from "../../../plugins/web/page-kind.ts";
+import { decodeText, kindOf } from "../../../plugins/web/page-kind.ts";
 import { plainText } from "../../../plugins/web/plain-text.ts";
 
 describe("the memory of answers", () => {
@@ -75,13 +75,6 @@ describe("kinds of pages", () => {
   ];
   for (const [why, body, charset, kind, end] of decoded)
     it(`reads bytes ${why}`, () => assert.equal(decodeText(body, charset, kind).replace(/^<meta[^>]*>/, ""), end));
-
-  it("cuts between characters", () => {
-    assert.deepEqual(
-      [cutText("abc", 3), cutText("abcd", 3), cutText("a😀", 2), cutText("a😀b", 3)],
-      ["abc", "abc", "a", "a😀"],
-    );
-  });
 
   it("takes tags and entities out of snippets, and leaves what only looks like them", () => {
     assert.equal(

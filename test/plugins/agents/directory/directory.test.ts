@@ -7,7 +7,6 @@ import {
   createLiveAgents,
   createModelPolicy,
   findAgent,
-  normalizeAgentId,
 } from "../../../../plugins/agents/directory/directory.ts";
 
 const places = { stateDir: "/state", home: "/home/ada" };
@@ -84,16 +83,6 @@ describe("agent directory", () => {
     const gone = directory({ defaults: { systemPrompt: "all" } }).settings("gone");
     assert.deepEqual([gone.id, gone.systemPrompt, gone.isDefault], ["gone", "all", false]);
   });
-
-  const ids: [string, string][] = [
-    ["Ada Lovelace", "ada-lovelace"],
-    ["", "main"],
-    ["--x--", "x"],
-    ["a".repeat(80), "a".repeat(64)],
-  ];
-  for (const [id, clean] of ids) {
-    it(`writes the id "${id}" as "${clean}"`, () => assert.equal(normalizeAgentId(id), clean));
-  }
 
   it("says where the files of each agent are", () => {
     const agents = directory({

@@ -1,11 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import {
-  callersPath,
-  contains,
-  workspaceObstacle,
-  workspaceOf,
-} from "../../../../plugins/agents/directory/workspace.ts";
+import { callersPath, workspaceObstacle, workspaceOf } from "../../../../plugins/agents/directory/workspace.ts";
 
 const places = { stateDir: "/state", home: "/home/ada" };
 
@@ -64,18 +59,5 @@ describe("what cannot be a workspace", () => {
   }
   for (const path of ["/home/ada/.svc/workspace-x", "/home/ada/.svc-2", "/data/ops-2", "/home/ada/notes"]) {
     it(`is not ${path}`, () => assert.equal(obstacle(path), undefined));
-  }
-});
-
-describe("contains", () => {
-  const rows: [string, string, boolean][] = [
-    ["/a", "/a", true],
-    ["/a", "/a/b", true],
-    ["/a", "/ab", false],
-    ["/a/b", "/a", false],
-    ["/a", "/a/..b", true],
-  ];
-  for (const [outer, inner, isInside] of rows) {
-    it(`${outer} and ${inner}: ${isInside}`, () => assert.equal(contains(outer, inner), isInside));
   }
 });

@@ -3,7 +3,7 @@ import { describe, it, type TestContext } from "node:test";
 import { matches } from "@svc/sdk";
 import { type SessionEntry, SessionRow } from "@svc/sdk/sessions";
 import { derivedTitle, listSessions, type ListParams, rowOf } from "../../../../plugins/sessions/finding/listing.ts";
-import { cut, cutAtWord } from "../../../../plugins/sessions/transcripts/text.ts";
+import { cutAtWord } from "../../../../plugins/sessions/transcripts/text.ts";
 import { assistant, NOON, openStore, user } from "../open-store.ts";
 
 const defaults = { modelProvider: "dp", model: "dm", contextTokens: 1000 };
@@ -172,11 +172,8 @@ describe("derivedTitle", () => {
   }
 });
 
-describe("cut", () => {
-  it("leaves short texts, marks cut ones and never cuts a character in two", () => {
-    assert.equal(cut("abc", 3), "abc");
-    assert.equal(cut("abcd", 3), "ab…");
-    assert.equal(cut("a😀bc", 3), "a…");
+describe("cutAtWord", () => {
+  it("cuts at a space that keeps at least half", () => {
     assert.equal(cutAtWord("abcdefghij klm", 8), "abcdefg…");
     assert.equal(cutAtWord("abcde fghij", 8), "abcde…");
   });

@@ -4,12 +4,7 @@ import { assert as check, constantFrom, property, record, stringMatching } from 
 import { matches, withDefaults } from "@svc/sdk";
 import type { InboundAddress } from "@svc/sdk/sessions";
 import { type Binding, Bindings } from "../../../../plugins/sessions/config.ts";
-import {
-  type DmScope,
-  inboundKey,
-  linkedName,
-  normalizeId,
-} from "../../../../plugins/sessions/keys-routing/inbound-keys.ts";
+import { type DmScope, inboundKey, linkedName } from "../../../../plugins/sessions/keys-routing/inbound-keys.ts";
 import {
   canonicalKey,
   chatTypeOf,
@@ -121,18 +116,6 @@ describe("the key of a message from outside", () => {
 });
 
 describe("ids and parts of keys", () => {
-  const ids: [given: string | undefined, id: string][] = [
-    ["Work", "work"],
-    [" My Account! ", "my-account"],
-    ["--", "default"],
-    [undefined, "default"],
-    ["x".repeat(70), "x".repeat(64)],
-  ];
-  for (const [given, id] of ids) {
-    it(`makes ${id.slice(0, 12)} of ${String(given).slice(0, 12)}`, () =>
-      assert.equal(normalizeId(given, "default"), id));
-  }
-
   const parents: [key: string, parent: string | undefined][] = [
     ["agent:a:irc:channel:c:thread:t", "agent:a:irc:channel:c"],
     ["agent:a:irc:group:g:topic:7", "agent:a:irc:group:g"],
