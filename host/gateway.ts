@@ -237,7 +237,6 @@ class RunningGateway implements Gateway {
       logFile: () => log.file,
       hide: (values) => log.secrets.know(values),
       finder: this.#finder,
-      env,
       startedAt: this.#startedAt,
       running: () => this.#file,
       closeDead: (reason) => this.#closeDead(reason),

@@ -1,13 +1,12 @@
 /** The services that the host itself gives to plugins. */
 import type { ConfigStore } from "@svc/sdk/config";
 import type { Credentials, EventLoopOwners, GatewayInfo, Restarts } from "@svc/sdk/gateway";
-import type { PluginControl, PluginInstaller } from "@svc/sdk/plugins";
+import type { PluginControl } from "@svc/sdk/plugins";
 import type { Webhooks } from "@svc/sdk/webhooks";
 import type { Access } from "./auth/access.ts";
 import type { ConfigFile } from "./config/file.ts";
 import { createSecretPlaces } from "./config/secret-places.ts";
 import { hostConfig } from "./config/sections.ts";
-import type { Environment } from "./config/paths.ts";
 import { currentOwner } from "./kernel/blame.ts";
 import type { Kernel, PluginPlan } from "./kernel/kernel.ts";
 import type { PluginFinder } from "./kernel/load.ts";
@@ -17,6 +16,7 @@ import { services } from "./kernel/kinds/services.ts";
 import { HOST_SERVICES, type HostServices } from "./host-service-tokens.ts";
 import type { RootLogger } from "./log.ts";
 import type { Gateway } from "./options.ts";
+import { plannedFacts } from "./plugin-plan.ts";
 import { HOST_PACKAGE, VERSION } from "./version.ts";
 
 export interface HostServiceParts {
@@ -33,7 +33,6 @@ export interface HostServiceParts {
   /** These are in no log from now on. */
   readonly hide: (secrets: readonly string[]) => void;
   readonly finder: PluginFinder;
-  readonly env: Environment;
   /** epoch ms */
   readonly startedAt: number;
   /** The configuration that is used now. */
@@ -48,14 +47,12 @@ export interface HostServiceParts {
 
 export function provideHostServices(parts: HostServiceParts): void {
   const { kinds, kernel, config, restarts, webhooks, running } = parts;
-  const control = controlOf(parts);
   const given: HostServices = {
     ConfigStore: config,
     Credentials: credentialsOf(parts),
     EventLoopOwners: eventLoopOf(parts),
     GatewayInfo: infoOf(parts),
-    PluginControl: control,
-    PluginInstaller: installerOf(parts, control),
+    PluginControl: controlOf(parts),
     Restarts: restarts,
     SecretPlaces: createSecretPlaces(() => [running(), kernel.sections()], parts.hide),
     Webhooks: webhooks,
@@ -65,7 +62,7 @@ export function provideHostServices(parts: HostServiceParts): void {
     kinds.provide(services, { token: HOST_SERVICES[name], value: given[name] });
 }
 
-function controlOf({ kernel, gateway, plan, reloaded }: HostServiceParts): PluginControl {
+function controlOf({ kernel, gateway, finder, plan, running, reloaded }: HostServiceParts): PluginControl {
   return {
     reports: () => gateway.plugins(),
     inspect: (id) => kernel.inspect(id),
@@ -80,6 +77,10 @@ function controlOf({ kernel, gateway, plan, reloaded }: HostServiceParts): Plugi
       reloaded();
       return reports;
     },
+    planned: () => ({
+      ...plannedFacts(plan(), finder, hostConfig(running()).config.plugins.entries),
+      sections: kernel.sections().map(({ section, plugin }) => ({ section, plugin })),
+    }),
   };
 }
 
@@ -98,30 +99,6 @@ function eventLoopOf({ kernel, log }: HostServiceParts): EventLoopOwners {
       log.warn({ blockedMs: block.ms, stack: block.stack }, `the event loop was blocked by ${who}`);
     },
   };
-}
-
-/** What it takes to install is only loaded when somebody does. */
-function installerOf(
-  { kernel, gateway, finder, env, config, plan, running }: HostServiceParts,
-  control: PluginControl,
-) {
-  const open = async () =>
-    (await import("./install/service.ts")).createInstallService({
-      paths: gateway.paths,
-      env,
-      finder,
-      plan,
-      sections: () => kernel.sections(),
-      configured: () => Object.keys(hostConfig(running()).config.plugins.entries ?? {}),
-      control,
-      config,
-    });
-  return {
-    install: async (spec, author) => (await open()).install(spec, author),
-    update: async (id, author) => (await open()).update(id, author),
-    remove: async (id, author, options) => (await open()).remove(id, author, options),
-    doctor: async () => (await open()).doctor(),
-  } satisfies PluginInstaller;
 }
 
 function infoOf({ gateway, startedAt, logFile }: HostServiceParts): GatewayInfo {
