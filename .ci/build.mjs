@@ -100,7 +100,7 @@ const hostEntries = {
   index: "index.ts",
   cli: "cli/main.ts",
   "transform-worker": "webhooks/transforms/transform-worker.ts",
-  "install-probe": "install/install-probe.ts",
+  "code-facts-process": "cli/plugins/code-facts-process.ts",
   "isolation-guest": "carriers/isolation-guest.ts",
   declare: "carriers/declare-program.ts",
 };
@@ -117,12 +117,13 @@ await bundle("host", hostEntries, [
   "@croct/json5-parser",
   "chokidar",
   "ipaddr.js",
-  "tar",
-  "es-module-lexer",
 ]);
 const plugins = [];
 /** Files that run in a thread or process of their own, beside the ones every plugin may have. */
-const STARTED = { dev: { "module-hooks": "run/module-hooks.ts", "check-process": "check/check-process.ts" } };
+const STARTED = {
+  dev: { "module-hooks": "run/module-hooks.ts", "check-process": "check/check-process.ts" },
+  plugins: { "install-probe": "install/install-probe.ts" },
+};
 for (const name of readdirSync("plugins")) {
   const dir = join("plugins", name);
   const { svc } = JSON.parse(readFileSync(join(dir, "package.json"), "utf8"));

@@ -2,7 +2,7 @@
 import type { ServiceToken } from "@svc/sdk";
 import { ConfigStore } from "@svc/sdk/config";
 import { Credentials, EventLoopOwners, GatewayInfo, Restarts } from "@svc/sdk/gateway";
-import { PluginControl, PluginInstaller } from "@svc/sdk/plugins";
+import { PluginControl } from "@svc/sdk/plugins";
 import { SecretPlaces } from "@svc/sdk/secrets";
 import { Webhooks } from "@svc/sdk/webhooks";
 
@@ -12,7 +12,6 @@ export const HOST_SERVICES = {
   EventLoopOwners,
   GatewayInfo,
   PluginControl,
-  PluginInstaller,
   Restarts,
   SecretPlaces,
   Webhooks,

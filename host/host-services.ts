@@ -1,7 +1,7 @@
 /** The services that the host itself gives to plugins. */
 import type { ConfigStore } from "@svc/sdk/config";
 import type { Credentials, EventLoopOwners, GatewayInfo, Restarts } from "@svc/sdk/gateway";
-import type { PluginControl, PluginInstaller } from "@svc/sdk/plugins";
+import type { PluginControl } from "@svc/sdk/plugins";
 import type { Webhooks } from "@svc/sdk/webhooks";
 import { createSecretPlaces } from "./config/secret-places.ts";
 import type { HostContext } from "./context.ts";
@@ -11,6 +11,7 @@ import { markMemory, markOf, ownerOf, tellMarks } from "./kernel/marks.ts";
 import { services } from "./kernel/kinds/services.ts";
 import { HOST_SERVICES, type HostServices } from "./host-service-tokens.ts";
 import type { Gateway } from "./options.ts";
+import { plannedFacts } from "./plugin-plan.ts";
 import { HOST_PACKAGE, VERSION } from "./version.ts";
 
 export interface HostServiceParts extends HostContext {
@@ -28,14 +29,12 @@ export interface HostServiceParts extends HostContext {
 
 export function provideHostServices(parts: HostServiceParts): void {
   const { settings, kinds, kernel, log, config, restarts, webhooks } = parts;
-  const control = controlOf(parts);
   const given: HostServices = {
     ConfigStore: config,
     Credentials: credentialsOf(parts),
     EventLoopOwners: eventLoopOf(parts),
     GatewayInfo: infoOf(parts),
-    PluginControl: control,
-    PluginInstaller: installerOf(parts, control),
+    PluginControl: controlOf(parts),
     Restarts: restarts,
     SecretPlaces: createSecretPlaces(
       () => [settings.file, kernel.sections()],
@@ -48,7 +47,7 @@ export function provideHostServices(parts: HostServiceParts): void {
     kinds.provide(services, { token: HOST_SERVICES[name], value: given[name] });
 }
 
-function controlOf({ kernel, gateway, plan, reloaded }: HostServiceParts): PluginControl {
+function controlOf({ settings, kernel, gateway, finder, plan, reloaded }: HostServiceParts): PluginControl {
   return {
     reports: () => gateway.plugins(),
     inspect: (id) => kernel.inspect(id),
@@ -63,6 +62,10 @@ function controlOf({ kernel, gateway, plan, reloaded }: HostServiceParts): Plugi
       reloaded();
       return reports;
     },
+    planned: () => ({
+      ...plannedFacts(plan(), finder, settings.config.plugins.entries),
+      sections: kernel.sections().map(({ section, plugin }) => ({ section, plugin })),
+    }),
   };
 }
 
@@ -81,27 +84,6 @@ function eventLoopOf({ kernel, log }: HostServiceParts): EventLoopOwners {
       log.warn({ blockedMs: block.ms, stack: block.stack }, `the event loop was blocked by ${who}`);
     },
   };
-}
-
-/** What it takes to install is only loaded when somebody does. */
-function installerOf({ settings, kernel, finder, config, plan }: HostServiceParts, control: PluginControl) {
-  const open = async () =>
-    (await import("./install/service.ts")).createInstallService({
-      paths: settings.paths,
-      env: settings.env,
-      finder,
-      plan,
-      sections: () => kernel.sections(),
-      configured: () => Object.keys(settings.config.plugins.entries ?? {}),
-      control,
-      config,
-    });
-  return {
-    install: async (spec, author) => (await open()).install(spec, author),
-    update: async (id, author) => (await open()).update(id, author),
-    remove: async (id, author, options) => (await open()).remove(id, author, options),
-    doctor: async () => (await open()).doctor(),
-  } satisfies PluginInstaller;
 }
 
 function infoOf({ gateway, startedAt, log }: HostServiceParts): GatewayInfo {

@@ -1,13 +1,21 @@
 /** Which plugins a gateway runs, and where: asked for by its starter, by its configuration, and by what is installed. */
 import type { Plugin } from "@svc/sdk";
+import type { PlannedPlugins } from "@svc/sdk/plugins";
 import type { ConfigFile } from "./config/file.ts";
 import type { PluginsSection } from "./config/host-schema.ts";
 import type { Paths } from "./config/paths.ts";
 import { hostConfig } from "./config/sections.ts";
-import { installedSources } from "./install/sources.ts";
+import { installedSources, isInstalledSource } from "./installed/sources.ts";
 import { placed } from "./carriers/placement.ts";
 import type { PluginPlan } from "./kernel/plan.ts";
-import { idOf, inlineSource, type MissingPlugin, type PluginFinder, type PluginSource } from "./kernel/load.ts";
+import {
+  idOf,
+  inlineSource,
+  isLoadable,
+  type MissingPlugin,
+  type PluginFinder,
+  type PluginSource,
+} from "./kernel/load.ts";
 import type { GatewayOptions } from "./options.ts";
 
 export interface Planner {
@@ -108,4 +116,25 @@ function besideThem(
       const reason = `its id "${id}" is that of ${holder.origin}, which goes first; next: svc plugins remove ${id}`;
       return { origin: `${id} (${one.origin})`, reason };
     });
+}
+
+/** The plan in plain data, without the sections of the configuration. */
+export function plannedFacts(
+  { sources, disabled }: PluginPlan,
+  finder: PluginFinder,
+  entries: object = {},
+): Omit<PlannedPlugins, "sections"> {
+  const missing = sources.filter((source): source is MissingPlugin => !isLoadable(source));
+  return {
+    missing: missing.map(({ origin, reason }) => ({ origin, reason })),
+    disabled: [...disabled],
+    configured: Object.keys(entries),
+    holderOf(id) {
+      const has = ({ manifest }: PluginSource) => manifest?.id === id;
+      const bundled = finder.bundle().filter(isLoadable).find(has);
+      if (bundled) return `${bundled.origin}, which comes with the gateway`;
+      const named = sources.filter(isLoadable).find((source) => has(source) && !isInstalledSource(source));
+      return named && `${named.origin}, which the configuration names in plugins.use or plugins.load.paths`;
+    },
+  };
 }

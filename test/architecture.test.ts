@@ -62,10 +62,13 @@ describe("who may import whom", () => {
       (to) => roomOf(to) === "host" || (!/^@svc\/(?!sdk)/.test(to) && !/^(sdk|plugins|examples|test)\//.test(to)),
     ],
     [
-      /^plugins\/(?!dev$)/,
+      /^plugins\/(?!(?:dev|plugins)$)/,
       (to) => !/^(sdk|host|examples|test)\//.test(to) && !/^@svc\/(?!sdk|kit|node-host$)/.test(to),
     ],
-    [/^plugins\/dev$/, (to) => !/^(sdk|host|examples|test)\//.test(to) && !/^@svc\/(?!sdk|kit|host$)/.test(to)],
+    [
+      /^plugins\/(?:dev|plugins)$/,
+      (to) => !/^(sdk|host|examples|test)\//.test(to) && !/^@svc\/(?!sdk|kit|host$)/.test(to),
+    ],
     [/^examples\//, (to) => !to.startsWith("test/")],
   ];
   for (const [room, may] of allowed) {
@@ -90,10 +93,10 @@ describe("who may import whom", () => {
       auth: ["config"],
       kernel: ["hooks"],
       carriers: ["hooks", "kernel"],
-      install: ["config", "kernel"],
+      installed: ["config", "kernel"],
       net: ["auth", "hooks", "kernel"],
       webhooks: ["auth", "config", "files", "hooks", "kernel", "net"],
-      cli: ["auth", "config", "install", "kernel", "logs", "webhooks"],
+      cli: ["auth", "config", "installed", "kernel", "logs", "webhooks"],
     };
     const wrong = files.flatMap((file) => {
       const room = /^host\/([a-z]+)\//.exec(file.path)?.[1];

@@ -1,6 +1,6 @@
 /** The command `svc`: one command line in, one exit code out. */
 import { type Command, CommanderError } from "commander";
-import { createOutput, EXIT, reportFailure } from "./output.ts";
+import { createOutput, EXIT, refuse, reportFailure } from "./output.ts";
 import { addInstalledVerbs, createProgram } from "./program.ts";
 
 /** What the scripts of `svc completion` ask; no verb, since shells and not people call it. */
@@ -21,6 +21,15 @@ export async function main(argv: readonly string[]): Promise<number> {
   try {
     if (!isComplete(program, argv) || ownWords.includes("--help") || ownWords.includes("-h"))
       await addInstalledVerbs({ program, output, act }, argv);
+    if (!isComplete(program, argv)) {
+      const [word = ""] = argv;
+      const absent = (await import("./plugin-verbs.ts")).missingCompanion(word);
+      if (absent !== undefined)
+        return refuse(
+          `svc ${word} comes with the package ${absent}, which is not installed here\nNext: npm install ${absent}, beside this gateway; a trimmed one is written anew with that plugin`,
+          output,
+        );
+    }
     await program.parseAsync([...argv], { from: "user" });
   } catch (error) {
     if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.ok : EXIT.usage;

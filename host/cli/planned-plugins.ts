@@ -1,19 +1,42 @@
 /** The plugins a start would load, from a configuration that may be wrong in any way. Runs none of them. */
 import { matches } from "@svc/sdk";
-import type { ConfigFile } from "../config/file.ts";
+import type { PlannedPlugins } from "@svc/sdk/plugins";
+import { type ConfigFile, readConfigFile } from "../config/file.ts";
 import { PluginsSection } from "../config/host-schema.ts";
-import type { Paths } from "../config/paths.ts";
+import { type Paths, resolvePaths } from "../config/paths.ts";
+import { valueAt } from "../config/section-keys.ts";
 import { sectionOf } from "../config/sections.ts";
 import type { PluginPlan } from "../kernel/plan.ts";
-import { installedSources } from "../install/sources.ts";
+import { installedSources } from "../installed/sources.ts";
 import { createPluginFinder, idOf, isLoadable, type MissingPlugin, type PluginSource } from "../kernel/load.ts";
 import { placementOf } from "../kernel/placement.ts";
-import { planPlugins } from "../plugin-plan.ts";
+import { plannedFacts, planPlugins } from "../plugin-plan.ts";
 
 /** A section of a wrong shape counts as absent here; `svc config validate` says what is wrong with it. */
 export function pluginsSection({ resolved }: ConfigFile): PluginsSection {
   const section = sectionOf(resolved, "plugins");
   return matches(PluginsSection, section) ? section : {};
+}
+
+/** The plugins of this machine, in use or not. */
+export interface PluginsHere extends PluginPlan {
+  readonly paths: Paths;
+  readonly file: ConfigFile;
+  readonly section: PluginsSection;
+  /** Plugins of the bundle, whether a start would load them or not. */
+  readonly bundle: readonly (PluginSource | MissingPlugin)[];
+  readonly planned: Omit<PlannedPlugins, "sections">;
+}
+
+/** Reads the configuration and the record of installed plugins that the environment names. */
+export async function pluginsHere(): Promise<PluginsHere> {
+  const paths = resolvePaths();
+  const file = await readConfigFile(paths.configPath, process.env);
+  const finder = createPluginFinder(paths);
+  const plan = plannedPlugins(file, paths);
+  const entries = valueAt(sectionOf(file.resolved, "plugins"), ["entries"]);
+  const planned = plannedFacts(plan, finder, Object(entries) as object);
+  return { ...plan, paths, file, section: pluginsSection(file), bundle: finder.bundle(), planned };
 }
 
 /** They say where they would run; here they run nowhere. */

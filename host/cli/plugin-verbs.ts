@@ -2,13 +2,12 @@
 import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
 import type { Command as Verb, CommandContext } from "@svc/sdk/cli";
-import { readConfigFile } from "../config/file.ts";
 import { resolvePaths } from "../config/paths.ts";
-import { createPluginFinder, importModule, isLoadable, type PluginSource } from "../kernel/load.ts";
+import { importModule, isLoadable, type PluginSource } from "../kernel/load.ts";
 import { type PackageManifest, readPackageManifest } from "../kernel/manifest.ts";
 import { HOST_PACKAGE } from "../version.ts";
 import type { Output } from "./output.ts";
-import { plannedPlugins } from "./planned-plugins.ts";
+import { pluginsHere } from "./planned-plugins.ts";
 import { connectTo } from "./connect.ts";
 import { resolveTarget, type TargetFlags } from "./target.ts";
 
@@ -16,6 +15,8 @@ import { resolveTarget, type TargetFlags } from "./target.ts";
 export interface InstalledCommand {
   readonly name: string;
   readonly summary: string;
+  /** Words that several verbs begin with; no verb. */
+  readonly isGroup: boolean;
   readonly plugin: string;
   readonly manifest: PackageManifest;
   /** See `PluginSource.check`. */
@@ -28,23 +29,35 @@ interface VerbPackage extends Pick<PluginSource, "check"> {
 
 /** The verbs of the host's companions, of the plugins a start would load and of the bundle's, each name once; runs none of them. */
 export async function installedCommands(): Promise<InstalledCommand[]> {
-  const paths = resolvePaths();
-  const finder = createPluginFinder(paths);
-  const { sources } = plannedPlugins(await readConfigFile(paths.configPath, process.env), paths);
+  const { sources, bundle } = await pluginsHere();
   const byName = new Map<string, InstalledCommand>();
-  const plugins = [...sources, ...finder.bundle()].filter(isLoadable);
+  const plugins = [...sources, ...bundle].filter(isLoadable);
   const packages: readonly VerbPackage[] = [...companions(), ...plugins];
   for (const { manifest, check } of packages) {
     if (!manifest) continue;
-    for (const { name, summary } of manifest.commands ?? []) {
+    for (const { name, summary, isGroup = false } of manifest.commands ?? []) {
       if (byName.has(name)) continue;
-      byName.set(name, { name, summary, plugin: manifest.id, manifest, ...(check ? { check } : {}) });
+      byName.set(name, { name, summary, isGroup, plugin: manifest.id, manifest, ...(check ? { check } : {}) });
     }
   }
   return [...byName.values()];
 }
 
-/** Of the packages with verbs and no plugin that are installed beside the host. */
+/** The package that brings the verbs that begin with this word, where it is not installed: it is named after the word. */
+export function missingCompanion(word: string): string | undefined {
+  const { resolve } = createRequire(import.meta.url);
+  return HOST_PACKAGE?.companions.find((name) => {
+    if (!name.endsWith(`/plugin-${word}`)) return false;
+    try {
+      resolve(`${name}/package.json`);
+      return false;
+    } catch {
+      return true;
+    }
+  });
+}
+
+/** Of the packages with verbs that are installed beside the host, whatever the configuration says. */
 function companions(): VerbPackage[] {
   const { resolve } = createRequire(import.meta.url);
   return (HOST_PACKAGE?.companions ?? []).flatMap((name) => {

@@ -8,7 +8,6 @@ import { addCompletionVerb } from "./verbs/completion.ts";
 import { addConfigVerbs } from "./verbs/config.ts";
 import { addDoctorVerb } from "./verbs/doctor.ts";
 import { addGatewayVerbs } from "./verbs/gateway.ts";
-import { addPluginVerbs } from "./verbs/plugins.ts";
 
 /** The built-in verbs. */
 export function createProgram(output: Output, act: Wiring["act"]): Command {
@@ -24,7 +23,6 @@ export function createProgram(output: Output, act: Wiring["act"]): Command {
     );
   const wiring = { program, output, act };
   addGatewayVerbs(wiring);
-  addPluginVerbs(wiring);
   addConfigVerbs(wiring);
   addDoctorVerb(wiring);
   addCompletionVerb(wiring);
@@ -34,7 +32,15 @@ export function createProgram(output: Output, act: Wiring["act"]): Command {
 /** Adds the verbs of plugins: of each its summary, and of those that `words` begin with their options as well. */
 export async function addInstalledVerbs(wiring: Wiring, words: readonly string[]): Promise<void> {
   const { installedCommands } = await import("./plugin-verbs.ts");
-  for (const verb of await installedCommands()) await addInstalledVerb(wiring, verb, words);
+  const found = await installedCommands();
+  for (const { name, summary, isGroup } of found)
+    if (isGroup && wordsOf(wiring.program).every((word) => word !== name))
+      wiring.program.command(name).description(summary);
+  for (const verb of found) if (!verb.isGroup) await addInstalledVerb(wiring, verb, words);
+}
+
+function wordsOf({ commands }: Command): string[] {
+  return commands.map((child) => child.name());
 }
 
 /** Its own options are only known after its file is loaded. */

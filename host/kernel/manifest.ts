@@ -37,7 +37,12 @@ export const Isolation = Strict({
   default: Type.Optional(Type.Enum([...PLACEMENTS])),
 });
 
-const CommandSummary = Strict({ name: NonEmpty, summary: NonEmpty });
+const CommandSummary = Strict({
+  name: NonEmpty,
+  summary: NonEmpty,
+  /** No verb, but words that verbs begin with; the summary is about all of those. */
+  isGroup: Type.Optional(Type.Boolean()),
+});
 
 /** `svc` in a package.json. */
 export const ManifestFields = Strict({

@@ -1,16 +1,21 @@
 /** Plugins: what runs in this gateway and what it costs, installing, switching and reloading it. */
 import { definePlugin } from "@svc/sdk";
 import { ConfigStore } from "@svc/sdk/config";
+import { GatewayInfo } from "@svc/sdk/gateway";
 import { PluginControl, PluginInstaller, plugins } from "@svc/sdk/plugins";
+import type { InstallServices } from "./install/service.ts";
 import { switchPlugin } from "./switch.ts";
 
 export default definePlugin({
   id: "plugins",
   api: "^1.0.0",
-  requires: { control: PluginControl, installer: PluginInstaller, config: ConfigStore },
+  requires: { control: PluginControl, config: ConfigStore, info: GatewayInfo },
+  provides: [PluginInstaller],
 
   setup(gateway) {
-    const { control, installer, config } = gateway.services;
+    const { control, config } = gateway.services;
+    const installer = lazyInstaller(gateway.services);
+    gateway.provide(PluginInstaller, installer);
     gateway.serve(plugins, {
       list: () => ({ plugins: control.reports() }),
       inspect: ({ params }) => control.inspect(params.id),
@@ -25,6 +30,17 @@ export default definePlugin({
     });
   },
 });
+
+/** Its code is imported on first use: a start reads none of it. */
+function lazyInstaller(services: InstallServices): PluginInstaller {
+  const opened = async () => (await import("./install/service.ts")).createInstallService(services);
+  return {
+    install: async (spec, by) => (await opened()).install(spec, by),
+    update: async (id, by) => (await opened()).update(id, by),
+    remove: async (id, by, options) => (await opened()).remove(id, by, options),
+    doctor: async () => (await opened()).doctor(),
+  };
+}
 
 function author({ id }: { readonly id: string }, agree?: string) {
   return { actor: id, ...(agree === undefined ? {} : { agree }) };

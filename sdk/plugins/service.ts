@@ -30,6 +30,20 @@ export interface PluginMeasures extends PluginStats {
   }[];
 }
 
+/** Plugins as the configuration and the record of installed plugins want them, running or not. */
+export interface PlannedPlugins {
+  /** What is asked for and cannot be loaded. */
+  readonly missing: readonly { readonly origin: string; readonly reason: string }[];
+  /** Ids that the configuration disables. */
+  readonly disabled: readonly string[];
+  /** Ids below `plugins.entries`. */
+  readonly configured: readonly string[];
+  /** Owners of sections of the configuration, as far as they are known. */
+  readonly sections: readonly { readonly section: string; readonly plugin: string }[];
+  /** In words what has this id: a plugin of the bundle, or one that the configuration names. `undefined`: neither. */
+  holderOf(id: string): string | undefined;
+}
+
 /** Controls the plugins of this gateway. */
 export interface PluginControl {
   reports(): readonly PluginReport[];
@@ -49,6 +63,7 @@ export interface PluginControl {
    * @returns what became of each plugin that was concerned
    */
   align(): Promise<readonly ReloadReport[]>;
+  planned(): PlannedPlugins;
 }
 
 /** Reloading plugins. Provided by the host. */
@@ -78,5 +93,5 @@ export interface PluginInstaller {
   doctor(): Promise<readonly PluginFinding[]>;
 }
 
-/** Installing plugins. Provided by the host. */
+/** Installing plugins. Provided by the plugin `plugins`. */
 export const PluginInstaller = defineService<PluginInstaller>()("plugin.installer", "1.0.0");

@@ -4,7 +4,7 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "nod
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { create } from "tar";
-import { agreementOf } from "../../host/install/agreement.ts";
+import { agreementOf } from "../../plugins/plugins/install/agreement.ts";
 import { filesOf } from "../plugin-package.ts";
 
 export interface Installable {

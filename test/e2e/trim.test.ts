@@ -108,12 +108,21 @@ describe("svc trim", { timeout: 120_000 }, () => {
     );
     assert.deepEqual(await client.request("gadget.say"), { word: "own" });
     assert.ok(!client.hello.features.methods.includes("chat.send"));
-    const listed = await run(process.execPath, [join(moved, "svc.js"), "plugins", "list", "--json"], place);
-    const { plugins } = JSON.parse(listed.stdout) as { plugins: { id: string; state: string }[] };
+    const report = readFileSync(join(place.stateDir, "startup-report.json"), "utf8");
+    const { plugins } = JSON.parse(report) as { plugins: { id: string; state: string }[] };
     assert.deepEqual(
       plugins.map(({ id, state }) => `${id} ${state}`).sort(),
       told.plugins.map((id) => `${id} active`).sort(),
     );
+    for (const words of [["plugins"], ["plugins", "list"], ["plugins", "--help"], ["dev", "."]]) {
+      const refused = await run(process.execPath, [join(moved, "svc.js"), ...words], place);
+      assert.deepEqual([refused.code, refused.stdout], [1, ""]);
+      const wanted = `@svc/plugin-${words[0]}`;
+      assert.match(
+        refused.stderr,
+        new RegExp(`^svc ${words[0]} comes with the package ${wanted}, which is not installed here\nNext: .*${wanted}`),
+      );
+    }
   });
 
   it("writes into an empty directory, and leaves one that is not alone", async (t) => {
@@ -122,6 +131,8 @@ describe("svc trim", { timeout: 120_000 }, () => {
     const first = await svc(["trim", "--out", out, "--profile", "minimal"]);
     assert.match(first.stdout, /: \d+ packages, [\d.]+ MB \(every plugin of the bundle: \d+ packages, [\d.]+ MB\)\n/);
     assert.match(first.stdout, /\nPlugins: config, health, plugins\nNext: node .*svc\.js gateway run\n$/);
+    const listed = await run(process.execPath, [join(out, "svc.js"), "plugins", "list"], { cwd: out });
+    assert.match(listed.stdout, /^plugins +\S+ +not started yet/m);
     const before = await filesBelow(out);
     const { code, stderr } = await svc(["trim", "--out", out, "--profile", "minimal"]);
     assert.deepEqual([code, stderr], [1, `${out} is not empty\nNext: name a directory that does not exist yet\n`]);

@@ -7,9 +7,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
 import { fileURLToPath } from "node:url";
-import { leftovers } from "../../host/install/generations.ts";
-import { extensionsOf, readRecord } from "../../host/install/record.ts";
-import { verifyInstalled } from "../../host/install/verify.ts";
+import { leftovers } from "../../plugins/plugins/install/generations.ts";
+import { extensionsOf, readRecord } from "../../host/installed/record.ts";
+import { verifyInstalled } from "../../host/installed/verify.ts";
 import { packPackage } from "../plugin-package.ts";
 import type { StepOrder } from "./install-step.ts";
 

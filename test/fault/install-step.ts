@@ -1,7 +1,6 @@
 /** One install in a process of its own that kills itself before the n-th thing it does to the disk. Used by install-kill.test.ts. */
-import { createInstaller } from "../../host/install/installer.ts";
-import { type InstallFiles, realEffects } from "../../host/install/effects.ts";
-import type { ProgramOptions } from "../../host/install/run-program.ts";
+import { type InstallFiles, realEffects } from "../../plugins/plugins/install/effects.ts";
+import { createInstaller } from "../../plugins/plugins/install/installer.ts";
 
 /** What the process is told as its argument. */
 export interface StepOrder {
@@ -44,9 +43,7 @@ const installer = createInstaller({
   effects: {
     files,
     prove: counted(realEffects.prove),
-    run: counted((command: string, args: readonly string[], options: ProgramOptions) =>
-      realEffects.run(command, args, options),
-    ),
+    run: counted(realEffects.run),
   },
 });
 if (order.remove === undefined) await installer.install(order.spec, { agree: () => true });

@@ -52,7 +52,6 @@ export async function examine({ context, ask, pluginVerbs }: ExamineOptions): Pr
       "see who owns the state directory",
       async () => tornFindings(await pathsOf(files, (file) => isTorn(file, stateDir))),
     ],
-    ["plugins", "svc plugins doctor", async () => verbFindings("plugins", await ask(["plugins", "doctor"]))],
     ...pluginVerbs.map((verb): Check => {
       const [name = verb, ...words] = verb.split(" ");
       return [name, `svc ${verb}`, async () => verbFindings(name, await ask([name, ...words, ...flags]))];

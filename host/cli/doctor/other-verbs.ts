@@ -1,7 +1,7 @@
 /** Checks that other verbs of `svc` make. Each verb runs in a process of its own, so that one that crashes ends no other check. */
 import { messageOf } from "@svc/sdk";
 import { visible } from "@svc/sdk/cli";
-import { runProgram } from "../../install/run-program.ts";
+import { runProgram } from "../run-program.ts";
 import { installedCommands } from "../plugin-verbs.ts";
 import type { Finding } from "./finding.ts";
 
@@ -78,7 +78,7 @@ export function verbFindings(name: string, answer: unknown): Finding[] {
 
 /**
  * The verbs `<name> doctor` of plugins. Each prints `{ findings }` with `--json`, and accepts `--running`: a gateway uses the
- * state directory. @returns none when the plugins cannot be listed; `svc plugins doctor` says why
+ * state directory. @returns none when the plugins cannot be listed
  */
 export async function pluginVerbs(): Promise<string[]> {
   try {

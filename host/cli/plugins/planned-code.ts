@@ -1,10 +1,8 @@
 /** The plugins a start would load, and what the code of each says of itself. Runs none of them. */
 import { join } from "node:path";
-import { readConfigFile } from "../../config/file.ts";
-import { resolvePaths } from "../../config/paths.ts";
-import { codeFacts } from "../../install/code-facts.ts";
+import { codeFacts } from "./code-facts.ts";
 import { isLoadable, type PluginSource } from "../../kernel/load.ts";
-import { plannedPlugins } from "../planned-plugins.ts";
+import { pluginsHere } from "../planned-plugins.ts";
 
 /** A plugin that a start would load. Services by id. */
 export interface PlannedCode {
@@ -26,9 +24,7 @@ export interface PlannedStart {
 
 /** What a start would load now. The code is imported in a process that is thrown away. */
 export async function plannedStart(): Promise<PlannedStart> {
-  const paths = resolvePaths();
-  const file = await readConfigFile(paths.configPath, process.env);
-  const { sources, disabled } = plannedPlugins(file, paths);
+  const { file, sources, disabled } = await pluginsHere();
   const usable = sources.filter(isLoadable);
   const facts = await codeFacts(usable.map(entryOf));
   const plugins = usable.map(({ manifest, origin, key }, index): PlannedCode => {

@@ -1,9 +1,9 @@
 /** Which plugins a person means (a profile, a list, or what the configuration says), and whether they can do without others. */
 import { messageOf } from "@svc/sdk/errors";
 import type { Plugin } from "@svc/sdk";
-import { readConfigFile } from "../../config/file.ts";
+import type { ConfigFile } from "../../config/file.ts";
 import type { PluginsSection } from "../../config/host-schema.ts";
-import { resolvePaths } from "../../config/paths.ts";
+import { installedSources } from "../../installed/sources.ts";
 import {
   createPluginFinder,
   isLoadable,
@@ -14,7 +14,7 @@ import {
 import { apiMismatch } from "../../kernel/manifest.ts";
 import { bundleProfiles, type Profile } from "../../kernel/profiles.ts";
 import { planPlugins } from "../../plugin-plan.ts";
-import { pluginsSection } from "../planned-plugins.ts";
+import { pluginsHere, pluginsSection } from "../planned-plugins.ts";
 import { type Candidate, type Lack, lacksOf, nextStep } from "./explanation.ts";
 
 /** What was asked for. Neither a profile nor names: what the configuration uses. */
@@ -56,7 +56,7 @@ export async function selectPlugins(wanted: Wanted, options: SelectionOptions): 
   const listed = listOf(wanted, options);
   if (typeof listed === "string") return listed;
   const { section, finder, installed = [] } = options;
-  const plan = planPlugins(finder, withUse(section, listed.use), { installed });
+  const plan = planPlugins(finder, sectionWith(section, listed.use), { installed });
   const missing = plan.sources.filter((source): source is MissingPlugin => !isLoadable(source));
   if (missing.length > 0) {
     const lines = missing.map(({ origin, reason }) => `${origin}: ${reason}`);
@@ -105,11 +105,12 @@ function listOf(
   return `profile "${name}" is the whole bundle already\nNext: name only the profile, and further plugins in plugins.load.paths`;
 }
 
-/** The section as it is with this list. Pure. */
-export function withUse(
-  { use: _former, ...others }: PluginsSection,
-  use: readonly string[] | undefined,
-): PluginsSection {
+/** The file as it is with this list in `plugins.use`. Pure. */
+export function withUse(file: ConfigFile, use: readonly string[] | undefined): ConfigFile {
+  return { ...file, resolved: { ...file.resolved, plugins: sectionWith(pluginsSection(file), use) } };
+}
+
+function sectionWith({ use: _former, ...others }: PluginsSection, use: readonly string[] | undefined): PluginsSection {
   return use ? { ...others, use: [...use] } : others;
 }
 
@@ -179,16 +180,19 @@ function refusal(lacks: readonly Unmet[], wanted: Wanted, { command }: Selection
 }
 
 /**
- * `selectPlugins` from the configuration and the bundle of this machine, without what `svc plugins install` installed.
- * @param command the command line without options of this choice. @returns the choice and the whole bundle, or why not and the next step
+ * `selectPlugins` from the configuration and the bundle of this machine.
+ * @param command the command line without options of this choice
+ * @param options.withInstalled beside what `svc plugins install` installed; default: as if nothing was
+ * @returns the choice and the whole bundle, or why not and the next step
  */
 export async function selectHere(
   wanted: Wanted,
   command: string,
+  { withInstalled = false } = {},
 ): Promise<(Selection & { readonly bundle: readonly PluginSource[] }) | string> {
-  const paths = resolvePaths();
+  const { paths, section, bundle } = await pluginsHere();
+  const installed = withInstalled ? installedSources(paths).filter(isLoadable) : [];
   const finder = createPluginFinder(paths);
-  const section = pluginsSection(await readConfigFile(paths.configPath, process.env));
-  const selection = await selectPlugins(wanted, { section, finder, profiles: bundleProfiles(), command });
-  return typeof selection === "string" ? selection : { ...selection, bundle: finder.bundle().filter(isLoadable) };
+  const selection = await selectPlugins(wanted, { section, finder, profiles: bundleProfiles(), installed, command });
+  return typeof selection === "string" ? selection : { ...selection, bundle: bundle.filter(isLoadable) };
 }

@@ -2,7 +2,7 @@
 import { access, constants } from "node:fs/promises";
 import { delimiter, isAbsolute, join } from "node:path";
 import { GatewayError } from "@svc/sdk";
-import { type ProgramEnd, runProgram } from "../../install/run-program.ts";
+import { type ProgramEnd, runProgram } from "../run-program.ts";
 import type { ServiceKind } from "./definition.ts";
 
 /** The actions on a service whose file is written. */

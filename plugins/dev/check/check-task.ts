@@ -123,7 +123,7 @@ async function commandProblems({ cli, commands = [], directory }: Manifest, cach
   } catch (error) {
     return [failed(`${cli} cannot be imported: ${messageOf(error)}`, `correct ${cli}`)];
   }
-  const unknown = commands.filter(({ name }) => !verbs.some((verb) => verb.name === name));
+  const unknown = commands.filter(({ name, isGroup }) => !isGroup && !verbs.some((verb) => verb.name === name));
   const unlisted = verbs.filter(({ name }) => !commands.some((command) => command.name === name));
   return [
     ...unknown.map(({ name }) =>

@@ -1,7 +1,8 @@
 /** Which packages a plugin's files import, and whether its package.json says so. */
 import { readdirSync, readFileSync } from "node:fs";
 import { join, relative } from "node:path";
-import { importedPackages } from "@svc/host";
+import { isBuiltin } from "node:module";
+import { init, parse } from "es-module-lexer";
 import type { PackageJson } from "./package-facts.ts";
 import { failed, type Problem } from "./findings.ts";
 
@@ -29,6 +30,19 @@ export async function importProblems(directory: string, json: PackageJson): Prom
   const declared = { ...dependencies, ...peerDependencies, ...optionalDependencies };
   const problems = codeFiles(directory).map((file) => problemsOf(file, join(directory, file), declared));
   return (await Promise.all(problems)).flat();
+}
+
+/** Packages that a text imports when it runs; imports of types are left out. @throws Error it is no module */
+export async function importedPackages(text: string, file: string): Promise<string[]> {
+  await init();
+  const [found] = parse(text, file);
+  const names = found.flatMap((one) => {
+    if (one.type === "import-meta" || one.specifier === undefined) return [];
+    const isType = one.type === "dynamic" ? one.glob || one.probablyTypeOnly : one.typeOnly;
+    if (isType || /^[./#]/.test(one.specifier) || isBuiltin(one.specifier)) return [];
+    return [one.specifier.split("/", one.specifier.startsWith("@") ? 2 : 1).join("/")];
+  });
+  return [...new Set(names)];
 }
 
 /** @param shown the path, relative to the package */

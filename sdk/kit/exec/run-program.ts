@@ -15,9 +15,14 @@ export interface ProgramStart {
   /** Milliseconds; absent: until it ends. */
   readonly timeoutMs?: number;
   /** Ends it, too. */
-  readonly signal: AbortSignal;
-  /** Why it was ended, when `signal` did it. */
-  readonly stopReason: string;
+  readonly signal?: AbortSignal;
+  /** Why it was ended, when `signal` did it. Default: it was stopped. */
+  readonly stopReason?: string;
+  /**
+   * It stays in the process group of this process, so that Ctrl-C in a terminal ends it as well. What it starts is not ended
+   * with it then. Default false: it gets a group of its own.
+   */
+  readonly isForeground?: boolean;
   /** `pipe`: it can be written to. Default: it reads nothing. */
   readonly stdin?: "ignore" | "pipe";
   /** What it left running when it ended by itself is ended, too. Default false: that goes on. */
@@ -96,21 +101,23 @@ export function startProgram(start: ProgramStart): RunningProgram {
   let reason: string | undefined;
   let kill: NodeJS.Timeout | undefined;
   let isOver = false;
+  const signalTo = (signal: NodeJS.Signals) =>
+    start.isForeground === true ? void child.kill(signal) : signalGroup(child, signal);
   const end = (why: string) => {
     if (reason !== undefined || isOver) return;
     reason = why;
-    signalGroup(child, "SIGTERM");
-    kill = setTimeout(() => signalGroup(child, "SIGKILL"), KILL_AFTER_MS);
+    signalTo("SIGTERM");
+    kill = setTimeout(() => signalTo("SIGKILL"), KILL_AFTER_MS);
   };
   const ended = new Promise<ProgramOutcome>((resolve) => {
-    const onAbort = () => end(start.stopReason);
+    const onAbort = () => end(start.stopReason ?? "it was stopped");
     const late = start.timeoutMs === undefined ? undefined : setTimeout(() => end(TIME_IS_UP), start.timeoutMs);
-    start.signal.addEventListener("abort", onAbort, { once: true });
-    if (start.signal.aborted) onAbort();
+    start.signal?.addEventListener("abort", onAbort, { once: true });
+    if (start.signal?.aborted) onAbort();
     const settle = (exitCode: number | null, signal: NodeJS.Signals | null, failure?: string) => {
       clearTimeout(late);
       clearTimeout(kill);
-      start.signal.removeEventListener("abort", onAbort);
+      start.signal?.removeEventListener("abort", onAbort);
       resolve(outcome(exitCode, signal, reason, failure));
     };
     child.stdout?.on("data", (chunk: Buffer) => start.onOutput(chunk, "stdout"));
@@ -121,7 +128,7 @@ export function startProgram(start: ProgramStart): RunningProgram {
     child.once("exit", (exitCode, signal) => {
       isOver = true;
       // What it started and left behind goes with it when it was told to end.
-      if (reason !== undefined || start.endsWhole === true) signalGroup(child, "SIGKILL");
+      if (reason !== undefined || start.endsWhole === true) signalTo("SIGKILL");
       void drained(child).then(() => settle(exitCode, signal));
     });
   });
@@ -149,14 +156,21 @@ function outcome(
   };
 }
 
-function spawned({ file, argv, cwd, env, stdin }: ProgramStart): ChildProcess | { readonly failure: string } {
+function spawned({
+  file,
+  argv,
+  cwd,
+  env,
+  stdin,
+  isForeground,
+}: ProgramStart): ChildProcess | { readonly failure: string } {
   const [name = file, ...args] = argv;
   try {
     return spawn(file, args, {
       argv0: name,
       cwd,
       env: { ...env },
-      detached: process.platform !== "win32", // a group of its own, so that what it starts ends with it
+      detached: isForeground !== true && process.platform !== "win32", // a group of its own, so that what it starts ends with it
       stdio: [stdin ?? "ignore", "pipe", "pipe"],
       windowsHide: true,
     });

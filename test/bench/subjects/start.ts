@@ -1,10 +1,16 @@
 /** Spawn to first `hello-ok`: what a user waits for after `svc gateway run`. */
 import { mkdir, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
-import { type Asking, itemsOf } from "../../../host/install/agreement.ts";
-import { extensionsOf, generationName, type InstalledPlugin, writeRecord } from "../../../host/install/record.ts";
-import { linkSdk } from "../../../host/install/sdk-link.ts";
-import { generationTree, treeHash } from "../../../host/install/tree.ts";
+import { type Asking, itemsOf } from "../../../host/installed/agreed.ts";
+import {
+  extensionsOf,
+  generationName,
+  type InstalledPlugin,
+  recordPath,
+  recordText,
+} from "../../../host/installed/record.ts";
+import { linkSdk } from "../../../host/installed/sdk-link.ts";
+import { generationTree, treeHash } from "../../../host/installed/tree.ts";
 import { atMost, both, type Row, ratioAtMost } from "../figures.ts";
 import { makeStateDir, MINIMAL, runGateway, type StateDir, TOKEN } from "../gateways.ts";
 import { openSocket } from "../load/socket.ts";
@@ -31,7 +37,7 @@ async function withInstalledPlugins(): Promise<StateDir> {
   const extensions = extensionsOf(state.path);
   const names = Array.from({ length: EXTRA_PLUGINS }, (_, index) => `extra-${index}`);
   const installed = await Promise.all(names.map(async (name) => [name, await installedAt(extensions, name)] as const));
-  await writeRecord(extensions, new Map(installed));
+  await writeFile(recordPath(extensions), recordText(new Map(installed)), { mode: 0o600 });
   return state;
 }
 

@@ -15,9 +15,8 @@ import { join } from "node:path";
 import { describe, it, type TestContext } from "node:test";
 import { checkPlugin, type CheckTask } from "../../../plugins/dev/check/check-task.ts";
 import type { Finding } from "../../../plugins/dev/check/findings.ts";
-import { importProblems } from "../../../plugins/dev/check/imports.ts";
 import { covers, type PackageJson, packageProblems } from "../../../plugins/dev/check/package-facts.ts";
-import { importedPackages } from "../../../host/install/imports.ts";
+import { importedPackages, importProblems } from "../../../plugins/dev/check/imports.ts";
 import { root } from "../../checkout.ts";
 import { home } from "../../host/cli/svc.ts";
 

@@ -67,6 +67,7 @@ async function handlers(reload: PluginControl["reload"]): Promise<Handlers<typeo
   let served: Handlers<typeof plugins> | undefined;
   const gateway = {
     services: { control: { reports: () => reports, inspect, reload } },
+    provide: () => undefined,
     serve: (_contract: unknown, given: Handlers<typeof plugins>) => (served = given),
   };
   await pluginsPlugin.setup(gateway as unknown as PluginGateway<never, never>); // the parts it uses

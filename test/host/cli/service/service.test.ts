@@ -146,7 +146,6 @@ function machine(
             asked.push(args.join(" "));
             return {
               code: exitCode(args),
-              timedOut: false,
               stdout: "",
               stderr: "Failed to connect to bus",
             };

@@ -1,0 +1,76 @@
+/** What a plugin asks for, in words for whoever installs it, and what of it was not agreed to. Pure. */
+import { cut, visible } from "@svc/sdk/cli";
+import type { Manifest } from "../kernel/manifest.ts";
+import { preferredPlacement } from "../kernel/placement.ts";
+
+/** What the package asks for, of which an agreement is made. */
+export type Asking = Pick<
+  Manifest,
+  "id" | "permissions" | "gates" | "routes" | "namespaces" | "section" | "commands" | "isolation"
+>;
+
+/**
+ * One line for each thing it asks for, sorted; the same for the same package. What is more than before is what has lines
+ * that were not there: `<kind> <what>`.
+ * @param native files of compiled code, relative to the package
+ */
+export function itemsOf(manifest: Asking, native: readonly string[]): readonly string[] {
+  const { id, permissions = {}, gates = [], routes = [], namespaces = [], section, commands = [] } = manifest;
+  const { calls = [], net = [], files, exec, env = [] } = permissions;
+  const isFree = preferredPlacement(manifest) !== "process";
+  const items = [
+    isFree ? "rights all" : "confined process",
+    ...calls.map((scope) => `calls ${scope}`),
+    ...net.map((address) => `net ${address}`),
+    ...(files?.read ?? []).map((path) => `reads ${path}`),
+    ...(files?.write ?? []).map((path) => `writes ${path}`),
+    ...(exec ? ["exec programs"] : []),
+    ...env.map((name) => `env ${name}`),
+    ...gates.map((gate) => `gate ${gate}`),
+    ...routes.map((route) => `route ${route}`),
+    ...namespaces.filter((name) => name !== id).map((name) => `methods ${name}`),
+    ...(section === undefined || section === id ? [] : [`section ${section}`]),
+    ...commands.map(({ name }) => `command ${name}`),
+    ...native.map((file) => `native ${file}`),
+  ];
+  return [...new Set(items)].sort();
+}
+
+/** Longest item that is shown in full. */
+const LONGEST = 200;
+
+const WORDS: Readonly<Record<string, (what: string) => string>> = {
+  rights: () =>
+    "runs with all rights of the gateway, in a thread of its own too: what follows is what it says it needs, and is not enforced",
+  confined: () =>
+    "runs in a process of its own: files and programs beyond what follows are denied to it, the network is not",
+  calls: (scope) => `calls methods of this gateway with the scope ${scope}`,
+  net: (address) => `connects to ${address}`,
+  reads: (path) => `reads ${path}`,
+  writes: (path) => `writes ${path}`,
+  exec: () => "runs programs, which can do all that this user can",
+  env: (name) => `reads the environment variable ${name}`,
+  gate: (gate) => `may refuse what passes ${gate}; that stays shut while the plugin is away`,
+  route: (route) => `answers HTTP requests below ${route}`,
+  methods: (name) => `serves methods below ${name}.`,
+  section: (section) => `has the section ${section} of the configuration`,
+  command: (name) => `adds the command: svc ${name}`,
+  native: (file) => `brings compiled code, which nothing can confine: ${file}`,
+};
+
+/** The same in plain words, the weightiest first. What the package wrote is made safe for a terminal. */
+export function summaryOf(items: readonly string[]): readonly string[] {
+  const order = Object.keys(WORDS);
+  const split = items.map((item) => [item.slice(0, item.indexOf(" ")), item.slice(item.indexOf(" ") + 1)] as const);
+  return split
+    .sort(([left], [right]) => order.indexOf(left) - order.indexOf(right))
+    .map(([kind, what]) => {
+      const shown = cut(visible(what), LONGEST);
+      return WORDS[kind]?.(shown) ?? `${kind} ${shown}`;
+    });
+}
+
+/** Items that were not agreed to. To be confined takes nobody's agreement. */
+export function addedItems(items: readonly string[], agreed: readonly string[]): readonly string[] {
+  return items.filter((item) => !agreed.includes(item) && !item.startsWith("confined "));
+}

@@ -1,0 +1,42 @@
+/** An installed package as it lies on disk: its manifest, and its compiled code. Runs nothing of it. */
+import { realpathSync, statSync } from "node:fs";
+import { join, sep } from "node:path";
+import { type Manifest, readManifest } from "../kernel/manifest.ts";
+import type { TreeEntry } from "./tree.ts";
+
+/** The manifest, whose files must lie inside the package. @throws Error with the next step */
+export function examinePackage(directory: string): Manifest {
+  const manifest = readManifest(directory);
+  if (!manifest) throw refused(`${directory} is no plugin: its package.json has no "svc.entry"`, "add it");
+  for (const [key, path] of [
+    ["entry", manifest.entry],
+    ["cli", manifest.cli],
+  ] as const)
+    if (path !== undefined) mustBeInside(directory, key, path);
+  return manifest;
+}
+
+function mustBeInside(directory: string, key: string, path: string): void {
+  const root = realpathSync(directory);
+  let file: string;
+  try {
+    file = realpathSync(join(root, path));
+  } catch {
+    const next = "build it before it is packed, and let its package.json list the result under files";
+    throw refused(`its ${key} ${path} is not in the package`, next);
+  }
+  if (!file.startsWith(root + sep))
+    throw refused(`its ${key} ${path} leads out of the package`, "tell whoever made it");
+  if (!statSync(file).isFile()) throw refused(`its ${key} ${path} is no file`, "tell whoever made it");
+}
+
+/** Compiled code, relative to the generation's `node_modules`. */
+export function nativeFiles(entries: readonly TreeEntry[]): readonly string[] {
+  return entries
+    .filter(({ path, stats }) => path.endsWith(".node") && stats.isFile())
+    .map(({ path }) => path.replace(/^node_modules\//, ""));
+}
+
+function refused(why: string, next: string): Error {
+  return new Error(`${why}\nNext: ${next}`);
+}

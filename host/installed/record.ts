@@ -1,0 +1,135 @@
+/**
+ * The record of installed plugins: one file, and the only switch between versions. The installer replaces it whole, so a
+ * reader sees the old or the new state. Every start reads it, synchronously.
+ */
+import { closeSync, constants, fstatSync, openSync, readFileSync } from "node:fs";
+import { isAbsolute, join } from "node:path";
+import { describeViolations, matches, messageOf, type Static, Strict, Type } from "@svc/sdk";
+import { PLUGIN_ID } from "../kernel/manifest.ts";
+
+const Text = Type.String({ minLength: 1, maxLength: 4_096 });
+
+const version = {
+  source: Type.Enum(["npm", "archive", "directory", "git", "link"]),
+  /** What was asked for; an update asks for the same. */
+  spec: Text,
+  /** Of the package. */
+  name: Text,
+  version: Text,
+  /** Of the generation, relative to the extensions directory; of a link the linked directory. */
+  directory: Text,
+  /** Subresource integrity (sha512) of the archive it was unpacked from; empty for a link. */
+  integrity: Type.String({ maxLength: 256 }),
+  /** Hash over every file of the generation; empty for a link. */
+  tree: Type.String({ maxLength: 256 }),
+  /** What was agreed to: see agreed.ts. */
+  agreed: Type.Array(Text, { maxItems: 1_000 }),
+  /** Rises with every install of this id. */
+  generation: Type.Integer({ minimum: 1 }),
+  /** epoch ms */
+  installedAt: Type.Integer(),
+};
+
+const InstalledVersion = Strict(version);
+export type InstalledVersion = Static<typeof InstalledVersion>;
+
+const InstalledPlugin = Strict({ ...version, previous: Type.Optional(InstalledVersion) });
+export type InstalledPlugin = Static<typeof InstalledPlugin>;
+
+const InstalledFile = Strict({
+  version: Type.Literal(1),
+  plugins: Type.Record(Type.String(), InstalledPlugin),
+});
+
+/** By id. */
+export type Installed = ReadonlyMap<string, InstalledPlugin>;
+
+/** As npm allows new ones; never taken for an option, never leading anywhere as a path. */
+const PACKAGE_NAME = /^(?:@[a-z0-9~][a-z0-9._~-]*\/)?[a-z0-9~][a-z0-9._~-]*$/;
+const LONGEST_NAME = 214;
+
+/** Whether npm allows this name for a package. */
+export function isPackageName(name: string): boolean {
+  return name.length <= LONGEST_NAME && PACKAGE_NAME.test(name);
+}
+
+/** Bytes; a larger file is not a record. */
+const LONGEST_RECORD = 4 * 1_024 * 1_024;
+
+/** Where installed plugins lie; private. Not to be confused with `<state>/plugins`, where plugins keep what is theirs. */
+export function extensionsOf(stateDir: string): string {
+  return join(stateDir, "extensions");
+}
+
+export function recordPath(extensions: string): string {
+  return join(extensions, "installed.json");
+}
+
+/** @returns why it cannot be used, and nothing of it then; empty when nothing was ever installed */
+export function readRecord(extensions: string): Installed | { readonly problem: string } {
+  const path = recordPath(extensions);
+  let text: string | undefined;
+  try {
+    text = readOwn(path);
+  } catch (error) {
+    return { problem: `${path} cannot be read: ${messageOf(error)}` };
+  }
+  if (text === undefined) return new Map();
+  let content: unknown;
+  try {
+    content = JSON.parse(text);
+  } catch {
+    return { problem: `${path} is cut off or no JSON` };
+  }
+  if (!matches(InstalledFile, content))
+    return { problem: `${path} is not as it was written: ${describeViolations(InstalledFile, content)}` };
+  const odd = Object.entries(content.plugins).find(([id, one]) => !liesWhereItMust(id, one));
+  if (odd) return { problem: `${path} names a directory outside of it for the plugin ${odd[0]}` };
+  return new Map(Object.entries(content.plugins));
+}
+
+/** @throws Error belongs to somebody else, others may write it, too large, or of the file system */
+function readOwn(path: string): string | undefined {
+  let handle: number;
+  try {
+    handle = openSync(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined;
+    throw error;
+  }
+  try {
+    const { uid, mode, size } = fstatSync(handle);
+    const user = process.getuid?.();
+    if ((mode & constants.S_IFMT) !== constants.S_IFREG) throw new Error("it is not a plain file");
+    if (user !== undefined && uid !== user && uid !== 0) throw new Error("it belongs to another user");
+    if (user !== undefined && (mode & 0o022) !== 0) throw new Error("others may write it; chmod 600 it if it is yours");
+    if (size > LONGEST_RECORD) throw new Error("it is far too large");
+    return readFileSync(handle, "utf8");
+  } finally {
+    closeSync(handle);
+  }
+}
+
+/** Id and name become parts of paths. */
+function liesWhereItMust(id: string, one: InstalledPlugin): boolean {
+  if (!PLUGIN_ID.test(id)) return false;
+  return [one, ...(one.previous ? [one.previous] : [])].every(({ source, directory, generation, name }) =>
+    source === "link" ? isAbsolute(directory) : isPackageName(name) && directory === generationName(id, generation),
+  );
+}
+
+/** Relative to the extensions directory. */
+export function generationName(id: string, generation: number): string {
+  return `${id}/gen-${generation}`;
+}
+
+/** Directory of the plugin's package. */
+export function packageDirectory(extensions: string, { source, directory, name }: InstalledVersion): string {
+  return source === "link" ? directory : join(extensions, directory, "node_modules", name);
+}
+
+/** Content of the file for these plugins; equal plugins give equal bytes. */
+export function recordText(installed: Installed): string {
+  const plugins = Object.fromEntries([...installed].sort(([left], [right]) => (left < right ? -1 : 1)));
+  return `${JSON.stringify({ version: 1, plugins }, null, 2)}\n`;
+}

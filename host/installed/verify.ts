@@ -1,0 +1,91 @@
+/** Whether an installed plugin is still what was installed and agreed to. Asked before any of its code is imported. */
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { replaceFile } from "@svc/sdk/files";
+import type { Manifest } from "../kernel/manifest.ts";
+import { addedItems, itemsOf, summaryOf } from "./agreed.ts";
+import { examinePackage, nativeFiles } from "./package.ts";
+import { type InstalledVersion, packageDirectory } from "./record.ts";
+import { linkSdk } from "./sdk-link.ts";
+import {
+  generationTree,
+  isOutside,
+  sealOf,
+  treeFault,
+  treeHash,
+  treeOf,
+  type TreeEntry,
+  withoutLinks,
+} from "./tree.ts";
+
+/** @throws Error why nothing of it may run, with the next step */
+export async function verifyInstalled(id: string, version: InstalledVersion, extensions: string): Promise<Manifest> {
+  const isLink = version.source === "link";
+  const root = isLink ? version.directory : join(extensions, version.directory);
+  const entries = await entriesOf(id, root, isLink);
+  const fault = treeFault(isLink ? withoutLinks(entries) : entries, root);
+  if (fault) throw new Error(`${fault}, so nobody can tell who wrote it\nNext: ${repair(id, version)}`);
+  if (!isLink) {
+    if (!(await isAsInstalled(version, extensions, root, entries)))
+      throw new Error(`its files changed since it was installed\nNext: ${repair(id, version)}`);
+    linkSdk(root);
+  }
+  const manifest = examinePackage(packageDirectory(extensions, version));
+  if (manifest.id !== id)
+    throw new Error(
+      `its package says id "${manifest.id}" now, and it was installed as ${id}\nNext: ${repair(id, version)}`,
+    );
+  const added = addedItems(itemsOf(manifest, isLink ? [] : nativeFiles(entries)), version.agreed);
+  if (added.length > 0)
+    throw new Error(
+      `it asks for more than was agreed to: ${summaryOf(added).join("; ")}\nNext: svc plugins update ${id}`,
+    );
+  return manifest;
+}
+
+async function entriesOf(id: string, root: string, isLink: boolean): Promise<readonly TreeEntry[]> {
+  try {
+    return isLink ? await treeOf(root, isOutside) : await generationTree(root);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== "ENOENT") throw error;
+    throw new Error(`its files are gone from ${root}\nNext: svc plugins update ${id}, or svc plugins remove ${id}`, {
+      cause: error,
+    });
+  }
+}
+
+function repair(id: string, { source }: InstalledVersion): string {
+  if (source === "link") return `set its owner and permissions right, or svc plugins remove ${id}`;
+  return `svc plugins update ${id}, which installs it anew, or svc plugins remove ${id}`;
+}
+
+/** By its seal when nothing was touched since; else by every byte, and then it is sealed again. */
+async function isAsInstalled(
+  version: InstalledVersion,
+  extensions: string,
+  root: string,
+  entries: readonly TreeEntry[],
+): Promise<boolean> {
+  const seal = sealOf(entries);
+  if (readSeal(extensions, version) === `${version.tree} ${seal}`) return true;
+  if ((await treeHash(root, entries)) !== version.tree) return false;
+  await keepSeal(extensions, version, seal).catch(() => undefined); // only time is lost without it
+  return true;
+}
+
+function sealPath(extensions: string, { directory }: InstalledVersion): string {
+  return join(extensions, `${directory}.seal`);
+}
+
+function readSeal(extensions: string, version: InstalledVersion): string | undefined {
+  try {
+    return readFileSync(sealPath(extensions, version), "utf8").trim();
+  } catch {
+    return undefined; // not sealed yet
+  }
+}
+
+/** Remembers that these files are what the record says. */
+async function keepSeal(extensions: string, version: InstalledVersion, seal: string): Promise<void> {
+  await replaceFile(sealPath(extensions, version), `${version.tree} ${seal}\n`);
+}

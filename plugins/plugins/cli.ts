@@ -1,0 +1,114 @@
+/** `svc plugins ...`. A verb is imported when it runs. */
+import { type Command, type CommandContext, defineCommands } from "@svc/sdk/cli";
+
+const AGREEING: NonNullable<Command["options"]> = [
+  { flags: "--yes", description: "agree to everything it asks for" },
+  { flags: "--agree <word>", description: "agree to what was shown with this word, and to nothing else" },
+];
+
+const first = ({ args }: CommandContext) => args[0] ?? "";
+
+export default defineCommands([
+  {
+    name: "plugins list",
+    summary: "All plugins, their state and why one is not active",
+    help: ["Asks the running gateway; when none answers within a second, tells of the last start."],
+    examples: ["svc plugins list", "svc plugins list --json"],
+    run: async (context) => (await import("./cli/list.ts")).listPlugins(context),
+  },
+  {
+    name: "plugins why",
+    summary: "Why a plugin is not active, what it waits for, and what to do",
+    args: "<id>",
+    examples: ["svc plugins why notes"],
+    run: async (context) => (await import("./cli/why.ts")).explainPlugin(first(context), context),
+  },
+  {
+    name: "plugins reload",
+    summary: "Load a plugin's code anew in the running gateway, without a restart",
+    args: "<id>",
+    examples: ["svc plugins reload notes"],
+    run: async (context) => (await import("./cli/reload.ts")).reloadPlugin(first(context), context),
+  },
+  {
+    name: "plugins install",
+    summary: "Install a plugin: from the npm registry, or an archive, a directory or a git repository of this machine",
+    args: "<spec>",
+    options: [
+      ...AGREEING,
+      { flags: "--link", description: "use the directory where it lies, without a copy: for development" },
+    ],
+    help: ["Shows what the plugin asks for and installs it when you agree. Runs no install scripts."],
+    examples: [
+      "svc plugins install some-plugin",
+      "svc plugins install @someone/some-plugin@1.2.0 --yes",
+      "svc plugins install ./some-plugin-1.2.0.tgz",
+      "svc plugins install ~/src/some-plugin --link",
+      "svc plugins install git+file:///home/me/some-plugin#v1.2.0",
+    ],
+    run: async (context) => (await import("./cli/install.ts")).installPlugin(first(context), context),
+  },
+  {
+    name: "plugins update",
+    summary: "Install the newest version of what a plugin was installed from; the one before is kept",
+    args: "<id>",
+    options: AGREEING,
+    help: ["Asks again only when it wants more than was agreed to."],
+    examples: ["svc plugins update some-plugin"],
+    run: async (context) => (await import("./cli/install.ts")).updatePlugin(first(context), context),
+  },
+  {
+    name: "plugins remove",
+    summary: "Remove an installed plugin; what it stored and its configuration stay",
+    args: "<id>",
+    options: [{ flags: "--purge", description: "remove these, too" }],
+    examples: ["svc plugins remove some-plugin", "svc plugins remove some-plugin --purge"],
+    run: async (context) => (await import("./cli/remove.ts")).removePlugin(first(context), context),
+  },
+  {
+    name: "plugins enable",
+    summary: "Let a disabled plugin run again",
+    args: "<id>",
+    examples: ["svc plugins enable some-plugin"],
+    run: async (context) => (await import("./cli/switch.ts")).switchPlugin(first(context), true, context),
+  },
+  {
+    name: "plugins disable",
+    summary: "Take a plugin out of service, and keep it out",
+    args: "<id>",
+    examples: ["svc plugins disable some-plugin"],
+    run: async (context) => (await import("./cli/switch.ts")).switchPlugin(first(context), false, context),
+  },
+  {
+    name: "plugins doctor",
+    summary: "What is wrong with the installed plugins, and what to do",
+    options: [
+      { flags: "--fix", description: "remove what interrupted installs left behind; nothing else is changed" },
+      { flags: "--running", description: "accepted from svc doctor; has no effect" },
+    ],
+    help: ["Exits with 1 when something is broken. Changes nothing without --fix."],
+    examples: ["svc plugins doctor", "svc plugins doctor --fix"],
+    run: async (context) => (await import("./cli/doctor.ts")).examinePlugins(context),
+  },
+  {
+    name: "plugins use",
+    summary: "Choose which plugins the gateway runs: a profile of the bundle, or exactly these",
+    isLocal: true,
+    args: "[names...]",
+    options: [
+      { flags: "--profile <name>", description: "the plugins of this profile, and those that are named" },
+      { flags: "--with-requirements", description: "add the plugins that the named ones cannot do without" },
+    ],
+    help: ["Writes plugins.use. A single name that is a profile is the profile."],
+    examples: ["svc plugins use minimal", "svc plugins use config notes --with-requirements"],
+    run: async (context) => (await import("./cli/use.ts")).usePlugins(context.args, context),
+  },
+  {
+    name: "plugins inspect",
+    summary: "Everything about one plugin: what it declared, and what it costs",
+    args: "<id>",
+    help: ["Asks the running gateway; when none answers within a second, tells what the package says."],
+    examples: ["svc plugins inspect notes", "svc plugins inspect notes --json"],
+    run: async (context) => (await import("./cli/inspect.ts")).inspectPlugin(first(context), context),
+  },
+]);

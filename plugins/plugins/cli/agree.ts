@@ -1,0 +1,46 @@
+/** Asks a person whether a plugin may have what it asks for. */
+import { createInterface } from "node:readline/promises";
+import { type CommandContext, visible } from "@svc/sdk/cli";
+import type { Agree, AgreementRequest } from "../install/installer.ts";
+
+export interface AgreeFlags {
+  /** To all of it. */
+  readonly yes?: boolean;
+  /** To what was shown with this word. */
+  readonly agree?: string;
+}
+
+/** Where nobody can be asked and no flag says yes, it is no. */
+export function agreeBy({ yes, agree }: AgreeFlags, output: Pick<CommandContext, "json" | "note">): Agree {
+  return async (request) => {
+    if (yes) {
+      if (!output.json) output.note(describeRequest(request));
+      return true;
+    }
+    if (agree !== undefined) return agree === request.agree;
+    return canAsk(output) && askPerson(describeRequest(request));
+  };
+}
+
+/** Somebody reads and types here. */
+export function canAsk({ json }: Pick<CommandContext, "json">): boolean {
+  return !json && process.stdin.isTTY && process.stderr.isTTY;
+}
+
+/** @returns whether the answer is yes; anything else is no */
+export async function askPerson(text: string): Promise<boolean> {
+  const reader = createInterface({ input: process.stdin, output: process.stderr });
+  try {
+    const answer = await reader.question(`${text}\nAgree? [y/N] `);
+    return /^y(?:es)?$/i.test(answer.trim());
+  } finally {
+    reader.close();
+  }
+}
+
+/** Pure. */
+export function describeRequest(request: Omit<AgreementRequest, "agree">): string {
+  const { name, version, id, summary, isUpdate } = request;
+  const what = isUpdate ? "asks for more than before. It" : `(plugin ${id})`;
+  return [`${visible(name)} ${visible(version)} ${what}`, ...summary.map((line) => `  - ${line}`)].join("\n");
+}

@@ -1,0 +1,145 @@
+/** From what was asked for to a version that is ready to be switched to: everything is checked, nothing is in use yet. */
+import { realpathSync, statSync } from "node:fs";
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import {
+  examinePackage,
+  generationTree,
+  type InstalledVersion,
+  isOutside,
+  itemsOf,
+  type Manifest,
+  nativeFiles,
+  sealOf,
+  treeFault,
+  treeHash,
+  treeOf,
+  withoutLinks,
+} from "@svc/host";
+import { lookInto } from "./archive.ts";
+import { makeGeneration } from "./dependencies.ts";
+import type { InstallEffects } from "./effects.ts";
+import { InstallFailure, type InstallStep, step } from "./failure.ts";
+import { fetchArchive } from "./fetch.ts";
+import { createNpm, createRun } from "./npm.ts";
+import { factsOf } from "./package-facts.ts";
+import { absoluteSpec, type InstallSpec, parseSpec } from "./spec.ts";
+
+/** What a version is made with. */
+export interface CandidateOptions {
+  readonly home: string;
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly effects: InstallEffects;
+  progress(step: InstallStep, what: string): void;
+  /** Whether this package may have its id. @throws InstallFailure at `manifest` */
+  admit(name: string, manifest: Manifest): void;
+  /** Whether there is nothing to do for this archive. */
+  isThere(name: string, manifest: Manifest, integrity: string): Promise<boolean>;
+  /** @throws InstallFailure at `agree` when nobody agreed */
+  agree(name: string, manifest: Manifest, integrity: string, items: readonly string[]): Promise<void>;
+}
+
+/** A version that can be switched to. */
+export interface Candidate {
+  readonly manifest: Manifest;
+  /** Without what the switch decides. */
+  readonly version: Omit<InstalledVersion, "directory" | "generation" | "installedAt">;
+  /** The generation, still in the staging directory; a link's own directory. */
+  readonly directory: string;
+}
+
+/**
+ * @param staging an empty directory, private
+ * @returns the name of the package and its manifest where that very archive is there already
+ * @throws InstallFailure at the step that failed
+ */
+export async function makeCandidate(
+  text: string,
+  staging: string,
+  options: CandidateOptions,
+): Promise<Candidate | { readonly there: Manifest }> {
+  const { effects, env, progress } = options;
+  const run = createRun(effects.run, env);
+  const npm = createNpm(run);
+  progress("fetch", text);
+  const spec = parseSpec(text, lookAt, options.home);
+  const work = join(staging, "work");
+  await effects.files.mkdir(work, { mode: 0o700 });
+  const archive = await fetchArchive(spec, work, { npm, run });
+
+  progress("archive", archive.integrity);
+  const { packageJson } = await step("archive", "get it anew from where it was published", () =>
+    lookInto(archive.file),
+  );
+
+  progress("manifest", "");
+  const { name, manifest: told } = factsOf(packageJson, text);
+  if (spec.source === "npm" && name !== spec.name)
+    throw new InstallFailure("manifest", `asked for ${spec.name}, got ${name}`, "look at what the registry has");
+  options.admit(name, told);
+  if (await options.isThere(name, told, archive.integrity)) return { there: told };
+
+  progress("dependencies", `${name} ${told.version}`);
+  const directory = join(staging, "generation");
+  await makeGeneration(directory, name, archive.file, npm);
+  const entries = await generationTree(directory);
+  const inside = join(directory, "node_modules", name);
+  const manifest = await step("manifest", "tell whoever made the plugin", async () => {
+    const fault = treeFault(entries, directory);
+    if (fault) throw new Error(`${fault}; a plugin is made of files of its own`);
+    return { ...examinePackage(inside), directory: inside };
+  });
+  const tree = await treeHash(directory, entries, true);
+  const items = itemsOf(manifest, nativeFiles(entries));
+  await options.agree(name, manifest, archive.integrity, items);
+  await proveIn(staging, inside, manifest, options);
+  if (sealOf(await generationTree(directory)) !== sealOf(entries))
+    throw new InstallFailure("prove", "it changes its own files when it is imported", "tell whoever made the plugin");
+  const { version } = manifest;
+  const facts = { source: spec.source, spec: text, name, version, integrity: archive.integrity, tree };
+  return { manifest, directory, version: { ...facts, agreed: [...items] } };
+}
+
+/** A directory under development, used where it lies: not copied, not sealed. */
+export async function makeLink(path: string, staging: string, options: CandidateOptions): Promise<Candidate> {
+  options.progress("fetch", path);
+  const directory = linkedDirectory(path, options.home);
+  options.progress("manifest", "");
+  const entries = await step("manifest", "link a smaller directory", () => treeOf(directory, isOutside));
+  const fault = treeFault(withoutLinks(entries), directory);
+  if (fault) throw new InstallFailure("manifest", fault, "set its owner and permissions right (chmod -R o-w)");
+  const packageJson = await step("manifest", "link the directory of a package", () =>
+    readFile(join(directory, "package.json"), "utf8"),
+  );
+  const { name } = factsOf(packageJson, directory);
+  const manifest = await step("manifest", "correct its package.json", async () => examinePackage(directory));
+  options.admit(name, manifest);
+  const items = itemsOf(manifest, []);
+  await options.agree(name, manifest, directory, items);
+  await proveIn(staging, directory, manifest, options);
+  const facts = { source: "link" as const, spec: directory, name, version: manifest.version, integrity: "", tree: "" };
+  return { manifest, directory, version: { ...facts, agreed: [...items] } };
+}
+
+function linkedDirectory(path: string, home: string): string {
+  const spec: InstallSpec = parseSpec(absoluteSpec(path, "/"), lookAt, home);
+  if (spec.source === "directory") return realpathSync(spec.path);
+  throw new InstallFailure(
+    "fetch",
+    `${path} is no directory, and only those can be linked`,
+    "svc plugins install ./<directory> --link",
+  );
+}
+
+async function proveIn(staging: string, directory: string, manifest: Manifest, options: CandidateOptions) {
+  const { effects, env, progress } = options;
+  progress("prove", "");
+  const empty = join(staging, "empty");
+  await effects.files.mkdir(empty, { mode: 0o700 });
+  await step("prove", "tell whoever made the plugin", () => effects.prove({ directory, manifest }, empty, env["PATH"]));
+}
+
+function lookAt(path: string): "file" | "directory" | undefined {
+  const stats = statSync(path, { throwIfNoEntry: false });
+  return stats?.isFile() ? "file" : stats?.isDirectory() ? "directory" : undefined;
+}

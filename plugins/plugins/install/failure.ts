@@ -1,0 +1,48 @@
+/** How an install fails: at a named step, with what to do next. */
+import { messageOf } from "@svc/sdk/errors";
+
+/** In the order they are taken. Choice: people agree before any code of the plugin runs, so `agree` comes before `prove`. */
+export const INSTALL_STEPS = [
+  "lock",
+  "fetch",
+  "archive",
+  "manifest",
+  "dependencies",
+  "agree",
+  "prove",
+  "switch",
+  "load",
+] as const;
+export type InstallStep = (typeof INSTALL_STEPS)[number];
+
+/** Nothing was changed, unless the message says so. */
+export class InstallFailure extends Error {
+  override readonly name = "InstallFailure";
+  readonly step: InstallStep;
+  /** Machine-readable particulars. */
+  readonly details: Readonly<Record<string, unknown>>;
+
+  /** @param next what to type or do now */
+  constructor(step: InstallStep, message: string, next: string, details: Readonly<Record<string, unknown>> = {}) {
+    super(`${step}: ${message}\nNext: ${next}`);
+    this.step = step;
+    this.details = details;
+  }
+
+  /** What is told beside the message, which has what matters of npm's words. */
+  shown(): Readonly<Record<string, unknown>> {
+    const { npm: _words, ...shown } = this.details;
+    return { ...shown, step: this.step };
+  }
+}
+
+/** Runs a step. What it throws becomes an `InstallFailure` of this step. @param next unless the error itself has a line `Next: ` */
+export async function step<T>(name: InstallStep, next: string, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    if (error instanceof InstallFailure) throw error;
+    const [why = "", own = next] = messageOf(error).split("\nNext: ");
+    throw new InstallFailure(name, why, own);
+  }
+}

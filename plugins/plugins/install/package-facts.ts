@@ -1,0 +1,48 @@
+/** What the package.json of an archive says, decided before anything is unpacked. Pure. */
+import { apiMismatch, isPackageName, type Manifest, ManifestError, parseManifest } from "@svc/host";
+import { InstallFailure } from "./failure.ts";
+
+/** What a package says of itself. */
+export interface PackageFacts {
+  readonly name: string;
+  readonly manifest: Manifest;
+}
+
+/** @param shown what people call it. @throws InstallFailure at `manifest` */
+export function factsOf(packageJson: string, shown: string): PackageFacts {
+  const what = packageObject(packageJson, shown);
+  const { name, version } = what;
+  if (typeof name !== "string" || !isPackageName(name))
+    throw refused(`the package.json of ${shown} has no name a package may have`, "give it a name in lower case");
+  if (typeof version !== "string" || version === "" || version.length > 256)
+    throw refused(`the package.json of ${shown} has no version`, "give it a version, e.g. 0.1.0");
+  let manifest: Manifest | undefined;
+  try {
+    manifest = parseManifest(what, `the package.json of ${name}`, "");
+  } catch (error) {
+    if (!(error instanceof ManifestError)) throw error;
+    throw refused(error.message, "tell whoever made the package");
+  }
+  if (!manifest)
+    throw refused(
+      `${name} is no plugin: its package.json has no "svc.entry"`,
+      "check the name; npm install is for libraries",
+    );
+  const mismatch = apiMismatch(manifest.api);
+  if (mismatch) throw refused(`${name} ${version} does not fit: ${mismatch}`, `svc plugins install ${name}@<version>`);
+  return { name, manifest };
+}
+
+function packageObject(text: string, shown: string): Readonly<Record<string, unknown>> {
+  try {
+    const content: unknown = JSON.parse(text);
+    if (typeof content === "object" && content !== null && !Array.isArray(content)) return { ...content };
+  } catch {
+    // told below
+  }
+  throw refused(`the package.json of ${shown} is no JSON object`, "tell whoever made the package");
+}
+
+function refused(why: string, next: string): InstallFailure {
+  return new InstallFailure("manifest", why, next);
+}

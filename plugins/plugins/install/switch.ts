@@ -1,0 +1,154 @@
+/** The moment from which another version counts, and the way back when it does not come up. */
+import { messageOf } from "@svc/sdk/errors";
+import { replaceFile, type WriteLock } from "@svc/sdk/files";
+import type { ReloadReport } from "@svc/sdk/plugins";
+import { rmdirSync } from "node:fs";
+import { join } from "node:path";
+import {
+  generationName,
+  type Installed,
+  type InstalledPlugin,
+  type InstalledVersion,
+  recordPath,
+  recordText,
+} from "@svc/host";
+import type { Candidate } from "./candidate.ts";
+import type { InstallEffects } from "./effects.ts";
+import { InstallFailure, type InstallStep, step } from "./failure.ts";
+import { nextGeneration, removeLeftovers } from "./generations.ts";
+
+/** A gateway of this state directory that may run now. */
+export interface RunningGateway {
+  /** What it says of a plugin; `undefined`: it has none of this id, or does not run. */
+  stateOf(id: string): Promise<string | undefined>;
+  /** Makes it follow the record. @returns nothing where none runs */
+  align(): Promise<readonly ReloadReport[]>;
+}
+
+/** Where and with what a switch happens. */
+export interface Ground {
+  readonly extensions: string;
+  readonly effects: InstallEffects;
+  /** Absent: none runs. */
+  readonly gateway: RunningGateway | undefined;
+  progress(step: InstallStep, what: string): void;
+}
+
+/** What is installed, for whoever holds the lock. */
+export interface Held {
+  readonly installed: Installed;
+  readonly lock: WriteLock;
+}
+
+export interface Switched {
+  readonly record: InstalledPlugin;
+  /** What became of it in the running gateway; `undefined`: none runs, or nothing changed for it. */
+  readonly report: ReloadReport | undefined;
+}
+
+const NEXT = "make room on the disk, then try again";
+
+/** @throws InstallFailure at `switch` or `load`; the version before counts again then, and runs again */
+export async function switchTo(candidate: Candidate, held: Held, ground: Ground): Promise<Switched> {
+  const { manifest, version, directory } = candidate;
+  const { extensions, effects } = ground;
+  const { id } = manifest;
+  ground.progress("switch", `${version.name} ${version.version}`);
+  const before = held.installed.get(id);
+  const generation = nextGeneration(extensions, id, before);
+  const isLink = version.source === "link";
+  const at = isLink ? directory : generationName(id, generation);
+  const fresh: InstalledVersion = { ...version, directory: at, generation, installedAt: effects.now() };
+  const record: InstalledPlugin = before ? { ...fresh, previous: withoutPrevious(before) } : fresh;
+  const after = new Map([...held.installed, [id, record] as const]);
+  const discard = async () => {
+    if (!isLink) await discardGeneration(join(extensions, at), ground);
+    if (!before) removeIfEmpty(join(extensions, id));
+  };
+  try {
+    if (!isLink) await step("switch", NEXT, () => place(id, directory, join(extensions, at), ground));
+    await replaceRecord(after, held.lock, ground);
+  } catch (error) {
+    await discard();
+    throw error;
+  }
+  const report = await bringUp(id, record, held, ground).catch(async (error: unknown) => {
+    if (error instanceof TakenBack) await discard();
+    throw error;
+  });
+  await removeLeftovers(extensions, after, effects.files).catch(() => undefined); // the next install removes them
+  return { record, report };
+}
+
+function withoutPrevious({ previous: _former, ...version }: InstalledPlugin): InstalledVersion {
+  return version;
+}
+
+/** Puts the generation where it stays, on disk. */
+async function place(id: string, from: string, target: string, { extensions, effects }: Ground): Promise<void> {
+  const { files } = effects;
+  await files.mkdir(join(extensions, id), { recursive: true, mode: 0o700 });
+  await files.rename(from, target);
+  for (const directory of [join(extensions, id), extensions]) {
+    const handle = await files.open(directory, "r");
+    await handle.sync().catch(() => undefined); // some file systems cannot, for directories
+    await handle.close();
+  }
+}
+
+async function discardGeneration(target: string, { effects }: Ground): Promise<void> {
+  const { rm } = effects.files;
+  for (const path of [target, `${target}.seal`])
+    await rm(path, { recursive: true, force: true, maxRetries: 3 }).catch(() => undefined); // the next install removes it
+}
+
+/** From when this resolves the new record counts, whatever happens. */
+export async function replaceRecord(installed: Installed, lock: WriteLock, ground: Ground): Promise<void> {
+  await step("switch", NEXT, async () => {
+    if (!lock.isMine())
+      throw new Error("this process stood still for so long that others may install; nothing was switched");
+    const { extensions, effects } = ground;
+    await replaceFile(recordPath(extensions), recordText(installed), { files: effects.files });
+  });
+}
+
+/** The new version was switched to and back again. */
+class TakenBack extends InstallFailure {}
+
+/** The old version ran and the new one does not come up: the old one counts again. */
+async function bringUp(id: string, record: InstalledPlugin, held: Held, ground: Ground) {
+  const { previous, name, version } = record;
+  if (!ground.gateway) return undefined;
+  ground.progress("load", id);
+  const ran = previous !== undefined && (await ground.gateway.stateOf(id).catch(() => undefined)) === "active";
+  const report = await follow(id, ground);
+  if (!ran || !report || report.ok) return report;
+  await replaceRecord(held.installed, held.lock, ground);
+  await follow(id, ground);
+  const why = report.reason ?? `it is ${report.state}`;
+  throw new TakenBack(
+    "load",
+    `${name} ${version} does not come up: ${why}\n${previous.version} counts and runs again`,
+    "tell whoever made the plugin",
+  );
+}
+
+/** @returns what became of the plugin. @throws InstallFailure at `load` when a gateway runs and cannot follow */
+export async function follow(id: string, { gateway }: Ground): Promise<ReloadReport | undefined> {
+  if (!gateway) return undefined;
+  try {
+    return (await gateway.align()).find((report) => report.id === id);
+  } catch (error) {
+    const why = `it is done on disk, and the running gateway did not follow: ${messageOf(error)}`;
+    throw new InstallFailure("load", why, "svc plugins list; a restart of the gateway takes it up");
+  }
+}
+
+/** A directory in which nothing is. */
+export function removeIfEmpty(directory: string): void {
+  try {
+    rmdirSync(directory);
+  } catch {
+    // Something is in it, or it is not there.
+  }
+}

@@ -1,0 +1,106 @@
+/** The record of what is installed: written whole, and refused when it is not as it was written. */
+import assert from "node:assert/strict";
+import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { describe, it, type TestContext } from "node:test";
+import {
+  type Installed,
+  type InstalledPlugin,
+  readRecord,
+  recordPath,
+  recordText,
+} from "../../../host/installed/record.ts";
+import { installedSources } from "../../../host/installed/sources.ts";
+
+const PLUGIN: InstalledPlugin = {
+  source: "npm",
+  spec: "pen@^1",
+  name: "pen",
+  version: "1.0.0",
+  directory: "pen/gen-2",
+  integrity: "sha512-x",
+  tree: "sha256-x",
+  agreed: ["rights all"],
+  generation: 2,
+  installedAt: 1,
+  previous: {
+    source: "link",
+    spec: "/src/pen",
+    name: "pen",
+    version: "0.9.0",
+    directory: "/src/pen",
+    integrity: "",
+    tree: "",
+    agreed: [],
+    generation: 1,
+    installedAt: 0,
+  },
+};
+
+function write(directory: string, installed: Installed): void {
+  writeFileSync(recordPath(directory), recordText(installed), { mode: 0o600 });
+}
+
+function place(t: TestContext): string {
+  const directory = mkdtempSync(join(tmpdir(), "svc-record-"));
+  t.after(() => rmSync(directory, { recursive: true, force: true }));
+  return directory;
+}
+
+describe("the record", () => {
+  it("is read as it was written, and the same bytes for the same content", (t) => {
+    const directory = place(t);
+    assert.deepEqual(readRecord(directory), new Map());
+    write(directory, new Map([["pen", PLUGIN]]));
+    const bytes = readFileSync(recordPath(directory));
+    const read = readRecord(directory);
+    assert.ok(!("problem" in read));
+    assert.deepEqual(read.get("pen"), PLUGIN);
+    write(directory, read);
+    assert.deepEqual(readFileSync(recordPath(directory)), bytes);
+  });
+
+  const text = (plugin: object, id = "pen") => JSON.stringify({ version: 1, plugins: { [id]: plugin } });
+  const wrong: [what: string, content: string, says: RegExp][] = [
+    ["cut off", text(PLUGIN).slice(0, -9), /is cut off or no JSON/],
+    ["empty", "", /is cut off or no JSON/],
+    ["of another version", JSON.stringify({ version: 2, plugins: {} }), /not as it was written/],
+    ["without a field", text({ ...PLUGIN, tree: undefined }), /not as it was written/],
+    ["with a field of somebody else", text({ ...PLUGIN, run: "x" }), /not as it was written/],
+    ["of an odd id", text({ ...PLUGIN, directory: "../pen/gen-2" }, "../pen"), /names a directory outside/],
+    ["of an odd package", text({ ...PLUGIN, name: "../../../pen" }), /names a directory outside/],
+    ["leading out", text({ ...PLUGIN, directory: "../../pen" }), /names a directory outside of it for the plugin pen/],
+    ["leading to another plugin", text({ ...PLUGIN, directory: "ink/gen-2" }), /names a directory outside/],
+    ["linked relatively", text({ ...PLUGIN, source: "link", directory: "pen" }), /names a directory outside/],
+  ];
+  for (const [what, content, says] of wrong)
+    it(`that is ${what} is a problem and no crash, and nothing of it is loaded`, (t) => {
+      const directory = place(t);
+      writeFileSync(recordPath(directory), content, { mode: 0o600 });
+      const read = readRecord(directory);
+      assert.ok("problem" in read);
+      assert.match(read.problem, says);
+    });
+
+  it("that others may write, or that is a link, is a problem", (t) => {
+    const directory = place(t);
+    writeFileSync(recordPath(directory), text(PLUGIN));
+    chmodSync(recordPath(directory), 0o622);
+    assert.match((readRecord(directory) as { problem: string }).problem, /others may write it/);
+    rmSync(recordPath(directory));
+    writeFileSync(join(directory, "real.json"), text(PLUGIN), { mode: 0o600 });
+    symlinkSync("real.json", recordPath(directory));
+    assert.match((readRecord(directory) as { problem: string }).problem, /cannot be read: ELOOP/);
+  });
+
+  it("lets one plugin whose files are gone be one missing plugin, with the next step", (t) => {
+    const stateDir = place(t);
+    mkdirSync(join(stateDir, "extensions"));
+    write(join(stateDir, "extensions"), new Map([["pen", PLUGIN]]));
+    const [source, ...more] = installedSources({ stateDir, cacheDir: stateDir });
+    assert.deepEqual(more, []);
+    assert.ok(source && !("load" in source));
+    assert.deepEqual([source.origin, /cannot be read.*svc plugins update pen/.test(source.reason)], ["pen", true]);
+  });
+});

@@ -1,0 +1,156 @@
+/** Whether what is loaded is what was installed and agreed to. */
+import assert from "node:assert/strict";
+import {
+  chmodSync,
+  existsSync,
+  mkdtempSync,
+  readFileSync,
+  readlinkSync,
+  rmSync,
+  symlinkSync,
+  utimesSync,
+  writeFileSync,
+} from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { describe, it, type TestContext } from "node:test";
+import { itemsOf } from "../../../host/installed/agreed.ts";
+import type { InstalledVersion } from "../../../host/installed/record.ts";
+import { linkSdk, sdkDirectory } from "../../../host/installed/sdk-link.ts";
+import { generationTree, treeFault, treeHash, treeOf } from "../../../host/installed/tree.ts";
+import { verifyInstalled } from "../../../host/installed/verify.ts";
+import { settleModes } from "../../../plugins/plugins/install/dependencies.ts";
+import { writePackage } from "../../plugin-package.ts";
+
+interface Scene {
+  readonly extensions: string;
+  readonly file: string;
+  readonly version: InstalledVersion;
+  verify(version?: Partial<InstalledVersion>): Promise<unknown>;
+}
+
+/** A generation as an install leaves it. */
+async function installed(t: TestContext): Promise<Scene> {
+  const extensions = mkdtempSync(join(tmpdir(), "svc-verify-"));
+  t.after(() => rmSync(extensions, { recursive: true, force: true }));
+  const root = join(extensions, "pen/gen-1");
+  const at = await writePackage(join(root, "node_modules/pen"), {
+    name: "pen",
+    svc: { permissions: { net: ["a:1"] } },
+  });
+  linkSdk(root);
+  await settleModes(root, await generationTree(root));
+  const version: InstalledVersion = {
+    source: "archive",
+    spec: "/pen.tgz",
+    name: "pen",
+    version: "1.0.0",
+    directory: "pen/gen-1",
+    integrity: "sha512-x",
+    tree: await treeHash(root, await generationTree(root)),
+    agreed: [...itemsOf({ id: "pen", permissions: { net: ["a:1"] } }, [])],
+    generation: 1,
+    installedAt: 0,
+  };
+  const verify = (more = {}) => verifyInstalled("pen", { ...version, ...more }, extensions);
+  return { extensions, file: join(at, "plugin.js"), version, verify };
+}
+
+describe("an installed plugin", () => {
+  it("is looked at byte by byte once, and by its seal from then on", async (t) => {
+    const { verify, extensions, file } = await installed(t);
+    await verify();
+    const seal = readFileSync(join(extensions, "pen/gen-1.seal"), "utf8");
+    await verify();
+    assert.equal(readFileSync(join(extensions, "pen/gen-1.seal"), "utf8"), seal);
+    utimesSync(file, 1, 1); // touched, not changed: looked at anew
+    await verify();
+    assert.notEqual(readFileSync(join(extensions, "pen/gen-1.seal"), "utf8"), seal);
+  });
+
+  it("that was changed is refused, also when size and time are as before", async (t) => {
+    const { verify, file } = await installed(t);
+    await verify();
+    const text = readFileSync(file, "utf8");
+    utimesSync(file, 5, 5);
+    await verify();
+    writeFileSync(file, text.replace("1.0.0", "1.0.1"));
+    utimesSync(file, 5, 5);
+    await assert.rejects(verify(), /its files changed since it was installed\nNext: svc plugins update pen/);
+  });
+
+  const changes: [what: string, change: (scene: Scene) => void, says: RegExp][] = [
+    ["has one file more", ({ file }) => writeFileSync(`${file}.js`, ""), /its files changed/],
+    ["has one file less", ({ file }) => rmSync(file), /its files changed/],
+    ["has a file that became a program", ({ file }) => chmodSync(file, 0o755), /its files changed/],
+    ["has a file everybody may write", ({ file }) => chmodSync(file, 0o646), /everybody may write .*plugin\.js/],
+    ["has a link", ({ file }) => symlinkSync("/etc/passwd", `${file}.link`), /is a symbolic link/],
+    ["is gone", ({ extensions }) => rmSync(join(extensions, "pen"), { recursive: true }), /its files are gone/],
+  ];
+  for (const [what, change, says] of changes)
+    it(`that ${what} is refused`, async (t) => {
+      const scene = await installed(t);
+      await scene.verify();
+      change(scene);
+      await assert.rejects(scene.verify(), says);
+    });
+
+  it("that asks for more than was agreed to is refused", async (t) => {
+    const { verify } = await installed(t);
+    await assert.rejects(verify({ agreed: ["rights all"] }), /asks for more than was agreed to: connects to a:1/);
+  });
+
+  it("gets the plugin API of this host, wherever the link led", async (t) => {
+    const { verify, extensions } = await installed(t);
+    const link = join(extensions, "pen/gen-1/node_modules/@svc/sdk");
+    rmSync(link);
+    symlinkSync("/nowhere", link);
+    await verify();
+    assert.equal(readlinkSync(link), sdkDirectory());
+  });
+
+  it("that is linked may change, but not ask for more", async (t) => {
+    const { extensions } = await installed(t);
+    const at = await writePackage(join(extensions, "linked"), { name: "pen" });
+    const version: InstalledVersion = {
+      ...(await installed(t)).version,
+      source: "link",
+      directory: at,
+      tree: "",
+      agreed: ["rights all"],
+    };
+    await verifyInstalled("pen", version, extensions);
+    await writePackage(at, { name: "pen", version: "1.0.1" });
+    await verifyInstalled("pen", version, extensions);
+    await writePackage(at, { name: "pen", svc: { permissions: { exec: true } } });
+    await assert.rejects(
+      verifyInstalled("pen", version, extensions),
+      /asks for more than was agreed to: runs programs/,
+    );
+    await writePackage(at, { name: "ink" });
+    await assert.rejects(verifyInstalled("pen", version, extensions), /says id "ink" now/);
+    assert.ok(!existsSync(join(at, "node_modules")));
+  });
+});
+
+describe("a tree", () => {
+  it("of another user is refused, and root's is not", async (t) => {
+    const { extensions } = await installed(t);
+    const entries = await treeOf(join(extensions, "pen"), (path) => path.endsWith("@svc"));
+    assert.equal(treeFault(entries, extensions), undefined);
+    const owner = entries[0]?.stats.uid ?? 0;
+    const foreign = entries.map((entry) => ({
+      ...entry,
+      stats: Object.assign(Object.create(entry.stats), { uid: 4_242 }),
+    }));
+    assert.match(treeFault(foreign, extensions, owner) ?? "", /belongs to another user/);
+  });
+
+  it("loses set-uid bits and the right of others to write", async (t) => {
+    const { extensions, file } = await installed(t);
+    chmodSync(file, 0o6777);
+    await settleModes(extensions, await treeOf(extensions, (path) => path.endsWith("@svc")));
+    const entry = (await treeOf(extensions)).find(({ path }) => path.endsWith("plugin.js"));
+    assert.equal((entry?.stats.mode ?? 0) & 0o7777, 0o755);
+  });
+});

@@ -1,0 +1,94 @@
+/** What a plugin asks for, in words, and what counts as more than before. */
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { addedItems, itemsOf, summaryOf } from "../../../../host/installed/agreed.ts";
+import { preferredPlacement } from "../../../../host/kernel/placement.ts";
+import { agreementOf } from "../../../../plugins/plugins/install/agreement.ts";
+
+const process = { isolation: { supports: ["process" as const] } };
+
+describe("what a plugin asks for", () => {
+  it("is told thing by thing, the weightiest first", () => {
+    const items = itemsOf(
+      {
+        id: "pen",
+        permissions: {
+          calls: ["operator.write"],
+          net: ["*:443"],
+          files: { read: ["~/in"], write: ["/out"] },
+          exec: true,
+          env: ["PEN_KEY"],
+        },
+        gates: ["toolBefore"],
+        routes: ["/pen"],
+        namespaces: ["pen", "ink"],
+        section: "writing",
+        commands: [{ name: "pen", summary: "Writes" }],
+      },
+      ["pen/build/pen.node"],
+    );
+    assert.deepEqual(summaryOf(items), [
+      "runs with all rights of the gateway, in a thread of its own too: what follows is what it says it needs, and is not enforced",
+      "calls methods of this gateway with the scope operator.write",
+      "connects to *:443",
+      "reads ~/in",
+      "writes /out",
+      "runs programs, which can do all that this user can",
+      "reads the environment variable PEN_KEY",
+      "may refuse what passes toolBefore; that stays shut while the plugin is away",
+      "answers HTTP requests below /pen",
+      "serves methods below ink.",
+      "has the section writing of the configuration",
+      "adds the command: svc pen",
+      "brings compiled code, which nothing can confine: pen/build/pen.node",
+    ]);
+  });
+
+  it("says of a process of its own what is denied there, and what is not", () => {
+    assert.deepEqual(summaryOf(itemsOf({ id: "pen", ...process }, [])), [
+      "runs in a process of its own: files and programs beyond what follows are denied to it, the network is not",
+    ]);
+  });
+
+  it("cannot steer the terminal of whoever reads it", () => {
+    const [, line = ""] = summaryOf(itemsOf({ id: "pen", ...process, permissions: { net: ["\u001b[2Kgood:1"] } }, []));
+    assert.equal(line, "connects to \\u001b[2Kgood:1");
+  });
+
+  const placements: [what: string, isolation: Parameters<typeof preferredPlacement>[0]["isolation"], runs: string][] = [
+    ["nothing is said", undefined, "host"],
+    ["a thread is possible", { supports: ["host", "worker"] }, "worker"],
+    ["it prefers the host", { supports: ["host", "worker"], default: "host" }, "host"],
+    ["only a process is possible", { supports: ["process"] }, "process"],
+  ];
+  for (const [what, isolation, runs] of placements)
+    it(`says where it runs when ${what}`, () =>
+      assert.equal(preferredPlacement(isolation === undefined ? {} : { isolation }), runs));
+});
+
+describe("an agreement", () => {
+  const before = itemsOf({ id: "pen", permissions: { net: ["a:1", "b:1"] } }, []);
+
+  it("covers less than before", () => {
+    assert.deepEqual(addedItems(itemsOf({ id: "pen", permissions: { net: ["b:1"] } }, []), before), []);
+  });
+
+  it("does not cover anything new, nor a place with more rights", () => {
+    assert.deepEqual(addedItems(itemsOf({ id: "pen", permissions: { net: ["b:1"], exec: true } }, []), before), [
+      "exec programs",
+    ]);
+    assert.deepEqual(addedItems(itemsOf({ id: "pen" }, []), itemsOf({ id: "pen", ...process }, [])), ["rights all"]);
+    assert.deepEqual(addedItems(itemsOf({ id: "pen", ...process }, []), itemsOf({ id: "pen" }, [])), []);
+  });
+
+  it("is one for one package and what it asks for, in any order", () => {
+    const word = agreementOf("pen", "sha512-a", ["x", "y"]);
+    assert.equal(agreementOf("pen", "sha512-a", ["y", "x"]), word);
+    for (const other of [
+      agreementOf("ink", "sha512-a", ["x", "y"]),
+      agreementOf("pen", "sha512-b", ["x", "y"]),
+      agreementOf("pen", "sha512-a", ["x"]),
+    ])
+      assert.notEqual(other, word);
+  });
+});
