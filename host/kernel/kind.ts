@@ -127,6 +127,8 @@ export interface Listing {
   value(shape: Shape, pluginId: string): string | undefined;
   /** Whether a listed value stands for the name of a shape. Default: it equals it. */
   covers?(listed: string, name: string): boolean;
+  /** What stands under `key` for these values, of which there is at least one; `undefined`: nothing. Default: the values. */
+  written?(values: readonly string[], pluginId: string): unknown;
   /** What may be done instead of listing it. */
   instead?(pluginId: string): string;
   /** When a plugin whose package does not list what it declares is refused. `check` tells of it in any case. */
@@ -263,6 +265,29 @@ export function isListed({ listing }: AnyKind, manifest: Manifest | undefined, n
 /** Whether a value listed in package.json stands for a declaration of this name. */
 export function covers(listing: Listing, listed: string, name: string): boolean {
   return listing.covers?.(listed, name) ?? listed === name;
+}
+
+/**
+ * What package.json says under `svc` of what a kind declares: its `key`, and `undefined` where it says nothing.
+ * A listed value that stands for one of the shapes is kept: people may list a narrower or a wider one.
+ */
+export function listed(
+  { listing }: AnyKind,
+  shapes: readonly Shape[],
+  id: string,
+  manifest: Manifest,
+): readonly [key: keyof Manifest, value: unknown] | undefined {
+  if (!listing) return undefined;
+  const { key, written = (values) => values } = listing;
+  const wanted = shapes.flatMap((shape) => {
+    const value = listing.value(shape, id);
+    return value === undefined ? [] : [{ value, name: shape.name }];
+  });
+  const covering = (value: string) => wanted.some(({ name }) => covers(listing, value, name));
+  const kept = manifest[key] === undefined ? [] : listing.read(manifest).filter(covering);
+  const added = wanted.filter(({ name }) => !kept.some((value) => covers(listing, value, name)));
+  const values = [...new Set([...kept, ...added.map(({ value }) => value)])];
+  return [key, values.length === 0 ? undefined : written(values, id)];
 }
 
 /** Why package.json does not fit a shape, and what to add to it, or `undefined`. */

@@ -3,7 +3,7 @@ import { RUN_OPTIONS, type RunFlags } from "@svc/host";
 import { defineCommands } from "@svc/sdk/cli";
 import { type BisectFlags, bisectPlugins } from "./bisect/bisect.ts";
 import { type CheckFlags, checkPluginAt } from "./check/check.ts";
-import { declareAt } from "./check/declare.ts";
+import { declareAt, type DeclareFlags } from "./check/declare.ts";
 import { newPlugin, type NewFlags } from "./new/new.ts";
 import { runDev } from "./run/run.ts";
 import { trim, type TrimFlags } from "./trim/trim.ts";
@@ -53,14 +53,17 @@ export default defineCommands([
   },
   {
     name: "plugins declare",
-    summary: "Write down what a built plugin declares, so that it sleeps until somebody uses it (default: .)",
+    summary: "Write what the code of a plugin declares to package.json and declared.json (default: .)",
     isLocal: true,
     args: "[path]",
+    options: [{ flags: "--config <file>", description: "configuration it is set up with" }],
     help: [
-      "It runs the plugin's setup with its defaults and writes declared.json beside the entry. Run it after each build.",
+      "It starts the plugin in a throw-away gateway and writes the lists of package.json: svc.namespaces, section, routes, gates,",
+      "contributes and commands. A plugin that declares more with some configuration needs that one: --config <file>.",
+      "Beside the entry of a built plugin it writes declared.json: the plugin sleeps until somebody uses it. Run it after each build.",
     ],
     examples: ["svc plugins declare", "svc plugins declare ./notes"],
-    run: (context) => declareAt(context.args[0] ?? ".", context),
+    run: (context) => declareAt(context.args[0] ?? ".", context.options as DeclareFlags, context),
   },
   {
     name: "plugins bisect",

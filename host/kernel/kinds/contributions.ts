@@ -36,6 +36,14 @@ export const contributions = defineKind<DeclaredContribution>({
     read: ({ contributes = {} }) =>
       Object.entries(contributes).flatMap(([point, ids]) => ids.map((id) => contributionName(point, id))),
     value: ({ name }) => name,
+    written(names) {
+      const points: Record<string, string[]> = {};
+      for (const name of names) {
+        const [point = "", ...id] = name.split(" ");
+        (points[point] ??= []).push(id.join(" "));
+      }
+      return points;
+    },
     refused: "never",
   },
 

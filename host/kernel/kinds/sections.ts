@@ -17,6 +17,7 @@ export const sections = defineKind<never>({
     key: "section",
     read: ({ section, id }) => [section ?? id],
     value: ({ name, isMain }) => (isMain === true ? name : undefined),
+    written: ([section], id) => (section === id ? undefined : section),
     refused: "never",
   },
 });

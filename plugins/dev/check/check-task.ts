@@ -125,12 +125,24 @@ async function commandProblems({ cli, commands = [], directory }: Manifest, cach
   }
   const unknown = commands.filter(({ name, isGroup }) => !isGroup && !verbs.some((verb) => verb.name === name));
   const unlisted = verbs.filter(({ name }) => !commands.some((command) => command.name === name));
+  const changed = verbs.filter(({ name, summary }) =>
+    commands.some((one) => one.name === name && one.summary !== summary),
+  );
   return [
     ...unknown.map(({ name }) =>
-      failed(`${cli} has no command "${name}", which package.json lists`, "take it out of svc.commands"),
+      failed(
+        `${cli} has no command "${name}", which package.json lists`,
+        "svc plugins declare, which writes svc.commands",
+      ),
     ),
     ...unlisted.map(({ name }) =>
-      failed(`the command "${name}" of ${cli} is not listed`, "add it to svc.commands, with its summary"),
+      failed(`the command "${name}" of ${cli} is not listed`, "svc plugins declare, which writes svc.commands"),
+    ),
+    ...changed.map(({ name }) =>
+      failed(
+        `package.json has another summary of the command "${name}"`,
+        "svc plugins declare, which writes svc.commands",
+      ),
     ),
   ];
 }

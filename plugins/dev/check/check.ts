@@ -50,7 +50,7 @@ export async function checkPluginAt(
 }
 
 /** @throws Error naming the file */
-function readJson5(file: string): unknown {
+export function readJson5(file: string): unknown {
   try {
     return json5.parse(readFileSync(file, "utf8"));
   } catch (error) {

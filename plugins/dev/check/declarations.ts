@@ -1,37 +1,45 @@
 /** Whether package.json and code say the same, and whether what a plugin declares is fit to be used: kind by kind. Pure. */
+import { isDeepStrictEqual } from "node:util";
 import { describeViolations, matches } from "@svc/sdk";
-import { type AnyKind, covers, type Manifest, type Shape, type Staged, unlisted } from "@svc/host";
+import { type AnyKind, listed, type Manifest, type Shape, type Staged, unlisted } from "@svc/host";
 import { failed, type Problem, unless, warning } from "./findings.ts";
 
-/** What is declared is listed, what is listed is declared. */
+/** What is declared is listed, and what is listed is declared. */
 export function manifestProblems(kinds: readonly AnyKind[], manifest: Manifest, staged: Staged): Problem[] {
   const { id } = staged.plugin;
+  const missing = kinds.flatMap((kind) =>
+    shapesOf(kind, staged).flatMap((shape) => unlisted(kind, shape, id, manifest) ?? []),
+  );
+  const named = new Set(missing.map(({ why }) => /"svc\.(\w+)"/.exec(why)?.[1]));
   return [
     ...unless(
       manifest.id === id,
       failed(`code says id "${id}"`, `package.json says "${manifest.id}"; write one of them`),
     ),
-    ...kinds.flatMap((kind) => {
-      const shapes = shapesOf(kind, staged);
-      const missing = shapes.flatMap((shape) => unlisted(kind, shape, id, manifest) ?? []);
-      return [...missing, ...unused(kind, manifest, shapes)];
-    }),
+    ...missing,
+    ...Object.entries(listsOf(kinds, manifest, staged))
+      .filter(([key, value]) => !named.has(key) && !isDeepStrictEqual(value, manifest[key as keyof Manifest]))
+      .map(([key]) => warning(`svc.${key} lists what it does not declare with this configuration`, WRITE_LISTS)),
   ];
 }
 
-function unused(kind: AnyKind, manifest: Manifest, shapes: readonly Shape[]): Problem[] {
-  const { listing, noun } = kind;
-  if (!listing || manifest[listing.key] === undefined) return [];
-  const { key } = listing;
-  return listing
-    .read(manifest)
-    .filter((listed) => !shapes.some(({ name }) => covers(listing, listed, name)))
-    .map((listed) =>
-      warning(
-        `svc.${key} lists "${listed}", and it declares no such ${noun} with this configuration`,
-        `take "${listed}" out of svc.${key} in package.json`,
-      ),
-    );
+const WRITE_LISTS = "svc plugins declare, which writes these lists";
+
+/** The lists of package.json, as the code says; `undefined`: such a list has nothing in it. */
+export function listsOf(
+  kinds: readonly AnyKind[],
+  manifest: Manifest,
+  staged: Staged,
+): Partial<Record<keyof Manifest, unknown>> {
+  const lists: Partial<Record<keyof Manifest, unknown>> = {};
+  for (const kind of kinds) {
+    const list = listed(kind, shapesOf(kind, staged), staged.plugin.id, manifest);
+    if (!list) continue;
+    const [key, value] = list;
+    const other = lists[key]; // of another kind with the same key
+    lists[key] = other && value ? { ...other, ...value } : (value ?? other);
+  }
+  return lists;
 }
 
 /** What is declared has all that its users need: a summary, a scope, strict schemas. */

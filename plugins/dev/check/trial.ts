@@ -19,17 +19,21 @@ import type { Setups } from "./setups.ts";
 /** Params that must be answered, by method. */
 export type Samples = Readonly<Record<string, readonly unknown[]>>;
 
-export interface TrialOptions {
+export interface StartOptions {
   readonly source: PluginSource;
-  readonly setups: Setups;
+  readonly plugin: Plugin;
   readonly finder: PluginFinder;
   readonly stateDir: string;
   readonly config: Readonly<Record<string, unknown>>;
+  /** Modules of further kinds of declaration. */
+  readonly kinds: readonly string[];
+}
+
+export interface TrialOptions extends Omit<StartOptions, "plugin"> {
+  readonly setups: Setups;
   readonly samples: Samples;
   /** Reloads that must leave everything as it was. */
   readonly reloads: number;
-  /** Modules of further kinds of declaration. */
-  readonly kinds: readonly string[];
   /** Told of each check as soon as it is done. */
   found(finding: Finding): void;
 }
@@ -45,14 +49,17 @@ const FEWEST_RELOADS = 10;
 /** Kinds of resources that come and go by themselves. */
 const FLEETING = /^(Timeout|Immediate|TickObject|FSReq|WriteWrap|ShutdownWrap|GetAddrInfo)/;
 
-/** @returns what its latest setup declared; `undefined`: it has not been set up */
-export async function tryPlugin(options: TrialOptions): Promise<Staged | undefined> {
-  const { source, setups, stateDir, config, kinds, found } = options;
-  const { plugin } = setups;
-  const clock = countingClock();
+/**
+ * Starts a gateway with the plugin and those it needs.
+ * @returns also what the latest setup of the plugin declared, `undefined` when it has not been set up
+ */
+export async function startTrial(
+  { source, plugin, finder, stateDir, config, kinds }: StartOptions,
+  clock: Clock,
+): Promise<{ readonly gateway: Gateway; latest(): Staged | undefined }> {
   let latest: Staged | undefined;
   const gateway = await createGateway({
-    plugins: await providersOf(plugin, options.finder),
+    plugins: await providersOf(plugin, finder),
     developed: () => source,
     kinds,
     tap({ conflict }) {
@@ -70,17 +77,26 @@ export async function tryPlugin(options: TrialOptions): Promise<Staged | undefin
     drainMs: 200,
     clock,
   });
+  return { gateway, latest: () => latest };
+}
+
+/** @returns what its latest setup declared; `undefined`: it has not been set up */
+export async function tryPlugin(options: TrialOptions): Promise<Staged | undefined> {
+  const { plugin } = options.setups;
+  const { found } = options;
+  const clock = countingClock();
+  const { gateway, latest } = await startTrial({ ...options, plugin }, clock);
   try {
     const report = gateway.plugins().find(({ id }) => id === plugin.id);
     const why = `it is ${report?.state ?? "not there"}: ${report?.reason ?? "no reason given"}`;
     const next = "correct that; for a plugin that needs a configuration: svc plugins check --config <file>";
     found({ check: "start", problems: unless(report?.state === "active", failed(why, next)) });
-    if (report?.state !== "active") return latest;
+    if (report?.state !== "active") return latest();
     if (Object.keys(options.samples).length > 0)
-      found({ check: "results", problems: await resultProblems(gateway, latest, options) });
+      found({ check: "results", problems: await resultProblems(gateway, latest(), options) });
     found({ check: "reload", problems: await reloadProblems(gateway, clock, plugin.id, options.reloads) });
     found({ check: "memory", problems: await heapProblems(gateway, plugin.id, options.reloads) });
-    return latest;
+    return latest();
   } finally {
     await gateway.stop();
   }

@@ -22,6 +22,7 @@ export default defineKind<StatusBadge>({
     key: "contributes",
     read: ({ contributes = {} }) => contributes["status-badge"] ?? [],
     value: ({ name }) => name,
+    written: (names) => ({ "status-badge": names }),
     refused: "packaged",
   },
   commit({ name }) {

@@ -292,3 +292,72 @@ describe("the files of a package", () => {
     it(`${JSON.stringify(files)} ${held ? "hold" : "do not hold"} ${path}`, () =>
       assert.equal(covers(files, path), held));
 });
+
+describe("`svc plugins declare`", { timeout: 60_000 }, () => {
+  const listsOf = (directory: string) =>
+    (JSON.parse(readFileSync(join(directory, "package.json"), "utf8")) as { svc: Record<string, unknown> }).svc;
+
+  it("writes the lists of package.json from the code, keeps what people narrowed, and has nothing to write the second time", async (t) => {
+    const directory = notes(t, {
+      svc: {
+        cli: "./cli.ts",
+        namespaces: ["other"],
+        routes: ["/no/such"],
+        commands: [
+          { name: "notes", summary: "All of them", isGroup: true },
+          { name: "notes gone", summary: "-" },
+          { name: "notes list", summary: "old" },
+        ],
+        permissions: { net: ["*:*"] },
+      },
+      plugin: [
+        ["config: Strict", 'section: "note",\n  config: Strict'],
+        [SETUP, `gateway.hooks.admit.tap(() => undefined);\n${SETUP}`],
+      ],
+    });
+    const verbs = ["list", "add"].map((name) => `{ name: "notes ${name}", summary: "New ${name}", run: () => 0 }`);
+    writeFileSync(join(directory, "cli.ts"), `export default [${verbs.join(", ")}];\n`);
+    const { svc } = home(t);
+    const first = await svc(["plugins", "declare", directory]);
+    assert.equal(first.code, 0, first.stderr);
+    assert.match(
+      first.stdout,
+      /package\.json: wrote svc\.namespaces, svc\.gates, svc\.routes, svc\.section, svc\.commands$/m,
+    );
+    const { permissions, ...lists } = listsOf(directory);
+    assert.deepEqual(permissions, { net: ["*:*"] });
+    assert.deepEqual(lists, {
+      id: "notes",
+      api: "^1.0.0",
+      entry: "./plugin.ts",
+      cli: "./cli.ts",
+      namespaces: ["notes"],
+      section: "note",
+      gates: ["admit"],
+      commands: [
+        { name: "notes", summary: "All of them", isGroup: true },
+        { name: "notes list", summary: "New list" },
+        { name: "notes add", summary: "New add" },
+      ],
+    });
+    assert.match((await svc(["plugins", "declare", directory])).stdout, /package\.json: up to date$/m);
+    writeFileSync(
+      join(directory, "package.json"),
+      JSON.stringify({
+        name: "notes",
+        type: "module",
+        svc: { ...listsOf(directory), namespaces: ["notes.count", "notes.hello"] },
+      }),
+    );
+    assert.match((await svc(["plugins", "declare", directory])).stdout, /up to date$/m, "narrower namespaces");
+  });
+
+  it("of a plugin that cannot be set up, says why and writes nothing", async (t) => {
+    const directory = notes(t, { plugin: [[SETUP, `throw new Error("no luck");`]] });
+    const before = readFileSync(join(directory, "package.json"), "utf8");
+    const { code, stderr } = await home(t).svc(["plugins", "declare", directory]);
+    assert.equal(code, 1);
+    assert.match(stderr, /no luck[^]*Next: /);
+    assert.equal(readFileSync(join(directory, "package.json"), "utf8"), before);
+  });
+});
