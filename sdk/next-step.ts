@@ -1,5 +1,6 @@
 /** What to type after a refusal. Pure. */
-import { GatewayError, isGatewayError } from "./errors.ts";
+import { detailsCode } from "./error-codes.ts";
+import { GatewayError, isGatewayError } from "./gateway-error.ts";
 
 /** How to go on where a refusal does not say so itself. */
 export interface NextStep {
@@ -29,8 +30,8 @@ export function withNext(thrown: unknown, next: NextStep): unknown {
 }
 
 function stepAfter(refusal: GatewayError, { plugin, step }: NextStep): string | undefined {
-  if (refusal.message.startsWith("unknown method")) {
-    const [, provider = plugin] = /provided by plugin ([a-z][a-z0-9-]*)/.exec(refusal.message) ?? [];
+  if (detailsCode(refusal) === "UNKNOWN_METHOD") {
+    const { plugin: provider = plugin } = refusal.details as { readonly plugin?: string };
     return `svc plugins why ${provider}`;
   }
   return typeof step === "string" ? step : step(refusal);

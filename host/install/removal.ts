@@ -39,7 +39,7 @@ async function removeOrFind(id: string, mayBeGone: boolean, { installer, holderO
   try {
     return (await installer.remove(id)).record.version;
   } catch (error) {
-    const isGone = error instanceof InstallFailure && error.details["code"] === "NOT_INSTALLED";
+    const isGone = error instanceof InstallFailure && error.details.code === "NOT_INSTALLED";
     if (!isGone || !mayBeGone || holderOf(id) !== undefined) throw error;
     return "";
   }

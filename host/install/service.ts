@@ -1,5 +1,5 @@
 /** Installing as the running gateway offers it to plugins, and by them to panels. Loaded with the first use. */
-import { GatewayError, notFound, unavailable } from "@svc/sdk";
+import { refusal, unavailable } from "@svc/sdk/errors";
 import type { ConfigStore } from "@svc/sdk/config";
 import type { InstallAuthor, PluginControl, PluginFinding, PluginInstaller } from "@svc/sdk/plugins";
 import type { Environment, Paths } from "../config/paths.ts";
@@ -84,10 +84,7 @@ async function refusing<T>(work: () => Promise<T>): Promise<T> {
     if (!(error instanceof InstallFailure)) throw error;
     const { message, step, details } = error;
     if (step === "lock") unavailable(message, { retryAfterMs: 5_000, cause: error });
-    if (details["code"] === "NOT_INSTALLED") notFound(message);
-    throw new GatewayError("INVALID_REQUEST", message, {
-      details: { code: "INSTALL_FAILED", ...error.shown() },
-      cause: error,
-    });
+    if (details.code === "NOT_INSTALLED") throw refusal("NOT_INSTALLED", message);
+    throw refusal("INSTALL_FAILED", message, error.shown(), { cause: error });
   }
 }

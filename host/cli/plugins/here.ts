@@ -1,6 +1,6 @@
 /** The gateway of this state directory, when one runs: it follows what commands change on disk. */
-import { GatewayError, isGatewayError, messageOf } from "@svc/sdk";
 import type { GatewayClient } from "@svc/sdk/client";
+import { detailsCode, GatewayError, isGatewayError, messageOf } from "@svc/sdk/errors";
 import { plugins } from "@svc/sdk/plugins";
 import type { RunningGateway } from "../../install/switch.ts";
 import type { Paths } from "../../config/paths.ts";
@@ -37,7 +37,7 @@ export function gatewayHere({ startupReport }: Paths, output: Output): GatewayHe
     try {
       return await question(client);
     } catch (error) {
-      if (!isGatewayError(error) || !error.message.startsWith("unknown method")) throw error;
+      if (!isGatewayError(error) || detailsCode(error) !== "UNKNOWN_METHOD") throw error;
       const next = "restart it, or add the plugin that serves it to plugins.use";
       throw new GatewayError(error.code, `${error.message}; ${next}`, { details: error.details });
     } finally {
