@@ -17,8 +17,7 @@ export interface NextStep {
 export function withNext(thrown: unknown, next: NextStep): unknown {
   if (!isGatewayError(thrown)) return thrown;
   const own = thrown.message.replace(/[.;]? Next: /, "\nNext: ");
-  const says = /^Next: |\bsvc [a-z]/m.test(own);
-  const step = says ? undefined : stepAfter(thrown, next);
+  const step = namesNextStep(own) || /\bsvc [a-z]/.test(own) ? undefined : stepAfter(thrown, next);
   const message = step === undefined ? own : `${own}\nNext: ${step}`;
   if (message === thrown.message) return thrown;
   const { code, details, retryAfterMs } = thrown;
@@ -27,6 +26,11 @@ export function withNext(thrown: unknown, next: NextStep): unknown {
     ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
     cause: thrown,
   });
+}
+
+/** Whether a message for people has a line with the next step; commands add none then. */
+export function namesNextStep(message: string): boolean {
+  return /^Next: /m.test(message);
 }
 
 function stepAfter(refusal: GatewayError, { plugin, step }: NextStep): string | undefined {

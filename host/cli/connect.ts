@@ -1,4 +1,5 @@
 /** Connects a command to its gateway: by a secret, else by access to the state directory, else as the device this machine is. */
+import { namesNextStep } from "@svc/sdk/cli";
 import { type ClientOptions, connect, gatewayAddress, type GatewayClient } from "@svc/sdk/client";
 import { detailsCode, GatewayError, isGatewayError } from "@svc/sdk/errors";
 import type { Scope } from "@svc/sdk";
@@ -99,7 +100,7 @@ function isAboutCredentials(error: GatewayError): boolean {
 function withNextLine(error: GatewayError): GatewayError {
   const { code, message, details, retryAfterMs } = error;
   const { nextStep } = (details ?? {}) as { nextStep?: unknown };
-  if (typeof nextStep !== "string" || /^Next: /m.test(message)) return error;
+  if (typeof nextStep !== "string" || namesNextStep(message)) return error;
   return new GatewayError(code, `${message}\nNext: ${nextStep}`, {
     details,
     ...(retryAfterMs === undefined ? {} : { retryAfterMs }),

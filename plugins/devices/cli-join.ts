@@ -1,6 +1,7 @@
 /** Making this machine a known device of a gateway elsewhere. */
 import { GatewayError, invalidRequest, isGatewayError } from "@svc/sdk";
 import { detailsCode, refusal } from "@svc/sdk/errors";
+import { namesNextStep } from "@svc/sdk/cli";
 import { type ClientOptions, gatewayAddress, type GatewayClient, isLoopbackHost } from "@svc/sdk/client";
 import { type DeviceIdentity, keepDevice, keepDeviceToken, readDeviceToken } from "@svc/sdk/device";
 
@@ -139,8 +140,7 @@ function turnedDown(requestId: string, options: JoinOptions): GatewayError {
 }
 
 function withNextStep(error: unknown, { url, token, password }: JoinOptions): unknown {
-  if (!isGatewayError(error) || /^Next: /m.test(error.message) || !detailsCode(error)?.startsWith("AUTH_"))
-    return error;
+  if (!isGatewayError(error) || namesNextStep(error.message) || !detailsCode(error)?.startsWith("AUTH_")) return error;
   const secret = token === undefined && password === undefined ? "give" : "check";
   const { code, message, details } = error;
   return new GatewayError(
