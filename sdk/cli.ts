@@ -2,7 +2,7 @@
 import type { GatewayClient } from "./client/index.ts";
 import { type NextStep, withNext } from "./next-step.ts";
 
-export { type NextStep, withNext } from "./next-step.ts";
+export { namesNextStep, type NextStep, withNext } from "./next-step.ts";
 export { cut, table, time, visible } from "./terminal-text.ts";
 
 /** A gateway as the options, the environment, the configuration and the last start name it. */

@@ -5,7 +5,7 @@
  * deadline of its kind; what it throws never reaches the caller except where the kind says so.
  */
 import type { Deprecation } from "./deprecation.ts";
-import type { ErrorCode } from "./errors.ts";
+import type { ErrorCode } from "./gateway-error.ts";
 
 /**
  * - `observe`: all run at once, nothing is returned, a throw is recorded.

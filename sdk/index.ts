@@ -1,7 +1,7 @@
 /** The plugin API: `@svc/sdk`. A snapshot test holds it. What belongs to a namespace is at `@svc/sdk/<domain>`. */
 export * from "./contract.ts";
 export * from "./deprecation.ts";
-export * from "./errors.ts";
+export * from "./gateway-error.ts";
 export * from "./hook-catalogue.ts";
 export * from "./hooks.ts";
 export type {

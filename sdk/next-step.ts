@@ -1,5 +1,6 @@
 /** What to type after a refusal. Pure. */
-import { GatewayError, isGatewayError } from "./errors.ts";
+import { detailsCode } from "./error-codes.ts";
+import { GatewayError, isGatewayError } from "./gateway-error.ts";
 
 /** How to go on where a refusal does not say so itself. */
 export interface NextStep {
@@ -16,8 +17,7 @@ export interface NextStep {
 export function withNext(thrown: unknown, next: NextStep): unknown {
   if (!isGatewayError(thrown)) return thrown;
   const own = thrown.message.replace(/[.;]? Next: /, "\nNext: ");
-  const says = /^Next: |\bsvc [a-z]/m.test(own);
-  const step = says ? undefined : stepAfter(thrown, next);
+  const step = namesNextStep(own) || /\bsvc [a-z]/.test(own) ? undefined : stepAfter(thrown, next);
   const message = step === undefined ? own : `${own}\nNext: ${step}`;
   if (message === thrown.message) return thrown;
   const { code, details, retryAfterMs } = thrown;
@@ -28,9 +28,14 @@ export function withNext(thrown: unknown, next: NextStep): unknown {
   });
 }
 
+/** Whether a message for people has a line with the next step; commands add none then. */
+export function namesNextStep(message: string): boolean {
+  return /^Next: /m.test(message);
+}
+
 function stepAfter(refusal: GatewayError, { plugin, step }: NextStep): string | undefined {
-  if (refusal.message.startsWith("unknown method")) {
-    const [, provider = plugin] = /provided by plugin ([a-z][a-z0-9-]*)/.exec(refusal.message) ?? [];
+  if (detailsCode(refusal) === "UNKNOWN_METHOD") {
+    const { plugin: provider = plugin } = refusal.details as { readonly plugin?: string };
     return `svc plugins why ${provider}`;
   }
   return typeof step === "string" ? step : step(refusal);

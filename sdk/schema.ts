@@ -13,6 +13,10 @@ export { type Static, type TObject, type TProperties, type TSchema, Type };
 export interface Violation {
   readonly path: string;
   readonly message: string;
+  /** Name of the property that must not be there. */
+  readonly unexpected?: string;
+  /** JSON type the value must have. */
+  readonly type?: unknown;
 }
 
 const compiled = new WeakMap<TSchema, Validator>();
@@ -37,7 +41,8 @@ export function violations(schema: TSchema, value: unknown): Violation[] {
     const params = error.params as Record<string, unknown>;
     if (keyword === "boolean" && error.schemaPath.endsWith("/additionalProperties")) {
       const at = path.lastIndexOf("/");
-      found.push({ path: path.slice(0, at), message: `unexpected property '${unescapePointer(path.slice(at + 1))}'` });
+      const unexpected = unescapePointer(path.slice(at + 1));
+      found.push({ path: path.slice(0, at), message: `unexpected property '${unexpected}'`, unexpected });
       continue;
     }
     if (keyword === "additionalProperties") continue; // restates the ones above
@@ -59,7 +64,7 @@ export function violations(schema: TSchema, value: unknown): Violation[] {
       found.push({ path, message: `must be one of ${choices.map((choice) => JSON.stringify(choice)).join(", ")}` });
       continue;
     }
-    found.push({ path, message: error.message });
+    found.push({ path, message: error.message, ...(keyword === "type" ? { type: params["type"] } : {}) });
   }
   for (const [path, choices] of unionPaths) found.push({ path, message: `must be ${JSON.stringify(choices[0])}` });
   // Unions of objects may leave nothing to name; a value that does not match is never told to be fine.

@@ -324,3 +324,33 @@ describe("the public surface of @svc/sdk", () => {
     assert.deepEqual(silent, []);
   });
 });
+
+it("nobody tells errors apart by their sentence: that is what `code`, `details.code` and close codes are for", () => {
+  const text = String.raw`(?:\bmessage|\bmessageOf\([^()]*\)|String\((?:\w+\??\.)*message\)|\bclose(?:d\.r|\.r|R)eason)`;
+  const patterns = [
+    String.raw`${text}\??\.(?:includes|startsWith|endsWith|match|matchAll|search|indexOf)\(`,
+    String.raw`\.(?:test|exec)\((?:\w+\??\.)*(?:String\((?:\w+\??\.)*)?${text}`,
+    String.raw`\w\.message [!=]== (?!undefined|null)`,
+  ];
+  const match = new RegExp(patterns.join("|"));
+  const excused = new Map([
+    // A third party says it in words alone.
+    ["plugins/agents/history/compaction-plan.ts", "model servers; and a command in a message of a person"],
+    ["plugins/dev/run/place.ts", "Node names the module that is missing"],
+    ["plugins/mcp/session.ts", "the MCP library"],
+    ["plugins/memory/index/database.ts", "SQLite's driver"],
+    ["plugins/provider-anthropic/failure-kind.ts", "the provider's API"],
+    ["plugins/provider-anthropic/failure.ts", "the provider's API"],
+    ["plugins/provider-openai/failure-kind.ts", "the provider's library"],
+    ["plugins/storage-sqlite/failures.ts", "SQLite's driver"],
+    // It is shown, not told apart.
+    ["host/cli/config/write.ts", "an issue of the configuration is a path and a sentence"],
+    ["sdk/next-step.ts", "whether a message names its next step"],
+    ["sdk/testing/contracts/provider.ts", "no secret in it"],
+    // It is no error: what a person wrote.
+    ["plugins/chat/commands.ts", "a command"],
+    ["plugins/chat/input.ts", "a character that is refused"],
+  ]);
+  const found = new Set(files.filter((file) => match.test(file.text)).map(({ path }) => path));
+  assert.deepEqual([...found].sort(), [...excused.keys()].sort());
+});

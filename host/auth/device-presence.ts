@@ -1,5 +1,6 @@
 /** Row 8 of the handshake: who must prove a device, and who need not. Spec: protocol/frames-and-connect.md §9. Pure. */
-import { GatewayError, type Role } from "@svc/sdk";
+import type { Role } from "@svc/sdk";
+import { refusal } from "@svc/sdk/errors";
 import { type ConnectParams, WEB_PANEL_CLIENT_ID } from "@svc/sdk/protocol";
 import type { PanelPolicy } from "./access.ts";
 import type { Credential } from "./credential.ts";
@@ -25,9 +26,9 @@ export function checkDevicePresent({ params, clientId, role, credential, local, 
   const byProxy = credential.trusted && credential.user !== undefined && role === "operator";
   if (isPanel && !byProxy && !(panel.allowInsecureAuth && local)) {
     const message = "the control panel needs a device identity: open it over HTTPS or localhost (secure context)";
-    throw new GatewayError("INVALID_REQUEST", message, { details: { code: "CONTROL_UI_DEVICE_IDENTITY_REQUIRED" } });
+    throw refusal("CONTROL_UI_DEVICE_IDENTITY_REQUIRED", message);
   }
   if (role === "operator" && credential.trusted) return false;
   if (!credential.ok && credential.offered) return false; // row 10 asks the plugins, then tells what is wrong with it
-  throw new GatewayError("NOT_PAIRED", "device identity required", { details: { code: "DEVICE_IDENTITY_REQUIRED" } });
+  throw refusal("DEVICE_IDENTITY_REQUIRED", "device identity required");
 }

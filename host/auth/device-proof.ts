@@ -1,6 +1,6 @@
 /** Proof that a client holds the key of the device it names. Spec: protocol/frames-and-connect.md §6. Pure but for the crypto. */
 import { createHash, createPublicKey, type KeyObject, verify } from "node:crypto";
-import { GatewayError } from "@svc/sdk";
+import { type DetailCode, refusal } from "@svc/sdk/errors";
 import { type ConnectParams, devicePayloads } from "@svc/sdk/protocol";
 
 /** Milliseconds a signature may be older or newer than now. */
@@ -13,7 +13,7 @@ const SIGNATURE = /^[\w+/-]{86}(?:==)?$/;
 const MAX_PEM = 512;
 const PEM = /^-----BEGIN PUBLIC KEY-----\s[\w+/=\s]+-----END PUBLIC KEY-----$/;
 
-type Reason = readonly [message: string, code: string, reason: string];
+type Reason = readonly [message: string, code: DetailCode, reason: string];
 const REASONS = {
   mismatch: ["device identity mismatch", "DEVICE_AUTH_DEVICE_ID_MISMATCH", "device-id-mismatch"],
   expired: ["device signature expired", "DEVICE_AUTH_SIGNATURE_EXPIRED", "device-signature-stale"],
@@ -24,7 +24,7 @@ const REASONS = {
 } as const satisfies Record<string, Reason>;
 
 function refuse([message, code, reason]: Reason): never {
-  throw new GatewayError("INVALID_REQUEST", message, { details: { code, reason } });
+  throw refusal(code, message, { reason });
 }
 
 /**

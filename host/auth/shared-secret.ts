@@ -1,4 +1,5 @@
 /** The gateway's own secret, or a proxy's word, over WebSocket and HTTP. Spec: protocol/frames-and-connect.md §7, http/auth.md §4. Pure. */
+import type { DetailCode } from "@svc/sdk/errors";
 import type { ConnectParams } from "@svc/sdk/protocol";
 import type { Peer } from "./client-address.ts";
 import type { AuthSettings } from "./settings.ts";
@@ -40,7 +41,7 @@ export function bearerOf(header: string | undefined): string | undefined {
   return present(/^bearer\s+(.+)$/i.exec(header ?? "")?.[1]);
 }
 
-const DETAIL_CODES: ReadonlyMap<string, string> = new Map([
+const CODES: ReadonlyMap<string, DetailCode> = new Map([
   ["token_missing", "AUTH_TOKEN_MISSING"],
   ["token_mismatch", "AUTH_TOKEN_MISMATCH"],
   ["token_missing_config", "AUTH_TOKEN_NOT_CONFIGURED"],
@@ -52,8 +53,8 @@ const DETAIL_CODES: ReadonlyMap<string, string> = new Map([
 ]);
 
 /** `details.code` for an `authReason`; those of mode `trusted-proxy` have none of their own. */
-export function authDetailCode(reason: string | undefined): string {
-  return reason === undefined ? "AUTH_REQUIRED" : (DETAIL_CODES.get(reason) ?? "AUTH_UNAUTHORIZED");
+export function authDetailCode(reason: string | undefined): DetailCode {
+  return reason === undefined ? "AUTH_REQUIRED" : (CODES.get(reason) ?? "AUTH_UNAUTHORIZED");
 }
 
 const MISSING_HEADER = "trusted_proxy_missing_header_";

@@ -1,14 +1,12 @@
 /** Connects a command to its gateway: by a secret, else by access to the state directory, else as the device this machine is. */
+import { namesNextStep } from "@svc/sdk/cli";
 import { type ClientOptions, connect, gatewayAddress, type GatewayClient } from "@svc/sdk/client";
-import { GatewayError, isGatewayError } from "@svc/sdk/errors";
+import { detailsCode, GatewayError, isGatewayError } from "@svc/sdk/errors";
 import type { Scope } from "@svc/sdk";
 import { resolvePaths } from "../config/paths.ts";
 import { VERSION } from "../version.ts";
 import { Unreachable, WrongUsage } from "./output.ts";
 import { DEFAULT_PORT, lastStarted, resolveTarget, type Target, type TargetFlags } from "./target.ts";
-
-/** What the client says when no gateway is there, in contrast to one that refuses. */
-const NOBODY = /^(cannot reach|no hello from|closed by) /;
 
 /** @throws WrongUsage the address is none; Unreachable with the command that starts a gateway; GatewayError its refusal */
 export async function connectTo(target: Target, options: Partial<ClientOptions> = {}): Promise<GatewayClient> {
@@ -18,11 +16,12 @@ export async function connectTo(target: Target, options: Partial<ClientOptions> 
     return await tryInTurn(target, options);
   } catch (error) {
     if (!isGatewayError(error)) throw error;
-    if (error.code !== "UNAVAILABLE" || !NOBODY.test(error.message)) throw withNextLine(error);
+    if (detailsCode(error) !== "UNREACHABLE") throw withNextLine(error);
     const other = lastStarted(resolvePaths().startupReport);
     const known = other !== undefined && other !== target.url ? ` (the last one started here: --url ${other})` : "";
     const next = `start it with: svc gateway run, or name another one with --url${known}`;
-    throw new Unreachable("UNAVAILABLE", `${error.message}\nNext: ${next}`, { cause: error });
+    const { code, message, details } = error;
+    throw new Unreachable(code, `${message}\nNext: ${next}`, { details, cause: error });
   }
 }
 
@@ -55,7 +54,7 @@ async function tryInTurn(target: Target, options: Partial<ClientOptions>): Promi
     } catch (error) {
       first ??= error;
       if (!isGatewayError(error) || !isAboutCredentials(error)) throw error;
-      if (error.message.includes("device token mismatch")) forget?.();
+      if (detailsCode(error) === "AUTH_DEVICE_TOKEN_MISMATCH") forget?.();
     }
   }
   throw first;
@@ -91,17 +90,17 @@ async function asDevice({ url, identityDir }: Target, wanted: readonly string[] 
 }
 
 /** Or a plugin turned it down, which says nothing about who can read the state directory. */
-function isAboutCredentials({ code, message, details }: GatewayError): boolean {
-  const { code: detail } = (details ?? {}) as { code?: unknown };
-  if (code === "NOT_PAIRED" || detail === "CONNECT_DENIED") return true;
-  return code === "INVALID_REQUEST" && message.startsWith("unauthorized");
+function isAboutCredentials(error: GatewayError): boolean {
+  if (error.code === "NOT_PAIRED") return true;
+  const code = detailsCode(error);
+  return code === "CONNECT_DENIED" || code?.startsWith("AUTH_") === true;
 }
 
 /** What the gateway says to do next, as a line of its own. */
 function withNextLine(error: GatewayError): GatewayError {
   const { code, message, details, retryAfterMs } = error;
   const { nextStep } = (details ?? {}) as { nextStep?: unknown };
-  if (typeof nextStep !== "string" || /^Next: /m.test(message)) return error;
+  if (typeof nextStep !== "string" || namesNextStep(message)) return error;
   return new GatewayError(code, `${message}\nNext: ${nextStep}`, {
     details,
     ...(retryAfterMs === undefined ? {} : { retryAfterMs }),

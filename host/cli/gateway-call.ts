@@ -1,5 +1,5 @@
 /** `svc gateway call <method>`: one call over one socket. Loads no plugin. */
-import { GatewayError, isGatewayError } from "@svc/sdk/errors";
+import { detailsCode, GatewayError, isGatewayError } from "@svc/sdk/errors";
 import { withNext } from "@svc/sdk/cli";
 import { EXIT, type Output, refuse } from "./output.ts";
 import { atGateway } from "./connect.ts";
@@ -38,12 +38,13 @@ export async function callMethod(method: string, flags: CallFlags, output: Outpu
 /** For a method that is not there: those of its namespace that clients are told of, which are a nearer answer than a plugin. */
 function withNextStep(error: unknown, method: string, advertised: readonly string[]): unknown {
   const unknown = `unknown method: ${method}`;
-  if (!isGatewayError(error) || !error.message.startsWith(unknown)) return error;
+  if (!isGatewayError(error) || detailsCode(error) !== "UNKNOWN_METHOD") return error;
   const [namespace = method] = method.split(".", 1);
   const near = advertised.filter((name) => name.startsWith(`${namespace}.`));
-  const { code, message, details } = error;
+  const { code, details } = error;
+  const { plugin } = Object(details) as { readonly plugin?: unknown };
   if (near.length > 0) return new GatewayError(code, `${unknown}\nNext: one of ${near.join(", ")}`, { details });
-  if (message === unknown)
+  if (plugin === undefined)
     return new GatewayError(code, `${unknown}\nNext: svc plugins list, to see what serves methods here`, { details });
   return withNext(error, { plugin: namespace, step: () => undefined }); // it names the plugin that would serve it
 }

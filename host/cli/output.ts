@@ -1,5 +1,5 @@
 /** What commands print, and how they end. */
-import { table as columns } from "@svc/sdk/cli";
+import { namesNextStep, table as columns } from "@svc/sdk/cli";
 import { GatewayError, isGatewayError, messageOf } from "@svc/sdk/errors";
 import { StartupRefusal } from "../auth/settings.ts";
 import { StateDirHeld } from "./state-lock.ts";
@@ -64,7 +64,7 @@ export function reportFailure(error: unknown, { json }: Output, help: string): n
 }
 
 function nextStep(message: string, help: string): string {
-  return /^Next: /m.test(message) ? "" : `Next: ${help}\n`;
+  return namesNextStep(message) ? "" : `Next: ${help}\n`;
 }
 
 /** Columns as wide as their widest cell. */

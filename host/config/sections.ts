@@ -57,9 +57,9 @@ const NO_REFERENCE =
 
 /** What is wrong with a section of the host. */
 function hostIssues(section: string, schema: TSchema, value: unknown): Issue[] {
-  return violations(schema, value).map(({ path, message }) => {
+  return violations(schema, value).map(({ path, message, type }) => {
     const node = path.split("/").slice(1).reduce<unknown>(own, value);
-    const isReference = isSecretRef(node) && message.includes("string");
+    const isReference = isSecretRef(node) && type === "string";
     return { path: dotted(section, path), message: isReference ? NO_REFERENCE : message };
   });
 }

@@ -2,13 +2,13 @@
 import {
   deepFreeze,
   type Denial,
-  type ErrorCode,
   GatewayError,
   type HookEmitter,
   type HookKind,
   type HookSpec,
   type TapOptions,
 } from "@svc/sdk";
+import { DETAIL_CODES, type DetailCode } from "@svc/sdk/errors";
 import { AsyncParallelHook, AsyncSeriesBailHook, AsyncSeriesHook, AsyncSeriesWaterfallHook, SyncHook } from "tapable";
 import { Deadlines } from "./deadline.ts";
 import { type AnyHandler, type Asked, type Emission, guard, TRACE_THROWS } from "./guard.ts";
@@ -222,14 +222,11 @@ function unheard(kind: HookKind, input: unknown): unknown {
   return Promise.resolve(undefined);
 }
 
-/** A denial as the caller gets it. */
-export function refusalOf(
-  { reason, code, details, retryAfterMs }: Denial,
-  defaultCode: ErrorCode,
-  defaultDetails?: unknown,
-): GatewayError {
-  return new GatewayError(code ?? defaultCode, reason || "denied by a plugin", {
-    details: details ?? defaultDetails,
+/** A denial as the caller gets it. @param usual which refusal it is where the denial does not say so; default: plain `UNAVAILABLE` */
+export function refusalOf({ reason, code, details, retryAfterMs }: Denial, usual?: DetailCode): GatewayError {
+  const usually = usual === undefined ? "UNAVAILABLE" : DETAIL_CODES[usual].error;
+  return new GatewayError(code ?? usually, reason || "denied by a plugin", {
+    details: details ?? (usual && { code: usual }),
     ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
   });
 }

@@ -226,7 +226,7 @@ export class Pipeline {
     if (hooks.before.isUsed(mapping)) {
       const input = { mapping, action: name, params: deepFreeze(prepared.params), principal: principalFor(mapping) };
       const denial = await hooks.before.emit(input, mapping);
-      if (denial) throw refusalOf(denial, "UNAVAILABLE", { code: "WEBHOOK_DENIED" });
+      if (denial) throw refusalOf(denial, "WEBHOOK_DENIED");
     }
     return { mapping, action, prepared, wrapped, contentSource: "webhook", idempotencyKey: undefined };
   }

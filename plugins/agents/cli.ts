@@ -4,15 +4,16 @@ import { resolve } from "node:path";
 import { GatewayError, invalidRequest, isGatewayError, messageOf, type ParamsOf, type ResultOf } from "@svc/sdk";
 import { agents } from "@svc/sdk/agents";
 import { askingWith, type CommandContext, defineCommands, show } from "@svc/sdk/cli";
+import { detailsCode } from "@svc/sdk/errors";
 import { oneLine } from "./directory/identity.ts";
 
 const READ = ["operator.read"];
 const ADMIN = ["operator.read", "operator.admin"];
 const ask = askingWith({
   plugin: "agents",
-  step({ code, message }) {
-    if (code !== "NOT_FOUND") return undefined;
-    return message.startsWith("no agent") ? "svc agents list" : "svc models list";
+  step(refusal) {
+    if (refusal.code !== "NOT_FOUND") return undefined;
+    return detailsCode(refusal) === "UNKNOWN_AGENT" ? "svc agents list" : "svc models list";
   },
 });
 

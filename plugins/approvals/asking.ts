@@ -3,6 +3,7 @@ import { commandText, commandTexts, envHash, planDigest } from "@svc/kit/exec";
 import { invalidRequest, type ParamsOf } from "@svc/sdk";
 import type { ApprovalRequestView, execApproval, SystemRunPlan } from "@svc/sdk/approvals";
 import { cut } from "@svc/sdk/cli";
+import { refusal } from "@svc/sdk/errors";
 import type { ApprovalQuestion } from "@svc/sdk/gateway";
 import { digestOf, questionDigest } from "./canonical.ts";
 
@@ -51,9 +52,8 @@ function askedOfNode(params: RequestParams): Asked {
   // Somebody reads this text and allows the argv.
   if (rawCommand !== null && !commandTexts(argv).includes(rawCommand.trim())) {
     const shown = JSON.stringify(commandText(argv).slice(0, 200));
-    invalidRequest(`systemRunPlan.rawCommand is not the text of its argv; leave it null, or send ${shown}`, {
-      code: "RAW_COMMAND_MISMATCH",
-    });
+    const message = `systemRunPlan.rawCommand is not the text of its argv; leave it null, or send ${shown}`;
+    throw refusal("RAW_COMMAND_MISMATCH", message);
   }
   const hash = envHash(params.env);
   const digest = planDigest({ argv, cwd, agentId, sessionKey, envHash: hash, nodeId });

@@ -1,13 +1,14 @@
 /** A command that says it was allowed: whether it was, exactly so. Spec: protocol/methods-node.md §4, table of `details.code`. */
 import { envHash } from "@svc/kit/exec";
-import { type Clock, invalidRequest } from "@svc/sdk";
+import type { Clock } from "@svc/sdk";
 import type { AllowedExec, ExecApprovals, ExecClaim, SystemRunPlan } from "@svc/sdk/approvals";
+import { type DetailCode, refusal } from "@svc/sdk/errors";
 import type { ApprovalRecord } from "./approval-rows.ts";
 import type { ApprovalStore } from "./approval-store.ts";
 
 /** Why a claim does not hold: code, sentence, and what else the client is told. */
 export interface Mismatch {
-  readonly code: string;
+  readonly code: DetailCode;
   readonly message: string;
   readonly more?: object;
 }
@@ -98,5 +99,5 @@ function otherEnvironment({ envHash: allowed }: ApprovalRecord, { env }: ExecCla
 }
 
 function refuse({ approvalId }: ExecClaim, { code, message, more }: Mismatch): never {
-  invalidRequest(message, { code, ...(approvalId !== undefined && { runId: approvalId }), ...more });
+  throw refusal(code, message, { ...(approvalId !== undefined && { runId: approvalId }), ...more });
 }

@@ -1,6 +1,7 @@
 /** `exec.approval.*`: asking, waiting, deciding, listing. Spec: protocol/methods-exec-approvals.md §2-4. */
 import { type Call, type Handlers, invalidRequest, matches, notFound, type ResultOf, untilAborted } from "@svc/sdk";
 import { ApprovalDecision, type execApproval } from "@svc/sdk/approvals";
+import { refusal } from "@svc/sdk/errors";
 import { type ApprovalRecord, type Requester, toListed } from "./approval-rows.ts";
 import type { ApprovalStore } from "./approval-store.ts";
 import { type ApproverList, mayDecide } from "./approvers.ts";
@@ -106,9 +107,9 @@ function shownName({ connection, principal }: Call<unknown>): string {
 }
 
 function refuseDecision(): never {
-  invalidRequest(
+  throw refusal(
+    "NOT_AN_APPROVER",
     "you are not an approver. Next: ask one of those that approvals.approvers lists, or let an admin add your device id",
-    { code: "NOT_AN_APPROVER" },
   );
 }
 

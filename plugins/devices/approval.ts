@@ -1,6 +1,7 @@
 /** Letting a waiting device in, by a person or silently; and turning it down. Spec: protocol/methods-device.md. */
-import { invalidRequest, type Logger, type Principal } from "@svc/sdk";
+import type { Logger, Principal } from "@svc/sdk";
 import type { PairedDevice } from "@svc/sdk/devices";
+import { refusal } from "@svc/sdk/errors";
 import type { Credentials } from "@svc/sdk/gateway";
 import type { Statement, Storage } from "@svc/sdk/storage";
 import { untilUnchanged } from "./changes.ts";
@@ -44,7 +45,7 @@ export class Approvals {
       const request = (await waiting.get(requestId, now())) ?? (await missing.request(waiting, requestId, now()));
       const [lacking] = missingScopes(approver.scopes, knownScopes(request.scopes));
       if (lacking !== undefined)
-        invalidRequest(`missing scope: ${lacking}`, { code: "MISSING_SCOPE", scope: lacking, requestId });
+        throw refusal("MISSING_SCOPE", `missing scope: ${lacking}`, { scope: lacking, requestId });
       return this.#grant(request, approver.id, [takePending(requestId, now())]);
     });
     return { requestId, device };

@@ -1,5 +1,7 @@
 /** Making this machine a known device of a gateway elsewhere. */
 import { GatewayError, invalidRequest, isGatewayError } from "@svc/sdk";
+import { detailsCode, refusal } from "@svc/sdk/errors";
+import { namesNextStep } from "@svc/sdk/cli";
 import { type ClientOptions, gatewayAddress, type GatewayClient, isLoopbackHost } from "@svc/sdk/client";
 import { type DeviceIdentity, keepDevice, keepDeviceToken, readDeviceToken } from "@svc/sdk/device";
 
@@ -94,7 +96,7 @@ function requestIn(error: unknown): string | undefined {
 /** It was revoked, or renewed elsewhere: it will never work again. */
 function isDeadToken(error: unknown, { token, password }: JoinOptions): boolean {
   if (token !== undefined || password !== undefined || !isGatewayError(error)) return false;
-  return (error.details as { code?: unknown } | undefined)?.code === "AUTH_DEVICE_TOKEN_MISMATCH";
+  return detailsCode(error) === "AUTH_DEVICE_TOKEN_MISMATCH";
 }
 
 /** The gateway cannot be reached now; while we wait that passes. */
@@ -121,25 +123,24 @@ function sameAgain({ url, token, password, name, scopes }: JoinOptions): string 
 }
 
 function stillWaiting(requestId: string, options: JoinOptions): GatewayError {
-  return new GatewayError(
-    "NOT_PAIRED",
+  return refusal(
+    "PAIRING_REQUIRED",
     `nobody has approved this machine yet\nNext: on the gateway's machine: svc devices approve ${requestId}\nthen here: ${sameAgain(options)}`,
-    { details: { code: "PAIRING_REQUIRED", requestId } },
+    { requestId },
   );
 }
 
 /** A request that is still asked for keeps its id; another one means that the first was decided against. */
 function turnedDown(requestId: string, options: JoinOptions): GatewayError {
-  return new GatewayError(
-    "NOT_PAIRED",
+  return refusal(
+    "PAIRING_REJECTED",
     `request ${requestId} was turned down, or pushed out by others\nNext: ask the people who run the gateway, then: ${sameAgain(options)}`,
-    { details: { code: "PAIRING_REJECTED", requestId } },
+    { requestId },
   );
 }
 
 function withNextStep(error: unknown, { url, token, password }: JoinOptions): unknown {
-  if (!isGatewayError(error) || /^Next: /m.test(error.message) || !error.message.startsWith("unauthorized"))
-    return error;
+  if (!isGatewayError(error) || namesNextStep(error.message) || !detailsCode(error)?.startsWith("AUTH_")) return error;
   const secret = token === undefined && password === undefined ? "give" : "check";
   const { code, message, details } = error;
   return new GatewayError(

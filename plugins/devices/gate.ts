@@ -10,6 +10,7 @@ import {
   unavailable,
 } from "@svc/sdk";
 import type { OfferedCommands } from "@svc/sdk/devices";
+import type { DetailCode } from "@svc/sdk/errors";
 import type { Storage } from "@svc/sdk/storage";
 import type { Approvals } from "./approval.ts";
 import { untilUnchanged } from "./changes.ts";
@@ -73,7 +74,7 @@ export class Gate {
       code: "NOT_PAIRED",
       reason: "pairing required", // clients match this text
       details: {
-        code: "PAIRING_REQUIRED",
+        code: "PAIRING_REQUIRED" satisfies DetailCode,
         requestId: request.requestId,
         reason,
         nextStep: `svc devices approve ${request.requestId}`,

@@ -1,6 +1,6 @@
 /** The agents as `GET /v1/models` lists them. Pure. Spec: http/chat-completions.md §9. */
-import { GatewayError } from "@svc/sdk";
 import type { AgentDirectory } from "@svc/sdk/agents";
+import { refusal } from "@svc/sdk/errors";
 
 /** An agent by one of its names. */
 export interface ListedModel {
@@ -27,7 +27,6 @@ export function findModel(asked: string, models: readonly ListedModel[], aliases
   const listed = mark === undefined ? "svc" : `svc/${id?.toLowerCase()}`;
   const found = isOurs ? models.find((model) => model.id === listed) : undefined;
   if (found) return { ...found, id: asked };
-  throw new GatewayError("NOT_FOUND", `no model "${asked.slice(0, 64)}"; GET /v1/models lists those there are`, {
-    details: { code: "model_not_found", param: "model" },
-  });
+  const message = `no model "${asked.slice(0, 64)}"; GET /v1/models lists those there are`;
+  throw refusal("model_not_found", message, { param: "model" });
 }

@@ -1,5 +1,6 @@
 /** Refusals in the shape of the public API. Pure. Spec: http/chat-completions.md §7. */
-import { ERRORS, type GatewayError, invalidRequest, isGatewayError, type RouteReply } from "@svc/sdk";
+import { ERRORS, type GatewayError, isGatewayError, type RouteReply } from "@svc/sdk";
+import { type DetailCode, refusal } from "@svc/sdk/errors";
 
 /** The `error` object of an answer or of a stream. */
 export interface ApiError {
@@ -36,9 +37,8 @@ const TYPES: Readonly<Record<number, string>> = {
 };
 
 /** @throws GatewayError `INVALID_REQUEST` that blames a field */
-export function refuseField(param: string, message: string, code = "invalid_value"): never {
-  const particulars: Particulars = { param, code };
-  return invalidRequest(`${param}: ${message}`, particulars);
+export function refuseField(param: string, message: string, code: DetailCode = "invalid_value"): never {
+  throw refusal(code, `${param}: ${message}`, { param });
 }
 
 /** Runs `work`; what it refuses is told of the field. */

@@ -1,5 +1,5 @@
 /** A request as it came, checked and in the gateway's words. Pure. Spec: http/chat-completions.md §2 and §9. */
-import { invalidRequest, matches, violations } from "@svc/sdk";
+import { invalidRequest, matches, type Violation, violations } from "@svc/sdk";
 import type { AnswerOptions, ThinkingLevel, ToolChoice, ToolSpec } from "@svc/sdk/models";
 import { type Conversation, readConversation } from "./conversation.ts";
 import { Body, ONLY, REFUSED } from "./fields.ts";
@@ -60,7 +60,7 @@ function checked(value: unknown): Body {
     if (Object.hasOwn(body, name)) refuseField(name, why, "unsupported_parameter");
   requireFunctions(body["tools"]);
   if (matches(Body, body)) return body;
-  const [first = { path: "", message: "is not valid" }] = violations(Body, body);
+  const [first = { path: "", message: "is not valid" }]: Violation[] = violations(Body, body);
   return refuseViolation(first);
 }
 
@@ -72,10 +72,9 @@ function requireFunctions(tools: unknown): void {
     refuseField(`tools[${other}].type`, "only tools of type function are taken here", "unsupported_value");
 }
 
-function refuseViolation({ path, message }: { readonly path: string; readonly message: string }): never {
-  const unknown = path === "" ? /^unexpected property '([\s\S]*)'$/.exec(message)?.[1] : undefined;
-  if (unknown !== undefined)
-    refuseField(unknown.slice(0, 64), "there is no such field; leave it out", "unknown_parameter");
+function refuseViolation({ path, message, unexpected }: Violation): never {
+  if (path === "" && unexpected !== undefined)
+    refuseField(unexpected.slice(0, 64), "there is no such field; leave it out", "unknown_parameter");
   const param = dotted(path);
   const [field = ""] = param.split(/[.[]/, 1);
   const only = Object.hasOwn(ONLY, field) ? ONLY[field] : undefined;

@@ -1,5 +1,6 @@
 /** Checks parts of a request against a schema, and says in one line what is wrong where. Pure. Spec: http/responses.md §2. */
 import { GatewayError, type Static, type TObject, violations } from "@svc/sdk";
+import type { DetailCode } from "@svc/sdk/errors";
 
 /** Where something stands in the request: keys and places. */
 export type Path = readonly (string | number)[];
@@ -7,11 +8,11 @@ export type Path = readonly (string | number)[];
 /** What a refusal says beside its words: the fields of the public API's error object. */
 export interface RefusalDetails {
   readonly param?: string;
-  readonly code?: string;
+  readonly code?: DetailCode;
 }
 
 /** @throws GatewayError always: `INVALID_REQUEST`, `<dotted path>: <issue>`, or the issue alone about the whole request */
-export function refuse(path: Path, issue: string, code?: string): never {
+export function refuse(path: Path, issue: string, code?: DetailCode): never {
   const param = path.join(".");
   const details: RefusalDetails = { ...(param === "" ? {} : { param }), ...(code === undefined ? {} : { code }) };
   throw new GatewayError("INVALID_REQUEST", param === "" ? issue : `${param}: ${issue}`, { details });

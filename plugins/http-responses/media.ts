@@ -1,6 +1,7 @@
 /** Loads the pictures and files of a request, all of them before its run. Spec: http/responses.md §4. */
 import { loadMedia, type MediaLimits } from "@svc/kit/media";
 import { invalidRequest, isGatewayError } from "@svc/sdk";
+import { detailsCode } from "@svc/sdk/errors";
 import type { Documents } from "@svc/sdk/media";
 import type { ImageBlock } from "@svc/sdk/models";
 import type { OutboundFetch, OutboundRefusalCode } from "@svc/sdk/web";
@@ -112,9 +113,9 @@ function saidSafely({ outbound }: MediaSources, { maxBytes }: MediaLimits): Outb
           return await outbound.fetch(request);
         } catch (error) {
           if (!isGatewayError(error)) throw error;
-          const code = (error.details as { readonly code?: unknown } | undefined)?.code; // what refuses says what of
+          const code = detailsCode(error);
           if (code === "TOO_LARGE") return invalidRequest(`${REFUSALS.TOO_LARGE}: at most ${maxBytes} bytes are taken`);
-          if (typeof code === "string" && Object.hasOwn(REFUSALS, code)) {
+          if (code !== undefined && Object.hasOwn(REFUSALS, code)) {
             return invalidRequest(REFUSALS[code as OutboundRefusalCode]);
           }
           return invalidRequest("the URL could not be fetched");

@@ -162,7 +162,7 @@ function httpWay(
     transport: transport as Transport, // `sessionId` may be undefined there, which the interface does not say
     why: () => undefined,
     // A stream that is opened anew in the older way belongs to another session; the newer one opens its own again, and
-    // without it changes of the tools would not be heard.
+    // without it changes of the tools would not be heard. The library says in words alone that it gave up.
     isLostBy: ({ message }) => kind === "sse" || message.startsWith("Maximum reconnection attempts"),
     async close() {
       bounded.close();

@@ -1,7 +1,8 @@
 /** Asking a node: whether it may be asked at all, with which params, and sending it. Spec: protocol/methods-node.md §2 and §4. */
-import { GatewayError, invalidRequest, type Live, type Logger, notFound } from "@svc/sdk";
+import { invalidRequest, type Live, type Logger, notFound, unavailable } from "@svc/sdk";
 import type { ExecApprovals } from "@svc/sdk/approvals";
 import type { Devices } from "@svc/sdk/devices";
+import { refusal } from "@svc/sdk/errors";
 import type { NodeAnswer, NodeInvocation, NodeInvoker } from "@svc/sdk/nodes";
 import {
   allowingStep,
@@ -65,13 +66,12 @@ export class Asking {
     const offering = await this.#current(await this.#connected(nodeId), command);
     if (!offering.offered.includes(command)) {
       const withheld = offering.withheld.includes(command);
-      throw new GatewayError(
-        "UNAVAILABLE",
-        withheld
-          ? `${command} of node ${nodeId} waits for an approval; see: svc devices list`
-          : `node ${nodeId} keeps no file that says what it may run`,
-        { details: { reason: withheld ? WITHHELD : NOT_DECLARED, command } },
-      );
+      if (!withheld) {
+        const message = `node ${nodeId} keeps no file that says what it may run`;
+        throw refusal("NO_POLICY_FILE", message, { reason: NOT_DECLARED, command });
+      }
+      const message = `${command} of node ${nodeId} waits for an approval; see: svc devices list`;
+      unavailable(message, { details: { reason: WITHHELD, command } });
     }
     return this.#sources.invocations.invoke(offering, { command, params: change ?? {} });
   }
@@ -82,9 +82,7 @@ export class Asking {
     const device = await this.#sources.devices.get(nodeId);
     if (!device || !isNodeDevice(device)) return unknownNode(nodeId);
     const name = shownLine(device.displayName, 100) ?? shownLine(nodeId, 100);
-    throw new GatewayError("UNAVAILABLE", `node ${name} is not connected; start it there with: svc node run`, {
-      details: { code: "NOT_CONNECTED" },
-    });
+    throw refusal("NOT_CONNECTED", `node ${name} is not connected; start it there with: svc node run`);
   }
 
   /** Evaluated at each question: the configuration and what is pinned may have changed since the node connected. */
@@ -107,10 +105,8 @@ export class Asking {
       });
     }
     if (!node.declared.includes(command)) {
-      invalidRequest(`node ${node.nodeId} did not declare ${command}; see: svc nodes describe ${node.nodeId}`, {
-        reason: NOT_DECLARED,
-        command,
-      });
+      const message = `node ${node.nodeId} did not declare ${command}; see: svc nodes describe ${node.nodeId}`;
+      throw refusal("COMMAND_NOT_DECLARED", message, { reason: NOT_DECLARED, command });
     }
     return this.#refuseWithheld(node.nodeId, command);
   }
@@ -140,13 +136,12 @@ export class Asking {
     const { forwarded, claims } = readRun(params);
     if (!claims) return forwarded;
     if (forwarded.runId === undefined) {
-      invalidRequest("approved needs runId: the id of the approval", { code: "MISSING_RUN_ID" });
+      throw refusal("MISSING_RUN_ID", "approved needs runId: the id of the approval");
     }
     const approvals = this.#sources.approvals.get();
     if (!approvals) {
-      return invalidRequest("approvals are not kept by this gateway; see: svc plugins why approvals", {
-        code: "APPROVALS_UNAVAILABLE",
-      });
+      const message = "approvals are not kept by this gateway; see: svc plugins why approvals";
+      throw refusal("APPROVALS_UNAVAILABLE", message);
     }
     const allowed = await approvals.claim({
       approvalId: forwarded.runId,

@@ -2,7 +2,8 @@
  * Commands nodes were asked for and have not answered. Each ends once: with the answer, at its timeout, when the caller
  * or the connection goes.
  */
-import { type Clock, GatewayError, unavailable } from "@svc/sdk";
+import { type Clock, GatewayError } from "@svc/sdk";
+import { refusal } from "@svc/sdk/errors";
 import type { NodeAnswer } from "@svc/sdk/nodes";
 import type { ConnectedNode } from "./registry.ts";
 import { shownLine, shownText } from "./texts.ts";
@@ -78,7 +79,7 @@ export class Invocations {
     if (signal?.aborted) return Promise.reject(gone(command));
     if ((this.#perConnection.get(connectionId) ?? 0) >= MAX_PENDING) {
       const message = `node ${nodeId} has ${MAX_PENDING} commands under way, which is the most; try again when one has ended`;
-      unavailable(message, { retryAfterMs: 1_000, details: { code: "TOO_MANY_PENDING", nodeId } });
+      throw refusal("TOO_MANY_PENDING", message, { nodeId }, { retryAfterMs: 1_000 });
     }
     const id = this.#sources.newId();
     const paramsJSON = params === undefined ? null : JSON.stringify(params);

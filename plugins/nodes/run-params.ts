@@ -1,6 +1,6 @@
 /** Params of `system.run` as they may go to a node: known keys, checked, and nothing that claims an approval. Pure. Spec: protocol/methods-node.md §4. */
 import { commandText, commandTexts } from "@svc/kit/exec";
-import { invalidRequest } from "@svc/sdk";
+import { refusal } from "@svc/sdk/errors";
 import type { AllowedExec, SystemRunPlan } from "@svc/sdk/approvals";
 import { present } from "./values.ts";
 
@@ -28,17 +28,15 @@ type Fields = Readonly<Record<string, unknown>>;
 /** @throws GatewayError `INVALID_REQUEST`; `details.code` `MISSING_COMMAND`, `RAW_COMMAND_MISMATCH` or `INVALID_PARAM` */
 export function readRun(params: unknown): ReadRun {
   if (typeof params !== "object" || params === null || Array.isArray(params)) {
-    invalidRequest('system.run needs params, e.g. {"command":["echo","hi"]}', { code: "MISSING_COMMAND" });
+    throw refusal("MISSING_COMMAND", 'system.run needs params, e.g. {"command":["echo","hi"]}');
   }
   const fields = params as Fields; // an object; each value is checked below
   const rawCommand = text(fields, "rawCommand");
   const command = argvOf(own(fields, "command"), rawCommand !== undefined);
   if (rawCommand !== undefined && !commandTexts(command).includes(rawCommand.trim())) {
     const inferred = commandText(command);
-    invalidRequest(
-      `rawCommand is not the text of command; leave it out, or send ${JSON.stringify(inferred.slice(0, 200))}`,
-      { code: "RAW_COMMAND_MISMATCH", rawCommand, inferred },
-    );
+    const message = `rawCommand is not the text of command; leave it out, or send ${JSON.stringify(inferred.slice(0, 200))}`;
+    throw refusal("RAW_COMMAND_MISMATCH", message, { rawCommand, inferred });
   }
   const forwarded = present({
     command,
@@ -93,11 +91,11 @@ function claimsOf(fields: Fields): ReadRun["claims"] {
 function argvOf(value: unknown, hasRaw: boolean): readonly string[] {
   const isArgv = Array.isArray(value) && value.length > 0 && value.every((word) => typeof word === "string");
   if (isArgv && value[0] !== "") return value.map(String);
-  return invalidRequest(
+  throw refusal(
+    "MISSING_COMMAND",
     hasRaw
       ? 'rawCommand needs command beside it, the same as an array of texts, e.g. ["echo","hi"]'
       : 'command must be an array of texts that begins with a program, e.g. ["echo","hi"]',
-    { code: "MISSING_COMMAND" },
   );
 }
 
@@ -134,5 +132,5 @@ function envOf(value: unknown): Readonly<Record<string, string>> | undefined {
 }
 
 function refuse(param: string, what: string): never {
-  return invalidRequest(`${param} of system.run must be ${what}`, { code: "INVALID_PARAM", param });
+  throw refusal("INVALID_PARAM", `${param} of system.run must be ${what}`, { param });
 }

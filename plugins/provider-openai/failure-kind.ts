@@ -11,6 +11,7 @@ export function kindOf(error: ProviderError): ProviderFailure["kind"] {
   if (typeof code === "string" && BILLING_CODES.has(code)) return "billing";
   if (typeof status === "number") return kindOfStatus(status);
   if (error.error !== undefined || error.name === "SyntaxError") return "server_error";
+  // The client library gives its own timeout no code and no name.
   const isTimeout = isSystemTimeout(error) || /timed out/iu.test(String(error.message));
   return isTimeout ? "timeout" : "network";
 }

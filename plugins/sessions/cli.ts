@@ -1,6 +1,7 @@
 /** `svc sessions ...`: shows, changes and deletes conversations of a running gateway. */
-import { GatewayError, invalidRequest, notFound, type ParamsOf } from "@svc/sdk";
+import { type GatewayError, invalidRequest, notFound, type ParamsOf } from "@svc/sdk";
 import { askingWith, type CommandContext, defineCommands, show } from "@svc/sdk/cli";
+import { type DetailCode, detailsCode } from "@svc/sdk/errors";
 import { sessions } from "@svc/sdk/sessions";
 import { sessionsUsage } from "@svc/sdk/usage";
 import { compactLines, entryLines, listLines, previewLines, usageLines } from "./cli-text.ts";
@@ -169,11 +170,19 @@ export default defineCommands([
   },
 ]);
 
-function nextStep({ code, message }: GatewayError): string {
-  if (code === "UNAVAILABLE") return "wait until its run has ended, or see what the gateway does: svc gateway status";
-  if (message.includes("sessions.reset")) return "svc sessions reset main";
-  if (/^invalid \w+ "/.test(message)) return "svc sessions patch --help";
-  return /\bmodel\b/.test(message) ? "svc models list" : "svc sessions list";
+const STEPS: Readonly<Partial<Record<DetailCode, string>>> = {
+  MAIN_SESSION: "svc sessions reset main",
+  INVALID_PARAM: "svc sessions patch --help",
+  UNKNOWN_MODEL: "svc models list",
+  MODEL_NOT_ALLOWED: "svc models list",
+  THINKING_NOT_SUPPORTED: "svc models list",
+};
+
+function nextStep(refusal: GatewayError): string {
+  if (refusal.code === "UNAVAILABLE")
+    return "wait until its run has ended, or see what the gateway does: svc gateway status";
+  const code = detailsCode(refusal);
+  return (code && STEPS[code]) ?? "svc sessions list";
 }
 
 /** The settings and last messages of a session; changes nothing. */

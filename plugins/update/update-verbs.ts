@@ -1,6 +1,6 @@
 /** `svc update` and `svc update check`: through the gateway that runs, else here and now. */
 import { realpathSync } from "node:fs";
-import { GatewayError, isGatewayError } from "@svc/sdk";
+import { detailsCode, GatewayError } from "@svc/sdk/errors";
 import { askingWith, type Command, type CommandContext, show, visible } from "@svc/sdk/cli";
 import { update } from "@svc/sdk/update";
 import { hostDirectoryOf, versionIn } from "./install/facts.ts";
@@ -83,8 +83,7 @@ export const updateVerbs: readonly Command[] = [
 
 /** Choice: only the gateway of this machine is updated here, and only while it does not run. */
 function isNobodyThere(error: unknown, { options }: CommandContext): boolean {
-  if (options["url"] !== undefined || !isGatewayError(error)) return false;
-  return error.code === "UNAVAILABLE" && error.message.includes("svc gateway run");
+  return options["url"] === undefined && detailsCode(error) === "UNREACHABLE";
 }
 
 async function here() {

@@ -6,7 +6,8 @@
  * Events that were missed meanwhile follow the new `hello-ok`, in order; where the gateway no longer has them, `onGap` says so.
  */
 import type { EventSpec, Method, ParamsOf, PayloadOf, ResultOf } from "../contract.ts";
-import { type ErrorCode, ERRORS, GatewayError } from "../errors.ts";
+import { refusal } from "../error-codes.ts";
+import { type ErrorCode, ERRORS, GatewayError } from "../gateway-error.ts";
 import type { Role } from "../principal.ts";
 import type { ConnectParams, HelloOk } from "../protocol/connect.ts";
 import { PROTOCOL, RESUME_CAP } from "../protocol/constants.ts";
@@ -159,11 +160,11 @@ class Connection implements GatewayClient {
       this.#socket = socket;
       this.#lastSeq = undefined;
       let ready = false;
-      let refusal: Error | undefined;
+      let refused: Error | undefined;
       const late = setTimeout(() => {
-        refusal = new GatewayError("UNAVAILABLE", `no hello from ${this.#options.url} in time`);
+        refused = refusal("UNREACHABLE", `no hello from ${this.#options.url} in time`);
         socket.close(4008, "connect timeout"); // the runtime's own WebSocket takes only 1000 and 3000-4999
-        reject(refusal);
+        reject(refused);
       }, this.#options.connectTimeoutMs ?? 10_000);
 
       socket.onmessage = ({ data }: { data: unknown }) => {
@@ -174,7 +175,7 @@ class Connection implements GatewayClient {
         if (frame.type !== "res") return;
         clearTimeout(late);
         if (!frame.ok) {
-          refusal = toError(frame);
+          refused = toError(frame);
           return;
         }
         ready = true;
@@ -189,12 +190,12 @@ class Connection implements GatewayClient {
         if (ended) return;
         ended = true;
         clearTimeout(late);
-        reject(refusal ?? new GatewayError("UNAVAILABLE", `closed by ${this.#options.url}: ${code} ${reason}`));
-        this.#lost(code, reason, ready, refusal);
+        reject(refused ?? refusal("UNREACHABLE", `closed by ${this.#options.url}: ${code} ${reason}`));
+        this.#lost(code, reason, ready, refused);
       };
       socket.onerror = ({ message, error }: { message?: string; error?: Error }) => {
         const why = message || error?.message || "connection failed";
-        refusal ??= new GatewayError("UNAVAILABLE", `cannot reach ${this.#options.url}: ${why}`, { cause: error });
+        refused ??= refusal("UNREACHABLE", `cannot reach ${this.#options.url}: ${why}`, {}, { cause: error });
         if (!ready) end(1006, ""); // some runtimes tell no close after a connection that never was
       };
       socket.onclose = ({ code, reason }: { code: number; reason: string }) => end(code, reason);

@@ -8,7 +8,7 @@ import { randomBytes } from "node:crypto";
 import { linkSync, readFileSync, renameSync, unlinkSync, writeFileSync } from "node:fs";
 import { hostname } from "node:os";
 import { setTimeout as pause } from "node:timers/promises";
-import { unavailable } from "../errors.ts";
+import { refusal } from "../error-codes.ts";
 
 /** Milliseconds. */
 export interface LockLimits {
@@ -60,11 +60,11 @@ async function acquire(lock: string, mine: string, { stale, patience }: LockLimi
       removeHeldBy(holder, lock);
     } else {
       if (performance.now() > giveUp)
-        unavailable(
+        throw refusal(
+          "FILE_LOCKED",
           `others keep writing it (${lock} is held by ${holder || "nobody known"}); try again, or end that process`,
-          {
-            retryAfterMs: 1_000,
-          },
+          {},
+          { retryAfterMs: 1_000 },
         );
       await pause(5 + Math.random() * 20);
     }

@@ -1,6 +1,7 @@
 /** Ids of agents and accounts, and which agent and session a request of the chat-compatible APIs means. Pure. Spec: http/chat-completions.md §3 and §9. */
-import { GatewayError, invalidRequest } from "@svc/sdk";
+import { invalidRequest } from "@svc/sdk";
 import type { AgentDirectory } from "@svc/sdk/agents";
+import { refusal } from "@svc/sdk/errors";
 import type { Sessions } from "@svc/sdk/sessions";
 import type { ToolOrigin } from "@svc/sdk/tools";
 
@@ -112,7 +113,5 @@ function agentInModel(model: string | undefined, aliases: readonly string[]): st
 }
 
 function noAgent(name: string): never {
-  throw new GatewayError("NOT_FOUND", `no agent "${name.slice(0, 64)}"; GET /v1/models lists those there are`, {
-    details: { code: "model_not_found" },
-  });
+  throw refusal("model_not_found", `no agent "${name.slice(0, 64)}"; GET /v1/models lists those there are`);
 }

@@ -1,6 +1,5 @@
 /** Frames, `connect` and limits of the wire: `@svc/sdk/protocol`. */
 export * from "./connect.ts";
-export * from "./connect-refusals.ts";
 export * from "./constants.ts";
 export * from "./device-payload.ts";
 export * from "./events.ts";

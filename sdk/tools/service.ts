@@ -1,5 +1,5 @@
 /** The extension points `Tool` and `ToolSource`: what agents can do beside talking; and the service `Tools`, which uses them. */
-import type { GatewayError } from "../errors.ts";
+import type { GatewayError } from "../gateway-error.ts";
 import type { Principal, Scope } from "../principal.ts";
 import type { Static, TSchema } from "../schema.ts";
 import { defineExtensionPoint, defineService } from "../service.ts";

@@ -11,6 +11,7 @@ import {
   isGatewayError,
   type Principal,
 } from "@svc/sdk";
+import { refusal } from "@svc/sdk/errors";
 import {
   connectChallenge,
   type HelloOk,
@@ -102,13 +103,12 @@ export class Admission {
       const { auth: _secrets, ...connect } = params;
       const admission = { ...info, connect, clientId, principal, fromPage };
       const denial = await this.#denial(admission);
-      if (denial) throw refusalOf(denial, "INVALID_REQUEST", { code: "CONNECT_DENIED" });
+      if (denial) throw refusalOf(denial, "CONNECT_DENIED");
       const token = deviceId === undefined ? undefined : await deviceToken.emit(admission);
       auth = token && { ...token, scopes: [...token.scopes] };
     }
     const extra = await this.#hooks.hello.emit({});
-    if (!this.#options.access.authority.isLive(principal))
-      throw new GatewayError("INVALID_REQUEST", REPLACED, { details: { code: "AUTH_UNAUTHORIZED" } });
+    if (!this.#options.access.authority.isLive(principal)) throw refusal("AUTH_UNAUTHORIZED", REPLACED);
     const hello = this.#hello(info.id, extra, principal);
     if (auth) hello.auth = auth;
     if (params.caps?.includes(RESUME_CAP)) {

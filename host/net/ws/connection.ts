@@ -13,6 +13,7 @@ import {
   type Principal,
   toErrorShape,
 } from "@svc/sdk";
+import { detailsCode } from "@svc/sdk/errors";
 import {
   CLOSE,
   connectChallenge,
@@ -224,7 +225,7 @@ export class Connection implements Receiver {
 
   #fail(id: string, error: GatewayError): void {
     this.deliver(encodeFailure(id, toErrorShape(error), error.payload), false);
-    this.#unauthorized = error.message.startsWith("unauthorized role:") ? this.#unauthorized + 1 : 0;
+    this.#unauthorized = detailsCode(error) === "UNAUTHORIZED_ROLE" ? this.#unauthorized + 1 : 0;
     if (this.#unauthorized > MOST_UNAUTHORIZED) this.close(CLOSE.policy, "repeated unauthorized calls");
   }
 

@@ -16,6 +16,7 @@ import {
   type Method,
   type Principal,
 } from "@svc/sdk";
+import { refusal } from "@svc/sdk/errors";
 import { type HookBus, refusalOf } from "../../hooks/hook-bus.ts";
 import type { Hold, Owner } from "../../hooks/owner.ts";
 import type { AbsentPlugin } from "../../kernel/kernel.ts";
@@ -155,7 +156,7 @@ export class Dispatcher {
     const params = valid(entry.method, changed.params);
     const rpc = { method: name, params, principal, connectionId: connection?.id };
     const denial = await this.#before.emit(rpc, name, call.signal);
-    if (denial) throw refusalOf(denial, "UNAVAILABLE");
+    if (denial) throw refusalOf(denial);
     if (!this.#options.isLive(principal)) throw deadCredential(); // revoked while the hooks took their time
     const result = await this.#handle(entry, call, params, performance.now());
     return (await this.#result.emit({ result, principal }, name)).result;
@@ -208,9 +209,7 @@ export class Dispatcher {
     const hint = absent
       ? `: provided by plugin ${absent.id}, which is not enabled (${absent.state}${absent.reason ? `: ${absent.reason}` : ""})`
       : "";
-    return new GatewayError("INVALID_REQUEST", `unknown method: ${name}${hint}`, {
-      details: { code: "UNKNOWN_METHOD" },
-    });
+    return refusal("UNKNOWN_METHOD", `unknown method: ${name}${hint}`, absent ? { plugin: absent.id } : {});
   }
 
   /** Counts the call out and tells observers. @returns the error as clients may see it */
@@ -243,18 +242,15 @@ function endsWaiting(entry: LiveMethod | undefined): boolean {
 /** Role, then scope: the one authorisation point. Spec: protocol/authorization.md §1. @throws GatewayError `INVALID_REQUEST` */
 function authorize({ role = "operator", scope }: Method, principal: Principal): void {
   if (role !== "any" && role !== principal.role) {
-    throw new GatewayError("INVALID_REQUEST", `unauthorized role: ${principal.role}`, {
-      details: { code: "UNAUTHORIZED_ROLE" },
-    });
+    throw refusal("UNAUTHORIZED_ROLE", `unauthorized role: ${principal.role}`);
   }
   if (role === "node" || scope === "none" || coversScope(principal.scopes, scope)) return;
-  throw new GatewayError("INVALID_REQUEST", `missing scope: ${scope}`, { details: { code: "MISSING_SCOPE", scope } });
+  throw refusal("MISSING_SCOPE", `missing scope: ${scope}`, { scope });
 }
 
 /** Sent to whoever goes on with a credential that was revoked or replaced; its connection is closed as well. */
 function deadCredential(): GatewayError {
-  const message = "unauthorized: this credential was revoked or replaced; connect again";
-  return new GatewayError("INVALID_REQUEST", message, { details: { code: "AUTH_UNAUTHORIZED" } });
+  return refusal("AUTH_UNAUTHORIZED", "unauthorized: this credential was revoked or replaced; connect again");
 }
 
 function valid({ name, params: schema }: Method, params: unknown): unknown {

@@ -14,7 +14,8 @@ import {
   type Role,
   toErrorShape,
 } from "@svc/sdk";
-import { CLOSE, ConnectParams, isWebClient, PROTOCOL, RequestFrame, withNextStep } from "@svc/sdk/protocol";
+import { refusal, withNextStep } from "@svc/sdk/errors";
+import { CLOSE, ConnectParams, isWebClient, PROTOCOL, RequestFrame } from "@svc/sdk/protocol";
 import type { Access } from "../../auth/access.ts";
 import { canonicalClientId } from "../../auth/aliases.ts";
 import { type Credential, verifyShared } from "../../auth/credential.ts";
@@ -132,7 +133,7 @@ function readRequest(text: string): { id: string; params: unknown } {
   const { id, method, params } = frame;
   if (method !== "connect") {
     const message = "invalid handshake: first request must be connect";
-    throw connectRefusal(id, new GatewayError("INVALID_REQUEST", message, { details: { code: "CONNECT_FIRST" } }));
+    throw connectRefusal(id, refusal("CONNECT_FIRST", message));
   }
   return { id, params };
 }
@@ -143,26 +144,22 @@ function checkVersion(raw: unknown): void {
   const { minProtocol, maxProtocol } = raw as { minProtocol?: unknown; maxProtocol?: unknown };
   if (!Number.isInteger(minProtocol) || !Number.isInteger(maxProtocol)) return;
   if (Number(minProtocol) <= PROTOCOL && PROTOCOL <= Number(maxProtocol)) return;
-  throw new GatewayError("PROTOCOL_MISMATCH", "protocol mismatch", {
-    details: { code: "PROTOCOL_MISMATCH", expectedProtocol: PROTOCOL },
-  });
+  throw refusal("PROTOCOL_MISMATCH", "protocol mismatch", { expectedProtocol: PROTOCOL });
 }
 
 function readParams(raw: unknown): ConnectParams {
   if (matches(ConnectParams, raw)) return raw;
-  throw new GatewayError("INVALID_REQUEST", `invalid connect params: ${describeViolations(ConnectParams, raw)}`, {
-    details: { code: "CONNECT_PARAMS_INVALID" },
-  });
+  throw refusal("CONNECT_PARAMS_INVALID", `invalid connect params: ${describeViolations(ConnectParams, raw)}`);
 }
 
 function readRole({ role = "operator" }: ConnectParams): Role {
   if (role === "operator" || role === "node") return role;
-  throw new GatewayError("INVALID_REQUEST", "invalid role", { details: { code: "ROLE_INVALID" } });
+  throw refusal("ROLE_INVALID", "invalid role");
 }
 
 function checkOrigin(client: ConnectParams["client"], peer: Peer, { origins }: Access): void {
-  const refusal = originRefusal(peer, isWebClient(client), origins);
-  if (refusal) throw new GatewayError("INVALID_REQUEST", refusal, { details: { code: "ORIGIN_NOT_ALLOWED" } });
+  const why = originRefusal(peer, isWebClient(client), origins);
+  if (why) throw refusal("ORIGIN_NOT_ALLOWED", why);
 }
 
 interface Claim {
@@ -208,9 +205,7 @@ async function authenticate(claim: Claim, context: HandshakeContext): Promise<Pr
         : credential.reason,
     );
   const request = deviceId === undefined ? undefined : await context.pairing(attempt);
-  throw new GatewayError("NOT_PAIRED", "pairing required", {
-    details: { code: "PAIRING_REQUIRED", reason: "not-paired", ...request },
-  });
+  throw refusal("PAIRING_REQUIRED", "pairing required", { reason: "not-paired", ...request });
 }
 
 /** What plugins say, counted like any other guess. @throws GatewayError locked out */
@@ -227,7 +222,5 @@ async function vouched(
 }
 
 function unauthorized(reason: string): GatewayError {
-  return new GatewayError("INVALID_REQUEST", unauthorizedText(reason), {
-    details: { code: authDetailCode(reason), authReason: reason },
-  });
+  return refusal(authDetailCode(reason), unauthorizedText(reason), { authReason: reason });
 }

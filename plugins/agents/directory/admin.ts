@@ -2,12 +2,11 @@
 import { rmdir } from "node:fs/promises";
 import { join } from "node:path";
 import { normalizeId } from "@svc/kit/agent-address";
-import { readWithin, writeWithin } from "@svc/kit/files";
+import { diskRefusal, readWithin, writeWithin } from "@svc/kit/files";
 import { type Clock, GatewayError, invalidRequest, isGatewayError, type Logger, type Principal, Turns } from "@svc/sdk";
 import type { ConfigStore } from "@svc/sdk/config";
 import type { Models } from "@svc/sdk/models";
 import { type AgentChange, createEdits, deleteEdits, updateEdits } from "./edits.ts";
-import { diskRefusal } from "./disk-refusal.ts";
 import { type AgentSettings, type ConfiguredAgents, findAgent } from "./directory.ts";
 import { avatarKind, oneLine, parseIdentity, withIdentity } from "./identity.ts";
 import { type Discarded, discard, realOrSame } from "./trash.ts";

@@ -1,7 +1,8 @@
 /** The agents and their settings, decided from the configuration alone. */
 import { normalizeId } from "@svc/kit/agent-address";
-import { misconfigured, notFound } from "@svc/sdk";
+import { type GatewayError, misconfigured } from "@svc/sdk";
 import type { AgentDirectory, AgentInfo } from "@svc/sdk/agents";
+import { refusal } from "@svc/sdk/errors";
 import type { HeartbeatSettings } from "@svc/sdk/heartbeat";
 import type { MemorySearch } from "@svc/sdk/memory";
 import type { ModelPolicy } from "@svc/sdk/models";
@@ -136,10 +137,14 @@ export function meantAgentId(text: string): string {
   return /[a-z0-9]/i.test(text) ? normalizeId(text) : "";
 }
 
+export function unknownAgent(text: string): GatewayError {
+  return refusal("UNKNOWN_AGENT", `no agent "${text}"; agents.list shows the configured ones`);
+}
+
 /** The agent a caller means. @throws GatewayError `NOT_FOUND` */
 export function findAgent(text: string, agents: ConfiguredAgents): AgentSettings {
   const id = meantAgentId(text);
-  if (!agents.has(id)) notFound(`no agent "${text}"; agents.list shows the configured ones`);
+  if (!agents.has(id)) throw unknownAgent(text);
   return agents.settings(id);
 }
 

@@ -1,7 +1,8 @@
 /** Changes of the list of agents, decided from the configuration file as it is written. Pure; runs under the file's lock. */
 import { normalizeId } from "@svc/kit/agent-address";
-import { invalidRequest, notFound } from "@svc/sdk";
+import { invalidRequest } from "@svc/sdk";
 import type { ConfigEdit } from "@svc/sdk/config";
+import { unknownAgent } from "./directory.ts";
 
 /** The file as parsed: no defaults, placeholders unresolved. */
 type ParsedFile = Readonly<Record<string, unknown>>;
@@ -56,8 +57,7 @@ export function updateEdits(parsed: ParsedFile, id: string, change: AgentChange)
   const { name, workspace, model, avatar } = change;
   const list = listIn(parsed);
   const index = list.findIndex((entry) => idOf(entry) === id);
-  if (index < 0 && (id !== BUILT_IN || list.length > 0))
-    notFound(`no agent "${id}"; agents.list shows the configured ones`);
+  if (index < 0 && (id !== BUILT_IN || list.length > 0)) throw unknownAgent(id);
   const entry = list[index];
   const former = isRecord(entry) ? entry : {};
   // A model with fallbacks keeps them: only the first choice changes.
@@ -93,7 +93,7 @@ export function deleteEdits(
 ): { readonly edits: readonly ConfigEdit[]; readonly removedBindings: number } {
   const list = listIn(parsed);
   const index = list.findIndex((entry) => idOf(entry) === id);
-  if (index < 0) notFound(`no agent "${id}"; agents.list shows the configured ones`);
+  if (index < 0) throw unknownAgent(id);
   const permissions = list.flatMap((entry, at): ConfigEdit[] => {
     const allowed = valueAt(isRecord(entry) ? entry : {}, ["subagents", "allowAgents"]);
     if (at === index || !Array.isArray(allowed)) return [];

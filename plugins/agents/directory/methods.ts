@@ -1,14 +1,13 @@
 /** Handlers of `agent.identity.get` and `agents.*`. */
 import { readdir } from "node:fs/promises";
 import { normalizeId } from "@svc/kit/agent-address";
-import { readWithin } from "@svc/kit/files";
+import { diskRefusal, readWithin } from "@svc/kit/files";
 import { type Handlers, invalidRequest, isGatewayError } from "@svc/sdk";
 import type { agents } from "@svc/sdk/agents";
 import type { Sessions } from "@svc/sdk/sessions";
 import type { AgentAdmin } from "./admin.ts";
 import { avatarUrl } from "./avatar.ts";
 import { type AgentSettings, type ConfiguredAgents, findAgent, type Identity } from "./directory.ts";
-import { diskRefusal } from "./disk-refusal.ts";
 import { avatarKind, mergeIdentity, parseIdentity, presentIdentity } from "./identity.ts";
 import { agentHome, type Places } from "./workspace.ts";
 import { listFiles, readFile, writeFile } from "./workspace-files.ts";
@@ -126,7 +125,7 @@ async function fileIdentity(workspace: string): Promise<Identity> {
     const file = await readWithin(workspace, "IDENTITY.md", IDENTITY_HEAD_BYTES);
     return parseIdentity(file?.bytes.toString("utf8") ?? "");
   } catch (error) {
-    if (isGatewayError(error) || diskRefusal(error, workspace, { isOurs: true })) return {};
+    if (isGatewayError(error) || diskRefusal(error, workspace, { permissions: "UNAVAILABLE" })) return {};
     throw error;
   }
 }

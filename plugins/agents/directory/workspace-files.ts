@@ -1,10 +1,9 @@
 /** The files of a workspace that clients may read and write. Spec: protocol/methods-agent.md §6. */
 import { type Stats } from "node:fs";
 import { join } from "node:path";
-import { readWithin, statWithin, writeWithin } from "@svc/kit/files";
+import { diskRefusal, readWithin, statWithin, writeWithin } from "@svc/kit/files";
 import { invalidRequest, isGatewayError } from "@svc/sdk";
 import { WORKSPACE_FILES } from "@svc/sdk/agents";
-import { diskRefusal } from "./disk-refusal.ts";
 import { prepareWorkspace, type SeedOptions } from "./workspace-seed.ts";
 
 type FileName = (typeof WORKSPACE_FILES)[number];
@@ -77,6 +76,6 @@ export async function writeFile(
     const stats = await writeWithin(real, allowed, content);
     return { ...report(workspace, allowed, stats), content };
   } catch (error) {
-    throw diskRefusal(error, join(workspace, allowed), { isOurs: true }) ?? error;
+    throw diskRefusal(error, join(workspace, allowed), { permissions: "UNAVAILABLE" }) ?? error;
   }
 }

@@ -38,6 +38,7 @@ function placeIn(text: string, root: string): string | undefined {
 function missingAt(error: Error, root: string): string | undefined {
   const { code, requireStack } = error as { code?: unknown; requireStack?: readonly string[] };
   if (code !== "MODULE_NOT_FOUND" && code !== "ERR_MODULE_NOT_FOUND") return undefined;
+  // Node names the missing module in words alone.
   const [, asked, from] = /Cannot find (?:module|package) '([^']+)'(?: imported from (\S+))?/.exec(error.message) ?? [];
   const file = from ?? requireStack?.[0];
   if (file === undefined || asked === undefined || !isOwn(file, root)) return undefined;

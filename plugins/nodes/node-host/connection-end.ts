@@ -29,8 +29,7 @@ export function judgeRefusal(error: unknown, usedDeviceToken: boolean): Connecti
   ) {
     return { kind: "lost", why: message, ...(retryAfterMs === undefined ? {} : { retryAfterMs }) };
   }
-  const isTokenRefused = detail === "AUTH_DEVICE_TOKEN_MISMATCH" || /device token mismatch/.test(message);
-  if (usedDeviceToken && (isTokenRefused || /^AUTH_(TOKEN|PASSWORD)_/.test(detail ?? "")))
+  if (usedDeviceToken && /^AUTH_(DEVICE_TOKEN_MISMATCH$|TOKEN_|PASSWORD_)/.test(detail ?? ""))
     return { kind: "token-refused" };
   if (detail?.startsWith("AUTH_TOKEN_")) return { kind: "refused", why: message, next: WITH_SECRET };
   return { kind: "refused", why: message, next: text(details["nextStep"]) ?? nextStep(detail ?? code) };

@@ -74,7 +74,7 @@ async function invoke(
     return (await client.call(nodes.invoke, invocation, { timeoutMs: timeoutMs + GRACE_MS })).payload;
   } catch (error) {
     if (!isGatewayError(error)) throw error;
-    const [, reason] = /SYSTEM_RUN_DENIED: (.*)/.exec(error.message) ?? [];
-    throw reason === undefined ? error : denied(reason, nodeId);
+    const { nodeError } = Object(error.details) as { readonly nodeError?: Partial<Record<string, unknown>> };
+    throw nodeError?.["code"] === "SYSTEM_RUN_DENIED" ? denied(String(nodeError["message"]), nodeId) : error;
   }
 }

@@ -1,6 +1,6 @@
 /** What the tool `nodes` does with a program: the approvals have their say where the caller may ask them, and the node always. */
 import { randomUUID } from "node:crypto";
-import { isGatewayError } from "@svc/sdk";
+import { type DetailCode, detailsCode } from "@svc/sdk/errors";
 import type { Caller } from "./caller.ts";
 import type { RunRequest } from "./request.ts";
 import { prepare, type ProgramEnded, run } from "./run.ts";
@@ -25,6 +25,13 @@ export async function runProgramOn(caller: Caller, asked: ProgramAsked): Promise
   return run(caller, request, prepared, backing);
 }
 
+const HIDDEN: ReadonlySet<DetailCode> = new Set([
+  "UNKNOWN_METHOD",
+  "MISSING_SCOPE",
+  "NO_POLICY_FILE",
+  "COMMAND_NOT_DECLARED",
+]);
+
 /**
  * Without a policy that can be looked at, the node alone decides: its own one, whoever keeps no approvals here, and a caller who
  * may not see it (it takes `operator.admin`).
@@ -33,10 +40,8 @@ async function allowed(caller: Caller, request: RunRequest, prepared: PreparedRu
   try {
     return await permission(caller, request, prepared, () => undefined);
   } catch (error) {
-    if (!isGatewayError(error)) throw error;
-    const { code, reason } = (error.details ?? {}) as { readonly code?: unknown; readonly reason?: unknown }; // only compared
-    const isHidden = code === "UNKNOWN_METHOD" || code === "MISSING_SCOPE" || reason === "command not declared by node";
-    if (!isHidden) throw error;
+    const code = detailsCode(error);
+    if (code === undefined || !HIDDEN.has(code)) throw error;
     return { runId: randomUUID() };
   }
 }

@@ -1,8 +1,9 @@
 /** The gateway of this state directory, when one runs: it follows what commands change on disk. */
 import { lastStarted, resolvePaths, Unreachable } from "@svc/host";
-import { GatewayError, isGatewayError, messageOf } from "@svc/sdk";
+
 import type { CommandContext } from "@svc/sdk/cli";
 import type { GatewayClient } from "@svc/sdk/client";
+import { detailsCode, GatewayError, isGatewayError, messageOf } from "@svc/sdk/errors";
 import { plugins } from "@svc/sdk/plugins";
 import type { RunningGateway } from "../install/switch.ts";
 
@@ -35,7 +36,7 @@ export function gatewayHere(context: CommandContext): GatewayHere {
     try {
       return await question(client);
     } catch (error) {
-      if (!isGatewayError(error) || !error.message.startsWith("unknown method")) throw error;
+      if (!isGatewayError(error) || detailsCode(error) !== "UNKNOWN_METHOD") throw error;
       const next = "restart it, or add the plugin that serves it to plugins.use";
       throw new GatewayError(error.code, `${error.message}; ${next}`, { details: error.details });
     } finally {

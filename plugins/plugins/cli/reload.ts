@@ -1,6 +1,7 @@
 /** `svc plugins reload <id>`: the code of one plugin anew, in the running gateway. */
-import { GatewayError, isGatewayError, type ResultOf } from "@svc/sdk";
+import type { ResultOf } from "@svc/sdk";
 import type { CommandContext } from "@svc/sdk/cli";
+import { detailsCode, GatewayError, isGatewayError } from "@svc/sdk/errors";
 import { plugins } from "@svc/sdk/plugins";
 import { atGateway } from "./live.ts";
 
@@ -43,7 +44,7 @@ function withNextStep(error: unknown): unknown {
   const next =
     error.code === "NOT_FOUND"
       ? "svc plugins list"
-      : error.message.startsWith(`unknown method: ${plugins.reload.name}`)
+      : detailsCode(error) === "UNKNOWN_METHOD"
         ? "add the plugin that serves it to plugins.use: svc config get plugins.use"
         : undefined;
   return next ? new GatewayError(error.code, `${error.message}\nNext: ${next}`, { details: error.details }) : error;

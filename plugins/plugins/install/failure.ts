@@ -1,5 +1,5 @@
 /** How an install fails: at a named step, with what to do next. */
-import { messageOf } from "@svc/sdk/errors";
+import { type DetailCode, messageOf } from "@svc/sdk/errors";
 
 /** In the order they are taken. Choice: people agree before any code of the plugin runs, so `agree` comes before `prove`. */
 export const INSTALL_STEPS = [
@@ -15,22 +15,27 @@ export const INSTALL_STEPS = [
 ] as const;
 export type InstallStep = (typeof INSTALL_STEPS)[number];
 
+/** Machine-readable particulars of a failure. */
+interface InstallDetails {
+  readonly code?: DetailCode;
+  readonly [name: string]: unknown;
+}
+
 /** Nothing was changed, unless the message says so. */
 export class InstallFailure extends Error {
   override readonly name = "InstallFailure";
   readonly step: InstallStep;
-  /** Machine-readable particulars. */
-  readonly details: Readonly<Record<string, unknown>>;
+  readonly details: InstallDetails;
 
   /** @param next what to type or do now */
-  constructor(step: InstallStep, message: string, next: string, details: Readonly<Record<string, unknown>> = {}) {
+  constructor(step: InstallStep, message: string, next: string, details: InstallDetails = {}) {
     super(`${step}: ${message}\nNext: ${next}`);
     this.step = step;
     this.details = details;
   }
 
   /** What is told beside the message, which has what matters of npm's words. */
-  shown(): Readonly<Record<string, unknown>> {
+  shown(): InstallDetails {
     const { npm: _words, ...shown } = this.details;
     return { ...shown, step: this.step };
   }

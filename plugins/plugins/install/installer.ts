@@ -196,7 +196,7 @@ export function createInstaller(options: InstallerOptions): Installer {
   function known(id: string, installed: Installed): InstalledPlugin {
     const record = installed.get(id);
     if (record) return record;
-    const code = { code: "NOT_INSTALLED" };
+    const code = { code: "NOT_INSTALLED" } as const;
     const holder = options.holderOf(id);
     if (holder === undefined)
       throw new InstallFailure("manifest", `no plugin "${id}" is installed`, "svc plugins list", code);
@@ -215,7 +215,7 @@ export function createInstaller(options: InstallerOptions): Installer {
     const who = `${name} ${version}`;
     const what = before ? `${who} asks for more than was agreed to` : `nobody agreed to ${who}, and it asks for this`;
     const lines = summary.map((line) => `  - it ${line}`).join("\n");
-    const details = { code: "AGREEMENT_NEEDED", id, summary, agree: stands };
+    const details = { code: "AGREEMENT_NEEDED", id, summary, agree: stands } as const;
     const next = `read it, then again with --yes or with --agree ${stands}`;
     throw new InstallFailure("agree", `${what}:\n${lines}`, next, details);
   }

@@ -1,6 +1,6 @@
 /** One change of what is installed at a time, in whatever process. */
 import { renameSync, rmSync, statSync, utimesSync } from "node:fs";
-import { isGatewayError } from "@svc/sdk";
+import { detailsCode } from "@svc/sdk/errors";
 import { withWriteLock, type WriteLock } from "@svc/sdk/files";
 import { join } from "node:path";
 import { InstallFailure } from "./failure.ts";
@@ -36,7 +36,7 @@ export async function withInstallLock<T>(extensions: string, work: (lock: WriteL
       { stale: TIMES.longest, patience: TIMES.patience },
     );
   } catch (error) {
-    if (!isGatewayError(error) || error.code !== "UNAVAILABLE" || !error.message.includes(".lock")) throw error;
+    if (detailsCode(error) !== "FILE_LOCKED") throw error;
     const why = `another install, update or removal is under way (${file})`;
     throw new InstallFailure(
       "lock",

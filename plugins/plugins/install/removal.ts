@@ -38,7 +38,7 @@ async function removeOrFind(id: string, mayBeGone: boolean, { installer, planned
   try {
     return (await installer.remove(id)).record.version;
   } catch (error) {
-    const isGone = error instanceof InstallFailure && error.details["code"] === "NOT_INSTALLED";
+    const isGone = error instanceof InstallFailure && error.details.code === "NOT_INSTALLED";
     if (!isGone || !mayBeGone || planned.holderOf(id) !== undefined) throw error;
     return "";
   }

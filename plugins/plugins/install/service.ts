@@ -1,5 +1,5 @@
 /** The service `PluginInstaller` of a running gateway. Imported on first use. */
-import { GatewayError, notFound, unavailable } from "@svc/sdk";
+import { refusal, unavailable } from "@svc/sdk/errors";
 import type { ConfigStore } from "@svc/sdk/config";
 import type { GatewayInfo } from "@svc/sdk/gateway";
 import type { InstallAuthor, PluginControl, PluginInstaller } from "@svc/sdk/plugins";
@@ -65,10 +65,7 @@ async function refusing<T>(work: () => Promise<T>): Promise<T> {
     if (!(error instanceof InstallFailure)) throw error;
     const { message, step, details } = error;
     if (step === "lock") unavailable(message, { retryAfterMs: 5_000, cause: error });
-    if (details["code"] === "NOT_INSTALLED") notFound(message);
-    throw new GatewayError("INVALID_REQUEST", message, {
-      details: { code: "INSTALL_FAILED", ...error.shown() },
-      cause: error,
-    });
+    if (details.code === "NOT_INSTALLED") throw refusal("NOT_INSTALLED", message);
+    throw refusal("INSTALL_FAILED", message, error.shown(), { cause: error });
   }
 }

@@ -1,5 +1,6 @@
 /** Ends and restarts sessions: asks the gate, changes the store, emits hooks. Spec: protocol/methods-sessions.md §6, §7. */
-import { type Clock, type HookEmitter, type HOOKS, invalidRequest, unavailable } from "@svc/sdk";
+import { type Clock, type HookEmitter, type HOOKS, unavailable } from "@svc/sdk";
+import { refusal } from "@svc/sdk/errors";
 import type { SessionEntry } from "@svc/sdk/sessions";
 import type { SessionConfig } from "../config.ts";
 import { channelOf, text } from "../keys-routing/keys.ts";
@@ -113,7 +114,8 @@ export function createLifecycle(options: LifecycleOptions): Lifecycle {
 
     async delete(key, { archive, announce, unusedSince }) {
       if (key === mainSessionKey()) {
-        invalidRequest(`the main session "${key}" cannot be deleted; use sessions.reset to start it afresh`);
+        const message = `the main session "${key}" cannot be deleted; use sessions.reset to start it afresh`;
+        throw refusal("MAIN_SESSION", message);
       }
       if (!(await store.get(key))) return { deleted: false, archived: [] };
       await passGate(key, "delete");

@@ -1,5 +1,5 @@
 /** The values that `sessions.patch` accepts for each setting, with their aliases. Pure. Spec: protocol/methods-sessions.md §5. */
-import { invalidRequest } from "@svc/sdk";
+import { refusal } from "@svc/sdk/errors";
 import { parseThinkingLevel, THINKING_LEVELS } from "@svc/sdk/models";
 
 interface Words {
@@ -37,5 +37,6 @@ export function thinkingOf(given: string): string {
 }
 
 function refuse(field: string, given: string, values: readonly string[]): never {
-  invalidRequest(`invalid ${field} "${given}"; use one of ${values.join(", ")}, or null to clear it`);
+  const message = `invalid ${field} "${given}"; use one of ${values.join(", ")}, or null to clear it`;
+  throw refusal("INVALID_PARAM", message, { param: field });
 }

@@ -1,5 +1,5 @@
 /** Resolves the model reference of `sessions.patch`. Spec: protocol/methods-sessions.md §5 row `model`. */
-import { type GatewayError, invalidRequest, isGatewayError, unavailable } from "@svc/sdk";
+import { isGatewayError, refusal, unavailable } from "@svc/sdk/errors";
 import type { ModelPolicy, Models } from "@svc/sdk/models";
 
 /** A chosen model, or the default one. */
@@ -29,12 +29,11 @@ export function chooseModel(ref: string, sources: ModelSources): ChosenModel {
   const allowed = sources.policy?.allowed();
   const wanted = aliased(ref.trim(), allowed);
   const model = found(models, wanted, allowed === undefined ? unknownModel(wanted) : undefined);
-  if (!model) return invalidRequest(`no model "${ref}"; see models.list`);
+  if (!model) throw refusal("UNKNOWN_MODEL", `no model "${ref}"; see models.list`);
   const name = `${model.provider}/${model.id}`;
   if (!allowed || allowed.has(name) || isDefault(model, defaultModel(sources))) return model;
-  return invalidRequest(
-    `model "${name}" is not allowed; allowed are ${[...allowed.keys()].join(", ")}, see models.list`,
-  );
+  const names = [...allowed.keys()].join(", ");
+  throw refusal("MODEL_NOT_ALLOWED", `model "${name}" is not allowed; allowed are ${names}, see models.list`);
 }
 
 export function isDefault(model: ChosenModel, other: ChosenModel | undefined): boolean {
@@ -68,10 +67,7 @@ function found(
   } catch (thrown) {
     if (!isGatewayError(thrown) || thrown.code === "UNAVAILABLE") throw thrown;
     if (thrown.code === "NOT_FOUND" && otherwise) return otherwise;
-    return ref === undefined ? undefined : refuse(thrown);
+    if (ref === undefined) return undefined;
+    throw refusal("UNKNOWN_MODEL", thrown.message, Object(thrown.details) as object);
   }
-}
-
-function refuse({ message, details }: GatewayError): never {
-  invalidRequest(message, details);
 }

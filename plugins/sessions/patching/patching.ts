@@ -1,5 +1,6 @@
 /** The entry after a `sessions.patch`. Pure; `patch-session.ts` writes. Spec: protocol/methods-sessions.md §5. */
 import { invalidRequest, isGatewayError, type ParamsOf } from "@svc/sdk";
+import { refusal } from "@svc/sdk/errors";
 import type { SessionEntry, sessions } from "@svc/sdk/sessions";
 import { subagentDepth } from "../keys-routing/keys.ts";
 import { thinkingOf, WORD_FIELDS, wordOf } from "./levels.ts";
@@ -109,7 +110,8 @@ function thinkingField(entry: Fields, params: PatchParams, context: PatchContext
   if (used?.xhigh) return { thinkingLevel: level };
   if (given === undefined) return { thinkingLevel: "high" };
   const name = used ? `"${used.provider}/${used.id}"` : "the session's model";
-  return invalidRequest(`${name} does not take the thinking level xhigh; use high, or choose another model first`);
+  const message = `${name} does not take the thinking level xhigh; use high, or choose another model first`;
+  throw refusal("THINKING_NOT_SUPPORTED", message);
 }
 
 function modelInUse(entry: Fields, context: PatchContext): ChosenModel | undefined {

@@ -1,6 +1,6 @@
 /** The contract of a channel: its accounts, its addresses, a run that starts, breaks and ends, and what it sends. */
 import assert from "node:assert/strict";
-import { GatewayError, isGatewayError } from "../../errors.ts";
+import { GatewayError, isGatewayError } from "../../gateway-error.ts";
 import type { Channel, ChannelAccount, ChannelReport, InboundMessage } from "../../channels/service.ts";
 import { startLeakCheck } from "../leak-check.ts";
 import { type ContractContext, inTime, outcomeOf, PATIENCE_MS } from "./context.ts";

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import type { GatewayClient } from "../../client/client.ts";
 import type { Contract, Method, ParamsOf } from "../../contract.ts";
-import { isGatewayError, messageOf } from "../../errors.ts";
+import { isGatewayError, messageOf } from "../../gateway-error.ts";
 import type { Plugin } from "../../plugin.ts";
 import { coversScope, SCOPES } from "../../principal.ts";
 import { startLeakCheck } from "../leak-check.ts";

@@ -1,7 +1,7 @@
 /** The contract of a model provider: pieces in order, one end, a stop that stops, and refusals that failover can read. */
 import assert from "node:assert/strict";
-import { isGatewayError } from "../../errors.ts";
-import type { GatewayError } from "../../errors.ts";
+import { isGatewayError } from "../../gateway-error.ts";
+import type { GatewayError } from "../../gateway-error.ts";
 import type {
   ModelEvent,
   ModelProvider,

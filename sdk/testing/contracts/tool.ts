@@ -1,6 +1,6 @@
 /** The contract of a tool: what a model may ask of it, what it answers, and that it stops when it is told to. */
 import assert from "node:assert/strict";
-import { isGatewayError, messageOf } from "../../errors.ts";
+import { isGatewayError, messageOf } from "../../gateway-error.ts";
 import { type Principal, SCOPES } from "../../principal.ts";
 import { deepFreeze, matches, withDefaults } from "../../schema.ts";
 import type { Tool, ToolCall, ToolResult } from "../../tools/service.ts";

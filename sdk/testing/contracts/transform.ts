@@ -1,6 +1,6 @@
 /** The contract of a webhook transform: its examples hold, bad payloads are refused, and it changes nothing it was given. */
 import assert from "node:assert/strict";
-import { messageOf } from "../../errors.ts";
+import { messageOf } from "../../gateway-error.ts";
 import { deepFreeze, describeViolations, matches, Strict, Type } from "../../schema.ts";
 import {
   TRANSFORM,

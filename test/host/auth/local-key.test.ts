@@ -5,7 +5,6 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, it, type TestContext } from "node:test";
 import { definePlugin, type Plugin } from "@svc/sdk";
-import { CONNECT_NEXT_STEPS } from "@svc/sdk/protocol";
 import { createLocalKey, readLocalKey, writeLocalKey } from "../../../host/auth/local-key.ts";
 import { connectFrame, openRaw } from "../../raw-socket.ts";
 import { startHost } from "../net/host-scene.ts";
@@ -118,14 +117,5 @@ describe("the key in the state directory", limited, () => {
     writeLocalKey(directory, "two");
     assert.equal(readLocalKey(directory), "two");
     assert.equal((await stat(join(directory, "local-key"))).mode & 0o777, 0o600);
-  });
-});
-
-describe("what to do about a refused connect", () => {
-  it("is a sentence with something to do, for every code", () => {
-    for (const [code, step] of Object.entries(CONNECT_NEXT_STEPS)) {
-      assert.match(code, /^[A-Z][A-Z_]+$/);
-      assert.ok(step.length > 20 && !step.includes("\n"), code);
-    }
   });
 });

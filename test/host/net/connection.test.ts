@@ -255,7 +255,7 @@ describe("after connect", () => {
       {},
       /^unknown method: chat\.send: provided by plugin chat, which is not enabled/,
       "INVALID_REQUEST",
-      { code: "UNKNOWN_METHOD" },
+      { code: "UNKNOWN_METHOD", plugin: "chat" },
     ],
     [
       "bad params, naming the path",

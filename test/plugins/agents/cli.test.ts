@@ -5,6 +5,7 @@ import { Readable } from "node:stream";
 import { describe, it } from "node:test";
 import { GatewayError } from "@svc/sdk";
 import type { CommandContext } from "@svc/sdk/cli";
+import { refusal } from "@svc/sdk/errors";
 import commands from "../../../plugins/agents/cli.ts";
 import { temporaryDirectory } from "./temporary.ts";
 
@@ -173,7 +174,7 @@ describe("svc agents", () => {
   });
 
   const missing = { "agents.files.get": { file: { name: "SOUL.md", path: "/w/SOUL.md", missing: true } } };
-  const unknown = { "agents.delete": new GatewayError("NOT_FOUND", 'no agent "x"') };
+  const unknown = { "agents.delete": refusal("UNKNOWN_AGENT", 'no agent "x"') };
   const refused: [what: string, verb: string, args: string[], given: Given, next: RegExp][] = [
     ["no workspace", "agents create", ["Ada"], {}, /Next: svc agents create "Ada" --workspace <dir>/],
     ["nothing to change", "agents update", ["ada"], {}, /Next: svc agents update --help/],

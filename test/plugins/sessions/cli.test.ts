@@ -3,6 +3,7 @@ import { readFile } from "node:fs/promises";
 import { describe, it } from "node:test";
 import { GatewayError, type Method } from "@svc/sdk";
 import type { CommandContext } from "@svc/sdk/cli";
+import { refusal } from "@svc/sdk/errors";
 import { sessions } from "@svc/sdk/sessions";
 import commands, { patchParams } from "../../../plugins/sessions/cli.ts";
 import { listLines, usageLines } from "../../../plugins/sessions/cli-text.ts";
@@ -262,7 +263,7 @@ describe("svc sessions", () => {
       {
         args: ["x"],
         options: { model: "y" },
-        given: { "sessions.patch": new GatewayError("INVALID_REQUEST", 'no model "y"') },
+        given: { "sessions.patch": refusal("UNKNOWN_MODEL", 'no model "y"') },
       },
       /Next: svc models list$/,
     ],
@@ -272,9 +273,7 @@ describe("svc sessions", () => {
       {
         args: ["x"],
         options: { thinking: "y" },
-        given: {
-          "sessions.patch": new GatewayError("INVALID_REQUEST", 'invalid thinkingLevel "y"; use one of off, low'),
-        },
+        given: { "sessions.patch": refusal("INVALID_PARAM", 'invalid thinkingLevel "y"; use one of off, low') },
       },
       /Next: svc sessions patch --help$/,
     ],
@@ -283,7 +282,7 @@ describe("svc sessions", () => {
       "delete",
       {
         args: ["main"],
-        given: { "sessions.delete": new GatewayError("INVALID_REQUEST", "the main session; use sessions.reset") },
+        given: { "sessions.delete": refusal("MAIN_SESSION", "the main session; use sessions.reset") },
       },
       /Next: svc sessions reset main$/,
     ],

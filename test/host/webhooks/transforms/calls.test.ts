@@ -117,8 +117,8 @@ for (const placement of PLACES)
       assert.deepEqual(await transforms.run(ref, callOf({ id: 7, n: "x" })), {
         kind: "invalid-payload",
         violations: [
-          { path: "/id", message: "must be string" },
-          { path: "/n", message: "must be integer" },
+          { path: "/id", message: "must be string", type: "string" },
+          { path: "/n", message: "must be integer", type: "integer" },
         ],
       });
       assert.deepEqual(await resultOf(transforms, ref, { id: "a" }), { text: "1" });

@@ -89,10 +89,10 @@ describe("what a refused connection means", () => {
       "token-refused",
     ],
     [
-      "its token is refused, in words",
+      "its token is refused, in words alone",
       refusal("INVALID_REQUEST", "unauthorized: device token mismatch"),
       true,
-      "token-refused",
+      "refused",
     ],
     [
       "its token counts as the gateway's",
