@@ -14,6 +14,18 @@ export interface CommandTarget {
   readonly password?: string;
 }
 
+/** What the verb `<name> doctor` of a plugin found; `svc doctor` reads `{ findings }` of each. */
+export interface DoctorFinding {
+  readonly severity: "error" | "warning";
+  /** Name of the check. */
+  readonly check: string;
+  /** A file, a key, a plugin. */
+  readonly about: string;
+  readonly message: string;
+  /** The next step: a command, or what to do. */
+  readonly next: string;
+}
+
 /** What a command gets. */
 export interface CommandContext {
   readonly args: readonly string[];

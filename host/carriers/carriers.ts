@@ -5,16 +5,13 @@ import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { Worker } from "node:worker_threads";
+import { type Thread, threadOf } from "../thread.ts";
 import type { Permissions } from "../kernel/manifest.ts";
 import type { GuestTask } from "./contract.ts";
 import { environmentOf, permissionFlags } from "./permission-flags.ts";
 
 /** A thread or process, and what can be said to it. */
-export interface Carrier {
-  post(message: unknown): void;
-  onMessage(received: (message: unknown) => void): void;
-  /** Called once, with why it ended, for people. */
-  onEnd(ended: (reason: string) => void): void;
+export interface Carrier extends Omit<Thread, "end"> {
   /** Ends it whatever it is doing. Safe to call twice. */
   end(): void;
 }
@@ -47,18 +44,9 @@ function startThread({ id, task, memoryMb }: GuestOptions): Carrier {
     resourceLimits: { maxOldGenerationSizeMb: memoryMb, maxYoungGenerationSizeMb: Math.max(8, memoryMb / 8) },
   });
   worker.unref(); // whether the gateway goes on is not for a plugin to say
-  let failure: string | undefined;
-  worker.on("error", (error: Error & { code?: string }) => {
-    failure ??= error.code === "ERR_WORKER_OUT_OF_MEMORY" ? tooMuch(memoryMb) : `it threw: ${error.message}`;
-  });
-  worker.on("messageerror", () => void worker.terminate()); // an answer is lost for good
-  return {
-    // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a thread, not a window: there is no origin
-    post: (message) => worker.postMessage(message),
-    onMessage: (received) => void worker.on("message", received),
-    onEnd: (ended) => void worker.once("exit", (code) => ended(failure ?? `it ended its thread (exit code ${code})`)),
-    end: () => void worker.terminate(),
-  };
+  return threadOf(worker, ({ code, message }) =>
+    code === "ERR_WORKER_OUT_OF_MEMORY" ? tooMuch(memoryMb) : `it threw: ${message}`,
+  );
 }
 
 function startProcess({ task, directory, stateDir, memoryMb, permissions }: GuestOptions): Carrier {

@@ -2,16 +2,8 @@
 import type { ToolOrigin } from "@svc/sdk/tools";
 import type { LastRoute } from "./addressing.ts";
 
-/** What a model or a program said; blank means not said. */
-export interface Asked {
-  readonly channel?: string;
-  readonly to?: string;
-  readonly accountId?: string;
-  readonly threadId?: string;
-}
-
-/** The same, filled in; what is absent nobody knows. `inheritedThread`: of the place, not asked for. */
-export interface Target extends Asked {
+/** Where a text goes; what is absent nobody knows. `inheritedThread`: of the place, not asked for. */
+export interface Target extends ToolOrigin {
   readonly inheritedThread?: string;
 }
 
@@ -23,10 +15,11 @@ const LAST = "last";
 /**
  * What is not said comes from where the caller is, else from where its session was spoken to last; a recipient, an account
  * and a thread only from a place on the same channel, and a thread only with its recipient.
+ * @param asked what a model or a program said; blank means not said
  * @param idOf the channel a name means
  */
 export function targetOf(
-  asked: Asked,
+  asked: ToolOrigin,
   origin: ToolOrigin | undefined,
   last: LastRoute | undefined,
   idOf: (name: string) => string | undefined,

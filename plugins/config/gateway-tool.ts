@@ -14,11 +14,11 @@ import {
   unavailable,
 } from "@svc/sdk";
 import { config } from "@svc/sdk/config";
-import type { GatewayInfo, Restarts } from "@svc/sdk/gateway";
+import type { GatewayInfo, RestartNote, Restarts } from "@svc/sdk/gateway";
 import { defineTool, type Tool, type ToolResult } from "@svc/sdk/tools";
 import { partsOf, schemaAt, valueAt } from "./at-path.ts";
 import { createBudget } from "./budget.ts";
-import type { Payload, Sentinel } from "./sentinel.ts";
+import type { Sentinel } from "./sentinel.ts";
 
 export interface GatewayToolSources {
   readonly info: GatewayInfo;
@@ -154,7 +154,7 @@ async function restart(
 ): Promise<ToolResult> {
   take("restart");
   if (!restarts.possible) return unavailable("this gateway cannot restart itself; restart it by hand");
-  const payload: Payload = {
+  const payload: RestartNote = {
     kind: "restart",
     status: "ok",
     ts: clock.now(),

@@ -2,7 +2,7 @@
 import { readFile, rm } from "node:fs/promises";
 import { type Logger, matches, type Static, Turns, Type } from "@svc/sdk";
 import { replaceFile } from "@svc/sdk/files";
-import type { RestartNotes } from "@svc/sdk/gateway";
+import type { RestartNote, RestartNotes } from "@svc/sdk/gateway";
 
 const optionalText = Type.Optional(Type.String());
 const textOrNull = Type.Union([Type.String(), Type.Null()]);
@@ -17,7 +17,6 @@ const Payload = Type.Object({
   doctorHint: Type.Optional(textOrNull),
   stats: Type.Optional(Type.Unknown()),
 });
-export type Payload = Static<typeof Payload>;
 
 /** Notes one restart may tell. Choice: the newest; what nobody restarts for is told some day, and must not pile up. */
 const MOST_NOTES = 20;
@@ -32,7 +31,7 @@ const SentinelFile = Type.Object({
 /** The file `restart-sentinel.json`. */
 export interface Sentinel extends RestartNotes {
   /** Hands what is kept to `tell`, oldest first, and removes the file afterwards. A torn file is logged and removed. @throws Error the file cannot be read */
-  consume(tell: (payload: Payload) => Promise<void>): Promise<void>;
+  consume(tell: (note: RestartNote) => Promise<void>): Promise<void>;
 }
 
 export function createSentinel(path: string, log: Logger): Sentinel {
@@ -40,7 +39,7 @@ export function createSentinel(path: string, log: Logger): Sentinel {
   const turns = new Turns();
 
   /** What is kept, oldest first. @throws Error there is a file and it cannot be read: it stays */
-  async function kept(): Promise<Payload[]> {
+  async function kept(): Promise<RestartNote[]> {
     const text = await readFile(path, "utf8").catch((error: NodeJS.ErrnoException) => {
       if (error.code === "ENOENT") return undefined;
       throw error;

@@ -9,9 +9,9 @@ import {
   type ResultOf,
 } from "@svc/sdk";
 import { config, type ConfigStore, type ConfigWritten } from "@svc/sdk/config";
-import type { Restarts } from "@svc/sdk/gateway";
+import type { RestartNote, Restarts } from "@svc/sdk/gateway";
 import type { Note } from "./note.ts";
-import type { Payload, Sentinel } from "./sentinel.ts";
+import type { Sentinel } from "./sentinel.ts";
 
 export interface WritesOptions {
   readonly store: ConfigStore;
@@ -57,7 +57,7 @@ async function followUp(
 ): Promise<Pick<Result, "restart" | "sentinel">> {
   const { restarts, sentinel, post, clock, log } = options;
   const told: Note = { message: note ?? null, ...(sessionKey ? { sessionKey } : {}) };
-  const payload: Payload = {
+  const payload: RestartNote = {
     kind: method === "config.patch" ? "config-patch" : "config-apply",
     status: "ok",
     ts: clock.now(),
@@ -81,7 +81,7 @@ async function followUp(
 }
 
 /** On disk before the restart can come. @returns whether it is there */
-async function keep(payload: Payload, { sentinel, log }: WritesOptions): Promise<boolean> {
+async function keep(payload: RestartNote, { sentinel, log }: WritesOptions): Promise<boolean> {
   try {
     await sentinel.keep(payload);
     return true;

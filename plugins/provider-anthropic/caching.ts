@@ -11,12 +11,6 @@ export interface BlockMessage {
 }
 
 interface Cacheable {
-  readonly tools: readonly Tool[];
-  readonly system: readonly TextBlockParam[];
-  readonly messages: readonly BlockMessage[];
-}
-
-interface Cached {
   readonly tools: Tool[];
   readonly system: TextBlockParam[];
   readonly messages: BlockMessage[];
@@ -26,7 +20,7 @@ interface Cached {
  * Marks the ends of what stays the same: the tools, the system prompt, and the last two messages of the user. The API
  * takes four marks; the one on the message before last is where the former question ended, so its part is read back.
  */
-export function markForCache({ tools, system, messages }: Cacheable): Cached {
+export function markForCache({ tools, system, messages }: Cacheable): Cacheable {
   const users = messages.filter(({ role }) => role === "user").slice(-2);
   return {
     tools: markLast(tools),

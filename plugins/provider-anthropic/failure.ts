@@ -3,33 +3,29 @@ import {
   providerErrorOf,
   providerFailure,
   providerName,
-  type ProviderPhase,
+  type ProviderFailureContext,
   providerSettingsPath,
   quoteServer,
   systemCodeOf,
   unreachableSentence,
 } from "@svc/kit/providers";
 import type { GatewayError } from "@svc/sdk";
-import type { ProviderAccount, ProviderFailure, ResolvedModel } from "@svc/sdk/models";
+import type { ProviderFailure } from "@svc/sdk/models";
 import { kindOf, type Thrown } from "./failure-kind.ts";
 
-export interface FailureContext {
-  readonly account: ProviderAccount;
-  readonly model: Pick<ResolvedModel, "id">;
-  readonly phase: ProviderPhase;
-  /** epoch ms; for `Retry-After` dates. */
-  readonly now: number;
-}
-
 /** `UNAVAILABLE` for whatever the network threw. */
-export function toFailure(thrown: unknown, context: FailureContext): GatewayError {
+export function toFailure(thrown: unknown, context: ProviderFailureContext): GatewayError {
   const error: Thrown = providerErrorOf(thrown);
   const { account, now } = context;
   const kind = kindOf(error);
   return providerFailure(error, { kind, sentence: sentence(error, kind, context), account, now });
 }
 
-function sentence(error: Thrown, kind: ProviderFailure["kind"], { account, model, phase }: FailureContext): string {
+function sentence(
+  error: Thrown,
+  kind: ProviderFailure["kind"],
+  { account, model, phase }: ProviderFailureContext,
+): string {
   const who = providerName(account);
   const where = providerSettingsPath(account);
   const hasStatus = typeof error.status === "number";

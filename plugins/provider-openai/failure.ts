@@ -4,32 +4,23 @@ import {
   providerErrorOf,
   providerFailure,
   providerName,
-  type ProviderPhase,
+  type ProviderFailureContext,
   providerSettingsPath,
   quoteServer,
   systemCodeOf,
   unreachableSentence,
 } from "@svc/kit/providers";
 import type { GatewayError } from "@svc/sdk";
-import type { ProviderAccount, ResolvedModel } from "@svc/sdk/models";
 import { kindOf } from "./failure-kind.ts";
 
-export interface FailureContext {
-  readonly account: ProviderAccount;
-  readonly model: Pick<ResolvedModel, "id">;
-  readonly phase: ProviderPhase;
-  /** epoch ms; for `Retry-After` dates. */
-  readonly now: number;
-}
-
 /** `UNAVAILABLE` for whatever the network threw. */
-export function toFailure(thrown: unknown, context: FailureContext): GatewayError {
+export function toFailure(thrown: unknown, context: ProviderFailureContext): GatewayError {
   const error = providerErrorOf(thrown);
   const { account, now } = context;
   return providerFailure(error, { kind: kindOf(error), sentence: sentence(error, context), account, now });
 }
 
-function sentence(error: ProviderError, context: FailureContext): string {
+function sentence(error: ProviderError, context: ProviderFailureContext): string {
   if (typeof error.status === "number") return statusSentence(error.status, error, context);
   const who = providerName(context.account);
   if (error.error !== undefined) return `${who} reported an error while answering${quoteServer(error)}`;
@@ -39,7 +30,7 @@ function sentence(error: ProviderError, context: FailureContext): string {
   return `${who} broke off in the middle of its answer${code ? ` (${code})` : ""}; try again`;
 }
 
-function statusSentence(status: number, error: ProviderError, { account, model }: FailureContext): string {
+function statusSentence(status: number, error: ProviderError, { account, model }: ProviderFailureContext): string {
   const who = providerName(account);
   const key = providerSettingsPath(account);
   const [provider = key] = key.split(".accounts");

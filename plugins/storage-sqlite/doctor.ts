@@ -3,7 +3,7 @@ import { copyFile, mkdtemp, open, readdir, rm, stat, statfs } from "node:fs/prom
 import { tmpdir } from "node:os";
 import { basename, dirname, join } from "node:path";
 import { isGatewayError, messageOf } from "@svc/sdk";
-import type { CommandContext } from "@svc/sdk/cli";
+import type { CommandContext, DoctorFinding } from "@svc/sdk/cli";
 import { health } from "@svc/sdk/health";
 
 /** Most bytes of a database that is copied. Choice. */
@@ -14,18 +14,9 @@ const PATIENCE = 5_000;
 const DEPTH = 3;
 const SKIPPED: ReadonlySet<string> = new Set(["cache", "extensions", "doctor", "node_modules"]);
 
-/** As `svc doctor` reads it. */
-export interface Finding {
-  readonly severity: "error" | "warning";
-  readonly check: "database";
-  readonly about: string;
-  readonly message: string;
-  readonly next: string;
-}
-
 /** All databases in the state directory. */
-export async function stateFindings(stateDir: string): Promise<Finding[]> {
-  const found: Finding[] = [];
+export async function stateFindings(stateDir: string): Promise<DoctorFinding[]> {
+  const found: DoctorFinding[] = [];
   for (const path of await filesBelow(stateDir, DEPTH))
     if (await isDatabase(path)) found.push(...(await databaseFindings(path)));
   return found;
@@ -42,7 +33,7 @@ async function filesBelow(directory: string, depth: number): Promise<string[]> {
 }
 
 /** A running gateway writes its database, so only the gateway can check it. */
-export async function askGateway({ connect }: Pick<CommandContext, "connect">): Promise<Finding[]> {
+export async function askGateway({ connect }: Pick<CommandContext, "connect">): Promise<DoctorFinding[]> {
   try {
     const client = await connect({ scopes: ["operator.read"], timeoutMs: PATIENCE });
     try {
@@ -60,8 +51,8 @@ export async function askGateway({ connect }: Pick<CommandContext, "connect">): 
 }
 
 /** @param path of a database that no process writes now */
-export async function databaseFindings(path: string): Promise<Finding[]> {
-  const finding = (severity: Finding["severity"], message: string, next: string): Finding[] => [
+export async function databaseFindings(path: string): Promise<DoctorFinding[]> {
+  const finding = (severity: DoctorFinding["severity"], message: string, next: string): DoctorFinding[] => [
     { severity, check: "database", about: path, message, next },
   ];
   const { size } = await stat(path);

@@ -2,20 +2,12 @@
 import { existsSync } from "node:fs";
 import { readdir } from "node:fs/promises";
 import { join } from "node:path";
+import type { DoctorFinding } from "@svc/sdk/cli";
 import { WORK_PREFIX } from "./install/outcome.ts";
 import { placeOf } from "./install/place.ts";
 
-/** As `svc doctor` reads it. */
-interface Finding {
-  readonly severity: "warning";
-  readonly check: "update";
-  readonly about: string;
-  readonly message: string;
-  readonly next: string;
-}
-
 /** An update that was killed leaves its directory; the former version still starts. */
-export async function interruptedUpdates(hostDirectory: string | undefined): Promise<Finding[]> {
+export async function interruptedUpdates(hostDirectory: string | undefined): Promise<DoctorFinding[]> {
   if (hostDirectory === undefined) return [];
   const { root } = placeOf(hostDirectory);
   if (existsSync(join(root, ".svc-update.lock"))) return []; // an update runs, or the next one tidies up

@@ -1,6 +1,6 @@
 /** For plugins that speak to model servers: what a failure says, and what must not be said of it. Pure. */
 import { GatewayError } from "@svc/sdk";
-import type { ProviderAccount, ProviderFailure } from "@svc/sdk/models";
+import type { ProviderAccount, ProviderFailure, ResolvedModel } from "@svc/sdk/models";
 
 type Kind = ProviderFailure["kind"];
 
@@ -19,6 +19,15 @@ export interface ProviderError {
 
 /** When it went wrong: before the server accepted the question, or while it answered. */
 export type ProviderPhase = "asking" | "answering";
+
+/** Whom was asked for what when it went wrong. */
+export interface ProviderFailureContext {
+  readonly account: ProviderAccount;
+  readonly model: Pick<ResolvedModel, "id">;
+  readonly phase: ProviderPhase;
+  /** epoch ms; for `Retry-After` dates. */
+  readonly now: number;
+}
 
 /** `thrown` by shape; what is no object becomes the message of one. */
 export function providerErrorOf(thrown: unknown): ProviderError {

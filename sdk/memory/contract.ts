@@ -44,11 +44,11 @@ export const MemorySync = Type.Object({
 
 /** A place that fits. */
 export const MemoryPlace = Type.Object({
-  path: Type.String(),
-  startLine: Type.Integer(),
+  path: Type.String({ description: "below the workspace; absolute for one of `extraPaths`" }),
+  startLine: Type.Integer({ description: "from 1; both lines belong to it" }),
   endLine: Type.Integer(),
   score: Type.Number({ description: "0 to 1; compares the places of one search" }),
-  snippet: Type.String(),
+  snippet: Type.String({ description: "the part of these lines that fits best" }),
 });
 
 /** What a search found. */

@@ -1,4 +1,5 @@
 /** The findings of `svc doctor`, and the repairs it can make. */
+import type { DoctorFinding } from "@svc/sdk/cli";
 
 /** A change that can be taken back: nothing is destroyed. */
 export type Repair =
@@ -7,15 +8,7 @@ export type Repair =
   /** Moves a file out of the way, and keeps it. */
   | { readonly kind: "remove"; readonly path: string };
 
-export interface Finding {
-  readonly severity: "error" | "warning";
-  /** Name of the check. */
-  readonly check: string;
-  /** A file, a key, a plugin. */
-  readonly about: string;
-  readonly message: string;
-  /** The next step: a command, or what to do. */
-  readonly next: string;
+export interface Finding extends DoctorFinding {
   /** What `--fix` does. Absent: only a person can repair it. */
   readonly repair?: Repair;
 }

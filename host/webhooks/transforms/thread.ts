@@ -1,17 +1,7 @@
 /** Starts the threads that transforms are checked and run in. */
 import { type ResourceLimits, Worker } from "node:worker_threads";
+import { type Thread, threadOf } from "../../thread.ts";
 import type { Task } from "./messages.ts";
-
-/** A thread that was started. */
-export interface Thread {
-  /** @param received called with each message */
-  onMessage(received: (message: unknown) => void): void;
-  /** Called once, with why it ended: in words for the author of a transform. */
-  onEnd(ended: (reason: string) => void): void;
-  send(message: unknown): void;
-  /** Ends it whatever it is doing. */
-  end(): Promise<void>;
-}
 
 export type StartThread = (task: Task) => Thread;
 
@@ -33,16 +23,7 @@ export const startThread: StartThread = (task) => {
     stderr: quiet,
   });
   if (quiet) for (const stream of [worker.stdout, worker.stderr]) stream.resume();
-  let failure: string | undefined;
-  worker.on("error", (error) => (failure ??= reasonOf(error, LIMITS[task.kind])));
-  worker.on("messageerror", () => void worker.terminate()); // an answer is lost for good
-  return {
-    onMessage: (received) => void worker.on("message", received),
-    onEnd: (ended) => void worker.once("exit", (code) => ended(failure ?? `it ended its thread (exit code ${code})`)),
-    // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a thread, not a window: there is no origin
-    send: (message) => worker.postMessage(message),
-    end: async () => void (await worker.terminate()),
-  };
+  return threadOf(worker, (error) => reasonOf(error, LIMITS[task.kind]));
 };
 
 function reasonOf(error: unknown, { maxOldGenerationSizeMb }: ResourceLimits): string {

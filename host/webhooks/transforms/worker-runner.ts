@@ -6,7 +6,8 @@ import type { Clock } from "@svc/sdk";
 import type { TransformOutcome } from "./contract.ts";
 import type { ServeReport, ServeRequest, ServeTask } from "./messages.ts";
 import type { Runner } from "./runner.ts";
-import type { StartThread, Thread } from "./thread.ts";
+import type { Thread } from "../../thread.ts";
+import type { StartThread } from "./thread.ts";
 
 /** Milliseconds after its deadline in which a thread that is alive says so itself. Choice. */
 const GRACE_MS = 250;
@@ -137,7 +138,7 @@ class Serving {
       resolve: (outcome) => (done(), resolve(outcome)),
       reject: (reason) => (done(), reject(reason)),
     });
-    this.thread.send({ id, call, timeoutMs } satisfies ServeRequest);
+    this.thread.post({ id, call, timeoutMs } satisfies ServeRequest);
     return promise;
   }
 

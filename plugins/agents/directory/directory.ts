@@ -29,13 +29,7 @@ const NORMAL_HEARTBEAT: HeartbeatSettings = {
 type AgentEntry = NonNullable<AgentsConfig["list"]>[number];
 
 /** How an agent presents itself. Spec: protocol/methods-agent.md §4. */
-export interface Identity {
-  readonly name?: string;
-  readonly theme?: string;
-  readonly emoji?: string;
-  /** URL, path of an image in the workspace, or a few characters. */
-  readonly avatar?: string;
-}
+export type Identity = NonNullable<AgentEntry["identity"]>;
 
 /** One agent with everything a run needs to know about it. */
 export interface AgentSettings extends AgentInfo {

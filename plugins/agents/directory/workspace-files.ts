@@ -2,21 +2,14 @@
 import { type Stats } from "node:fs";
 import { join } from "node:path";
 import { diskRefusal, readWithin, statWithin, writeWithin } from "@svc/kit/files";
-import { invalidRequest, isGatewayError } from "@svc/sdk";
-import { WORKSPACE_FILES } from "@svc/sdk/agents";
+import { invalidRequest, isGatewayError, type ResultOf } from "@svc/sdk";
+import { type agents, WORKSPACE_FILES } from "@svc/sdk/agents";
 import { prepareWorkspace, type SeedOptions } from "./workspace-seed.ts";
 
 type FileName = (typeof WORKSPACE_FILES)[number];
 
-/** A file as clients see it. `size`: bytes; `updatedAtMs`: epoch ms. */
-export interface FileReport {
-  readonly name: string;
-  readonly path: string;
-  readonly missing: boolean;
-  readonly size?: number;
-  readonly updatedAtMs?: number;
-  readonly content?: string;
-}
+/** A file as clients see it. */
+type FileReport = ResultOf<typeof agents.filesGet>["file"];
 
 /** Exactly as written: `agents.md` and `./AGENTS.md` are other names. @throws GatewayError `INVALID_REQUEST` */
 export function allowedName(name: string): FileName {

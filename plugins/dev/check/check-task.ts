@@ -4,6 +4,7 @@
  */
 import { messageOf } from "@svc/sdk/errors";
 import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Plugin } from "@svc/sdk";
@@ -48,7 +49,8 @@ export async function checkPlugin(task: CheckTask, found: (finding: Finding) => 
     const why = `${directory}/package.json has no "svc.entry", so it is no plugin`;
     return found({ check: "package", problems: [failed(why, "svc plugins new <name>")] });
   }
-  found({ check: "package", problems: packageProblems(json, manifest, (path) => existsSync(join(directory, path))) });
+  const exists = (path: string) => existsSync(join(directory, path));
+  found({ check: "package", problems: packageProblems(json, manifest, exists, hostCompanions()) });
   found({ check: "imports", problems: await importProblems(directory, json) });
 
   const temporary = mkdtempSync(join(tmpdir(), "svc-check-"));
@@ -106,6 +108,11 @@ async function declaredProblems(manifest: Manifest): Promise<Problem[]> {
   const found = await staleDeclaration(manifest);
   if (found === "stale") return [failed("its declared.json is not what its code declares", next)];
   return found ? [warning("it has no declared.json, so its code is imported at every start", next)] : [];
+}
+
+function hostCompanions(): string[] {
+  const host = createRequire(import.meta.url)("@svc/host/package.json") as { peerDependencies?: object };
+  return Object.keys(host.peerDependencies ?? {});
 }
 
 /** The verbs that help lists are those that its file has. */

@@ -17,8 +17,16 @@ export interface PackageJson {
   readonly optionalDependencies?: Readonly<Record<string, string>>;
 }
 
-/** @param exists whether a path relative to the package is there */
-export function packageProblems(json: PackageJson, manifest: Manifest, exists: (path: string) => boolean): Problem[] {
+/**
+ * @param exists whether a path relative to the package is there
+ * @param companions names of the packages that the host names as its own companions: they may depend on it
+ */
+export function packageProblems(
+  json: PackageJson,
+  manifest: Manifest,
+  exists: (path: string) => boolean,
+  companions: readonly unknown[] = [],
+): Problem[] {
   const { name, version, description, license, type, files, engines } = json;
   const isText = (value: unknown) => typeof value === "string" && value.trim() !== "";
   const { dependencies = {}, peerDependencies = {} } = json;
@@ -54,7 +62,7 @@ export function packageProblems(json: PackageJson, manifest: Manifest, exists: (
       ),
     ),
     ...unless(
-      !("@svc/host" in { ...dependencies, ...peerDependencies }),
+      companions.includes(name) || !("@svc/host" in { ...dependencies, ...peerDependencies }),
       failed("it depends on the host", "take @svc/host out of dependencies; what a plugin may use is in @svc/sdk"),
     ),
     ...shipped.flatMap((path) =>

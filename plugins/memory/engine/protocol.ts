@@ -1,4 +1,6 @@
 /** Messages between the gateway and the index thread. Pure: types. */
+import type { DeepReadonly, Static } from "@svc/sdk";
+import type { MemorySync } from "@svc/sdk/memory";
 import type { Endpoint } from "../embedding/endpoint.ts";
 import type { LeftOut } from "../files/memory-files.ts";
 import type { AgentMemory } from "../index/agent-memory.ts";
@@ -18,19 +20,7 @@ export interface MemoryAnswer {
 }
 
 /** Result of a sync. */
-export interface SyncReport {
-  readonly files: number;
-  readonly chunks: number;
-  /** Files that were read again, and files that were removed. */
-  readonly changed: number;
-  readonly removed: number;
-  /** Chunks that were sent to the endpoint. */
-  readonly embedded: number;
-  /** Chunks without a vector yet; absent without an endpoint. */
-  readonly pending?: number;
-  readonly leftOut: readonly LeftOut[];
-  /** Why chunks are pending. */
-  readonly error?: string;
+export interface SyncReport extends Omit<DeepReadonly<Static<typeof MemorySync>>, "agentId"> {
   /** Absolute paths of the directories to watch. */
   readonly directories: readonly string[];
 }

@@ -1,4 +1,6 @@
 /** Ranks chunks by keywords and vectors, and makes hits of the best. */
+import type { DeepReadonly, Static } from "@svc/sdk";
+import type { MemoryPlace } from "@svc/sdk/memory";
 import type { ChunkRow, TextRows } from "../index/text-rows.ts";
 import { wordsOf } from "../index/tokeniser.ts";
 import type { Near, VectorRows } from "../index/vector-rows.ts";
@@ -17,17 +19,7 @@ export interface MemoryQuery {
 }
 
 /** A chunk that matches. */
-export interface MemoryHit {
-  /** Below the workspace, e.g. `memory/2026-01-02.md`; absolute for one of `extraPaths`. */
-  readonly path: string;
-  /** From 1, both inclusive. */
-  readonly startLine: number;
-  readonly endLine: number;
-  /** 0..1, higher is better. Comparable within one search only. */
-  readonly score: number;
-  /** The best matching part of these lines. */
-  readonly snippet: string;
-}
+export type MemoryHit = DeepReadonly<Static<typeof MemoryPlace>>;
 
 /** By keywords, by both, or by vectors only. */
 export type SearchMode = "keyword" | "hybrid" | "vector";

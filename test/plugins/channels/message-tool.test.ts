@@ -6,7 +6,7 @@ import { textOf } from "@svc/sdk/models";
 import { startFakeModelServer, type TestGatewayOptions } from "@svc/sdk/testing";
 import { type ToolAttempt, type ToolOrigin, Tools } from "@svc/sdk/tools";
 import type { LastRoute } from "../../../plugins/channels/addressing.ts";
-import { type Asked, type Target, targetOf } from "../../../plugins/channels/message-target.ts";
+import { type Target, targetOf } from "../../../plugins/channels/message-target.ts";
 import { pigeon, type Pigeon } from "./pigeon.ts";
 import { startScene, until } from "./scene.ts";
 
@@ -18,7 +18,7 @@ describe("targetOf", () => {
   const last: LastRoute = { channel: "crow", to: "bob", accountId: "two", threadId: "8" };
   const toAnn = { channel: "pigeon", to: "ann", accountId: "one", inheritedThread: "7" };
   const toBob = { channel: "crow", to: "bob", accountId: "two", inheritedThread: "8" };
-  const table: [what: string, Asked, ToolOrigin | undefined, LastRoute | undefined, Target][] = [
+  const table: [what: string, ToolOrigin, ToolOrigin | undefined, LastRoute | undefined, Target][] = [
     ["where the caller is", {}, here, last, toAnn],
     ["where the session was spoken to last, from a client of the gateway", {}, { channel: "WebChat" }, last, toBob],
     ["where the session was spoken to last, when nobody says where the caller is", { to: " " }, undefined, last, toBob],

@@ -1,4 +1,6 @@
 import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
 import { describe, it } from "node:test";
 import { GatewayError, type Handlers, isPlugin, matches, type PluginGateway } from "@svc/sdk";
 import {
@@ -9,6 +11,7 @@ import {
   type ReloadReport,
 } from "@svc/sdk/plugins";
 import pluginsPlugin from "../../../plugins/plugins/plugin.ts";
+import { root } from "../../checkout.ts";
 
 const reports: readonly PluginReport[] = [
   { id: "a", version: "1.0.0", state: "active", generation: 2, importMs: 1, errors: 0, inert: ["extension x"] },
@@ -114,4 +117,17 @@ describe("the plugins plugin", () => {
     const { list, inspect, reload } = plugins;
     assert.deepEqual([list.scope, inspect.scope, reload.scope], ["operator.read", "operator.read", "operator.admin"]);
   });
+});
+
+it("reads neither the host nor the installer before something is installed", () => {
+  const dist = join(root, "plugins/plugins/dist");
+  const seen = new Set(["plugin.js"]);
+  for (const file of seen) {
+    const text = readFileSync(join(dist, file), "utf8");
+    for (const [, name = ""] of text.matchAll(/^(?:import|export|\} from)\b[^;(]*?"([^"]+)";$/gm)) {
+      assert.ok(!/^@svc\/(?:host|kit)|^tar$|^es-module-lexer$/.test(name), `${file} imports ${name}`);
+      if (name.startsWith("./")) seen.add(name.slice(2));
+    }
+    assert.doesNotMatch(text, /InstallFailure/);
+  }
 });
