@@ -26,7 +26,7 @@ export { selectHere, type SelectedPlugin, type Wanted, withUse } from "./cli/plu
 export { runGateway, type RunFlags } from "./cli/gateway-run.ts";
 export { RUN_OPTIONS } from "./cli/verbs/gateway.ts";
 export { systemClock } from "./clock.ts";
-export { type AnyKind, listed, type Problem, unlisted } from "./kernel/kind.ts";
+export { type AnyKind, covers, listed, type Problem, unlisted } from "./kernel/kind.ts";
 export { contributions } from "./kernel/kinds/contributions.ts";
 export { methods } from "./kernel/kinds/methods.ts";
 export { loadKinds } from "./kernel/load-kinds.ts";

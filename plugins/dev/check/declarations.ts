@@ -1,29 +1,36 @@
 /** Whether package.json and code say the same, and whether what a plugin declares is fit to be used: kind by kind. Pure. */
-import { isDeepStrictEqual } from "node:util";
 import { describeViolations, matches } from "@svc/sdk";
-import { type AnyKind, listed, type Manifest, type Shape, type Staged, unlisted } from "@svc/host";
+import { type AnyKind, covers, listed, type Manifest, type Shape, type Staged, unlisted } from "@svc/host";
 import { failed, type Problem, unless, warning } from "./findings.ts";
 
 /** What is declared is listed, and what is listed is declared. */
 export function manifestProblems(kinds: readonly AnyKind[], manifest: Manifest, staged: Staged): Problem[] {
   const { id } = staged.plugin;
-  const missing = kinds.flatMap((kind) =>
-    shapesOf(kind, staged).flatMap((shape) => unlisted(kind, shape, id, manifest) ?? []),
-  );
-  const named = new Set(missing.map(({ why }) => /"svc\.(\w+)"/.exec(why)?.[1]));
   return [
     ...unless(
       manifest.id === id,
       failed(`code says id "${id}"`, `package.json says "${manifest.id}"; write one of them`),
     ),
-    ...missing,
-    ...Object.entries(listsOf(kinds, manifest, staged))
-      .filter(([key, value]) => !named.has(key) && !isDeepStrictEqual(value, manifest[key as keyof Manifest]))
-      .map(([key]) => warning(`svc.${key} lists what it does not declare with this configuration`, WRITE_LISTS)),
+    ...kinds.flatMap((kind) => {
+      const shapes = shapesOf(kind, staged);
+      const missing = shapes.flatMap((shape) => unlisted(kind, shape, id, manifest) ?? []);
+      return [...missing, ...unused(kind, manifest, shapes)];
+    }),
   ];
 }
 
-const WRITE_LISTS = "svc plugins declare, which writes these lists";
+function unused({ listing, noun }: AnyKind, manifest: Manifest, shapes: readonly Shape[]): Problem[] {
+  if (!listing || manifest[listing.key] === undefined) return [];
+  return listing
+    .read(manifest)
+    .filter((value) => !shapes.some(({ name }) => covers(listing, value, name)))
+    .map((value) =>
+      warning(
+        `svc.${listing.key} lists "${value}", and it declares no such ${noun} with this configuration`,
+        "svc plugins declare, which writes these lists",
+      ),
+    );
+}
 
 /** The lists of package.json, as the code says; `undefined`: such a list has nothing in it. */
 export function listsOf(

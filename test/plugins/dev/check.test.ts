@@ -322,7 +322,7 @@ describe("`svc plugins declare`", { timeout: 60_000 }, () => {
     assert.equal(first.code, 0, first.stderr);
     assert.match(
       first.stdout,
-      /package\.json: wrote svc\.namespaces, svc\.gates, svc\.routes, svc\.section, svc\.commands$/m,
+      /package\.json: wrote svc\.gates, svc\.namespaces, svc\.routes, svc\.section, svc\.commands$/m,
     );
     const { permissions, ...lists } = listsOf(directory);
     assert.deepEqual(permissions, { net: ["*:*"] });
@@ -353,7 +353,7 @@ describe("`svc plugins declare`", { timeout: 60_000 }, () => {
   });
 
   it("of a plugin that cannot be set up, says why and writes nothing", async (t) => {
-    const directory = notes(t, { plugin: [[SETUP, `throw new Error("no luck");`]] });
+    const directory = notes(t, { plugin: [[SETUP, `throw new Error("no luck");\n${SETUP}`]] });
     const before = readFileSync(join(directory, "package.json"), "utf8");
     const { code, stderr } = await home(t).svc(["plugins", "declare", directory]);
     assert.equal(code, 1);
