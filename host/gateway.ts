@@ -207,7 +207,7 @@ class RunningGateway implements Gateway {
     this.#restarts = createRestarts({
       clock: this.#clock,
       log,
-      isIdle: () => !this.#kernel.isBusy() && !this.#webhooks.host.isBusy,
+      isIdle: () => !this.#kernel.isBusy(),
       ...options.restart,
     });
     const reconfigure = this.#createReconfigure();

@@ -5,17 +5,17 @@
 import { randomBytes } from "node:crypto";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { GatewayError, isGatewayError, type Logger } from "@svc/sdk";
-import type { WebhookRun } from "@svc/sdk/webhooks";
+import type { WebhookReceipt } from "@svc/sdk/webhooks";
 import { canonicalHeaders } from "../auth/aliases.ts";
 import { Deadlines } from "../hooks/deadline.ts";
 import type { EarlyReply } from "../net/early-reply.ts";
 import { createBodyReader, type ReadBody } from "../net/http-body.ts";
 import { canonicalPath } from "../net/http-path.ts";
-import type { Receipt } from "./acceptance.ts";
 import type { Catalogue } from "./catalogue.ts";
 import { type HookAttempts, isToken, tokenOf } from "./credential.ts";
 import { BEARER } from "./mapping.ts";
 import { Absent, Held, MappingFailed } from "./pipeline.ts";
+import type { Recording } from "./recording.ts";
 import { type IncomingWebhook, joinedHeaders, parsePayload, queryOf } from "./request.ts";
 import { type HttpAnswer, refusalAnswer, send, TEXT_ANSWERS } from "./reply.ts";
 import type { Verdicts } from "./verdicts.ts";
@@ -31,12 +31,12 @@ export interface Engine {
     payload: object,
     verdicts: Verdicts,
     catalogue: Catalogue,
-  ): Promise<Receipt | "skipped" | "unauthorized" | undefined>;
-  run(runId: string): Promise<WebhookRun | undefined>;
+  ): Promise<WebhookReceipt | "skipped" | "unauthorized" | undefined>;
 }
 
 export interface IngressOptions {
   readonly engine: Engine;
+  readonly recording: Pick<Recording, "run">;
   readonly attempts: HookAttempts;
   /** What plugins answer before anything is looked at; `undefined` while none does. */
   early(): EarlyReply | undefined;
@@ -152,7 +152,7 @@ export class Ingress {
 
   async #status(runId: string): Promise<HttpAnswer> {
     try {
-      const run = await this.#options.engine.run(runId);
+      const run = await this.#options.recording.run(runId);
       if (!run) return { status: 404, body: { ok: false, error: `no run ${runId.slice(0, 64)}` } };
       const { status, attempts, acceptedAt, startedAt, endedAt, nextAttemptAt, reason } = run;
       const shown = { runId, status, attempts, acceptedAt, startedAt, endedAt, nextAttemptAt, reason };

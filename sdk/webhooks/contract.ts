@@ -1,6 +1,6 @@
 /** Webhooks namespace. Choice: ours; the interface document only has the HTTP side. Spec of that: §4.5, http/webhooks.md. */
 import { defineContract } from "../contract.ts";
-import { NonEmpty, Strict, Type } from "../schema.ts";
+import { type DeepReadonly, NonEmpty, type Static, Strict, Type } from "../schema.ts";
 
 const Fields = Type.Record(Type.String(), Type.Unknown());
 const Time = (description: string) => Type.Integer({ description: `epoch ms; ${description}` });
@@ -37,8 +37,8 @@ export const WebhookMappingRow = Type.Object({
   problems: Type.Array(WebhookProblemRow),
 });
 
-/** An accepted webhook. */
-export const WebhookRunRow = Type.Object({
+/** An accepted webhook, as it is kept. `skipped` ones have no record. */
+export const WebhookRun = Type.Object({
   runId: Type.String(),
   status: Type.Enum(["queued", "running", "done", "failed"]),
   mapping: Type.String(),
@@ -52,9 +52,10 @@ export const WebhookRunRow = Type.Object({
   reason: Type.Optional(Type.String({ description: "why it failed, or the last attempt did" })),
   summary: Type.Optional(Type.String()),
   details: Type.Optional(Fields),
-  replayOf: Type.Optional(Type.String()),
-  replayedAs: Type.Optional(Type.String()),
+  replayOf: Type.Optional(Type.String({ description: "the failed run this one repeats" })),
+  replayedAs: Type.Optional(Type.String({ description: "the run that repeats this one" })),
 });
+export type WebhookRun = DeepReadonly<Static<typeof WebhookRun>>;
 
 const Name = Strict({ id: NonEmpty });
 
@@ -108,19 +109,19 @@ export const webhooks = defineContract("webhooks", {
       mapping: Type.Optional(NonEmpty),
       limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 1_000, description: "default 50" })),
     }),
-    result: Type.Object({ runs: Type.Array(WebhookRunRow) }),
+    result: Type.Object({ runs: Type.Array(WebhookRun) }),
   },
   run: {
     summary: "One accepted webhook",
     scope: "operator.read",
     params: Strict({ runId: NonEmpty }),
-    result: Type.Object({ run: WebhookRunRow }),
+    result: Type.Object({ run: WebhookRun }),
   },
   replay: {
     summary: "Accept a failed webhook anew",
     scope: "operator.admin",
     params: Strict({ runId: NonEmpty }),
-    result: Type.Object({ run: WebhookRunRow }),
+    result: Type.Object({ run: WebhookRun }),
   },
   enable: {
     summary: "Let a mapping or a direct path serve again",

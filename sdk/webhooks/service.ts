@@ -104,7 +104,7 @@ export interface WebhookAction {
   /**
    * Does it, in the background. Called again with the same `runId` and a higher `attempt` after a crash and after a
    * failure that may pass: it must notice what it did before.
-   * @param signal aborts when the gateway stops: leave things so that the next attempt can go on
+   * @param signal aborts when the gateway or a plugin on the way stops: leave things so that the next attempt can go on
    * @throws GatewayError with a code that may be retried (`UNAVAILABLE`): tried again later, `retryAfterMs` at the earliest;
    * any other `GatewayError`: failed for good; anything else is charged to the plugin and tried again
    */
@@ -206,31 +206,48 @@ export interface WebhookVerifier {
 /** Ways to know a sender beside the hook token. Owner: the host. */
 export const WebhookVerifier = defineExtensionPoint<WebhookVerifier>("webhook.verifier");
 
-/** Where a webhook stands. `skipped` ones have no record. */
-export type WebhookRunStatus = "queued" | "running" | "done" | "failed";
+/** What an action is to do, before texts from outside are marked. */
+export interface WebhookWork extends Omit<WebhookJob, "principal"> {
+  /** Where the texts come from, for the wrapper. */
+  readonly contentSource: "webhook" | "email";
+}
 
-/** An accepted webhook, as it is kept. */
-export interface WebhookRun {
-  readonly runId: string;
-  readonly status: WebhookRunStatus;
-  readonly mapping: string;
+/** Something that may be there only once. */
+export interface WebhookKey {
+  readonly key: string;
+  /** Of the request; another one under the same key is a conflict. `""`: any request. */
+  readonly digest: string;
+}
+
+/** What the host made of a request, to be recorded. */
+export interface AcceptedWebhook extends Omit<WebhookWork, "attempt" | "params"> {
   readonly action: string;
-  readonly sessionKey?: string;
-  /** epoch ms */
-  readonly acceptedAt: number;
-  readonly startedAt?: number;
-  readonly endedAt?: number;
-  readonly attempts: number;
-  /** epoch ms; set while it waits for another attempt */
-  readonly nextAttemptAt?: number;
-  /** Why it failed, or why the last attempt did. */
-  readonly reason?: string;
-  readonly summary?: string;
-  readonly details?: WebhookFields;
-  /** The failed run this one repeats. */
-  readonly replayOf?: string;
-  /** The run that repeats this one. */
-  readonly replayedAs?: string;
+  readonly prepared: PreparedWebhook;
+  /** The first one that is taken decides: the request was accepted before, or is refused with `CONFLICT`. */
+  readonly keys: readonly WebhookKey[];
+  /** The whole effect of an action that has `commit`, for the transaction that records it: it is done then. Absent: it is to be run. */
+  readonly effect?: readonly Statement[];
+}
+
+/** What its sender is told. */
+export interface WebhookReceipt {
+  readonly runId: string;
+  readonly reply: WebhookFields;
+  /** The request was accepted before; nothing new was started. */
+  readonly repeated: boolean;
+}
+
+/** An action as a running plugin serves it now. */
+export interface ServedWebhookAction {
+  /** Its plugin has started and is not being replaced. */
+  readonly isServing: boolean;
+  /** Aborts when this generation of its plugin stops. */
+  readonly signal: AbortSignal;
+  /**
+   * Makes one attempt, as its plugin. What the attempt returns can be stored as JSON.
+   * @throws what the action throws: anything but a `GatewayError` is charged to its plugin, unless the signal has aborted
+   */
+  run(work: WebhookWork, signal: AbortSignal): Promise<WebhookResult>;
 }
 
 /** Something wrong with the webhooks, and where. */
@@ -314,15 +331,7 @@ export interface WebhookTrialReport {
   readonly warnings: readonly string[];
 }
 
-/** Which runs to list. */
-export interface WebhookRunFilter {
-  readonly status?: WebhookRunStatus;
-  readonly mapping?: string;
-  /** Default 50. */
-  readonly limit?: number;
-}
-
-/** Shows and steers the webhooks of this gateway. */
+/** What the host does of webhooks: ingress, mappings and transforms. */
 export interface Webhooks {
   readonly enabled: boolean;
   /** Base path, e.g. `/hooks`. */
@@ -330,18 +339,13 @@ export interface Webhooks {
   readonly transformsDir: string;
   /** In the order they are tried. */
   list(): readonly WebhookMappingInfo[];
-  /** Everything that is wrong now; looks at the transforms directory anew. */
+  /** What is wrong with the configuration and the transforms; looks at the transforms directory anew. */
   check(): Promise<readonly WebhookProblem[]>;
   /** Runs a request up to the point where it would be recorded. @throws GatewayError `NOT_FOUND` */
   try(trial: WebhookTrial): Promise<WebhookTrialReport>;
-  /** Newest first. @throws GatewayError `UNAVAILABLE` without storage */
-  runs(filter?: WebhookRunFilter): Promise<readonly WebhookRun[]>;
-  run(runId: string): Promise<WebhookRun | undefined>;
-  /** Accepts a failed one anew. @throws GatewayError `NOT_FOUND`; `INVALID_REQUEST` it has not failed; `CONFLICT` it was replayed before */
-  replay(runId: string): Promise<WebhookRun>;
-  /** Makes the transforms directory with what an editor needs to know the types. @returns the files it wrote */
-  prepareDirectory(): Promise<readonly string[]>;
+  /** `undefined` while no running plugin has it. */
+  action(id: string): ServedWebhookAction | undefined;
 }
 
-/** Webhooks. Provided by the host. */
+/** Webhooks, without their records. Provided by the host. */
 export const Webhooks = defineService<Webhooks>()("webhooks", "1.0.0");
