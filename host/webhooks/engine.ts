@@ -6,7 +6,6 @@ import type { Hold } from "../hooks/owner.ts";
 import type { LiveTables } from "../kernel/kind.ts";
 import { contributions } from "../kernel/kinds/contributions.ts";
 import { type Absence, buildCatalogue, type Catalogue } from "./catalogue.ts";
-import type { Engine } from "./ingress.ts";
 import { type Accepted, Absent, Held, newTrace, type Pipeline, type Trace } from "./pipeline.ts";
 import type { Recording } from "./recording.ts";
 import { digestOf, type IncomingWebhook } from "./request.ts";
@@ -39,7 +38,7 @@ export type Passed = { readonly id: string; readonly why: string }[];
 /** Spec of header values: short enough to be kept for a day. */
 const MAX_KEY = 256;
 
-export class WebhookEngine implements Engine {
+export class WebhookEngine {
   readonly #options: EngineOptions;
   #settings: WebhookSettings;
   #built: { readonly version: number; readonly catalogue: Catalogue } | undefined;
@@ -68,10 +67,12 @@ export class WebhookEngine implements Engine {
     return this.#built.catalogue;
   }
 
+  /** Signatures of the mappings that may take this request. */
   verdicts(request: IncomingWebhook, catalogue: Catalogue): Verdicts {
     return new Verdicts(request, catalogue, this.#options.clock.now());
   }
 
+  /** `undefined`: nothing takes it. @throws GatewayError; Absent; Held; MappingFailed */
   async accept(
     request: IncomingWebhook,
     payload: object,

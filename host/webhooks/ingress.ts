@@ -5,7 +5,6 @@
 import { randomBytes } from "node:crypto";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { GatewayError, isGatewayError, type Logger } from "@svc/sdk";
-import type { WebhookReceipt } from "@svc/sdk/webhooks";
 import { canonicalHeaders } from "../auth/aliases.ts";
 import { Deadlines } from "../hooks/deadline.ts";
 import type { EarlyReply } from "../net/early-reply.ts";
@@ -13,6 +12,7 @@ import { createBodyReader, type ReadBody } from "../net/http-body.ts";
 import { canonicalPath } from "../net/http-path.ts";
 import type { Catalogue } from "./catalogue.ts";
 import { type HookAttempts, isToken, tokenOf } from "./credential.ts";
+import type { WebhookEngine } from "./engine.ts";
 import { BEARER } from "./mapping.ts";
 import { Absent, Held, MappingFailed } from "./pipeline.ts";
 import type { Recording } from "./recording.ts";
@@ -20,22 +20,8 @@ import { type IncomingWebhook, joinedHeaders, parsePayload, queryOf } from "./re
 import { type HttpAnswer, refusalAnswer, send, TEXT_ANSWERS } from "./reply.ts";
 import type { Verdicts } from "./verdicts.ts";
 
-/** What the engine makes of a request that may be here. */
-export interface Engine {
-  catalogue(): Catalogue;
-  /** Signatures of the mappings that may take this request. */
-  verdicts(request: IncomingWebhook, catalogue: Catalogue): Verdicts;
-  /** `undefined`: nothing takes it. @throws GatewayError; Absent; Held; MappingFailed */
-  accept(
-    request: IncomingWebhook,
-    payload: object,
-    verdicts: Verdicts,
-    catalogue: Catalogue,
-  ): Promise<WebhookReceipt | "skipped" | "unauthorized" | undefined>;
-}
-
 export interface IngressOptions {
-  readonly engine: Engine;
+  readonly engine: Pick<WebhookEngine, "catalogue" | "verdicts" | "accept">;
   readonly recording: Pick<Recording, "run">;
   readonly attempts: HookAttempts;
   /** What plugins answer before anything is looked at; `undefined` while none does. */
@@ -138,7 +124,7 @@ export class Ingress {
   }
 
   /** Again after a plugin was replaced that it needs. */
-  async #accepted(incoming: IncomingWebhook, payload: object, verdicts: Verdicts): ReturnType<Engine["accept"]> {
+  async #accepted(incoming: IncomingWebhook, payload: object, verdicts: Verdicts): ReturnType<WebhookEngine["accept"]> {
     const { engine } = this.#options;
     for (;;) {
       try {

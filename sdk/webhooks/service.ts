@@ -7,6 +7,7 @@ import type { TObject } from "../schema.ts";
 import { defineExtensionPoint, defineService } from "../service.ts";
 import type { Transform } from "../transform.ts";
 import type { Statement } from "../storage/service.ts";
+import type { WebhookMappingInfo, WebhookProblem, WebhookTrial, WebhookTrialReport } from "./contract.ts";
 
 /** Values of an action by name; JSON only. */
 export type WebhookFields = Readonly<Record<string, unknown>>;
@@ -248,87 +249,6 @@ export interface ServedWebhookAction {
    * @throws what the action throws: anything but a `GatewayError` is charged to its plugin, unless the signal has aborted
    */
   run(work: WebhookWork, signal: AbortSignal): Promise<WebhookResult>;
-}
-
-/** Something wrong with the webhooks, and where. */
-export interface WebhookProblem {
-  /** Dotted path in the configuration, or the file of a transform. */
-  readonly path: string;
-  readonly message: string;
-  /** `error`: it does not work. `warning`: it works, and somebody should know. */
-  readonly severity: "error" | "warning";
-}
-
-/** A mapping as it is tried, in order. */
-export interface WebhookMappingInfo {
-  readonly id: string;
-  /** `action` for a direct path, `config`, or `preset:<id>`. */
-  readonly origin: string;
-  readonly enabled: boolean;
-  /** Full path of the URL, or `*` for every path. */
-  readonly path: string;
-  readonly match?: WebhookMatch;
-  readonly action: string;
-  /** Plugin that owns the action; absent: nobody does, and requests get 501. */
-  readonly actionOwner?: string;
-  readonly verify: string;
-  readonly transform?: WebhookTransformInfo;
-  readonly problems: readonly WebhookProblem[];
-}
-
-/** A transform as it serves. */
-export interface WebhookTransformInfo {
-  readonly module: string;
-  readonly export?: string;
-  readonly placement: "host" | "worker";
-  readonly timeoutMs: number;
-  /** `live`; `stale`: an older version serves, since the newest is broken; `missing`: the file is not there; `broken`: no version works. */
-  readonly state: "live" | "stale" | "missing" | "broken";
-  /** Short hash of the directory the serving version was loaded from. */
-  readonly version?: string;
-  /** What is wrong with the newest version. */
-  readonly problem?: string;
-  /** Examples that were run before it went live. */
-  readonly examples?: number;
-}
-
-/** A request to be tried without effect. */
-export interface WebhookTrial {
-  /** Id of a mapping, or a path below the base; the mapping is found as for a request then. */
-  readonly mapping: string;
-  readonly payload: unknown;
-  readonly headers?: Readonly<Record<string, string>>;
-  /** Sub-path with its query. Default: the path of the mapping. */
-  readonly path?: string;
-}
-
-/** What would have become of it. */
-export interface WebhookTrialReport {
-  readonly matched: boolean;
-  /** Id of the mapping that took it. */
-  readonly mapping?: string;
-  /** Mappings before it, each with the reason it did not match. */
-  readonly passed: readonly { readonly id: string; readonly why: string }[];
-  /** Fields after the templates. */
-  readonly rendered?: WebhookFields;
-  /** Places of templates that named nothing in the payload. */
-  readonly missing?: readonly string[];
-  /** What the transform returned, `undefined` where there is none. */
-  readonly transformed?: unknown;
-  readonly action?: string;
-  /** Fields as they would be stored. */
-  readonly params?: WebhookFields;
-  /** Texts as the action would get them. */
-  readonly policy?: {
-    readonly wrapped: boolean;
-    readonly verify: string;
-    readonly sessionKey?: string;
-    readonly principal: { readonly id: string; readonly scopes: readonly string[] };
-    readonly idempotencyKey?: string;
-  };
-  /** What the sender would get. */
-  readonly response: { readonly status: number; readonly body?: unknown };
-  readonly warnings: readonly string[];
 }
 
 /** What the host does of webhooks: ingress, mappings and transforms. */

@@ -1,4 +1,4 @@
-/** Puts on disk what a webhook has become, once for each key it comes with. Spec: spec/README.md "2xx on a webhook". */
+/** Records accepted webhooks on disk, once per key. Spec: spec/README.md "2xx on a webhook". */
 import { GatewayError, isGatewayError, unavailable } from "@svc/sdk";
 import type { AcceptedWebhook, WebhookReceipt, WebhookRun } from "@svc/sdk/webhooks";
 import type { RunStore } from "./run-store.ts";
@@ -8,9 +8,9 @@ export const KEY_LIFETIME_MS = 24 * 3_600_000;
 
 export interface AcceptanceOptions {
   readonly store: RunStore;
-  /** Called when a run waits to be carried out. */
+  /** Called when a run was queued. */
   queued(action: string): void;
-  /** Called when a run was done with its record. */
+  /** Called when a run was done by its record alone. */
   finished(run: WebhookRun): void;
 }
 
@@ -32,7 +32,7 @@ export class Acceptance {
     return accepting.finally(() => this.#inFlight.delete(accepting));
   }
 
-  /** Resolves when everything that is being recorded now is recorded, or is not to be. */
+  /** Resolves when everything in flight now was recorded or refused. */
   async settled(): Promise<void> {
     await Promise.allSettled(this.#inFlight);
   }

@@ -1,6 +1,6 @@
 /**
- * Carries accepted webhooks out: each at most once at a time, again after a crash and after what may pass, until it is done
- * or has failed for good. The records are the truth; the queue only knows what is in flight.
+ * Runs accepted webhooks: one attempt of a run at a time, another one after a crash or a temporary failure, until the run is
+ * done or has failed for good. The records are the truth; the queue only knows what is in flight.
  */
 import { persist } from "@svc/kit/persist";
 import { type Clock, ERRORS, GatewayError, isGatewayError, type Logger, untilAborted } from "@svc/sdk";
@@ -48,24 +48,24 @@ export class WebhookQueue {
     this.#options = options;
   }
 
-  /** Whether a planned restart would cut something off. */
+  /** Whether a planned restart would interrupt a run. */
   get isBusy(): boolean {
     return this.#running.size > 0;
   }
 
-  /** Picks up what the last stop or crash left over, as soon as storage can be used. Safe to call twice. */
+  /** Carries on what the last stop or crash left over, as soon as storage can be used. Safe to call twice. */
   start(): void {
     if (this.#isStarted || this.#stopping.signal.aborted) return;
     this.#isStarted = true;
     void this.#begin();
   }
 
-  /** To be called when a run of this action was recorded. */
+  /** Call it when a run of this action was recorded. */
   accepted(action: string): void {
     void this.#poll(action);
   }
 
-  /** Takes nothing more; the next start carries on what is left. Resolves when no run is in flight. Safe to call twice. */
+  /** Begins nothing more; the next start carries on what is left. Resolves when no run is in flight. Safe to call twice. */
   async stop(): Promise<void> {
     this.#stopping.abort();
     for (const cancel of this.#timers) cancel();
@@ -97,7 +97,7 @@ export class WebhookQueue {
     this.#timers.add(cancel);
   }
 
-  /** Also finds runs that nobody has in flight: cut off by a crash, or claimed when the storage could not answer any more. */
+  /** Also finds running records without a run in flight: interrupted by a crash, or claimed when storage failed before it answered. */
   async #pollAll(): Promise<void> {
     if (this.#stopping.signal.aborted) return;
     const { store, clock, log } = this.#options;
@@ -141,7 +141,7 @@ export class WebhookQueue {
     const now = clock.now();
     for (const record of await store.due(action, now, room)) {
       if (this.#idsOf(action).has(record.run.runId) || this.#stopping.signal.aborted) continue;
-      const ended = this.#carry(record, served);
+      const ended = this.#execute(record, served);
       this.#running.add(ended);
       void ended.then(() => this.#running.delete(ended));
     }
@@ -154,7 +154,7 @@ export class WebhookQueue {
   }
 
   /** One attempt. Never rejects. */
-  async #carry(record: RunRecord, served: ServedWebhookAction): Promise<void> {
+  async #execute(record: RunRecord, served: ServedWebhookAction): Promise<void> {
     const { store, clock, log } = this.#options;
     const { runId, action, attempts } = record.run;
     const ids = this.#idsOf(action);
@@ -174,7 +174,7 @@ export class WebhookQueue {
     }
   }
 
-  /** @returns how to record what came of it */
+  /** @returns how to record the outcome */
   async #attempt(record: RunRecord, action: ServedWebhookAction, attempt: number): Promise<Ending> {
     const { store, clock } = this.#options;
     const { runId, mapping, acceptedAt } = record.run;
@@ -220,9 +220,9 @@ export class WebhookQueue {
   }
 }
 
-/** How to record what came of an attempt. */
+/** How to record the outcome of an attempt. */
 interface Ending {
   write(): Promise<void>;
-  /** Nothing comes after it. */
+  /** The run is done or has failed for good. */
   readonly isOver: boolean;
 }

@@ -1,4 +1,4 @@
-/** Rows of accepted webhooks: tables `webhook_runs` and `webhook_keys`, and what stands in them. */
+/** Tables `webhook_runs` and `webhook_keys`, and how their rows are written and read. */
 import type { Row, Statement } from "@svc/sdk/storage";
 import type { AcceptedWebhook, WebhookFields, WebhookKey, WebhookRun, WebhookWork } from "@svc/sdk/webhooks";
 
@@ -37,7 +37,7 @@ export const STEPS = [
 export const COLUMNS = `run_id, mapping, action, status, job, reply, session_key, accepted_at, started_at, ended_at, attempts,
   failures, next_attempt_at, reason, summary, details, replay_of, replayed_as`;
 
-/** What an action is to do, as long as it may be needed. */
+/** What an action is to do; kept until the run is done. */
 export type StoredJob = Pick<WebhookWork, "params" | "wrapped" | "contentSource">;
 
 /** A webhook about to be recorded. */
@@ -51,7 +51,7 @@ export interface RunRecord {
   /** Absent once it is done. */
   readonly job?: StoredJob;
   readonly reply: WebhookFields;
-  /** Attempts that failed; those a restart cut off do not count. */
+  /** Failed attempts; interrupted ones do not count. */
   readonly failures: number;
 }
 

@@ -1,6 +1,6 @@
 /**
- * Durable records of accepted webhooks. Every change names the state it starts
- * from and the attempt it belongs to, so that a process that was held up changes nothing that went on without it.
+ * Durable records of accepted webhooks. Every update names the state and the attempt it expects, so that a delayed
+ * process cannot overwrite what another one has written since.
  */
 import type { ParamsOf } from "@svc/sdk";
 import type { Row, SqlValue, Storage } from "@svc/sdk/storage";
@@ -24,7 +24,7 @@ export class RunStore {
     this.#storage = storage;
   }
 
-  /** The storage with the tables in it; made once for each storage there comes to be. */
+  /** The storage with the tables in it; migrated once per storage. */
   async #open(): Promise<Storage> {
     const storage = this.#storage();
     if (this.#migrated?.storage !== storage) {
@@ -47,7 +47,7 @@ export class RunStore {
     await storage.transaction([...keys.flatMap((key) => take(key, webhook, expiresAt)), insert(webhook), ...effect]);
   }
 
-  /** Who has these keys now. */
+  /** Runs that hold these keys now, by position. */
   async taken(keys: readonly WebhookKey[], now: number): Promise<readonly (TakenKey | undefined)[]> {
     const storage = await this.#open();
     const rows = await Promise.all(
@@ -82,7 +82,7 @@ export class RunStore {
     return (await storage.all<Row>(sql, params)).map(toRecord);
   }
 
-  /** Waiting runs of an action that are due, oldest first. */
+  /** Queued runs of an action that are due, oldest first. */
   async due(action: string, now: number, limit: number): Promise<readonly RunRecord[]> {
     const storage = await this.#open();
     const rows = await storage.all<Row>(
@@ -93,7 +93,7 @@ export class RunStore {
     return rows.map(toRecord);
   }
 
-  /** Actions with runs that wait, and when the first of each is due (epoch ms). */
+  /** Actions with queued runs, and when the first run of each is due (epoch ms). */
   async waiting(): Promise<ReadonlyMap<string, number>> {
     const storage = await this.#open();
     const rows = await storage.all<{ action: string; due: number | bigint }>(
@@ -102,7 +102,7 @@ export class RunStore {
     return new Map(rows.map(({ action, due }) => [action, Number(due)]));
   }
 
-  /** Takes a waiting run. @throws GatewayError `CONFLICT` somebody else has it */
+  /** Marks a queued run as running. @throws GatewayError `CONFLICT` somebody else has it */
   async claim({ run }: RunRecord, now: number): Promise<void> {
     const storage = await this.#open();
     await storage.transaction([
@@ -123,7 +123,7 @@ export class RunStore {
     });
   }
 
-  /** What it was asked is kept, so that it can be replayed. */
+  /** Keeps the job, so that the run can be replayed. */
   failed(runId: string, attempt: number, now: number, reason: string): Promise<void> {
     return this.#end(runId, attempt, {
       sql: "status = 'failed', ended_at = ?, reason = ?, failures = failures + 1",
@@ -131,7 +131,7 @@ export class RunStore {
     });
   }
 
-  /** @param counts false: the attempt was cut off, and says nothing about the run */
+  /** @param counts false: the attempt was interrupted, which is no failure of the run */
   again(runId: string, attempt: number, at: number, reason: string | undefined, counts: boolean): Promise<void> {
     return this.#end(runId, attempt, {
       sql: `status = 'queued', next_attempt_at = ?, reason = ?, failures = failures + ${counts ? 1 : 0}`,
