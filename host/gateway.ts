@@ -84,7 +84,7 @@ function assemble(context: HostContext): { gateway: RunningGateway; config: Conf
   const restarts = createRestarts({
     clock,
     log,
-    isIdle: () => !kernel.isBusy() && !webhooks.host.isBusy,
+    isIdle: () => !kernel.isBusy(),
     ...options.restart,
   });
   const report = new StartupReport(context);

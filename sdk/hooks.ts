@@ -10,7 +10,7 @@ import type { ErrorCode } from "./gateway-error.ts";
 /**
  * - `observe`: all run at once, nothing is returned, a throw is recorded.
  * - `series`: one after the other, nothing is returned, a throw is recorded and the next runs.
- * - `first`: the first answer ends it; a throw counts as no answer.
+ * - `first`: the first answer ends it; a throw counts as no answer, unless the hook `refuses`.
  * - `gate`: a handler may only deny, or ask people where the hook says so; a throw or a missed deadline denies.
  * - `waterfall`: each may replace the value; a throw leaves it as it was.
  * - `collect`: all run at once, one item each; a throw becomes that item's error.
@@ -80,6 +80,8 @@ export interface HookSpec<
   readonly deadlineMs?: number;
   /** Gates: an answer with `allow: "ask"` is taken; elsewhere it denies. Default false. */
   readonly asks?: boolean;
+  /** `first`: what a handler throws ends the emission, which rejects with it. A `GatewayError` is no failure of the plugin. Default false. */
+  readonly refuses?: boolean;
   /** Plugins that tap it are named at their start. */
   readonly deprecated?: Deprecation;
   /** Carry the types only; never set. */
@@ -89,7 +91,7 @@ export interface HookSpec<
 
 type HookFacts = Pick<
   HookSpec,
-  "name" | "owner" | "when" | "returns" | "throws" | "deadlineMs" | "asks" | "deprecated"
+  "name" | "owner" | "when" | "returns" | "throws" | "deadlineMs" | "asks" | "refuses" | "deprecated"
 >;
 
 /** Declares a hook: `defineHook<{ text: string }>()("waterfall", { name, owner, when, returns, throws })`. */
@@ -192,7 +194,7 @@ export interface HookEmitter<H> {
   /** False when nobody tapped it: skip the work of building the input. */
   isUsed(key?: string): boolean;
   /**
-   * Never rejects because of a handler.
+   * Never rejects because of a handler, unless the hook `refuses`.
    * @param key required for keyed hooks
    * @param signal gates: takes the questions back that people are being asked; it counts as denied
    */

@@ -10,6 +10,7 @@ import {
   HOOK_DEADLINE_MS,
   type HookCall,
   type HookSpec,
+  isGatewayError,
   messageOf,
   type TapOptions,
 } from "@svc/sdk";
@@ -35,7 +36,7 @@ export interface Asked {
   readonly ask: Ask;
 }
 
-type Done = (error: undefined, answer?: unknown) => void;
+type Done = (error: unknown, answer?: unknown) => void;
 
 /** How often a `trace` handler may throw before its tap is removed. */
 export const TRACE_THROWS = 3;
@@ -57,9 +58,20 @@ export function guard(spec: HookSpec, owner: Owner, options: TapOptions, handler
     };
     const fail = (error: unknown) => {
       if (settled) return;
+      if (spec.refuses) return refuse(error);
       owner.tally.hookFailed();
       owner.charge(error, where);
       settle(onFailure(spec, owner, emission, error));
+    };
+    /** Any caller may provoke what such a handler throws. */
+    const refuse = (error: unknown) => {
+      settled = true;
+      call.work.ended();
+      if (!isGatewayError(error)) {
+        owner.tally.hookFailed();
+        owner.charge(error, where, "caller");
+      }
+      callback(error);
     };
     if (owner.signal.aborted) return settle(spec.kind === "gate" ? sealed(owner) : undefined);
 

@@ -1,17 +1,14 @@
 /** The mapping engine of one gateway: which mapping takes a request, and what is recorded of it. */
 import { type Clock, invalidRequest } from "@svc/sdk";
-import { WebhookAction, type WebhookRun } from "@svc/sdk/webhooks";
+import { WebhookAction, type WebhookKey, type WebhookReceipt } from "@svc/sdk/webhooks";
 import type { Issue } from "../config/file.ts";
 import type { Hold } from "../hooks/owner.ts";
 import type { LiveTables } from "../kernel/kind.ts";
 import { contributions } from "../kernel/kinds/contributions.ts";
-import type { Acceptance, Receipt } from "./acceptance.ts";
 import { type Absence, buildCatalogue, type Catalogue } from "./catalogue.ts";
-import type { Engine } from "./ingress.ts";
 import { type Accepted, Absent, Held, newTrace, type Pipeline, type Trace } from "./pipeline.ts";
+import type { Recording } from "./recording.ts";
 import { digestOf, type IncomingWebhook } from "./request.ts";
-import type { UniqueKey } from "./run-records.ts";
-import type { RunStore } from "./run-store.ts";
 import type { CompiledMapping } from "./mapping.ts";
 import type { WebhookSettings } from "./settings.ts";
 import { Verdicts } from "./verdicts.ts";
@@ -19,8 +16,7 @@ import { Verdicts } from "./verdicts.ts";
 export interface EngineOptions {
   readonly live: LiveTables;
   readonly pipeline: Pipeline;
-  readonly acceptance: Acceptance;
-  readonly store: RunStore;
+  readonly recording: Recording;
   readonly clock: Clock;
   /** What a request for this action waits for: its plugin is being replaced. */
   holdFor(action: string): Hold | undefined;
@@ -42,7 +38,7 @@ export type Passed = { readonly id: string; readonly why: string }[];
 /** Spec of header values: short enough to be kept for a day. */
 const MAX_KEY = 256;
 
-export class WebhookEngine implements Engine {
+export class WebhookEngine {
   readonly #options: EngineOptions;
   #settings: WebhookSettings;
   #built: { readonly version: number; readonly catalogue: Catalogue } | undefined;
@@ -71,16 +67,18 @@ export class WebhookEngine implements Engine {
     return this.#built.catalogue;
   }
 
+  /** Signatures of the mappings that may take this request. */
   verdicts(request: IncomingWebhook, catalogue: Catalogue): Verdicts {
     return new Verdicts(request, catalogue, this.#options.clock.now());
   }
 
+  /** `undefined`: nothing takes it. @throws GatewayError; Absent; Held; MappingFailed */
   async accept(
     request: IncomingWebhook,
     payload: object,
     verdicts: Verdicts,
     catalogue: Catalogue,
-  ): Promise<Receipt | "skipped" | "unauthorized" | undefined> {
+  ): Promise<WebhookReceipt | "skipped" | "unauthorized" | undefined> {
     const target = this.target(request, payload, catalogue);
     if (target.kind === "none") return undefined;
     const isAllowed = target.kind === "direct" ? request.trusted : verdicts.allows(target.mapping);
@@ -88,11 +86,7 @@ export class WebhookEngine implements Engine {
     const accepted = await this.evaluate(target, request, payload, catalogue, newTrace());
     if (!accepted) return "skipped";
     const replayKey = target.kind === "direct" ? undefined : verdicts.replayKey(target.mapping);
-    return this.#options.acceptance.accept(accepted, uniqueKeys(accepted, request, replayKey));
-  }
-
-  run(runId: string): Promise<WebhookRun | undefined> {
-    return this.#options.store.find(runId).then((found) => found?.run);
+    return this.#options.recording.record(accepted, uniqueKeys(accepted, request, replayKey));
   }
 
   /**
@@ -141,7 +135,7 @@ export function uniqueKeys(
   { mapping, idempotencyKey }: Accepted,
   { headers, path, rawBody }: IncomingWebhook,
   replayKey: string | undefined,
-): UniqueKey[] {
+): WebhookKey[] {
   const given = headers["idempotency-key"] ?? headers["x-svc-idempotency-key"];
   if (given !== undefined && (given.trim() === "" || given.length > MAX_KEY))
     invalidRequest(`Idempotency-Key must be 1 to ${MAX_KEY} characters`);

@@ -5,38 +5,24 @@
 import { randomBytes } from "node:crypto";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { GatewayError, isGatewayError, type Logger } from "@svc/sdk";
-import type { WebhookRun } from "@svc/sdk/webhooks";
 import { canonicalHeaders } from "../auth/aliases.ts";
 import { Deadlines } from "../hooks/deadline.ts";
 import type { EarlyReply } from "../net/http/early-reply.ts";
 import { createBodyReader, type ReadBody } from "../net/http/body.ts";
 import { canonicalPath } from "../net/http/path.ts";
-import type { Receipt } from "./acceptance.ts";
 import type { Catalogue } from "./catalogue.ts";
 import { type HookAttempts, isToken, tokenOf } from "./credential.ts";
+import type { WebhookEngine } from "./engine.ts";
 import { BEARER } from "./mapping.ts";
 import { Absent, Held, MappingFailed } from "./pipeline.ts";
+import type { Recording } from "./recording.ts";
 import { type IncomingWebhook, joinedHeaders, parsePayload, queryOf } from "./request.ts";
 import { type HttpAnswer, refusalAnswer, send, TEXT_ANSWERS } from "./reply.ts";
 import type { Verdicts } from "./verdicts.ts";
 
-/** What the engine makes of a request that may be here. */
-export interface Engine {
-  catalogue(): Catalogue;
-  /** Signatures of the mappings that may take this request. */
-  verdicts(request: IncomingWebhook, catalogue: Catalogue): Verdicts;
-  /** `undefined`: nothing takes it. @throws GatewayError; Absent; Held; MappingFailed */
-  accept(
-    request: IncomingWebhook,
-    payload: object,
-    verdicts: Verdicts,
-    catalogue: Catalogue,
-  ): Promise<Receipt | "skipped" | "unauthorized" | undefined>;
-  run(runId: string): Promise<WebhookRun | undefined>;
-}
-
 export interface IngressOptions {
-  readonly engine: Engine;
+  readonly engine: Pick<WebhookEngine, "catalogue" | "verdicts" | "accept">;
+  readonly recording: Pick<Recording, "run">;
   readonly attempts: HookAttempts;
   /** What plugins answer before anything is looked at; `undefined` while none does. */
   early(): EarlyReply | undefined;
@@ -138,7 +124,7 @@ export class Ingress {
   }
 
   /** Again after a plugin was replaced that it needs. */
-  async #accepted(incoming: IncomingWebhook, payload: object, verdicts: Verdicts): ReturnType<Engine["accept"]> {
+  async #accepted(incoming: IncomingWebhook, payload: object, verdicts: Verdicts): ReturnType<WebhookEngine["accept"]> {
     const { engine } = this.#options;
     for (;;) {
       try {
@@ -152,7 +138,7 @@ export class Ingress {
 
   async #status(runId: string): Promise<HttpAnswer> {
     try {
-      const run = await this.#options.engine.run(runId);
+      const run = await this.#options.recording.run(runId);
       if (!run) return { status: 404, body: { ok: false, error: `no run ${runId.slice(0, 64)}` } };
       const { status, attempts, acceptedAt, startedAt, endedAt, nextAttemptAt, reason } = run;
       const shown = { runId, status, attempts, acceptedAt, startedAt, endedAt, nextAttemptAt, reason };

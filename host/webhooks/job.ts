@@ -1,25 +1,29 @@
-/** What an action is handed of an accepted webhook. Pure but for the random ids of the markers. */
-import type { Principal } from "@svc/sdk";
+/** What an action is handed of an accepted webhook. */
+import { GatewayError, isGatewayError, type Principal } from "@svc/sdk";
 import { suspiciousPatterns, wrapExternalContent } from "@svc/sdk/external-content";
-import type { WebhookAction, WebhookFields, WebhookJob } from "@svc/sdk/webhooks";
+import type {
+  ServedWebhookAction,
+  WebhookAction,
+  WebhookFields,
+  WebhookJob,
+  WebhookResult,
+  WebhookWork,
+} from "@svc/sdk/webhooks";
+import type { LiveContribution } from "../kernel/kinds/contributions.ts";
 import { isExternal } from "./mapping.ts";
-import type { RunRecord, StoredJob } from "./run-records.ts";
 
-/** A job as an action gets it: texts from outside marked. */
-export function toJob(
-  record: Pick<RunRecord, "run">,
-  job: StoredJob,
-  action: WebhookAction,
-  attempt: number,
-  principal: Principal,
-): WebhookJob {
-  const { runId, mapping, acceptedAt } = record.run;
-  const params = job.wrapped ? wrapTexts(job, action) : job.params;
-  return { runId, attempt, mapping, params, wrapped: job.wrapped, acceptedAt, principal };
+/** A job as an action gets it: texts from outside marked. Pure but for the random ids of the markers. */
+export function toJob(work: WebhookWork, action: WebhookAction, principal: Principal): WebhookJob {
+  const { runId, attempt, mapping, wrapped, acceptedAt } = work;
+  const params = wrapped ? wrapTexts(work, action) : work.params;
+  return { runId, attempt, mapping, params, wrapped, acceptedAt, principal };
 }
 
 /** What in the texts of a job looks like instructions for whoever reads them, by name; for the log. */
-export function suspicionsOf({ params, wrapped }: StoredJob, action: WebhookAction): readonly string[] {
+export function suspicionsOf(
+  { params, wrapped }: Pick<WebhookWork, "params" | "wrapped">,
+  action: WebhookAction,
+): readonly string[] {
   if (!wrapped) return []; // the operator trusts this sender
   const texts = Object.entries(params).flatMap(([key, value]) =>
     typeof value === "string" && isExternal(action, key) ? [value] : [],
@@ -27,11 +31,47 @@ export function suspicionsOf({ params, wrapped }: StoredJob, action: WebhookActi
   return [...new Set(texts.flatMap(suspiciousPatterns))];
 }
 
-function wrapTexts({ params, contentSource }: StoredJob, action: WebhookAction): WebhookFields {
+function wrapTexts({ params, contentSource }: WebhookWork, action: WebhookAction): WebhookFields {
   const wrapped = Object.entries(params).map(([key, value]) =>
     typeof value === "string" && isExternal(action, key)
       ? [key, wrapExternalContent(value, { source: contentSource })]
       : [key, value],
   );
   return Object.fromEntries(wrapped) as WebhookFields;
+}
+
+/** An action for those who keep the records and decide when to run it. */
+export function servedAction(
+  { id, value, owner }: LiveContribution<WebhookAction>,
+  principalFor: (mapping: string) => Principal,
+): ServedWebhookAction {
+  const { run } = value;
+  return {
+    get isServing() {
+      return owner.ready && owner.hold === undefined && !owner.signal.aborted;
+    },
+    signal: owner.signal,
+    async run(work, signal) {
+      if (!run) throw new GatewayError("INTERNAL", "there is nothing left to carry out");
+      try {
+        const job = toJob(work, value, principalFor(work.mapping));
+        const result = (await owner.run(() => run(job, signal))) ?? {};
+        return storable(result, (error) => owner.charge(error, `result of webhook.action ${id}`));
+      } catch (error) {
+        if (!isGatewayError(error) && !signal.aborted) owner.charge(error, `webhook.action ${id}`, "caller");
+        throw error;
+      }
+    },
+  };
+}
+
+/** What of a result can be kept: the run was done, whatever its plugin says of it. */
+function storable({ summary, details }: WebhookResult, charge: (error: unknown) => void): WebhookResult {
+  try {
+    JSON.stringify(details);
+    return { ...(typeof summary === "string" ? { summary } : {}), ...(details ? { details } : {}) };
+  } catch (error) {
+    charge(error);
+    return {};
+  }
 }

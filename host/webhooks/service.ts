@@ -1,36 +1,28 @@
-/** The `Webhooks` service: shows and steers what the engine does. */
-import { randomUUID } from "node:crypto";
-import { type Clock, GatewayError, isGatewayError, notFound, type Principal } from "@svc/sdk";
-import type { WebhookMappingInfo, WebhookMatch, WebhookProblem, WebhookRun, Webhooks } from "@svc/sdk/webhooks";
+/** The `Webhooks` service: shows what the engine does, and serves actions to whoever runs them. */
+import type { Principal } from "@svc/sdk";
+import type { WebhookMappingInfo, WebhookMatch, WebhookProblem, Webhooks } from "@svc/sdk/webhooks";
 import { redact } from "../config/redact.ts";
 import type { Catalogue } from "./catalogue.ts";
-import { prepareDirectory } from "./directory.ts";
 import type { WebhookEngine } from "./engine.ts";
+import { servedAction } from "./job.ts";
 import { BEARER, type CompiledMapping } from "./mapping.ts";
-import type { WebhookQueue } from "./queue.ts";
-import type { RunStore } from "./run-store.ts";
 import { resolveTransformsDir } from "./settings.ts";
 import { tryOut } from "./trial.ts";
 import type { Transforms } from "./transforms/contract.ts";
 
 export interface ServiceOptions {
   readonly engine: WebhookEngine;
-  readonly store: RunStore;
-  readonly queue: WebhookQueue;
   readonly transforms: Transforms;
   transformsReady(): Promise<void>;
   /** Directory above all transforms. */
   readonly root: string;
-  readonly clock: Clock;
   principalFor(mapping: string): Principal;
   /** Why the file says something else than what is in force, or `undefined`. */
   configProblem(): string | undefined;
-  /** Why nothing can be recorded, or `undefined`. */
-  storageProblem(): string | undefined;
 }
 
 export function createService(options: ServiceOptions): Webhooks {
-  const { engine, store, queue, transforms, transformsReady, root, clock } = options;
+  const { engine, transforms, transformsReady, root } = options;
   const directory = () => resolveTransformsDir(root, engine.catalogue().settings.transformsDir);
 
   async function check(): Promise<readonly WebhookProblem[]> {
@@ -41,9 +33,7 @@ export function createService(options: ServiceOptions): Webhooks {
     if (!settings.enabled) return refused;
     await transformsReady();
     await transforms.refresh();
-    const storage = options.storageProblem();
     const found: WebhookProblem[] = [...refused, ...problems];
-    if (storage !== undefined) found.push({ path: "plugins.use", message: storage, severity: "error" });
     for (const { path, message } of transforms.problems()) found.push({ path, message, severity: "error" });
     return [...found, ...list().flatMap(transformProblems)];
   }
@@ -69,30 +59,11 @@ export function createService(options: ServiceOptions): Webhooks {
     list,
     check,
     try: (trial) => tryOut(trial, engine, options.principalFor),
-    runs: async (filter = {}) => (await store.list(filter)).map(({ run }) => run),
-    run: (runId) => engine.run(runId),
-    async replay(runId) {
-      const found = (await store.find(runId)) ?? notFound(`no webhook run ${runId}; see: svc hooks runs`);
-      const { run, job, reply } = found;
-      if (run.status !== "failed" || !job)
-        throw new GatewayError("INVALID_REQUEST", `run ${runId} is ${run.status}; only a failed one can be replayed`);
-      if (run.replayedAs) throw alreadyReplayed(run);
-      const { mapping, action, sessionKey } = run;
-      const again = { runId: randomUUID(), mapping, action, status: "queued", job, reply, sessionKey } as const;
-      await store.replay({ ...again, acceptedAt: clock.now(), replayOf: runId }).catch((error: unknown) => {
-        throw isGatewayError(error) && error.code === "CONFLICT" ? alreadyReplayed(run) : error;
-      });
-      queue.accepted(action);
-      const created = await store.find(again.runId);
-      return created?.run ?? notFound(`run ${again.runId} is gone`);
+    action(id) {
+      const found = engine.catalogue().actions.get(id);
+      return found && servedAction(found, options.principalFor);
     },
-    prepareDirectory: () => prepareDirectory(directory()),
   };
-}
-
-function alreadyReplayed({ runId, replayedAs }: WebhookRun): GatewayError {
-  const by = replayedAs === undefined ? "" : ` as ${replayedAs}`;
-  return new GatewayError("CONFLICT", `run ${runId} was replayed already${by}; replay that one if it failed, too`);
 }
 
 function directPaths({ actions, settings }: Catalogue): WebhookMappingInfo[] {

@@ -1,16 +1,55 @@
-/** Webhooks: shows, tries, switches and replays them. They are taken and run by the host. */
-import { definePlugin, notFound } from "@svc/sdk";
+/** Webhooks: records and runs what the host accepts; shows, tries, switches and replays it. */
+import { type Clock, definePlugin, HOOKS, live, notFound, pause, unavailable } from "@svc/sdk";
 import { type ConfigEdit, ConfigStore } from "@svc/sdk/config";
-import { webhooks, Webhooks } from "@svc/sdk/webhooks";
+import { GatewayInfo } from "@svc/sdk/gateway";
+import { Storage } from "@svc/sdk/storage";
+import { webhooks, Webhooks, type WebhookRun } from "@svc/sdk/webhooks";
+import { prepareDirectory } from "./directory.ts";
+import { Acceptance } from "./queue/acceptance.ts";
+import { WebhookQueue } from "./queue/queue.ts";
+import { replay } from "./queue/replay.ts";
+import { RunStore } from "./queue/run-store.ts";
 import { rowsNamed, switchEdits } from "./switching.ts";
+
+const SWEEP_MS = 60_000;
+/** Milliseconds a stop waits for what is in flight. */
+const STOP_MS = 2_000;
 
 export default definePlugin({
   id: "webhooks",
   api: "^1.0.0",
-  requires: { engine: Webhooks, config: ConfigStore },
+  requires: { engine: Webhooks, config: ConfigStore, host: GatewayInfo, storage: live(Storage) },
 
   setup(gateway) {
-    const { services } = gateway;
+    const { clock, log, services, hooks, signal } = gateway;
+    const store = new RunStore(() => services.storage.get() ?? noStorage());
+    const emitter = gateway.emits(HOOKS.webhookFinished);
+    const finished = (run: WebhookRun) => {
+      if (emitter.isUsed()) void emitter.emit(run);
+    };
+    const queue = new WebhookQueue({ store, clock, log, finished, action: (id) => services.engine.action(id) });
+    const acceptance = new Acceptance({ store, finished, queued: (action) => queue.accepted(action) });
+
+    hooks.webhookAccept.tap((webhook) => acceptance.accept(webhook));
+    hooks.webhookRun.tap(async ({ runId }) => ({ run: (await store.find(runId))?.run }));
+    gateway.busy(() => queue.isBusy);
+
+    /** Runs are carried on once all plugins have started, while webhooks are on. */
+    const carryOn = () => {
+      if (services.engine.enabled && services.host.url !== undefined) queue.start();
+    };
+    hooks.hostReady.tap(carryOn);
+    hooks.configChanged.tap(carryOn);
+    gateway.start(() => {
+      carryOn();
+      return () => within(STOP_MS, clock, Promise.all([queue.stop(), acceptance.settled()]));
+    });
+    gateway.every(SWEEP_MS, async () => {
+      if (!services.engine.enabled) return;
+      await store.sweep(clock.now(), signal).catch((err: unknown) => {
+        log.debug({ err }, "old webhooks could not be cleared away; tried again in a minute");
+      });
+    });
 
     /** Only the file decides whether something has to be written: another writer may have been first. */
     async function turn(id: string, enabled: boolean, actor: string) {
@@ -29,21 +68,39 @@ export default definePlugin({
         return { enabled, path, transformsDir, mappings: services.engine.list() };
       },
       async check() {
-        const problems = await services.engine.check();
+        const problems = [...(await services.engine.check())];
+        if (services.engine.enabled && !services.storage.get())
+          problems.push({ path: "plugins.use", message: `${NO_STORAGE}; requests get 503`, severity: "error" });
         return { ok: problems.every(({ severity }) => severity !== "error"), problems };
       },
       try: ({ params }) => services.engine.try(params),
-      runs: async ({ params }) => ({ runs: await services.engine.runs(params) }),
+      runs: async ({ params }) => ({ runs: (await store.list(params)).map(({ run }) => run) }),
       run: async ({ params: { runId } }) => ({
-        run: (await services.engine.run(runId)) ?? notFound(`no webhook with the run id "${runId}"`),
+        run: (await store.find(runId))?.run ?? notFound(`no webhook with the run id "${runId}"`),
       }),
-      replay: async ({ params }) => ({ run: await services.engine.replay(params.runId) }),
+      async replay({ params }) {
+        const run = await replay(params.runId, store, clock);
+        queue.accepted(run.action);
+        return { run };
+      },
       enable: ({ params, principal }) => turn(params.id, true, principal.id),
       disable: ({ params, principal }) => turn(params.id, false, principal.id),
       async init() {
-        const written = await services.engine.prepareDirectory();
-        return { directory: services.engine.transformsDir, written };
+        const directory = services.engine.transformsDir;
+        return { directory, written: await prepareDirectory(directory) };
       },
     });
   },
 });
+
+const NO_STORAGE = "no running plugin provides storage";
+
+function noStorage(): never {
+  unavailable(`${NO_STORAGE}, and an accepted webhook must be kept; add one to plugins.use`, { retryAfterMs: 5_000 });
+}
+
+/** Waits for `work`, but no longer than so many milliseconds. */
+async function within(ms: number, clock: Clock, work: Promise<unknown>): Promise<void> {
+  const over = new AbortController();
+  await Promise.race([work, pause(ms, clock, over.signal)]).finally(() => over.abort());
+}

@@ -1,44 +1,94 @@
 /** Webhooks namespace. Choice: ours; the interface document only has the HTTP side. Spec of that: §4.5, http/webhooks.md. */
 import { defineContract } from "../contract.ts";
-import { NonEmpty, Strict, Type } from "../schema.ts";
+import { type DeepReadonly, NonEmpty, type Static, Strict, Type } from "../schema.ts";
 
 const Fields = Type.Record(Type.String(), Type.Unknown());
 const Time = (description: string) => Type.Integer({ description: `epoch ms; ${description}` });
 
-/** Something wrong, and where. */
-export const WebhookProblemRow = Type.Object({
+/** Something wrong with the webhooks, and where. */
+export const WebhookProblem = Type.Object({
   path: Type.String({ description: "key of the configuration, or a file" }),
   message: Type.String(),
-  severity: Type.Enum(["error", "warning"]),
+  severity: Type.Enum(["error", "warning"], { description: "warning: it works, and somebody should know" }),
 });
+export type WebhookProblem = DeepReadonly<Static<typeof WebhookProblem>>;
+
+/** A transform as it serves. */
+export const WebhookTransformInfo = Type.Object({
+  module: Type.String(),
+  export: Type.Optional(Type.String()),
+  placement: Type.Enum(["host", "worker"]),
+  timeoutMs: Type.Integer(),
+  state: Type.Enum(["live", "stale", "missing", "broken"], {
+    description:
+      "stale: an older version serves, since the newest is broken; missing: the file is not there; broken: no version works",
+  }),
+  version: Type.Optional(
+    Type.String({ description: "short hash of the directory the serving version was loaded from" }),
+  ),
+  problem: Type.Optional(Type.String({ description: "what is wrong with the newest version" })),
+  examples: Type.Optional(Type.Integer({ description: "run before it went live" })),
+});
+export type WebhookTransformInfo = DeepReadonly<Static<typeof WebhookTransformInfo>>;
 
 /** A mapping or a direct path, in the order they are tried. */
-export const WebhookMappingRow = Type.Object({
+export const WebhookMappingInfo = Type.Object({
   id: Type.String(),
-  origin: Type.String({ description: "action, config or preset:<id>" }),
+  origin: Type.String({ description: "action (a direct path), config or preset:<id>" }),
   enabled: Type.Boolean(),
   path: Type.String({ description: "full path, or * for every path" }),
   match: Type.Optional(Type.Unknown()),
   action: Type.String(),
   actionOwner: Type.Optional(Type.String({ description: "plugin; absent: requests get 501" })),
   verify: Type.String(),
-  transform: Type.Optional(
-    Type.Object({
-      module: Type.String(),
-      export: Type.Optional(Type.String()),
-      placement: Type.Enum(["host", "worker"]),
-      timeoutMs: Type.Integer(),
-      state: Type.Enum(["live", "stale", "missing", "broken"]),
-      version: Type.Optional(Type.String()),
-      problem: Type.Optional(Type.String()),
-      examples: Type.Optional(Type.Integer()),
-    }),
-  ),
-  problems: Type.Array(WebhookProblemRow),
+  transform: Type.Optional(WebhookTransformInfo),
+  problems: Type.Array(WebhookProblem),
 });
+export type WebhookMappingInfo = DeepReadonly<Static<typeof WebhookMappingInfo>>;
 
-/** An accepted webhook. */
-export const WebhookRunRow = Type.Object({
+/** A request to be tried without effect. */
+export const WebhookTrial = Strict({
+  mapping: Type.String({
+    minLength: 1,
+    description: "id of a mapping, or a path below the base: the mapping is found as for a request then",
+  }),
+  payload: Type.Unknown(),
+  headers: Type.Optional(Type.Record(Type.String(), Type.String())),
+  path: Type.Optional(Type.String({ description: "sub-path with its query; default: the path of the mapping" })),
+});
+export type WebhookTrial = DeepReadonly<Static<typeof WebhookTrial>>;
+
+interface TrialPolicy {
+  wrapped: boolean;
+  verify: string;
+  sessionKey?: string;
+  principal: { id: string; scopes: readonly string[] };
+  idempotencyKey?: string;
+}
+
+/** What would become of a request. */
+export const WebhookTrialReport = Type.Object({
+  matched: Type.Boolean(),
+  mapping: Type.Optional(Type.String({ description: "the one that takes it" })),
+  passed: Type.Array(Type.Object({ id: Type.String(), why: Type.String({ description: "it did not match" }) })),
+  rendered: Type.Optional(Fields),
+  missing: Type.Optional(
+    Type.Array(Type.String(), { description: "places of templates that name nothing in the payload" }),
+  ),
+  transformed: Type.Optional(Type.Unknown()),
+  action: Type.Optional(Type.String()),
+  params: Type.Optional(Fields),
+  policy: Type.Optional(Type.Unsafe<TrialPolicy>(Type.Unknown())),
+  response: Type.Object(
+    { status: Type.Integer(), body: Type.Optional(Type.Unknown()) },
+    { description: "what the sender would get" },
+  ),
+  warnings: Type.Array(Type.String()),
+});
+export type WebhookTrialReport = DeepReadonly<Static<typeof WebhookTrialReport>>;
+
+/** An accepted webhook, as it is kept. `skipped` ones have no record. */
+export const WebhookRun = Type.Object({
   runId: Type.String(),
   status: Type.Enum(["queued", "running", "done", "failed"]),
   mapping: Type.String(),
@@ -52,9 +102,10 @@ export const WebhookRunRow = Type.Object({
   reason: Type.Optional(Type.String({ description: "why it failed, or the last attempt did" })),
   summary: Type.Optional(Type.String()),
   details: Type.Optional(Fields),
-  replayOf: Type.Optional(Type.String()),
-  replayedAs: Type.Optional(Type.String()),
+  replayOf: Type.Optional(Type.String({ description: "the failed run this one repeats" })),
+  replayedAs: Type.Optional(Type.String({ description: "the run that repeats this one" })),
 });
+export type WebhookRun = DeepReadonly<Static<typeof WebhookRun>>;
 
 const Name = Strict({ id: NonEmpty });
 
@@ -68,37 +119,20 @@ export const webhooks = defineContract("webhooks", {
       enabled: Type.Boolean(),
       path: Type.String({ description: "base path" }),
       transformsDir: Type.String(),
-      mappings: Type.Array(WebhookMappingRow),
+      mappings: Type.Array(WebhookMappingInfo),
     }),
   },
   check: {
     summary: "What is wrong with the webhooks, transforms included",
     scope: "operator.read",
     params: Strict({}),
-    result: Type.Object({ ok: Type.Boolean(), problems: Type.Array(WebhookProblemRow) }),
+    result: Type.Object({ ok: Type.Boolean(), problems: Type.Array(WebhookProblem) }),
   },
   try: {
     summary: "What a request would become, without doing it",
     scope: "operator.write",
-    params: Strict({
-      mapping: Type.String({ minLength: 1, description: "id of a mapping, or a path below the base" }),
-      payload: Type.Unknown(),
-      headers: Type.Optional(Type.Record(Type.String(), Type.String())),
-      path: Type.Optional(Type.String({ description: "sub-path with its query" })),
-    }),
-    result: Type.Object({
-      matched: Type.Boolean(),
-      mapping: Type.Optional(Type.String()),
-      passed: Type.Array(Type.Object({ id: Type.String(), why: Type.String() })),
-      rendered: Type.Optional(Fields),
-      missing: Type.Optional(Type.Array(Type.String())),
-      transformed: Type.Optional(Type.Unknown()),
-      action: Type.Optional(Type.String()),
-      params: Type.Optional(Fields),
-      policy: Type.Optional(Type.Unknown()),
-      response: Type.Object({ status: Type.Integer(), body: Type.Optional(Type.Unknown()) }),
-      warnings: Type.Array(Type.String()),
-    }),
+    params: WebhookTrial,
+    result: WebhookTrialReport,
   },
   runs: {
     summary: "Accepted webhooks, newest first",
@@ -108,19 +142,19 @@ export const webhooks = defineContract("webhooks", {
       mapping: Type.Optional(NonEmpty),
       limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 1_000, description: "default 50" })),
     }),
-    result: Type.Object({ runs: Type.Array(WebhookRunRow) }),
+    result: Type.Object({ runs: Type.Array(WebhookRun) }),
   },
   run: {
     summary: "One accepted webhook",
     scope: "operator.read",
     params: Strict({ runId: NonEmpty }),
-    result: Type.Object({ run: WebhookRunRow }),
+    result: Type.Object({ run: WebhookRun }),
   },
   replay: {
     summary: "Accept a failed webhook anew",
     scope: "operator.admin",
     params: Strict({ runId: NonEmpty }),
-    result: Type.Object({ run: WebhookRunRow }),
+    result: Type.Object({ run: WebhookRun }),
   },
   enable: {
     summary: "Let a mapping or a direct path serve again",

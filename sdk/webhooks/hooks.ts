@@ -1,9 +1,13 @@
-/** Hooks on the way of a webhook. The host emits them. */
-import { denies, kept, never, recorded } from "../hook-facts.ts";
+/** Hooks on the way of a webhook. The host emits those before the record, the plugin that keeps the records the others. */
+import { denies, kept, never, recorded, refuses } from "../hook-facts.ts";
 import { defineHook, defineKeyedHook } from "../hooks.ts";
 import type { Principal } from "../principal.ts";
 import type { TransformContext } from "../transform.ts";
-import type { WebhookFields, WebhookRun } from "./service.ts";
+import type { WebhookRun } from "./contract.ts";
+import type { AcceptedWebhook, WebhookFields, WebhookReceipt } from "./service.ts";
+
+/** Choice: milliseconds a storage may take; longer than any storage waits for another program that holds its file. */
+const STORAGE_MS = 120_000;
 
 /** Keys are the names plugins use: `gateway.hooks.<key>`. */
 export const webhookHooks = {
@@ -30,9 +34,27 @@ export const webhookHooks = {
     returns: "A denial: the sender gets 503, or 400 with code `INVALID_REQUEST`, with the reason.",
     throws: denies,
   }),
+  webhookAccept: defineHook<AcceptedWebhook, WebhookReceipt>()("first", {
+    name: "webhookAccept",
+    owner: "host",
+    when: "Nobody has denied a webhook: it is to be recorded now. Its sender waits.",
+    returns: "A receipt: the record is durable. Nobody answers: the sender gets 503.",
+    throws: refuses,
+    refuses: true,
+    deadlineMs: STORAGE_MS,
+  }),
+  webhookRun: defineHook<{ readonly runId: string }, { readonly run: WebhookRun | undefined }>()("first", {
+    name: "webhookRun",
+    owner: "host",
+    when: "A sender asks for one of its runs.",
+    returns: "The run, or that there is none. Nobody answers: the sender gets 503.",
+    throws: refuses,
+    refuses: true,
+    deadlineMs: STORAGE_MS,
+  }),
   webhookFinished: defineHook<WebhookRun>()("observe", {
     name: "webhookFinished",
-    owner: "host",
+    owner: "webhooks",
     when: "An accepted webhook is done or has failed for good.",
     returns: never,
     throws: recorded,

@@ -7,6 +7,7 @@ import type { TObject } from "../schema.ts";
 import { defineExtensionPoint, defineService } from "../service.ts";
 import type { Transform } from "../transform.ts";
 import type { Statement } from "../storage/service.ts";
+import type { WebhookMappingInfo, WebhookProblem, WebhookTrial, WebhookTrialReport } from "./contract.ts";
 
 /** Values of an action by name; JSON only. */
 export type WebhookFields = Readonly<Record<string, unknown>>;
@@ -104,7 +105,7 @@ export interface WebhookAction {
   /**
    * Does it, in the background. Called again with the same `runId` and a higher `attempt` after a crash and after a
    * failure that may pass: it must notice what it did before.
-   * @param signal aborts when the gateway stops: leave things so that the next attempt can go on
+   * @param signal aborts when the gateway or a plugin on the way stops: leave things so that the next attempt can go on
    * @throws GatewayError with a code that may be retried (`UNAVAILABLE`): tried again later, `retryAfterMs` at the earliest;
    * any other `GatewayError`: failed for good; anything else is charged to the plugin and tried again
    */
@@ -206,123 +207,51 @@ export interface WebhookVerifier {
 /** Ways to know a sender beside the hook token. Owner: the host. */
 export const WebhookVerifier = defineExtensionPoint<WebhookVerifier>("webhook.verifier");
 
-/** Where a webhook stands. `skipped` ones have no record. */
-export type WebhookRunStatus = "queued" | "running" | "done" | "failed";
+/** What an action is to do, before texts from outside are marked. */
+export interface WebhookWork extends Omit<WebhookJob, "principal"> {
+  /** Where the texts come from, for the wrapper. */
+  readonly contentSource: "webhook" | "email";
+}
 
-/** An accepted webhook, as it is kept. */
-export interface WebhookRun {
+/** Something that may be there only once. */
+export interface WebhookKey {
+  readonly key: string;
+  /** Of the request; another one under the same key is a conflict. `""`: any request. */
+  readonly digest: string;
+}
+
+/** What the host made of a request, to be recorded. */
+export interface AcceptedWebhook extends Omit<WebhookWork, "attempt" | "params"> {
+  readonly action: string;
+  readonly prepared: PreparedWebhook;
+  /** The first one that is taken decides: the request was accepted before, or is refused with `CONFLICT`. */
+  readonly keys: readonly WebhookKey[];
+  /** The whole effect of an action that has `commit`, for the transaction that records it: it is done then. Absent: it is to be run. */
+  readonly effect?: readonly Statement[];
+}
+
+/** What its sender is told. */
+export interface WebhookReceipt {
   readonly runId: string;
-  readonly status: WebhookRunStatus;
-  readonly mapping: string;
-  readonly action: string;
-  readonly sessionKey?: string;
-  /** epoch ms */
-  readonly acceptedAt: number;
-  readonly startedAt?: number;
-  readonly endedAt?: number;
-  readonly attempts: number;
-  /** epoch ms; set while it waits for another attempt */
-  readonly nextAttemptAt?: number;
-  /** Why it failed, or why the last attempt did. */
-  readonly reason?: string;
-  readonly summary?: string;
-  readonly details?: WebhookFields;
-  /** The failed run this one repeats. */
-  readonly replayOf?: string;
-  /** The run that repeats this one. */
-  readonly replayedAs?: string;
+  readonly reply: WebhookFields;
+  /** The request was accepted before; nothing new was started. */
+  readonly repeated: boolean;
 }
 
-/** Something wrong with the webhooks, and where. */
-export interface WebhookProblem {
-  /** Dotted path in the configuration, or the file of a transform. */
-  readonly path: string;
-  readonly message: string;
-  /** `error`: it does not work. `warning`: it works, and somebody should know. */
-  readonly severity: "error" | "warning";
+/** An action as a running plugin serves it now. */
+export interface ServedWebhookAction {
+  /** Its plugin has started and is not being replaced. */
+  readonly isServing: boolean;
+  /** Aborts when this generation of its plugin stops. */
+  readonly signal: AbortSignal;
+  /**
+   * Makes one attempt, as its plugin. What the attempt returns can be stored as JSON.
+   * @throws what the action throws: anything but a `GatewayError` is charged to its plugin, unless the signal has aborted
+   */
+  run(work: WebhookWork, signal: AbortSignal): Promise<WebhookResult>;
 }
 
-/** A mapping as it is tried, in order. */
-export interface WebhookMappingInfo {
-  readonly id: string;
-  /** `action` for a direct path, `config`, or `preset:<id>`. */
-  readonly origin: string;
-  readonly enabled: boolean;
-  /** Full path of the URL, or `*` for every path. */
-  readonly path: string;
-  readonly match?: WebhookMatch;
-  readonly action: string;
-  /** Plugin that owns the action; absent: nobody does, and requests get 501. */
-  readonly actionOwner?: string;
-  readonly verify: string;
-  readonly transform?: WebhookTransformInfo;
-  readonly problems: readonly WebhookProblem[];
-}
-
-/** A transform as it serves. */
-export interface WebhookTransformInfo {
-  readonly module: string;
-  readonly export?: string;
-  readonly placement: "host" | "worker";
-  readonly timeoutMs: number;
-  /** `live`; `stale`: an older version serves, since the newest is broken; `missing`: the file is not there; `broken`: no version works. */
-  readonly state: "live" | "stale" | "missing" | "broken";
-  /** Short hash of the directory the serving version was loaded from. */
-  readonly version?: string;
-  /** What is wrong with the newest version. */
-  readonly problem?: string;
-  /** Examples that were run before it went live. */
-  readonly examples?: number;
-}
-
-/** A request to be tried without effect. */
-export interface WebhookTrial {
-  /** Id of a mapping, or a path below the base; the mapping is found as for a request then. */
-  readonly mapping: string;
-  readonly payload: unknown;
-  readonly headers?: Readonly<Record<string, string>>;
-  /** Sub-path with its query. Default: the path of the mapping. */
-  readonly path?: string;
-}
-
-/** What would have become of it. */
-export interface WebhookTrialReport {
-  readonly matched: boolean;
-  /** Id of the mapping that took it. */
-  readonly mapping?: string;
-  /** Mappings before it, each with the reason it did not match. */
-  readonly passed: readonly { readonly id: string; readonly why: string }[];
-  /** Fields after the templates. */
-  readonly rendered?: WebhookFields;
-  /** Places of templates that named nothing in the payload. */
-  readonly missing?: readonly string[];
-  /** What the transform returned, `undefined` where there is none. */
-  readonly transformed?: unknown;
-  readonly action?: string;
-  /** Fields as they would be stored. */
-  readonly params?: WebhookFields;
-  /** Texts as the action would get them. */
-  readonly policy?: {
-    readonly wrapped: boolean;
-    readonly verify: string;
-    readonly sessionKey?: string;
-    readonly principal: { readonly id: string; readonly scopes: readonly string[] };
-    readonly idempotencyKey?: string;
-  };
-  /** What the sender would get. */
-  readonly response: { readonly status: number; readonly body?: unknown };
-  readonly warnings: readonly string[];
-}
-
-/** Which runs to list. */
-export interface WebhookRunFilter {
-  readonly status?: WebhookRunStatus;
-  readonly mapping?: string;
-  /** Default 50. */
-  readonly limit?: number;
-}
-
-/** Shows and steers the webhooks of this gateway. */
+/** What the host does of webhooks: ingress, mappings and transforms. */
 export interface Webhooks {
   readonly enabled: boolean;
   /** Base path, e.g. `/hooks`. */
@@ -330,18 +259,13 @@ export interface Webhooks {
   readonly transformsDir: string;
   /** In the order they are tried. */
   list(): readonly WebhookMappingInfo[];
-  /** Everything that is wrong now; looks at the transforms directory anew. */
+  /** What is wrong with the configuration and the transforms; looks at the transforms directory anew. */
   check(): Promise<readonly WebhookProblem[]>;
   /** Runs a request up to the point where it would be recorded. @throws GatewayError `NOT_FOUND` */
   try(trial: WebhookTrial): Promise<WebhookTrialReport>;
-  /** Newest first. @throws GatewayError `UNAVAILABLE` without storage */
-  runs(filter?: WebhookRunFilter): Promise<readonly WebhookRun[]>;
-  run(runId: string): Promise<WebhookRun | undefined>;
-  /** Accepts a failed one anew. @throws GatewayError `NOT_FOUND`; `INVALID_REQUEST` it has not failed; `CONFLICT` it was replayed before */
-  replay(runId: string): Promise<WebhookRun>;
-  /** Makes the transforms directory with what an editor needs to know the types. @returns the files it wrote */
-  prepareDirectory(): Promise<readonly string[]>;
+  /** `undefined` while no running plugin has it. */
+  action(id: string): ServedWebhookAction | undefined;
 }
 
-/** Webhooks. Provided by the host. */
+/** Webhooks, without their records. Provided by the host. */
 export const Webhooks = defineService<Webhooks>()("webhooks", "1.0.0");

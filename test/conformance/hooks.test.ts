@@ -101,7 +101,7 @@ async function start(t: TestContext): Promise<Running> {
     eventPublished: ["notes.said"],
   };
   const probe = createHookProbe(keys);
-  const bundled = ["storage-sqlite", "sessions", "models", "provider-offline", "tools", "agents", "chat"];
+  const bundled = ["storage-sqlite", "sessions", "models", "provider-offline", "tools", "agents", "chat", "webhooks"];
   const plugins = [...bundled, caller, probe.plugin];
   const stateDir = await mkdtemp(join(tmpdir(), "svc-hooks-"));
   await mkdir(join(stateDir, "hooks/transforms"), { recursive: true });
@@ -266,7 +266,7 @@ const paths: Path[] = [
   [
     "a webhook of a mapping",
     (running) => post(running, "ci"),
-    { httpRequest: 1, "webhookTransform(ci)": 1, "webhookBefore(ci)": 1, webhookFinished: 1 },
+    { httpRequest: 1, "webhookTransform(ci)": 1, "webhookBefore(ci)": 1, webhookAccept: 1, webhookFinished: 1 },
   ],
   [
     "a webhook that was sent before",
@@ -276,22 +276,27 @@ const paths: Path[] = [
       running.probe.reset();
       await post(running, "ci", { "idempotency-key": "one" });
     },
-    { httpRequest: 1, "webhookTransform(ci)": 1, "webhookBefore(ci)": 1 },
+    { httpRequest: 1, "webhookTransform(ci)": 1, "webhookBefore(ci)": 1, webhookAccept: 1 },
   ],
   [
     "a webhook for an action",
     (running) => post(running, "jot"),
-    { httpRequest: 1, "webhookBefore(jot)": 1, webhookFinished: 1 },
+    { httpRequest: 1, "webhookBefore(jot)": 1, webhookAccept: 1, webhookFinished: 1 },
   ],
   [
     "a webhook that is carried out in the background",
     (running) => post(running, "errand"),
-    { httpRequest: 1, "webhookBefore(errand)": 1, webhookFinished: 1 },
+    { httpRequest: 1, "webhookBefore(errand)": 1, webhookAccept: 1, webhookFinished: 1 },
   ],
   [
     "a webhook that fails for good",
     (running) => post(running, "hopeless"),
-    { httpRequest: 1, "webhookBefore(hopeless)": 1, webhookFinished: 1 },
+    { httpRequest: 1, "webhookBefore(hopeless)": 1, webhookAccept: 1, webhookFinished: 1 },
+  ],
+  [
+    "a sender that asks for a run",
+    (running) => fetch(`${http(running)}/hooks/runs/none`, { headers: { authorization: `Bearer ${HOOK_TOKEN}` } }),
+    { httpRequest: 1, webhookRun: 1 },
   ],
   ["a webhook that its transform skips", (running) => post(running, "skip"), { httpRequest: 1 }],
   ["a webhook nobody takes", (running) => post(running, "nothing"), { httpRequest: 1 }],

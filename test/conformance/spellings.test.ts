@@ -140,7 +140,7 @@ const DOORS: readonly [kind: string, path: string, method: "GET" | "POST", also:
 
 const start = (t: TestContext) =>
   testGateway(t, {
-    plugins: ["storage-sqlite", guarded],
+    plugins: ["storage-sqlite", "webhooks", guarded],
     config: {
       hooks: {
         enabled: true,

@@ -168,7 +168,7 @@ describe("examples/webhook-action", () => {
 
   it("is a plugin a test can start by itself", async (t) => {
     const { client, gateway } = await testGateway(t, {
-      plugins: ["storage-sqlite", ticketsPlugin],
+      plugins: ["storage-sqlite", "webhooks", ticketsPlugin],
       config: {
         hooks: { enabled: true, token: TOKEN, mappings: [{ action: "ticket", title: "{{name}}" }] },
       },

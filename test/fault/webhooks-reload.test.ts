@@ -14,8 +14,8 @@ import { HookSenders } from "./hook-senders.ts";
 import { createRandom, pause, SEED } from "./workload.ts";
 
 const RELOADS = 2 * Number(process.env["SVC_FAULT_ROUNDS"] ?? 10);
-/** In turn: those that make something of webhooks, what they stand on, and the storage of it all. */
-const RELOADED = ["webhook-agent", "webhook-wake", "heartbeat", "sessions", "agents", "storage-sqlite"];
+/** In turn: those that make something of webhooks, what they stand on, the storage of it all, and the plugin that keeps the records. */
+const RELOADED = ["webhook-agent", "webhook-wake", "heartbeat", "sessions", "agents", "storage-sqlite", "webhooks"];
 /** Webhooks acknowledged between two reloads, so that each meets some under way; and milliseconds this may take. */
 const BETWEEN = 8;
 const PATIENCE_MS = 10_000;

@@ -1,16 +1,16 @@
 /** A plugin's identity in tests of the hooks: remembers what it was charged with. */
-import type { Owner } from "../../../host/hooks/owner.ts";
+import type { Charge, Owner } from "../../../host/hooks/owner.ts";
 import { PluginTally } from "../../../host/kernel/stats.ts";
 
 export interface FakeOwner extends Owner {
   readonly tally: PluginTally;
-  readonly charges: { readonly error: unknown; readonly where: string }[];
+  readonly charges: { readonly error: unknown; readonly where: string; readonly counts: Charge }[];
   stop(): void;
 }
 
 export function fakeOwner(id: string, order: number): FakeOwner {
   const controller = new AbortController();
-  const charges: { error: unknown; where: string }[] = [];
+  const charges: { error: unknown; where: string; counts: Charge }[] = [];
   return {
     id,
     order,
@@ -22,7 +22,7 @@ export function fakeOwner(id: string, order: number): FakeOwner {
     enter: () => undefined,
     leave: () => undefined,
     run: (work) => work(),
-    charge: (error, where) => void charges.push({ error, where }),
+    charge: (error, where, counts = "counts") => void charges.push({ error, where, counts }),
     charges,
     stop: () => controller.abort(),
   };

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { after, describe, it } from "node:test";
-import { defineHook, defineKeyedHook, type HookKind } from "@svc/sdk";
+import { defineHook, defineKeyedHook, GatewayError, type HookKind } from "@svc/sdk";
 import { Deadlines } from "../../../host/hooks/deadline.ts";
 import { TRACE_THROWS } from "../../../host/hooks/guard.ts";
 import { HookBus } from "../../../host/hooks/hook-bus.ts";
@@ -76,6 +76,29 @@ describe("every asynchronous kind", () => {
 });
 
 describe("first", () => {
+  it("rejects with what a handler throws where the hook refuses; only what is no GatewayError is a failure", async () => {
+    const spec = hookOf("first", { refuses: true, deadlineMs: 20 });
+    const refusal = new GatewayError("CONFLICT", "taken");
+    const throwing = () => {
+      throw refusal;
+    };
+    const cases: [handler: () => unknown, says: RegExp, runs: string][] = [
+      [throwing, /taken/, "1 run, 0 failed"],
+      [() => Promise.reject(refusal), /taken/, "1 run, 0 failed"],
+      [() => Promise.reject(new Error("boom")), /boom/, "1 run, 1 failed"],
+      [late, /no answer within 20 ms/, "1 run, 1 failed"],
+    ];
+    for (const [handler, says, runs] of cases) {
+      const bus = new HookBus(new Deadlines());
+      const [owner, next] = [fakeOwner("a", 1), fakeOwner("b", 2)];
+      bus.tap(spec, undefined, owner, {}, handler);
+      bus.tap(spec, undefined, next, {}, () => "never asked");
+      await assert.rejects(async () => bus.emitter(spec).emit(input), says);
+      assert.deepEqual([runsOf(owner), runsOf(next)], [runs, "0 run, 0 failed"]);
+      assert.ok(owner.charges.every(({ counts }) => counts === "caller"));
+    }
+  });
+
   it("ends with the first answer; null and undefined are none", async () => {
     const bus = new HookBus();
     const spec = hookOf("first");

@@ -290,8 +290,8 @@ async function bareIngress(t: TestContext, bodyTimeoutMs: number): Promise<{ por
         accepted++;
         return undefined;
       },
-      run: async () => undefined,
     },
+    recording: { run: async () => undefined },
     attempts: new HookAttempts(new FailureLimiter(HOOK_LIMITER, systemClock)),
     early: () => undefined,
     log: silent,

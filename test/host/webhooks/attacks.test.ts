@@ -36,7 +36,7 @@ const INHERITED = [
 
 describe("ids", limited, () => {
   it("of runs may be anything, and nothing but a run's own id is one", async (t) => {
-    const { origin, post, ended, service } = await webhookGateway(t);
+    const { origin, post, ended, records } = await webhookGateway(t);
     const { runId } = (await (await post("task", { message: "m" })).json()) as { runId: string };
     await ended(runId);
     const headers = { authorization: `Bearer ${TOKEN}` };
@@ -69,15 +69,15 @@ describe("ids", limited, () => {
     }
     assert.equal((await fetch(`${origin}/hooks/runs/${runId}`, { headers })).status, 200);
     for (const id of ["\0", `${runId}\0`, "\ud800", ...INHERITED]) {
-      assert.equal(await service?.run(id), undefined);
-      assert.deepEqual(await service?.runs({ mapping: id }), []);
-      await assert.rejects(service?.replay(id) ?? Promise.resolve(), { code: "NOT_FOUND" });
+      assert.equal(await records.run(id), undefined);
+      assert.deepEqual(await records.runs({ mapping: id }), []);
+      await assert.rejects(records.replay(id), { code: "NOT_FOUND" });
     }
   });
 
   it("of actions and mappings may be words every object knows", async (t) => {
     const mappings = INHERITED.map((id) => ({ id, match: { path: `m/${id}` }, action: "note", textTemplate: "{{t}}" }));
-    const { post, notes, service } = await webhookGateway(t, {
+    const { post, notes, service, records } = await webhookGateway(t, {
       hooks: { mappings, disabled: ["valueOf"] },
     });
     for (const name of INHERITED) {
@@ -88,7 +88,7 @@ describe("ids", limited, () => {
       assert.equal(notes.at(-1)?.mapping, name);
     }
     assert.equal(notes.length, INHERITED.length);
-    assert.equal((await service?.runs({ mapping: "__proto__" }))?.length, 1);
+    assert.equal((await records.runs({ mapping: "__proto__" })).length, 1);
     assert.deepEqual(await service?.check(), []);
     for (const preset of ["constructor", "__proto__"])
       await assert.rejects(webhookGateway(t, { hooks: { presets: [preset] } }), { name: "StartupRefusal" });
@@ -143,7 +143,7 @@ describe("transforms that return what they must not", limited, () => {
   });
 
   it("in a preset: 500 or 501, nothing is recorded, and the next request is served", async (t) => {
-    const { post, notes, service } = await webhookGateway(t, { hooks: { presets: ["hostile"] }, plugins: [preset] });
+    const { post, notes, records } = await webhookGateway(t, { hooks: { presets: ["hostile"] }, plugins: [preset] });
     for (const act of Object.keys(RETURNS)) {
       const response = await post("hostile", { act });
       assert.ok([500, 501].includes(response.status), `${act}: ${response.status}`);
@@ -151,7 +151,7 @@ describe("transforms that return what they must not", limited, () => {
       if (response.status === 500) assert.equal(error, "hook mapping failed", act);
       else assert.match(error, /no plugin here has the action/, act);
     }
-    assert.deepEqual(await service?.runs(), []);
+    assert.deepEqual(await records.runs(), []);
     assert.equal((await post("hostile", { act: "nothing" })).status, 200);
     assert.equal(notes.length, 1);
   });
@@ -467,7 +467,7 @@ describe("numbers", limited, () => {
   });
 
   it("a thousand requests with one key at once are one run", async (t) => {
-    const { post, tasks, ended, service } = await webhookGateway(t);
+    const { post, tasks, ended, records } = await webhookGateway(t);
     const send = () => post("task", { message: "once" }, { "idempotency-key": "the same" });
     const answers = await Promise.all(Array.from({ length: 1_000 }, send));
     const bodies = (await Promise.all(answers.map((answer) => answer.json()))) as { runId: string }[];
@@ -475,6 +475,6 @@ describe("numbers", limited, () => {
     assert.ok(first && bodies.every(({ runId }) => runId === first.runId));
     await ended(first.runId);
     assert.equal(tasks.length, 1);
-    assert.equal((await service?.runs())?.length, 1);
+    assert.equal((await records.runs()).length, 1);
   });
 });

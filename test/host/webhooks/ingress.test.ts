@@ -268,6 +268,27 @@ describe("webhook requests", () => {
     assert.match(((await response.json()) as { error: string }).error, /no running plugin provides storage/);
   });
 
+  it("503 names the plugin that would keep records, and so do the warnings of the start", async (t) => {
+    const { post, origin, gateway } = await noStorage(t, []);
+    const next = /no running plugin records webhooks.*; add webhooks to plugins\.use/;
+    assert.match(gateway.warnings.join("\n"), next);
+    const headers = { authorization: `Bearer ${TOKEN}` };
+    for (const response of [
+      await post("note", { text: "x" }),
+      await post("task", { message: "x" }),
+      await fetch(`${origin}/hooks/runs/any`, { headers }),
+    ]) {
+      assert.equal(response.status, 503);
+      assert.ok(Number(response.headers.get("retry-after")) > 0);
+      assert.match(((await response.json()) as { error: string }).error, next);
+    }
+    assert.equal(
+      (await post("note", { text: " " })).status,
+      400,
+      "what nobody would record is refused for itself first",
+    );
+  });
+
   it("paths with a second reading are never a webhook", async (t) => {
     const { gateway, notes } = await webhookGateway(t);
     const paths = [
@@ -351,17 +372,18 @@ async function failing(t: TestContext) {
   return { post: gateway.post, recorderFails: () => fails };
 }
 
-async function noStorage(t: TestContext) {
+async function noStorage(t: TestContext, plugins = ["webhooks"]) {
   const recorder = { notes: [], tasks: [], plan: [], service: undefined };
   const { gateway } = await testGateway(t, {
-    plugins: [actionsPlugin(recorder)],
+    plugins: [actionsPlugin(recorder), ...plugins],
     config: { hooks: { enabled: true, token: TOKEN } },
   });
+  const origin = `http://127.0.0.1:${gateway.port}`;
   const post = (path: string, body: unknown) =>
-    fetch(`http://127.0.0.1:${gateway.port}/hooks/${path}`, {
+    fetch(`${origin}/hooks/${path}`, {
       method: "POST",
       body: JSON.stringify(body),
       headers: { authorization: `Bearer ${TOKEN}` },
     });
-  return { post };
+  return { post, origin, gateway };
 }

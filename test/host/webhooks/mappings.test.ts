@@ -119,7 +119,7 @@ describe("a trial", () => {
       { id: "first", match: { path: "in", source: "ci" }, messageTemplate: "no" },
       { id: "second", match: { path: "in" }, messageTemplate: "{{a}} {{b.c}}", sessionKey: "hook:{{a}}" },
     ];
-    const { service, tasks, notes } = await webhookGateway(t, { hooks: { mappings } });
+    const { service, records, tasks, notes } = await webhookGateway(t, { hooks: { mappings } });
     const report = await service?.try({ mapping: "second", payload: { a: "A" } });
     assert.deepEqual(report?.passed, [{ id: "first", why: 'payload.source is not "ci"' }]);
     assert.equal(report?.mapping, "second");
@@ -129,7 +129,7 @@ describe("a trial", () => {
     assert.equal(report?.policy?.wrapped, true);
     assert.equal(report?.policy?.sessionKey, "hook:A");
     assert.equal(report?.response.status, 200);
-    assert.deepEqual(await service?.runs(), []);
+    assert.deepEqual(await records.runs(), []);
     assert.equal(tasks.length + notes.length, 0);
   });
 

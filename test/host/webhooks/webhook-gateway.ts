@@ -1,8 +1,16 @@
 /** A gateway with webhooks on and actions that tell what they were asked, for tests. */
 import type { TestContext } from "node:test";
-import { definePlugin, GatewayError, type Plugin, Type } from "@svc/sdk";
+import { definePlugin, GatewayError, isGatewayError, type ParamsOf, type Plugin, Type } from "@svc/sdk";
 import { testGateway, type TestGateway } from "@svc/sdk/testing";
-import { WebhookAction, type WebhookFields, type WebhookJob, Webhooks, WebhookVerifier } from "@svc/sdk/webhooks";
+import {
+  WebhookAction,
+  type WebhookFields,
+  type WebhookJob,
+  type WebhookRun,
+  webhooks,
+  Webhooks,
+  WebhookVerifier,
+} from "@svc/sdk/webhooks";
 
 export const TOKEN = "hook-token-of-the-test";
 
@@ -94,8 +102,14 @@ export interface WebhookGateway extends TestGateway, Recorder {
   readonly origin: string;
   /** Posts JSON (or text as it is) below the base path, with the hook token. */
   post(path: string, body?: unknown, headers?: Record<string, string>): Promise<Response>;
+  /** The records, over the connection of an administrator. */
+  readonly records: {
+    run(runId: string): Promise<WebhookRun | undefined>;
+    runs(filter?: ParamsOf<typeof webhooks.runs>): Promise<readonly WebhookRun[]>;
+    replay(runId: string): Promise<WebhookRun>;
+  };
   /** The run, once it is done or failed. */
-  ended(runId: string): Promise<{ status: string; reason?: string; attempts: number }>;
+  ended(runId: string): Promise<WebhookRun>;
 }
 
 export interface WebhookGatewayOptions {
@@ -110,14 +124,28 @@ export interface WebhookGatewayOptions {
 export async function webhookGateway(t: TestContext, options: WebhookGatewayOptions = {}): Promise<WebhookGateway> {
   const recorder: Recorder = { notes: [], tasks: [], plan: [], service: undefined };
   const started = await testGateway(t, {
-    plugins: ["storage-sqlite", actionsPlugin(recorder), ...(options.plugins ?? [])],
+    plugins: ["storage-sqlite", "webhooks", actionsPlugin(recorder), ...(options.plugins ?? [])],
     config: { ...options.config, hooks: { enabled: true, token: TOKEN, ...options.hooks } },
     ...(options.stateDir === undefined ? {} : { stateDir: options.stateDir }),
     ...(options.gateway ? { gateway: options.gateway } : {}),
   });
   const origin = `http://127.0.0.1:${started.gateway.port}`;
+  const { client } = started;
+  const records: WebhookGateway["records"] = {
+    run: (runId) =>
+      client.call(webhooks.run, { runId }).then(
+        ({ run }) => run,
+        (error: unknown) => {
+          if (!isGatewayError(error) || error.code !== "NOT_FOUND") throw error;
+          return undefined;
+        },
+      ),
+    runs: async (filter = {}) => (await client.call(webhooks.runs, filter)).runs,
+    replay: async (runId) => (await client.call(webhooks.replay, { runId })).run,
+  };
   return Object.assign(recorder, started, {
     origin,
+    records,
     post: (path: string, body: unknown = {}, headers: Record<string, string> = {}) =>
       fetch(`${origin}/hooks/${path}`, {
         method: "POST",
@@ -126,7 +154,7 @@ export async function webhookGateway(t: TestContext, options: WebhookGatewayOpti
       }),
     async ended(runId: string) {
       for (;;) {
-        const run = await recorder.service?.run(runId);
+        const run = await records.run(runId);
         if (run && (run.status === "done" || run.status === "failed")) return run;
         await new Promise((resolve) => setTimeout(resolve, 10));
       }

@@ -6,9 +6,11 @@ import { join } from "node:path";
 import { describe, it, type TestContext } from "node:test";
 import { definePlugin, defineService } from "@svc/sdk";
 import { ConfigStore } from "@svc/sdk/config";
+import { Storage } from "@svc/sdk/storage";
 import { testGateway } from "@svc/sdk/testing";
 import { type WebhookMappingInfo, webhooks, type Webhooks } from "@svc/sdk/webhooks";
 import webhooksPlugin from "../../../plugins/webhooks/plugin.ts";
+import { STEPS } from "../../../plugins/webhooks/queue/run-records.ts";
 import { BUILD, FAILED, MAIL, ROWS, sampleEngine, SECOND, TRIAL, WAKE } from "./sample.ts";
 
 const CONFIG = `{
@@ -23,7 +25,28 @@ const CONFIG = `{
 const SampleEngine = defineService<Webhooks>()("sample-engine", "1.0.0");
 
 /** The plugin, with the sample in the place of the host's engine. */
-const pluginUnderTest = definePlugin({ ...webhooksPlugin, requires: { engine: SampleEngine, config: ConfigStore } });
+const pluginUnderTest = definePlugin({
+  ...webhooksPlugin,
+  requires: { ...webhooksPlugin.requires, engine: SampleEngine },
+});
+
+const { details, reason, ...facts } = FAILED;
+const ROW = {
+  run_id: facts.runId,
+  mapping: facts.mapping,
+  action: facts.action,
+  status: facts.status,
+  job: JSON.stringify({ params: {}, wrapped: true, contentSource: "webhook" }),
+  reply: "{}",
+  session_key: facts.sessionKey ?? null,
+  accepted_at: facts.acceptedAt,
+  started_at: facts.startedAt ?? null,
+  ended_at: facts.endedAt ?? null,
+  attempts: facts.attempts,
+  failures: 1,
+  reason: reason ?? null,
+  details: JSON.stringify(details),
+};
 
 /** Rows as the host would tell them, `enabled` read from the file. */
 function rowsOf(parsed: unknown): readonly WebhookMappingInfo[] {
@@ -44,33 +67,37 @@ async function scene(t: TestContext, text = CONFIG) {
   const path = join(stateDir, "svc.json");
   await writeFile(path, text);
   let rows = ROWS;
-  const { engine, asked } = sampleEngine({ list: () => rows });
+  const { engine, asked } = sampleEngine({ list: () => rows, transformsDir: join(stateDir, "transforms") });
   const provider = definePlugin({
     id: "sample-engine",
     api: "^1.0.0",
-    requires: { config: ConfigStore },
+    requires: { config: ConfigStore, storage: Storage },
     provides: [SampleEngine],
     setup(gateway) {
       gateway.provide(SampleEngine, engine);
       gateway.start(async () => {
         rows = rowsOf((await gateway.services.config.snapshot()).parsed);
+        await gateway.services.storage.migrate("webhooks", STEPS);
+        const columns = Object.keys(ROW);
+        const sql = `INSERT INTO webhook_runs (${columns.join()}) VALUES (${columns.map(() => "?").join()})`;
+        await gateway.services.storage.transaction([{ sql, params: Object.values(ROW) }]);
       });
     },
   });
   const running = await testGateway(t, {
-    plugins: [provider, pluginUnderTest],
+    plugins: ["storage-sqlite", provider, pluginUnderTest],
     stateDir,
     gateway: { config: undefined },
   });
   t.after(() => rm(stateDir, { recursive: true, force: true }));
-  return { ...running, asked, read: () => readFile(path, "utf8") };
+  return { ...running, asked, transformsDir: engine.transformsDir, read: () => readFile(path, "utf8") };
 }
 
 describe("webhooks.*", () => {
   it("shows what the host tells, each result as its contract says", async (t) => {
-    const { client, asked } = await scene(t); // the gateway checks every result against its schema
+    const { client, transformsDir } = await scene(t); // the gateway checks every result against its schema
     const listed = await client.call(webhooks.list, {});
-    assert.deepEqual([listed.enabled, listed.path, listed.transformsDir], [true, "/hooks", "/state/hooks/transforms"]);
+    assert.deepEqual([listed.enabled, listed.path, listed.transformsDir], [true, "/hooks", transformsDir]);
     assert.deepEqual(
       listed.mappings.map(({ id, enabled }) => [id, enabled]),
       [
@@ -85,15 +112,12 @@ describe("webhooks.*", () => {
     assert.deepEqual(await client.call(webhooks.runs, { status: "failed", mapping: "build", limit: 5 }), {
       runs: [FAILED],
     });
+    assert.deepEqual(await client.call(webhooks.runs, { status: "done" }), { runs: [] });
     assert.deepEqual(await client.call(webhooks.run, { runId: "run-1" }), { run: FAILED });
     assert.deepEqual(await client.call(webhooks.init, {}), {
-      directory: "/state/hooks/transforms",
-      written: ["/state/hooks/transforms/tsconfig.json"],
+      directory: transformsDir,
+      written: [join(transformsDir, "tsconfig.json")],
     });
-    assert.deepEqual(
-      asked.find(([method]) => method === "runs"),
-      ["runs", { status: "failed", mapping: "build", limit: 5 }],
-    );
   });
 
   it("tries a request with all that was given, and replays a run", async (t) => {
@@ -101,11 +125,10 @@ describe("webhooks.*", () => {
     const trial = { mapping: "build", payload: [1], headers: { "x-event": "push" }, path: "build?x=1" };
     assert.deepEqual(await client.call(webhooks.try, trial), TRIAL);
     const { run } = await client.call(webhooks.replay, { runId: "run-1" });
-    assert.deepEqual([run.runId, run.replayOf], ["run-2", "run-1"]);
-    assert.deepEqual(asked, [
-      ["try", trial],
-      ["replay", "run-1"],
-    ]);
+    assert.deepEqual([run.status, run.replayOf], ["queued", "run-1"]);
+    const { run: failed } = await client.call(webhooks.run, { runId: "run-1" });
+    assert.equal(failed.replayedAs, run.runId);
+    assert.deepEqual(asked, [["try", trial]]);
   });
 
   it("says ok when there are warnings only", async (t) => {
@@ -118,7 +141,7 @@ describe("webhooks.*", () => {
       provides: [SampleEngine],
       setup: (gateway) => gateway.provide(SampleEngine, engine),
     });
-    const { client } = await testGateway(t, { plugins: [provider, pluginUnderTest] });
+    const { client } = await testGateway(t, { plugins: ["storage-sqlite", provider, pluginUnderTest] });
     const { ok, problems } = await client.call(webhooks.check, {});
     assert.deepEqual([ok, problems.length], [true, 1]);
   });

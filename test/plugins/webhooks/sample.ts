@@ -107,10 +107,7 @@ export function sampleEngine(changes: Partial<Webhooks> = {}) {
     list: () => ROWS,
     check: answer("check", BUILD.problems),
     try: answer("try", TRIAL),
-    runs: answer("runs", [FAILED]),
-    run: async (runId) => (runId === FAILED.runId ? FAILED : undefined),
-    replay: answer("replay", { ...FAILED, runId: "run-2", status: "queued" as const, replayOf: "run-1" }),
-    prepareDirectory: answer("prepareDirectory", ["/state/hooks/transforms/tsconfig.json"]),
+    action: () => undefined,
     ...changes,
   };
   return { engine, asked };

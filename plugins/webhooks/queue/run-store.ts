@@ -1,22 +1,19 @@
 /**
- * Durable records of accepted webhooks. Every change names the state it starts
- * from and the attempt it belongs to, so that a process that was held up changes nothing that went on without it.
+ * Durable records of accepted webhooks. Every update names the state and the attempt it expects, so that a delayed
+ * process cannot overwrite what another one has written since.
  */
-import type { Row, SqlValue, Statement, Storage } from "@svc/sdk/storage";
-import type { WebhookResult, WebhookRunFilter } from "@svc/sdk/webhooks";
-import {
-  COLUMNS,
-  insert,
-  type NewRun,
-  type RunRecord,
-  STEPS,
-  take,
-  type TakenKey,
-  toRecord,
-  type UniqueKey,
-} from "./run-records.ts";
+import type { ParamsOf } from "@svc/sdk";
+import type { Row, SqlValue, Storage } from "@svc/sdk/storage";
+import type { AcceptedWebhook, WebhookKey, WebhookResult, webhooks } from "@svc/sdk/webhooks";
+import { COLUMNS, insert, type NewRun, type RunRecord, STEPS, take, type TakenKey, toRecord } from "./run-records.ts";
 
 const DEFAULT_LIMIT = 50;
+/** Choice: milliseconds for which done and failed webhooks can be asked for. */
+const KEEP_DONE_MS = 7 * 24 * 3_600_000;
+const KEEP_FAILED_MS = 30 * 24 * 3_600_000;
+/** Choice: records one step of a sweep deletes, so that it never holds up the storage, and its steps. */
+const SWEEP_LIMIT = 500;
+const SWEEP_STEPS = 200;
 
 export class RunStore {
   readonly #storage: () => Storage;
@@ -27,7 +24,7 @@ export class RunStore {
     this.#storage = storage;
   }
 
-  /** The storage with the tables in it; made once for each storage there comes to be. */
+  /** The storage with the tables in it; migrated once per storage. */
   async #open(): Promise<Storage> {
     const storage = this.#storage();
     if (this.#migrated?.storage !== storage) {
@@ -40,22 +37,18 @@ export class RunStore {
   }
 
   /**
-   * Records a webhook with its keys and `effect` in one transaction. Durable when it resolves.
+   * Records a webhook with its keys and its effect in one transaction. Durable when it resolves.
    * @param expiresAt epoch ms until which the keys are taken
-   * @throws GatewayError `CONFLICT` a key is taken, or a statement of `effect` refused; `UNAVAILABLE`
+   * @throws GatewayError `CONFLICT` a key is taken, or a statement of the effect refused; `UNAVAILABLE`
    */
-  async accept(
-    run: NewRun,
-    keys: readonly UniqueKey[],
-    expiresAt: number,
-    effect: readonly Statement[],
-  ): Promise<void> {
+  async accept(webhook: AcceptedWebhook, expiresAt: number): Promise<void> {
+    const { keys, effect = [] } = webhook;
     const storage = await this.#open();
-    await storage.transaction([...keys.flatMap((key) => take(key, run, expiresAt)), insert(run), ...effect]);
+    await storage.transaction([...keys.flatMap((key) => take(key, webhook, expiresAt)), insert(webhook), ...effect]);
   }
 
-  /** Who has these keys now. */
-  async taken(keys: readonly UniqueKey[], now: number): Promise<readonly (TakenKey | undefined)[]> {
+  /** Runs that hold these keys now, by position. */
+  async taken(keys: readonly WebhookKey[], now: number): Promise<readonly (TakenKey | undefined)[]> {
     const storage = await this.#open();
     const rows = await Promise.all(
       keys.map(({ key }) =>
@@ -76,7 +69,11 @@ export class RunStore {
   }
 
   /** Newest first. */
-  async list({ status, mapping, limit = DEFAULT_LIMIT }: WebhookRunFilter): Promise<readonly RunRecord[]> {
+  async list({
+    status,
+    mapping,
+    limit = DEFAULT_LIMIT,
+  }: ParamsOf<typeof webhooks.runs>): Promise<readonly RunRecord[]> {
     if (mapping?.includes("\0")) return [];
     const storage = await this.#open();
     const where = [...(status ? ["status = ?"] : []), ...(mapping ? ["mapping = ?"] : [])].join(" AND ") || "1 = 1";
@@ -85,7 +82,7 @@ export class RunStore {
     return (await storage.all<Row>(sql, params)).map(toRecord);
   }
 
-  /** Waiting runs of an action that are due, oldest first. */
+  /** Queued runs of an action that are due, oldest first. */
   async due(action: string, now: number, limit: number): Promise<readonly RunRecord[]> {
     const storage = await this.#open();
     const rows = await storage.all<Row>(
@@ -96,7 +93,7 @@ export class RunStore {
     return rows.map(toRecord);
   }
 
-  /** Actions with runs that wait, and when the first of each is due (epoch ms). */
+  /** Actions with queued runs, and when the first run of each is due (epoch ms). */
   async waiting(): Promise<ReadonlyMap<string, number>> {
     const storage = await this.#open();
     const rows = await storage.all<{ action: string; due: number | bigint }>(
@@ -105,7 +102,7 @@ export class RunStore {
     return new Map(rows.map(({ action, due }) => [action, Number(due)]));
   }
 
-  /** Takes a waiting run. @throws GatewayError `CONFLICT` somebody else has it */
+  /** Marks a queued run as running. @throws GatewayError `CONFLICT` somebody else has it */
   async claim({ run }: RunRecord, now: number): Promise<void> {
     const storage = await this.#open();
     await storage.transaction([
@@ -126,7 +123,7 @@ export class RunStore {
     });
   }
 
-  /** What it was asked is kept, so that it can be replayed. */
+  /** Keeps the job, so that the run can be replayed. */
   failed(runId: string, attempt: number, now: number, reason: string): Promise<void> {
     return this.#end(runId, attempt, {
       sql: "status = 'failed', ended_at = ?, reason = ?, failures = failures + 1",
@@ -134,7 +131,7 @@ export class RunStore {
     });
   }
 
-  /** @param counts false: the attempt was cut off, and says nothing about the run */
+  /** @param counts false: the attempt was interrupted, which is no failure of the run */
   again(runId: string, attempt: number, at: number, reason: string | undefined, counts: boolean): Promise<void> {
     return this.#end(runId, attempt, {
       sql: `status = 'queued', next_attempt_at = ?, reason = ?, failures = failures + ${counts ? 1 : 0}`,
@@ -154,16 +151,16 @@ export class RunStore {
   }
 
   /**
-   * Queues again what is taken and nobody has under way. One gateway has a state directory at a time, so nobody else has it.
-   * @param underWay ids of those that are carried out here
+   * Queues again what is marked as running and is not in flight. One gateway has a state directory at a time, so nobody else runs it.
+   * @param inFlight ids of those that are carried out here
    */
-  async recover(now: number, underWay: readonly string[]): Promise<number> {
+  async recover(now: number, inFlight: readonly string[]): Promise<number> {
     const storage = await this.#open();
     const [result] = await storage.transaction([
       {
         sql: `UPDATE webhook_runs SET status = 'queued', next_attempt_at = ?, reason = 'it was cut off'
-              WHERE status = 'running' AND run_id NOT IN (${underWay.map(() => "?").join(", ") || "''"})`,
-        params: [now, ...underWay],
+              WHERE status = 'running' AND run_id NOT IN (${inFlight.map(() => "?").join(", ") || "''"})`,
+        params: [now, ...inFlight],
       },
     ]);
     return result?.changes ?? 0;
@@ -182,19 +179,25 @@ export class RunStore {
     ]);
   }
 
-  /** Forgets keys that are free again, and what ended long ago; at most `limit` of each. @returns whether there may be more */
-  async prune(now: number, doneBefore: number, failedBefore: number, limit: number): Promise<boolean> {
+  /** Forgets keys that are free again, and runs that ended long ago; ends early when the signal aborts. */
+  async sweep(now: number, signal: AbortSignal): Promise<void> {
+    let hasMore = true;
+    for (let step = 0; hasMore && step < SWEEP_STEPS && !signal.aborted; step++) hasMore = await this.#prune(now);
+  }
+
+  /** At most `SWEEP_LIMIT` of each. @returns whether there may be more */
+  async #prune(now: number): Promise<boolean> {
     const storage = await this.#open();
     const old = (condition: string) =>
       `DELETE FROM webhook_runs WHERE run_id IN (SELECT run_id FROM webhook_runs WHERE ${condition} ORDER BY accepted_at LIMIT ?)`;
     const results = await storage.transaction([
       {
         sql: "DELETE FROM webhook_keys WHERE key IN (SELECT key FROM webhook_keys WHERE expires_at <= ? ORDER BY expires_at LIMIT ?)",
-        params: [now, limit],
+        params: [now, SWEEP_LIMIT],
       },
-      { sql: old("accepted_at < ? AND status = 'done'"), params: [doneBefore, limit] },
-      { sql: old("accepted_at < ? AND status = 'failed'"), params: [failedBefore, limit] },
+      { sql: old("accepted_at < ? AND status = 'done'"), params: [now - KEEP_DONE_MS, SWEEP_LIMIT] },
+      { sql: old("accepted_at < ? AND status = 'failed'"), params: [now - KEEP_FAILED_MS, SWEEP_LIMIT] },
     ]);
-    return results.some(({ changes }) => changes === limit);
+    return results.some(({ changes }) => changes === SWEEP_LIMIT);
   }
 }

@@ -1,6 +1,6 @@
-/** Rows of accepted webhooks: tables `webhook_runs` and `webhook_keys`, and what stands in them. */
+/** Tables `webhook_runs` and `webhook_keys`, and how their rows are written and read. */
 import type { Row, Statement } from "@svc/sdk/storage";
-import type { WebhookFields, WebhookRun, WebhookRunStatus } from "@svc/sdk/webhooks";
+import type { AcceptedWebhook, WebhookFields, WebhookKey, WebhookRun, WebhookWork } from "@svc/sdk/webhooks";
 
 export const STEPS = [
   `CREATE TABLE webhook_runs (
@@ -37,32 +37,11 @@ export const STEPS = [
 export const COLUMNS = `run_id, mapping, action, status, job, reply, session_key, accepted_at, started_at, ended_at, attempts,
   failures, next_attempt_at, reason, summary, details, replay_of, replayed_as`;
 
-/** What an action is handed, as long as it may be needed. */
-export interface StoredJob {
-  readonly params: WebhookFields;
-  readonly wrapped: boolean;
-  readonly contentSource: "webhook" | "email";
-}
-
-/** Something that may be there once only. */
-export interface UniqueKey {
-  readonly key: string;
-  /** Of the request; another one under the same key is a conflict. `""`: any request. */
-  readonly digest: string;
-}
+/** What an action is to do; kept until the run is done. */
+export type StoredJob = Pick<WebhookWork, "params" | "wrapped" | "contentSource">;
 
 /** A webhook about to be recorded. */
-export interface NewRun {
-  readonly runId: string;
-  readonly mapping: string;
-  readonly action: string;
-  /** `done`: its whole effect is in the same transaction. */
-  readonly status: "queued" | "done";
-  readonly job: StoredJob;
-  readonly reply: WebhookFields;
-  readonly sessionKey: string | undefined;
-  /** epoch ms */
-  readonly acceptedAt: number;
+export interface NewRun extends Omit<AcceptedWebhook, "keys"> {
   readonly replayOf?: string;
 }
 
@@ -72,7 +51,7 @@ export interface RunRecord {
   /** Absent once it is done. */
   readonly job?: StoredJob;
   readonly reply: WebhookFields;
-  /** Attempts that failed; those a restart cut off do not count. */
+  /** Failed attempts; interrupted ones do not count. */
   readonly failures: number;
 }
 
@@ -83,7 +62,7 @@ export interface TakenKey {
 }
 
 /** A key that has run out is free. */
-export function take({ key, digest }: UniqueKey, { runId, acceptedAt }: NewRun, expiresAt: number): Statement[] {
+export function take({ key, digest }: WebhookKey, { runId, acceptedAt }: NewRun, expiresAt: number): Statement[] {
   return [
     { sql: "DELETE FROM webhook_keys WHERE key = ? AND expires_at <= ?", params: [key, acceptedAt] },
     {
@@ -95,8 +74,10 @@ export function take({ key, digest }: UniqueKey, { runId, acceptedAt }: NewRun, 
 }
 
 export function insert(run: NewRun): Statement {
-  const { runId, mapping, action, status, job, reply, sessionKey, acceptedAt, replayOf } = run;
-  const waits = status === "queued";
+  const { runId, mapping, action, prepared, wrapped, contentSource, acceptedAt, effect, replayOf } = run;
+  const { params, reply = {}, sessionKey } = prepared;
+  const job: StoredJob = { params, wrapped, contentSource };
+  const waits = effect === undefined;
   return {
     sql: `INSERT INTO webhook_runs (run_id, mapping, action, status, job, reply, session_key, accepted_at, started_at,
           ended_at, attempts, failures, next_attempt_at, replay_of) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0, ?, ?)`,
@@ -104,7 +85,7 @@ export function insert(run: NewRun): Statement {
       runId,
       mapping,
       action,
-      status,
+      waits ? "queued" : "done",
       waits ? JSON.stringify(job) : null,
       JSON.stringify(reply),
       sessionKey ?? null,
@@ -125,7 +106,7 @@ export function toRecord(row: Row): RunRecord {
   const [job, details] = [text("job"), text("details")];
   const run: WebhookRun = {
     runId: String(row["run_id"]),
-    status: String(row["status"]) as WebhookRunStatus, // what is written above
+    status: String(row["status"]) as WebhookRun["status"], // what is written above
     mapping: String(row["mapping"]),
     action: String(row["action"]),
     ...given("sessionKey", text("session_key")),

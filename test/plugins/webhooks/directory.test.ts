@@ -7,7 +7,7 @@ import { dirname, join } from "node:path";
 import { describe, it, type TestContext } from "node:test";
 import { webhooks } from "@svc/sdk/webhooks";
 import { root } from "../../checkout.ts";
-import { webhookGateway } from "./webhook-gateway.ts";
+import { webhookGateway } from "../../host/webhooks/webhook-gateway.ts";
 
 const GOOD = `import { createHash } from "node:crypto";
 import { defineTransform, type Transform, Type } from "@svc/sdk/transform";
@@ -42,7 +42,7 @@ const BAD: readonly (readonly [name: string, from: string, to: string, says: Reg
 ];
 
 async function prepared(t: TestContext): Promise<string> {
-  const gateway = await webhookGateway(t, { plugins: ["webhooks"] });
+  const gateway = await webhookGateway(t);
   const { directory, written } = await gateway.client.call(webhooks.init, {});
   assert.deepEqual(written, [join(directory, "tsconfig.json")]);
   assert.deepEqual(await readdir(directory), ["tsconfig.json"]);
@@ -102,7 +102,7 @@ describe("the transforms directory in an editor", () => {
   });
 
   it("points to this installation again, and leaves alone what somebody changed", async (t) => {
-    const gateway = await webhookGateway(t, { plugins: ["webhooks"] });
+    const gateway = await webhookGateway(t);
     const init = () => gateway.client.call(webhooks.init, {});
     const [file = ""] = (await init()).written;
     const text = await readFile(file, "utf8");

@@ -8,7 +8,7 @@ import { definePlugin, GatewayError, Type } from "@svc/sdk";
 import { type Storage, Storage as StorageToken } from "@svc/sdk/storage";
 import { createFakeClock } from "@svc/sdk/testing";
 import { WebhookAction } from "@svc/sdk/webhooks";
-import { webhookGateway } from "./webhook-gateway.ts";
+import { webhookGateway } from "../../host/webhooks/webhook-gateway.ts";
 
 interface Answer {
   readonly ok: boolean;
@@ -145,19 +145,19 @@ describe("a signed delivery", () => {
 describe("a run", () => {
   it("is tried again with back-off after what may pass, and says why meanwhile", async (t) => {
     const clock = createFakeClock();
-    const { post, plan, service, tasks, ended } = await webhookGateway(t, { gateway: { clock } });
+    const { post, plan, records, tasks, ended } = await webhookGateway(t, { gateway: { clock } });
     plan.push(
       () => Promise.reject(new GatewayError("UNAVAILABLE", "the model is away")),
       () => Promise.reject(new Error("a bug with a secret in it")),
     );
     const { runId } = await read(await post("task", { message: "x" }));
-    await until(async () => (await service?.run(runId))?.reason === "the model is away");
-    const waiting = await service?.run(runId);
+    await until(async () => (await records.run(runId))?.reason === "the model is away");
+    const waiting = await records.run(runId);
     assert.equal(waiting?.status, "queued");
     assert.equal(waiting?.nextAttemptAt, clock.now() + 1_000);
     await clock.advance(1_000);
-    await until(async () => (await service?.run(runId))?.reason?.includes("plugin of this action failed") ?? false);
-    assert.doesNotMatch((await service?.run(runId))?.reason ?? "", /secret/);
+    await until(async () => (await records.run(runId))?.reason?.includes("plugin of this action failed") ?? false);
+    assert.doesNotMatch((await records.run(runId))?.reason ?? "", /secret/);
     await clock.advance(5_000);
     const run = await ended(runId);
     assert.equal(run.status, "done");
@@ -169,34 +169,34 @@ describe("a run", () => {
   });
 
   it("that cannot succeed fails at once, is kept, and can be replayed once", async (t) => {
-    const { post, plan, service, tasks, ended } = await webhookGateway(t);
+    const { post, plan, records, tasks, ended } = await webhookGateway(t);
     plan.push(() => Promise.reject(new GatewayError("INVALID_REQUEST", "there is no such model")));
     const { runId } = await read(await post("task", { message: "keep me" }));
     assert.equal((await ended(runId)).status, "failed");
-    const [letter] = (await service?.runs({ status: "failed" })) ?? [];
+    const [letter] = await records.runs({ status: "failed" });
     assert.equal(letter?.runId, runId);
     assert.equal(letter?.reason, "there is no such model");
-    const replayed = await service?.replay(runId);
-    assert.equal(replayed?.replayOf, runId);
-    assert.equal((await ended(replayed?.runId ?? "")).status, "done");
+    const replayed = await records.replay(runId);
+    assert.equal(replayed.replayOf, runId);
+    assert.equal((await ended(replayed.runId)).status, "done");
     assert.match(String(tasks[1]?.params["message"]), /keep me/);
-    await assert.rejects(service?.replay(runId) ?? Promise.resolve(), { code: "CONFLICT" });
-    await assert.rejects(service?.replay(replayed?.runId ?? "") ?? Promise.resolve(), { code: "INVALID_REQUEST" });
-    await assert.rejects(service?.replay("nothing") ?? Promise.resolve(), { code: "NOT_FOUND" });
+    await assert.rejects(records.replay(runId), { code: "CONFLICT" });
+    await assert.rejects(records.replay(replayed.runId), { code: "INVALID_REQUEST" });
+    await assert.rejects(records.replay("nothing"), { code: "NOT_FOUND" });
   });
 
   it("gives up after the last attempt", async (t) => {
     const clock = createFakeClock();
-    const { post, plan, tasks, service } = await webhookGateway(t, { gateway: { clock } });
+    const { post, plan, tasks, records } = await webhookGateway(t, { gateway: { clock } });
     for (let attempt = 0; attempt < 6; attempt++)
       plan.push(() => Promise.reject(new GatewayError("UNAVAILABLE", "still away")));
     const { runId } = await read(await post("task", { message: "x" }));
     await until(async () => {
       await clock.advance(60_000);
-      return (await service?.run(runId))?.status === "failed";
+      return (await records.run(runId))?.status === "failed";
     });
     assert.equal(tasks.length, 6);
-    const run = await service?.run(runId);
+    const run = await records.run(runId);
     assert.equal(run?.status, "failed");
     assert.equal(run?.attempts, 6);
   });
@@ -215,6 +215,32 @@ describe("a run", () => {
     assert.equal((await second.ended(runId)).status, "done");
     assert.equal((await second.ended(waits)).status, "done");
     assert.equal((await second.ended(runId)).attempts, 2);
+  });
+
+  it("goes on when the plugin that keeps the records is reloaded, and requests wait meanwhile", async (t) => {
+    const { gateway, post, plan, tasks, notes, ended } = await webhookGateway(t);
+    plan.push(
+      (_job, signal) => new Promise((_, reject) => signal.addEventListener("abort", () => reject(new Error("cut")))),
+    );
+    const { runId } = await read(await post("task", { message: "x" }));
+    await until(() => tasks.length > 0);
+    const reloads = (async () => {
+      for (let round = 0; round < 3; round++) assert.ok((await gateway.reload("webhooks")).ok);
+    })();
+    const answers = await Promise.all(
+      Array.from({ length: 40 }, async (_, index) => {
+        await new Promise((resolve) => setTimeout(resolve, index * 3));
+        const isNote = index % 2 === 0;
+        return read(await (isNote ? post("note", { text: "x" }) : post("task", { message: "x" })));
+      }),
+    );
+    await reloads;
+    assert.deepEqual(new Set(answers.map(({ ok }) => ok)), new Set([true]));
+    for (const { runId: id } of answers) assert.equal((await ended(id)).status, "done");
+    assert.equal((await ended(runId)).status, "done");
+    assert.equal(notes.length, 20);
+    assert.equal(new Set(tasks.map((job) => job.runId)).size, 21);
+    assert.equal(new Set(tasks.map((job) => `${job.runId} ${job.attempt}`)).size, tasks.length, "no attempt twice");
   });
 
   it("is marked as coming from outside, unless its mapping says otherwise", async (t) => {

@@ -1,0 +1,95 @@
+/** Hands an accepted webhook to the plugin that keeps the records. Spec: spec/README.md "2xx on a webhook". */
+import { randomUUID } from "node:crypto";
+import { type Clock, type HookEmitter, HOOKS, type Logger, type Principal, unavailable } from "@svc/sdk";
+import type { WebhookJob, WebhookKey, WebhookReceipt, WebhookRun, WebhookWork } from "@svc/sdk/webhooks";
+import type { HookBus } from "../hooks/hook-bus.ts";
+import { suspicionsOf, toJob } from "./job.ts";
+import { type Accepted, charged, Held } from "./pipeline.ts";
+
+export interface RecordingOptions {
+  readonly hooks: HookBus;
+  readonly clock: Clock;
+  readonly log: Pick<Logger, "warn">;
+  principalFor(mapping: string): Principal;
+}
+
+const NOBODY = "no running plugin records webhooks";
+const NEXT = "add webhooks to plugins.use, or see: svc plugins why webhooks";
+
+export class Recording {
+  readonly #options: RecordingOptions;
+  readonly #accept: HookEmitter<typeof HOOKS.webhookAccept>;
+  readonly #run: HookEmitter<typeof HOOKS.webhookRun>;
+
+  constructor(options: RecordingOptions) {
+    this.#options = options;
+    this.#accept = options.hooks.emitter(HOOKS.webhookAccept);
+    this.#run = options.hooks.emitter(HOOKS.webhookRun);
+  }
+
+  /** Why nothing can be recorded, or `undefined`. */
+  get problem(): string | undefined {
+    return this.#accept.isUsed() ? undefined : `${NOBODY}, so requests get 503; ${NEXT}`;
+  }
+
+  /**
+   * Durable when it resolves.
+   * @throws GatewayError `CONFLICT` a key was used for another request; `UNAVAILABLE` it cannot be stored now
+   * @throws Held the plugin of the action is being replaced, and maybe what stores its records
+   * @throws MappingFailed the plugin of the action failed
+   */
+  async record(accepted: Accepted, keys: readonly WebhookKey[]): Promise<WebhookReceipt> {
+    const { owner } = accepted.action;
+    if (owner.hold && !owner.hold.passes()) throw new Held(owner.hold);
+    owner.enter();
+    try {
+      return await this.#record(accepted, keys);
+    } finally {
+      owner.leave();
+    }
+  }
+
+  /** @throws GatewayError `UNAVAILABLE` */
+  async run(runId: string): Promise<WebhookRun | undefined> {
+    const answer = await this.#run.emit({ runId });
+    return (answer ?? unavailable(`${NOBODY}; ${NEXT}`, { retryAfterMs: 5_000 })).run;
+  }
+
+  async #record(
+    { mapping, action, prepared, wrapped, contentSource }: Accepted,
+    keys: readonly WebhookKey[],
+  ): Promise<WebhookReceipt> {
+    const { clock, principalFor } = this.#options;
+    const { id, value } = action;
+    const facts = { runId: randomUUID(), mapping, wrapped, contentSource, acceptedAt: clock.now() };
+    const work: WebhookWork = { ...facts, attempt: 1, params: prepared.params };
+    const job = value.commit && toJob(work, value, principalFor(mapping));
+    const effect = job && (await charged(action, () => value.commit?.(job) ?? []));
+    const receipt =
+      (await this.#accept.emit({ ...facts, action: id, prepared, keys, ...(effect ? { effect } : {}) })) ??
+      unavailable(`${NOBODY}, and an accepted webhook must be kept; ${NEXT}`, { retryAfterMs: 5_000 });
+    if (receipt.repeated) return receipt;
+    setImmediate(() => this.#logSuspicions(work, action)); // nobody waits for it
+    if (job) committed(action, job);
+    return receipt;
+  }
+
+  /** Nothing is refused for them. Spec: http/webhooks.md §8. */
+  #logSuspicions(work: WebhookWork, { value }: Accepted["action"]): void {
+    const found = suspicionsOf(work, value);
+    if (found.length === 0) return;
+    const facts = { runId: work.runId, mapping: work.mapping, count: found.length, first: found.slice(0, 3) };
+    this.#options.log.warn(
+      facts,
+      "the text of a webhook looks like instructions for its reader; it is marked as from outside",
+    );
+  }
+}
+
+function committed({ id, owner, value }: Accepted["action"], job: WebhookJob): void {
+  try {
+    owner.run(() => value.committed?.(job));
+  } catch (error) {
+    owner.charge(error, `webhook.action ${id}`, "caller");
+  }
+}
