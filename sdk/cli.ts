@@ -52,7 +52,10 @@ export interface CommandContext {
 
 /** One verb of `svc`. */
 export interface Command {
-  /** Words after `svc`, e.g. `gateway probe`; the same as in package.json under `svc.commands`. */
+  /**
+   * Words after `svc`, e.g. `gateway probe`; the same as in package.json under `svc.commands`. An entry there with
+   * `isGroup: true` is no verb: its summary is what help says of all verbs that begin with its name.
+   */
   readonly name: string;
   readonly summary: string;
   /** Positional arguments in commander's notation, e.g. `<key> [text...]`. */

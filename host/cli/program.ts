@@ -33,14 +33,14 @@ export function createProgram(output: Output, act: Wiring["act"]): Command {
 export async function addInstalledVerbs(wiring: Wiring, words: readonly string[]): Promise<void> {
   const { installedCommands } = await import("./plugin-verbs.ts");
   const found = await installedCommands();
-  for (const { name, summary, isGroup } of found)
-    if (isGroup && wordsOf(wiring.program).every((word) => word !== name))
+  const groups = found.filter(({ isGroup }) => isGroup);
+  for (const { name, summary } of groups)
+    if (!wiring.program.commands.some((child) => child.name() === name))
       wiring.program.command(name).description(summary);
-  for (const verb of found) if (!verb.isGroup) await addInstalledVerb(wiring, verb, words);
-}
-
-function wordsOf({ commands }: Command): string[] {
-  return commands.map((child) => child.name());
+  // Help lists the verbs of the plugin that describes a group before those that others add to it.
+  const rank = ({ plugin }: InstalledCommand) => (groups.some((group) => group.plugin === plugin) ? 0 : 1);
+  const verbs = found.filter(({ isGroup }) => !isGroup).sort((one, other) => rank(one) - rank(other));
+  for (const verb of verbs) await addInstalledVerb(wiring, verb, words);
 }
 
 /** Its own options are only known after its file is loaded. */
