@@ -131,7 +131,7 @@ describe("webhooks.*", () => {
     assert.deepEqual(asked, [["try", trial]]);
   });
 
-  it("says ok when there are warnings only", async (t) => {
+  it("says ok when there are warnings only, and what is wrong without storage", async (t) => {
     const { engine } = sampleEngine({
       check: async () => BUILD.problems.filter(({ severity }) => severity === "warning"),
     });
@@ -144,6 +144,15 @@ describe("webhooks.*", () => {
     const { client } = await testGateway(t, { plugins: ["storage-sqlite", provider, pluginUnderTest] });
     const { ok, problems } = await client.call(webhooks.check, {});
     assert.deepEqual([ok, problems.length], [true, 1]);
+
+    const bare = await testGateway(t, { plugins: [provider, pluginUnderTest] });
+    const without = await bare.client.call(webhooks.check, {});
+    assert.deepEqual([without.ok, without.problems.length], [false, 2]);
+    assert.match(without.problems[1]?.message ?? "", /no running plugin provides storage; requests get 503/);
+    await assert.rejects(bare.client.call(webhooks.runs, {}), {
+      code: "UNAVAILABLE",
+      message: /add one to plugins.use/,
+    });
   });
 
   it("refuses a run that is not there", async (t) => {
