@@ -222,14 +222,29 @@ it("the host names no plugin, namespace or channel", () => {
     "matrix",
   ];
   // `signal` is also Node's word for aborting.
-  const nouns = [...manifests.flatMap(({ id, namespaces = [] }) => [id, ...namespaces]), ...channels].filter(
-    (noun) => !own.has(noun) && noun !== "signal",
+  const named = manifests.flatMap(({ id, namespaces = [] }) => [id, ...namespaces]).filter((noun) => !own.has(noun));
+  const singulars = named.flatMap((noun) => (/[^s]s$/.test(noun) ? [noun.slice(0, -1)] : []));
+  // The host knows devices by their proofs.
+  const nouns = [...named, ...singulars, ...channels].filter((noun) => noun !== "signal" && noun !== "device");
+  const pattern = new RegExp(
+    `\\b(${[...new Set(nouns)].map((noun) => noun.replaceAll(".", "\\.")).join("|")})\\b`,
+    "gi",
   );
-  const words = [...new Set(nouns)].map((noun) => noun.replaceAll(".", "\\."));
-  const pattern = new RegExp(`\\b(${words.join("|")})\\b`, "gi");
+  const excused: Readonly<Record<string, readonly string[]>> = {
+    // The operator's policy for senders of webhooks stands in the section of the host.
+    "host/config/hooks-schema.ts": ["model", "session"],
+    "host/hooks/questions.ts": ["approval"], // the answer of the service Approver
+    // Node's channel to a child process; the sessions of systemd.
+    "host/carriers/carriers.ts": ["channel"],
+    "host/cli/renewal.ts": ["channel"],
+    "host/cli/service/service.ts": ["session"],
+    "host/cli/service/supervisor.ts": ["session"],
+  };
   const wrong = files
     .filter(({ path }) => path.startsWith("host/"))
-    .flatMap(({ path, text }) => [...text.matchAll(pattern)].map(([noun]) => `${path}: ${noun}`));
+    .flatMap(({ path, text }) => [...text.matchAll(pattern)].map(([noun]) => ({ path, noun })))
+    .filter(({ path, noun }) => !excused[path]?.includes(noun.toLowerCase()))
+    .map(({ path, noun }) => `${path}: ${noun}`);
   assert.deepEqual(wrong, []);
 });
 

@@ -45,7 +45,7 @@ interface Slot {
   owners: readonly Owner[];
 }
 
-interface Channel {
+interface Point {
   readonly spec: HookSpec;
   readonly slots: Map<string, Slot>;
 }
@@ -69,7 +69,7 @@ export type AskPeople = (
 export class HookBus {
   /** Choice: without it a question is a no. */
   askPeople: AskPeople = () => Promise.resolve({ allow: false, reason: "nobody can be asked here" });
-  readonly #byName = new Map<string, Channel>();
+  readonly #byName = new Map<string, Point>();
   readonly #deadlines: Deadlines;
   readonly #taps = new Set<TapRecord>();
   /** Gates of plugins that are away. */
@@ -173,10 +173,10 @@ export class HookBus {
 
   #slot(spec: HookSpec, key: string | undefined): Slot {
     if (!this.agrees(spec)) throw new Error(`two hooks are called ${spec.name}; rename the one of ${spec.owner}`);
-    let channel = this.#byName.get(spec.name);
-    if (!channel || !isTapped(channel)) this.#byName.set(spec.name, (channel = { spec, slots: new Map() }));
-    let slot = channel.slots.get(key ?? NO_KEY);
-    if (!slot) channel.slots.set(key ?? NO_KEY, (slot = { engine: createEngine(spec.kind), owners: [] }));
+    let point = this.#byName.get(spec.name);
+    if (!point || !isTapped(point)) this.#byName.set(spec.name, (point = { spec, slots: new Map() }));
+    let slot = point.slots.get(key ?? NO_KEY);
+    if (!slot) point.slots.set(key ?? NO_KEY, (slot = { engine: createEngine(spec.kind), owners: [] }));
     return slot;
   }
 
@@ -197,7 +197,7 @@ export class HookBus {
   }
 }
 
-function isTapped({ slots }: Channel): boolean {
+function isTapped({ slots }: Point): boolean {
   for (const { owners } of slots.values()) if (owners.length > 0) return true;
   return false;
 }

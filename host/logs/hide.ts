@@ -19,7 +19,7 @@ const SLOW_PATTERN_MS = 20;
 
 /** Besides the names that hide values of the configuration. */
 const SECRET_KEY = /(tokens|passwd|passphrase|private.?key|signature|credentials?)$/i;
-/** Numbers below it are counts of a model. */
+/** Numbers below it are counts, e.g. of tokens. */
 const COUNTING_KEY = /tokens$/i;
 
 /** A line without any of these has nothing to hide but what is known. */
