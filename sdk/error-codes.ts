@@ -1,5 +1,5 @@
 /**
- * The catalogue of `details.code`: which refusal it is, finer than `error.code` and for programs. docs/errors.md is made from it.
+ * The catalogue of `details.code`: which refusal it is, finer than `error.code` and for programs. sdk/errors.md is made from it.
  *
  * It has the codes of this tree. Other plugins use codes of their own: `new GatewayError(code, message, { details: { code } })`.
  */

@@ -67,8 +67,8 @@ describe("the catalogue of details.code", () => {
     }
   });
 
-  it("is what docs/errors.md says; SVC_UPDATE_SNAPSHOT=1 writes it", () => {
-    const page = join(root, "docs/errors.md");
+  it("is what sdk/errors.md says; SVC_UPDATE_SNAPSHOT=1 writes it", () => {
+    const page = join(root, "sdk/errors.md");
     if (process.env["SVC_UPDATE_SNAPSHOT"]) writeFileSync(page, reference());
     assert.equal(readFileSync(page, "utf8"), reference());
   });
