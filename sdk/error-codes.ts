@@ -153,15 +153,15 @@ export const DETAIL_CODES = {
     "A plugin denied the action of a webhook and gave no details.",
     "svc plugins list; one of them taps webhookBefore",
   ),
-  AGREEMENT_NEEDED: host(
+  AGREEMENT_NEEDED: from("INVALID_REQUEST", "plugins")(
     "Nobody agreed to what the plugin asks for, `details.summary`.",
     "read the summary, then install again with `agree` set to details.agree",
   ),
-  INSTALL_FAILED: host(
+  INSTALL_FAILED: from("INVALID_REQUEST", "plugins")(
     "An install, update or removal failed at the step `details.step`; nothing was changed.",
     "do what the message says",
   ),
-  NOT_INSTALLED: from("NOT_FOUND", "host")("No plugin of this id was installed.", "svc plugins list"),
+  NOT_INSTALLED: from("NOT_FOUND", "plugins")("No plugin of this id was installed.", "svc plugins list"),
 
   // Nodes and approvals. Spec: protocol/methods-node.md §4.
   NOT_CONNECTED: from("UNAVAILABLE", "nodes")("The node is known and not connected.", "on the node: svc node run"),
