@@ -53,7 +53,7 @@ export class Generation {
   readonly #controller = new AbortController();
   #withdraw: (() => void) | undefined;
   #stops: Stop[] = [];
-  #underWay = 0;
+  #inFlight = 0;
   #idle: { readonly calls: number; readonly reached: () => void } | undefined;
   readonly #mark: number;
   readonly #hooks: GenerationOptions["hooks"];
@@ -87,12 +87,12 @@ export class Generation {
       },
       tally,
       enter: () => {
-        this.#underWay++;
+        this.#inFlight++;
         tally.entered();
       },
       leave: () => {
         tally.left();
-        if (--this.#underWay === this.#idle?.calls) this.#idle.reached();
+        if (--this.#inFlight === this.#idle?.calls) this.#idle.reached();
       },
       run: (work) => runMarked(mark, () => runAs(owner, work)),
       charge: (error: unknown, where: string, charge: Charge = "counts") => {
@@ -117,7 +117,7 @@ export class Generation {
 
   /** Resolves when at most so many calls of this generation are under way. */
   idle(calls: number): Promise<void> {
-    if (this.#underWay <= calls) return Promise.resolve();
+    if (this.#inFlight <= calls) return Promise.resolve();
     return new Promise((reached) => (this.#idle = { calls, reached }));
   }
 

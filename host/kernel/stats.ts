@@ -11,7 +11,7 @@ const FURTHER = "other";
 const TOLD = [-3, -1, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14] as const;
 
 export class PluginTally implements Tally {
-  #underWay = 0;
+  #inFlight = 0;
   #hookRuns = 0;
   #hookErrors = 0;
   #blocks = 0;
@@ -20,10 +20,10 @@ export class PluginTally implements Tally {
   readonly #methods = new Map<string, CountedMethod>();
 
   entered(): void {
-    this.#underWay++;
+    this.#inFlight++;
   }
   left(): void {
-    this.#underWay--;
+    this.#inFlight--;
   }
   answered(ms: number): void {
     this.#latency.record(ms);
@@ -52,7 +52,7 @@ export class PluginTally implements Tally {
     const { count: calls, max } = this.#latency;
     return {
       calls,
-      underWay: this.#underWay,
+      inFlight: this.#inFlight,
       errors,
       p50Ms: rounded(this.#latency.quantile(0.5)),
       p99Ms: rounded(this.#latency.quantile(0.99)),

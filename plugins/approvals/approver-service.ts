@@ -3,7 +3,7 @@ import { invalidRequest } from "@svc/sdk";
 import type { ApprovalAnswer, ApprovalQuestion, Approver } from "@svc/sdk/gateway";
 import type { ApprovalRecord } from "./approval-rows.ts";
 import { askedQuestion } from "./asking.ts";
-import type { Desk } from "./desk.ts";
+import type { ApprovalQueue } from "./approval-queue.ts";
 
 /** Why it is a no, for whoever asked. */
 const NO: Readonly<Record<string, string>> = {
@@ -13,28 +13,28 @@ const NO: Readonly<Record<string, string>> = {
   restart: "the gateway was restarted before anybody answered",
 };
 
-export function createApprover(desk: Desk): Approver {
+export function createApprover(queue: ApprovalQueue): Approver {
   return {
     async ask(question) {
-      const taken = await desk.take({
+      const taken = await queue.take({
         asked: askedQuestion(question),
         requester: { principalId: `asker:${question.askedBy.slice(0, 200)}`, deviceId: null, connectionId: null },
         timeoutMs: question.timeoutMs,
         always: false,
       });
       if (!taken) return invalidRequest("a question with this id is known already; ask again"); // ids are random
-      return answerOf(await settledOrCancelled(desk, taken.record.id, taken.settled, question.signal));
+      return answerOf(await settledOrCancelled(queue, taken.record.id, taken.settled, question.signal));
     },
   };
 }
 
 async function settledOrCancelled(
-  desk: Desk,
+  queue: ApprovalQueue,
   id: string,
   settled: Promise<ApprovalRecord>,
   signal: ApprovalQuestion["signal"],
 ): Promise<ApprovalRecord> {
-  const cancel = () => void desk.close(id, "cancelled");
+  const cancel = () => void queue.close(id, "cancelled");
   signal?.addEventListener("abort", cancel, { once: true });
   if (signal?.aborted) cancel();
   try {

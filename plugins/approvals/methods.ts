@@ -6,7 +6,7 @@ import { type ApprovalRecord, type Requester, toListed } from "./approval-rows.t
 import type { ApprovalStore } from "./approval-store.ts";
 import { type ApproverList, mayDecide } from "./approvers.ts";
 import { askedCommand } from "./asking.ts";
-import type { Desk } from "./desk.ts";
+import type { ApprovalQueue } from "./approval-queue.ts";
 
 type Decided = ResultOf<typeof execApproval.waitDecision>;
 
@@ -17,17 +17,17 @@ const LISTED = 50;
 const UNKNOWN = "approval expired or not found";
 
 export interface MethodParts {
-  readonly desk: Desk;
+  readonly queue: ApprovalQueue;
   readonly store: ApprovalStore;
   approvers(): ApproverList;
 }
 
 /** Handlers of the contract. */
-export function approvalMethods({ desk, store, approvers }: MethodParts): Handlers<typeof execApproval> {
+export function approvalMethods({ queue, store, approvers }: MethodParts): Handlers<typeof execApproval> {
   return {
     async request(call) {
       const { params, signal } = call;
-      const taken = await desk.take({
+      const taken = await queue.take({
         id: params.id === undefined ? undefined : chosenId(params.id),
         asked: askedCommand(params),
         requester: requesterOf(call),
@@ -45,13 +45,13 @@ export function approvalMethods({ desk, store, approvers }: MethodParts): Handle
     async waitDecision({ params, signal }) {
       const id = typeof params.id === "string" ? params.id.trim() : "";
       if (id === "") return invalidRequest("id is missing: the id of the approval to wait for");
-      const waiting = desk.waiting(id);
+      const waiting = queue.waiting(id);
       if (waiting) return decided(await untilAborted(waiting, signal));
       const record = await store.get(id);
       if (!record) return invalidRequest(UNKNOWN);
       // It may have been asked meanwhile.
       return decided(
-        record.status === "pending" ? await untilAborted(desk.waiting(id) ?? later(store, id), signal) : record,
+        record.status === "pending" ? await untilAborted(queue.waiting(id) ?? later(store, id), signal) : record,
       );
     },
 
@@ -64,7 +64,7 @@ export function approvalMethods({ desk, store, approvers }: MethodParts): Handle
       if (!call.connection || !mayDecide(approvers(), call.principal, call.connection.device)) refuseDecision();
       const record = (await store.get(id)) ?? notFound("no approval has this id. Next: svc approvals list");
       const by = { decision, by: shownName(call), principalId: call.principal.id };
-      const outcome = await desk.decide(record, by);
+      const outcome = await queue.decide(record, by);
       return outcome.won ? { ok: true } : tooLate(outcome.record);
     },
 

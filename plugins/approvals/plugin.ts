@@ -17,7 +17,7 @@ import { createApprover } from "./approver-service.ts";
 import { approversAmong } from "./approvers.ts";
 import { createClaims } from "./claims.ts";
 import { ApprovalsConfig } from "./config.ts";
-import { Desk } from "./desk.ts";
+import { ApprovalQueue } from "./approval-queue.ts";
 import { approvalMethods } from "./methods.ts";
 import { policyMethods } from "./policy-methods.ts";
 
@@ -44,7 +44,7 @@ export default definePlugin({
     const audience = (connections: readonly string[]) => (approvers === undefined ? {} : { connections });
     const present = () => approversAmong(approvers, services.host.connections());
 
-    const desk = new Desk({
+    const queue = new ApprovalQueue({
       store,
       clock,
       log,
@@ -61,10 +61,10 @@ export default definePlugin({
       },
     });
 
-    gateway.serve(execApproval, approvalMethods({ desk, store, approvers: () => approvers }));
+    gateway.serve(execApproval, approvalMethods({ queue, store, approvers: () => approvers }));
     const policy = () => openExecPolicy(services.host.stateDir);
     gateway.serve(execApprovals, policyMethods({ store, policy, nodes: services.nodes }));
-    gateway.provide(Approver, createApprover(desk));
+    gateway.provide(Approver, createApprover(queue));
     gateway.provide(ExecApprovals, createClaims(store, clock));
 
     gateway.configChanged((config) => {
@@ -76,7 +76,7 @@ export default definePlugin({
     });
     gateway.start(async () => {
       await store.open(clock.now());
-      return () => desk.stop();
+      return () => queue.stop();
     });
   },
 });

@@ -2,7 +2,7 @@
 import { type Contribution, isGatewayError } from "@svc/sdk";
 import type { Channel, DeliveryRequest } from "@svc/sdk/channels";
 import type { SessionEntry } from "@svc/sdk/sessions";
-import { defaultAccountOf, type Roster } from "./roster.ts";
+import { defaultAccountOf, type ChannelAccounts } from "./channel-accounts.ts";
 
 export interface Destination {
   readonly contribution: Contribution<Channel>;
@@ -19,7 +19,7 @@ export interface LastRoute {
   readonly threadId?: string;
 }
 
-type Channels = Pick<Roster, "configured" | "channel" | "channelId" | "account" | "call">;
+type Channels = Pick<ChannelAccounts, "configured" | "channel" | "channelId" | "account" | "call">;
 
 /** @returns a sentence for people where it can go nowhere */
 export async function destinationOf(
@@ -49,7 +49,7 @@ export async function destinationOf(
 export async function addressOf(
   contribution: Contribution<Channel>,
   text: string,
-  channels: Pick<Roster, "call">,
+  channels: Pick<ChannelAccounts, "call">,
 ): Promise<string | undefined> {
   try {
     return await channels.call(contribution, async (channel) => channel.target(text));
@@ -63,7 +63,7 @@ export async function addressOf(
 export function chatTypeOf(
   contribution: Contribution<Channel>,
   to: string,
-  channels: Pick<Roster, "call">,
+  channels: Pick<ChannelAccounts, "call">,
 ): Promise<"direct" | "group"> {
   const usual = contribution.value.capabilities.chats.includes("direct") ? "direct" : "group";
   return channels.call(contribution, async (channel) => (await channel.chatType?.(to)) ?? usual);

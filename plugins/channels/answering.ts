@@ -43,7 +43,7 @@ interface AnsweringSources {
 
 export class Answering {
   readonly #sources: AnsweringSources;
-  readonly #underWay = new Map<string, AcceptedMessage>();
+  readonly #inFlight = new Map<string, AcceptedMessage>();
   /** Runs of one session are begun in the order the messages came. */
   readonly #beginnings = new Turns();
 
@@ -54,7 +54,7 @@ export class Answering {
   /** Messages of an account that wait for an answer. */
   waiting(channel: string, accountId: string): number {
     let count = 0;
-    for (const message of this.#underWay.values())
+    for (const message of this.#inFlight.values())
       if (message.channel === channel && message.accountId === accountId) count += 1;
     return count;
   }
@@ -62,16 +62,16 @@ export class Answering {
   /** Carries on what the last stop or crash left over. */
   async recover(): Promise<void> {
     const left = await this.#sources.store.accepted();
-    const found = left.filter(({ key }) => !this.#underWay.has(key));
+    const found = left.filter(({ key }) => !this.#inFlight.has(key));
     if (found.length > 0) this.#sources.log.info({ count: found.length }, "messages of channels are carried on");
     for (const message of found) this.begin(message);
   }
 
   /** To be called when a message is on disk. */
   begin(message: AcceptedMessage): void {
-    if (this.#sources.signal.aborted || this.#underWay.has(message.key)) return;
-    this.#underWay.set(message.key, message);
-    void this.#carry(message).finally(() => this.#underWay.delete(message.key));
+    if (this.#sources.signal.aborted || this.#inFlight.has(message.key)) return;
+    this.#inFlight.set(message.key, message);
+    void this.#carry(message).finally(() => this.#inFlight.delete(message.key));
   }
 
   /** Never rejects. */

@@ -4,24 +4,24 @@ import type { Delivery } from "@svc/sdk/channels";
 import type { Sessions } from "@svc/sdk/sessions";
 import { chatTypeOf, destinationOf } from "./addressing.ts";
 import type { Outbox } from "./outbox.ts";
-import type { Roster } from "./roster.ts";
+import type { ChannelAccounts } from "./channel-accounts.ts";
 
 /** Choice: milliseconds a caller waits for the network; the text goes on without them. */
 export const DELIVERY_WAIT_MS = 30_000;
 const RETRY_MS = 30_000;
 
 interface DeliverySources {
-  readonly roster: Roster;
+  readonly accounts: ChannelAccounts;
   readonly outbox: Pick<Outbox, "add" | "ended">;
   readonly sessions: Live<Sessions>;
   /** As they are now. */
   readonly heartbeats: Delivery["heartbeats"];
 }
 
-export function createDelivery({ roster, outbox, sessions, heartbeats }: DeliverySources): Delivery {
+export function createDelivery({ accounts, outbox, sessions, heartbeats }: DeliverySources): Delivery {
   return {
-    channels: () => roster.channels().map(({ id }) => id),
-    channelId: (name) => roster.channelId(name),
+    channels: () => accounts.channels().map(({ id }) => id),
+    channelId: (name) => accounts.channelId(name),
     heartbeats,
 
     async deliver(request) {
@@ -31,10 +31,10 @@ export function createDelivery({ roster, outbox, sessions, heartbeats }: Deliver
       if (known?.sendPolicy(sessionKey, entry) === "deny")
         return { delivered: false, reason: 'the send policy of the session is "deny"' };
       if (text.trim() === "") return { delivered: false, reason: "there is nothing to say" };
-      const destination = await destinationOf(request, entry, roster);
+      const destination = await destinationOf(request, entry, accounts);
       if (typeof destination === "string") return { delivered: false, reason: destination };
       const { contribution, accountId, to, threadId } = destination;
-      if (request.allowsDirect === false && (await chatTypeOf(contribution, to, roster)) === "direct")
+      if (request.allowsDirect === false && (await chatTypeOf(contribution, to, accounts)) === "direct")
         return { delivered: false, reason: `${to} is a direct chat, which may not be written to`, code: "dm-blocked" };
       const id = `delivery:${request.id}`;
       const { maxTextChars: maxChars } = contribution.value.capabilities;

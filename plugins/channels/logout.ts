@@ -2,16 +2,16 @@
 import { type Handler, invalidRequest, unavailable } from "@svc/sdk";
 import type { channels } from "@svc/sdk/channels";
 import { secretsOf, toldError } from "./hidden.ts";
-import { defaultAccountOf, type Roster } from "./roster.ts";
+import { defaultAccountOf, type ChannelAccounts } from "./channel-accounts.ts";
 
 /** @param signal aborts when the plugin stops */
-export function createLogout(roster: Roster, signal: AbortSignal): Handler<typeof channels.logout> {
+export function createLogout(accounts: ChannelAccounts, signal: AbortSignal): Handler<typeof channels.logout> {
   return async ({ params }) => {
-    const contribution = roster.chosen(params.channel);
+    const contribution = accounts.chosen(params.channel);
     const { id, value } = contribution;
     const accountId = params.accountId?.trim() || defaultAccountOf(value);
     const listed =
-      roster.account(contribution, accountId) ?? invalidRequest(`channel ${id} has no account "${accountId}"`);
+      accounts.account(contribution, accountId) ?? invalidRequest(`channel ${id} has no account "${accountId}"`);
     if (!value.logout) {
       invalidRequest(
         `channel ${id} has no logout; take its login out of the configuration: svc config unset channels.${id}`,
@@ -19,17 +19,17 @@ export function createLogout(roster: Roster, signal: AbortSignal): Handler<typeo
     }
     const { account, run } = listed;
     const { settings } = account;
-    if (run) await roster.loggedOut(run);
+    if (run) await accounts.loggedOut(run);
     try {
-      const receipt = await roster.call(contribution, async (channel) =>
+      const receipt = await accounts.call(contribution, async (channel) =>
         channel.logout?.({ accountId, settings, signal }),
       );
       const { cleared = false, loggedOut } = receipt ?? {};
       const isOut = cleared || loggedOut === true;
-      if (run && !isOut) roster.restart(run);
+      if (run && !isOut) accounts.restart(run);
       return { channel: id, accountId, cleared, ...(isOut ? { loggedOut: loggedOut ?? cleared } : {}) };
     } catch (error) {
-      if (run) roster.restart(run); // it is still logged in, as far as anybody knows
+      if (run) accounts.restart(run); // it is still logged in, as far as anybody knows
       return unavailable(`channel ${id} could not log out: ${toldError(error, secretsOf(settings))}`);
     }
   };

@@ -5,7 +5,7 @@ import type { AgentRuns } from "@svc/sdk/agents";
 import { defineTool, type Tool, type ToolCall } from "@svc/sdk/tools";
 import { lastRouteOf } from "./addressing.ts";
 import { type Target, targetOf } from "./message-target.ts";
-import type { Roster } from "./roster.ts";
+import type { ChannelAccounts } from "./channel-accounts.ts";
 import { mirrorKeyOf, resolve, sendOnce, type SendingSources, textOf } from "./sending.ts";
 
 const ACTION = "send";
@@ -17,7 +17,7 @@ export interface MessageToolSources extends SendingSources {
 const said = (description: string) => Type.Optional(Type.String({ description }));
 
 export function messageTool(sources: MessageToolSources): Tool {
-  const { roster, sessions } = sources;
+  const { accounts, sessions } = sources;
   return defineTool({
     description:
       "Sends a text to a person or group on a chat channel. Where nothing else is said it goes to where this conversation is; " +
@@ -40,9 +40,9 @@ export function messageTool(sources: MessageToolSources): Tool {
       const known = sessions.get();
       const entry = await known?.get(call.sessionKey);
       if (known?.sendPolicy(call.sessionKey, entry) === "deny") refuseByPolicy();
-      const target = targetOf(asked, call.origin, lastRouteOf(entry), (name) => roster.channelId(name));
+      const target = targetOf(asked, call.origin, lastRouteOf(entry), (name) => accounts.channelId(name));
       const { inheritedThread, ...told } = target;
-      const destination = await resolve({ ...told, to: recipient(target, roster) }, roster);
+      const destination = await resolve({ ...told, to: recipient(target, accounts) }, accounts);
       const threadId = target.threadId ?? inheritedThread;
       const thread = threadId === undefined ? {} : { threadId };
       const noted = await mirrorKeyOf({ agentId: call.agentId, ...thread }, destination, sources);
@@ -65,10 +65,10 @@ function spoken(message = "", text = ""): string {
 }
 
 /** @throws GatewayError `INVALID_REQUEST` naming the parameter that is missing */
-function recipient({ channel, to }: Target, roster: Pick<Roster, "configured" | "channels">): string {
-  const [only, other] = roster.configured();
+function recipient({ channel, to }: Target, accounts: Pick<ChannelAccounts, "configured" | "channels">): string {
+  const [only, other] = accounts.configured();
   if (channel === undefined && (!only || other)) {
-    const known = roster.channels().map(({ id }) => id);
+    const known = accounts.channels().map(({ id }) => id);
     const why = only ? "several are configured, and this conversation is on none of them" : "none is configured";
     return invalidRequest(`channel required: ${why}; channels: ${known.join(", ") || "none"}`);
   }

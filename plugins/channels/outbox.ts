@@ -13,7 +13,7 @@ import type { AccountRun } from "./account.ts";
 import { secretsOf, toldError } from "./hidden.ts";
 import type { NewText, OutboxStore, OutboxText } from "./outbox-store.ts";
 import { pauseMs } from "./pauses.ts";
-import type { Listed, Roster } from "./roster.ts";
+import type { Listed, ChannelAccounts } from "./channel-accounts.ts";
 import { split } from "./split.ts";
 
 /** Choice: milliseconds after which a text is given up that could not be sent. */
@@ -25,7 +25,7 @@ const LAST_WORD_MS = 1_500;
 
 interface OutboxSources {
   readonly store: OutboxStore;
-  readonly roster: Pick<Roster, "channel" | "account" | "call">;
+  readonly accounts: Pick<ChannelAccounts, "channel" | "account" | "call">;
   /** Notes a text in a session, with `alongside` in the same step. */
   readonly mirror: (sessionKey: string, message: AssistantMessage, alongside: readonly Statement[]) => Promise<void>;
   readonly clock: Clock;
@@ -214,15 +214,15 @@ export class Outbox {
 
   /** @throws SendFailure */
   async #send(text: OutboxText, piece: string): Promise<SendReceipt> {
-    const { roster, clock } = this.#sources;
-    const contribution = roster.channel(text.channel);
+    const { accounts, clock } = this.#sources;
+    const contribution = accounts.channel(text.channel);
     if (!contribution) throw new SendFailure(`channel ${text.channel} is not loaded; see: svc plugins list`, false);
-    const listed = roster.account(contribution, text.accountId);
+    const listed = accounts.account(contribution, text.accountId);
     if (!listed) throw new SendFailure(`channel ${text.channel} has no account "${text.accountId}"`, false);
     const deadline = new AbortController();
     const cancel = clock.setTimeout(() => deadline.abort(), SEND_MS);
     try {
-      return await roster.call(contribution, (channel) =>
+      return await accounts.call(contribution, (channel) =>
         sendPiece(channel, listed, text, piece, AbortSignal.any([this.#cutting.signal, deadline.signal])),
       );
     } finally {

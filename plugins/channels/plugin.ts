@@ -16,7 +16,7 @@ import { OpenStorage } from "./open-storage.ts";
 import { Outbox } from "./outbox.ts";
 import { OutboxStore } from "./outbox-store.ts";
 import { Receiving, type Source } from "./receiving.ts";
-import { Roster } from "./roster.ts";
+import { ChannelAccounts } from "./channel-accounts.ts";
 import { createSending } from "./sending.ts";
 import { statusOf } from "./status.ts";
 
@@ -69,7 +69,7 @@ export default definePlugin({
     const texts = new OutboxStore(storage);
     const random = Math.random;
 
-    const roster: Roster = new Roster({
+    const accounts: ChannelAccounts = new ChannelAccounts({
       view: gateway.own(Channel),
       host,
       clock,
@@ -80,7 +80,7 @@ export default definePlugin({
     });
     const outbox = new Outbox({
       store: texts,
-      roster,
+      accounts,
       async mirror(sessionKey, message, alongside) {
         const known = sessions.get();
         if (known) await known.append(sessionKey, [message], alongside);
@@ -103,7 +103,7 @@ export default definePlugin({
 
     let { heartbeat } = gateway.config;
     gateway.configChanged((config) => void ({ heartbeat } = config));
-    gateway.provide(Delivery, createDelivery({ roster, outbox, sessions, heartbeats: () => heartbeat }));
+    gateway.provide(Delivery, createDelivery({ accounts, outbox, sessions, heartbeats: () => heartbeat }));
     gateway.serve(channels, {
       async status({ params }) {
         const failures = storage.isOpen ? await texts.failures() : new Map<string, number>();
@@ -112,11 +112,11 @@ export default definePlugin({
           waitingOutbound: outbox.waiting(channel, accountId),
           failedOutbound: failures.get(`${channel} ${accountId}`) ?? 0,
         });
-        return statusOf(params, { roster, clock, counts });
+        return statusOf(params, { accounts, clock, counts });
       },
-      logout: createLogout(roster, signal),
+      logout: createLogout(accounts, signal),
     });
-    const sending = { roster, outbox, sessions, agents, clock };
+    const sending = { accounts, outbox, sessions, agents, clock };
     gateway.serve(outbound, createSending(sending));
     gateway.extend(Tool, "message", messageTool({ ...sending, runs }));
 
@@ -124,8 +124,8 @@ export default definePlugin({
     /** Without a channel there is nothing to do, and nothing is read. */
     const follow = async () => {
       if (!isOpen || signal.aborted) return;
-      roster.reconcile();
-      if (roster.channels().length > 0) await Promise.all([answering.recover(), outbox.recover()]);
+      accounts.reconcile();
+      if (accounts.channels().length > 0) await Promise.all([answering.recover(), outbox.recover()]);
     };
     const open = async () => {
       isOpen = true;
@@ -147,7 +147,7 @@ export default definePlugin({
       if (host.url !== undefined) await open();
       return async () => {
         await outbox.stop();
-        await roster.stop();
+        await accounts.stop();
       };
     });
   },

@@ -13,7 +13,7 @@ import type { Channel, outbound } from "@svc/sdk/channels";
 import type { InboundAddress, Sessions } from "@svc/sdk/sessions";
 import { addressOf, chatTypeOf } from "./addressing.ts";
 import { type Ended, type Outbox, SEND_MS } from "./outbox.ts";
-import { defaultAccountOf, type Roster } from "./roster.ts";
+import { defaultAccountOf, type ChannelAccounts } from "./channel-accounts.ts";
 import { MAX_PIECES } from "./split.ts";
 
 /** Milliseconds the result of a key is kept: who sends it again gets that. Spec: §1. */
@@ -29,7 +29,7 @@ type Mirrored = Pick<SendParams, "sessionKey" | "agentId" | "threadId">;
 
 /** What is needed to send a text whose sender waits for the result. */
 export interface SendingSources {
-  readonly roster: Roster;
+  readonly accounts: ChannelAccounts;
   readonly outbox: Pick<Outbox, "add" | "ended">;
   readonly sessions: Live<Sessions>;
   readonly agents: Live<AgentDirectory>;
@@ -71,12 +71,12 @@ export async function sendOnce(
 }
 
 export function createSending(sources: SendingSources): Handlers<typeof outbound> {
-  const { roster, clock } = sources;
+  const { accounts, clock } = sources;
   return {
     async send({ params }) {
       const { idempotencyKey: runId, threadId } = params;
       const text = textOf(params);
-      const destination = await resolve(params, roster);
+      const destination = await resolve(params, accounts);
       const mirrorKey = await mirrorKeyOf(params, destination, sources);
       // On disk, so that whoever asks again after a restart gets the same result as well.
       const forgottenBefore = clock.now() - KEPT_MS;
@@ -86,7 +86,7 @@ export function createSending(sources: SendingSources): Handlers<typeof outbound
     },
 
     async poll({ params }) {
-      const { contribution } = await resolve(params, roster);
+      const { contribution } = await resolve(params, accounts);
       return invalidRequest(`channel ${contribution.id} has no polls; send the question as a text: svc channels send`);
     },
   };
@@ -109,21 +109,21 @@ export function textOf({
 /** @throws GatewayError `INVALID_REQUEST` */
 export async function resolve(
   { channel, accountId, threadId, to }: Addressed,
-  roster: Roster,
+  accounts: ChannelAccounts,
 ): Promise<CheckedDestination> {
   if (channel?.trim().toLowerCase() === INTERNAL) {
     invalidRequest(`"${INTERNAL}" is for clients of this gateway; use chat.send, or name a channel of people`);
   }
-  const contribution = roster.chosen(channel);
+  const contribution = accounts.chosen(channel);
   const id = accountId?.trim() || defaultAccountOf(contribution.value);
-  if (!roster.account(contribution, id)) {
+  if (!accounts.account(contribution, id)) {
     const known = contribution.value.accounts.map((account) => account.id).join(", ") || "none";
     invalidRequest(`channel ${contribution.id} has no account "${id}"; accounts: ${known}`);
   }
   if (threadId !== undefined && contribution.value.capabilities.threads !== true) {
     invalidRequest(`channel ${contribution.id} has no threads; leave threadId out`);
   }
-  const address = await addressOf(contribution, to.trim(), roster);
+  const address = await addressOf(contribution, to.trim(), accounts);
   return {
     contribution,
     accountId: id,
@@ -135,14 +135,14 @@ export async function resolve(
 export async function mirrorKeyOf(
   { sessionKey, agentId, threadId }: Mirrored,
   { contribution, accountId, to }: CheckedDestination,
-  { sessions, agents, roster }: Pick<SendingSources, "sessions" | "agents" | "roster">,
+  { sessions, agents, accounts }: Pick<SendingSources, "sessions" | "agents" | "accounts">,
 ): Promise<string | undefined> {
   const agent = agentId?.trim() || undefined;
   if (agent !== undefined && agents.get()?.has(agent) === false) invalidRequest(`no agent "${agent}"; see agents.list`);
   const known = sessions.get();
   if (!known) return undefined;
   if (sessionKey !== undefined && sessionKey.trim() !== "") return known.canonicalKey(sessionKey);
-  const kind = await chatTypeOf(contribution, to, roster);
+  const kind = await chatTypeOf(contribution, to, accounts);
   const thread = threadId === undefined ? {} : { threadId };
   const address: InboundAddress = { channel: contribution.id, accountId, peer: { kind, id: to }, ...thread };
   const route = known.route(address);

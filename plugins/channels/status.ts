@@ -4,7 +4,7 @@ import { type Clock, type ParamsOf, type ResultOf, unavailable, untilAborted } f
 import type { ChannelAccountSnapshot, channels } from "@svc/sdk/channels";
 import type { AccountState } from "./account.ts";
 import { hideIn, secretsOf, toldError } from "./hidden.ts";
-import { defaultAccountOf, isRun, type Listed, type Roster } from "./roster.ts";
+import { defaultAccountOf, isRun, type Listed, type ChannelAccounts } from "./channel-accounts.ts";
 
 /** Milliseconds one probe may take. Spec: §1. */
 const PROBE_MS = 10_000;
@@ -13,7 +13,7 @@ const LEAST_PROBE_MS = 1_000;
 type Status = ResultOf<typeof channels.status>;
 
 export interface StatusSources {
-  readonly roster: Roster;
+  readonly accounts: ChannelAccounts;
   readonly clock: Clock;
   /** By account: what waits, and what failed. */
   readonly counts: (
@@ -24,16 +24,16 @@ export interface StatusSources {
 
 /** @throws GatewayError `UNAVAILABLE` a probe failed */
 export async function statusOf(params: ParamsOf<typeof channels.status>, sources: StatusSources): Promise<Status> {
-  const { roster, clock } = sources;
-  const all = roster.channels();
+  const { accounts, clock } = sources;
+  const all = accounts.channels();
   const entries = <T>(of: (channel: (typeof all)[number]) => T) =>
     Object.fromEntries(all.map((channel) => [channel.id, of(channel)]));
-  const accounts = await Promise.all(
+  const snapshots = await Promise.all(
     all.map(
       async (channel) =>
         [
           channel.id,
-          await Promise.all(roster.accounts(channel).map((listed) => snapshot(listed, params, sources))),
+          await Promise.all(accounts.accounts(channel).map((listed) => snapshot(listed, params, sources))),
         ] as const,
     ),
   );
@@ -45,7 +45,7 @@ export async function statusOf(params: ParamsOf<typeof channels.status>, sources
     channelSystemImages: {},
     channelMeta: all.map(({ id, value }) => ({ id, label: value.label, detailLabel: value.label })),
     channels: entries(({ value }) => ({ configured: value.accounts.some(isRun) })),
-    channelAccounts: Object.fromEntries(accounts),
+    channelAccounts: Object.fromEntries(snapshots),
     channelDefaultAccountId: entries(({ value }) => defaultAccountOf(value)),
   };
 }
@@ -90,14 +90,14 @@ function stateFields(state: AccountState | undefined): Partial<ChannelAccountSna
 }
 
 /** Nothing where the channel has no probe. */
-async function probed({ account, contribution }: Listed, timeoutMs: number, { roster, clock }: StatusSources) {
+async function probed({ account, contribution }: Listed, timeoutMs: number, { accounts, clock }: StatusSources) {
   if (!contribution.value.probe) return {};
   const { id: accountId, settings } = account;
   const late = () => `no answer in ${timeoutMs} ms`;
   const secrets = secretsOf(settings);
   try {
     const probe = await withDeadline({ ms: timeoutMs, clock, signals: [], late }, (signal) => {
-      const answer = roster.call(contribution, async (channel) => channel.probe?.({ accountId, settings, signal }));
+      const answer = accounts.call(contribution, async (channel) => channel.probe?.({ accountId, settings, signal }));
       return untilAborted(answer, signal);
     });
     return { probe: hideIn(probe, secrets), lastProbeAt: clock.now() };

@@ -40,7 +40,7 @@ export class Telling {
   readonly #sources: TellingSources;
   readonly #claims = new Map<string, Claim>();
   /** Prompts that are being completed. */
-  readonly #underWay = new Set<Promise<unknown>>();
+  readonly #inFlight = new Set<Promise<unknown>>();
   #isStopped = false;
 
   constructor(sources: TellingSources) {
@@ -51,8 +51,8 @@ export class Telling {
   async prompt(prompt: Prompt, signal: AbortSignal): Promise<Prompt | undefined> {
     if (this.#isStopped) return undefined;
     const completed = this.#completed(prompt, signal);
-    this.#underWay.add(completed);
-    return completed.finally(() => this.#underWay.delete(completed));
+    this.#inFlight.add(completed);
+    return completed.finally(() => this.#inFlight.delete(completed));
   }
 
   /**
@@ -61,7 +61,7 @@ export class Telling {
    */
   async stop(): Promise<void> {
     this.#isStopped = true;
-    await Promise.allSettled(this.#underWay);
+    await Promise.allSettled(this.#inFlight);
   }
 
   async #completed(prompt: Prompt, signal: AbortSignal): Promise<Prompt | undefined> {

@@ -6,7 +6,7 @@ import { Models } from "@svc/sdk/models";
 import { Tool } from "@svc/sdk/tools";
 import { OutboundFetch } from "@svc/sdk/web";
 import { MediaConfig } from "./config.ts";
-import type { Desk } from "./desk.ts";
+import type { MediaServices } from "./tool-call.ts";
 import { createDocuments } from "./documents.ts";
 import { imageTool } from "./image-tool.ts";
 import { createPdfReader } from "./pdf-reader.ts";
@@ -31,7 +31,7 @@ export default definePlugin({
     gateway.provide(Documents, documents);
     gateway.start(() => () => pdf.close());
 
-    const desk: Desk = {
+    const mediaServices: MediaServices = {
       config: () => config,
       models: () => services.models.get(),
       agents: () => services.agents.get(),
@@ -40,7 +40,7 @@ export default definePlugin({
       pdf,
       clock,
     };
-    gateway.extend(Tool, "image", imageTool(desk));
-    gateway.extend(Tool, "pdf", pdfTool(desk));
+    gateway.extend(Tool, "image", imageTool(mediaServices));
+    gateway.extend(Tool, "pdf", pdfTool(mediaServices));
   },
 });

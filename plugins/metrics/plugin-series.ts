@@ -43,7 +43,7 @@ export function pluginSeries(plugins: readonly PluginMeasures[]): Family[] {
       type: "histogram",
       samples: plugins.flatMap(durations),
     },
-    gauge("calls_under_way", "Calls that are not answered yet", ({ underWay }) => underWay),
+    gauge("calls_under_way", "Calls that are not answered yet", ({ inFlight }) => inFlight),
     counter("errors_total", "Errors charged to the plugin, whatever it was doing", ({ errors }) => errors),
     counter("hook_runs_total", "Runs of its taps", ({ hookRuns }) => hookRuns),
     counter(

@@ -1,7 +1,7 @@
 /** The handlers of the namespace `secrets`. Spec: protocol/methods-secrets.md. */
 import { type Handlers, invalidRequest, type Logger, matches } from "@svc/sdk";
 import { type SecretPlace, type SecretPlaces, type secrets, SecretsResolveParams } from "@svc/sdk/secrets";
-import type { KnownRef, SecretDesk } from "./desk.ts";
+import type { KnownRef, RunningSecrets } from "./running-secrets.ts";
 import { pathText, refAt } from "./places.ts";
 import { printable } from "./printable.ts";
 
@@ -9,16 +9,16 @@ type Contract = typeof secrets;
 type Listed = Awaited<ReturnType<Handlers<Contract>["list"]>>["secrets"][number];
 
 export interface MethodsOptions {
-  readonly desk: SecretDesk;
+  readonly runningSecrets: RunningSecrets;
   readonly places: SecretPlaces;
   readonly log: Logger;
 }
 
-export function createHandlers({ desk, places, log }: MethodsOptions): Handlers<Contract> {
+export function createHandlers({ runningSecrets, places, log }: MethodsOptions): Handlers<Contract> {
   return {
-    list: () => ({ secrets: desk.list().map(row) }),
+    list: () => ({ secrets: runningSecrets.list().map(row) }),
 
-    reload: async () => ({ ok: true as const, warningCount: await desk.reload() }),
+    reload: async () => ({ ok: true as const, warningCount: await runningSecrets.reload() }),
 
     async resolve({ params, principal }) {
       const { targetIds, commandName } = checked(params);
@@ -27,7 +27,7 @@ export function createHandlers({ desk, places, log }: MethodsOptions): Handlers<
       const wanted = all.filter(({ target }) => targetIds.includes(target));
       const unused = wanted.filter((place) => refAt(place) && !place.active);
       const used = wanted.filter((place) => !unused.includes(place));
-      const assignments = await Promise.all(used.map((place) => assign(place, desk)));
+      const assignments = await Promise.all(used.map((place) => assign(place, runningSecrets)));
       const given = { by: principal.id, command: printable(commandName), count: assignments.length };
       log.info(given, "values of secrets were given out");
       const inactiveRefPaths = unused.map(({ path }) => pathText(path));
@@ -54,9 +54,9 @@ function refuseUnknown(targetIds: readonly string[], known: ReadonlySet<string>)
 }
 
 /** @throws GatewayError `UNAVAILABLE` */
-async function assign(place: SecretPlace, desk: SecretDesk) {
+async function assign(place: SecretPlace, runningSecrets: RunningSecrets) {
   const ref = refAt(place);
-  const value = ref ? await desk.reveal(ref) : place.value;
+  const value = ref ? await runningSecrets.reveal(ref) : place.value;
   return { path: pathText(place.path), pathSegments: place.path.map(String), value };
 }
 

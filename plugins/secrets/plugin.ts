@@ -6,7 +6,7 @@ import { definePlugin } from "@svc/sdk";
 import { GatewayInfo } from "@svc/sdk/gateway";
 import { SecretPlaces, secrets, Secrets, SecretSource } from "@svc/sdk/secrets";
 import { SecretsConfig } from "./config.ts";
-import { SecretDesk } from "./desk.ts";
+import { RunningSecrets } from "./running-secrets.ts";
 import { createEnvSource } from "./env-source.ts";
 import { createExecSource } from "./exec-source.ts";
 import { createFileSource } from "./file-source.ts";
@@ -30,20 +30,20 @@ export default definePlugin({
     gateway.extend(SecretSource, "exec", createExecSource({ clock }));
 
     const lookup = createLookup({ sources: gateway.own(SecretSource), config, clock, signal });
-    const desk = new SecretDesk({ places, config, lookup, log });
-    // Not the desk itself: who gets it could take it apart.
-    gateway.provide(Secrets, { reveal: (setting) => desk.reveal(setting) });
-    gateway.serve(secrets, createHandlers({ desk, places, log }));
+    const runningSecrets = new RunningSecrets({ places, config, lookup, log });
+    // Not the runningSecrets itself: who gets it could take it apart.
+    gateway.provide(Secrets, { reveal: (setting) => runningSecrets.reveal(setting) });
+    gateway.serve(secrets, createHandlers({ runningSecrets, places, log }));
 
     gateway.configChanged((next) => {
       current = next;
     });
     // Any section may have references. In the background: a slow vault does not hold up whoever changes the configuration.
-    gateway.hooks.configChanged.tap(() => void desk.refresh());
+    gateway.hooks.configChanged.tap(() => void runningSecrets.refresh());
     // Once all plugins are there: before, it is not known which references are read, nor which sources there are.
-    gateway.hooks.hostReady.tap(() => void desk.refresh());
+    gateway.hooks.hostReady.tap(() => void runningSecrets.refresh());
     gateway.start(() => {
-      if (services.host.url !== undefined) void desk.refresh();
+      if (services.host.url !== undefined) void runningSecrets.refresh();
     });
   },
 });

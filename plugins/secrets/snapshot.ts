@@ -5,7 +5,7 @@ import type { Outcome } from "./outcome.ts";
 /** Prints nothing of what it holds: ids say which secrets there are. */
 export class Snapshot {
   readonly #outcomes: Map<string, Outcome>;
-  readonly #underWay = new Map<string, Promise<Outcome>>();
+  readonly #inFlight = new Map<string, Promise<Outcome>>();
 
   constructor(outcomes: ReadonlyMap<string, Outcome> = new Map()) {
     this.#outcomes = new Map(outcomes);
@@ -17,16 +17,16 @@ export class Snapshot {
 
   /** Looks up what is not there and keeps it; questions for the same at the same time share one lookup. */
   async add(key: string, lookUp: () => Promise<Outcome>): Promise<Outcome> {
-    const running = this.#underWay.get(key);
+    const running = this.#inFlight.get(key);
     if (running) return running;
     const lookup = lookUp();
-    this.#underWay.set(key, lookup);
+    this.#inFlight.set(key, lookup);
     try {
       const outcome = await lookup;
       this.#outcomes.set(key, outcome);
       return outcome;
     } finally {
-      this.#underWay.delete(key);
+      this.#inFlight.delete(key);
     }
   }
 

@@ -82,7 +82,7 @@ const Milliseconds = Type.Union([Type.Number(), Type.Null()], { description: "nu
 /** What a plugin has cost since the gateway started, over all its generations. */
 export const PluginStats = Type.Object({
   calls: Type.Integer({ description: "methods and routes it answered, refusals included" }),
-  underWay: Type.Integer({ description: "calls it has not answered yet" }),
+  inFlight: Type.Integer({ description: "calls it has not answered yet" }),
   errors: Type.Integer({ description: "errors charged to it, those of hooks and of code nobody awaited included" }),
   p50Ms: Milliseconds,
   p99Ms: Milliseconds,

@@ -48,7 +48,7 @@ type Handle = HttpHandler["handle"];
 
 export function createHttpHandler(options: HttpOptions): HttpHandler {
   let application: Promise<Handle> | undefined;
-  const underWay = new Set<RouteCall>();
+  const inFlight = new Set<RouteCall>();
   let open = 0;
   let closed: GatewayError | undefined;
   let idle = () => {};
@@ -61,7 +61,7 @@ export function createHttpHandler(options: HttpOptions): HttpHandler {
         if (--open === 0) idle();
       });
       if (options.ingress?.(request, response)) return;
-      application ??= createApplication(options, underWay);
+      application ??= createApplication(options, inFlight);
       application.then(
         (handle) => handle(request, response),
         (error: unknown) => {
@@ -72,7 +72,7 @@ export function createHttpHandler(options: HttpOptions): HttpHandler {
     },
     closeDead() {
       const { authority } = options.access;
-      for (const call of underWay) if (call.principal && !authority.isLive(call.principal)) call.cutOff();
+      for (const call of inFlight) if (call.principal && !authority.isLive(call.principal)) call.cutOff();
     },
     close(refusal) {
       closed = refusal;
@@ -107,7 +107,7 @@ function alive({ method }: IncomingMessage, response: ServerResponse): void {
 
 const SECURITY_HEADERS = { "X-Content-Type-Options": "nosniff", "Referrer-Policy": "no-referrer" } as const;
 
-async function createApplication(options: HttpOptions, underWay: Set<RouteCall>): Promise<Handle> {
+async function createApplication(options: HttpOptions, inFlight: Set<RouteCall>): Promise<Handle> {
   const [{ default: Koa }, { default: Router }, readBody] = await Promise.all([
     import("koa"),
     import("@koa/router"),
@@ -153,7 +153,7 @@ async function createApplication(options: HttpOptions, underWay: Set<RouteCall>)
       if (principal && !access.authority.isLive(principal)) throw new GatewayError("UNAUTHORIZED", "Unauthorized"); // replaced while the body came
       const body = route.body ? parseBody(route.body, rawBody) : undefined;
       const request = (call = new RouteCall({ context, peer, principal, rawBody, body, aliases: access.aliases }));
-      underWay.add(call);
+      inFlight.add(call);
       begun = performance.now();
       const reply = await owner.run(() => route.handler(request.request));
       await sendReply(context, reply, (error) => {
@@ -167,7 +167,7 @@ async function createApplication(options: HttpOptions, underWay: Set<RouteCall>)
       if (begun !== undefined) owner.tally.answered(performance.now() - begun);
       whenSent(context, () => {
         owner.leave();
-        if (call) underWay.delete(call);
+        if (call) inFlight.delete(call);
       });
     }
     return undefined;

@@ -20,7 +20,7 @@ export function createAnswering(
   note: (line: string) => void,
   maxAtOnce: number = MAX_AT_ONCE,
 ): (invocation: Invocation) => Promise<InvocationAnswer> {
-  let underWay = 0;
+  let inFlight = 0;
 
   async function carryOut({ command, paramsJSON }: Invocation): Promise<unknown> {
     const run = commands.get(command);
@@ -31,7 +31,7 @@ export function createAnswering(
         `this node has no command ${JSON.stringify(command).slice(0, 100)}; it has ${known}`,
       );
     }
-    if (underWay > maxAtOnce) {
+    if (inFlight > maxAtOnce) {
       throw new NodeRefusal(
         "BUSY",
         `this node carries out ${maxAtOnce} commands already; try again when one has ended`,
@@ -42,7 +42,7 @@ export function createAnswering(
 
   return async (invocation) => {
     const { id } = invocation;
-    underWay++;
+    inFlight++;
     try {
       return { id, ok: true, payloadJSON: JSON.stringify((await carryOut(invocation)) ?? null) };
     } catch (error) {
@@ -50,7 +50,7 @@ export function createAnswering(
       if (known.code === "INTERNAL") note(error instanceof Error ? (error.stack ?? error.message) : String(error));
       return { id, ok: false, error: known };
     } finally {
-      underWay--;
+      inFlight--;
     }
   };
 }

@@ -38,7 +38,7 @@ const MAX_SEEN = 1_000;
 export class Room {
   readonly #life: NodeLife;
   readonly #answering: ReturnType<typeof createAnswering>;
-  readonly #underWay = new Set<Promise<void>>();
+  readonly #inFlight = new Set<Promise<void>>();
   readonly #seen = new Set<string>();
   #client: GatewayClient | undefined;
   #tokenWasRefused = false;
@@ -137,8 +137,8 @@ export class Room {
     const work = this.#answering(payload)
       .then(async (answer) => uplink.answer(await connecting, device.id, answer))
       .catch(() => undefined) // the connection never came about
-      .finally(() => this.#underWay.delete(work));
-    this.#underWay.add(work);
+      .finally(() => this.#inFlight.delete(work));
+    this.#inFlight.add(work);
   }
 
   /** Choice: a question that comes twice is carried out once. */
@@ -153,7 +153,7 @@ export class Room {
   /** Ends what runs, lets it answer, and closes. */
   async leave(): Promise<void> {
     this.#life.endCommands();
-    await Promise.all(this.#underWay);
+    await Promise.all(this.#inFlight);
     await this.#life.uplink.flush();
     this.#life.uplink.detach();
     await this.#client?.close();

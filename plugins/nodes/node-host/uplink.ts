@@ -24,7 +24,7 @@ export function createUplink(note: (line: string) => void): Uplink {
   let current: GatewayClient | undefined;
   const waiting: { readonly event: string; readonly payloadJSON: string }[] = [];
 
-  const underWay = new Set<Promise<void>>();
+  const inFlight = new Set<Promise<void>>();
 
   function send(client: GatewayClient, report: { event: string; payloadJSON: string }): void {
     const sent = client
@@ -33,8 +33,8 @@ export function createUplink(note: (line: string) => void): Uplink {
         () => undefined,
         (error: unknown) => note(`${report.event} was not delivered: ${messageOf(error)}`),
       )
-      .finally(() => underWay.delete(sent));
-    underWay.add(sent);
+      .finally(() => inFlight.delete(sent));
+    inFlight.add(sent);
   }
 
   return {
@@ -53,7 +53,7 @@ export function createUplink(note: (line: string) => void): Uplink {
       if (dropped) note(`${dropped.event} was not delivered: too much waits for the gateway`);
     },
     async flush() {
-      await Promise.all(underWay);
+      await Promise.all(inFlight);
       for (const { event } of waiting.splice(0)) note(`${event} was not delivered: there is no connection`);
     },
     async answer(client, nodeId, answer) {

@@ -84,12 +84,12 @@ function headline({
 }
 
 function costs(stats: Inspection["stats"], { blame, placement = "host" }: Inspection["plugin"]): Entry[] {
-  const { calls, underWay, p50Ms, p99Ms, maxMs, hookRuns, hookErrors, errors, memoryBytes, blocks, longestBlockMs } =
+  const { calls, inFlight, p50Ms, p99Ms, maxMs, hookRuns, hookErrors, errors, memoryBytes, blocks, longestBlockMs } =
     stats;
   const times =
     calls === 0 ? "" : `; half of them within ${ms(p50Ms)}, 99 % within ${ms(p99Ms)}, the slowest ${ms(maxMs)}`;
   return [
-    ["calls", `${calls}, ${underWay} under way${times}`],
+    ["calls", `${calls}, ${inFlight} under way${times}`],
     ["hooks", `${hookRuns} runs, ${hookErrors} failed`],
     ["errors", String(errors)],
     ["last error", blame && blameText(blame)],

@@ -29,7 +29,7 @@ const EVENT = "e".charCodeAt(0);
 const NEWS = NAMES.news.charCodeAt(0);
 
 /** Publishes for `ms` milliseconds, a new event whenever one has reached all. @returns deliveries */
-function publish(sockets: readonly LoadSocket[], underWay: number, ms: number): Promise<number> {
+function publish(sockets: readonly LoadSocket[], inFlight: number, ms: number): Promise<number> {
   const [control] = sockets;
   const requests = makeRequests(NAMES.publish);
   const end = performance.now() + ms;
@@ -42,7 +42,7 @@ function publish(sockets: readonly LoadSocket[], underWay: number, ms: number): 
       published++;
     };
     const onChunk = () => {
-      while (performance.now() < end && received >= (published - underWay + 1) * sockets.length) send();
+      while (performance.now() < end && received >= (published - inFlight + 1) * sockets.length) send();
       if (performance.now() < end || received < published * sockets.length) return;
       clearTimeout(stuck);
       resolve(received);
@@ -63,12 +63,12 @@ function publish(sockets: readonly LoadSocket[], underWay: number, ms: number): 
 async function measure(
   server: ServerProcess,
   sockets: readonly LoadSocket[],
-  underWay: number,
+  inFlight: number,
   ms: number,
 ): Promise<FanOut> {
   const before = await server.ask("usage");
   const begun = performance.now();
-  const deliveries = await publish(sockets, underWay, ms);
+  const deliveries = await publish(sockets, inFlight, ms);
   const seconds = (performance.now() - begun) / 1_000;
   const after = await server.ask("usage");
   return { perSecond: deliveries / seconds, cpuMicros: (after.cpuMicros - before.cpuMicros) / deliveries };
@@ -101,9 +101,9 @@ export const fanOut: Subject = {
         throw error;
       });
       try {
-        const contenders = (underWay: number, ms: number) => ({
-          ours: () => measure(gateway, ours, underWay, ms),
-          bare: () => measure(bare, plain, underWay, ms),
+        const contenders = (inFlight: number, ms: number) => ({
+          ours: () => measure(gateway, ours, inFlight, ms),
+          bare: () => measure(bare, plain, inFlight, ms),
         });
         await interleave(1, contenders(UNDER_WAY.several, warmUpMs));
         const single = await interleave(rounds, contenders(UNDER_WAY.single, windowMs));

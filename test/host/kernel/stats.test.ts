@@ -85,8 +85,8 @@ describe("what a plugin costs", limited, () => {
     await client.request(busy.ask.name, "not an object").catch(() => undefined); // does not reach it
     for (const path of ["ok", "broken", "nowhere"])
       await fetch(`${gateway.url.replace("ws", "http")}/plugins/busy/${path}`);
-    const { calls, errors, underWay, methods, answers, p50Ms, p99Ms, maxMs, callsMs } = measures();
-    assert.deepEqual({ calls, errors, underWay }, { calls: 7, errors: 3, underWay: 0 });
+    const { calls, errors, inFlight, methods, answers, p50Ms, p99Ms, maxMs, callsMs } = measures();
+    assert.deepEqual({ calls, errors, inFlight }, { calls: 7, errors: 3, inFlight: 0 });
     assert.deepEqual(methods, [
       { name: "busy.ask", ok: 2, refused: 0, failed: 0 },
       { name: "busy.refuse", ok: 0, refused: 1, failed: 0 },
@@ -107,11 +107,11 @@ describe("what a plugin costs", limited, () => {
     const { passed, open } = barrier();
     const { client, measures } = await scene(t, passed);
     const waiting = [client.request("busy.wait"), client.request("busy.wait")];
-    await until(() => measures().underWay === 2);
+    await until(() => measures().inFlight === 2);
     assert.equal(measures().calls, 0);
     open();
     await Promise.all(waiting);
-    assert.deepEqual([measures().underWay, measures().calls], [0, 2]);
+    assert.deepEqual([measures().inFlight, measures().calls], [0, 2]);
   });
 
   it("counts the runs of its taps, and those that failed", async (t) => {

@@ -23,7 +23,7 @@ async function allowed(
 ) {
   const scene = await openDesk(t);
   const { record } = await scene.ask(changes);
-  await scene.desk.decide(record, ada);
+  await scene.queue.decide(record, ada);
   return { ...scene, record };
 }
 
@@ -46,9 +46,9 @@ describe("a command that claims to be allowed", () => {
   });
 
   it("stays used after a crash, and usable when it was not used", async (t) => {
-    const { claims, record, storage, clock, ask, desk } = await allowed(t);
+    const { claims, record, storage, clock, ask, queue } = await allowed(t);
     const other = await ask();
-    await desk.decide(other.record, ada);
+    await queue.decide(other.record, ada);
     await claims.claim(claim(record.id));
     const next = new ApprovalStore(storage);
     await next.open(clock.now());
@@ -58,9 +58,9 @@ describe("a command that claims to be allowed", () => {
   });
 
   it("runs again and again when it is allowed for good, until that is forgotten", async (t) => {
-    const { claims, ask, desk, store } = await openDesk(t);
+    const { claims, ask, queue, store } = await openDesk(t);
     const { record } = await ask();
-    await desk.decide(record, always);
+    await queue.decide(record, always);
     for (let n = 0; n < 2; n++) assert.equal((await claims.claim(claim(record.id))).decision, "allow-always");
     const second = await ask();
     assert.equal((await claims.claim(claim(second.record.id))).decision, "allow-always");
@@ -118,10 +118,10 @@ describe("a command that claims to be allowed", () => {
   });
 
   it("is refused with APPROVAL_REQUIRED while nobody has decided, and when it was denied", async (t) => {
-    const { claims, ask, desk } = await openDesk(t);
+    const { claims, ask, queue } = await openDesk(t);
     const { record } = await ask();
     await assert.rejects(claims.claim(claim(record.id)), refusal("APPROVAL_REQUIRED"));
-    await desk.decide(record, { ...ada, decision: "deny" });
+    await queue.decide(record, { ...ada, decision: "deny" });
     await assert.rejects(claims.claim(claim(record.id)), refusal("APPROVAL_REQUIRED"));
   });
 
@@ -136,10 +136,10 @@ describe("a command that claims to be allowed", () => {
   });
 
   it("that had no device belongs to its connection, and within the gateway to its caller", async (t) => {
-    const { claims, ask, desk } = await openDesk(t);
+    const { claims, ask, queue } = await openDesk(t);
     const wire = await ask({ requester: { ...requester, deviceId: null } });
     const inner = await ask({ requester: { principalId: "plugin:exec", deviceId: null, connectionId: null } });
-    for (const { record } of [wire, inner]) await desk.decide(record, ada);
+    for (const { record } of [wire, inner]) await queue.decide(record, ada);
     const plugin = { ...claim("").principal, id: "plugin:exec", provenance: "plugin" } as const;
     const noDevice = { deviceId: undefined, connectionId: undefined };
     const foreign: [id: string, changes: Partial<ExecClaim>][] = [

@@ -309,8 +309,8 @@ describe("svc approvals security", () => {
 describe("--node", () => {
   const listed = [
     { nodeId: "aa11", displayName: "laptop" },
-    { nodeId: "aa22", displayName: "desk" },
-    { nodeId: "bb33", displayName: "desk" },
+    { nodeId: "aa22", displayName: "queue" },
+    { nodeId: "bb33", displayName: "queue" },
   ];
   const client = { call: () => Promise.resolve({ nodes: listed }) } as unknown as Parameters<typeof nodeNamed>[0]; // all it asks for
 
@@ -325,7 +325,7 @@ describe("--node", () => {
 
   for (const [given, says] of [
     ["aa", /2 nodes fit: aa11, aa22/],
-    ["desk", /2 nodes fit: aa22, bb33/],
+    ["queue", /2 nodes fit: aa22, bb33/],
     ["Laptop", /there is no node "Laptop"/],
     [" ", /takes the name or id/],
     [true, /takes the name or id/],

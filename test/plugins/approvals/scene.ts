@@ -11,7 +11,7 @@ import type { ApprovalRecord, Decision, Requester } from "../../../plugins/appro
 import { ApprovalStore } from "../../../plugins/approvals/approval-store.ts";
 import { askedCommand } from "../../../plugins/approvals/asking.ts";
 import { createClaims } from "../../../plugins/approvals/claims.ts";
-import { Desk, type NewQuestion } from "../../../plugins/approvals/desk.ts";
+import { ApprovalQueue, type NewQuestion } from "../../../plugins/approvals/approval-queue.ts";
 import { openStorage } from "../../../plugins/storage-sqlite/storage.ts";
 
 /** A canary: it must never be found anywhere. */
@@ -69,7 +69,7 @@ export async function openDesk(t: TestContext) {
   await store.open(clock.now());
   let ids = 0;
   const newDesk = (over: ApprovalStore = store) =>
-    new Desk({
+    new ApprovalQueue({
       store: over,
       clock,
       log: { debug: write, info: write, warn: write, error: write },
@@ -80,12 +80,12 @@ export async function openDesk(t: TestContext) {
       },
       announceDecision: (record, decision) => void decisions.push([record, decision]),
     });
-  const desk = newDesk();
-  const ask = async (changes: Partial<NewQuestion> = {}, on = desk) => {
+  const queue = newDesk();
+  const ask = async (changes: Partial<NewQuestion> = {}, on = queue) => {
     const taken = await on.take({ asked: askedCommand(nodeRequest), requester, always: false, ...changes });
     if (!taken) throw new Error("the id is known");
     return taken;
   };
   const claims = createClaims(store, clock);
-  return { directory, storage, broken, clock, state, announced, decisions, logged, store, desk, newDesk, ask, claims };
+  return { directory, storage, broken, clock, state, announced, decisions, logged, store, queue, newDesk, ask, claims };
 }

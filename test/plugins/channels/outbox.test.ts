@@ -47,7 +47,7 @@ describe("a text", () => {
     const { store, row } = deafStore();
     const outbox = new Outbox({
       store,
-      roster: {
+      accounts: {
         channel: () => contribution,
         account: () => ({ contribution, account: { id: "a", settings: {} }, run: undefined }),
         call: (one, work) => work(one.value),

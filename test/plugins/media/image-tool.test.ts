@@ -13,10 +13,10 @@ const dataUrl = (bytes: Buffer, type = "image/png") => `data:${type};base64,${by
 
 describe("the tool image", () => {
   it("keeps the contract of a tool", async (t) => {
-    const { desk, put } = await openScene(t);
+    const { mediaServices, put } = await openScene(t);
     await put("cat.png", png(2, 2));
     await toolContract(t, {
-      tool: imageTool(desk),
+      tool: imageTool(mediaServices),
       name: "image",
       samples: [{ prompt: "What is this?", image: "cat.png" }],
       invalid: [
@@ -28,15 +28,15 @@ describe("the tool image", () => {
   });
 
   it("is for runs only", async (t) => {
-    const { desk } = await openScene(t);
-    for (const { runOnly, scope } of [imageTool(desk), pdfTool(desk)])
+    const { mediaServices } = await openScene(t);
+    for (const { runOnly, scope } of [imageTool(mediaServices), pdfTool(mediaServices)])
       assert.deepEqual([runOnly, scope], [true, "operator.read"]);
   });
 
   it("shows a picture of the workspace to a model that sees, and answers what it says", async (t) => {
-    const { desk, put, asked } = await openScene(t);
+    const { mediaServices, put, asked } = await openScene(t);
     await put("pictures/cat.png", png(2, 2));
-    const result = await use(imageTool(desk), { prompt: "What is this?", image: "pictures/cat.png" });
+    const result = await use(imageTool(mediaServices), { prompt: "What is this?", image: "pictures/cat.png" });
     assert.deepEqual(result.content, [{ type: "text", text: "a cat" }]);
     const usage = { input: 7, output: 3, cacheRead: 0, cacheWrite: 0, totalTokens: 10 };
     assert.deepEqual(result.details, { text: "a cat", model: "fake/sees", sources: ["pictures/cat.png"], usage });
@@ -45,12 +45,12 @@ describe("the tool image", () => {
   });
 
   it("takes several at once, wherever they are", async (t) => {
-    const { desk, put, asked, urls, workspace } = await openScene(t, {
+    const { mediaServices, put, asked, urls, workspace } = await openScene(t, {
       fetched: { contentType: "image/gif", body: gif(3, 3) },
     });
     await put("a.jpg", jpeg(1, 1));
     const images = ["./a.jpg", "https://example.org/x.gif", dataUrl(png(1, 1)), join(workspace, "a.jpg")];
-    await use(imageTool(desk), { prompt: "Compare", images });
+    await use(imageTool(mediaServices), { prompt: "Compare", images });
     const types = shown(asked[0]).filter((text) => text.startsWith("image/"));
     assert.deepEqual(types, ["image/jpeg", "image/gif", "image/png", "image/jpeg"]);
     assert.deepEqual(urls, ["https://example.org/x.gif"]);
@@ -58,8 +58,8 @@ describe("the tool image", () => {
   });
 
   it("marks what is said about something fetched as text from outside", async (t) => {
-    const { desk } = await openScene(t, { fetched: { contentType: "image/gif", body: gif(3, 3) } });
-    const result = await use(imageTool(desk), { prompt: "What?", image: "https://example.org/x.gif" });
+    const { mediaServices } = await openScene(t, { fetched: { contentType: "image/gif", body: gif(3, 3) } });
+    const result = await use(imageTool(mediaServices), { prompt: "What?", image: "https://example.org/x.gif" });
     assert.match(
       textOf(result),
       /^SECURITY: [\s\S]*Source: Web fetch\nFrom: https:\/\/example.org\/x.gif\n---\na cat\n/,
@@ -86,8 +86,8 @@ describe("the tool image", () => {
   ];
   for (const [what, options, ref, used] of choices) {
     it(`asks ${what}`, async (t) => {
-      const { desk, asked } = await openScene(t, options);
-      await use(imageTool(desk), {
+      const { mediaServices, asked } = await openScene(t, options);
+      await use(imageTool(mediaServices), {
         prompt: "?",
         image: dataUrl(png(1, 1)),
         ...(ref === undefined ? {} : { model: ref }),
@@ -155,18 +155,18 @@ describe("the tool image", () => {
   ];
   for (const [what, args, options, code, message] of refused) {
     it(`refuses ${what}`, async (t) => {
-      const { desk, put, workspace } = await openScene(t, options);
+      const { mediaServices, put, workspace } = await openScene(t, options);
       await put("cat.png", png(1, 1));
       await put("twin.png", png(1, 1));
       await link(join(workspace, "twin.png"), join(workspace, "twin-2.png"));
       await symlink(join(workspace, "cat.png"), join(workspace, "link.png"));
-      await assert.rejects(use(imageTool(desk), { prompt: "?", ...args }), { code, message });
+      await assert.rejects(use(imageTool(mediaServices), { prompt: "?", ...args }), { code, message });
     });
   }
 
   it("says which plugin is missing", async (t) => {
-    const { desk } = await openScene(t);
-    const tool = imageTool({ ...desk, models: () => undefined, outbound: () => undefined });
+    const { mediaServices } = await openScene(t);
+    const tool = imageTool({ ...mediaServices, models: () => undefined, outbound: () => undefined });
     const ask = (image: string) => use(tool, { prompt: "?", image });
     await assert.rejects(ask(dataUrl(png(1, 1))), { code: "UNAVAILABLE", message: /plugin `models`/ });
     await assert.rejects(ask("https://example.org/x"), { code: "UNAVAILABLE", message: /plugin `outbound`/ });
@@ -177,8 +177,11 @@ describe("the tool image", () => {
       yield { type: "text" as const, delta: "a ca" };
       yield { type: "finish" as const, reason: "length" as const };
     }
-    const { desk } = await openScene(t, { answer: long });
-    assert.match(textOf(await use(imageTool(desk), { prompt: "?", image: dataUrl(png(1, 1)) })), /^a ca\n\[cut: /);
+    const { mediaServices } = await openScene(t, { answer: long });
+    assert.match(
+      textOf(await use(imageTool(mediaServices), { prompt: "?", image: dataUrl(png(1, 1)) })),
+      /^a ca\n\[cut: /,
+    );
   });
 
   it("gives up when its time is over, and when its run ends", async (t) => {
@@ -186,16 +189,18 @@ describe("the tool image", () => {
     async function* waits(_request: unknown, signal: AbortSignal) {
       await new Promise((_resolve, reject) => signal.addEventListener("abort", () => reject(new Error("aborted"))));
     }
-    const { desk, clock } = await openScene(t, { answer: waits, config: { timeoutSeconds: 30 } });
+    const { mediaServices, clock } = await openScene(t, { answer: waits, config: { timeoutSeconds: 30 } });
     const args = { prompt: "?", image: dataUrl(png(1, 1)) };
-    const late = assert.rejects(use(imageTool(desk), args), {
+    const late = assert.rejects(use(imageTool(mediaServices), args), {
       code: "UNAVAILABLE",
       message: /longer than 30 seconds.*tools\.media\.timeoutSeconds/,
     });
     await Promise.all([late, clock.advance(30_000)]);
 
     const stopping = new AbortController();
-    const stopped = assert.rejects(use(imageTool(desk), args, stopping.signal), { message: "the run is over" });
+    const stopped = assert.rejects(use(imageTool(mediaServices), args, stopping.signal), {
+      message: "the run is over",
+    });
     setImmediate(() => stopping.abort(new Error("the run is over")));
     await stopped;
     assert.equal(clock.pending, 0);

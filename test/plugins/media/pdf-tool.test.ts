@@ -12,10 +12,10 @@ const TEXT: Partial<PdfContent> = { texts: [{ page: 1, text: "Dear all" }] };
 
 describe("the tool pdf", () => {
   it("keeps the contract of a tool", async (t) => {
-    const { desk, put } = await openScene(t, { pdf: () => TEXT });
+    const { mediaServices, put } = await openScene(t, { pdf: () => TEXT });
     await put("a.pdf", BYTES);
     await toolContract(t, {
-      tool: pdfTool(desk),
+      tool: pdfTool(mediaServices),
       name: "pdf",
       samples: [{ prompt: "What is this?", pdf: "a.pdf", pages: "1-3,5" }],
       invalid: [{ prompt: "x", pdfs: [] }],
@@ -23,12 +23,12 @@ describe("the tool pdf", () => {
   });
 
   it("shows the text as data from outside, page by page, to any model", async (t) => {
-    const { desk, put, asked, jobs } = await openScene(t, {
+    const { mediaServices, put, asked, jobs } = await openScene(t, {
       models: [READS],
       pdf: () => ({ pageCount: 9, texts: [2, 3].map((page) => ({ page, text: `text of ${page}\n` })), isCut: true }),
     });
     await put("a.pdf", BYTES);
-    const result = await use(pdfTool(desk), { prompt: "Who?", pdf: "a.pdf", pages: "2-9" });
+    const result = await use(pdfTool(mediaServices), { prompt: "Who?", pdf: "a.pdf", pages: "2-9" });
     assert.deepEqual(jobs[0]?.ranges, [[2, 9]]);
     const [head, text, prompt, ...more] = shown(asked[0]);
     assert.deepEqual([head, prompt, more], ["Document: a.pdf; not all of it is here: it has 9 pages", "Who?", []]);
@@ -38,26 +38,26 @@ describe("the tool pdf", () => {
   });
 
   it("shows pages as pictures to a model that sees", async (t) => {
-    const { desk, put, asked } = await openScene(t, { models: [READS, SEES], pdf: () => SCAN });
+    const { mediaServices, put, asked } = await openScene(t, { models: [READS, SEES], pdf: () => SCAN });
     await put("scan.pdf", BYTES);
-    await use(pdfTool(desk), { prompt: "?", pdf: "scan.pdf" });
+    await use(pdfTool(mediaServices), { prompt: "?", pdf: "scan.pdf" });
     assert.equal(asked[0]?.model.id, "sees");
     assert.deepEqual(shown(asked[0]).slice(-3), ["Picture of page 1:", "image/png", "?"]);
   });
 
   it("makes do with the little text there is where no model sees", async (t) => {
-    const { desk, put, asked } = await openScene(t, { models: [READS], pdf: () => LETTER });
+    const { mediaServices, put, asked } = await openScene(t, { models: [READS], pdf: () => LETTER });
     await put("letter.pdf", BYTES);
-    await use(pdfTool(desk), { prompt: "?", pdf: "letter.pdf" });
+    await use(pdfTool(mediaServices), { prompt: "?", pdf: "letter.pdf" });
     assert.ok(!shown(asked[0]).includes("image/png"));
     assert.match(shown(asked[0]).join("\n"), /Dear all/);
   });
 
   it("shares pages and characters out among the documents of a call", async (t) => {
     const config = { maxChars: 12, pdf: { maxPages: 3, maxPixels: 5, minTextChars: 0 } };
-    const { desk, put, asked, jobs } = await openScene(t, { config, pdf: () => TEXT });
+    const { mediaServices, put, asked, jobs } = await openScene(t, { config, pdf: () => TEXT });
     for (const name of ["a.pdf", "b.pdf", "c.pdf"]) await put(name, BYTES);
-    await use(pdfTool(desk), { prompt: "?", pdfs: ["a.pdf", "b.pdf", "c.pdf"] });
+    await use(pdfTool(mediaServices), { prompt: "?", pdfs: ["a.pdf", "b.pdf", "c.pdf"] });
     const left = jobs.map(({ maxPages, maxChars, maxPixels, minTextChars }) => [
       maxPages,
       maxChars,
@@ -98,10 +98,10 @@ describe("the tool pdf", () => {
   ];
   for (const [what, args, options, code, message] of refused) {
     it(`refuses ${what}`, async (t) => {
-      const { desk, put, asked } = await openScene(t, { pdf: () => TEXT, ...options });
+      const { mediaServices, put, asked } = await openScene(t, { pdf: () => TEXT, ...options });
       await put("a.pdf", BYTES);
       await put("a.txt", Buffer.from("plain"));
-      await assert.rejects(use(pdfTool(desk), { prompt: "?", ...args }), { code, message });
+      await assert.rejects(use(pdfTool(mediaServices), { prompt: "?", ...args }), { code, message });
       assert.deepEqual(asked, []);
     });
   }

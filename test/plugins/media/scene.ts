@@ -9,7 +9,7 @@ import { createFakeClock } from "@svc/sdk/testing";
 import type { Tool, ToolResult } from "@svc/sdk/tools";
 import type { OutboundFetch } from "@svc/sdk/web";
 import { MediaConfig } from "../../../plugins/media/config.ts";
-import type { Desk } from "../../../plugins/media/desk.ts";
+import type { MediaServices } from "../../../plugins/media/tool-call.ts";
 import { createDocuments } from "../../../plugins/media/documents.ts";
 import type { PdfContent, PdfJob } from "../../../plugins/media/pdf-job.ts";
 
@@ -56,7 +56,7 @@ export async function openScene(t: TestContext, options: SceneOptions = {}) {
   const jobs: PdfJob[] = [];
   const urls: string[] = [];
 
-  const pdf: Desk["pdf"] = {
+  const pdf: MediaServices["pdf"] = {
     read: async (job) => {
       jobs.push(job);
       return { pageCount: 1, texts: [], pictures: [], isCut: false, ...options.pdf?.(job) };
@@ -69,7 +69,7 @@ export async function openScene(t: TestContext, options: SceneOptions = {}) {
       return { status: 200, url, headers: {}, charset: undefined, ...fetched };
     },
   };
-  const desk: Desk = {
+  const mediaServices: MediaServices = {
     config: () => withDefaults(MediaConfig, options.config ?? {}),
     models: () => modelsOf(options.models ?? [SEES], asked, options.answer ?? (() => says("a cat"))),
     agents: () => ({ list: () => [{ id: "main", isDefault: true, workspace }] }),
@@ -79,7 +79,7 @@ export async function openScene(t: TestContext, options: SceneOptions = {}) {
     clock,
   };
   return {
-    desk,
+    mediaServices,
     workspace,
     clock,
     asked,

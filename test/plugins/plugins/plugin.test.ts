@@ -33,7 +33,7 @@ const inspected: PluginInspection = {
   plugin: { id: "a", version: "1.0.0", state: "active", generation: 2, errors: 0, inert: [] },
   stats: {
     calls: 3,
-    underWay: 0,
+    inFlight: 0,
     errors: 0,
     p50Ms: 0.5,
     p99Ms: 1.5,

@@ -7,18 +7,18 @@ import { MAIN, request, says } from "../script.ts";
 
 /** Counts trips: calls that are under way together are one. */
 function counting(real: Storage) {
-  const counts = { trips: 0, transactions: 0, underWay: 0 };
+  const counts = { trips: 0, transactions: 0, inFlight: 0 };
   /** Transactions of a kind that are under way. */
   const together = new Map<string, number>();
   /** The most of a kind that were under way together. */
   const most = new Map<string, number>();
   const trip = async <T>(work: () => Promise<T>): Promise<T> => {
-    if (counts.underWay === 0) counts.trips += 1;
-    counts.underWay += 1;
+    if (counts.inFlight === 0) counts.trips += 1;
+    counts.inFlight += 1;
     try {
       return await work();
     } finally {
-      counts.underWay -= 1;
+      counts.inFlight -= 1;
     }
   };
   const storage: Storage = {
@@ -56,7 +56,7 @@ describe("trips to the storage", { timeout: 20_000 }, () => {
       },
     });
     await gateway.sessions.ensure(MAIN);
-    await until(() => counts.underWay === 0);
+    await until(() => counts.inFlight === 0);
     Object.assign(counts, { trips: 0, transactions: 0 });
     await gateway.runs.start(request("r1"));
     assert.deepEqual([counts.trips >= 1, counts.transactions >= 1], [true, true]);

@@ -13,7 +13,7 @@ const known: ResultOf<typeof plugins.inspect> = {
   plugin: { id: "pen", version: "1.2.0", state: "active", generation: 1, errors: 0, inert: [] },
   stats: {
     calls: 0,
-    underWay: 0,
+    inFlight: 0,
     errors: 0,
     p50Ms: null,
     p99Ms: null,
@@ -66,7 +66,7 @@ describe("an inspection in words", () => {
       stats: {
         ...known.stats,
         calls: 9,
-        underWay: 1,
+        inFlight: 1,
         p50Ms: 0.5,
         p99Ms: 12.5,
         maxMs: 2_345,

@@ -6,7 +6,12 @@ import { GatewayError } from "@svc/sdk";
 import { ApprovalStore } from "../../../plugins/approvals/approval-store.ts";
 import { createApprover } from "../../../plugins/approvals/approver-service.ts";
 import { askedCommand } from "../../../plugins/approvals/asking.ts";
-import { DEFAULT_TIMEOUT_MS, MAX_PENDING, MAX_PENDING_EACH, MAX_TIMEOUT_MS } from "../../../plugins/approvals/desk.ts";
+import {
+  DEFAULT_TIMEOUT_MS,
+  MAX_PENDING,
+  MAX_PENDING_EACH,
+  MAX_TIMEOUT_MS,
+} from "../../../plugins/approvals/approval-queue.ts";
 import { ada, nodeRequest, openDesk, plan, requester, SECRET } from "./scene.ts";
 
 const always = { ...ada, decision: "allow-always" } as const;
@@ -22,24 +27,24 @@ const until = async (holds: () => boolean | Promise<boolean>) => {
 
 describe("a question", () => {
   it("is recorded before anybody hears of it, and answered by the decision", async (t) => {
-    const { store, desk, announced, decisions, ask } = await openDesk(t);
+    const { store, queue, announced, decisions, ask } = await openDesk(t);
     const { record, settled } = await ask();
     assert.equal((await store.get(record.id))?.status, "pending");
     assert.deepEqual(announced, [record]);
-    assert.equal((await desk.decide(record, ada)).won, true);
+    assert.equal((await queue.decide(record, ada)).won, true);
     const { decision, resolvedBy, status } = await settled;
     assert.deepEqual([decision, resolvedBy, status], ["allow-once", "Ada", "decided"]);
     assert.equal(decisions.length, 1);
-    assert.equal(desk.waiting(record.id), undefined);
+    assert.equal(queue.waiting(record.id), undefined);
   });
 
   it("takes the first decision, of two at once", async (t) => {
-    const { desk, decisions, ask } = await openDesk(t);
+    const { queue, decisions, ask } = await openDesk(t);
     const { record, settled } = await ask();
     const outcomes = await Promise.all([
-      desk.decide(record, ada),
-      desk.decide(record, deny),
-      desk.decide(record, always),
+      queue.decide(record, ada),
+      queue.decide(record, deny),
+      queue.decide(record, always),
     ]);
     assert.equal(outcomes.filter(({ won }) => won).length, 1);
     assert.equal(decisions.length, 1);
@@ -62,20 +67,20 @@ describe("a question", () => {
   });
 
   it("cannot be decided once its time is over, even before the timer says so", async (t) => {
-    const { clock, ask, store, desk, decisions } = await openDesk(t);
+    const { clock, ask, store, queue, decisions } = await openDesk(t);
     const { record } = await ask({ timeoutMs: 10 });
     assert.equal(await store.decide(record, ada, record.expiresAt), false);
     assert.equal(await store.decide(record, ada, record.expiresAt + 1), false);
     await clock.advance(11);
-    assert.equal((await desk.decide(record, ada)).won, false);
+    assert.equal((await queue.decide(record, ada)).won, false);
     assert.deepEqual(decisions, []);
   });
 
   it("has one end when a decision and the end of its time meet", async (t) => {
-    const { ask, desk, store, decisions } = await openDesk(t);
+    const { ask, queue, store, decisions } = await openDesk(t);
     for (let round = 0; round < 10; round++) {
       const { record, settled } = await ask();
-      const [, outcome] = await Promise.all([desk.close(record.id, "time"), desk.decide(record, ada)]);
+      const [, outcome] = await Promise.all([queue.close(record.id, "time"), queue.decide(record, ada)]);
       const end = await settled;
       assert.equal(end.decision, outcome.won ? "allow-once" : null);
       assert.deepEqual(end, await store.get(record.id));
@@ -93,33 +98,33 @@ describe("a question", () => {
   });
 
   it("is refused for an id that is known, waiting or not", async (t) => {
-    const { desk, ask } = await openDesk(t);
+    const { queue, ask } = await openDesk(t);
     const { record } = await ask({ id: "mine" });
     const again = { id: "mine", asked: askedCommand(nodeRequest), requester, always: false };
-    assert.equal(await desk.take(again), undefined);
-    await desk.decide(record, deny);
-    assert.equal(await desk.take(again), undefined);
-    const both = await Promise.all([desk.take({ ...again, id: "both" }), desk.take({ ...again, id: "both" })]);
+    assert.equal(await queue.take(again), undefined);
+    await queue.decide(record, deny);
+    assert.equal(await queue.take(again), undefined);
+    const both = await Promise.all([queue.take({ ...again, id: "both" }), queue.take({ ...again, id: "both" })]);
     assert.equal(both.filter(Boolean).length, 1);
   });
 
   it("is refused when too many wait, of one client or in all", async (t) => {
-    const { desk, ask } = await openDesk(t);
+    const { queue, ask } = await openDesk(t);
     const of = (n: number) => ({ requester: { ...requester, deviceId: `d${n}` } });
     await Promise.all(Array.from({ length: MAX_PENDING_EACH }, () => ask(of(0))));
     await assert.rejects(ask(of(0)), { code: "UNAVAILABLE", message: /of one client.*svc approvals list/ });
     for (let n = 1; n < MAX_PENDING / MAX_PENDING_EACH; n++)
       await Promise.all(Array.from({ length: MAX_PENDING_EACH }, () => ask(of(n))));
     await assert.rejects(ask(of(99)), { code: "UNAVAILABLE", message: /too many.*1000/ });
-    await desk.close("q1", "cancelled");
+    await queue.close("q1", "cancelled");
     await ask(of(99));
   });
 
   it("that cannot be recorded is refused and does not count", async (t) => {
-    const { broken, desk, ask, announced } = await openDesk(t);
+    const { broken, queue, ask, announced } = await openDesk(t);
     broken.transactions = () => Promise.reject(new GatewayError("UNAVAILABLE", "disk full"));
     await assert.rejects(ask({ id: "x" }), { code: "UNAVAILABLE" });
-    assert.equal(desk.waiting("x"), undefined);
+    assert.equal(queue.waiting("x"), undefined);
     assert.deepEqual(announced, []);
     delete broken.transactions;
     await ask({ id: "x" });
@@ -144,9 +149,9 @@ describe("a question", () => {
   });
 
   it("is closed with the reason restart by the next start; its answer is never an allowance", async (t) => {
-    const { storage, desk, ask, clock } = await openDesk(t);
+    const { storage, queue, ask, clock } = await openDesk(t);
     const { record, settled } = await ask();
-    desk.stop();
+    queue.stop();
     await assert.rejects(settled, { code: "UNAVAILABLE" });
     assert.equal(clock.pending, 0);
     const next = new ApprovalStore(storage);
@@ -157,9 +162,9 @@ describe("a question", () => {
   });
 
   it("is forgotten after a while, and never while it waits", async (t) => {
-    const { ask, desk, store, clock } = await openDesk(t);
+    const { ask, queue, store, clock } = await openDesk(t);
     const old = await ask();
-    await desk.decide(old.record, deny);
+    await queue.decide(old.record, deny);
     const waiting = await ask();
     await clock.advance(10);
     assert.equal(await store.prune(clock.now(), 500), 1);
@@ -170,13 +175,13 @@ describe("a question", () => {
   });
 
   it("is listed with what waits first, and to others only where it is their own", async (t) => {
-    const { ask, desk, store, clock } = await openDesk(t);
+    const { ask, queue, store, clock } = await openDesk(t);
     const first = await ask();
     await clock.advance(1);
     const second = await ask({ requester: { principalId: "token", deviceId: null, connectionId: "c2" } });
     await clock.advance(1);
     const third = await ask({ requester: { principalId: "plugin:x", deviceId: null, connectionId: null } });
-    await desk.decide(third.record, deny);
+    await queue.decide(third.record, deny);
     const ids = async (...of: Parameters<typeof store.list>) => (await store.list(...of)).map(({ id }) => id);
     const [a, b, c] = [first.record.id, second.record.id, third.record.id];
     assert.deepEqual(await ids(10, undefined), [b, a, c]);
@@ -190,8 +195,8 @@ describe("a question", () => {
 
 describe("what is allowed for good", () => {
   it("answers the very same at once, and says when it was used", async (t) => {
-    const { ask, desk, store, announced, decisions, clock } = await openDesk(t);
-    await desk.decide((await ask()).record, always);
+    const { ask, queue, store, announced, decisions, clock } = await openDesk(t);
+    await queue.decide((await ask()).record, always);
     assert.equal((await store.grants())[0]?.lastUsedAtMs, undefined);
     await clock.advance(1_000);
     const { record, settled } = await ask();
@@ -203,29 +208,29 @@ describe("what is allowed for good", () => {
   });
 
   it("is asked for all the same by who says so", async (t) => {
-    const { ask, desk, announced } = await openDesk(t);
-    await desk.decide((await ask()).record, always);
+    const { ask, queue, announced } = await openDesk(t);
+    await queue.decide((await ask()).record, always);
     await ask({ always: true });
     assert.equal(announced.length, 2);
   });
 
   it("is kept with the decision or not at all", async (t) => {
-    const { ask, desk, store, broken } = await openDesk(t);
+    const { ask, queue, store, broken } = await openDesk(t);
     const { record } = await ask();
     broken.transactions = () => Promise.reject(new GatewayError("UNAVAILABLE", "disk full"));
-    await assert.rejects(desk.decide(record, always), { code: "UNAVAILABLE" });
+    await assert.rejects(queue.decide(record, always), { code: "UNAVAILABLE" });
     delete broken.transactions;
     assert.deepEqual([await store.grants(), (await store.get(record.id))?.status], [[], "pending"]);
-    assert.equal((await desk.decide(record, deny)).won, true);
+    assert.equal((await queue.decide(record, deny)).won, true);
     assert.equal(await store.decide(record, always, 0), false);
     assert.deepEqual(await store.grants(), []);
   });
 
   it("outlives a restart, until it is forgotten", async (t) => {
-    const { ask, desk, store, storage, newDesk, clock, announced } = await openDesk(t);
+    const { ask, queue, store, storage, newDesk, clock, announced } = await openDesk(t);
     const { record } = await ask();
-    await desk.decide(record, always);
-    desk.stop();
+    await queue.decide(record, always);
+    queue.stop();
     const next = new ApprovalStore(storage);
     await next.open(clock.now());
     assert.equal((await (await ask({}, newDesk(next))).settled).decision, "allow-always");
@@ -236,9 +241,9 @@ describe("what is allowed for good", () => {
   });
 
   it("holds for no other kind with the same digest", async (t) => {
-    const { ask, desk, announced } = await openDesk(t);
+    const { ask, queue, announced } = await openDesk(t);
     const asked = askedCommand(nodeRequest);
-    await desk.decide((await ask({ asked: { ...asked, kind: "question:exec" } })).record, always);
+    await queue.decide((await ask({ asked: { ...asked, kind: "question:exec" } })).record, always);
     await ask({ asked });
     assert.equal(announced.length, 2);
   });
@@ -248,8 +253,8 @@ describe("asking as a plugin", () => {
   const question = { title: "delete it?", subject: { tool: "rm", path: "/x" }, kind: "toolBefore:rm", askedBy: "gate" };
 
   it("gets the answer, and a reason for a no", async (t) => {
-    const { desk, announced, store } = await openDesk(t);
-    const approver = createApprover(desk);
+    const { queue, announced, store } = await openDesk(t);
+    const approver = createApprover(queue);
     const answer = approver.ask({ ...question, agentId: "main", sessionKey: "s" });
     await until(() => announced.length === 1);
     const [record] = announced;
@@ -257,14 +262,14 @@ describe("asking as a plugin", () => {
     const { command, host, agentId, sessionKey, askedBy, digest } = record.view;
     assert.deepEqual([command, host, agentId, sessionKey, askedBy], ["delete it?", "gateway", "main", "s", "gate"]);
     assert.match(digest ?? "", /^[0-9a-f]{64}$/);
-    await desk.decide(record, deny);
+    await queue.decide(record, deny);
     assert.deepEqual(await answer, { id: record.id, decision: "deny", reason: "Ada denied it" });
     assert.equal((await store.get(record.id))?.kind, "question:toolBefore:rm");
   });
 
   it("gets a no when nobody answers, nobody is there, or it is taken back", async (t) => {
-    const { desk, state, announced, clock, store } = await openDesk(t);
-    const approver = createApprover(desk);
+    const { queue, state, announced, clock, store } = await openDesk(t);
+    const approver = createApprover(queue);
     const timed = approver.ask({ ...question, timeoutMs: 5 });
     await until(() => announced.length === 1);
     await clock.advance(5);
@@ -286,11 +291,11 @@ describe("asking as a plugin", () => {
   });
 
   it("binds an answer for good to kind and subject, in whatever order its keys are", async (t) => {
-    const { desk, announced } = await openDesk(t);
-    const approver = createApprover(desk);
+    const { queue, announced } = await openDesk(t);
+    const approver = createApprover(queue);
     const first = approver.ask(question);
     await until(() => announced.length === 1);
-    await desk.decide(announced[0] ?? assert.fail(), always);
+    await queue.decide(announced[0] ?? assert.fail(), always);
     assert.equal((await first).decision, "allow-always");
     const same = await approver.ask({ ...question, title: "other words", subject: { path: "/x", tool: "rm" } });
     assert.equal(same.decision, "allow-always");
@@ -302,14 +307,14 @@ describe("asking as a plugin", () => {
       const before = announced.length;
       const answer = approver.ask({ ...question, ...other, timeoutMs: 1_000 });
       await until(() => announced.length === before + 1);
-      await desk.decide(announced.at(-1) ?? assert.fail(), deny);
+      await queue.decide(announced.at(-1) ?? assert.fail(), deny);
       assert.equal((await answer).decision, "deny");
     }
   });
 
   it("refuses a subject that JSON cannot hold", async (t) => {
-    const { desk } = await openDesk(t);
-    const approver = createApprover(desk);
+    const { queue } = await openDesk(t);
+    const approver = createApprover(queue);
     await assert.rejects(approver.ask({ ...question, subject: { at: undefined } }), {
       code: "INVALID_REQUEST",
       message: /subject\.at is undefined/,
@@ -318,13 +323,13 @@ describe("asking as a plugin", () => {
 });
 
 it("values of variables are nowhere: not in the files, the logs, or what approvers get", async (t) => {
-  const { directory, ask, desk, announced, decisions, logged, store, clock, claims } = await openDesk(t);
+  const { directory, ask, queue, announced, decisions, logged, store, clock, claims } = await openDesk(t);
   const first = await ask();
-  await desk.decide(first.record, always);
+  await queue.decide(first.record, always);
   await ask();
   const elsewhere = { ...nodeRequest, host: "gateway" };
   const third = await ask({ asked: askedCommand(elsewhere) });
-  await desk.decide(third.record, { ...ada, decision: "deny" });
+  await queue.decide(third.record, { ...ada, decision: "deny" });
   await assert.rejects(
     claims.claim({
       approvalId: first.record.id,

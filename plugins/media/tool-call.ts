@@ -14,7 +14,7 @@ import type { PdfReader } from "./pdf-reader.ts";
 import { loadSources, type Source } from "./sources.ts";
 
 /** What the tools use, as it is now. */
-export interface Desk {
+export interface MediaServices {
   readonly config: () => MediaConfig;
   readonly models: () => Models | undefined;
   readonly agents: () => Pick<AgentDirectory, "list"> | undefined;
@@ -49,20 +49,25 @@ export function namesOf(one: string | undefined, several: readonly string[], key
 
 /** A call under way. */
 export interface Sitting {
-  readonly desk: Desk;
+  readonly mediaServices: MediaServices;
   readonly config: MediaConfig;
   readonly call: ToolCall;
   readonly signal: AbortSignal;
 }
 
 /** Runs one call within its time. */
-export function sit(desk: Desk, call: ToolCall, signal: AbortSignal, work: (sitting: Sitting) => Promise<ToolResult>) {
-  const config = desk.config();
-  const { clock } = desk;
+export function sit(
+  mediaServices: MediaServices,
+  call: ToolCall,
+  signal: AbortSignal,
+  work: (sitting: Sitting) => Promise<ToolResult>,
+) {
+  const config = mediaServices.config();
+  const { clock } = mediaServices;
   const { timeoutSeconds } = config;
   const late = () => `it took longer than ${timeoutSeconds} seconds; ask for less, or raise tools.media.timeoutSeconds`;
   return withDeadline({ ms: timeoutSeconds * 1_000, clock, signals: [signal], late }, (inTime) =>
-    work({ desk, config, call, signal: inTime }),
+    work({ mediaServices, config, call, signal: inTime }),
   );
 }
 
@@ -70,9 +75,9 @@ export function sit(desk: Desk, call: ToolCall, signal: AbortSignal, work: (sitt
 export function loadAll(
   names: readonly string[],
   allowedMimes: readonly string[],
-  { desk, config, call, signal }: Sitting,
+  { mediaServices, config, call, signal }: Sitting,
 ): Promise<readonly Source[]> {
-  const agent = desk
+  const agent = mediaServices
     .agents()
     ?.list()
     .find(({ id }) => id === call.agentId);
@@ -80,7 +85,14 @@ export function loadAll(
   const { maxBytes, timeoutSeconds } = config;
   const { workspace } = agent;
   const timeoutMs = timeoutSeconds * 1000;
-  return loadSources(names, { workspace, outbound: desk.outbound(), maxBytes, timeoutMs, allowedMimes, signal });
+  return loadSources(names, {
+    workspace,
+    outbound: mediaServices.outbound(),
+    maxBytes,
+    timeoutMs,
+    allowedMimes,
+    signal,
+  });
 }
 
 /** What is asked. */
@@ -91,15 +103,18 @@ export interface Inquiry {
 }
 
 /** @throws GatewayError as `chooseModel` and `ask` */
-export function inquire({ system, content, model }: Inquiry, { desk, config, call, signal }: Sitting): Promise<Answer> {
-  const models = modelsOf(desk);
+export function inquire(
+  { system, content, model }: Inquiry,
+  { mediaServices, config, call, signal }: Sitting,
+): Promise<Answer> {
+  const models = modelsOf(mediaServices);
   const withImages = content.some(({ type }) => type === "image");
   const chosen = chooseModel(models, { configured: config.model, asked: model, withImages });
-  return ask({ model: chosen, system, content, sessionKey: call.sessionKey }, models, desk.clock, signal);
+  return ask({ model: chosen, system, content, sessionKey: call.sessionKey }, models, mediaServices.clock, signal);
 }
 
-export function modelsOf(desk: Desk): Models {
-  return desk.models() ?? unavailable("no model can be asked: the plugin `models` is not running");
+export function modelsOf(mediaServices: MediaServices): Models {
+  return mediaServices.models() ?? unavailable("no model can be asked: the plugin `models` is not running");
 }
 
 /**

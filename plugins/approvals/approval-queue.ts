@@ -13,7 +13,7 @@ export const MAX_TIMEOUT_MS = 24 * 3_600_000;
 /** Milliseconds until an expiry is tried again that could not be recorded. */
 const RETRY_MS = 1_000;
 
-export interface DeskParts {
+export interface ApprovalQueueParts {
   readonly store: ApprovalStore;
   readonly clock: Clock;
   readonly log: Logger;
@@ -50,11 +50,11 @@ interface Pending {
   cancelTimer: () => void;
 }
 
-export class Desk {
-  readonly #parts: DeskParts;
+export class ApprovalQueue {
+  readonly #parts: ApprovalQueueParts;
   readonly #pending = new Map<string, Pending>();
 
-  constructor(parts: DeskParts) {
+  constructor(parts: ApprovalQueueParts) {
     this.#parts = parts;
   }
 

@@ -10,7 +10,7 @@ import { printable } from "./printable.ts";
 import { Snapshot } from "./snapshot.ts";
 import { SharedTurns } from "./shared-turns.ts";
 
-export interface DeskOptions {
+export interface RunningSecretsOptions {
   readonly places: SecretPlaces;
   /** Of now. */
   readonly config: () => SecretsConfig;
@@ -27,15 +27,15 @@ export interface KnownRef extends PlacedRef {
 /** Refusals name so many references. */
 const MOST_NAMED = 20;
 
-export class SecretDesk implements Secrets {
-  readonly #options: DeskOptions;
+export class RunningSecrets implements Secrets {
+  readonly #options: RunningSecretsOptions;
   readonly #turns = new SharedTurns();
   #snapshot = new Snapshot();
   /** Failures that stand in the log; empty when all is well. */
   #told = new Set<string>();
   #degraded = false;
 
-  constructor(options: DeskOptions) {
+  constructor(options: RunningSecretsOptions) {
     this.#options = options;
   }
 

@@ -7,7 +7,7 @@ import { AccountRun } from "./account.ts";
 /** Account of a channel that has only one. */
 export const DEFAULT_ACCOUNT = "default";
 
-export interface RosterOptions {
+export interface ChannelAccountsOptions {
   readonly view: ExtensionView<Channel>;
   readonly host: Pick<GatewayInfo, "plugins">;
   readonly clock: Clock;
@@ -24,14 +24,14 @@ export interface Listed {
   readonly run: AccountRun | undefined;
 }
 
-export class Roster {
-  readonly #options: RosterOptions;
+export class ChannelAccounts {
+  readonly #options: ChannelAccountsOptions;
   readonly #runs = new Map<string, AccountRun>();
   /** By account: settles when the run before the present one has let go. */
   readonly #former = new Map<string, Promise<void>>();
   #isStopped = false;
 
-  constructor(options: RosterOptions) {
+  constructor(options: ChannelAccountsOptions) {
     this.#options = options;
   }
 
@@ -141,7 +141,7 @@ export class Roster {
 
   #begin(key: string, contribution: Contribution<Channel>, account: ChannelAccount): void {
     const { clock, log, random, receive, connected } = this.#options;
-    const call: Roster["call"] = (channel, work) => this.call(channel, work);
+    const call: ChannelAccounts["call"] = (channel, work) => this.call(channel, work);
     const run = new AccountRun({ contribution, account, clock, log, random, call, receive, connected });
     this.#runs.set(key, run);
     run.start(this.#former.get(key));
