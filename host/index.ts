@@ -33,7 +33,7 @@ export { loadKinds } from "./kernel/load-kinds.ts";
 
 /** For the installer: what is installed, whether it is what was agreed to, and where it lies. */
 export { addedItems, type Asking, itemsOf, summaryOf } from "./installed/agreed.ts";
-export { examinePackage, nativeFiles } from "./installed/package.ts";
+export { inspectPackage, nativeFiles } from "./installed/package.ts";
 export {
   extensionsOf,
   generationName,

@@ -5,7 +5,7 @@ import { type Manifest, readManifest } from "../kernel/manifest.ts";
 import type { TreeEntry } from "./tree.ts";
 
 /** The manifest, whose files must lie inside the package. @throws Error with the next step */
-export function examinePackage(directory: string): Manifest {
+export function inspectPackage(directory: string): Manifest {
   const manifest = readManifest(directory);
   if (!manifest) throw refused(`${directory} is no plugin: its package.json has no "svc.entry"`, "add it");
   for (const [key, path] of [

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { replaceFile } from "@svc/sdk/files";
 import type { Manifest } from "../kernel/manifest.ts";
 import { addedItems, itemsOf, summaryOf } from "./agreed.ts";
-import { examinePackage, nativeFiles } from "./package.ts";
+import { inspectPackage, nativeFiles } from "./package.ts";
 import { type InstalledVersion, packageDirectory } from "./record.ts";
 import { linkSdk } from "./sdk-link.ts";
 import {
@@ -30,7 +30,7 @@ export async function verifyInstalled(id: string, version: InstalledVersion, ext
       throw new Error(`its files changed since it was installed\nNext: ${repair(id, version)}`);
     linkSdk(root);
   }
-  const manifest = examinePackage(packageDirectory(extensions, version));
+  const manifest = inspectPackage(packageDirectory(extensions, version));
   if (manifest.id !== id)
     throw new Error(
       `its package says id "${manifest.id}" now, and it was installed as ${id}\nNext: ${repair(id, version)}`,

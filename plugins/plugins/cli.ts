@@ -88,7 +88,7 @@ export default defineCommands([
     ],
     help: ["Exits with 1 when something is broken. Changes nothing without --fix."],
     examples: ["svc plugins doctor", "svc plugins doctor --fix"],
-    run: async (context) => (await import("./cli/doctor.ts")).examinePlugins(context),
+    run: async (context) => (await import("./cli/doctor.ts")).checkInstallation(context),
   },
   {
     name: "plugins use",

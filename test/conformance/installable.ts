@@ -4,7 +4,7 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "nod
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { create } from "tar";
-import { agreementOf } from "../../plugins/plugins/install/agreement.ts";
+import { consentOf } from "../../plugins/plugins/install/consent.ts";
 import { filesOf } from "../plugin-package.ts";
 
 export interface Installable {
@@ -24,5 +24,5 @@ export function makeInstallable(): Installable {
   const path = join(directory, `${id}.tgz`);
   create({ file: path, sync: true, gzip: true, portable: true, cwd: directory }, ["package"]);
   const integrity = `sha512-${createHash("sha512").update(readFileSync(path)).digest("base64")}`;
-  return { id, path, agree: agreementOf(id, integrity, ["rights all"]) };
+  return { id, path, agree: consentOf(id, integrity, ["rights all"]) };
 }

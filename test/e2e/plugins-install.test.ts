@@ -158,7 +158,7 @@ describe("plugins of other people", { timeout: 300_000 }, () => {
           files: { "later.js": 'export const go = () => import("e2e-forgotten");' },
           code: `import "./later.js";\n${pluginCode("forgetful", "1")}`,
         }),
-      /Failed at prove: later\.js imports e2e-forgotten, which is not there: list e2e-forgotten under dependencies/,
+      /Failed at trial: later\.js imports e2e-forgotten, which is not there: list e2e-forgotten under dependencies/,
     ],
     ["a path where nothing is", async () => join(directory, "nothing"), /Failed at fetch: there is nothing at/],
     [

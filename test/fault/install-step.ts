@@ -42,7 +42,7 @@ const installer = createInstaller({
   progress: point,
   effects: {
     files,
-    prove: counted(realEffects.prove),
+    trial: counted(realEffects.trial),
     run: counted(realEffects.run),
   },
 });

@@ -11,7 +11,7 @@ import { idsOf } from "./ids.ts";
 import { atGateway } from "./live.ts";
 
 /** @returns 1 when something is broken, 0 when all is well or only worth knowing */
-export async function examinePlugins(context: CommandContext): Promise<number> {
+export async function checkInstallation(context: CommandContext): Promise<number> {
   const { stateDir, options } = context;
   if (options["url"] !== undefined) {
     if (options["fix"])

@@ -3,7 +3,7 @@ import { realpathSync, statSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import {
-  examinePackage,
+  inspectPackage,
   generationTree,
   type InstalledVersion,
   isOutside,
@@ -87,14 +87,14 @@ export async function makeCandidate(
   const manifest = await step("manifest", "tell whoever made the plugin", async () => {
     const fault = treeFault(entries, directory);
     if (fault) throw new Error(`${fault}; a plugin is made of files of its own`);
-    return { ...examinePackage(inside), directory: inside };
+    return { ...inspectPackage(inside), directory: inside };
   });
   const tree = await treeHash(directory, entries, true);
   const items = itemsOf(manifest, nativeFiles(entries));
   await options.agree(name, manifest, archive.integrity, items);
-  await proveIn(staging, inside, manifest, options);
+  await tryIn(staging, inside, manifest, options);
   if (sealOf(await generationTree(directory)) !== sealOf(entries))
-    throw new InstallFailure("prove", "it changes its own files when it is imported", "tell whoever made the plugin");
+    throw new InstallFailure("trial", "it changes its own files when it is imported", "tell whoever made the plugin");
   const { version } = manifest;
   const facts = { source: spec.source, spec: text, name, version, integrity: archive.integrity, tree };
   return { manifest, directory, version: { ...facts, agreed: [...items] } };
@@ -112,11 +112,11 @@ export async function makeLink(path: string, staging: string, options: Candidate
     readFile(join(directory, "package.json"), "utf8"),
   );
   const { name } = factsOf(packageJson, directory);
-  const manifest = await step("manifest", "correct its package.json", async () => examinePackage(directory));
+  const manifest = await step("manifest", "correct its package.json", async () => inspectPackage(directory));
   options.admit(name, manifest);
   const items = itemsOf(manifest, []);
   await options.agree(name, manifest, directory, items);
-  await proveIn(staging, directory, manifest, options);
+  await tryIn(staging, directory, manifest, options);
   const facts = { source: "link" as const, spec: directory, name, version: manifest.version, integrity: "", tree: "" };
   return { manifest, directory, version: { ...facts, agreed: [...items] } };
 }
@@ -131,12 +131,12 @@ function linkedDirectory(path: string, home: string): string {
   );
 }
 
-async function proveIn(staging: string, directory: string, manifest: Manifest, options: CandidateOptions) {
+async function tryIn(staging: string, directory: string, manifest: Manifest, options: CandidateOptions) {
   const { effects, env, progress } = options;
-  progress("prove", "");
+  progress("trial", "");
   const empty = join(staging, "empty");
   await effects.files.mkdir(empty, { mode: 0o700 });
-  await step("prove", "tell whoever made the plugin", () => effects.prove({ directory, manifest }, empty, env["PATH"]));
+  await step("trial", "tell whoever made the plugin", () => effects.trial({ directory, manifest }, empty, env["PATH"]));
 }
 
 function lookAt(path: string): "file" | "directory" | undefined {

@@ -2,7 +2,7 @@
 import { link, mkdir, open, rename, rm, unlink } from "node:fs/promises";
 import { runProgram } from "@svc/kit/exec";
 import type { FileCalls } from "@svc/sdk/files";
-import { type ProofOrder, prove } from "./prove.ts";
+import { type TrialOrder, trial } from "./trial.ts";
 
 /** What is used of the file system where it matters that it happens wholly or not at all. */
 export interface InstallFiles extends FileCalls {
@@ -14,7 +14,7 @@ export interface InstallFiles extends FileCalls {
 export interface InstallEffects {
   readonly files: InstallFiles;
   readonly run: typeof runProgram;
-  readonly prove: (order: ProofOrder, cwd: string, path: string | undefined) => Promise<void>;
+  readonly trial: (order: TrialOrder, cwd: string, path: string | undefined) => Promise<void>;
   /** epoch ms */
   readonly now: () => number;
 }
@@ -22,6 +22,6 @@ export interface InstallEffects {
 export const realEffects: InstallEffects = {
   files: { link, mkdir, open, rename, rm, unlink },
   run: runProgram,
-  prove,
+  trial,
   now: () => Date.now(),
 };

@@ -1,7 +1,7 @@
 /** How an install fails: at a named step, with what to do next. */
 import { type DetailCode, messageOf } from "@svc/sdk/errors";
 
-/** In the order they are taken. Choice: people agree before any code of the plugin runs, so `agree` comes before `prove`. */
+/** In the order they are taken. Choice: people agree before any code of the plugin runs, so `agree` comes before `trial`. */
 export const INSTALL_STEPS = [
   "lock",
   "fetch",
@@ -9,7 +9,7 @@ export const INSTALL_STEPS = [
   "manifest",
   "dependencies",
   "agree",
-  "prove",
+  "trial",
   "switch",
   "load",
 ] as const;

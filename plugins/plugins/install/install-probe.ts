@@ -4,17 +4,17 @@ import { realpathSync } from "node:fs";
 import { join } from "node:path";
 import { checkCode, importModule } from "@svc/host";
 import { missingImports } from "./imports.ts";
-import type { ProofOrder } from "./prove.ts";
+import type { TrialOrder } from "./trial.ts";
 
-// Sent by prove.ts.
-process.once("message", (order: ProofOrder) => void prove(order));
+// Sent by trial.ts.
+process.once("message", (order: TrialOrder) => void trial(order));
 
-async function prove(order: ProofOrder): Promise<void> {
+async function trial(order: TrialOrder): Promise<void> {
   const problems = await problemsOf(order).catch((error: unknown) => [String(error)]);
   process.send?.({ problems });
 }
 
-async function problemsOf({ directory, manifest }: ProofOrder): Promise<string[]> {
+async function problemsOf({ directory, manifest }: TrialOrder): Promise<string[]> {
   const root = realpathSync(directory);
   const files = [manifest.entry, ...(manifest.cli === undefined ? [] : [manifest.cli])].map((path) => join(root, path));
   const missing = await missingImports(root, files, (name, from) => import.meta.resolve(name, from));
@@ -23,7 +23,7 @@ async function problemsOf({ directory, manifest }: ProofOrder): Promise<string[]
   return [...(await entryProblems(entry, manifest)), ...(cli === undefined ? [] : await cliProblems(cli, manifest))];
 }
 
-async function entryProblems(file: string, { id, entry, api }: ProofOrder["manifest"]): Promise<string[]> {
+async function entryProblems(file: string, { id, entry, api }: TrialOrder["manifest"]): Promise<string[]> {
   let plugin: unknown;
   try {
     plugin = ((await importModule(file, false)) as { default?: unknown }).default;
@@ -35,7 +35,7 @@ async function entryProblems(file: string, { id, entry, api }: ProofOrder["manif
   return wrong === undefined ? [] : [`${wrong} (its package.json: api ${api}; this gateway: ${API_VERSION})`];
 }
 
-async function cliProblems(file: string, { cli, commands = [] }: ProofOrder["manifest"]): Promise<string[]> {
+async function cliProblems(file: string, { cli, commands = [] }: TrialOrder["manifest"]): Promise<string[]> {
   let verbs: unknown;
   try {
     verbs = ((await importModule(file, false)) as { default?: unknown }).default;

@@ -2,7 +2,7 @@
  * Installs, updates and removes plugins of other people. One change at a time; until the record is replaced nothing of it
  * counts, and a version that does not come up in a running gateway is taken back.
  *
- * lock, fetch, archive, manifest, dependencies, agree, prove, switch, load: each can fail, by this name.
+ * lock, fetch, archive, manifest, dependencies, agree, trial, switch, load: each can fail, by this name.
  */
 import { messageOf } from "@svc/sdk/errors";
 import { randomBytes } from "node:crypto";
@@ -18,7 +18,7 @@ import {
   summaryOf,
   verifyInstalled,
 } from "@svc/host";
-import { agreementOf } from "./agreement.ts";
+import { consentOf } from "./consent.ts";
 import { type CandidateOptions, makeCandidate, makeLink } from "./candidate.ts";
 import { type InstallEffects, realEffects } from "./effects.ts";
 import { InstallFailure, type InstallStep, step } from "./failure.ts";
@@ -210,7 +210,7 @@ export function createInstaller(options: InstallerOptions): Installer {
     if (before && asked.length === 0) return;
     progress("agree", id);
     const summary = summaryOf(asked);
-    const stands = agreementOf(id, integrity, items);
+    const stands = consentOf(id, integrity, items);
     if (await agree({ id, name, version, summary, isUpdate: before !== undefined, agree: stands })) return;
     const who = `${name} ${version}`;
     const what = before ? `${who} asks for more than was agreed to` : `nobody agreed to ${who}, and it asks for this`;

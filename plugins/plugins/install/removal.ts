@@ -3,7 +3,7 @@ import type { ConfigEdit } from "@svc/sdk/config";
 import type { PlannedPlugins, PluginRemoval } from "@svc/sdk/plugins";
 import { InstallFailure } from "./failure.ts";
 import type { Installer } from "./installer.ts";
-import { keptDirectory, keysOf, removeKept, withoutKeys } from "./leavings.ts";
+import { keptDirectory, keysOf, removeKept, withoutKeys } from "./kept-data.ts";
 
 /** Where it is removed from. */
 export interface RemovalPlace {

@@ -11,7 +11,7 @@ import { InstallFailure } from "./failure.ts";
 import { lastWords } from "./npm.ts";
 
 /** What the process is asked. */
-export interface ProofOrder {
+export interface TrialOrder {
   readonly directory: string;
   readonly manifest: Pick<Manifest, "id" | "api" | "entry" | "cli" | "commands">;
 }
@@ -24,8 +24,8 @@ const HEAP = 512;
 
 const Problems = Type.Object({ problems: Type.Array(Type.String()) });
 
-/** @param cwd an empty directory. @throws InstallFailure at `prove` */
-export async function prove(order: ProofOrder, cwd: string, path: string | undefined): Promise<void> {
+/** @param cwd an empty directory. @throws InstallFailure at `trial` */
+export async function trial(order: TrialOrder, cwd: string, path: string | undefined): Promise<void> {
   const child = spawn(
     process.execPath,
     [
@@ -54,7 +54,7 @@ export async function prove(order: ProofOrder, cwd: string, path: string | undef
   const { problems } = matches(Problems, answer) ? answer : { problems: [died(how, said)] };
   if (problems.length === 0) return;
   const lines = problems.map((problem) => cut(problem.split("\n").map(visible).join("\n  "), 2_000));
-  throw new InstallFailure("prove", lines.join("\n"), "tell whoever made the plugin; nothing was switched");
+  throw new InstallFailure("trial", lines.join("\n"), "tell whoever made the plugin; nothing was switched");
 }
 
 function died(how: string, said: string): string {

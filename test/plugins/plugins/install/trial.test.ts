@@ -4,12 +4,12 @@ import { mkdirSync, mkdtempSync, rmSync, symlinkSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, describe, it } from "node:test";
-import { examinePackage } from "../../../../host/installed/package.ts";
+import { inspectPackage } from "../../../../host/installed/package.ts";
 import { linkSdk } from "../../../../host/installed/sdk-link.ts";
-import { prove } from "../../../../plugins/plugins/install/prove.ts";
+import { trial } from "../../../../plugins/plugins/install/trial.ts";
 import { pluginCode, type PluginPackage, writePackage } from "../../../plugin-package.ts";
 
-const directory = mkdtempSync(join(tmpdir(), "svc-prove-"));
+const directory = mkdtempSync(join(tmpdir(), "svc-trial-"));
 after(() => rmSync(directory, { recursive: true, force: true }));
 linkSdk(directory);
 const empty = join(directory, "empty");
@@ -18,7 +18,7 @@ mkdirSync(empty);
 const place = (plugin: PluginPackage) => writePackage(join(directory, "node_modules", plugin.name), plugin);
 const proof = async (plugin: PluginPackage) => {
   const at = await place(plugin);
-  return prove({ directory: at, manifest: examinePackage(at) }, empty, process.env["PATH"]);
+  return trial({ directory: at, manifest: inspectPackage(at) }, empty, process.env["PATH"]);
 };
 
 describe("a proof", { timeout: 120_000 }, () => {
@@ -97,7 +97,7 @@ describe("a proof", { timeout: 120_000 }, () => {
   for (const [plugin, says] of bad)
     it(`fails for ${plugin.name}`, () =>
       assert.rejects(proof(plugin), (error: Error & { step?: string }) => {
-        assert.equal(error.step, "prove");
+        assert.equal(error.step, "trial");
         assert.match(error.message, says);
         return true;
       }));
@@ -128,12 +128,12 @@ describe("an entry", () => {
     it(`that ${what} is refused`, async () => {
       await place({ name: "plain" });
       const at = await place(plugin);
-      assert.throws(() => examinePackage(at), says);
+      assert.throws(() => inspectPackage(at), says);
     });
 
   it("that is a link out of the package is refused", async () => {
     const at = await place({ name: "linked", svc: { entry: "./away.js" } });
     symlinkSync("../plain/plugin.js", join(at, "away.js"));
-    assert.throws(() => examinePackage(at), /its entry \.\/away\.js leads out of the package/);
+    assert.throws(() => inspectPackage(at), /its entry \.\/away\.js leads out of the package/);
   });
 });

@@ -1,7 +1,7 @@
 /** What of the configuration goes with a plugin. */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { keysOf, withoutKeys } from "../../../../plugins/plugins/install/leavings.ts";
+import { keysOf, withoutKeys } from "../../../../plugins/plugins/install/kept-data.ts";
 
 const owners = [
   { section: "chats.mail", plugin: "mail" },

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { addedItems, itemsOf, summaryOf } from "../../../../host/installed/agreed.ts";
 import { preferredPlacement } from "../../../../host/kernel/placement.ts";
-import { agreementOf } from "../../../../plugins/plugins/install/agreement.ts";
+import { consentOf } from "../../../../plugins/plugins/install/consent.ts";
 
 const process = { isolation: { supports: ["process" as const] } };
 
@@ -82,12 +82,12 @@ describe("an agreement", () => {
   });
 
   it("is one for one package and what it asks for, in any order", () => {
-    const word = agreementOf("pen", "sha512-a", ["x", "y"]);
-    assert.equal(agreementOf("pen", "sha512-a", ["y", "x"]), word);
+    const word = consentOf("pen", "sha512-a", ["x", "y"]);
+    assert.equal(consentOf("pen", "sha512-a", ["y", "x"]), word);
     for (const other of [
-      agreementOf("ink", "sha512-a", ["x", "y"]),
-      agreementOf("pen", "sha512-b", ["x", "y"]),
-      agreementOf("pen", "sha512-a", ["x"]),
+      consentOf("ink", "sha512-a", ["x", "y"]),
+      consentOf("pen", "sha512-b", ["x", "y"]),
+      consentOf("pen", "sha512-a", ["x"]),
     ])
       assert.notEqual(other, word);
   });
