@@ -19,7 +19,7 @@ const MAX_WAITING = 500;
 /** Times a message is brought again that the gateway could not take. */
 const RECEIVE_TRIES = 5;
 
-interface Surroundings {
+interface ConnectionContext {
   readonly clock: Pick<Clock, "elapsed" | "setTimeout">;
   readonly log: Logger;
 }
@@ -33,7 +33,7 @@ interface Unconfirmed {
 
 export class IrcConnection {
   readonly #run: ChannelRun<Settings>;
-  readonly #around: Surroundings;
+  readonly #around: ConnectionContext;
   readonly #client: Client;
   readonly #pace: Pace;
   /** Settles when the connection is gone. */
@@ -51,7 +51,7 @@ export class IrcConnection {
   /** Texts go one after the other. */
   #saying: Promise<unknown> = Promise.resolve();
 
-  constructor(client: Client, run: ChannelRun<Settings>, around: Surroundings) {
+  constructor(client: Client, run: ChannelRun<Settings>, around: ConnectionContext) {
     const { burstLines: burst, lineIntervalMs: intervalMs } = run.settings;
     this.#client = client;
     this.#run = run;
@@ -250,7 +250,7 @@ export class IrcConnection {
 }
 
 /** The library is loaded when the first connection is made. */
-export async function connect(run: ChannelRun<Settings>, around: Surroundings): Promise<IrcConnection> {
+export async function connect(run: ChannelRun<Settings>, around: ConnectionContext): Promise<IrcConnection> {
   const { default: library } = await import("irc-framework");
   return new IrcConnection(new library.Client(), run, around);
 }

@@ -14,7 +14,7 @@ import { restore } from "./restore.ts";
 import { configChanged } from "./write-file.ts";
 
 /** The file a change is made to, and what is needed to understand it. */
-export interface Ground {
+export interface DraftContext {
   readonly file: ConfigFile;
   readonly env: Environment;
   readonly hints: Hints;
@@ -32,7 +32,7 @@ export function checkBaseHash({ exists, hash }: ConfigFile, baseHash: string | u
 }
 
 /** The caller's text as it is, sentinels aside. @throws GatewayError `INVALID_REQUEST`: syntax, or a sentinel for nothing */
-export async function replacedText(raw: ConfigChange["raw"], { file, hints }: Ground): Promise<string> {
+export async function replacedText(raw: ConfigChange["raw"], { file, hints }: DraftContext): Promise<string> {
   const parsed = await parseConfig(raw);
   if ("message" in parsed) invalidRequest(parsed.message);
   const restored = restore(parsed.value, [file.parsed, file.expanded], hints) as PlainObject; // an object stays one
@@ -43,7 +43,7 @@ export async function replacedText(raw: ConfigChange["raw"], { file, hints }: Gr
  * The file with a merge patch. It is made to the file as written: no defaults, placeholders and includes stay. A key an
  * included file gives is overridden in the main file. @throws GatewayError `INVALID_REQUEST`
  */
-export async function patchedText(raw: ConfigChange["raw"], ground: Ground): Promise<string> {
+export async function patchedText(raw: ConfigChange["raw"], ground: DraftContext): Promise<string> {
   const { file, env, hints } = ground;
   const parsed = await parseJson5(raw);
   if ("message" in parsed) invalidRequest(parsed.message);
@@ -59,7 +59,7 @@ export async function patchedText(raw: ConfigChange["raw"], ground: Ground): Pro
 }
 
 /** The file with single values put or taken away. @throws GatewayError `INVALID_REQUEST` */
-export async function editedText(edits: readonly ConfigEdit[], ground: Ground): Promise<string> {
+export async function editedText(edits: readonly ConfigEdit[], ground: DraftContext): Promise<string> {
   const { file, hints } = ground;
   const next = restore(applyEdits(file.parsed, edits), [file.parsed, file.expanded], hints) as PlainObject;
   if (hasIncludes(file)) {
@@ -87,7 +87,7 @@ async function expanded(value: unknown, path: string): Promise<unknown> {
 /** Lists of included files grow and their keys cannot be taken away from outside: what would come to nothing is refused. */
 async function checkIncludes(
   next: PlainObject,
-  { file }: Ground,
+  { file }: DraftContext,
   differs: (result: { found: unknown }) => Promise<string | undefined> | string | undefined,
 ): Promise<void> {
   const found = await expanded(next, file.path);

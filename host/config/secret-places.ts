@@ -10,7 +10,7 @@ import { effectiveConfig, hintsOf, ownedSections, type SectionOwner } from "./se
 type Path = SecretPlace["path"];
 
 /** What is looked at. */
-interface Ground {
+interface PlacesContext {
   readonly hints: Hints;
   /** Each with its pattern as parts. */
   readonly targets: readonly (readonly string[])[];
@@ -74,7 +74,7 @@ function targetsOf(hints: Hints): string[][] {
 }
 
 /** Texts, numbers, references and whole objects that are secrets, in the order of the configuration. */
-function placesIn(value: unknown, path: Path, ground: Ground): SecretPlace[] {
+function placesIn(value: unknown, path: Path, ground: PlacesContext): SecretPlace[] {
   const spelled = path.map((part) => (typeof part === "number" ? "[]" : part)); // as redaction has it
   if (typeof value !== "object" || value === null) {
     const isSet = typeof value === "number" || (typeof value === "string" && value !== "");
@@ -86,7 +86,7 @@ function placesIn(value: unknown, path: Path, ground: Ground): SecretPlace[] {
   return Object.entries(value).flatMap(([key, item]) => placesIn(item, [...path, key], ground));
 }
 
-function placeAt(path: Path, value: unknown, { targets, isRead, owned }: Ground): SecretPlace {
+function placeAt(path: Path, value: unknown, { targets, isRead, owned }: PlacesContext): SecretPlace {
   const parts = path.map(String);
   const known = targets.find((target) => fits(target, parts));
   // In a section without a schema the members of maps cannot be told from keys.

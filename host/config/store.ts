@@ -7,7 +7,7 @@ import type { ConfigAuthor, ConfigStore as ConfigService, ConfigWritten, ReloadK
 import { systemClock } from "../clock.ts";
 import { appendAudit, auditPath, auditRecord } from "./audit.ts";
 import { changedKeys, changedPaths, reloadKinds, strongest } from "./changes.ts";
-import { checkBaseHash, editedText, type Ground, patchedText, replacedText } from "./draft.ts";
+import { checkBaseHash, editedText, type DraftContext, patchedText, replacedText } from "./draft.ts";
 import { type ConfigFile, interpretConfig, type Issue, readConfigFile } from "./file.ts";
 import { createLock } from "./lock.ts";
 import type { Environment, Paths } from "./paths.ts";
@@ -166,7 +166,7 @@ export function createConfigStore(options: ConfigStoreOptions): ConfigStore {
         "the configuration is given by the program this gateway runs in; change it there, then start the gateway anew",
       );
   };
-  const ground = (file: ConfigFile): Ground => ({ file, env, hints: hints() });
+  const ground = (file: ConfigFile): DraftContext => ({ file, env, hints: hints() });
 
   return {
     schema,

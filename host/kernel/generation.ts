@@ -11,7 +11,7 @@ import { forgetMark, newMark, runMarked } from "./marks.ts";
 const STOP_DEADLINE_MS = 5_000;
 
 /** What all generations of a plugin share. */
-export interface Lineage {
+export interface PluginIdentity {
   readonly id: string;
   /** Set while the plugin is being replaced. */
   readonly hold: ReplacementHold | undefined;
@@ -21,7 +21,7 @@ export interface Lineage {
 }
 
 export interface GenerationOptions {
-  readonly instance: Lineage;
+  readonly instance: PluginIdentity;
   readonly number: number;
   readonly order: number;
   readonly code: Carried;

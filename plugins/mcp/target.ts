@@ -16,7 +16,7 @@ export interface Target {
   readonly hidden: readonly string[];
 }
 
-export interface Surroundings {
+export interface TargetContext {
   readonly secrets: () => Pick<Secrets, "reveal"> | undefined;
   /** Environment of this process. */
   readonly env: Readonly<Record<string, string | undefined>>;
@@ -27,7 +27,7 @@ export interface Surroundings {
 type Setting = string | SecretRef;
 
 /** @throws GatewayError naming what is missing, never a value */
-export async function targetOf(entry: ServerEntry, { secrets, env, cwd }: Surroundings): Promise<Target> {
+export async function targetOf(entry: ServerEntry, { secrets, env, cwd }: TargetContext): Promise<Target> {
   const reveal = async (setting: Setting): Promise<string> => {
     if (!isSecretRef(setting)) return setting;
     const finder = secrets() ?? unavailable("no running plugin finds secrets; see `svc plugins why secrets`");

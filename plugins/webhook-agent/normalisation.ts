@@ -13,7 +13,7 @@ const MAX_SECONDS = 2_147_483;
 /** Choice: models a refusal names. */
 const NAMED_MODELS = 10;
 
-export interface Surroundings {
+export interface NormalisationContext {
   readonly source: WebhookActionContext["source"];
   /** Absent: no plugin delivers anything. */
   readonly delivery: Pick<Delivery, "channels" | "channelId"> | undefined;
@@ -27,7 +27,10 @@ export interface Normalised extends Omit<AgentParams, "agentId" | "sessionKey"> 
 }
 
 /** @throws GatewayError `INVALID_REQUEST` naming the field */
-export function normalise(fields: WebhookFields, { source, delivery, allowedModels }: Surroundings): Normalised {
+export function normalise(
+  fields: WebhookFields,
+  { source, delivery, allowedModels }: NormalisationContext,
+): Normalised {
   const isMapping = source === "mapping";
   const message = trimmed(fields["message"]);
   if (message === undefined) invalidRequest(isMapping ? "hook mapping requires message" : "message required");
@@ -70,7 +73,7 @@ function wakeModeOf(value: unknown, isMapping: boolean): AgentParams["wakeMode"]
   return WAKE_MODES.find((mode) => mode === word) ?? invalidRequest(`wakeMode must be ${WAKE_MODES.join(" or ")}`);
 }
 
-function channelOf(value: unknown, delivery: Surroundings["delivery"]): string {
+function channelOf(value: unknown, delivery: NormalisationContext["delivery"]): string {
   if (value === undefined || value === null) return "last";
   const name = typeof value === "string" ? value.trim().toLowerCase() : "";
   if (name === "last") return "last";
@@ -80,7 +83,11 @@ function channelOf(value: unknown, delivery: Surroundings["delivery"]): string {
   return invalidRequest(`channel must be ${["last", ...channels].join("|")}`);
 }
 
-function modelOf(value: unknown, isMapping: boolean, allowed: Surroundings["allowedModels"]): string | undefined {
+function modelOf(
+  value: unknown,
+  isMapping: boolean,
+  allowed: NormalisationContext["allowedModels"],
+): string | undefined {
   if (value === undefined) return undefined;
   const model = trimmed(value);
   if (model === undefined) return isMapping && isBlank(value) ? undefined : invalidRequest("model required");
@@ -94,7 +101,7 @@ function modelOf(value: unknown, isMapping: boolean, allowed: Surroundings["allo
 }
 
 /** By its whole name, its short name in any case, or its id alone. */
-function isAllowed(model: string, allowed: NonNullable<Surroundings["allowedModels"]>): boolean {
+function isAllowed(model: string, allowed: NonNullable<NormalisationContext["allowedModels"]>): boolean {
   const alias = model.toLowerCase();
   return [...allowed].some(
     ([ref, entry]) =>

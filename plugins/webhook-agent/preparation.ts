@@ -4,9 +4,9 @@ import type { AgentDirectory } from "@svc/sdk/agents";
 import type { Sessions } from "@svc/sdk/sessions";
 import type { PreparedWebhook, WebhookActionContext, WebhookFields } from "@svc/sdk/webhooks";
 import type { AgentParams } from "./fields.ts";
-import { normalise, type Surroundings } from "./normalisation.ts";
+import { normalise, type NormalisationContext } from "./normalisation.ts";
 
-export interface PreparationSources extends Omit<Surroundings, "source"> {
+export interface PreparationSources extends Omit<NormalisationContext, "source"> {
   readonly agents: AgentDirectory;
   readonly sessions: Pick<Sessions, "canonicalKey" | "agentOf">;
 }

@@ -26,7 +26,7 @@ import { removeLeftovers, STAGING } from "./generations.ts";
 import { withInstallLock } from "./lock.ts";
 import {
   follow,
-  type Ground,
+  type SwitchContext,
   type Held,
   removeIfEmpty,
   replaceRecord,
@@ -101,7 +101,7 @@ export function createInstaller(options: InstallerOptions): Installer {
   const { files } = effects;
   const extensions = extensionsOf(options.stateDir);
   const progress = (name: InstallStep, what: string) => options.progress?.(name, what);
-  const ground: Ground = { extensions, effects, gateway: options.gateway, progress };
+  const ground: SwitchContext = { extensions, effects, gateway: options.gateway, progress };
 
   /** Under the lock, with the record as it is then and without what others left behind. */
   async function change<T extends Change>(action: string, what: string, work: (held: Held) => Promise<T>): Promise<T> {

@@ -26,7 +26,7 @@ export interface RunningGateway {
 }
 
 /** Where and with what a switch happens. */
-export interface Ground {
+export interface SwitchContext {
   readonly extensions: string;
   readonly effects: InstallEffects;
   /** Absent: none runs. */
@@ -49,7 +49,7 @@ export interface Switched {
 const NEXT = "make room on the disk, then try again";
 
 /** @throws InstallFailure at `switch` or `load`; the version before counts again then, and runs again */
-export async function switchTo(candidate: Candidate, held: Held, ground: Ground): Promise<Switched> {
+export async function switchTo(candidate: Candidate, held: Held, ground: SwitchContext): Promise<Switched> {
   const { manifest, version, directory } = candidate;
   const { extensions, effects } = ground;
   const { id } = manifest;
@@ -85,7 +85,7 @@ function withoutPrevious({ previous: _former, ...version }: InstalledPlugin): In
 }
 
 /** Puts the generation where it stays, on disk. */
-async function place(id: string, from: string, target: string, { extensions, effects }: Ground): Promise<void> {
+async function place(id: string, from: string, target: string, { extensions, effects }: SwitchContext): Promise<void> {
   const { files } = effects;
   await files.mkdir(join(extensions, id), { recursive: true, mode: 0o700 });
   await files.rename(from, target);
@@ -96,14 +96,14 @@ async function place(id: string, from: string, target: string, { extensions, eff
   }
 }
 
-async function discardGeneration(target: string, { effects }: Ground): Promise<void> {
+async function discardGeneration(target: string, { effects }: SwitchContext): Promise<void> {
   const { rm } = effects.files;
   for (const path of [target, `${target}.seal`])
     await rm(path, { recursive: true, force: true, maxRetries: 3 }).catch(() => undefined); // the next install removes it
 }
 
 /** From when this resolves the new record counts, whatever happens. */
-export async function replaceRecord(installed: Installed, lock: WriteLock, ground: Ground): Promise<void> {
+export async function replaceRecord(installed: Installed, lock: WriteLock, ground: SwitchContext): Promise<void> {
   await step("switch", NEXT, async () => {
     if (!lock.isMine())
       throw new Error("this process stood still for so long that others may install; nothing was switched");
@@ -116,7 +116,7 @@ export async function replaceRecord(installed: Installed, lock: WriteLock, groun
 class TakenBack extends InstallFailure {}
 
 /** The old version ran and the new one does not come up: the old one counts again. */
-async function bringUp(id: string, record: InstalledPlugin, held: Held, ground: Ground) {
+async function bringUp(id: string, record: InstalledPlugin, held: Held, ground: SwitchContext) {
   const { previous, name, version } = record;
   if (!ground.gateway) return undefined;
   ground.progress("load", id);
@@ -134,7 +134,7 @@ async function bringUp(id: string, record: InstalledPlugin, held: Held, ground: 
 }
 
 /** @returns what became of the plugin. @throws InstallFailure at `load` when a gateway runs and cannot follow */
-export async function follow(id: string, { gateway }: Ground): Promise<ReloadReport | undefined> {
+export async function follow(id: string, { gateway }: SwitchContext): Promise<ReloadReport | undefined> {
   if (!gateway) return undefined;
   try {
     return (await gateway.align()).find((report) => report.id === id);
