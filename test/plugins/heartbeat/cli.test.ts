@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { GatewayError } from "@svc/sdk";
 import type { CommandContext } from "@svc/sdk/cli";
+import { refusal } from "@svc/sdk/errors";
 import type { HeartbeatReport } from "@svc/sdk/heartbeat";
 import commands, { reportLines } from "../../../plugins/heartbeat/cli.ts";
 
@@ -77,7 +77,7 @@ describe("svc wake and svc heartbeat", () => {
   });
 
   it("say what to do where the gateway has no heartbeats", async () => {
-    const refusal = new GatewayError("INVALID_REQUEST", "unknown method: wake");
-    await assert.rejects(run("wake", refusal, { args: ["x"] }), { message: /Next: svc plugins why heartbeat/ });
+    const unknown = refusal("UNKNOWN_METHOD", "unknown method: wake");
+    await assert.rejects(run("wake", unknown, { args: ["x"] }), { message: /Next: svc plugins why heartbeat/ });
   });
 });

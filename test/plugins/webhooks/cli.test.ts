@@ -6,6 +6,7 @@ import { Readable } from "node:stream";
 import { describe, it, type TestContext } from "node:test";
 import { GatewayError, type Method } from "@svc/sdk";
 import type { CommandContext } from "@svc/sdk/cli";
+import { refusal } from "@svc/sdk/errors";
 import commands from "../../../plugins/webhooks/cli.ts";
 import { BUILD, FAILED, MAIL, ROWS, TRIAL } from "./sample.ts";
 
@@ -320,7 +321,7 @@ describe("a refusal of the gateway", () => {
       "list",
       [],
       "webhooks.list",
-      new GatewayError("INVALID_REQUEST", "unknown method: webhooks.list"),
+      refusal("UNKNOWN_METHOD", "unknown method: webhooks.list"),
       "unknown method: webhooks.list\nNext: svc plugins why webhooks",
     ],
   ];
