@@ -198,6 +198,79 @@ describe("a plugin that is asleep", limited, () => {
     assert.match(wrong.report()?.reason ?? "", /^configuration: guest/);
   });
 
+  const Ink = `const Ink = defineService()("ink", "1.0.0");`;
+  const well: Written = {
+    id: "well",
+    before: Ink,
+    head: "provides: [Ink],",
+    setup: `gateway.provide(Ink, { colour: () => "blue" }); serve("x", () => ({}));`,
+  };
+
+  for (const run of ["worker", "process"] as const)
+    describe(`that runs in a ${run}`, () => {
+      const elsewhere: Written = {
+        before: `import { isMainThread } from "node:worker_threads"; let n = 0;`,
+        setup: `serve("hi", () => ({ n: ++n, here: isMainThread && process.pid === ${process.pid} })); serve("die", () => process.exit(3));`,
+      };
+      const scene = async (t: TestContext, written: Written, more: object = {}) => {
+        const path = await packageIn(homeOf(t), written);
+        const scene = await start(t, [path], { config: { plugins: { entries: { guest: { run, ...more } } } } });
+        return { ...scene, path, isStarted: () => existsSync(join(scene.gateway.paths.stateDir, "plugins/guest")) };
+      };
+
+      it("has neither thread nor process before its first use, and then one", async (t) => {
+        const { client, report, asleep, isStarted } = await scene(t, elsewhere);
+        assert.deepEqual([report()?.state, report()?.placement, asleep(), isStarted()], ["active", run, true, false]);
+        const answers = await Promise.all(Array.from({ length: 5 }, () => client.request("guest.hi", {})));
+        assert.deepEqual(
+          answers,
+          [1, 2, 3, 4, 5].map((n) => ({ n, here: false })),
+        );
+        assert.deepEqual([report()?.state, asleep(), isStarted()], ["active", false, true]);
+      });
+
+      it("is awake at the start where the operator wants it so", async (t) => {
+        const { report, asleep } = await scene(t, elsewhere, { wake: "start" });
+        assert.deepEqual([report()?.state, report()?.placement, asleep()], ["active", run, false]);
+      });
+
+      it("that does not wake is a failed plugin, and a reload mends it", async (t) => {
+        const { client, path, report } = await scene(t, elsewhere);
+        writeFileSync(join(path, "plugin.mjs"), `throw new Error("no longer");`);
+        await assert.rejects(client.request("guest.hi", {}), {
+          code: "UNAVAILABLE",
+          message: /^guest\.hi is not there now: plugin guest is failed/,
+        });
+        assert.deepEqual([report()?.state, report()?.reason], ["failed", "import: no longer"]);
+        writeEntry(path, elsewhere);
+        await client.request("plugins.reload", { id: "guest" });
+        assert.deepEqual(await client.request("guest.hi", {}), { n: 1, here: false });
+      });
+
+      it("comes back when its place ends", async (t) => {
+        const { client, report } = await scene(t, elsewhere);
+        await client.request("guest.die", {}).catch(() => undefined);
+        await until(() => report()?.generation === 2 && report()?.state === "active", "the next attempt");
+        assert.deepEqual(await client.request("guest.hi", {}), { n: 1, here: false });
+      });
+
+      it("rests when it fails too often", async (t) => {
+        const { client, report } = await scene(t, {
+          setup: `gateway.hooks.rpcAfter.tap(() => { throw new Error("boom"); });`,
+        });
+        for (let turn = 0; turn < 6; turn++) await client.request("plugins.list", {});
+        await until(() => report()?.state === "quarantined", "the quarantine");
+      });
+
+      it("is refused at the start where it declares what only works in the gateway's own thread", async (t) => {
+        const setup = `gateway.emits(defineHook()("gate", { name: "guest.open", owner: "guest", when: "-", returns: "-", throws: "-" }));`;
+        const { report } = await scene(t, { setup });
+        assert.match(report()?.reason ?? "", /works in the gateway's own thread only/);
+        const provides = await scene(t, { ...well, id: "guest", before: Ink });
+        assert.match(provides.report()?.reason ?? "", /the service ink cannot be used from another thread or process/);
+      });
+    });
+
   for (const [what, head, setup] of [
     ["a start", "", `gateway.start(() => {});`],
     ["a timer", "", `gateway.every(1_000, () => {});`],
@@ -214,13 +287,6 @@ describe("a plugin that is asleep", limited, () => {
       assert.deepEqual([report()?.state, asleep()], ["active", false]);
     });
 
-  const Ink = `const Ink = defineService()("ink", "1.0.0");`;
-  const well: Written = {
-    id: "well",
-    before: Ink,
-    head: "provides: [Ink],",
-    setup: `gateway.provide(Ink, { colour: () => "blue" }); serve("x", () => ({}));`,
-  };
   const pen: Written = {
     id: "pen",
     before: Ink,
@@ -387,52 +453,56 @@ describe("a plugin that is asleep", limited, () => {
     await until(() => existsSync(directory) && log().includes(line), "the line in the log");
   });
 
-  it("in TypeScript sleeps from its second start on, until a file of its package changes", async (t) => {
-    const home = homeOf(t);
-    const directory = join(home, "guest");
-    mkdirSync(join(directory, "lib"), { recursive: true });
-    const svc = { id: "guest", api: "^1.0.0", entry: "./plugin.ts", namespaces: ["guest"] };
-    writeFileSync(
-      join(directory, "package.json"),
-      JSON.stringify({ name: "guest", version: "1.0.0", type: "module", svc }),
-    );
-    writeFileSync(
-      join(directory, "plugin.ts"),
-      `import { defineContract, definePlugin, Type } from "@svc/sdk";
+  for (const run of ["host", "worker"] as const)
+    it(`in TypeScript sleeps from its second start on, until a file of its package changes: ${run}`, async (t) => {
+      const home = homeOf(t);
+      const directory = join(home, "guest");
+      mkdirSync(join(directory, "lib"), { recursive: true });
+      const svc = { id: "guest", api: "^1.0.0", entry: "./plugin.ts", namespaces: ["guest"] };
+      writeFileSync(
+        join(directory, "package.json"),
+        JSON.stringify({ name: "guest", version: "1.0.0", type: "module", svc }),
+      );
+      writeFileSync(
+        join(directory, "plugin.ts"),
+        `import { defineContract, definePlugin, Type } from "@svc/sdk";
 import { WORD } from "./lib/word.ts";
 const contract = defineContract("guest", { say: { summary: "-", scope: "none", params: Type.Object({}), result: Type.Object({ word: Type.String() }) } });
 export default definePlugin({ id: "guest", api: "^1.0.0", setup: (gateway) => gateway.serve(contract, { say: () => ({ word: WORD }) }) });
 `,
-    );
-    const say = (word: string) =>
-      writeFileSync(join(directory, "lib/word.ts"), `export const WORD: string = "${word}";`);
-    say("one");
-    const stateDir = join(home, "state");
-    const round = async () => {
-      const { gateway, client, asleep } = await start(t, [directory], { stateDir });
-      const was = asleep();
-      const { word } = (await client.request("guest.say", {})) as { word: string };
-      await client.close();
-      await gateway.stop();
-      return [was, word];
-    };
-    assert.deepEqual(
-      [await round(), await round()],
-      [
-        [false, "one"],
-        [true, "one"],
-      ],
-    );
-    say("two");
-    assert.deepEqual(
-      [await round(), await round()],
-      [
-        [false, "two"],
-        [true, "two"],
-      ],
-    );
-    assert.equal(readdirSync(join(stateDir, "cache/jiti/declared")).length, 1);
-  });
+      );
+      const say = (word: string) =>
+        writeFileSync(join(directory, "lib/word.ts"), `export const WORD: string = "${word}";`);
+      say("one");
+      const stateDir = join(home, "state");
+      const round = async () => {
+        const { gateway, client, asleep } = await start(t, [directory], {
+          stateDir,
+          config: { plugins: { entries: { guest: { run } } } },
+        });
+        const was = asleep();
+        const { word } = (await client.request("guest.say", {})) as { word: string };
+        await client.close();
+        await gateway.stop();
+        return [was, word];
+      };
+      assert.deepEqual(
+        [await round(), await round()],
+        [
+          [false, "one"],
+          [true, "one"],
+        ],
+      );
+      say("two");
+      assert.deepEqual(
+        [await round(), await round()],
+        [
+          [false, "two"],
+          [true, "two"],
+        ],
+      );
+      assert.equal(readdirSync(join(stateDir, "cache/jiti/declared")).length, 1);
+    });
 
   for (const text of ["", "{", "null", '{"format":99}', '{"format":1}'])
     it(`with a broken declared.json is imported at the start: ${text || "empty"}`, async (t) => {
