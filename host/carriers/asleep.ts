@@ -45,6 +45,7 @@ export function carryAsleep(
     if (!written && file !== undefined && isTypeScript(entry)) missing.set(id, file);
     const facts = written && factsOf(written);
     if (!facts || !written.entries) return undefined as never; // imported now, beside all others
+    if (written.hasChecks && isConfigured(facts)) return undefined as never; // only its code can check the section
     const { entries } = written;
     if (elsewhere && isHostOnly(facts, entries, kinds)) return undefined as never; // refused by the import
     await source.check?.();
@@ -77,11 +78,18 @@ function carriedBy(
 ): Carried {
   let code: Carried | undefined;
   return {
-    plugin: facts,
+    get plugin() {
+      return code?.plugin ?? facts;
+    },
+    get lacksChecks() {
+      return written.hasChecks === true && !code;
+    },
     async load() {
-      code ??= await resolve();
-      const wrong = checkCode(code.plugin, facts);
+      if (code) return;
+      const resolved = await resolve();
+      const wrong = checkCode(resolved.plugin, facts);
       if (wrong !== undefined) throw new Error(wrong);
+      code = resolved;
     },
     setup(staging) {
       if (!code) throw new Error("setup before load");

@@ -213,6 +213,8 @@ export interface Staging {
 /** A plugin's code, wherever it is: its static part, and what sets a generation of it up. */
 export interface Carried {
   readonly plugin: PluginFacts;
+  /** The schemas of its configuration lack checks until `load` has imported the code. */
+  readonly lacksChecks?: boolean;
   /** Imports the code, which `setup` needs. Absent: it is imported already. @throws Error it cannot be imported */
   load?(): Promise<void>;
   setup(staging: Staging): void | Promise<void>;

@@ -198,6 +198,47 @@ describe("a plugin that is asleep", limited, () => {
     assert.match(wrong.report()?.reason ?? "", /^configuration: guest/);
   });
 
+  describe("whose section has a check that only code can make", () => {
+    const checked: Written = {
+      head: `config: Type.Object({ n: Type.Optional(Type.Refine(Type.Integer(), (n) => n % 2 === 0, () => "must be even")) }),`,
+      setup: `serve("n", () => ({ n: gateway.config.n ?? null }));`,
+    };
+    const scene = async (t: TestContext, guest?: object) => {
+      const home = homeOf(t);
+      const stateDir = join(home, "state");
+      mkdirSync(stateDir);
+      writeFileSync(join(stateDir, "svc.json"), JSON.stringify(guest ? { guest } : {}));
+      const plugins = ["config", await packageIn(home, checked)];
+      const scene = await start(t, plugins, { stateDir, config: undefined as never });
+      const patch = async (n: number) => {
+        const { hash } = (await scene.client.request("config.get", {})) as { hash: string };
+        return scene.client.request("config.patch", { raw: JSON.stringify({ guest: { n } }), baseHash: hash });
+      };
+      return { ...scene, patch, file: () => readFileSync(join(stateDir, "svc.json"), "utf8") };
+    };
+    const refused = { code: "INVALID_REQUEST", details: { issues: [{ path: "guest.n", message: "must be even" }] } };
+
+    it("is imported before a change of it is checked, and a wrong one is refused", async (t) => {
+      const { client, asleep, patch, file } = await scene(t);
+      assert.deepEqual([asleep(), seen.imported], [true, []]);
+      await assert.rejects(patch(3), refused);
+      assert.deepEqual([file(), seen.imported], ["{}", ["guest"]]);
+      await patch(4);
+      assert.deepEqual([await client.request("guest.n", {}), asleep(), seen.imported], [{ n: 4 }, false, ["guest"]]);
+      await assert.rejects(patch(5), refused);
+    });
+
+    it("is imported at the start where the section is written", async (t) => {
+      const right = await scene(t, { n: 2 });
+      assert.deepEqual([right.report()?.state, right.asleep()], ["active", false]);
+      const wrong = await scene(t, { n: 3 });
+      assert.deepEqual(
+        [wrong.report()?.state, wrong.report()?.reason],
+        ["blocked", "configuration: guest.n: must be even"],
+      );
+    });
+  });
+
   const Ink = `const Ink = defineService()("ink", "1.0.0");`;
   const well: Written = {
     id: "well",
@@ -504,7 +545,7 @@ export default definePlugin({ id: "guest", api: "^1.0.0", setup: (gateway) => ga
       assert.equal(readdirSync(join(stateDir, "cache/jiti/declared")).length, 1);
     });
 
-  for (const text of ["", "{", "null", '{"format":99}', '{"format":1}'])
+  for (const text of ["", "{", "null", '{"format":99}', '{"format":2}'])
     it(`with a broken declared.json is imported at the start: ${text || "empty"}`, async (t) => {
       const path = await packageIn(homeOf(t), greeting);
       writeFileSync(join(path, "declared.json"), text);
