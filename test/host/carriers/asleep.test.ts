@@ -198,6 +198,31 @@ describe("a plugin that is asleep", limited, () => {
     assert.match(wrong.report()?.reason ?? "", /^configuration: guest/);
   });
 
+  it("releases what its use acquired, and nothing when nobody used it", async (t) => {
+    const setup = `gateway.onStop(() => void globalThis.log?.push("released")); serve("hi", () => ({}));`;
+    for (const [isUsed, log] of [
+      [true, ["released"]],
+      [false, []],
+    ] as const) {
+      const { client, gateway, asleep } = await start(t, [await packageIn(homeOf(t), { setup })]);
+      assert.equal(asleep(), true);
+      if (isUsed) await client.request("guest.hi", {});
+      await gateway.stop();
+      assert.deepEqual(seen.log, log);
+    }
+  });
+
+  it("has the defaults of sections that are lists", async (t) => {
+    const head = `sections: { lists: Type.Array(Type.String(), { default: ["a"] }) },`;
+    const path = await packageIn(homeOf(t), {
+      head,
+      setup: `serve("list", () => ({ list: gateway.sections.lists }));`,
+    });
+    const { client, asleep } = await start(t, [path]);
+    assert.equal(asleep(), true);
+    assert.deepEqual(await client.request("guest.list", {}), { list: ["a"] });
+  });
+
   describe("whose section has a check that only code can make", () => {
     const checked: Written = {
       head: `config: Type.Object({ n: Type.Optional(Type.Refine(Type.Integer(), (n) => n % 2 === 0, () => "must be even")) }),`,
@@ -268,6 +293,16 @@ describe("a plugin that is asleep", limited, () => {
           [1, 2, 3, 4, 5].map((n) => ({ n, here: false })),
         );
         assert.deepEqual([report()?.state, asleep(), isStarted()], ["active", false, true]);
+      });
+
+      it("releases what its use acquired", async (t) => {
+        const { client, gateway } = await scene(t, {
+          before: `import { writeFileSync } from "node:fs";`,
+          setup: `gateway.onStop(() => writeFileSync(gateway.stateDir + "/released", "")); serve("hi", () => ({}));`,
+        });
+        await client.request("guest.hi", {});
+        await gateway.stop();
+        assert.ok(existsSync(join(gateway.paths.stateDir, "plugins/guest/released")));
       });
 
       it("is awake at the start where the operator wants it so", async (t) => {
@@ -579,7 +614,7 @@ export default definePlugin({ id: "guest", api: "^1.0.0", setup: (gateway) => ga
     const { gateway, client } = await start(t, undefined as never, { plugins: undefined as never });
     const before = gateway.plugins();
     assert.ok(
-      before.filter(({ asleep }) => asleep).length >= 10,
+      before.filter(({ asleep }) => asleep).length >= 13,
       before.map(({ id, asleep }) => `${id}:${asleep}`).join(),
     );
     const methods = [...client.hello.features.methods].sort();
