@@ -62,8 +62,8 @@ export async function createContext(settings: Settings): Promise<HostContext> {
 function createKernel(settings: Settings, kinds: Kinds, clock: Clock, log: RootLogger): Kernel {
   const { options, paths } = settings;
   const setUpWithMore = (plugin: PluginFacts) => isConfigured(plugin, settings.file);
-  carryElsewhere(kinds.hooks, { ...paths, kinds: options.kinds ?? [] });
   carryAsleep(kinds.hooks, { kinds: kinds.all, cacheDir: paths.cacheDir, isConfigured: setUpWithMore });
+  carryElsewhere(kinds.hooks, { ...paths, kinds: options.kinds ?? [] });
   options.tap?.(kinds.hooks);
   const logs = new Map<string, Logger>();
   return new Kernel({

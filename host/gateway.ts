@@ -1,6 +1,6 @@
 /** Assembles a gateway: which part is connected to which. `running-gateway.ts` starts and stops it. */
+import { isConfigured } from "./config/sections.ts";
 import { type ConfigStore, createConfigStore } from "./config/store.ts";
-
 import { createContext, type HostContext } from "./context.ts";
 import { provideHostServices } from "./host-services.ts";
 import { absentProvider } from "./kernel/absent.ts";
@@ -111,6 +111,7 @@ function assemble(context: HostContext): { gateway: RunningGateway; config: Conf
     env,
     version: VERSION,
     owners: () => kernel.sections(),
+    prepare: (file) => kernel.importChecks((plugin) => isConfigured(plugin, file)),
     initial: settings.file,
     given: options.config !== undefined,
     clock,

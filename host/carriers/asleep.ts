@@ -1,9 +1,9 @@
-/** Carries plugins from what was written down of them when they were built: their code is imported when it is needed. */
-import { GatewayError, type Plugin } from "@svc/sdk";
+/** Carries plugins from what was written down of them when they were built: their code is imported, here or elsewhere, when it is needed. */
+import { GatewayError } from "@svc/sdk";
 import type { AnyKind, Carried, Declared, KernelHooks, PluginFacts, Staging } from "../kernel/kind.ts";
-import type { PluginSource } from "../kernel/load.ts";
 import { checkCode } from "../kernel/describe.ts";
 import { iterablePromise } from "./crossing.ts";
+import { unreachableService } from "./isolated-plugin.ts";
 import {
   callOf,
   difference,
@@ -25,8 +25,9 @@ export interface SleepOptions {
 }
 
 /**
- * Sources with a written declaration are known by it; those that must be awake, or run elsewhere, are left to other taps. What a plugin in
- * TypeScript declares is written down when it first runs with its defaults, and holds until a file of its package changes.
+ * Sources with a written declaration are known by it; those that must be awake are left to other taps, which also get the code of the
+ * others at the first use. What a plugin in TypeScript declares is written down when it first runs with its defaults, and holds until a
+ * file of its package changes.
  */
 export function carryAsleep(
   { resolve, commit }: Pick<KernelHooks, "resolve" | "commit">,
@@ -36,7 +37,7 @@ export function carryAsleep(
   const missing = new Map<string, string>();
   resolve.tapPromise("asleep", async (source) => {
     const { manifest, elsewhere, isAwake } = source;
-    if (!manifest?.directory || elsewhere || isAwake) return undefined as never; // tapable's type forgets that the next one is asked then
+    if (!manifest?.directory || isAwake) return undefined as never; // tapable's type forgets that the next one is asked then
     const { id, directory, entry } = manifest;
     missing.delete(id);
     const file = isTypeScript(entry) ? cachedFile(cacheDir, id, directory) : writtenFile(directory, entry);
@@ -44,8 +45,11 @@ export function carryAsleep(
     if (!written && file !== undefined && isTypeScript(entry)) missing.set(id, file);
     const facts = written && factsOf(written);
     if (!facts || !written.entries) return undefined as never; // imported now, beside all others
+    if (written.hasChecks && isConfigured(facts)) return undefined as never; // only its code can check the section
+    const { entries } = written;
+    if (elsewhere && isHostOnly(facts, entries, kinds)) return undefined as never; // refused by the import
     await source.check?.();
-    return carriedBy(source, facts, { ...written, entries: written.entries }, kinds);
+    return carriedBy(() => resolve.promise({ ...source, isAwake: true }), facts, { ...written, entries }, kinds);
   });
   commit.tap("asleep", ({ plugin, declared }) => {
     const file = missing.get(plugin.id);
@@ -55,30 +59,48 @@ export function carryAsleep(
   });
 }
 
+type Entries = NonNullable<WrittenPlugin["entries"]>;
+
+/** Whether a thread or process refuses the plugin. */
+function isHostOnly(facts: PluginFacts, entries: Entries, kinds: readonly AnyKind[]): boolean {
+  if (unreachableService(facts)) return true;
+  return kinds.some(({ name, refuse }) =>
+    entries[name]?.some(({ entry }) => refuse?.(entryOf(entry, () => Promise.resolve())) !== undefined),
+  );
+}
+
+/** @param resolve gets the code */
 function carriedBy(
-  source: PluginSource,
+  resolve: () => Promise<Carried>,
   facts: PluginFacts,
-  written: WrittenPlugin & Required<Pick<WrittenPlugin, "entries">>,
+  written: WrittenPlugin & { readonly entries: Entries },
   kinds: readonly AnyKind[],
 ): Carried {
-  let plugin: Plugin | undefined;
+  let code: Carried | undefined;
   return {
-    plugin: facts,
-    async load() {
-      plugin ??= await source.load();
-      const wrong = checkCode(plugin, facts);
-      if (wrong !== undefined) throw new Error(wrong);
+    get plugin() {
+      return code?.plugin ?? facts;
     },
-    setup({ gateway }) {
-      if (!plugin) throw new Error("setup before load");
-      return plugin.setup(gateway as never); // typed by definePlugin
+    get lacksChecks() {
+      return written.hasChecks === true && !code;
+    },
+    async load() {
+      if (code) return;
+      const resolved = await resolve();
+      const wrong = checkCode(resolved.plugin, facts);
+      if (wrong !== undefined) throw new Error(wrong);
+      code = resolved;
+    },
+    setup(staging) {
+      if (!code) throw new Error("setup before load");
+      return code.setup(staging);
     },
     sleep: (staging, wake) => sleep(written.entries, staging, wake),
     stale: (declared) => difference(written, kinds, declared),
   };
 }
 
-function sleep(entries: NonNullable<WrittenPlugin["entries"]>, staging: Staging, wake: () => Promise<Declared>): void {
+function sleep(entries: Entries, staging: Staging, wake: () => Promise<Declared>): void {
   const remote = { isBusy: () => false, isOver: () => false };
   for (const [kind, list] of Object.entries(entries))
     for (const { name, entry } of list) {

@@ -5,8 +5,9 @@
  * Each generation has a guest of its own, which ends with it: nothing of a former version stays in memory.
  */
 import { join } from "node:path";
-import { type Live, type PluginGateway, type Requirement, Type } from "@svc/sdk";
-import type { Carried, KernelHooks, Remote, Staging } from "../kernel/kind.ts";
+import { type Live, type PluginGateway, type Requirement, type ServiceToken, Type } from "@svc/sdk";
+import { tokenOf } from "../kernel/graph.ts";
+import type { Carried, KernelHooks, PluginFacts, Remote, Staging } from "../kernel/kind.ts";
 import type { GuestSide, HostSide, StaticPart } from "./contract.ts";
 import type { GuestOptions } from "./carriers.ts";
 import type { Guest } from "./guest.ts";
@@ -53,6 +54,7 @@ interface Imported {
   readonly guest: Guest;
   readonly side: GuestSide;
   readonly part: StaticPart;
+  readonly plugin: PluginFacts;
   /** Its calls run as this owner, once there is one. */
   readonly caller: { run: Staging["run"] };
 }
@@ -70,8 +72,9 @@ async function importIn(options: GuestOptions): Promise<Imported> {
   try {
     const side = await guest.side();
     const part = await side.describe();
-    refuseUnreachable(part);
-    return { guest, side, part, caller };
+    const plugin = factsOf(part);
+    refuseUnreachable(plugin);
+    return { guest, side, part, plugin, caller };
   } catch (error) {
     guest.end();
     throw error;
@@ -86,17 +89,22 @@ function isPrincipal(value: object): boolean {
 }
 
 /** @throws Error it uses or gives a service that answers without waiting */
-function refuseUnreachable({ id, requires, provides }: StaticPart): void {
-  const tokens = [...Object.values(requires).map(({ token }) => token), ...provides];
-  const wrong = tokens.find(({ remotable }) => remotable !== true);
+function refuseUnreachable(plugin: PluginFacts): void {
+  const wrong = unreachableService(plugin);
   if (!wrong) return;
   throw new Error(
-    `the service ${wrong.id} cannot be used from another thread or process: some of its methods answer without waiting; next: svc config set plugins.entries.${id}.run host`,
+    `the service ${wrong.id} cannot be used from another thread or process: some of its methods answer without waiting; next: svc config set plugins.entries.${plugin.id}.run host`,
   );
 }
 
+/** A service the plugin uses or gives that another thread or process cannot call. */
+export function unreachableService({ requires = {}, provides = [] }: PluginFacts): ServiceToken<unknown> | undefined {
+  const tokens = [...Object.values(requires).map((requirement) => tokenOf(requirement).token), ...provides];
+  return tokens.find(({ remotable }) => remotable !== true);
+}
+
 function carriedBy(options: GuestOptions, first: Imported): Carried {
-  const { part } = first;
+  const { part, plugin } = first;
   let warm: Imported | undefined = first;
   const cool = setTimeout(() => {
     warm?.guest.end();
@@ -133,13 +141,13 @@ function carriedBy(options: GuestOptions, first: Imported): Carried {
       }
   }
 
-  const { requires, ...rest } = part;
+  return { plugin, setup };
+}
+
+function factsOf({ requires, ...rest }: StaticPart): PluginFacts {
   return {
-    plugin: {
-      ...rest,
-      requires: Object.fromEntries(Object.entries(requires).map(([name, one]) => [name, requirementOf(one)])),
-    },
-    setup,
+    ...rest,
+    requires: Object.fromEntries(Object.entries(requires).map(([name, one]) => [name, requirementOf(one)])),
   };
 }
 

@@ -25,8 +25,8 @@ export function placed(
     const { id } = source.manifest;
     const { run, wake, memoryMb = DEFAULT_MEMORY_MB } = Object.hasOwn(entries, id) ? (entries[id] ?? {}) : {};
     const placement = placementOf(source, run);
-    if (placement !== "host") return elsewhere(source, { placement, memoryMb });
-    return wake === "start" ? { ...source, key: `${source.key} awake`, isAwake: true } : source;
+    const woken = wake === "start" ? { ...source, key: `${source.key} awake`, isAwake: true } : source;
+    return placement === "host" ? woken : elsewhere(woken, { placement, memoryMb });
   });
 }
 

@@ -22,7 +22,7 @@ import { pack, type Receiver, type Sender, unpack } from "./crossing.ts";
 type AnyFunction = (...args: unknown[]) => unknown;
 
 /** Format of the file; another one is ignored. */
-const FORMAT = 1;
+const FORMAT = 2;
 
 export interface WrittenPlugin {
   readonly format: typeof FORMAT;
@@ -32,6 +32,8 @@ export interface WrittenPlugin {
   readonly awake?: string;
   /** The static part of the code; packed. Absent: the plugin cannot be asleep. */
   readonly facts?: unknown;
+  /** The schemas of its configuration have checks that only its code can make; they stand here without them. */
+  readonly hasChecks?: true;
   /** By kind; packed. Absent: it cannot be asleep. */
   readonly entries?: Readonly<Record<string, readonly { readonly name: string; readonly entry: unknown }[]>>;
 }
@@ -88,7 +90,10 @@ export function writtenOf(
     if (!declared) return written;
     const awake = kinds.flatMap((kind) => declared.of(kind).flatMap((entry) => kind.wakes?.(entry) ?? []))[0];
     if (awake !== undefined) return { ...written, awake };
-    return { ...written, facts: toJson(part, "its static part"), entries: entriesOf(kinds, declared) };
+    let hasChecks = false;
+    const facts = withoutChecks(packed(part, "its static part"), () => (hasChecks = true));
+    refuseForeign(facts, "its static part");
+    return { ...written, facts, ...(hasChecks ? { hasChecks } : {}), entries: entriesOf(kinds, declared) };
   } catch (error) {
     return { ...written, awake: `it cannot be written down: ${messageOf(error)}` };
   }
@@ -120,10 +125,31 @@ function entriesOf(kinds: readonly AnyKind[], declared: Declared): NonNullable<W
 
 /** @throws Error naming what cannot be written down */
 function toJson(value: unknown, what: string): unknown {
-  const packed = pack(value, numbering([]), what);
-  refuseForeign(packed, what);
-  return packed;
+  const written = packed(value, what);
+  refuseForeign(written, what);
+  return written;
 }
+
+function packed(value: unknown, what: string): unknown {
+  return pack(value, numbering([]), what);
+}
+
+/** Packed schemas without what `Type.Refine` put into them. */
+function withoutChecks(value: unknown, dropped: () => void): unknown {
+  if (Array.isArray(value)) return value.map((item) => withoutChecks(item, dropped));
+  if (typeof value !== "object" || value === null || Object.getPrototypeOf(value) !== Object.prototype) return value;
+  if ("hidden" in value && "shown" in value && typeof value.hidden === "object" && value.hidden !== null) {
+    const { [REFINE]: checks, ...hidden } = value.hidden as Readonly<Record<string, unknown>>;
+    if (checks !== undefined) {
+      dropped();
+      return { ...value, shown: withoutChecks(value.shown, dropped), hidden };
+    }
+  }
+  return Object.fromEntries(Object.entries(value).map(([key, inner]) => [key, withoutChecks(inner, dropped)]));
+}
+
+/** Where a TypeBox schema keeps the checks of `Type.Refine`. */
+const REFINE = "~refine";
 
 /** Maps, dates and the like are clones for a thread, and nothing for a file. */
 function refuseForeign(value: unknown, where: string): void {

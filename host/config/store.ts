@@ -37,6 +37,8 @@ export interface ConfigStoreOptions {
   readonly version: string;
   /** Who owns which section now. */
   owners(): readonly SectionOwner[];
+  /** Completes the schemas of the owners, as far as they are needed to check this file. Default: they are complete. */
+  prepare?(file: ConfigFile): Promise<void>;
   /** What the gateway was started with. Default: nothing at all. */
   readonly initial?: ConfigFile;
   /** `initial` was given by the program around the gateway: there is no file, and nothing can be written. Default false. */
@@ -87,6 +89,10 @@ export function createConfigStore(options: ConfigStoreOptions): ConfigStore {
     return { ...Object.fromEntries(secret), ...uiHints };
   };
   const read = () => readConfigFile(paths.configPath, env);
+  async function issuesOf(file: ConfigFile): Promise<readonly Issue[]> {
+    await options.prepare?.(file);
+    return configIssues(file, owners());
+  }
 
   function transition(next: ConfigFile, author?: ConfigAuthor): ConfigTransition {
     const now = owners();
@@ -111,7 +117,7 @@ export function createConfigStore(options: ConfigStoreOptions): ConfigStore {
 
   async function commit(current: ConfigFile, text: string, author: ConfigAuthor): Promise<ConfigWritten> {
     const next = await interpretConfig(paths.configPath, text, env);
-    const issues = configIssues(next, owners());
+    const issues = await issuesOf(next);
     if (issues.length > 0) throw new GatewayError("INVALID_REQUEST", "invalid config", { details: { issues } });
     const change = transition(next, author);
     const denial = await options.validate?.(change);
@@ -149,7 +155,7 @@ export function createConfigStore(options: ConfigStoreOptions): ConfigStore {
     const next = await read();
     if (sameFile(next, running)) return void (problem = refused = undefined);
     if (refused && sameFile(next, refused)) return;
-    const issues = next.exists ? configIssues(next, owners()) : [GONE];
+    const issues = next.exists ? await issuesOf(next) : [GONE];
     const change = issues.length > 0 ? undefined : transition(next);
     const denial = change && (await options.validate?.(change));
     if (change && !denial) return bringInForce(change);
@@ -178,6 +184,7 @@ export function createConfigStore(options: ConfigStoreOptions): ConfigStore {
     },
     async snapshot() {
       const file = options.given ? running : await read();
+      await options.prepare?.(file);
       return describeConfig(file, owners(), hints(), options.startRefusal?.(file));
     },
     write: ({ mode, raw, baseHash, ...author }) =>
@@ -185,7 +192,7 @@ export function createConfigStore(options: ConfigStoreOptions): ConfigStore {
         writable();
         const current = await read();
         checkBaseHash(current, baseHash);
-        if (mode === "patch") refuseOnBroken(configIssues(current, owners()));
+        if (mode === "patch") refuseOnBroken(await issuesOf(current));
         const draft = mode === "patch" ? patchedText : replacedText;
         return commit(current, await draft(raw, ground(current)), author);
       }),

@@ -12,7 +12,7 @@ import type { Hold, Owner } from "../hooks/owner.ts";
 import { Activation } from "./activation.ts";
 import { blockError } from "./failure.ts";
 import type { PluginInstance } from "./instance.ts";
-import type { AnyKind } from "./kind.ts";
+import type { AnyKind, PluginFacts } from "./kind.ts";
 import { busy } from "./kinds/busy.ts";
 import { methods } from "./kinds/methods.ts";
 import { sectionsOf } from "./kinds/sections.ts";
@@ -113,6 +113,15 @@ export class Kernel {
     instance.tally.blocked(block.ms);
     owner.charge(blockError(block), "event loop");
     return true;
+  }
+
+  /** Imports the code of plugins that are configured and whose sections nothing else can check. Never rejects. */
+  async importChecks(isConfigured: (plugin: PluginFacts) => boolean): Promise<void> {
+    for (const instance of this.#set.all()) {
+      const { code } = instance;
+      if (!code?.lacksChecks || !isConfigured(code.plugin)) continue;
+      await this.#lifecycle.load(instance, code).catch(() => undefined); // told when the change makes it run
+    }
   }
 
   /** Who owns which configuration section. */

@@ -50,9 +50,10 @@ export interface PluginConfig {
 
 /** The configuration of a plugin nobody configured. */
 export function defaultsOf({ config, sections = {} }: PluginFacts): PluginConfig {
+  const filled = (schema: TSchema): unknown => withDefaults(schema, withDefaults(schema, undefined) ?? {});
   return {
-    value: config ? withDefaults(config, {}) : {},
-    sections: Object.fromEntries(Object.entries(sections).map(([key, schema]) => [key, withDefaults(schema, {})])),
+    value: config ? filled(config) : {},
+    sections: Object.fromEntries(Object.entries(sections).map(([key, schema]) => [key, filled(schema)])),
   };
 }
 
@@ -213,6 +214,8 @@ export interface Staging {
 /** A plugin's code, wherever it is: its static part, and what sets a generation of it up. */
 export interface Carried {
   readonly plugin: PluginFacts;
+  /** The schemas of its configuration lack checks until `load` has imported the code. */
+  readonly lacksChecks?: boolean;
   /** Imports the code, which `setup` needs. Absent: it is imported already. @throws Error it cannot be imported */
   load?(): Promise<void>;
   setup(staging: Staging): void | Promise<void>;

@@ -138,7 +138,7 @@ export class Lifecycle {
   ): Promise<StagedGeneration | NotStaged> {
     if ("issue" in config) return { state: "blocked", reason: `configuration: ${config.issue}` };
     const generation = this.#newGeneration(instance, code, config);
-    const staged = await this.#load(instance, code).then(
+    const staged = await this.load(instance, code).then(
       () => this.#setUp(instance, generation, services, (staging) => code.setup(staging)),
       (error: unknown) => this.#failure(instance, "import", error),
     );
@@ -191,7 +191,8 @@ export class Lifecycle {
     });
   }
 
-  async #load(instance: PluginInstance, { load }: Carried): Promise<void> {
+  /** Imports the code of a plugin where that is left to do. @throws Error it cannot be imported, or not in time */
+  async load(instance: PluginInstance, { load }: Carried): Promise<void> {
     if (!load) return;
     const begun = this.clock.elapsed();
     await within(this.stepMs, this.clock, load());
@@ -300,7 +301,7 @@ export class Lifecycle {
   async awaken(instance: PluginInstance, generation: Generation): Promise<NotStaged | undefined> {
     const { code, owner } = generation;
     const isOver = () => owner.signal.aborted || instance.current !== generation;
-    const staged = await this.#load(instance, code).then(
+    const staged = await this.load(instance, code).then(
       () => this.#setUp(instance, generation, new Map(), (staging) => code.setup(staging)),
       (error: unknown) => this.#failure(instance, "import", error),
     );

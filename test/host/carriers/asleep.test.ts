@@ -198,6 +198,155 @@ describe("a plugin that is asleep", limited, () => {
     assert.match(wrong.report()?.reason ?? "", /^configuration: guest/);
   });
 
+  it("releases what its use acquired, and nothing when nobody used it", async (t) => {
+    const setup = `gateway.onStop(() => void globalThis.log?.push("released")); serve("hi", () => ({}));`;
+    for (const [isUsed, log] of [
+      [true, ["released"]],
+      [false, []],
+    ] as const) {
+      const { client, gateway, asleep } = await start(t, [await packageIn(homeOf(t), { setup })]);
+      assert.equal(asleep(), true);
+      if (isUsed) await client.request("guest.hi", {});
+      await gateway.stop();
+      assert.deepEqual(seen.log, log);
+    }
+  });
+
+  it("has the defaults of sections that are lists", async (t) => {
+    const head = `sections: { lists: Type.Array(Type.String(), { default: ["a"] }) },`;
+    const path = await packageIn(homeOf(t), {
+      head,
+      setup: `serve("list", () => ({ list: gateway.sections.lists }));`,
+    });
+    const { client, asleep } = await start(t, [path]);
+    assert.equal(asleep(), true);
+    assert.deepEqual(await client.request("guest.list", {}), { list: ["a"] });
+  });
+
+  describe("whose section has a check that only code can make", () => {
+    const checked: Written = {
+      head: `config: Type.Object({ n: Type.Optional(Type.Refine(Type.Integer(), (n) => n % 2 === 0, () => "must be even")) }),`,
+      setup: `serve("n", () => ({ n: gateway.config.n ?? null }));`,
+    };
+    const scene = async (t: TestContext, guest?: object) => {
+      const home = homeOf(t);
+      const stateDir = join(home, "state");
+      mkdirSync(stateDir);
+      writeFileSync(join(stateDir, "svc.json"), JSON.stringify(guest ? { guest } : {}));
+      const plugins = ["config", await packageIn(home, checked)];
+      const scene = await start(t, plugins, { stateDir, config: undefined as never });
+      const patch = async (n: number) => {
+        const { hash } = (await scene.client.request("config.get", {})) as { hash: string };
+        return scene.client.request("config.patch", { raw: JSON.stringify({ guest: { n } }), baseHash: hash });
+      };
+      return { ...scene, patch, file: () => readFileSync(join(stateDir, "svc.json"), "utf8") };
+    };
+    const refused = { code: "INVALID_REQUEST", details: { issues: [{ path: "guest.n", message: "must be even" }] } };
+
+    it("is imported before a change of it is checked, and a wrong one is refused", async (t) => {
+      const { client, asleep, patch, file } = await scene(t);
+      assert.deepEqual([asleep(), seen.imported], [true, []]);
+      await assert.rejects(patch(3), refused);
+      assert.deepEqual([file(), seen.imported], ["{}", ["guest"]]);
+      await patch(4);
+      assert.deepEqual([await client.request("guest.n", {}), asleep(), seen.imported], [{ n: 4 }, false, ["guest"]]);
+      await assert.rejects(patch(5), refused);
+    });
+
+    it("is imported at the start where the section is written", async (t) => {
+      const right = await scene(t, { n: 2 });
+      assert.deepEqual([right.report()?.state, right.asleep()], ["active", false]);
+      const wrong = await scene(t, { n: 3 });
+      assert.deepEqual(
+        [wrong.report()?.state, wrong.report()?.reason],
+        ["blocked", "configuration: guest.n: must be even"],
+      );
+    });
+  });
+
+  const Ink = `const Ink = defineService()("ink", "1.0.0");`;
+  const well: Written = {
+    id: "well",
+    before: Ink,
+    head: "provides: [Ink],",
+    setup: `gateway.provide(Ink, { colour: () => "blue" }); serve("x", () => ({}));`,
+  };
+
+  for (const run of ["worker", "process"] as const)
+    describe(`that runs in a ${run}`, () => {
+      const elsewhere: Written = {
+        before: `import { isMainThread } from "node:worker_threads"; let n = 0;`,
+        setup: `serve("hi", () => ({ n: ++n, here: isMainThread && process.pid === ${process.pid} })); serve("die", () => process.exit(3));`,
+      };
+      const scene = async (t: TestContext, written: Written, more: object = {}) => {
+        const path = await packageIn(homeOf(t), written);
+        const scene = await start(t, [path], { config: { plugins: { entries: { guest: { run, ...more } } } } });
+        return { ...scene, path, isStarted: () => existsSync(join(scene.gateway.paths.stateDir, "plugins/guest")) };
+      };
+
+      it("has neither thread nor process before its first use, and then one", async (t) => {
+        const { client, report, asleep, isStarted } = await scene(t, elsewhere);
+        assert.deepEqual([report()?.state, report()?.placement, asleep(), isStarted()], ["active", run, true, false]);
+        const answers = await Promise.all(Array.from({ length: 5 }, () => client.request("guest.hi", {})));
+        assert.deepEqual(
+          answers,
+          [1, 2, 3, 4, 5].map((n) => ({ n, here: false })),
+        );
+        assert.deepEqual([report()?.state, asleep(), isStarted()], ["active", false, true]);
+      });
+
+      it("releases what its use acquired", async (t) => {
+        const { client, gateway } = await scene(t, {
+          before: `import { writeFileSync } from "node:fs";`,
+          setup: `gateway.onStop(() => writeFileSync(gateway.stateDir + "/released", "")); serve("hi", () => ({}));`,
+        });
+        await client.request("guest.hi", {});
+        await gateway.stop();
+        assert.ok(existsSync(join(gateway.paths.stateDir, "plugins/guest/released")));
+      });
+
+      it("is awake at the start where the operator wants it so", async (t) => {
+        const { report, asleep } = await scene(t, elsewhere, { wake: "start" });
+        assert.deepEqual([report()?.state, report()?.placement, asleep()], ["active", run, false]);
+      });
+
+      it("that does not wake is a failed plugin, and a reload mends it", async (t) => {
+        const { client, path, report } = await scene(t, elsewhere);
+        writeFileSync(join(path, "plugin.mjs"), `throw new Error("no longer");`);
+        await assert.rejects(client.request("guest.hi", {}), {
+          code: "UNAVAILABLE",
+          message: /^guest\.hi is not there now: plugin guest is failed/,
+        });
+        assert.deepEqual([report()?.state, report()?.reason], ["failed", "import: no longer"]);
+        writeEntry(path, elsewhere);
+        await client.request("plugins.reload", { id: "guest" });
+        assert.deepEqual(await client.request("guest.hi", {}), { n: 1, here: false });
+      });
+
+      it("comes back when its place ends", async (t) => {
+        const { client, report } = await scene(t, elsewhere);
+        await client.request("guest.die", {}).catch(() => undefined);
+        await until(() => report()?.generation === 2 && report()?.state === "active", "the next attempt");
+        assert.deepEqual(await client.request("guest.hi", {}), { n: 1, here: false });
+      });
+
+      it("rests when it fails too often", async (t) => {
+        const { client, report } = await scene(t, {
+          setup: `gateway.hooks.rpcAfter.tap(() => { throw new Error("boom"); });`,
+        });
+        for (let turn = 0; turn < 6; turn++) await client.request("plugins.list", {});
+        await until(() => report()?.state === "quarantined", "the quarantine");
+      });
+
+      it("is refused at the start where it declares what only works in the gateway's own thread", async (t) => {
+        const setup = `gateway.emits(defineHook()("gate", { name: "guest.open", owner: "guest", when: "-", returns: "-", throws: "-" }));`;
+        const { report } = await scene(t, { setup });
+        assert.match(report()?.reason ?? "", /works in the gateway's own thread only/);
+        const provides = await scene(t, { ...well, id: "guest", before: Ink });
+        assert.match(provides.report()?.reason ?? "", /the service ink cannot be used from another thread or process/);
+      });
+    });
+
   for (const [what, head, setup] of [
     ["a start", "", `gateway.start(() => {});`],
     ["a timer", "", `gateway.every(1_000, () => {});`],
@@ -214,13 +363,6 @@ describe("a plugin that is asleep", limited, () => {
       assert.deepEqual([report()?.state, asleep()], ["active", false]);
     });
 
-  const Ink = `const Ink = defineService()("ink", "1.0.0");`;
-  const well: Written = {
-    id: "well",
-    before: Ink,
-    head: "provides: [Ink],",
-    setup: `gateway.provide(Ink, { colour: () => "blue" }); serve("x", () => ({}));`,
-  };
   const pen: Written = {
     id: "pen",
     before: Ink,
@@ -387,54 +529,58 @@ describe("a plugin that is asleep", limited, () => {
     await until(() => existsSync(directory) && log().includes(line), "the line in the log");
   });
 
-  it("in TypeScript sleeps from its second start on, until a file of its package changes", async (t) => {
-    const home = homeOf(t);
-    const directory = join(home, "guest");
-    mkdirSync(join(directory, "lib"), { recursive: true });
-    const svc = { id: "guest", api: "^1.0.0", entry: "./plugin.ts", namespaces: ["guest"] };
-    writeFileSync(
-      join(directory, "package.json"),
-      JSON.stringify({ name: "guest", version: "1.0.0", type: "module", svc }),
-    );
-    writeFileSync(
-      join(directory, "plugin.ts"),
-      `import { defineContract, definePlugin, Type } from "@svc/sdk";
+  for (const run of ["host", "worker"] as const)
+    it(`in TypeScript sleeps from its second start on, until a file of its package changes: ${run}`, async (t) => {
+      const home = homeOf(t);
+      const directory = join(home, "guest");
+      mkdirSync(join(directory, "lib"), { recursive: true });
+      const svc = { id: "guest", api: "^1.0.0", entry: "./plugin.ts", namespaces: ["guest"] };
+      writeFileSync(
+        join(directory, "package.json"),
+        JSON.stringify({ name: "guest", version: "1.0.0", type: "module", svc }),
+      );
+      writeFileSync(
+        join(directory, "plugin.ts"),
+        `import { defineContract, definePlugin, Type } from "@svc/sdk";
 import { WORD } from "./lib/word.ts";
 const contract = defineContract("guest", { say: { summary: "-", scope: "none", params: Type.Object({}), result: Type.Object({ word: Type.String() }) } });
 export default definePlugin({ id: "guest", api: "^1.0.0", setup: (gateway) => gateway.serve(contract, { say: () => ({ word: WORD }) }) });
 `,
-    );
-    const say = (word: string) =>
-      writeFileSync(join(directory, "lib/word.ts"), `export const WORD: string = "${word}";`);
-    say("one");
-    const stateDir = join(home, "state");
-    const round = async () => {
-      const { gateway, client, asleep } = await start(t, [directory], { stateDir });
-      const was = asleep();
-      const { word } = (await client.request("guest.say", {})) as { word: string };
-      await client.close();
-      await gateway.stop();
-      return [was, word];
-    };
-    assert.deepEqual(
-      [await round(), await round()],
-      [
-        [false, "one"],
-        [true, "one"],
-      ],
-    );
-    say("two");
-    assert.deepEqual(
-      [await round(), await round()],
-      [
-        [false, "two"],
-        [true, "two"],
-      ],
-    );
-    assert.equal(readdirSync(join(stateDir, "cache/jiti/declared")).length, 1);
-  });
+      );
+      const say = (word: string) =>
+        writeFileSync(join(directory, "lib/word.ts"), `export const WORD: string = "${word}";`);
+      say("one");
+      const stateDir = join(home, "state");
+      const round = async () => {
+        const { gateway, client, asleep } = await start(t, [directory], {
+          stateDir,
+          config: { plugins: { entries: { guest: { run } } } },
+        });
+        const was = asleep();
+        const { word } = (await client.request("guest.say", {})) as { word: string };
+        await client.close();
+        await gateway.stop();
+        return [was, word];
+      };
+      assert.deepEqual(
+        [await round(), await round()],
+        [
+          [false, "one"],
+          [true, "one"],
+        ],
+      );
+      say("two");
+      assert.deepEqual(
+        [await round(), await round()],
+        [
+          [false, "two"],
+          [true, "two"],
+        ],
+      );
+      assert.equal(readdirSync(join(stateDir, "cache/jiti/declared")).length, 1);
+    });
 
-  for (const text of ["", "{", "null", '{"format":99}', '{"format":1}'])
+  for (const text of ["", "{", "null", '{"format":99}', '{"format":2}'])
     it(`with a broken declared.json is imported at the start: ${text || "empty"}`, async (t) => {
       const path = await packageIn(homeOf(t), greeting);
       writeFileSync(join(path, "declared.json"), text);
@@ -468,7 +614,7 @@ export default definePlugin({ id: "guest", api: "^1.0.0", setup: (gateway) => ga
     const { gateway, client } = await start(t, undefined as never, { plugins: undefined as never });
     const before = gateway.plugins();
     assert.ok(
-      before.filter(({ asleep }) => asleep).length >= 10,
+      before.filter(({ asleep }) => asleep).length >= 17,
       before.map(({ id, asleep }) => `${id}:${asleep}`).join(),
     );
     const methods = [...client.hello.features.methods].sort();
