@@ -295,6 +295,24 @@ function evaluatedBy(entry: string): string[] {
   return [...evaluated];
 }
 
+it("what commands import of the host loads no gateway", () => {
+  const evaluated = ["host/local.ts", "host/state.ts", "host/cli/index.ts", "host/cli/main.ts"].flatMap(evaluatedBy);
+  assert.ok(evaluated.includes("host/kernel/load.ts"));
+  const gateway = /^host\/(?:gateway|log|running-gateway|kernel\/kernel)\.ts|^host\/(?:net|webhooks|kernel\/kinds)\//;
+  assert.deepEqual(
+    evaluated.filter((path) => gateway.test(path)),
+    [],
+  );
+  const commands = files.filter(
+    ({ path, text }) =>
+      path.startsWith("host/cli/") && /^(?:import|export) (?!type )[^;]*?from "@svc\/host";/m.test(text),
+  );
+  assert.deepEqual(
+    commands.map(({ path }) => path),
+    [],
+  );
+});
+
 describe("the public surface of @svc/sdk", () => {
   const { exports } = JSON.parse(readFileSync(join(root, "sdk/package.json"), "utf8")) as { exports: object };
   const entries = Object.fromEntries(
