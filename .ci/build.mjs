@@ -97,10 +97,8 @@ function exported(dir) {
 await bundle("sdk/kit", exported("sdk/kit")); // before the SDK, whose declarations lie around those of the kit
 await bundle("sdk", exported("sdk"), ["typebox", "ws"]);
 const hostEntries = {
-  index: "index.ts",
-  cli: "cli/main.ts",
+  ...exported("host"),
   "transform-worker": "webhooks/transforms/transform-worker.ts",
-  "code-facts-process": "cli/plugins/code-facts-process.ts",
   "isolation-guest": "carriers/isolation-guest.ts",
   declare: "carriers/declare-program.ts",
 };
@@ -109,7 +107,6 @@ await bundle("host", hostEntries, [
   "@koa/router",
   "ws",
   "tapable",
-  "commander",
   "json5",
   "semver",
   "raw-body",
@@ -118,6 +115,8 @@ await bundle("host", hostEntries, [
   "chokidar",
   "ipaddr.js",
 ]);
+const cliEntries = { index: "index.ts", main: "main.ts", "code-facts-process": "plugins/code-facts-process.ts" };
+await bundle("host/cli", cliEntries, ["commander"]);
 const plugins = [];
 /** Files that run in a thread or process of their own, beside the ones every plugin may have. */
 const STARTED = {

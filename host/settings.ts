@@ -1,5 +1,5 @@
 /** What one gateway runs with: the options of its starter, its environment, and the configuration in use. */
-import { type AuthSettings, resolveAuth, startRefusal, StartupRefusal } from "./auth/mode.ts";
+import { type AuthSettings, resolveAuth, StartupRefusal } from "./auth/mode.ts";
 import { keepToken } from "./auth/secret.ts";
 import { type ConfigFile, givenConfig, type Issue, readConfigFile } from "./config/file.ts";
 import type { HostConfig } from "./config/host-schema.ts";
@@ -8,6 +8,7 @@ import { secretTexts } from "./config/secret-places.ts";
 import { hostConfig, type SectionOwner } from "./config/sections.ts";
 import { levelFrom, type LogSettings, logSettings } from "./logs/settings.ts";
 import type { GatewayOptions } from "./options.ts";
+import { startIssue } from "./start-issue.ts";
 import { webhookSettings } from "./webhooks/settings.ts";
 
 const DEFAULT_PORT = 18_789;
@@ -79,10 +80,7 @@ export class Settings {
 
   /** Why a gateway would not start with this file, though every key of it is right. */
   refusal(file: ConfigFile): Issue | undefined {
-    const { config, issues } = hostConfig(file);
-    if (issues.length > 0) return undefined; // these are named key by key
-    const message = startRefusal(config.gateway, this.env, this.options.auth);
-    return message === undefined ? this.webhooks(config).issues[0] : { path: "gateway", message };
+    return startIssue(file, { env: this.env, paths: this.paths, auth: this.options.auth });
   }
 
   /** @throws StartupRefusal with every issue on a line and the next step, when there is one */

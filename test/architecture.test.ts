@@ -33,13 +33,13 @@ const files: SourceFile[] = ["sdk", "host", "plugins", "examples"].flatMap(files
   return { path, text, imports: importsOf(text) };
 });
 
-/** A package of its own inside a plugin. */
-const NESTED = "plugins/nodes/node-host";
+/** Packages of their own inside another one's directory. */
+const NESTED = ["sdk/kit", "host/cli", "plugins/nodes/node-host"];
 
 /** `host/net/listen.ts` -> `host`; `plugins/x/y.ts` -> `plugins/x`; `sdk/kit/exec/plan.ts` -> `sdk/kit`. */
 function roomOf(path: string): string {
-  if (path.startsWith(`${NESTED}/`)) return NESTED;
-  if (path.startsWith("sdk/kit/")) return "sdk/kit";
+  const nested = NESTED.find((directory) => path.startsWith(`${directory}/`));
+  if (nested !== undefined) return nested;
   const [first = "", second = ""] = path.split("/");
   return first === "plugins" || first === "examples" ? `${first}/${second}` : first;
 }
@@ -59,7 +59,12 @@ describe("who may import whom", () => {
     ],
     [
       /^host$/,
-      (to) => roomOf(to) === "host" || (!/^@svc\/(?!sdk)/.test(to) && !/^(sdk|plugins|examples|test)\//.test(to)),
+      (to) => roomOf(to) === "host" || (!/^@svc\/(?!sdk)/.test(to) && !/^(sdk|host|plugins|examples|test)\//.test(to)),
+    ],
+    [
+      /^host\/cli$/,
+      (to) =>
+        roomOf(to) === "host/cli" || !/^@svc\/(?!(?:sdk|host)(?:\/|$))|^(sdk|host|plugins|examples|test)\//.test(to),
     ],
     [
       /^plugins\/(?!(?:dev|plugins)$)/,
@@ -67,7 +72,8 @@ describe("who may import whom", () => {
     ],
     [
       /^plugins\/(?:dev|plugins)$/,
-      (to) => !/^(sdk|host|examples|test)\//.test(to) && !/^@svc\/(?!sdk|kit|host$)/.test(to),
+      (to) =>
+        !/^(sdk|host|examples|test)\//.test(to) && !/^@svc\/(?!sdk|kit|host(?:\/(?:local|state))?$|cli$)/.test(to),
     ],
     [/^examples\//, (to) => !to.startsWith("test/")],
   ];
@@ -96,7 +102,6 @@ describe("who may import whom", () => {
       installed: ["config", "kernel"],
       net: ["auth", "hooks", "kernel"],
       webhooks: ["auth", "config", "files", "hooks", "kernel", "net"],
-      cli: ["auth", "config", "installed", "kernel", "logs", "webhooks"],
     };
     const wrong = files.flatMap((file) => {
       const room = /^host\/([a-z]+)\//.exec(file.path)?.[1];
@@ -291,6 +296,38 @@ function exportsOf(path: string): { name: string; documented: boolean }[] {
   return [...starred, ...listed, ...declared];
 }
 
+/** The files that are evaluated when this one is imported; dynamic imports are left out. */
+function evaluatedBy(entry: string): string[] {
+  const evaluated = new Set<string>();
+  const visit = (path: string) => {
+    if (evaluated.has(path)) return;
+    evaluated.add(path);
+    const text = readFileSync(join(root, path), "utf8");
+    for (const [, name] of text.matchAll(/^(?:import|export) (?!type )[^;]*?from "(\.[^"]+)";/gm))
+      visit(join(dirname(path), String(name)));
+  };
+  visit(entry);
+  return [...evaluated];
+}
+
+it("what commands import of the host loads no gateway", () => {
+  const evaluated = ["host/local.ts", "host/state.ts", "host/cli/index.ts", "host/cli/main.ts"].flatMap(evaluatedBy);
+  assert.ok(evaluated.includes("host/kernel/load.ts"));
+  const gateway = /^host\/(?:gateway|log|running-gateway|kernel\/kernel)\.ts|^host\/(?:net|webhooks|kernel\/kinds)\//;
+  assert.deepEqual(
+    evaluated.filter((path) => gateway.test(path)),
+    [],
+  );
+  const commands = files.filter(
+    ({ path, text }) =>
+      path.startsWith("host/cli/") && /^(?:import|export) (?!type )[^;]*?from "@svc\/host";/m.test(text),
+  );
+  assert.deepEqual(
+    commands.map(({ path }) => path),
+    [],
+  );
+});
+
 describe("the public surface of @svc/sdk", () => {
   const { exports } = JSON.parse(readFileSync(join(root, "sdk/package.json"), "utf8")) as { exports: object };
   const entries = Object.fromEntries(
@@ -314,17 +351,9 @@ describe("the public surface of @svc/sdk", () => {
   });
 
   it("evaluates of a domain only the hooks that its owner declares", () => {
-    const evaluated = new Set<string>();
-    const visit = (path: string) => {
-      if (evaluated.has(path)) return;
-      evaluated.add(path);
-      const text = readFileSync(join(root, path), "utf8");
-      for (const [, name] of text.matchAll(/^(?:import|export) (?!type )[^;]*?from "(\.[^"]+)";/gm))
-        visit(join(dirname(path), String(name)));
-    };
-    visit("sdk/index.ts");
-    assert.ok(evaluated.has("sdk/agents/hooks.ts"));
-    const wrong = [...evaluated].filter((path) => /^sdk\/[a-z-]+\//.test(path) && !path.endsWith("/hooks.ts"));
+    const evaluated = evaluatedBy("sdk/index.ts");
+    assert.ok(evaluated.includes("sdk/agents/hooks.ts"));
+    const wrong = evaluated.filter((path) => /^sdk\/[a-z-]+\//.test(path) && !path.endsWith("/hooks.ts"));
     assert.deepEqual(wrong, []);
   });
 

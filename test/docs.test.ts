@@ -39,7 +39,7 @@ describe("the README", () => {
     for (const text of examples) {
       const stateDir = mkdtempSync(join(tmpdir(), "svc-readme-"));
       writeFileSync(join(stateDir, "svc.json"), text);
-      const { stdout } = spawnSync(process.execPath, [join(root, "host/svc.js"), "config", "validate", "--json"], {
+      const { stdout } = spawnSync(process.execPath, [join(root, "host/cli/svc.js"), "config", "validate", "--json"], {
         env: cleanEnvironment(stateDir, keys),
         encoding: "utf8",
       });

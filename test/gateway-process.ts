@@ -47,7 +47,7 @@ export async function startGatewayProcess(
     command,
     [
       ...prefix,
-      join(root, "host/svc.js"),
+      join(root, "host/cli/svc.js"),
       "gateway",
       "run",
       "--port",

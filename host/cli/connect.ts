@@ -3,9 +3,9 @@ import { namesNextStep } from "@svc/sdk/cli";
 import { type ClientOptions, connect, gatewayAddress, type GatewayClient } from "@svc/sdk/client";
 import { detailsCode, GatewayError, isGatewayError } from "@svc/sdk/errors";
 import type { Scope } from "@svc/sdk";
-import { resolvePaths } from "../config/paths.ts";
-import { VERSION } from "../version.ts";
+import { resolvePaths } from "@svc/host/state";
 import { Unreachable, WrongUsage } from "./output.ts";
+import { VERSION } from "./package-json.ts";
 import { DEFAULT_PORT, lastStarted, resolveTarget, type Target, type TargetFlags } from "./target.ts";
 
 /** @throws WrongUsage the address is none; Unreachable with the command that starts a gateway; GatewayError its refusal */

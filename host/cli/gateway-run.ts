@@ -1,21 +1,23 @@
 /** `svc gateway run`: the gateway in the foreground. */
 import { messageOf } from "@svc/sdk/errors";
 import type { PluginReport } from "@svc/sdk/plugins";
-import { AUTH_MODES, type AuthMode, type AuthOverrides } from "../auth/mode.ts";
-import { readKeptToken } from "../auth/secret.ts";
-import { createGateway } from "../gateway.ts";
-import type { Gateway, GatewayOptions } from "../options.ts";
-import { preparePaths, resolvePaths } from "../config/paths.ts";
-import { watchStrayErrors } from "../kernel/blame.ts";
-import { LOG_LEVELS, type LogLevel } from "../log.ts";
-import { hideShapes } from "../logs/hide.ts";
-import { VERSION } from "../version.ts";
-import { systemClock } from "../clock.ts";
+import type { Gateway, GatewayOptions } from "@svc/host";
+import {
+  AUTH_MODES,
+  type AuthMode,
+  type AuthOverrides,
+  hideShapes,
+  LOG_LEVELS,
+  type LogLevel,
+  systemClock,
+  VERSION,
+} from "@svc/host/local";
+import { preparePaths, readKeptToken, resolvePaths } from "@svc/host/state";
 import { EXIT, type Output, refuse } from "./output.ts";
 import { installedCommands } from "./plugin-verbs.ts";
 import { keepRenewing, takeRenewal, tellUp, toldToStop } from "./renewal.ts";
 import { runWithRestarts } from "./restart-loop.ts";
-import { lockStateDir } from "./state-lock.ts";
+import { lockStateDir, StateDirHeld } from "./state-lock.ts";
 
 export interface RunFlags {
   readonly port?: string;
@@ -54,8 +56,13 @@ export async function runGateway(flags: RunFlags, output: Output, { up, develope
   const auth: AuthOverrides = { mode, token, password };
   const paths = resolvePaths();
   preparePaths(paths);
-  const lock = await lockStateDir(paths.stateDir);
+  const lock = await lockStateDir(paths.stateDir).catch((error: unknown) => {
+    if (error instanceof StateDirHeld) return error;
+    throw error;
+  });
+  if (lock instanceof StateDirHeld) return refuse(lock.message, output, EXIT.held);
   if (lock.warning) output.note(lock.warning);
+  const { createGateway, watchStrayErrors } = await import("@svc/host"); // no other command needs it
   let fatal: { readonly reason: string } | undefined;
   let current: Gateway | undefined;
   let die = () => {};

@@ -1,8 +1,6 @@
 /** What commands print, and how they end. */
 import { namesNextStep, table as columns } from "@svc/sdk/cli";
 import { GatewayError, isGatewayError, messageOf } from "@svc/sdk/errors";
-import { StartupRefusal } from "../auth/settings.ts";
-import { StateDirHeld } from "./state-lock.ts";
 
 /** Exit codes of `svc`. Choice. `renew`: whoever supervises it is to start it again, with the code that lies there now. */
 export const EXIT = { ok: 0, refused: 1, usage: 2, unreachable: 3, held: 4, renew: 75 } as const;
@@ -57,10 +55,13 @@ export function reportFailure(error: unknown, { json }: Output, help: string): n
   }
   const message = messageOf(error);
   if (json) process.stdout.write(`${JSON.stringify({ ok: false, error: { code: "LOCAL", message } })}\n`);
-  else
-    process.stderr.write(`${error instanceof StartupRefusal ? "" : "error: "}${message}\n${nextStep(message, help)}`);
-  if (error instanceof StateDirHeld) return EXIT.held;
+  else process.stderr.write(`${isStartRefusal(error) ? "" : "error: "}${message}\n${nextStep(message, help)}`);
   return error instanceof WrongUsage ? EXIT.usage : EXIT.refused;
+}
+
+/** By its name: no command but `svc gateway run` loads the gateway that throws it. */
+function isStartRefusal(error: unknown): boolean {
+  return error instanceof Error && error.name === "StartupRefusal";
 }
 
 function nextStep(message: string, help: string): string {

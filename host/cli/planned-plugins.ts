@@ -1,16 +1,22 @@
 /** The plugins a start would load, from a configuration that may be wrong in any way. Runs none of them. */
 import { matches } from "@svc/sdk";
 import type { PlannedPlugins } from "@svc/sdk/plugins";
-import { type ConfigFile, readConfigFile } from "../config/file.ts";
-import { PluginsSection } from "../config/host-schema.ts";
-import { type Paths, resolvePaths } from "../config/paths.ts";
-import { valueAt } from "../config/section-keys.ts";
-import { sectionOf } from "../config/sections.ts";
-import type { PluginPlan } from "../kernel/plan.ts";
-import { installedSources } from "../installed/sources.ts";
-import { createPluginFinder, idOf, isLoadable, type MissingPlugin, type PluginSource } from "../kernel/load.ts";
-import { placementOf } from "../kernel/placement.ts";
-import { plannedFacts, planPlugins } from "../plugin-plan.ts";
+import {
+  createPluginFinder,
+  idOf,
+  installedSources,
+  isLoadable,
+  type MissingPlugin,
+  placementOf,
+  plannedFacts,
+  planPlugins,
+  type PluginPlan,
+  type PluginSource,
+  PluginsSection,
+  sectionOf,
+  valueAt,
+} from "@svc/host/local";
+import { type ConfigFile, type Paths, readConfigFile, resolvePaths } from "@svc/host/state";
 
 /** A section of a wrong shape counts as absent here; `svc config validate` says what is wrong with it. */
 export function pluginsSection({ resolved }: ConfigFile): PluginsSection {

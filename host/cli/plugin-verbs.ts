@@ -2,11 +2,16 @@
 import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
 import type { Command as Verb, CommandContext } from "@svc/sdk/cli";
-import { resolvePaths } from "../config/paths.ts";
-import { importModule, isLoadable, type PluginSource } from "../kernel/load.ts";
-import { type PackageManifest, readPackageManifest } from "../kernel/manifest.ts";
-import { HOST_PACKAGE } from "../version.ts";
+import {
+  importModule,
+  isLoadable,
+  type PackageManifest,
+  type PluginSource,
+  readPackageManifest,
+} from "@svc/host/local";
+import { resolvePaths } from "@svc/host/state";
 import type { Output } from "./output.ts";
+import { COMPANIONS } from "./package-json.ts";
 import { pluginsHere } from "./planned-plugins.ts";
 import { connectTo } from "./connect.ts";
 import { resolveTarget, type TargetFlags } from "./target.ts";
@@ -27,7 +32,7 @@ interface VerbPackage extends Pick<PluginSource, "check"> {
   readonly manifest: PackageManifest | undefined;
 }
 
-/** The verbs of the host's companions, of the plugins a start would load and of the bundle's, each name once; runs none of them. */
+/** The verbs of the companions, of the plugins a start would load and of the bundle's, each name once; runs none of them. */
 export async function installedCommands(): Promise<InstalledCommand[]> {
   const { sources, bundle } = await pluginsHere();
   const byName = new Map<string, InstalledCommand>();
@@ -46,7 +51,7 @@ export async function installedCommands(): Promise<InstalledCommand[]> {
 /** The package that brings the verbs that begin with this word, where it is not installed: it is named after the word. */
 export function missingCompanion(word: string): string | undefined {
   const { resolve } = createRequire(import.meta.url);
-  return HOST_PACKAGE?.companions.find((name) => {
+  return COMPANIONS.find((name) => {
     if (!name.endsWith(`/plugin-${word}`)) return false;
     try {
       resolve(`${name}/package.json`);
@@ -57,10 +62,10 @@ export function missingCompanion(word: string): string | undefined {
   });
 }
 
-/** Of the packages with verbs that are installed beside the host, whatever the configuration says. */
+/** Of the packages with verbs that are installed beside the command line, whatever the configuration says. */
 function companions(): VerbPackage[] {
   const { resolve } = createRequire(import.meta.url);
-  return (HOST_PACKAGE?.companions ?? []).flatMap((name) => {
+  return COMPANIONS.flatMap((name) => {
     let file: string;
     try {
       file = resolve(`${name}/package.json`);

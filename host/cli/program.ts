@@ -1,7 +1,7 @@
 /** All verbs of `svc` in one tree: the built-in ones, and those of plugins where they are needed. */
 import { Command } from "commander";
-import { VERSION } from "../version.ts";
 import { EXIT, type Output } from "./output.ts";
+import { VERSION } from "./package-json.ts";
 import type { InstalledCommand } from "./plugin-verbs.ts";
 import { examples, JSON_OPTION, type Wiring, withTarget } from "./verb.ts";
 import { addCompletionVerb } from "./verbs/completion.ts";

@@ -1,8 +1,8 @@
 /** Keeps a gateway running over its restarts within its process, until one needs a new process. */
 import type { Clock } from "@svc/sdk";
 import type { RestartKind } from "@svc/sdk/gateway";
-import { settled } from "../clock.ts";
-import type { Restarter } from "../restarts.ts";
+import type { Restarter } from "@svc/host";
+import { settled } from "@svc/host/local";
 
 /** Milliseconds between two attempts to start again. Choice. */
 const RETRY = 5_000;

@@ -6,7 +6,6 @@ import { connect, createServer, type Server, type Socket } from "node:net";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { withWriteLock } from "@svc/sdk/files";
-import { StartupRefusal } from "../auth/settings.ts";
 
 /** Bytes a path of a socket may have on every system. */
 const LONGEST_PATH = 100;
@@ -22,8 +21,10 @@ export interface StateLock {
   release(): void;
 }
 
-/** Another gateway has the directory: a start for a different reason than all others, since it may be just what is wanted. */
-export class StateDirHeld extends StartupRefusal {}
+/** Another gateway uses the directory, which may be just what the caller wants. */
+export class StateDirHeld extends Error {
+  override readonly name = "StateDirHeld";
+}
 
 /** What a holder says of itself. */
 interface Holder {
@@ -51,7 +52,7 @@ export async function lockStateDir(stateDir: string): Promise<StateLock> {
     server = (await listen(place.path, answer)) ?? (await takeOver(place.path, stateDir, answer));
   } catch (error) {
     place.close();
-    if (error instanceof StartupRefusal) throw error;
+    if (error instanceof StateDirHeld) throw error;
     return unlocked(messageOf(error));
   }
   if (!server) {

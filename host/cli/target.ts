@@ -2,11 +2,8 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { gatewayAddress, isLoopbackHost } from "@svc/sdk/client";
-import { readLocalKey } from "../auth/local-key.ts";
-import { readKeptToken } from "../auth/secret.ts";
-import { readConfigFile } from "../config/file.ts";
-import type { GatewaySection } from "../config/host-schema.ts";
-import { type Environment, resolvePaths } from "../config/paths.ts";
+import type { GatewaySection } from "@svc/host/local";
+import { type Environment, readConfigFile, readKeptToken, readLocalKey, resolvePaths } from "@svc/host/state";
 
 export interface TargetFlags {
   readonly url?: string;

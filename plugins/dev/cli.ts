@@ -1,5 +1,5 @@
 /** Verbs for authors of plugins. */
-import { RUN_OPTIONS, type RunFlags } from "@svc/host";
+import { RUN_OPTIONS, type RunFlags } from "@svc/cli";
 import { defineCommands } from "@svc/sdk/cli";
 import { type BisectFlags, bisectPlugins } from "./bisect/bisect.ts";
 import { type CheckFlags, checkPluginAt } from "./check/check.ts";

@@ -48,7 +48,7 @@ export async function makeStateDir(config: Config = {}): Promise<StateDir> {
 }
 
 /** Command line of `svc`, as users run it. */
-export const SVC = join(root, "host/svc.js");
+export const SVC = join(root, "host/cli/svc.js");
 
 /** `svc gateway run` on a free port. It cannot be asked anything. */
 export function runGateway({ env }: StateDir): Promise<ServerProcess> {

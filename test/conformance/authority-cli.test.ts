@@ -89,7 +89,7 @@ describe("svc gateway call", limited, () => {
 /** How it ended, and all it printed. */
 function svc(args: readonly string[], env: NodeJS.ProcessEnv): Promise<{ code: number; text: string }> {
   return new Promise((resolve) => {
-    execFile(process.execPath, [join(root, "host/svc.js"), ...args], { env }, (error, stdout, stderr) => {
+    execFile(process.execPath, [join(root, "host/cli/svc.js"), ...args], { env }, (error, stdout, stderr) => {
       resolve({ code: error ? Number(error.code ?? 1) : 0, text: stdout + stderr });
     });
   });

@@ -217,7 +217,7 @@ describe("secrets", { timeout: 300_000 }, () => {
       ["approvals", "get"],
       ["pairing"],
     ]) {
-      const output = await run(process.execPath, [join(root, "host/svc.js"), ...args], {
+      const output = await run(process.execPath, [join(root, "host/cli/svc.js"), ...args], {
         env: cleanEnvironment(stateDir, env),
       }).catch((failed: { stdout: string; stderr: string }) => failed);
       seen.push([`svc ${args.join(" ")}`, output.stdout + output.stderr]);

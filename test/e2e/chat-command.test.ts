@@ -29,7 +29,7 @@ async function start(t: TestContext, options?: FakeModelServerOptions) {
 
 /** Runs one command line of `svc`. */
 function svc(stateDir: string, args: readonly string[], input = "") {
-  const child = spawn(process.execPath, [join(root, "host/svc.js"), ...args], { env: cleanEnvironment(stateDir) });
+  const child = spawn(process.execPath, [join(root, "host/cli/svc.js"), ...args], { env: cleanEnvironment(stateDir) });
   let out = "";
   let err = "";
   child.stdout.on("data", (chunk: Buffer) => (out += chunk.toString()));

@@ -28,7 +28,7 @@ export function startNodeProcess(
   args: readonly string[],
   env: Readonly<Record<string, string>> = {},
 ): NodeProcess {
-  const child = spawn(process.execPath, [join(root, "host/svc.js"), "node", "run", "--json", ...args], {
+  const child = spawn(process.execPath, [join(root, "host/cli/svc.js"), "node", "run", "--json", ...args], {
     env: cleanEnvironment(stateDir, env),
     cwd: stateDir,
     stdio: ["ignore", "pipe", "pipe"],

@@ -79,7 +79,7 @@ export async function scene(t: TestContext): Promise<Scene> {
       gateway = await start();
     },
     async svc(args, onError) {
-      const child = spawn(process.execPath, [join(root, "host/svc.js"), ...args], {
+      const child = spawn(process.execPath, [join(root, "host/cli/svc.js"), ...args], {
         env: cleanEnvironment(gatewayDir),
         timeout: 60_000,
       });

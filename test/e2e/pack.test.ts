@@ -17,6 +17,7 @@ const PACKAGES = [
   "sdk",
   "sdk/kit",
   "host",
+  "host/cli",
   "plugins/dev",
   ...PLUGINS.map((id) => `plugins/${id}`),
   "plugins/nodes",

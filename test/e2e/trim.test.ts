@@ -88,6 +88,7 @@ describe("svc trim", { timeout: 120_000 }, () => {
     );
     const { dependencies } = JSON.parse(readFileSync(join(moved, "package.json"), "utf8"));
     assert.deepEqual(Object.keys(dependencies), [
+      "@svc/cli",
       "@svc/host",
       "@svc/plugin-health",
       "@svc/plugin-sessions",

@@ -17,7 +17,7 @@ const run = promisify(execFile);
 
 /** `svc` as a process of its own. @returns exit code and what it printed */
 export async function svc(stateDir: string, args: readonly string[]): Promise<{ code: number; text: string }> {
-  const command = [join(root, "host/svc.js"), ...args];
+  const command = [join(root, "host/cli/svc.js"), ...args];
   return run(process.execPath, command, { env: cleanEnvironment(stateDir) }).then(
     ({ stdout, stderr }) => ({ code: 0, text: stdout + stderr }),
     (error: { code: number; stdout: string; stderr: string }) => ({

@@ -65,7 +65,7 @@ export async function startVictim(): Promise<Victim> {
   await writeFile(join(stateDir, "svc.json"), JSON.stringify(config));
   const child = spawn(
     process.execPath,
-    ["--expose-gc", join(root, "host/svc.js"), "gateway", "run", "--port", "0", "--json", "--log-level", "debug"],
+    ["--expose-gc", join(root, "host/cli/svc.js"), "gateway", "run", "--port", "0", "--json", "--log-level", "debug"],
     { env: cleanEnvironment(stateDir), stdio: ["ignore", "pipe", "pipe"] },
   );
   let leaked = "";

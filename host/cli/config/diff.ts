@@ -1,10 +1,8 @@
 /** `svc config diff [file]`: where two configurations differ, secrets hidden. */
 import { readFileSync } from "node:fs";
 import { resolve } from "node:path";
-import { type ConfigFile, readConfigFile } from "../../config/file.ts";
-import { type Paths, resolvePaths } from "../../config/paths.ts";
-import { redact } from "../../config/redact.ts";
-import { configIssues, effectiveConfig, hintsOf } from "../../config/sections.ts";
+import { configIssues, effectiveConfig, hintsOf, redact } from "@svc/host/local";
+import { type ConfigFile, type Paths, readConfigFile, resolvePaths } from "@svc/host/state";
 import { EXIT, type Output, refuse } from "../output.ts";
 import { describeDifference, type Difference, differences } from "./differences.ts";
 import { loadOwners, type Owners } from "./owners.ts";

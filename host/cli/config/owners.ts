@@ -1,11 +1,7 @@
 /** Who owns which section, as the plugins say that a start would load. Runs none of them. */
 import type { Plugin } from "@svc/sdk";
-import { resolveAuth, startRefusal } from "../../auth/mode.ts";
-import { readKeptToken } from "../../auth/secret.ts";
-import type { ConfigFile, Issue } from "../../config/file.ts";
-import { type Paths, resolvePaths } from "../../config/paths.ts";
-import { hostConfig, type SectionOwner } from "../../config/sections.ts";
-import { webhookSettings } from "../../webhooks/settings.ts";
+import type { SectionOwner } from "@svc/host/local";
+import type { ConfigFile, Issue, Paths } from "@svc/host/state";
 import { plannedPlugins } from "../planned-plugins.ts";
 
 export interface Owners {
@@ -41,15 +37,4 @@ export async function loadOwners(file: ConfigFile, paths: Paths): Promise<Owners
 function sectionsOf({ id, section, config, sections }: Plugin): SectionOwner[] {
   const own = config ? [{ section: section ?? id, plugin: id, schema: config }] : [];
   return [...own, ...Object.entries(sections ?? {}).map(([key, schema]) => ({ section: key, plugin: id, schema }))];
-}
-
-/** Why a gateway that is started from here would refuse this file, or `undefined`. Makes no token. */
-export function refusalHere(file: ConfigFile): Issue | undefined {
-  const { config, issues } = hostConfig(file);
-  if (issues.length > 0) return undefined; // told key by key
-  const message = startRefusal(config.gateway, process.env);
-  if (message !== undefined) return { path: "gateway", message };
-  const { credentialsDir, configDir } = resolvePaths();
-  const auth = resolveAuth(config.gateway, process.env, () => readKeptToken(credentialsDir) ?? "");
-  return webhookSettings(config.hooks, { gatewayToken: auth.token, configDir }).issues[0];
 }

@@ -1,11 +1,9 @@
 /** `svc config get|file|validate|schema`: the configuration file, read here and now, no gateway needed. */
 import { resolve } from "node:path";
-import { type ConfigFile, type Issue, readConfigFile } from "../../config/file.ts";
-import { resolvePaths } from "../../config/paths.ts";
-import { redact } from "../../config/redact.ts";
-import { composeSchema, configIssues, hintsOf, unownedKeys } from "../../config/sections.ts";
+import { composeSchema, configIssues, hintsOf, redact, startIssue, unownedKeys } from "@svc/host/local";
+import { type ConfigFile, type Issue, readConfigFile, resolvePaths } from "@svc/host/state";
 import { EXIT, type Output, refuse } from "../output.ts";
-import { loadOwners, refusalHere } from "./owners.ts";
+import { loadOwners } from "./owners.ts";
 import { parsePath, valueAt } from "./path.ts";
 import { schemaAt } from "./schema-at.ts";
 
@@ -44,7 +42,7 @@ export async function validateConfig(given: string | undefined, output: Output):
   const file = await readConfigFile(given === undefined ? paths.configPath : resolve(given), process.env);
   const { owners, missing } = await loadOwners(file, paths);
   const issues = [...configIssues(file, owners)];
-  const refusal = issues.length === 0 ? refusalHere(file) : undefined;
+  const refusal = issues.length === 0 ? await startIssue(file, { env: process.env, paths }) : undefined;
   if (refusal !== undefined) issues.push(refusal);
   if (given !== undefined && !file.exists) issues.push({ path: "", message: "there is no such file" });
   const warnings = [...missing, ...unownedKeys(file, owners)];

@@ -1,5 +1,5 @@
 /** A value of the configuration as people type it. */
-import { parseJson5 } from "../../config/parse.ts";
+import { parseJson5 } from "@svc/host/local";
 import { WrongUsage } from "../output.ts";
 
 /**

@@ -1,14 +1,11 @@
 /** `svc config set|unset`: changes the configuration file, whether a gateway runs or not: a running one watches the file. */
 import { isGatewayError } from "@svc/sdk";
 import type { ConfigEdit, ConfigStore, ConfigWritten } from "@svc/sdk/config";
-import { type ConfigFile, readConfigFile } from "../../config/file.ts";
-import { type Paths, resolvePaths } from "../../config/paths.ts";
-import { type SectionOwner, unownedKeys } from "../../config/sections.ts";
-import { createConfigStore } from "../../config/store.ts";
-import { VERSION } from "../../version.ts";
+import { createConfigStore, startIssue, type SectionOwner, unownedKeys, VERSION } from "@svc/host/local";
+import { type ConfigFile, type Paths, readConfigFile, resolvePaths } from "@svc/host/state";
 import { EXIT, type Output, refuse } from "../output.ts";
 import { describeEffect } from "./effect.ts";
-import { loadOwners, refusalHere } from "./owners.ts";
+import { loadOwners } from "./owners.ts";
 import { formatPath, type Path, parsePath, placeIn, valueAt } from "./path.ts";
 import { parseValue } from "./value.ts";
 
@@ -133,7 +130,7 @@ export async function openStore(
 ): Promise<{ store: ConfigStore; owners: readonly SectionOwner[] }> {
   const file = await readConfigFile(paths.configPath, process.env);
   const { owners } = await loadOwners(next(file), paths);
-  const store = createConfigStore({
+  const store = await createConfigStore({
     paths,
     env: process.env,
     version: VERSION,
@@ -141,7 +138,8 @@ export async function openStore(
     initial: file,
     // Only what this change brings about: what is wrong already must not keep anybody from mending the rest.
     validate: async ({ previous, next }) => {
-      const refusal = refusalHere(previous) === undefined ? refusalHere(next) : undefined;
+      const issue = (checked: ConfigFile) => startIssue(checked, { env: process.env, paths });
+      const refusal = (await issue(previous)) === undefined ? await issue(next) : undefined;
       if (refusal === undefined) return undefined;
       const { path, message } = refusal;
       const [section = path] = path.split(".");

@@ -4,7 +4,7 @@ import { readFile, statfs } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { isGatewayError } from "@svc/sdk";
 import type { CommandContext } from "@svc/sdk/cli";
-import { HOST_PACKAGE } from "../../version.ts";
+import { NODE_RANGE } from "../package-json.ts";
 import { isOurs, renderService } from "../service/definition.ts";
 import { difference } from "../service/difference.ts";
 import { serviceScene } from "../service/service.ts";
@@ -38,7 +38,7 @@ export async function examine({ context, ask, pluginVerbs }: ExamineOptions): Pr
   const isRunning = (await isHeld(files)) || (await answers(context, files));
   const flags = isRunning ? runningFlags(context) : [];
   const checks: readonly Check[] = [
-    ["node", "node --version", async () => nodeFindings(process.version, HOST_PACKAGE?.engines)],
+    ["node", "node --version", async () => nodeFindings(process.version, NODE_RANGE)],
     ["config", "svc config validate", async () => configFindings(await ask(["config", "validate"]))],
     ["permissions", "see who owns the state directory", async () => permissions(stateDir, files, ask)],
     ["sockets", "svc gateway probe", async () => socketFindings(await deadSockets(files))],

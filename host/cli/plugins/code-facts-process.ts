@@ -1,7 +1,6 @@
 /** Runs as a process of its own only: imports plugins as the gateway would, and answers what their code says of itself. */
 import { isPlugin, messageOf } from "@svc/sdk";
-import { tokenOf } from "../../kernel/graph.ts";
-import { importModule } from "../../kernel/load.ts";
+import { importModule, tokenOf } from "@svc/host/local";
 import type { CodeFacts, FactsOrder } from "./code-facts.ts";
 
 // Sent by code-facts.ts.

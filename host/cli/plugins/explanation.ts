@@ -1,7 +1,6 @@
 /** Why a plugin is not active, and what to do about it. Pure. */
 import type { Plugin } from "@svc/sdk";
-import { HOST_SERVICES } from "../../host-service-tokens.ts";
-import { serves, tokenOf } from "../../kernel/graph.ts";
+import { serves, tokenOf } from "@svc/host/local";
 
 /** One plugin as it is known here. */
 export interface Candidate {
@@ -25,11 +24,14 @@ export interface Lack {
 /** States in which a provider will provide by itself. */
 const PROVIDES = new Set(["active", "not started yet"]);
 
-/** What `one` needs and nobody provides now. */
-export function lacksOf(one: Candidate, all: readonly Candidate[]): Lack[] {
+/**
+ * What `one` needs and nobody provides now.
+ * @param always ids of services that are there without any plugin
+ */
+export function lacksOf(one: Candidate, all: readonly Candidate[], always: ReadonlySet<string>): Lack[] {
   return Object.values(one.plugin?.requires ?? {}).flatMap((requirement): Lack[] => {
     const { token, hard } = tokenOf(requirement);
-    if (!hard || Object.values(HOST_SERVICES).some(({ id }) => id === token.id)) return [];
+    if (!hard || always.has(token.id)) return [];
     const providers = all.filter(
       ({ id, plugin }) => id !== one.id && plugin?.provides?.some((it) => serves(it, token)),
     );

@@ -1,7 +1,7 @@
 /** The plugins a start would load, and what the code of each says of itself. Runs none of them. */
 import { join } from "node:path";
 import { codeFacts } from "./code-facts.ts";
-import { isLoadable, type PluginSource } from "../../kernel/load.ts";
+import { isLoadable, type PluginSource } from "@svc/host/local";
 import { pluginsHere } from "../planned-plugins.ts";
 
 /** A plugin that a start would load. Services by id. */

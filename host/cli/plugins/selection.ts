@@ -1,19 +1,21 @@
 /** Which plugins a person means (a profile, a list, or what the configuration says), and whether they can do without others. */
 import { messageOf } from "@svc/sdk/errors";
 import type { Plugin } from "@svc/sdk";
-import type { ConfigFile } from "../../config/file.ts";
-import type { PluginsSection } from "../../config/host-schema.ts";
-import { installedSources } from "../../installed/sources.ts";
 import {
+  apiMismatch,
+  bundleProfiles,
   createPluginFinder,
+  hostServices,
+  installedSources,
   isLoadable,
   type MissingPlugin,
+  planPlugins,
   type PluginFinder,
   type PluginSource,
-} from "../../kernel/load.ts";
-import { apiMismatch } from "../../kernel/manifest.ts";
-import { bundleProfiles, type Profile } from "../../kernel/profiles.ts";
-import { planPlugins } from "../../plugin-plan.ts";
+  type PluginsSection,
+  type Profile,
+} from "@svc/host/local";
+import type { ConfigFile } from "@svc/host/state";
 import { pluginsHere, pluginsSection } from "../planned-plugins.ts";
 import { type Candidate, type Lack, lacksOf, nextStep } from "./explanation.ts";
 
@@ -72,7 +74,7 @@ export async function selectPlugins(wanted: Wanted, options: SelectionOptions): 
     ...first.map((one) => ({ ...one, state: IN_USE })),
     ...spare.filter(({ id }) => !ids.has(id)),
   ].map((one) => (plan.disabled.has(one.id) ? { ...one, state: "disabled" } : one));
-  const { all, added, lacks } = completed(candidates, wanted.withRequirements);
+  const { all, added, lacks } = completed(candidates, wanted.withRequirements, await hostServices());
   if (lacks.length > 0) return refusal(lacks, wanted, options);
   return {
     use: listed.use && [...listed.use, ...added],
@@ -146,12 +148,12 @@ interface Unmet extends Lack {
 }
 
 /** Takes providers in until nothing is lacking, where that is asked for and there is exactly one of them. Pure. */
-function completed(candidates: readonly Known[], add: boolean) {
+function completed(candidates: readonly Known[], add: boolean, always: ReadonlySet<string>) {
   let all = candidates;
   const added: string[] = [];
   for (;;) {
     const users = all.filter(({ state }) => state === IN_USE);
-    const lacks = users.flatMap((by) => lacksOf(by, all).map((lack): Unmet => ({ ...lack, by })));
+    const lacks = users.flatMap((by) => lacksOf(by, all, always).map((lack): Unmet => ({ ...lack, by })));
     const provider = add ? lacks.map(onlySpare).find((id) => id !== undefined) : undefined;
     if (provider === undefined) return { all, added, lacks };
     added.push(provider);

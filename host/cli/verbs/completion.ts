@@ -1,6 +1,6 @@
 /** Wiring of `svc completion`. */
 import { Argument } from "commander";
-import { SHELLS, type Shell } from "../completion-script.ts";
+import { printCompletionScript, SHELLS, type Shell } from "../completion-script.ts";
 import { examples, type Wiring } from "../verb.ts";
 
 export function addCompletionVerb({ program, output, act }: Wiring): void {
@@ -16,7 +16,5 @@ export function addCompletionVerb({ program, output, act }: Wiring): void {
         "svc completion fish | source       # in ~/.config/fish/config.fish",
       ),
     )
-    .action((shell: Shell) =>
-      act(async () => (await import("../completion-script.ts")).printCompletionScript(shell, output)),
-    );
+    .action((shell: Shell) => act(() => printCompletionScript(shell, output)));
 }

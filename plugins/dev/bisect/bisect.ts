@@ -1,5 +1,5 @@
 /** `svc plugins bisect`: which plugin makes a command fail, or keeps a gateway from being well. */
-import { plannedStart } from "@svc/host";
+import { plannedStart } from "@svc/cli";
 import type { CommandContext } from "@svc/sdk/cli";
 import { refuse, WRONG_USAGE } from "../refusal.ts";
 import { firstBad, inOrder, type Suspect, withDependents } from "./order.ts";

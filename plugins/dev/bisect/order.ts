@@ -1,5 +1,5 @@
 /** In which order plugins are tried, and which one it is. Pure but for the trials. */
-import type { PlannedCode } from "@svc/host";
+import type { PlannedCode } from "@svc/cli";
 
 /** A plugin that can be tried. */
 export type Suspect = Omit<PlannedCode, "problem">;

@@ -9,15 +9,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Plugin } from "@svc/sdk";
 import type { Command } from "@svc/sdk/cli";
-import {
-  createPluginFinder,
-  importModule,
-  importPlugin,
-  loadKinds,
-  type Manifest,
-  readManifest,
-  staleDeclaration,
-} from "@svc/host";
+import { loadKinds, staleDeclaration } from "@svc/host";
+import { createPluginFinder, importModule, importPlugin, type Manifest, readManifest } from "@svc/host/local";
 import { contractProblems, manifestProblems, placementProblems } from "./declarations.ts";
 import { failed, type Finding, type Problem, warning } from "./findings.ts";
 import { importProblems } from "./imports.ts";
@@ -50,7 +43,7 @@ export async function checkPlugin(task: CheckTask, found: (finding: Finding) => 
     return found({ check: "package", problems: [failed(why, "svc plugins new <name>")] });
   }
   const exists = (path: string) => existsSync(join(directory, path));
-  found({ check: "package", problems: packageProblems(json, manifest, exists, hostCompanions()) });
+  found({ check: "package", problems: packageProblems(json, manifest, exists, companions()) });
   found({ check: "imports", problems: await importProblems(directory, json) });
 
   const temporary = mkdtempSync(join(tmpdir(), "svc-check-"));
@@ -110,9 +103,9 @@ async function declaredProblems(manifest: Manifest): Promise<Problem[]> {
   return found ? [warning("it has no declared.json, so its code is imported at every start", next)] : [];
 }
 
-function hostCompanions(): string[] {
-  const host = createRequire(import.meta.url)("@svc/host/package.json") as { peerDependencies?: object };
-  return Object.keys(host.peerDependencies ?? {});
+function companions(): string[] {
+  const cli = createRequire(import.meta.url)("@svc/cli/package.json") as { peerDependencies?: object };
+  return Object.keys(cli.peerDependencies ?? {});
 }
 
 /** The verbs that help lists are those that its file has. */

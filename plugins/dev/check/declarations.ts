@@ -1,6 +1,7 @@
 /** Whether package.json and code say the same, and whether what a plugin declares is fit to be used: kind by kind. Pure. */
 import { describeViolations, matches } from "@svc/sdk";
-import { type AnyKind, covers, listed, type Manifest, type Shape, type Staged, unlisted } from "@svc/host";
+import { type AnyKind, covers, listed, type Shape, type Staged, unlisted } from "@svc/host";
+import type { Manifest } from "@svc/host/local";
 import { failed, type Problem, unless, warning } from "./findings.ts";
 
 /** What is declared is listed, and what is listed is declared. */

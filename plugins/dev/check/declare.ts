@@ -6,16 +6,15 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { isDeepStrictEqual } from "node:util";
+import { declarePlugin, loadKinds } from "@svc/host";
 import {
   createPluginFinder,
-  declarePlugin,
   importModule,
   importPlugin,
-  loadKinds,
   type Manifest,
   readManifest,
   systemClock,
-} from "@svc/host";
+} from "@svc/host/local";
 import type { Command, CommandContext } from "@svc/sdk/cli";
 import { messageOf } from "@svc/sdk/errors";
 import { refuse } from "../refusal.ts";

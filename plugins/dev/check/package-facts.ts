@@ -1,6 +1,6 @@
 /** Whether package.json says all that people and the gateway need to know. Pure. */
 import validVersion from "semver/functions/valid.js";
-import type { Manifest } from "@svc/host";
+import type { Manifest } from "@svc/host/local";
 import { failed, type Problem, unless, warning } from "./findings.ts";
 
 /** The fields that are looked at. */
@@ -19,7 +19,7 @@ export interface PackageJson {
 
 /**
  * @param exists whether a path relative to the package is there
- * @param companions names of the packages that the host names as its own companions: they may depend on it
+ * @param companions names of the packages that bring verbs of the host: they may depend on it
  */
 export function packageProblems(
   json: PackageJson,
@@ -30,6 +30,7 @@ export function packageProblems(
   const { name, version, description, license, type, files, engines } = json;
   const isText = (value: unknown) => typeof value === "string" && value.trim() !== "";
   const { dependencies = {}, peerDependencies = {} } = json;
+  const host = ["@svc/host", "@svc/cli"].find((one) => one in { ...dependencies, ...peerDependencies });
   const shipped = [manifest.entry, ...(manifest.cli === undefined ? [] : [manifest.cli])];
   return [
     ...unless(isText(name), failed("it has no name", 'add "name" to package.json')),
@@ -62,8 +63,8 @@ export function packageProblems(
       ),
     ),
     ...unless(
-      companions.includes(name) || !("@svc/host" in { ...dependencies, ...peerDependencies }),
-      failed("it depends on the host", "take @svc/host out of dependencies; what a plugin may use is in @svc/sdk"),
+      companions.includes(name) || host === undefined,
+      failed("it depends on the host", `take ${host} out of dependencies; what a plugin may use is in @svc/sdk`),
     ),
     ...shipped.flatMap((path) =>
       unless(exists(path), failed(`${path} is not there`, "build it, or correct its path in package.json under svc")),

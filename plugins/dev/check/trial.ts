@@ -3,16 +3,8 @@ import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import { connect } from "@svc/sdk/client";
 import { describeViolations, type Clock, matches, type Plugin } from "@svc/sdk";
-import {
-  createGateway,
-  type Gateway,
-  isLoadable,
-  methods,
-  type PluginFinder,
-  type PluginSource,
-  type Staged,
-  systemClock,
-} from "@svc/host";
+import { createGateway, type Gateway, methods, type Staged } from "@svc/host";
+import { isLoadable, type PluginFinder, type PluginSource, systemClock } from "@svc/host/local";
 import { failed, type Finding, type Problem, unless } from "./findings.ts";
 import type { Setups } from "./setups.ts";
 

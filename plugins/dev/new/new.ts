@@ -2,7 +2,7 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join, relative, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
-import { idProblem } from "@svc/host";
+import { idProblem } from "@svc/host/local";
 import type { CommandContext } from "@svc/sdk/cli";
 import { refuse, WRONG_USAGE } from "../refusal.ts";
 import { FACTS, type Kind, KINDS, named } from "./kinds.ts";

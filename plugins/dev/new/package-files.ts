@@ -10,6 +10,7 @@ export interface Release {
   readonly sdk: string;
   /** Released together with the host. */
   readonly kit: string;
+  readonly cli: string;
   readonly host: string;
   /** This package. */
   readonly dev: string;
@@ -31,6 +32,7 @@ export function releaseOf(directory: string): Release {
   return {
     sdk: wanted(placeOf("@svc/sdk")),
     kit: isCheckout ? wanted(join(placeOf("@svc/sdk"), "kit")) : kit,
+    cli: wanted(placeOf("@svc/cli")),
     host: wanted(host),
     dev: wanted(placeOf("@svc/plugin-dev")),
     jiti,
@@ -50,7 +52,7 @@ function read(directory: string): PackageJson {
 export function packageFiles(
   kind: Kind,
   name: string,
-  { sdk, kit, host, dev, jiti }: Release,
+  { sdk, kit, cli, host, dev, jiti }: Release,
 ): Readonly<Record<string, string>> {
   const { description, svc, usesKit } = FACTS[kind];
   const range = `^${API_VERSION}`;
@@ -75,7 +77,14 @@ export function packageFiles(
     },
     ...(usesKit ? { dependencies: { "@svc/kit": kit } } : {}),
     ...(plugin ? { peerDependencies: plugin.peerDependencies } : {}),
-    devDependencies: { "@svc/host": host, "@svc/plugin-dev": dev, "@svc/sdk": sdk, ...TOOLCHAIN, jiti },
+    devDependencies: {
+      "@svc/cli": cli,
+      "@svc/host": host,
+      "@svc/plugin-dev": dev,
+      "@svc/sdk": sdk,
+      ...TOOLCHAIN,
+      jiti,
+    },
     engines: { node: ">=20.19" },
     ...(plugin ? { svc: plugin.svc } : {}),
   };

@@ -1,7 +1,13 @@
 /** The plugin that `svc dev` runs: found and read anew each time it is asked for, from its TypeScript where there is any. */
 import { existsSync, realpathSync, statSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { createPluginFinder, importPlugin, type Manifest, type MissingPlugin, type PluginSource } from "@svc/host";
+import {
+  createPluginFinder,
+  importPlugin,
+  type Manifest,
+  type MissingPlugin,
+  type PluginSource,
+} from "@svc/host/local";
 import type { Plugin, PluginGateway } from "@svc/sdk";
 
 export interface Developed {

@@ -61,7 +61,7 @@ import { fileURLToPath } from "node:url";
 const beside = (name) => fileURLToPath(new URL(name, import.meta.url));
 process.env.SVC_CONFIG_PATH ||= beside("./svc.json");
 process.env.SVC_STATE_DIR ||= beside("./state");
-await import("./node_modules/@svc/host/svc.js");
+await import("./node_modules/@svc/cli/svc.js");
 `;
 
 export function megabytes(bytes: number): string {

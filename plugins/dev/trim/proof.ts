@@ -19,14 +19,17 @@ process.exit(0);`;
 const TIMEOUT_MS = 60_000;
 
 /**
- * Imports host and plugins in a process of their own, without this one's environment. Runs no `setup`.
+ * Imports the host, the command line and plugins in a process of their own, without this one's environment. Runs no `setup`.
  * What is TypeScript is compiled when it is loaded, and not proven here.
  * @throws PackageProblem with the file and what is wrong
  */
 export async function proveImports(out: string, plugins: readonly ChosenPlugin[]): Promise<void> {
   const modules = join(out, "node_modules");
   const files = plugins.flatMap(({ package: { name }, entries }) => entries.map((file) => join(modules, name, file)));
-  const compiled = [join(modules, "@svc/host/dist/index.js"), ...files].filter((file) => /\.[cm]?js$/.test(file));
+  const compiled = ["host", "cli"]
+    .map((name) => join(modules, `@svc/${name}/dist/index.js`))
+    .concat(files)
+    .filter((file) => /\.[cm]?js$/.test(file));
   const urls = compiled.map((file) => pathToFileURL(file).href);
   try {
     await promisify(execFile)(process.execPath, ["--input-type=module", "-e", IMPORT_ALL, ...urls], {

@@ -1,6 +1,6 @@
 /** `svc trim`: writes a directory that runs by itself, with the host, the plugin API, chosen plugins and what they need. */
 import { join, resolve } from "node:path";
-import { selectHere, type Wanted } from "@svc/host";
+import { selectHere, type Wanted } from "@svc/cli";
 import type { CommandContext } from "@svc/sdk/cli";
 import { refuse } from "../refusal.ts";
 import { OccupiedDirectory, refuseOccupied } from "./directory.ts";

@@ -1,7 +1,8 @@
 /** What a trimmed gateway is made of, and how it comes about. */
 import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
-import type { PluginSource, SelectedPlugin } from "@svc/host";
+import type { SelectedPlugin } from "@svc/cli";
+import type { PluginSource } from "@svc/host/local";
 import { createDirectory } from "./directory.ts";
 import { type ChosenPlugin, type Contents, ownFiles, type Size } from "./own-files.ts";
 import { filesOf, type FilesOf } from "./package-files.ts";
@@ -28,10 +29,10 @@ export function planTrimmed(
   const require = createRequire(import.meta.url);
   const file = require.resolve("@svc/host/package.json");
   const { engines } = require(file) as { engines: { node: string } };
-  const host = dirname(file);
+  const cli = dirname(require.resolve("@svc/cli/package.json"));
   const sdk = dirname(createRequire(file).resolve("@svc/sdk/package.json"));
   const read = createPackageReader({ allPlatforms, fallback: { name: "@svc/sdk", directory: sdk } });
-  const foundation = [read(host), read(sdk)];
+  const foundation = [read(cli), read(dirname(file)), read(sdk)];
   const chosen = plugins.map(({ id, source }) => {
     if (!source.manifest) throw fileProblem(id, source.origin);
     const { directory, entry, cli } = source.manifest;

@@ -1,7 +1,8 @@
 /** `svc plugins doctor`: what is wrong with the installed plugins, and what to do. With `--fix` it removes leftovers. */
 import { type CommandContext, visible } from "@svc/sdk/cli";
 import { type PluginFinding, plugins } from "@svc/sdk/plugins";
-import { extensionsOf, pluginsHere, readRecord, WrongUsage } from "@svc/host";
+import { pluginsHere, WrongUsage } from "@svc/cli";
+import { extensionsOf, readRecord } from "@svc/host/local";
 import { findings } from "../install/doctor.ts";
 import { realEffects } from "../install/effects.ts";
 import { leftovers, removeLeftovers } from "../install/generations.ts";

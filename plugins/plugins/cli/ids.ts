@@ -1,5 +1,5 @@
 /** Ids of plugins. One that is a mere file is imported for it, which runs nothing of it. */
-import type { MissingPlugin, PluginSource } from "@svc/host";
+import type { MissingPlugin, PluginSource } from "@svc/host/local";
 
 /** Those that cannot be imported have none. */
 export async function idsOf(sources: readonly (PluginSource | MissingPlugin)[]): Promise<ReadonlySet<string>> {

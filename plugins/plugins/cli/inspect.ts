@@ -2,7 +2,9 @@
  * `svc plugins inspect <id>`: all that is known of one plugin. Asks the running gateway; without one, tells what the
  * package says and what the last start made of it. Runs no plugin.
  */
-import { isLoadable, type Manifest, pluginsHere, refuse, resolvePaths } from "@svc/host";
+import { pluginsHere, refuse } from "@svc/cli";
+import { isLoadable, type Manifest } from "@svc/host/local";
+import { resolvePaths } from "@svc/host/state";
 import type { ResultOf } from "@svc/sdk";
 import type { CommandContext } from "@svc/sdk/cli";
 import { type PluginReport, plugins } from "@svc/sdk/plugins";

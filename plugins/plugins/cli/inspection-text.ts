@@ -1,5 +1,5 @@
 /** A plugin in words, in sections for people. Pure. */
-import type { Manifest } from "@svc/host";
+import type { Manifest } from "@svc/host/local";
 import type { ResultOf } from "@svc/sdk";
 import { table, time, visible } from "@svc/sdk/cli";
 import type { PluginReport, plugins } from "@svc/sdk/plugins";

@@ -1,5 +1,5 @@
 /** `svc plugins install|update`: on this machine's files, or with `--url` by that gateway. */
-import { type PluginsHere, pluginsHere, WrongUsage } from "@svc/host";
+import { type PluginsHere, pluginsHere, WrongUsage } from "@svc/cli";
 import { isGatewayError } from "@svc/sdk";
 import type { CommandContext } from "@svc/sdk/cli";
 import type { GatewayClient } from "@svc/sdk/client";

@@ -1,5 +1,6 @@
 /** `svc plugins list`: what is installed, and what the gateway made of it. Runs no plugin; only one that is a mere file is imported. */
-import { apiMismatch, isInstalledSource, type MissingPlugin, pluginsHere, type PluginSource } from "@svc/host";
+import { pluginsHere } from "@svc/cli";
+import { apiMismatch, isInstalledSource, type MissingPlugin, type PluginSource } from "@svc/host/local";
 import { type CommandContext, cut, table, visible } from "@svc/sdk/cli";
 import type { PluginReport } from "@svc/sdk/plugins";
 import { type Known, knownReports } from "./live.ts";

@@ -1,6 +1,6 @@
 /** What is known of plugins' states: from the running gateway, else from what the last start left behind. */
 import { existsSync, readFileSync } from "node:fs";
-import { resolvePaths } from "@svc/host";
+import { resolvePaths } from "@svc/host/state";
 import { isGatewayError, messageOf } from "@svc/sdk";
 import type { CommandContext } from "@svc/sdk/cli";
 import type { GatewayClient } from "@svc/sdk/client";

@@ -1,5 +1,5 @@
 /** `svc plugins remove <id>`: on this machine's files, or with `--url` by that gateway. */
-import { loadOwners, openStore } from "@svc/host";
+import { loadOwners, openStore } from "@svc/cli";
 import type { CommandContext } from "@svc/sdk/cli";
 import { type PluginRemoval, plugins } from "@svc/sdk/plugins";
 import { removeInstalled } from "../install/removal.ts";

@@ -1,5 +1,5 @@
 /** `svc plugins enable|disable <id>`: the key `plugins.entries.<id>.enabled`, where everything else of the configuration is. */
-import { pluginsHere, refuse, setConfig } from "@svc/host";
+import { pluginsHere, refuse, setConfig } from "@svc/cli";
 import type { CommandContext } from "@svc/sdk/cli";
 import { plugins } from "@svc/sdk/plugins";
 import { idsOf } from "./ids.ts";

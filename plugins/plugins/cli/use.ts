@@ -1,16 +1,6 @@
 /** `svc plugins use`: writes which plugins the gateway runs, and says what that takes away. Starts none of them. */
-import {
-  bundleProfiles,
-  changeConfig,
-  isLoadable,
-  pluginsHere,
-  type PluginSource,
-  refuse,
-  selectHere,
-  valueAt,
-  withUse,
-  WrongUsage,
-} from "@svc/host";
+import { changeConfig, pluginsHere, refuse, selectHere, withUse, WrongUsage } from "@svc/cli";
+import { bundleProfiles, isLoadable, type PluginSource, valueAt } from "@svc/host/local";
 import type { CommandContext } from "@svc/sdk/cli";
 import type { ConfigEdit } from "@svc/sdk/config";
 

@@ -1,14 +1,6 @@
 /** `svc plugins why <id>`: state, reason, what it waits for, and the next step. Works on files alone; starts no plugin. */
-import {
-  apiMismatch,
-  type Candidate,
-  lacksOf,
-  type MissingPlugin,
-  nextStep,
-  pluginsHere,
-  type PluginSource,
-  refuse,
-} from "@svc/host";
+import { type Candidate, lacksOf, nextStep, pluginsHere, refuse } from "@svc/cli";
+import { apiMismatch, hostServices, type MissingPlugin, type PluginSource } from "@svc/host/local";
 import type { Plugin } from "@svc/sdk";
 import type { CommandContext } from "@svc/sdk/cli";
 import { messageOf } from "@svc/sdk/errors";
@@ -30,7 +22,7 @@ export async function explainPlugin(id: string, context: CommandContext): Promis
     const next = "svc plugins list, or install it and name its package or path in plugins.load.paths";
     return refuse(`no plugin "${id}" here\nNext: ${next}`, context);
   }
-  const lacks = one.state === "active" ? [] : lacksOf(one, all);
+  const lacks = one.state === "active" ? [] : lacksOf(one, all, await hostServices());
   const next = nextStep(one, lacks, section.use?.length);
   const { state, reason, retryAt } = one;
   const { source } = known;

@@ -15,7 +15,7 @@ import {
   treeHash,
   treeOf,
   withoutLinks,
-} from "@svc/host";
+} from "@svc/host/local";
 import { lookInto } from "./archive.ts";
 import { makeGeneration } from "./dependencies.ts";
 import type { InstallEffects } from "./effects.ts";

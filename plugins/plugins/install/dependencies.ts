@@ -1,7 +1,7 @@
 /** A generation: a project of its own with the package in it, what the package depends on, and the host's plugin API. */
 import { chmod, copyFile, mkdir, readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { generationTree, linkSdk, SDK_LINK, sdkDirectory, type TreeEntry } from "@svc/host";
+import { generationTree, linkSdk, SDK_LINK, sdkDirectory, type TreeEntry } from "@svc/host/local";
 import { step } from "./failure.ts";
 import type { Npm } from "./npm.ts";
 

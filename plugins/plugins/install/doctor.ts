@@ -3,7 +3,14 @@ import { messageOf } from "@svc/sdk/errors";
 import type { PlannedPlugins, PluginFinding } from "@svc/sdk/plugins";
 import { lstatSync } from "node:fs";
 import { join } from "node:path";
-import { apiMismatch, extensionsOf, type InstalledPlugin, readRecord, recordPath, verifyInstalled } from "@svc/host";
+import {
+  apiMismatch,
+  extensionsOf,
+  type InstalledPlugin,
+  readRecord,
+  recordPath,
+  verifyInstalled,
+} from "@svc/host/local";
 import { leftovers } from "./generations.ts";
 
 export interface DoctorOptions {

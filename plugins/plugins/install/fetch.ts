@@ -2,7 +2,7 @@
 import { constants, lstatSync } from "node:fs";
 import { copyFile, mkdir, readdir, realpath, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
-import { isOutside, treeFault, treeOf, withoutLinks } from "@svc/host";
+import { isOutside, treeFault, treeOf, withoutLinks } from "@svc/host/local";
 import { InstallFailure, step } from "./failure.ts";
 import { lastWords, type Npm, type Run } from "./npm.ts";
 import type { InstallSpec } from "./spec.ts";

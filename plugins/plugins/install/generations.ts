@@ -1,7 +1,7 @@
 /** The directories below the extensions directory: which are in use, which were left behind, and what comes next. */
 import { lstatSync, readdirSync } from "node:fs";
 import { join } from "node:path";
-import { generationName, type Installed, type InstalledPlugin } from "@svc/host";
+import { generationName, type Installed, type InstalledPlugin } from "@svc/host/local";
 import type { InstallFiles } from "./effects.ts";
 
 /** Of a directory that is being made. */

@@ -4,7 +4,7 @@ import { existsSync, readFileSync } from "node:fs";
 import { isBuiltin } from "node:module";
 import { dirname, join, relative, sep } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
-import { sdkDirectory } from "@svc/host";
+import { sdkDirectory } from "@svc/host/local";
 import { init, parse } from "es-module-lexer";
 
 /** What a file imports by a literal name. */

@@ -2,7 +2,7 @@
 import { API_VERSION, isPlugin } from "@svc/sdk";
 import { realpathSync } from "node:fs";
 import { join } from "node:path";
-import { checkCode, importModule } from "@svc/host";
+import { checkCode, importModule } from "@svc/host/local";
 import { missingImports } from "./imports.ts";
 import type { TrialOrder } from "./trial.ts";
 

@@ -17,7 +17,7 @@ import {
   readRecord,
   summaryOf,
   verifyInstalled,
-} from "@svc/host";
+} from "@svc/host/local";
 import { consentOf } from "./consent.ts";
 import { type CandidateOptions, makeCandidate, makeLink } from "./candidate.ts";
 import { type InstallEffects, realEffects } from "./effects.ts";

@@ -2,7 +2,7 @@
 import { existsSync } from "node:fs";
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
-import { claimProblem, isHostKey, sectionPath, valueAt } from "@svc/host";
+import { claimProblem, isHostKey, sectionPath, valueAt } from "@svc/host/local";
 import type { ConfigEdit } from "@svc/sdk/config";
 import type { PlannedPlugins } from "@svc/sdk/plugins";
 

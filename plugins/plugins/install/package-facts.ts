@@ -1,5 +1,5 @@
 /** What the package.json of an archive says, decided before anything is unpacked. Pure. */
-import { apiMismatch, isPackageName, type Manifest, ManifestError, parseManifest } from "@svc/host";
+import { apiMismatch, isPackageName, type Manifest, ManifestError, parseManifest } from "@svc/host/local";
 import { InstallFailure } from "./failure.ts";
 
 /** What a package says of itself. */

@@ -3,7 +3,7 @@ import { refusal, unavailable } from "@svc/sdk/errors";
 import type { ConfigStore } from "@svc/sdk/config";
 import type { GatewayInfo } from "@svc/sdk/gateway";
 import type { InstallAuthor, PluginControl, PluginInstaller } from "@svc/sdk/plugins";
-import { resolvePaths } from "@svc/host";
+import { resolvePaths } from "@svc/host/state";
 import { findings } from "./doctor.ts";
 import { InstallFailure } from "./failure.ts";
 import { createInstaller, type Installer } from "./installer.ts";

@@ -1,7 +1,7 @@
 /** What somebody asked to install: a package of the registry, an archive, a directory or a git repository of this machine. */
 import { isAbsolute, join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
-import { isPackageName } from "@svc/host";
+import { isPackageName } from "@svc/host/local";
 import { InstallFailure } from "./failure.ts";
 
 /** What was asked for. */

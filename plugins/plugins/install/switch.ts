@@ -11,7 +11,7 @@ import {
   type InstalledVersion,
   recordPath,
   recordText,
-} from "@svc/host";
+} from "@svc/host/local";
 import type { Candidate } from "./candidate.ts";
 import type { InstallEffects } from "./effects.ts";
 import { InstallFailure, type InstallStep, step } from "./failure.ts";

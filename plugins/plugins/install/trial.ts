@@ -4,7 +4,7 @@
  */
 import { spawn } from "node:child_process";
 import { fileURLToPath } from "node:url";
-import type { Manifest } from "@svc/host";
+import type { Manifest } from "@svc/host/local";
 import { cut, visible } from "@svc/sdk/cli";
 import { matches, Type } from "@svc/sdk";
 import { InstallFailure } from "./failure.ts";

@@ -79,7 +79,11 @@ function checkout(root: string, { entries, packageJson }: PlaceFacts): Installat
   return {
     mode: "unknown",
     root,
-    refusal: { reason: "unknown-install", why, byHand: ["npm install --global svc@latest @svc/host@latest"] },
+    refusal: {
+      reason: "unknown-install",
+      why,
+      byHand: ["npm install --global svc@latest @svc/cli@latest @svc/host@latest"],
+    },
   };
 }
 
@@ -136,7 +140,7 @@ function foreign(root: string, packageJson: PlaceFacts["packageJson"], asked: re
   if (other) return { reason: "other-packages", why: `${root} has packages of others too, e.g. ${other[0]}`, byHand };
   const file = all.find(([, spec]) => /[:/]/.test(spec));
   if (file) return { reason: "not-from-registry", why: `${file[0]} was not installed from a registry`, byHand };
-  if (asked.includes("@svc/host") || asked.includes("svc")) return undefined;
+  if (asked.some((name) => ["svc", "@svc/cli", "@svc/host"].includes(name))) return undefined;
   return { reason: "unknown-install", why: `the package.json of ${root} does not name the host`, byHand };
 }
 

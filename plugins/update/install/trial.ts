@@ -2,7 +2,7 @@
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { BoundedText, startProgram } from "@svc/kit/exec";
 import type { Clock } from "@svc/sdk";
 import { versionIn } from "./facts.ts";
@@ -34,11 +34,12 @@ const BROKEN: ReadonlySet<unknown> = new Set(["failed", "quarantined"]);
 /** @returns its version. @throws StepFailed */
 export async function proveVersion(hostDirectory: string, options: TrialOptions): Promise<string> {
   const { steps, node } = options;
-  const script = join(hostDirectory, "svc.js");
+  const { resolve } = createRequire(join(hostDirectory, "package.json"));
+  const script = join(dirname(resolve("@svc/cli/package.json")), "svc.js");
   const state = await mkdtemp(join(tmpdir(), "svc-trial-"));
   try {
     const env = { HOME: state, USERPROFILE: state, SVC_STATE_DIR: state, SVC_CONFIG_PATH: join(state, "svc.json") };
-    await writeFile(env.SVC_CONFIG_PATH, JSON.stringify(configOf(knownThere(hostDirectory, options.plugins))), {
+    await writeFile(env.SVC_CONFIG_PATH, JSON.stringify(configOf(knownThere(resolve, options.plugins))), {
       mode: 0o600,
     });
     const said = await steps.run("version", node, [script, "--version"], { cwd: hostDirectory, env });
@@ -51,8 +52,7 @@ export async function proveVersion(hostDirectory: string, options: TrialOptions)
 }
 
 /** Plugins of others are installed elsewhere, and are not what is tried here. */
-function knownThere(hostDirectory: string, ids: readonly string[]): readonly string[] {
-  const { resolve } = createRequire(join(hostDirectory, "package.json"));
+function knownThere(resolve: NodeJS.RequireResolve, ids: readonly string[]): readonly string[] {
   return ids.filter((id) => {
     try {
       return resolve(`@svc/plugin-${id}/package.json`) !== "";

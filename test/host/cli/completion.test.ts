@@ -87,7 +87,7 @@ describe("svc completion", { timeout: 60_000 }, () => {
     if (spawnSync("bash", ["-c", "true"]).status !== 0) return t.skip("bash is not installed");
     const { svc, stateDir, configPath } = home(t, few);
     const { stdout: script } = await svc(["completion", "bash"]);
-    const typed = `svc() { "${process.execPath}" "${join(root, "host/svc.js")}" "$@"; }
+    const typed = `svc() { "${process.execPath}" "${join(root, "host/cli/svc.js")}" "$@"; }
 ${script}
 COMP_WORDS=(svc config s); COMP_CWORD=2; _svc_complete svc s config; echo "\${COMPREPLY[*]}"
 COMP_WORDS=(svc ""); COMP_CWORD=1; _svc_complete svc "" svc; echo "\${#COMPREPLY[@]}"`;

@@ -18,7 +18,7 @@ describe("the lock of a state directory", { timeout: 30_000 }, () => {
   it("is held by one, and free again after its release", async (t) => {
     const stateDir = directory(t);
     const first = await lockStateDir(stateDir);
-    await assert.rejects(lockStateDir(stateDir), { name: "StartupRefusal", message: /another gateway uses.*\nNext: / });
+    await assert.rejects(lockStateDir(stateDir), { name: "StateDirHeld", message: /another gateway uses.*\nNext: / });
     first.release();
     first.release();
     (await lockStateDir(stateDir)).release();
@@ -34,7 +34,7 @@ describe("the lock of a state directory", { timeout: 30_000 }, () => {
     assert.ok(existsSync(path));
     const { warning, release } = await lockStateDir(stateDir);
     assert.equal(warning, undefined);
-    await assert.rejects(lockStateDir(stateDir), { name: "StartupRefusal" });
+    await assert.rejects(lockStateDir(stateDir), { name: "StateDirHeld" });
     release();
   });
 
@@ -67,7 +67,7 @@ describe("the lock of a state directory", { timeout: 30_000 }, () => {
       assert.equal(first.warning, undefined);
       first.reachableAt("ws://127.0.0.1:18789");
       const told = new RegExp(`process ${process.pid}, since 20.*, at ws://127\\.0\\.0\\.1:18789\nNext: `);
-      await assert.rejects(lockStateDir(stateDir), { name: "StartupRefusal", message: told });
+      await assert.rejects(lockStateDir(stateDir), { name: "StateDirHeld", message: told });
       first.release();
       (await lockStateDir(stateDir)).release();
     },

@@ -58,7 +58,7 @@ export function home(t: Context, config?: unknown): Home {
     { env = {}, timeout = 0 }: { env?: Readonly<Record<string, string>>; timeout?: number },
   ) => {
     const options = { cwd: root, env: { ...environment, ...env }, timeout, killSignal: "SIGKILL" } as const;
-    return collect(spawn(process.execPath, ["host/svc.js", ...args], options));
+    return collect(spawn(process.execPath, ["host/cli/svc.js", ...args], options));
   };
 
   return {

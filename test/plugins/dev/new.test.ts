@@ -164,10 +164,10 @@ describe("the package of a new plugin", () => {
   });
 
   it("names exact versions outside of a checkout, and links within one", async (t) => {
-    const release = { sdk: "1.0.0", kit: "0.1.0", host: "0.1.0", dev: "0.1.2", jiti: "2.7.0" };
+    const release = { sdk: "1.0.0", kit: "0.1.0", cli: "0.1.1", host: "0.1.0", dev: "0.1.2", jiti: "2.7.0" };
     const text = packageFiles("namespace", "notes", release)["package.json"] ?? "";
     const { devDependencies, peerDependencies } = JSON.parse(text) as Record<string, Record<string, string>>;
-    const own = { "@svc/host": "0.1.0", "@svc/plugin-dev": "0.1.2", "@svc/sdk": "1.0.0" };
+    const own = { "@svc/cli": "0.1.1", "@svc/host": "0.1.0", "@svc/plugin-dev": "0.1.2", "@svc/sdk": "1.0.0" };
     assert.deepEqual(devDependencies, { ...own, ...TOOLCHAIN, jiti: "2.7.0" });
     assert.deepEqual(peerDependencies, { "@svc/sdk": "^1.0.0" });
     const provider = packageFiles("provider", "notes", release)["package.json"] ?? "";

@@ -69,7 +69,7 @@ async function dev(t: TestContext, path: string, stateDir: string, config: objec
   writeFileSync(configPath, JSON.stringify(config));
   const child = spawn(
     process.execPath,
-    ["host/svc.js", "dev", path, "--port", "0", "--json", "--log-level", "silent"],
+    ["host/cli/svc.js", "dev", path, "--port", "0", "--json", "--log-level", "silent"],
     {
       cwd: root,
       env: cleanEnvironment(stateDir, { SVC_CONFIG_PATH: configPath }),
@@ -218,7 +218,7 @@ describe("svc dev", { timeout: 120_000 }, () => {
   });
 
   it("refuses a place where there is nothing", async () => {
-    const child = spawn(process.execPath, ["host/svc.js", "dev", "/no/such/plugin"], {
+    const child = spawn(process.execPath, ["host/cli/svc.js", "dev", "/no/such/plugin"], {
       cwd: root,
       stdio: ["ignore", "ignore", "pipe"],
     });

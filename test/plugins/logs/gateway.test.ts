@@ -57,7 +57,7 @@ describe("logs.tail", () => {
 });
 
 function svcLogs(t: TestContext, stateDir: string, ...args: string[]) {
-  const child = spawn(process.execPath, [join(root, "host/svc.js"), "logs", ...args], {
+  const child = spawn(process.execPath, [join(root, "host/cli/svc.js"), "logs", ...args], {
     env: cleanEnvironment(stateDir),
   });
   t.after(() => child.kill("SIGKILL"));

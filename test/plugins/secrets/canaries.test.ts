@@ -181,7 +181,7 @@ describe("canaries", { timeout: 180_000 }, () => {
       ["plugins", "list"],
       ["plugins", "why", "secrets"],
     ]) {
-      const output = await run(process.execPath, [join(root, "host/svc.js"), ...args], {
+      const output = await run(process.execPath, [join(root, "host/cli/svc.js"), ...args], {
         env: cleanEnvironment(stateDir),
       }).catch((failed: { stdout: string; stderr: string }) => failed);
       seen.push([`svc ${args.join(" ")}`, output.stdout + output.stderr]);

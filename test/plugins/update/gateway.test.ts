@@ -47,6 +47,7 @@ function installed(t: TestContext): string {
     "@svc/sdk": "sdk",
     "@svc/kit": "sdk/kit",
     "@svc/host": "host",
+    "@svc/cli": "host/cli",
     "@svc/plugin-config": "plugins/config",
     "@svc/plugin-update": "plugins/update",
   };
@@ -55,11 +56,11 @@ function installed(t: TestContext): string {
     cpSync(join(root, from, "dist"), join(modules, name, "dist"), { recursive: true, filter: copied });
     cpSync(join(root, from, "package.json"), join(modules, name, "package.json"));
   }
-  cpSync(join(root, "host/svc.js"), join(modules, "@svc/host/svc.js"));
+  cpSync(join(root, "host/cli/svc.js"), join(modules, "@svc/cli/svc.js"));
   mkdirSync(join(modules, "@photostructure"));
   for (const name of ["jiti", "semver", "@photostructure/sqlite"])
     symlinkSync(join(root, "node_modules", name), join(modules, name));
-  writeFileSync(join(place, "package.json"), JSON.stringify({ private: true, dependencies: { "@svc/host": "0.1.0" } }));
+  writeFileSync(join(place, "package.json"), JSON.stringify({ private: true, dependencies: { "@svc/cli": "0.1.0" } }));
   writeFileSync(join(place, "svc.json"), JSON.stringify({ plugins: { use: ["config", "update"] } }));
   return place;
 }
@@ -80,7 +81,7 @@ describe("svc gateway run after an update", { timeout: 120_000 }, () => {
       SVC_STATE_DIR: join(place, "state"),
       SVC_CONFIG_PATH: join(place, "svc.json"),
     };
-    const script = join(place, "node_modules/@svc/host/svc.js");
+    const script = join(place, "node_modules/@svc/cli/svc.js");
     const child = spawn(process.execPath, [script, "gateway", "run", "--port", "0", "--json"], {
       env,
       stdio: ["ignore", "pipe", "pipe"],

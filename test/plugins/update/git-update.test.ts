@@ -7,8 +7,8 @@ import { directory, put } from "../../directory.ts";
 import { fakeNpm, git, ORDER, putHost, updaterOf } from "./scene.ts";
 
 const NPM = {
-  ci: `fs.mkdirSync("node_modules/left", { recursive: true }); fs.writeFileSync("node_modules/left/index.js", "new");`,
-  run: `fs.mkdirSync("host/dist", { recursive: true }); fs.writeFileSync("host/dist/cli.js", "built of " + JSON.parse(fs.readFileSync("host/package.json")).version);`,
+  ci: `fs.mkdirSync("node_modules/@svc", { recursive: true }); fs.symlinkSync("../../host/cli", "node_modules/@svc/cli"); fs.mkdirSync("node_modules/left", { recursive: true }); fs.writeFileSync("node_modules/left/index.js", "new");`,
+  run: `fs.mkdirSync("host/dist", { recursive: true }); fs.writeFileSync("host/dist/index.js", "built of " + JSON.parse(fs.readFileSync("host/package.json")).version);`,
 };
 
 /** A remote, and a checkout of it that was built. */
@@ -18,25 +18,25 @@ function scene(t: TestContext, verbs: Readonly<Record<string, string>> = NPM) {
   const root = join(place, "checkout");
   put(join(origin, "package.json"), JSON.stringify({ name: "svc-workspace", workspaces: ["host"] }));
   put(join(origin, ".gitignore"), "node_modules/\ndist/\nown/\n");
-  putHost(join(origin, "host"), "1.0.0");
+  putHost(join(origin, "host"), "1.0.0", join(origin, "host/cli"));
   git(origin, "init", "--quiet");
   git(origin, "add", ".");
   git(origin, "commit", "--quiet", "-m", "one");
   git(place, "clone", "--quiet", origin, "checkout");
   put(join(root, "node_modules/left/index.js"), "old");
-  put(join(root, "host/dist/cli.js"), "built of 1.0.0");
+  put(join(root, "host/dist/index.js"), "built of 1.0.0");
   put(join(root, "own/file"), "kept");
   const npm = fakeNpm(t, verbs);
   const updater = updaterOf({ hostDirectory: join(root, "host"), places: npm.places });
   const release = (version = "1.1.0") => {
-    putHost(join(origin, "host"), version);
+    putHost(join(origin, "host"), version, join(origin, "host/cli"));
     git(origin, "commit", "--quiet", "-am", version);
     return git(origin, "rev-parse", "HEAD");
   };
   return { origin, root, npm, updater, release, head: () => git(root, "rev-parse", "HEAD") };
 }
 
-const built = (root: string) => readFileSync(join(root, "host/dist/cli.js"), "utf8");
+const built = (root: string) => readFileSync(join(root, "host/dist/index.js"), "utf8");
 const tidy = (root: string) =>
   assert.deepEqual(
     readdirSync(root).filter((name) => name.startsWith(".svc-update")),

@@ -14,9 +14,11 @@ else if (version.includes("broken")) { console.error("no way"); process.exitCode
 else { console.log(JSON.stringify({ ready: true, version, plugins: [] })); setInterval(() => {}, 1000); }
 `;
 
-export function putHost(path: string, version: string): void {
+/** The host, and the command line beside it or where `cli` says. */
+export function putHost(path: string, version: string, cli = join(path, "../cli")): void {
   put(join(path, "package.json"), JSON.stringify({ name: "@svc/host", version, type: "module" }));
-  put(join(path, "svc.js"), SVC);
+  put(join(cli, "package.json"), JSON.stringify({ name: "@svc/cli", version, type: "module" }));
+  put(join(cli, "svc.js"), SVC);
 }
 
 /** Its words go into \`npm.log\`; each verb does what is given for it, as JavaScript with \`fs\`, \`join\` and \`args\`. */
@@ -28,7 +30,8 @@ export function fakeNpm(t: Pick<TestContext, "after">, verbs: Readonly<Record<st
 const fs = require("node:fs"); const { join } = require("node:path");
 const args = process.argv.slice(2).filter((arg) => !/^--(no-|ignore-scripts|loglevel)/.test(arg)); const verb = args[0];
 fs.appendFileSync(${JSON.stringify(log)}, process.argv.slice(2).join(" ") + "\\n");
-const host = (dir, version) => { fs.mkdirSync(dir, { recursive: true }); fs.writeFileSync(join(dir, "package.json"), JSON.stringify({ name: "@svc/host", version, type: "module" })); fs.writeFileSync(join(dir, "svc.js"), ${JSON.stringify(SVC)}); };
+const put = (dir, name, version) => { fs.mkdirSync(dir, { recursive: true }); fs.writeFileSync(join(dir, "package.json"), JSON.stringify({ name, version, type: "module" })); };
+const host = (dir, version) => { put(dir, "@svc/host", version); put(join(dir, "../cli"), "@svc/cli", version); fs.writeFileSync(join(dir, "../cli/svc.js"), ${JSON.stringify(SVC)}); };
 ${cases.join("\n")}
 `;
   put(join(bin, "npm"), script, 0o755);

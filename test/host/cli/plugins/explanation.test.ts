@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
+import { hostServices } from "@svc/host/local";
 import { definePlugin, defineService, live, optional } from "@svc/sdk";
 import { ConfigStore } from "@svc/sdk/config";
 import { type Candidate, lacksOf, nextStep } from "../../../../host/cli/plugins/explanation.ts";
@@ -14,6 +15,7 @@ const user = definePlugin({
   setup() {},
 });
 const provider = (id: string, token = Store) => definePlugin({ id, api: "^1.0.0", provides: [token], setup() {} });
+const always = await hostServices();
 const waiting: Candidate = { id: "user", state: "pending", plugin: user };
 const lack = { service: "store 1.2.0", providers: [{ id: "disk", state: "disabled" }] };
 
@@ -35,10 +37,10 @@ describe("what a plugin lacks", () => {
     ["it will be there", [{ id: "disk", state: "not started yet", plugin: provider("disk") }], []],
   ];
   for (const [why, others, lacks] of rows)
-    it(why, () => assert.deepEqual(lacksOf(waiting, [waiting, ...others]), lacks));
+    it(why, () => assert.deepEqual(lacksOf(waiting, [waiting, ...others], always), lacks));
 
   it("is not known of one that cannot be imported", () =>
-    assert.deepEqual(lacksOf({ id: "user", state: "failed", plugin: undefined }, []), []));
+    assert.deepEqual(lacksOf({ id: "user", state: "failed", plugin: undefined }, [], always), []));
 });
 
 describe("the next step", () => {

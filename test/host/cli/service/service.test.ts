@@ -207,7 +207,7 @@ describe("svc gateway install", { timeout: 60_000 }, () => {
     };
     const shown = await here.svc(["gateway", "install", "--dry-run"], env);
     assert.equal(shown.code, 0, shown.stderr);
-    assert.match(shown.stdout, /host\/svc\.js" "gateway" "run"|<string>gateway<\/string>/);
+    assert.match(shown.stdout, /host\/cli\/svc\.js" "gateway" "run"|<string>gateway<\/string>/);
     assert.match(shown.stdout, /SVC_GATEWAY_TOKEN is set here and not written/);
     assert.ok(!shown.stdout.includes("hunter22"));
     const refused = await here.svc(["gateway", "install"], env);

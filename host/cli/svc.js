@@ -2,7 +2,7 @@
 // The command `svc`. Only starts the built CLI: npm links this file before anything is built.
 import { existsSync } from "node:fs";
 
-const cli = new URL("./dist/cli.js", import.meta.url);
+const cli = new URL("./dist/main.js", import.meta.url);
 if (existsSync(cli)) {
   await import(cli.href);
 } else {

@@ -1,0 +1,11 @@
+/** For packages that bring commands: what the built-in commands of `svc` use, too. No API promise: it changes with the host. */
+export { loadOwners } from "./config/owners.ts";
+export { changeConfig, openStore, setConfig } from "./config/write.ts";
+export { type RunFlags, runGateway } from "./gateway-run.ts";
+export { refuse, Unreachable, WrongUsage } from "./output.ts";
+export { type PluginsHere, pluginsHere } from "./planned-plugins.ts";
+export { type Candidate, lacksOf, nextStep } from "./plugins/explanation.ts";
+export { type PlannedCode, plannedStart } from "./plugins/planned-code.ts";
+export { type SelectedPlugin, selectHere, type Wanted, withUse } from "./plugins/selection.ts";
+export { lastStarted } from "./target.ts";
+export { RUN_OPTIONS } from "./verbs/gateway.ts";

@@ -1,0 +1,103 @@
+/**
+ * For commands and plugins that work on the files of this machine, whether a gateway runs or not. No API promise: it changes
+ * with the host. Imports nothing that only a running gateway needs.
+ */
+import type { ConfigFile, Issue } from "./config/file.ts";
+import type { ConfigStore, ConfigStoreOptions } from "./config/store.ts";
+import type { StartCheck } from "./start-issue.ts";
+
+/** The configuration: what it says, what it may say, and how it changes. */
+export { appendAudit } from "./config/audit.ts";
+export { type GatewaySection, PluginsSection } from "./config/host-schema.ts";
+export { LOG_LEVELS, type LogLevel } from "./config/log-levels.ts";
+export { parseJson5 } from "./config/parse.ts";
+export { redact } from "./config/redact.ts";
+export { claimProblem, isHostKey, sectionPath, valueAt } from "./config/section-keys.ts";
+export {
+  composeSchema,
+  configIssues,
+  effectiveConfig,
+  hintsOf,
+  sectionOf,
+  type SectionOwner,
+  unownedKeys,
+} from "./config/sections.ts";
+
+/** What `svc gateway run` takes and prints. */
+export { AUTH_MODES, type AuthMode, type AuthOverrides } from "./auth/settings.ts";
+export { hideShapes } from "./logs/hide.ts";
+
+/** Plugins: found, read and imported as a start does it. */
+export { checkCode } from "./kernel/describe.ts";
+export { serves, tokenOf } from "./kernel/graph.ts";
+export {
+  createPluginFinder,
+  idOf,
+  importModule,
+  importPlugin,
+  isLoadable,
+  type MissingPlugin,
+  type PluginFinder,
+  type PluginSource,
+} from "./kernel/load.ts";
+export {
+  apiMismatch,
+  type Manifest,
+  ManifestError,
+  type PackageManifest,
+  parseManifest,
+  readManifest,
+  readPackageManifest,
+} from "./kernel/manifest.ts";
+export { placementOf } from "./kernel/placement.ts";
+export type { PluginPlan } from "./kernel/plan.ts";
+export { bundleProfiles, type Profile } from "./kernel/profiles.ts";
+export { idProblem } from "./plugin-id.ts";
+export { plannedFacts, planPlugins } from "./plugin-plan.ts";
+
+/** What is installed, whether it is what was agreed to, and where it lies. */
+export { addedItems, type Asking, itemsOf, summaryOf } from "./installed/agreed.ts";
+export { inspectPackage, nativeFiles } from "./installed/package.ts";
+export {
+  extensionsOf,
+  generationName,
+  type Installed,
+  type InstalledPlugin,
+  type InstalledVersion,
+  isPackageName,
+  readRecord,
+  recordPath,
+  recordText,
+} from "./installed/record.ts";
+export { linkSdk, SDK_LINK, sdkDirectory } from "./installed/sdk-link.ts";
+export { installedSources, isInstalledSource } from "./installed/sources.ts";
+export {
+  generationTree,
+  isOutside,
+  sealOf,
+  type TreeEntry,
+  treeFault,
+  treeHash,
+  treeOf,
+  withoutLinks,
+} from "./installed/tree.ts";
+export { verifyInstalled } from "./installed/verify.ts";
+
+export { settled, systemClock } from "./clock.ts";
+export { VERSION } from "./version.ts";
+
+/** What few commands need is imported when they call it. */
+export async function createConfigStore(options: ConfigStoreOptions): Promise<ConfigStore> {
+  return (await import("./config/store.ts")).createConfigStore(options);
+}
+
+/** See `start-issue.ts`. */
+export async function startIssue(file: ConfigFile, check: StartCheck): Promise<Issue | undefined> {
+  return (await import("./start-issue.ts")).startIssue(file, check);
+}
+
+/** Ids of the services that the host itself provides. */
+export async function hostServices(): Promise<ReadonlySet<string>> {
+  const { HOST_SERVICES } = await import("./host-service-tokens.ts");
+  return new Set(Object.values(HOST_SERVICES).map(({ id }) => id));
+}

@@ -1,0 +1,26 @@
+/** Whether a gateway would start with a configuration file. Makes no token. */
+import { resolveAuth, startRefusal } from "./auth/mode.ts";
+import { readKeptToken } from "./auth/secret.ts";
+import type { AuthOverrides } from "./auth/settings.ts";
+import type { ConfigFile, Issue } from "./config/file.ts";
+import type { Environment, Paths } from "./config/paths.ts";
+import { hostConfig } from "./config/sections.ts";
+import { webhookSettings } from "./webhooks/settings.ts";
+
+/** What a start would have beside the file. */
+export interface StartCheck {
+  readonly env: Environment;
+  readonly paths: Pick<Paths, "credentialsDir" | "configDir">;
+  readonly auth?: AuthOverrides | undefined;
+}
+
+/** Why a gateway would refuse to start with this file although each key is valid; `undefined`: it would start. */
+export function startIssue(file: ConfigFile, { env, paths, auth }: StartCheck): Issue | undefined {
+  const { config, issues } = hostConfig(file);
+  if (issues.length > 0) return undefined; // these are named key by key
+  const message = startRefusal(config.gateway, env, auth);
+  if (message !== undefined) return { path: "gateway", message };
+  const { credentialsDir, configDir } = paths;
+  const { token } = resolveAuth(config.gateway, env, () => readKeptToken(credentialsDir) ?? "", auth);
+  return webhookSettings(config.hooks, { gatewayToken: token, configDir }).issues[0];
+}
