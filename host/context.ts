@@ -70,7 +70,7 @@ function createKernel(settings: Settings, kinds: Kinds, clock: Clock, log: RootL
     log,
     clock,
     kinds,
-    configure: (plugin) => pluginSection(plugin, settings.file),
+    configOf: (plugin) => pluginSection(plugin, settings.file),
     isConfigured: setUpWithMore,
     logFor(id) {
       const known = logs.get(id) ?? log.child({ plugin: id });

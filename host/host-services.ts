@@ -5,7 +5,7 @@ import type { PluginControl } from "@svc/sdk/plugins";
 import type { Webhooks } from "@svc/sdk/webhooks";
 import { createSecretPlaces } from "./config/secret-places.ts";
 import type { HostContext } from "./context.ts";
-import { currentOwner } from "./kernel/blame.ts";
+import { currentOwner } from "./kernel/current-owner.ts";
 import type { PluginPlan } from "./kernel/plan.ts";
 import { markMemory, markOf, ownerOf, tellMarks } from "./kernel/marks.ts";
 import { services } from "./kernel/kinds/services.ts";
@@ -52,11 +52,7 @@ function controlOf({ settings, kernel, gateway, finder, plan, reloaded }: HostSe
     reports: () => gateway.plugins(),
     inspect: (id) => kernel.inspect(id),
     measures: () => kernel.measures(),
-    reload: async (id) => {
-      const report = await kernel.reload(id);
-      reloaded();
-      return report;
-    },
+    reload: (id) => gateway.reload(id),
     align: async () => {
       const reports = await kernel.reconcile(plan());
       reloaded();

@@ -1,7 +1,7 @@
 /** Embedding: `createGateway` starts a gateway inside your own program. */
 export { type AuthMode, type AuthSettings, StartupRefusal } from "./auth/settings.ts";
 export { createGateway } from "./gateway.ts";
-export { watchStrayErrors } from "./kernel/blame.ts";
+export { watchStrayErrors } from "./kernel/current-owner.ts";
 export type { Gateway, GatewayOptions, StopOptions } from "./options.ts";
 export type { Restarter } from "./restarts.ts";
 
@@ -9,17 +9,15 @@ export type { Restarter } from "./restarts.ts";
 export { declarePlugin, staleDeclaration } from "./carriers/declare.ts";
 export {
   type AnyKind,
-  covers,
   defineKind,
   type Kind,
   type KernelHooks,
-  listed,
   type Problem,
   type SetupContext,
   type Shape,
   type Staged,
-  unlisted,
 } from "./kernel/kind.ts";
+export { covers, listed, unlisted } from "./kernel/listing.ts";
 export { contributions } from "./kernel/kinds/contributions.ts";
 export { methods } from "./kernel/kinds/methods.ts";
 export { loadKinds } from "./kernel/load-kinds.ts";

@@ -1,4 +1,4 @@
-/** What the gateway is and uses, in a file: for commands that cannot ask it, e.g. because it is not running. */
+/** What the gateway is and uses, as of the last change, in a file: for commands that cannot ask it, e.g. because it is not running. */
 import { writeFileSync } from "node:fs";
 import { redact } from "./config/redact.ts";
 import { effectiveConfig, hintsOf } from "./config/sections.ts";

@@ -1,4 +1,4 @@
-/** Row 7 of the handshake: what the shared credential came to, counted before it is looked at. Spec: protocol/frames-and-connect.md §7. */
+/** The check of the shared credential in the handshake: a guess is counted before it is compared. Spec: protocol/frames-and-connect.md §7. */
 import type { ConnectParams } from "@svc/sdk/protocol";
 import type { Access } from "./access.ts";
 import type { Peer } from "./client-address.ts";

@@ -1,4 +1,4 @@
-/** Row 8 of the handshake: who must prove a device, and who need not. Spec: protocol/frames-and-connect.md §9. Pure. */
+/** The check in the handshake of who must prove a device, and who need not. Spec: protocol/frames-and-connect.md §9. Pure. */
 import type { Role } from "@svc/sdk";
 import { refusal } from "@svc/sdk/errors";
 import { type ConnectParams, WEB_PANEL_CLIENT_ID } from "@svc/sdk/protocol";

@@ -202,9 +202,12 @@ function isTapped({ slots }: Point): boolean {
   return false;
 }
 
-/** Set while a plugin that taps here is between two generations: the new one is to hear this, too. */
+/** The return of a plugin that taps here and is asleep or between two generations: it is to hear this, too. */
 function returnOfOne(owners: readonly Owner[]): Promise<void> | undefined {
-  for (const { away, hold } of owners) if (away && !hold?.passes()) return away;
+  for (const owner of owners) {
+    const back = owner.back();
+    if (back && !owner.hold?.passes()) return back;
+  }
   return undefined;
 }
 

@@ -36,10 +36,10 @@ export interface Owner {
   readonly signal: AbortSignal;
   /** True between its start and its stop; until then its methods answer UNAVAILABLE. */
   readonly ready: boolean;
-  /** Set while the plugin is being replaced: what is new waits for it. */
+  /** Set while the plugin is being replaced or asleep: what is new waits for it, and waiting wakes a sleeping plugin. */
   readonly hold: Hold | undefined;
-  /** Set from the stop of the old generation until the new one runs: its taps cannot answer now. */
-  readonly away: Promise<void> | undefined;
+  /** Resolves when the plugin is back, which is woken when it is asleep; `undefined`: it runs. Its taps cannot answer before. */
+  back(): Promise<void> | undefined;
   readonly tally: Tally;
   /** A call or request of this generation begins; `leave` when it has ended. */
   enter(): void;
@@ -59,7 +59,7 @@ export const hostOwner: Owner = {
   signal: new AbortController().signal,
   ready: true,
   hold: undefined,
-  away: undefined,
+  back: nothing,
   tally: {
     entered: nothing,
     left: nothing,

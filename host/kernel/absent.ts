@@ -1,7 +1,8 @@
 /** Plugins that would do what is asked and do not run: installed and not asked for, or not well. */
 import type { PluginReport } from "@svc/sdk/plugins";
 import type { AbsentPlugin, Kernel } from "./kernel.ts";
-import { type AnyKind, isListed } from "./kind.ts";
+import type { AnyKind } from "./kind.ts";
+import { isListed } from "./listing.ts";
 import { contributionName, contributions } from "./kinds/contributions.ts";
 import { methods } from "./kinds/methods.ts";
 import type { PluginFinder } from "./load.ts";

@@ -137,7 +137,7 @@ export class Activation {
   async #start(instance: PluginInstance): Promise<void> {
     const { plugin } = instance;
     if (instance.state !== "starting" || !plugin) return;
-    if (instance.current?.wake) return this.#lifecycle.asleep(instance);
+    if (instance.current?.isAsleep) return this.#lifecycle.asleep(instance);
     if (this.#lacking(plugin, () => false) !== undefined) {
       return this.#giveUp(instance, {
         state: "pending",
@@ -209,7 +209,7 @@ function asleepOf(candidates: readonly PluginInstance[], others: readonly Plugin
 }
 
 function isAsleep({ current }: PluginInstance): boolean {
-  return current?.wake !== undefined;
+  return current?.isAsleep === true;
 }
 
 /** Whether one of these uses a service of the plugin, in whatever way: a service that is asleep has no value. */

@@ -19,7 +19,7 @@ export interface DescribeOptions {
 }
 
 /** Never rejects: what is wrong becomes the state and the reason of the instance. */
-export async function describePlugin(
+export async function resolvePlugin(
   source: PluginSource | MissingPlugin,
   options: DescribeOptions,
 ): Promise<PluginInstance> {

@@ -2,7 +2,7 @@
 import type { Clock, Logger, Stop } from "@svc/sdk";
 import { within } from "../clock.ts";
 import type { Charge, Hold, Owner, Tally } from "../hooks/owner.ts";
-import { currentOwner, runAs } from "./blame.ts";
+import { currentOwner, runAs } from "./current-owner.ts";
 import { type ReplacementHold, waitFor } from "./hold.ts";
 import type { Carried, KernelHooks, PluginConfig, Staged } from "./kind.ts";
 import { forgetMark, newMark, runMarked } from "./marks.ts";
@@ -82,9 +82,7 @@ export class Generation {
       get hold() {
         return instance.hold ?? sleep();
       },
-      get away() {
-        return isReady() ? undefined : (instance.hold?.released ?? wake());
-      },
+      back: () => (isReady() ? undefined : (instance.hold?.released ?? wake())),
       tally,
       enter: () => {
         this.#inFlight++;
@@ -103,6 +101,11 @@ export class Generation {
     };
     this.owner = owner;
     const mark = (this.#mark = newMark(owner));
+  }
+
+  /** It is in effect, and its code has not run. */
+  get isAsleep(): boolean {
+    return this.wake !== undefined;
   }
 
   /** Remembers how to take the commit back. */

@@ -2,7 +2,7 @@
 import { type Clock, unavailable } from "@svc/sdk";
 import { within } from "../clock.ts";
 import type { Hold } from "../hooks/owner.ts";
-import { currentOwner } from "./blame.ts";
+import { currentOwner } from "./current-owner.ts";
 
 /** Milliseconds one call waits at most. Choice: longer than a usual swap, shorter than a client's patience. */
 const HOLD_MS = 5_000;

@@ -5,7 +5,8 @@ import { describeDeprecated } from "./deprecations.ts";
 import { FailureWindow } from "./failure.ts";
 import type { Generation } from "./generation.ts";
 import type { ReplacementHold } from "./hold.ts";
-import { type AnyKind, type Carried, type Declared, isListed, type PluginFacts } from "./kind.ts";
+import type { AnyKind, Carried, Declared, PluginFacts } from "./kind.ts";
+import { isListed } from "./listing.ts";
 import type { MissingPlugin, PluginSource } from "./load.ts";
 import type { Manifest, Placement } from "./manifest.ts";
 import type { PluginState } from "./state.ts";
@@ -57,8 +58,8 @@ export class PluginInstance {
     return ("load" in this.source ? this.source.elsewhere?.placement : undefined) ?? "host";
   }
 
-  /** From now on it is what this package says. */
-  take({ source, manifest }: Pick<PluginInstance, "source" | "manifest">): void {
+  /** From now on it is what this package says; its code is another matter. */
+  takePackage({ source, manifest }: Pick<PluginInstance, "source" | "manifest">): void {
     this.source = source;
     this.manifest = manifest;
   }
@@ -104,7 +105,7 @@ export class PluginInstance {
       ...(this.reason === undefined ? {} : { reason: this.reason }),
       ...(this.retryAt === undefined ? {} : { retryAt: this.retryAt }),
       generation: this.current?.number ?? this.generation,
-      ...(this.current?.wake ? { asleep: true } : {}),
+      ...(this.current?.isAsleep ? { asleep: true } : {}),
       ...(this.placement === "host" ? {} : { placement: this.placement }),
       ...(this.blame === undefined ? {} : { blame: this.blame }),
       ...this.timings,

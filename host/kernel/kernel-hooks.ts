@@ -11,8 +11,8 @@ import {
   type Owned,
   type Shape,
   type Staged,
-  unlisted,
 } from "./kind.ts";
+import { unlisted } from "./listing.ts";
 import { Table } from "./table.ts";
 
 function createHooks(): KernelHooks {

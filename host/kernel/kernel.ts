@@ -1,7 +1,7 @@
 /**
  * Brings plugins up, replaces them and takes them down.
  *
- * described -> (disabled) | blocked | pending -> staged -> starting -> active -> draining -> stopped, or failed.
+ * described -> (disabled) | blocked | pending -> staged -> starting -> active -> draining -> stopped, or failed; all states are in `state.ts`.
  * All `setup`s run level by level without anybody seeing a thing, then everything is committed in one
  * synchronous step, then resources are acquired in the same order. One plugin's failure costs it and what needs it.
  */

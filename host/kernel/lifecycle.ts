@@ -40,7 +40,7 @@ export interface LifecycleOptions {
   readonly clock: Clock;
   readonly kinds: Kinds;
   /** A plugin's validated sections, or what is wrong with them. */
-  configure(plugin: PluginFacts): PluginConfig | { readonly issue: string };
+  configOf(plugin: PluginFacts): PluginConfig | { readonly issue: string };
   /** Whether the configuration says something else of it than its defaults. */
   isConfigured(plugin: PluginFacts): boolean;
   /** Log of one plugin. */
@@ -113,7 +113,7 @@ export class Lifecycle {
   }
 
   /** The next activation sets it up. */
-  ready(instance: PluginInstance): void {
+  toDescribed(instance: PluginInstance): void {
     instance.cancelRetry?.();
     instance.cancelRetry = undefined;
     instance.retryAt = undefined;
@@ -121,8 +121,8 @@ export class Lifecycle {
   }
 
   /** What the configuration says to a plugin now. */
-  configure(plugin: PluginFacts): PluginConfig | { readonly issue: string } {
-    return this.#options.configure(plugin);
+  configOf(plugin: PluginFacts): PluginConfig | { readonly issue: string } {
+    return this.#options.configOf(plugin);
   }
 
   /**
@@ -134,7 +134,7 @@ export class Lifecycle {
     instance: PluginInstance,
     code: Carried,
     services: ReadonlyMap<string, unknown>,
-    config: PluginConfig | { readonly issue: string } = this.configure(code.plugin),
+    config: PluginConfig | { readonly issue: string } = this.configOf(code.plugin),
   ): Promise<StagedGeneration | NotStaged> {
     if ("issue" in config) return { state: "blocked", reason: `configuration: ${config.issue}` };
     const generation = this.#newGeneration(instance, code, config);
@@ -168,7 +168,7 @@ export class Lifecycle {
     generation.wake = () => (waking ??= wake(generation));
     const awake = async () => {
       await generation.wake?.();
-      const { staged, wake: isAsleep } = generation;
+      const { staged, isAsleep } = generation;
       if (staged && !isAsleep && !generation.owner.signal.aborted) return staged.declared;
       throw new GatewayError("UNAVAILABLE", `plugin ${instance.id} is ${instance.state}: ${instance.reason ?? "-"}`);
     };
@@ -220,7 +220,7 @@ export class Lifecycle {
         recorder,
         log: logFor(instance.id),
         principal: principalFor(instance.id, manifest?.permissions?.calls ?? []),
-        staged: services,
+        stagedServices: services,
         died: (error) => this.hooks.died.call(instance, generation, error),
       });
       await within(

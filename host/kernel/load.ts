@@ -44,7 +44,7 @@ export function idOf(source: PluginSource | MissingPlugin): string | undefined {
   return isLoadable(source) ? source.manifest?.id : source.origin;
 }
 
-/** The package whose dependencies are the full bundle. */
+/** The package `svc` (plugins/full): its dependencies are the full bundle. */
 export const BUNDLE_PACKAGE = "svc";
 
 /** Imports a module; TypeScript goes through jiti, whose cache is private to the state directory; `false`: it keeps none. */

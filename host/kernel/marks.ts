@@ -2,7 +2,7 @@
  * Records whose code is running in shared memory, which another thread can read while this one is busy.
  *
  * Every generation of a plugin has a number of its own, never used again; 0 is nobody. Only what runs before the first
- * `await` is marked: the rest is found through the async context, see `blame.ts`.
+ * `await` is marked: the rest is found through the async context, see `current-owner.ts`.
  */
 import type { Owner } from "../hooks/owner.ts";
 

@@ -8,8 +8,8 @@ import type { ReloadReport } from "@svc/sdk/plugins";
 import { within } from "../clock.ts";
 import type { Owner } from "../hooks/owner.ts";
 import type { Activation } from "./activation.ts";
-import { currentOwner } from "./blame.ts";
-import { describePlugin, disabledBy, duplicateOf } from "./describe.ts";
+import { currentOwner } from "./current-owner.ts";
+import { resolvePlugin, disabledBy, duplicateOf } from "./describe.ts";
 import type { PluginInstance } from "./instance.ts";
 import { configHandlers } from "./kinds/config-handlers.ts";
 import type { Lifecycle } from "./lifecycle.ts";
@@ -106,16 +106,16 @@ export class Reconciler {
     }
     for (const { instance, source } of changed) reports.push(await this.#changeSource(instance, source, asker));
     reports.push(...(await this.#changeConfigs(rest)));
-    const admitted = await Promise.all(added.map((source) => this.#describe(source, disabledIds)));
+    const admitted = await Promise.all(added.map((source) => this.#resolve(source, disabledIds)));
     const instances = admitted.map((found) => this.#admit(found));
     await activation.run();
     return [...reports, ...instances.map((instance) => instance.outcome())];
   }
 
-  #describe(source: Source, disabled: ReadonlySet<string> = new Set()): Promise<PluginInstance> {
+  #resolve(source: Source, disabled: ReadonlySet<string> = new Set()): Promise<PluginInstance> {
     const { clock, log, lifecycle } = this.#options;
     const { resolve } = lifecycle.kinds.hooks;
-    return describePlugin(source, { disabled, clock, log, resolve, deadlineMs: lifecycle.stepMs });
+    return resolvePlugin(source, { disabled, clock, log, resolve, deadlineMs: lifecycle.stepMs });
   }
 
   /** From now on the gateway knows this plugin; the next activation sets it up, if it can run. */
@@ -131,7 +131,7 @@ export class Reconciler {
   async #changeSource(instance: PluginInstance, source: Source, asker: Owner | undefined): Promise<ReloadReport> {
     const { set, lifecycle, activation } = this.#options;
     const { id } = instance;
-    const found = await this.#describe(source);
+    const found = await this.#resolve(source); // of this instance only the code, the package and the state are used
     const { code, manifest } = found;
     const wasNeverRead = !instance.plugin && !instance.manifest; // one file that could not be imported: only now it has an id
     if (code && wasNeverRead) {
@@ -147,7 +147,7 @@ export class Reconciler {
     const renamed = `its code says id "${found.id}" now; restart the gateway to take it as another plugin`;
     const reason = found.reason ?? renamed;
     if (instance.current) return instance.outcome({ ok: false, reason });
-    instance.take(found);
+    instance.takePackage(found);
     lifecycle.settle(instance, { state: found.reason === undefined ? "blocked" : found.state, reason });
     return instance.outcome({ ok: false, reason });
   }
@@ -172,9 +172,9 @@ export class Reconciler {
     instance.failures.clear();
     await activation.wakeProviders(version.code.plugin);
     if (instance.current && instance.state === "active") return replace(instance, version, { ...this.#options, asker });
-    instance.take(version);
+    instance.takePackage(version);
     instance.code = version.code;
-    lifecycle.ready(instance);
+    lifecycle.toDescribed(instance);
     await activation.run();
     return instance.outcome();
   }
@@ -184,7 +184,7 @@ export class Reconciler {
     const { lifecycle, clock } = this.#options;
     const handler = current?.staged?.declared.of(configHandlers).at(-1)?.handler;
     if (!current || !handler || !current.ready) return false;
-    const config = lifecycle.configure(current.code.plugin);
+    const config = lifecycle.configOf(current.code.plugin);
     if ("issue" in config) return false;
     try {
       const handled = current.owner.run(() => handler(config.value, config.sections));

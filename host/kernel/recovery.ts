@@ -40,7 +40,7 @@ export class Recovery {
     const { lifecycle, activation } = this.#options;
     this.#later(async () => {
       if (instance.retryAt === undefined) return;
-      lifecycle.ready(instance);
+      lifecycle.toDescribed(instance);
       await activation.run();
     });
   }

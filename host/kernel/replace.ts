@@ -48,10 +48,10 @@ export async function replace(
   const { code } = version;
   const { current: old, source, manifest } = instance;
   if (!old) throw new Error(`plugin ${instance.id} has no generation to replace`);
-  instance.take(version);
+  instance.takePackage(version);
   const staged = await lifecycle.stage(instance, code, new Map());
   if (!("generation" in staged)) {
-    instance.take({ source, manifest });
+    instance.takePackage({ source, manifest });
     return instance.outcome({ reason: staged.reason });
   }
 
@@ -64,7 +64,7 @@ export async function replace(
     for (const dependent of [...dependents].reverse()) await standDown(dependent, lifecycle);
     await standDown(instance, lifecycle);
     const failure = await takeOver(instance, staged, lifecycle);
-    if (failure !== undefined) instance.take({ source, manifest });
+    if (failure !== undefined) instance.takePackage({ source, manifest });
     const rolledBack = failure !== undefined && (await comeBack(instance, old, failure, options));
     for (const dependent of dependents) lifecycle.move(dependent, "described");
     await options.activation.run();
@@ -96,7 +96,7 @@ function dependentsOf(
         instance === changed ||
         found.has(instance) ||
         !current ||
-        current.wake ||
+        current.isAsleep ||
         !holdsService(current.code.plugin, services)
       )
         continue;
@@ -113,6 +113,7 @@ async function drained(
   instances: readonly PluginInstance[],
   { lifecycle: { clock }, asker }: ReplacementOptions,
 ): Promise<void> {
+  // One call is left to the plugin that asked for this: the call that asked.
   const idle = instances.map(({ current }) => current?.idle(current.owner === asker ? 1 : 0) ?? Promise.resolve());
   await settled(DRAIN_MS, clock, Promise.all(idle));
 }

@@ -5,7 +5,7 @@ import { noteMembers } from "./deprecations.ts";
 import type { AnyKind, PluginConfig, SetupContext } from "./kind.ts";
 
 /** What stands in `gateway` beside the members of kinds. */
-export interface GatewayParts {
+export interface PluginGatewayParts {
   readonly context: SetupContext;
   readonly kinds: readonly AnyKind[];
   readonly recorder: Recorder;
@@ -18,7 +18,7 @@ export interface GatewayParts {
   call(method: Method, params: unknown, principal: Principal | undefined): Promise<unknown>;
 }
 
-export function gatewayOf(parts: GatewayParts): PluginGateway {
+export function gatewayOf(parts: PluginGatewayParts): PluginGateway {
   const { context, kinds, recorder, config, services, log, stateDir } = parts;
   const { id } = context.plugin;
   const gateway = {

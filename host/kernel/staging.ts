@@ -36,7 +36,7 @@ export interface StagingOptions {
   /** What its calls act as. */
   readonly principal: Principal;
   /** Services of plugins that are set up and not in effect yet. */
-  readonly staged: ReadonlyMap<string, unknown>;
+  readonly stagedServices: ReadonlyMap<string, unknown>;
   died(error: Error): void;
 }
 
@@ -97,8 +97,8 @@ export function stagingOf(options: StagingOptions): Staging {
 }
 
 /** What `requires` asked for, as it is now; a live one is a handle. */
-function servicesOf({ generation, kinds, staged }: StagingOptions): Record<string, unknown> {
-  const find = (id: string) => staged.get(id) ?? kinds.table(services).get(id)?.value;
+function servicesOf({ generation, kinds, stagedServices }: StagingOptions): Record<string, unknown> {
+  const find = (id: string) => stagedServices.get(id) ?? kinds.table(services).get(id)?.value;
   return Object.fromEntries(
     Object.entries(generation.code.plugin.requires ?? {}).map(([name, requirement]) => {
       const { id } = tokenOf(requirement).token;

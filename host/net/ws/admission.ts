@@ -3,7 +3,7 @@
  * socket. Spec: §2.3, §3; protocol/frames-and-connect.md §5-§11.
  */
 import {
-  type Admission as Visit,
+  type Admission as AdmissionInput,
   type ConnectionInfo,
   type Denial,
   GatewayError,
@@ -118,7 +118,7 @@ export class Admission {
     return hello;
   }
 
-  async #denial(admission: Visit): Promise<Denial | undefined> {
+  async #denial(admission: AdmissionInput): Promise<Denial | undefined> {
     // Who can read the state directory can take any plugin away: it may as well come in and mend it.
     if (admission.principal.provenance === "local") return undefined;
     const { admit, admitDevice } = this.#hooks;

@@ -121,7 +121,7 @@ export function connectRefusal(
   return new HandshakeRefusal(closeCode, error.message, requestId, shape);
 }
 
-/** Rows 0 to 2: JSON, a request frame, `connect`. */
+/** The first checks: JSON, a request frame, `connect`. */
 function readRequest(text: string): { id: string; params: unknown } {
   let frame: unknown;
   try {
@@ -170,7 +170,7 @@ interface Claim {
   readonly deviceId: string | undefined;
 }
 
-/** Rows 10 and 11: the shared secret, else a plugin that vouches; a node is only let in by a plugin that paired it. */
+/** The last checks: the shared secret, else a plugin that vouches; a node is only let in by a plugin that paired it. */
 async function authenticate(claim: Claim, context: HandshakeContext): Promise<Principal> {
   const { params, clientId, role, credential, deviceId } = claim;
   const { authority } = context.access;

@@ -17,7 +17,7 @@ export function fakeOwner(id: string, order: number): FakeOwner {
     signal: controller.signal,
     ready: true,
     hold: undefined,
-    away: undefined,
+    back: () => undefined,
     tally: new PluginTally(),
     enter: () => undefined,
     leave: () => undefined,

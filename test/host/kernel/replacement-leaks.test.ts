@@ -100,7 +100,7 @@ function kernelOf(load: () => Plugin) {
     clock,
     kinds,
     isConfigured: () => false,
-    configure: () => ({ value: { n: 1 }, sections: {} }),
+    configOf: () => ({ value: { n: 1 }, sections: {} }),
     logFor: () => log,
     principalFor: () => nobody,
   });

@@ -2,7 +2,7 @@
 import { definePlugin, type Principal } from "@svc/sdk";
 import { createFakeClock } from "@svc/sdk/testing";
 import { HookBus } from "../../../host/hooks/hook-bus.ts";
-import { watchStrayErrors } from "../../../host/kernel/blame.ts";
+import { watchStrayErrors } from "../../../host/kernel/current-owner.ts";
 import { Kernel } from "../../../host/kernel/kernel.ts";
 import { Kinds } from "../../../host/kernel/kernel-hooks.ts";
 import { KINDS } from "../../../host/kernel/kinds/index.ts";
@@ -26,7 +26,7 @@ const kernel = new Kernel({
   clock,
   kinds,
   isConfigured: () => false,
-  configure: () => ({ value: {}, sections: {} }),
+  configOf: () => ({ value: {}, sections: {} }),
   logFor: () => log,
   principalFor: () => nobody,
 });
