@@ -13,7 +13,7 @@ import {
   type Principal,
 } from "@svc/sdk";
 import type { Transform } from "@svc/sdk/transform";
-import type { PreparedWebhook, WebhookAction, WebhookFields } from "@svc/sdk/webhooks";
+import type { PreparedWebhook, TransformCall, WebhookAction, WebhookFields } from "@svc/sdk/webhooks";
 import { refusalOf } from "../hooks/hook-bus.ts";
 import type { Hold } from "../hooks/owner.ts";
 import type { LiveContribution } from "../kernel/kinds/contributions.ts";
@@ -22,7 +22,7 @@ import { type CompiledMapping, fittingFields, renderFields } from "./mapping.ts"
 import { createPolicy } from "./policy.ts";
 import { type IncomingWebhook, withoutCredentials } from "./request.ts";
 import type { TemplateScope } from "./template.ts";
-import type { TransformCall, TransformOutcome, Transforms } from "./transforms/contract.ts";
+import type { CallOutcome, Transforms } from "./transforms/contract.ts";
 
 /** What there was to see on the way; for `try`. */
 export interface Trace {
@@ -62,7 +62,7 @@ export interface PipelineOptions {
   /** Why no running plugin has it, in one sentence with the next step. */
   absence(action: string | undefined): string;
   /** A transform that a preset brought. Within its deadline. */
-  callFunction(transform: Transform, call: TransformCall): Promise<TransformOutcome>;
+  callFunction(transform: Transform, call: TransformCall): Promise<CallOutcome>;
 }
 
 /** What a mapping was made into so far. */
@@ -165,7 +165,7 @@ export class Pipeline {
   async #callTransform(
     transform: NonNullable<CompiledMapping["transform"]>,
     call: TransformCall,
-  ): Promise<TransformOutcome> {
+  ): Promise<CallOutcome> {
     try {
       const { transforms, callFunction } = this.#options;
       return await (typeof transform === "function" ? callFunction(transform, call) : transforms.run(transform, call));

@@ -1,11 +1,11 @@
 /** What the section `hooks` means, and what in it cannot work. Spec: http/webhooks.md §1. Pure. */
 import { join, resolve } from "node:path";
+import { transformPathProblem } from "@svc/sdk/files";
 import type { Issue } from "../config/file.ts";
 import type { HooksSection } from "../config/hooks-schema.ts";
 import { canonicalPath } from "../net/http/path.ts";
 import { type CompiledMapping, compileMapping, type MappingSource } from "./mapping.ts";
 import { type PolicySettings, policyIssues, policySettings } from "./policy.ts";
-import { transformPathProblem } from "./transforms/path-check.ts";
 
 export interface WebhookSettings {
   readonly enabled: boolean;

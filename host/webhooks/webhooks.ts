@@ -1,6 +1,7 @@
 /** What the host does of the webhooks of one gateway, put together. */
 import { type Clock, HOOKS, type Logger, type Principal } from "@svc/sdk";
 import {
+  callTransform,
   WebhookAction,
   WebhookPreset,
   type Webhooks,
@@ -23,7 +24,6 @@ import { Pipeline } from "./pipeline.ts";
 import { Recording } from "./recording.ts";
 import { createService } from "./service.ts";
 import { resolveTransformsDir, transformsRoot, type WebhookSettings } from "./settings.ts";
-import { invoke } from "./transforms/invoke.ts";
 import { DEFAULT_TIMEOUT_MS } from "./transforms/slots.ts";
 import { createTransforms } from "./transforms/transforms.ts";
 
@@ -96,8 +96,10 @@ export class HostWebhooks {
       principalFor,
       holdFor,
       absence: (action) => noAction(action, absence),
-      callFunction: (transform, call) =>
-        invoke({ transform, payload: undefined, examples: [] }, call, DEFAULT_TIMEOUT_MS, clock),
+      callFunction: async (transform, call) => ({
+        kind: "result",
+        value: await callTransform(transform, call, DEFAULT_TIMEOUT_MS, clock),
+      }),
     });
   }
 

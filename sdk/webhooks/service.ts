@@ -8,6 +8,7 @@ import { defineExtensionPoint, defineService } from "../service.ts";
 import type { Transform } from "../transform.ts";
 import type { Statement } from "../storage/service.ts";
 import type { WebhookMappingInfo, WebhookProblem, WebhookTrial, WebhookTrialReport } from "./contract.ts";
+import type { WebhookTransformRef } from "./transforms.ts";
 
 /** Values of an action by name; JSON only. */
 export type WebhookFields = Readonly<Record<string, unknown>>;
@@ -144,18 +145,6 @@ export interface WebhookMapping {
   readonly contentSource?: "webhook" | "email";
   /** Keys of its action: see `WebhookAction.mappingFields`. */
   readonly [key: string]: unknown;
-}
-
-/** A transform by its place. */
-export interface WebhookTransformRef {
-  /** Relative to `hooks.transformsDir`. */
-  readonly module: string;
-  /** Default: `default`, then `transform`. */
-  readonly export?: string;
-  /** `worker`: one that spins or eats memory costs its request only. Default `host`. */
-  readonly placement?: "host" | "worker";
-  /** Milliseconds. Default 5000. */
-  readonly timeoutMs?: number;
 }
 
 /** Mappings that come with a plugin. Contribution id = the name in `hooks.presets`. */

@@ -1,9 +1,8 @@
 /** The transforms that are asked for, each with what serves for it and what is wrong with it. */
 import { posix } from "node:path";
-import type { WebhookTransformInfo, WebhookTransformRef } from "@svc/sdk/webhooks";
-import type { PlannedTransform } from "./contract.ts";
+import { transformPathProblem } from "@svc/sdk/files";
+import type { PlannedTransform, WebhookTransformInfo, WebhookTransformRef } from "@svc/sdk/webhooks";
 import type { Candidate } from "./messages.ts";
-import { transformPathProblem } from "./path-check.ts";
 import { refusedBecause } from "./resolve.ts";
 import type { Runner } from "./runner.ts";
 import type { Tree } from "./tree.ts";

@@ -3,8 +3,8 @@
  * passes goes live. A version that breaks changes nothing: the last good one stays in service, after a restart, too.
  */
 import { type Clock, type Logger, type Stop, Turns } from "@svc/sdk";
-import type { WebhookTransformRef } from "@svc/sdk/webhooks";
-import { TransformError, type TransformPlan, type Transforms } from "./contract.ts";
+import type { TransformPlan, WebhookTransformRef } from "@svc/sdk/webhooks";
+import { TransformError, type Transforms } from "./contract.ts";
 import { createSlot, DEFAULT_TIMEOUT_MS, infoOf, keyOf, type Slot, stateOf } from "./slots.ts";
 import { startThread as startRealThread, type StartThread } from "./thread.ts";
 import { createUpdate, type DirectoryProblem } from "./update.ts";

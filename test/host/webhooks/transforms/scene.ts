@@ -6,7 +6,8 @@ import { dirname, join } from "node:path";
 import type { TestContext } from "node:test";
 import type { Logger } from "@svc/sdk";
 import { systemClock } from "../../../../host/clock.ts";
-import type { PlannedTransform, TransformCall, Transforms } from "../../../../host/webhooks/transforms/contract.ts";
+import type { PlannedTransform, TransformCall } from "@svc/sdk/webhooks";
+import type { Transforms } from "../../../../host/webhooks/transforms/contract.ts";
 import { createTransforms, type TransformsOptions } from "../../../../host/webhooks/transforms/transforms.ts";
 
 /** For tests that wait for threads and for the disk. */
