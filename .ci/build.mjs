@@ -99,7 +99,6 @@ await bundle("sdk", exported("sdk"), ["typebox", "ws"]);
 const hostEntries = {
   index: "index.ts",
   cli: "cli/main.ts",
-  "transform-worker": "webhooks/transforms/transform-worker.ts",
   "code-facts-process": "cli/plugins/code-facts-process.ts",
   "isolation-guest": "carriers/isolation-guest.ts",
   declare: "carriers/declare-program.ts",
@@ -123,6 +122,7 @@ const plugins = [];
 const STARTED = {
   dev: { "module-hooks": "run/module-hooks.ts", "check-process": "check/check-process.ts" },
   plugins: { "install-probe": "install/install-probe.ts" },
+  webhooks: { "transform-worker": "transforms/transform-worker.ts" },
 };
 for (const name of readdirSync("plugins")) {
   const dir = join("plugins", name);

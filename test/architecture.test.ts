@@ -95,7 +95,7 @@ describe("who may import whom", () => {
       carriers: ["hooks", "kernel"],
       installed: ["config", "kernel"],
       net: ["auth", "hooks", "kernel"],
-      webhooks: ["auth", "config", "files", "hooks", "kernel", "net"],
+      webhooks: ["auth", "config", "hooks", "kernel", "net"],
       cli: ["auth", "config", "installed", "kernel", "logs", "webhooks"],
     };
     const wrong = files.flatMap((file) => {

@@ -4,6 +4,9 @@ import { cut } from "../terminal-text.ts";
 import type { Transform } from "../transform.ts";
 import type { TransformCall } from "./transforms.ts";
 
+/** Milliseconds a transform has when its mapping says nothing. */
+export const TRANSFORM_TIMEOUT_MS = 5_000;
+
 const MAX_DEPTH = 100;
 
 /** Why a transform cannot be used, in words for its author. */

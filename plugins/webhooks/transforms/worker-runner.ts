@@ -6,8 +6,7 @@ import type { Clock } from "@svc/sdk";
 import type { CallOutcome } from "./contract.ts";
 import type { ServeReport, ServeRequest, ServeTask } from "./messages.ts";
 import type { Runner } from "./runner.ts";
-import type { Thread } from "../../thread.ts";
-import type { StartThread } from "./thread.ts";
+import type { StartThread, Thread } from "./thread.ts";
 
 /** Milliseconds after its deadline in which a thread that is alive says so itself. Choice. */
 const GRACE_MS = 250;
