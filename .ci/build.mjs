@@ -98,7 +98,6 @@ await bundle("sdk/kit", exported("sdk/kit")); // before the SDK, whose declarati
 await bundle("sdk", exported("sdk"), ["typebox", "ws"]);
 const hostEntries = {
   ...exported("host"),
-  "transform-worker": "webhooks/transforms/transform-worker.ts",
   "isolation-guest": "carriers/isolation-guest.ts",
   declare: "carriers/declare-program.ts",
 };
@@ -122,6 +121,7 @@ const plugins = [];
 const STARTED = {
   dev: { "module-hooks": "run/module-hooks.ts", "check-process": "check/check-process.ts" },
   plugins: { "install-probe": "install/install-probe.ts" },
+  webhooks: { "transform-worker": "transforms/transform-worker.ts" },
 };
 for (const name of readdirSync("plugins")) {
   const dir = join("plugins", name);

@@ -68,7 +68,6 @@ export class RunningGateway implements Gateway {
     }
     this.#stops.push(clock.setInterval(() => this.#publish(tick, { ts: clock.now() }), TICK_INTERVAL_MS));
     this.#stops.push(() => this.#parts.restarts.stop());
-    webhooks.host.start();
     this.#report();
     const { configPath } = settings.paths;
     if (settings.options.config === undefined) this.#stops.push(followConfig(config, { configPath, clock, log }));
@@ -172,7 +171,7 @@ export class RunningGateway implements Gateway {
   }
 
   async #shutDown(reason: string, { restartExpectedMs }: StopOptions): Promise<void> {
-    const { context, admission, broadcaster, connections, dispatcher, http, webhooks } = this.#parts;
+    const { context, admission, broadcaster, connections, dispatcher, http } = this.#parts;
     const { settings, clock, log, kernel, hooks } = context;
     log.info({ reason }, "the gateway stops");
     this.#listener?.refuse();
@@ -185,7 +184,6 @@ export class RunningGateway implements Gateway {
     http.close(refusal);
     const { drainMs = DEFAULT_DRAIN_MS } = settings.options;
     await settled(drainMs, clock, Promise.all([dispatcher.idle(), http.idle()]));
-    await webhooks.host.stop();
     await kernel.stop();
     this.#insideCalls.abort();
     connections.closeAll(CLOSE.restart, "service restart");

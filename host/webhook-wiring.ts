@@ -24,7 +24,7 @@ export interface WebhookParts {
   readonly access: Access;
   readonly kernel: Kernel;
   readonly finder: PluginFinder;
-  readonly paths: { readonly configDir: string; readonly stateDir: string };
+  readonly paths: { readonly configDir: string };
   /** What it starts with. */
   readonly settings: WebhookSettings;
   authOf(section: HostConfig["gateway"]): AuthSettings;
@@ -38,14 +38,13 @@ export class WebhookWiring {
   readonly #parts: WebhookParts;
 
   constructor(parts: WebhookParts) {
-    const { kinds, hooks, clock, log, paths, settings, access, kernel, finder } = parts;
+    const { kinds, hooks, clock, log, settings, access, kernel, finder } = parts;
     this.#parts = parts;
     this.host = new HostWebhooks({
       kinds,
       hooks,
       clock,
       log,
-      paths,
       settings,
       aliases: () => access.aliases,
       principalFor: (mapping) => access.authority.webhookPrincipal(mapping),

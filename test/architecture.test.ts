@@ -101,7 +101,7 @@ describe("who may import whom", () => {
       carriers: ["hooks", "kernel"],
       installed: ["config", "kernel"],
       net: ["auth", "hooks", "kernel"],
-      webhooks: ["auth", "config", "files", "hooks", "kernel", "net"],
+      webhooks: ["auth", "config", "hooks", "kernel", "net"],
     };
     const wrong = files.flatMap((file) => {
       const room = /^host\/([a-z]+)\//.exec(file.path)?.[1];

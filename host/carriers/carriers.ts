@@ -5,7 +5,7 @@ import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { Worker } from "node:worker_threads";
-import { type Thread, threadOf } from "../thread.ts";
+import { type Thread, threadOf } from "./thread.ts";
 import type { Permissions } from "../kernel/manifest.ts";
 import type { GuestTask } from "./contract.ts";
 import { environmentOf, permissionFlags } from "./permission-flags.ts";

@@ -12,8 +12,6 @@ export interface WatchedPlaces {
   readonly ignored: (path: string) => boolean;
   /** 0: entries of the roots only. Default: everything below them. */
   readonly depth?: number;
-  /** Default true. */
-  readonly followSymlinks?: boolean;
   /** Must keep their size and time for `stableMs` before a change counts. */
   readonly files?: ReadonlySet<string>;
 }
@@ -73,12 +71,11 @@ export async function watchPlaces(options: WatchOptions): Promise<Stop> {
   }
 
   /** Opens a new watcher for each set of places: chokidar, told to forget a directory, forgets what is below, too. */
-  async function open({ roots, ignored, depth, followSymlinks = true }: WatchedPlaces): Promise<() => Promise<void>> {
+  async function open({ roots, ignored, depth }: WatchedPlaces): Promise<() => Promise<void>> {
     const { watch } = await import("chokidar");
     const watcher = watch([...roots], {
       ...(depth === undefined ? {} : { depth }),
       ignored,
-      followSymlinks,
       ignoreInitial: true,
       atomic: false,
       ignorePermissionErrors: true,

@@ -9,7 +9,9 @@ function sdkEntries(): string[] {
     .map((entry) => entry.replace(/^\./, "@svc/sdk"));
 }
 
-/** @param names default: all. @returns the modules by what an import calls them */
-export async function sdkModules(names: readonly string[] = sdkEntries()): Promise<Record<string, unknown>> {
-  return Object.fromEntries(await Promise.all(names.map(async (name) => [name, (await import(name)) as unknown])));
+/** @returns the modules by what an import calls them */
+export async function sdkModules(): Promise<Record<string, unknown>> {
+  return Object.fromEntries(
+    await Promise.all(sdkEntries().map(async (name) => [name, (await import(name)) as unknown])),
+  );
 }

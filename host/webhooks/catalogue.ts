@@ -1,5 +1,7 @@
 /** What webhooks can become now: the configured mappings and those of presets, in order, beside the actions and verifiers of plugins. */
 import {
+  type PlannedTransform,
+  type TransformPlan,
   type WebhookAction as Action,
   WebhookAction,
   type WebhookMapping,
@@ -21,6 +23,7 @@ export interface Catalogue {
   readonly actions: ReadonlyMap<string, LiveContribution<Action>>;
   readonly defaultAction: string | undefined;
   readonly verifiers: ReadonlyMap<string, LiveContribution<Verifier>>;
+  readonly transforms: TransformPlan;
   /** What does not work, given the plugins that run. */
   readonly problems: readonly WebhookProblem[];
   /** Those of them that nothing but another configuration or another plugin mends: it is not loaded. */
@@ -63,9 +66,14 @@ export function buildCatalogue(settings: WebhookSettings, live: LiveTables, abse
     actions,
     defaultAction,
     verifiers,
+    transforms: { ...settings.transforms, refs: settings.enabled ? mappings.flatMap(plannedTransform) : [] },
     problems: issues.map((issue) => ({ ...issue, severity: "error" })),
     refusals: settings.enabled ? findings.refusals : [],
   };
+}
+
+function plannedTransform({ transform, path = "" }: CompiledMapping): readonly PlannedTransform[] {
+  return typeof transform === "object" ? [{ ...transform, path }] : [];
 }
 
 function byId<T>(list: readonly LiveContribution<T>[]): ReadonlyMap<string, LiveContribution<T>> {

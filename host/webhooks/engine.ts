@@ -22,8 +22,6 @@ export interface EngineOptions {
   holdFor(action: string): Hold | undefined;
   /** Who has a contribution and does not run. */
   readonly absence: Absence;
-  /** Transforms that a new configuration asks for are being compiled: what waits for them. */
-  transformsReady(): Promise<void>;
 }
 
 /** Where a request goes. */
@@ -123,9 +121,8 @@ export class WebhookEngine {
     catalogue: Catalogue,
     trace: Trace,
   ): Promise<Accepted | undefined> {
-    const { pipeline, transformsReady } = this.#options;
+    const { pipeline } = this.#options;
     if (target.kind === "direct") return pipeline.direct(target.id, payload, catalogue);
-    if (target.mapping.transform) await transformsReady();
     return pipeline.mapped(target.mapping, request, payload, catalogue, trace);
   }
 }

@@ -8,12 +8,21 @@ import {
   GatewayError,
   type HookEmitter,
   type HOOKS,
+  type InputOf,
   isGatewayError,
   messageOf,
   type Principal,
+  unavailable,
 } from "@svc/sdk";
-import type { Transform } from "@svc/sdk/transform";
-import type { PreparedWebhook, WebhookAction, WebhookFields } from "@svc/sdk/webhooks";
+import {
+  callTransform,
+  type PreparedWebhook,
+  TRANSFORM_TIMEOUT_MS,
+  type TransformCall,
+  type TransformOutcome,
+  type WebhookAction,
+  type WebhookFields,
+} from "@svc/sdk/webhooks";
 import { refusalOf } from "../hooks/hook-bus.ts";
 import type { Hold } from "../hooks/owner.ts";
 import type { LiveContribution } from "../kernel/kinds/contributions.ts";
@@ -22,7 +31,9 @@ import { type CompiledMapping, fittingFields, renderFields } from "./mapping.ts"
 import { createPolicy } from "./policy.ts";
 import { type IncomingWebhook, withoutCredentials } from "./request.ts";
 import type { TemplateScope } from "./template.ts";
-import type { TransformCall, TransformOutcome, Transforms } from "./transforms/contract.ts";
+
+/** What an operator does about webhooks that no plugin keeps or transforms. */
+export const NEXT = "add webhooks to plugins.use, or see: svc plugins why webhooks";
 
 /** What there was to see on the way; for `try`. */
 export interface Trace {
@@ -50,9 +61,9 @@ export interface Accepted {
 export type Outcome = Accepted | undefined;
 
 export interface PipelineOptions {
-  readonly transforms: Transforms;
   readonly clock: Clock;
   readonly hooks: {
+    readonly transformFile: HookEmitter<typeof HOOKS.webhookTransformFile>;
     readonly transform: HookEmitter<typeof HOOKS.webhookTransform>;
     readonly before: HookEmitter<typeof HOOKS.webhookBefore>;
   };
@@ -61,8 +72,6 @@ export interface PipelineOptions {
   holdFor(action: string): Hold | undefined;
   /** Why no running plugin has it, in one sentence with the next step. */
   absence(action: string | undefined): string;
-  /** A transform that a preset brought. Within its deadline. */
-  callFunction(transform: Transform, call: TransformCall): Promise<TransformOutcome>;
 }
 
 /** What a mapping was made into so far. */
@@ -149,29 +158,41 @@ export class Pipeline {
     around: Around,
   ): Promise<Draft | undefined> {
     if (mapping.transform === undefined) return base;
-    const outcome = await this.#callTransform(mapping.transform, call);
-    if (outcome.kind === "invalid-payload") {
-      const [first] = outcome.violations;
-      const where = first?.path ? `payload${first.path.replaceAll("/", ".")}` : "payload";
-      throw new GatewayError("INVALID_REQUEST", `${where}: ${first?.message ?? "does not match its schema"}`);
-    }
-    const { value } = outcome;
+    const value = await this.#overrideOf(mapping.id, mapping.transform, call);
     around.trace.transformed = value;
     if (value === null) return undefined;
     if (typeof value !== "object") return base;
     return this.#merged(mapping, base, value as WebhookFields, around); // JSON, as the contract of transforms says
   }
 
-  async #callTransform(
+  /** What the transform returned. @throws GatewayError `INVALID_REQUEST`, `UNAVAILABLE`; MappingFailed */
+  async #overrideOf(
+    mapping: string,
     transform: NonNullable<CompiledMapping["transform"]>,
     call: TransformCall,
-  ): Promise<TransformOutcome> {
+  ): Promise<unknown> {
+    if (typeof transform === "function")
+      return callTransform(transform, call, TRANSFORM_TIMEOUT_MS, this.#options.clock).catch(transformFailed);
+    const outcome = await this.#fileOutcome({ mapping, transform, call });
+    if (outcome.kind === "result") return outcome.value;
+    if (outcome.kind === "failed") throw new MappingFailed(`the transform failed: ${outcome.message}`);
+    const [first] = outcome.violations;
+    const where = first?.path ? `payload${first.path.replaceAll("/", ".")}` : "payload";
+    throw new GatewayError("INVALID_REQUEST", `${where}: ${first?.message ?? "does not match its schema"}`);
+  }
+
+  /** @throws GatewayError `UNAVAILABLE`: no running plugin answers; MappingFailed */
+  async #fileOutcome(input: InputOf<typeof HOOKS.webhookTransformFile>): Promise<TransformOutcome> {
+    const { transformFile } = this.#options.hooks;
     try {
-      const { transforms, callFunction } = this.#options;
-      return await (typeof transform === "function" ? callFunction(transform, call) : transforms.run(transform, call));
-    } catch (cause) {
-      const why = messageOf(cause);
-      throw new MappingFailed(`the transform failed: ${why}`, { cause });
+      return (
+        (await transformFile.emit(input)) ??
+        (await transformFile.emit(input)) ?? // the first went to a plugin that stopped; this one waits for its replacement
+        unavailable(`no running plugin runs transforms, and this mapping needs one; ${NEXT}`, { retryAfterMs: 5_000 })
+      );
+    } catch (error) {
+      if (isGatewayError(error)) throw error;
+      return transformFailed(error);
     }
   }
 
@@ -230,6 +251,10 @@ export class Pipeline {
     }
     return { mapping, action, prepared, wrapped, contentSource: "webhook", idempotencyKey: undefined };
   }
+}
+
+function transformFailed(cause: unknown): never {
+  throw new MappingFailed(`the transform failed: ${messageOf(cause)}`, { cause });
 }
 
 /** What a look at one request shares. */

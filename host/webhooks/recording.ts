@@ -4,7 +4,7 @@ import { type Clock, type HookEmitter, HOOKS, type Logger, type Principal, unava
 import type { WebhookJob, WebhookKey, WebhookReceipt, WebhookRun, WebhookWork } from "@svc/sdk/webhooks";
 import type { HookBus } from "../hooks/hook-bus.ts";
 import { suspicionsOf, toJob } from "./job.ts";
-import { type Accepted, charged, Held } from "./pipeline.ts";
+import { type Accepted, charged, Held, NEXT } from "./pipeline.ts";
 
 export interface RecordingOptions {
   readonly hooks: HookBus;
@@ -14,7 +14,6 @@ export interface RecordingOptions {
 }
 
 const NOBODY = "no running plugin records webhooks";
-const NEXT = "add webhooks to plugins.use, or see: svc plugins why webhooks";
 
 export class Recording {
   readonly #options: RecordingOptions;

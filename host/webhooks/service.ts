@@ -1,49 +1,34 @@
-/** The `Webhooks` service: shows what the engine does, and serves actions to whoever runs them. */
+/** The `Webhooks` service: shows what the engine does, and serves actions to the plugin that runs them. */
 import type { Principal } from "@svc/sdk";
-import type { WebhookMappingInfo, WebhookMatch, WebhookProblem, Webhooks } from "@svc/sdk/webhooks";
+import type { WebhookMappingRow, WebhookMatch, WebhookProblem, Webhooks } from "@svc/sdk/webhooks";
 import { redact } from "../config/redact.ts";
 import type { Catalogue } from "./catalogue.ts";
 import type { WebhookEngine } from "./engine.ts";
 import { servedAction } from "./job.ts";
 import { BEARER, type CompiledMapping } from "./mapping.ts";
-import { resolveTransformsDir } from "./settings.ts";
 import { tryOut } from "./trial.ts";
-import type { Transforms } from "./transforms/contract.ts";
 
 export interface ServiceOptions {
   readonly engine: WebhookEngine;
-  readonly transforms: Transforms;
-  transformsReady(): Promise<void>;
-  /** Directory above all transforms. */
-  readonly root: string;
   principalFor(mapping: string): Principal;
   /** Why the file says something else than what is in force, or `undefined`. */
   configProblem(): string | undefined;
 }
 
 export function createService(options: ServiceOptions): Webhooks {
-  const { engine, transforms, transformsReady, root } = options;
-  const directory = () => resolveTransformsDir(root, engine.catalogue().settings.transformsDir);
+  const { engine } = options;
 
-  async function check(): Promise<readonly WebhookProblem[]> {
+  function check(): readonly WebhookProblem[] {
     const { settings, problems } = engine.catalogue();
     const unused = options.configProblem();
     const refused: WebhookProblem[] =
       unused === undefined ? [] : [{ path: "(file)", message: unused, severity: "error" }];
-    if (!settings.enabled) return refused;
-    await transformsReady();
-    await transforms.refresh();
-    const found: WebhookProblem[] = [...refused, ...problems];
-    for (const { path, message } of transforms.problems()) found.push({ path, message, severity: "error" });
-    return [...found, ...list().flatMap(transformProblems)];
+    return settings.enabled ? [...refused, ...problems] : refused;
   }
 
-  function list(): readonly WebhookMappingInfo[] {
+  function list(): readonly WebhookMappingRow[] {
     const catalogue = engine.catalogue();
-    return [
-      ...directPaths(catalogue),
-      ...catalogue.mappings.map((mapping) => mappingInfo(mapping, catalogue, transforms)),
-    ];
+    return [...directPaths(catalogue), ...catalogue.mappings.map((mapping) => mappingRow(mapping, catalogue))];
   }
 
   return {
@@ -53,8 +38,8 @@ export function createService(options: ServiceOptions): Webhooks {
     get path() {
       return engine.catalogue().settings.path;
     },
-    get transformsDir() {
-      return directory();
+    get transforms() {
+      return engine.catalogue().transforms;
     },
     list,
     check,
@@ -66,7 +51,7 @@ export function createService(options: ServiceOptions): Webhooks {
   };
 }
 
-function directPaths({ actions, settings }: Catalogue): WebhookMappingInfo[] {
+function directPaths({ actions, settings }: Catalogue): WebhookMappingRow[] {
   return [...actions.values()]
     .filter(({ value }) => value.direct)
     .map(({ id, owner }) => ({
@@ -81,7 +66,7 @@ function directPaths({ actions, settings }: Catalogue): WebhookMappingInfo[] {
     }));
 }
 
-function mappingInfo(mapping: CompiledMapping, catalogue: Catalogue, transforms: Transforms): WebhookMappingInfo {
+function mappingRow(mapping: CompiledMapping, catalogue: Catalogue): WebhookMappingRow {
   const { id, origin, enabled, path, match, transform, verify, place } = mapping;
   const action = mapping.action ?? catalogue.defaultAction;
   const owner = action === undefined ? undefined : catalogue.actions.get(action)?.owner.id;
@@ -94,14 +79,7 @@ function mappingInfo(mapping: CompiledMapping, catalogue: Catalogue, transforms:
     action: action ?? "(none)",
     ...(owner === undefined ? {} : { actionOwner: owner }),
     verify: verify.type,
-    ...(typeof transform === "object" ? { transform: transforms.info(transform) } : {}),
+    ...(typeof transform === "object" ? { transform } : {}),
     problems: catalogue.problems.filter((problem) => problem.path === place || problem.path.startsWith(`${place}.`)),
   };
-}
-
-function transformProblems({ transform }: WebhookMappingInfo): WebhookProblem[] {
-  if (!transform || transform.state === "live") return [];
-  const message =
-    transform.problem ?? (transform.state === "missing" ? "there is no such file; put it there" : "it does not work");
-  return [{ path: transform.module, message, severity: "error" }];
 }

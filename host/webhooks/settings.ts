@@ -1,11 +1,12 @@
 /** What the section `hooks` means, and what in it cannot work. Spec: http/webhooks.md §1. Pure. */
 import { join, resolve } from "node:path";
+import { transformPathProblem } from "@svc/sdk/files";
+import type { TransformPlan } from "@svc/sdk/webhooks";
 import type { Issue } from "../config/file.ts";
 import type { HooksSection } from "../config/hooks-schema.ts";
 import { canonicalPath } from "../net/http/path.ts";
 import { type CompiledMapping, compileMapping, type MappingSource } from "./mapping.ts";
 import { type PolicySettings, policyIssues, policySettings } from "./policy.ts";
-import { transformPathProblem } from "./transforms/path-check.ts";
 
 export interface WebhookSettings {
   readonly enabled: boolean;
@@ -19,8 +20,8 @@ export interface WebhookSettings {
   /** Ids out of service that have no key of their own to say so. */
   readonly disabled: ReadonlySet<string>;
   readonly mappings: readonly CompiledMapping[];
-  /** As configured; inside the transforms root. */
-  readonly transformsDir: string | undefined;
+  /** Where transforms lie; only checked while webhooks are on. */
+  readonly transforms: Pick<TransformPlan, "root" | "directory">;
 }
 
 /** What settings are judged against. */
@@ -34,22 +35,13 @@ export interface SettingsFacts {
 export const DEFAULT_PATH = "/hooks";
 const DEFAULT_MAX_BODY_BYTES = 262_144;
 
-/** Where transforms live: nothing outside is ever loaded. */
-export function transformsRoot(configDir: string): string {
-  return join(configDir, "hooks", "transforms");
-}
-
-/** Where the configured directory is: relative paths start at the root. */
-export function resolveTransformsDir(root: string, transformsDir: string | undefined): string {
-  return transformsDir === undefined ? root : resolve(root, transformsDir.trim());
-}
-
 /** @returns also what is wrong; settings with issues must not be used. What is off has none: nothing of it takes effect. */
 export function webhookSettings(
   section: HooksSection,
   { gatewayToken, configDir }: SettingsFacts,
 ): { readonly settings: WebhookSettings; readonly issues: readonly Issue[] } {
   const issues: Issue[] = [];
+  const root = join(configDir, "hooks", "transforms");
   const enabled = section.enabled === true;
   const token = section.token?.trim() ?? "";
   const path = normalPath(section.path);
@@ -65,11 +57,11 @@ export function webhookSettings(
     presets: [...new Set(section.presets)],
     disabled: new Set(section.disabled),
     mappings,
-    transformsDir: section.transformsDir,
+    transforms: { root, directory: resolve(root, section.transformsDir?.trim() ?? "") },
   };
   if (!enabled) return { settings, issues: [] };
   issues.push(...tokenIssues(token, gatewayToken), ...pathIssues(path), ...policyIssues(section));
-  issues.push(...transformIssues(section, transformsRoot(configDir)), ...sameIds(mappings));
+  issues.push(...transformIssues(section, root), ...sameIds(mappings));
   return { settings, issues };
 }
 
@@ -120,7 +112,7 @@ function pathIssues(path: string): Issue[] {
   return message === undefined ? [] : [{ path: "hooks.path", message }];
 }
 
-/** Spec: http/webhooks.md §7, first layer; files are looked at when they are loaded. */
+/** Spec: http/webhooks.md §7, first layer; the plugin that loads files checks them. */
 function transformIssues({ transformsDir, mappings = [] }: HooksSection, root: string): Issue[] {
   const issues: Issue[] = [];
   const directory = transformsDir === undefined ? undefined : transformPathProblem(transformsDir, root);

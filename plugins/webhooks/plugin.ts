@@ -1,4 +1,4 @@
-/** Webhooks: records and runs what the host accepts; shows, tries, switches and replays it. */
+/** Webhooks: runs transforms, records and runs what the host accepts; shows, tries, switches and replays it. */
 import { type Clock, definePlugin, HOOKS, live, notFound, pause, unavailable } from "@svc/sdk";
 import { type ConfigEdit, ConfigStore } from "@svc/sdk/config";
 import { GatewayInfo } from "@svc/sdk/gateway";
@@ -10,9 +10,11 @@ import { WebhookQueue } from "./queue/queue.ts";
 import { replay } from "./queue/replay.ts";
 import { RunStore } from "./queue/run-store.ts";
 import { rowsNamed, switchEdits } from "./switching.ts";
+import { TransformFiles } from "./transform-files.ts";
+import { createTransforms } from "./transforms/transforms.ts";
 
 const SWEEP_MS = 60_000;
-/** Milliseconds a stop waits for what is in flight. */
+/** Milliseconds a stop waits for what is in flight, and again for the end of the transforms. */
 const STOP_MS = 2_000;
 
 export default definePlugin({
@@ -30,19 +32,30 @@ export default definePlugin({
     const queue = new WebhookQueue({ store, clock, log, finished, action: (id) => services.engine.action(id) });
     const acceptance = new Acceptance({ store, finished, queued: (action) => queue.accepted(action) });
 
+    let files: TransformFiles | undefined;
+    const running = () => files ?? unavailable("the plugin webhooks is still starting", { retryAfterMs: 500 });
+
+    hooks.webhookTransformFile.tap(({ transform, call }) => files?.run(transform, call));
     hooks.webhookAccept.tap((webhook) => acceptance.accept(webhook));
     hooks.webhookRun.tap(async ({ runId }) => ({ run: (await store.find(runId))?.run }));
     gateway.busy(() => queue.isBusy);
 
-    /** Runs are carried on once all plugins have started, while webhooks are on. */
+    /** Transforms are compiled and runs carried on once all plugins have started, while webhooks are on. */
     const carryOn = () => {
-      if (services.engine.enabled && services.host.url !== undefined) queue.start();
+      if (services.host.url === undefined) return;
+      void files?.follow();
+      if (services.engine.enabled) queue.start();
     };
     hooks.hostReady.tap(carryOn);
     hooks.configChanged.tap(carryOn);
     gateway.start(() => {
+      const transforms = createTransforms({ stateDir: services.host.stateDir, clock, log });
+      const started = (files = new TransformFiles({ engine: services.engine, transforms, clock, signal }));
       carryOn();
-      return () => within(STOP_MS, clock, Promise.all([queue.stop(), acceptance.settled()]));
+      return async () => {
+        await within(STOP_MS, clock, Promise.all([queue.stop(), acceptance.settled(), started.settled()]));
+        await within(STOP_MS, clock, started.stop());
+      };
     });
     gateway.every(SWEEP_MS, async () => {
       if (!services.engine.enabled) return;
@@ -64,11 +77,12 @@ export default definePlugin({
 
     gateway.serve(webhooks, {
       list() {
-        const { enabled, path, transformsDir } = services.engine;
-        return { enabled, path, transformsDir, mappings: services.engine.list() };
+        const { enabled, path, transforms } = services.engine;
+        return { enabled, path, transformsDir: transforms.directory, mappings: running().list() };
       },
       async check() {
-        const problems = [...(await services.engine.check())];
+        const problems = [...services.engine.check()];
+        if (services.engine.enabled) problems.push(...(await running().check()));
         if (services.engine.enabled && !services.storage.get())
           problems.push({ path: "plugins.use", message: `${NO_STORAGE}; requests get 503`, severity: "error" });
         return { ok: problems.every(({ severity }) => severity !== "error"), problems };
@@ -86,7 +100,7 @@ export default definePlugin({
       enable: ({ params, principal }) => turn(params.id, true, principal.id),
       disable: ({ params, principal }) => turn(params.id, false, principal.id),
       async init() {
-        const directory = services.engine.transformsDir;
+        const { directory } = services.engine.transforms;
         return { directory, written: await prepareDirectory(directory) };
       },
     });

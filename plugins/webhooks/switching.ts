@@ -1,7 +1,7 @@
 /** Taking mappings out of service and back, decided from the configuration file as it is written. Pure. */
 import { invalidRequest, notFound } from "@svc/sdk";
 import type { ConfigEdit } from "@svc/sdk/config";
-import type { WebhookMappingInfo } from "@svc/sdk/webhooks";
+import type { WebhookMappingRow } from "@svc/sdk/webhooks";
 
 /** The file as parsed: no defaults, placeholders unresolved. */
 type ParsedFile = Readonly<Record<string, unknown>>;
@@ -13,7 +13,7 @@ const MOST_NAMED = 20;
  * The mappings with this id: one, or the several of a preset.
  * @throws GatewayError `NOT_FOUND` naming those there are; `INVALID_REQUEST` when it is not clear which one is meant
  */
-export function rowsNamed(rows: readonly WebhookMappingInfo[], id: string): readonly WebhookMappingInfo[] {
+export function rowsNamed(rows: readonly WebhookMappingRow[], id: string): readonly WebhookMappingRow[] {
   const named = rows.filter((row) => row.id === id);
   if (named.length === 0) notFound(`no mapping "${id}"; ${known(rows)}`);
   if (named.length > 1 && named.some(({ origin }) => origin === "config")) {
@@ -25,7 +25,7 @@ export function rowsNamed(rows: readonly WebhookMappingInfo[], id: string): read
   return named;
 }
 
-function known(rows: readonly WebhookMappingInfo[]): string {
+function known(rows: readonly WebhookMappingRow[]): string {
   const ids = [...new Set(rows.map(({ id }) => id))];
   if (ids.length === 0) return "there are none";
   const more = ids.length > MOST_NAMED ? ` and ${ids.length - MOST_NAMED} more` : "";
@@ -38,7 +38,7 @@ function known(rows: readonly WebhookMappingInfo[]): string {
  */
 export function switchEdits(
   parsed: ParsedFile,
-  rows: readonly WebhookMappingInfo[],
+  rows: readonly WebhookMappingRow[],
   enabled: boolean,
 ): readonly ConfigEdit[] {
   const [first] = rows;

@@ -5,12 +5,27 @@ import type { Principal } from "../principal.ts";
 import type { TransformContext } from "../transform.ts";
 import type { WebhookRun } from "./contract.ts";
 import type { AcceptedWebhook, WebhookFields, WebhookReceipt } from "./service.ts";
+import type { TransformCall, TransformOutcome, WebhookTransformRef } from "./transforms.ts";
 
 /** Choice: milliseconds a storage may take; longer than any storage waits for another program that holds its file. */
 const STORAGE_MS = 120_000;
+/** Choice: milliseconds a transform may take; its own deadline, at most 60 s, and the first compilation of its file. */
+const TRANSFORM_MS = 120_000;
 
 /** Keys are the names plugins use: `gateway.hooks.<key>`. */
 export const webhookHooks = {
+  webhookTransformFile: defineHook<
+    { readonly mapping: string; readonly transform: WebhookTransformRef; readonly call: TransformCall },
+    TransformOutcome
+  >()("first", {
+    name: "webhookTransformFile",
+    owner: "host",
+    when: "A webhook was rendered, and its mapping names a file of the transforms directory. Its sender waits.",
+    returns: "What the file made of the request. Nobody answers: the sender gets 503, and nothing is recorded.",
+    throws: refuses,
+    refuses: true,
+    deadlineMs: TRANSFORM_MS,
+  }),
   webhookTransform: defineKeyedHook<{
     readonly action: string;
     readonly fields: WebhookFields;

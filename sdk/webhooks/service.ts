@@ -8,6 +8,7 @@ import { defineExtensionPoint, defineService } from "../service.ts";
 import type { Transform } from "../transform.ts";
 import type { Statement } from "../storage/service.ts";
 import type { WebhookMappingInfo, WebhookProblem, WebhookTrial, WebhookTrialReport } from "./contract.ts";
+import type { TransformPlan, WebhookTransformRef } from "./transforms.ts";
 
 /** Values of an action by name; JSON only. */
 export type WebhookFields = Readonly<Record<string, unknown>>;
@@ -146,18 +147,6 @@ export interface WebhookMapping {
   readonly [key: string]: unknown;
 }
 
-/** A transform by its place. */
-export interface WebhookTransformRef {
-  /** Relative to `hooks.transformsDir`. */
-  readonly module: string;
-  /** Default: `default`, then `transform`. */
-  readonly export?: string;
-  /** `worker`: one that spins or eats memory costs its request only. Default `host`. */
-  readonly placement?: "host" | "worker";
-  /** Milliseconds. Default 5000. */
-  readonly timeoutMs?: number;
-}
-
 /** Mappings that come with a plugin. Contribution id = the name in `hooks.presets`. */
 export interface WebhookPreset {
   readonly summary: string;
@@ -251,16 +240,23 @@ export interface ServedWebhookAction {
   run(work: WebhookWork, signal: AbortSignal): Promise<WebhookResult>;
 }
 
-/** What the host does of webhooks: ingress, mappings and transforms. */
+/** A mapping or a direct path as the host knows it. */
+export interface WebhookMappingRow extends Omit<WebhookMappingInfo, "transform"> {
+  /** Absent for a function of a preset, too. */
+  readonly transform?: WebhookTransformRef;
+}
+
+/** What the host does of webhooks: ingress and mappings. */
 export interface Webhooks {
   readonly enabled: boolean;
   /** Base path, e.g. `/hooks`. */
   readonly path: string;
-  readonly transformsDir: string;
+  /** The same object until the configuration or a plugin changes. */
+  readonly transforms: TransformPlan;
   /** In the order they are tried. */
-  list(): readonly WebhookMappingInfo[];
-  /** What is wrong with the configuration and the transforms; looks at the transforms directory anew. */
-  check(): Promise<readonly WebhookProblem[]>;
+  list(): readonly WebhookMappingRow[];
+  /** What is wrong with the configuration, given the plugins that run; the files of transforms aside. */
+  check(): readonly WebhookProblem[];
   /** Runs a request up to the point where it would be recorded. @throws GatewayError `NOT_FOUND` */
   try(trial: WebhookTrial): Promise<WebhookTrialReport>;
   /** `undefined` while no running plugin has it. */

@@ -1,5 +1,6 @@
-/** What a gateway shows of its section `hooks`, asked from inside and over HTTP. */
+/** What a gateway shows of its section `hooks`: to an operator, from inside and over HTTP. */
 import { createHmac } from "node:crypto";
+import { webhooks as methods } from "@svc/sdk/webhooks";
 import type { Bundle } from "./config-bundle.ts";
 
 /** Webhooks that are on; each case adds one key. */
@@ -12,7 +13,7 @@ export const SIGNING_SECRET = "sample-signing-secret-of-the-picture";
 const AGE = 120;
 
 /** Everything a sender and an operator can see, without starting anything. */
-export async function hooksPicture({ inside, gateway, clock }: Bundle): Promise<unknown> {
+export async function hooksPicture({ inside, gateway, clock, client }: Bundle): Promise<unknown> {
   const { webhooks } = inside;
   const http = gateway.url.replace("ws", "http");
   const post = async (path: string, headers: Record<string, string>, body = "{}") => {
@@ -25,14 +26,10 @@ export async function hooksPicture({ inside, gateway, clock }: Bundle): Promise<
     webhooks
       .try({ mapping, payload, headers, ...(mapping === "agent" ? {} : { path: mapping }) })
       .then(withoutChance, (error: Error) => error.message);
-  const { enabled, path, transformsDir } = webhooks;
-  const problems = await webhooks.check(); // looks at the transforms first
+  const { problems } = await client.call(methods.check, {}); // reads the transforms anew, so the list is settled
   return {
-    enabled,
-    path,
-    transformsDir,
     problems,
-    list: webhooks.list(),
+    list: await client.call(methods.list, {}),
     asked: await attempt("agent", { message: "m", sessionKey: "sample", agentId: "main" }),
     unasked: await attempt("agent", { message: "m" }),
     mapped: await attempt("sample", { source: "sample", text: "t" }, { "x-sample": "sample" }),

@@ -298,7 +298,11 @@ const paths: Path[] = [
     (running) => fetch(`${http(running)}/hooks/runs/none`, { headers: { authorization: `Bearer ${HOOK_TOKEN}` } }),
     { httpRequest: 1, webhookRun: 1 },
   ],
-  ["a webhook that its transform skips", (running) => post(running, "skip"), { httpRequest: 1 }],
+  [
+    "a webhook that its transform skips",
+    (running) => post(running, "skip"),
+    { httpRequest: 1, webhookTransformFile: 1 },
+  ],
   ["a webhook nobody takes", (running) => post(running, "nothing"), { httpRequest: 1 }],
   [
     "a webhook with a wrong token",

@@ -17,7 +17,7 @@ import { HookAttempts } from "../../../host/webhooks/credential.ts";
 import { Ingress } from "../../../host/webhooks/ingress.ts";
 import { webhookSettings } from "../../../host/webhooks/settings.ts";
 import { Verdicts } from "../../../host/webhooks/verdicts.ts";
-import { silent } from "./transforms/scene.ts";
+import { silent } from "../../plugins/webhooks/transforms/scene.ts";
 import { sendRaw, statusesOf } from "./raw-request.ts";
 import { TOKEN, webhookGateway } from "./webhook-gateway.ts";
 

@@ -5,7 +5,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, it, type TestContext } from "node:test";
 import { definePlugin, HOOKS } from "@svc/sdk";
-import { TOKEN, webhookGateway, type WebhookGatewayOptions } from "./webhook-gateway.ts";
+import { testGateway } from "@svc/sdk/testing";
+import { webhooks } from "@svc/sdk/webhooks";
+import { actionsPlugin, TOKEN, webhookGateway, type WebhookGatewayOptions } from "./webhook-gateway.ts";
 
 const read = async (response: Response) => (await response.json()) as { ok: boolean; error?: string; runId: string };
 
@@ -156,9 +158,12 @@ describe("a mapping with a transform", () => {
 
   it("goes live when its file is dropped or edited, and a broken edit changes nothing", async (t) => {
     const mapping = { id: "d", match: { path: "d" }, transform: { module: "dropped.ts" } };
-    const { post, write, tasks, ended, service } = await withFiles(t, {}, [mapping]);
+    const { post, write, tasks, ended, client } = await withFiles(t, {}, [mapping]);
     assert.equal((await post("d", {})).status, 500);
-    assert.match((await service?.check())?.map(({ message }) => message).join() ?? "", /dropped\.ts|no such file/);
+    const problems = async () => (await client.call(webhooks.check, {})).problems.map(({ message }) => message).join();
+    const state = async () =>
+      (await client.call(webhooks.list, {})).mappings.find(({ id }) => id === "d")?.transform?.state;
+    assert.match(await problems(), /dropped\.ts|no such file/);
     const says = async (word: string) => {
       for (;;) {
         const response = await post("d", {});
@@ -172,11 +177,67 @@ describe("a mapping with a transform", () => {
     await write("dropped.ts", `export default (): object => ({ message: "second" });`);
     await says("second");
     await write("dropped.ts", `export default (): object => ({ message: `);
-    for (;;)
-      if (service?.list().find(({ id }) => id === "d")?.transform?.state === "stale") break;
-      else await new Promise((resolve) => setTimeout(resolve, 20));
+    while ((await state()) !== "stale") await new Promise((resolve) => setTimeout(resolve, 20));
     await says("second");
-    assert.match((await service?.check())?.map(({ message }) => message).join() ?? "", /dropped\.ts/);
+    assert.match(await problems(), /dropped\.ts/);
+  });
+});
+
+describe("the plugin that runs transforms", () => {
+  const FILES = {
+    "t.mjs": `import { setTimeout as wait } from "node:timers/promises";
+      export default async ({ payload }) => {
+        await wait(payload.ms ?? 0);
+        return { message: "made " + payload.text };
+      };`,
+  };
+  const mappings = ["host", "worker"].map((placement) => ({
+    id: placement,
+    match: { path: placement },
+    messageTemplate: "base",
+    transform: { module: "t.mjs", placement, timeoutMs: 20_000 },
+  }));
+
+  it("is away: 503 that names it, and nothing is recorded as the mapping alone says", async (t) => {
+    const recorder = { notes: [], tasks: [], plan: [], service: undefined };
+    const hooks = { enabled: true, token: TOKEN, mappings };
+    const alone = await testGateway(t, { plugins: ["storage-sqlite", actionsPlugin(recorder)], config: { hooks } });
+    for (const path of ["host", "worker"]) {
+      const response = await fetch(`http://127.0.0.1:${alone.gateway.port}/hooks/${path}`, {
+        method: "POST",
+        body: "{}",
+        headers: { authorization: `Bearer ${TOKEN}` },
+      });
+      assert.equal(response.status, 503);
+      assert.ok(Number(response.headers.get("retry-after")) > 0);
+      assert.match((await read(response)).error ?? "", /runs transforms.+svc plugins why webhooks/);
+    }
+    assert.deepEqual(recorder.tasks, []);
+  });
+
+  it("is reloaded: requests wait and are transformed, also what its stop cuts off", async (t) => {
+    const { gateway, post, tasks, ended } = await withFiles(t, FILES, mappings);
+    const answers: Promise<Response>[] = [];
+    const send = (more: object) => {
+      for (const path of ["host", "worker"]) answers.push(post(path, { text: "it", ...more }));
+    };
+    send({});
+    await Promise.all(answers); // the file is live
+    send({ ms: 3_000 }); // longer than a stop waits
+    await new Promise((resolve) => setTimeout(resolve, 500));
+    const sending = setInterval(() => send({}), 100);
+    t.after(() => clearInterval(sending));
+    const { ok, reason } = await gateway.reload("webhooks");
+    clearInterval(sending);
+    assert.ok(ok, reason);
+    assert.ok(answers.length > 10, `${answers.length} requests`);
+    for (const answer of answers) {
+      const response = await answer;
+      assert.equal(response.status, 200);
+      await ended((await read(response)).runId);
+    }
+    for (const { params } of tasks) assert.match(String(params["message"]), /made it/);
+    assert.equal(tasks.length, answers.length);
   });
 });
 

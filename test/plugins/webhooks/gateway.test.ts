@@ -67,7 +67,9 @@ async function scene(t: TestContext, text = CONFIG) {
   const path = join(stateDir, "svc.json");
   await writeFile(path, text);
   let rows = ROWS;
-  const { engine, asked } = sampleEngine({ list: () => rows, transformsDir: join(stateDir, "transforms") });
+  const root = join(stateDir, "hooks/transforms");
+  const transforms = { root, directory: join(root, "away"), refs: [{ module: "build.ts" }] };
+  const { engine, asked } = sampleEngine({ list: () => rows, transforms });
   const provider = definePlugin({
     id: "sample-engine",
     api: "^1.0.0",
@@ -90,7 +92,7 @@ async function scene(t: TestContext, text = CONFIG) {
     gateway: { config: undefined },
   });
   t.after(() => rm(stateDir, { recursive: true, force: true }));
-  return { ...running, asked, transformsDir: engine.transformsDir, read: () => readFile(path, "utf8") };
+  return { ...running, asked, transformsDir: transforms.directory, read: () => readFile(path, "utf8") };
 }
 
 describe("webhooks.*", () => {
@@ -107,8 +109,12 @@ describe("webhooks.*", () => {
         ["mail", false],
       ],
     );
-    assert.deepEqual(listed.mappings[1], JSON.parse(JSON.stringify(BUILD)));
-    assert.deepEqual(await client.call(webhooks.check, {}), { ok: false, problems: BUILD.problems });
+    const problem = `the directory ${transformsDir} does not exist`;
+    const ofFile = { path: "build.ts", message: problem, severity: "error" };
+    assert.deepEqual(await client.call(webhooks.check, {}), { ok: false, problems: [...BUILD.problems, ofFile] });
+    const { mappings } = await client.call(webhooks.list, {});
+    const transform = { module: "build.ts", placement: "host", timeoutMs: 5_000, state: "missing", problem };
+    assert.deepEqual(mappings[1], JSON.parse(JSON.stringify({ ...BUILD, transform })));
     assert.deepEqual(await client.call(webhooks.runs, { status: "failed", mapping: "build", limit: 5 }), {
       runs: [FAILED],
     });
@@ -133,7 +139,8 @@ describe("webhooks.*", () => {
 
   it("says ok when there are warnings only, and what is wrong without storage", async (t) => {
     const { engine } = sampleEngine({
-      check: async () => BUILD.problems.filter(({ severity }) => severity === "warning"),
+      check: () => BUILD.problems.filter(({ severity }) => severity === "warning"),
+      list: () => [WAKE],
     });
     const provider = definePlugin({
       id: "sample-engine",

@@ -103,9 +103,9 @@ export function sampleEngine(changes: Partial<Webhooks> = {}) {
   const engine: Webhooks = {
     enabled: true,
     path: "/hooks",
-    transformsDir: "/state/hooks/transforms",
+    transforms: { root: "/state/hooks/transforms", directory: "/state/hooks/transforms", refs: [] },
     list: () => ROWS,
-    check: answer("check", BUILD.problems),
+    check: () => BUILD.problems,
     try: answer("try", TRIAL),
     action: () => undefined,
     ...changes,

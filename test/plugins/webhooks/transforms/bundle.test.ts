@@ -5,7 +5,7 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { it } from "node:test";
 import { Worker } from "node:worker_threads";
-import type { CheckReport, CheckTask } from "../../../../host/webhooks/transforms/messages.ts";
+import type { CheckReport, CheckTask } from "../../../../plugins/webhooks/transforms/messages.ts";
 import { root } from "../../../checkout.ts";
 import { LIMIT, scene } from "./scene.ts";
 
@@ -19,7 +19,7 @@ it("the bundled entry of the threads checks a transform", LIMIT, async (t) => {
     candidates: [{ key: "k", module: "t.ts", export: undefined, timeoutMs: 5_000, path: "" }],
     importMs: 60_000,
   };
-  const worker = new Worker(join(root, "host/dist/transform-worker.js"), { workerData: task });
+  const worker = new Worker(join(root, "plugins/webhooks/dist/transform-worker.js"), { workerData: task });
   const reports: CheckReport[] = [];
   worker.on("message", (report: CheckReport) => reports.push(report));
   await once(worker, "exit");

@@ -1,13 +1,14 @@
-/** Whether a path of the configuration may name a place of the transforms directory. Pure: looks at the text only. Spec: http/webhooks.md §7. */
+/** Which paths may name a place in the transforms directory. Pure: reads the text of the path only. Spec: http/webhooks.md §7. */
 import { isAbsolute, relative, resolve } from "node:path";
-import { isInside } from "@svc/sdk/files";
+import { isInside } from "./inside.ts";
 
-// oxlint-disable-next-line no-control-regex -- they are what is looked for
+// oxlint-disable-next-line no-control-regex -- control characters are what it finds
 const CONTROL = /[\u0000-\u001f\u007f]/;
 
 /**
+ * Why a path cannot name a place in the transforms directory.
  * @param root given for `hooks.transformsDir`, which may be absolute when it stays inside; without it the path must be relative
- * @returns what is wrong and what to write instead; `undefined`: nothing
+ * @returns the problem and what to write instead; `undefined`: none
  */
 export function transformPathProblem(path: string, root?: string): string | undefined {
   if (path.trim() === "") return "is blank; write a path relative to the transforms directory";

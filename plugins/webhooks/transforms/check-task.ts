@@ -1,8 +1,8 @@
 /** The inside of a thread that checks: compiles, evaluates and tries what may go live, so that the gateway need not. */
 import type { MessagePort } from "node:worker_threads";
-import { systemClock } from "../../clock.ts";
 import { createCompiler } from "./compile.ts";
 import { tryExample } from "./examples.ts";
+import type { Timing } from "./invoke.ts";
 import { createLoader } from "./load.ts";
 import type { Candidate, CheckReport, CheckTask } from "./messages.ts";
 import { pickTransform } from "./pick.ts";
@@ -13,7 +13,7 @@ const COMPILE_MS = 60_000;
 /** Milliseconds after a deadline until its thread counts as hanging. */
 const GRACE_MS = 500;
 
-export async function check(task: CheckTask, port: MessagePort): Promise<void> {
+export async function check(task: CheckTask, port: MessagePort, clock: Timing): Promise<void> {
   const { copy, importMs } = task;
   // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a thread, not a window: there is no origin
   const report = (message: CheckReport) => port.postMessage(message);
@@ -31,7 +31,7 @@ export async function check(task: CheckTask, port: MessagePort): Promise<void> {
     const run = { module, directory: copy.place, path, timeoutMs };
     for (const index of loaded.examples.keys()) {
       step(`answer example ${index + 1}`, timeoutMs + GRACE_MS);
-      await tryExample(loaded, index, run, systemClock);
+      await tryExample(loaded, index, run, clock);
     }
     return { kind: "passed", key, examples: loaded.examples.length };
   }

@@ -1,9 +1,9 @@
 /** Tries the examples of a transform. */
 import { describeViolations } from "@svc/sdk";
 import type { TransformExample } from "@svc/sdk/transform";
-import type { TransformCall } from "./contract.ts";
+import { jsonCopy, type TransformCall } from "@svc/sdk/webhooks";
 import { invoke, type Timing } from "./invoke.ts";
-import { differenceAt, jsonCopy } from "./json.ts";
+import { differenceAt } from "./difference.ts";
 import type { LoadedTransform } from "./pick.ts";
 import { cutText, describeThrown, moduleProblem } from "./problem.ts";
 

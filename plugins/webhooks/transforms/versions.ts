@@ -1,7 +1,6 @@
 /** Puts what passed the checks in service: in this thread, or in one of its own. */
 import { basename } from "node:path";
-import { type Clock, Turns } from "@svc/sdk";
-import { within } from "../../clock.ts";
+import { type Clock, Turns, untilAborted } from "@svc/sdk";
 import type { Copy } from "./copy.ts";
 import { createLoader, type Load } from "./load.ts";
 import { pickTransform } from "./pick.ts";
@@ -39,11 +38,15 @@ export function createVersions({ clock, startThread, importMs }: VersionsOptions
     return turns.take("", async () => {
       const loader = loaders.get(copy.place) ?? createLoader(copy);
       loaders.set(copy.place, loader);
+      const late = new AbortController();
+      const cancel = clock.setTimeout(() => late.abort(new Error(`not done within ${importMs} ms`)), importMs);
       try {
-        return await within(importMs, clock, (await loader)(module));
+        return await untilAborted((await loader)(module), late.signal);
       } catch (error) {
         loaders.delete(copy.place); // the next attempt evaluates everything anew
         throw error;
+      } finally {
+        cancel();
       }
     });
   }

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { transformPathProblem } from "../../../../host/webhooks/transforms/path-check.ts";
+import { transformPathProblem } from "../../../sdk/files/transform-path.ts";
 
 const ROOT = "/home/someone/.svc/hooks/transforms";
 

@@ -1,14 +1,16 @@
 /** The transforms that are asked for, each with what serves for it and what is wrong with it. */
 import { posix } from "node:path";
-import type { WebhookTransformInfo, WebhookTransformRef } from "@svc/sdk/webhooks";
-import type { PlannedTransform } from "./contract.ts";
+import { transformPathProblem } from "@svc/sdk/files";
+import {
+  type PlannedTransform,
+  TRANSFORM_TIMEOUT_MS,
+  type WebhookTransformInfo,
+  type WebhookTransformRef,
+} from "@svc/sdk/webhooks";
 import type { Candidate } from "./messages.ts";
-import { transformPathProblem } from "./path-check.ts";
 import { refusedBecause } from "./resolve.ts";
 import type { Runner } from "./runner.ts";
 import type { Tree } from "./tree.ts";
-
-export const DEFAULT_TIMEOUT_MS = 5_000;
 
 /** A version in service. */
 export interface Live {
@@ -40,7 +42,7 @@ export function keyOf(ref: WebhookTransformRef): string {
 }
 
 export function createSlot(ref: PlannedTransform): Slot {
-  const { path = "", timeoutMs = DEFAULT_TIMEOUT_MS, placement = "host" } = ref;
+  const { path = "", timeoutMs = TRANSFORM_TIMEOUT_MS, placement = "host" } = ref;
   const module = posix.normalize(ref.module);
   return { placement, candidate: { key: keyOf(ref), module, export: ref.export, path, timeoutMs } };
 }
@@ -67,7 +69,7 @@ export function infoOf(ref: WebhookTransformRef, slot: Slot | undefined): Webhoo
     module: ref.module,
     ...(ref.export !== undefined && { export: ref.export }),
     placement: ref.placement ?? "host",
-    timeoutMs: ref.timeoutMs ?? DEFAULT_TIMEOUT_MS,
+    timeoutMs: ref.timeoutMs ?? TRANSFORM_TIMEOUT_MS,
     state: slot ? stateOf(slot) : "missing",
     ...(live && { version: live.hash.slice(0, 12), examples: live.examples }),
     ...(problem !== undefined && { problem }),

@@ -2,7 +2,7 @@
 import { readFile, rename, writeFile } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import type { Logger } from "@svc/sdk";
-import type { TransformPlan } from "./contract.ts";
+import type { TransformPlan } from "@svc/sdk/webhooks";
 import type { Slot } from "./slots.ts";
 import { createSnapshots, type Files } from "./snapshots.ts";
 

@@ -3,8 +3,8 @@ import assert from "node:assert/strict";
 import { mkdirSync, renameSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { describe, it } from "node:test";
-import { startThread } from "../../../../host/webhooks/transforms/thread.ts";
-import { readTree } from "../../../../host/webhooks/transforms/tree.ts";
+import { startThread } from "../../../../plugins/webhooks/transforms/thread.ts";
+import { readTree } from "../../../../plugins/webhooks/transforms/tree.ts";
 import { LIMIT, resultOf, type Scene, scene } from "./scene.ts";
 
 const GOOD = `export default () => ({ text: "good" });`;

@@ -1,4 +1,4 @@
-/** What the host does with a worker thread, whatever runs in it. */
+/** The host side of a worker thread. */
 import type { Worker } from "node:worker_threads";
 
 /** A thread that was started. */

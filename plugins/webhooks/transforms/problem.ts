@@ -1,15 +1,13 @@
 /** Says what went wrong in a file of the transforms directory, and where. */
 import { cut } from "@svc/sdk/cli";
+import { TransformFault } from "@svc/sdk/webhooks";
 import { SUFFIX } from "./copy.ts";
 
 /** Longest text of something that a transform threw or returned. */
 const MAX_TEXT = 500;
 
-/** What the gateway itself says about a transform, in words for its author. */
-export class Complaint extends Error {}
-
 /** Something about a file that its author can mend; the message begins with the file. */
-export class ModuleProblem extends Complaint {}
+export class ModuleProblem extends TransformFault {}
 
 /** @param line from 1 */
 export function moduleProblem(path: string, message: string, line?: number, column?: number): ModuleProblem {
@@ -23,14 +21,14 @@ export function cutText(text: string, most: number = MAX_TEXT): string {
 
 /** A thrown value in one line, with the innermost place below a copy: `TypeError: x is not a function (build.ts:3:9)`. */
 export function describeThrown(thrown: unknown, directory: string): string {
-  const place = thrown instanceof Complaint ? undefined : placeOf(thrown, directory);
+  const place = thrown instanceof TransformFault ? undefined : placeOf(thrown, directory);
   const text = cutText(textOf(thrown));
   return place === undefined ? text : `${text} (${place})`;
 }
 
 /** Whatever was thrown, even what throws when it is looked at. */
 function textOf(thrown: unknown): string {
-  if (thrown instanceof Complaint) return thrown.message;
+  if (thrown instanceof TransformFault) return thrown.message;
   try {
     return thrown instanceof Error ? `${thrown.name}: ${thrown.message}` : `threw ${String(thrown)}`;
   } catch {

@@ -1,12 +1,13 @@
 /** A version of a transform that is in service. */
-import type { TransformCall, TransformOutcome } from "./contract.ts";
+import type { TransformCall } from "@svc/sdk/webhooks";
+import type { CallOutcome } from "./contract.ts";
 import { invoke, type Timing } from "./invoke.ts";
 import type { LoadedTransform } from "./pick.ts";
 import { describeThrown } from "./problem.ts";
 
 export interface Runner {
   /** @throws Error whose message says in one line what the transform did wrong, with the place in its file */
-  run(call: TransformCall, timeoutMs: number): Promise<TransformOutcome>;
+  run(call: TransformCall, timeoutMs: number): Promise<CallOutcome>;
   /** Takes no further calls; resolves when those under way are over. Safe to call twice. */
   retire(): Promise<void>;
   /** At once; calls under way fail. Safe to call twice. */

@@ -6,8 +6,9 @@ import { dirname, join } from "node:path";
 import type { TestContext } from "node:test";
 import type { Logger } from "@svc/sdk";
 import { systemClock } from "../../../../host/clock.ts";
-import type { PlannedTransform, TransformCall, Transforms } from "../../../../host/webhooks/transforms/contract.ts";
-import { createTransforms, type TransformsOptions } from "../../../../host/webhooks/transforms/transforms.ts";
+import type { PlannedTransform, TransformCall } from "@svc/sdk/webhooks";
+import type { Transforms } from "../../../../plugins/webhooks/transforms/contract.ts";
+import { createTransforms, type TransformsOptions } from "../../../../plugins/webhooks/transforms/transforms.ts";
 
 /** For tests that wait for threads and for the disk. */
 export const LIMIT = { timeout: 120_000 };

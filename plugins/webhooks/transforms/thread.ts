@@ -1,7 +1,17 @@
 /** Starts the threads that transforms are checked and run in. */
 import { type ResourceLimits, Worker } from "node:worker_threads";
-import { type Thread, threadOf } from "../../thread.ts";
 import type { Task } from "./messages.ts";
+
+/** A thread that was started. */
+export interface Thread {
+  post(message: unknown): void;
+  /** @param received called with each message */
+  onMessage(received: (message: unknown) => void): void;
+  /** Called once, with why it ended: in words for the author of a transform. */
+  onEnd(ended: (reason: string) => void): void;
+  /** Ends it whatever it is doing. Safe to call twice. */
+  end(): Promise<void>;
+}
 
 export type StartThread = (task: Task) => Thread;
 
@@ -23,7 +33,16 @@ export const startThread: StartThread = (task) => {
     stderr: quiet,
   });
   if (quiet) for (const stream of [worker.stdout, worker.stderr]) stream.resume();
-  return threadOf(worker, (error) => reasonOf(error, LIMITS[task.kind]));
+  let failure: string | undefined;
+  worker.on("error", (error) => (failure ??= reasonOf(error, LIMITS[task.kind])));
+  worker.on("messageerror", () => void worker.terminate()); // an answer is lost for good
+  return {
+    // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a thread, not a window: there is no origin
+    post: (message) => worker.postMessage(message),
+    onMessage: (received) => void worker.on("message", received),
+    onEnd: (ended) => void worker.once("exit", (code) => ended(failure ?? `it ended its thread (exit code ${code})`)),
+    end: async () => void (await worker.terminate()),
+  };
 };
 
 function reasonOf(error: unknown, { maxOldGenerationSizeMb }: ResourceLimits): string {

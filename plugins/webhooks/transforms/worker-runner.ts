@@ -3,11 +3,10 @@
  * memory or ends it costs itself and those under way beside it, not the gateway; the next thread starts at once.
  */
 import type { Clock } from "@svc/sdk";
-import type { TransformOutcome } from "./contract.ts";
+import type { CallOutcome } from "./contract.ts";
 import type { ServeReport, ServeRequest, ServeTask } from "./messages.ts";
 import type { Runner } from "./runner.ts";
-import type { Thread } from "../../thread.ts";
-import type { StartThread } from "./thread.ts";
+import type { StartThread, Thread } from "./thread.ts";
 
 /** Milliseconds after its deadline in which a thread that is alive says so itself. Choice. */
 const GRACE_MS = 250;
@@ -15,7 +14,7 @@ const GRACE_MS = 250;
 const READY_MS = 30_000;
 
 interface Waiting {
-  resolve(outcome: TransformOutcome): void;
+  resolve(outcome: CallOutcome): void;
   reject(reason: Error): void;
 }
 
@@ -42,7 +41,7 @@ export function createWorkerRunner(
     return (current = made);
   }
 
-  async function run(call: ServeRequest["call"], timeoutMs: number): Promise<TransformOutcome> {
+  async function run(call: ServeRequest["call"], timeoutMs: number): Promise<CallOutcome> {
     if (stopped) throw new Error("it is out of service; send the request again");
     underWay += 1;
     try {
@@ -122,9 +121,9 @@ class Serving {
     return this.death === undefined;
   }
 
-  call(call: ServeRequest["call"], timeoutMs: number): Promise<TransformOutcome> {
+  call(call: ServeRequest["call"], timeoutMs: number): Promise<CallOutcome> {
     const id = (this.lastId += 1);
-    const { promise, resolve, reject } = withResolvers<TransformOutcome>();
+    const { promise, resolve, reject } = withResolvers<CallOutcome>();
     let cancel = this.clock.setTimeout(() => {
       reject(new Error(`no answer within ${timeoutMs} ms`));
       this.doubt ??= withResolvers<void>();

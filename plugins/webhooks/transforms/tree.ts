@@ -6,8 +6,7 @@
 import { constants, type Dirent, type Stats } from "node:fs";
 import { type FileHandle, lstat, open, readdir, readlink, realpath } from "node:fs/promises";
 import { dirname, join, relative, resolve } from "node:path";
-import { isInside } from "@svc/sdk/files";
-import { transformPathProblem } from "./path-check.ts";
+import { isInside, transformPathProblem } from "@svc/sdk/files";
 
 /** Choice: far above what people write, far below what hurts. */
 export const MAX_FILES = 1_000;

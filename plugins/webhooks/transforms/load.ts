@@ -11,7 +11,6 @@ import { readFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { pathToFileURL } from "node:url";
 import type { Jiti, JitiOptions, ModuleCache } from "jiti";
-import { sdkModules } from "../../kernel/sdk-modules.ts";
 import { COMPILED, type Copy, originalPath, storedPath } from "./copy.ts";
 import { moduleProblem } from "./problem.ts";
 import { ImportProblem, resolveImport, SDK_ENTRIES } from "./resolve.ts";
@@ -90,7 +89,8 @@ export async function createLoader(copy: Copy): Promise<Load> {
     throw moduleProblem(originalPath(copy, filename), why);
   }
 
-  const jiti = await jitiOf(copy, refuse, { ...(await sdkModules(SDK_ENTRIES)), [MODULE_CONTEXT]: moduleContext });
+  const sdk = await Promise.all(SDK_ENTRIES.map(async (name) => [name, (await import(name)) as unknown] as const));
+  const jiti = await jitiOf(copy, refuse, { ...Object.fromEntries(sdk), [MODULE_CONTEXT]: moduleContext });
 
   return async (path) => {
     const filename = storedPath(copy, path);

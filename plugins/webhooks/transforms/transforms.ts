@@ -3,9 +3,9 @@
  * passes goes live. A version that breaks changes nothing: the last good one stays in service, after a restart, too.
  */
 import { type Clock, type Logger, type Stop, Turns } from "@svc/sdk";
-import type { WebhookTransformRef } from "@svc/sdk/webhooks";
-import { TransformError, type TransformPlan, type Transforms } from "./contract.ts";
-import { createSlot, DEFAULT_TIMEOUT_MS, infoOf, keyOf, type Slot, stateOf } from "./slots.ts";
+import { TRANSFORM_TIMEOUT_MS, type TransformPlan, type WebhookTransformRef } from "@svc/sdk/webhooks";
+import { TransformError, type Transforms } from "./contract.ts";
+import { createSlot, infoOf, keyOf, type Slot, stateOf } from "./slots.ts";
 import { startThread as startRealThread, type StartThread } from "./thread.ts";
 import { createUpdate, type DirectoryProblem } from "./update.ts";
 import { createVersions } from "./versions.ts";
@@ -119,7 +119,7 @@ export function createTransforms(options: TransformsOptions): Transforms {
       if (!live)
         throw new TransformError(`transform ${ref.module} cannot serve: ${fault?.problem ?? "nobody asked for it"}`);
       try {
-        return await live.runner.run(call, ref.timeoutMs ?? DEFAULT_TIMEOUT_MS);
+        return await live.runner.run(call, ref.timeoutMs ?? TRANSFORM_TIMEOUT_MS);
       } catch (error) {
         const { message, cause } = error as Error; // what runners throw
         throw new TransformError(`transform ${ref.module}: ${message}`, { cause });

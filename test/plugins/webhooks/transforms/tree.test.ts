@@ -4,7 +4,7 @@ import { execFileSync } from "node:child_process";
 import { chmodSync, chownSync, linkSync, mkdirSync, renameSync, symlinkSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { describe, it, type TestContext } from "node:test";
-import { readTree } from "../../../../host/webhooks/transforms/tree.ts";
+import { readTree } from "../../../../plugins/webhooks/transforms/tree.ts";
 import { LIMIT, resultOf, type Scene, scene } from "./scene.ts";
 
 const GOOD = `export default () => ({ text: "good" });`;

@@ -1,5 +1,6 @@
 /** What the gateway and a thread with transforms say to each other. Plain data. */
-import type { TransformCall, TransformOutcome } from "./contract.ts";
+import type { TransformCall } from "@svc/sdk/webhooks";
+import type { CallOutcome } from "./contract.ts";
 import type { Copy } from "./copy.ts";
 
 /** A transform to be looked at. */
@@ -52,6 +53,6 @@ export type ServeReport =
   | { readonly kind: "ready" }
   /** The transform cannot be loaded; the thread is of no use. */
   | { readonly kind: "failed"; readonly problem: string }
-  | { readonly kind: "answer"; readonly id: number; readonly outcome: TransformOutcome }
+  | { readonly kind: "answer"; readonly id: number; readonly outcome: CallOutcome }
   /** @param stack for the log */
   | { readonly kind: "threw"; readonly id: number; readonly problem: string; readonly stack: string | undefined };

@@ -92,8 +92,9 @@ it("the gateway itself never loads the compiler", LIMIT, async (t) => {
     const loaded = Object.keys(createRequire(process.argv[1]).cache).filter((file) => file.includes("babel"));
     console.log(JSON.stringify({ outcome, loaded }));
   `;
-  const host = join(import.meta.dirname, "../../../../host");
-  const files = [join(host, "webhooks/transforms/transforms.js"), join(host, "clock.js"), made.stateDir, made.root];
+  const built = join(import.meta.dirname, "../../../..");
+  const sources = ["plugins/webhooks/transforms/transforms.js", "host/clock.js"].map((file) => join(built, file));
+  const files = [...sources, made.stateDir, made.root];
   for (const _ of ["cold", "warm"]) {
     const { stdout } = await promisify(execFile)(process.execPath, ["--input-type=module", "-e", script, ...files]);
     assert.deepEqual(JSON.parse(stdout), { outcome: { kind: "result", value: { text: "fine" } }, loaded: [] });

@@ -1,8 +1,8 @@
 /** One look at the transforms directory: what is new is checked and put in service, what is broken is said. */
 import { join, resolve } from "node:path";
 import type { Logger } from "@svc/sdk";
+import type { TransformPlan } from "@svc/sdk/webhooks";
 import { checkTransforms, type CheckOptions } from "./check.ts";
-import type { TransformPlan } from "./contract.ts";
 import type { Copy } from "./copy.ts";
 import { createMemory } from "./memory.ts";
 import { type Fault, faultIn, type Slot } from "./slots.ts";

@@ -1,0 +1,85 @@
+/** One call of a transform: its deadline, and what it may return. Spec: http/webhooks.md §6.3. */
+import type { Clock } from "../plugin.ts";
+import { cut } from "../terminal-text.ts";
+import type { Transform } from "../transform.ts";
+import type { TransformCall } from "./transforms.ts";
+
+/** Milliseconds a transform has when its mapping says nothing. */
+export const TRANSFORM_TIMEOUT_MS = 5_000;
+
+const MAX_DEPTH = 100;
+
+/** Why a transform cannot be used, in words for its author. */
+export class TransformFault extends Error {}
+
+/**
+ * Calls a transform; its signal aborts at the deadline.
+ * @returns a JSON object, `null`, or `undefined` for everything else that is falsy
+ * @throws whatever the transform throws; `TransformFault` for a missed deadline and for a result of another kind
+ */
+export async function callTransform(
+  transform: Transform,
+  { payload, headers, path, url }: TransformCall,
+  timeoutMs: number,
+  clock: Pick<Clock, "elapsed" | "setTimeout">,
+): Promise<unknown> {
+  const began = clock.elapsed();
+  const late = () => new TransformFault(`no answer within ${timeoutMs} ms`);
+  const controller = new AbortController();
+  let cancel = () => {};
+  const deadline = new Promise<never>((_, reject) => {
+    cancel = clock.setTimeout(() => {
+      const reason = late();
+      reject(reason);
+      controller.abort(reason);
+    }, timeoutMs);
+  });
+  try {
+    const context = { payload, headers, path, url: new URL(url), signal: controller.signal };
+    const answer = (async () => transform(context))(); // a throw becomes a rejection
+    const value = await Promise.race([answer, deadline]);
+    // Choice: a late answer does not count, also when a long computation delayed the timer of the deadline.
+    if (clock.elapsed() - began > timeoutMs) throw late();
+    return checkedResult(value);
+  } finally {
+    cancel();
+  }
+}
+
+function checkedResult(value: unknown): unknown {
+  if (value === null) return null;
+  if (!value) return undefined;
+  if (typeof value === "object" && !Array.isArray(value)) return jsonCopy(value, "the result");
+  const kind = Array.isArray(value) ? "an array" : `a ${typeof value}`;
+  throw new TransformFault(`returned ${kind}; return an object, null to skip, or undefined for what the mapping says`);
+}
+
+/**
+ * A copy that shares nothing. Keys whose value is `undefined` are left out, as JSON does; so is `__proto__`, which a sender may have put there.
+ * @param place what messages call the value
+ * @throws TransformFault naming the place of what is not JSON
+ */
+export function jsonCopy(value: unknown, place: string, depth: number = 0): unknown {
+  if (depth > MAX_DEPTH) {
+    const where = cut(place, 100, `… (${place.length} characters)`);
+    throw new TransformFault(`${where} is nested more than ${MAX_DEPTH} deep, or in itself`);
+  }
+  if (value === null || typeof value === "string" || typeof value === "boolean") return value;
+  if (typeof value === "number") {
+    if (Number.isFinite(value)) return value;
+    throw new TransformFault(`${place} is ${value}, which JSON does not have`);
+  }
+  if (Array.isArray(value)) return Array.from(value, (item, index) => jsonCopy(item, `${place}[${index}]`, depth + 1));
+  if (typeof value !== "object")
+    throw new TransformFault(`${place} is ${value === undefined ? "" : "a "}${typeof value}; return JSON only`);
+  const prototype: unknown = Object.getPrototypeOf(value);
+  if (prototype !== null && prototype !== Object.prototype)
+    throw new TransformFault(`${place} is a ${className(prototype)}; return JSON only`);
+  const entries = Object.entries(value).filter(([key, item]) => item !== undefined && key !== "__proto__");
+  return Object.fromEntries(entries.map(([key, item]) => [key, jsonCopy(item, `${place}.${key}`, depth + 1)]));
+}
+
+function className(prototype: unknown): string {
+  const maker: unknown = (prototype as { constructor?: unknown }).constructor;
+  return typeof maker === "function" && maker.name ? maker.name : "object of a class";
+}
