@@ -114,7 +114,7 @@ await bundle("host", hostEntries, [
   "chokidar",
   "ipaddr.js",
 ]);
-const cliEntries = { index: "index.ts", main: "main.ts", "code-facts-process": "plugins/code-facts-process.ts" };
+const cliEntries = { index: "index.ts", main: "main.ts", "code-facts-process": "plugin-facts/code-facts-process.ts" };
 await bundle("host/cli", cliEntries, ["commander"]);
 const plugins = [];
 /** Files that run in a thread or process of their own, beside the ones every plugin may have. */

@@ -15,7 +15,7 @@ import type { PluginFacts } from "./kernel/kind.ts";
 import { services } from "./kernel/kinds/services.ts";
 import { createPluginFinder, type PluginFinder } from "./kernel/load.ts";
 import { loadKinds } from "./kernel/load-kinds.ts";
-import { createLogger, type RootLogger } from "./log.ts";
+import { createLogger, type RootLogger } from "./logs/log.ts";
 import { createPlanner, type Planner } from "./plugin-plan.ts";
 import type { Settings } from "./settings.ts";
 

@@ -19,7 +19,7 @@ import { RunningGateway } from "./running-gateway.ts";
 import { Settings } from "./settings.ts";
 import { StartupReport } from "./startup-report.ts";
 import { VERSION } from "./version.ts";
-import { WebhookWiring } from "./webhook-wiring.ts";
+import { HostWebhooks } from "./webhooks/webhooks.ts";
 
 /**
  * Starts a gateway.
@@ -63,18 +63,16 @@ function assemble(context: HostContext): { gateway: RunningGateway; config: Conf
     handshakeTimeoutMs,
     maxBufferedBytes,
   });
-  const webhooks = new WebhookWiring({
+  const webhooks = new HostWebhooks({
     ...context,
-    paths,
-    settings: settings.webhooks(settings.config).settings,
-    authOf: (section) => settings.auth(section),
-    plugins: () => kernel.reports(),
+    config: settings.config,
+    read: (current) => settings.webhooks(current),
     configProblem: () => config.problem?.message,
   });
   const http = createHttpHandler({
     ...context,
     routes: kinds.table(routes),
-    ingress: (request, response) => webhooks.host.handle(request, response),
+    ingress: (request, response) => webhooks.handle(request, response),
   });
   const closeDead = (reason: string) => {
     connections.closeDead(reason);
@@ -128,7 +126,7 @@ function assemble(context: HostContext): { gateway: RunningGateway; config: Conf
     gateway,
     config,
     restarts,
-    webhooks: webhooks.host.service,
+    webhooks: webhooks.service,
     closeDead,
     plan: () => planner.plan(settings.file),
     reloaded: () => report.write(),

@@ -5,7 +5,7 @@ import type { AuthOverrides, AuthSettings } from "./auth/settings.ts";
 import type { Environment, Paths } from "./config/paths.ts";
 import type { KernelHooks } from "./kernel/kind.ts";
 import type { MissingPlugin, PluginSource } from "./kernel/load.ts";
-import type { LogLevel } from "./log.ts";
+import type { LogLevel } from "./logs/log.ts";
 import type { Restarter } from "./restarts.ts";
 
 export interface GatewayOptions {

@@ -13,10 +13,10 @@ import { hintsOf, hostConfig } from "./config/sections.ts";
 import type { ConfigTransition } from "./config/store.ts";
 import type { HookBus } from "./hooks/hook-bus.ts";
 import type { Kernel } from "./kernel/kernel.ts";
-import type { RootLogger } from "./log.ts";
+import type { RootLogger } from "./logs/log.ts";
 import type { Planner } from "./plugin-plan.ts";
 import type { Settings } from "./settings.ts";
-import type { WebhookWiring } from "./webhook-wiring.ts";
+import type { HostWebhooks } from "./webhooks/webhooks.ts";
 
 export interface ReconfigureOptions {
   readonly settings: Pick<Settings, "auth" | "log" | "secrets" | "use">;
@@ -28,7 +28,7 @@ export interface ReconfigureOptions {
   readonly restarts: Restarts;
   /** The one that is listened on. */
   port(): number;
-  readonly webhooks: Pick<WebhookWiring, "issues" | "pluginIssues" | "use">;
+  readonly webhooks: Pick<HostWebhooks, "issues" | "pluginIssues" | "use">;
   /** Ends what relies on credentials that no longer count. */
   closeDead(reason: string): void;
 }

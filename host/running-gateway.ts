@@ -22,7 +22,7 @@ import type { Gateway, StopOptions } from "./options.ts";
 import type { HostRestarts } from "./restarts.ts";
 import type { StartupReport } from "./startup-report.ts";
 import { VERSION } from "./version.ts";
-import type { WebhookWiring } from "./webhook-wiring.ts";
+import type { HostWebhooks } from "./webhooks/webhooks.ts";
 
 const DEFAULT_DRAIN_MS = 5_000;
 
@@ -34,7 +34,7 @@ export interface GatewayParts {
   readonly dispatcher: Dispatcher;
   readonly http: HttpHandler;
   readonly restarts: HostRestarts;
-  readonly webhooks: WebhookWiring;
+  readonly webhooks: HostWebhooks;
   readonly report: StartupReport;
 }
 
@@ -117,7 +117,7 @@ export class RunningGateway implements Gateway {
     const unused = unownedKeys(settings.file, kernel.sections());
     report.url = this.url;
     report.warnings.push(
-      ...webhooks.host.warnings(),
+      ...webhooks.warnings(),
       ...unused.map(({ path, message }) => `${path}: ${message}`),
       ...access.warnings(),
     );

@@ -93,8 +93,7 @@ describe("who may import whom", () => {
   it("rooms of the host look only where they may", () => {
     const may: Record<string, readonly string[]> = {
       hooks: [],
-      files: [],
-      config: ["files"],
+      config: [],
       logs: ["config"],
       auth: ["config"],
       kernel: ["hooks"],

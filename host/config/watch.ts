@@ -3,7 +3,7 @@ import { existsSync } from "node:fs";
 import { realpath, stat } from "node:fs/promises";
 import { dirname, resolve } from "node:path";
 import type { Clock, Logger, Stop } from "@svc/sdk";
-import { type WatchedPlaces, watchPlaces } from "../files/watch.ts";
+import { type WatchedPlaces, watchPlaces } from "./file-watch.ts";
 
 export interface WatchOptions {
   /** The main file and what it includes; asked anew after each change. */

@@ -1,14 +1,19 @@
-/** What the host does of the webhooks of one gateway, put together. */
-import { type Clock, HOOKS, type Logger, type Principal } from "@svc/sdk";
-import { WebhookAction, WebhookPreset, type Webhooks, WebhookVerifier } from "@svc/sdk/webhooks";
+/** The host's part of webhooks, put together: who may send, which mapping takes a request, and who records it. */
 import type { IncomingMessage, ServerResponse } from "node:http";
+import { type Clock, HOOKS, type Logger } from "@svc/sdk";
+import { WebhookAction, WebhookPreset, type Webhooks, WebhookVerifier } from "@svc/sdk/webhooks";
+import type { Access } from "../auth/access.ts";
 import { FailureLimiter, HOOK_LIMITER } from "../auth/failure-limiter.ts";
-import type { HookBus } from "../hooks/hook-bus.ts";
-import type { Hold } from "../hooks/owner.ts";
-import type { EarlyReply } from "../net/http/early-reply.ts";
-import type { Kinds } from "../kernel/kernel-hooks.ts";
-import { points } from "../kernel/kinds/points.ts";
 import type { Issue } from "../config/file.ts";
+import type { HostConfig } from "../config/host-schema.ts";
+import type { HookBus } from "../hooks/hook-bus.ts";
+import { absentContribution } from "../kernel/absent.ts";
+import type { Kernel } from "../kernel/kernel.ts";
+import type { Kinds } from "../kernel/kernel-hooks.ts";
+import { contributionName, contributions } from "../kernel/kinds/contributions.ts";
+import { points } from "../kernel/kinds/points.ts";
+import type { PluginFinder } from "../kernel/load.ts";
+import { createEarlyReply } from "../net/http/early-reply.ts";
 import { type Absence, noAction } from "./catalogue.ts";
 import { HookAttempts } from "./credential.ts";
 import { WebhookEngine } from "./engine.ts";
@@ -23,18 +28,15 @@ export interface WebhooksOptions {
   readonly hooks: HookBus;
   readonly clock: Clock;
   readonly log: Logger;
-  readonly settings: WebhookSettings;
-  /** Names for the hook token's header beside its own. */
-  aliases(): readonly string[];
-  principalFor(mapping: string): Principal;
-  /** What requests wait for while the plugin of an action is replaced. */
-  holdFor(action: string): Hold | undefined;
-  readonly absence: Absence;
-  /** What plugins answer before anything is looked at; `undefined` while none does. */
-  early(): EarlyReply | undefined;
+  readonly access: Access;
+  readonly kernel: Kernel;
+  readonly finder: PluginFinder;
+  /** The configuration the gateway starts with. */
+  readonly config: HostConfig;
+  /** What a configuration says of webhooks, and what is wrong with that whatever plugins there are. */
+  read(config: HostConfig): { readonly settings: WebhookSettings; readonly issues: readonly Issue[] };
   /** Why the configuration file is not what is in force, or `undefined`. */
   configProblem(): string | undefined;
-  readonly bodyTimeoutMs?: number;
 }
 
 export class HostWebhooks {
@@ -45,41 +47,63 @@ export class HostWebhooks {
   readonly #ingress: Ingress;
 
   constructor(options: WebhooksOptions) {
-    const { kinds, clock, principalFor, configProblem } = options;
+    const { kinds, hooks, clock, log, access, kernel, finder, configProblem } = options;
     this.#options = options;
     for (const point of [WebhookAction, WebhookPreset, WebhookVerifier]) kinds.provide(points, { point });
-    this.#recording = new Recording(options);
-    this.#engine = new WebhookEngine(options.settings, {
-      live: kinds,
-      pipeline: this.#createPipeline(),
-      recording: this.#recording,
+    const principalFor = (mapping: string) => access.authority.webhookPrincipal(mapping);
+    const holdFor = (action: string) => kernel.holdFor(contributions, contributionName(WebhookAction.id, action));
+    const absence: Absence = (what, point, id) => absentContribution(what, point, id, kernel, finder);
+    const emitters = {
+      transformFile: hooks.emitter(HOOKS.webhookTransformFile),
+      transform: hooks.emitter(HOOKS.webhookTransform),
+      before: hooks.emitter(HOOKS.webhookBefore),
+    };
+    const pipeline = new Pipeline({
       clock,
-      holdFor: options.holdFor,
-      absence: options.absence,
-    });
-    const attempts = new HookAttempts(new FailureLimiter(HOOK_LIMITER, clock));
-    this.#ingress = new Ingress({ engine: this.#engine, recording: this.#recording, attempts, ...options });
-    this.service = createService({ engine: this.#engine, principalFor, configProblem });
-  }
-
-  #createPipeline(): Pipeline {
-    const { hooks, clock, principalFor, holdFor, absence } = this.#options;
-    return new Pipeline({
-      clock,
-      hooks: {
-        transformFile: hooks.emitter(HOOKS.webhookTransformFile),
-        transform: hooks.emitter(HOOKS.webhookTransform),
-        before: hooks.emitter(HOOKS.webhookBefore),
-      },
+      hooks: emitters,
       principalFor,
       holdFor,
       absence: (action) => noAction(action, absence),
     });
+    const recording = (this.#recording = new Recording({ hooks, clock, log, principalFor }));
+    const { settings } = options.read(options.config);
+    const engine = (this.#engine = new WebhookEngine(settings, {
+      live: kinds,
+      pipeline,
+      recording,
+      clock,
+      holdFor,
+      absence,
+    }));
+    this.#ingress = new Ingress({
+      engine,
+      recording,
+      attempts: new HookAttempts(new FailureLimiter(HOOK_LIMITER, clock)),
+      early: createEarlyReply(hooks, access),
+      aliases: () => access.aliases,
+      log,
+    });
+    this.service = createService({ engine, principalFor, configProblem });
   }
 
-  /** Why these settings cannot take effect with the plugins that run now. */
-  refusals(settings: WebhookSettings): readonly Issue[] {
-    return this.#engine.refusals(settings);
+  /** Why this configuration cannot be used, whatever plugins there are. */
+  issues(config: HostConfig): readonly Issue[] {
+    return this.#options.read(config).issues;
+  }
+
+  /**
+   * The same given the plugins that run.
+   * Choice: nothing while one of them is not well: it may be what is missing, and one bad plugin must not cost the gateway.
+   */
+  pluginIssues(config: HostConfig): readonly Issue[] {
+    const { kernel, read } = this.#options;
+    const areWell = kernel.reports().every(({ state }) => state === "active" || state === "disabled");
+    return areWell ? this.#engine.refusals(read(config).settings) : [];
+  }
+
+  /** Takes a configuration over that has no issues, without a request in between. */
+  use(config: HostConfig): void {
+    this.#engine.use(this.#options.read(config).settings);
   }
 
   /** What an operator should know about the settings in force. */
@@ -95,10 +119,5 @@ export class HostWebhooks {
   /** Takes a request that is for a webhook. @returns whether it did */
   handle(request: IncomingMessage, response: ServerResponse): boolean {
     return this.#ingress.handle(request, response);
-  }
-
-  /** Takes a new configuration over, without a request in between. */
-  configure(settings: WebhookSettings): void {
-    this.#engine.use(settings);
   }
 }

@@ -4,7 +4,7 @@ import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, describe, it } from "node:test";
-import type { LogLevel } from "../../host/log.ts";
+import type { LogLevel } from "../../host/logs/log.ts";
 import { logSettings } from "../../host/logs/settings.ts";
 
 const directory = mkdtempSync(join(tmpdir(), "svc-log-"));
@@ -18,7 +18,7 @@ const lastFile = (back = 0) => readFileSync(join(directory, `log-${serial - back
 
 /** Runs `code` with a `log` of that level in a process of its own, since a log writes past whoever would listen in. */
 function run(level: LogLevel, code: string, more: object = {}) {
-  const module = new URL("../../host/log.js", import.meta.url).href; // compiled beside this test
+  const module = new URL("../../host/logs/log.js", import.meta.url).href; // compiled beside this test
   const script = `import { createLogger } from ${JSON.stringify(module)};\nconst log = createLogger(${JSON.stringify(settings(level, more))});\n${code}`;
   const { stdout, stderr } = spawnSync(process.execPath, ["--input-type=module", "-e", script], { encoding: "utf8" });
   return { stdout, stderr, lines: stderr.split("\n").filter(Boolean) };

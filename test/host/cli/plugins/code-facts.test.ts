@@ -4,7 +4,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { it } from "node:test";
-import { codeFacts } from "../../../../host/cli/plugins/code-facts.ts";
+import { codeFacts } from "../../../../host/cli/plugin-facts/code-facts.ts";
 import { linkSdk } from "../../../../host/installed/sdk-link.ts";
 import { writePackage } from "../../../plugin-package.ts";
 

@@ -3,7 +3,7 @@ import { describe, it } from "node:test";
 import { hostServices } from "@svc/host/local";
 import { definePlugin, defineService, live, optional } from "@svc/sdk";
 import { ConfigStore } from "@svc/sdk/config";
-import { type Candidate, lacksOf, nextStep } from "../../../../host/cli/plugins/explanation.ts";
+import { type Candidate, lacksOf, nextStep } from "../../../../host/cli/plugin-facts/explanation.ts";
 
 const Store = defineService<object>()("store", "1.2.0");
 const Later = defineService<object>()("store", "2.0.0");
