@@ -40,7 +40,6 @@ export default definePlugin({
     const { runs, sessions, storage } = services;
     const now = () => clock.now();
     let config = gateway.config;
-    gateway.configChanged((changed) => void (config = changed));
 
     const store = createResponseStore(storage, now);
     const asked = createAskedRuns({ runs, sessions });
@@ -55,7 +54,16 @@ export default definePlugin({
       newId: randomUUID,
     };
     const answer = createAnswering(sources);
-    gateway.hooks.runEvent.tap((event) => asked.take(event));
+    // While the endpoint is off the plugin sleeps, and each change of its section sets it up anew.
+    if (config.enabled) {
+      gateway.configChanged((changed) => void (config = changed));
+      gateway.hooks.runEvent.tap((event) => asked.take(event));
+      gateway.every(PRUNE_EVERY_MS, () => store.prune());
+      gateway.start(async () => {
+        await storage.migrate("http-responses", STEPS);
+        return asked.stop;
+      });
+    }
 
     type Handle = (request: RouteRequest<unknown>, principal: Principal) => Promise<RouteReply>;
     const whenEnabled = (handle: Handle) => async (request: RouteRequest<unknown>) => {
@@ -104,12 +112,6 @@ export default definePlugin({
         if (!(await store.remove(id, principal.id))) noResponse(id);
         return { body: { id, object: "response", deleted: true } };
       }),
-    });
-
-    gateway.every(PRUNE_EVERY_MS, () => store.prune());
-    gateway.start(async () => {
-      await storage.migrate("http-responses", STEPS);
-      return asked.stop;
     });
   },
 });
