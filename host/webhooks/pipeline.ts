@@ -97,6 +97,9 @@ export class Held extends Error {
   }
 }
 
+/** The plugin was replaced while the transform ran: the next look finds its replacement. */
+const REPLACED: Hold = { passes: () => false, wait: () => new Promise((resolve) => setImmediate(resolve)) };
+
 /** An action that no running plugin has. */
 export class Absent extends Error {
   override readonly name = "Absent";
@@ -229,6 +232,7 @@ export class Pipeline {
     const hold = found ? found.owner.hold : name === undefined ? undefined : holdFor(name);
     if (hold && !hold.passes()) throw new Held(hold);
     if (!found) throw new Absent(absence(name));
+    if (found.owner.signal.aborted) throw new Held(REPLACED);
     if (!found.owner.ready)
       throw new GatewayError("UNAVAILABLE", `plugin ${found.owner.id} is still starting`, { retryAfterMs: 500 });
     return found;

@@ -241,6 +241,17 @@ describe("the plugin that runs transforms", () => {
   });
 });
 
+it("the plugin of the action is reloaded while the transform runs: the request is served by its replacement", async (t) => {
+  const file = `export default async () => { await new Promise((done) => setTimeout(done, 1_000)); return { message: "made" }; };`;
+  const mapping = { id: "m", match: { path: "m" }, transform: { module: "t.mjs" } };
+  const { gateway, post } = await withFiles(t, { "t.mjs": file }, [mapping]);
+  assert.equal((await post("m")).status, 200);
+  const waiting = post("m");
+  await new Promise((resolve) => setTimeout(resolve, 300));
+  assert.ok((await gateway.reload("test-actions")).ok);
+  assert.equal((await waiting).status, 200);
+});
+
 describe("the hook webhookTransform", () => {
   it("may replace action and fields of one mapping, and the policies hold for what it says", async (t) => {
     const changes: object[] = [
