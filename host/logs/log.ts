@@ -1,13 +1,13 @@
 /** Structured logs: lines of JSON on standard error and in a file, secrets hidden in both. */
 import type { Logger } from "@svc/sdk";
 import pino from "pino";
-import { consoleLine } from "../console-line.ts";
-import { SecretHider } from "../hide.ts";
-import { LogFile } from "../log-file.ts";
-import { LOG_LEVELS, type LogLevel } from "../../config/log-levels.ts";
-import type { LogSettings } from "../settings.ts";
+import { consoleLine } from "./console-line.ts";
+import { SecretHider } from "./hide.ts";
+import { LogFile } from "./log-file.ts";
+import { LOG_LEVELS, type LogLevel } from "../config/log-levels.ts";
+import type { LogSettings } from "./settings.ts";
 
-export { LOG_LEVELS, type LogLevel } from "../../config/log-levels.ts";
+export { LOG_LEVELS, type LogLevel } from "../config/log-levels.ts";
 
 /** Characters that wait for a standard error that cannot be written to; further lines are dropped. Choice. */
 const MAX_WAITING = 1_048_576;
