@@ -163,6 +163,8 @@ export interface PluginGateway<Config = unknown, R extends Requirements = Requir
   emits<H extends HookSpec>(hook: H): HookEmitter<H>;
   /** Acquires resources, after everything this plugin requires has started. What it returns releases them. */
   start(begin: () => void | Stop | Promise<void | Stop>): void;
+  /** Releases what was acquired by use rather than by a start, after the stops of all starts. A plugin with a start is imported when the gateway starts. */
+  onStop(release: Stop): void;
 
   /**
    * Takes changes of keys that the schema marks `reload: "hot"`; without it, and for all other keys, the plugin is

@@ -50,9 +50,10 @@ export interface PluginConfig {
 
 /** The configuration of a plugin nobody configured. */
 export function defaultsOf({ config, sections = {} }: PluginFacts): PluginConfig {
+  const filled = (schema: TSchema): unknown => withDefaults(schema, withDefaults(schema, undefined) ?? {});
   return {
-    value: config ? withDefaults(config, {}) : {},
-    sections: Object.fromEntries(Object.entries(sections).map(([key, schema]) => [key, withDefaults(schema, {})])),
+    value: config ? filled(config) : {},
+    sections: Object.fromEntries(Object.entries(sections).map(([key, schema]) => [key, filled(schema)])),
   };
 }
 

@@ -14,6 +14,7 @@ import { routes } from "./routes.ts";
 import { sections } from "./sections.ts";
 import { services } from "./services.ts";
 import { starts } from "./starts.ts";
+import { stops } from "./stops.ts";
 import { timers } from "./timers.ts";
 
 export const KINDS: readonly AnyKind[] = [
@@ -25,6 +26,7 @@ export const KINDS: readonly AnyKind[] = [
   methods,
   routes,
   contributions,
+  stops,
   starts,
   timers,
   configHandlers,

@@ -198,17 +198,54 @@ describe("a plugin that is asleep", limited, () => {
     assert.match(wrong.report()?.reason ?? "", /^configuration: guest/);
   });
 
-  describe("whose section has a check that only code can make", () => {
+  it("releases what its use acquired, and nothing when nobody used it", async (t) => {
+    const setup = `gateway.onStop(() => void globalThis.log?.push("released")); serve("hi", () => ({}));`;
+    for (const [isUsed, log] of [
+      [true, ["released"]],
+      [false, []],
+    ] as const) {
+      const { client, gateway, asleep } = await start(t, [await packageIn(homeOf(t), { setup })]);
+      assert.equal(asleep(), true);
+      if (isUsed) await client.request("guest.hi", {});
+      await gateway.stop();
+      assert.deepEqual(seen.log, log);
+    }
+  });
+
+  it("misses a hook that it taps only while it is awake", async (t) => {
+    const setup = `gateway.hooks.rpcAfter.tap(({ method }) => void globalThis.log?.push(method), { onlyAwake: true });
+      gateway.hooks.runEvent.tap(() => {}, { onlyAwake: true }); serve("hi", () => ({}));`;
+    const { client, asleep } = await start(t, [await packageIn(homeOf(t), { setup })]);
+    await client.request("plugins.list", {});
+    assert.deepEqual([asleep(), seen.log], [true, []]);
+    await client.request("guest.hi", {});
+    await client.request("plugins.list", {});
+    await until(() => seen.log?.includes("plugins.list") === true, "the tap");
+    assert.equal(asleep(), false);
+  });
+
+  it("has the defaults of sections that are lists", async (t) => {
+    const head = `sections: { lists: Type.Array(Type.String(), { default: ["a"] }) },`;
+    const path = await packageIn(homeOf(t), {
+      head,
+      setup: `serve("list", () => ({ list: gateway.sections.lists }));`,
+    });
+    const { client, asleep } = await start(t, [path]);
+    assert.equal(asleep(), true);
+    assert.deepEqual(await client.request("guest.list", {}), { list: ["a"] });
+  });
+
+  describe("whose section changes", () => {
     const checked: Written = {
       head: `config: Type.Object({ n: Type.Optional(Type.Refine(Type.Integer(), (n) => n % 2 === 0, () => "must be even")) }),`,
       setup: `serve("n", () => ({ n: gateway.config.n ?? null }));`,
     };
-    const scene = async (t: TestContext, guest?: object) => {
+    const scene = async (t: TestContext, guest?: object, written = checked) => {
       const home = homeOf(t);
       const stateDir = join(home, "state");
       mkdirSync(stateDir);
       writeFileSync(join(stateDir, "svc.json"), JSON.stringify(guest ? { guest } : {}));
-      const plugins = ["config", await packageIn(home, checked)];
+      const plugins = ["config", await packageIn(home, written)];
       const scene = await start(t, plugins, { stateDir, config: undefined as never });
       const patch = async (n: number) => {
         const { hash } = (await scene.client.request("config.get", {})) as { hash: string };
@@ -218,7 +255,7 @@ describe("a plugin that is asleep", limited, () => {
     };
     const refused = { code: "INVALID_REQUEST", details: { issues: [{ path: "guest.n", message: "must be even" }] } };
 
-    it("is imported before a change of it is checked, and a wrong one is refused", async (t) => {
+    it("is imported before a change is checked by its code, and a wrong one is refused", async (t) => {
       const { client, asleep, patch, file } = await scene(t);
       assert.deepEqual([asleep(), seen.imported], [true, []]);
       await assert.rejects(patch(3), refused);
@@ -228,7 +265,18 @@ describe("a plugin that is asleep", limited, () => {
       await assert.rejects(patch(5), refused);
     });
 
-    it("is imported at the start where the section is written", async (t) => {
+    it("wakes for a change of a hot key, which it takes without a reload", async (t) => {
+      const hot = `n: Type.Integer({ default: 1, reload: "hot" })`;
+      const { client, asleep, report, patch } = await scene(t, undefined, {
+        head: `config: Type.Object({ ${hot} }),`,
+        setup: `let { config } = gateway; gateway.configChanged((next) => { config = next; }); serve("n", () => config);`,
+      });
+      assert.equal(asleep(), true);
+      await patch(2);
+      assert.deepEqual([await client.request("guest.n", {}), asleep(), report()?.generation], [{ n: 2 }, false, 1]);
+    });
+
+    it("is imported at the start where a section is written that its code checks", async (t) => {
       const right = await scene(t, { n: 2 });
       assert.deepEqual([right.report()?.state, right.asleep()], ["active", false]);
       const wrong = await scene(t, { n: 3 });
@@ -268,6 +316,16 @@ describe("a plugin that is asleep", limited, () => {
           [1, 2, 3, 4, 5].map((n) => ({ n, here: false })),
         );
         assert.deepEqual([report()?.state, asleep(), isStarted()], ["active", false, true]);
+      });
+
+      it("releases what its use acquired", async (t) => {
+        const { client, gateway } = await scene(t, {
+          before: `import { writeFileSync } from "node:fs";`,
+          setup: `gateway.onStop(() => writeFileSync(gateway.stateDir + "/released", "")); serve("hi", () => ({}));`,
+        });
+        await client.request("guest.hi", {});
+        await gateway.stop();
+        assert.ok(existsSync(join(gateway.paths.stateDir, "plugins/guest/released")));
       });
 
       it("is awake at the start where the operator wants it so", async (t) => {
@@ -579,7 +637,7 @@ export default definePlugin({ id: "guest", api: "^1.0.0", setup: (gateway) => ga
     const { gateway, client } = await start(t, undefined as never, { plugins: undefined as never });
     const before = gateway.plugins();
     assert.ok(
-      before.filter(({ asleep }) => asleep).length >= 10,
+      before.filter(({ asleep }) => asleep).length >= 11,
       before.map(({ id, asleep }) => `${id}:${asleep}`).join(),
     );
     const methods = [...client.hello.features.methods].sort();
