@@ -38,8 +38,8 @@ export default definePlugin({
       config = changed;
     });
     const asked = createAskedRuns({ runs, sessions });
-    gateway.hooks.runEvent.tap(asked.take);
-    gateway.start(() => asked.stop);
+    gateway.hooks.runEvent.tap(asked.take, { onlyAwake: true });
+    gateway.onStop(asked.stop);
 
     /** Choice: a switched-off endpoint says so, to whoever may use it; the facts have a bare 404. */
     const served =

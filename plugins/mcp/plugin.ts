@@ -19,6 +19,7 @@ export default definePlugin({
 
   setup(gateway) {
     const { clock, config, log, services } = gateway;
+    if (Object.keys(config.servers).length === 0) return; // the plugin sleeps until there is one
     let servers: Servers | undefined;
 
     gateway.extend(ToolSource, "mcp", { tools: () => servers?.tools() ?? NONE });

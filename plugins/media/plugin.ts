@@ -29,7 +29,7 @@ export default definePlugin({
     const pdf = createPdfReader({ clock });
     const documents = createDocuments(pdf);
     gateway.provide(Documents, documents);
-    gateway.start(() => () => pdf.close());
+    gateway.onStop(() => pdf.close());
 
     const desk: Desk = {
       config: () => config,

@@ -39,6 +39,6 @@ export default definePlugin({
         return { headers: { "Content-Type": CONTENT_TYPE, "Cache-Control": "no-store" }, body };
       },
     });
-    gateway.start(() => delay.stop);
+    gateway.onStop(delay.stop);
   },
 });

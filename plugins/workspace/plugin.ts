@@ -33,7 +33,8 @@ export default definePlugin({
     });
 
     const programs = new Programs();
-    const background = new BackgroundCommands(programs, clock);
+    const sweep = () => background.sweep(config.cleanupMs);
+    const background = new BackgroundCommands(programs, clock, () => gateway.every(SWEEP_EVERY_MS, sweep));
     const places: PlaceSources = {
       agents: { list: () => services.agents.list() },
       stateDir: () => services.host.stateDir,
@@ -59,7 +60,6 @@ export default definePlugin({
     );
     gateway.extend(Tool, "process", processTool({ background, clock }));
 
-    gateway.every(SWEEP_EVERY_MS, () => background.sweep(config.cleanupMs));
-    gateway.start(() => () => programs.stop());
+    gateway.onStop(() => programs.stop());
   },
 });

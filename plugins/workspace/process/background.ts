@@ -55,10 +55,13 @@ export class BackgroundCommands {
   readonly #programs: Programs;
   readonly #clock: Pick<Clock, "now">;
   readonly #all = new Map<string, Background>();
+  #onFirst: (() => void) | undefined;
 
-  constructor(programs: Programs, clock: Pick<Clock, "now">) {
+  /** @param onFirst called once, when the first command starts */
+  constructor(programs: Programs, clock: Pick<Clock, "now">, onFirst: () => void) {
     this.#programs = programs;
     this.#clock = clock;
+    this.#onFirst = onFirst;
   }
 
   /** @throws GatewayError `UNAVAILABLE`: too many run */
@@ -81,6 +84,8 @@ export class BackgroundCommands {
     const fresh = new BoundedText(MAX_FRESH_CHARS);
     const command: Background = { id, owner, text, startedAt: this.#clock.now(), program, log, fresh, listeners };
     this.#all.set(id, command);
+    this.#onFirst?.();
+    this.#onFirst = undefined;
     void program.ended.then((outcome) => {
       output.end();
       command.outcome = outcome;

@@ -56,7 +56,7 @@ export async function openScene(t: TestContext, options: SceneOptions = {}) {
   for (const path of [stateDir, root, other]) await mkdir(path, { recursive: true });
   const state = { policy: options.policy ?? FULL, config: withDefaults(ExecConfig, options.exec ?? {}) as ExecConfig };
   const programs = new Programs();
-  const background = new BackgroundCommands(programs, realClock);
+  const background = new BackgroundCommands(programs, realClock, () => undefined);
   const agents = [
     { id: "main", isDefault: true, workspace: root },
     { id: "other", isDefault: false, workspace: other },
