@@ -23,8 +23,13 @@ export default definePlugin({
   setup(gateway) {
     const { clock, log, services } = gateway;
     const { store, restarts } = services;
-    const sentinel = createSentinel(join(services.info.stateDir, SENTINEL_FILE), log);
-    gateway.provide(RestartNotes, { path: sentinel.path, keep: (note) => sentinel.keep(note) });
+    const sentinel = createSentinel(() => join(services.info.stateDir, SENTINEL_FILE), log);
+    gateway.provide(RestartNotes, {
+      get path() {
+        return sentinel.path;
+      },
+      keep: (note) => sentinel.keep(note),
+    });
     const post = (note: Note) =>
       postNote(note, {
         inject: (params) => gateway.call(chat.inject, params),

@@ -34,12 +34,12 @@ export interface Sentinel extends RestartNotes {
   consume(tell: (note: RestartNote) => Promise<void>): Promise<void>;
 }
 
-export function createSentinel(path: string, log: Logger): Sentinel {
+export function createSentinel(pathOf: () => string, log: Logger): Sentinel {
   /** Two writers would overwrite each other's message. */
   const turns = new Turns();
 
   /** What is kept, oldest first. @throws Error there is a file and it cannot be read: it stays */
-  async function kept(): Promise<RestartNote[]> {
+  async function kept(path: string): Promise<RestartNote[]> {
     const text = await readFile(path, "utf8").catch((error: NodeJS.ErrnoException) => {
       if (error.code === "ENOENT") return undefined;
       throw error;
@@ -54,18 +54,24 @@ export function createSentinel(path: string, log: Logger): Sentinel {
   }
 
   return {
-    path,
-    keep: (payload) =>
-      turns.take(path, async () => {
-        const earlier = (await kept()).filter(({ message }) => message).slice(1 - MOST_NOTES);
+    get path() {
+      return pathOf();
+    },
+    keep(payload) {
+      const path = pathOf();
+      return turns.take(path, async () => {
+        const earlier = (await kept(path)).filter(({ message }) => message).slice(1 - MOST_NOTES);
         const file = { version: 1, payload, ...(earlier.length > 0 ? { earlier } : {}) };
         await replaceFile(path, `${JSON.stringify(file, null, 2)}\n`);
-      }),
-    consume: (tell) =>
-      turns.take(path, async () => {
-        for (const payload of await kept()) await tell(payload);
+      });
+    },
+    consume(tell) {
+      const path = pathOf();
+      return turns.take(path, async () => {
+        for (const payload of await kept(path)) await tell(payload);
         await rm(path, { force: true }); // after the telling: a crash in between tells twice, never not at all
-      }),
+      });
+    },
   };
 }
 

@@ -28,7 +28,7 @@ export default definePlugin({
 
   setup(gateway) {
     const { clock, log, services, hooks } = gateway;
-    const presence = createPresence(thisMachine(services.gateway.version), clock);
+    const presence = createPresence(() => thisMachine(services.gateway.version), clock);
     const presenceChanged = gateway.event(presenceEvent);
     const refresh = createHealthRefresh({
       clock,

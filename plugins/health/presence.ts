@@ -39,9 +39,9 @@ interface Tracked {
   readonly connections: Set<string>;
 }
 
-/** @param clock epoch ms */
-export function createPresence(self: SelfFacts, clock: { now(): number }): PresenceList {
-  const own = withText({ ...self, mode: "gateway", reason: "self" });
+/** @param self asked at the first listing. @param clock epoch ms */
+export function createPresence(self: () => SelfFacts, clock: { now(): number }): PresenceList {
+  let own: Omit<Presence, "ts"> | undefined;
   /** By key, in the order of `entry.ts`, oldest first. */
   const tracked = new Map<string, Tracked>();
 
@@ -89,6 +89,7 @@ export function createPresence(self: SelfFacts, clock: { now(): number }): Prese
       const live = [...tracked.values()].filter(
         ({ entry, connections }) => connections.size > 0 || entry.ts >= now - PRESENCE_TTL_MS,
       );
+      own ??= withText({ ...self(), mode: "gateway", reason: "self" });
       return [{ ...own, ts: now }, ...live.map(({ entry }) => entry).toReversed()];
     },
   };

@@ -19,55 +19,54 @@ export default definePlugin({
     const { clock, log, signal, services, config } = gateway;
     const { info, restarts } = services;
     const { channel } = config;
-    const here = { hostDirectory: info.hostDirectory, version: info.version, clock, env: process.env, signal };
-    const active = () => info.plugins().flatMap(({ id, state }) => (state === "active" ? [id] : []));
-    let updater: Updater | undefined;
-    const load = once(async () => {
-      const { createUpdater } = await import("./updater.ts");
-      return (updater = createUpdater({ ...here, plugins: active }));
-    });
-    const run = createRun({
-      version: info.version,
-      channel,
-      restarts,
-      clock,
-      log,
-      notes: () => services.notes,
-      updater: load,
-    });
     const publish = gateway.event(updateAvailable);
-    const watch = createWatch({
-      settings: config,
-      clock,
-      log,
-      jitter: jitterOf(info.stateDir),
-      ask: async () => (await import("./newest.ts")).askNewest({ ...here, channel }),
-      changed: (available) => publish({ updateAvailable: available }),
-      install: async () =>
-        void (await run({ note: "Installed without being asked (update.auto.enabled)." }, { isAsked: false })),
+    let updater: Updater | undefined;
+
+    const parts = once(() => {
+      const { hostDirectory, stateDir, version } = info;
+      const here = { hostDirectory, version, clock, env: process.env, signal };
+      const active = () => info.plugins().flatMap(({ id, state }) => (state === "active" ? [id] : []));
+      const load = once(async () => {
+        const { createUpdater } = await import("./updater.ts");
+        return (updater = createUpdater({ ...here, plugins: active }));
+      });
+      const run = createRun({ version, channel, restarts, clock, log, notes: () => services.notes, updater: load });
+      const watch = createWatch({
+        settings: config,
+        clock,
+        log,
+        jitter: jitterOf(stateDir),
+        ask: async () => (await import("./newest.ts")).askNewest({ ...here, channel }),
+        changed: (available) => publish({ updateAvailable: available }),
+        install: async () =>
+          void (await run({ note: "Installed without being asked (update.auto.enabled)." }, { isAsked: false })),
+      });
+      return { run, watch };
     });
 
     gateway.serve(update, {
-      run: ({ params }) => run(params),
+      run: ({ params }) => parts().run(params),
       async check() {
         if (!restarts.renewable) return UNCHECKED;
+        const { watch } = parts();
         const { mode, reason } = await watch.look();
         const { available, checkedAt } = watch;
         return { mode, updateAvailable: available, checkedAt, ...(reason === undefined ? {} : { reason }) };
       },
     });
-    gateway.hooks.hello.tap((snapshot) =>
-      watch.available === null ? snapshot : { ...snapshot, updateAvailable: watch.available },
-    );
+    gateway.hooks.hello.tap((snapshot) => {
+      const { available } = parts().watch;
+      return available === null ? snapshot : { ...snapshot, updateAvailable: available };
+    });
     gateway.busy(() => updater?.isRunning ?? false);
-    if (restarts.renewable) gateway.start(() => watch.begin());
+    gateway.start(() => (restarts.renewable ? parts().watch.begin() : undefined));
   },
 });
 
 const UNCHECKED = { mode: "unknown", updateAvailable: null, checkedAt: null, reason: EMBEDDED } as const;
 
-function once<T>(work: () => Promise<T>): () => Promise<T> {
-  let result: Promise<T> | undefined;
+function once<T>(work: () => NonNullable<T>): () => T {
+  let result: T | undefined;
   return () => (result ??= work());
 }
 

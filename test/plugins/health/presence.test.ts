@@ -26,7 +26,7 @@ function connection(
 
 function open() {
   const time = { now: 1_000 };
-  const presence = createPresence(self, { now: () => time.now });
+  const presence = createPresence(() => self, { now: () => time.now });
   return { ...presence, time, others: () => presence.list().slice(1) };
 }
 
