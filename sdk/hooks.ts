@@ -143,6 +143,8 @@ export interface TapOptions {
   readonly phase?: "first" | "early" | "normal" | "late" | "last";
   /** Milliseconds, at most the hook's own deadline. */
   readonly timeoutMs?: number;
+  /** A call of the hook while the plugin sleeps neither wakes it nor reaches it. Default false. */
+  readonly onlyAwake?: boolean;
 }
 
 /** Where a plugin taps: tapable's words, with attribution, deadline, once-only completion and containment added. */

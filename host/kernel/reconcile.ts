@@ -179,9 +179,10 @@ export class Reconciler {
     return instance.outcome();
   }
 
-  /** Hands a running plugin its new configuration. @returns whether it took it */
+  /** Hands a running plugin its new configuration; one that is asleep wakes. @returns whether it took it */
   async #absorbs({ id, current }: PluginInstance): Promise<boolean> {
     const { lifecycle, clock } = this.#options;
+    await current?.wake?.();
     const handler = current?.staged?.declared.of(configHandlers).at(-1)?.handler;
     if (!current || !handler || !current.ready) return false;
     const config = lifecycle.configOf(current.code.plugin);

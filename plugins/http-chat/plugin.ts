@@ -35,14 +35,8 @@ export default definePlugin({
     const { runs, agents, sessions, models, info } = services;
     let { config } = gateway;
     const asked = createAskedRuns({ runs, sessions });
-    // While the endpoint is off the plugin sleeps, and each change of its section sets it up anew.
-    if (config.enabled) {
-      gateway.configChanged((changed) => {
-        config = changed;
-      });
-      gateway.hooks.runEvent.tap(asked.take);
-      gateway.onStop(asked.stop);
-    }
+    gateway.hooks.runEvent.tap(asked.take, { onlyAwake: true });
+    gateway.onStop(asked.stop);
 
     /** Choice: a switched-off endpoint says so, to whoever may use it; the facts have a bare 404. */
     const served =

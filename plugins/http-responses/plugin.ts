@@ -54,22 +54,26 @@ export default definePlugin({
       newId: randomUUID,
     };
     const answer = createAnswering(sources);
-    // While the endpoint is off the plugin sleeps, and each change of its section sets it up anew.
-    if (config.enabled) {
-      gateway.configChanged((changed) => void (config = changed));
-      gateway.hooks.runEvent.tap((event) => asked.take(event));
-      gateway.every(PRUNE_EVERY_MS, () => store.prune());
-      gateway.start(async () => {
-        await storage.migrate("http-responses", STEPS);
-        return asked.stop;
-      });
-    }
+    gateway.hooks.runEvent.tap((event) => asked.take(event), { onlyAwake: true });
+    gateway.onStop(asked.stop);
+
+    let opened: Promise<void> | undefined;
+    /** Makes the table and begins to prune it, at the first use. */
+    const open = () =>
+      (opened ??= storage.migrate("http-responses", STEPS).then(
+        () => gateway.every(PRUNE_EVERY_MS, () => store.prune()),
+        (error: unknown) => {
+          opened = undefined;
+          throw error;
+        },
+      ));
 
     type Handle = (request: RouteRequest<unknown>, principal: Principal) => Promise<RouteReply>;
     const whenEnabled = (handle: Handle) => async (request: RouteRequest<unknown>) => {
       try {
         if (!config.enabled) notFound(`the responses API is off; set ${SECTION}.enabled to true`);
         if (!request.principal) throw new Error("a route with the gateway's auth has a principal");
+        await open();
         return await handle(request, request.principal);
       } catch (error) {
         return refusalReply(error);

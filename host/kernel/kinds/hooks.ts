@@ -54,7 +54,8 @@ export const hooks = defineKind<DeclaredTap>({
     HOST_HOOKS.has(name) || live.table(emits).get(name) ? undefined : `hook ${name}: no running plugin emits it`,
 
   refuse: ({ hook }) => trace(hook),
-  wakes: ({ hook }) => trace(hook),
+  wakes: ({ hook, options: { onlyAwake } }) => (onlyAwake ? undefined : trace(hook)),
+  asleep: (tap) => (tap.options.onlyAwake ? undefined : tap),
   adopt: ({ handler, ...tap }) => ({ ...tap, handler: (input, { key, signal }) => handler(input, { key, signal }) }),
   deprecation: ({ hook: { name, deprecated } }) => [`hook ${name}`, deprecated],
 });

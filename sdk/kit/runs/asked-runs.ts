@@ -16,7 +16,7 @@ export interface AskedRunsSources {
 
 /** Runs whose caller waits. */
 export interface AskedRuns {
-  /** Takes the steps of all runs: `gateway.hooks.runEvent.tap(id, asked.take)`. */
+  /** Takes the steps of all runs: `gateway.hooks.runEvent.tap(asked.take, { onlyAwake: true })`. */
   take(event: RunEvent): void;
   /**
    * Starts a run, after its session was restarted where its reset policy says so. Resolves when it is accepted.
@@ -30,7 +30,7 @@ export interface AskedRuns {
     signal: AbortSignal,
     options?: { readonly session?: "fresh" | "goesOn" },
   ): Promise<AsyncGenerator<AnswerStep, void, undefined>>;
-  /** Stops what is under way, since nobody is told its steps any more: `gateway.start(() => asked.stop)`. */
+  /** Stops what is under way, since nobody is told its steps any more: `gateway.onStop(asked.stop)`. */
   stop(): void;
 }
 

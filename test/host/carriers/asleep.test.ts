@@ -212,6 +212,18 @@ describe("a plugin that is asleep", limited, () => {
     }
   });
 
+  it("misses a hook that it taps only while it is awake", async (t) => {
+    const setup = `gateway.hooks.rpcAfter.tap(({ method }) => void globalThis.log?.push(method), { onlyAwake: true });
+      gateway.hooks.runEvent.tap(() => {}, { onlyAwake: true }); serve("hi", () => ({}));`;
+    const { client, asleep } = await start(t, [await packageIn(homeOf(t), { setup })]);
+    await client.request("plugins.list", {});
+    assert.deepEqual([asleep(), seen.log], [true, []]);
+    await client.request("guest.hi", {});
+    await client.request("plugins.list", {});
+    await until(() => seen.log?.includes("plugins.list") === true, "the tap");
+    assert.equal(asleep(), false);
+  });
+
   it("has the defaults of sections that are lists", async (t) => {
     const head = `sections: { lists: Type.Array(Type.String(), { default: ["a"] }) },`;
     const path = await packageIn(homeOf(t), {
@@ -223,17 +235,17 @@ describe("a plugin that is asleep", limited, () => {
     assert.deepEqual(await client.request("guest.list", {}), { list: ["a"] });
   });
 
-  describe("whose section has a check that only code can make", () => {
+  describe("whose section changes", () => {
     const checked: Written = {
       head: `config: Type.Object({ n: Type.Optional(Type.Refine(Type.Integer(), (n) => n % 2 === 0, () => "must be even")) }),`,
       setup: `serve("n", () => ({ n: gateway.config.n ?? null }));`,
     };
-    const scene = async (t: TestContext, guest?: object) => {
+    const scene = async (t: TestContext, guest?: object, written = checked) => {
       const home = homeOf(t);
       const stateDir = join(home, "state");
       mkdirSync(stateDir);
       writeFileSync(join(stateDir, "svc.json"), JSON.stringify(guest ? { guest } : {}));
-      const plugins = ["config", await packageIn(home, checked)];
+      const plugins = ["config", await packageIn(home, written)];
       const scene = await start(t, plugins, { stateDir, config: undefined as never });
       const patch = async (n: number) => {
         const { hash } = (await scene.client.request("config.get", {})) as { hash: string };
@@ -243,7 +255,7 @@ describe("a plugin that is asleep", limited, () => {
     };
     const refused = { code: "INVALID_REQUEST", details: { issues: [{ path: "guest.n", message: "must be even" }] } };
 
-    it("is imported before a change of it is checked, and a wrong one is refused", async (t) => {
+    it("is imported before a change is checked by its code, and a wrong one is refused", async (t) => {
       const { client, asleep, patch, file } = await scene(t);
       assert.deepEqual([asleep(), seen.imported], [true, []]);
       await assert.rejects(patch(3), refused);
@@ -253,7 +265,18 @@ describe("a plugin that is asleep", limited, () => {
       await assert.rejects(patch(5), refused);
     });
 
-    it("is imported at the start where the section is written", async (t) => {
+    it("wakes for a change of a hot key, which it takes without a reload", async (t) => {
+      const hot = `n: Type.Integer({ default: 1, reload: "hot" })`;
+      const { client, asleep, report, patch } = await scene(t, undefined, {
+        head: `config: Type.Object({ ${hot} }),`,
+        setup: `let { config } = gateway; gateway.configChanged((next) => { config = next; }); serve("n", () => config);`,
+      });
+      assert.equal(asleep(), true);
+      await patch(2);
+      assert.deepEqual([await client.request("guest.n", {}), asleep(), report()?.generation], [{ n: 2 }, false, 1]);
+    });
+
+    it("is imported at the start where a section is written that its code checks", async (t) => {
       const right = await scene(t, { n: 2 });
       assert.deepEqual([right.report()?.state, right.asleep()], ["active", false]);
       const wrong = await scene(t, { n: 3 });

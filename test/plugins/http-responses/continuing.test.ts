@@ -4,7 +4,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, it } from "node:test";
-import { createResponseStore, KEEP_MS } from "../../../plugins/http-responses/store.ts";
+import { createResponseStore, STEPS, KEEP_MS } from "../../../plugins/http-responses/store.ts";
 import { openScene, type Scene, sharedScene, shown } from "./scene.ts";
 
 const limited = { timeout: 60_000 };
@@ -149,6 +149,7 @@ describe("a kept response", limited, () => {
 
   it("is gone after 30 days, however many there are", async () => {
     const { storage } = shared();
+    await storage.migrate("http-responses", STEPS);
     const start = 1_000_000;
     const at = (now: number) => createResponseStore(storage, () => now);
     const one = { principal: "p", sessionKey: "k", sessionId: "s", answeredAt: 1, body: {} };

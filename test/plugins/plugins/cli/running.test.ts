@@ -46,7 +46,7 @@ describe("svc plugins list", { timeout: 60_000 }, () => {
     const here = home(t, { plugins: { use: ["config"] } });
     await here.run();
     const { stdout, stderr } = await here.svc(["plugins", "list"]);
-    assert.match(stdout, /^config +\S+ +active/m);
+    assert.match(stdout, /^config +\S+ +asleep/m);
     assert.match(stderr, /^States are those of the last start: unknown method: plugins\.list/);
   });
 
