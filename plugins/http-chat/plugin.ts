@@ -34,6 +34,9 @@ export default definePlugin({
     const { clock, services } = gateway;
     const { runs, agents, sessions, models, info } = services;
     let { config } = gateway;
+    gateway.configChanged((changed) => {
+      config = changed;
+    });
     const asked = createAskedRuns({ runs, sessions });
     gateway.hooks.runEvent.tap(asked.take, { onlyAwake: true });
     gateway.onStop(asked.stop);

@@ -40,6 +40,7 @@ export default definePlugin({
     const { runs, sessions, storage } = services;
     const now = () => clock.now();
     let config = gateway.config;
+    gateway.configChanged((changed) => void (config = changed));
 
     const store = createResponseStore(storage, now);
     const asked = createAskedRuns({ runs, sessions });
