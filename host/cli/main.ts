@@ -51,4 +51,11 @@ function isComplete(command: Command, [word, ...rest]: readonly string[]): boole
   return child !== undefined && (child.commands.length === 0 || isComplete(child, rest));
 }
 
+/** A reader may stop before the end (`svc plugins list | head -1`): then a verb is done, and a gateway runs on. */
+function readerGone(error: NodeJS.ErrnoException): void {
+  if (error.code !== "EPIPE") throw error;
+  if (process.argv[2] !== "gateway" || process.argv[3] !== "run") process.exit();
+}
+
+process.stdout.on("error", readerGone);
 process.exitCode = await main(process.argv.slice(2));

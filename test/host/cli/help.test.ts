@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { spawnSync } from "node:child_process";
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { describe, it } from "node:test";
@@ -131,4 +132,12 @@ describe("wrong usage", () => {
       assert.match(stderr, /^Usage: svc/);
     });
   }
+});
+
+it("says nothing when its reader stops before the end", () => {
+  const { stdout, stderr } = spawnSync("sh", ["-c", '"$0" host/cli/svc.js --help | true', process.execPath], {
+    cwd: root,
+    encoding: "utf8",
+  });
+  assert.deepEqual([stdout, stderr], ["", ""]);
 });
