@@ -6,7 +6,7 @@ import type { Hold } from "../hooks/owner.ts";
 import type { LiveTables } from "../kernel/kind.ts";
 import { contributions } from "../kernel/kinds/contributions.ts";
 import { type Absence, buildCatalogue, type Catalogue } from "./catalogue.ts";
-import { type Accepted, Absent, Held, newTrace, type Pipeline, type Trace } from "./pipeline.ts";
+import { type Prepared, Absent, Held, newTrace, type Pipeline, type Trace } from "./pipeline.ts";
 import type { Recording } from "./recording.ts";
 import { digestOf, type IncomingWebhook } from "./request.ts";
 import type { CompiledMapping } from "./mapping.ts";
@@ -120,7 +120,7 @@ export class WebhookEngine {
     payload: object,
     catalogue: Catalogue,
     trace: Trace,
-  ): Promise<Accepted | undefined> {
+  ): Promise<Prepared | undefined> {
     const { pipeline } = this.#options;
     if (target.kind === "direct") return pipeline.direct(target.id, payload, catalogue);
     return pipeline.mapped(target.mapping, request, payload, catalogue, trace);
@@ -129,7 +129,7 @@ export class WebhookEngine {
 
 /** The keys under which this request may be there once only. @throws GatewayError `INVALID_REQUEST` a key that is none */
 export function uniqueKeys(
-  { mapping, idempotencyKey }: Accepted,
+  { mapping, idempotencyKey }: Prepared,
   { headers, path, rawBody }: IncomingWebhook,
   replayKey: string | undefined,
 ): WebhookKey[] {

@@ -46,7 +46,7 @@ export interface Trace {
 export const newTrace = (): Trace => ({ missing: [], warnings: [] });
 
 /** What shall be recorded. */
-export interface Accepted {
+export interface Prepared {
   /** Id of the mapping, or of the action for direct requests. */
   readonly mapping: string;
   readonly action: LiveContribution<WebhookAction>;
@@ -56,9 +56,6 @@ export interface Accepted {
   /** As the mapping says; blank is none. */
   readonly idempotencyKey: string | undefined;
 }
-
-/** `undefined`: skipped on purpose. */
-export type Outcome = Accepted | undefined;
 
 export interface PipelineOptions {
   readonly clock: Clock;
@@ -113,19 +110,19 @@ export class Pipeline {
   }
 
   /** A request to the path of an action: its body is the fields. @throws GatewayError; Absent; Held; MappingFailed */
-  direct(id: string, payload: object, catalogue: Catalogue): Promise<Accepted> {
+  direct(id: string, payload: object, catalogue: Catalogue): Promise<Prepared> {
     const draft: Draft = { action: id, fields: { ...payload }, wrapped: true };
     return this.#prepare(id, "request", draft, catalogue);
   }
 
-  /** A request to a mapping. @throws as `direct` */
+  /** A request to a mapping. @returns `undefined`: skipped on purpose. @throws as `direct` */
   async mapped(
     mapping: CompiledMapping,
     request: IncomingWebhook,
     payload: object,
     catalogue: Catalogue,
     trace: Trace,
-  ): Promise<Outcome> {
+  ): Promise<Prepared | undefined> {
     const call = transformCall(request, payload);
     const scope = this.#scope(request, call, trace);
     const base = this.#rendered(mapping, scope, catalogue, trace);
@@ -243,7 +240,7 @@ export class Pipeline {
     source: "request" | "mapping",
     { action: name, fields, wrapped }: Draft,
     catalogue: Catalogue,
-  ): Promise<Accepted> {
+  ): Promise<Prepared> {
     const { hooks, principalFor } = this.#options;
     const action = this.#action(name, catalogue);
     const policy = createPolicy(catalogue.settings.policy, source);

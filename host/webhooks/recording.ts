@@ -4,7 +4,7 @@ import { type Clock, type HookEmitter, HOOKS, type Logger, type Principal, unava
 import type { WebhookJob, WebhookKey, WebhookReceipt, WebhookRun, WebhookWork } from "@svc/sdk/webhooks";
 import type { HookBus } from "../hooks/hook-bus.ts";
 import { suspicionsOf, toJob } from "./job.ts";
-import { type Accepted, charged, Held, NEXT } from "./pipeline.ts";
+import { type Prepared, charged, Held, NEXT } from "./pipeline.ts";
 
 export interface RecordingOptions {
   readonly hooks: HookBus;
@@ -37,7 +37,7 @@ export class Recording {
    * @throws Held the plugin of the action is being replaced, and maybe what stores its records
    * @throws MappingFailed the plugin of the action failed
    */
-  async record(accepted: Accepted, keys: readonly WebhookKey[]): Promise<WebhookReceipt> {
+  async record(accepted: Prepared, keys: readonly WebhookKey[]): Promise<WebhookReceipt> {
     const { owner } = accepted.action;
     if (owner.hold && !owner.hold.passes()) throw new Held(owner.hold);
     owner.enter();
@@ -55,7 +55,7 @@ export class Recording {
   }
 
   async #record(
-    { mapping, action, prepared, wrapped, contentSource }: Accepted,
+    { mapping, action, prepared, wrapped, contentSource }: Prepared,
     keys: readonly WebhookKey[],
   ): Promise<WebhookReceipt> {
     const { clock, principalFor } = this.#options;
@@ -74,7 +74,7 @@ export class Recording {
   }
 
   /** Nothing is refused for them. Spec: http/webhooks.md §8. */
-  #logSuspicions(work: WebhookWork, { value }: Accepted["action"]): void {
+  #logSuspicions(work: WebhookWork, { value }: Prepared["action"]): void {
     const found = suspicionsOf(work, value);
     if (found.length === 0) return;
     const facts = { runId: work.runId, mapping: work.mapping, count: found.length, first: found.slice(0, 3) };
@@ -85,7 +85,7 @@ export class Recording {
   }
 }
 
-function committed({ id, owner, value }: Accepted["action"], job: WebhookJob): void {
+function committed({ id, owner, value }: Prepared["action"], job: WebhookJob): void {
   try {
     owner.run(() => value.committed?.(job));
   } catch (error) {

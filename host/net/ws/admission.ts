@@ -30,7 +30,7 @@ import { events } from "../../kernel/kinds/events.ts";
 import { advertised } from "../../kernel/kinds/methods.ts";
 import { VERSION } from "../../version.ts";
 import type { Broadcaster } from "./broadcast.ts";
-import { type Accepted, connectRefusal, handshake, type HandshakeContext } from "./handshake.ts";
+import { type Identified, connectRefusal, handshake, type HandshakeContext } from "./handshake.ts";
 
 /** Close reason of a connection whose credential was changed or revoked while it connected. */
 export const REPLACED = "unauthorized: the credential was replaced meanwhile; connect again";
@@ -71,7 +71,7 @@ export class Admission {
   }
 
   /** Reads the first request of a connection. @throws HandshakeRefusal */
-  identify(text: string, visitor: Visitor): Promise<Accepted> {
+  identify(text: string, visitor: Visitor): Promise<Identified> {
     const { authenticate, pairing } = this.#hooks;
     return handshake(text, {
       ...visitor,
@@ -83,17 +83,17 @@ export class Admission {
   }
 
   /** Asks the gates. @returns what the connection is answered. @throws HandshakeRefusal when one of them says no */
-  async admit(info: ConnectionInfo, accepted: Accepted, fromPage: boolean): Promise<HelloOk> {
+  async admit(info: ConnectionInfo, identified: Identified, fromPage: boolean): Promise<HelloOk> {
     try {
-      return await this.#admit(info, accepted, fromPage);
+      return await this.#admit(info, identified, fromPage);
     } catch (error) {
-      throw isGatewayError(error) ? connectRefusal(accepted.requestId, error) : error;
+      throw isGatewayError(error) ? connectRefusal(identified.requestId, error) : error;
     }
   }
 
   async #admit(
     info: ConnectionInfo,
-    { params, clientId, principal, deviceId }: Accepted,
+    { params, clientId, principal, deviceId }: Identified,
     fromPage: boolean,
   ): Promise<HelloOk> {
     if (this.#refusing) throw new GatewayError("UNAVAILABLE", "the gateway is stopping", { retryAfterMs: 1_000 });

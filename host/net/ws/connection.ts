@@ -31,7 +31,7 @@ import type { Admission } from "./admission.ts";
 import type { Receiver } from "./broadcast.ts";
 import type { Dispatcher } from "./dispatch.ts";
 import { closeReason, encodeEvent, encodeFailure, encodeResult } from "./frame-codec.ts";
-import { type Accepted, HandshakeRefusal } from "./handshake.ts";
+import { type Identified, HandshakeRefusal } from "./handshake.ts";
 import { Outbox } from "./outbox.ts";
 
 /** What all connections of a gateway share. */
@@ -40,7 +40,7 @@ export interface ConnectionOptions {
   readonly dispatcher: Dispatcher;
   readonly admission: Admission;
   /** It is admitted and its `hello-ok` is written. */
-  onReady(connection: Connection, accepted: Accepted, hello: HelloOk): void;
+  onReady(connection: Connection, identified: Identified, hello: HelloOk): void;
   onClosed(connection: Connection, code: number): void;
   /** Milliseconds. Default 10000. */
   readonly handshakeTimeoutMs: number | undefined;

@@ -11,7 +11,7 @@ import { type Admission, REPLACED } from "./admission.ts";
 import type { Broadcaster } from "./broadcast.ts";
 import { Connection, type ConnectionOptions } from "./connection.ts";
 import type { Dispatcher } from "./dispatch.ts";
-import type { Accepted } from "./handshake.ts";
+import type { Identified } from "./handshake.ts";
 
 /** Most connections that are not admitted yet; one more closes the oldest. Choice: more than a burst of clients after a restart. */
 const MAX_PENDING = 10_000;
@@ -88,7 +88,7 @@ export class Connections {
    * Sends what the client missed before anything new, in one step, so that no event comes between. A client that can resume also
    * gets what was published since the cursor of its `hello-ok` was taken.
    */
-  #onReady(connection: Connection, { params }: Accepted, { resume }: HelloOk): void {
+  #onReady(connection: Connection, { params }: Identified, { resume }: HelloOk): void {
     const { broadcaster } = this.#options;
     this.#pending.delete(connection);
     this.#admitted.add(connection);

@@ -40,7 +40,7 @@ export interface HandshakeContext {
   pairing(attempt: AuthAttempt): Promise<PairingRequest | undefined>;
 }
 
-export interface Accepted {
+export interface Identified {
   readonly requestId: string;
   readonly params: ConnectParams;
   /** With aliases resolved. */
@@ -70,7 +70,7 @@ export class HandshakeRefusal extends Error {
 }
 
 /** @throws HandshakeRefusal at the first check that fails */
-export async function handshake(text: string, context: HandshakeContext): Promise<Accepted> {
+export async function handshake(text: string, context: HandshakeContext): Promise<Identified> {
   const { id: requestId, params: raw } = readRequest(text);
   const { access, peer, nonce, now } = context;
   let credential: Credential | undefined;
