@@ -43,7 +43,9 @@ export function createPlanner({ finder, paths, plugins: chosen, developed }: Pla
 
     developed(id, file) {
       const own = developed?.();
-      return own?.origin === id ? place([own], inHost(own, hostConfig(file).config.plugins))[0] : undefined;
+      return own && (own.origin === id || idOf(own) === id)
+        ? place([own], inHost(own, hostConfig(file).config.plugins))[0]
+        : undefined;
     },
   };
 }

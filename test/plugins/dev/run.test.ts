@@ -129,6 +129,22 @@ describe("svc dev", { timeout: 120_000 }, () => {
     assert.equal(closed(), 0);
   });
 
+  it("runs the TypeScript of a built package, also after a reload that somebody asks for", async (t) => {
+    const built = PLUGIN.replace(/^import .*\.\/lib\/.*\n/gm, "").replace(/\["one".*\.join\(" "\)/, '"built"');
+    const { plugin, stateDir, save } = project(t);
+    mkdirSync(join(plugin, "dist"));
+    save("dist/plugin.js", built);
+    save(
+      "package.json",
+      JSON.stringify({ name: "notes", version: "0.1.0", type: "module", svc: { ...SVC, entry: "./dist/plugin.js" } }),
+    );
+    const { client } = await dev(t, plugin, stateDir, { plugins: { use: ["plugins"] } });
+    assert.match(await read(client), /^one /);
+    const report = (await client.request("plugins.reload", { id: "notes" })) as { ok: boolean };
+    assert.equal(report.ok, true, JSON.stringify(report));
+    assert.match(await read(client), /^one /);
+  });
+
   it("names the line of what is wrong while the former version serves, and takes the repaired one", async (t) => {
     const { plugin, stateDir, save } = project(t);
     const { next, client, closed } = await dev(t, plugin, stateDir);
