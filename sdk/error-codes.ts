@@ -131,6 +131,10 @@ export const DETAIL_CODES = {
     "No plugin in use serves the method; `details.plugin` names one that is not in use and would.",
     "svc plugins why <plugin>, or svc plugins list",
   ),
+  TOO_MANY_CALLS: from("UNAVAILABLE", "host")(
+    "Too many calls of this connection (64) wait for their answers.",
+    "wait for answers, or for `retryAfterMs`, then call again; long work belongs on a connection of its own",
+  ),
   UNAUTHORIZED_ROLE: host(
     "The method is not for the role of this connection.",
     "call it over a connection with the other role",

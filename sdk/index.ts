@@ -19,5 +19,6 @@ export * from "./principal.ts";
 export * from "./schema.ts";
 export * from "./service.ts";
 export * from "./setup.ts";
+export * from "./stray.ts";
 export * from "./time.ts";
 export * from "./turns.ts";

@@ -20,6 +20,9 @@ export interface PanelPolicy {
   readonly ignoresDevices: boolean;
 }
 
+/** Choice: more than an office behind one address opens. */
+const MAX_CONNECTIONS_PER_ADDRESS = 256;
+
 export class Access {
   readonly authority: Authority;
   /** Lets local clients in that can read the state directory. */
@@ -32,6 +35,8 @@ export class Access {
   proxies!: ProxyPolicy;
   panel!: PanelPolicy;
   aliases!: readonly string[];
+  /** 0: no limit. */
+  maxConnectionsPerAddress!: number;
 
   constructor(settings: AuthSettings, section: GatewaySection, port: number, clock: Clock) {
     this.authority = new Authority(settings);
@@ -78,6 +83,7 @@ export class Access {
       ignoresDevices: controlUi.dangerouslyDisableDeviceAuth ?? false,
     };
     this.aliases = aliases;
+    this.maxConnectionsPerAddress = section.maxConnectionsPerAddress ?? MAX_CONNECTIONS_PER_ADDRESS;
     return this.authority.replace(settings).length > 0;
   }
 }

@@ -62,6 +62,16 @@ export function canonicalAddress(text: string): string | undefined {
   return addressLiteral(bracketed ?? plain ?? trimmed);
 }
 
+/** What belongs to one peer for counting: an IPv4 address, or the /64 network of an IPv6 one, which a single host may use freely. */
+export function networkOf(address: string): string {
+  return address.includes(":") && isIP(address) === 6
+    ? ipaddr.IPv6.parse(address)
+        .parts.slice(0, 4)
+        .map((part) => part.toString(16))
+        .join(":")
+    : address;
+}
+
 /** Addresses and networks. */
 export interface AddressSet {
   /** No entry can match. */

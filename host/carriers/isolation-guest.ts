@@ -1,7 +1,7 @@
 /** The program of a thread or process that a plugin has for itself: imports the plugin, and does what the gateway asks. */
 import { getHeapStatistics } from "node:v8";
 import { isMainThread, parentPort, workerData } from "node:worker_threads";
-import { deepFreeze, type HookEmitter, type Plugin, type Requirement } from "@svc/sdk";
+import { deepFreeze, type HookEmitter, type Plugin, type Requirement, strayErrorHandler } from "@svc/sdk";
 import { systemClock } from "../clock.ts";
 import { Recorder } from "../kernel/declared.ts";
 import { type AnyKind, type SetupContext } from "../kernel/kind.ts";
@@ -132,6 +132,8 @@ function plainToken({ kind, id, version, remotable, deprecated }: Token): Token 
 
 /** Errors nobody awaited count against the plugin, as they do in the gateway; before its setup they end the guest. */
 function stray(error: unknown): void {
+  const handle = strayErrorHandler();
+  if (handle) return handle(error);
   if (host) return host.charge(error, "code nobody awaited");
   process.stderr.write(`${error instanceof Error ? error.stack : String(error)}\n`);
   process.exit(1);

@@ -100,6 +100,11 @@ export const GatewaySection = Strict({
     hot("Addresses and networks (CIDR) of proxies whose word about clients counts. Default: none."),
   ),
   allowRealIpFallback: Flag(hot("X-Real-IP counts where X-Forwarded-For names no client. Default false.")),
+  maxConnectionsPerAddress: Count(
+    0,
+    1_000_000,
+    hot("WebSockets of one address, or of one IPv6 /64 network; this machine has no limit. Default 256; 0: no limit."),
+  ),
   controlUi: Type.Optional(ControlUi),
   aliases: Entries(
     Type.String({ pattern: "^(?!svc$)[a-z][a-z0-9-]{1,31}$" }),

@@ -1,5 +1,6 @@
 /** Finds the plugin behind an error nobody awaited: each plugin's code runs inside an async context that names it. */
 import { AsyncLocalStorage } from "node:async_hooks";
+import { strayErrorHandler } from "@svc/sdk";
 import type { Owner } from "../hooks/owner.ts";
 
 /** `SVC_ATTRIBUTION=off` runs without it, for measuring. Choice. */
@@ -24,11 +25,7 @@ const NOBODY_AWAITED = "code nobody awaited";
  * `fatal`, which should log, drain and exit. @returns stops watching
  */
 export function watchStrayErrors(fatal: (error: unknown) => void): () => void {
-  const onStray = (error: unknown) => {
-    const owner = currentOwner();
-    if (owner) owner.charge(error, NOBODY_AWAITED);
-    else fatal(error);
-  };
+  const onStray = (error: unknown) => (takerOfStray() ?? fatal)(error);
   const unwatch = watchMicrotasks();
   process.on("uncaughtException", onStray);
   process.on("unhandledRejection", onStray);
@@ -39,6 +36,12 @@ export function watchStrayErrors(fatal: (error: unknown) => void): () => void {
   };
 }
 
+/** Who answers for what the code that runs now throws later. */
+function takerOfStray(): ((error: unknown) => void) | undefined {
+  const owner = currentOwner();
+  return strayErrorHandler() ?? (owner && ((error) => owner.charge(error, NOBODY_AWAITED)));
+}
+
 /**
  * What is thrown in a microtask of a plugin is caught there: up to Node 22 the runtime has left the context by the
  * time it tells of the error. @returns puts the runtime's own back
@@ -46,13 +49,13 @@ export function watchStrayErrors(fatal: (error: unknown) => void): () => void {
 function watchMicrotasks(): () => void {
   const plain = globalThis.queueMicrotask;
   const queue: typeof plain = (callback) => {
-    const owner = currentOwner();
-    if (!owner || typeof callback !== "function") return plain(callback);
+    const take = takerOfStray();
+    if (!take || typeof callback !== "function") return plain(callback);
     plain(() => {
       try {
         callback();
       } catch (error) {
-        owner.charge(error, NOBODY_AWAITED);
+        take(error);
       }
     });
   };

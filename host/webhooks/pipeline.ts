@@ -16,6 +16,7 @@ import {
 } from "@svc/sdk";
 import {
   callTransform,
+  jsonCopy,
   type PreparedWebhook,
   TRANSFORM_TIMEOUT_MS,
   type TransformCall,
@@ -220,7 +221,11 @@ export class Pipeline {
       { action: draft.action, fields: draft.fields, request },
       mapping.id,
     );
-    return { ...draft, action, fields };
+    try {
+      return { ...draft, action, fields: jsonCopy(fields, "what plugins made of the fields") as WebhookFields }; // an object stays one
+    } catch (error) {
+      return transformFailed(error);
+    }
   }
 
   #action(name: string | undefined, { actions }: Catalogue): LiveContribution<WebhookAction> {

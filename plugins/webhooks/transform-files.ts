@@ -25,9 +25,8 @@ export interface TransformFilesOptions {
 export class TransformFiles {
   readonly #options: TransformFilesOptions;
   readonly #inFlight = new Set<Promise<unknown>>();
-  /** What the transforms were configured with last; the text tells whether another object says something else. */
+  /** What the transforms were configured with last. */
   #plan: TransformPlan | undefined;
-  #planText = "";
   #ready: Promise<void> = Promise.resolve();
   #isStopping = false;
 
@@ -38,11 +37,10 @@ export class TransformFiles {
   /** Configures the transforms anew when the mappings ask for other ones. Resolves when those have been checked; never rejects. */
   follow(): Promise<void> {
     const { transforms: plan } = this.#options.engine;
-    if (plan === this.#plan) return this.#ready;
+    const former = this.#plan;
     this.#plan = plan;
-    const text = JSON.stringify(plan);
-    if (text !== this.#planText) this.#ready = this.#options.transforms.configure(plan);
-    this.#planText = text;
+    if (plan !== former && JSON.stringify(plan) !== JSON.stringify(former))
+      this.#ready = this.#options.transforms.configure(plan);
     return this.#ready;
   }
 
@@ -96,7 +94,9 @@ export class TransformFiles {
 }
 
 function problemOf({ transform }: WebhookMappingInfo): WebhookProblem[] {
-  if (!transform || transform.state === "live") return [];
+  if (!transform) return [];
+  const { module: path, problem: told } = transform;
+  if (transform.state === "live") return told === undefined ? [] : [{ path, message: told, severity: "warning" }];
   const message =
     transform.problem ?? (transform.state === "missing" ? "there is no such file; put it there" : "it does not work");
   return [{ path: transform.module, message, severity: "error" }];

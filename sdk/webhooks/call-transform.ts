@@ -8,6 +8,10 @@ import type { TransformCall } from "./transforms.ts";
 export const TRANSFORM_TIMEOUT_MS = 5_000;
 
 const MAX_DEPTH = 100;
+/** Choice: four times the largest body that is taken by default. */
+const MAX_BYTES = 1_048_576;
+/** What a value counts that is no text. */
+const VALUE_BYTES = 8;
 
 /** Why a transform cannot be used, in words for its author. */
 export class TransformFault extends Error {}
@@ -57,26 +61,39 @@ function checkedResult(value: unknown): unknown {
 /**
  * A copy that shares nothing. Keys whose value is `undefined` are left out, as JSON does; so is `__proto__`, which a sender may have put there.
  * @param place what messages call the value
- * @throws TransformFault naming the place of what is not JSON
+ * @param most bytes it may have, about; the copy ends there. Default 1 MiB
+ * @throws TransformFault naming the place of what is not JSON, or what is too large
  */
-export function jsonCopy(value: unknown, place: string, depth: number = 0): unknown {
+export function jsonCopy(value: unknown, place: string, most: number = MAX_BYTES): unknown {
+  let left = most;
+  const spend = (bytes: number) => {
+    left -= bytes;
+    if (left < 0) throw new TransformFault(`${place} is larger than ${most} bytes; return less`);
+  };
+  return copied(value, place, 0, spend);
+}
+
+function copied(value: unknown, place: string, depth: number, spend: (bytes: number) => void): unknown {
   if (depth > MAX_DEPTH) {
     const where = cut(place, 100, `… (${place.length} characters)`);
     throw new TransformFault(`${where} is nested more than ${MAX_DEPTH} deep, or in itself`);
   }
+  spend(typeof value === "string" ? value.length : VALUE_BYTES);
   if (value === null || typeof value === "string" || typeof value === "boolean") return value;
   if (typeof value === "number") {
     if (Number.isFinite(value)) return value;
     throw new TransformFault(`${place} is ${value}, which JSON does not have`);
   }
-  if (Array.isArray(value)) return Array.from(value, (item, index) => jsonCopy(item, `${place}[${index}]`, depth + 1));
+  const inner = (item: unknown, where: string) => copied(item, `${place}${where}`, depth + 1, spend);
+  if (Array.isArray(value)) return Array.from(value, (item, index) => inner(item, `[${index}]`));
   if (typeof value !== "object")
     throw new TransformFault(`${place} is ${value === undefined ? "" : "a "}${typeof value}; return JSON only`);
   const prototype: unknown = Object.getPrototypeOf(value);
   if (prototype !== null && prototype !== Object.prototype)
     throw new TransformFault(`${place} is a ${className(prototype)}; return JSON only`);
   const entries = Object.entries(value).filter(([key, item]) => item !== undefined && key !== "__proto__");
-  return Object.fromEntries(entries.map(([key, item]) => [key, jsonCopy(item, `${place}.${key}`, depth + 1)]));
+  for (const [key] of entries) spend(key.length);
+  return Object.fromEntries(entries.map(([key, item]) => [key, inner(item, `.${key}`)]));
 }
 
 function className(prototype: unknown): string {

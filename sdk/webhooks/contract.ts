@@ -26,8 +26,13 @@ export const WebhookTransformInfo = Type.Object({
   version: Type.Optional(
     Type.String({ description: "short hash of the directory the serving version was loaded from" }),
   ),
-  problem: Type.Optional(Type.String({ description: "what is wrong with the newest version" })),
+  problem: Type.Optional(
+    Type.String({ description: "what is wrong with the newest version, or its last stray error" }),
+  ),
   examples: Type.Optional(Type.Integer({ description: "run before it went live" })),
+  strayErrors: Type.Optional(
+    Type.Integer({ description: "errors of the serving version that nobody awaited; absent: none" }),
+  ),
 });
 export type WebhookTransformInfo = DeepReadonly<Static<typeof WebhookTransformInfo>>;
 

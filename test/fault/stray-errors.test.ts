@@ -1,10 +1,11 @@
 /** Errors nobody awaited are charged to their plugin and the gateway lives. In a process of its own, since they are process-wide. */
 import assert from "node:assert/strict";
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, it, type TestContext } from "node:test";
 import { plugins } from "@svc/sdk/plugins";
+import { webhooks } from "@svc/sdk/webhooks";
 import { type GatewayProcess, startGatewayProcess } from "../gateway-process.ts";
 
 /** Kinds of errors that no caller sees, as the body of a method. */
@@ -36,15 +37,17 @@ type Kind = keyof typeof KINDS;
 
 const idOf = (kind: Kind) => kind.replaceAll(/[^a-z]+/g, "-");
 
-/** One plugin per kind: the charge has to come to the right one. */
-const source = (kind: Kind) => `
-import { defineContract, definePlugin, Type } from "@svc/sdk";
-import { execFile } from "node:child_process";
+const IMPORTS = `import { execFile } from "node:child_process";
 import { EventEmitter } from "node:events";
 import { stat } from "node:fs";
 import { connect, createServer } from "node:net";
 import { Readable } from "node:stream";
-import { MessageChannel } from "node:worker_threads";
+import { MessageChannel } from "node:worker_threads";`;
+
+/** One plugin per kind: the charge has to come to the right one. */
+const source = (kind: Kind) => `
+import { defineContract, definePlugin, Type } from "@svc/sdk";
+${IMPORTS}
 const message = "stray ${kind}";
 const boom = () => { throw new Error(message); };
 const contract = defineContract("${idOf(kind)}", {
@@ -54,6 +57,19 @@ export default definePlugin({
   id: "${idOf(kind)}", api: "^1.0.0",
   setup: (gateway) => gateway.serve(contract, { break: () => { ${KINDS[kind]}; return {}; } }),
 });
+`;
+
+/** A transform that leaves the kind of error which the path of the request names. */
+const transformSource = `
+${IMPORTS}
+const message = "stray";
+const boom = () => { throw new Error(message); };
+const kinds: Record<string, () => void> = {
+${Object.entries(KINDS)
+  .map(([kind, body]) => `  "${kind.replaceAll(/[^a-z]+/g, "-")}": () => { ${body} },`)
+  .join("\n")}
+};
+export default ({ path }: { path: string }) => { kinds[path.slice("stray/".length)]?.(); return null; };
 `;
 
 /** Run before the gateway in its process: throws where no plugin has anything to do with it. */
@@ -97,6 +113,50 @@ describe("a stray error", { timeout: 60_000 }, () => {
     const { plugins: rows } = await client.call(plugins.list, {});
     assert.deepEqual(
       rows.filter(({ errors, id }) => errors !== (id === "plugins" ? 0 : 1)),
+      [],
+    );
+  });
+
+  it("of a transform in the gateway is charged to its file and line, and webhooks go on", async (t) => {
+    const stateDir = await mkdtemp(join(tmpdir(), "svc-stray-"));
+    t.after(() => rm(stateDir, { recursive: true, force: true }));
+    await mkdir(join(stateDir, "hooks/transforms"), { recursive: true, mode: 0o700 });
+    await writeFile(join(stateDir, "hooks/transforms/stray.ts"), transformSource, { mode: 0o600 });
+    const kinds = (Object.keys(KINDS) as Kind[]).map(idOf);
+    const mappings = kinds.map((kind) => ({
+      id: kind,
+      match: { path: `stray/${kind}` },
+      action: "wake",
+      textTemplate: "-",
+      transform: { module: "stray.ts" },
+    }));
+    const token = "stray-hooks-token-0123456789";
+    await writeFile(join(stateDir, "svc.json"), JSON.stringify({ hooks: { enabled: true, token, mappings } }));
+    const running = await startGatewayProcess(stateDir, { SVC_WATCHDOG: "off" }, { logLevel: "silent" });
+    t.after(() => running.kill());
+    const client = await running.connect();
+    t.after(() => client.close());
+    const base = running.url.replace("ws:", "http:");
+    for (const kind of kinds) {
+      const answer = await fetch(`${base}/hooks/stray/${kind}`, {
+        method: "POST",
+        headers: { authorization: `Bearer ${token}`, "content-type": "application/json" },
+        body: "{}",
+      });
+      assert.equal(answer.status, 204, kind);
+    }
+    const transform = async () =>
+      (await client.call(webhooks.list, {})).mappings.find(({ id }) => id === kinds[0])?.transform;
+    let found = await transform();
+    for (let turn = 0; turn < 100 && found?.strayErrors !== kinds.length; turn++) {
+      await new Promise((resolve) => setTimeout(resolve, 20));
+      found = await transform();
+    }
+    assert.deepEqual([found?.state, found?.strayErrors], ["live", kinds.length]);
+    assert.match(found?.problem ?? "", /^left an error nobody awaited: Error: .+ \(stray\.ts:\d+/);
+    const { plugins: rows } = await client.call(plugins.list, {});
+    assert.deepEqual(
+      rows.filter(({ errors }) => errors > 0),
       [],
     );
   });

@@ -6,7 +6,7 @@
  * again. Spec: spec/README.md "seq"; §6.
  */
 import { type Audience, coversScope, type EventSpec } from "@svc/sdk";
-import { type EventCursor, StateVersion } from "@svc/sdk/protocol";
+import { type EventCursor, MAX_PAYLOAD_BYTES, StateVersion } from "@svc/sdk/protocol";
 import { encodeEventText } from "./frame-codec.ts";
 import { type ReplayEntry, ReplayLog } from "./replay.ts";
 
@@ -62,13 +62,20 @@ export class Broadcaster {
     }
   }
 
-  /** Never throws because of a receiver. Order per receiver is the order of calls. */
+  /**
+   * Never throws because of a receiver. Order per receiver is the order of calls.
+   * @throws Error the event is larger than what clients read; they would all close their connections
+   */
   publish(event: EventSpec, payload: unknown, audience: Audience = {}): void {
-    const stateVersion = event.snapshot ? this.#raise(event.name) : undefined;
     const receivers = this.#audience(event, audience);
     const isTargeted = audience.connections !== undefined;
+    const stateVersion = event.snapshot ? this.#raise(event.name) : undefined;
     if (receivers.length === 0 && (isTargeted || !this.#replay)) return;
     const text = JSON.stringify(payload) as string | undefined; // no payload, no text
+    if (text !== undefined && text.length > MAX_PAYLOAD_BYTES.afterConnect)
+      throw new Error(
+        `event ${event.name} is too large: ${text.length} bytes; clients read at most ${MAX_PAYLOAD_BYTES.afterConnect}`,
+      );
     const seq = !isTargeted && event.scope === undefined && this.#receivers.size > 0 ? ++this.#seq : undefined;
     const kept = isTargeted ? undefined : this.#replay?.append({ event, payload: text, seq, stateVersion });
     const droppable = audience.droppable ?? event.droppable ?? false;

@@ -7,13 +7,13 @@ import type { Duplex } from "node:stream";
 import {
   type ConnectionInfo,
   describeViolations,
-  type GatewayError,
+  GatewayError,
   type Logger,
   matches,
   type Principal,
   toErrorShape,
 } from "@svc/sdk";
-import { detailsCode } from "@svc/sdk/errors";
+import { detailsCode, refusal } from "@svc/sdk/errors";
 import {
   CLOSE,
   connectChallenge,
@@ -31,8 +31,9 @@ import type { Admission } from "./admission.ts";
 import type { Receiver } from "./broadcast.ts";
 import type { Dispatcher } from "./dispatch.ts";
 import { closeReason, encodeEvent, encodeFailure, encodeResult } from "./frame-codec.ts";
+import { holdsTooMuch } from "./frame-size.ts";
 import { type Identified, HandshakeRefusal } from "./handshake.ts";
-import { Outbox } from "./outbox.ts";
+import { type Backlog, Outbox } from "./outbox.ts";
 
 /** What all connections of a gateway share. */
 export interface ConnectionOptions {
@@ -45,6 +46,7 @@ export interface ConnectionOptions {
   /** Milliseconds. Default 10000. */
   readonly handshakeTimeoutMs: number | undefined;
   readonly maxBufferedBytes: number | undefined;
+  readonly backlog: Backlog;
 }
 
 /** What a connection needs until it is admitted; most of what it costs. */
@@ -57,6 +59,16 @@ interface Pending {
 
 /** Milliseconds a peer gets to answer our close before its socket is cut. */
 const CLOSE_GRACE_MS = 1_000;
+/** The same for a slow reader, which first reads what its socket holds: it should learn why it is cut off. */
+const SLOW_GRACE_MS = 30_000;
+/** A socket that holds more than that is cut soon nevertheless. */
+const SLOW_GRACE_BYTES = 1_048_576;
+/** Choice: calls of a connection that wait for their answer. One that was accepted, and waits for its second answer only, is not counted. */
+const MAX_CALLS = 64;
+/** Milliseconds after which it is worth calling again. */
+const CALLS_RETRY_MS = 250;
+/** Milliseconds of work after which a connection lets others have their turn. */
+const TURN_MS = 5;
 /** So many refused roles in a row are taken, one more closes. Spec: protocol/authorization.md §4. */
 const MOST_UNAUTHORIZED = 10;
 
@@ -71,14 +83,20 @@ export class Connection implements Receiver {
   #principal: Principal | undefined;
   #info: ConnectionInfo;
   #unauthorized = 0;
+  #inFlight = 0;
+  /** Milliseconds of work since it last let others have their turn. */
+  #worked = 0;
+  /** Messages that wait for the next turn. */
+  #later: Buffer[] | undefined;
   #closing = false;
+  #isGone = false;
 
   /** @param socket the one below `ws`, for writing shared frames */
   constructor(ws: WebSocket, socket: Duplex, peer: Peer, options: ConnectionOptions) {
     const { handshakeTimeoutMs = HANDSHAKE_TIMEOUT_MS, maxBufferedBytes = MAX_BUFFERED_BYTES } = options;
     this.#options = options;
     this.#ws = ws;
-    this.#outbox = new Outbox(socket, maxBufferedBytes);
+    this.#outbox = new Outbox(socket, maxBufferedBytes, options.backlog, () => this.#cutOff());
     this.#info = {
       id: this.id,
       remoteAddress: peer.clientAddress ?? peer.remoteAddress,
@@ -130,7 +148,7 @@ export class Connection implements Receiver {
 
   #receive(data: Buffer): void {
     if (this.#closing) return;
-    if (this.#principal) return this.#request(data.toString(), this.#principal);
+    if (this.#principal) return this.#inTurn(data, this.#principal);
     const pending = this.#pending;
     if (!pending || pending.handshaking)
       return this.close(CLOSE.policy, "invalid handshake: wait for the answer to connect");
@@ -170,6 +188,31 @@ export class Connection implements Receiver {
     this.close(CLOSE.policy, shape.message);
   }
 
+  /** Whoever sends many messages at once is answered in turns, between which others are served. */
+  #inTurn(data: Buffer, principal: Principal): void {
+    if (this.#later) return void this.#later.push(data);
+    if (holdsTooMuch(data)) return this.close(CLOSE.tooLarge, "this message holds too many values");
+    const begun = performance.now();
+    this.#request(data.toString(), principal);
+    this.#worked += performance.now() - begun;
+    if (this.#worked < TURN_MS) return;
+    this.#worked = 0;
+    this.#later = [];
+    this.#ws.pause();
+    setImmediate(() => this.#nextTurn());
+  }
+
+  #nextTurn(): void {
+    const messages = this.#later ?? [];
+    this.#later = undefined;
+    for (const [index, message] of messages.entries()) {
+      this.#receive(message);
+      if (this.#closing) return;
+      if (this.#later) return void (this.#later = messages.slice(index + 1));
+    }
+    this.#ws.resume();
+  }
+
   /** A frame of an accepted connection. Text that is not JSON is only logged. Spec: protocol/frames-and-connect.md §2. */
   #request(text: string, principal: Principal): void {
     let frame: unknown;
@@ -191,9 +234,19 @@ export class Connection implements Receiver {
   }
 
   #call(id: string, method: string, params: unknown, principal: Principal): void {
+    if (this.#inFlight >= MAX_CALLS) return this.#fail(id, tooManyCalls());
+    this.#inFlight++;
+    let waits = true;
+    const settled = () => {
+      if (waits) this.#inFlight--;
+      waits = false;
+    };
     let answer: unknown;
     try {
-      const accept = (payload: unknown) => this.deliver(encodeResult(id, payload), false);
+      const accept = (payload: unknown) => {
+        settled();
+        this.deliver(encodeResult(id, payload), false);
+      };
       answer = this.#options.dispatcher.call({
         method,
         params,
@@ -203,12 +256,22 @@ export class Connection implements Receiver {
         accept,
       });
     } catch (error) {
+      settled();
       return this.#fail(id, error as GatewayError); // the dispatcher lets nothing else out
     }
-    if (!(answer instanceof Promise)) return this.#answer(id, method, answer);
+    if (!(answer instanceof Promise)) {
+      settled();
+      return this.#answer(id, method, answer);
+    }
     answer.then(
-      (result: unknown) => this.#answer(id, method, result),
-      (error: GatewayError) => this.#fail(id, error),
+      (result: unknown) => {
+        settled();
+        this.#answer(id, method, result);
+      },
+      (error: GatewayError) => {
+        settled();
+        this.#fail(id, error);
+      },
     );
   }
 
@@ -219,6 +282,7 @@ export class Connection implements Receiver {
     } catch (error) {
       return this.#fail(id, this.#options.dispatcher.unsendable(method, error));
     }
+    if (frame.length > MAX_PAYLOAD_BYTES.afterConnect) return this.#fail(id, tooLarge(method, frame.length));
     this.#unauthorized = 0;
     this.deliver(frame, false);
   }
@@ -232,26 +296,59 @@ export class Connection implements Receiver {
   /** Nothing follows a close; who reads neither events nor answers is cut off. Spec: §6 rule 2. */
   deliver(frame: Buffer, droppable: boolean): void {
     if (this.#closing) return;
-    if (!this.#outbox.isFull) return this.#outbox.push(frame);
-    if (!droppable) this.close(CLOSE.policy, "slow consumer");
+    if (droppable && this.#outbox.isBehind) return;
+    if (this.#outbox.isFull) this.#outbox.cutOff();
+    else this.#outbox.push(frame);
+  }
+
+  /** Its reader is too slow. What waits is dropped, so that it reads the close and its reason next. */
+  #cutOff(): void {
+    this.#options.log.warn({ connection: this.id, client: this.#info.client?.id }, "cut off a slow reader");
+    const soon = this.#outbox.unread > SLOW_GRACE_BYTES;
+    this.#left(CLOSE.policy);
+    this.#end(CLOSE.policy, "slow consumer", soon ? CLOSE_GRACE_MS : SLOW_GRACE_MS);
   }
 
   /** Sends what waits, then closes; a peer that does not answer is cut off. Safe to call twice. */
   close(code: number, reason: string): void {
-    if (this.#closing) return;
+    if (!this.#closing) this.#end(code, reason, CLOSE_GRACE_MS);
+  }
+
+  #end(code: number, reason: string, graceMs: number): void {
     this.#closing = true;
-    this.#outbox.flush();
+    this.#outbox.end();
     this.#ws.close(code, closeReason(reason));
-    setTimeout(() => this.#ws.terminate(), CLOSE_GRACE_MS).unref();
+    setTimeout(() => this.#ws.terminate(), graceMs).unref();
   }
 
   #closed(code: number): void {
     this.#closing = true;
+    this.#outbox.drop();
     clearTimeout(this.#pending?.deadline);
     this.#pending = undefined;
+    this.#left(code);
+  }
+
+  /** It is nobody's connection any more, though its socket may still be read. */
+  #left(code: number): void {
+    if (this.#isGone) return;
+    this.#isGone = true;
     this.#gone?.abort();
     this.#options.onClosed(this, code);
   }
+}
+
+function tooManyCalls(): GatewayError {
+  const message = `${MAX_CALLS} calls of this connection wait for their answers; call again later`;
+  return refusal("TOO_MANY_CALLS", message, {}, { retryAfterMs: CALLS_RETRY_MS });
+}
+
+function tooLarge(method: string, bytes: number): GatewayError {
+  const most = MAX_PAYLOAD_BYTES.afterConnect;
+  return new GatewayError(
+    "PAYLOAD_TOO_LARGE",
+    `the answer of ${method} has ${bytes} bytes; ${most} can be sent: ask for less`,
+  );
 }
 
 function frameId(frame: unknown): string {

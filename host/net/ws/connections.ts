@@ -5,13 +5,15 @@ import { type ConnectionInfo, HOOKS } from "@svc/sdk";
 import { CLOSE, type HelloOk } from "@svc/sdk/protocol";
 import type { WebSocket } from "ws";
 import type { Access } from "../../auth/access.ts";
-import { resolvePeer } from "../../auth/client-address.ts";
+import { networkOf, type Peer, resolvePeer } from "../../auth/client-address.ts";
+import { isLoopback } from "../../auth/locality.ts";
 import type { HookBus } from "../../hooks/hook-bus.ts";
 import { type Admission, REPLACED } from "./admission.ts";
 import type { Broadcaster } from "./broadcast.ts";
 import { Connection, type ConnectionOptions } from "./connection.ts";
 import type { Dispatcher } from "./dispatch.ts";
 import type { Identified } from "./handshake.ts";
+import { Backlog } from "./outbox.ts";
 
 /** Most connections that are not admitted yet; one more closes the oldest. Choice: more than a burst of clients after a restart. */
 const MAX_PENDING = 10_000;
@@ -30,6 +32,8 @@ export class Connections {
   /** Not admitted yet, oldest first. */
   readonly #pending = new Set<Connection>();
   readonly #admitted = new Set<Connection>();
+  /** Connections by the address or network they come from. */
+  readonly #byNetwork = new Map<string, number>();
   readonly #hooks;
 
   constructor(options: ConnectionsOptions) {
@@ -42,6 +46,7 @@ export class Connections {
     };
     this.#shared = {
       ...options,
+      backlog: new Backlog(),
       onReady: (ready, accepted, hello) => this.#onReady(ready, accepted, hello),
       onClosed: (closed, code) => this.#onClosed(closed, code),
     };
@@ -56,8 +61,25 @@ export class Connections {
     const peer = resolvePeer(request.socket.remoteAddress, request.headers, this.#options.access.proxies);
     const connection = new Connection(ws, socket, peer, this.#shared);
     this.#pending.add(connection);
+    if (this.#isOneTooMany(peer, ws)) return connection.close(CLOSE.policy, "too many connections from this address");
     if (this.#pending.size > MAX_PENDING) this.#closeOldest();
     if (this.#hooks.opened.isUsed()) void this.#hooks.opened.emit(connection.info);
+  }
+
+  /** Counts it with those of its address until it is closed. */
+  #isOneTooMany({ clientAddress, remoteAddress }: Peer, ws: WebSocket): boolean {
+    const address = clientAddress ?? remoteAddress;
+    if (isLoopback(address)) return false;
+    const network = networkOf(address);
+    const count = (this.#byNetwork.get(network) ?? 0) + 1;
+    this.#byNetwork.set(network, count);
+    ws.once("close", () => {
+      const left = (this.#byNetwork.get(network) ?? 1) - 1;
+      if (left === 0) this.#byNetwork.delete(network);
+      else this.#byNetwork.set(network, left);
+    });
+    const { maxConnectionsPerAddress: most } = this.#options.access;
+    return most > 0 && count > most;
   }
 
   #closeOldest(): void {

@@ -1,8 +1,17 @@
-/** Frames waiting for one socket: written together once a tick, bounded by what a slow reader may leave unread. */
+/**
+ * Frames waiting for one socket: written together once a tick, and kept here while the socket takes no more, so that they can
+ * be dropped when their reader is cut off.
+ */
 import type { Duplex } from "node:stream";
 
 /** Several small frames become one buffer; larger ones are corked instead of copied. */
 const COPY_BELOW_BYTES = 65_536;
+/** Bytes that may wait in the socket itself; what waits there can no longer be dropped. */
+const SOCKET_BYTES = 262_144;
+/** A reader with more unread bytes than this is counted in the backlog. */
+const BEHIND_BYTES = 65_536;
+/** Choice: bytes that the readers of a gateway may leave unread together; five who each use what one may. */
+export const MAX_BACKLOG_BYTES = 5 * 52_428_800;
 
 /** Those with something to write when this tick ends. One step for all: a tick of its own for each costs more than the rest. */
 let waiting: Outbox[] = [];
@@ -13,49 +22,150 @@ function flushAll(): void {
   for (const outbox of outboxes) outbox.flush();
 }
 
+/** The unread bytes of all readers of a gateway. Whoever holds most is cut off first. */
+export class Backlog {
+  readonly #maxBytes: number;
+  readonly #behind = new Set<Outbox>();
+  #bytes = 0;
+
+  constructor(maxBytes: number = MAX_BACKLOG_BYTES) {
+    this.#maxBytes = maxBytes;
+  }
+
+  get bytes(): number {
+    return this.#bytes;
+  }
+  /** Half of the limit is reached: what may be dropped is dropped. */
+  get isHigh(): boolean {
+    return this.#bytes > this.#maxBytes / 2;
+  }
+
+  /** @param counted what `outbox` was counted with. @param now what it is counted with from now on; 0 when it keeps up */
+  change(outbox: Outbox, counted: number, now: number): void {
+    this.#bytes += now - counted;
+    if (now === 0) this.#behind.delete(outbox);
+    else this.#behind.add(outbox);
+    while (this.#bytes > this.#maxBytes) {
+      const largest = [...this.#behind].reduce((most, each) => (each.unread > most.unread ? each : most));
+      largest.cutOff();
+    }
+  }
+}
+
 export class Outbox {
   readonly #socket: Duplex;
   readonly #maxBufferedBytes: number;
+  readonly #backlog: Backlog;
+  readonly #onSlow: () => void;
   #frames: Buffer[] = [];
   #bytes = 0;
+  #counted = 0;
   #scheduled = false;
+  #draining = false;
+  #closed = false;
 
-  /** @param maxBufferedBytes bytes that may wait unsent before the reader counts as slow */
-  constructor(socket: Duplex, maxBufferedBytes: number) {
+  /**
+   * @param maxBufferedBytes bytes that may wait unsent before the reader counts as slow
+   * @param onSlow the reader is too slow for what all readers may leave unread together; called once
+   */
+  constructor(socket: Duplex, maxBufferedBytes: number, backlog: Backlog, onSlow: () => void) {
     this.#socket = socket;
     this.#maxBufferedBytes = maxBufferedBytes;
+    this.#backlog = backlog;
+    this.#onSlow = onSlow;
+  }
+
+  /** Bytes the reader has not taken. */
+  get unread(): number {
+    return this.#bytes + this.#socket.writableLength;
   }
 
   /** Whether the reader is too far behind to be sent more. */
   get isFull(): boolean {
-    return this.#bytes + this.#socket.writableLength > this.#maxBufferedBytes;
+    return this.unread > this.#maxBufferedBytes;
+  }
+  /** Whether the reader should be spared what may be dropped. */
+  get isBehind(): boolean {
+    return this.isFull || (this.#counted > 0 && this.#backlog.isHigh);
   }
 
   push(frame: Buffer): void {
+    if (this.#closed) return;
     this.#frames.push(frame);
     this.#bytes += frame.length;
+    if (this.#draining) return this.#count();
     if (this.#scheduled) return;
     this.#scheduled = true;
     if (waiting.push(this) === 1) process.nextTick(flushAll);
   }
 
-  /** Writes what waits, now. Does nothing on a closed socket. */
+  /** Writes what waits, as far as the socket takes it. */
   flush(): void {
     this.#scheduled = false;
-    const frames = this.#frames;
-    const bytes = this.#bytes;
+    if (this.#closed || this.#draining) return;
+    this.#write(SOCKET_BYTES);
+    this.#count();
+  }
+
+  /** Hands everything that waits to the socket, and takes no more. */
+  end(): void {
+    this.#write(Number.POSITIVE_INFINITY);
+    this.drop();
+  }
+
+  /** Forgets what waits, and takes no more. */
+  drop(): void {
+    this.#closed = true;
     this.#frames = [];
     this.#bytes = 0;
-    const [only] = frames;
-    if (only === undefined || !this.#socket.writable) return;
-    if (frames.length === 1) {
-      this.#socket.write(only);
-    } else if (bytes <= COPY_BELOW_BYTES) {
-      this.#socket.write(Buffer.concat(frames, bytes));
+    this.#backlog.change(this, this.#counted, 0);
+    this.#counted = 0;
+  }
+
+  cutOff(): void {
+    this.drop();
+    this.#onSlow();
+  }
+
+  #write(most: number): void {
+    const frames = this.#frames;
+    if (frames.length === 0 || !this.#socket.writable) return;
+    if (this.#bytes <= COPY_BELOW_BYTES) {
+      const [first, second] = frames;
+      const joined = second ? Buffer.concat(frames, this.#bytes) : first;
+      this.#frames = [];
+      this.#bytes = 0;
+      this.#socket.write(joined);
     } else {
+      let written = 0;
       this.#socket.cork();
-      for (const frame of frames) this.#socket.write(frame);
+      for (const frame of frames) {
+        if (this.#socket.writableLength >= most) break;
+        this.#socket.write(frame);
+        this.#bytes -= frame.length;
+        written++;
+      }
       this.#socket.uncork();
+      this.#frames = frames.slice(written);
     }
+    if (this.#socket.writableLength >= most || this.#frames.length > 0) this.#waitForDrain();
+  }
+
+  #waitForDrain(): void {
+    if (this.#draining || !this.#socket.writableNeedDrain) return;
+    this.#draining = true;
+    this.#socket.once("drain", () => {
+      this.#draining = false;
+      this.flush();
+    });
+  }
+
+  #count(): void {
+    const { unread } = this;
+    const now = unread > BEHIND_BYTES ? unread : 0;
+    if (now === this.#counted) return;
+    const before = this.#counted;
+    this.#counted = now;
+    this.#backlog.change(this, before, now);
   }
 }

@@ -1,4 +1,5 @@
 /** A version of a transform that is in service. */
+import { withStrayErrors } from "@svc/sdk";
 import type { TransformCall } from "@svc/sdk/webhooks";
 import type { CallOutcome } from "./contract.ts";
 import { invoke, type Timing } from "./invoke.ts";
@@ -14,14 +15,22 @@ export interface Runner {
   stop(): Promise<void>;
 }
 
-/** Runs in this thread. One that never gives it back stops the gateway; see placement `worker`. */
-export function createHostRunner(loaded: LoadedTransform, directory: string, clock: Timing): Runner {
+/**
+ * Runs in this thread. One that never gives it back stops the gateway; see placement `worker`.
+ * @param stray takes what the transform throws when nobody waits for it any more
+ */
+export function createHostRunner(
+  loaded: LoadedTransform,
+  directory: string,
+  clock: Timing,
+  stray: (error: unknown) => void,
+): Runner {
   return {
     async run(call, timeoutMs) {
       // What a transform does to its payload is nobody else's business.
       const own = { ...call, payload: structuredClone(call.payload), headers: { ...call.headers } };
       try {
-        return await invoke(loaded, own, timeoutMs, clock);
+        return await withStrayErrors(stray, () => invoke(loaded, own, timeoutMs, clock));
       } catch (cause) {
         throw new Error(describeThrown(cause, directory), { cause });
       }

@@ -18,6 +18,8 @@ export interface Live {
   readonly hash: string;
   readonly examples: number;
   readonly runner: Runner;
+  /** Errors that nobody awaited: of timers, and of promises it left behind. */
+  readonly strays: { count: number; last?: string };
 }
 
 /** Why the newest version does not serve. */
@@ -64,7 +66,8 @@ export function stateOf({ live, fault }: Slot): WebhookTransformInfo["state"] {
 export function infoOf(ref: WebhookTransformRef, slot: Slot | undefined): WebhookTransformInfo {
   const { live, fault } = slot ?? {};
   const untold = live ? undefined : "has not been looked at yet";
-  const problem = fault?.problem ?? untold;
+  const { count = 0, last } = live?.strays ?? {};
+  const problem = fault?.problem ?? last ?? untold;
   return {
     module: ref.module,
     ...(ref.export !== undefined && { export: ref.export }),
@@ -72,6 +75,7 @@ export function infoOf(ref: WebhookTransformRef, slot: Slot | undefined): Webhoo
     timeoutMs: ref.timeoutMs ?? TRANSFORM_TIMEOUT_MS,
     state: slot ? stateOf(slot) : "missing",
     ...(live && { version: live.hash.slice(0, 12), examples: live.examples }),
+    ...(count > 0 && { strayErrors: count }),
     ...(problem !== undefined && { problem }),
   };
 }

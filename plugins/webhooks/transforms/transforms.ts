@@ -27,7 +27,7 @@ export function createTransforms(options: TransformsOptions): Transforms {
   const listeners = new Set<() => void>();
   const ending = new AbortController();
   const { signal } = ending;
-  const versions = createVersions({ clock, startThread, importMs });
+  const versions = createVersions({ clock, log, startThread, importMs });
   const update = createUpdate({ stateDir, clock, log, importMs, startThread, signal, versions, changed });
   let slots: ReadonlyMap<string, Slot> = new Map();
   let plan: TransformPlan | undefined;

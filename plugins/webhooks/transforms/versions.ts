@@ -1,6 +1,6 @@
 /** Puts what passed the checks in service: in this thread, or in one of its own. */
 import { basename } from "node:path";
-import { type Clock, Turns, untilAborted } from "@svc/sdk";
+import { type Clock, type Logger, Turns, untilAborted, withStrayErrors } from "@svc/sdk";
 import type { Copy } from "./copy.ts";
 import { createLoader, type Load } from "./load.ts";
 import { pickTransform } from "./pick.ts";
@@ -12,9 +12,13 @@ import { createWorkerRunner } from "./worker-runner.ts";
 
 export interface VersionsOptions {
   readonly clock: Clock;
+  readonly log: Logger;
   readonly startThread: StartThread;
   readonly importMs: number;
 }
+
+/** Milliseconds between two lines of the log about stray errors of one transform. */
+const STRAY_LOG_MS = 60_000;
 
 export interface Versions {
   /** @throws Error whose message begins with the file */
@@ -27,7 +31,7 @@ export interface Versions {
   stop(): Promise<void>;
 }
 
-export function createVersions({ clock, startThread, importMs }: VersionsOptions): Versions {
+export function createVersions({ clock, log, startThread, importMs }: VersionsOptions): Versions {
   const runners = new Set<Runner>();
   /** Transforms of one copy that run here share its files, as modules do. By its place. */
   const loaders = new Map<string, Promise<Load>>();
@@ -51,9 +55,22 @@ export function createVersions({ clock, startThread, importMs }: VersionsOptions
     });
   }
 
-  async function hostRunner({ candidate }: Slot, copy: Copy): Promise<Runner> {
+  async function hostRunner({ candidate }: Slot, copy: Copy, stray: (error: unknown) => void): Promise<Runner> {
     const { module, export: name } = candidate;
-    return createHostRunner(pickTransform(await load(copy, module), name, module), copy.place, clock);
+    const exports = await withStrayErrors(stray, () => load(copy, module));
+    return createHostRunner(pickTransform(exports, name, module), copy.place, clock, stray);
+  }
+
+  /** Counts the stray errors of a version with the file and line they come from. */
+  function strayCounter({ module }: Slot["candidate"], { place }: Copy, strays: Live["strays"]) {
+    let loggedAt = Number.NEGATIVE_INFINITY;
+    return (error: unknown) => {
+      strays.count++;
+      strays.last = `left an error nobody awaited: ${describeThrown(error, place)}`;
+      if (clock.elapsed() - loggedAt < STRAY_LOG_MS) return;
+      loggedAt = clock.elapsed();
+      log.error({ module, errors: strays.count, problem: strays.last }, `transform ${module} ${strays.last}`);
+    };
   }
 
   async function workerRunner({ candidate }: Slot, copy: Copy): Promise<Runner> {
@@ -73,10 +90,12 @@ export function createVersions({ clock, startThread, importMs }: VersionsOptions
   return {
     async start(slot, copy, examples) {
       const inWorker = slot.placement === "worker";
+      const strays: Live["strays"] = { count: 0 };
       try {
-        const runner = await (inWorker ? workerRunner(slot, copy) : hostRunner(slot, copy));
+        const stray = strayCounter(slot.candidate, copy, strays);
+        const runner = await (inWorker ? workerRunner(slot, copy) : hostRunner(slot, copy, stray));
         runners.add(runner);
-        return { hash: basename(copy.place), runner, examples };
+        return { hash: basename(copy.place), runner, examples, strays };
       } catch (cause) {
         if (cause instanceof ModuleProblem) throw cause;
         const why = inWorker && cause instanceof Error ? cause.message : describeThrown(cause, copy.place);

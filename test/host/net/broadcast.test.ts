@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
-import { PassThrough } from "node:stream";
+import { type Duplex, PassThrough } from "node:stream";
 import { describe, it } from "node:test";
 import { defineEvent, Type } from "@svc/sdk";
 import { Broadcaster, type Receiver } from "../../../host/net/ws/broadcast.ts";
 import { closeReason, encodeTextFrame } from "../../../host/net/ws/frame-codec.ts";
-import { Outbox } from "../../../host/net/ws/outbox.ts";
+import { Backlog, Outbox } from "../../../host/net/ws/outbox.ts";
 
 const event = defineEvent({ name: "demo", summary: "-", payload: Type.Unknown() });
 const guarded = defineEvent({ name: "guarded", summary: "-", payload: Type.Unknown(), scope: "operator.pairing" });
@@ -124,12 +124,18 @@ describe("a close reason", () => {
   });
 });
 
+function outboxOf(socket: Duplex, maxBufferedBytes: number, backlog = new Backlog(), onSlow = () => {}): Outbox {
+  return new Outbox(socket, maxBufferedBytes, backlog, onSlow);
+}
+
+const tick = () => new Promise((resolve) => setImmediate(resolve));
+
 describe("the outbox", () => {
   it("writes all frames of a tick at once", async () => {
     const socket = new PassThrough();
     const chunks: Buffer[] = [];
     socket.on("data", (chunk: Buffer) => chunks.push(chunk));
-    const outbox = new Outbox(socket, 1_000);
+    const outbox = outboxOf(socket, 1_000);
     for (const text of ["a", "b", "c"]) outbox.push(Buffer.from(text));
     assert.equal(chunks.length, 0);
     await new Promise((resolve) => setImmediate(resolve));
@@ -138,7 +144,7 @@ describe("the outbox", () => {
 
   it("is full when more waits than its reader may leave, queued or in the socket", async () => {
     const socket = new PassThrough({ highWaterMark: 1 });
-    const outbox = new Outbox(socket, 10);
+    const outbox = outboxOf(socket, 10);
     outbox.push(Buffer.alloc(10));
     assert.equal(outbox.isFull, false);
     outbox.push(Buffer.alloc(1));
@@ -148,10 +154,57 @@ describe("the outbox", () => {
     assert.equal(outbox.isFull, true);
   });
 
+  it("keeps what the socket does not take, so that a reader who is cut off costs nothing more", async () => {
+    const socket = new PassThrough();
+    const outbox = outboxOf(socket, 100_000_000);
+    for (let count = 0; count < 100; count++) outbox.push(Buffer.alloc(100_000));
+    await tick();
+    assert.ok(socket.writableLength < 1_000_000, `the socket holds ${socket.writableLength} bytes`);
+    assert.ok(outbox.unread > 9_000_000);
+    outbox.drop();
+    assert.ok(outbox.unread < 1_000_000);
+  });
+
+  it("writes everything in its order once the reader goes on", async () => {
+    const socket = new PassThrough();
+    const outbox = outboxOf(socket, 100_000_000);
+    const sent = Array.from({ length: 50 }, (_, index) => Buffer.alloc(70_000, index));
+    for (const frame of sent) outbox.push(frame);
+    await tick();
+    outbox.push(Buffer.from("the end"));
+    const read: Buffer[] = [];
+    let bytes = 0;
+    for await (const chunk of socket) {
+      read.push(chunk as Buffer);
+      bytes += (chunk as Buffer).length;
+      if (bytes === 50 * 70_000 + 7) break;
+    }
+    assert.ok(Buffer.concat(read).equals(Buffer.concat([...sent, Buffer.from("the end")])));
+  });
+
+  it("cuts off whoever leaves most unread when all together leave too much", async () => {
+    const backlog = new Backlog(1_000_000);
+    const cut: string[] = [];
+    const outboxes = ["little", "most", "some"].map((name) =>
+      outboxOf(new PassThrough(), 50_000_000, backlog, () => cut.push(name)),
+    );
+    for (const [index, bytes] of [100_000, 600_000, 250_000].entries()) outboxes[index]?.push(Buffer.alloc(bytes));
+    await tick();
+    assert.deepEqual([cut, backlog.bytes > 900_000], [[], true]);
+    assert.deepEqual(
+      outboxes.map(({ isBehind }) => isBehind),
+      [true, true, true],
+    ); // what may be dropped is dropped first
+    outboxes[2]?.push(Buffer.alloc(200_000));
+    await tick();
+    assert.deepEqual(cut, ["most"]);
+    assert.ok(backlog.bytes < 600_000);
+  });
+
   it("ignores a closed socket", async () => {
     const socket = new PassThrough();
     socket.destroy();
-    const outbox = new Outbox(socket, 10);
+    const outbox = outboxOf(socket, 10);
     outbox.push(Buffer.from("x"));
     outbox.flush();
     await new Promise((resolve) => setImmediate(resolve));

@@ -29,6 +29,8 @@ const demo = defineContract("demo", {
     }),
     result: Any,
   },
+  huge: { summary: "-", scope: "operator.read", params: Any, result: Any },
+  shoutTwofold: { summary: "-", scope: "operator.write", params: Type.Object({ text: Type.String() }), result: Any },
   whoami: { summary: "-", scope: "none", params: Any, result: Any },
   node: { summary: "-", scope: "operator.read", role: "node", params: Any, result: Any },
   hidden: { summary: "-", scope: "operator.read", advertised: false, params: Any, result: Any },
@@ -76,6 +78,11 @@ function demoPlugin(aborted: string[] = []) {
         shout({ params }) {
           const audience = params.to ? { connections: params.to } : undefined;
           for (let turn = 0; turn < (params.times ?? 1); turn++) emit[params.event]?.(params.payload ?? turn, audience);
+          return {};
+        },
+        huge: () => ({ text: "x".repeat(MAX_PAYLOAD_BYTES.afterConnect) }),
+        shoutTwofold({ params }) {
+          emit["all"]?.({ text: params.text, again: params.text });
           return {};
         },
         whoami: ({ principal, connection }) => ({ principal, id: connection?.id }),
@@ -332,6 +339,96 @@ describe("after connect", () => {
       { expectFinal: true, onAccepted: (payload) => (accepted = payload) },
     );
     assert.deepEqual([accepted, final], [{ status: "accepted" }, { status: "ok" }]);
+  });
+
+  it("at most 64 calls of a connection wait; one more is told when to come back, and others are not touched", async (t) => {
+    const { raw } = await start(t);
+    const [socket, other] = [await raw(), await raw()];
+    for (let id = 1; id <= 66; id++) socket.send({ type: "req", id: String(id), method: "demo.wait" });
+    const refused = await socket.next(({ id }) => id === "66");
+    assert.deepEqual(
+      [refused.error?.code, refused.error?.details?.["code"], Object(refused.error).retryAfterMs],
+      ["UNAVAILABLE", "TOO_MANY_CALLS", 250],
+    );
+    assert.deepEqual(
+      socket.frames.flatMap(({ id, ok }) => (ok === false ? [id] : [])),
+      ["65", "66"],
+    );
+    other.send({ type: "req", id: "1", method: "demo.whoami" });
+    assert.equal((await other.next(({ id }) => id === "1")).ok, true);
+    for (const { ws } of [socket, other]) ws.close();
+  });
+
+  it("a call that was accepted leaves its place to others", async (t) => {
+    const { raw } = await start(t);
+    const socket = await raw();
+    for (let id = 1; id <= 200; id++) socket.send({ type: "req", id: String(id), method: "demo.twice" });
+    await socket.next(({ id, payload }) => id === "200" && payload?.["status"] === "ok");
+    assert.deepEqual(
+      socket.frames.filter(({ ok }) => ok === false),
+      [],
+    );
+  });
+
+  it("messages that came at once are all answered, in their order", async (t) => {
+    const { raw } = await start(t);
+    const socket = await raw();
+    const text = "x".repeat(20_000);
+    const sent = Array.from({ length: 500 }, (_, index) => String(index));
+    for (const id of sent) socket.send({ type: "req", id, method: "demo.echo", params: { text } });
+    await socket.next(({ id }) => id === "499");
+    assert.deepEqual(
+      socket.frames.flatMap(({ type, id }) => (type === "res" && id !== "c1" ? [id] : [])),
+      sent,
+    );
+  });
+
+  it("an answer that is larger than what clients read is refused, and the connection stays", async (t) => {
+    const { raw } = await start(t);
+    const socket = await raw();
+    socket.send({ type: "req", id: "1", method: "demo.huge" });
+    const { error } = await socket.next(({ id }) => id === "1");
+    assert.equal(error?.code, "PAYLOAD_TOO_LARGE");
+    assert.match(error.message, /the answer of demo\.huge has \d+ bytes/);
+    socket.send({ type: "req", id: "2", method: "demo.whoami" });
+    assert.equal((await socket.next(({ id }) => id === "2")).ok, true);
+  });
+
+  it("an event that is larger than what clients read reaches nobody and fails who sends it", async (t) => {
+    const { raw } = await start(t);
+    const [socket, other] = [await raw(), await raw()];
+    const payload = "x".repeat(MAX_PAYLOAD_BYTES.afterConnect / 2);
+    socket.send({ type: "req", id: "1", method: "demo.shout", params: { event: "all", payload: { twice: true } } });
+    await other.next(({ event }) => event === "demo.all");
+    socket.send({ type: "req", id: "2", method: "demo.shoutTwofold", params: { text: payload } });
+    assert.equal((await socket.next(({ id }) => id === "2")).error?.code, "INTERNAL");
+    for (const each of [socket, other]) {
+      each.send({ type: "req", id: "3", method: "demo.whoami" });
+      assert.equal((await each.next(({ id }) => id === "3")).ok, true);
+    }
+  });
+
+  it("a message with more values than anybody sends closes with 1009 before it is parsed", async (t) => {
+    const { raw } = await start(t);
+    const socket = await raw();
+    socket.send(`{"type":"req","id":"1","method":"demo.echo","params":{"text":"","deep":${"[".repeat(300_000)}`);
+    assert.deepEqual(await socket.closed, { code: 1009, reason: "this message holds too many values" });
+  });
+
+  it("a slow reader reads why it is cut off as soon as it goes on", async (t) => {
+    const { raw } = await start(t, { maxBufferedBytes: 10_000_000 });
+    const socket = await raw();
+    socket.ws.pause();
+    const text = "x".repeat(100_000);
+    for (let id = 0; id < 300; id++)
+      socket.send({ type: "req", id: String(id), method: "demo.echo", params: { text } });
+    const other = await raw();
+    for (let turn = 0; turn < 3; turn++) {
+      other.send({ type: "req", id: `${turn}`, method: "demo.slow", params: { ms: 600 } });
+      await other.next(({ id }) => id === `${turn}`);
+    }
+    socket.ws.resume(); // 1.8 s later: longer than a peer gets that was not slow
+    assert.deepEqual(await socket.closed, { code: 1008, reason: "slow consumer" });
   });
 
   it("a caller that leaves aborts its calls", async (t) => {

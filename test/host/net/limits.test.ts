@@ -248,3 +248,26 @@ describe("failed attempts", limited, () => {
     assert.equal((await fetchX("x", { "x-forwarded-for": "203.0.113.1", "x-user": "ada" })).status, 200);
   });
 });
+
+describe("connections of one address", limited, () => {
+  it("are limited, a /64 of IPv6 as one; those of this machine are not", async (t) => {
+    const { url, token, raw } = await start(t, {
+      gateway: { trustedProxies: ["127.0.0.1"], maxConnectionsPerAddress: 2 },
+    });
+    const from = async (address: string) => {
+      const socket = await openRaw(url, { "x-forwarded-for": address });
+      socket.send(connectFrame(token));
+      return socket;
+    };
+    const accepted = (socket: RawSocket) => socket.next(({ id, ok }) => id === "c1" && ok === true);
+    const [one, two] = [await from("2001:db8::1"), await from("2001:db8::2")];
+    await Promise.all([one, two].map(accepted));
+    const third = await from("2001:db8::3");
+    assert.deepEqual(await third.closed, { code: 1008, reason: "too many connections from this address" });
+    await accepted(await from("2001:db8:0:1::1"));
+    one.ws.close();
+    await one.closed;
+    await accepted(await from("2001:db8::4"));
+    await Promise.all([raw(), raw(), raw()]);
+  });
+});

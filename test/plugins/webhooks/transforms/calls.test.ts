@@ -23,6 +23,7 @@ const acts: Record<string, (context: any) => unknown> = {
   date: () => ({ at: { when: new Date(0) } }), map: () => ({ a: [new Map()] }), infinite: () => ({ a: 1 / 0 }),
   big: () => ({ a: 1n }), fn: () => ({ a: () => 1 }), hole: () => ({ a: [undefined] }),
   cycle: () => { const a: any = {}; a.a = a; return a; },
+  "long text": () => ({ text: "x".repeat(2 ** 20) }), "long list": () => ({ list: Array(200_000).fill(1) }),
   getter: () => ({ get a() { throw new Error("got"); } }),
   "undefined keys": () => ({ a: undefined, b: null, c: { d: undefined } }),
   bare: () => Object.assign(Object.create(null), { a: 1 }),
@@ -83,6 +84,8 @@ for (const placement of PLACES)
         ["fn", /the result\.a is a function/],
         ["hole", /the result\.a\[0\] is undefined/],
         ["cycle", /nested more than 100 deep/],
+        ["long text", /the result is larger than 1048576 bytes; return less/],
+        ["long list", /the result is larger than 1048576 bytes; return less/],
         ["getter", /Error: got/],
       ];
       for (const [act, message] of failures)
