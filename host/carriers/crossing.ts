@@ -29,8 +29,13 @@ type Tagged =
 
 type AnyFunction = (...args: unknown[]) => unknown;
 
+/** What a value weighs beside its bytes: what it costs the other side to make one. */
+const VALUE_WEIGHT = 128;
+
 /** What one side does with what cannot be copied. */
 export interface Sender {
+  /** Told of everything that crosses. @param weight about its bytes. @throws Error that is too much for one message */
+  weigh(weight: number, where: string): void;
   /** @returns the reference under which the other side may call or name it */
   handOut(value: object): number;
   /** The reference of an object that came from the other side. */
@@ -53,6 +58,7 @@ export interface Receiver {
 export function pack(value: unknown, sender: Sender, where = "value", depth = 0): unknown {
   if (typeof value === "function") return packFunction(value as AnyFunction, undefined, sender);
   if (typeof value === "symbol") throw new Error(`${where}: a symbol cannot cross to another thread or process`);
+  sender.weigh(weightOf(value), where);
   if (typeof value !== "object" || value === null) return value;
   if (depth > DEEPEST)
     throw new Error(`${where}: too deep to cross to another thread or process; it may contain itself`);
@@ -61,6 +67,12 @@ export function pack(value: unknown, sender: Sender, where = "value", depth = 0)
   if (isLeaf(value)) return value;
   if (Array.isArray(value)) return value.map((item, index) => pack(item, sender, `${where}[${index}]`, depth + 1));
   return packObject(value, sender, where, depth);
+}
+
+function weightOf(value: unknown): number {
+  if (typeof value === "string") return value.length;
+  if (value instanceof ArrayBuffer || ArrayBuffer.isView(value)) return value.byteLength;
+  return value instanceof Map || value instanceof Set ? VALUE_WEIGHT * (1 + value.size) : VALUE_WEIGHT;
 }
 
 function packFunction(called: AnyFunction, self: object | undefined, sender: Sender): Tagged {

@@ -20,10 +20,14 @@ export class Guest {
   #reason: string | undefined;
   beat: Beat | undefined;
 
-  constructor(id: string, carrier: Carrier, options: Omit<LinkOptions, "post"> = {}) {
+  constructor(id: string, carrier: Carrier, options: Pick<LinkOptions, "hasIdentity" | "run"> = {}) {
     this.#id = id;
     this.#carrier = carrier;
-    this.#link = new Link({ post: (message) => carrier.post(message), ...options });
+    this.#link = new Link({
+      post: (message) => carrier.post(message),
+      onFlood: () => this.end("it sent more messages than the gateway could receive"),
+      ...options,
+    });
     carrier.onMessage((message) => this.#link.receive(message));
     this.#ended = new Promise((resolve) => {
       carrier.onEnd((reason) => {
@@ -60,7 +64,8 @@ export class Guest {
       lastLook = now;
       if (askedAt !== undefined) {
         if (slept) askedAt = now;
-        else if (now - askedAt > STALL_MS) this.end(`it blocked its thread for more than ${STALL_MS / 1_000} s`);
+        else if (now - Math.max(askedAt, this.#link.heardAt) > STALL_MS)
+          this.end(`it blocked its thread for more than ${STALL_MS / 1_000} s`);
         return;
       }
       askedAt = now;

@@ -22,7 +22,7 @@ let host: HostSide | undefined;
 
 // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a thread, not a window: there is no origin
 const post = (message: unknown) => void (parentPort ? parentPort.postMessage(message) : process.send?.(message));
-const link = new Link({ post });
+const link = new Link({ post, isGuest: true });
 
 const guest: GuestSide = {
   async describe() {
@@ -67,8 +67,8 @@ function gatewayIn(
     isOpen: () => recording.isOpen,
     run: (work) => work(),
     failed: (error, where) => to.charge(error, where),
-    publish: ({ name }, payload, audience) => to.publish(name, payload, audience),
-    forward: (event, payload, connections) => to.forward(event, payload, connections),
+    publish: ({ name }, payload, audience) => charged(to.publish(name, payload, audience), name),
+    forward: (event, payload, connections) => charged(to.forward(event, payload, connections), event.name),
     // Their kinds refuse to be declared here.
     emitter: () => undefined as unknown as HookEmitter<never>,
     view: () => undefined as never,
@@ -89,6 +89,11 @@ function gatewayIn(
     stateDir: () => stateDir,
     call: (method, params, principal) => to.call(method.name, params, principal),
   });
+}
+
+/** What is sent crosses later: where it fails nobody waits for it. @param sent a promise, whatever it was declared as */
+function charged(sent: unknown, event: string): void {
+  void Promise.resolve(sent).catch((error: unknown) => host?.charge(error, `event ${event}`));
 }
 
 /** A throw counts as yes. */

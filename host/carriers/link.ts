@@ -18,7 +18,11 @@ type Message =
   | { readonly k: "failed"; readonly id: number; readonly failure: unknown }
   | { readonly k: "abort"; readonly signal: number }
   | { readonly k: "over"; readonly signals: readonly number[] }
-  | { readonly k: "drop"; readonly ref: number; readonly count: number };
+  | { readonly k: "drop"; readonly ref: number; readonly count: number }
+  /** So many messages were received in all. */
+  | { readonly k: "got"; readonly count: number };
+
+type Counted = Exclude<Message, { readonly k: "got" }>;
 
 interface Waiting {
   readonly resolve: (value: unknown) => void;
@@ -27,12 +31,25 @@ interface Waiting {
   readonly over: () => void;
 }
 
+/** Most that one message may weigh, about in bytes: what is larger would hold up whoever receives it. Choice. */
+const MAX_WEIGHT = 32 * 2 ** 20;
+/** What may be on its way to the gateway before it has received it; the rest waits where it comes from. Choice. */
+const WINDOW = { messages: 256, weight: 8 * 2 ** 20 };
+/** Messages on their way that nobody sends who keeps to the window. */
+const FLOOD = 4 * WINDOW.messages;
+/** Milliseconds of receiving after which others have their turn. */
+const TURN_MS = 5;
+
 export interface LinkOptions {
   post(message: unknown): void;
   /** Objects that the other side may send back and mean the very object. Default: none. */
   hasIdentity?(value: object): boolean;
   /** Around each call that comes in. */
   run?<T>(work: () => T): T;
+  /** Sends no more than the other side can receive. Default: as much as it likes. */
+  readonly isGuest?: boolean;
+  /** The other side sends more than it may. Its messages are received in turns, between which others are served. */
+  onFlood?(): void;
 }
 
 export class Link {
@@ -45,6 +62,19 @@ export class Link {
   #calls = 0;
   #signals = 0;
   #closed: Error | undefined;
+  /** Messages that wait for the other side, with their weight. */
+  #later: { readonly message: Message; readonly weight: number }[] = [];
+  /** Weights of the messages that are on their way. */
+  #onTheWay: number[] = [];
+  #weightOnTheWay = 0;
+  #sent = 0;
+  /** Messages that wait for the next turn. */
+  #inbox: Counted[] = [];
+  #received = 0;
+  /** Milliseconds of this turn. */
+  #worked = 0;
+  #hasTurn = false;
+  #heardAt = performance.now();
   #root: ((value: unknown) => void) | undefined;
   /** What the other side offers without being asked. */
   readonly root = new Promise<unknown>((resolve) => (this.#root = resolve));
@@ -58,13 +88,19 @@ export class Link {
     return this.#exports.size;
   }
 
+  /** When the other side was heard last. monotonic ms */
+  get heardAt(): number {
+    return this.#heardAt;
+  }
+
   /** Calls that were not answered yet. */
   get underWay(): number {
     return this.#waiting.size;
   }
 
   offer(root: object): void {
-    this.#post({ k: "root", value: pack(root, this.#sender([])) });
+    const sender = this.#sender([]);
+    this.#post({ k: "root", value: pack(root, sender) }, sender.weight);
   }
 
   /** Fails all that waits and everything from now on, and aborts the signals of the other side. Safe to call twice. */
@@ -75,12 +111,53 @@ export class Link {
       reject(error);
     }
     this.#waiting.clear();
+    this.#later = [];
+    this.#inbox = [];
     for (const controller of this.#controllers.values()) controller.abort();
     this.#controllers.clear();
   }
 
   receive(message: unknown): void {
     const parsed = message as Message; // the other end of this very class sent it
+    this.#heardAt = performance.now();
+    if (parsed.k === "got") return this.#confirmed(parsed.count);
+    const { onFlood } = this.#options;
+    if (!onFlood) return this.#take(parsed);
+    this.#inbox.push(parsed);
+    if (this.#inbox.length > FLOOD) return onFlood();
+    if (this.#worked < TURN_MS) this.#takeWaiting();
+    if (this.#hasTurn) return;
+    this.#hasTurn = true;
+    setImmediate(() => this.#nextTurn());
+  }
+
+  #nextTurn(): void {
+    this.#hasTurn = false;
+    this.#worked = 0;
+    this.#takeWaiting();
+    this.#post({ k: "got", count: this.#received });
+    if (this.#inbox.length === 0 || this.#closed) return;
+    this.#hasTurn = true;
+    setImmediate(() => this.#nextTurn());
+  }
+
+  /** Takes the messages that wait, until this turn is over. */
+  #takeWaiting(): void {
+    const messages = this.#inbox;
+    this.#inbox = [];
+    let taken = 0;
+    for (const message of messages) {
+      if (this.#worked >= TURN_MS) break;
+      taken++;
+      const begun = performance.now();
+      this.#take(message);
+      this.#worked += performance.now() - begun;
+    }
+    this.#received += taken;
+    if (taken < messages.length) this.#inbox = [...messages.slice(taken), ...this.#inbox];
+  }
+
+  #take(parsed: Counted): void {
     switch (parsed.k) {
       case "root":
         return this.#root?.(unpack(parsed.value, this.#receiver()));
@@ -100,8 +177,34 @@ export class Link {
     }
   }
 
-  #post(message: Message): void {
-    if (!this.#closed) this.#options.post(message);
+  /** @param weight as `pack` told it */
+  #post(message: Message, weight = 0): void {
+    if (this.#closed) return;
+    if (!this.#options.isGuest) return this.#options.post(message);
+    this.#later.push({ message, weight });
+    if (this.#later.length === 1) this.#sendWaiting();
+  }
+
+  /** Sends what waits, as far as the other side can receive it. */
+  #sendWaiting(): void {
+    let sent = 0;
+    for (const { message, weight } of this.#later) {
+      const { length } = this.#onTheWay;
+      if (length >= WINDOW.messages || (length > 0 && this.#weightOnTheWay + weight > WINDOW.weight)) break;
+      sent++;
+      this.#onTheWay.push(weight);
+      this.#weightOnTheWay += weight;
+      this.#options.post(message);
+    }
+    this.#later = this.#later.slice(sent);
+    this.#sent += sent;
+  }
+
+  /** @param count messages that the other side has received in all */
+  #confirmed(count: number): void {
+    const over = this.#onTheWay.length - (this.#sent - count);
+    for (const weight of this.#onTheWay.splice(0, over)) this.#weightOnTheWay -= weight;
+    this.#sendWaiting();
   }
 
   #call(ref: number, args: readonly unknown[]): Promise<unknown> {
@@ -117,7 +220,7 @@ export class Link {
       const sender = this.#sender(watched, (signal) => void signals.push(signal));
       const packed = args.map((arg, index) => pack(arg, sender, `argument ${index + 1}`));
       const answered = new Promise<unknown>((resolve, reject) => this.#waiting.set(id, { resolve, reject, over }));
-      this.#post({ k: "call", id, ref, args: packed });
+      this.#post({ k: "call", id, ref, args: packed }, sender.weight);
       return answered;
     } catch (error) {
       this.#waiting.delete(id);
@@ -156,14 +259,36 @@ export class Link {
       const given = args.map((arg) => unpack(arg, this.#receiver()));
       const { run = (work) => work() } = this.#options;
       const value = await run(() => called(...given));
-      this.#post({ k: "done", id, value: pack(value, this.#sender([]), "result") });
+      const sender = this.#sender([]);
+      const packed = pack(value, sender, "result");
+      this.#post({ k: "done", id, value: packed }, sender.weight);
     } catch (error) {
-      this.#post({ k: "failed", id, failure: pack(plain(failureOf(error)), this.#sender([]), "error") });
+      this.#post({ k: "failed", id, failure: this.#failure(error) });
     }
   }
 
-  #sender(watched: (() => void)[], crossed: (signal: number) => void = () => undefined): Sender {
+  #failure(error: unknown): unknown {
+    try {
+      return pack(plain(failureOf(error)), this.#sender([]), "error");
+    } catch (tooLarge) {
+      return pack(failureOf(tooLarge), this.#sender([]), "error");
+    }
+  }
+
+  #sender(
+    watched: (() => void)[],
+    crossed: (signal: number) => void = () => undefined,
+  ): Sender & { readonly weight: number } {
+    let total = 0;
     return {
+      get weight() {
+        return total;
+      },
+      weigh(weight, where) {
+        total += weight;
+        if (total > MAX_WEIGHT)
+          throw new Error(`${where}: more than ${MAX_WEIGHT} bytes cannot cross to another thread or process at once`);
+      },
       handOut: (value) => this.#exports.add(value),
       refOf: (value) => this.#imports.refOf(value),
       hasIdentity: (value) => this.#options.hasIdentity?.(value) ?? false,

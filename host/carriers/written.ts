@@ -178,6 +178,7 @@ function numbering(functions: object[]): Sender {
     handOut: (value) => functions.push(value) - 1,
     refOf: () => undefined,
     hasIdentity: () => false,
+    weigh: () => undefined,
     watch() {
       throw new Error("a signal cannot be written down");
     },

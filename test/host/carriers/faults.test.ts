@@ -4,7 +4,7 @@
  */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { defineContract, definePlugin, Type } from "@svc/sdk";
+import { defineContract, defineEvent, definePlugin, Type } from "@svc/sdk";
 import { isolationScene, type SceneOptions, until, type Written } from "./scene.ts";
 
 const Any = Type.Unknown();
@@ -125,6 +125,42 @@ for (const run of OWN_PLACE)
         32,
       ],
     ];
+    it("floods the gateway with lines and events: others are served, and all of it arrives", async (t) => {
+      const { client, ask, report, othersAreFine } = await scene(
+        t,
+        {
+          setup: `${counter} const note = gateway.event(defineEvent({ name: "guest.note", summary: "-", payload: Any }));
+            serve("flood", () => { for (let n = 0; n < 20_000; n++) { gateway.log.debug({ n }, "line"); note({ n }); } return "sent"; });`,
+        },
+        { run },
+      );
+      let notes = 0;
+      client.on(defineEvent({ name: "guest.note", summary: "-", payload: Any }), () => notes++);
+      const flood = ask("flood");
+      for (let turn = 0; turn < 20; turn++) await othersAreFine();
+      assert.equal(await flood, "sent");
+      await until(() => notes === 20_000, "the events");
+      assert.equal(report()?.state, "active");
+    });
+
+    it("answers or sends more than a message may hold: that call fails, and connections stay", async (t) => {
+      const { ask, report, othersAreFine } = await scene(
+        t,
+        {
+          setup: `${counter} const note = gateway.event(defineEvent({ name: "guest.note", summary: "-", payload: Any }));
+            serve("answer", () => "x".repeat(40_000_000));
+            serve("send", () => { note("x".repeat(30_000_000)); return "sent"; });`,
+        },
+        { run },
+      );
+      await assert.rejects(ask("answer"), /^GatewayError: internal error/);
+      const [before = 0] = [report()?.errors];
+      assert.equal(await ask("send"), "sent");
+      await until(() => report()?.errors === before + 1, "the charge");
+      assert.match(report()?.blame?.message ?? "", /event guest\.note is too large/);
+      await othersAreFine();
+    });
+
     for (const [what, code, reason, memoryMb] of deadly)
       it(`${what}: it alone ends, is named, and comes back`, async (t) => {
         const { client, ask, report, othersAreFine } = await scene(

@@ -24,15 +24,22 @@ import { Link, type LinkOptions } from "../../../host/carriers/link.ts";
 type AnyFunction = (...args: unknown[]) => Promise<unknown>;
 
 /** Two ends that hear each other through structured clones, in order, a turn later. */
-async function ends(root: object, options: Partial<LinkOptions> = {}) {
+async function ends(root: object, options: Partial<LinkOptions> = {}, ofGuest: Partial<LinkOptions> = {}) {
+  const onTheWay = { now: 0, most: 0 };
   const post = (to: () => Link) => (message: unknown) => {
     const copy: unknown = structuredClone(message);
-    setImmediate(() => to().receive(copy));
+    const counts = to === toNear;
+    if (counts) onTheWay.most = Math.max(onTheWay.most, ++onTheWay.now);
+    setImmediate(() => {
+      if (counts) onTheWay.now--;
+      to().receive(copy);
+    });
   };
-  const near: Link = new Link({ ...options, post: post(() => far) });
-  const far: Link = new Link({ post: post(() => near) });
+  const toNear = () => near;
+  const near: Link = new Link({ post: post(() => far), ...options });
+  const far: Link = new Link({ post: post(toNear), ...ofGuest });
   far.offer(root);
-  return { near, far, side: (await near.root) as Record<string, AnyFunction> };
+  return { near, far, onTheWay, side: (await near.root) as Record<string, AnyFunction> };
 }
 
 describe("a link", () => {
@@ -58,6 +65,64 @@ describe("a link", () => {
       }),
       { numRuns: 300 },
     );
+  });
+
+  it("a guest sends no more than the gateway has room for, in order, and all of it arrives", async () => {
+    const seen: number[] = [];
+    const guest = {
+      async flood(note: AnyFunction) {
+        await Promise.all(Array.from({ length: 5_000 }, (_, count) => note(count)));
+        return "done";
+      },
+    };
+    const { side, onTheWay } = await ends(
+      guest,
+      { onFlood: () => assert.fail("it kept to the window") },
+      { isGuest: true },
+    );
+    const note = (count: number) => void seen.push(count);
+    assert.equal(await side["flood"]?.(note), "done");
+    assert.deepEqual(
+      seen,
+      Array.from({ length: 5_000 }, (_, count) => count),
+    );
+    assert.ok(onTheWay.most <= 256, `${onTheWay.most} messages were on their way at once`);
+  });
+
+  it("what is too large for one message fails the call, and the link goes on", async () => {
+    const { side } = await ends({
+      text: (length: number) => "x".repeat(length),
+      list: (length: number) => Array.from({ length }, () => ({})),
+      fail: (length: number) => {
+        throw new Error("x".repeat(length));
+      },
+      give: (text: string) => text.length,
+    });
+    const large = 33 * 2 ** 20;
+    await assert.rejects(
+      side["text"]?.(large) ?? Promise.resolve(),
+      /^Error: result: more than 33554432 bytes cannot cross/,
+    );
+    await assert.rejects(
+      side["list"]?.(300_000) ?? Promise.resolve(),
+      /^Error: result\[\d+\]: more than 33554432 bytes/,
+    );
+    await assert.rejects(side["fail"]?.(large) ?? Promise.resolve(), /more than 33554432 bytes/);
+    await assert.rejects(side["give"]?.("x".repeat(large)) ?? Promise.resolve(), /^Error: argument 1: more than/);
+    assert.equal(await side["text"]?.(3), "xxx");
+  });
+
+  it("who sends more than it may is noticed", async () => {
+    let floods = 0;
+    const link = new Link({ post: () => {}, onFlood: () => floods++ });
+    for (let id = 0; id < 2_000; id++) link.receive({ k: "drop", ref: 1, count: 0 });
+    assert.equal(floods, 0); // such are taken at once
+    const busy = { k: "call", id: 1, ref: 0, args: [] };
+    const until = performance.now() + 6;
+    while (performance.now() < until) link.receive({ k: "drop", ref: 1, count: 0 });
+    for (let id = 0; id < 2_000; id++) link.receive(busy);
+    assert.ok(floods > 0);
+    link.close(new Error("over"));
   });
 
   it("gives an object with identity back as the very object, and functions too", async () => {
