@@ -83,6 +83,7 @@ function assemble(context: HostContext): { gateway: RunningGateway; config: Conf
     clock,
     log,
     isIdle: () => !kernel.isBusy(),
+    idleWaitMs: options.drainMs,
     ...options.restart,
   });
   const report = new StartupReport(context);

@@ -35,7 +35,7 @@ export interface GatewayOptions {
   readonly logLevel?: LogLevel;
   /** Compare every result with its schema. Default false; on in tests. */
   readonly checkResults?: boolean;
-  /** Milliseconds a stop waits for calls in flight. Default 5000. */
+  /** Milliseconds a stop waits for work in flight: runs, calls, streams. A restart waits as long, and 30000 at least. Default 5000. */
   readonly drainMs?: number;
   /** Milliseconds a socket has for `connect`. Default 10000. */
   readonly handshakeTimeoutMs?: number;
@@ -49,6 +49,8 @@ export interface GatewayOptions {
 export interface StopOptions {
   /** Milliseconds until it is back. Default: it is not coming back. */
   readonly restartExpectedMs?: number;
+  /** Instead of `drainMs` of the gateway. */
+  readonly drainMs?: number;
 }
 
 export interface Gateway {

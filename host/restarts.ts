@@ -10,7 +10,8 @@ const DEFAULT_DELAY = 2_000;
 const LONGEST_DELAY = 60_000;
 const COOLDOWN = 30_000;
 const IDLE_POLL = 500;
-const LONGEST_IDLE_WAIT = 30_000;
+/** Spec: protocol/methods-config.md §4. */
+const LEAST_IDLE_WAIT = 30_000;
 
 /** Somebody outside the gateway who can start it again. */
 export interface Restarter {
@@ -31,6 +32,8 @@ export interface RestartsOptions extends Partial<Restarter> {
   readonly log: Logger;
   /** Nothing is being worked on. A throw counts as busy. */
   isIdle(): boolean;
+  /** Milliseconds a restart waits for that. Choice: as long as a run may take. Default, and at least: 30000. */
+  readonly idleWaitMs?: number | undefined;
 }
 
 /** The service, with what only the host may do. */
@@ -48,6 +51,7 @@ export function createRestarts({
   clock,
   log,
   isIdle,
+  idleWaitMs = LEAST_IDLE_WAIT,
   perform,
   renews = false,
   ...before
@@ -74,11 +78,12 @@ export function createRestarts({
   function whenDue(): void {
     state = "under way";
     if (idle()) return begin();
-    const givenUpAt = clock.elapsed() + LONGEST_IDLE_WAIT;
+    const waitMs = Math.max(LEAST_IDLE_WAIT, idleWaitMs);
+    const givenUpAt = clock.elapsed() + waitMs;
     cancel = clock.setInterval(() => {
       const late = clock.elapsed() >= givenUpAt;
       if (!late && !idle()) return;
-      if (late) log.warn({ waitedMs: LONGEST_IDLE_WAIT }, "restarting although there is work in progress");
+      if (late) log.warn({ waitedMs: waitMs }, "restarting although there is work in progress");
       begin();
     }, IDLE_POLL);
   }

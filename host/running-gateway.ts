@@ -1,5 +1,13 @@
 /** Starts and stops the assembled parts of a gateway, in their order, and answers for them to whoever started it. */
-import { type Audience, type ConnectionInfo, type EventSpec, GatewayError, HOOKS, type Principal } from "@svc/sdk";
+import {
+  type Audience,
+  type ConnectionInfo,
+  type EventSpec,
+  GatewayError,
+  HOOKS,
+  pause,
+  type Principal,
+} from "@svc/sdk";
 import type { PluginReport, ReloadReport } from "@svc/sdk/plugins";
 import { CLOSE, shutdown, tick, TICK_INTERVAL_MS } from "@svc/sdk/protocol";
 import { writeLocalKey } from "./auth/local-key.ts";
@@ -25,6 +33,10 @@ import { VERSION } from "./version.ts";
 import type { HostWebhooks } from "./webhooks/webhooks.ts";
 
 const DEFAULT_DRAIN_MS = 5_000;
+/** Milliseconds that calls in flight have when no plugin is busy any more, at most. */
+const CALLS_MS = 5_000;
+/** Milliseconds between two looks whether plugins are busy. */
+const BUSY_POLL_MS = 100;
 
 export interface GatewayParts {
   readonly context: HostContext;
@@ -170,25 +182,36 @@ export class RunningGateway implements Gateway {
     return (this.#stopped ??= this.#shutDown(reason, options));
   }
 
-  async #shutDown(reason: string, { restartExpectedMs }: StopOptions): Promise<void> {
+  async #shutDown(reason: string, { restartExpectedMs, drainMs }: StopOptions): Promise<void> {
     const { context, admission, broadcaster, connections, dispatcher, http } = this.#parts;
     const { settings, clock, log, kernel, hooks } = context;
     log.info({ reason }, "the gateway stops");
+    this.#parts.restarts.stop();
+    void hooks.emitter(HOOKS.hostStopping).emit({ reason });
+    const patience = drainMs ?? settings.options.drainMs ?? DEFAULT_DRAIN_MS;
+    await this.#runsEnded(patience);
     this.#listener?.refuse();
     admission.refuse();
     broadcaster.publish(shutdown, { reason, restartExpectedMs: restartExpectedMs ?? null });
-    void hooks.emitter(HOOKS.hostStopping).emit({ reason });
     for (const stop of this.#stops.reverse()) await stop();
     const refusal = new GatewayError("UNAVAILABLE", "the gateway is stopping", { retryAfterMs: 1_000 });
     dispatcher.close(refusal);
     http.close(refusal);
-    const { drainMs = DEFAULT_DRAIN_MS } = settings.options;
-    await settled(drainMs, clock, Promise.all([dispatcher.idle(), http.idle()]));
+    await settled(Math.min(patience, CALLS_MS), clock, Promise.all([dispatcher.idle(), http.idle()]));
     await kernel.stop();
     this.#insideCalls.abort();
     connections.closeAll(CLOSE.restart, "service restart");
     await this.#listener?.close();
     log.close();
+  }
+
+  /** Waits until no plugin is busy; clients are served meanwhile, since those may be waiting for them. */
+  async #runsEnded(patienceMs: number): Promise<void> {
+    const { kernel, clock, log } = this.#parts.context;
+    const givenUpAt = clock.elapsed() + patienceMs;
+    if (!kernel.isBusy()) return;
+    log.info({ patienceMs }, "the stop waits for work in flight");
+    while (kernel.isBusy() && clock.elapsed() < givenUpAt) await pause(BUSY_POLL_MS, clock, this.#insideCalls.signal);
   }
 
   [Symbol.asyncDispose](): Promise<void> {

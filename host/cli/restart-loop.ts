@@ -10,8 +10,11 @@ const RETRY = 5_000;
 /** Milliseconds clients are told that a restart takes. */
 const RESTART_EXPECTED: Readonly<Record<RestartKind, number>> = { gateway: 1_500, process: 5_000 };
 
+/** Milliseconds that work has which is in flight at a restart; most of it was waited for before. */
+const RESTART_DRAIN = 5_000;
+
 export interface Restartable {
-  stop(reason?: string, options?: { readonly restartExpectedMs?: number }): Promise<void>;
+  stop(reason?: string, options?: { readonly restartExpectedMs?: number; readonly drainMs?: number }): Promise<void>;
 }
 
 export interface RestartLoop<G extends Restartable> {
@@ -84,7 +87,7 @@ export async function runWithRestarts<G extends Restartable>(loop: RestartLoop<G
     }
     lastPerformedAt = clock.now();
     const expected = RESTART_EXPECTED[kinds.has("process") ? "process" : "gateway"];
-    await gateway.stop("gateway restarting", { restartExpectedMs: expected });
+    await gateway.stop("gateway restarting", { restartExpectedMs: expected, drainMs: RESTART_DRAIN });
     if (kinds.has("process") && !over) return { reason, former: gateway, at: lastPerformedAt };
     former = gateway;
   }

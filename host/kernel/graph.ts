@@ -33,9 +33,18 @@ export function holdsService(plugin: Ordered, serviceIds: ReadonlySet<string>): 
     .some(({ token, ordered }) => ordered && serviceIds.has(token.id));
 }
 
-/** Same major version: `1.4.0` serves `1.0.0`. */
+/** Same major version, and not older: `1.4.0` serves `1.0.0`, `1.0.0` does not serve `1.4.0`. */
 export function serves(provided: ServiceToken<unknown>, wanted: ServiceToken<unknown>): boolean {
-  return provided.id === wanted.id && provided.version.split(".")[0] === wanted.version.split(".")[0];
+  const [[major, minor = 0, patch = 0], [wantedMajor, wantedMinor = 0, wantedPatch = 0]] = [
+    numbersOf(provided),
+    numbersOf(wanted),
+  ];
+  if (provided.id !== wanted.id || major !== wantedMajor) return false;
+  return minor > wantedMinor || (minor === wantedMinor && patch >= wantedPatch);
+}
+
+function numbersOf({ version }: ServiceToken<unknown>): number[] {
+  return version.split(".").map((part) => Number.parseInt(part, 10) || 0);
 }
 
 /**
@@ -45,15 +54,17 @@ export function serves(provided: ServiceToken<unknown>, wanted: ServiceToken<unk
 export function orderPlugins(nodes: readonly GraphNode[], available: readonly ServiceToken<unknown>[]): Order {
   const waiting = new Map<string, string>();
   const providers = new Map<string, string>();
+  const provided = new Map<string, ServiceToken<unknown>>();
   for (const { id, plugin } of [...nodes].sort(byId)) {
     for (const token of plugin.provides ?? []) {
       const other =
         providers.get(token.id) ?? (available.some((there) => there.id === token.id) ? "a running plugin" : undefined);
-      if (other === undefined) providers.set(token.id, id);
-      else waiting.set(id, `service ${token.id} is already provided by ${other}; disable one of them`);
+      if (other === undefined) {
+        providers.set(token.id, id);
+        provided.set(token.id, token);
+      } else waiting.set(id, `service ${token.id} is already provided by ${other}; disable one of them`);
     }
   }
-  const providedTokens = nodes.flatMap(({ plugin }) => plugin.provides ?? []);
   const remaining = new Map(nodes.filter(({ id }) => !waiting.has(id)).map((node) => [node.id, node]));
 
   // A plugin with an unmet hard requirement waits, and so does all that needs what it provides.
@@ -62,10 +73,8 @@ export function orderPlugins(nodes: readonly GraphNode[], available: readonly Se
     for (const [id, { plugin }] of remaining) {
       const missing = missingService(plugin, (token) => {
         if (available.some((there) => serves(there, token))) return true;
-        const provider = providers.get(token.id);
-        return (
-          provider !== undefined && remaining.has(provider) && providedTokens.some((there) => serves(there, token))
-        );
+        const [provider, there] = [providers.get(token.id), provided.get(token.id)];
+        return provider !== undefined && there !== undefined && remaining.has(provider) && serves(there, token);
       });
       if (missing === undefined) continue;
       waiting.set(id, missing);

@@ -23,6 +23,7 @@ import { PluginSet } from "./plugin-set.ts";
 import { Reconciler } from "./reconcile.ts";
 import { Recovery } from "./recovery.ts";
 import type { HostParts } from "./staging.ts";
+import type { PluginState } from "./state.ts";
 
 /** Other taps on `resolve` go before the one that imports. */
 const LAST = 1_000;
@@ -140,11 +141,23 @@ export class Kernel {
   absentProvider(method: string): AbsentPlugin | undefined {
     for (const instance of this.#set.all()) {
       if (!instance.declares(methods, method) || instance.state === "active") continue;
-      const { retryAt } = instance;
-      const retryAfterMs = retryAt === undefined ? undefined : Math.max(500, retryAt - this.#options.clock.now());
+      const retryAfterMs = this.#comesBackIn(instance);
       return { ...instance.report([]), ...(retryAfterMs === undefined ? {} : { retryAfterMs }) };
     }
     return undefined;
+  }
+
+  /** Milliseconds until a plugin may be there by itself; `undefined`: somebody has to do something. */
+  #comesBackIn({ state, retryAt }: PluginInstance): number | undefined {
+    if (!this.#lifecycle.announces && LOADING.has(state)) return RETRY_MS;
+    const next = retryAt ?? (state === "pending" ? this.#nextRetry() : undefined); // it waits for one of those
+    return next === undefined ? undefined : Math.max(RETRY_MS, next - this.#options.clock.now());
+  }
+
+  /** When a plugin is tried again next. epoch ms */
+  #nextRetry(): number | undefined {
+    const times = this.#set.all().flatMap(({ retryAt }) => retryAt ?? []);
+    return times.length === 0 ? undefined : Math.min(...times);
   }
 
   /** What a use of an unknown name waits for: its plugin is being replaced by a version that may declare it. */
@@ -218,6 +231,11 @@ function isBusy(owner: Owner, check: () => boolean): boolean {
     return true;
   }
 }
+
+/** States before a plugin runs for the first time. */
+const LOADING: ReadonlySet<PluginState> = new Set(["described", "pending", "staged", "starting"]);
+/** Milliseconds after which it is worth asking again for what comes by itself. */
+const RETRY_MS = 500;
 
 function unknownSections(section: string | undefined): Record<string, undefined> {
   return section === undefined ? {} : { [section]: undefined };

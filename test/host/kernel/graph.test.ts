@@ -56,6 +56,20 @@ describe("the order of plugins", () => {
     assert.deepEqual(order(node("a-user", { b: optional(B) })).levels, [["a-user"]]);
   });
 
+  it("takes an older minor version of a service for too little, and a newer one for enough", () => {
+    const newer = defineService<object>()("b", "1.10.0");
+    const { levels, waiting } = order(node("user", { b: newer }), node("giver", {}, [B]));
+    assert.deepEqual(levels, [["giver"]]);
+    assert.match(waiting.get("user") ?? "", /waits for the service b 1\.10\.0/);
+    assert.deepEqual(order(node("user", { b: B }), node("giver", {}, [newer])).levels, [["giver"], ["user"]]);
+  });
+
+  it("counts the version of the plugin that provides a service, not of one that could have", () => {
+    const newer = defineService<object>()("b", "1.10.0");
+    const { waiting } = order(node("a-giver", {}, [B]), node("b-giver", {}, [newer]), node("user", { b: newer }));
+    assert.deepEqual([...waiting.keys()].sort(), ["b-giver", "user"]);
+  });
+
   it("takes another major version of a service for another service", () => {
     const { waiting } = order(node("user", { b: B }), node("giver", {}, [B2]));
     assert.match(waiting.get("user") ?? "", /waits for the service b 1\.2\.0/);
