@@ -21,13 +21,31 @@ export function placed(
   entries: Readonly<Record<string, PlacementEntry>>,
 ): (PluginSource | MissingPlugin)[] {
   return sources.map((source) => {
-    if (!("load" in source) || !source.manifest) return source;
+    if (!("load" in source)) return source;
+    if (!source.manifest) return withoutPackage(source, (id) => refusalInHost(entries, id));
     const { id } = source.manifest;
     const { run, wake, memoryMb = DEFAULT_MEMORY_MB } = Object.hasOwn(entries, id) ? (entries[id] ?? {}) : {};
     const placement = placementOf(source, run);
     const woken = wake === "start" ? { ...source, key: `${source.key} awake`, isAwake: true } : source;
     return placement === "host" ? woken : elsewhere(woken, { placement, memoryMb });
   });
+}
+
+function withoutPackage(source: PluginSource, refuse: NonNullable<PluginSource["refuse"]>): PluginSource {
+  const { again } = source;
+  if (!again) return { ...source, refuse };
+  const anew = () => {
+    const found = again();
+    return "load" in found ? withoutPackage(found, refuse) : found;
+  };
+  return { ...source, refuse, again: anew };
+}
+
+/** What has no package is imported by the gateway to be known at all. */
+function refusalInHost(entries: Readonly<Record<string, PlacementEntry>>, id: string): string | undefined {
+  const run = Object.hasOwn(entries, id) ? entries[id]?.run : undefined;
+  if (run === undefined || run === "host") return undefined;
+  return `plugins.entries.${id}.run is ${run}, and a plugin without a package runs in the gateway; make it a package (svc plugins new ${id}), or: svc config unset plugins.entries.${id}.run`;
 }
 
 function elsewhere(source: PluginSource, place: NonNullable<PluginSource["elsewhere"]>): PluginSource {

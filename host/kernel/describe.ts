@@ -54,7 +54,7 @@ async function imported(
   instance.code = code;
   instance.timings.importMs = Math.round(clock.elapsed() - begun);
   if (disabled.has(plugin.id)) return settled(instance, "disabled", disabledBy(plugin.id));
-  const wrong = checkCode(plugin, manifest);
+  const wrong = source.refuse?.(plugin.id) ?? checkCode(plugin, manifest);
   return settled(instance, wrong ? "blocked" : "described", wrong);
 }
 

@@ -27,6 +27,8 @@ export interface PluginSource {
   check?(): Promise<void>;
   /** The same source as its package says now. Absent: it has none. */
   again?(): PluginSource | MissingPlugin;
+  /** Why the operator's word about a plugin of this id cannot hold for it, or `undefined`. Default: it always can. */
+  readonly refuse?: (id: string) => string | undefined;
 }
 
 /** A plugin that was asked for and cannot be loaded. */

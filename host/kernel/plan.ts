@@ -36,10 +36,15 @@ export function changesTo({ sources, disabled }: PluginPlan, instances: readonly
     kept.add(instance);
     const isOff = disabled.has(instance.id);
     if (isOff && instance.state !== "disabled") off.push(instance);
-    const moved = keyOf(instance.source) !== keyOf(source);
+    const moved =
+      keyOf(instance.source) !== keyOf(source) || refusalOf(instance.source, instance) !== refusalOf(source, instance);
     if (!isOff && (moved || instance.state === "disabled")) changed.push({ instance, source });
   }
   return { gone: instances.filter((one) => !kept.has(one)), disabled: off, changed, added };
+}
+
+function refusalOf(source: PluginSource | MissingPlugin, { id }: PluginInstance): string | undefined {
+  return "load" in source ? source.refuse?.(id) : undefined;
 }
 
 function keyOf(source: PluginSource | MissingPlugin): string {

@@ -1,6 +1,10 @@
 /** Where a plugin runs, and that it is the same plugin there. */
 import assert from "node:assert/strict";
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
 import { describe, it } from "node:test";
+import { testGateway } from "@svc/sdk/testing";
+import { directoryOf } from "../kernel/reload-scene.ts";
 import type { PluginSource } from "../../../host/kernel/load.ts";
 import type { Manifest, Placement } from "../../../host/kernel/manifest.ts";
 import { placementOf } from "../../../host/kernel/placement.ts";
@@ -40,6 +44,24 @@ describe("placementOf", () => {
 });
 
 const WHERE = `import { isMainThread, threadId, resourceLimits } from "node:worker_threads";`;
+
+describe("a plugin that is one file", () => {
+  it("does not run against the operator's word where it should run", async (t) => {
+    const directory = await directoryOf(t);
+    const file = join(directory, "spin.ts");
+    await writeFile(
+      file,
+      `import { definePlugin } from "@svc/sdk"; export default definePlugin({ id: "spin", api: "^1.0.0", setup() {} });`,
+    );
+    const { gateway } = await testGateway(t, {
+      plugins: [file],
+      config: { plugins: { entries: { spin: { run: "worker" } } } },
+    });
+    const report = gateway.plugins().find(({ id }) => id === "spin");
+    assert.equal(report?.state, "blocked");
+    assert.match(report.reason ?? "", /^plugins\.entries\.spin\.run is worker, and .* \(svc plugins new spin\)/);
+  });
+});
 
 describe("plugins.entries.<id>.run and memoryMb", { concurrency: 2 }, () => {
   for (const run of ["host", "worker", "process"] as const)
