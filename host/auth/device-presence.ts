@@ -15,6 +15,10 @@ export interface DeviceClaim {
   readonly panel: PanelPolicy;
 }
 
+/** Choice (spec/README.md): what a node has to do that was written from the contract alone. */
+const NODE_KEY =
+  "make an Ed25519 key pair and send `device` with the signed challenge, as svc node run does; then on the gateway's machine: svc nodes approve";
+
 /**
  * @returns whether there is a device whose proof counts
  * @throws GatewayError there is none and there must be one. A wrong credential is judged as such instead, later.
@@ -30,5 +34,5 @@ export function checkDevicePresent({ params, clientId, role, credential, local, 
   }
   if (role === "operator" && credential.trusted) return false;
   if (!credential.ok && credential.offered) return false; // row 10 asks the plugins, then tells what is wrong with it
-  throw refusal("DEVICE_IDENTITY_REQUIRED", "device identity required");
+  throw refusal("DEVICE_IDENTITY_REQUIRED", "device identity required", role === "node" ? { nextStep: NODE_KEY } : {});
 }

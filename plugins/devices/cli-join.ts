@@ -77,7 +77,7 @@ async function enter(device: DeviceIdentity, options: JoinOptions): Promise<Join
   });
   const { auth } = client.hello;
   await client.close();
-  if (!auth) {
+  if (!auth?.deviceToken) {
     return invalidRequest(
       `${url} lets this machine in, but gives devices no token\nNext: pass --token with each command, or enable the plugin devices there`,
     );

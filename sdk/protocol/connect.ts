@@ -75,7 +75,7 @@ export const HelloOk = Type.Object({
   }),
   auth: Type.Optional(
     Type.Object({
-      deviceToken: NonEmpty,
+      deviceToken: Type.Optional(Type.String({ minLength: 1, description: "of a proven device" })),
       role: Type.String(),
       scopes: Type.Array(Type.String()),
       issuedAtMs: Type.Optional(Type.Integer()),

@@ -98,14 +98,16 @@ export class Admission {
   ): Promise<HelloOk> {
     if (this.#refusing) throw new GatewayError("UNAVAILABLE", "the gateway is stopping", { retryAfterMs: 1_000 });
     const { admit, deviceToken } = this.#hooks;
-    let auth: HelloOk["auth"];
+    // Choice (spec/README.md "connect written from the contract alone"): operators without a device learn what they may, too.
+    let auth: HelloOk["auth"] =
+      deviceId === undefined ? { role: principal.role, scopes: [...principal.scopes] } : undefined;
     if (admit.isUsed() || deviceId !== undefined) {
       const { auth: _secrets, ...connect } = params;
       const admission = { ...info, connect, clientId, principal, fromPage };
       const denial = await this.#denial(admission);
       if (denial) throw refusalOf(denial, "CONNECT_DENIED");
       const token = deviceId === undefined ? undefined : await deviceToken.emit(admission);
-      auth = token && { ...token, scopes: [...token.scopes] };
+      auth = token ? { ...token, scopes: [...token.scopes] } : auth;
     }
     const extra = await this.#hooks.hello.emit({});
     if (!this.#options.access.authority.isLive(principal)) throw refusal("AUTH_UNAUTHORIZED", REPLACED);

@@ -77,10 +77,8 @@ export class Room {
     const { target, device, displayName, report, uplink, now = Date.now } = this.#life;
     const { auth } = client.hello;
     this.#tokenWasRefused = false;
-    if (auth !== undefined && auth.role === ROLE && auth.deviceToken !== kept) {
-      const { deviceToken: token, scopes } = auth;
-      this.#keep({ token, scopes, updatedAtMs: now() });
-    }
+    const { deviceToken: token, scopes = [], role } = auth ?? {};
+    if (token !== undefined && role === ROLE && token !== kept) this.#keep({ token, scopes, updatedAtMs: now() });
     report({ state: "connected", url: target.url, nodeId: device.id, displayName });
     uplink.attach(client);
   }

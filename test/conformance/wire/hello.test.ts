@@ -15,7 +15,7 @@ describe("hello-ok", limited, () => {
     const socket = await scene().join();
     const hello = helloOf(socket);
     assert.deepEqual([hello["type"], hello["protocol"]], ["hello-ok", 3]);
-    const keys = ["features", "policy", "protocol", "server", "snapshot", "type"];
+    const keys = ["auth", "features", "policy", "protocol", "server", "snapshot", "type"];
     assert.deepEqual(Object.keys(hello).toSorted(), keys);
     socket.ws.close();
   });
@@ -37,9 +37,10 @@ describe("hello-ok", limited, () => {
     socket.ws.close();
   });
 
-  it("auth is absent without a device, whatever was sent as device token", async () => {
+  it("auth tells an operator without a device what it may, and has no token, whatever was sent as device token", async () => {
     const socket = await scene().join();
-    assert.ok(!("auth" in helloOf(socket)));
+    const { role, scopes, ...others } = helloOf(socket)["auth"] as Record<string, unknown>;
+    assert.deepEqual([role, Array.isArray(scopes), others], ["operator", true, {}]);
     socket.ws.close();
   });
 
