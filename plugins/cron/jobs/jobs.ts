@@ -9,6 +9,7 @@ import { type Definition, type Facts, notRun, shownJob, type StoredJob, wakeAtOf
 import type { Runner } from "../runs/runner.ts";
 import { PAST_MS } from "../schedule/moment.ts";
 import { atOf, checkSchedule, loadCalendar, nextSlot } from "../schedule/calendar.ts";
+import { isCovered } from "../schedule/slots.ts";
 import { runIdOf, type Scheduler } from "../runs/scheduler.ts";
 import type { CronStore } from "../store/store.ts";
 
@@ -121,9 +122,9 @@ export class Jobs {
       const wakeAt = wakeAtOf(stored);
       if (mode === "due" && (wakeAt === undefined || wakeAt > now)) return { result: "not-due" };
       if ((await store.unsettled(id)).length > 0) return { result: "already-running" };
-      const isRecorded = await store.recorded(id, now);
+      const recorded = await store.recorded(id, now);
       let dueAt = now;
-      while (isRecorded(dueAt) || dueAt === stored.nextAt) dueAt += 1; // one record for each time
+      while (isCovered(recorded, dueAt) || dueAt === stored.nextAt) dueAt += 1; // one record for each time
       const runId = runIdOf(id, dueAt);
       return { beside: [store.accept({ jobId: id, dueAt, runId, isManual: true })], result: { runId } };
     });

@@ -10,7 +10,7 @@ import type { JobChanges } from "../store/job-changes.ts";
 import { type StoredJob, wakeAtOf } from "../store/records.ts";
 import type { Runner } from "./runner.ts";
 import { nextSlot } from "../schedule/calendar.ts";
-import { settleSlots, type SlotFate } from "../schedule/slots.ts";
+import { isCovered, settleSlots, type SlotFate } from "../schedule/slots.ts";
 import type { CronStore } from "../store/store.ts";
 
 /** Spec: protocol/methods-cron.md §10. */
@@ -179,9 +179,8 @@ export class Scheduler {
     const { store, runner } = this.#sources;
     const { definition, nextAt: due = now, heldUntil } = job;
     const { id, schedule, catchUp, overlap = "skip" } = definition;
-    const { fates: all, nextAt } = settleSlots({ id, schedule, catchUp, nextAt: due, heldUntil }, now);
-    const isRecorded = await store.recorded(id, due);
-    const fates = all.filter(({ dueAt }) => !isRecorded(dueAt));
+    const recorded = await store.recorded(id, due);
+    const { fates, nextAt } = settleSlots({ id, schedule, catchUp, nextAt: due, heldUntil, recorded }, now);
     const open = await store.unsettled(id);
     if (open.length === 0) return { fates, nextAt };
     if (overlap === "replace" && fates.some(({ fate }) => fate === "run")) runner.cancel(id);
@@ -215,11 +214,11 @@ export class Scheduler {
   async #earlier({ definition, nextAt }: StoredJob, now: number): Promise<number | undefined> {
     const { id, schedule } = definition;
     if (nextAt === undefined || schedule.kind === "at") return undefined;
-    const isRecorded = await this.#sources.store.recorded(id, now);
+    const recorded = await this.#sources.store.recorded(id, now);
     // Choice: the search ends after 1000 slots; the present next run is good enough then.
     let slot = nextSlot(schedule, id, now);
     for (let step = 0; slot !== undefined && slot < nextAt && step < 1_000; step += 1) {
-      if (!isRecorded(slot)) return slot;
+      if (!isCovered(recorded, slot)) return slot;
       slot = nextSlot(schedule, id, slot);
     }
     return undefined;

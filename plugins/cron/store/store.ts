@@ -1,7 +1,7 @@
 /** Jobs and their runs in storage. */
 import { isGatewayError } from "@svc/sdk";
 import type { Statement, Storage } from "@svc/sdk/storage";
-import type { SlotFate } from "../schedule/slots.ts";
+import type { SlotFate, Span } from "../schedule/slots.ts";
 import {
   deliveryOf,
   type Fire,
@@ -132,12 +132,14 @@ export class CronStore {
     return { sql, params: [definition.id, revision], expectChanges: 1 };
   }
 
-  /** Tells which times of a job, from `from` on, have a record. */
-  async recorded(jobId: string, from: number): Promise<(at: number) => boolean> {
-    const sql = "SELECT due_at, through_at FROM cron_fires WHERE job_id = ? AND through_at >= ?";
+  /** What has a record of a job's times from `from` on, oldest first. */
+  async recorded(jobId: string, from: number): Promise<Span[]> {
+    const sql = "SELECT due_at, through_at FROM cron_fires WHERE job_id = ? AND through_at >= ? ORDER BY due_at";
     const rows = await this.#storage.all<{ due_at: number | bigint; through_at: number | bigint }>(sql, [jobId, from]);
-    const spans = rows.map(({ due_at: dueAt, through_at: throughAt }) => [Number(dueAt), Number(throughAt)] as const);
-    return (at) => spans.some(([dueAt, throughAt]) => dueAt <= at && at <= throughAt);
+    return rows.map(({ due_at: dueAt, through_at: throughAt }) => ({
+      dueAt: Number(dueAt),
+      throughAt: Number(throughAt),
+    }));
   }
 
   /** Conflicts when there is a record for that time. */
