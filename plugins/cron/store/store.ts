@@ -142,6 +142,30 @@ export class CronStore {
     }));
   }
 
+  /**
+   * Records of a job's times after `now`, oldest first. `premature`: written by a clock that was ahead, of runs that did not
+   * take place; the first may begin before `now`.
+   */
+  async beyond(jobId: string, now: number): Promise<{ readonly premature: Fire[]; readonly kept: Fire[] }> {
+    const sql = "SELECT * FROM cron_fires WHERE job_id = ? AND through_at > ? ORDER BY due_at";
+    const fires = (await this.#storage.all<FireRow>(sql, [jobId, now])).map(toFire);
+    const isPremature = ({ status, settledAt }: Fire) =>
+      (status === "skipped" || status === "missed") && (settledAt ?? 0) > now;
+    return { premature: fires.filter(isPremature), kept: fires.filter((fire) => !isPremature(fire)) };
+  }
+
+  /** Deletes the premature records of times after `now`. */
+  retract(jobId: string, now: number): Statement {
+    const sql = `DELETE FROM cron_fires WHERE job_id = ? AND due_at > ? AND settled_at > ? AND status IN ('skipped', 'missed')`;
+    return { sql, params: [jobId, now, now] };
+  }
+
+  /** Ends a shared record at `throughAt`. @param slots how many times it stands for then, where that is known */
+  shorten({ jobId, dueAt, entry }: Fire, throughAt: number, slots: number | undefined): Statement {
+    const sql = "UPDATE cron_fires SET through_at = ?, entry = ? WHERE job_id = ? AND due_at = ?";
+    return { sql, params: [throughAt, JSON.stringify({ ...entry, slots }), jobId, dueAt], expectChanges: 1 };
+  }
+
   /** Conflicts when there is a record for that time. */
   accept({ jobId, dueAt, runId, isManual }: NewFire): Statement {
     return {
