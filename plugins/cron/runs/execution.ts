@@ -1,9 +1,9 @@
 /** Does what a job is to do, and delivers the result. May be repeated after a crash at any point. */
 import { deliverableReply, replySummary } from "@svc/kit/runs";
-import { isGatewayError, type Logger, unavailable } from "@svc/sdk";
+import { isGatewayError, type Logger } from "@svc/sdk";
 import type { RunOutcome } from "@svc/sdk/agents";
 import type { CronEventPayload, CronRunEntry } from "@svc/sdk/cron";
-import type { SystemEvent, SystemEvents } from "@svc/sdk/heartbeat";
+import type { SystemEvent } from "@svc/sdk/heartbeat";
 import { agentOf, type AgentRunSources, runAgent } from "./agent-run.ts";
 import type { CronConfig } from "../config.ts";
 import { defined } from "../fields.ts";
@@ -15,7 +15,6 @@ import { type Ended, endOf, withDelivery } from "./verdict.ts";
 const NOT_REQUESTED: Delivered = { deliveryStatus: "not-requested" };
 
 export interface ExecutionSources extends AgentRunSources {
-  readonly events: Pick<SystemEvents, "isFull">;
   readonly notifications: NotificationSources;
   readonly config: CronConfig;
   readonly log: Logger;
@@ -59,9 +58,8 @@ function refused(error: unknown, jobId: string, log: Logger): Ended {
 }
 
 async function notifyMain(job: Definition, text: string, { runId }: Fire, sources: ExecutionSources): Promise<Done> {
-  const { sessions, events, clock } = sources;
+  const { sessions, clock } = sources;
   const sessionKey = job.sessionKey ? sessions.canonicalKey(job.sessionKey) : mainKey(job, sources);
-  if (await events.isFull(sessionKey)) unavailable(`too many events wait for session ${sessionKey}`);
   const ended: Ended = { status: "ok", summary: replySummary(text), isTransient: false };
   const facts = { sessionKey };
   const delivered = await deliver(job, runId, text, { ended, facts }, sources);

@@ -3,6 +3,8 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { cron } from "@svc/sdk/cron";
 import { createFakeClock } from "@svc/sdk/testing";
+import { EventStore, MAX_WAITING } from "../../../plugins/heartbeat/event-store.ts";
+import { event } from "../heartbeat/events.ts";
 import { askedOf } from "../webhook-scene.ts";
 import { MAIN, NOON, openScene, outside, pigeonPost, report } from "./scene.ts";
 
@@ -32,6 +34,17 @@ describe("a job for the main session", limited, () => {
       gateway.events.map(({ action }) => action),
       ["added", "started", "finished", "removed"],
     );
+  });
+
+  it("adds its event however many wait", async (t) => {
+    const gateway = await (await openScene(t)).start();
+    const store = new EventStore(gateway.storage);
+    const waiting = Array.from({ length: MAX_WAITING }, (_, index) => store.add(event(`e${index}`), NOON));
+    await gateway.storage.transaction(waiting.flat());
+    const { id } = await gateway.add({ text: "tick", schedule: { everyMs: MINUTE }, wakeMode: "next-heartbeat" });
+    await gateway.pass(MINUTE);
+    await gateway.settled(id, 1);
+    assert.deepEqual(await gateway.records(id), ["ran ok"]);
   });
 
   it("is made up for once after downtime; the other runs are recorded as missed", async (t) => {
