@@ -271,11 +271,11 @@ export class CronStore {
     await this.#storage.transaction([{ sql, params: [jobId, jobId, kept] }]);
   }
 
-  /** Sessions of runs that ended before `before` (epoch ms), at most `limit`. */
-  async oldRunKeys(before: number, limit: number): Promise<string[]> {
-    const sql =
-      "SELECT run_key FROM cron_fires WHERE run_key IS NOT NULL AND settled_at < ? ORDER BY settled_at LIMIT ?";
-    return (await this.#storage.all<{ run_key: string }>(sql, [before, limit])).map(({ run_key: key }) => key);
+  /** Sessions of runs that ended before `before` (epoch ms), oldest first, at most `limit` after `skipped`. */
+  async oldRunKeys(before: number, limit: number, skipped: number): Promise<string[]> {
+    const sql = `SELECT run_key FROM cron_fires WHERE run_key IS NOT NULL AND settled_at < ?
+      ORDER BY settled_at, job_id, due_at LIMIT ? OFFSET ?`;
+    return (await this.#storage.all<{ run_key: string }>(sql, [before, limit, skipped])).map(({ run_key: key }) => key);
   }
 
   forgetRunKey(key: string): Statement {

@@ -292,6 +292,25 @@ describe("the result of a run", limited, () => {
     assert.deepEqual(await gateway.told(), ['Cron job "report" (its report could not be delivered): second']);
   });
 
+  for (const [sessionKey, spoken] of [
+    ["agent:main:pigeon:group:42", "agent:main:pigeon:group:42"],
+    [undefined, MAIN],
+  ] as const) {
+    it(`goes where its session was spoken to last: ${sessionKey ?? "main"}`, async (t) => {
+      const post = pigeonPost({ delivered: false, reason: "no such pigeon" });
+      const scene = await openScene(t, { replies: [{ text: "first" }], plugins: [post.plugin] });
+      const gateway = await scene.start();
+      const failureAlert = { after: 1 };
+      const job = { ...report, delivery: { mode: "announce" }, failureAlert };
+      const { id } = await gateway.add({ ...job, ...(sessionKey ? { sessionKey } : {}) });
+      await gateway.client.call(cron.run, { id });
+      assert.deepEqual(
+        post.requests.map(({ channel, sessionKey: key }) => `${channel} ${key}`),
+        [`last ${spoken}`],
+      );
+    });
+  }
+
   it("goes to a webhook with the token", async (t) => {
     const web = outside(200, 500);
     const scene = await openScene(t, {
