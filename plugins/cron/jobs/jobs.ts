@@ -68,7 +68,7 @@ export class Jobs {
     return shownJob(job);
   }
 
-  /** @throws GatewayError `UNAVAILABLE` for an unknown id (Spec: §3) and for settings that cannot be combined */
+  /** @throws GatewayError `NOT_FOUND`; `UNAVAILABLE` for settings that cannot be combined */
   async update(id: string, patch: CronJobPatch): Promise<CronJob> {
     const { changes, clock, publish, scheduler, runner } = this.#sources;
     await loadCalendar();
@@ -112,7 +112,7 @@ export class Jobs {
     return true;
   }
 
-  /** Resolves when the run has ended. @throws GatewayError `UNAVAILABLE` for an unknown id, and when the gateway stops first */
+  /** Resolves when the run has ended. @throws GatewayError `NOT_FOUND`; `UNAVAILABLE` when the gateway stops first */
   async run(id: string, mode: "due" | "force"): Promise<ResultOf<typeof cron.run>> {
     const { changes, store, clock, runner } = this.#sources;
     await loadCalendar();
@@ -159,9 +159,9 @@ export class Jobs {
   }
 }
 
-/** Spec: §3. */
+/** Spec: §3 for the words. */
 function unknown(id: string): never {
-  return unavailable(`Error: unknown cron job id: ${id}`);
+  return notFound(`Error: unknown cron job id: ${id}`);
 }
 
 function anchored(schedule: CronSchedule, now: number): CronSchedule {

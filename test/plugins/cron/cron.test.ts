@@ -195,8 +195,8 @@ describe("a job run by hand", limited, () => {
     await gateway.pass(60 * MINUTE);
     assert.equal((await gateway.runs(id)).length, 2, "it is disabled");
     await assert.rejects(gateway.client.call(cron.run, { id: "nobody" }), {
-      code: "UNAVAILABLE",
-      message: /unknown cron job id: nobody/,
+      code: "NOT_FOUND",
+      message: /^Error: unknown cron job id: nobody$/,
     });
     await assert.rejects(gateway.client.call(cron.remove, { id, jobId: id }), { code: "INVALID_REQUEST" });
   });
