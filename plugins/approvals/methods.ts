@@ -48,7 +48,7 @@ export function approvalMethods({ queue, store, approvers }: MethodParts): Handl
       const waiting = queue.waiting(id);
       if (waiting) return decided(await untilAborted(waiting, signal));
       const record = await store.get(id);
-      if (!record) return invalidRequest(UNKNOWN);
+      if (!record) return notFound(UNKNOWN);
       // It may have been asked meanwhile.
       return decided(
         record.status === "pending" ? await untilAborted(queue.waiting(id) ?? later(store, id), signal) : record,
@@ -97,7 +97,7 @@ function decided({ id, decision, createdAt, expiresAt }: ApprovalRecord): Decide
 
 /** Read again: it ended between two looks. */
 async function later(store: ApprovalStore, id: string): Promise<ApprovalRecord> {
-  return (await store.get(id)) ?? invalidRequest(UNKNOWN);
+  return (await store.get(id)) ?? notFound(UNKNOWN);
 }
 
 /** Spec: §4: the client's display name, else its id. */

@@ -60,7 +60,6 @@ export default definePlugin({
         delivery,
         outbound,
         secrets,
-        sessions: services.sessions,
         webhookToken: config.webhookToken,
         log,
       },

@@ -1,15 +1,20 @@
-/** Events on disk: waiting, handed to a run, told. Table `heartbeat_events`. */
+/** Events on disk: waiting, handed to a run, told, counted on another one. Table `heartbeat_events`. */
 import type { SystemEvent } from "@svc/sdk/heartbeat";
 import type { Row, SqlValue, Statement, Storage } from "@svc/sdk/storage";
 import { BEAT_STEPS } from "./beat-store.ts";
 import { likenessOf, storedText } from "./event-text.ts";
+import { type Folded, summaryOf, type WaitingEvent } from "./summary.ts";
 
-/** Events that may wait for one session. */
+/** Choice: events that wait for one session with a text of their own; the oldest of more are folded into one. */
 export const MAX_WAITING = 1_000;
+/** Choice: ids of repeated and folded events that are remembered for each session. */
+export const MAX_REPEATED = 2_000;
+/** Choice: rows that one step folds or deletes. */
+const STEP = 500;
 
 /**
- * `seq`: order within a session. `status`: `waiting`; `told`: a run that ended well had it in its prompt; `repeated`: it said what the one before it
- * said, which was still waiting. `run_id`: the run that has a waiting one in its prompt.
+ * `seq`: order within a session. `status`: `waiting`; `told`: a run that ended well had it in its prompt; `repeated`: another row stands for it, which
+ * was waiting and said the same, or which it was folded into; only its id is needed. `run_id`: the run that has a waiting one in its prompt.
  */
 const STEPS = [
   `CREATE TABLE heartbeat_events (
@@ -31,6 +36,13 @@ const STEPS = [
   "CREATE INDEX heartbeat_events_settled ON heartbeat_events (settled_at) WHERE settled_at IS NOT NULL",
 ];
 
+/** Appended after those of the beats. `repeats`: how many said the same while it waited. `folded`: JSON of what a summary stands for. */
+const LATER_STEPS = [
+  "ALTER TABLE heartbeat_events ADD COLUMN repeats BIGINT NOT NULL DEFAULT 0",
+  "ALTER TABLE heartbeat_events ADD COLUMN folded TEXT",
+  "CREATE INDEX heartbeat_events_repeated ON heartbeat_events (session_key, seq) WHERE status = 'repeated'",
+];
+
 const FREE = "status = 'waiting' AND run_id IS NULL";
 
 /** A row, as far as it is read back. */
@@ -41,6 +53,8 @@ interface EventRow extends Row {
   readonly wake: SystemEvent["wake"];
   readonly reason: string;
   readonly at: number | bigint;
+  readonly repeats: number | bigint;
+  readonly folded: string | null;
 }
 
 export class EventStore {
@@ -51,25 +65,16 @@ export class EventStore {
   }
 
   open(): Promise<void> {
-    return this.#storage.migrate("heartbeat", [...STEPS, ...BEAT_STEPS]);
+    return this.#storage.migrate("heartbeat", [...STEPS, ...BEAT_STEPS, ...LATER_STEPS]);
   }
 
   /** @param now epoch ms */
   add(event: SystemEvent, now: number): readonly Statement[] {
-    return [insert(event, now), room(event)];
-  }
-
-  /** Events that wait for a session, those a run has included. */
-  async occupied(sessionKey: string): Promise<number> {
-    const row = await this.#storage.get<{ n: number | bigint }>(
-      "SELECT count(*) AS n FROM heartbeat_events WHERE session_key = ? AND status = 'waiting'",
-      [sessionKey],
-    );
-    return Number(row?.n ?? 0);
+    return [count(event), insert(event, now)];
   }
 
   /** Those no run has, oldest first. */
-  async waiting(sessionKey: string, limit = MAX_WAITING): Promise<SystemEvent[]> {
+  async waiting(sessionKey: string, limit = MAX_WAITING): Promise<WaitingEvent[]> {
     const sql = `SELECT * FROM heartbeat_events WHERE session_key = ? AND ${FREE} ORDER BY seq, id LIMIT ?`;
     return (await this.#storage.all<EventRow>(sql, [sessionKey, limit])).map(toEvent);
   }
@@ -77,6 +82,53 @@ export class EventStore {
   async countWaiting(sessionKey: string): Promise<number> {
     const sql = `SELECT count(*) AS n FROM heartbeat_events WHERE session_key = ? AND ${FREE}`;
     return Number((await this.#storage.get<{ n: number | bigint }>(sql, [sessionKey]))?.n ?? 0);
+  }
+
+  /** Sessions for which more events wait than may. */
+  async crowded(): Promise<string[]> {
+    const sql = `SELECT session_key FROM heartbeat_events WHERE ${FREE} GROUP BY session_key HAVING count(*) > ?`;
+    return (await this.#storage.all<{ session_key: string }>(sql, [MAX_WAITING])).map(({ session_key }) => session_key);
+  }
+
+  /**
+   * Folds the oldest events of a session into one while too many wait, and forgets the oldest ids that need not be known.
+   * @param now epoch ms. @throws GatewayError `CONFLICT` when one of them went to a run meanwhile: to be called again
+   */
+  async tidy(sessionKey: string, now: number): Promise<void> {
+    for (let surplus = await this.#surplus(sessionKey); surplus > 0; surplus -= STEP) {
+      const oldest = await this.waiting(sessionKey, Math.min(surplus, STEP) + 1);
+      await this.#fold(oldest, now);
+    }
+    const old = `SELECT id FROM heartbeat_events WHERE session_key = ? AND status = 'repeated' ORDER BY seq DESC LIMIT ${STEP} OFFSET ?`;
+    for (let deleted = STEP; deleted === STEP;) {
+      const sql = `DELETE FROM heartbeat_events WHERE id IN (${old})`;
+      const [result] = await this.#storage.transaction([{ sql, params: [sessionKey, MAX_REPEATED] }]);
+      deleted = result?.changes ?? 0;
+    }
+  }
+
+  async #surplus(sessionKey: string): Promise<number> {
+    return (await this.countWaiting(sessionKey)) - MAX_WAITING;
+  }
+
+  async #fold(events: readonly WaitingEvent[], now: number): Promise<void> {
+    const last = events.at(-1);
+    if (!last) return;
+    const { id, sessionKey, text, wake, reason, at, folded } = summaryOf(events, last);
+    const ids = events.map((event) => event.id);
+    await this.#storage.transaction([
+      {
+        sql: `UPDATE heartbeat_events SET status = 'repeated', text = '', folded = NULL, settled_at = ?
+          WHERE id IN (${ids.map(() => "?").join(", ")}) AND ${FREE}`,
+        params: [now, ...ids],
+        expectChanges: ids.length,
+      },
+      {
+        sql: `INSERT INTO heartbeat_events (id, seq, session_key, text, likeness, wake, reason, at, status, folded)
+          SELECT ?, seq, ?, ?, '', ?, ?, ?, 'waiting', ? FROM heartbeat_events WHERE id = ?`,
+        params: [id, sessionKey, text, wake, reason, at, JSON.stringify(folded), last.id],
+      },
+    ]);
   }
 
   /** Hands events to a run. @returns ids of those that were still to be had */
@@ -136,37 +188,51 @@ export class EventStore {
 }
 
 /**
- * Stores it once. Spec: http/webhooks.md §10: one that says what the newest of its session says, which still waits, is
- * not told again; it is kept as `repeated`, so that its id is known. Choice: not when only the second asks to be woken for.
+ * Whether the newest event that waits for a session says the same as a new one. Choice: not when only the new one asks to be
+ * woken for. Spec: http/webhooks.md §10.
  */
-function insert({ id, sessionKey, text, wake, reason, at }: SystemEvent, now: number): Statement {
+const LIKE_NEWEST = `session_key = ? AND likeness = ? AND (wake = 'now' OR ? = 'next-heartbeat') AND ${FREE} AND seq =
+  (SELECT seq FROM heartbeat_events WHERE session_key = ? AND ${FREE} ORDER BY seq DESC LIMIT 1)`;
+
+function likeParams({ sessionKey, text, wake }: SystemEvent): readonly SqlValue[] {
+  return [sessionKey, likenessOf(storedText(text)), wake, sessionKey];
+}
+
+/** Counts a new event on the one that says the same. */
+function count(event: SystemEvent): Statement {
+  return {
+    sql: `UPDATE heartbeat_events SET repeats = repeats + 1 WHERE ${LIKE_NEWEST}
+      AND NOT EXISTS (SELECT 1 FROM heartbeat_events known WHERE known.id = ?)`,
+    params: [...likeParams(event), event.id],
+  };
+}
+
+/** Stores it once; of one that was counted, only the id. */
+function insert(event: SystemEvent, now: number): Statement {
+  const { id, sessionKey, text, wake, reason, at } = event;
   const kept = storedText(text);
-  const likeness = likenessOf(kept);
   return {
     sql: `INSERT INTO heartbeat_events (id, seq, session_key, text, likeness, wake, reason, at, status, settled_at)
-      SELECT ?, (SELECT coalesce(max(seq), 0) + 1 FROM heartbeat_events WHERE session_key = ?), ?, ?, ?, ?, ?, ?,
-        known.status, CASE WHEN known.status = 'repeated' THEN CAST(? AS BIGINT) END
-      FROM (SELECT CASE WHEN EXISTS (
-        SELECT 1 FROM heartbeat_events last
-        WHERE last.session_key = ? AND last.likeness = ? AND last.status = 'waiting' AND last.run_id IS NULL
-          AND (last.wake = 'now' OR ? = 'next-heartbeat')
-          AND last.seq = (SELECT max(seq) FROM heartbeat_events WHERE session_key = ? AND status <> 'repeated')
-      ) THEN 'repeated' ELSE 'waiting' END AS status) known
+      SELECT ?, (SELECT coalesce(max(seq), 0) + 1 FROM heartbeat_events WHERE session_key = ?), ?,
+        CASE WHEN known.is_repeated THEN '' ELSE ? END, ?, ?, ?, ?,
+        CASE WHEN known.is_repeated THEN 'repeated' ELSE 'waiting' END,
+        CASE WHEN known.is_repeated THEN CAST(? AS BIGINT) END
+      FROM (SELECT EXISTS (SELECT 1 FROM heartbeat_events WHERE ${LIKE_NEWEST}) AS is_repeated) known
       WHERE true ON CONFLICT (id) DO NOTHING`,
-    params: [id, sessionKey, sessionKey, kept, likeness, wake, reason, at, now, sessionKey, likeness, wake, sessionKey],
+    params: [id, sessionKey, sessionKey, kept, likenessOf(kept), wake, reason, at, now, ...likeParams(event)],
   };
 }
 
-/** A conflict when the event, stored just before, is one too many. */
-function room({ id, sessionKey }: SystemEvent): Statement {
+function toEvent(row: EventRow): WaitingEvent {
+  const { id, session_key: sessionKey, text, wake, reason, at, repeats, folded } = row;
   return {
-    sql: `UPDATE heartbeat_events SET seq = seq WHERE id = ? AND ${MAX_WAITING} <
-      (SELECT count(*) FROM heartbeat_events WHERE session_key = ? AND status = 'waiting')`,
-    params: [id, sessionKey],
-    expectChanges: 0,
+    id,
+    sessionKey,
+    text,
+    wake,
+    reason,
+    at: Number(at),
+    ...(Number(repeats) === 0 ? {} : { repeats: Number(repeats) }),
+    ...(folded === null ? {} : { folded: JSON.parse(folded) as Folded }), // written by `#fold`
   };
-}
-
-function toEvent({ id, session_key: sessionKey, text, wake, reason, at }: EventRow): SystemEvent {
-  return { id, sessionKey, text, wake, reason, at: Number(at) };
 }

@@ -1,6 +1,6 @@
 /** Heartbeat: agents look around by the clock, sessions are told what happened and woken for what cannot wait. */
 import { randomUUID } from "node:crypto";
-import { definePlugin, isGatewayError, live, unavailable } from "@svc/sdk";
+import { definePlugin, live } from "@svc/sdk";
 import { AgentDirectory, AgentRuns } from "@svc/sdk/agents";
 import { Delivery } from "@svc/sdk/channels";
 import { GatewayInfo } from "@svc/sdk/gateway";
@@ -9,9 +9,9 @@ import { Sessions } from "@svc/sdk/sessions";
 import { Storage } from "@svc/sdk/storage";
 import { BeatStore } from "./beat-store.ts";
 import { Beats } from "./beats.ts";
-import { EventStore, MAX_WAITING } from "./event-store.ts";
+import { EventStore } from "./event-store.ts";
+import { Folding } from "./folding.ts";
 import { beating, sessionOf, viewOf } from "./hearts.ts";
-import { Room } from "./room.ts";
 import { Schedule } from "./schedule.ts";
 import { Telling } from "./telling.ts";
 import { Wakes } from "./waking.ts";
@@ -46,7 +46,7 @@ export default definePlugin({
     const { storage, runs, agents, sessions, delivery } = services;
     const store = new EventStore(storage);
     const beatStore = new BeatStore(storage);
-    const room = new Room(store, clock);
+    const folding = new Folding({ store, clock, log });
     const telling = new Telling({ store, runs, clock, log });
     const publish = gateway.event(heartbeatEvent);
     let isOn = true;
@@ -93,18 +93,15 @@ export default definePlugin({
     const events: SystemEvents = {
       statements: (event) => store.add(event, clock.now()),
       stored({ sessionKey, wake, reason }) {
+        folding.stored(sessionKey);
         if (wake !== "now") return;
         log.debug({ sessionKey, reason }, "a session is to be woken");
         wakes.requestFor(sessionKey, reason);
       },
       async add(event) {
-        await storage.transaction(store.add(event, clock.now())).catch(async (error: unknown) => {
-          if (isGatewayError(error) && error.code === "CONFLICT") refuseMore(event.sessionKey);
-          throw error;
-        });
+        await storage.transaction(store.add(event, clock.now()));
         events.stored(event);
       },
-      isFull: (sessionKey) => room.isFull(sessionKey),
       waiting: (sessionKey) => store.waiting(sessionKey),
     };
     gateway.provide(SystemEvents, events);
@@ -146,6 +143,7 @@ export default definePlugin({
     gateway.every(SWEEP_EVERY_MS, async () => {
       await telling.catchUp();
       await beats.catchUp();
+      await folding.checkAll();
       let pruned = SWEEP_LIMIT;
       for (let step = 0; pruned === SWEEP_LIMIT && step < SWEEP_STEPS && !signal.aborted; step++)
         pruned = await store.prune(clock.now() - KEEP_MS, SWEEP_LIMIT);
@@ -166,7 +164,7 @@ export default definePlugin({
       return async () => {
         schedule.stop();
         wakes.stop();
-        await Promise.all([beats.stop(), telling.stop()]);
+        await Promise.all([beats.stop(), telling.stop(), folding.stop()]);
       };
     });
     gateway.after(OPEN_AFTER_MS, async () => {
@@ -174,9 +172,3 @@ export default definePlugin({
     });
   },
 });
-
-function refuseMore(sessionKey: string): never {
-  unavailable(
-    `${MAX_WAITING} events wait for session ${sessionKey}, which is the most; they are told with its next turns`,
-  );
-}

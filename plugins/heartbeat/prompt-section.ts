@@ -1,6 +1,6 @@
 /** What a model is told about events. Pure. Spec: http/webhooks.md §10. */
 import { localTime } from "@svc/kit/time";
-import type { SystemEvent } from "@svc/sdk/heartbeat";
+import type { WaitingEvent } from "./summary.ts";
 
 /** Events one turn is told at most. */
 export const MAX_EVENTS = 20;
@@ -8,21 +8,22 @@ export const MAX_EVENTS = 20;
 export const MAX_SECTION_CHARS = 40_000;
 
 /** As many of the oldest as one turn is told. */
-export function fitting(events: readonly SystemEvent[]): readonly SystemEvent[] {
+export function fitting(events: readonly WaitingEvent[]): readonly WaitingEvent[] {
   let left = MAX_SECTION_CHARS;
   const end = events.slice(0, MAX_EVENTS).findIndex(({ text }, index) => (left -= text.length) < 0 && index > 0);
   return events.slice(0, end < 0 ? MAX_EVENTS : end);
 }
 
 /** The section of the system prompt. @param more events that wait for another turn */
-export function eventSection(events: readonly SystemEvent[], more: number): string {
+export function eventSection(events: readonly WaitingEvent[], more: number): string {
   const rest = more === 0 ? [] : [`(${more} more wait for your next turn.)`];
   return [HEADING, "", ...events.map(bullet), ...rest].join("\n");
 }
 
 /** Further lines are indented, so that no text can pass for another event or for a part of the prompt. */
-function bullet({ at, text }: SystemEvent): string {
-  return `- [${localTime(at)}] ${text.replace(/\r\n?|[\n\u2028\u2029]/g, "\n  ")}`;
+function bullet({ at, text, repeats }: WaitingEvent): string {
+  const times = repeats === undefined ? "" : `, ${repeats + 1} times`;
+  return `- [${localTime(at)}${times}] ${text.replace(/\r\n?|[\n\u2028\u2029]/g, "\n  ")}`;
 }
 
 const HEADING = `# Runtime events

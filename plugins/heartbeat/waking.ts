@@ -14,6 +14,9 @@ export const COALESCE_MS = 250;
 /** Choice: pauses after turns that failed; after the last one the events wait for something new, or for the next heartbeat. */
 export const PAUSES_MS = [60_000, 120_000, 240_000, 480_000, 960_000];
 
+/** Choice: sessions whose failed turns are counted; of more, the one that failed longest ago is forgotten and begins anew. */
+export const MAX_FAILING = 1_000;
+
 /** A heartbeat that is asked for. */
 export interface Wake {
   readonly agentId: string;
@@ -48,7 +51,7 @@ export class Wakes {
   readonly #planned = new Map<string, Planned>();
   /** Sessions that are looked at. */
   readonly #looking = new Set<string>();
-  /** Turns that failed in a row. */
+  /** Turns that failed in a row while something urgent waits, by session. */
   readonly #failures = new Map<string, number>();
   #isOpen = false;
   #isStopped = false;
@@ -101,13 +104,16 @@ export class Wakes {
 
   /** To be called at the end of every run, with what became of its events. */
   finished({ sessionKey, status }: Pick<RunOutcome, "sessionKey" | "status">, settled: Settled): void {
-    if (status === "ok") this.#failures.delete(sessionKey);
+    if (status === "ok" || settled === "given-back") this.#failures.delete(sessionKey);
     // More than a turn is told may have waited, or something came meanwhile.
     if (settled === "told") return this.requestFor(sessionKey, "retry");
     // Whoever stopped a turn does not want another one at once: its events wait for what comes next.
     if (settled !== "urgent" || status !== "error") return;
     const failures = this.#failures.get(sessionKey) ?? 0;
+    this.#failures.delete(sessionKey); // to the end: the first is the one that failed longest ago
     this.#failures.set(sessionKey, failures + 1);
+    const [oldest] = this.#failures.keys();
+    if (this.#failures.size > MAX_FAILING && oldest !== undefined) this.#failures.delete(oldest);
     const pauseMs = PAUSES_MS[failures];
     if (pauseMs === undefined) {
       this.#sources.log.warn({ sessionKey, failures }, "a session cannot be woken; its events wait for its next turn");
@@ -119,6 +125,7 @@ export class Wakes {
     this.#isOpen = false;
     for (const { cancel } of this.#planned.values()) cancel();
     this.#planned.clear();
+    this.#failures.clear();
   }
 
   async #look(wake: Wake): Promise<void> {
@@ -127,7 +134,7 @@ export class Wakes {
     const { store, beat, clock, log } = this.#sources;
     this.#looking.add(sessionKey);
     try {
-      if (wake.isForEvents && !(await store.isUrgent(sessionKey))) return;
+      if (wake.isForEvents && !(await store.isUrgent(sessionKey))) return void this.#failures.delete(sessionKey);
       if (!this.#isOpen || (await beat(wake)) !== "busy") return;
       this.request({ ...wake, busySince: wake.busySince ?? clock.elapsed() }, RETRY_MS);
     } catch (error) {

@@ -1,14 +1,15 @@
-/** Update: a newer version is noticed, told, and brought in; the restart after it runs the new code. */
+/** Update: finds and installs newer versions; the restart after an update runs the new code. */
 import { createHash } from "node:crypto";
 import { definePlugin, optional } from "@svc/sdk";
 import { GatewayInfo, RestartNotes, Restarts } from "@svc/sdk/gateway";
 import { update, updateAvailable } from "@svc/sdk/update";
 import { createRun, EMBEDDED } from "./run.ts";
+import { createSeenFile } from "./seen.ts";
 import { UpdateSettings } from "./settings.ts";
 import type { Updater } from "./updater.ts";
 import { createWatch } from "./watch.ts";
 
-/** What it takes to ask and to update is only loaded when somebody does. */
+/** The code that asks and the installer are imported on first use. */
 export default definePlugin({
   id: "update",
   api: "^1.0.0",
@@ -36,6 +37,7 @@ export default definePlugin({
         clock,
         log,
         jitter: jitterOf(stateDir),
+        seen: createSeenFile(() => gateway.stateDir),
         ask: async () => (await import("./newest.ts")).askNewest({ ...here, channel }),
         changed: (available) => publish({ updateAvailable: available }),
         install: async () =>

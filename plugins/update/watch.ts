@@ -1,6 +1,7 @@
-/** Looks for a newer version after the start and from time to time, tells when the answer changed, and installs it where that is wanted. */
-import type { Clock, Logger } from "@svc/sdk";
+/** Looks for a newer version after the start and from time to time, reports when the answer changed, and installs it where that is wanted. */
+import { type Clock, type Logger, messageOf } from "@svc/sdk";
 import type { Answer, Available } from "./newest.ts";
+import type { Seen, SeenFile } from "./seen.ts";
 import type { UpdateSettings } from "./settings.ts";
 
 /** Milliseconds. Choice: the start itself has the machine for itself. */
@@ -27,18 +28,18 @@ export interface WatchOptions {
   readonly log: Logger;
   /** 0 to 1, the same for one gateway every time. */
   readonly jitter: number;
+  readonly seen: SeenFile;
   ask(): Promise<Answer>;
   changed(available: Available): void;
   /** Installs it. Never rejects. */
   install(): Promise<void>;
 }
 
-export function createWatch({ settings, clock, log, jitter, ask, changed, install }: WatchOptions): Watch {
+export function createWatch({ settings, clock, log, jitter, seen, ask, changed, install }: WatchOptions): Watch {
   let available: Available = null;
   let checkedAt: number | null = null;
   let last: { readonly answer: Promise<Answer>; readonly at: number } | undefined;
-  /** What is there and since when it is known. */
-  let news: { readonly version: string; readonly since: number } | undefined;
+  let news: Seen | undefined;
   let cancel = () => {};
   let isOver = false;
 
@@ -55,15 +56,29 @@ export function createWatch({ settings, clock, log, jitter, ask, changed, instal
       changed(available);
     }
     if (latestVersion === undefined) news = undefined;
-    else if (news?.version !== latestVersion) news = { version: latestVersion, since: clock.elapsed() };
+    else if (news?.version !== latestVersion) news = { version: latestVersion, since: checkedAt };
     return answer;
   }
 
   function look(): Promise<Answer> {
     const now = clock.elapsed();
     if (last && now - last.at < FRESH_MS) return last.answer;
-    last = { answer: fresh(), at: now };
-    return last.answer;
+    const answer = fresh().catch((error: unknown): Answer => {
+      log.warn({ err: error }, "the look for a newer version failed");
+      last = undefined;
+      return { mode: "unknown", available: null, reason: messageOf(error) };
+    });
+    last = { answer, at: now };
+    return answer;
+  }
+
+  /** Counts from when the version was seen first. Only the plan writes: who asks in between changes nothing on disk. */
+  async function remember(): Promise<void> {
+    if (!news) return;
+    const known = await seen.read();
+    const isKnown = known?.version === news.version && known.since <= clock.now();
+    if (isKnown && known.since <= news.since) news = known;
+    else await seen.write(news);
   }
 
   function plan(ms: number): void {
@@ -71,9 +86,15 @@ export function createWatch({ settings, clock, log, jitter, ask, changed, instal
   }
 
   async function step(): Promise<void> {
-    await look();
-    const wait = news === undefined ? undefined : dueIn(settings, clock.elapsed() - news.since, jitter);
-    if (wait !== undefined && wait <= 0 && !isOver) await install();
+    let wait: number | undefined;
+    try {
+      await look();
+      await remember();
+      wait = news && dueIn(settings, clock.now() - news.since, jitter);
+      if (wait !== undefined && wait <= 0 && !isOver) await install();
+    } catch (error) {
+      log.warn({ err: error }, "the look for a newer version failed");
+    }
     if (!isOver) plan(Math.min(intervalOf(settings), wait !== undefined && wait > 0 ? wait : Infinity));
   }
 

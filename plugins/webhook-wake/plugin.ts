@@ -1,5 +1,5 @@
 /** The webhook action `wake`: a request becomes a system event of the main session. Spec: §4.5, http/webhooks.md §4. */
-import { definePlugin, invalidRequest, matches, unavailable } from "@svc/sdk";
+import { definePlugin, invalidRequest, matches } from "@svc/sdk";
 import { SystemEvents } from "@svc/sdk/heartbeat";
 import { Sessions } from "@svc/sdk/sessions";
 import { WebhookAction, type WebhookJob } from "@svc/sdk/webhooks";
@@ -27,12 +27,9 @@ export default definePlugin({
       mappingFields: WakeMapping,
       merge: mergeWake,
 
-      async prepare(fields, { source }) {
+      prepare(fields, { source }) {
         const { mainSessionKey: sessionKey } = sessions.defaults();
         const params = readWake(fields, source, sessionKey);
-        if (await events.isFull(sessionKey)) {
-          unavailable("too many events wait for the main session; they are told with its next turns, try again then");
-        }
         return { params, reply: { mode: params.mode }, sessionKey };
       },
 

@@ -1,4 +1,4 @@
-/** The `SystemEvents` service: things a session is told that no person said, and waking it to look at them. */
+/** The `SystemEvents` service: what happened that no person said, told to a session, and waking the session for it. */
 import { defineService } from "../service.ts";
 import type { Statement } from "../storage/service.ts";
 
@@ -24,16 +24,14 @@ export interface SystemEvent {
 /** Durable queue of events by session; drained into the system prompt of the next turn. Spec: http/webhooks.md §10. */
 export interface SystemEvents {
   /**
-   * Statements that store the event; run them in a transaction of your own, then call `stored`. They conflict, and so
-   * undo that transaction, when too many events wait for the session.
+   * Statements that store the event; run them in a transaction of your own, then call `stored`. However many events wait, they
+   * succeed: the oldest are folded into one that says how many they were.
    */
   statements(event: SystemEvent): readonly Statement[];
   /** To be called when the statements are durable: wakes the session where it is asked for. */
   stored(event: Pick<SystemEvent, "sessionKey" | "wake" | "reason">): void;
-  /** Both. Durable when it resolves. @throws GatewayError `UNAVAILABLE` when too many events wait for the session */
+  /** Both. Durable when it resolves. */
   add(event: SystemEvent): Promise<void>;
-  /** Whether no more events may wait for this session: `add` throws `UNAVAILABLE`, the statements conflict. */
-  isFull(sessionKey: string): Promise<boolean>;
   /** Events a session has not been told yet, oldest first. */
   waiting(sessionKey: string): Promise<readonly SystemEvent[]>;
 }

@@ -5,7 +5,7 @@ import { HOOK_TOKEN } from "./hook-scene.ts";
 /** Paths below `/hooks`; each sender has one. */
 const PATHS = ["wake", "agent", "templated", "routed"] as const;
 
-/** Webhooks of one sender that may wait to be told to the main session. It holds 1,000, and a turn tells it 20. */
+/** Webhooks of one sender that may wait to be told to the main session. Of more than 1,000 the oldest are folded into one; a turn tells 20. */
 const MOST_OPEN = 40;
 
 /** One webhook, sent until it is answered; without a key once only. */

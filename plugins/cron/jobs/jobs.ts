@@ -9,6 +9,7 @@ import { type Definition, type Facts, notRun, shownJob, type StoredJob, wakeAtOf
 import type { Runner } from "../runs/runner.ts";
 import { PAST_MS } from "../schedule/moment.ts";
 import { atOf, checkSchedule, loadCalendar, nextSlot } from "../schedule/calendar.ts";
+import { isCovered } from "../schedule/slots.ts";
 import { runIdOf, type Scheduler } from "../runs/scheduler.ts";
 import type { CronStore } from "../store/store.ts";
 
@@ -67,7 +68,7 @@ export class Jobs {
     return shownJob(job);
   }
 
-  /** @throws GatewayError `UNAVAILABLE` for an unknown id (Spec: §3) and for settings that cannot be combined */
+  /** @throws GatewayError `NOT_FOUND`; `UNAVAILABLE` for settings that cannot be combined */
   async update(id: string, patch: CronJobPatch): Promise<CronJob> {
     const { changes, clock, publish, scheduler, runner } = this.#sources;
     await loadCalendar();
@@ -111,7 +112,7 @@ export class Jobs {
     return true;
   }
 
-  /** Resolves when the run has ended. @throws GatewayError `UNAVAILABLE` for an unknown id, and when the gateway stops first */
+  /** Resolves when the run has ended. @throws GatewayError `NOT_FOUND`; `UNAVAILABLE` when the gateway stops first */
   async run(id: string, mode: "due" | "force"): Promise<ResultOf<typeof cron.run>> {
     const { changes, store, clock, runner } = this.#sources;
     await loadCalendar();
@@ -121,9 +122,9 @@ export class Jobs {
       const wakeAt = wakeAtOf(stored);
       if (mode === "due" && (wakeAt === undefined || wakeAt > now)) return { result: "not-due" };
       if ((await store.unsettled(id)).length > 0) return { result: "already-running" };
-      const isRecorded = await store.recorded(id, now);
+      const recorded = await store.recorded(id, now);
       let dueAt = now;
-      while (isRecorded(dueAt) || dueAt === stored.nextAt) dueAt += 1; // one record for each time
+      while (isCovered(recorded, dueAt) || dueAt === stored.nextAt) dueAt += 1; // one record for each time
       const runId = runIdOf(id, dueAt);
       return { beside: [store.accept({ jobId: id, dueAt, runId, isManual: true })], result: { runId } };
     });
@@ -158,9 +159,9 @@ export class Jobs {
   }
 }
 
-/** Spec: §3. */
+/** Spec: §3 for the words. */
 function unknown(id: string): never {
-  return unavailable(`Error: unknown cron job id: ${id}`);
+  return notFound(`Error: unknown cron job id: ${id}`);
 }
 
 function anchored(schedule: CronSchedule, now: number): CronSchedule {

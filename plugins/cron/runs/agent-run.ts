@@ -35,6 +35,11 @@ export interface AgentRunSources {
   readonly clock: Clock;
 }
 
+interface KeySources {
+  readonly sessions: Pick<Sessions, "canonicalKey">;
+  readonly agents: AgentRunSources["agents"];
+}
+
 /** A finished run. */
 export interface AgentRunEnd {
   readonly outcome: RunOutcome;
@@ -46,6 +51,16 @@ export interface AgentRunEnd {
 /** Key of the job's session. Spec: http/sessions-routing.md §2. */
 export function jobSessionKey({ id, agentId }: Definition, { sessions, agents }: AgentRunSources): string {
   return sessions.canonicalKey(`agent:${agentOf(agentId, agents)}:cron:${id}`);
+}
+
+/** The main session of the job's agent. */
+export function mainKey({ agentId }: Pick<Definition, "agentId">, { sessions, agents }: KeySources): string {
+  return sessions.canonicalKey(`agent:${agentOf(agentId, agents)}:main`);
+}
+
+/** The session a job belongs to: the one it names, e.g. the chat it was made in, else the main session of its agent. */
+export function homeKey(job: Pick<Definition, "agentId" | "sessionKey">, sources: KeySources): string {
+  return job.sessionKey ? sources.sessions.canonicalKey(job.sessionKey) : mainKey(job, sources);
 }
 
 /** Choice: the default agent does the work of a removed agent. */

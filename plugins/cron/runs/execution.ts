@@ -1,10 +1,10 @@
 /** Does what a job is to do, and delivers the result. May be repeated after a crash at any point. */
 import { deliverableReply, replySummary } from "@svc/kit/runs";
-import { isGatewayError, type Logger, unavailable } from "@svc/sdk";
+import { isGatewayError, type Logger } from "@svc/sdk";
 import type { RunOutcome } from "@svc/sdk/agents";
 import type { CronEventPayload, CronRunEntry } from "@svc/sdk/cron";
-import type { SystemEvent, SystemEvents } from "@svc/sdk/heartbeat";
-import { agentOf, type AgentRunSources, runAgent } from "./agent-run.ts";
+import type { SystemEvent } from "@svc/sdk/heartbeat";
+import { type AgentRunSources, homeKey, mainKey, runAgent } from "./agent-run.ts";
 import type { CronConfig } from "../config.ts";
 import { defined } from "../fields.ts";
 import { primaryOf } from "./destinations.ts";
@@ -15,7 +15,6 @@ import { type Ended, endOf, withDelivery } from "./verdict.ts";
 const NOT_REQUESTED: Delivered = { deliveryStatus: "not-requested" };
 
 export interface ExecutionSources extends AgentRunSources {
-  readonly events: Pick<SystemEvents, "isFull">;
   readonly notifications: NotificationSources;
   readonly config: CronConfig;
   readonly log: Logger;
@@ -59,9 +58,8 @@ function refused(error: unknown, jobId: string, log: Logger): Ended {
 }
 
 async function notifyMain(job: Definition, text: string, { runId }: Fire, sources: ExecutionSources): Promise<Done> {
-  const { sessions, events, clock } = sources;
-  const sessionKey = job.sessionKey ? sessions.canonicalKey(job.sessionKey) : mainKey(job, sources);
-  if (await events.isFull(sessionKey)) unavailable(`too many events wait for session ${sessionKey}`);
+  const { clock } = sources;
+  const sessionKey = homeKey(job, sources);
   const ended: Ended = { status: "ok", summary: replySummary(text), isTransient: false };
   const facts = { sessionKey };
   const delivered = await deliver(job, runId, text, { ended, facts }, sources);
@@ -102,8 +100,8 @@ async function deliver(
   if (!destination || ended.status !== "ok") return NOT_REQUESTED;
   const text = destination.mode === "webhook" ? ended.summary : deliverableReply(reply);
   if (text === undefined) return { delivered: false, deliveryStatus: "not-delivered" }; // the agent answered NO_REPLY or the like
-  const agentId = agentOf(job.agentId, sources.agents);
-  return notify({ id, agentId, text, payload: finished(job.id, ended, facts) }, destination, sources.notifications);
+  const sessionKey = homeKey(job, sources);
+  return notify({ id, sessionKey, text, payload: finished(job.id, ended, facts) }, destination, sources.notifications);
 }
 
 /** The `finished` event. @param facts further fields of the record */
@@ -130,10 +128,6 @@ function undelivered(
     reason: `cron:${job.id}`,
     at: sources.clock.now(),
   };
-}
-
-function mainKey({ agentId }: Definition, { sessions, agents }: AgentRunSources): string {
-  return sessions.canonicalKey(`agent:${agentOf(agentId, agents)}:main`);
 }
 
 /** What the record says of the model. */

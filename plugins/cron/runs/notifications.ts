@@ -3,7 +3,6 @@ import { isGatewayError, type Live, type Logger, messageOf, unavailable } from "
 import type { Delivery, DeliveryRequest } from "@svc/sdk/channels";
 import type { CronEventPayload } from "@svc/sdk/cron";
 import { isSecretRef, type Secrets } from "@svc/sdk/secrets";
-import type { Sessions } from "@svc/sdk/sessions";
 import type { OutboundFetch } from "@svc/sdk/web";
 import type { CronConfig } from "../config.ts";
 import { defined } from "../fields.ts";
@@ -21,7 +20,8 @@ export type Delivered = Pick<Settled["entry"], "delivered" | "deliveryStatus" | 
 export interface Notification {
   /** Unique: a notification is sent once for each id. */
   readonly id: string;
-  readonly agentId: string;
+  /** Canonical key of the session whose last conversation `last` means. */
+  readonly sessionKey: string;
   readonly text: string;
   /** The body for a webhook. */
   readonly payload: CronEventPayload;
@@ -30,7 +30,6 @@ export interface Notification {
 export interface NotificationSources {
   readonly delivery: Live<Delivery>;
   readonly outbound: Live<OutboundFetch>;
-  readonly sessions: Pick<Sessions, "canonicalKey">;
   readonly webhookToken: CronConfig["webhookToken"];
   /** Needed where the token is a reference. */
   readonly secrets: Live<Secrets>;
@@ -60,13 +59,12 @@ export async function notify(
 }
 
 async function announce(
-  { id, agentId, text }: Notification,
+  { id, sessionKey, text }: Notification,
   { channel = "last", to, accountId }: Destination,
-  { delivery, sessions }: NotificationSources,
+  { delivery }: NotificationSources,
 ): Promise<Delivered> {
   const post = delivery.get();
   if (!post) return deliveredAs("no plugin delivers to channels; see svc plugins why channels");
-  const sessionKey = sessions.canonicalKey(`agent:${agentId}:main`);
   const outcome = await post.deliver(defined<DeliveryRequest>({ id, channel, to, accountId, sessionKey, text }));
   return deliveredAs(outcome.delivered ? undefined : outcome.reason);
 }

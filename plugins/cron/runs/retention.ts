@@ -20,10 +20,22 @@ export interface RetentionSources {
 export async function forgetOldSessions({ store, clock, log, config, deleteSession }: RetentionSources): Promise<void> {
   const { sessionRetention } = config;
   if (sessionRetention === false) return;
+  const before = clock.now() - parseDuration(sessionRetention);
   try {
-    for (const key of await store.oldRunKeys(clock.now() - parseDuration(sessionRetention), BATCH)) {
-      await deleteSession(key);
-      await store.write([store.forgetRunKey(key)]); // second: after a crash in between it is only deleted once more
+    for (let failed = 0, isMore = true; isMore;) {
+      const keys = await store.oldRunKeys(before, BATCH, failed);
+      const failedBefore = failed;
+      for (const key of keys) {
+        try {
+          await deleteSession(key);
+        } catch (error) {
+          failed += 1;
+          log.warn({ err: error, sessionKey: key }, "the session of an old run of a cron job could not be deleted now");
+          continue;
+        }
+        await store.write([store.forgetRunKey(key)]); // second: after a crash in between it is only deleted once more
+      }
+      isMore = keys.length === BATCH && failed > failedBefore; // sessions that stay do not keep those behind them
     }
   } catch (error) {
     log.warn({ err: error }, "sessions of old runs of cron jobs could not be deleted now");

@@ -17,8 +17,7 @@ const RETRY_MS = 5_000;
 const REMOVED = "the job was removed";
 const DISABLED = "the job was disabled";
 
-export interface RunnerSources extends Omit<ExecutionSources, "events">, Omit<SettlingSources, "events"> {
-  readonly events: ExecutionSources["events"] & SettlingSources["events"];
+export interface RunnerSources extends ExecutionSources, SettlingSources {
   /** Distinguishes this generation of the plugin from all others. */
   readonly owner: string;
   /** Aborts an agent run and its sub-agents. */

@@ -9,7 +9,7 @@ import type { CronEventPayload } from "@svc/sdk/cron";
 import type { JobChanges } from "../store/job-changes.ts";
 import { type StoredJob, wakeAtOf } from "../store/records.ts";
 import type { Runner } from "./runner.ts";
-import { nextSlot } from "../schedule/calendar.ts";
+import { rewind } from "./rewind.ts";
 import { settleSlots, type SlotFate } from "../schedule/slots.ts";
 import type { CronStore } from "../store/store.ts";
 
@@ -65,7 +65,7 @@ export class Scheduler {
     this.#isOpen = true;
     this.#drift = clock.now() - clock.elapsed();
     // A record in the future: the clock was ahead when it was written.
-    if ((await store.latest()) > clock.now() + SET_BACK_MS) await this.#rewind();
+    if ((await store.latest()) > clock.now() + SET_BACK_MS) await rewind(this.#sources);
     await this.#arm();
   }
 
@@ -104,7 +104,7 @@ export class Scheduler {
       const drift = clock.now() - clock.elapsed();
       const wasSetBack = drift < this.#drift - SET_BACK_MS;
       this.#drift = drift;
-      if (wasSetBack) await this.#rewind();
+      if (wasSetBack) await rewind(this.#sources);
       for (let due = await store.due(clock.now(), BATCH); due.length > 0 && this.#isOpen;) {
         await Promise.all(
           due.map((jobId) => this.#settle(jobId).catch((error: unknown) => this.#failed(jobId, error))),
@@ -179,9 +179,8 @@ export class Scheduler {
     const { store, runner } = this.#sources;
     const { definition, nextAt: due = now, heldUntil } = job;
     const { id, schedule, catchUp, overlap = "skip" } = definition;
-    const { fates: all, nextAt } = settleSlots({ id, schedule, catchUp, nextAt: due, heldUntil }, now);
-    const isRecorded = await store.recorded(id, due);
-    const fates = all.filter(({ dueAt }) => !isRecorded(dueAt));
+    const recorded = await store.recorded(id, due);
+    const { fates, nextAt } = settleSlots({ id, schedule, catchUp, nextAt: due, heldUntil, recorded }, now);
     const open = await store.unsettled(id);
     if (open.length === 0) return { fates, nextAt };
     if (overlap === "replace" && fates.some(({ fate }) => fate === "run")) runner.cancel(id);
@@ -194,34 +193,5 @@ export class Scheduler {
       return waiting > MAX_WAITING ? { dueAt, fate: "skipped", reason: CROWDED } : fate;
     });
     return { fates: kept, nextAt };
-  }
-
-  /**
-   * After the clock was set back: gives each job an earlier next run where its schedule has one without a record. No
-   * scheduled run is skipped, so nothing is recorded.
-   */
-  async #rewind(): Promise<void> {
-    const { store, changes, clock, log } = this.#sources;
-    const jobs = await store.dueAfter(clock.now());
-    for (const { definition } of jobs) {
-      await changes.change(definition.id, async (job) => {
-        const earlier = job && (await this.#earlier(job, clock.now()));
-        return { ...(earlier === undefined ? {} : { job: { nextAt: earlier } }), result: undefined };
-      });
-    }
-    log.warn({ jobs: jobs.length }, "the clock was set back; the next runs of cron jobs were computed again");
-  }
-
-  async #earlier({ definition, nextAt }: StoredJob, now: number): Promise<number | undefined> {
-    const { id, schedule } = definition;
-    if (nextAt === undefined || schedule.kind === "at") return undefined;
-    const isRecorded = await this.#sources.store.recorded(id, now);
-    // Choice: the search ends after 1000 slots; the present next run is good enough then.
-    let slot = nextSlot(schedule, id, now);
-    for (let step = 0; slot !== undefined && slot < nextAt && step < 1_000; step += 1) {
-      if (!isRecorded(slot)) return slot;
-      slot = nextSlot(schedule, id, slot);
-    }
-    return undefined;
   }
 }

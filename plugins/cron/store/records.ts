@@ -35,6 +35,9 @@ export interface Fire {
   readonly fence: number;
   readonly startedAt: number | undefined;
   readonly leaseUntil: number;
+  readonly settledAt: number | undefined;
+  /** What is recorded; empty before the end. */
+  readonly entry: Partial<CronRunEntry>;
 }
 
 /** The final record of a run. */
@@ -98,6 +101,8 @@ export function toFire(row: FireRow): Fire {
     fence: Number(row.fence),
     startedAt: maybe(row.started_at),
     leaseUntil: Number(row.lease_until ?? 0),
+    settledAt: maybe(row.settled_at),
+    entry: JSON.parse(row.entry ?? "{}") as Fire["entry"], // written by this plugin
   };
 }
 
@@ -124,7 +129,7 @@ export function shownJob(job: StoredJob): CronJob {
 export function shownFire(row: FireRow & { readonly name?: string | null }): CronRunEntry {
   const fire = toFire(row);
   return {
-    ts: Number(row.settled_at ?? 0),
+    ts: fire.settledAt ?? 0,
     jobId: fire.jobId,
     ...(row.name ? { jobName: row.name } : {}),
     action: "finished",
@@ -132,7 +137,7 @@ export function shownFire(row: FireRow & { readonly name?: string | null }): Cro
     dueAtMs: fire.dueAt,
     ...(fire.throughAt > fire.dueAt ? { throughAtMs: fire.throughAt } : {}),
     ...(fire.isManual ? { manual: true } : {}),
-    ...(JSON.parse(row.entry ?? "{}") as Partial<CronRunEntry>), // written by this plugin
+    ...fire.entry,
   };
 }
 

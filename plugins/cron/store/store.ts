@@ -1,7 +1,7 @@
 /** Jobs and their runs in storage. */
 import { isGatewayError } from "@svc/sdk";
 import type { Statement, Storage } from "@svc/sdk/storage";
-import type { SlotFate } from "../schedule/slots.ts";
+import type { SlotFate, Span } from "../schedule/slots.ts";
 import {
   deliveryOf,
   type Fire,
@@ -132,12 +132,38 @@ export class CronStore {
     return { sql, params: [definition.id, revision], expectChanges: 1 };
   }
 
-  /** Tells which times of a job, from `from` on, have a record. */
-  async recorded(jobId: string, from: number): Promise<(at: number) => boolean> {
-    const sql = "SELECT due_at, through_at FROM cron_fires WHERE job_id = ? AND through_at >= ?";
+  /** What has a record of a job's times from `from` on, oldest first. */
+  async recorded(jobId: string, from: number): Promise<Span[]> {
+    const sql = "SELECT due_at, through_at FROM cron_fires WHERE job_id = ? AND through_at >= ? ORDER BY due_at";
     const rows = await this.#storage.all<{ due_at: number | bigint; through_at: number | bigint }>(sql, [jobId, from]);
-    const spans = rows.map(({ due_at: dueAt, through_at: throughAt }) => [Number(dueAt), Number(throughAt)] as const);
-    return (at) => spans.some(([dueAt, throughAt]) => dueAt <= at && at <= throughAt);
+    return rows.map(({ due_at: dueAt, through_at: throughAt }) => ({
+      dueAt: Number(dueAt),
+      throughAt: Number(throughAt),
+    }));
+  }
+
+  /**
+   * Records of a job's times after `now`, oldest first. `premature`: written by a clock that was ahead, of runs that did not
+   * take place; the first may begin before `now`.
+   */
+  async beyond(jobId: string, now: number): Promise<{ readonly premature: Fire[]; readonly kept: Fire[] }> {
+    const sql = "SELECT * FROM cron_fires WHERE job_id = ? AND through_at > ? ORDER BY due_at";
+    const fires = (await this.#storage.all<FireRow>(sql, [jobId, now])).map(toFire);
+    const isPremature = ({ status, settledAt }: Fire) =>
+      (status === "skipped" || status === "missed") && (settledAt ?? 0) > now;
+    return { premature: fires.filter(isPremature), kept: fires.filter((fire) => !isPremature(fire)) };
+  }
+
+  /** Deletes the premature records of times after `now`. */
+  retract(jobId: string, now: number): Statement {
+    const sql = `DELETE FROM cron_fires WHERE job_id = ? AND due_at > ? AND settled_at > ? AND status IN ('skipped', 'missed')`;
+    return { sql, params: [jobId, now, now] };
+  }
+
+  /** Ends a shared record at `throughAt`. @param slots how many times it stands for then, where that is known */
+  shorten({ jobId, dueAt, entry }: Fire, throughAt: number, slots: number | undefined): Statement {
+    const sql = "UPDATE cron_fires SET through_at = ?, entry = ? WHERE job_id = ? AND due_at = ?";
+    return { sql, params: [throughAt, JSON.stringify({ ...entry, slots }), jobId, dueAt], expectChanges: 1 };
   }
 
   /** Conflicts when there is a record for that time. */
@@ -245,11 +271,11 @@ export class CronStore {
     await this.#storage.transaction([{ sql, params: [jobId, jobId, kept] }]);
   }
 
-  /** Sessions of runs that ended before `before` (epoch ms), at most `limit`. */
-  async oldRunKeys(before: number, limit: number): Promise<string[]> {
-    const sql =
-      "SELECT run_key FROM cron_fires WHERE run_key IS NOT NULL AND settled_at < ? ORDER BY settled_at LIMIT ?";
-    return (await this.#storage.all<{ run_key: string }>(sql, [before, limit])).map(({ run_key: key }) => key);
+  /** Sessions of runs that ended before `before` (epoch ms), oldest first, at most `limit` after `skipped`. */
+  async oldRunKeys(before: number, limit: number, skipped: number): Promise<string[]> {
+    const sql = `SELECT run_key FROM cron_fires WHERE run_key IS NOT NULL AND settled_at < ?
+      ORDER BY settled_at, job_id, due_at LIMIT ? OFFSET ?`;
+    return (await this.#storage.all<{ run_key: string }>(sql, [before, limit, skipped])).map(({ run_key: key }) => key);
   }
 
   forgetRunKey(key: string): Statement {

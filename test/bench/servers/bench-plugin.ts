@@ -69,10 +69,9 @@ export default definePlugin({
     gateway.extend(WebhookAction, "note", {
       ...texts,
       direct: true,
-      async prepare({ text }) {
+      prepare({ text }) {
         const sessionKey = `agent:main:noted-${Math.floor(noted++ / EVENTS_A_SESSION)}`;
         if (typeof text !== "string" || text.trim() === "") return invalidRequest("text required");
-        if (await events().isFull(sessionKey)) unavailable("too many events wait");
         return { params: { text: text.trim(), sessionKey }, reply: { mode: "next-heartbeat" }, sessionKey };
       },
       commit: ({ runId: id, params: { text, sessionKey }, acceptedAt: at }) =>

@@ -175,7 +175,7 @@ describe("exec.approval", () => {
       "an unknown id to wait for",
       "exec.approval.waitDecision",
       { id: "x" },
-      "INVALID_REQUEST",
+      "NOT_FOUND",
       /^approval expired or not found$/,
     ],
     [

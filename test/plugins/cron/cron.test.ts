@@ -3,6 +3,8 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { cron } from "@svc/sdk/cron";
 import { createFakeClock } from "@svc/sdk/testing";
+import { EventStore, MAX_WAITING } from "../../../plugins/heartbeat/event-store.ts";
+import { event } from "../heartbeat/events.ts";
 import { askedOf } from "../webhook-scene.ts";
 import { MAIN, NOON, openScene, outside, pigeonPost, report } from "./scene.ts";
 
@@ -32,6 +34,17 @@ describe("a job for the main session", limited, () => {
       gateway.events.map(({ action }) => action),
       ["added", "started", "finished", "removed"],
     );
+  });
+
+  it("adds its event however many wait", async (t) => {
+    const gateway = await (await openScene(t)).start();
+    const store = new EventStore(gateway.storage);
+    const waiting = Array.from({ length: MAX_WAITING }, (_, index) => store.add(event(`e${index}`), NOON));
+    await gateway.storage.transaction(waiting.flat());
+    const { id } = await gateway.add({ text: "tick", schedule: { everyMs: MINUTE }, wakeMode: "next-heartbeat" });
+    await gateway.pass(MINUTE);
+    await gateway.settled(id, 1);
+    assert.deepEqual(await gateway.records(id), ["ran ok"]);
   });
 
   it("is made up for once after downtime; the other runs are recorded as missed", async (t) => {
@@ -182,8 +195,8 @@ describe("a job run by hand", limited, () => {
     await gateway.pass(60 * MINUTE);
     assert.equal((await gateway.runs(id)).length, 2, "it is disabled");
     await assert.rejects(gateway.client.call(cron.run, { id: "nobody" }), {
-      code: "UNAVAILABLE",
-      message: /unknown cron job id: nobody/,
+      code: "NOT_FOUND",
+      message: /^Error: unknown cron job id: nobody$/,
     });
     await assert.rejects(gateway.client.call(cron.remove, { id, jobId: id }), { code: "INVALID_REQUEST" });
   });
@@ -278,6 +291,25 @@ describe("the result of a run", limited, () => {
     );
     assert.deepEqual(await gateway.told(), ['Cron job "report" (its report could not be delivered): second']);
   });
+
+  for (const [sessionKey, spoken] of [
+    ["agent:main:pigeon:group:42", "agent:main:pigeon:group:42"],
+    [undefined, MAIN],
+  ] as const) {
+    it(`goes where its session was spoken to last: ${sessionKey ?? "main"}`, async (t) => {
+      const post = pigeonPost({ delivered: false, reason: "no such pigeon" });
+      const scene = await openScene(t, { replies: [{ text: "first" }], plugins: [post.plugin] });
+      const gateway = await scene.start();
+      const failureAlert = { after: 1 };
+      const job = { ...report, delivery: { mode: "announce" }, failureAlert };
+      const { id } = await gateway.add({ ...job, ...(sessionKey ? { sessionKey } : {}) });
+      await gateway.client.call(cron.run, { id });
+      assert.deepEqual(
+        post.requests.map(({ channel, sessionKey: key }) => `${channel} ${key}`),
+        [`last ${spoken}`],
+      );
+    });
+  }
 
   it("goes to a webhook with the token", async (t) => {
     const web = outside(200, 500);

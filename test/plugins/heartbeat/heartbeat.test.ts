@@ -76,14 +76,18 @@ describe("heartbeat", limited, () => {
     await until(() => scene.server.requests.length === 1, "the turn");
   });
 
-  it("refuses one event too many with a reason", async (t) => {
-    const gateway = await (await openScene(t)).start();
+  it("takes more events than may wait, and tells of the oldest in one", async (t) => {
+    const scene = await openScene(t);
+    const gateway = await scene.start();
     const { events, storage } = gateway;
     const many = Array.from({ length: MAX_WAITING }, (_, index) => events.statements(event(`e${index}`)));
     await storage.transaction(many.flat());
-    assert.equal(await events.isFull(MAIN), true);
-    await assert.rejects(events.add(event("more")), { code: "UNAVAILABLE", message: /1000 events wait for session/ });
-    await events.add(event("e0"));
-    assert.equal((await events.waiting(MAIN)).length, MAX_WAITING);
+    for (let index = 0; index < 100; index += 1) await events.add(event(`more${index}`));
+    await until(async () => (await events.waiting(MAIN))[0]?.id.startsWith("folded:") === true, "the summary");
+    assert.ok((await events.waiting(MAIN)).length <= MAX_WAITING);
+    assert.equal(await gateway.turn("t1"), "ok");
+    const told = systemOf(scene.server.requests[0] ?? assert.fail());
+    assert.match(told, /^- \[[^\]]+\] 101 older events, .*; the newest: text of e100$/m);
+    assert.match(told, /text of e119\n\(980 more wait/);
   });
 });

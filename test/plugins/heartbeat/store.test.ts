@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { wrapExternalContent } from "@svc/sdk/external-content";
 import type { SystemEvent } from "@svc/sdk/heartbeat";
-import { MAX_WAITING } from "../../../plugins/heartbeat/event-store.ts";
+import { MAX_REPEATED, MAX_WAITING } from "../../../plugins/heartbeat/event-store.ts";
 import { likenessOf, MAX_EVENT_CHARS, storedText } from "../../../plugins/heartbeat/event-text.ts";
 import { eventSection, fitting, MAX_EVENTS, MAX_SECTION_CHARS } from "../../../plugins/heartbeat/prompt-section.ts";
 import { event, KEY, openEvents } from "./events.ts";
@@ -63,22 +63,87 @@ describe("the queue of events", () => {
     assert.deepEqual(await ids(), []);
   });
 
-  it("undoes the transaction of one too many, and of nothing else", async (t) => {
+  it("counts repeats on the one that waits, and stores a bounded number of ids", async (t) => {
+    const { storage, store, add } = await openEvents(t);
+    const again = (index: number) => event(`r${index}`, { text: "x" });
+    const repeats = MAX_REPEATED + 700;
+    await add(again(0), event("o", { sessionKey: "global" }));
+    for (let from = 1; from <= repeats; from += 300)
+      await add(...Array.from({ length: 300 }, (_, index) => again(from + index)));
+    const last = repeats + 1;
+    await add(again(last), again(0));
+    const [only, ...others] = await store.waiting(KEY);
+    assert.deepEqual([only, others], [{ ...again(0), repeats: last }, []]);
+    await store.tidy(KEY, 6_000);
+    const rows = await storage.all<{ text: string }>("SELECT text FROM heartbeat_events WHERE session_key = ?", [KEY]);
+    assert.equal(rows.length, 1 + MAX_REPEATED);
+    assert.equal(rows.filter(({ text }) => text !== "").length, 1, "the text is stored once");
+    await store.tie(["r0"], "r1");
+    await add(again(last));
+    assert.deepEqual(await store.waiting(KEY), [], "the newest ids are known");
+  });
+
+  it("finds the newest that waits by an index, whatever was repeated", async (t) => {
+    const { storage, store } = await openEvents(t);
+    const [count = assert.fail()] = store.add(event("a"), 1);
+    const plan = await storage.all<{ detail: string }>(`EXPLAIN QUERY PLAN ${count.sql}`, count.params ?? []);
+    assert.ok(plan.length > 1);
+    for (const { detail } of plan) assert.match(detail, /USING (COVERING )?INDEX|SCALAR SUBQUERY/);
+    for (const { detail } of plan.filter((one) => one.detail.includes("session_key")))
+      assert.match(detail, /heartbeat_events_waiting/);
+  });
+
+  it("folds the oldest when too many wait: into one event, which counts them all", async (t) => {
     const { storage, store, add, ids } = await openEvents(t);
-    await add(...Array.from({ length: MAX_WAITING }, (_, index) => event(`e${index}`)));
-    assert.equal(await store.occupied(KEY), MAX_WAITING);
-    await storage.migrate("test", ["CREATE TABLE other (n INTEGER)"]);
-    const other = { sql: "INSERT INTO other VALUES (1)" };
-    await assert.rejects(storage.transaction([other, ...store.add(event("more"), 1)]), { code: "CONFLICT" });
-    assert.deepEqual(await storage.all("SELECT * FROM other"), []);
+    const reasons = ["hook:wake", "cron:j1", "something"];
+    const from = (index: number) => event(`e${index}`, { reason: reasons[index % 3] ?? "" });
+    await add(...Array.from({ length: MAX_WAITING }, (_, index) => from(index)));
+    await store.tidy(KEY, 6_000);
     assert.equal((await ids()).length, MAX_WAITING);
+    assert.deepEqual(await store.crowded(), []);
+    await add(...Array.from({ length: 29 }, (_, index) => from(MAX_WAITING + index)));
+    assert.deepEqual(await store.crowded(), [KEY]);
+    await store.tidy(KEY, 6_000);
+    const counted = "(10 from webhooks, 10 from cron jobs, 10 from other sources)";
+    const [summary, next] = await store.waiting(KEY);
+    assert.equal(summary?.text, `30 older events, too many to be told one by one ${counted}; the newest: text of e29`);
+    assert.deepEqual([summary?.wake, next?.id, (await ids()).length], ["next-heartbeat", "e30", MAX_WAITING]);
     await add(
-      event("e0"),
-      event("again", { text: `text of e${MAX_WAITING - 1}` }),
-      event("o", { sessionKey: "global" }),
+      ...Array.from({ length: 2_000 }, (_, index) => from(2_000 + index)),
+      event("u1", { wake: "now", text: "last" }),
+      event("u2", { wake: "now", text: "last" }),
     );
-    assert.deepEqual(await ids("global"), ["o"]);
-    assert.equal(await store.occupied("global"), 1);
+    await store.tidy(KEY, 6_000);
+    const [again] = await store.waiting(KEY);
+    const total = MAX_WAITING + 29 + 2_000 + 1 - (MAX_WAITING - 1);
+    assert.match(again?.text ?? "", new RegExp(`^${total} older events`));
+    assert.equal((await ids()).length, MAX_WAITING);
+    assert.equal((await storage.all("SELECT id FROM heartbeat_events")).length, MAX_WAITING + MAX_REPEATED);
+    await add(from(3_000), from(2_000));
+    assert.equal((await ids()).length, MAX_WAITING, "the ids of the newest that were folded are known");
+    await add(...Array.from({ length: MAX_WAITING }, (_, index) => event(`n${index}`)));
+    await store.tidy(KEY, 6_000);
+    assert.equal((await store.waiting(KEY))[0]?.wake, "now", "it wakes for what it stands for");
+  });
+
+  it("tells a summary as any event, with what it stands for, and folds none that a run has", async (t) => {
+    const { store, add, ids } = await openEvents(t);
+    await add(...Array.from({ length: MAX_WAITING + 40 }, (_, index) => event(`e${index}`)));
+    await store.tie(["e0", "e1"], "r1");
+    await store.tidy(KEY, 6_000);
+    await store.giveBack("r1");
+    const waiting = await store.waiting(KEY, 4);
+    assert.deepEqual(
+      waiting.map(({ id }) => id),
+      ["e0", "e1", "folded:e40", "e41"],
+    );
+    assert.equal(
+      waiting[2]?.text,
+      "39 older events, too many to be told one by one (all from other sources); the newest: text of e40",
+    );
+    await store.tie(["folded:e40"], "r2");
+    await store.told("r2", 7_000);
+    assert.equal((await ids()).includes("folded:e40"), false);
   });
 
   it("hands an event to one run, and takes it back or settles it", async (t) => {
@@ -149,6 +214,9 @@ describe("the section of the prompt", () => {
     assert.match(section, /^# Runtime events\n/);
     assert.doesNotMatch(eventSection([event("a")], 0), /more wait/);
   });
+
+  it("says how often one was repeated", () =>
+    assert.match(eventSection([{ ...event("a"), repeats: 2 }], 0), /^- \[[^\]]+, 3 times\] text of a$/m));
 
   const long = (id: string, length: number) => event(id, { text: "x".repeat(length) });
   const bounds: [what: string, events: SystemEvent[], told: number][] = [

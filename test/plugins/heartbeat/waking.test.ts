@@ -4,7 +4,7 @@ import { setImmediate as turn } from "node:timers/promises";
 import { GatewayError } from "@svc/sdk";
 import { createFakeClock } from "@svc/sdk/testing";
 import { RETRY_MS } from "../../../plugins/heartbeat/decision.ts";
-import { COALESCE_MS, PAUSES_MS, type Wake, Wakes } from "../../../plugins/heartbeat/waking.ts";
+import { COALESCE_MS, MAX_FAILING, PAUSES_MS, type Wake, Wakes } from "../../../plugins/heartbeat/waking.ts";
 import { KEY } from "./events.ts";
 
 const interval: Wake = { agentId: "main", sessionKey: KEY, reason: "interval", isForEvents: false };
@@ -119,6 +119,43 @@ describe("waking", () => {
     await pass(COALESCE_MS);
     assert.equal(scene.beats.length, PAUSES_MS.length + 1);
   });
+
+  const forgotten: [what: string, forget: (scene: Awaited<ReturnType<typeof open>>) => Promise<void> | void][] = [
+    ["a turn that ended well", ({ wakes }) => wakes.finished({ sessionKey: KEY, status: "ok" }, "none")],
+    ["nothing urgent given back", ({ wakes }) => wakes.finished({ sessionKey: KEY, status: "error" }, "given-back")],
+    [
+      "nothing urgent that waits",
+      async ({ wakes, scene, pass }) => {
+        scene.urgent.clear();
+        wakes.requestFor(KEY, "hook:wake");
+        await pass(COALESCE_MS);
+        scene.urgent.add(KEY);
+      },
+    ],
+    [
+      "failures of a thousand other sessions",
+      ({ wakes }) => {
+        for (let index = 0; index < MAX_FAILING; index += 1)
+          wakes.finished({ sessionKey: `agent:x:${index}`, status: "error" }, "urgent");
+      },
+    ],
+  ];
+  for (const [what, forget] of forgotten) {
+    it(`counts failures anew after ${what}`, async () => {
+      const all = await open();
+      const { wakes, scene, pass } = all;
+      const fail = () => wakes.finished({ sessionKey: KEY, status: "error" }, "urgent");
+      for (const pauseMs of PAUSES_MS) {
+        fail();
+        await pass(pauseMs);
+      }
+      await forget(all);
+      const before = scene.beats.filter(({ sessionKey }) => sessionKey === KEY).length;
+      fail();
+      await pass(PAUSES_MS[0] ?? 0);
+      assert.equal(scene.beats.filter(({ sessionKey }) => sessionKey === KEY).length, before + 1);
+    });
+  }
 
   it("does not wait for such a pause when something new comes", async () => {
     const { wakes, scene, pass } = await open();

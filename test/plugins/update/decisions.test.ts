@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { mkdirSync, readFileSync, renameSync } from "node:fs";
 import { join } from "node:path";
 import { describe, it } from "node:test";
+import { setTimeout as pause } from "node:timers/promises";
 import { createFakeClock } from "@svc/sdk/testing";
 import { programEnvironment, secretValues, withoutSecrets } from "../../../plugins/update/install/environment.ts";
 import { swapAll } from "../../../plugins/update/install/swap.ts";
@@ -9,6 +10,7 @@ import { faultOf } from "../../../plugins/update/install/trial.ts";
 import type { Answer } from "../../../plugins/update/newest.ts";
 import { noteOf, updateLines } from "../../../plugins/update/report.ts";
 import type { UpdateSettings } from "../../../plugins/update/settings.ts";
+import { createSeenFile, type Seen, type SeenFile } from "../../../plugins/update/seen.ts";
 import { createWatch, dueIn, FIRST_LOOK_MS, intervalOf } from "../../../plugins/update/watch.ts";
 import { directory, put } from "../../directory.ts";
 
@@ -155,32 +157,37 @@ describe("what is told of an update", () => {
 });
 
 describe("looking for a newer version", () => {
+  const createSeen = (): SeenFile => {
+    let kept: Seen | undefined;
+    return { read: async () => kept, write: async (seen: Seen) => void (kept = seen) };
+  };
   const stable: UpdateSettings = { channel: "stable", checkOnStart: true };
   const found = { currentVersion: "1.0.0", latestVersion: "1.1.0", channel: "stable" };
 
-  function scene(settings: UpdateSettings) {
-    const clock = createFakeClock();
+  function scene(settings: UpdateSettings, seen = createSeen(), clock = createFakeClock()) {
     const log: string[] = [];
-    let answer: Answer = { mode: "npm", available: null };
+    let answer: Answer | Error = { mode: "npm", available: null };
     const watch = createWatch({
       settings,
       clock,
       log: {
         debug: (_fields, message) => void log.push(message),
         info() {},
-        warn: () => assert.fail(),
+        warn: (_fields, message) => void log.push(message),
         error: () => assert.fail(),
       },
       jitter: 0.5,
+      seen,
       ask: async () => {
         log.push("asked");
+        if (answer instanceof Error) throw answer;
         return answer;
       },
       changed: (available) => void log.push(available?.latestVersion ?? "none"),
       install: async () => void log.push("installed"),
     });
     const stop = watch.begin();
-    return { clock, log, watch, stop, says: (next: Answer) => (answer = next) };
+    return { clock, log, watch, stop, says: (next: Answer | Error) => (answer = next) };
   }
 
   it("begins after the start, goes on once a day, and tells what changed", async () => {
@@ -226,6 +233,59 @@ describe("looking for a newer version", () => {
     assert.ok(log.includes("installed"));
     assert.equal(dueIn(stable, 1_000 * HOUR, 0), undefined);
     assert.equal(dueIn({ ...stable, auto: { enabled: true } }, 0, 0), 24 * HOUR);
+  });
+
+  it("counts the delay over restarts, from when the version was seen first", async (t) => {
+    const auto = { enabled: true, stableDelayHours: 10, stableJitterHours: 0 };
+    const file = createSeenFile(() => directory(t));
+    assert.equal(await file.read(), undefined);
+    const seen = createSeenFile(
+      (
+        (place) => () =>
+          place
+      )(directory(t)),
+    );
+    const start = (now: number) => {
+      const begun = scene({ ...stable, auto }, seen, createFakeClock(now));
+      begun.says({ mode: "npm", available: found });
+      return begun;
+    };
+    const passUntil = async ({ clock, log }: ReturnType<typeof start>, ms: number, entry: string) => {
+      await clock.advance(ms);
+      for (let turn = 0; turn < 500 && !log.includes(entry); turn += 1) await pause(2);
+    };
+    const noon = Date.UTC(2026, 0, 1, 12);
+    const first = start(noon);
+    await passUntil(first, FIRST_LOOK_MS, "1.1.0");
+    for (let turn = 0; turn < 500 && !(await seen.read()); turn += 1) await pause(2);
+    first.stop();
+    assert.deepEqual(await seen.read(), { version: "1.1.0", since: noon + FIRST_LOOK_MS });
+    const second = start(noon + 9 * HOUR);
+    await passUntil(second, FIRST_LOOK_MS, "1.1.0");
+    second.stop();
+    assert.ok(!second.log.includes("installed"), "an hour is left");
+    const third = start(noon + 10 * HOUR);
+    await passUntil(third, FIRST_LOOK_MS, "installed");
+    third.stop();
+    assert.ok(third.log.includes("installed"));
+    const behind = start(noon - HOUR);
+    await passUntil(behind, FIRST_LOOK_MS, "1.1.0");
+    behind.stop();
+    assert.ok(!behind.log.includes("installed"), "a clock that was ahead counts for nothing");
+  });
+
+  it("goes on after a look that failed, and keeps no failure", async () => {
+    const { clock, log, watch, says, stop } = scene(stable);
+    says(new Error("Cannot find module newest.js"));
+    await clock.advance(FIRST_LOOK_MS);
+    assert.deepEqual(log, ["asked", "the look for a newer version failed"]);
+    assert.equal((await watch.look()).reason, "Cannot find module newest.js");
+    says({ mode: "npm", available: found });
+    assert.deepEqual(await watch.look(), { mode: "npm", available: found });
+    log.length = 0;
+    await clock.advance(24 * HOUR);
+    assert.deepEqual(log, ["asked"]);
+    stop();
   });
 
   it("looks every betaCheckIntervalHours on the channel beta, and installs at once", () => {

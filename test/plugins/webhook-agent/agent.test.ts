@@ -2,6 +2,8 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { GatewayError, isGatewayError } from "@svc/sdk";
+import { MAX_WAITING } from "../../../plugins/heartbeat/event-store.ts";
+import { event } from "../heartbeat/events.ts";
 import { askedOf, MAIN, openScene, type SceneOptions, systemOf, until } from "../webhook-scene.ts";
 import { calm, KEY, pigeonPost, told } from "./surroundings.ts";
 
@@ -44,6 +46,16 @@ describe("the action agent", limited, () => {
     await gateway.run(await gateway.job("agent", { ...calm, agentId: "ops" }));
     assert.equal((await gateway.runs.state("r1"))?.sessionKey, "agent:ops:hook:1234");
     assert.equal((await told(gateway)).length, 1);
+  });
+
+  it("is done however many events wait for the main session", async (t) => {
+    const { gateway } = await open(t, { replies: [{ text: "All green" }] });
+    const waiting = Array.from({ length: MAX_WAITING }, (_, index) => gateway.events.statements(event(`e${index}`)));
+    await gateway.storage.transaction(waiting.flat());
+    const result = await gateway.run(await gateway.job("agent", calm));
+    assert.equal(result?.summary, "All green");
+    const all = "SELECT id FROM heartbeat_events WHERE status = 'waiting' ORDER BY seq DESC LIMIT 1";
+    assert.deepEqual(await gateway.storage.get(all), { id: "r1:summary" });
   });
 
   it("begins a new conversation for every run of a key, one at a time", async (t) => {

@@ -1,7 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import type { WebhookActionContext, WebhookFields } from "@svc/sdk/webhooks";
-import { MAX_WAITING } from "../../../plugins/heartbeat/event-store.ts";
 import webhookAgent from "../../../plugins/webhook-agent/plugin.ts";
 import { mergeWake } from "../../../plugins/webhook-wake/fields.ts";
 import webhookWake from "../../../plugins/webhook-wake/plugin.ts";
@@ -117,20 +116,5 @@ describe("the action wake", limited, () => {
     assert.equal(await gateway.turn("t1"), "ok");
     assert.match(systemOf(scene.server.requests[0] ?? assert.fail()), /Mail/);
     assert.equal(scene.server.requests.length, 1);
-  });
-
-  it("is refused while too many events wait", async (t) => {
-    const gateway = await (await openScene(t)).start();
-    const event = (index: number) =>
-      gateway.events.statements({
-        id: `e${index}`,
-        sessionKey: MAIN,
-        text: `event ${index}`,
-        wake: "next-heartbeat",
-        reason: "test",
-        at: index,
-      });
-    await gateway.storage.transaction(Array.from({ length: MAX_WAITING }, (_, index) => event(index)).flat());
-    await assert.rejects(gateway.prepare("wake", { text: "x" }), { code: "UNAVAILABLE", message: /too many events/ });
   });
 });

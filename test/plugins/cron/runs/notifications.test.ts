@@ -7,7 +7,12 @@ import type { OutboundFetch, OutboundRequest } from "@svc/sdk/web";
 import { notify, type NotificationSources } from "../../../../plugins/cron/runs/notifications.ts";
 
 const there = <T>(value: T | undefined): Live<T> => ({ get: () => value }) as Live<T>; // all that is used of it
-const words = { id: "w", agentId: "main", text: "hi", payload: { jobId: "j", action: "finished" as const } };
+const words = {
+  id: "w",
+  sessionKey: "agent:main:main",
+  text: "hi",
+  payload: { jobId: "j", action: "finished" as const },
+};
 const hook = { mode: "webhook", to: "https://hooks.example/x" } as const;
 
 function sources(more: Partial<NotificationSources> = {}, status = 200) {
@@ -22,7 +27,6 @@ function sources(more: Partial<NotificationSources> = {}, status = 200) {
     delivery: there<Delivery>(undefined),
     outbound: there(outbound),
     secrets: there<never>(undefined),
-    sessions: { canonicalKey: (key) => key },
     webhookToken: undefined,
     log: { warn: () => undefined },
     ...more,

@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import { before, describe, it } from "node:test";
 import type { CronCatchUp, CronSchedule } from "@svc/sdk/cron";
+import { createRandom, SEED } from "../../../fault/workload.ts";
 import { loadCalendar, nextSlot } from "../../../../plugins/cron/schedule/calendar.ts";
 import {
   BACKING_OFF,
@@ -10,6 +11,7 @@ import {
   MAX_SINGLE,
   OUTSIDE_WINDOW,
   settleSlots,
+  type Span,
   SUPERSEDED,
   TOO_MANY,
 } from "../../../../plugins/cron/schedule/slots.ts";
@@ -27,10 +29,11 @@ function fates(
     catchUp,
     schedule = EVERY_MINUTE,
     heldUntil = 0,
-  }: { catchUp?: CronCatchUp; schedule?: CronSchedule; heldUntil?: number } = {},
+    recorded = [],
+  }: { catchUp?: CronCatchUp; schedule?: CronSchedule; heldUntil?: number; recorded?: readonly Span[] } = {},
 ) {
   const { fates: all, nextAt } = settleSlots(
-    { id: "job", schedule, catchUp, nextAt: T + MINUTE, heldUntil },
+    { id: "job", schedule, catchUp, nextAt: T + MINUTE, heldUntil, recorded },
     T + until * MINUTE,
   );
   const minutes = (at: number) => (at - T) / MINUTE;
@@ -74,6 +77,28 @@ describe("slots until now", () => {
     });
   }
 
+  const at = (from: number, through = from) => ({ dueAt: T + from * MINUTE, throughAt: T + through * MINUTE });
+  const known: [what: string, recorded: Span[], until: number, told: string[]][] = [
+    ["a single one keeps its record", [at(2)], 3.5, [`1 missed ${SUPERSEDED}`, "3 run"]],
+    ["the newest without a record is made up for", [at(2, 3)], 3.5, ["1 run"]],
+    ["all have one", [at(0, 4)], 3.5, []],
+  ];
+  for (const [what, recorded, until, told] of known)
+    it(`that have a record: ${what}`, () => assert.deepEqual(fates(until, { recorded }).told, told));
+
+  for (const schedule of [EVERY_MINUTE, { kind: "cron", expr: "* * * * *", tz: "UTC" }] satisfies CronSchedule[]) {
+    it(`that have a record are in no shared one (${schedule.kind})`, () => {
+      const { told } = fates(1_000, { schedule, recorded: [at(0.5, 2), at(10), at(11), at(500.5, 600)] });
+      const counted = (count: number) => (schedule.kind === "every" ? ` x${count}` : "");
+      assert.deepEqual(told.slice(0, 2), [
+        `3-10.00 missed ${SUPERSEDED}${counted(7)}`,
+        `12-500.50 missed ${SUPERSEDED}${counted(489)}`,
+      ]);
+      assert.match(told[2] ?? "", /^601-9\d\d\.00 missed/);
+      assert.equal(told.at(-1), "1000 run");
+    });
+  }
+
   it("a slot later than the grace is missed with catchUp: none", () => {
     const hourly: CronSchedule = { kind: "every", everyMs: 60 * MINUTE, anchorMs: T + MINUTE - 60 * MINUTE };
     const late = (ms: number) => fates(1 + ms / MINUTE, { catchUp: none, schedule: hourly }).told;
@@ -109,24 +134,52 @@ describe("slots until now", () => {
     assert.ok(told.filter((line) => line.endsWith("run")).length <= 100);
   });
 
-  it("have exactly one record each, whenever they are checked", () => {
-    const schedule: CronSchedule = { kind: "cron", expr: "*/3 2-4 * * *", tz: "Europe/Berlin" };
-    const begin = Date.UTC(2026, 2, 28);
-    let nextAt = nextSlot(schedule, "job", begin);
-    const seen = new Set<number>();
-    for (let now = begin; now < begin + 3 * 86_400_000 && nextAt !== undefined; now += 37 * MINUTE) {
-      if (nextAt > now) continue;
-      const settled = settleSlots({ id: "job", schedule, catchUp: undefined, nextAt, heldUntil: 0 }, now);
-      for (const { dueAt } of settled.fates) {
-        assert.ok(!seen.has(dueAt));
-        seen.add(dueAt);
-      }
-      nextAt = settled.nextAt;
-    }
-    const end = nextAt ?? begin;
-    let slot = nextSlot(schedule, "job", begin) ?? end;
-    for (; slot < end; slot = nextSlot(schedule, "job", slot) ?? end)
-      assert.ok(seen.has(slot), new Date(slot).toISOString());
-    assert.ok(seen.size > 100);
+  const berlin = (expr: string, staggerMs = 0): CronSchedule => ({
+    kind: "cron",
+    expr,
+    tz: "Europe/Berlin",
+    staggerMs,
   });
+  const nights = [
+    ["clocks go forward", Date.UTC(2027, 2, 28)],
+    ["clocks go back", Date.UTC(2027, 9, 31)],
+  ] as const;
+  const schedules: CronSchedule[] = [
+    berlin("* * * * * *"),
+    berlin("*/7 * * * * *"),
+    berlin("*/3 2-4 * * *"),
+    berlin("0 * * * *", 300_000),
+    { kind: "every", everyMs: 1_500, anchorMs: T },
+  ];
+  for (const [night, begin] of nights) {
+    for (const schedule of schedules) {
+      it(`have exactly one record each, whatever the outages: ${JSON.stringify(schedule)} while ${night}`, () => {
+        const random = createRandom(SEED);
+        const modes = [undefined, ...(["none", "last", "all"] as const).map((mode) => ({ mode }))];
+        const end = begin + 150 * MINUTE;
+        const spans: Span[] = [];
+        let due = nextSlot(schedule, "job", begin);
+        for (let now = begin; now < end && due !== undefined;) {
+          now += Math.round(random() < 0.9 ? random() * 5_000 : random() ** 3 * 60 * MINUTE);
+          if (due > now) continue;
+          const catchUp = modes[Math.floor(random() * modes.length)];
+          const job = { id: "job", schedule, catchUp, nextAt: due, heldUntil: 0, recorded: [] };
+          const settled = settleSlots(job, now);
+          spans.push(...settled.fates.map(({ dueAt, ...fate }) => ({ dueAt, throughAt: dueAt, ...fate })));
+          due = settled.nextAt;
+        }
+        let covered = 0;
+        for (let slot = nextSlot(schedule, "job", begin); slot !== due && slot !== undefined;) {
+          const [span = assert.fail(`seed ${SEED}: no record of ${new Date(slot).toISOString()}`)] = spans;
+          assert.ok(span.dueAt <= slot && slot <= span.throughAt, `seed ${SEED}: ${new Date(slot).toISOString()}`);
+          const next = nextSlot(schedule, "job", slot);
+          if (next === undefined || next > span.throughAt) spans.shift();
+          slot = next;
+          covered += 1;
+        }
+        assert.deepEqual(spans, [], `seed ${SEED}: records of times the schedule does not have`);
+        assert.ok(covered > 1);
+      });
+    }
+  }
 });

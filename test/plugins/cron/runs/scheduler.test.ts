@@ -1,0 +1,232 @@
+/** Scheduled times and their records, through outages and clocks that are set forward and back. */
+import assert from "node:assert/strict";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { before, describe, it, type TestContext } from "node:test";
+import type { CronSchedule } from "@svc/sdk/cron";
+import type { Storage } from "@svc/sdk/storage";
+import { createFakeClock } from "@svc/sdk/testing";
+import { loadCalendar, nextSlot } from "../../../../plugins/cron/schedule/calendar.ts";
+import { runIdOf, Scheduler } from "../../../../plugins/cron/runs/scheduler.ts";
+import { JobChanges } from "../../../../plugins/cron/store/job-changes.ts";
+import type { StoredJob } from "../../../../plugins/cron/store/records.ts";
+import { CronStore } from "../../../../plugins/cron/store/store.ts";
+import { openStorage } from "../../../../plugins/storage-sqlite/storage.ts";
+import { createRandom, SEED } from "../../../fault/workload.ts";
+
+const SECOND = 1_000;
+const MINUTE = 60 * SECOND;
+const HOUR = 60 * MINUTE;
+const NOON = Date.UTC(2026, 0, 1, 12);
+const log = { debug() {}, info() {}, warn() {}, error: (about: object) => assert.fail(JSON.stringify(about)) };
+
+before(loadCalendar);
+
+interface Record {
+  readonly due_at: number;
+  readonly through_at: number;
+  readonly status: string;
+  readonly entry: string;
+}
+
+/** Jobs by name, on a real storage; a run is over at once. The time of the jobs is `now`. */
+async function openScheduler(t: TestContext, schedules: Readonly<{ [name: string]: CronSchedule }>) {
+  const directory = await mkdtemp(join(tmpdir(), "svc-scheduler-"));
+  const { storage: real, close } = await openStorage({ file: join(directory, "svc.db") });
+  t.after(async () => {
+    await close();
+    await rm(directory, { recursive: true, force: true });
+  });
+  let calls = 0;
+  const counted = <T>(call: Promise<T>): Promise<T> => {
+    calls += 1;
+    return call.finally(() => (calls -= 1));
+  };
+  const storage: Storage = {
+    ...real,
+    get: (...asked) => counted(real.get(...asked)),
+    all: (...asked) => counted(real.all(...asked)),
+    transaction: (...asked) => counted(real.transaction(...asked)),
+  };
+  const store = new CronStore(storage);
+  await store.open();
+  const fake = createFakeClock(NOON);
+  let aheadMs = 0;
+  const clock = { ...fake, now: () => fake.now() + aheadMs };
+  const changes = new JobChanges(store);
+  const ran: string[] = [];
+  const finish = async (jobId: string) => {
+    for (const fire of await store.unsettled(jobId)) {
+      const settled = { status: "ran", at: clock.now(), entry: { status: "ok" } } as const;
+      await store.write([store.settle(fire, jobId, settled)]);
+      ran.push(`${jobId} ${fire.dueAt}`);
+    }
+  };
+  const idle = async () => {
+    for (let quiet = 0; quiet < 3; quiet = calls === 0 ? quiet + 1 : 0)
+      await new Promise<void>((resolve) => setImmediate(resolve));
+  };
+  let scheduler: Scheduler;
+  const open = async () => {
+    const runner = { pump: (jobId: string) => void finish(jobId), cancel: () => 0 };
+    const rest = { notifyMain: async () => assert.fail(), publish: () => undefined };
+    scheduler = new Scheduler({ store, changes, runner, clock, log, ...rest } as ConstructorParameters<
+      typeof Scheduler
+    >[0]);
+    await scheduler.open();
+    await idle();
+  };
+  for (const [name, schedule] of Object.entries(schedules)) {
+    const nextAt = nextSlot(schedule, name, NOON);
+    const definition = { id: name, name, enabled: true, schedule, createdAtMs: NOON, updatedAtMs: NOON };
+    const job = { definition, facts: {}, nextAt, heldUntil: 0, runningAt: undefined, revision: 0 };
+    await store.write([store.insert(job as unknown as StoredJob)]); // the scheduler reads no more of it
+  }
+  await open();
+  return {
+    store,
+    changes,
+    ran,
+    now: () => clock.now(),
+    /** Time goes on. */
+    async pass(ms: number, stepMs = SECOND) {
+      for (let left = ms; left > 0; left -= stepMs) {
+        await fake.advance(Math.min(left, stepMs));
+        await idle();
+      }
+    },
+    jump: (ms: number) => (aheadMs += ms),
+    /** Time goes on while nobody is there. */
+    async outage(ms: number) {
+      await scheduler.stop();
+      await idle();
+      aheadMs += ms;
+      await open();
+    },
+    next: async (name: string) => (await store.job(name))?.nextAt ?? assert.fail(name),
+    records: (name: string) =>
+      storage.all<Record & { [column: string]: string | number }>(
+        "SELECT * FROM cron_fires WHERE job_id = ? ORDER BY due_at",
+        [name],
+      ),
+  };
+}
+
+type Scene = Awaited<ReturnType<typeof openScheduler>>;
+
+/** Each time until now has one record, none has two, and none ran twice. @returns how many ran */
+async function check({ records, next, ran, now }: Scene, name: string, schedule: CronSchedule, context: string) {
+  const all = await records(name);
+  const iso = (at: number) => `${context}, ${name}: ${new Date(at).toISOString()}`;
+  const end = Math.min(await next(name), now() + 1);
+  let index = 0;
+  for (let slot = nextSlot(schedule, name, NOON); slot !== undefined && slot < end;) {
+    while ((all[index]?.through_at ?? Infinity) < slot) index += 1;
+    const { due_at: dueAt } = all[index] ?? assert.fail(`no record of ${iso(slot)}`);
+    assert.ok(dueAt <= slot, `no record of ${iso(slot)}`);
+    slot = nextSlot(schedule, name, slot);
+  }
+  for (const [at, { due_at: dueAt, through_at: throughAt, status }] of all.entries()) {
+    assert.ok((all[at + 1]?.due_at ?? Infinity) > throughAt, `two records of ${iso(throughAt)}`);
+    assert.equal(nextSlot(schedule, name, dueAt - 1), dueAt, `no time of the schedule: ${iso(dueAt)}`);
+    assert.ok(status === "ran" || throughAt <= now(), `${status} before it came: ${iso(throughAt)}`);
+  }
+  assert.equal(new Set(ran).size, ran.length, `${context}: a time ran twice`);
+  return all.filter(({ status }) => status === "ran").length;
+}
+
+describe("a clock that was ahead", () => {
+  const schedules: { [name: string]: CronSchedule } = {
+    every: { kind: "every", everyMs: 2 * SECOND, anchorMs: NOON },
+    second: { kind: "cron", expr: "* * * * * *", tz: "UTC" },
+    minute: { kind: "cron", expr: "* * * * *", tz: "UTC" },
+  };
+
+  for (const isRestarted of [false, true]) {
+    it(`leaves jobs due by their schedule${isRestarted ? ", also after a restart" : ""}`, async (t) => {
+      const scene = await openScheduler(t, schedules);
+      await scene.pass(6 * SECOND);
+      scene.jump(2 * HOUR);
+      await scene.pass(68 * SECOND);
+      const ranAhead = scene.ran.length;
+      scene.jump(-2 * HOUR);
+      if (isRestarted) await scene.outage(0);
+      await scene.pass(MINUTE);
+      const now = scene.now();
+      for (const [name, schedule] of Object.entries(schedules)) {
+        assert.equal(await scene.next(name), nextSlot(schedule, name, now), `${name} is due by its schedule`);
+        await check(scene, name, schedule, "set back");
+      }
+      assert.ok(scene.ran.length > ranAhead, "they run at once");
+      scene.jump(2 * HOUR);
+      await scene.pass(70 * SECOND);
+      for (const [name, schedule] of Object.entries(schedules)) await check(scene, name, schedule, "right again");
+    });
+  }
+
+  it("ends a back-off that it began", async (t) => {
+    const { every = assert.fail() } = schedules;
+    const scene = await openScheduler(t, { every });
+    scene.jump(2 * HOUR);
+    await scene.pass(2 * SECOND);
+    const lastRunAtMs = scene.now();
+    const held = { facts: { lastRunAtMs }, heldUntil: lastRunAtMs + 30 * SECOND };
+    await scene.changes.change("every", () => ({ job: held, result: undefined }));
+    scene.jump(-2 * HOUR);
+    await scene.pass(MINUTE);
+    assert.equal((await scene.store.job("every"))?.heldUntil, 0);
+  });
+
+  it("keeps how many times a shared record stands for", async (t) => {
+    const { every = assert.fail() } = schedules;
+    const scene = await openScheduler(t, { every });
+    scene.jump(2 * HOUR);
+    await scene.pass(2 * SECOND);
+    scene.jump(-2 * HOUR + 10 * MINUTE);
+    await scene.pass(MINUTE);
+    const crowd = (await scene.records("every")).find(({ due_at: dueAt, through_at: throughAt }) => dueAt < throughAt);
+    const { due_at: dueAt, through_at: throughAt, entry } = crowd ?? assert.fail("no shared record");
+    const { slots } = JSON.parse(entry) as { slots?: number };
+    assert.equal(slots, Math.floor((throughAt - dueAt) / (2 * SECOND)) + 1);
+  });
+
+  it("takes nothing back that people have decided", async (t) => {
+    const schedule: CronSchedule = { kind: "every", everyMs: HOUR, anchorMs: NOON };
+    const scene = await openScheduler(t, { schedule });
+    const { store } = scene;
+    const dueAt = NOON + HOUR;
+    const moved = { dueAt, fate: "skipped", reason: "its next time was set by hand" } as const;
+    const named = { id: "schedule", name: "schedule" };
+    await store.write([store.recordNotRun(named, runIdOf("schedule", dueAt), moved, scene.now())]);
+    scene.jump(2 * HOUR);
+    await scene.pass(MINUTE);
+    scene.jump(-2 * HOUR);
+    await scene.pass(MINUTE);
+    assert.equal(await scene.next("schedule"), NOON + 3 * HOUR);
+    assert.deepEqual(
+      (await scene.records("schedule")).map(({ due_at: at, status }) => `${(at - NOON) / HOUR} ${status}`),
+      ["1 skipped", "2 ran"],
+    );
+  });
+});
+
+it("each time has one record, whatever the outages and jumps", { timeout: 120_000 }, async (t) => {
+  const schedules: { [name: string]: CronSchedule } = {
+    every: { kind: "every", everyMs: 7 * SECOND, anchorMs: NOON },
+    second: { kind: "cron", expr: "* * * * * *", tz: "UTC" },
+    minute: { kind: "cron", expr: "* * * * *", tz: "UTC" },
+  };
+  const random = createRandom(SEED);
+  const scene = await openScheduler(t, schedules);
+  let ran = 0;
+  for (let round = 0; round < 20; round += 1) {
+    await scene.pass(random() * 6 * SECOND);
+    const fault = random();
+    if (fault < 0.5) await scene.outage(Math.round(random() ** 3 * 20 * MINUTE));
+    else scene.jump(Math.round((random() - 0.45) * 20 * MINUTE));
+  }
+  await scene.pass(61 * SECOND);
+  for (const [name, schedule] of Object.entries(schedules)) ran += await check(scene, name, schedule, `seed ${SEED}`);
+  assert.ok(ran > 10);
+});
