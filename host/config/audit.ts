@@ -2,7 +2,7 @@
 import type { ConfigAuthor } from "@svc/sdk/config";
 import { messageOf } from "@svc/sdk/errors";
 import { constants } from "node:fs";
-import { mkdir, open } from "node:fs/promises";
+import { mkdir, open, rename, stat } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import type { ConfigFile } from "./file.ts";
 import { own } from "./plain-data.ts";
@@ -86,9 +86,22 @@ function suspicions(before: ConfigFile, after: ConfigFile): string[] {
   return found;
 }
 
+/** Choice: bytes of an audit log after which the next line begins a new file, and former files that are kept as `<path>.1` to `.3`. */
+export const MAX_AUDIT_BYTES = 1_048_576;
+const FORMER = 3;
+
+/** Makes room for a new file where the log is full. A crash in between leaves a gap in the numbers, and loses no line. */
+async function rotate(path: string): Promise<void> {
+  const { size } = await stat(path).catch(() => ({ size: 0 }));
+  if (size < MAX_AUDIT_BYTES) return;
+  for (let index = FORMER - 1; index >= 0; index--)
+    await rename(index === 0 ? path : `${path}.${index}`, `${path}.${index + 1}`).catch(() => {}); // there is none yet
+}
+
 /** Appends one line, mode 0600, in one write. @throws Error of the file system */
 export async function appendAudit(path: string, record: Record<string, unknown>): Promise<void> {
   await mkdir(dirname(path), { recursive: true, mode: 0o700 });
+  await rotate(path);
   const flags = constants.O_RDWR | constants.O_APPEND | constants.O_CREAT | constants.O_NOFOLLOW;
   const handle = await open(path, flags, 0o600);
   try {

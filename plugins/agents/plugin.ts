@@ -6,7 +6,7 @@ import { ConfigStore } from "@svc/sdk/config";
 import { GatewayInfo } from "@svc/sdk/gateway";
 import { ModelPolicy, Models } from "@svc/sdk/models";
 import { sessions, Sessions } from "@svc/sdk/sessions";
-import { Storage } from "@svc/sdk/storage";
+import { Retention, Storage } from "@svc/sdk/storage";
 import { Tool, Tools } from "@svc/sdk/tools";
 import { AgentAdmin } from "./directory/admin.ts";
 import { createSessionArchive } from "./directory/session-archive.ts";
@@ -14,10 +14,11 @@ import { AgentsConfig, MessagesConfig } from "./config.ts";
 import { createDirectoryHandlers } from "./directory/methods.ts";
 import { createLiveAgents, createModelPolicy } from "./directory/directory.ts";
 import { createRunHandlers } from "./runs/methods.ts";
-import { RunStore } from "./runs/store.ts";
+import { RUN_RETENTION, RunStore } from "./runs/store.ts";
 import { Runs } from "./runs/runs.ts";
 import { createSessionTools } from "./subagents/session-tools.ts";
 import { createSubagentTools } from "./subagents/tools.ts";
+import { emptyTrash } from "./directory/trash.ts";
 import { createWorkspacePrompt, sharePrompts } from "./directory/workspace-prompt.ts";
 
 /** Choice: milliseconds to wait for the runs of a session to stop before its reset is refused. */
@@ -26,7 +27,7 @@ const REPLACE_WAIT_MS = 15_000;
 const OPEN_AFTER_MS = 1_000;
 /** Choice: sessions of one label that `sessions_send` considers. */
 const LABELLED = 50;
-/** Choice: milliseconds between sweeps, which announce, archive and delete what is due. */
+/** Choice: milliseconds between sweeps, which announce and archive what is due. */
 const SWEEP_EVERY_MS = 60_000;
 
 export default definePlugin({
@@ -118,6 +119,13 @@ export default definePlugin({
     for (const [name, tool] of Object.entries(tools)) gateway.extend(Tool, name, tool);
     gateway.busy(() => runs.isWorking);
     gateway.every(SWEEP_EVERY_MS, () => runs.sweep());
+    gateway.extend(Retention, "agent-runs", RUN_RETENTION);
+    gateway.extend(Retention, "trash", {
+      files: ["trash"],
+      holds: "workspaces and directories of deleted agents",
+      rule: "30 days after the agent was deleted",
+      clean: (dryRun) => emptyTrash(places().stateDir, clock.now(), dryRun),
+    });
 
     gateway.hooks.sessionReplacing.tap(async ({ key, reason }): Promise<Denial | undefined> => {
       const isQuiet = await runs.abortSession(key, reason === "delete" ? "delete" : "reset", REPLACE_WAIT_MS);

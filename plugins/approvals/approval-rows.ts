@@ -7,7 +7,7 @@ import {
   type ApprovalRow,
   type SystemRunPlan,
 } from "@svc/sdk/approvals";
-import type { Row, SqlValue, Statement } from "@svc/sdk/storage";
+import type { Retention, Row, SqlValue, Statement } from "@svc/sdk/storage";
 import type { Asked } from "./asking.ts";
 
 export const STEPS = [
@@ -47,6 +47,29 @@ export const STEPS = [
     PRIMARY KEY (kind, digest)
   )`,
 ];
+
+/** Choice: the time, and the number. */
+export const APPROVAL_RETENTION: Retention = {
+  tables: ["approvals"],
+  holds: "questions whether something may run, and the answers",
+  rule: "30 days; the newest 10,000; never one that is pending",
+  rows: [
+    {
+      table: "approvals",
+      key: ["id"],
+      at: "created_at",
+      only: "status <> 'pending'",
+      olderThanMs: 30 * 86_400_000,
+      most: 10_000,
+    },
+  ],
+};
+
+export const GRANT_RETENTION: Retention = {
+  tables: ["approval_grants"],
+  holds: "what was allowed always",
+  rule: "until removed: svc approvals forget",
+};
 
 /** Who asked: a device where one was proven, else a connection, else whoever called within the gateway. */
 export interface Requester {

@@ -120,15 +120,6 @@ export class ApprovalStore {
     return (gone?.changes ?? 0) > 0;
   }
 
-  /** Forgets the oldest questions that were asked before `before` (epoch ms) and do not wait. @returns how many */
-  async prune(before: number, limit: number): Promise<number> {
-    const old = "SELECT id FROM approvals WHERE created_at < ? AND status <> 'pending' ORDER BY created_at LIMIT ?";
-    const [result] = await this.#storage.transaction([
-      { sql: `DELETE FROM approvals WHERE id IN (${old})`, params: [before, limit] },
-    ]);
-    return result?.changes ?? 0;
-  }
-
   /** A conflict means that a row was not as it had to be. */
   async #attempt<T>(statements: readonly Statement[], otherwise: () => Promise<T>): Promise<T | "answered"> {
     try {

@@ -11,7 +11,8 @@ import {
 } from "@svc/sdk/approvals";
 import { Approver, GatewayInfo } from "@svc/sdk/gateway";
 import { Nodes } from "@svc/sdk/nodes";
-import { Storage } from "@svc/sdk/storage";
+import { Retention, Storage } from "@svc/sdk/storage";
+import { APPROVAL_RETENTION, GRANT_RETENTION } from "./approval-rows.ts";
 import { ApprovalStore } from "./approval-store.ts";
 import { createApprover } from "./approver-service.ts";
 import { approversAmong } from "./approvers.ts";
@@ -21,11 +22,6 @@ import { ApprovalQueue } from "./approval-queue.ts";
 import { approvalMethods } from "./methods.ts";
 import { policyMethods } from "./policy-methods.ts";
 
-/** Choice: milliseconds questions are remembered, and between looks for older ones; rows one step deletes. */
-const KEEP_MS = 30 * 24 * 3_600_000;
-const SWEEP_EVERY_MS = 3_600_000;
-const SWEEP_LIMIT = 500;
-
 export default definePlugin({
   id: "approvals",
   api: "^1.0.0",
@@ -34,7 +30,7 @@ export default definePlugin({
   provides: [Approver, ExecApprovals],
 
   setup(gateway) {
-    const { clock, log, services, signal } = gateway;
+    const { clock, log, services } = gateway;
     let { approvers } = gateway.config;
     const store = new ApprovalStore(services.storage);
     const requested = gateway.event(execApprovalRequested);
@@ -70,10 +66,8 @@ export default definePlugin({
     gateway.configChanged((config) => {
       approvers = config.approvers;
     });
-    gateway.every(SWEEP_EVERY_MS, async () => {
-      let pruned = SWEEP_LIMIT;
-      while (pruned === SWEEP_LIMIT && !signal.aborted) pruned = await store.prune(clock.now() - KEEP_MS, SWEEP_LIMIT);
-    });
+    gateway.extend(Retention, "approvals", APPROVAL_RETENTION);
+    gateway.extend(Retention, "approval-grants", GRANT_RETENTION);
     gateway.start(async () => {
       await store.open(clock.now());
       return () => queue.stop();

@@ -99,24 +99,6 @@ export class InboundStore {
       ...alongside,
     ]);
   }
-
-  /** Forgets what was settled before `before` (epoch ms), and more than `most` of the rest; at most `limit`. @returns whether there may be more */
-  async prune(before: number, most: number, limit: number): Promise<boolean> {
-    const storage = await this.#storage.get();
-    const [old, many] = await storage.transaction([
-      {
-        sql: `DELETE FROM channel_inbound WHERE key IN
-              (SELECT key FROM channel_inbound WHERE settled_at < ? ORDER BY settled_at LIMIT ?)`,
-        params: [before, limit],
-      },
-      {
-        sql: `DELETE FROM channel_inbound WHERE key IN
-              (SELECT key FROM channel_inbound WHERE settled_at IS NOT NULL ORDER BY settled_at DESC LIMIT ? OFFSET ?)`,
-        params: [limit, most],
-      },
-    ]);
-    return old?.changes === limit || many?.changes === limit;
-  }
 }
 
 function toMessage(row: Row): AcceptedMessage {

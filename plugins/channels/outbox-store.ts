@@ -113,19 +113,6 @@ export class OutboxStore {
     const storage = await this.#storage.get();
     await storage.transaction(statements);
   }
-
-  /** Forgets what ended before `before` (epoch ms), at most `limit`. @returns whether there may be more */
-  async prune(before: number, limit: number): Promise<boolean> {
-    const storage = await this.#storage.get();
-    const [result] = await storage.transaction([
-      {
-        sql: `DELETE FROM channel_outbox WHERE id IN
-              (SELECT id FROM channel_outbox WHERE ended_at < ? ORDER BY ended_at LIMIT ?)`,
-        params: [before, limit],
-      },
-    ]);
-    return result?.changes === limit;
-  }
 }
 
 function change(id: string, set: string, values: readonly SqlValue[]): Statement {

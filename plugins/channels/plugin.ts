@@ -4,7 +4,7 @@ import { AgentDirectory, AgentRuns } from "@svc/sdk/agents";
 import { Channel, channels, Delivery, outbound } from "@svc/sdk/channels";
 import { GatewayInfo } from "@svc/sdk/gateway";
 import { Sessions } from "@svc/sdk/sessions";
-import { Storage } from "@svc/sdk/storage";
+import { Retention, Storage } from "@svc/sdk/storage";
 import { Tool } from "@svc/sdk/tools";
 import type { AccountRun } from "./account.ts";
 import { Answering } from "./answering.ts";
@@ -17,15 +17,12 @@ import { Outbox } from "./outbox.ts";
 import { OutboxStore } from "./outbox-store.ts";
 import { Receiving, type Source } from "./receiving.ts";
 import { ChannelAccounts } from "./channel-accounts.ts";
+import { CHANNEL_RETENTION } from "./schema.ts";
 import { createSending } from "./sending.ts";
 import { statusOf } from "./status.ts";
 
-/** Choice: milliseconds between looks for what is left over or old; rows one step forgets. */
+/** Choice: milliseconds between two checks for work that is left over. */
 const SWEEP_EVERY_MS = 60_000;
-const SWEEP_LIMIT = 500;
-/** Choice: milliseconds for which messages are known again and ends of texts can be seen, and how many messages at most. */
-const KEEP_MS = 3 * 24 * 3_600_000;
-const KEEP_MOST = 50_000;
 /** Choice: milliseconds after the start after which accounts run, should nobody say that the host is ready. */
 const OPEN_AFTER_MS = 1_000;
 
@@ -135,13 +132,8 @@ export default definePlugin({
     gateway.hooks.hostReady.tap(open);
     gateway.hooks.pluginState.tap(follow);
     gateway.after(OPEN_AFTER_MS, open);
-    gateway.every(SWEEP_EVERY_MS, async () => {
-      await follow();
-      if (!storage.isOpen) return;
-      for (let more = true; more && !signal.aborted;)
-        more = await inbound.prune(clock.now() - KEEP_MS, KEEP_MOST, SWEEP_LIMIT);
-      for (let more = true; more && !signal.aborted;) more = await texts.prune(clock.now() - KEEP_MS, SWEEP_LIMIT);
-    });
+    gateway.every(SWEEP_EVERY_MS, follow);
+    gateway.extend(Retention, "channels", CHANNEL_RETENTION);
     gateway.busy(() => outbox.isBusy);
     gateway.start(async () => {
       if (host.url !== undefined) await open();

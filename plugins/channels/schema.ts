@@ -1,4 +1,5 @@
 /** Tables: messages that came in, and texts on their way out. */
+import type { Retention } from "@svc/sdk/storage";
 
 /**
  * `key`: digest of channel, account and the network's message id, or random. `status`: `accepted` until an agent has
@@ -52,3 +53,16 @@ const OUTBOX = [
 
 /** Only ever appended to. */
 export const STEPS: readonly string[] = [...INBOUND, ...OUTBOX];
+
+const KEEP_MS = 3 * 86_400_000;
+
+/** Choice: the times and numbers. Meanwhile a message is not taken twice, and how a text ended can be asked. */
+export const CHANNEL_RETENTION: Retention = {
+  tables: ["channel_inbound", "channel_outbox"],
+  holds: "messages of channels and their answers",
+  rule: "3 days after the answer, or after the text was sent or given up (1 hour); the newest 50,000 of each",
+  rows: [
+    { table: "channel_inbound", key: ["key"], at: "settled_at", olderThanMs: KEEP_MS, most: 50_000 },
+    { table: "channel_outbox", key: ["id"], at: "ended_at", olderThanMs: KEEP_MS, most: 50_000 },
+  ],
+};

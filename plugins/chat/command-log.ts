@@ -1,5 +1,5 @@
 /** Which `idempotencyKey`s were answered by a command instead of a run, so that a repeated request does nothing twice. */
-import type { Statement, Storage } from "@svc/sdk/storage";
+import type { Retention, Statement, Storage } from "@svc/sdk/storage";
 
 export const MIGRATIONS = [
   `CREATE TABLE chat_commands (
@@ -11,7 +11,14 @@ export const MIGRATIONS = [
 ] as const;
 
 /** Milliseconds an answered command is remembered. Choice: a day; the spec asks for five minutes. */
-export const REMEMBERED_MS = 86_400_000;
+const REMEMBERED_MS = 86_400_000;
+
+export const COMMAND_RETENTION: Retention = {
+  tables: ["chat_commands"],
+  holds: "which chat.send calls were answered by a command",
+  rule: "24 hours",
+  rows: [{ table: "chat_commands", key: ["run_id"], at: "answered_at", olderThanMs: REMEMBERED_MS }],
+};
 
 export interface CommandLog {
   /** Canonical key of the session the command was answered in. */
@@ -30,7 +37,6 @@ export function createCommandLog(storage: Pick<Storage, "get">): CommandLog {
         runId,
       ]),
     record: ({ runId, sessionKey, answeredAt }) => [
-      { sql: "DELETE FROM chat_commands WHERE answered_at < ?", params: [answeredAt - REMEMBERED_MS] },
       {
         sql: "INSERT INTO chat_commands (run_id, session_key, answered_at) VALUES (?, ?, ?) ON CONFLICT (run_id) DO NOTHING",
         params: [runId, sessionKey, answeredAt],

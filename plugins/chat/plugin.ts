@@ -3,9 +3,9 @@ import { definePlugin } from "@svc/sdk";
 import { AgentRuns } from "@svc/sdk/agents";
 import { chat, chatEvent } from "@svc/sdk/chat";
 import { Sessions } from "@svc/sdk/sessions";
-import { Storage } from "@svc/sdk/storage";
+import { Retention, Storage } from "@svc/sdk/storage";
 import { createAborts } from "./abort.ts";
-import { createCommandLog, MIGRATIONS } from "./command-log.ts";
+import { COMMAND_RETENTION, createCommandLog, MIGRATIONS } from "./command-log.ts";
 import { compactionIn, shownHistory } from "./history.ts";
 import { createInject } from "./injected.ts";
 import { createSend } from "./send.ts";
@@ -50,6 +50,7 @@ export default definePlugin({
     });
 
     gateway.hooks.runEvent.tap(createChatStream({ clock, sent, emit }));
+    gateway.extend(Retention, "chat-commands", COMMAND_RETENTION);
     gateway.start(() => storage.migrate("chat", MIGRATIONS));
   },
 });

@@ -5,6 +5,7 @@ import { chat } from "@svc/sdk/chat";
 import { config, ConfigStore } from "@svc/sdk/config";
 import { GatewayInfo, RestartNotes, Restarts } from "@svc/sdk/gateway";
 import { Sessions } from "@svc/sdk/sessions";
+import { Retention } from "@svc/sdk/storage";
 import { Tool } from "@svc/sdk/tools";
 import { gatewayTool } from "./gateway-tool.ts";
 import { type Note, postNote } from "./note.ts";
@@ -24,6 +25,16 @@ export default definePlugin({
     const { clock, log, services } = gateway;
     const { store, restarts } = services;
     const sentinel = createSentinel(() => join(services.info.stateDir, SENTINEL_FILE), log);
+    gateway.extend(Retention, "config-audit", {
+      files: ["logs/config-audit.jsonl*"],
+      holds: "who changed the configuration, and when",
+      rule: "the newest 4 files of 1 MiB",
+    });
+    gateway.extend(Retention, "config-backups", {
+      files: ["svc.json.bak*"],
+      holds: "former versions of the configuration",
+      rule: "the newest 5",
+    });
     gateway.provide(RestartNotes, {
       get path() {
         return sentinel.path;

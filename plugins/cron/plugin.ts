@@ -8,7 +8,7 @@ import { GatewayInfo } from "@svc/sdk/gateway";
 import { SystemEvents } from "@svc/sdk/heartbeat";
 import { Secrets } from "@svc/sdk/secrets";
 import { sessions, Sessions } from "@svc/sdk/sessions";
-import { Storage } from "@svc/sdk/storage";
+import { Retention, Storage } from "@svc/sdk/storage";
 import { Tool } from "@svc/sdk/tools";
 import { OutboundFetch } from "@svc/sdk/web";
 import { CronConfig } from "./config.ts";
@@ -19,6 +19,7 @@ import { forgetOldSessions } from "./runs/retention.ts";
 import { Runner } from "./runs/runner.ts";
 import { loadCalendar } from "./schedule/calendar.ts";
 import { Scheduler } from "./runs/scheduler.ts";
+import { CRON_RETENTION } from "./store/schema.ts";
 import { CronStore } from "./store/store.ts";
 import { type CronActions, cronTool } from "./jobs/tool.ts";
 
@@ -104,6 +105,7 @@ export default definePlugin({
       runs: ({ params }) => methods.runs(params),
     });
     gateway.extend(Tool, "cron", cronTool({ ...methods, wake }, clock));
+    gateway.extend(Retention, "cron", CRON_RETENTION);
     gateway.busy(() => runner.size > 0);
 
     let opened: Promise<void> | undefined;

@@ -2,13 +2,13 @@
 import { definePlugin, type Denial, isGatewayError, Turns, Type } from "@svc/sdk";
 import { devicePairRequested, devicePairResolved, devices, Devices } from "@svc/sdk/devices";
 import { Credentials } from "@svc/sdk/gateway";
-import { Storage } from "@svc/sdk/storage";
+import { Retention, Storage } from "@svc/sdk/storage";
 import { Approvals } from "./approval.ts";
 import { DeviceStore } from "./device-store.ts";
 import { Gate } from "./gate.ts";
 import { PendingStore } from "./pending-store.ts";
 import { pendingView } from "./records.ts";
-import { STEPS } from "./schema.ts";
+import { DEVICE_RETENTION, PENDING_RETENTION, STEPS } from "./schema.ts";
 import { Directory } from "./service.ts";
 import { noteTokenKey } from "./key-change.ts";
 import { keepTokenKey } from "./token-key.ts";
@@ -72,6 +72,8 @@ export default definePlugin({
       revoke: ({ params, principal }) => tokens.revoke(params.deviceId, params.role, principal.id),
     });
 
+    gateway.extend(Retention, "devices", DEVICE_RETENTION);
+    gateway.extend(Retention, "device-requests", PENDING_RETENTION);
     gateway.start(async () => {
       await storage.migrate("devices", STEPS);
       key = await keepTokenKey(gateway.stateDir);

@@ -1,4 +1,5 @@
 /** Tables of this plugin. Steps are only ever appended. */
+import type { Retention } from "@svc/sdk/storage";
 
 /** `body`: JSON of the record without what has a column. `origin`: the address a request came from, as requests are counted by. */
 export const STEPS = [
@@ -34,3 +35,17 @@ export const STEPS = [
     value TEXT NOT NULL
   )`,
 ] as const;
+
+export const DEVICE_RETENTION: Retention = {
+  tables: ["devices_paired", "devices_tokens", "devices_facts"],
+  holds: "paired devices and their tokens",
+  rule: "until removed: svc devices remove",
+};
+
+/** `PENDING_TTL_MS` of pending-store.ts; a request goes with the next one, or here. */
+export const PENDING_RETENTION: Retention = {
+  tables: ["devices_pending"],
+  holds: "devices that wait for an approval",
+  rule: "5 minutes",
+  rows: [{ table: "devices_pending", key: ["request_id"], at: "ts", olderThanMs: 300_000 }],
+};

@@ -1,11 +1,19 @@
 /** When each agent's heart beat last, and the turns whose outcome is not dealt with. Tables `heartbeat_beats`, `heartbeat_runs`. */
-import type { Storage } from "@svc/sdk/storage";
+import type { Retention, Storage } from "@svc/sdk/storage";
 
 /** Appended to those of the events. */
 export const BEAT_STEPS: readonly string[] = [
   "CREATE TABLE heartbeat_beats (agent_id TEXT PRIMARY KEY, last_at BIGINT NOT NULL)",
   "CREATE TABLE heartbeat_runs (run_id TEXT PRIMARY KEY, agent_id TEXT NOT NULL, session_key TEXT NOT NULL, reason TEXT NOT NULL)",
 ];
+
+/** Choice: a year. An agent whose heartbeat is rarer begins to count anew. */
+export const BEAT_RETENTION: Retention = {
+  tables: ["heartbeat_beats", "heartbeat_runs"],
+  holds: "the last heartbeat of each agent; heartbeats under way",
+  rule: "a year after the last heartbeat; at its end",
+  rows: [{ table: "heartbeat_beats", key: ["agent_id"], at: "last_at", olderThanMs: 365 * 86_400_000 }],
+};
 
 /** A turn that was asked for. */
 export interface Beat {

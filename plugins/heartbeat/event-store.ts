@@ -1,6 +1,6 @@
 /** Events on disk: waiting, handed to a run, told, counted on another one. Table `heartbeat_events`. */
 import type { SystemEvent } from "@svc/sdk/heartbeat";
-import type { Row, SqlValue, Statement, Storage } from "@svc/sdk/storage";
+import type { Retention, Row, SqlValue, Statement, Storage } from "@svc/sdk/storage";
 import { BEAT_STEPS } from "./beat-store.ts";
 import { likenessOf, storedText } from "./event-text.ts";
 import { type Folded, summaryOf, type WaitingEvent } from "./summary.ts";
@@ -44,6 +44,17 @@ const LATER_STEPS = [
 ];
 
 const FREE = "status = 'waiting' AND run_id IS NULL";
+
+/** Choice: the times, and the number. The id of an event is known meanwhile, so that no event is stored twice. */
+export const EVENT_RETENTION: Retention = {
+  tables: ["heartbeat_events"],
+  holds: "events that wait for a session, or were told to it",
+  rule: "24 hours after they were told, the newest 50,000; waiting ones: 30 days, at most 1,000 for one session",
+  rows: [
+    { table: "heartbeat_events", key: ["id"], at: "settled_at", olderThanMs: 86_400_000, most: 50_000 },
+    { table: "heartbeat_events", key: ["id"], at: "at", olderThanMs: 30 * 86_400_000, only: FREE },
+  ],
+};
 
 /** A row, as far as it is read back. */
 interface EventRow extends Row {
@@ -169,15 +180,6 @@ export class EventStore {
   async isUrgent(sessionKey: string): Promise<boolean> {
     const sql = `SELECT id FROM heartbeat_events WHERE session_key = ? AND ${FREE} AND wake = 'now' LIMIT 1`;
     return (await this.#storage.get(sql, [sessionKey])) !== undefined;
-  }
-
-  /** Forgets the oldest that were settled before `before` (epoch ms), at most `limit`. @returns how many */
-  async prune(before: number, limit: number): Promise<number> {
-    const old = "SELECT id FROM heartbeat_events WHERE settled_at < ? ORDER BY settled_at LIMIT ?";
-    const [result] = await this.#storage.transaction([
-      { sql: `DELETE FROM heartbeat_events WHERE id IN (${old})`, params: [before, limit] },
-    ]);
-    return result?.changes ?? 0;
   }
 
   async #change(set: string, values: readonly SqlValue[], runId: string): Promise<readonly Row[]> {

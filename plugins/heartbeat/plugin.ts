@@ -6,10 +6,10 @@ import { Delivery } from "@svc/sdk/channels";
 import { GatewayInfo } from "@svc/sdk/gateway";
 import { heartbeat, heartbeatEvent, type HeartbeatReport, Heartbeats, SystemEvents } from "@svc/sdk/heartbeat";
 import { Sessions } from "@svc/sdk/sessions";
-import { Storage } from "@svc/sdk/storage";
-import { BeatStore } from "./beat-store.ts";
+import { Retention, Storage } from "@svc/sdk/storage";
+import { BEAT_RETENTION, BeatStore } from "./beat-store.ts";
 import { Beats } from "./beats.ts";
-import { EventStore } from "./event-store.ts";
+import { EVENT_RETENTION, EventStore } from "./event-store.ts";
 import { Folding } from "./folding.ts";
 import { beating, sessionOf, viewOf } from "./hearts.ts";
 import { Schedule } from "./schedule.ts";
@@ -17,12 +17,8 @@ import { Telling } from "./telling.ts";
 import { Wakes } from "./waking.ts";
 import { heartbeatFile } from "./workspace-file.ts";
 
-/** Milliseconds an event is remembered after it was told, so that a second one with its id changes nothing. */
-const KEEP_MS = 24 * 3_600_000;
-/** Choice: milliseconds between looks for what is left over or old; rows one step deletes, and steps of one look. */
+/** Choice: milliseconds between two checks for work that is left over. */
 const SWEEP_EVERY_MS = 60_000;
-const SWEEP_LIMIT = 500;
-const SWEEP_STEPS = 200;
 /** Choice: hearts beat this many milliseconds after the start, should nobody say that the host is ready. */
 const OPEN_AFTER_MS = 1_000;
 /** Of what `wake` tells. Spec: http/sessions-routing.md §7.2. */
@@ -144,10 +140,9 @@ export default definePlugin({
       await telling.catchUp();
       await beats.catchUp();
       await folding.checkAll();
-      let pruned = SWEEP_LIMIT;
-      for (let step = 0; pruned === SWEEP_LIMIT && step < SWEEP_STEPS && !signal.aborted; step++)
-        pruned = await store.prune(clock.now() - KEEP_MS, SWEEP_LIMIT);
     });
+    gateway.extend(Retention, "heartbeat-events", EVENT_RETENTION);
+    gateway.extend(Retention, "heartbeats", BEAT_RETENTION);
 
     // As runs left over from before a restart, hearts wait until everybody's tools are there.
     const open = async () => {

@@ -7,17 +7,16 @@ import { GatewayInfo } from "@svc/sdk/gateway";
 import { Documents } from "@svc/sdk/media";
 import { Models } from "@svc/sdk/models";
 import { Sessions } from "@svc/sdk/sessions";
-import { Storage } from "@svc/sdk/storage";
+import { Retention, Storage } from "@svc/sdk/storage";
 import { OutboundFetch } from "@svc/sdk/web";
 import { createAnswering } from "./answering.ts";
 import { refuse } from "./check.ts";
 import { bodyLimit, ResponsesConfig } from "./config.ts";
 import { refusalReply } from "./refusals.ts";
-import { createResponseStore, STEPS } from "./store.ts";
+import { createResponseStore, RETENTION, STEPS } from "./store.ts";
 
 const SECTION = "gateway.http.endpoints.responses";
 const PATH = "/v1/responses";
-const PRUNE_EVERY_MS = 3_600_000;
 
 export default definePlugin({
   id: "http-responses",
@@ -59,15 +58,14 @@ export default definePlugin({
     gateway.onStop(asked.stop);
 
     let opened: Promise<void> | undefined;
-    /** Makes the table and begins to prune it, at the first use. */
+    /** Makes the table at the first use. */
     const open = () =>
-      (opened ??= storage.migrate("http-responses", STEPS).then(
-        () => gateway.every(PRUNE_EVERY_MS, () => store.prune()),
-        (error: unknown) => {
-          opened = undefined;
-          throw error;
-        },
-      ));
+      (opened ??= storage.migrate("http-responses", STEPS).catch((error: unknown) => {
+        opened = undefined;
+        throw error;
+      }));
+
+    gateway.extend(Retention, "responses", RETENTION);
 
     type Handle = (request: RouteRequest<unknown>, principal: Principal) => Promise<RouteReply>;
     const whenEnabled = (handle: Handle) => async (request: RouteRequest<unknown>) => {

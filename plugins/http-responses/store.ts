@@ -1,5 +1,5 @@
 /** Responses as they were answered, to be looked up and gone on from. */
-import type { Row, SqlValue, Storage } from "@svc/sdk/storage";
+import type { Retention, Row, SqlValue, Storage } from "@svc/sdk/storage";
 
 /** Tables of this plugin. Steps are only ever appended. */
 export const STEPS = [
@@ -17,8 +17,13 @@ export const STEPS = [
 
 /** Milliseconds a response is kept. Choice: 30 days, as the public API does. */
 export const KEEP_MS = 30 * 24 * 3_600_000;
-/** Choice: records one statement deletes, so that it never holds up the storage. */
-const PRUNE_LIMIT = 500;
+
+export const RETENTION: Retention = {
+  tables: ["http_responses"],
+  holds: "responses of /v1/responses, to be fetched and continued",
+  rule: "30 days; the newest 10,000",
+  rows: [{ table: "http_responses", key: ["id"], at: "created_at", olderThanMs: KEEP_MS, most: 10_000 }],
+};
 
 /** One that is kept. */
 export interface KeptResponse {
@@ -53,8 +58,6 @@ export interface ResponseStore {
   find(id: string, principal: string): Promise<KeptResponse | undefined>;
   /** @returns whether it was there */
   remove(id: string, principal: string): Promise<boolean>;
-  /** Deletes what is too old. */
-  prune(): Promise<void>;
 }
 
 /** @param now epoch ms */
@@ -76,15 +79,6 @@ export function createResponseStore(storage: Storage, now: () => number): Respon
       const sql = "DELETE FROM http_responses WHERE id = ? AND principal = ? AND created_at > ?";
       const [deleted] = await storage.transaction([{ sql, params: mine(id, principal) }]);
       return deleted?.changes === 1;
-    },
-    async prune() {
-      const sql = `DELETE FROM http_responses WHERE id IN
-        (SELECT id FROM http_responses WHERE created_at <= ? ORDER BY created_at LIMIT ${PRUNE_LIMIT})`;
-      const before = now() - KEEP_MS;
-      for (;;) {
-        const [deleted] = await storage.transaction([{ sql, params: [before] }]);
-        if (deleted?.changes !== PRUNE_LIMIT) return;
-      }
     },
   };
 }

@@ -2,6 +2,7 @@
 import { definePlugin, unavailable } from "@svc/sdk";
 import { GatewayInfo } from "@svc/sdk/gateway";
 import { logs } from "@svc/sdk/logs";
+import { Retention } from "@svc/sdk/storage";
 import { Followers } from "./followers.ts";
 import { passes } from "./lines.ts";
 import { type Answer, type Question, readOn, tail } from "./reader.ts";
@@ -45,6 +46,11 @@ export default definePlugin({
           followers.answered(connection.id, { part: answer.part, cursor: answer.cursor });
         return answer;
       },
+    });
+    gateway.extend(Retention, "logs", {
+      files: ["logs/svc-*"],
+      holds: "the log of the gateway",
+      rule: "7 days, and by size (logging)",
     });
     hooks.connectionClosed.tap(({ id }) => followers.left(id));
   },

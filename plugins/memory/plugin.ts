@@ -5,6 +5,7 @@ import { definePlugin, live } from "@svc/sdk";
 import { AgentDirectory } from "@svc/sdk/agents";
 import { memory } from "@svc/sdk/memory";
 import { Secrets } from "@svc/sdk/secrets";
+import { Retention } from "@svc/sdk/storage";
 import { Tool } from "@svc/sdk/tools";
 import { createAgentIndexes } from "./agent-indexes.ts";
 import { createBackgroundSync, TICK_MS } from "./background-sync.ts";
@@ -40,6 +41,11 @@ export default definePlugin({
 
     gateway.extend(Tool, "memory_search", searchTool(indexes));
     gateway.extend(Tool, "memory_get", getTool(indexes));
+    gateway.extend(Retention, "memory", {
+      files: ["plugins/memory"],
+      holds: "the search index of notes",
+      rule: "with the notes; it can be rebuilt",
+    });
     gateway.serve(memory, createHandlers(indexes, createStatus({ indexes, clock })));
     gateway.hooks.configChanged.tap(({ changed }) => {
       if (!changed.some((path) => path === "agents" || path.startsWith("agents."))) return;

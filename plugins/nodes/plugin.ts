@@ -11,7 +11,7 @@ import { SystemEvents } from "@svc/sdk/heartbeat";
 import { CanvasHost, nodeInvokeRequest, nodePairRequested, nodePairResolved, nodes, Nodes } from "@svc/sdk/nodes";
 import { tick } from "@svc/sdk/protocol";
 import { Sessions } from "@svc/sdk/sessions";
-import { Storage } from "@svc/sdk/storage";
+import { Retention, Storage } from "@svc/sdk/storage";
 import { Tool } from "@svc/sdk/tools";
 import { Asking } from "./asking.ts";
 import { NodesConfig } from "./config.ts";
@@ -24,9 +24,9 @@ import { NodeEvents } from "./node-events.ts";
 import { nodesTool } from "./node-tool.ts";
 import { OlderStore } from "./older-store.ts";
 import { NodeRuns } from "./node-runs.ts";
-import { keepRegistration } from "./push-store.ts";
+import { forgetRemoved, keepRegistration, PUSH_RETENTION } from "./push-store.ts";
 import { NodeRegistry } from "./registry.ts";
-import { STEPS } from "./schema.ts";
+import { NODE_RETENTION, PENDING_RETENTION, STEPS } from "./schema.ts";
 import { stillConnected } from "./still-connected.ts";
 import { Subscriptions } from "./subscriptions.ts";
 import { nodeViews } from "./views.ts";
@@ -132,6 +132,12 @@ export default definePlugin({
     hooks.runFinished.tap(({ runId }) => runs.ended(runId));
     copySubscribed(gateway, subscriptions, [chatEvent, agentEvent], [healthEvent, tick]);
     copyTools(gateway, subscriptions, async (key) => (await sessions.get()?.get(key))?.verboseLevel);
+    gateway.extend(Retention, "nodes", NODE_RETENTION);
+    gateway.extend(Retention, "node-requests", PENDING_RETENTION);
+    gateway.extend(Retention, "node-push", {
+      ...PUSH_RETENTION,
+      clean: async (dryRun) => forgetRemoved(storage, await devices.list(), dryRun),
+    });
     gateway.start(async () => {
       await storage.migrate("nodes", STEPS);
       for (const node of stillConnected(await devices.list(), host.connections())) registry.adopt(node, clock.now());

@@ -1,5 +1,5 @@
 /** Where pushes to nodes go, as they registered it. Spec: protocol/stores.md §9, `push/apns-registrations.json`. */
-import type { Storage } from "@svc/sdk/storage";
+import type { Retention, Storage } from "@svc/sdk/storage";
 import { textField } from "./values.ts";
 
 /** Choice: hexadecimal tokens of the push service, and topics that are names of apps. */
@@ -35,4 +35,27 @@ export async function keepRegistration(
       params: [nodeId, token, topic, environment, now],
     },
   ]);
+}
+
+/** Choice: 90 days. An app registers again each time it connects. */
+export const PUSH_RETENTION: Retention = {
+  tables: ["nodes_push"],
+  holds: "push addresses of nodes",
+  rule: "within the hour after the device was removed; 90 days after the last registration",
+  rows: [{ table: "nodes_push", key: ["node_id"], at: "updated_at", olderThanMs: 90 * 86_400_000 }],
+};
+
+/** Deletes addresses of devices that are not paired any more. @returns how many went or would go */
+export async function forgetRemoved(
+  storage: Pick<Storage, "all" | "transaction">,
+  paired: readonly { readonly deviceId: string }[],
+  dryRun: boolean,
+): Promise<number> {
+  const known = new Set(paired.map(({ deviceId }) => deviceId));
+  const rows = await storage.all<{ node_id: string }>("SELECT node_id FROM nodes_push");
+  const gone = rows.filter(({ node_id: id }) => !known.has(id));
+  if (dryRun || gone.length === 0) return gone.length;
+  const sql = "DELETE FROM nodes_push WHERE node_id = ?";
+  await storage.transaction(gone.map(({ node_id: id }) => ({ sql, params: [id] })));
+  return gone.length;
 }

@@ -1,4 +1,5 @@
 /** Tables of this plugin. Steps are only ever appended. Spec: protocol/stores.md §6 and §9. */
+import type { Retention } from "@svc/sdk/storage";
 
 export const STEPS = [
   `CREATE TABLE nodes_pending (
@@ -22,3 +23,17 @@ export const STEPS = [
     updated_at BIGINT NOT NULL
   )`,
 ];
+
+export const NODE_RETENTION: Retention = {
+  tables: ["nodes_paired"],
+  holds: "nodes of the older store",
+  rule: "until removed",
+};
+
+/** `PENDING_TTL_MS` of older-store.ts; a request goes with the next one, or here. */
+export const PENDING_RETENTION: Retention = {
+  tables: ["nodes_pending"],
+  holds: "nodes of the older store that wait for an approval",
+  rule: "5 minutes",
+  rows: [{ table: "nodes_pending", key: ["request_id"], at: "ts", olderThanMs: 300_000 }],
+};

@@ -3,6 +3,7 @@ import { definePlugin } from "@svc/sdk";
 import { ConfigStore } from "@svc/sdk/config";
 import { GatewayInfo } from "@svc/sdk/gateway";
 import { PluginControl, PluginInstaller, plugins } from "@svc/sdk/plugins";
+import { Retention } from "@svc/sdk/storage";
 import type { InstallServices } from "./install/service.ts";
 import { switchPlugin } from "./switch.ts";
 
@@ -16,6 +17,16 @@ export default definePlugin({
     const { control, config } = gateway.services;
     const installer = lazyInstaller(gateway.services);
     gateway.provide(PluginInstaller, installer);
+    gateway.extend(Retention, "plugins-audit", {
+      files: ["logs/plugins-audit.jsonl*"],
+      holds: "which plugins were installed, updated and removed, and by whom",
+      rule: "the newest 4 files of 1 MiB",
+    });
+    gateway.extend(Retention, "installed-plugins", {
+      files: ["extensions"],
+      holds: "installed plugins",
+      rule: "until removed; 2 generations",
+    });
     gateway.serve(plugins, {
       list: () => ({ plugins: control.reports() }),
       inspect: ({ params }) => control.inspect(params.id),

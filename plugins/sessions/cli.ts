@@ -190,11 +190,10 @@ async function readSession(client: Client, given: string, limit: number) {
   const special = { includeGlobal: true, includeUnknown: true };
   const { key } = await client.call(sessions.resolve, { key: given, ...special });
   const [list, { previews }] = await Promise.all([
-    client.call(sessions.list, { search: key, ...special }),
+    client.call(sessions.list, { key }),
     client.call(sessions.preview, { keys: [key], limit, maxChars: 2000 }),
   ]);
-  // Lists omit runs of scheduled jobs.
-  const entry = list.sessions.find((row) => row.key === key) ?? { key };
+  const entry = list.sessions[0] ?? { key };
   return { key, entry, preview: previews[0] ?? { key, status: "missing" as const, items: [] } };
 }
 

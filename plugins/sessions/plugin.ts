@@ -3,7 +3,7 @@ import { definePlugin, HOOKS, isGatewayError, live, misconfigured } from "@svc/s
 import { AgentDirectory, AgentRuns } from "@svc/sdk/agents";
 import { ModelPolicy, Models } from "@svc/sdk/models";
 import { sessions, Sessions } from "@svc/sdk/sessions";
-import { Storage } from "@svc/sdk/storage";
+import { Retention as RetentionPoint, Storage } from "@svc/sdk/storage";
 import { Tool } from "@svc/sdk/tools";
 import { UsageRecords } from "@svc/sdk/usage";
 import { AgentToAgent, Bindings, SessionConfig, SessionTools, type Settings } from "./config.ts";
@@ -25,10 +25,6 @@ import { createUsageRecords } from "./usage-facts/usage-records.ts";
 
 /** Default agent while no plugin names one. Spec: sessions-routing.md §1. */
 const FALLBACK_AGENT_ID = "main";
-
-/** Milliseconds from the start to the first maintenance, and between two. Choice: a store grows slowly. */
-const FIRST_MAINTENANCE_MS = 60_000;
-const MAINTENANCE_MS = 3_600_000;
 
 export default definePlugin({
   id: "sessions",
@@ -96,7 +92,7 @@ export default definePlugin({
       clock,
       log,
       config: () => settings.session.maintenance,
-      mainSessionKey: mainSession,
+      isMain: (key) => key === mainSessionKey(rules(), key.split(":")[1]),
       isActive: (key) => (services.runs.get()?.active(key).length ?? 0) > 0,
       signal: gateway.signal,
     });
@@ -107,8 +103,12 @@ export default definePlugin({
     gateway.configChanged((session, sections) => {
       settings = settingsOf(session, sections);
     });
-    gateway.after(FIRST_MAINTENANCE_MS, maintain);
-    gateway.every(MAINTENANCE_MS, maintain);
+    gateway.extend(RetentionPoint, "sessions", {
+      tables: ["sessions", "transcript", "message_facts", "archives", "compactions"],
+      holds: "conversations and their archived transcripts",
+      rule: "30 days without use, but never a main session; archived transcripts: 30 days (session.maintenance)",
+      clean: maintain,
+    });
 
     // Web clients need it to match `chat` events to their session. Spec: protocol/clients.md "hello-ok".
     gateway.hooks.hello.tap((snapshot) => ({ ...snapshot, sessionDefaults: service.defaults() }));

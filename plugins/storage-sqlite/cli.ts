@@ -1,7 +1,45 @@
-/** The verb with which `svc doctor` checks the databases. It is imported on use: no other command loads SQLite. */
-import { defineCommands, show, visible } from "@svc/sdk/cli";
+/** `svc storage`: what takes room, cleaning, and the check that `svc doctor` runs, which is imported on use: nothing else loads SQLite. */
+import { askingWith, type CommandContext, defineCommands, show, visible } from "@svc/sdk/cli";
+import { storage } from "@svc/sdk/storage";
+import { cleanedLines, usageLines } from "./cli-text.ts";
+
+const ask = askingWith({ plugin: "storage-sqlite", step: "svc gateway status" });
+/** Milliseconds that reading or rewriting a large database may take. Choice. */
+const PATIENCE_MS = 600_000;
 
 export default defineCommands([
+  {
+    name: "storage usage",
+    summary: "What takes room, and when it goes",
+    examples: ["svc storage usage", "svc storage usage --json"],
+    async run(context) {
+      const answer = await ask(context, ["operator.read"], (client) =>
+        client.call(storage.usage, {}, { timeoutMs: PATIENCE_MS }),
+      );
+      show(context, answer, usageLines);
+    },
+  },
+  {
+    name: "storage clean",
+    summary: "Delete what has expired now; the gateway does it each hour",
+    options: [
+      { flags: "--dry-run", description: "only show what would go" },
+      {
+        flags: "--vacuum",
+        description: "also rewrite the database without its free pages; the gateway waits meanwhile, about 10 s per GB",
+      },
+    ],
+    examples: ["svc storage clean --dry-run", "svc storage clean", "svc storage clean --vacuum"],
+    async run(context) {
+      const params = { dryRun: isGiven(context, "dryRun"), vacuum: isGiven(context, "vacuum") };
+      const answer = await ask(context, ["operator.admin"], async (client) => ({
+        ...(await client.call(storage.clean, params, { timeoutMs: PATIENCE_MS })),
+        ...(params.dryRun &&
+          params.vacuum && { usage: await client.call(storage.usage, {}, { timeoutMs: PATIENCE_MS }) }),
+      }));
+      show(context, answer, (value) => cleanedLines(value, params.dryRun));
+    },
+  },
   {
     name: "storage doctor",
     summary: "Are the databases in the state directory intact?",
@@ -21,3 +59,7 @@ export default defineCommands([
     },
   },
 ]);
+
+function isGiven({ options }: CommandContext, name: string): boolean {
+  return options[name] === true;
+}

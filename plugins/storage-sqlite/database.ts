@@ -1,10 +1,10 @@
 /** The work on one SQLite file, synchronous: runs inside the database thread. */
 import { DatabaseSync, type DatabaseSyncInstance } from "@photostructure/sqlite";
 import type { Row, SqlValue } from "@svc/sdk/storage";
-import { prepareFile } from "./database-file.ts";
+import { markData, markOf, prepareFile } from "./database-file.ts";
 import { failureOf, Refused, resultCode } from "./failures.ts";
 import { groupCommit, type GroupCommit } from "./group-commit.ts";
-import type { DatabaseOptions, MigrateWork, ReadWork, Value } from "./messages.ts";
+import type { DatabaseOptions, MigrateWork, ReadWork, Space, SpaceWork, Value } from "./messages.ts";
 import { migrate } from "./migrations.ts";
 import { bindings, type Prepared, preparedStatements } from "./prepared.ts";
 import { narrowIntegers } from "./values.ts";
@@ -14,6 +14,8 @@ export interface Database {
   read(work: ReadWork): Value;
   /** @throws Refused */
   migrate(work: MigrateWork): void;
+  /** @throws anything; `failureOf` decides what the caller is told */
+  space(work: SpaceWork): Space;
   readonly group: GroupCommit;
   /** Brings the log into the file and closes. */
   close(): void;
@@ -37,8 +39,13 @@ export function openDatabase({ file, busyTimeoutMs }: DatabaseOptions): Database
     },
     migrate({ owner, steps, at }) {
       migrate(writer, owner, steps, at);
+      markData(file);
       writes.clear(); // compiled against the old tables
       reads.clear();
+    },
+    space({ action }) {
+      if (action !== "read") giveBack(writer, action);
+      return spaceOf(writer);
     },
     group: groupCommit(writer, writes),
     close() {
@@ -58,12 +65,14 @@ function openWriter(file: string, busyTimeoutMs: number): DatabaseSyncInstance {
   try {
     prepareFile(file);
     writer = new DatabaseSync(file, { timeout: busyTimeoutMs, defensive: true, enableForeignKeyConstraints: true });
+    writer.exec("PRAGMA auto_vacuum = INCREMENTAL"); // of a new file only; an older one needs `vacuum`
     const { journal_mode: mode } = writer.prepare("PRAGMA journal_mode = WAL").get();
     if (mode !== "wal") throw new Error(`${file} cannot be used on this file system; put it on a local disk`);
     // fullfsync: on macOS a plain fsync does not reach the disk. The limit gives a once long log back.
     writer.exec("PRAGMA synchronous = FULL; PRAGMA fullfsync = ON; PRAGMA checkpoint_fullfsync = ON");
     writer.exec("PRAGMA temp_store = MEMORY; PRAGMA journal_size_limit = 67108864");
-    writer.prepare("SELECT count(*) FROM sqlite_schema").get();
+    const { tables } = writer.prepare("SELECT count(*) AS tables FROM sqlite_schema").get() as { tables: number };
+    if (tables > 0) markData(file);
     return writer;
   } catch (thrown) {
     writer?.close();
@@ -76,9 +85,32 @@ function describedOpenError(thrown: unknown, file: string): Error {
   if (said.includes(file)) return new Error(said, { cause: thrown }); // it says already what and where
   const damaged = [11, 26].includes(resultCode(thrown) & 0xff);
   const advice = damaged
-    ? "the file is damaged or no SQLite database; restore a backup, or move it away to start empty"
+    ? `the file is damaged or no SQLite database; restore a backup, or move it and ${markOf(file)} away to start empty`
     : "check that the directory exists, may be written and has space, and that no other program holds the file";
   return new Error(`cannot open the database ${file}: ${said}; ${advice}`, { cause: thrown });
+}
+
+/** Pages that one `shrink` gives back: about 2 MiB, a few milliseconds. Choice. */
+const SLICE = 500;
+
+function giveBack(writer: DatabaseSyncInstance, action: "shrink" | "vacuum"): void {
+  if (action === "shrink") return writer.exec(`PRAGMA incremental_vacuum(${SLICE})`);
+  writer.exec("PRAGMA temp_store = FILE"); // the copy may be larger than memory
+  try {
+    writer.exec("PRAGMA auto_vacuum = INCREMENTAL; VACUUM; PRAGMA wal_checkpoint(TRUNCATE)");
+  } finally {
+    writer.exec("PRAGMA temp_store = MEMORY");
+  }
+}
+
+function spaceOf(writer: DatabaseSyncInstance): Space {
+  const number = (name: string) => Number(Object.values(writer.prepare(`PRAGMA ${name}`).get() as object)[0]);
+  const page = number("page_size");
+  return {
+    bytes: number("page_count") * page,
+    freeBytes: number("freelist_count") * page,
+    givesBack: number("auto_vacuum") !== 0,
+  };
 }
 
 function readRows(prepared: Prepared, kind: ReadWork["kind"], params: readonly SqlValue[]): Value {

@@ -1,10 +1,14 @@
 /** `svc storage doctor`: whether the databases are intact. Checks copies, so that the files and what lies beside them stay as they are. */
+import { execFile } from "node:child_process";
+import { existsSync, statSync } from "node:fs";
 import { copyFile, mkdtemp, open, readdir, rm, stat, statfs } from "node:fs/promises";
 import { tmpdir } from "node:os";
-import { basename, dirname, join } from "node:path";
+import { basename, join, resolve } from "node:path";
+import { promisify } from "node:util";
 import { isGatewayError, messageOf } from "@svc/sdk";
 import type { CommandContext, DoctorFinding } from "@svc/sdk/cli";
 import { health } from "@svc/sdk/health";
+import { isLost, lossOf, wayBack } from "./database-file.ts";
 
 /** Most bytes of a database that is copied. Choice. */
 const LARGEST = 2 * 1_024 ** 3;
@@ -14,12 +18,40 @@ const PATIENCE = 5_000;
 const DEPTH = 3;
 const SKIPPED: ReadonlySet<string> = new Set(["cache", "extensions", "doctor", "node_modules"]);
 
-/** All databases in the state directory. */
-export async function stateFindings(stateDir: string): Promise<DoctorFinding[]> {
+/** Reads the setting `storage-sqlite.file`; `undefined`: it has none, or cannot be read. */
+export type AskFile = () => Promise<string | undefined>;
+
+/** All databases in the state directory whatever their names, those that were lost, and the configured one. */
+export async function stateFindings(stateDir: string, askFile: AskFile = configuredFile): Promise<DoctorFinding[]> {
+  const configured = await askFile();
+  const paths = new Set(await filesBelow(stateDir, DEPTH));
+  const owned = new Set([...paths].flatMap((path) => ownerOf(path) ?? []));
+  if (configured !== undefined) owned.add(resolve(stateDir, "plugins", "storage-sqlite", configured));
   const found: DoctorFinding[] = [];
-  for (const path of await filesBelow(stateDir, DEPTH))
-    if (await isDatabase(path)) found.push(...(await databaseFindings(path)));
+  for (const path of new Set([...paths, ...owned].toSorted())) {
+    const isOwned = owned.has(path);
+    if (isLost(path)) {
+      const message = `it held data, and is ${lossOf(path)} now: the gateway does not start`;
+      found.push({ severity: "error", check: "database", about: path, message, next: wayBack(path) });
+    } else if (isOwned ? existsSync(path) && statSync(path).size > 0 : await isDatabase(path)) {
+      found.push(...(await databaseFindings(path)));
+    }
+  }
   return found;
+}
+
+/** The database that a log or a mark belongs to. */
+function ownerOf(path: string): string | undefined {
+  const [, owner] = /^(.+)(?:-wal|\.holds-data)$/.exec(path) ?? [];
+  return owner;
+}
+
+async function configuredFile(): Promise<string | undefined> {
+  const [, script = ""] = process.argv;
+  const words = [script, "config", "get", "storage-sqlite.file", "--json"];
+  const { stdout } = await promisify(execFile)(process.execPath, words).catch(() => ({ stdout: "null" }));
+  const value: unknown = JSON.parse(stdout);
+  return typeof value === "string" ? value : undefined;
 }
 
 async function filesBelow(directory: string, depth: number): Promise<string[]> {
@@ -55,6 +87,10 @@ export async function databaseFindings(path: string): Promise<DoctorFinding[]> {
   const finding = (severity: DoctorFinding["severity"], message: string, next: string): DoctorFinding[] => [
     { severity, check: "database", about: path, message, next },
   ];
+  const backup = `stop the gateway, keep a copy of it, and restore a backup of ${path}`;
+  // SQLite reads the beginning from the log where there is one; the gateway does not start with such a file.
+  if (!(await isDatabase(path)))
+    return finding("error", "it does not begin as a database does: it was overwritten", backup);
   const { size } = await stat(path);
   const copies = await mkdtemp(join(tmpdir(), "svc-doctor-"));
   try {
@@ -73,11 +109,7 @@ export async function databaseFindings(path: string): Promise<DoctorFinding[]> {
     });
     const fault = await faultOf(copy);
     if (fault === undefined) return [];
-    return finding(
-      "error",
-      `it is damaged: ${fault}`,
-      `stop the gateway, keep a copy of it, and restore a backup of ${path}`,
-    );
+    return finding("error", `it is damaged: ${fault}`, backup);
   } catch (error) {
     return finding(
       "error",
@@ -107,14 +139,13 @@ async function faultOf(path: string): Promise<string | undefined> {
 
 const HEADER = "SQLite format 3\0";
 
-/** Whether the file is a database; an empty file is one that was never written. */
+/** Whether the file begins as a database does. */
 async function isDatabase(path: string): Promise<boolean> {
-  if (!path.endsWith(".db")) return false;
   const handle = await open(path, "r").catch(() => undefined);
   if (!handle) return false;
   try {
-    const { bytesRead, buffer } = await handle.read(Buffer.alloc(HEADER.length), 0, HEADER.length, 0);
-    return bytesRead > 0 && (buffer.toString("latin1") === HEADER || basename(dirname(path)).includes("sqlite"));
+    const { buffer } = await handle.read(Buffer.alloc(HEADER.length), 0, HEADER.length, 0);
+    return buffer.toString("latin1") === HEADER;
   } finally {
     await handle.close();
   }

@@ -28,7 +28,22 @@ export interface MigrateWork {
   readonly at: number;
 }
 
-export type Work = ReadWork | TransactionWork | MigrateWork;
+/** The room the file takes. `shrink` gives some free pages back to the disk, `vacuum` rewrites the file without any. */
+export interface SpaceWork {
+  readonly kind: "space";
+  readonly action: "read" | "shrink" | "vacuum";
+}
+
+/** The room the file takes, after the work. */
+export interface Space {
+  readonly bytes: number;
+  /** Bytes in the file that hold nothing. */
+  readonly freeBytes: number;
+  /** Whether `shrink` works; false for a file that was made without it and not vacuumed since. */
+  readonly givesBack: boolean;
+}
+
+export type Work = ReadWork | TransactionWork | MigrateWork | SpaceWork;
 
 /** Work with the number its answer carries. */
 export type Request = Work & { readonly id: number };
@@ -47,7 +62,7 @@ export interface Failure {
   readonly cause?: string;
 }
 
-export type Value = readonly Row[] | Row | readonly StatementResult[] | undefined;
+export type Value = readonly Row[] | Row | readonly StatementResult[] | Space | undefined;
 export type Outcome = { readonly value: Value } | { readonly failure: Failure };
 export type Answer = Outcome & { readonly id: number };
 

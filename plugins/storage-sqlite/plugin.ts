@@ -1,12 +1,20 @@
 /** Durable tables in one SQLite file. The work runs in a thread of its own, `worker.ts`. */
 import { definePlugin, Type } from "@svc/sdk";
-import { Storage } from "@svc/sdk/storage";
+import { GatewayInfo } from "@svc/sdk/gateway";
+import { Retention, storage as contract, Storage } from "@svc/sdk/storage";
 import { resolve } from "node:path";
+import { createKeeper } from "./keeper.ts";
 import { createStorage } from "./storage.ts";
+import { rewrite } from "./vacuum.ts";
+
+/** Milliseconds from the start to the first cleaning, and between two. Choice. */
+const FIRST_CLEANING_MS = 60_000;
+const CLEANING_MS = 3_600_000;
 
 export default definePlugin({
   id: "storage-sqlite",
   api: "^1.0.0",
+  requires: { host: GatewayInfo },
   provides: [Storage],
   config: Type.Object({
     file: Type.Optional(
@@ -25,8 +33,26 @@ export default definePlugin({
 
   setup(gateway) {
     const { file = "svc.db", busyTimeoutMs } = gateway.config;
-    const { storage, open, close } = createStorage({ clock: gateway.clock, log: gateway.log });
+    const { clock, log, services, signal } = gateway;
+    const { storage, space, open, close } = createStorage({ clock, log });
+    const view = gateway.own(Retention);
+    const keeper = createKeeper({ storage, space, view, clock, log, stateDir: () => services.host.stateDir, signal });
     gateway.provide(Storage, storage);
+    gateway.extend(Retention, "migrations", {
+      tables: ["svc_migrations"],
+      holds: "which steps of which plugin's tables were applied",
+      rule: "never; one row for each step",
+    });
+    gateway.serve(contract, {
+      usage: () => keeper.usage(),
+      async clean({ params: { dryRun = false, vacuum = false } }) {
+        const items = await keeper.clean(dryRun);
+        return vacuum && !dryRun ? { items, vacuum: await rewrite({ storage, space, clock }) } : { items };
+      },
+    });
+    const clean = async () => void (await keeper.clean(false));
+    gateway.after(FIRST_CLEANING_MS, clean);
+    gateway.every(CLEANING_MS, clean);
     gateway.start(async () => {
       await open({ file: resolve(gateway.stateDir, file), busyTimeoutMs });
       return close;

@@ -4,7 +4,7 @@ import type { Storage } from "@svc/sdk/storage";
 import { resolve } from "node:path";
 import { Worker } from "node:worker_threads";
 import { connect, type Connection } from "./connection.ts";
-import type { DatabaseOptions, Value, Work } from "./messages.ts";
+import type { DatabaseOptions, Space, SpaceWork, Value, Work } from "./messages.ts";
 import { checkedParams, checkedSql, checkedStatement } from "./values.ts";
 
 /** Deaths of the database thread within this time after which it is not started again. Choice. */
@@ -32,6 +32,8 @@ export interface StorageStats {
 export interface StorageOwner {
   /** Rejects every call with `UNAVAILABLE` before `open` and after `close`. */
   readonly storage: Storage;
+  /** The room the file takes, after it gave some back or all. @throws GatewayError `UNAVAILABLE` */
+  readonly space: (action: SpaceWork["action"]) => Promise<Space>;
   /** @throws Error naming the file and what to do */
   readonly open: (options: OpenOptions) => Promise<void>;
   /** Waits for what was accepted, brings the log into the file, ends the thread. Safe to call twice. */
@@ -117,6 +119,7 @@ export function createStorage(parts: StorageParts = {}): StorageOwner {
 
   return {
     storage,
+    space: async (action) => (await call({ kind: "space", action })) as Space, // what database.ts answers
     async open({ file, busyTimeoutMs = 2_000 }) {
       if (target !== undefined || connection !== undefined) throw new Error("storage is open, or still closing");
       const options = { file: resolve(file), busyTimeoutMs };
@@ -139,7 +142,7 @@ export function createStorage(parts: StorageParts = {}): StorageOwner {
 
 /** `createStorage` and `open` in one, for tests and tools. @throws Error naming the file and what to do */
 export async function openStorage(options: OpenOptions & StorageParts): Promise<Omit<StorageOwner, "open">> {
-  const { storage, open, close, stats } = createStorage(options);
+  const { open, ...owner } = createStorage(options);
   await open(options);
-  return { storage, close, stats };
+  return owner;
 }

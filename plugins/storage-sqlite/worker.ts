@@ -11,10 +11,11 @@ import type {
   Outcome,
   Report,
   Request,
+  SpaceWork,
   TransactionWork,
 } from "./messages.ts";
 
-type Write = (TransactionWork | MigrateWork) & { readonly id: number };
+type Write = (TransactionWork | MigrateWork | SpaceWork) & { readonly id: number };
 
 /** Most transactions of one commit, and most milliseconds it takes up new ones: reads wait meanwhile. */
 const MAX_GROUP = 256;
@@ -25,6 +26,10 @@ const MAX_READ_MS = 5;
 const port = parentPort;
 if (port === null) throw new Error("worker.ts runs as a worker thread only");
 const send = (report: Report) => port.postMessage(report);
+
+function isRead(request: Request): request is Exclude<Request, Write> {
+  return request.kind === "all" || request.kind === "get";
+}
 
 function outcomeOf(work: () => Outcome): Outcome {
   try {
@@ -47,7 +52,7 @@ function serve(database: Database): void {
     let answers: Answer[] = [];
     let since = performance.now();
     for (const request of requests) {
-      if (request.kind === "transaction" || request.kind === "migrate") {
+      if (!isRead(request)) {
         writes.push(request);
         continue;
       }
@@ -64,9 +69,10 @@ function serve(database: Database): void {
   function runWrites(): void {
     const [first] = writes;
     if (first === undefined) return;
-    if (first.kind === "migrate") {
+    if (first.kind !== "transaction") {
       writes.shift();
       const outcome = outcomeOf(() => {
+        if (first.kind === "space") return { value: database.space(first) };
         database.migrate(first);
         return { value: undefined };
       });
@@ -75,7 +81,7 @@ function serve(database: Database): void {
     }
     const group: (readonly Statement[])[] = [];
     for (const write of writes) {
-      if (write.kind === "migrate" || group.length === MAX_GROUP) break;
+      if (write.kind !== "transaction" || group.length === MAX_GROUP) break;
       group.push(write.statements);
     }
     const began = performance.now();

@@ -2,18 +2,18 @@
 import { type Clock, definePlugin, HOOKS, live, notFound, pause, unavailable } from "@svc/sdk";
 import { type ConfigEdit, ConfigStore } from "@svc/sdk/config";
 import { GatewayInfo } from "@svc/sdk/gateway";
-import { Storage } from "@svc/sdk/storage";
+import { Retention, Storage } from "@svc/sdk/storage";
 import { webhooks, Webhooks, type WebhookRun } from "@svc/sdk/webhooks";
 import { prepareDirectory } from "./directory.ts";
 import { Acceptance } from "./queue/acceptance.ts";
 import { WebhookQueue } from "./queue/queue.ts";
 import { replay } from "./queue/replay.ts";
+import { WEBHOOK_RETENTION } from "./queue/retention.ts";
 import { RunStore } from "./queue/run-store.ts";
 import { rowsNamed, switchEdits } from "./switching.ts";
 import { TransformFiles } from "./transform-files.ts";
 import { createTransforms } from "./transforms/transforms.ts";
 
-const SWEEP_MS = 60_000;
 /** Milliseconds a stop waits for what is in flight, and again for the end of the transforms. */
 const STOP_MS = 2_000;
 
@@ -57,12 +57,7 @@ export default definePlugin({
         await within(STOP_MS, clock, started.stop());
       };
     });
-    gateway.every(SWEEP_MS, async () => {
-      if (!services.engine.enabled) return;
-      await store.sweep(clock.now(), signal).catch((err: unknown) => {
-        log.debug({ err }, "old webhooks could not be cleared away; tried again in a minute");
-      });
-    });
+    gateway.extend(Retention, "webhooks", WEBHOOK_RETENTION);
 
     /** Only the file decides whether something has to be written: another writer may have been first. */
     async function turn(id: string, enabled: boolean, actor: string) {

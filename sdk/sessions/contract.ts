@@ -59,6 +59,12 @@ export const sessions = defineContract("sessions", {
     summary: "Newest sessions first",
     scope: "operator.read",
     params: Strict({
+      key: Type.Optional(
+        Type.String({
+          minLength: 1,
+          description: "canonical; only this session, also the run of a scheduled job; other filters do not apply",
+        }),
+      ),
       limit: Type.Optional(Count),
       activeMinutes: Type.Optional(Count),
       includeGlobal: flag,

@@ -1,2 +1,4 @@
 /** Durable tables: `@svc/sdk/storage`. */
+export * from "./contract.ts";
+export * from "./retention.ts";
 export * from "./service.ts";

@@ -43,6 +43,8 @@ const OURS: Readonly<Record<string, Scope>> = {
   "exec.approvals.forget": "operator.admin",
   "secrets.list": "operator.admin",
   "cron.cancel": "operator.admin",
+  "storage.usage": "operator.read",
+  "storage.clean": "operator.admin",
   "update.check": "operator.read",
   "webhooks.list": "operator.read",
   "webhooks.check": "operator.read",

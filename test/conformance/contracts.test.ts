@@ -22,6 +22,7 @@ import { nodes } from "@svc/sdk/nodes";
 import { plugins } from "@svc/sdk/plugins";
 import { secrets } from "@svc/sdk/secrets";
 import { sessions } from "@svc/sdk/sessions";
+import { storage } from "@svc/sdk/storage";
 import {
   contributionOf,
   namespaceContract,
@@ -72,6 +73,7 @@ const NAMESPACES: readonly {
   { id: "plugins", contract: plugins, needs: ["disable", "enable"] },
   { id: "secrets", contract: secrets, open: ["list", "reload", "resolve"] },
   { id: "sessions", contract: sessions, needs: ["resolve"] },
+  { id: "storage-sqlite", contract: storage },
   { id: "tools", contract: tools },
   { id: "update", contract: update },
   {

@@ -17,6 +17,7 @@ import { nodes } from "@svc/sdk/nodes";
 import { plugins } from "@svc/sdk/plugins";
 import { secrets } from "@svc/sdk/secrets";
 import { sessions } from "@svc/sdk/sessions";
+import { storage } from "@svc/sdk/storage";
 import { tools } from "@svc/sdk/tools";
 import { update } from "@svc/sdk/update";
 import { sessionsUsage, usage } from "@svc/sdk/usage";
@@ -47,6 +48,7 @@ export const methods: Readonly<Record<string, Method>> = Object.fromEntries(
     secrets,
     sessions,
     sessionsUsage,
+    storage,
     tools,
     update,
     usage,
@@ -336,6 +338,8 @@ export const good: Readonly<Record<string, readonly Sample[]>> = {
     ({ cronJobId }) => ({ id: cronJobId, limit: 5, offset: 0, statuses: ["ok", "error"], deliveryStatus: "unknown" }),
     () => ({ scope: "all", status: "skipped", deliveryStatuses: ["delivered"], query: "x", sortDir: "asc" }),
   ],
+  "storage.usage": [() => ({})],
+  "storage.clean": [() => ({ dryRun: true }), () => ({ vacuum: true })],
   "cron.cancel": [({ cronJobId }) => ({ id: cronJobId })],
   "cron.remove": [({ cronJobId }) => ({ id: cronJobId }), () => ({ jobId: "nobody" })],
   // One call: `config.patch` and `config.apply` take the rest of the budget they share.

@@ -1,9 +1,9 @@
 /** A disk that takes nothing: reads and sockets stay, writes say `UNAVAILABLE`, and all is well again without a restart. */
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
-import { appendFile, chmod, mkdtemp, readFile, rm } from "node:fs/promises";
+import { appendFile, chmod, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { after, before, describe, it } from "node:test";
 import { GatewayError } from "@svc/sdk";
 import { agents } from "@svc/sdk/agents";
@@ -11,7 +11,7 @@ import { chat } from "@svc/sdk/chat";
 import type { GatewayClient } from "@svc/sdk/client";
 import { config } from "@svc/sdk/config";
 import { sessions } from "@svc/sdk/sessions";
-import { appendAudit, auditPath } from "../../host/config/audit.ts";
+import { appendAudit, auditPath, MAX_AUDIT_BYTES } from "../../host/config/audit.ts";
 import { type GatewayProcess, startGatewayProcess } from "../gateway-process.ts";
 import { limitFiles, readAudit, refusalOf, stagedFiles } from "./workload.ts";
 
@@ -120,6 +120,21 @@ describe("a gateway on a disk that takes nothing", () => {
     const { lines, torn } = await readAudit(stateDir);
     assert.equal(torn, before.torn + 1);
     assert.deepEqual(lines.slice(-2), [{ result: "whole" }, { result: "last" }]);
+  });
+
+  it("rotates a full audit log, and keeps three former ones", { timeout: 10_000 }, async () => {
+    const path = auditPath(stateDir);
+    const full = (name: string) => writeFile(path, `${name}${"x".repeat(MAX_AUDIT_BYTES)}\n`);
+    for (const name of ["a", "b", "c", "d", "e"]) {
+      await full(name);
+      await appendAudit(path, { first: name });
+    }
+    const begins = await Promise.all(
+      ["", ".1", ".2", ".3"].map(async (end) => (await readFile(`${path}${end}`, "utf8"))[0]),
+    );
+    assert.deepEqual(begins, ["{", "e", "d", "c"]);
+    assert.equal(await readFile(path, "utf8"), `${JSON.stringify({ first: "e" })}\n`);
+    assert.equal((await readdir(dirname(path))).filter((name) => name.startsWith("config-audit")).length, 4);
   });
 
   const writesAnywhere = isPrivileged && "root writes to read-only directories, and its capabilities cannot be dropped";

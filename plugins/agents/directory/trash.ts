@@ -1,8 +1,8 @@
-/** Moves the directories of deleted agents to `<state>/trash`; nothing is deleted. */
+/** Moves the directories of deleted agents to `<state>/trash`, and empties it in time. */
 import { syncDirectory } from "@svc/kit/files";
 import { messageOf } from "@svc/sdk/errors";
 import { isInside } from "@svc/sdk/files";
-import { lstat, realpath, rename } from "node:fs/promises";
+import { lstat, readdir, realpath, rename, rm } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import type { Places } from "./workspace.ts";
 import { makeDirectory } from "./workspace-seed.ts";
@@ -56,6 +56,23 @@ export async function discard(
     }
   }
   return moved === 0 ? { kept } : { trash, kept };
+}
+
+/** Choice: milliseconds the directories of a deleted agent stay. */
+const KEEP_MS = 30 * 86_400_000;
+
+/** Deletes what was moved there 30 days ago or earlier. @returns how many deleted agents it was of */
+export async function emptyTrash(stateDir: string, now: number, dryRun: boolean): Promise<number> {
+  const trash = join(stateDir, "trash");
+  let gone = 0;
+  for (const name of await readdir(trash).catch(() => [])) {
+    const path = join(trash, name);
+    const stats = await lstat(path).catch(() => undefined);
+    if (!stats || stats.mtimeMs > now - KEEP_MS) continue;
+    if (!dryRun) await rm(path, { recursive: true, force: true });
+    gone += 1;
+  }
+  return gone;
 }
 
 /** Links followed, as far as the path exists. */

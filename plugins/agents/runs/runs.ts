@@ -17,10 +17,6 @@ import type { RunRecord } from "./store.ts";
 /** Choice: how long a stop waits for running runs; a plugin has 5 s for all of its stop. */
 export const DRAIN_MS = 4_000;
 const RESTART_RETRY_MS = 2_000;
-/** Choice: how long a record is kept after the run's end. Its id may be used again after that. */
-export const KEEP_RECORDS_MS = 7 * 24 * 3_600_000;
-/** Choice: records one sweep deletes, so that it never holds up the storage. */
-export const PRUNE_LIMIT = 500;
 /** Waits longer than this are logged. Spec: http/sessions-routing.md §6. */
 const LONG_WAIT_MS = 2_000;
 
@@ -290,12 +286,11 @@ export class Runs implements AgentRuns {
     this.#queues.lanes.refill();
   }
 
-  /** Announces and archives what is due, and deletes old records. To be called every minute or so. */
+  /** Announces and archives what is due. To be called every minute or so. */
   async sweep(): Promise<void> {
     if (this.#isStopping) return;
     await this.subagents.announceOwed();
     await this.subagents.archiveOld();
-    await this.#env.store.prune(this.#env.clock.now() - KEEP_RECORDS_MS, PRUNE_LIMIT);
   }
 
   /**

@@ -1,6 +1,6 @@
 /** Durable records of runs: request, state and outcome. Table `agent_runs`. */
 import type { RunOutcome, RunRequest, RunState } from "@svc/sdk/agents";
-import type { Statement, Storage } from "@svc/sdk/storage";
+import type { Retention, Statement, Storage } from "@svc/sdk/storage";
 import { SUBRUN_STEPS } from "../subagents/store.ts";
 
 const STEPS = [
@@ -20,6 +20,32 @@ const STEPS = [
   `CREATE INDEX agent_runs_ended ON agent_runs (ended_at) WHERE ended_at IS NOT NULL`,
   ...SUBRUN_STEPS,
 ];
+
+const WEEK_MS = 7 * 86_400_000;
+
+/** Choice: a week. The id of a run may be used again after that. A sub-run stays until its result was announced and its session archived. */
+export const RUN_RETENTION: Retention = {
+  tables: ["agent_runs", "agent_subruns"],
+  holds: "runs of agents: request, state and outcome",
+  rule: "7 days after the end; never one that waits or runs",
+  rows: [
+    {
+      table: "agent_runs",
+      key: ["run_id"],
+      at: "ended_at",
+      olderThanMs: WEEK_MS,
+      only: `status NOT IN ('accepted', 'running')
+        AND run_id NOT IN (SELECT run_id FROM agent_subruns WHERE announced_at IS NULL OR archived_at IS NULL)`,
+    },
+    {
+      table: "agent_subruns",
+      key: ["run_id"],
+      at: "created_at",
+      olderThanMs: WEEK_MS,
+      only: "run_id NOT IN (SELECT run_id FROM agent_runs)",
+    },
+  ],
+};
 
 interface RunRow {
   readonly run_id: string;
@@ -118,23 +144,6 @@ export class RunStore {
       "SELECT * FROM agent_runs WHERE status IN ('accepted', 'running') ORDER BY accepted_at, run_id",
     );
     return rows.map(toRecord);
-  }
-
-  /**
-   * Forgets the oldest runs that ended before `before` (epoch ms), at most `limit`; never one that is not over, nor a
-   * sub-run whose result was not passed on or whose session still stands.
-   * @returns how many
-   */
-  async prune(before: number, limit: number): Promise<number> {
-    const old = `SELECT run_id FROM agent_runs WHERE ended_at IS NOT NULL AND ended_at < ?
-      AND status NOT IN ('accepted', 'running')
-      AND run_id NOT IN (SELECT run_id FROM agent_subruns WHERE announced_at IS NULL OR archived_at IS NULL)
-      ORDER BY ended_at, run_id LIMIT ?`;
-    const [, runs] = await this.#services.storage.transaction([
-      { sql: `DELETE FROM agent_subruns WHERE run_id IN (${old})`, params: [before, limit] },
-      { sql: `DELETE FROM agent_runs WHERE run_id IN (${old})`, params: [before, limit] },
-    ]);
-    return runs?.changes ?? 0;
   }
 }
 

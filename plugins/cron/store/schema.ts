@@ -1,4 +1,5 @@
 /** The tables of cron. Only append steps. */
+import type { ExpiringRows, Retention } from "@svc/sdk/storage";
 
 /**
  * `cron_jobs.next_at`: the first scheduled run without a record; `held_until`: end of the back-off; `wake_at`: the later of the
@@ -48,3 +49,19 @@ export const STEPS = [
   "CREATE INDEX cron_fires_of_job ON cron_fires (job_id, settled_at) WHERE settled_at IS NOT NULL",
   "CREATE INDEX cron_fires_sessions ON cron_fires (settled_at) WHERE run_key IS NOT NULL",
 ];
+
+const DAY_MS = 86_400_000;
+const FIRES: Pick<ExpiringRows, "table" | "key"> = { table: "cron_fires", key: ["job_id", "due_at"] };
+const OF_NO_JOB = "job_id NOT IN (SELECT id FROM cron_jobs)";
+
+/** Choice: the times. A run of a removed job that nobody finished goes by the time it was due. */
+export const CRON_RETENTION: Retention = {
+  tables: ["cron_jobs", "cron_fires"],
+  holds: "scheduled jobs and their runs",
+  rule: "jobs: until removed; runs: the newest 2,000 of a job (cron.runLog.keepLines), for a year; of a job that is gone: 30 days",
+  rows: [
+    { ...FIRES, at: "settled_at", olderThanMs: 365 * DAY_MS },
+    { ...FIRES, at: "settled_at", olderThanMs: 30 * DAY_MS, only: OF_NO_JOB },
+    { ...FIRES, at: "due_at", olderThanMs: 30 * DAY_MS, only: `settled_at IS NULL AND ${OF_NO_JOB}` },
+  ],
+};

@@ -46,8 +46,9 @@ interface Running {
 export function createThread(parts: ThreadParts): Thread {
   const { clock, log, idleMs = IDLE_MS, startThread } = parts;
   let running: Running | undefined;
-  /** Resolves when the thread with the damaged file has ended; the file is opened only after that. */
-  let replacing: Promise<unknown> | undefined;
+  /** Resolves when the former thread has ended; the file is opened only after that. */
+  let ending: Promise<unknown> | undefined;
+  let isDamaged = false;
   let cancelIdle: (() => void) | undefined;
   let lastId = 0;
   let isClosed = false;
@@ -56,8 +57,8 @@ export function createThread(parts: ThreadParts): Thread {
   const post = (worker: Worker, instruction: Instruction) => worker.postMessage(instruction);
 
   function start(): Running {
-    const worker = startThread({ file: parts.file(), isFresh: replacing !== undefined });
-    replacing = undefined;
+    const worker = startThread({ file: parts.file(), isFresh: isDamaged });
+    isDamaged = false;
     const started: Running = { worker, waiting: new Map() };
     let death: string | undefined;
     worker.on("message", (report: Report) => hear(started, report));
@@ -81,7 +82,8 @@ export function createThread(parts: ThreadParts): Thread {
     running = undefined;
     for (const { reject } of damaged.waiting.values()) reject(new Replaced());
     damaged.waiting.clear();
-    replacing = damaged.worker.terminate();
+    isDamaged = true;
+    ending = damaged.worker.terminate();
   }
 
   function hear(from: Running, report: Report): void {
@@ -97,7 +99,7 @@ export function createThread(parts: ThreadParts): Thread {
   function rest(): void {
     cancelIdle?.();
     cancelIdle = clock.setTimeout(() => {
-      if (running && running.waiting.size === 0) void end();
+      if (running && running.waiting.size === 0) ending = end();
     }, idleMs);
   }
 
@@ -113,7 +115,7 @@ export function createThread(parts: ThreadParts): Thread {
   }
 
   async function once<K extends Kind>(kind: K, asked: Questions[K]["asked"], signal?: AbortSignal) {
-    await replacing;
+    await ending;
     signal?.throwIfAborted();
     if (isClosed) return unavailable("the plugin memory is stopping");
     const { worker, waiting } = (running ??= start());
@@ -157,7 +159,7 @@ export function createThread(parts: ThreadParts): Thread {
     async close() {
       isClosed = true;
       cancelIdle?.();
-      await Promise.all([end(), replacing]);
+      await Promise.all([end(), ending]);
     },
   };
 }

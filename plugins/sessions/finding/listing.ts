@@ -55,7 +55,10 @@ export async function listSessions(
 ): Promise<ResultOf<typeof sessions.list>> {
   const needle = (params.search ?? "").trim().toLowerCase();
   const accept = needle === "" ? undefined : (session: StoredSession) => isFound(session, needle);
-  const found = await collect(store, filterOf(params, now), params.limit ?? Infinity, accept);
+  const found =
+    params.key === undefined
+      ? await collect(store, filterOf(params, now), params.limit ?? Infinity, accept)
+      : await only(store, params.key);
   const ids = found.map(({ entry }) => entry.sessionId);
   const titles = params.includeDerivedTitles
     ? await inPages(ids, (some) => transcripts.firstUserTexts(some, READ_CHARS))
@@ -69,6 +72,11 @@ export async function listSessions(
     ...lastMessage(last?.get(session.entry.sessionId)),
   }));
   return { ts: now, path: store.location, count: rows.length, defaults, sessions: rows };
+}
+
+async function only(store: Pick<SessionStore, "get">, key: string): Promise<StoredSession[]> {
+  const entry = await store.get(key);
+  return entry ? [{ key, entry }] : [];
 }
 
 /** The filter of the parameters. An unknown agent has no sessions. */

@@ -15,8 +15,8 @@ export interface MaintenanceOptions {
   readonly log: Pick<Logger, "info" | "warn">;
   /** Read at each run. */
   readonly config: () => MaintenanceConfig;
-  /** Key of the session that is never deleted. */
-  readonly mainSessionKey: () => string;
+  /** Whether a session is the main session of an agent, which is never deleted. */
+  readonly isMain: (key: string) => boolean;
   /** Whether a session has an active run. */
   readonly isActive: (key: string) => boolean;
   /** Stops maintenance between two steps. */
@@ -27,7 +27,8 @@ export interface MaintenanceOptions {
 export interface Limits {
   /** Milliseconds without use. */
   readonly pruneAfterMs: number;
-  readonly maxEntries: number;
+  /** Absent: no limit. */
+  readonly maxEntries: number | undefined;
   /** Milliseconds; absent: archives stay for ever. */
   readonly retentionMs: number | undefined;
   /** Bytes; absent: no limit. */
@@ -38,6 +39,8 @@ export interface Limits {
 
 /** Sessions or archives per batch. */
 const BATCH = 50;
+/** Sessions counted per read. */
+const COUNTED = 500;
 const START: Candidate = { key: "", updatedAt: -1 };
 
 export function limitsOf(config: MaintenanceConfig): Limits {
@@ -61,26 +64,47 @@ function retentionOf(setting: NonNullable<MaintenanceConfig["resetArchiveRetenti
   return setting === false ? undefined : parseDuration(setting);
 }
 
-/** @returns a function that runs maintenance; a call during a run does nothing. Rejects with errors of the storage. */
-export function createMaintenance(options: MaintenanceOptions): () => Promise<void> {
-  const { retention, lifecycle, clock, log, config, mainSessionKey, isActive, signal } = options;
+/**
+ * @returns a function that runs maintenance, or only counts with `dryRun`; a call during a run does nothing. It resolves with the sessions and
+ * archives that went or would go, and rejects with errors of the storage.
+ */
+export function createMaintenance(options: MaintenanceOptions): (dryRun: boolean) => Promise<number> {
+  const { retention, lifecycle, clock, log, config, isMain, isActive, signal } = options;
   let running = false;
   let lastWarning = "";
+  let deletions = 0;
 
-  async function warn(limits: Limits): Promise<void> {
+  async function countUnused(before: number): Promise<number> {
+    let count = 0;
+    for (const listed of [0, 1] as const) {
+      for (let after: Candidate | undefined = START; after && !signal.aborted;) {
+        const batch: Candidate[] = await retention.unused(listed, before, after, COUNTED);
+        count += batch.filter(({ key }) => !isMain(key)).length;
+        after = batch.length < COUNTED ? undefined : batch.at(-1);
+      }
+    }
+    return count;
+  }
+
+  async function findingsOf(limits: Limits) {
     const now = clock.now();
     const [unused, entries, archives, bytes] = await Promise.all([
-      retention.countUnused(now - limits.pruneAfterMs),
+      countUnused(now - limits.pruneAfterMs),
       retention.countListed(),
       limits.retentionMs === undefined ? 0 : retention.countRetired(now - limits.retentionMs),
       limits.maxBytes === undefined ? 0 : retention.bytes(signal),
     ]);
-    const findings = {
+    const sessionsOverLimit = entries - (limits.maxEntries ?? Infinity);
+    return {
       ...(unused > 0 && { unusedSessions: unused }),
-      ...(entries > limits.maxEntries && { sessionsOverLimit: entries - limits.maxEntries }),
+      ...(sessionsOverLimit > 0 && { sessionsOverLimit }),
       ...(archives > 0 && { expiredArchives: archives }),
       ...(bytes > (limits.maxBytes ?? Infinity) && { bytesOverLimit: bytes - (limits.maxBytes ?? 0) }),
     };
+  }
+
+  async function warn(limits: Limits): Promise<void> {
+    const findings = await findingsOf(limits);
     const warning = JSON.stringify(findings);
     // Does not repeat the same warning every hour.
     if (warning !== "{}" && warning !== lastWarning) {
@@ -94,7 +118,7 @@ export function createMaintenance(options: MaintenanceOptions): () => Promise<vo
 
   /** @returns whether it was deleted */
   async function removeSession({ key, updatedAt }: Candidate, why: string): Promise<boolean> {
-    if (key === mainSessionKey()) return false;
+    if (isMain(key)) return false;
     if (isActive(key)) {
       log.info({ key, why }, "a session is kept by maintenance: something runs in it");
       return false;
@@ -102,6 +126,7 @@ export function createMaintenance(options: MaintenanceOptions): () => Promise<vo
     try {
       const removal = { archive: true, announce: true, unusedSince: updatedAt };
       const { deleted, archived } = await lifecycle.delete(key, removal);
+      if (deleted) deletions += 1;
       if (deleted)
         log.info({ key, why, lastUsed: new Date(updatedAt).toISOString(), archived }, "maintenance deleted a session");
       return deleted;
@@ -141,6 +166,7 @@ export function createMaintenance(options: MaintenanceOptions): () => Promise<vo
         if (signal.aborted || enough()) return;
         const bytes = await retention.bytesOf(sessionId);
         const messages = await retention.purge(sessionId);
+        deletions += 1;
         freed(messages > 0 ? bytes : 0);
         const archived = new Date(archivedAt).toISOString();
         log.info({ sessionId, key, reason, archived, messages, why }, "maintenance deleted an archived transcript");
@@ -169,14 +195,9 @@ export function createMaintenance(options: MaintenanceOptions): () => Promise<vo
     const unusedBefore = clock.now() - limits.pruneAfterMs;
     for (const listed of [0, 1] as const) await removeUnused(listed, unusedBefore, "pruneAfter", never, nothing);
 
-    let excess = (await retention.countListed()) - limits.maxEntries;
-    await removeUnused(
-      1,
-      Number.MAX_SAFE_INTEGER,
-      "maxEntries",
-      () => excess <= 0,
-      () => (excess -= 1),
-    );
+    let excess = (await retention.countListed()) - (limits.maxEntries ?? Infinity);
+    const isFew = () => excess <= 0;
+    await removeUnused(1, Number.MAX_SAFE_INTEGER, "maxEntries", isFew, () => (excess -= 1));
 
     if (limits.retentionMs !== undefined) {
       await purge(clock.now() - limits.retentionMs, "resetArchiveRetention", never, nothing);
@@ -184,12 +205,19 @@ export function createMaintenance(options: MaintenanceOptions): () => Promise<vo
     await fitBytes(limits);
   }
 
-  return async () => {
-    if (running || signal.aborted) return;
+  return async (dryRun) => {
+    if (running || signal.aborted) return 0;
     running = true;
+    deletions = 0;
     try {
       const limits = limitsOf(config());
-      await (config().mode === "enforce" ? enforce(limits) : warn(limits));
+      const isEnforced = config().mode === "enforce";
+      if (dryRun) {
+        const { unusedSessions = 0, sessionsOverLimit = 0, expiredArchives = 0 } = await findingsOf(limits);
+        return isEnforced ? Math.max(unusedSessions, sessionsOverLimit) + expiredArchives : 0;
+      }
+      await (isEnforced ? enforce(limits) : warn(limits));
+      return deletions;
     } finally {
       running = false;
     }

@@ -43,10 +43,6 @@ export class Retention {
     return this.#storage().all<Candidate>(LONGEST_UNUSED, [listed, before, after.updatedAt, after.key, limit]);
   }
 
-  countUnused(before: number): Promise<number> {
-    return this.#count("select count(*) as n from sessions where listed in (0, 1) and updated_at < ?", [before]);
-  }
-
   countListed(): Promise<number> {
     return this.#count("select count(*) as n from sessions where listed = 1", []);
   }

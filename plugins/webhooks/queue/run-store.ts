@@ -8,12 +8,6 @@ import type { AcceptedWebhook, WebhookKey, WebhookResult, webhooks } from "@svc/
 import { COLUMNS, insert, type NewRun, type RunRecord, STEPS, take, type TakenKey, toRecord } from "./run-records.ts";
 
 const DEFAULT_LIMIT = 50;
-/** Choice: milliseconds for which done and failed webhooks can be asked for. */
-const KEEP_DONE_MS = 7 * 24 * 3_600_000;
-const KEEP_FAILED_MS = 30 * 24 * 3_600_000;
-/** Choice: records one step of a sweep deletes, so that it never holds up the storage, and its steps. */
-const SWEEP_LIMIT = 500;
-const SWEEP_STEPS = 200;
 
 export class RunStore {
   readonly #storage: () => Storage;
@@ -177,27 +171,5 @@ export class RunStore {
       },
       insert(run),
     ]);
-  }
-
-  /** Forgets keys that are free again, and runs that ended long ago; ends early when the signal aborts. */
-  async sweep(now: number, signal: AbortSignal): Promise<void> {
-    let hasMore = true;
-    for (let step = 0; hasMore && step < SWEEP_STEPS && !signal.aborted; step++) hasMore = await this.#prune(now);
-  }
-
-  /** At most `SWEEP_LIMIT` of each. @returns whether there may be more */
-  async #prune(now: number): Promise<boolean> {
-    const storage = await this.#open();
-    const old = (condition: string) =>
-      `DELETE FROM webhook_runs WHERE run_id IN (SELECT run_id FROM webhook_runs WHERE ${condition} ORDER BY accepted_at LIMIT ?)`;
-    const results = await storage.transaction([
-      {
-        sql: "DELETE FROM webhook_keys WHERE key IN (SELECT key FROM webhook_keys WHERE expires_at <= ? ORDER BY expires_at LIMIT ?)",
-        params: [now, SWEEP_LIMIT],
-      },
-      { sql: old("accepted_at < ? AND status = 'done'"), params: [now - KEEP_DONE_MS, SWEEP_LIMIT] },
-      { sql: old("accepted_at < ? AND status = 'failed'"), params: [now - KEEP_FAILED_MS, SWEEP_LIMIT] },
-    ]);
-    return results.some(({ changes }) => changes === SWEEP_LIMIT);
   }
 }

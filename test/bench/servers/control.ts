@@ -7,11 +7,16 @@ export interface Usage {
   /** User and system time of the whole process, threads included, in microseconds. */
   readonly cpuMicros: number;
   readonly residentBytes: number;
+  readonly heapBytes: number;
+  /** Open sockets, files, timers and other resources of the event loop. */
+  readonly handles: number;
 }
 
 function usage(): Usage {
   const { user, system } = process.cpuUsage();
-  return { cpuMicros: user + system, residentBytes: process.memoryUsage.rss() };
+  const { rss: residentBytes, heapUsed: heapBytes } = process.memoryUsage();
+  const handles = process.getActiveResourcesInfo().length;
+  return { cpuMicros: user + system, residentBytes, heapBytes, handles };
 }
 
 /** Prints the address as one line of JSON, answers questions, and stops with the process that started it. */

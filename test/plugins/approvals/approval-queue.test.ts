@@ -161,19 +161,6 @@ describe("a question", () => {
     assert.equal(await next.decide(record, ada, clock.now()), false);
   });
 
-  it("is forgotten after a while, and never while it waits", async (t) => {
-    const { ask, queue, store, clock } = await openDesk(t);
-    const old = await ask();
-    await queue.decide(old.record, deny);
-    const waiting = await ask();
-    await clock.advance(10);
-    assert.equal(await store.prune(clock.now(), 500), 1);
-    assert.deepEqual(
-      (await store.list(10, undefined)).map(({ id }) => id),
-      [waiting.record.id],
-    );
-  });
-
   it("is listed with what waits first, and to others only where it is their own", async (t) => {
     const { ask, queue, store, clock } = await openDesk(t);
     const first = await ask();

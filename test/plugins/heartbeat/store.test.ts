@@ -171,20 +171,6 @@ describe("the queue of events", () => {
       [true, false, false],
     );
   });
-
-  it("forgets what was settled, the oldest first, and nothing that waits", async (t) => {
-    const { storage, store, add, ids } = await openEvents(t);
-    await add(event("a"), event("b"), event("c"), event("d"));
-    for (const [index, id] of ["a", "b", "c"].entries()) {
-      await store.tie([id], id);
-      await store.told(id, 100 + index);
-    }
-    await store.prune(102, 1);
-    const left = async () => (await storage.all("SELECT id FROM heartbeat_events ORDER BY id")).map(({ id }) => id);
-    assert.deepEqual(await left(), ["b", "c", "d"]);
-    await store.prune(102, 10);
-    assert.deepEqual([await left(), await ids()], [["c", "d"], ["d"]]);
-  });
 });
 
 describe("the text of an event", () => {

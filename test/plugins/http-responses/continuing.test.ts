@@ -147,18 +147,21 @@ describe("previous_response_id", limited, () => {
 describe("a kept response", limited, () => {
   const shared = sharedScene();
 
-  it("is gone after 30 days, however many there are", async () => {
+  it("is gone after 30 days", async () => {
     const { storage } = shared();
     await storage.migrate("http-responses", STEPS);
-    const start = 1_000_000;
     const at = (now: number) => createResponseStore(storage, () => now);
-    const one = { principal: "p", sessionKey: "k", sessionId: "s", answeredAt: 1, body: {} };
-    const many = Array.from({ length: 501 }, (_, index) => ({ ...one, id: `old_${index}`, createdAt: start }));
-    await Promise.all([...many, { ...one, id: "new", createdAt: start + 1 }].map((kept) => at(start).keep(kept)));
-    await at(start + KEEP_MS).prune();
-    const left = await storage.all("SELECT id FROM http_responses WHERE principal = 'p'");
-    assert.deepEqual(left, [{ id: "new" }]);
-    assert.equal(await at(start + KEEP_MS + 1).find("new", "p"), undefined);
+    await at(0).keep({
+      id: "old",
+      principal: "p",
+      sessionKey: "k",
+      sessionId: "s",
+      answeredAt: 1,
+      createdAt: 0,
+      body: {},
+    });
+    assert.notEqual(await at(KEEP_MS - 1).find("old", "p"), undefined);
+    assert.equal(await at(KEEP_MS).find("old", "p"), undefined);
   });
 
   it("is the very object that was answered, streamed or not, but is not streamed again", async () => {

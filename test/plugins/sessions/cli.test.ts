@@ -154,6 +154,7 @@ describe("svc sessions", () => {
       asked.map(([method]) => method),
       ["sessions.resolve", "sessions.list", "sessions.preview"],
     );
+    assert.deepEqual(asked[1]?.[1], { key: row.key }, "one session is read, not all that its key is found in");
     assert.deepEqual(scopes, ["operator.read"]);
     assert.ok(printed.includes("key:               agent:main:notes"));
     assert.deepEqual(printed.slice(-2), ["user: milk", "(1 messages cannot be read; see the log of the gateway)"]);

@@ -12,7 +12,7 @@ import {
 import type { AgentDirectory, AgentRuns } from "@svc/sdk/agents";
 import type { ModelPolicy, Models } from "@svc/sdk/models";
 import { type sessions, Sessions } from "@svc/sdk/sessions";
-import type { Storage } from "@svc/sdk/storage";
+import { Retention, type Storage } from "@svc/sdk/storage";
 import type { Tool } from "@svc/sdk/tools";
 import { UsageRecords } from "@svc/sdk/usage";
 import type { FakeClock } from "./open-store.ts";
@@ -50,7 +50,7 @@ export async function startFake(plugin: Plugin, options: FakeOptions) {
   };
   const logged: { level: string; fields: object; message: string }[] = [];
   const write = (level: string) => (fields: object, message: string) => void logged.push({ level, fields, message });
-  const timed: (() => unknown)[] = [];
+  let retention: Retention | undefined;
   let configChanged: ((config: unknown, sections: object) => unknown) | undefined;
   const emitted: { hook: string; input: unknown }[] = [];
   const tools = new Map<string, Tool>();
@@ -79,14 +79,15 @@ export async function startFake(plugin: Plugin, options: FakeOptions) {
       runs: { get: () => runs },
     },
     configChanged: (handler: typeof configChanged) => (configChanged = handler),
-    after: (_ms: number, work: () => unknown) => timed.push(work),
-    every: (_ms: number, work: () => unknown) => timed.push(work),
     serve: (_contract: unknown, given: Handlers<typeof sessions>) => (handlers = given),
     provide: (token: { id: string }, value: unknown) => {
       if (token.id === Sessions.id) service = value as Sessions; // by its token
       if (token.id === UsageRecords.id) records = value as UsageRecords;
     },
-    extend: (_point: unknown, id: string, tool: Tool) => tools.set(id, tool),
+    extend: (point: { id: string }, id: string, value: Tool | Retention) => {
+      if (point.id === Retention.id) retention = value as Retention; // by its point
+      else tools.set(id, value as Tool);
+    },
     start: (begin: () => unknown) => starts.push(begin),
     hooks: { hello: { tap: (handler: (snapshot: object) => object) => (hello = handler) } },
     emits: ({ name, kind }: HookSpec) => ({
@@ -109,8 +110,8 @@ export async function startFake(plugin: Plugin, options: FakeOptions) {
     emitted,
     logged,
     hello: (snapshot: object) => hello?.(snapshot),
-    /** Runs what the plugin does from time to time. */
-    tick: async () => void (await timed[0]?.()),
+    /** Deletes what has expired. */
+    tick: async (dryRun = false) => retention?.clean?.(dryRun),
     /** Hands it a new configuration, as the host does for hot keys. */
     change: (next: object, changed: object = {}) =>
       configChanged?.(withDefaults(plugin.config ?? {}, next), { ...sections, ...changed }),

@@ -6,7 +6,7 @@ import { it } from "node:test";
 import { DatabaseSync } from "@photostructure/sqlite";
 import type { CommandContext } from "@svc/sdk/cli";
 import commands from "../../../plugins/storage-sqlite/cli.ts";
-import { askGateway, databaseFindings } from "../../../plugins/storage-sqlite/doctor.ts";
+import { askGateway, databaseFindings, stateFindings } from "../../../plugins/storage-sqlite/doctor.ts";
 import { GatewayError } from "@svc/sdk";
 import { directory, put } from "../../directory.ts";
 import { home } from "../../host/cli/svc.ts";
@@ -52,8 +52,39 @@ it("reports damaged databases in the state directory to svc doctor", { timeout: 
   assert.equal(code, 1);
 });
 
+it("finds databases of any name, lost ones, one with a header of zeros, and the configured one", async (t) => {
+  const stateDir = directory(t);
+  const elsewhere = join(directory(t), "mine");
+  const at = (name: string) => join(stateDir, "plugins/storage-sqlite", name);
+  putDamaged(at("renamed"));
+  putDamaged(join(stateDir, "plugins/memory/index.sqlite"));
+  putDamaged(elsewhere);
+  for (const name of ["emptied", "zeroed"]) put(at(name), "");
+  put(at("emptied.holds-data"), "");
+  put(at("missing.holds-data"), "");
+  put(at("new-wal"), "");
+  const zeroed = new DatabaseSync(at("zeroed"));
+  zeroed.exec("PRAGMA journal_mode=WAL; CREATE TABLE t (x); INSERT INTO t VALUES (1)");
+  const bytes = readFileSync(at("zeroed"));
+  writeFileSync(at("zeroed"), bytes.fill(0, 0, 100));
+  put(join(stateDir, "notes.db"), "no database");
+  const found = await stateFindings(stateDir, async () => elsewhere);
+  zeroed.close();
+  assert.deepEqual(
+    found.map(({ severity, about, message }) => `${severity} ${about} ${message.split(":")[0]}`).toSorted(),
+    [
+      `error ${elsewhere} it is damaged`,
+      `error ${join(stateDir, "plugins/memory/index.sqlite")} it is damaged`,
+      `error ${at("emptied")} it held data, and is empty now`,
+      `error ${at("missing")} it held data, and is missing now`,
+      `error ${at("renamed")} it is damaged`,
+      `error ${at("zeroed")} it does not begin as a database does`,
+    ].toSorted(),
+  );
+});
+
 it("asks a gateway that runs, and reports one that does not answer", async () => {
-  const verb = commands[0] ?? assert.fail();
+  const verb = commands.find(({ name }) => name === "storage doctor") ?? assert.fail();
   const asked: unknown[] = [];
   const answering = {
     request: async (...args: unknown[]) => void asked.push(args.slice(0, 2)),

@@ -16,6 +16,11 @@ function fakeGateway(stateDir: string, config: object) {
     config: { busyTimeoutMs: 0, ...config },
     clock: { now: () => 0, elapsed: () => 0 },
     log: { error: () => {} },
+    own: () => ({ list: () => [] }),
+    extend: () => {},
+    serve: () => {},
+    after: () => {},
+    every: () => {},
     get stateDir() {
       assert.ok(starting, "stateDir was touched in setup");
       return stateDir;

@@ -1,6 +1,16 @@
 import assert from "node:assert/strict";
-import { chmodSync, existsSync, mkdirSync, readFileSync, statSync, truncateSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  truncateSync,
+  writeFileSync,
+} from "node:fs";
+import { dirname, join } from "node:path";
 import { describe, it, type TestContext } from "node:test";
 import { Worker } from "node:worker_threads";
 import type { Statement } from "@svc/sdk/storage";
@@ -188,6 +198,52 @@ describe("opening and closing", () => {
       if (before !== undefined) assert.deepEqual(readFileSync(file), before);
     });
   }
+
+  const losses: [what: string, lose: (file: string) => void, message: RegExp][] = [
+    [
+      "emptied",
+      (file) => truncateSync(file, 0),
+      /held data, and is empty now; restore a backup of it, or delete .*svc\.db\.holds-data /,
+    ],
+    ["removed", (file) => rmSync(file), /held data, and is missing now; /],
+    [
+      "emptied before its log was read",
+      (file) => {
+        truncateSync(file, 0);
+        writeFileSync(`${file}-wal`, "a log");
+      },
+      /is empty now; /,
+    ],
+  ];
+  for (const [what, lose, message] of losses) {
+    it(`refuses a file that held data and was ${what}, until its mark is deleted`, async (t) => {
+      const file = join(tempDirectory(t), "svc.db");
+      const first = await openStorage({ file });
+      await first.storage.migrate("p", ["CREATE TABLE p (id INTEGER)"]);
+      await first.close();
+      assert.equal(statSync(`${file}.holds-data`).mode & 0o777, 0o600);
+      lose(file);
+      const left = readdirSync(dirname(file));
+      await assert.rejects(openStorage({ file }), { message });
+      assert.deepEqual(readdirSync(dirname(file)), left);
+      rmSync(`${file}.holds-data`);
+      const again = await openStorage({ file });
+      t.after(again.close);
+      await assert.rejects(again.storage.all("SELECT * FROM p"), /no such table/);
+    });
+  }
+
+  it("marks an older database that holds data, and none that holds nothing", async (t) => {
+    const file = join(tempDirectory(t), "svc.db");
+    const { close } = await openStorage({ file });
+    await close();
+    assert.equal(existsSync(`${file}.holds-data`), false);
+    const older = new DatabaseSync(file);
+    older.exec("CREATE TABLE p (id INTEGER)");
+    older.close();
+    await (await openStorage({ file })).close();
+    assert.equal(existsSync(`${file}.holds-data`), true);
+  });
 
   it("can be opened after a refused open", async (t) => {
     const directory = tempDirectory(t);

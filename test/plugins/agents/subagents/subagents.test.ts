@@ -4,7 +4,6 @@ import { withDefaults } from "@svc/sdk";
 import { type ModelRequest, textOf } from "@svc/sdk/models";
 import { narrowed, subagentSettings } from "../../../../plugins/agents/subagents/settings.ts";
 import { AgentsConfig } from "../../../../plugins/agents/config.ts";
-import { KEEP_RECORDS_MS, PRUNE_LIMIT } from "../../../../plugins/agents/runs/runs.ts";
 import { ended, type FixtureOptions, type Gateway, openFixture, outline, until } from "../fixture.ts";
 import { type Answer, calls, hangsAfter, MAIN, principal, request, says } from "../script.ts";
 
@@ -316,33 +315,5 @@ describe("what is kept of runs", limited, () => {
     await gateway.runs.sweep();
     await gateway.runs.sweep();
     assert.deepEqual(gateway.archived, [child?.sessionKey]);
-  });
-
-  it("forgets runs a week after their end, in bounded steps, and never those that wait or run", async (t) => {
-    const fixture = await openFixture(t);
-    const gateway = await fixture.start({ answer: hangsAfter("Half") });
-    await gateway.runs.start(request("running"));
-    await gateway.runs.start(request("waiting"));
-    await until(() => gateway.events.some(({ stream }) => stream === "assistant"));
-    await fixture.storage.transaction(
-      Array.from({ length: PRUNE_LIMIT + 2 }, (_value, index) => ({
-        sql: "INSERT INTO agent_runs (run_id, session_key, origin, status, accepted_at, ended_at) VALUES (?, ?, 'test', 'ok', 1, ?)",
-        params: [`old-${index}`, MAIN, index === 0 ? gateway.clock.now() : 1],
-      })),
-    );
-    const count = async () => (await fixture.storage.get<{ n: number }>("SELECT count(*) AS n FROM agent_runs"))?.n;
-    await gateway.runs.sweep();
-    assert.equal(await count(), 4);
-    await gateway.runs.sweep();
-    assert.equal(await count(), 3);
-    gateway.clock.advance(KEEP_RECORDS_MS + 1);
-    await gateway.runs.sweep();
-    assert.deepEqual((await gateway.runs.state("waiting"))?.status, "accepted");
-    const rows = await fixture.storage.all<{ status: string }>("SELECT status FROM agent_runs ORDER BY status");
-    // The running one ran out of its ten minutes while the clock went on.
-    assert.equal(
-      rows.some(({ status }) => status === "ok"),
-      false,
-    );
   });
 });

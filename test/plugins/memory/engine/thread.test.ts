@@ -58,6 +58,18 @@ describe("the thread with the index", () => {
     await assert.rejects(search(), { code: "UNAVAILABLE" });
   });
 
+  it("does not open the file before the former one has closed it", async (t) => {
+    const { search, workers, clock } = await threadScene(t, 3);
+    await search();
+    let isClosed = false;
+    workers[0]?.once("exit", () => (isClosed = true));
+    await clock.advance(121_000);
+    const searching = search();
+    for (let turn = 0; turn < 5; turn++) await Promise.resolve();
+    assert.equal(workers.length === 1 || isClosed, true);
+    assert.deepEqual([(await searching).hits.length, workers.length, isClosed], [3, 2, true]);
+  });
+
   it("ended in the middle of its work leaves an index that the next one goes on with", async (t) => {
     const { thread, memory, workers, logged, search } = await threadScene(t, 200);
     const syncing = thread.ask("sync", { memory, force: false });

@@ -46,6 +46,9 @@ describe("listSessions", () => {
     ["all of a window without end", { activeMinutes: 1e300 }, base],
     ["global when asked", { includeGlobal: true }, [...base.slice(0, 2), "global", ...base.slice(2)]],
     ["unknown when asked", { includeUnknown: true }, [...base.slice(0, 2), "unknown", ...base.slice(2)]],
+    ["exactly one by its key", { key: "agent:main:main" }, ["agent:main:main"]],
+    ["the run of a job by its key", { key: "agent:main:cron:j:run:r" }, ["agent:main:cron:j:run:r"]],
+    ["none by a part of a key", { key: "agent:main" }, []],
     ["those of one agent", { agentId: " Bob " }, ["agent:bob:main"]],
     [
       "no special keys with an agent",

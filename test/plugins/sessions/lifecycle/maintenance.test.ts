@@ -40,7 +40,7 @@ describe("the limits of maintenance", () => {
   ];
   for (const [config, expected] of rows) {
     it(`of ${JSON.stringify(config)}`, () => {
-      const limits: Record<string, unknown> = { ...limitsOf({ mode: "warn", maxEntries: 500, ...config }) };
+      const limits: Record<string, unknown> = { ...limitsOf({ mode: "warn", ...config }) };
       for (const [name, value] of Object.entries(expected)) assert.equal(limits[name], value, name);
     });
   }
@@ -49,7 +49,7 @@ describe("the limits of maintenance", () => {
 describe("maintenance in mode warn", () => {
   it("says what is beyond the limits, once, and changes nothing", async (t) => {
     const { service, clock, tick, logged, keys, handlers, rows } = await start(t, {
-      maintenance: { maxEntries: 1, maxDiskBytes: 100 },
+      maintenance: { mode: "warn", maxEntries: 1, maxDiskBytes: 100 },
     });
     await service.append("agent:main:old", [user("x".repeat(500))]);
     await service.append("agent:main:gone", [user("hi")]);
@@ -57,7 +57,8 @@ describe("maintenance in mode warn", () => {
     clock.advance(31 * DAY);
     await service.ensure("agent:main:new");
     await tick();
-    await tick();
+    assert.equal(await tick(), 0);
+    assert.equal(await tick(true), 0);
     assert.equal(logged.length, 1);
     const [{ level, fields, message } = assert.fail()] = logged;
     assert.equal(level, "warn");
@@ -78,6 +79,20 @@ describe("maintenance in mode warn", () => {
 });
 
 describe("maintenance in mode enforce", () => {
+  it("is the default: sessions that nobody used for 30 days go, main sessions and all others stay", async (t) => {
+    const { service, clock, tick, keys, rows } = await start(t, {});
+    for (const key of ["agent:main:main", "agent:ada:main", "agent:ada:old"]) await service.append(key, [user("hi")]);
+    clock.advance(30 * DAY);
+    for (let n = 0; n < 600; n++) await service.ensure(`agent:main:s${n}`);
+    clock.advance(1);
+    assert.deepEqual([await tick(true), await rows("sessions")], [1, 603], "a dry run deletes none");
+    assert.equal(await tick(), 1);
+    assert.deepEqual([(await keys()).length, await rows("archives")], [602, 1]);
+    clock.advance(30 * DAY + 1);
+    assert.equal(await tick(), 600 + 1);
+    assert.deepEqual(await keys(), ["main", "agent:ada:main"]);
+  });
+
   it("deletes what was not used for long, archives its messages, and tells", async (t) => {
     const { service, clock, tick, logged, keys, emitted, storage } = await start(t, enforce());
     await service.append("agent:main:old", [user("hi")]);

@@ -1,0 +1,131 @@
+/** Deletes what plugins say has expired, and gives free pages of the database back to the disk. */
+import { type Clock, type Contribution, type ExtensionView, type Logger, pause, type ResultOf, Turns } from "@svc/sdk";
+import type { Retention, storage as contract, Storage, StorageItem } from "@svc/sdk/storage";
+import { fileSpace, type Space, sum } from "./file-space.ts";
+import { BATCH, counting, deletions, expiredOf } from "./retention-sql.ts";
+import type { StorageOwner } from "./storage.ts";
+
+/** Choice: milliseconds between two batches, which bounds the share of the database that deleting takes. */
+const PAUSE_MS = 20;
+/** Choice: free bytes that stay in the file, for the next rows. */
+const KEPT_FREE = 4 * 1_048_576;
+
+export interface KeeperSources extends Pick<StorageOwner, "storage" | "space"> {
+  readonly view: ExtensionView<Retention>;
+  readonly clock: Clock;
+  readonly log: Pick<Logger, "info" | "warn">;
+  /** State directory of the gateway. */
+  readonly stateDir: () => string;
+  /** Ends the work between two batches. */
+  readonly signal: AbortSignal;
+}
+
+type Usage = ResultOf<typeof contract.usage>;
+type Cleaned = ResultOf<typeof contract.clean>["items"];
+
+export interface Keeper {
+  usage(): Promise<Usage>;
+  /** One at a time. A rule that fails is logged and does not hold up the others. */
+  clean(dryRun: boolean): Promise<Cleaned>;
+}
+
+export function createKeeper({ storage, space, view, clock, log, stateDir, signal }: KeeperSources): Keeper {
+  const turns = new Turns();
+
+  async function cleanOne({ rows = [], clean }: Retention, present: ReadonlySet<string>, dryRun: boolean) {
+    let deleted = 0;
+    for (const rule of rows) {
+      if (!present.has(rule.table)) continue; // its plugin was not used yet
+      if (dryRun) {
+        const { sql, params = [] } = counting(rule, clock.now());
+        deleted += expiredOf(rule, (await storage.get<{ total: number; old: number }>(sql, params)) ?? NONE);
+        continue;
+      }
+      for (let isMore = true; isMore && !signal.aborted;) {
+        const results = await storage.transaction(deletions(rule, clock.now()));
+        deleted += results.reduce((sum, { changes }) => sum + changes, 0);
+        isMore = results.some(({ changes }) => changes === BATCH);
+        if (isMore) await pause(PAUSE_MS, clock, signal);
+      }
+    }
+    return clean === undefined ? deleted : deleted + (await clean(dryRun));
+  }
+
+  async function cleanAll(dryRun: boolean): Promise<Cleaned> {
+    const present = new Set(await tablesOf(storage));
+    const items: { id: string; deleted: number }[] = [];
+    for (const one of view.list()) {
+      if (signal.aborted) break;
+      try {
+        items.push({ id: one.id, deleted: await view.call(one, (value) => cleanOne(value, present, dryRun)) });
+      } catch (err) {
+        log.warn(
+          { err, id: one.id, plugin: one.plugin },
+          "expired data could not be deleted; retrying within the hour",
+        );
+      }
+    }
+    const gone = items.filter(({ deleted }) => deleted > 0);
+    if (dryRun) return items;
+    await shrink();
+    if (gone.length > 0)
+      log.info(Object.fromEntries(gone.map(({ id, deleted }) => [id, deleted])), "deleted what had expired");
+    return items;
+  }
+
+  async function shrink(): Promise<void> {
+    let { freeBytes, givesBack } = await space("read");
+    while (givesBack && freeBytes > KEPT_FREE && !signal.aborted) {
+      ({ freeBytes, givesBack } = await space("shrink"));
+      await pause(PAUSE_MS, clock, signal);
+    }
+  }
+
+  async function itemOf({ id, plugin, value }: Contribution<Retention>, present: ReadonlySet<string>) {
+    const { tables = [], files = [], holds, rule } = value;
+    const item = { id, plugin, tables: [...tables], files: [...files], holds, rule };
+    const amounts = [
+      ...(await Promise.all(tables.filter((table) => present.has(table)).map((table) => tableSpace(storage, table)))),
+      ...(await Promise.all(files.map((file) => fileSpace(stateDir(), file)))),
+    ];
+    return { ...item, ...sum(amounts) };
+  }
+
+  return {
+    clean: (dryRun) => turns.take("clean", () => cleanAll(dryRun)),
+    async usage() {
+      const present = new Set(await tablesOf(storage));
+      const items: StorageItem[] = [];
+      for (const one of view.list()) items.push(await itemOf(one, present));
+      const named = new Set(items.flatMap(({ tables }) => tables));
+      for (const table of present) {
+        if (named.has(table)) continue;
+        const amount = await tableSpace(storage, table);
+        items.push({ id: table, tables: [table], files: [], holds: NOBODYS, rule: "never", ...amount });
+      }
+      const { bytes, freeBytes, givesBack } = await space("read");
+      return {
+        location: storage.location,
+        bytes,
+        freeBytes,
+        givesBack,
+        items: items.toSorted((one, other) => other.bytes - one.bytes),
+      };
+    },
+  };
+}
+
+const NONE = { total: 0, old: 0 };
+const NOBODYS = "a table that no enabled plugin names";
+
+async function tablesOf(storage: Storage): Promise<string[]> {
+  const sql = "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite~_%' ESCAPE '~'";
+  return (await storage.all<{ name: string }>(sql)).map(({ name }) => name);
+}
+
+/** A table with its indexes. The name is one of `sqlite_schema`. Reads all pages of the table: only for people who ask. */
+async function tableSpace(storage: Storage, table: string): Promise<Space> {
+  const sql = `SELECT (SELECT count(*) FROM "${table}") AS rows, (SELECT coalesce(sum(pgsize), 0) FROM dbstat
+    WHERE name IN (SELECT name FROM sqlite_schema WHERE tbl_name = ?)) AS bytes`;
+  return (await storage.get<Space & Record<string, number>>(sql, [table])) ?? { rows: 0, bytes: 0 };
+}

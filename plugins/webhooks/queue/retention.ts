@@ -1,0 +1,22 @@
+/** When records of webhooks go. */
+import type { ExpiringRows, Retention } from "@svc/sdk/storage";
+
+const DAY_MS = 86_400_000;
+const RUNS: Pick<ExpiringRows, "table" | "key" | "at"> = {
+  table: "webhook_runs",
+  key: ["run_id"],
+  at: "accepted_at",
+};
+
+/** Choice: the times, and the number. */
+export const WEBHOOK_RETENTION: Retention = {
+  tables: ["webhook_runs", "webhook_keys"],
+  holds: "accepted webhooks and their outcome; idempotency keys",
+  rule: "done: 7 days; failed: 30 days; the newest 50,000 of both; keys: 24 hours; never one that is queued or running",
+  rows: [
+    { table: "webhook_keys", key: ["key"], at: "expires_at", olderThanMs: 0 },
+    { ...RUNS, only: "status = 'done'", olderThanMs: 7 * DAY_MS },
+    { ...RUNS, only: "status = 'failed'", olderThanMs: 30 * DAY_MS },
+    { ...RUNS, only: "status IN ('done', 'failed')", most: 50_000 },
+  ],
+};
