@@ -1,6 +1,5 @@
 /** `svc gateway run`: the gateway in the foreground. */
 import { messageOf } from "@svc/sdk/errors";
-import type { PluginReport } from "@svc/sdk/plugins";
 import type { Gateway, GatewayOptions } from "@svc/host";
 import {
   AUTH_MODES,
@@ -10,13 +9,12 @@ import {
   LOG_LEVELS,
   type LogLevel,
   systemClock,
-  VERSION,
 } from "@svc/host/local";
-import { preparePaths, readKeptToken, resolvePaths } from "@svc/host/state";
+import { preparePaths, resolvePaths } from "@svc/host/state";
 import { EXIT, type Output, refuse } from "./output.ts";
-import { installedCommands } from "./plugin-verbs.ts";
 import { keepRenewing, takeRenewal, tellUp, toldToStop } from "./renewal.ts";
 import { runWithRestarts } from "./restart-loop.ts";
+import { announce, pluginLine } from "./start-text.ts";
 import { lockStateDir, StateDirHeld } from "./state-lock.ts";
 
 export interface RunFlags {
@@ -93,7 +91,7 @@ export async function runGateway(flags: RunFlags, output: Output, { up, develope
       current = gateway;
       tellUp(process);
       const why = reason ?? renewed?.reason;
-      if (why === undefined) await announce(gateway, output);
+      if (why === undefined) announce(gateway, output);
       else output.note(`gateway restarted (${why}): ${gateway.url}, plugins ${pluginLine(gateway.plugins())}`);
       up?.(gateway);
     },
@@ -133,62 +131,4 @@ function firstSignal(): Promise<undefined> {
       });
     }
   });
-}
-
-async function announce(gateway: Gateway, output: Output): Promise<void> {
-  const { url, paths, auth } = gateway;
-  const plugins = gateway.plugins();
-  if (output.json) {
-    return output.print({
-      ready: true,
-      url,
-      version: VERSION,
-      stateDir: paths.stateDir,
-      authMode: auth.mode,
-      plugins,
-      warnings: gateway.warnings,
-    });
-  }
-  const lines = [
-    `svc gateway ${VERSION}`,
-    `  WebSocket  ${url}`,
-    `  HTTP       ${url.replace(/^ws/, "http")}`,
-    ...(gateway.isOpen ? [`  open to    other machines, on port ${gateway.port}`] : []),
-    `  auth       ${authLine(gateway)}`,
-    `  state      ${paths.stateDir}`,
-    `  plugins    ${pluginLine(plugins)}`,
-    ...plugins
-      .filter(({ state }) => state !== "active")
-      .map(({ id, state, reason }) => `    ${id}: ${state}${reason ? `, ${reason}` : ""}`),
-    ...gateway.warnings.map((warning) => `  warning    ${warning}`),
-    "",
-    "From another terminal:",
-    ...(await tryLines(plugins)),
-    "",
-    "Stop with Ctrl-C.",
-  ];
-  output.print(lines.join("\n"));
-}
-
-function authLine({ auth, paths }: Gateway): string {
-  if (auth.mode === "none") return "none: every program on this machine can use it";
-  if (auth.mode === "password") return "password";
-  const kept = readKeptToken(paths.credentialsDir) === auth.token;
-  return kept ? `token, kept in ${paths.credentialsDir}/gateway-token` : "token, the configured one";
-}
-
-function pluginLine(plugins: readonly PluginReport[]): string {
-  return `${plugins.filter(({ state }) => state === "active").length} of ${plugins.length} active`;
-}
-
-async function tryLines(plugins: readonly PluginReport[]): Promise<string[]> {
-  const running = new Set(plugins.filter(({ state }) => state === "active").map(({ id }) => id));
-  const verbs = (await installedCommands()).filter(({ plugin, name }) => running.has(plugin) && !name.includes(" "));
-  const rows = [
-    ...verbs,
-    { name: "gateway call <method>", summary: "Call any method" },
-    { name: "plugins list", summary: "What runs here" },
-    { name: "--help", summary: "Everything else" },
-  ];
-  return rows.map(({ name, summary }) => `  npx svc ${name.padEnd(24)} ${summary}`);
 }
