@@ -91,7 +91,7 @@ export async function runGateway(flags: RunFlags, output: Output, { up, develope
       current = gateway;
       tellUp(process);
       const why = reason ?? renewed?.reason;
-      if (why === undefined) announce(gateway, output);
+      if (why === undefined) await announce(gateway, output);
       else output.note(`gateway restarted (${why}): ${gateway.url}, plugins ${pluginLine(gateway.plugins())}`);
       up?.(gateway);
     },

@@ -8,8 +8,9 @@ import { commandText } from "@svc/sdk/cli";
 import type { PluginReport } from "@svc/sdk/plugins";
 import type { Output } from "./output.ts";
 import { CLI_DIRECTORY } from "./package-json.ts";
+import { installedCommands } from "./plugin-verbs.ts";
 
-export function announce(gateway: Gateway, output: Output): void {
+export async function announce(gateway: Gateway, output: Output): Promise<void> {
   const { url, paths, auth } = gateway;
   const plugins = gateway.plugins();
   if (output.json) {
@@ -38,7 +39,7 @@ export function announce(gateway: Gateway, output: Output): void {
     "",
     "In another terminal:",
     ...pathLines(process.env),
-    ...tryLines(plugins),
+    ...(await tryLines(plugins)),
     "",
     "Stop with Ctrl-C.",
   ];
@@ -67,16 +68,14 @@ function pathLines(env: NodeJS.ProcessEnv): string[] {
     : [`  ${commandText(["npm", "install", "--global", CLI_DIRECTORY])}    # once: puts svc on the PATH`];
 }
 
-/** Choice: one line for each thing a person does first; `svc --help` has the rest. */
-function tryLines(plugins: readonly PluginReport[]): string[] {
+/** Choice: three commands of plugins that are named after them, which are the first things people do; help has the others. */
+async function tryLines(plugins: readonly PluginReport[]): Promise<string[]> {
   const running = new Set(plugins.filter(({ state }) => state === "active").map(({ id }) => id));
+  const verbs = await installedCommands();
   const rows = [
-    { plugin: "chat", line: "svc chat", what: "Talk to an agent" },
-    { plugin: "models", line: "svc models list", what: "Which models answer; the README says how to connect one" },
-    { plugin: undefined, line: "svc plugins list", what: "What runs here" },
-    { plugin: undefined, line: "svc --help", what: "All commands" },
+    ...verbs.filter(({ plugin, name, isGroup }) => name === plugin && !isGroup && running.has(plugin)).slice(0, 3),
+    { name: "doctor", summary: "What is wrong with this gateway, and how to repair it" },
+    { name: "--help", summary: "All commands" },
   ];
-  return rows
-    .filter(({ plugin }) => plugin === undefined || running.has(plugin))
-    .map(({ line, what }) => `  ${line.padEnd(18)} ${what}`);
+  return rows.map(({ name, summary }) => `  svc ${name.padEnd(8)} ${summary}`);
 }
