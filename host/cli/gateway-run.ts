@@ -27,7 +27,7 @@ export interface RunFlags {
 }
 
 /** What a command that runs a gateway adds. */
-export interface RunExtras extends Pick<GatewayOptions, "developed"> {
+export interface RunExtras extends Pick<GatewayOptions, "developed" | "checkResults"> {
   /** Told of each gateway once it is up. */
   up?(gateway: Gateway): void;
 }
@@ -36,7 +36,7 @@ export interface RunExtras extends Pick<GatewayOptions, "developed"> {
  * Runs until SIGINT or SIGTERM; a second signal does not wait. SIGUSR1 restarts within the process; what needs a new process is
  * left to whoever supervises this one, or done here. @returns the exit code
  */
-export async function runGateway(flags: RunFlags, output: Output, { up, developed }: RunExtras = {}): Promise<number> {
+export async function runGateway(flags: RunFlags, output: Output, { up, ...more }: RunExtras = {}): Promise<number> {
   const { port, logLevel } = flags;
   if (port !== undefined && !(/^\d{1,5}$/.test(port) && Number(port) <= 65_535)) {
     const why = `--port ${port}: it must be a number, 0 to 65535`;
@@ -82,7 +82,7 @@ export async function runGateway(flags: RunFlags, output: Output, { up, develope
         auth,
         ...(logLevel === undefined ? {} : { logLevel }),
         ...(wanted === undefined ? {} : { port: wanted }),
-        ...(developed ? { developed } : {}),
+        ...more,
       };
       return createGateway({ ...options, restart });
     },

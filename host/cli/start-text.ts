@@ -1,6 +1,6 @@
 /** What `svc gateway run` prints once the gateway serves: where it is, and what to type next. */
 import { existsSync } from "node:fs";
-import { delimiter, join } from "node:path";
+import { delimiter, join, resolve } from "node:path";
 import type { Gateway } from "@svc/host";
 import { VERSION } from "@svc/host/local";
 import { readKeptToken } from "@svc/host/state";
@@ -39,6 +39,7 @@ export async function announce(gateway: Gateway, output: Output): Promise<void> 
     "",
     "In another terminal:",
     ...pathLines(process.env),
+    ...stateLines(process.env),
     ...(await tryLines(plugins)),
     "",
     "Stop with Ctrl-C.",
@@ -66,6 +67,11 @@ function pathLines(env: NodeJS.ProcessEnv): string[] {
   return isThere
     ? []
     : [`  ${commandText(["npm", "install", "--global", CLI_DIRECTORY])}    # once: puts svc on the PATH`];
+}
+
+/** What another terminal does not know: without it, `svc` there talks to the gateway of the usual state directory. */
+function stateLines({ SVC_STATE_DIR }: NodeJS.ProcessEnv): string[] {
+  return SVC_STATE_DIR ? [`  export ${commandText([`SVC_STATE_DIR=${resolve(SVC_STATE_DIR)}`])}`] : [];
 }
 
 /** Choice: three commands of plugins that are named after them, which are the first things people do; help has the others. */

@@ -50,6 +50,6 @@ describe("svc on the PATH", () => {
       await told(),
       /In another terminal:\n {2}npm install --global \S*host\/cli {4}# once[^]*\n {2}svc chat[^]*svc --help/,
     );
-    assert.match(await told(elsewhere), /In another terminal:\n {2}svc chat/);
+    assert.match(await told(elsewhere), /In another terminal:\n {2}export SVC_STATE_DIR=\S+\n {2}svc chat/);
   });
 });
