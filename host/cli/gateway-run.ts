@@ -73,7 +73,7 @@ export async function runGateway(flags: RunFlags, output: Output, { up, ...more 
   const renewal = await runWithRestarts<Gateway>({
     clock: systemClock,
     ...(renewed ? { lastPerformedAt: renewed.at } : {}),
-    ended: Promise.race([died, firstSignal(), toldToStop(process)]),
+    ended: Promise.race([died, firstSignal(), toldToStop(process), lock.toldToStop.then(() => undefined)]),
     onRequest: (ask) => void process.on("SIGUSR1", () => ask("SIGUSR1")),
     start(restart, former) {
       // A free port that was picked once is the one clients know.
