@@ -8,6 +8,7 @@ import { cpSync, existsSync, readdirSync, readFileSync, renameSync, rmSync } fro
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
+import { gatewayRuns, keepStamp, sourcesNow } from "./sources.mjs";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
 process.chdir(root);
@@ -16,6 +17,10 @@ const TSC = "node_modules/typescript/bin/tsc";
 // `node .ci/build.mjs sdk plugins/chat` bundles only those, without checking types.
 const only = process.argv.slice(2);
 const wanted = (dir) => only.length === 0 || only.includes(dir);
+
+const sources = sourcesNow(); // what is saved while it builds is for the next one
+if (await gatewayRuns())
+  process.stderr.write("build: a gateway runs here; if it is of this checkout, it needs a restart afterwards\n");
 
 if (only.length === 0) {
   rmSync(".build", { recursive: true, force: true });
@@ -145,3 +150,4 @@ for (const dir of bundled) {
 }
 // What a plugin declares, beside its entry: the gateway knows it without its code, as long as nobody uses it.
 if (plugins.length > 0) execFileSync(process.execPath, ["host/dist/declare.js", ...plugins], { stdio: "inherit" });
+if (only.length === 0) keepStamp(sources);

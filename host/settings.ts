@@ -65,7 +65,7 @@ export class Settings {
   }
 
   log(section: HostConfig["logging"] = this.#config.logging): LogSettings {
-    return logSettings(section, this.paths, this.options.logLevel ?? levelFrom(this.env));
+    return logSettings(section, this.paths, this.options.logLevel ?? levelFrom(this.env), process.stderr.isTTY);
   }
 
   webhooks({ gateway, hooks }: HostConfig): ReturnType<typeof webhookSettings> {

@@ -37,6 +37,8 @@ export interface CommandContext {
     scopes?: readonly string[];
     caps?: readonly string[];
     timeoutMs?: number;
+    /** Connects again when the connection is lost; default false. */
+    reconnect?: boolean;
   }): Promise<GatewayClient>;
   /** State directory of this machine: `SVC_STATE_DIR`, else `.svc` in the home directory. Nothing is made. */
   readonly stateDir: string;

@@ -70,6 +70,11 @@ describe("the README", () => {
   });
 });
 
+it("nobody is told to run npx svc, which is a stranger's package outside of the checkout", () => {
+  const words = ["grep", "-l", "npx svc", "--", ".", ":!CHANGELOG.md", ":!README.md", ":!test"]; // the README says why not
+  assert.equal(spawnSync("git", words, { cwd: root, encoding: "utf8" }).stdout, "");
+});
+
 describe("the READMEs of plugins and examples", () => {
   const files = ["plugins", "examples"].flatMap((room) =>
     readdirSync(join(root, room)).map((name) => `${room}/${name}/README.md`),

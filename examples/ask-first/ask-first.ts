@@ -1,4 +1,4 @@
-/** Some tools need a person's yes: in the panel, or with `svc approvals allow <id>`. */
+/** Some tools need a person's yes: in `svc chat`, the panel, or `svc approvals watch`. */
 import { definePlugin, Type } from "@svc/sdk";
 
 const Config = Type.Object({

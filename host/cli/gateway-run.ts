@@ -1,6 +1,5 @@
 /** `svc gateway run`: the gateway in the foreground. */
 import { messageOf } from "@svc/sdk/errors";
-import type { PluginReport } from "@svc/sdk/plugins";
 import type { Gateway, GatewayOptions } from "@svc/host";
 import {
   AUTH_MODES,
@@ -10,13 +9,12 @@ import {
   LOG_LEVELS,
   type LogLevel,
   systemClock,
-  VERSION,
 } from "@svc/host/local";
-import { preparePaths, readKeptToken, resolvePaths } from "@svc/host/state";
+import { preparePaths, resolvePaths } from "@svc/host/state";
 import { EXIT, type Output, refuse } from "./output.ts";
-import { installedCommands } from "./plugin-verbs.ts";
 import { keepRenewing, takeRenewal, tellUp, toldToStop } from "./renewal.ts";
 import { runWithRestarts } from "./restart-loop.ts";
+import { announce, pluginLine } from "./start-text.ts";
 import { lockStateDir, StateDirHeld } from "./state-lock.ts";
 
 export interface RunFlags {
@@ -29,7 +27,7 @@ export interface RunFlags {
 }
 
 /** What a command that runs a gateway adds. */
-export interface RunExtras extends Pick<GatewayOptions, "developed"> {
+export interface RunExtras extends Pick<GatewayOptions, "developed" | "checkResults"> {
   /** Told of each gateway once it is up. */
   up?(gateway: Gateway): void;
 }
@@ -38,7 +36,7 @@ export interface RunExtras extends Pick<GatewayOptions, "developed"> {
  * Runs until SIGINT or SIGTERM; a second signal does not wait. SIGUSR1 restarts within the process; what needs a new process is
  * left to whoever supervises this one, or done here. @returns the exit code
  */
-export async function runGateway(flags: RunFlags, output: Output, { up, developed }: RunExtras = {}): Promise<number> {
+export async function runGateway(flags: RunFlags, output: Output, { up, ...more }: RunExtras = {}): Promise<number> {
   const { port, logLevel } = flags;
   if (port !== undefined && !(/^\d{1,5}$/.test(port) && Number(port) <= 65_535)) {
     const why = `--port ${port}: it must be a number, 0 to 65535`;
@@ -75,7 +73,7 @@ export async function runGateway(flags: RunFlags, output: Output, { up, develope
   const renewal = await runWithRestarts<Gateway>({
     clock: systemClock,
     ...(renewed ? { lastPerformedAt: renewed.at } : {}),
-    ended: Promise.race([died, firstSignal(), toldToStop(process)]),
+    ended: Promise.race([died, firstSignal(), toldToStop(process), lock.toldToStop.then(() => undefined)]),
     onRequest: (ask) => void process.on("SIGUSR1", () => ask("SIGUSR1")),
     start(restart, former) {
       // A free port that was picked once is the one clients know.
@@ -84,7 +82,7 @@ export async function runGateway(flags: RunFlags, output: Output, { up, develope
         auth,
         ...(logLevel === undefined ? {} : { logLevel }),
         ...(wanted === undefined ? {} : { port: wanted }),
-        ...(developed ? { developed } : {}),
+        ...more,
       };
       return createGateway({ ...options, restart });
     },
@@ -133,62 +131,4 @@ function firstSignal(): Promise<undefined> {
       });
     }
   });
-}
-
-async function announce(gateway: Gateway, output: Output): Promise<void> {
-  const { url, paths, auth } = gateway;
-  const plugins = gateway.plugins();
-  if (output.json) {
-    return output.print({
-      ready: true,
-      url,
-      version: VERSION,
-      stateDir: paths.stateDir,
-      authMode: auth.mode,
-      plugins,
-      warnings: gateway.warnings,
-    });
-  }
-  const lines = [
-    `svc gateway ${VERSION}`,
-    `  WebSocket  ${url}`,
-    `  HTTP       ${url.replace(/^ws/, "http")}`,
-    ...(gateway.isOpen ? [`  open to    other machines, on port ${gateway.port}`] : []),
-    `  auth       ${authLine(gateway)}`,
-    `  state      ${paths.stateDir}`,
-    `  plugins    ${pluginLine(plugins)}`,
-    ...plugins
-      .filter(({ state }) => state !== "active")
-      .map(({ id, state, reason }) => `    ${id}: ${state}${reason ? `, ${reason}` : ""}`),
-    ...gateway.warnings.map((warning) => `  warning    ${warning}`),
-    "",
-    "From another terminal:",
-    ...(await tryLines(plugins)),
-    "",
-    "Stop with Ctrl-C.",
-  ];
-  output.print(lines.join("\n"));
-}
-
-function authLine({ auth, paths }: Gateway): string {
-  if (auth.mode === "none") return "none: every program on this machine can use it";
-  if (auth.mode === "password") return "password";
-  const kept = readKeptToken(paths.credentialsDir) === auth.token;
-  return kept ? `token, kept in ${paths.credentialsDir}/gateway-token` : "token, the configured one";
-}
-
-function pluginLine(plugins: readonly PluginReport[]): string {
-  return `${plugins.filter(({ state }) => state === "active").length} of ${plugins.length} active`;
-}
-
-async function tryLines(plugins: readonly PluginReport[]): Promise<string[]> {
-  const running = new Set(plugins.filter(({ state }) => state === "active").map(({ id }) => id));
-  const verbs = (await installedCommands()).filter(({ plugin, name }) => running.has(plugin) && !name.includes(" "));
-  const rows = [
-    ...verbs,
-    { name: "gateway call <method>", summary: "Call any method" },
-    { name: "plugins list", summary: "What runs here" },
-    { name: "--help", summary: "Everything else" },
-  ];
-  return rows.map(({ name, summary }) => `  npx svc ${name.padEnd(24)} ${summary}`);
 }

@@ -1,5 +1,7 @@
 /** What the package of the command line says of itself. */
+import { realpathSync } from "node:fs";
 import { createRequire } from "node:module";
+import { dirname } from "node:path";
 
 interface CliPackage {
   readonly version: string;
@@ -7,7 +9,11 @@ interface CliPackage {
   readonly peerDependencies: object;
 }
 
-const { version, engines, peerDependencies } = createRequire(import.meta.url)("@svc/cli/package.json") as CliPackage;
+const require = createRequire(import.meta.url);
+const { version, engines, peerDependencies } = require("@svc/cli/package.json") as CliPackage;
+
+/** Where the package lies. */
+export const CLI_DIRECTORY = realpathSync(dirname(require.resolve("@svc/cli/package.json")));
 
 /** The host has the same: both are released together. */
 export const VERSION = process.env["SVC_VERSION"]?.trim() || version;

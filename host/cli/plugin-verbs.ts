@@ -99,8 +99,9 @@ export function verbContext(
     args,
     options,
     json: output.json,
-    async connect({ scopes, caps, timeoutMs } = {}) {
+    async connect({ scopes, caps, timeoutMs, reconnect = false } = {}) {
       return connectTo(await meant(), {
+        reconnect,
         ...(scopes ? { scopes } : {}),
         ...(caps ? { caps } : {}),
         ...(timeoutMs === undefined ? {} : { connectTimeoutMs: timeoutMs }),

@@ -56,7 +56,7 @@ async function addInstalledVerb(
     .reduce(
       (command, word) =>
         command.commands.find((child) => child.name() === word) ??
-        command.command(word).description(`Commands of the plugin ${installed.plugin}`),
+        command.command(word).description(whatItDoes(installed)),
       program,
     );
   if (parent.commands.some((child) => child.name() === last)) {
@@ -80,6 +80,11 @@ async function addInstalledVerb(
   if (verb.help) command.addHelpText("after", `\n${verb.help.join("\n")}`);
   if (verb.examples) command.addHelpText("after", examples(...verb.examples));
   command.action(() => act(async () => (await verb.run(verbContext(command.args, command.opts(), output))) ?? EXIT.ok));
+}
+
+/** Choice: of verbs that no group describes, what their package says of itself. */
+function whatItDoes({ plugin, manifest: { description } }: InstalledCommand): string {
+  return description?.replace(/\.$/, "") ?? `Commands of ${plugin}`;
 }
 
 /** Values of an option that is given several times. */

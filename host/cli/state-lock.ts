@@ -5,6 +5,7 @@ import { chmodSync, closeSync, openSync, rmSync } from "node:fs";
 import { connect, createServer, type Server, type Socket } from "node:net";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
+import { setTimeout as pause } from "node:timers/promises";
 import { withWriteLock } from "@svc/sdk/files";
 
 /** Bytes a path of a socket may have on every system. */
@@ -12,9 +13,16 @@ const LONGEST_PATH = 100;
 /** Choice: milliseconds the holder has to say who it is. One that is suspended says nothing, and holds it all the same. */
 const ANSWER_MS = 500;
 
+/** What the holder obeys. Only whoever may open the socket can say it. */
+const STOP = "stop\n";
+/** Milliseconds between two looks whether the holder is gone. */
+const LOOK_EVERY_MS = 100;
+
 export interface StateLock {
   /** Why a second gateway would not be noticed; `undefined`: it would. */
   readonly warning?: string;
+  /** Somebody who may write to the state directory asked the gateway to stop: `svc gateway stop`. */
+  readonly toldToStop: Promise<void>;
   /** What those who come next are told: where this one can be reached. */
   reachableAt(url: string): void;
   /** Safe to call twice. */
@@ -26,8 +34,8 @@ export class StateDirHeld extends Error {
   override readonly name = "StateDirHeld";
 }
 
-/** What a holder says of itself. */
-interface Holder {
+/** What a holder says of itself: all of it unless it is suspended. */
+export interface Holder {
   readonly pid?: number;
   readonly startedAt?: string;
   readonly url?: string;
@@ -46,7 +54,12 @@ export async function lockStateDir(stateDir: string): Promise<StateLock> {
     pid: process.pid,
     startedAt: new Date().toISOString(),
   };
-  const answer = (socket: Socket) => void socket.on("error", () => {}).end(JSON.stringify(self));
+  let stop = () => {};
+  const toldToStop = new Promise<void>((resolve) => (stop = resolve));
+  const answer = (socket: Socket) => {
+    socket.on("error", () => {}).on("data", (said) => said.toString() === STOP && stop());
+    socket.end(JSON.stringify(self));
+  };
   let server: Server | undefined;
   try {
     server = (await listen(place.path, answer)) ?? (await takeOver(place.path, stateDir, answer));
@@ -61,9 +74,30 @@ export async function lockStateDir(stateDir: string): Promise<StateLock> {
   }
   const held = server.on("close", place.close);
   return {
+    toldToStop,
     reachableAt: (url) => void (self.url = url),
     release: () => void held.close(),
   };
+}
+
+/**
+ * Has the gateway on this state directory stop, however it was started, and waits until it is gone.
+ * Choice: by the socket and not by a signal to its process id, which means another process in another container.
+ * @returns who it was; `undefined`: there is none. @throws Error it still runs after `withinMs`
+ */
+export async function stopHolder(stateDir: string, withinMs: number): Promise<Holder | undefined> {
+  const place = placeIn(stateDir);
+  try {
+    const holder = place && (await holderOf(place.path, STOP));
+    if (!place || !holder) return undefined;
+    for (const until = performance.now() + withinMs; performance.now() < until; await pause(LOOK_EVERY_MS))
+      if (!(await holderOf(place.path))) return holder;
+    throw new Error(
+      `the gateway still runs after ${withinMs / 1_000} s (process ${holder.pid ?? "unknown"})\nNext: svc logs, or kill that process`,
+    );
+  } finally {
+    place?.close();
+  }
 }
 
 /** Where the socket lies. A path that is too long is shortened through the directory's descriptor, where the system can. */
@@ -92,7 +126,7 @@ async function takeOver(path: string, stateDir: string, answer: (socket: Socket)
 
 function unlocked(why: string): StateLock {
   const warning = `a second gateway on this state directory would not be noticed: ${why}`;
-  return { warning, reachableAt() {}, release() {} };
+  return { warning, toldToStop: new Promise(() => {}), reachableAt() {}, release() {} };
 }
 
 function taken(stateDir: string, { pid, startedAt, url }: Holder): StateDirHeld {
@@ -119,13 +153,14 @@ async function listen(path: string, answer: (socket: Socket) => void): Promise<S
 }
 
 /** @returns what the holder says of itself, nothing where it says nothing; `undefined` when there is none */
-async function holderOf(path: string): Promise<Holder | undefined> {
+async function holderOf(path: string, word?: string): Promise<Holder | undefined> {
   const socket = connect(path).on("error", () => {});
   try {
     await once(socket, "connect");
   } catch {
     return undefined;
   }
+  if (word !== undefined) socket.write(word);
   socket.setTimeout(ANSWER_MS, () => socket.destroy());
   try {
     return JSON.parse(await text(socket)) as Holder; // of this program

@@ -156,7 +156,9 @@ export const LoggingSection = Strict({
   consoleStyle: Type.Optional(
     Type.Enum(
       ["pretty", "compact", "json"],
-      hot("Lines on standard error: for people, with all fields or in short, or as in the file. Default json."),
+      hot(
+        "Lines on standard error: for people, with all fields or in short, or as in the file. Default: compact on a terminal, else json.",
+      ),
     ),
   ),
   file: Type.Optional(

@@ -12,8 +12,8 @@ const NAMES: Readonly<Record<number, string>> = {
 };
 
 /**
- * @param line JSON, secrets hidden. `json`: as it is. `compact`: time of day, level, plugin and sentence. `pretty`: the
- * date, the other fields and the stack of an error as well. Times are UTC. What steers a terminal is spelled out.
+ * @param line JSON, secrets hidden. `json`: as it is. `compact`: time of day, level, plugin, sentence, and of an error its
+ * message and the place in the plugin's own files. `pretty`: the date, the other fields and the stack of an error as well. Times are UTC. What steers a terminal is spelled out.
  */
 export function consoleLine(line: string, style: LogSettings["console"]["style"]): string {
   if (style === "json") return line;
@@ -26,10 +26,27 @@ export function consoleLine(line: string, style: LogSettings["console"]["style"]
     ...(plugin === undefined ? [] : [`${shown(plugin)}:`]),
     shown(msg),
   ];
-  if (style === "compact") return `${[...head, ...(message === undefined ? [] : [`(${shown(message)})`])].join(" ")}\n`;
+  if (style === "compact") {
+    const [reason = ""] = typeof message === "string" ? message.split("\n", 1) : [];
+    const why = [reason, placeIn(typeof stack === "string" ? stack : "")].filter((part) => part !== "").join(", at ");
+    return `${[...head, ...(why === "" ? [] : [`(${shown(why)})`])].join(" ")}\n`;
+  }
   const rest = Object.entries(fields).map(([key, value]) => `${visible(key)}=${shown(value)}`);
   const trace = typeof stack === "string" ? stack.split("\n").map((row) => `\n    ${visible(row)}`) : [];
   return `${[...head, ...rest].join(" ")}${trace.join("")}\n`;
+}
+
+/** Frames of Node, of libraries and of what is built: none of them is a file that whoever reads this has written. */
+const FOREIGN = /node:|[\\/]node_modules[\\/]|[\\/]dist[\\/]/;
+
+/** `file:line` of the first frame in somebody's own file; "": there is none. Columns are those of compiled code and left out. */
+function placeIn(stack: string): string {
+  for (const frame of stack.split("\n").filter((row) => /^\s+at /.test(row) && !FOREIGN.test(row))) {
+    const [, file, line] =
+      /(?:file:\/\/)?(\/[^()]*?|[A-Z]:\\[^()]*?)(?:\?[^:()]*)?:(\d+)(?::\d+)?\)?$/.exec(frame) ?? [];
+    if (file !== undefined) return `${file}:${line}`;
+  }
+  return "";
 }
 
 function shown(value: unknown): string {

@@ -46,7 +46,7 @@ export function createLogger(settings: LogSettings, clock: { now(): number } = D
   hider.use({ shapes: settings.hideShapes, patterns: settings.patterns });
 
   const root = pino(
-    { level: lowest(settings), base: null },
+    { level: lowest(settings), base: null, serializers: { err: ownFields } },
     {
       write(line: string): void {
         const level = Number(/^\{"level":(\d+)/.exec(line)?.[1]);
@@ -80,6 +80,13 @@ export function createLogger(settings: LogSettings, clock: { now(): number } = D
   };
   const logger = Object.assign(root, more) as unknown as RootLogger; // with `file`, which follows
   return Object.defineProperty(logger, "file", { get: () => file.path });
+}
+
+/** As pino writes errors, without what they inherit: a `DOMException` has 25 constants. */
+function ownFields(error: unknown): unknown {
+  if (!(error instanceof Error)) return error;
+  const kept = new Set(["type", "message", "stack", "aggregateErrors", ...Object.keys(error)]);
+  return Object.fromEntries(Object.entries(pino.stdSerializers.err(error)).filter(([key]) => kept.has(key)));
 }
 
 /** Of the level on lines; none reaches `silent`. */

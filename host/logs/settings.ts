@@ -35,7 +35,7 @@ export interface LogSettings {
 }
 
 /**
- * @param fixed level of both that wins over the section.
+ * @param fixed level of both that wins over the section. @param isTerminal standard error is read by a person
  * Choice: the file lies in the state directory and not in a temporary one that all users share. A name somebody chose
  * is below the state directory unless it is absolute or begins with `~/`. 50 MiB a file, 500 MiB and 7 days of
  * all.
@@ -44,8 +44,10 @@ export function logSettings(
   section: LoggingSection,
   paths: Pick<Paths, "stateDir" | "home">,
   fixed?: LogLevel,
+  isTerminal = false,
 ): LogSettings {
-  const { level, consoleLevel, consoleStyle = "json", file, redactSensitive = "tools", redactPatterns = [] } = section;
+  const usual = isTerminal ? "compact" : "json";
+  const { level, consoleLevel, consoleStyle = usual, file, redactSensitive = "tools", redactPatterns = [] } = section;
   const chosen =
     file &&
     resolve(

@@ -8,7 +8,7 @@ import type { ApprovalQueue } from "./approval-queue.ts";
 /** Why it is a no, for whoever asked. */
 const NO: Readonly<Record<string, string>> = {
   time: "nobody answered in time",
-  "nobody to ask": "nobody is connected who may decide; connect as an operator with the scope operator.approvals",
+  "nobody to ask": "nobody who may decide is connected. Next: svc approvals watch in a terminal, then try again",
   cancelled: "the question was taken back",
   restart: "the gateway was restarted before anybody answered",
 };

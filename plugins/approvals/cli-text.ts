@@ -1,17 +1,10 @@
 /** Questions, grants and policy files as text for a terminal; what clients wrote cannot steer it. Pure. */
-import { commandText } from "@svc/kit/exec";
+import { bounded, commandText, questionLines } from "@svc/kit/exec";
 import type { ApprovalGrantRow, ApprovalRow, ExecPolicySnapshot } from "@svc/sdk/approvals";
-import { cut, time, visible } from "@svc/sdk/cli";
+import { time, visible } from "@svc/sdk/cli";
 
-/** Characters of a command that are shown: in a list, and where somebody decides. */
+/** Characters of a command that are shown in a list. */
 const MAX_LISTED = 100;
-const MAX_SHOWN = 4_000;
-
-/** As `visible`, and says how much was left out. */
-export function bounded(text: string, max: number): string {
-  const shown = visible(cut(text, max, ""));
-  return text.length <= max ? shown : `${shown}… (${text.length - max} more characters; see --json)`;
-}
 
 /** Those that wait with all that matters for a decision, the others a line each. */
 export function approvalLines({ approvals }: { approvals: readonly ApprovalRow[] }): readonly string[] {
@@ -24,29 +17,9 @@ export function approvalLines({ approvals }: { approvals: readonly ApprovalRow[]
   ];
 }
 
-function pendingLines({ id, request, expiresAtMs }: ApprovalRow): string[] {
-  const { command, commandArgv, envKeys, cwd, nodeId, host, agentId, sessionKey, askedBy, resolvedPath, digest } =
-    request;
-  const rows: [string, string | null | undefined][] = [
-    ["command", command],
-    ["argv", commandArgv && JSON.stringify(commandArgv)],
-    ["program", resolvedPath],
-    ["directory", cwd],
-    ["environment", envKeys?.join(" ")],
-    ["where", nodeId === null ? host : `node ${nodeId}`],
-    ["agent", agentId],
-    ["session", sessionKey],
-    ["asked by", askedBy],
-    ["digest", digest],
-    ["until", time(expiresAtMs)],
-  ];
-  return [
-    visible(id),
-    ...rows.flatMap(([name, value]) =>
-      value === null || value === undefined ? [] : [`  ${name.padEnd(11)}  ${bounded(value, MAX_SHOWN)}`],
-    ),
-    `  Next: ${bounded(commandText(["svc", "approvals", "allow", id]), 400)} (or allow --always, or deny)`,
-  ];
+function pendingLines(row: ApprovalRow): string[] {
+  const allow = bounded(commandText(["svc", "approvals", "allow", row.id]), 400);
+  return [visible(row.id), ...questionLines(row), `  Next: ${allow} (or allow --always, or deny)`];
 }
 
 function outcome({ decision, reason, resolvedBy, usedAtMs }: ApprovalRow): string {

@@ -1,4 +1,5 @@
 /** `svc approvals ...`: answer questions, and say what may run without one. */
+import { bounded } from "@svc/kit/exec";
 import { invalidRequest } from "@svc/sdk";
 import { execApproval, execApprovals } from "@svc/sdk/approvals";
 import { askingWith, type CommandContext, defineCommands, show, visible } from "@svc/sdk/cli";
@@ -13,7 +14,8 @@ import {
   wordOption,
   writePolicy,
 } from "./cli-policy.ts";
-import { approvalLines, bounded, grantLines, policyLines } from "./cli-text.ts";
+import { approvalLines, grantLines, policyLines } from "./cli-text.ts";
+import { watchQuestions } from "./cli-watch.ts";
 
 type Client = Awaited<ReturnType<CommandContext["connect"]>>;
 
@@ -37,6 +39,16 @@ export default defineCommands([
       const params = limit === undefined ? {} : { limit };
       show(context, await ask(context, APPROVALS, (client) => client.call(execApproval.list, params)), approvalLines);
     },
+  },
+  {
+    name: "approvals watch",
+    summary: "Stay connected, show each question as it is asked, and take answers",
+    help: [
+      "While it runs, an operator is there who may decide; a question that nobody may decide is a no at once.",
+      "Each line of the input answers the oldest question: y, n or always. With --json each event is a line, and nothing is answered.",
+    ],
+    examples: ["svc approvals watch", "svc approvals watch --json"],
+    run: watchQuestions,
   },
   {
     name: "approvals allow",

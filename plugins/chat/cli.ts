@@ -1,7 +1,10 @@
 /** `svc chat`: a conversation in this terminal. */
+import { OpenQuestions, type QuestionNews } from "@svc/kit/exec";
 import { invalidRequest, isGatewayError } from "@svc/sdk";
 import { type CommandContext, defineCommands } from "@svc/sdk/cli";
+import type { GatewayClient } from "@svc/sdk/client";
 import { type Conversation, createConversation } from "./conversation.ts";
+import { openingLines } from "./opening.ts";
 import { converse, interrupt, lostMessage, say, showHistory, type Terminal } from "./terminal.ts";
 import { ANSI, PLAIN } from "./transcript-view.ts";
 
@@ -13,6 +16,9 @@ interface Settings {
   readonly thinking: string | undefined;
   readonly timeoutMs: number | undefined;
 }
+
+/** Choice: only for a person at a terminal. Whoever has it counts as somebody who can be asked. */
+const APPROVALS = ["operator.approvals"];
 
 export default defineCommands([
   {
@@ -31,14 +37,21 @@ export default defineCommands([
       "svc chat --session notes --history 0",
       "svc chat < questions.txt",
     ],
+    help: [
+      "In a terminal it also shows the questions that wait for an operator, and takes the answer: y, n or always.",
+    ],
     run,
   },
 ]);
 
 async function run(context: CommandContext): Promise<number> {
   const settings = readSettings(context.options, context.json);
-  const client = await context.connect({ scopes: ["operator.read", "operator.write"], caps: ["tool-events"] });
   const { sessionKey, message, thinking, timeoutMs } = settings;
+  const interactive = message === undefined && isTerminal(context.input) && isTerminal(context.output);
+  const client = await context.connect({
+    scopes: ["operator.read", "operator.write", ...(interactive ? APPROVALS : [])],
+    caps: ["tool-events"],
+  });
   const conversation = createConversation({
     client,
     sessionKey,
@@ -46,7 +59,11 @@ async function run(context: CommandContext): Promise<number> {
     ...(timeoutMs === undefined ? {} : { timeoutMs }),
   });
   try {
-    if (message === undefined) return await talk(context, conversation, settings.history);
+    if (interactive) return await talk(context, client, conversation, settings);
+    if (message === undefined) {
+      const work = () => converse(conversation, terminalOf(context), { interactive });
+      return await whileInterruptible(context, conversation, work);
+    }
     return await whileInterruptible(context, conversation, () => sendOnce(context, conversation, message));
   } catch (error) {
     if (conversation.lost === undefined || !isGatewayError(error)) throw error;
@@ -56,13 +73,26 @@ async function run(context: CommandContext): Promise<number> {
   }
 }
 
-async function talk(context: CommandContext, conversation: Conversation, history: number): Promise<number> {
-  const interactive = isTerminal(context.input) && isTerminal(context.output);
+async function talk(
+  context: CommandContext,
+  client: GatewayClient,
+  conversation: Conversation,
+  { sessionKey, history }: Settings,
+): Promise<number> {
   const terminal = terminalOf(context);
-  if (!interactive)
-    return whileInterruptible(context, conversation, () => converse(conversation, terminal, { interactive }));
+  const isNew = (await conversation.history(1)).length === 0;
+  for (const line of await openingLines(client, sessionKey, isNew, terminal.style)) terminal.output.write(`${line}\n`);
   await showHistory(conversation, history, terminal);
-  return converse(conversation, terminal, { interactive });
+  return converse(conversation, terminal, { interactive: true, questions: (tell) => watched(client, tell) });
+}
+
+/** Those that wait already come first; where this client may decide none, there are none. */
+async function watched(client: GatewayClient, tell: (news: QuestionNews) => void): Promise<OpenQuestions> {
+  const questions = new OpenQuestions(client, tell);
+  await questions.refresh().catch((error: unknown) => {
+    if (!isGatewayError(error)) throw error;
+  });
+  return questions;
 }
 
 async function sendOnce(context: CommandContext, conversation: Conversation, message: string): Promise<number> {

@@ -1,6 +1,14 @@
 /** Talks to a person (or a pipe) over streams: prints replies as they come, reads lines, minds Ctrl-C. */
+import {
+  ANSWER_PROMPT,
+  decisionIn,
+  endLine,
+  type OpenQuestions,
+  questionLines,
+  type QuestionNews,
+} from "@svc/kit/exec";
 import { type GatewayError, isGatewayError, messageOf } from "@svc/sdk";
-import { createInterface } from "node:readline";
+import { createInterface, type Interface } from "node:readline";
 import type { Conversation, Reply } from "./conversation.ts";
 import { createPrinter, historyLines, printable, type Style, toolLine } from "./transcript-view.ts";
 
@@ -12,10 +20,16 @@ export interface Terminal {
   readonly note: (line: string) => void;
 }
 
+const PROMPT = "> ";
+
 export const LOCAL_HELP = [
-  "/history [n]  show the last n messages (20)",
-  "/quit         leave; so does Ctrl-C here. Ctrl-C while a reply is written stops the reply",
-  "/new, /reset  start the session afresh",
+  "/history [n]         show the last n messages (20)",
+  "/quit                leave; so does Ctrl-C here. Ctrl-C while a reply is written stops the reply",
+  "/new, /reset [text]  start the session afresh",
+  "/stop                stop the replies of this session",
+  "/compact [text]      replace the older part of the conversation by a summary",
+  "/queue [mode]        what happens to messages while a reply is being written",
+  "y, n, always         answer a question that waits for a decision",
   "Anything else is sent to the agent.",
 ].join("\n");
 
@@ -40,9 +54,14 @@ export async function say(conversation: Conversation, message: string, terminal:
     output.write(printer.lineEnd());
   }
   if (reply.status === "ok" && reply.text === "") note(style.dim("(no reply)"));
-  if (reply.status === "aborted") note(style.dim(`(stopped: ${reply.reason ?? "aborted"})`));
+  if (reply.status === "aborted") note(style.dim(stoppedLine(reply)));
   if (reply.status === "error") note(`The reply failed: ${printable(reply.reason ?? "no reason given")}`);
   return reply;
+}
+
+/** `rpc`, `stop`: somebody asked for it, as whoever types here did. */
+function stoppedLine({ reason = "rpc" }: Reply): string {
+  return reason === "rpc" || reason === "stop" ? "(stopped)" : `(stopped: ${printable(reason)})`;
 }
 
 /** Prints the last `limit` messages; 0 prints nothing. */
@@ -58,34 +77,96 @@ export async function showHistory(
 /**
  * Reads lines until the input ends, each a message or a local command.
  * @param options.interactive show a prompt and take local commands; otherwise every line that is not blank is a message.
+ * @param options.questions those that this client may decide: shown as they come, answered by a line.
  * @returns the exit code: 1 when the connection was lost, or when a reply of a pipe failed.
  */
 export async function converse(
   conversation: Conversation,
   terminal: Terminal,
-  { interactive }: { readonly interactive: boolean },
+  { interactive, questions }: { readonly interactive: boolean; readonly questions?: Questions },
 ): Promise<number> {
   const { input, output, note } = terminal;
   const lines = createInterface({
     input,
     output: interactive ? output : undefined,
     terminal: interactive,
-    prompt: "> ",
+    prompt: PROMPT,
   });
   let failures = 0;
   conversation.onLost(() => lines.close());
   lines.on("SIGINT", () => void interrupt(conversation, note, () => lines.close()));
+  let open: OpenQuestions | undefined;
+  const messages = questions ? messagesIn(lines, (line) => isAnswer(line, open, conversation, terminal)) : lines;
+  const tell = (news: QuestionNews) => {
+    output.write(`${newsLines(news).join("\n")}\n`);
+    if (!conversation.replying) lines.prompt(true);
+  };
+  if (questions) open = await questions(tell);
 
   if (interactive) lines.prompt();
-  for await (const line of lines) {
+  for await (const line of messages) {
     if (interactive && line.trim() === "/quit") break;
     if (line.trim() !== "") failures += (await handleLine(conversation, line, terminal, interactive)) ? 0 : 1;
     if (conversation.lost) break;
     if (interactive) lines.prompt();
   }
   lines.close();
+  open?.close();
   if (conversation.lost) return lostMessage(conversation.lost, note);
   return interactive || failures === 0 ? 0 : 1;
+}
+
+/** Begins to watch questions. */
+export type Questions = (tell: (news: QuestionNews) => void) => Promise<OpenQuestions>;
+
+function newsLines(news: QuestionNews): string[] {
+  if (news.event === "ended") return [endLine(news)];
+  return ["", "A decision is needed:", ...questionLines(news.question), ANSWER_PROMPT];
+}
+
+/** Lines from now on, also those typed while one is being handled; answers are taken out at once. */
+function messagesIn(lines: Interface, isTaken: (line: string) => boolean): AsyncIterable<string> {
+  const waiting: string[] = [];
+  let isOpen = true;
+  let wake = () => {};
+  lines.on("line", (line) => {
+    if (!isTaken(line)) waiting.push(line);
+    wake();
+  });
+  lines.once("close", () => {
+    isOpen = false;
+    wake();
+  });
+  return {
+    async *[Symbol.asyncIterator]() {
+      for (;;) {
+        const line = waiting.shift();
+        if (line !== undefined) yield line;
+        else if (isOpen) await new Promise<void>((resolve) => (wake = resolve));
+        else return;
+      }
+    },
+  };
+}
+
+/**
+ * Whether a line is no message: it answers a question, or stands where one is expected. Choice: while a reply waits for a decision,
+ * nothing but an answer or a local command is taken; a question of somebody else leaves the conversation alone.
+ */
+function isAnswer(
+  line: string,
+  questions: OpenQuestions | undefined,
+  conversation: Conversation,
+  terminal: Terminal,
+): boolean {
+  if (!questions?.first || line.trim().startsWith("/")) return false;
+  if (decisionIn(line) !== undefined) {
+    questions.answer(line).catch((error: unknown) => terminal.note(`Refused: ${printable(messageOf(error))}`));
+    return true;
+  }
+  if (!conversation.replying || line.trim() === "") return false;
+  terminal.note(ANSWER_PROMPT);
+  return true;
 }
 
 /** Ctrl-C: stops the reply that is being written, else leaves. */
@@ -126,14 +207,21 @@ async function handleLine(
   }
 }
 
-/** @returns whether `line` was one */
+/** Commands of the gateway (`commands.ts`, `/compact` of the plugin `agents`). */
+const SENT = /^\/(new|reset|stop|compact|queue)\b/i;
+
+/** @returns whether `line` was one, or looks like one that does not exist */
 async function localCommand(conversation: Conversation, line: string, terminal: Terminal): Promise<boolean> {
   if (line === "/help") {
     terminal.output.write(`${LOCAL_HELP}\n`);
     return true;
   }
   const [, count] = /^\/history(?:\s+([1-9]\d{0,2}|1000))?$/.exec(line) ?? [undefined, undefined];
-  if (line !== "/history" && count === undefined) return false;
+  if (line !== "/history" && count === undefined) {
+    if (!/^\/[a-z]+(\s|$)/i.test(line) || SENT.test(line)) return false;
+    terminal.note(`There is no command ${printable(line)}; /help lists them. In quotes it is sent to the agent.`);
+    return true;
+  }
   await showHistory(conversation, Number(count ?? 20), terminal);
   return true;
 }

@@ -7,9 +7,10 @@ import { describe, it, type TestContext } from "node:test";
 import { agents } from "@svc/sdk/agents";
 import { type ApprovalDecision, execApproval, execApprovalRequested } from "@svc/sdk/approvals";
 import { root } from "../checkout.ts";
-import { startGatewayProcess } from "../gateway-process.ts";
+import { cleanEnvironment, startGatewayProcess } from "../gateway-process.ts";
+import { CTRL_C, inTerminal } from "../host/cli/pseudo-terminal.ts";
 
-async function start(t: TestContext) {
+async function startGateway(t: TestContext) {
   const stateDir = await mkdtemp(join(tmpdir(), "svc-ask-"));
   t.after(() => rm(stateDir, { recursive: true, force: true }));
   const gateway = await startGatewayProcess(stateDir, {
@@ -17,6 +18,11 @@ async function start(t: TestContext) {
     SVC_HOME: stateDir,
   });
   t.after(() => gateway.kill());
+  return { stateDir, gateway };
+}
+
+async function start(t: TestContext) {
+  const { gateway } = await startGateway(t);
   const client = await gateway.connect();
   t.after(() => client.close());
   const asked: string[] = [];
@@ -49,5 +55,36 @@ describe("examples/ask-first", { timeout: 60_000 }, () => {
     say("deny");
     assert.doesNotMatch(await reply(), /not allowed/);
     assert.equal(asked.length, 1);
+  });
+
+  it("asks the person in svc chat, who says y", async (t) => {
+    const { stateDir } = await startGateway(t);
+    const chat = inTerminal(t, ["chat"], cleanEnvironment(stateDir));
+    await chat.shows(/agent main, model offline\/\S+, session main\n\/help lists[^]*Examples:[^]*> /);
+    chat.types("status\r");
+    await chat.shows(/A decision is needed:\n {2}command {6}session_status \{\}[^]*Allow\? y/);
+    chat.types("y\r");
+    await chat.shows(/allowed once by cli: session_status \{\}[^]*agent:main:main/);
+    chat.types("status\r");
+    await chat.shows(/allowed once[^]*A decision is needed/);
+    chat.types("n\r");
+    await chat.shows(/denied by cli[^]*not allowed: .*denied it/);
+    chat.types("/quit\r");
+    assert.equal(await chat.ended, 0);
+  });
+
+  it("asks the person in svc approvals watch, for a message that nobody waits at", async (t) => {
+    const { stateDir } = await startGateway(t);
+    const svc = (...args: string[]) => inTerminal(t, args, cleanEnvironment(stateDir));
+    const alone = svc("chat", "--message", "status");
+    await alone.shows(/not allowed: nobody who may decide is connected\. Next: svc approvals watch/);
+    const watch = svc("approvals", "watch");
+    await watch.shows(/Waiting for questions/);
+    const asking = svc("chat", "--message", "status");
+    await watch.shows(/session_status \{\}[^]*Allow\?/);
+    watch.types("always\r");
+    await asking.shows(/agent:main:main/);
+    watch.types(CTRL_C);
+    assert.notEqual(await watch.ended, null);
   });
 });

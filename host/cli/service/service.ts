@@ -15,8 +15,12 @@ import {
   serviceName,
   servicePath,
 } from "./definition.ts";
+import { stopHolder } from "../state-lock.ts";
 import { difference } from "./difference.ts";
 import { findSupervisor, ownMachine, type Supervisor } from "./supervisor.ts";
+
+/** Longer than a gateway waits for the calls and runs it drains. */
+const STOP_WITHIN_MS = 30_000;
 
 /** The service of this gateway, and the file that is there now. */
 interface Scene {
@@ -134,6 +138,7 @@ export async function uninstall(context: CommandContext): Promise<number> {
 export async function act(action: "start" | "stop" | "restart", context: CommandContext): Promise<number> {
   const scene = await serviceScene(context.stateDir);
   const { name, path, present, byHand } = scene;
+  if (action === "stop" && present === undefined) return stopHere(context);
   const supervisor: Supervisor = await findSupervisor(ownMachine(byHand));
   if (present === undefined)
     throw new GatewayError(
@@ -143,6 +148,20 @@ export async function act(action: "start" | "stop" | "restart", context: Command
   await supervisor[action](name, path);
   const past = { start: "started", stop: "stopped", restart: "restarted" }[action];
   tell(context, { ok: true, name, action }, [`${name} was ${past}.`]);
+  return 0;
+}
+
+/** Choice: no service, so the gateway of this state directory is meant, in whatever terminal or container it runs; nothing is asked. */
+async function stopHere(context: CommandContext): Promise<number> {
+  const holder = await stopHolder(context.stateDir, STOP_WITHIN_MS);
+  if (!holder)
+    throw new GatewayError(
+      "NOT_FOUND",
+      `no gateway runs on the state directory ${context.stateDir}, and there is no service\nNext: svc gateway run`,
+    );
+  const { pid, url } = holder;
+  const about = [...(pid === undefined ? [] : [`process ${pid}`]), ...(url === undefined ? [] : [url])].join(", ");
+  tell(context, { ok: true, action: "stop", ...holder }, [`The gateway (${about}) was stopped.`]);
   return 0;
 }
 

@@ -39,7 +39,7 @@ export function addServiceVerbs(gateway: Command, { output, act }: Omit<Wiring, 
   for (const action of ["start", "stop", "restart"] as const)
     add(
       action,
-      `${action.charAt(0).toUpperCase()}${action.slice(1)} the service`,
+      `${action.charAt(0).toUpperCase()}${action.slice(1)} the service${action === "stop" ? ", or the gateway that runs on this state directory" : ""}`,
       [`svc gateway ${action}`],
       (service, context) => service.act(action, context),
     );

@@ -189,10 +189,11 @@ export class Dispatcher {
 
   #failed({ method, owner, tally }: LiveMethod, call: HandlerCall, since: number, error: unknown): unknown {
     call.ended();
-    const refused = isGatewayError(error);
+    const left = call.isLeft(error);
+    const refused = left || isGatewayError(error);
     tally.answered(performance.now() - since, refused ? "refused" : "failed");
     if (!refused) owner.charge(error, `method ${method.name}`, "caller");
-    return error;
+    return left ? new GatewayError("UNAVAILABLE", "the caller has gone") : error;
   }
 
   #checked({ name, result: schema }: Method, result: unknown): unknown {

@@ -17,6 +17,7 @@ export class HandlerCall implements Call<never> {
   readonly principal: Principal;
   readonly connection: ConnectionInfo | undefined;
   readonly accept: (payload: unknown) => void;
+  readonly #caller: AbortSignal;
   readonly #signal: WorkSignal;
 
   /** @param params validated just before. @param plugin aborts when the plugin stops */
@@ -25,11 +26,17 @@ export class HandlerCall implements Call<never> {
     this.principal = principal;
     this.connection = connection;
     this.accept = accept;
+    this.#caller = signal;
     this.#signal = new WorkSignal(signal, plugin);
   }
 
   get signal(): AbortSignal {
     return this.#signal.get();
+  }
+
+  /** Whether its handler ended with this since the caller has gone: nobody's mistake. */
+  isLeft(error: unknown): boolean {
+    return this.#caller.aborted && error instanceof Error && error.name === "AbortError";
   }
 
   /** The handler has answered. */

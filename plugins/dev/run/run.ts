@@ -1,9 +1,10 @@
 /** `svc dev <path>`: the gateway with a plugin that is being written, put in place anew whenever one of its files is saved. */
-import type { CommandContext } from "@svc/sdk/cli";
+import { type CommandContext, commandText } from "@svc/sdk/cli";
 import { messageOf } from "@svc/sdk/errors";
 import type { ReloadReport } from "@svc/sdk/plugins";
-import { existsSync } from "node:fs";
-import { resolve } from "node:path";
+import { createHash } from "node:crypto";
+import { existsSync, mkdirSync, realpathSync } from "node:fs";
+import { basename, join, resolve } from "node:path";
 import { type RunFlags, runGateway } from "@svc/cli";
 import type { Gateway } from "@svc/host";
 import { resolvePaths } from "@svc/host/state";
@@ -17,6 +18,9 @@ import { watchSources } from "./watch.ts";
 export async function runDev(place: string, flags: RunFlags, output: CommandContext): Promise<number> {
   const path = resolve(place);
   if (!existsSync(path)) return refuse(`there is nothing at ${path}\nNext: svc plugins new <name>`, output);
+  const env = process.env; // of this process alone: the gateway runs in it
+  if (!env["SVC_STATE_DIR"] && !env["SVC_CONFIG_PATH"]) env["SVC_STATE_DIR"] = ownState(resolvePaths().stateDir, path);
+  const port = flags.port ?? (env["SVC_GATEWAY_PORT"] ? undefined : "0");
   const plugin = createDeveloped(path, { paths: resolvePaths(), forget: watchModules });
   let gateway: Gateway | undefined;
   const stop = await watchSources({
@@ -26,8 +30,9 @@ export async function runDev(place: string, flags: RunFlags, output: CommandCont
     failed: (error) => output.note(`not reloaded: ${messageOf(error)}`),
   });
   try {
-    return await runGateway(flags, output, {
+    return await runGateway({ ...flags, ...(port === undefined ? {} : { port }) }, output, {
       developed: plugin.source,
+      checkResults: true,
       up(running) {
         gateway = running;
         tellStart(plugin, output);
@@ -36,6 +41,18 @@ export async function runDev(place: string, flags: RunFlags, output: CommandCont
   } finally {
     await stop();
   }
+}
+
+/**
+ * Choice: a state directory for each developed plugin, kept between runs, below the real one: unfinished code meets neither the real channels,
+ * jobs and sessions nor the gateway that serves them. Whoever names one (`SVC_STATE_DIR`, `SVC_CONFIG_PATH`) gets that.
+ */
+function ownState(stateDir: string, path: string): string {
+  const real = realpathSync(path);
+  const id = createHash("sha256").update(real).digest("hex").slice(0, 8);
+  const directory = join(stateDir, "dev", `${basename(real)}-${id}`);
+  mkdirSync(directory, { recursive: true, mode: 0o700 });
+  return directory;
 }
 
 function isBuilt({ source }: Developed): boolean {
@@ -47,10 +64,18 @@ function tellStart(plugin: Developed, output: CommandContext): void {
   const error = plugin.takeError();
   const mishap = error === undefined ? undefined : mishapOf(error, plugin.root);
   if (output.json) return;
-  const watching = `\nwatching ${plugin.root}; types are not checked here: npx tsc --noEmit --watch`;
+  const watching = `\n${callLine(plugin)}\nwatching ${plugin.root}; types are not checked here: npx tsc --noEmit --watch`;
   output.print(
     mishap ? `\n${lines(mishap).join("\n")}\n  it is tried again when a file is saved${watching}` : watching,
   );
+}
+
+/** It has all that another terminal needs. */
+function callLine({ source }: Developed): string {
+  const found = source();
+  const [namespace] = ("load" in found && found.manifest?.namespaces) || [];
+  const method = namespace === undefined ? "<method>" : `${namespace}.<method>`;
+  return `call it: ${commandText([`SVC_STATE_DIR=${resolvePaths().stateDir}`])} svc gateway call ${method} --params '{}'`;
 }
 
 function tellReload(report: ReloadReport, at: number, plugin: Developed, output: CommandContext): void {

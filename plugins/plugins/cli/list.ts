@@ -12,6 +12,7 @@ interface Row extends Pick<PluginReport, "placement" | "blame" | "asleep"> {
   readonly version: string;
   readonly state: string;
   readonly reason?: string;
+  readonly description?: string;
   readonly origin: string;
   readonly errors?: number;
   /** How it got here; absent when only the gateway knows it. */
@@ -44,19 +45,21 @@ export function tableOf(rows: readonly Row[], source: Known["source"]): string[]
     source === "gateway" ? "STATE" : "LAST START",
     ...(elsewhere ? ["PLACE"] : []),
     ...(failed ? ["ERRORS", "LAST ERROR"] : []),
-    "WHY",
+    "ABOUT",
   ];
-  const cells = rows.map(({ id, version, from = "", state, asleep, placement = "host", errors = 0, blame, reason }) => [
-    id,
-    version,
-    ...(brought ? [from] : []),
-    asleep ? "asleep" : state,
-    ...(elsewhere ? [placement] : []),
-    ...(failed
-      ? [errors > 0 ? String(errors) : "", blame ? cut(`${blame.where}: ${blame.message}`, ERROR_WIDTH) : ""]
-      : []),
-    (reason ?? "").split("\n")[0] ?? "", // the rest is told by: svc plugins why
-  ]);
+  const cells = rows.map(
+    ({ id, version, from = "", state, asleep, placement = "host", errors = 0, blame, reason, description = "" }) => [
+      id,
+      version,
+      ...(brought ? [from] : []),
+      asleep ? "asleep" : state,
+      ...(elsewhere ? [placement] : []),
+      ...(failed
+        ? [errors > 0 ? String(errors) : "", blame ? cut(`${blame.where}: ${blame.message}`, ERROR_WIDTH) : ""]
+        : []),
+      (reason ?? description).split("\n")[0] ?? "", // the rest is told by: svc plugins why
+    ],
+  );
   return [header, ...cells.map((row) => row.map(visible))];
 }
 
@@ -124,6 +127,7 @@ function rowOf(
     from: fromOf(planned),
     ...(placement ? { placement } : {}),
     ...(reason === undefined ? {} : { reason }),
+    ...(manifest?.description === undefined ? {} : { description: manifest.description }),
     ...(report ? costs(report) : {}),
   };
 }

@@ -5,5 +5,6 @@ export * from "./judge-run.ts";
 export * from "./plan.ts";
 export * from "./policy.ts";
 export * from "./policy-file.ts";
+export * from "./questions.ts";
 export * from "./run-program.ts";
 export * from "./variables.ts";

@@ -52,6 +52,24 @@ describe("svc gateway run", () => {
     });
   }
 
+  it("ends with 0 when svc gateway stop asks it to, without a service; then there is none to stop", async (t) => {
+    const { svc, run } = home(t, few);
+    const { ready, pid, ended } = await run();
+    const stopped = await svc(["gateway", "stop"]);
+    assert.deepEqual(stopped, {
+      code: 0,
+      stdout: `The gateway (process ${pid}, ${ready.url}) was stopped.\n`,
+      stderr: "",
+    });
+    assert.equal((await ended).code, 0);
+    const again = await svc(["gateway", "stop"]);
+    assert.equal(again.code, 1);
+    assert.match(
+      again.stderr,
+      /no gateway runs on the state directory .*and there is no service\nNext: svc gateway run/,
+    );
+  });
+
   it("keeps its state to its owner", async (t) => {
     const { stateDir, run } = home(t, few);
     await run();

@@ -4,6 +4,7 @@ import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { describe, it } from "node:test";
 import { root } from "../../checkout.ts";
+import { cleanEnvironment } from "../../gateway-process.ts";
 import { home } from "./svc.ts";
 
 /** A plugin package with a verb of its own, in TypeScript. */
@@ -134,10 +135,31 @@ describe("wrong usage", () => {
   }
 });
 
-it("says nothing when its reader stops before the end", () => {
-  const { stdout, stderr } = spawnSync("sh", ["-c", '"$0" host/cli/svc.js --help | true', process.execPath], {
-    cwd: root,
-    encoding: "utf8",
+describe("a reader that stops before the end", () => {
+  it("is met with silence, whatever the verb", async (t) => {
+    const here = home(t);
+    const { stop } = await here.run();
+    const verbs = ["--help", "plugins list", "config schema", "sessions list", "logs --limit 500", "cron runs"];
+    for (const verb of [...verbs, "approvals list", "usage", "models status"]) {
+      const line = `"$0" host/cli/svc.js ${verb} | true`;
+      const { stdout, stderr } = spawnSync("timeout", ["10", "sh", "-c", line, process.execPath], {
+        cwd: root,
+        env: cleanEnvironment(here.stateDir),
+        encoding: "utf8",
+      });
+      assert.deepEqual([stdout, stderr], ["", ""], verb);
+    }
+    await stop();
   });
-  assert.deepEqual([stdout, stderr], ["", ""]);
+});
+
+describe("svc --help", () => {
+  it("says what groups of verbs do, and names no plugin for it", async (t) => {
+    const { stdout } = await home(t).svc(["--help"]);
+    assert.doesNotMatch(stdout, /Commands of/);
+    assert.match(stdout, /^ {2}cron .*Scheduled jobs/m);
+    const [, ...lines] = stdout.split(/^ {2}(?=nodes? )/m);
+    assert.equal(lines.length, 2);
+    assert.notEqual(lines[0]?.replace(/^\w+/, ""), lines[1]?.replace(/^\w+/, ""));
+  });
 });

@@ -32,6 +32,8 @@ export interface Running {
   /** What matches first on standard error, from now or before. */
   says(pattern: RegExp): Promise<string>;
   kill(signal: NodeJS.Signals): void;
+  /** With what it printed. */
+  readonly ended: Promise<Finished>;
   /** Sends the signal and waits for the end. */
   stop(signal?: NodeJS.Signals): Promise<Finished>;
 }
@@ -77,7 +79,7 @@ export function home(t: Context, config?: unknown): Home {
         return finished;
       };
       const kill = (signal: NodeJS.Signals) => void child.kill(signal);
-      return { ready, port: new URL(ready.url).port, pid: child.pid ?? 0, says, kill, stop };
+      return { ready, port: new URL(ready.url).port, pid: child.pid ?? 0, says, kill, stop, ended: finished };
     },
   };
 }

@@ -274,7 +274,7 @@ describe("asking as a plugin", () => {
     state.nobody = true;
     const alone = await approver.ask(question);
     assert.equal(alone.decision, null);
-    assert.match(alone.reason ?? "", /nobody is connected/);
+    assert.match(alone.reason ?? "", /nobody who may decide is connected\. Next: svc approvals watch/);
   });
 
   it("binds an answer for good to kind and subject, in whatever order its keys are", async (t) => {

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { Readable } from "node:stream";
+import { PassThrough, Readable } from "node:stream";
 import { describe, it, type TestContext } from "node:test";
 import type { GatewayError } from "@svc/sdk";
 import { type ApprovalRow, execApproval, type ExecPolicySnapshot } from "@svc/sdk/approvals";
@@ -11,6 +11,7 @@ import { testGateway } from "@svc/sdk/testing";
 import commands from "../../../plugins/approvals/cli.ts";
 import { nodeNamed } from "../../../plugins/approvals/cli-policy.ts";
 import { approvalLines, grantLines, policyLines } from "../../../plugins/approvals/cli-text.ts";
+import { watchQuestions } from "../../../plugins/approvals/cli-watch.ts";
 import approvals from "../../../plugins/approvals/plugin.ts";
 import { nodeRequest } from "./scene.ts";
 
@@ -44,7 +45,7 @@ async function start(t: TestContext) {
     );
     return { printed, text: printed.join("\n"), scopes, error, message: error?.message ?? "" };
   };
-  return { run, stateDir, client };
+  return { run, stateDir, client, connect };
 }
 
 it("svc approvals has the same verbs in package.json", async () => {
@@ -203,6 +204,80 @@ describe("svc approvals", () => {
       /no such entry.*\nNext: svc approvals get/,
     );
     assert.match((await run("allowlist add", { args: ["/a"], options: { agent: " " } })).message, /--agent takes/);
+  });
+});
+
+describe("svc approvals watch", () => {
+  function watch(scene: Awaited<ReturnType<typeof start>>, json = false) {
+    const input = new PassThrough();
+    const printed: string[] = [];
+    const notes: string[] = [];
+    const looking = new Set<() => void>();
+    const add = (to: string[]) => (value: unknown) => {
+      to.push(typeof value === "string" ? value : JSON.stringify(value));
+      for (const look of looking) look();
+    };
+    const until = (pattern: RegExp) =>
+      new Promise<void>((resolve) => {
+        const look = () => {
+          if (!pattern.test([...printed, ...notes].join("\n"))) return;
+          looking.delete(look);
+          resolve();
+        };
+        looking.add(look);
+        look();
+      });
+    const context = {
+      json,
+      input: Object.assign(input, { isTTY: true }),
+      connect: scene.connect,
+      print: add(printed),
+      note: add(notes),
+    };
+    const ended = watchQuestions(context as unknown as CommandContext); // the parts the command uses
+    return { input, printed, notes, until, ended };
+  }
+
+  it("is there when a question is asked, shows it with all that matters, and answers with a line", async (t) => {
+    const scene = await start(t);
+    const { input, until, ended, notes } = watch(scene);
+    await until(/Waiting for questions/);
+    const answer = scene.client.call(execApproval.request, { ...nodeRequest, id: "abc-1" });
+    await until(/abc-1\n {2}command {6}\/usr\/bin\/rm -r 'build dir'[^]*Allow\?/);
+    input.write("maybe\nyes\n");
+    assert.equal((await answer).decision, "allow-once");
+    await until(/allowed once by cli: /);
+    assert.equal(
+      notes.filter((note) => note.startsWith("Allow?")).length,
+      2,
+      "asked for again after what is no answer",
+    );
+    input.write("y\n");
+    await until(/No question waits/);
+    input.end();
+    assert.equal(await ended, 0);
+  });
+
+  it("begins with those that wait already, and prints events as lines with --json", async (t) => {
+    const scene = await start(t);
+    const answer = scene.client.call(execApproval.request, { ...nodeRequest, id: "abc-1" });
+    await waitForPending(scene, 1);
+    const { until, printed, notes } = watch(scene, true);
+    await until(/abc-1/);
+    await scene.run("deny", { args: ["abc-1"] });
+    await answer;
+    await until(/"ended"/);
+    const events = printed.map(
+      (line) => JSON.parse(line) as { event: string; question: { id: string }; decision?: string },
+    );
+    assert.deepEqual(
+      events.map(({ event, question, decision }) => [event, question.id, decision]),
+      [
+        ["asked", "abc-1", undefined],
+        ["ended", "abc-1", "deny"],
+      ],
+    );
+    assert.deepEqual(notes, []);
   });
 });
 

@@ -271,6 +271,11 @@ describe("exec.approval", () => {
     const waited = client.call(execApproval.waitDecision, { id: "left" });
     await client.call(execApproval.resolve, { id: "left", decision: "allow-once" });
     assert.equal((await waited).decision, "allow-once");
+    assert.equal(
+      gateway.plugins().find(({ id }) => id === "approvals")?.errors,
+      0,
+      "that it left is no error of the plugin",
+    );
   });
 });
 

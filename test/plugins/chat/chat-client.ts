@@ -35,6 +35,7 @@ export function createFakeClient(answers: Record<string, Answer> = {}) {
     client,
     calls,
     listeners,
+    tells: tell,
     says: (runId: string, state: ChatPayload["state"], text = "", more: Partial<ChatPayload> = {}) => {
       const message: ChatPayload["message"] = { role: "assistant", content: [{ type: "text", text }], timestamp: 1 };
       const payload: ChatPayload = {

@@ -1,6 +1,9 @@
 import assert from "node:assert/strict";
 import { PassThrough } from "node:stream";
 import { describe, it } from "node:test";
+import { ANSWER_PROMPT, OpenQuestions } from "@svc/kit/exec";
+import { execApprovalRequested, execApprovalResolved } from "@svc/sdk/approvals";
+import { createFakeClock } from "@svc/sdk/testing";
 import { createConversation } from "../../../plugins/chat/conversation.ts";
 import { converse, interrupt, say, showHistory, type Terminal } from "../../../plugins/chat/terminal.ts";
 import { createPrinter, historyLines, PLAIN, printable, toolLine } from "../../../plugins/chat/transcript-view.ts";
@@ -48,7 +51,8 @@ describe("a reply in the terminal", () => {
 
   const ends: [what: string, end: Parameters<ReturnType<typeof open>["says"]>, out: string, note: string][] = [
     ["had nothing to say", ["r1", "final"], "", "(no reply)"],
-    ["was stopped", ["r1", "aborted", "Hel", { stopReason: "rpc" }], "Hel\n", "(stopped: rpc)"],
+    ["was stopped", ["r1", "aborted", "Hel", { stopReason: "rpc" }], "Hel\n", "(stopped)"],
+    ["was left out", ["r1", "aborted", "", { stopReason: "dropped" }], "", "(stopped: dropped)"],
     ["failed", ["r1", "error", "", { errorMessage: "no model" }], "", "The reply failed: no model"],
   ];
   for (const [what, end, out, note] of ends) {
@@ -95,11 +99,12 @@ describe("lines from a pipe", () => {
 
 describe("lines of a person", () => {
   it("may be local commands, which are not sent", async () => {
-    const { conversation, terminal, input, calls, printed } = open();
+    const { conversation, terminal, input, calls, printed, notes } = open();
     const done = converse(conversation, terminal, { interactive: true });
-    input.end("/help\n/history 5\n/quit\nnever\n");
+    input.end("/help\n/history 5\n/nope at all\n/quit\nnever\n");
     assert.equal(await done, 0);
     assert.deepEqual(calls, [["chat.history", { sessionKey: "main", limit: 5 }]]);
+    assert.match(notes.join("\n"), /^There is no command \/nope at all; \/help lists them/);
     const text = printed();
     assert.match(text, /Ctrl-C/);
     assert.match(text, /you: hi/);
@@ -114,6 +119,76 @@ describe("lines of a person", () => {
     assert.match(notes.join("\n"), /1012 service restart[^]*svc gateway probe/);
   });
 });
+
+describe("questions that wait for an operator", () => {
+  /** A conversation that watches questions, with one that is asked. */
+  function watching() {
+    const scene = open();
+    const clock = createFakeClock();
+    const done = converse(scene.conversation, scene.terminal, {
+      interactive: true,
+      questions: async (tell) => new OpenQuestions(scene.client, tell, clock),
+    });
+    const types = async (line: string) => {
+      scene.input.write(`${line}\n`);
+      await settle();
+      await settle();
+    };
+    const decisions = () =>
+      scene.calls.filter(([method]) => method === "exec.approval.resolve").map(([, params]) => params);
+    const messages = () =>
+      scene.calls
+        .filter(([method]) => method === "chat.send")
+        .map(([, params]) => (params as { message: string }).message);
+    return { ...scene, clock, done, types, decisions, messages };
+  }
+
+  it("are shown while the reply waits for them, and answered by a line that is no message", async () => {
+    const { types, tells, says, clock, printed, decisions, messages, notes, done } = watching();
+    await types("status");
+    tells(execApprovalRequested.name, asked("q1", clock.now() + 60_000));
+    assert.match(printed(), /A decision is needed:\n {2}command {6}rm -r \\u001b\[2J build\n[^]*Allow\? y: once/);
+    await types("sure, go on");
+    assert.deepEqual(notes, [ANSWER_PROMPT]);
+    await types("Y");
+    assert.deepEqual(decisions(), [{ id: "q1", decision: "allow-once" }]);
+    tells(execApprovalResolved.name, { id: "q1", decision: "allow-once", resolvedBy: "cli", ts: 1 });
+    assert.match(printed(), /allowed once by cli: rm -r/);
+    says("r1", "final", "done");
+    await settle();
+    await types("y");
+    assert.deepEqual(messages(), ["status", "y"], "without a question it is a message");
+    says("r2", "final");
+    await types("/quit");
+    assert.equal(await done, 0);
+  });
+
+  it("of others leave the conversation alone, end with their time, and are answered one after the other", async () => {
+    const { types, tells, clock, printed, decisions, messages, says, done } = watching();
+    await settle();
+    for (const id of ["q1", "q2", "q3"])
+      tells(execApprovalRequested.name, asked(id, clock.now() + (id === "q1" ? 1_000 : 60_000)));
+    await clock.advance(1_000);
+    assert.match(printed(), /nobody answered in time: rm -r/);
+    await types("hello");
+    assert.deepEqual(messages(), ["hello"]);
+    says("r1", "final");
+    await types("always");
+    tells(execApprovalResolved.name, { id: "q2", decision: "allow-always", ts: 1 });
+    await types("n");
+    assert.deepEqual(decisions(), [
+      { id: "q2", decision: "allow-always" },
+      { id: "q3", decision: "deny" },
+    ]);
+    await types("/quit");
+    await done;
+  });
+});
+
+/** As the event brings it. */
+function asked(id: string, expiresAtMs: number) {
+  return { id, request: { command: "rm -r \u001b[2J build", nodeId: null }, createdAtMs: 0, expiresAtMs };
+}
 
 describe("Ctrl-C", () => {
   it("leaves at the prompt and stops a reply that is being written", async () => {

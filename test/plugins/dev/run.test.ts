@@ -1,6 +1,6 @@
 /** `svc dev`: a save is served on the socket that is open, a broken one names its line and changes nothing, a repaired one takes over. */
 import assert from "node:assert/strict";
-import { spawn } from "node:child_process";
+import { spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
 import { mkdirSync, mkdtempSync, readFileSync, realpathSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -12,6 +12,7 @@ import { isApart } from "../../../plugins/dev/run/watch.ts";
 import { mishapOf } from "../../../plugins/dev/run/place.ts";
 import { root } from "../../checkout.ts";
 import { cleanEnvironment } from "../../gateway-process.ts";
+import { CTRL_C, inTerminal } from "../../host/cli/pseudo-terminal.ts";
 
 const SVC = { id: "notes", api: "^1.0.0", entry: "./plugin.ts", namespaces: ["notes"] };
 
@@ -46,6 +47,22 @@ const FILES: Readonly<Record<string, string>> = {
   "lib/words.cjs": 'module.exports = { word: "cjs1" };',
   "lib/words.json": '{ "word": "json1" }',
 };
+
+/** One method throws, the other breaks its own schema. */
+const MISTAKEN = `import { defineContract, definePlugin, Strict, Type } from "@svc/sdk";
+const ask = { summary: "Asks", scope: "operator.read", params: Type.Object({}), result: Strict({ id: Type.Integer() }) } as const;
+const notes = defineContract("notes", { throws: ask, lies: ask });
+export default definePlugin({
+  id: "notes",
+  api: "^1.0.0",
+  setup(gateway) {
+    gateway.serve(notes, {
+      throws: () => ({ id: coun + 1 }),
+      lies: () => ({ id: "text" }),
+    } as never);
+  },
+});
+`;
 
 /** Files of the plugin, each on disk; `save` writes one. */
 function project(t: TestContext, files: Readonly<Record<string, string>> = FILES) {
@@ -127,6 +144,33 @@ describe("svc dev", { timeout: 120_000 }, () => {
       assert.equal(await read(client), served, file);
     }
     assert.equal(closed(), 0);
+  });
+
+  it("beside a gateway that runs: a state directory and a port of its own, the line to call it, and each mistake in a sentence", async (t) => {
+    const { plugin, stateDir, save } = project(t);
+    save("plugin.ts", MISTAKEN);
+    mkdirSync(stateDir);
+    const { SVC_STATE_DIR: _, ...env } = cleanEnvironment(stateDir, { SVC_HOME: stateDir });
+    const terminal = inTerminal(t, ["dev", plugin], env);
+    const [, place = ""] =
+      /SVC_STATE_DIR=(\S+)/.exec(await terminal.shows(/call it: SVC_STATE_DIR=\S+ svc gateway call notes\.<method>/)) ??
+      [];
+    assert.match(place, new RegExp(`^${stateDir}/\\.svc/dev/plugin-[0-9a-f]{8}$`));
+    const call = (method: string) =>
+      spawnSync(process.execPath, ["host/cli/svc.js", "gateway", "call", method], {
+        cwd: root,
+        env: { ...env, SVC_STATE_DIR: place },
+        encoding: "utf8",
+      });
+    assert.match(call("notes.throws").stderr, /^INTERNAL: /);
+    await terminal.shows(
+      /ERROR notes: plugin notes failed in method notes\.throws \(coun is not defined, at \S*plugin\.ts:9\)\n/,
+    );
+    assert.match(call("notes.lies").stderr, /^INTERNAL: /);
+    await terminal.shows(/ERROR notes?.*result of notes\.lies: .*id/);
+    assert.doesNotMatch(terminal.shown(), /\n\s+at |\{"level"/);
+    terminal.types(CTRL_C);
+    assert.equal(await terminal.ended, 0);
   });
 
   it("runs the TypeScript of a built package, also after a reload that somebody asks for", async (t) => {

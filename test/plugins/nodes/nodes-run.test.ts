@@ -4,7 +4,7 @@ import { describe, it } from "node:test";
 import type { NodeView } from "@svc/sdk/nodes";
 import { findConnected } from "../../../plugins/nodes/cli-input.ts";
 import { RUN_TIMEOUT_MS as OF_A_NODE } from "../../../plugins/nodes/node-host/params.ts";
-import { visibleLines } from "../../../plugins/nodes/remote-run/nodes-run.ts";
+import { unlessInterrupted, visibleLines } from "../../../plugins/nodes/remote-run/nodes-run.ts";
 import { readRunRequest, RUN_TIMEOUT_MS } from "../../../plugins/nodes/remote-run/request.ts";
 
 it("shows output that cannot steer the terminal", () => {
@@ -62,4 +62,28 @@ describe("what svc nodes run is asked for", () => {
         message,
       }));
   }
+});
+
+describe("Ctrl-C while svc nodes run waits for an approval", () => {
+  it("takes the question back, and ends as interrupted; afterwards nothing listens for signals", async () => {
+    let interrupt = () => {};
+    let stopped = 0;
+    const wait = () => ({
+      signalled: new Promise<void>((resolve) => (interrupt = resolve)),
+      stop: () => void stopped++,
+    });
+    const taken: string[] = [];
+    const takeBack = () => {
+      taken.push("denied");
+      return Promise.reject(new Error("not an approver"));
+    };
+    assert.equal(await unlessInterrupted(Promise.resolve("allowed"), takeBack, wait), "allowed");
+    const waiting = unlessInterrupted(new Promise(() => {}), takeBack, wait);
+    interrupt();
+    await assert.rejects(waiting, {
+      code: "UNAVAILABLE",
+      message: /^interrupted; the question was taken back\nNext: /,
+    });
+    assert.deepEqual([taken, stopped], [["denied"], 2]);
+  });
 });

@@ -144,7 +144,7 @@ describe("the table of plugins", () => {
       "has no column without content",
       [{ ...row, errors: 0 }],
       [
-        ["PLUGIN", "VERSION", "STATE", "WHY"],
+        ["PLUGIN", "VERSION", "STATE", "ABOUT"],
         ["pen", "1.2.0", "active", ""],
       ],
     ],
@@ -152,7 +152,7 @@ describe("the table of plugins", () => {
       "shows where one runs, as soon as it is not the host",
       [row, { ...row, placement: "worker" }],
       [
-        ["PLUGIN", "VERSION", "STATE", "PLACE", "WHY"],
+        ["PLUGIN", "VERSION", "STATE", "PLACE", "ABOUT"],
         ["pen", "1.2.0", "active", "host", ""],
         ["pen", "1.2.0", "active", "worker", ""],
       ],
@@ -164,7 +164,7 @@ describe("the table of plugins", () => {
         { ...row, errors: 2, blame: { ...blame, message: `${blame.message}${"k".repeat(90)}` } },
       ],
       [
-        ["PLUGIN", "VERSION", "STATE", "ERRORS", "LAST ERROR", "WHY"],
+        ["PLUGIN", "VERSION", "STATE", "ERRORS", "LAST ERROR", "ABOUT"],
         ["pen", "1.2.0", "active", "", "", ""],
         ["pen", "1.2.0", "active", "2", `timer: out of\\u000aink${"k".repeat(42)}…`, ""],
       ],
@@ -195,7 +195,7 @@ export default definePlugin({ id: "pen", api: "^1.0.0", setup: (g) => g.after(1,
     assert.match(stdout, /^pen 0\.0\.0: active\n/);
     assert.match(stdout, /^ {2}last error +\S+ \S+Z in after\(\): out of ink$/m);
     const listed = (await here.svc(["plugins", "list"])).stdout;
-    assert.match(listed, /^PLUGIN +VERSION +STATE +ERRORS +LAST ERROR +WHY$/m);
+    assert.match(listed, /^PLUGIN +VERSION +STATE +ERRORS +LAST ERROR +ABOUT$/m);
     assert.match(listed, /^pen +0\.0\.0 +active +1 +after\(\): out of ink$/m);
     await stop();
     const later = await here.svc(["plugins", "inspect", "plugins"]);

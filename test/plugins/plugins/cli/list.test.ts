@@ -22,8 +22,8 @@ describe("svc plugins list", () => {
   it("shows people a table", async (t) => {
     const { stdout } = await home(t, { plugins: { use: ["config"] } }).svc(["plugins", "list"]);
     const [header, row, ...rest] = stdout.split("\n");
-    assert.match(String(header), /^PLUGIN +VERSION +LAST START +WHY$/);
-    assert.match(String(row), /^config +\d\S+ +not started yet$/);
+    assert.match(String(header), /^PLUGIN +VERSION +LAST START +ABOUT$/);
+    assert.match(String(row), /^config +\d\S+ +not started yet +Reads and changes the configuration/);
     assert.deepEqual(rest, [""]);
   });
 

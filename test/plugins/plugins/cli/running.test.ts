@@ -35,10 +35,10 @@ describe("svc plugins list", { timeout: 60_000 }, () => {
       states(running.plugins).filter((row) => row.endsWith(" active")),
       ["pen active", "plugins active", "well active"],
     );
-    assert.match((await here.svc(["plugins", "list"])).stdout, /^PLUGIN +VERSION +STATE +WHY\n/);
+    assert.match((await here.svc(["plugins", "list"])).stdout, /^PLUGIN +VERSION +STATE +ABOUT\n/);
     await stop();
     const { stdout, stderr } = await here.svc(["plugins", "list"]);
-    assert.match(stdout, /^PLUGIN +VERSION +LAST START +WHY\n/);
+    assert.match(stdout, /^PLUGIN +VERSION +LAST START +ABOUT\n/);
     assert.match(stderr, /^States are those of the last start: cannot reach ws:/);
   });
 

@@ -1,0 +1,87 @@
+/** What `svc gateway run` prints once the gateway serves: where it is, and what to type next. */
+import { existsSync } from "node:fs";
+import { delimiter, join, resolve } from "node:path";
+import type { Gateway } from "@svc/host";
+import { VERSION } from "@svc/host/local";
+import { readKeptToken } from "@svc/host/state";
+import { commandText } from "@svc/sdk/cli";
+import type { PluginReport } from "@svc/sdk/plugins";
+import type { Output } from "./output.ts";
+import { CLI_DIRECTORY } from "./package-json.ts";
+import { installedCommands } from "./plugin-verbs.ts";
+
+export async function announce(gateway: Gateway, output: Output): Promise<void> {
+  const { url, paths, auth } = gateway;
+  const plugins = gateway.plugins();
+  if (output.json) {
+    return output.print({
+      ready: true,
+      url,
+      version: VERSION,
+      stateDir: paths.stateDir,
+      authMode: auth.mode,
+      plugins,
+      warnings: gateway.warnings,
+    });
+  }
+  const lines = [
+    `svc gateway ${VERSION}`,
+    `  WebSocket  ${url}`,
+    `  HTTP       ${url.replace(/^ws/, "http")}`,
+    ...(gateway.isOpen ? [`  open to    other machines, on port ${gateway.port}`] : []),
+    `  auth       ${authLine(gateway)}`,
+    `  state      ${paths.stateDir}`,
+    `  plugins    ${pluginLine(plugins)}`,
+    ...plugins
+      .filter(({ state }) => state !== "active")
+      .map(({ id, state, reason }) => `    ${id}: ${state}${reason ? `, ${reason}` : ""}`),
+    ...gateway.warnings.map((warning) => `  warning    ${warning}`),
+    "",
+    "In another terminal:",
+    ...pathLines(process.env),
+    ...stateLines(process.env),
+    ...(await tryLines(plugins)),
+    "",
+    "Stop with Ctrl-C.",
+  ];
+  output.print(lines.join("\n"));
+}
+
+export function pluginLine(plugins: readonly PluginReport[]): string {
+  return `${plugins.filter(({ state }) => state === "active").length} of ${plugins.length} active`;
+}
+
+function authLine({ auth, paths }: Gateway): string {
+  if (auth.mode === "none") return "none: every program on this machine can use it";
+  if (auth.mode === "password") return "password";
+  const kept = readKeptToken(paths.credentialsDir) === auth.token;
+  return kept ? `token, kept in ${paths.credentialsDir}/gateway-token` : "token, the configured one";
+}
+
+/** How `svc` becomes a command of every directory, where it is none yet. `npx` would download a stranger's package of that name. */
+function pathLines(env: NodeJS.ProcessEnv): string[] {
+  const isThere = (env["PATH"] ?? "").split(delimiter).some((place) => {
+    const isOfNpm = place.endsWith(join("node_modules", ".bin")); // npm adds these for its scripts; no terminal has them
+    return place !== "" && !isOfNpm && existsSync(join(place, "svc"));
+  });
+  return isThere
+    ? []
+    : [`  ${commandText(["npm", "install", "--global", CLI_DIRECTORY])}    # once: puts svc on the PATH`];
+}
+
+/** What another terminal does not know: without it, `svc` there talks to the gateway of the usual state directory. */
+function stateLines({ SVC_STATE_DIR }: NodeJS.ProcessEnv): string[] {
+  return SVC_STATE_DIR ? [`  export ${commandText([`SVC_STATE_DIR=${resolve(SVC_STATE_DIR)}`])}`] : [];
+}
+
+/** Choice: three commands of plugins that are named after them, which are the first things people do; help has the others. */
+async function tryLines(plugins: readonly PluginReport[]): Promise<string[]> {
+  const running = new Set(plugins.filter(({ state }) => state === "active").map(({ id }) => id));
+  const verbs = await installedCommands();
+  const rows = [
+    ...verbs.filter(({ plugin, name, isGroup }) => name === plugin && !isGroup && running.has(plugin)).slice(0, 3),
+    { name: "doctor", summary: "What is wrong with this gateway, and how to repair it" },
+    { name: "--help", summary: "All commands" },
+  ];
+  return rows.map(({ name, summary }) => `  svc ${name.padEnd(8)} ${summary}`);
+}

@@ -1,0 +1,53 @@
+/** `svc approvals watch`: an operator who stays, sees each question as it is asked, and answers with a line. */
+import { once } from "node:events";
+import { createInterface } from "node:readline";
+import { ANSWER_PROMPT, endLine, OpenQuestions, questionLines, type QuestionNews } from "@svc/kit/exec";
+import { isGatewayError, messageOf } from "@svc/sdk";
+import { type CommandContext, visible, withNext } from "@svc/sdk/cli";
+
+/** @returns the exit code, once the terminal's input ends or the process is told to; @throws GatewayError the refusal of the connection */
+export async function watchQuestions(context: CommandContext): Promise<number> {
+  const { json, print, note, input } = context;
+  const isTerminal = (input as { isTTY?: boolean }).isTTY === true; // only the streams of a terminal have it
+  const client = await context.connect({ scopes: ["operator.approvals"], reconnect: true });
+  const tell = (news: QuestionNews) => {
+    if (json) print(news);
+    else if (news.event === "ended") print(endLine(news));
+    else for (const line of ["", visible(news.question.id), ...questionLines(news.question)]) print(line);
+    if (!json && questions.first) note(ANSWER_PROMPT);
+  };
+  const questions = new OpenQuestions(client, tell);
+  const refresh = () => void questions.refresh().catch((error: unknown) => note(messageOf(error)));
+  client.onGap(refresh);
+  client.onReconnect(refresh);
+  const gone = new Promise<number>((resolve) => {
+    client.onClose(({ code, reason, willReconnect }) => {
+      note(`connection to the gateway lost (${code} ${visible(reason)})${willReconnect ? "; connecting again" : ""}`);
+      if (!willReconnect) resolve(1);
+    });
+  });
+  try {
+    await questions.refresh();
+    if (!json && !questions.first) note("Waiting for questions. Ctrl-C leaves.");
+    if (json) return await gone;
+    const lines = createInterface({ input });
+    lines.on("line", (line) => void answer(questions, line, note));
+    const left = once(lines, "close").then(() => (isTerminal ? 0 : gone)); // a pipe that ends has no more answers; questions still come
+    return await Promise.race([left, gone]);
+  } catch (error) {
+    throw withNext(error, { plugin: "approvals", step: "svc approvals list" });
+  } finally {
+    questions.close();
+    await client.close();
+  }
+}
+
+async function answer(questions: OpenQuestions, line: string, note: (line: string) => void): Promise<void> {
+  try {
+    if (!(await questions.answer(line)) && line.trim() !== "")
+      note(questions.first ? ANSWER_PROMPT : "No question waits.");
+  } catch (error) {
+    if (!isGatewayError(error)) throw error;
+    note(`Refused: ${visible(error.message)}`);
+  }
+}

@@ -1,0 +1,50 @@
+/** The first lines of `svc chat`: who answers, and what can be typed. */
+import { isGatewayError } from "@svc/sdk";
+import { agents } from "@svc/sdk/agents";
+import { sessions } from "@svc/sdk/sessions";
+import type { ChatClient } from "./conversation.ts";
+import { printable, type Style } from "./transcript-view.ts";
+
+/** @param isNew nothing was said in this session yet: examples are shown */
+export async function openingLines(
+  client: ChatClient,
+  sessionKey: string,
+  isNew: boolean,
+  style: Style,
+): Promise<string[]> {
+  const [who, model] = await Promise.all([agentOf(client, sessionKey), modelOf(client, sessionKey)]);
+  const facts = [...(who ? [`agent ${who}`] : []), ...(model ? [`model ${model}`] : []), `session ${sessionKey}`];
+  const lines = [facts.join(", "), "/help lists the commands; /quit or Ctrl-C leaves.", ...(isNew ? EXAMPLES : [])];
+  return lines.map((line) => style.dim(printable(line)));
+}
+
+const EXAMPLES = [
+  "Examples:",
+  "  What can you do?",
+  "  status                     uses a tool, also without a model",
+  "  /new Let us start over.    a new session, with its first message",
+];
+
+async function agentOf(client: ChatClient, sessionKey: string): Promise<string | undefined> {
+  return unlessRefused(async () => (await client.call(agents.identity, { sessionKey })).agentId);
+}
+
+/** Choice: the model of the last reply, else the default one. */
+async function modelOf(client: ChatClient, sessionKey: string): Promise<string | undefined> {
+  return unlessRefused(async () => {
+    const { key } = await client.call(sessions.resolve, { key: sessionKey }).catch(() => ({ key: sessionKey }));
+    const { sessions: rows, defaults } = await client.call(sessions.list, { search: key });
+    const { modelProvider, model } = rows.find((row) => row.key === key && row.model !== undefined) ?? defaults;
+    return model ? [...(modelProvider ? [modelProvider] : []), model].join("/") : undefined;
+  });
+}
+
+/** Whoever may not ask, or a gateway without that plugin, has no such line. */
+async function unlessRefused<T>(ask: () => Promise<T>): Promise<T | undefined> {
+  try {
+    return await ask();
+  } catch (error) {
+    if (isGatewayError(error)) return undefined;
+    throw error;
+  }
+}

@@ -1,0 +1,168 @@
+/** Questions of `exec.approval.*` in a terminal: shown when they are asked, answered by a line. */
+import { type Clock, isGatewayError } from "@svc/sdk";
+import {
+  type ApprovalDecision,
+  type ApprovalRow,
+  execApproval,
+  execApprovalRequested,
+  execApprovalResolved,
+} from "@svc/sdk/approvals";
+import { cut, time, visible } from "@svc/sdk/cli";
+import type { GatewayClient } from "@svc/sdk/client";
+
+/** Characters of one value that are shown where somebody decides. */
+const MAX_SHOWN = 4_000;
+/** Questions read at the start. */
+const MAX_OPEN = 500;
+
+const DECISIONS: Readonly<Record<string, ApprovalDecision>> = {
+  y: "allow-once",
+  yes: "allow-once",
+  n: "deny",
+  no: "deny",
+  a: "allow-always",
+  always: "allow-always",
+};
+
+export const ANSWER_PROMPT = "Allow? y: once, always: exactly this from now on, n: no";
+
+/** What is asked, while it waits. */
+export type OpenQuestion = Pick<ApprovalRow, "id" | "request" | "createdAtMs" | "expiresAtMs">;
+
+/** What is told while questions are watched. */
+export type QuestionNews =
+  | { readonly event: "asked"; readonly question: OpenQuestion }
+  /** `decision` is `null` when its time was over. */
+  | {
+      readonly event: "ended";
+      readonly question: OpenQuestion;
+      readonly decision: ApprovalDecision | null;
+      readonly resolvedBy?: string;
+    };
+
+/** As `visible`, and says how much was left out. */
+export function bounded(text: string, max: number): string {
+  const shown = visible(cut(text, max, ""));
+  return text.length <= max ? shown : `${shown}… (${text.length - max} more characters; see --json)`;
+}
+
+/** All that matters for a decision, a line each; what clients wrote cannot steer the terminal. Pure. */
+export function questionLines({ request, expiresAtMs }: Pick<OpenQuestion, "request" | "expiresAtMs">): string[] {
+  const { command, commandArgv, envKeys, cwd, nodeId, host, agentId, sessionKey, askedBy, resolvedPath, digest } =
+    request;
+  const rows: [string, string | null | undefined][] = [
+    ["command", command],
+    ["argv", commandArgv && JSON.stringify(commandArgv)],
+    ["program", resolvedPath],
+    ["directory", cwd],
+    ["environment", envKeys?.join(" ")],
+    ["where", nodeId === null ? host : `node ${nodeId}`],
+    ["agent", agentId],
+    ["session", sessionKey],
+    ["asked by", askedBy],
+    ["digest", digest],
+    ["until", time(expiresAtMs)],
+  ];
+  return rows.flatMap(([name, value]) =>
+    value === null || value === undefined ? [] : [`  ${name.padEnd(11)}  ${bounded(value, MAX_SHOWN)}`],
+  );
+}
+
+/** One line about a question that ended. Pure. */
+export function endLine({ question, decision, resolvedBy }: Extract<QuestionNews, { event: "ended" }>): string {
+  const word = { "allow-once": "allowed once", "allow-always": "allowed always", deny: "denied" };
+  const by = resolvedBy === undefined ? "" : ` by ${bounded(resolvedBy, 40)}`;
+  return `${decision === null ? "nobody answered in time" : `${word[decision]}${by}`}: ${bounded(question.request.command, 300)}`;
+}
+
+/** The questions that wait and that this client may decide; the oldest is the one a line answers. */
+export class OpenQuestions {
+  readonly #client: Pick<GatewayClient, "call" | "on">;
+  readonly #clock: Pick<Clock, "now" | "setTimeout">;
+  readonly #tell: (news: QuestionNews) => void;
+  readonly #open = new Map<string, { readonly question: OpenQuestion; readonly forget: () => void }>();
+  readonly #stops: (() => void)[];
+
+  constructor(
+    client: Pick<GatewayClient, "call" | "on">,
+    tell: (news: QuestionNews) => void,
+    clock: Pick<Clock, "now" | "setTimeout"> = OF_THE_PROCESS,
+  ) {
+    this.#client = client;
+    this.#clock = clock;
+    this.#tell = tell;
+    this.#stops = [
+      client.on(execApprovalRequested, (question) => this.#add(question)),
+      client.on(execApprovalResolved, ({ id, decision, resolvedBy }) =>
+        this.#end(id, decision, resolvedBy === undefined ? {} : { resolvedBy }),
+      ),
+    ];
+  }
+
+  /** Adds those that wait already, and drops those that ended unheard. @throws GatewayError the gateway lists none to this client */
+  async refresh(): Promise<void> {
+    const { approvals } = await this.#client.call(execApproval.list, { limit: MAX_OPEN });
+    const waiting = approvals.filter(({ status }) => status === "pending");
+    for (const id of this.#open.keys()) if (!waiting.some((row) => row.id === id)) this.#drop(id);
+    for (const row of waiting.toReversed()) this.#add(row);
+  }
+
+  get first(): OpenQuestion | undefined {
+    const [open] = this.#open.values();
+    return open?.question;
+  }
+
+  /** Answers the oldest question when `line` is an answer. @returns whether it was; @throws GatewayError the refusal */
+  async answer(line: string): Promise<boolean> {
+    const decision = decisionIn(line);
+    const question = this.first;
+    if (decision === undefined || question === undefined) return false;
+    try {
+      await this.#client.call(execApproval.resolve, { id: question.id, decision });
+    } catch (error) {
+      if (isGatewayError(error)) this.#drop(question.id); // decided by somebody else, expired, or not for this client
+      throw error;
+    }
+    return true;
+  }
+
+  close(): void {
+    for (const stop of this.#stops) stop();
+    for (const id of this.#open.keys()) this.#drop(id);
+  }
+
+  #add(question: OpenQuestion): void {
+    const { id, expiresAtMs } = question;
+    if (this.#open.has(id)) return;
+    // No event tells of an expiry.
+    const forget = this.#clock.setTimeout(() => this.#end(id, null, {}), expiresAtMs - this.#clock.now());
+    this.#open.set(id, { question, forget });
+    this.#tell({ event: "asked", question });
+  }
+
+  #end(id: string, decision: ApprovalDecision | null, more: { readonly resolvedBy?: string }): void {
+    const question = this.#open.get(id)?.question;
+    if (!question) return;
+    this.#drop(id);
+    this.#tell({ event: "ended", question, decision, ...more });
+  }
+
+  #drop(id: string): void {
+    this.#open.get(id)?.forget();
+    this.#open.delete(id);
+  }
+}
+
+const OF_THE_PROCESS: Pick<Clock, "now" | "setTimeout"> = {
+  now: Date.now,
+  setTimeout(work, ms) {
+    const timer = setTimeout(work, ms);
+    return () => clearTimeout(timer);
+  },
+};
+
+/** Pure. */
+export function decisionIn(line: string): ApprovalDecision | undefined {
+  const word = line.trim().toLowerCase();
+  return Object.hasOwn(DECISIONS, word) ? DECISIONS[word] : undefined;
+}

@@ -1,0 +1,64 @@
+/** What `npm start` does before the gateway runs: `.ci/start.mjs`, in a small copy of a checkout with a build that leaves a mark. */
+import assert from "node:assert/strict";
+import { spawnSync } from "node:child_process";
+import { cpSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { createServer } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { describe, it, type TestContext } from "node:test";
+import { root } from "../../checkout.ts";
+import { cleanEnvironment } from "../../gateway-process.ts";
+
+const BUILD = `import { mkdirSync, writeFileSync } from "node:fs";
+import { keepStamp, sourcesNow } from "./sources.mjs";
+const sources = sourcesNow();
+mkdirSync(".build", { recursive: true });
+mkdirSync("host/cli/dist", { recursive: true });
+writeFileSync("host/cli/dist/main.js", "");
+keepStamp(sources);
+console.log("built");`;
+
+function checkout(t: TestContext) {
+  const directory = mkdtempSync(join(tmpdir(), "svc-start-"));
+  t.after(() => rmSync(directory, { recursive: true, force: true }));
+  mkdirSync(join(directory, ".ci"));
+  mkdirSync(join(directory, "host/cli"), { recursive: true });
+  mkdirSync(join(directory, "state"));
+  for (const name of ["start.mjs", "sources.mjs"]) cpSync(join(root, ".ci", name), join(directory, ".ci", name));
+  writeFileSync(join(directory, ".ci/build.mjs"), BUILD);
+  writeFileSync(join(directory, "host/cli/svc.js"), "console.log(process.argv.slice(2).join(' '));");
+  writeFileSync(join(directory, "host/cli/source.ts"), "1");
+  const state = join(directory, "state");
+  const start = () => {
+    const { stdout, stderr } = spawnSync(process.execPath, [join(directory, ".ci/start.mjs"), "--port", "0"], {
+      cwd: tmpdir(),
+      env: cleanEnvironment(state),
+      encoding: "utf8",
+    });
+    return `${stderr}${stdout}`;
+  };
+  return { directory, state, start };
+}
+
+describe("npm start", () => {
+  const RUNS = "gateway run --port 0\n";
+  const BUILDS = `Building, since sources changed; this takes about half a minute ...\nbuilt\n${RUNS}`;
+
+  it("builds once, and again only when a source was changed, added or taken away", (t) => {
+    const { directory, start } = checkout(t);
+    const source = join(directory, "host/cli/source.ts");
+    assert.deepEqual([start(), start()], [BUILDS, RUNS]);
+    writeFileSync(source, "2; // changed");
+    assert.deepEqual([start(), start()], [BUILDS, RUNS]);
+    rmSync(source);
+    assert.deepEqual([start(), start()], [BUILDS, RUNS]);
+  });
+
+  it("builds nothing under a gateway that runs on the state directory, and leaves it to `gateway run` to refuse", async (t) => {
+    const { state, start } = checkout(t);
+    const server = createServer(() => {}).listen(join(state, "gateway.sock"));
+    t.after(() => server.close());
+    await new Promise((resolve) => server.once("listening", resolve));
+    assert.equal(start(), RUNS);
+  });
+});

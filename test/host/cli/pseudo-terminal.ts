@@ -1,0 +1,58 @@
+/** Runs `svc` as a person does: in a (pseudo) terminal, of `script` from util-linux, with what is typed and what is shown. */
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { join } from "node:path";
+import { stripVTControlCharacters } from "node:util";
+import { root } from "../../checkout.ts";
+
+export interface PseudoTerminal {
+  /** Everything so far, without what steers a terminal. */
+  shown(): string;
+  /** What matches first, from now or before. */
+  shows(pattern: RegExp): Promise<string>;
+  types(text: string): void;
+  /** With its exit code. */
+  readonly ended: Promise<number | null>;
+  kill(): void;
+}
+
+export const CTRL_C = "\u0003";
+
+/** @param env the whole environment. Killed with the test */
+export function inTerminal(
+  t: { after(work: () => void): void },
+  args: readonly string[],
+  env: NodeJS.ProcessEnv,
+): PseudoTerminal {
+  const line = [process.execPath, join(root, "host/cli/svc.js"), ...args].map((word) => `'${word}'`).join(" ");
+  const child = spawn("script", ["-qefc", `exec ${line}`, "/dev/null"], { env, detached: true });
+  let shown = "";
+  const looking = new Set<() => void>();
+  const look = (chunk: Buffer) => {
+    shown = `${shown}${stripVTControlCharacters(chunk.toString())}`.replaceAll("\r", "");
+    for (const one of looking) one();
+  };
+  child.stdout.on("data", look);
+  child.stderr.on("data", look);
+  const ended = once(child, "close").then(([code]) => code as number | null);
+  const kill = () => void child.kill("SIGKILL"); // the terminal is gone then, which ends what runs in it
+  t.after(kill);
+  return {
+    shown: () => shown,
+    shows: (pattern) =>
+      new Promise((resolve, reject) => {
+        const one = () => {
+          const [found] = pattern.exec(shown) ?? [];
+          if (found === undefined) return;
+          looking.delete(one);
+          resolve(found);
+        };
+        looking.add(one);
+        one();
+        void ended.then((code) => reject(new Error(`it ended with ${code} and never showed ${pattern}: ${shown}`)));
+      }),
+    types: (text) => void child.stdin.write(text),
+    ended,
+    kill,
+  };
+}

@@ -1,0 +1,79 @@
+/** Lines of the log for people. */
+import assert from "node:assert/strict";
+import { spawnSync } from "node:child_process";
+import { join } from "node:path";
+import { describe, it } from "node:test";
+import { consoleLine } from "../../../host/logs/console-line.ts";
+import { logSettings } from "../../../host/logs/settings.ts";
+import { root } from "../../checkout.ts";
+
+const line = (err?: object) =>
+  JSON.stringify({
+    level: 50,
+    time: 0,
+    plugin: "notes",
+    ...(err ? { err } : {}),
+    msg: "plugin notes failed in method notes.add",
+  });
+
+describe("a compact line", () => {
+  const host = "    at Dispatcher.run (file:///opt/svc/host/dist/chunk-ABC.js:10:20)\n    at node:internal/timers:1:2";
+  const rows: [what: string, err: object | undefined, shown: string][] = [
+    ["is one sentence", undefined, ""],
+    [
+      "has the message of an error",
+      { message: "coun is not defined\nand more", stack: `Error: x\n${host}` },
+      " (coun is not defined)",
+    ],
+    [
+      "has file and line of the plugin, and no stack",
+      {
+        message: "coun is not defined",
+        stack: `ReferenceError: x\n    at add (/home/me/notes/plugin.ts:39:5)\n${host}`,
+      },
+      " (coun is not defined, at /home/me/notes/plugin.ts:39)",
+    ],
+    [
+      "has them from a module's URL, whatever libraries came before",
+      {
+        message: "no",
+        stack: `Error: no\n    at f (/home/me/notes/node_modules/lib/index.js:1:1)\n    at async file:///home/me/notes/a.mjs?generation=3:7:1\n${host}`,
+      },
+      " (no, at /home/me/notes/a.mjs:7)",
+    ],
+  ];
+  for (const [what, err, shown] of rows)
+    it(what, () =>
+      assert.equal(
+        consoleLine(line(err), "compact"),
+        `00:00:00 ERROR notes: plugin notes failed in method notes.add${shown}\n`,
+      ),
+    );
+});
+
+it("the style is compact on a terminal and json elsewhere, unless somebody chose one", () => {
+  const paths = { stateDir: "/s", home: "/h" };
+  const style = (section: Parameters<typeof logSettings>[0], isTerminal: boolean) =>
+    logSettings(section, paths, undefined, isTerminal).console.style;
+  assert.deepEqual(
+    [style({}, true), style({}, false), style({ consoleStyle: "pretty" }, true)],
+    ["compact", "json", "pretty"],
+  );
+});
+
+it("an error is logged with its own fields, not with constants it inherits", () => {
+  const code = `import { createLogger } from ${JSON.stringify(join(root, ".build/host/logs/log.js"))};
+    import { logSettings } from ${JSON.stringify(join(root, ".build/host/logs/settings.js"))};
+    const log = createLogger(logSettings({ file: "/dev/null" }, { stateDir: "/nowhere", home: "/" }, "error"));
+    log.error({ err: AbortSignal.abort().reason }, "x");
+    log.error({ err: Object.assign(new Error("y"), { code: "EPERM", path: "/p" }) }, "y");`;
+  const { stderr } = spawnSync(process.execPath, ["--input-type=module", "-e", code], { encoding: "utf8" });
+  const keys = stderr
+    .trim()
+    .split("\n")
+    .map((one) => Object.keys((JSON.parse(one) as { err: object }).err).sort());
+  assert.deepEqual(keys, [
+    ["message", "stack", "type"],
+    ["code", "message", "path", "stack", "type"],
+  ]);
+});
