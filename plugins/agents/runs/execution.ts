@@ -216,11 +216,12 @@ async function answer(
     },
     steer: () => takeSteered(run, env, ties, conversation.limits),
     shrink: (error) => conversation.shrink(error),
-    now: () => clock.now(),
+    maxAnswerChars: env.config().defaults.maxAnswerChars,
+    clock,
   });
 }
 
-function chainOf(run: LiveRun, { services }: Environment, prepared: Preparation): ModelChain {
+function chainOf(run: LiveRun, { services, config }: Environment, prepared: Preparation): ModelChain {
   const { models, system, tools, thinking } = prepared;
   const { answerOptions, sessionKey } = run.request;
   return new ModelChain(
@@ -233,6 +234,7 @@ function chainOf(run: LiveRun, { services }: Environment, prepared: Preparation)
           messages,
           ...tools.offer(model, isFirst),
           sessionKey,
+          maxAnswerChars: config().defaults.maxAnswerChars,
           ...(thinking === undefined ? {} : { thinking }),
           ...(answerOptions === undefined ? {} : { options: answerOptions }),
         },
