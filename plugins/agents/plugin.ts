@@ -1,5 +1,6 @@
 /** Agents: their settings and files, their runs from acceptance to outcome, and the tools they may use. */
 import { homedir } from "node:os";
+import { newOwner } from "@svc/kit/lease";
 import { definePlugin, type Denial, HOOKS, live } from "@svc/sdk";
 import { AgentDirectory, agentEvent, AgentRuns, agents } from "@svc/sdk/agents";
 import { ConfigStore } from "@svc/sdk/config";
@@ -55,7 +56,7 @@ export default definePlugin({
     const runs = new Runs(
       {
         services,
-        store: new RunStore(services),
+        store: new RunStore(services, clock, newOwner()),
         agents: directory,
         promptHook: gateway.emits(HOOKS.runPrompt),
         workspacePrompt: (agentId) => prompts.of(agentId),

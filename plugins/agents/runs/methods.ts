@@ -2,6 +2,7 @@
 import { spokenText } from "@svc/kit/runs";
 import { type Clock, GatewayError, type Handlers, type ResultOf, unavailable } from "@svc/sdk";
 import type { agents, RunOutcome } from "@svc/sdk/agents";
+import { reasonOf } from "./outcome.ts";
 import { type RequestSources, toolConnection, toRunRequest } from "./request.ts";
 import type { Runs } from "./runs.ts";
 
@@ -34,13 +35,14 @@ export function createRunHandlers(sources: MethodSources): Pick<Handlers<typeof 
     async wait({ params: { runId, timeoutMs = DEFAULT_WAIT_MS } }) {
       const outcome = await followed(sources, runId, timeoutMs);
       if (!outcome) return { runId, status: "timeout" };
-      const { status, startedAt, endedAt, errorMessage } = outcome;
+      const { status, startedAt, endedAt } = outcome;
+      const error = reasonOf(outcome);
       return {
         runId,
         status: status === "aborted" ? "timeout" : status,
         ...(startedAt === undefined ? {} : { startedAt }),
         endedAt,
-        ...(errorMessage === undefined ? {} : { error: errorMessage }),
+        ...(error === undefined ? {} : { error }),
       };
     },
   };

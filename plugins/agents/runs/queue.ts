@@ -219,7 +219,7 @@ export const laneOf = (run: LiveRun) => run.request.lane ?? MAIN_LANE;
 const HOOK_LANE = "hook";
 
 /** Runs whose callers wait with an open HTTP connection. */
-const HTTP_LANE = "http";
+export const HTTP_LANE = "http";
 /** Choice: wide enough for a program that asks many things at once: what waits in this lane costs the program time to its first word. */
 const HTTP_RUNS = 64;
 
