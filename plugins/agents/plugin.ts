@@ -3,6 +3,7 @@ import { homedir } from "node:os";
 import { newOwner } from "@svc/kit/lease";
 import { definePlugin, type Denial, HOOKS, live } from "@svc/sdk";
 import { AgentDirectory, agentEvent, AgentRuns, agents } from "@svc/sdk/agents";
+import { Delivery } from "@svc/sdk/channels";
 import { ConfigStore } from "@svc/sdk/config";
 import { GatewayInfo } from "@svc/sdk/gateway";
 import { ModelPolicy, Models } from "@svc/sdk/models";
@@ -42,6 +43,7 @@ export default definePlugin({
     host: GatewayInfo,
     config: ConfigStore,
     tools: live(Tools),
+    delivery: live(Delivery),
   },
   provides: [AgentRuns, AgentDirectory, ModelPolicy],
 
@@ -62,6 +64,7 @@ export default definePlugin({
         workspacePrompt: (agentId) => prompts.of(agentId),
         config: () => directory.config,
         queue: () => messages.queue,
+        delivery: () => services.delivery.get(),
         archiveSession: async (key) => void (await gateway.call(sessions.delete, { key })),
         clock,
         log,
@@ -95,6 +98,7 @@ export default definePlugin({
         services,
         agents: directory,
         runs,
+        delivery: () => services.delivery.get(),
         clock,
         log,
         findSession: async (sessionId, principal) =>

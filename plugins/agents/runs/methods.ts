@@ -29,7 +29,13 @@ export function createRunHandlers(sources: MethodSources): Pick<Handlers<typeof 
       // A duplicate gets one response: how far the first one is.
       if (!fresh) return isOver ? finalResponse(await runs.wait(runId, 0), runId, acceptedAt) : accepted;
       call.accept(accepted);
-      return finalResponse(await runs.wait(runId), runId, acceptedAt);
+      const outcome = await runs.wait(runId);
+      const failure = await runs.deliveries.failure(runId);
+      if (failure !== undefined) {
+        const summary = `the reply was not delivered: ${failure}`;
+        unavailable(summary, { payload: { runId, status: "error", summary } });
+      }
+      return finalResponse(outcome, runId, acceptedAt);
     },
 
     async wait({ params: { runId, timeoutMs = DEFAULT_WAIT_MS } }) {

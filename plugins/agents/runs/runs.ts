@@ -13,6 +13,7 @@ import { recoverInterrupted } from "./interrupted.ts";
 import { LiveRun, LiveRuns } from "./live-runs.ts";
 import { type QueueConfig, queueModeOf, type QueueSettings } from "./queue-settings.ts";
 import { laneOf, RunQueues, type Turn } from "./queue.ts";
+import { ReplyDeliveries, type ReplyDeliverySources } from "./reply-delivery.ts";
 import type { RunRecord } from "./store.ts";
 
 /** Choice: how long a stop waits for running runs; a plugin has 5 s for all of its stop. */
@@ -32,7 +33,8 @@ export interface RunHooks {
   readonly finished: HookEmitter<typeof HOOKS.runFinished>;
 }
 
-export interface RunSources extends Environment, Pick<SubagentSources, "archiveSession"> {
+export interface RunSources
+  extends Environment, Pick<SubagentSources, "archiveSession">, Pick<ReplyDeliverySources, "delivery"> {
   /** `messages.queue`, as it is now. */
   readonly queue: () => QueueConfig;
 }
@@ -46,6 +48,7 @@ export class Runs implements AgentRuns {
   readonly #live: LiveRuns;
   readonly #queues: RunQueues;
   readonly subagents: Subagents;
+  readonly deliveries: ReplyDeliveries;
   /** Acceptances in progress. A second request of the same id waits for the first. */
   readonly #accepting = new Map<string, Promise<Started>>();
   /** Ends of runs that never started, while they are being stored. */
@@ -76,6 +79,7 @@ export class Runs implements AgentRuns {
       () => env.store.lease(),
       () => this.#live.all().length > 0,
     );
+    this.deliveries = new ReplyDeliveries(env);
     this.subagents = new Subagents(env, {
       accept: (request, alongside) => this.#once(request.runId, () => this.#accept(request, alongside)),
     });
@@ -217,6 +221,7 @@ export class Runs implements AgentRuns {
   #finish(run: LiveRun, outcome: RunOutcome | undefined): void {
     this.#live.remove(run);
     if (!outcome) return void this.#follow(run.id, run.events);
+    this.deliveries.begin(run.request, outcome, this.#closing.signal);
     this.#announce(run.events, outcome);
     if (run.request.origin === SUBAGENT) void this.subagents.ended(run.id);
   }

@@ -8,6 +8,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { newOwner } from "@svc/kit/lease";
 import { type Denial, type PayloadOf, withDefaults } from "@svc/sdk";
 import type { agentEvent, RunEvent, RunOutcome, RunRequest } from "@svc/sdk/agents";
+import type { Delivery } from "@svc/sdk/channels";
 import { type Models, type ResolvedModel, textOf } from "@svc/sdk/models";
 import type { Sessions } from "@svc/sdk/sessions";
 import type { Storage } from "@svc/sdk/storage";
@@ -48,6 +49,8 @@ export interface FixtureOptions {
   readonly storage?: (real: Storage) => Storage;
   /** The next gateway on the storage finds the leases of this one valid. Default: it finds that the process has ended. */
   readonly isAlive?: boolean;
+  /** Default: no plugin delivers to channels. */
+  readonly delivery?: Delivery;
 }
 
 export interface Gateway {
@@ -134,6 +137,7 @@ async function startGateway(real: Storage, clock: FakeClock, options: FixtureOpt
       ...(options.workspacePrompt ? { workspacePrompt: options.workspacePrompt } : {}),
       config: () => directory.config,
       queue: () => queue,
+      delivery: () => options.delivery,
       archiveSession: async (key) => void seen.archived.push(key),
       clock,
       log,
