@@ -1,4 +1,5 @@
 /** The configuration sections `agents` and `messages`. Spec: http/config-keys.md, as far as this plugin goes. */
+import { MAX_ANSWER_CHARS } from "@svc/kit/providers";
 import { NonEmpty, type Static, Strict, Type } from "@svc/sdk";
 import { HeartbeatConfig } from "@svc/sdk/heartbeat";
 import { MemorySearch } from "@svc/sdk/memory";
@@ -115,6 +116,12 @@ const Defaults = Strict(
       default: 25,
       minimum: 1,
       description: "times one run may go back to its tools",
+    }),
+    maxAnswerChars: Type.Integer({
+      default: MAX_ANSWER_CHARS,
+      minimum: 1_000,
+      description:
+        "characters of text, thoughts and tool calls after which an answer is cut and the run ends; also of the text of all answers of a run",
     }),
     // Choice: a prompt may also be plain configuration; the workspace files follow it.
     systemPrompt: text("beginning of the prompt; empty: none; default: a short built-in one"),

@@ -1,7 +1,9 @@
 /** Agents: their settings and files, their runs from acceptance to outcome, and the tools they may use. */
 import { homedir } from "node:os";
+import { newOwner } from "@svc/kit/lease";
 import { definePlugin, type Denial, HOOKS, live } from "@svc/sdk";
 import { AgentDirectory, agentEvent, AgentRuns, agents } from "@svc/sdk/agents";
+import { Delivery } from "@svc/sdk/channels";
 import { ConfigStore } from "@svc/sdk/config";
 import { GatewayInfo } from "@svc/sdk/gateway";
 import { ModelPolicy, Models } from "@svc/sdk/models";
@@ -42,6 +44,7 @@ export default definePlugin({
     host: GatewayInfo,
     config: ConfigStore,
     tools: live(Tools),
+    delivery: live(Delivery),
   },
   provides: [AgentRuns, AgentDirectory, ModelPolicy],
 
@@ -56,12 +59,13 @@ export default definePlugin({
     const runs = new Runs(
       {
         services,
-        store: new RunStore(services),
+        store: new RunStore(services, clock, newOwner()),
         agents: directory,
         promptHook: gateway.emits(HOOKS.runPrompt),
         workspacePrompt: (agentId) => prompts.of(agentId),
         config: () => directory.config,
         queue: () => messages.queue,
+        delivery: () => services.delivery.get(),
         archiveSession: async (key) => void (await gateway.call(sessions.delete, { key })),
         clock,
         log,
@@ -95,6 +99,7 @@ export default definePlugin({
         services,
         agents: directory,
         runs,
+        delivery: () => services.delivery.get(),
         clock,
         log,
         findSession: async (sessionId, principal) =>

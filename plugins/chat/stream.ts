@@ -11,6 +11,9 @@ type ShownMessage = NonNullable<ChatPayload["message"]>;
 /** Milliseconds between two deltas of one run; text in between comes with the next delta or the final. */
 export const DELTA_INTERVAL_MS = 150;
 
+/** Choice: characters of cumulative text that the deltas of one run carry in a millisecond, on average: a long text is sent more seldom. */
+const CHARS_PER_MS = 500;
+
 /** Choice: past this many live runs the oldest loses its throttle, which costs one more delta. */
 const MAX_THROTTLED = 10_000;
 
@@ -26,8 +29,10 @@ export function createChatStream({ clock, sent, emit }: ChatStreamOptions): (eve
 
   function delta({ runId, sessionKey, seq, data }: RunEvent): void {
     const at = clock.elapsed();
-    if (at - (lastDeltaAt.get(runId) ?? -Infinity) < DELTA_INTERVAL_MS) return; // most steps end here
-    const text = typeof data["text"] === "string" ? growingText(data["text"]) : "";
+    const whole = typeof data["text"] === "string" ? data["text"] : "";
+    const pauseMs = Math.max(DELTA_INTERVAL_MS, whole.length / CHARS_PER_MS);
+    if (at - (lastDeltaAt.get(runId) ?? -Infinity) < pauseMs) return; // most steps end here
+    const text = growingText(whole);
     if (text === "" || mayBecomeSilent(text)) return;
     lastDeltaAt.set(runId, at);
     for (const oldest of lastDeltaAt.keys()) {

@@ -88,7 +88,7 @@ export function createModels(options: ModelsOptions): ModelDesk {
     const once = async function* (account: ConfiguredAccount) {
       const full = withHeaders(await keys.open(account, signal), headers);
       const source = await charge(async () => contribution.value.stream(request, full, signal));
-      yield* untilFinish(source, { name: account.name, signal, charge });
+      yield* untilFinish(source, { ...request, name: account.name, signal, charge });
     };
     const own = accounts(model.provider);
     await keys.freshen(own, signal);

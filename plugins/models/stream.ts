@@ -1,4 +1,5 @@
 /** Holds a provider to its promise: pieces, then exactly one `finish`, and an end at the signal. */
+import { AnswerSize } from "@svc/kit/providers";
 import { unavailable } from "@svc/sdk";
 import type { ModelEvent, ProviderFailure } from "@svc/sdk/models";
 
@@ -8,14 +9,25 @@ export type Charge = <R>(work: () => Promise<R>) => Promise<R>;
 /**
  * Passes on what `source` yields up to and with its `finish`. Choice: pieces after `finish` are not asked for.
  * An abort ends it at once, even when the provider does not listen to its signal.
- * @throws GatewayError `UNAVAILABLE` when the source ends without `finish`; the signal's reason on abort; else what
+ * @throws GatewayError `UNAVAILABLE` when the source ends without `finish` or the answer is too long; the signal's reason on abort; else what
  * the source throws.
  */
 export async function* untilFinish(
   source: AsyncIterable<ModelEvent>,
-  { name, signal, charge }: { readonly name: string; readonly signal: AbortSignal; readonly charge: Charge },
+  {
+    name,
+    signal,
+    charge,
+    ...limit
+  }: {
+    readonly name: string;
+    readonly signal: AbortSignal;
+    readonly charge: Charge;
+    readonly maxAnswerChars?: number | undefined;
+  },
 ): AsyncGenerator<ModelEvent, void, void> {
   signal.throwIfAborted();
+  const size = new AnswerSize(`model provider "${name}"`, limit);
   const iterator = source[Symbol.asyncIterator]();
   let cancel: ((reason: unknown) => void) | undefined;
   const onAbort = () => cancel?.(signal.reason);
@@ -35,6 +47,7 @@ export async function* untilFinish(
         const details: ProviderFailure = { kind: "server_error" };
         unavailable(`the model provider "${name}" broke off: it ended without finishing its answer`, { details });
       }
+      size.event(step.value);
       yield step.value;
       if (step.value.type === "finish") return;
     }

@@ -1,5 +1,5 @@
 /** Events of the Messages API, put together into our pieces. Pure; the way out is `translate.ts`. */
-import { refuseAnswer } from "@svc/kit/providers";
+import { type AnswerSize, refuseAnswer } from "@svc/kit/providers";
 import type { ModelEvent, Usage } from "@svc/sdk/models";
 import { parseToolArguments } from "@svc/sdk/tools";
 import type { MessageDeltaUsage, RawMessageStreamEvent, StopReason } from "@anthropic-ai/sdk/resources/messages";
@@ -17,7 +17,7 @@ interface Call {
 }
 
 export interface Answer {
-  /** Pieces that can be passed on now. */
+  /** Pieces that can be passed on now. @throws GatewayError `UNAVAILABLE` when the tool calls grow too large */
   take(event: RawMessageStreamEvent): ModelEvent[];
   /**
    * The `finish`, after the last event.
@@ -27,7 +27,7 @@ export interface Answer {
 }
 
 /** @param source names the account in refusals, e.g. `model provider "acme"`. */
-export function createAnswer(source: string): Answer {
+export function createAnswer(source: string, size: AnswerSize): Answer {
   const calls = new Map<number, Call>();
   let reason: StopReason | undefined;
   let usage: Usage | undefined;
@@ -35,6 +35,7 @@ export function createAnswer(source: string): Answer {
 
   function start(index: number, block: Start): ModelEvent[] {
     if (block.type === "tool_use") {
+      size.call(block.id + block.name, true);
       calls.set(index, { id: block.id, name: block.name, input: "" });
       called = true;
     }
@@ -45,7 +46,10 @@ export function createAnswer(source: string): Answer {
 
   function add(index: number, delta: Delta): ModelEvent[] {
     const call = calls.get(index);
-    if (delta.type === "input_json_delta" && call) call.input += delta.partial_json;
+    if (delta.type === "input_json_delta" && call) {
+      size.call(delta.partial_json, false);
+      call.input += delta.partial_json;
+    }
     if (delta.type === "text_delta" && delta.text !== "") return [{ type: "text", delta: delta.text }];
     if (delta.type === "thinking_delta" && delta.thinking !== "") return [{ type: "thinking", delta: delta.thinking }];
     // The signature comes last in its block: a later thought is another block.

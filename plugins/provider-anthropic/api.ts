@@ -1,9 +1,8 @@
 /** The network: one client for each account, and the events of an answer. The only file here that talks to a server. */
-import type { ProviderPhase } from "@svc/kit/providers";
+import { boundedErrors, providerName, type ProviderPhase, reportedError, serverEvents } from "@svc/kit/providers";
 import type { Clock } from "@svc/sdk";
 import type { ProviderAccount } from "@svc/sdk/models";
 import type Anthropic from "@anthropic-ai/sdk";
-import type { Stream } from "@anthropic-ai/sdk/core/streaming";
 import type { MessageCreateParamsStreaming, RawMessageStreamEvent } from "@anthropic-ai/sdk/resources/messages";
 import { toFailure } from "./failure.ts";
 
@@ -52,7 +51,7 @@ export function createMessagesApi(options: MessagesApiOptions): MessagesApi {
         maxRetries: 0, // the gateway knows more accounts
         openTelemetry: false,
         logLevel: "off", // it prints what the model says
-        fetch,
+        fetch: boundedErrors(fetch),
       });
     clients.delete(settings);
     clients.set(settings, client);
@@ -70,21 +69,33 @@ export function createMessagesApi(options: MessagesApiOptions): MessagesApi {
       try {
         const client = await clientOf(account);
         // Not `messages.create`: that one prints notices about old models to the terminal.
-        const asked = client.post<Stream<RawMessageStreamEvent>>("/v1/messages", {
-          body: params,
-          stream: true,
-          signal,
-        });
-        const events = await asked;
+        const response = await client.post("/v1/messages", { body: params, stream: true, signal }).asResponse();
         phase = "answering";
-        yield* events;
+        for await (const { name, data } of serverEvents(response, providerName(account))) {
+          if (name === "error") throw reported(data);
+          if (name !== undefined && name !== "ping" && data !== "") yield JSON.parse(data) as RawMessageStreamEvent; // from the wire: `answer.ts` bears other shapes
+        }
       } catch (thrown) {
         signal.throwIfAborted();
         throw toFailure(thrown, { account, model: { id: params.model }, phase, now: clock.now() });
       }
-      signal.throwIfAborted(); // on abort the client's iterator just ends
+      signal.throwIfAborted();
     },
   };
+}
+
+interface ErrorEvent {
+  readonly error?: { readonly type?: unknown; readonly details?: { readonly error_code?: unknown } };
+}
+
+/** The error of an event of that name. */
+function reported(data: string): Error {
+  try {
+    const body = JSON.parse(data) as ErrorEvent | null; // from the wire; each field is checked where it is used
+    return reportedError(body, { type: body?.error?.type, errorCode: body?.error?.details?.error_code });
+  } catch {
+    return reportedError({ message: data });
+  }
 }
 
 /** The address without the `/v1` that the library adds itself; people write it either way. */

@@ -9,12 +9,13 @@ import {
   systemCodeOf,
   unreachableSentence,
 } from "@svc/kit/providers";
-import type { GatewayError } from "@svc/sdk";
+import { type GatewayError, isGatewayError } from "@svc/sdk";
 import type { ProviderFailure } from "@svc/sdk/models";
 import { kindOf, type Thrown } from "./failure-kind.ts";
 
 /** `UNAVAILABLE` for whatever the network threw. */
 export function toFailure(thrown: unknown, context: ProviderFailureContext): GatewayError {
+  if (isGatewayError(thrown)) return thrown;
   const error: Thrown = providerErrorOf(thrown);
   const { account, now } = context;
   const kind = kindOf(error);

@@ -1,5 +1,5 @@
 /** A question to a server of the Messages API, from our request to our pieces. */
-import { providerName } from "@svc/kit/providers";
+import { AnswerSize, providerName, readable } from "@svc/kit/providers";
 import type { ModelProvider } from "@svc/sdk/models";
 import { createAnswer } from "./answer.ts";
 import type { MessagesApi } from "./api.ts";
@@ -10,8 +10,11 @@ import { toParams } from "./translate.ts";
 export function createProvider(api: MessagesApi): ModelProvider {
   return {
     async *stream(request, account, signal) {
-      const answer = createAnswer(providerName(account));
-      for await (const event of api.events(toParams(request), account, signal)) yield* answer.take(event);
+      const source = providerName(account);
+      const answer = createAnswer(source, new AnswerSize(source, request));
+      for await (const event of api.events(toParams(request), account, signal)) {
+        yield* readable(source, () => answer.take(event));
+      }
       yield* answer.end();
     },
   };

@@ -112,9 +112,12 @@ function toMessages({ messages, model }: ModelRequest): BlockMessage[] {
 
 /** Tool results between the assistant message at `index` and the next one. */
 function resultsAfter(messages: readonly Message[], index: number): ToolResultMessage[] {
-  const rest = messages.slice(index + 1);
-  const next = rest.findIndex(({ role }) => role === "assistant");
-  return (next < 0 ? rest : rest.slice(0, next)).filter((message) => message.role === "toolResult");
+  const results: ToolResultMessage[] = [];
+  for (let next = index + 1; messages[next] && messages[next]?.role !== "assistant"; next += 1) {
+    const message = messages[next];
+    if (message?.role === "toolResult") results.push(message);
+  }
+  return results;
 }
 
 /** What the model said. Nothing for an empty message, or for one of thoughts alone: the API refuses both. */

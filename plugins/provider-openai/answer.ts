@@ -1,11 +1,14 @@
 /** Chunks of the chat-completions API, put together into our pieces. Pure; the way out is `translate.ts`. */
-import { refuseAnswer } from "@svc/kit/providers";
+import { type AnswerSize, refuseAnswer } from "@svc/kit/providers";
 import type { ModelEvent, Usage } from "@svc/sdk/models";
 import { parseToolArguments } from "@svc/sdk/tools";
 import type { ChatCompletionChunk } from "openai/resources/chat/completions";
 
 type Delta = ChatCompletionChunk.Choice.Delta;
 type ToolCallDelta = ChatCompletionChunk.Choice.Delta.ToolCall;
+
+/** The server's own mark of a whole answer. */
+export const DONE = "[DONE]";
 
 /** A tool call as far as it has arrived. */
 interface Call {
@@ -16,8 +19,8 @@ interface Call {
 }
 
 export interface Answer {
-  /** Pieces that can be passed on now. */
-  take(chunk: ChatCompletionChunk): ModelEvent[];
+  /** Pieces that can be passed on now. @throws GatewayError `UNAVAILABLE` when the tool calls grow too large */
+  take(chunk: ChatCompletionChunk | typeof DONE): ModelEvent[];
   /**
    * Tool calls and the `finish`, after the last chunk.
    * @throws GatewayError `UNAVAILABLE` when what arrived is no whole answer.
@@ -29,19 +32,22 @@ export interface Answer {
  * @param source names the account in refusals, e.g. `model provider "acme"`.
  * @param newId makes ids for servers that send tool calls without one.
  */
-export function createAnswer(source: string, newId: () => string): Answer {
+export function createAnswer(source: string, newId: () => string, size: AnswerSize): Answer {
   const calls: Call[] = [];
   let said = false;
+  let isDone = false;
   let reason: string | undefined;
   let usage: Usage | undefined;
 
   return {
     take(chunk) {
+      if (chunk === DONE) isDone = true;
+      if (chunk === DONE) return [];
       if (chunk.usage) usage = toUsage(chunk.usage) ?? usage;
       const choice = chunk.choices?.[0]; // the usage chunk has none, and some servers leave the list out
       if (!choice) return [];
       if (choice.finish_reason) reason = choice.finish_reason;
-      for (const delta of choice.delta?.tool_calls ?? []) addToCalls(calls, delta, newId);
+      for (const delta of choice.delta?.tool_calls ?? []) addToCalls(calls, delta, newId, size);
       const events = piecesOf(choice.delta);
       if (events.some(({ type }) => type === "text")) said = true;
       return events;
@@ -53,6 +59,10 @@ export function createAnswer(source: string, newId: () => string): Answer {
           "server_error",
           `${source} ended its answer before it began; is its baseUrl right? It usually ends in /v1`,
         );
+      }
+      if (reason === undefined && !isDone) {
+        const where = calls.length > 0 ? "inside a tool call" : "in the middle of its answer";
+        refuseAnswer("network", `${source} broke off ${where}; try again`);
       }
       if (reason === "content_filter") {
         refuseAnswer("request", `the content filter of ${source} stopped the answer; rephrase it`);
@@ -74,22 +84,24 @@ function piecesOf(delta: (Delta & Thoughts) | undefined): ModelEvent[] {
   const thought = delta?.reasoning_content ?? delta?.reasoning;
   if (typeof thought === "string" && thought !== "") events.push({ type: "thinking", delta: thought });
   const text = delta?.content || delta?.refusal;
-  if (text) events.push({ type: "text", delta: text });
+  if (typeof text === "string" && text !== "") events.push({ type: "text", delta: text });
   return events;
 }
 
 /** Adds a fragment. Servers differ: no index, no id, the id again in each fragment, one index for several calls. */
-function addToCalls(calls: Call[], delta: ToolCallDelta, newId: () => string): void {
+function addToCalls(calls: Call[], delta: ToolCallDelta, newId: () => string, size: AnswerSize): void {
   const last = calls.at(-1);
   const index = delta.index ?? last?.index ?? 0;
   let call = calls.findLast((known) => known.index === index);
   const another = delta.id && call && delta.id !== call.id && delta.function?.name;
+  const { name = "", arguments: args = "" } = delta.function ?? {};
+  size.call(name + args, !call || Boolean(another));
   if (!call || another) {
     call = { index, id: delta.id || newId(), name: "", arguments: "" };
     calls.push(call);
   }
-  if (delta.function?.name && call.name !== delta.function.name) call.name += delta.function.name;
-  call.arguments += delta.function?.arguments ?? "";
+  if (call.name !== name) call.name += name;
+  call.arguments += args;
 }
 
 /** Servers that say `stop` beside tool calls mean the calls. */

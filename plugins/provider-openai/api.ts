@@ -1,9 +1,18 @@
 /** The network: one client for each account, and the chunks of an answer. The only file here that talks to a server. */
-import { providerName, type ProviderPhase, providerSettingsPath, refuseAnswer } from "@svc/kit/providers";
+import {
+  boundedErrors,
+  providerName,
+  type ProviderPhase,
+  providerSettingsPath,
+  refuseAnswer,
+  reportedError,
+  serverEvents,
+} from "@svc/kit/providers";
 import type { Clock } from "@svc/sdk";
 import type { ProviderAccount } from "@svc/sdk/models";
 import type OpenAI from "openai";
 import type { ChatCompletionChunk, ChatCompletionCreateParamsStreaming } from "openai/resources/chat/completions";
+import { DONE } from "./answer.ts";
 import { toFailure } from "./failure.ts";
 
 /** Sent where an account has no key: the client insists on one, and servers without keys ignore it. */
@@ -17,14 +26,14 @@ export interface ChatApiOptions {
 
 export interface ChatApi {
   /**
-   * Posts the question and yields the answer's chunks.
+   * Posts the question and yields the answer's chunks, and the mark of its end where the server sends it.
    * @throws the signal's reason on abort; GatewayError `UNAVAILABLE` for everything the server or the network does.
    */
   chunks(
     params: ChatCompletionCreateParamsStreaming,
     account: ProviderAccount,
     signal: AbortSignal,
-  ): AsyncIterable<ChatCompletionChunk>;
+  ): AsyncIterable<ChatCompletionChunk | typeof DONE>;
 }
 
 export function createChatApi({ clock, fetch = globalThis.fetch }: ChatApiOptions): ChatApi {
@@ -46,7 +55,7 @@ export function createChatApi({ clock, fetch = globalThis.fetch }: ChatApiOption
       defaultHeaders: account.headers ?? {},
       maxRetries: 0, // the gateway knows when to ask again, and other accounts
       logLevel: "off", // it prints what the model says
-      fetch,
+      fetch: boundedErrors(fetch),
     });
     clients.set(account.name, { settings, client });
     return client;
@@ -64,14 +73,22 @@ export function createChatApi({ clock, fetch = globalThis.fetch }: ChatApiOption
       const client = await clientOf(account, baseUrl);
       let phase: ProviderPhase = "asking";
       try {
-        const stream = await client.chat.completions.create(params, { signal });
+        const response = await client.chat.completions.create(params, { signal }).asResponse();
         phase = "answering";
-        yield* stream;
+        for await (const { data } of serverEvents(response, providerName(account))) yield chunkOf(data);
       } catch (thrown) {
         signal.throwIfAborted();
         throw toFailure(thrown, { account, model: { id: params.model }, phase, now: clock.now() });
       }
-      signal.throwIfAborted(); // on abort the client's iterator just ends
+      signal.throwIfAborted();
     },
   };
+}
+
+/** @throws what `toFailure` words: a SyntaxError, or an object with the `error` that the server reports */
+function chunkOf(data: string): ChatCompletionChunk | typeof DONE {
+  if (data.startsWith(DONE)) return DONE;
+  const chunk = JSON.parse(data) as ChatCompletionChunk & { readonly error?: { readonly code?: unknown } }; // from the wire: `answer.ts` bears other shapes
+  if (!chunk?.error) return chunk;
+  throw reportedError(chunk.error, { code: chunk.error.code });
 }

@@ -10,11 +10,12 @@ import {
   systemCodeOf,
   unreachableSentence,
 } from "@svc/kit/providers";
-import type { GatewayError } from "@svc/sdk";
+import { type GatewayError, isGatewayError } from "@svc/sdk";
 import { kindOf } from "./failure-kind.ts";
 
 /** `UNAVAILABLE` for whatever the network threw. */
 export function toFailure(thrown: unknown, context: ProviderFailureContext): GatewayError {
+  if (isGatewayError(thrown)) return thrown;
   const error = providerErrorOf(thrown);
   const { account, now } = context;
   return providerFailure(error, { kind: kindOf(error), sentence: sentence(error, context), account, now });

@@ -1,6 +1,6 @@
 /** A question to a chat-completions server, from our request to our pieces. */
 import { randomUUID } from "node:crypto";
-import { providerName } from "@svc/kit/providers";
+import { AnswerSize, providerName, readable } from "@svc/kit/providers";
 import type { ModelProvider } from "@svc/sdk/models";
 import { createAnswer } from "./answer.ts";
 import type { ChatApi } from "./api.ts";
@@ -10,8 +10,11 @@ import { toParams } from "./translate.ts";
 export function createProvider(api: ChatApi, newId: () => string = randomUUID): ModelProvider {
   return {
     async *stream(request, account, signal) {
-      const answer = createAnswer(providerName(account), () => `call_${newId()}`);
-      for await (const chunk of api.chunks(toParams(request, account), account, signal)) yield* answer.take(chunk);
+      const source = providerName(account);
+      const answer = createAnswer(source, () => `call_${newId()}`, new AnswerSize(source, request));
+      for await (const chunk of api.chunks(toParams(request, account), account, signal)) {
+        yield* readable(source, () => answer.take(chunk));
+      }
       yield* answer.end();
     },
   };

@@ -58,6 +58,18 @@ export interface AcknowledgementRule {
 /** Why an answer says nothing. */
 export type Acknowledged = "token" | "empty" | "duplicate";
 
+/** Where the reply of a run is sent, beside its events. */
+export interface ReplyDelivery {
+  /** Channel id, or `last`: where the session was spoken to last. */
+  readonly channel: string;
+  /** Recipient in the channel's own notation. Default: the last one of the session. */
+  readonly to?: string;
+  /** Login of the channel. Default: that of the last conversation, else the channel's first. */
+  readonly accountId?: string;
+  /** A reply that could not be sent does not fail the request. */
+  readonly isBestEffort: boolean;
+}
+
 /** What is asked of an agent. */
 export interface RunRequest {
   /** Chosen by the caller (its idempotency key); unique for ever. */
@@ -83,6 +95,8 @@ export interface RunRequest {
   /** Milliseconds; 0 means no limit; default `agents.defaults.timeoutSeconds`. */
   readonly timeoutMs?: number;
   readonly extraSystemPrompt?: string;
+  /** Default: the reply is sent nowhere. */
+  readonly delivery?: ReplyDelivery;
   /** No files of the workspace stand in the prompt. Default false. */
   readonly lightContext?: boolean;
   /**

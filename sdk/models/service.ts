@@ -101,6 +101,8 @@ export interface ModelRequest {
   /** Default `auto`. */
   readonly toolChoice?: ToolChoice;
   readonly options?: AnswerOptions;
+  /** Characters of text, thoughts and tool calls the answer may have; a longer one is cut by a refusal. Default 2,000,000. */
+  readonly maxAnswerChars?: number;
   /** Absent: the model's own default. `adaptive`: the model decides. */
   readonly thinking?: ThinkingLevel;
   /** Groups requests of one conversation, for provider-side caches. */

@@ -106,15 +106,17 @@ function pairToolCalls(messages: readonly Message[]): Message[] {
   return messages.flatMap((message, index): Message[] => {
     if (message.role === "toolResult") return [];
     const answers = toolCallsOf(message).map(
-      (call) => resultOf(call, messages.slice(index + 1)) ?? unansweredCall(call, message.timestamp),
+      (call) => resultOf(call, messages, index + 1) ?? unansweredCall(call, message.timestamp),
     );
     return [message, ...answers];
   });
 }
 
-/** The result of `call`: before a later call with the same id, since some servers count ids anew each time. */
-function resultOf(call: ToolCallBlock, later: readonly Message[]): ToolResultMessage | undefined {
-  for (const message of later) {
+/** The result of `call`, from the message `start` on: before a later call with the same id, since some servers count ids anew each time. */
+function resultOf(call: ToolCallBlock, messages: readonly Message[], start: number): ToolResultMessage | undefined {
+  for (let index = start; index < messages.length; index += 1) {
+    const message = messages[index];
+    if (!message) return undefined;
     if (message.role === "toolResult" && message.toolCallId === call.id) return message;
     if (toolCallsOf(message).some(({ id }) => id === call.id)) return undefined;
   }

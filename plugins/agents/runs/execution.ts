@@ -23,7 +23,7 @@ import { turnImages, turnMessage } from "./queue-plan.ts";
 import type { Turn } from "./queue.ts";
 import { noteOnSession } from "./session-note.ts";
 import { takeSteered } from "./steering.ts";
-import type { RunStore } from "./store.ts";
+import type { RunRecord, RunStore } from "./store.ts";
 import { runTurn, type TurnResult } from "./turn.ts";
 
 export interface Executed {
@@ -58,7 +58,9 @@ const others = ({ overflow, merged }: Turn): readonly LiveRun[] => [...overflow,
 async function stillOurs(runs: readonly LiveRun[], { store, log }: Environment): Promise<Executed> {
   const records =
     runs.length === 1 ? [undefined] : await Promise.all(runs.map(({ id }) => store.find(id).catch(() => undefined)));
-  const returned = runs.filter((_run, index) => records[index]?.state.status === "accepted");
+  const isOurs = (record: RunRecord | undefined) =>
+    record?.state.status === "accepted" && record.lease.owner === store.owner;
+  const returned = runs.filter((_run, index) => isOurs(records[index]));
   const gone = runs.filter((run) => !returned.includes(run));
   for (const run of gone) run.abandon();
   if (gone.length > 0) return { outcome: undefined, returned };
@@ -75,23 +77,25 @@ async function begin(turn: Turn, env: Environment, ties: Ties): Promise<{ readon
   const { clock, services, store } = env;
   const run = turn.leader;
   const { runId, sessionKey, history = [] } = run.request;
-  const startedAt = clock.now();
+  const isResumed = run.resumedFrom !== undefined;
+  const startedAt = run.resumedFrom ?? clock.now();
   const tookOver = [
     ...turn.overflow.map((other) => ({ other, outcome: mergedOutcome(other, run, "dropped", startedAt) })),
     ...turn.merged.map((other) => ({ other, outcome: mergedOutcome(other, run, "collected", startedAt) })),
   ];
   for (const { other } of tookOver) other.phase = "ending";
   const changes = [store.started(runId, startedAt), ...tookOver.map(({ outcome }) => store.ended(outcome, "accepted"))];
-  const own = ownMessages(turn, startedAt);
+  const own = isResumed ? [] : ownMessages(turn, startedAt);
   const adopts = history.length > 0 && (await services.sessions.transcript(sessionKey, 1)).length === 0;
   const messages = adopts ? [...history, ...own] : own;
-  const mayTakeBack = run.request.acknowledgement !== undefined && others(turn).length === 0;
+  // Choice: a heartbeat that begins again is not withdrawn.
+  const mayTakeBack = !isResumed && run.request.acknowledgement !== undefined && others(turn).length === 0;
   const before = mayTakeBack ? await services.sessions.get(sessionKey) : undefined;
   const reading = load(run.request, env);
   reading.catch(() => undefined); // it is awaited once the write has succeeded
   let ids: readonly string[] = [];
   const write = async () => {
-    if (compactCommand(run.request) !== undefined) await services.storage.transaction(changes);
+    if (isResumed || compactCommand(run.request) !== undefined) await services.storage.transaction(changes);
     else ids = await services.sessions.append(sessionKey, messages, changes);
   };
   const isDone = async () => (await store.find(runId))?.state.status === "running";
@@ -210,17 +214,18 @@ async function answer(
         run.traces?.ids.push(...ids);
       };
       await persist(write, { clock, signal }).catch((error: unknown) => {
-        if (isGatewayError(error) && error.code === "CONFLICT") run.abandon(); // another gateway has closed it
+        if (isGatewayError(error) && error.code === "CONFLICT") run.abandon(); // another gateway has taken it
         throw error;
       });
     },
     steer: () => takeSteered(run, env, ties, conversation.limits),
     shrink: (error) => conversation.shrink(error),
-    now: () => clock.now(),
+    maxAnswerChars: env.config().defaults.maxAnswerChars,
+    clock,
   });
 }
 
-function chainOf(run: LiveRun, { services }: Environment, prepared: Preparation): ModelChain {
+function chainOf(run: LiveRun, { services, config }: Environment, prepared: Preparation): ModelChain {
   const { models, system, tools, thinking } = prepared;
   const { answerOptions, sessionKey } = run.request;
   return new ModelChain(
@@ -233,6 +238,7 @@ function chainOf(run: LiveRun, { services }: Environment, prepared: Preparation)
           messages,
           ...tools.offer(model, isFirst),
           sessionKey,
+          maxAnswerChars: config().defaults.maxAnswerChars,
           ...(thinking === undefined ? {} : { thinking }),
           ...(answerOptions === undefined ? {} : { options: answerOptions }),
         },
@@ -322,15 +328,16 @@ async function stored(
     await persist(write, { clock, signal: run.abandoned, isDone });
     return outcome;
   } catch (error) {
-    if (run.abandoned.aborted || (await isOver(error, outcome.runId, store))) return undefined;
+    if (run.abandoned.aborted || (await isTaken(error, outcome.runId, store))) return undefined;
     // The record stays open, and the next start closes it as interrupted.
     log.error({ err: error, runId: outcome.runId }, "the end of a run could not be stored");
     return { ...outcome, status: "error", errorMessage: "the reply could not be stored" };
   }
 }
 
-/** Whether the run has an outcome already that was announced: by a gateway on the same storage, or the one before this. */
-async function isOver(thrown: unknown, runId: string, store: RunStore): Promise<boolean> {
+/** Whether the run has an outcome already that was announced, or belongs to another gateway. */
+async function isTaken(thrown: unknown, runId: string, store: RunStore): Promise<boolean> {
   if (!isGatewayError(thrown) || thrown.code !== "CONFLICT") return false;
-  return (await store.find(runId).catch(() => undefined))?.outcome !== undefined;
+  const record = await store.find(runId).catch(() => undefined);
+  return record !== undefined && (record.outcome !== undefined || record.lease.owner !== store.owner);
 }

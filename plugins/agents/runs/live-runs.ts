@@ -30,6 +30,8 @@ export class LiveRun {
   phase: "accepting" | "waiting" | "running" | "ending" = "accepting";
   /** epoch ms */
   startedAt: number | undefined;
+  /** The run was interrupted and begins again: when it first started, epoch ms. Its message is in the transcript. */
+  resumedFrom: number | undefined;
   /** How the run waits while its session is busy; absent: for its turn, without further rules. */
   queue: QueueSettings | undefined;
   /** The session was busy when the run was queued. */
@@ -59,7 +61,7 @@ export class LiveRun {
     return this.#abortReason ?? "rpc";
   }
 
-  /** Aborts when the run is left to the next start of the gateway: nothing more of it is stored then. */
+  /** Aborts when the run is left to the next start, or to the gateway that took it: nothing more of it is stored then. */
   get abandoned(): AbortSignal {
     return this.#abandon.signal;
   }

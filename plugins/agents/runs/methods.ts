@@ -2,6 +2,7 @@
 import { spokenText } from "@svc/kit/runs";
 import { type Clock, GatewayError, type Handlers, type ResultOf, unavailable } from "@svc/sdk";
 import type { agents, RunOutcome } from "@svc/sdk/agents";
+import { reasonOf } from "./outcome.ts";
 import { type RequestSources, toolConnection, toRunRequest } from "./request.ts";
 import type { Runs } from "./runs.ts";
 
@@ -28,19 +29,26 @@ export function createRunHandlers(sources: MethodSources): Pick<Handlers<typeof 
       // A duplicate gets one response: how far the first one is.
       if (!fresh) return isOver ? finalResponse(await runs.wait(runId, 0), runId, acceptedAt) : accepted;
       call.accept(accepted);
-      return finalResponse(await runs.wait(runId), runId, acceptedAt);
+      const outcome = await runs.wait(runId);
+      const failure = await runs.deliveries.failure(runId);
+      if (failure !== undefined) {
+        const summary = `the reply was not delivered: ${failure}`;
+        unavailable(summary, { payload: { runId, status: "error", summary } });
+      }
+      return finalResponse(outcome, runId, acceptedAt);
     },
 
     async wait({ params: { runId, timeoutMs = DEFAULT_WAIT_MS } }) {
       const outcome = await followed(sources, runId, timeoutMs);
       if (!outcome) return { runId, status: "timeout" };
-      const { status, startedAt, endedAt, errorMessage } = outcome;
+      const { status, startedAt, endedAt } = outcome;
+      const error = reasonOf(outcome);
       return {
         runId,
         status: status === "aborted" ? "timeout" : status,
         ...(startedAt === undefined ? {} : { startedAt }),
         endedAt,
-        ...(errorMessage === undefined ? {} : { error: errorMessage }),
+        ...(error === undefined ? {} : { error }),
       };
     },
   };

@@ -3,6 +3,7 @@ import { isGatewayError } from "@svc/sdk";
 import type { RunOutcome } from "@svc/sdk/agents";
 import { PROVIDER_FAILURES, type ProviderFailure } from "@svc/sdk/models";
 import type { SessionEntry } from "@svc/sdk/sessions";
+import { STOPPED_BY_TOOL, STOPPED_WITH_PARENT } from "../subagents/settings.ts";
 import type { LiveRun } from "./live-runs.ts";
 import type { ModelChain } from "./model-chain.ts";
 import type { TurnResult } from "./turn.ts";
@@ -52,6 +53,32 @@ export function mergedOutcome(
   endedAt: number,
 ): RunOutcome {
   return { runId, sessionKey, status: "aborted", endedAt, text: "", abortReason, mergedInto: into.id };
+}
+
+/** What stopped a run, by `abortReason`. */
+const STOPPED: Readonly<Record<string, string>> = {
+  rpc: "it was stopped by a client",
+  stop: "it was stopped by a stop command",
+  cron: "it was stopped with its cron job",
+  disconnect: "it was stopped because its caller went away",
+  interrupted: "it was stopped for a newer message",
+  dropped: "it was left out because too many messages waited",
+  reset: "it was stopped because its session was reset",
+  delete: "it was stopped because its session was deleted",
+  restart: "it was stopped by a restart of the gateway",
+  [STOPPED_WITH_PARENT]: "it was stopped with the run that started it",
+  [STOPPED_BY_TOOL]: "it was stopped by the agent that started it",
+};
+
+/** Why a run ended that did not end well; `undefined` for `ok`. Never empty. */
+export function reasonOf(outcome: RunOutcome): string | undefined {
+  const { status, errorMessage, abortReason = "", mergedInto, startedAt, endedAt } = outcome;
+  if (status === "ok") return undefined;
+  if (status === "error") return errorMessage || "the run failed";
+  if (mergedInto !== undefined) return `its message went into run ${mergedInto}`;
+  if (abortReason === "timeout")
+    return `it timed out after ${Math.round((endedAt - (startedAt ?? endedAt)) / 1_000)} s`;
+  return STOPPED[abortReason] ?? `it was stopped (${abortReason || "no reason was given"})`;
 }
 
 /** Failures that last until somebody changes the key, the account or the question. */

@@ -33,7 +33,7 @@ interface SessionQueue {
   lastArrivalAt: number;
   cancelPause: (() => void) | undefined;
   /** Set while the next turn waits for a place in a lane. */
-  place: { readonly lane: string; leave: () => void } | undefined;
+  place: { readonly lane: string; readonly isBeyond: boolean; leave: () => void } | undefined;
 }
 
 /** Waiting runs under the rules of the queue, oldest first. */
@@ -159,7 +159,9 @@ export class RunQueues {
     if (queue.active) return;
     const next = nextTurn(queue.waiting);
     const lane = next && laneOf(next.leader);
-    if (lane !== undefined && queue.place?.lane === lane) return;
+    // Whoever waits for any run of the queue waits for all before it.
+    const isBeyond = lane !== undefined && queue.waiting.some((run) => this.#isAwaited(run, lane));
+    if (lane !== undefined && queue.place?.lane === lane && queue.place.isBeyond === isBeyond) return;
     queue.place?.leave();
     queue.place = undefined;
     if (!next || lane === undefined) {
@@ -172,9 +174,9 @@ export class RunQueues {
       queue.cancelPause = clock.setTimeout(() => this.#advance(sessionKey, queue), pauseMs);
       return;
     }
-    const place: NonNullable<SessionQueue["place"]> = { lane, leave: () => undefined };
+    const place: NonNullable<SessionQueue["place"]> = { lane, isBeyond, leave: () => undefined };
     queue.place = place; // before `enter`, which may start the turn at once
-    place.leave = this.lanes.enter(lane, () => this.#start(sessionKey, queue), this.#isAwaited(next.leader, lane));
+    place.leave = this.lanes.enter(lane, () => this.#start(sessionKey, queue), isBeyond);
   }
 
   /** Quiet time that is still missing; none for messages that found the session idle, and none when the queue is full. */
@@ -219,7 +221,7 @@ export const laneOf = (run: LiveRun) => run.request.lane ?? MAIN_LANE;
 const HOOK_LANE = "hook";
 
 /** Runs whose callers wait with an open HTTP connection. */
-const HTTP_LANE = "http";
+export const HTTP_LANE = "http";
 /** Choice: wide enough for a program that asks many things at once: what waits in this lane costs the program time to its first word. */
 const HTTP_RUNS = 64;
 

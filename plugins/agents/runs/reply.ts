@@ -1,4 +1,5 @@
 /** The answer of a model to one question as it streams: collected into blocks, and emitted in few steps. */
+import type { Clock } from "@svc/sdk";
 import type { AssistantMessage, ModelEvent } from "@svc/sdk/models";
 
 type Block = AssistantMessage["content"][number];
@@ -43,17 +44,27 @@ export class Reply {
   }
 }
 
+/** Choice: characters of cumulative text that one stream emits in a millisecond, on average. */
+const CHARS_PER_MS = 500;
+
 /**
  * Batches the text that a model streams: the first piece of a turn of the event loop is emitted at once, further pieces
- * of the same turn together. A model that is slower than the loop is not delayed.
+ * of the same turn together. Each event carries the whole text so far, so the pause between two grows with the text:
+ * 2 ms at 1,000 characters, 4 s at 2,000,000. A model that is slower than that is not delayed.
  */
 export class Pieces {
   readonly #tell: (delta: string) => void;
+  readonly #size: () => number;
+  readonly #clock: Pick<Clock, "setTimeout">;
   #held = "";
   #turning = false;
+  #cancelPause = () => {};
 
-  constructor(tell: (delta: string) => void) {
+  /** @param size characters of the whole text so far */
+  constructor(tell: (delta: string) => void, size: () => number, clock: Pick<Clock, "setTimeout">) {
     this.#tell = tell;
+    this.#size = size;
+    this.#clock = clock;
   }
 
   add(delta: string): void {
@@ -62,12 +73,15 @@ export class Pieces {
       return;
     }
     this.#turning = true;
-    setImmediate(() => this.#turned());
+    const pauseMs = Math.floor(this.#size() / CHARS_PER_MS);
+    if (pauseMs > 0) this.#cancelPause = this.#clock.setTimeout(() => this.#turned(), pauseMs);
+    else setImmediate(() => this.#turned());
     this.#tell(delta);
   }
 
-  /** Emits what is held now, before another event. */
+  /** Emits what is held now, before another event. To be called at the end, too. */
   flush(): void {
+    this.#cancelPause();
     const held = this.#held;
     this.#held = "";
     if (held !== "") this.#tell(held);

@@ -1,7 +1,8 @@
 /** From params of the method `agent` to a run request: its session, whether it may be used, and its message. Spec: protocol/methods-agent.md §1. */
 import { readAttachments } from "@svc/kit/media";
+import type { Delivery } from "@svc/sdk/channels";
 import { type ConnectionInfo, invalidRequest, type Logger, type ParamsOf, type Principal } from "@svc/sdk";
-import type { AgentRuns, agents, RunRequest } from "@svc/sdk/agents";
+import type { AgentRuns, agents, ReplyDelivery, RunRequest } from "@svc/sdk/agents";
 import { parseThinkingLevel, THINKING_LEVELS, type ThinkingLevel } from "@svc/sdk/models";
 import type { SessionEntry, Sessions } from "@svc/sdk/sessions";
 import { type ConfiguredAgents, findAgent } from "../directory/directory.ts";
@@ -13,6 +14,8 @@ export interface RequestSources {
   readonly services: { readonly sessions: Sessions };
   readonly agents: ConfiguredAgents;
   readonly runs: Pick<AgentRuns, "active">;
+  /** Of now; `undefined`: no plugin delivers to channels. */
+  delivery(): Pick<Delivery, "channels" | "channelId"> | undefined;
   /** Key of the session with this id. @throws GatewayError `NOT_FOUND` */
   findSession(sessionId: string, principal: Principal): Promise<string>;
   readonly log: Pick<Logger, "info">;
@@ -35,7 +38,7 @@ const GREETING =
  */
 export async function toRunRequest(params: AgentParams, caller: Caller, sources: RequestSources): Promise<RunRequest> {
   const { sessions } = sources.services;
-  refuseDelivery(params);
+  const delivery = deliveryOf(params, sources.delivery());
   const { images, dropped } = readAttachments(params.attachments);
   for (const reason of dropped) sources.log.info({ runId: params.idempotencyKey }, `attachment left out: ${reason}`);
   const text = messageOf(params);
@@ -65,6 +68,9 @@ export async function toRunRequest(params: AgentParams, caller: Caller, sources:
     ...(params.timeout === undefined ? {} : { timeoutMs: params.timeout * 1_000 }),
     ...(params.extraSystemPrompt === undefined ? {} : { extraSystemPrompt: params.extraSystemPrompt }),
     origin: "agent",
+    ...(delivery
+      ? { delivery: { ...delivery, isBestEffort: params.bestEffortDeliver ?? isMain(sessionKey, sources) } }
+      : {}),
     ...(connectionId === undefined ? {} : { connectionId }),
     principal: caller.principal,
   };
@@ -75,15 +81,48 @@ export function toolConnection({ connection }: Caller): string | undefined {
   return connection?.caps.includes("tool-events") ? connection.id : undefined;
 }
 
-/** Nothing that was asked for is dropped in silence: without channels there is nowhere to deliver to. */
-function refuseDelivery({ deliver, channel, replyChannel }: AgentParams): void {
-  for (const [name, value] of Object.entries({ channel, replyChannel })) {
-    if (value === undefined || value === "" || value === "last" || value === "webchat") continue;
-    invalidRequest(`unknown channel "${value}": no channel is configured; leave out \`${name}\` or use "webchat"`);
-  }
-  if (deliver === true) {
-    invalidRequest("no channel is configured to deliver to; leave out `deliver` and read the reply here");
-  }
+/** Channels of no plugin: the reply stays in the gateway, or goes where the session was spoken to last. */
+const WEBCHAT = "webchat";
+const LAST = "last";
+
+/**
+ * Where the reply is to go; `undefined`: nowhere but here. Spec: `replyTo`, `replyChannel` and `replyAccountId` win.
+ * @throws GatewayError `INVALID_REQUEST` for a channel that is not there, or for none where several could be meant
+ */
+function deliveryOf(
+  params: AgentParams,
+  delivery: Pick<Delivery, "channels" | "channelId"> | undefined,
+): Omit<ReplyDelivery, "isBestEffort"> | undefined {
+  const { deliver = false, threadId } = params;
+  const loaded = delivery?.channels() ?? [];
+  const known = loaded.length === 0 ? "no channel is configured" : `loaded: ${loaded.join(", ")}`;
+  const idOf = (name: string | undefined, field: string) => {
+    if (name === undefined || name === "" || name === WEBCHAT || name === LAST) return name || undefined;
+    return delivery?.channelId(name) ?? invalidRequest(`${field}: unknown channel "${name}"; ${known}`);
+  };
+  const channel = idOf(params.channel, "channel");
+  const replyChannel = idOf(params.replyChannel, "replyChannel");
+  if (!deliver) return undefined;
+  const to = params.replyTo || params.to;
+  const accountId = params.replyAccountId || params.accountId;
+  // Choice: a recipient without a channel is one of the only channel; without a recipient the last address counts.
+  const wanted = replyChannel ?? channel ?? (to === undefined ? LAST : onlyOf(loaded, known));
+  if (wanted === WEBCHAT)
+    invalidRequest('`deliver` does not go with the channel "webchat": its clients read the reply here');
+  if (loaded.length === 0) invalidRequest(`${known} to deliver to; leave out \`deliver\` and read the reply here`);
+  if (threadId)
+    invalidRequest("threadId cannot be chosen; leave it out, and the thread the session was spoken to in last is used");
+  return { channel: wanted, ...(to ? { to } : {}), ...(accountId ? { accountId } : {}) };
+}
+
+function onlyOf(loaded: readonly string[], known: string): string {
+  const [only] = loaded;
+  return loaded.length > 1 || only === undefined ? invalidRequest(`\`to\` needs a channel; ${known}`) : only;
+}
+
+/** Spec: delivery is best effort by default in a main or global session. */
+function isMain(key: string, { services: { sessions } }: RequestSources): boolean {
+  return key === "global" || key === sessions.canonicalKey(`agent:${sessions.agentOf(key)}:main`);
 }
 
 /** Canonical. The key wins, then the agent's main session, then the session id, then the main session. */

@@ -1,5 +1,6 @@
 /** The `AgentRuns` service: accepts runs, queues them by session, stops them, and picks them up after a restart. */
-import { type HookEmitter, HOOKS, unavailable, untilAborted } from "@svc/sdk";
+import { type Lease, LEASE_MS, leaseLeft, Renewal } from "@svc/kit/lease";
+import { type HookEmitter, HOOKS, pause, unavailable, untilAborted } from "@svc/sdk";
 import type { AgentRuns, QueueMode, RunOutcome, RunRequest, RunState } from "@svc/sdk/agents";
 import type { Statement } from "@svc/sdk/storage";
 import type { Trail } from "../subagents/sending.ts";
@@ -8,15 +9,18 @@ import { Subagents, type SubagentSources } from "../subagents/subagents.ts";
 import type { Environment } from "./environment.ts";
 import { type EventSinks, RunEvents } from "./events.ts";
 import { endUnstarted, execute } from "./execution.ts";
-import { closeInterrupted } from "./interrupted.ts";
+import { recoverInterrupted } from "./interrupted.ts";
 import { LiveRun, LiveRuns } from "./live-runs.ts";
 import { type QueueConfig, queueModeOf, type QueueSettings } from "./queue-settings.ts";
 import { laneOf, RunQueues, type Turn } from "./queue.ts";
+import { ReplyDeliveries, type ReplyDeliverySources } from "./reply-delivery.ts";
 import type { RunRecord } from "./store.ts";
 
 /** Choice: how long a stop waits for running runs; a plugin has 5 s for all of its stop. */
 export const DRAIN_MS = 4_000;
 const RESTART_RETRY_MS = 2_000;
+/** Choice: milliseconds between two reads of a run that another gateway on the same storage has. */
+const FOLLOW_MS = 1_000;
 /** Waits longer than this are logged. Spec: http/sessions-routing.md §6. */
 const LONG_WAIT_MS = 2_000;
 
@@ -25,7 +29,8 @@ export interface RunHooks {
   readonly finished: HookEmitter<typeof HOOKS.runFinished>;
 }
 
-export interface RunSources extends Environment, Pick<SubagentSources, "archiveSession"> {
+export interface RunSources
+  extends Environment, Pick<SubagentSources, "archiveSession">, Pick<ReplyDeliverySources, "delivery"> {
   /** `messages.queue`, as it is now. */
   readonly queue: () => QueueConfig;
 }
@@ -39,10 +44,16 @@ export class Runs implements AgentRuns {
   readonly #live: LiveRuns;
   readonly #queues: RunQueues;
   readonly subagents: Subagents;
+  readonly deliveries: ReplyDeliveries;
   /** Acceptances in progress. A second request of the same id waits for the first. */
   readonly #accepting = new Map<string, Promise<Started>>();
   /** Ends of runs that never started, while they are being stored. */
   readonly #ending = new Set<Promise<void>>();
+  readonly #renewal: Renewal;
+  /** Runs of other gateways whose ends callers wait for here. */
+  readonly #followed = new Set<string>();
+  readonly #closing = new AbortController();
+  #cancelLook: (() => void) | undefined;
   #lastAcceptedAt = 0;
   #isStopping = false;
   #stopped: Promise<void> | undefined;
@@ -59,6 +70,12 @@ export class Runs implements AgentRuns {
       run: (turn) => this.#execute(turn),
       abort: (runId, reason) => void this.abort(runId, reason),
     });
+    this.#renewal = new Renewal(
+      env,
+      () => env.store.lease(),
+      () => this.#live.all().length > 0,
+    );
+    this.deliveries = new ReplyDeliveries(env);
     this.subagents = new Subagents(env, {
       accept: (request, alongside) => this.#once(request.runId, () => this.#accept(request, alongside)),
     });
@@ -140,16 +157,27 @@ export class Runs implements AgentRuns {
     this.#lastAcceptedAt = Math.max(this.#lastAcceptedAt, acceptedAt);
     const run = new LiveRun(request, acceptedAt, new RunEvents(request, this.#sinks));
     this.#live.add(run);
+    this.#renewal.start();
     // A connection that starts a run also follows the other runs of that session. Spec: protocol/events.md §3.
     for (const other of this.#live.ofSession(request.sessionKey)) other.events.join(request.connectionId);
     return run;
   }
 
   /** Queues a run that is on disk and nowhere else: before a restart, or when storage failed after it had written. */
-  async #adopt({ state, request, acceptedAt }: RunRecord): Promise<void> {
-    if (state.status !== "accepted" || !request || this.#isStopping || this.#live.get(state.runId)) return;
+  async #adopt({ state, request, acceptedAt, lease }: RunRecord): Promise<void> {
+    const isOpen = () => !this.#isStopping && !this.#live.get(state.runId);
+    if (state.status !== "accepted" || !request || !isOpen()) return;
+    if (!(await this.#owns(state.runId, lease)) || !isOpen()) return;
     const run = this.#enlist(request, acceptedAt);
-    this.#enqueue(run, await this.#queues.settings(request));
+    run.resumedFrom = state.startedAt;
+    // The message of a run that begins again is in the transcript already: it is put together with no other.
+    this.#enqueue(run, state.startedAt === undefined ? await this.#queues.settings(request) : undefined);
+  }
+
+  /** Whether the run belongs to this gateway, if need be by taking it from one that has ended. */
+  async #owns(runId: string, lease: Lease): Promise<boolean> {
+    const { store, clock } = this.#env;
+    return lease.owner === store.owner || (leaseLeft(lease, clock.now()) === 0 && (await store.take(runId, lease)));
   }
 
   #enqueue(run: LiveRun, settings: QueueSettings | undefined): void {
@@ -188,9 +216,33 @@ export class Runs implements AgentRuns {
   /** @param outcome as it is on disk; `undefined`: the run is left to the next start, or to another gateway */
   #finish(run: LiveRun, outcome: RunOutcome | undefined): void {
     this.#live.remove(run);
-    if (!outcome) return;
+    if (!outcome) return void this.#follow(run.id, run.events);
+    this.deliveries.begin(run.request, outcome, this.#closing.signal);
     this.#announce(run.events, outcome);
     if (run.request.origin === SUBAGENT) void this.subagents.ended(run.id);
+  }
+
+  /** Hands the end of a run that another gateway has to those that wait for it here. Never rejects. */
+  async #follow(runId: string, events?: RunEvents): Promise<void> {
+    const { store, clock } = this.#env;
+    const { signal } = this.#closing;
+    if (this.#followed.has(runId)) return;
+    this.#followed.add(runId);
+    try {
+      while (!signal.aborted && !this.#live.get(runId)) {
+        const record = await store.find(runId);
+        if (!record) return;
+        if (record.outcome) {
+          this.#live.end(record.outcome);
+          return events?.end(record.outcome);
+        }
+        await pause(FOLLOW_MS, clock, signal);
+      }
+    } catch (error) {
+      this.#env.log.warn({ err: error, runId }, "the end of a run of another gateway could not be read");
+    } finally {
+      this.#followed.delete(runId);
+    }
   }
 
   /** To callers that wait, to clients and to hooks. */
@@ -208,6 +260,7 @@ export class Runs implements AgentRuns {
     if (!this.#live.get(runId) && !this.#live.outcome(runId)) {
       const record = await this.#env.store.find(runId);
       if (record?.outcome) return record.outcome;
+      if (record && timeoutMs !== 0) void this.#follow(runId);
     }
     return this.#live.next(runId, timeoutMs);
   }
@@ -266,14 +319,39 @@ export class Runs implements AgentRuns {
   /** Reads what the last stop or crash left over. Runs wait in their queues until `open`. */
   async recover(): Promise<void> {
     await this.#env.store.open();
-    for (const record of await this.#env.store.unfinished()) {
-      if (record.state.status !== "running") await this.#adopt(record);
-      else {
-        const outcome = await closeInterrupted(record, this.#env);
-        if (outcome) this.#announce(new RunEvents(record.state, this.#sinks), outcome);
-      }
-    }
+    await this.#takeLeft();
     await this.subagents.announceOwed();
+  }
+
+  /** Takes the runs of gateways that have ended, and looks again when the lease of another one expires. */
+  async #takeLeft(): Promise<void> {
+    const { store, clock, log } = this.#env;
+    this.#cancelLook?.();
+    let lookInMs = Infinity;
+    for (const record of await store.unfinished()) {
+      const { runId, status } = record.state;
+      if (this.#live.get(runId) || this.#accepting.has(runId) || this.#isStopping) continue;
+      const leftMs = record.lease.owner === store.owner ? 0 : leaseLeft(record.lease, clock.now());
+      if (leftMs > 0) lookInMs = Math.min(lookInMs, leftMs);
+      else if (status === "accepted") await this.#adopt(record);
+      else if (record.lease.owner !== store.owner && (await this.#owns(runId, record.lease)))
+        await this.#recover(record);
+    }
+    if (lookInMs > LEASE_MS || this.#isStopping) return;
+    this.#cancelLook = clock.setTimeout(() => {
+      this.#takeLeft().catch((error: unknown) => log.warn({ err: error }, "runs of other gateways could not be read"));
+    }, lookInMs);
+  }
+
+  /** A run that was interrupted, and that this gateway has taken. */
+  async #recover(record: RunRecord): Promise<void> {
+    const recovered = await recoverInterrupted(record, this.#env);
+    if (!recovered) return;
+    const { runId } = record.state;
+    this.#env.log.info({ runId, isResumed: recovered.isResumed }, "a run was interrupted by a restart");
+    if (!recovered.isResumed) return this.#announce(new RunEvents(record.state, this.#sinks), recovered.outcome);
+    const again = await this.#env.store.find(runId);
+    if (again) await this.#adopt(again);
   }
 
   /** Lets runs start. */
@@ -289,13 +367,14 @@ export class Runs implements AgentRuns {
   /** Announces and archives what is due. To be called every minute or so. */
   async sweep(): Promise<void> {
     if (this.#isStopping) return;
+    await this.#takeLeft();
     await this.subagents.announceOwed();
     await this.subagents.archiveOld();
   }
 
   /**
-   * Accepts nothing more, waits up to 4 s for running runs, then abandons them: the next start closes them as
-   * interrupted and picks up those that wait. Safe to call twice.
+   * Accepts nothing more, waits up to 4 s for running runs, then abandons them: the next start begins them again or closes
+   * them as interrupted, and picks up those that wait. Safe to call twice.
    */
   stop(): Promise<void> {
     this.#isStopping = true;
@@ -312,7 +391,11 @@ export class Runs implements AgentRuns {
       deadline.signal,
     ).catch(() => undefined);
     cancelTimer();
+    this.#cancelLook?.();
+    this.#closing.abort();
     this.#queues.clear();
     this.#live.close();
+    this.#renewal.stop();
+    await this.#env.store.lease(0).catch(() => undefined); // the leases expire anyway
   }
 }

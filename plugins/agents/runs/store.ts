@@ -1,6 +1,13 @@
-/** Durable records of runs: request, state and outcome. Table `agent_runs`. */
+/**
+ * Durable records of runs: request, state and outcome. Table `agent_runs`. A run that is not over belongs to one gateway
+ * by a lease (`owner`, `lease_until`), and each change of it demands that owner. `resumes`: how often it began again after
+ * an interruption.
+ */
+import { LEASE_MS, type Lease } from "@svc/kit/lease";
+import type { Clock } from "@svc/sdk";
 import type { RunOutcome, RunRequest, RunState } from "@svc/sdk/agents";
 import type { Retention, Statement, Storage } from "@svc/sdk/storage";
+import { reasonOf } from "./outcome.ts";
 import { SUBRUN_STEPS } from "../subagents/store.ts";
 
 const STEPS = [
@@ -19,6 +26,9 @@ const STEPS = [
   `CREATE INDEX agent_runs_open ON agent_runs (accepted_at) WHERE status IN ('accepted', 'running')`,
   `CREATE INDEX agent_runs_ended ON agent_runs (ended_at) WHERE ended_at IS NOT NULL`,
   ...SUBRUN_STEPS,
+  "ALTER TABLE agent_runs ADD COLUMN owner TEXT",
+  "ALTER TABLE agent_runs ADD COLUMN lease_until BIGINT",
+  "ALTER TABLE agent_runs ADD COLUMN resumes BIGINT NOT NULL DEFAULT 0",
 ];
 
 const WEEK_MS = 7 * 86_400_000;
@@ -58,24 +68,35 @@ interface RunRow {
   readonly error: string | null;
   readonly request: string | null;
   readonly outcome: string | null;
+  readonly owner: string | null;
+  readonly lease_until: number | bigint | null;
+  readonly resumes: number | bigint;
 }
 
 export interface RunRecord {
   readonly state: RunState;
   /** epoch ms */
   readonly acceptedAt: number;
-  /** Only until the run starts: then the message is in the transcript. */
+  /** Only until the run ends. */
   readonly request?: RunRequest;
+  readonly lease: Lease;
+  /** How often it began again. */
+  readonly resumes: number;
   /** Without `message`. Only of ended runs. */
   readonly outcome?: RunOutcome;
 }
 
 export class RunStore {
   readonly #services: { readonly storage: Storage };
+  readonly #clock: Pick<Clock, "now">;
+  /** Of the runs that are accepted or taken here. */
+  readonly owner: string;
 
-  /** @param services asked at each use, so that this can be made before storage has started. */
-  constructor(services: { readonly storage: Storage }) {
+  /** @param services asked at each use, so that this can be made before storage has started. @param owner of `newOwner` */
+  constructor(services: { readonly storage: Storage }, clock: Pick<Clock, "now">, owner: string) {
     this.#services = services;
+    this.#clock = clock;
+    this.owner = owner;
   }
 
   open(): Promise<void> {
@@ -91,33 +112,70 @@ export class RunStore {
     const { connectionId: _connection, ...kept } = request;
     const [result] = await this.#services.storage.transaction([
       {
-        sql: `INSERT INTO agent_runs (run_id, session_key, origin, status, accepted_at, request)
-              VALUES (?, ?, ?, 'accepted', ?, ?) ON CONFLICT (run_id) DO NOTHING`,
-        params: [request.runId, request.sessionKey, request.origin, acceptedAt, JSON.stringify(kept)],
+        sql: `INSERT INTO agent_runs (run_id, session_key, origin, status, accepted_at, request, owner, lease_until)
+              VALUES (?, ?, ?, 'accepted', ?, ?, ?, ?) ON CONFLICT (run_id) DO NOTHING`,
+        params: [
+          request.runId,
+          request.sessionKey,
+          request.origin,
+          acceptedAt,
+          JSON.stringify(kept),
+          this.owner,
+          this.#clock.now() + LEASE_MS,
+        ],
       },
       ...alongside,
     ]);
     return result?.changes === 1;
   }
 
-  /** To run beside the user's message: from now on the run is `running`, and belongs to this gateway. */
+  /** To run beside the user's message: from now on the run is `running`. */
   started(runId: string, startedAt: number): Statement {
     return {
-      sql: `UPDATE agent_runs SET status = 'running', started_at = ?, request = NULL
-            WHERE run_id = ? AND status = 'accepted'`,
-      params: [startedAt, runId],
+      sql: `UPDATE agent_runs SET status = 'running', started_at = ?
+            WHERE run_id = ? AND status = 'accepted' AND owner = ?`,
+      params: [startedAt, runId, this.owner],
       expectChanges: 1,
     };
   }
 
+  /** To run before a run begins again whose message is in the transcript. */
+  resumed(runId: string): Statement {
+    return {
+      sql: `UPDATE agent_runs SET status = 'accepted', resumes = resumes + 1
+            WHERE run_id = ? AND status = 'running' AND owner = ?`,
+      params: [runId, this.owner],
+      expectChanges: 1,
+    };
+  }
+
+  /** Takes a run over whose lease is as it was read. @returns false when another gateway was first */
+  async take(runId: string, { owner, until }: Lease): Promise<boolean> {
+    const [result] = await this.#services.storage.transaction([
+      {
+        sql: `UPDATE agent_runs SET owner = ?, lease_until = ? WHERE run_id = ? AND status IN ('accepted', 'running')
+              AND COALESCE(owner, '') = ? AND COALESCE(lease_until, 0) = ?`,
+        params: [this.owner, this.#clock.now() + LEASE_MS, runId, owner ?? "", until],
+      },
+    ]);
+    return result?.changes === 1;
+  }
+
+  /** Renews the leases of this gateway. @param forMs 0 releases them */
+  async lease(forMs = LEASE_MS): Promise<void> {
+    const until = forMs === 0 ? 0 : this.#clock.now() + forMs;
+    const sql = "UPDATE agent_runs SET lease_until = ? WHERE owner = ? AND status IN ('accepted', 'running')";
+    await this.#services.storage.transaction([{ sql, params: [until, this.owner] }]);
+  }
+
   /**
-   * To run beside each message of a run: it conflicts once another gateway has closed the run, so that one that was
+   * To run beside each message of a run: it conflicts once another gateway has taken the run, so that one that was
    * held up (a suspended process) adds nothing to a conversation that went on without it.
    */
   owned(runId: string): Statement {
     return {
-      sql: "UPDATE agent_runs SET status = 'running' WHERE run_id = ? AND status = 'running'",
-      params: [runId],
+      sql: "UPDATE agent_runs SET status = 'running' WHERE run_id = ? AND status = 'running' AND owner = ?",
+      params: [runId, this.owner],
       expectChanges: 1,
     };
   }
@@ -127,8 +185,16 @@ export class RunStore {
     const { message: _inTranscript, ...kept } = outcome;
     return {
       sql: `UPDATE agent_runs SET status = ?, ended_at = ?, error = ?, request = NULL, outcome = ?
-            WHERE run_id = ? AND status = ?`,
-      params: [status, outcome.endedAt, outcome.errorMessage ?? null, JSON.stringify(kept), outcome.runId, from],
+            WHERE run_id = ? AND status = ? AND owner = ?`,
+      params: [
+        status,
+        outcome.endedAt,
+        reasonOf(outcome) ?? null,
+        JSON.stringify(kept),
+        outcome.runId,
+        from,
+        this.owner,
+      ],
       expectChanges: 1,
     };
   }
@@ -160,6 +226,8 @@ function toRecord(row: RunRow): RunRecord {
   return {
     state,
     acceptedAt: Number(row.accepted_at),
+    lease: { ...(row.owner === null ? {} : { owner: row.owner }), until: Number(row.lease_until ?? 0) },
+    resumes: Number(row.resumes),
     // Both columns hold what `accept` and `ended` above wrote.
     ...(row.request === null ? {} : { request: JSON.parse(row.request) as RunRequest }),
     ...(row.outcome === null ? {} : { outcome: JSON.parse(row.outcome) as RunOutcome }),

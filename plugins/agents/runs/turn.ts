@@ -4,13 +4,14 @@
  * Knows nothing of storage: it gets what the model is shown, and passes on each message that is complete.
  */
 import { SILENT_REPLY } from "@svc/kit/runs";
-import { isGatewayError, untilAborted } from "@svc/sdk";
+import { type Clock, isGatewayError, unavailable, untilAborted } from "@svc/sdk";
 import type { RunEvent } from "@svc/sdk/agents";
 import {
   type AssistantMessage,
   type Cost,
   type Message,
   type ModelEvent,
+  type ProviderFailure,
   type ResolvedModel,
   textOf,
   type ToolCallBlock,
@@ -49,8 +50,9 @@ export interface TurnSetup {
    * @returns what to show the model instead of all so far; `undefined`: the failure stands
    */
   readonly shrink?: (error: unknown) => Promise<readonly Message[] | undefined>;
-  /** epoch ms */
-  readonly now: () => number;
+  /** Characters of text that all answers of the run may have together. */
+  readonly maxAnswerChars: number;
+  readonly clock: Pick<Clock, "now" | "setTimeout">;
 }
 
 export interface TurnResult {
@@ -72,6 +74,9 @@ export interface TurnResult {
   /** The last round: how full the model's window is. */
   readonly lastUsage?: Usage;
 }
+
+/** Characters within which the silent reply is looked for, white space included. */
+const SILENT_CHARS = 100;
 
 const NOT_CALLED = "the model called none of the tools, though the request demands a call";
 
@@ -132,9 +137,9 @@ class Turn {
   }
 
   aborted(): TurnResult {
-    const { runId, now, abortReason } = this.#setup;
+    const { runId, clock, abortReason } = this.#setup;
     const text = this.#reply.text;
-    const message = text === "" ? undefined : abortedMessage(runId, text, abortReason(), now());
+    const message = text === "" ? undefined : abortedMessage(runId, text, abortReason(), clock.now());
     return this.#result("aborted", message ? [message] : [], message ? { message } : {});
   }
 
@@ -152,12 +157,12 @@ class Turn {
 
   #failedWith(text: string, fields: Pick<TurnResult, "cause"> = {}): TurnResult {
     const spoken = this.#reply.content.filter(({ type }) => type !== "toolCall");
-    const message = errorMessage(text, this.#setup.now(), this.#author(), spoken);
+    const message = errorMessage(text, this.#setup.clock.now(), this.#author(), spoken);
     return this.#result("error", [message], { message, errorMessage: text, ...fields });
   }
 
   #result(status: TurnResult["status"], last: readonly Message[], fields: Partial<TurnResult>): TurnResult {
-    const now = this.#setup.now();
+    const now = this.#setup.clock.now();
     return {
       status,
       text: this.#textSoFar(),
@@ -173,7 +178,8 @@ class Turn {
   #textSoFar(): string {
     const { text } = this.#reply;
     if (this.#said === "" || text === "") return this.#said || text;
-    return text.trim() === SILENT_REPLY ? text : `${this.#said}\n\n${text}`;
+    const isSilent = text.length < SILENT_CHARS && text.trim() === SILENT_REPLY; // by length first: reading the text copies it
+    return isSilent ? text : `${this.#said}\n\n${text}`;
   }
 
   /** Asks the model; once in a turn, a question that failed is repeated with a shorter history. */
@@ -193,10 +199,18 @@ class Turn {
 
   /** One question, streamed to its end. */
   async #askModel(isFirst: boolean): Promise<AssistantMessage> {
-    const { signal, emit, ask } = this.#setup;
+    const { signal, emit, ask, clock } = this.#setup;
     this.#reply = new Reply();
-    const text = new Pieces((delta) => emit("assistant", { text: this.#textSoFar(), delta }));
-    const thinking = new Pieces((delta) => emit("thinking", { text: this.#reply.thinking, delta }));
+    const text = new Pieces(
+      (delta) => emit("assistant", { text: this.#textSoFar(), delta }),
+      () => this.#said.length + this.#reply.text.length,
+      clock,
+    );
+    const thinking = new Pieces(
+      (delta) => emit("thinking", { text: this.#reply.thinking, delta }),
+      () => this.#reply.thinking.length,
+      clock,
+    );
     const stream = ask(this.#messages, isFirst)[Symbol.asyncIterator]();
     try {
       for (;;) {
@@ -206,6 +220,7 @@ class Turn {
         if (event.type === "finish") return this.#finished(event);
         this.#reply.add(event);
         if (event.type === "text") text.add(event.delta);
+        this.#checkSize();
         if (event.type === "thinking" && event.delta !== "") thinking.add(event.delta);
       }
     } finally {
@@ -214,6 +229,17 @@ class Turn {
       // Not awaited: a stream that ignores the signal would hold the run.
       stream.return?.().catch(() => undefined);
     }
+  }
+
+  /** One answer is bounded where it is read; this bounds the text of all answers of the run, which its events carry. */
+  #checkSize(): void {
+    const { maxAnswerChars } = this.#setup;
+    if (this.#said.length + this.#reply.text.length <= maxAnswerChars) return;
+    const details: ProviderFailure = { kind: "request" };
+    unavailable(
+      `the reply was cut: it has more than ${maxAnswerChars} characters (agents.defaults.maxAnswerChars); ask for less at once`,
+      { details },
+    );
   }
 
   #finished(event: Extract<ModelEvent, { type: "finish" }>): AssistantMessage {
@@ -228,18 +254,18 @@ class Turn {
       ...this.#author(),
       ...(event.usage ? { usage: event.usage } : {}),
       stopReason: hasToolCalls ? "toolUse" : event.reason,
-      timestamp: this.#setup.now(),
+      timestamp: this.#setup.clock.now(),
     };
   }
 
   async #runTool(call: ToolCallBlock): Promise<void> {
-    const { emit, useTool, now, signal } = this.#setup;
+    const { emit, useTool, clock, signal } = this.#setup;
     signal.throwIfAborted();
     const { id: toolCallId, name } = call;
     emit("tool", { phase: "start", name, toolCallId, args: call.arguments });
     const { content, isError = false } = await useTool(call);
     emit("tool", { phase: "result", name, toolCallId, isError, result: { content } });
-    await this.#record({ role: "toolResult", toolCallId, toolName: name, content, isError, timestamp: now() });
+    await this.#record({ role: "toolResult", toolCallId, toolName: name, content, isError, timestamp: clock.now() });
     this.#open = this.#open.filter((open) => open !== call);
   }
 

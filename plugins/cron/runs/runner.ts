@@ -4,14 +4,12 @@
  * A run belongs to its owner by a lease on disk, which the owner renews. Runs of a process or plugin generation that has
  * ended are taken over when their lease expires.
  */
+import { LEASE_MS, leaseLeft, Renewal } from "@svc/kit/lease";
 import { isGatewayError, unavailable } from "@svc/sdk";
 import { type Done, type ExecutionSources, perform } from "./execution.ts";
 import { type Definition, type Fire, notRun, type Settled } from "../store/records.ts";
 import { settle, type SettlingSources } from "./settling.ts";
 
-/** Choice: milliseconds a lease lasts, and between two renewals. */
-export const LEASE_MS = 10_000;
-const RENEW_MS = 3_000;
 /** Choice: milliseconds until a failed storage operation is retried. */
 const RETRY_MS = 5_000;
 const REMOVED = "the job was removed";
@@ -46,12 +44,18 @@ export class Runner {
   readonly #waiters = new Map<string, () => void>();
   /** Cancel the pending retries. */
   readonly #timers = new Set<() => void>();
-  #stopRenewing: (() => void) | undefined;
+  readonly #renewal: Renewal;
   #isOpen = false;
   #isStopped = false;
 
   constructor(sources: RunnerSources) {
     this.#sources = sources;
+    const { store, clock, owner } = sources;
+    this.#renewal = new Renewal(
+      sources,
+      () => store.lease(owner, clock.now() + LEASE_MS),
+      () => this.#running.size > 0,
+    );
   }
 
   /** Starts with the runs that an earlier process left. */
@@ -102,7 +106,7 @@ export class Runner {
   async stop(): Promise<void> {
     this.#isStopped = true;
     this.#isOpen = false;
-    this.#stopRenewing?.();
+    this.#renewal.stop();
     for (const cancel of this.#timers) cancel();
     await Promise.all(this.#claiming.values()); // what they start is detached below
     const all = [...this.#running.values()];
@@ -118,9 +122,8 @@ export class Runner {
       const [first] = await store.unsettled(jobId);
       if (!first || !this.#isOpen) return;
       const now = clock.now();
-      // A lease longer than LEASE_MS dates from before the clock was set back.
-      const leftMs = first.status === "running" ? first.leaseUntil - now : 0;
-      if (leftMs > 0 && leftMs <= LEASE_MS) return this.#retryIn(jobId, leftMs);
+      const leftMs = first.status === "running" ? leaseLeft({ until: first.leaseUntil }, now) : 0;
+      if (leftMs > 0) return this.#retryIn(jobId, leftMs);
       const isTakenOver = first.status === "running";
       const until = now + LEASE_MS;
       const fire = isTakenOver
@@ -158,7 +161,7 @@ export class Runner {
       })
       .then(() => this.#ended(fire));
     this.#running.set(fire.jobId, { fire, detach, done });
-    this.#renew();
+    this.#renewal.start();
   }
 
   async #run(job: Definition, fire: Fire, signal: AbortSignal): Promise<void> {
@@ -190,21 +193,5 @@ export class Runner {
     const [next] = this.#queued;
     if (next === undefined || !this.#queued.delete(next)) return;
     this.pump(next);
-  }
-
-  /** Renews the lease while any job is running. */
-  #renew(): void {
-    if (this.#stopRenewing || !this.#isOpen) return;
-    const { clock, store, owner, log } = this.#sources;
-    this.#stopRenewing = clock.setInterval(() => {
-      if (this.#running.size === 0) {
-        this.#stopRenewing?.();
-        this.#stopRenewing = undefined;
-        return;
-      }
-      store.lease(owner, clock.now() + LEASE_MS).catch((error: unknown) => {
-        log.warn({ err: error }, "the lease of running cron jobs could not be renewed");
-      });
-    }, RENEW_MS);
   }
 }

@@ -7,11 +7,16 @@ interface Timer {
   readonly callback: () => void;
 }
 
+/** Times an interval ticks at most in one advance; a clock that jumps by a week ticks no more often. */
+const LATE_TICKS = 100;
+
 export interface FakeClock extends Clock {
   /** Moves on by `ms`, running what falls due, in order. */
   advance(ms: number): void;
-  /** Timers that are set. */
+  /** Timeouts that are set. */
   pending(): number;
+  /** Intervals that are set. */
+  repeating(): number;
 }
 
 export function createFakeClock(start = Date.UTC(2026, 0, 28, 20, 30)): FakeClock {
@@ -28,13 +33,14 @@ export function createFakeClock(start = Date.UTC(2026, 0, 28, 20, 30)): FakeCloc
     elapsed: () => now - start,
     setTimeout: (callback, ms) => set({ at: now + ms, callback }),
     setInterval: (callback, ms) => set({ at: now + ms, every: ms, callback }),
-    pending: () => timers.size,
+    pending: () => [...timers].filter(({ every }) => every === undefined).length,
+    repeating: () => [...timers].filter(({ every }) => every !== undefined).length,
     advance(ms) {
       const end = now + ms;
       for (let timer = nextUntil(end); timer; timer = nextUntil(end)) {
         now = timer.at;
         if (timer.every === undefined) timers.delete(timer);
-        else timer.at += timer.every;
+        else timer.at = Math.max(timer.at + timer.every, end - LATE_TICKS * timer.every);
         timer.callback();
       }
       now = end;

@@ -1,11 +1,14 @@
 /** Runs on the real storage, with sessions beside them in it and a scripted model. */
+import { randomUUID } from "node:crypto";
 import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { hostname, tmpdir } from "node:os";
 import { join } from "node:path";
 import type { TestContext } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
+import { newOwner } from "@svc/kit/lease";
 import { type Denial, type PayloadOf, withDefaults } from "@svc/sdk";
 import type { agentEvent, RunEvent, RunOutcome, RunRequest } from "@svc/sdk/agents";
+import type { Delivery } from "@svc/sdk/channels";
 import { type Models, type ResolvedModel, textOf } from "@svc/sdk/models";
 import type { Sessions } from "@svc/sdk/sessions";
 import type { Storage } from "@svc/sdk/storage";
@@ -24,6 +27,9 @@ import { createFakeClock, type FakeClock } from "./fake-clock.ts";
 import { openFakeSessions } from "./fake-sessions.ts";
 import { type Answer, says } from "./script.ts";
 
+/** The number of a process that cannot be. */
+const NO_PROCESS = 2 ** 30;
+
 export const model: ResolvedModel = { provider: "fake", id: "one", name: "One", api: "scripted" };
 
 export interface FixtureOptions {
@@ -41,6 +47,10 @@ export interface FixtureOptions {
   readonly runBefore?: (request: RunRequest) => Denial | undefined;
   readonly models?: Partial<Models>;
   readonly storage?: (real: Storage) => Storage;
+  /** The next gateway on the storage finds the leases of this one valid. Default: it finds that the process has ended. */
+  readonly isAlive?: boolean;
+  /** Default: no plugin delivers to channels. */
+  readonly delivery?: Delivery;
 }
 
 export interface Gateway {
@@ -117,12 +127,17 @@ async function startGateway(real: Storage, clock: FakeClock, options: FixtureOpt
   const runs = new Runs(
     {
       services: { storage, sessions, models, tools: { get: () => toolBox } },
-      store: new RunStore({ storage }),
+      store: new RunStore(
+        { storage },
+        clock,
+        options.isAlive ? newOwner() : `${hostname()}/${NO_PROCESS}/0/${randomUUID()}`,
+      ),
       agents: directory,
       promptHook: waterfall(),
       ...(options.workspacePrompt ? { workspacePrompt: options.workspacePrompt } : {}),
       config: () => directory.config,
       queue: () => queue,
+      delivery: () => options.delivery,
       archiveSession: async (key) => void seen.archived.push(key),
       clock,
       log,

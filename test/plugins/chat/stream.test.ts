@@ -40,6 +40,18 @@ const message = (text: string, timestamp: number) => ({
 });
 
 describe("the chat stream of a run", () => {
+  it("sends a long text more seldom, since each delta carries all of it", () => {
+    const { says, texts } = createScene();
+    const long = "x".repeat(500_000);
+    says(long);
+    says(`${long}y`, 500);
+    says(`${long}yz`, 600);
+    assert.deepEqual(
+      texts().map((text) => text?.length),
+      [500_000, 500_002],
+    );
+  });
+
   it("sends cumulative deltas and one final with the canonical key and the number of the step", () => {
     const { events, says, step, ends } = createScene();
     step({ data: { phase: "start" } });

@@ -108,6 +108,25 @@ describe("asking a model", () => {
     await assert.rejects(read(models), { code: "UNAVAILABLE", message: /"acme" broke off/u });
   });
 
+  it("cuts an answer that is longer than the question allows, and charges nobody", async () => {
+    const { models, charged } = setup(async function* () {
+      for (;;) yield { type: "thinking", delta: "x".repeat(100), signature: "s" };
+    });
+    const events: ModelEvent[] = [];
+    await assert.rejects(
+      async () => {
+        for await (const event of models.stream(
+          { ...question(models), maxAnswerChars: 1_000 },
+          new AbortController().signal,
+        ))
+          events.push(event);
+      },
+      { code: "UNAVAILABLE", message: /was cut: it has more than 1000 characters/u, details: { kind: "request" } },
+    );
+    assert.equal(events.length, 5);
+    assert.deepEqual(charged, []);
+  });
+
   it("sends what the request hook makes of the request", async () => {
     const hook: RequestHook = { isUsed: () => true, emit: async (request) => ({ ...request, system: "changed" }) };
     const { models, asked } = setup(() => yields(finish), hook);

@@ -1,16 +1,24 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
+import { AnswerSize } from "@svc/kit/providers";
 import type { ModelEvent } from "@svc/sdk/models";
 import type { ChatCompletionChunk } from "openai/resources/chat/completions";
-import { createAnswer } from "../../../plugins/provider-openai/answer.ts";
+import { createAnswer, DONE } from "../../../plugins/provider-openai/answer.ts";
 
 /** What the chunks `deltas` and a finish reason become; chunks as servers really send them, types or not. */
-function answerOf(deltas: readonly object[], reason: string | null = "stop", last: object = {}): ModelEvent[] {
+function answerOf(
+  deltas: readonly object[],
+  reason: string | null = "stop",
+  last: object = {},
+  ends: readonly (typeof DONE)[] = [DONE],
+): ModelEvent[] {
   let ids = 0;
-  const answer = createAnswer('model provider "acme"', () => `made-${++ids}`);
-  const chunks = [
+  const source = 'model provider "acme"';
+  const answer = createAnswer(source, () => `made-${++ids}`, new AnswerSize(source, { maxAnswerChars: 1_000 }));
+  const chunks: (object | typeof DONE)[] = [
     ...deltas.map((delta) => ({ choices: [{ index: 0, delta, finish_reason: null }] })),
     { choices: [{ index: 0, delta: {}, finish_reason: reason }], ...last },
+    ...ends,
   ];
   const events = chunks.flatMap((chunk) => answer.take(chunk as unknown as ChatCompletionChunk));
   return [...events, ...answer.end()];
@@ -80,6 +88,25 @@ describe("answer", () => {
     assert.deepEqual(answerOf([{ content: "hi" }], null), wanted);
   });
 
+  it("refuses text that ends without a finish reason and without the mark of its end", () => {
+    const message = /broke off in the middle of its answer/u;
+    assert.throws(() => answerOf([{ content: "half a sen" }], null, {}, []), { code: "UNAVAILABLE", message });
+  });
+
+  it("refuses tool calls that grow past the limit of the answer, whether in arguments or in number", () => {
+    const long = [
+      call({ index: 0, id: "a" }, { name: "x" }),
+      ...Array(9).fill(call({ index: 0 }, { arguments: "1".repeat(200) })),
+    ];
+    const many = Array.from({ length: 20 }, (_, index) => call({ index, id: `id-${index}` }, { name: "x" }));
+    for (const deltas of [long, many]) {
+      assert.throws(() => answerOf(deltas), {
+        code: "UNAVAILABLE",
+        message: /was cut: it has more than 1000 characters/u,
+      });
+    }
+  });
+
   it("takes an empty answer with a finish reason for an answer", () => {
     assert.deepEqual(answerOf([]), [{ type: "finish", reason: "stop" }]);
   });
@@ -109,7 +136,7 @@ describe("answer", () => {
   });
 
   it("bears chunks without choices and without delta", () => {
-    const answer = createAnswer("x", () => "id");
+    const answer = createAnswer("x", () => "id", new AnswerSize("x", {}));
     for (const chunk of [{}, { choices: [] }, { choices: [{}] }]) {
       assert.deepEqual(answer.take(chunk as unknown as ChatCompletionChunk), []);
     }

@@ -4,6 +4,7 @@ import { setImmediate as tick } from "node:timers/promises";
 import { type Call, type ConnectionInfo, matches, notFound, type ParamsOf } from "@svc/sdk";
 import { type agents, agents as contract } from "@svc/sdk/agents";
 import { textOf } from "@svc/sdk/models";
+import type { Delivery, DeliveryOutcome, DeliveryRequest } from "@svc/sdk/channels";
 import type { Sessions } from "@svc/sdk/sessions";
 import { createRunHandlers } from "../../../../plugins/agents/runs/methods.ts";
 import { type FixtureOptions, type Gateway, openFixture, until } from "../fixture.ts";
@@ -36,6 +37,7 @@ async function open(t: TestContext, options: FixtureOptions = {}) {
     services: { sessions },
     agents: gateway.directory,
     runs: gateway.runs,
+    delivery: () => options.delivery,
     clock: gateway.clock,
     log: silentLog,
     findSession: async (sessionId) => (sessionId === "known" ? "agent:main:found" : notFound("no such session")),
@@ -168,6 +170,47 @@ describe("agent", () => {
   it("takes the channels that mean this connection", async (t) => {
     const gateway = await open(t);
     assert.equal((await gateway.run({ channel: "webchat", replyChannel: "last", deliver: false })).status, "ok");
+  });
+
+  describe("with deliver", () => {
+    const channels = (outcome: DeliveryOutcome) => {
+      const sent: DeliveryRequest[] = [];
+      const delivery = {
+        channels: () => ["irc"],
+        channelId: () => "irc",
+        deliver: async (asked: DeliveryRequest) => {
+          sent.push(asked);
+          return outcome;
+        },
+      } as unknown as Delivery;
+      return { sent, delivery };
+    };
+    const lost = { delivered: false, reason: "nobody is there" } as const;
+
+    it("sends the reply through the channel, once", async (t) => {
+      const { sent, delivery } = channels({ delivered: true, channel: "irc", to: "#a" });
+      const gateway = await open(t, { delivery });
+      assert.equal((await gateway.run({ deliver: true, channel: "irc", to: "#a" })).status, "ok");
+      assert.deepEqual(sent, [{ id: "r1:reply", channel: "irc", to: "#a", sessionKey: MAIN, text: "fine" }]);
+    });
+
+    it("fails when the reply cannot be sent, unless that is best effort", async (t) => {
+      const { delivery } = channels(lost);
+      const gateway = await open(t, { delivery });
+      const asked = { deliver: true, channel: "irc", to: "#a" };
+      await assert.rejects(gateway.run({ ...asked, bestEffortDeliver: false }), {
+        code: "UNAVAILABLE",
+        message: "the reply was not delivered: nobody is there",
+      });
+      assert.equal((await gateway.run({ ...asked, idempotencyKey: "r2" })).status, "ok");
+    });
+
+    it("sends nothing where the agent keeps silent", async (t) => {
+      const { sent, delivery } = channels(lost);
+      const gateway = await open(t, { delivery, answer: says("NO_REPLY") });
+      assert.equal((await gateway.run({ deliver: true, channel: "irc", to: "#a" })).status, "ok");
+      assert.deepEqual(sent, []);
+    });
   });
 
   it("refuses a session that may not be sent to", async (t) => {

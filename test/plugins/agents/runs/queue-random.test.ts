@@ -102,6 +102,8 @@ describe("random messages, stops and restarts", { timeout: 60_000 }, () => {
         assert.equal(events.length, 1, `${runId} has one last event`);
       }
       assert.equal(current().clock.pending(), 0);
+      await current().runs.stop();
+      assert.equal(current().clock.repeating(), 0, "no lease is renewed any more");
     });
   }
 });

@@ -1,15 +1,23 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { setImmediate as tick } from "node:timers/promises";
-import type { AssistantMessage } from "@svc/sdk/models";
+import type { AssistantMessage, Message } from "@svc/sdk/models";
+import { RENEW_MS } from "@svc/kit/lease";
+import type { Storage } from "@svc/sdk/storage";
 import { DRAIN_MS } from "../../../../plugins/agents/runs/runs.ts";
-import { ended, type Gateway, openFixture, outline, until } from "../fixture.ts";
-import { hangsAfter, MAIN, principal, request, says } from "../script.ts";
+import { ended, type FixtureOptions, type Gateway, openFixture, outline, until } from "../fixture.ts";
+import { calls, hangsAfter, inTurn, MAIN, principal, request, says } from "../script.ts";
+
+/** A model that calls a tool, and hangs once it has the answer. */
+const usesTool = (): FixtureOptions => ({
+  tools: { look: { description: "Looks", params: { type: "object" }, scope: "operator.write", run: () => "seen" } },
+  answer: inTurn(says(calls("look")), hangsAfter("Half")),
+});
 
 const spoke = (gateway: Gateway) => until(() => gateway.events.some(({ stream }) => stream === "assistant"));
 
 describe("recovery", () => {
-  it("runs what was accepted and closes what was running, after a crash", async (t) => {
+  it("runs what was accepted and begins again what was running, after a crash", async (t) => {
     const fixture = await openFixture(t);
     const crashed = await fixture.start({ answer: hangsAfter("Half") });
     for (const runId of ["r1", "r2", "r3"]) {
@@ -18,31 +26,71 @@ describe("recovery", () => {
     await spoke(crashed);
 
     const scopes: (readonly string[])[] = [];
+    const asked: Message[][] = [];
     const gateway = await fixture.start({
-      runBefore: ({ principal: asked }) => void scopes.push(asked.scopes),
-      answer: says("fine"),
+      runBefore: ({ principal: caller }) => void scopes.push(caller.scopes),
+      answer: (question, signal) => {
+        asked.push([...question.messages]);
+        return says("fine")(question, signal);
+      },
     });
-    for (const runId of ["r2", "r3"]) assert.equal((await ended(gateway, runId)).status, "ok");
+    for (const runId of ["r1", "r2", "r3"]) assert.equal((await ended(gateway, runId)).status, "ok");
     assert.deepEqual(await outline(gateway), [
       "user: hello from r1",
-      "assistant: ",
+      "assistant: fine",
       "user: hello from r2",
       "assistant: fine",
       "user: hello from r3",
       "assistant: fine",
     ]);
-    assert.deepEqual(scopes, [], "the gate was passed when the run was accepted");
-    const [, interrupted, resumed] = (await gateway.sessions.transcript(MAIN, 10)).map(({ message }) => message);
-    const { stopReason, errorMessage } = interrupted as AssistantMessage;
-    assert.deepEqual([stopReason, errorMessage], ["error", "interrupted by a gateway restart"]);
+    assert.equal(asked[0]?.length, 1, "the message is asked once");
     assert.deepEqual(
-      resumed?.content.map(({ type }) => type),
+      asked[0]?.[0]?.content.map(({ type }) => type),
       ["text", "image"],
     );
-    assert.equal((await gateway.runs.state("r1"))?.status, "interrupted");
+    assert.deepEqual(scopes, [], "the gate was passed when the run was accepted");
+  });
+
+  it("closes what was running and had called a tool", async (t) => {
+    const fixture = await openFixture(t);
+    const crashed = await fixture.start(usesTool());
+    for (const runId of ["r1", "r2"]) await crashed.runs.start(request(runId));
+    await spoke(crashed);
+    const gateway = await fixture.start();
+    assert.equal((await ended(gateway, "r2")).status, "ok");
+    const interrupted = (await gateway.sessions.transcript(MAIN, 10))[3]?.message;
+    const { stopReason, errorMessage } = interrupted as AssistantMessage;
+    assert.deepEqual([stopReason, errorMessage], ["error", "interrupted by a gateway restart"]);
+    const { status, error } = (await gateway.runs.state("r1")) ?? {};
+    assert.deepEqual([status, error], ["interrupted", "interrupted by a gateway restart"]);
     const outcome = await gateway.runs.wait("r1", 0);
-    assert.deepEqual([outcome?.status, outcome?.errorMessage], ["error", "interrupted by a gateway restart"]);
+    assert.deepEqual([outcome?.status, outcome?.calledTools], ["error", true]);
     assert.deepEqual(gateway.finished[0]?.runId, "r1");
+  });
+
+  it("closes a run whose caller waited with an open connection", async (t) => {
+    const fixture = await openFixture(t);
+    const crashed = await fixture.start({ answer: hangsAfter("Half") });
+    await crashed.runs.start(request("r1", { lane: "http" }));
+    await spoke(crashed);
+    const gateway = await fixture.start();
+    const outcome = await ended(gateway, "r1");
+    assert.deepEqual([outcome.errorMessage, outcome.calledTools], ["interrupted by a gateway restart", false]);
+  });
+
+  it("begins a run again three times at most", async (t) => {
+    const fixture = await openFixture(t);
+    let gateway = await fixture.start({ answer: hangsAfter("Half") });
+    await gateway.runs.start(request("r1"));
+    for (let restarts = 0; restarts < 3; restarts += 1) {
+      await spoke(gateway);
+      gateway = await fixture.start({ answer: hangsAfter("Half") });
+      assert.equal((await gateway.runs.state("r1"))?.status !== "interrupted", true);
+    }
+    await spoke(gateway);
+    gateway = await fixture.start();
+    assert.equal((await gateway.runs.state("r1"))?.status, "interrupted");
+    assert.deepEqual(await outline(gateway), ["user: hello from r1", "assistant: "]);
   });
 
   it("keeps the order of runs that were accepted in the same millisecond", async (t) => {
@@ -61,7 +109,8 @@ describe("recovery", () => {
 
   it("accepts and runs a request once when two gateways on one storage get it", async (t) => {
     const fixture = await openFixture(t);
-    const gateways = [await fixture.start(), await fixture.start()];
+    const options = { isAlive: true };
+    const gateways = [await fixture.start(options), await fixture.start(options)];
     const both = await Promise.all(gateways.map(({ runs }) => runs.start(request("r1"))));
     assert.equal(both.filter(({ fresh }) => fresh).length, 1);
     const finished = () => gateways.flatMap((gateway) => gateway.finished);
@@ -75,12 +124,12 @@ describe("recovery", () => {
 
   it("closes an interrupted run once, however often the gateway starts", async (t) => {
     const fixture = await openFixture(t);
-    const crashed = await fixture.start({ answer: hangsAfter("Half") });
+    const crashed = await fixture.start(usesTool());
     await crashed.runs.start(request("r1"));
     await spoke(crashed);
     await fixture.start();
     const gateway = await fixture.start();
-    assert.deepEqual(await outline(gateway), ["user: hello from r1", "assistant: "]);
+    assert.equal((await outline(gateway)).filter((line) => line === "assistant: ").length, 2, "the call and the end");
   });
 
   it("knows runs of before the restart", async (t) => {
@@ -190,7 +239,7 @@ describe("stop", () => {
     assert.equal((await stopping.runs.state("r0"))?.status, "ok");
   });
 
-  it("lets go of runs that take too long, and the next start closes them", async (t) => {
+  it("lets go of runs that take too long, and the next start begins them again", async (t) => {
     const fixture = await openFixture(t);
     const stopping = await fixture.start({ answer: hangsAfter("Half") });
     await stopping.runs.start(request("r1"));
@@ -206,6 +255,72 @@ describe("stop", () => {
     assert.equal(stopping.finished.length, 0);
 
     const gateway = await fixture.start();
-    assert.equal((await gateway.runs.state("r1"))?.status, "interrupted");
+    assert.equal((await ended(gateway, "r1")).status, "ok");
   });
 });
+
+describe("two gateways on one storage", () => {
+  it("leave each other's runs alone, and take them once the lease expires", async (t) => {
+    const fixture = await openFixture(t);
+    const first = await fixture.start({ answer: hangsAfter("Half"), isAlive: true });
+    for (const runId of ["r1", "r2"]) await first.runs.start(request(runId));
+    await spoke(first);
+    const second = await fixture.start({ isAlive: true });
+    for (let renewals = 0; renewals < 10; renewals += 1) {
+      fixture.clock.advance(RENEW_MS);
+      await settled(fixture.storage);
+    }
+    assert.deepEqual(await Promise.all(["r1", "r2"].map(async (id) => (await second.runs.state(id))?.status)), [
+      "running",
+      "accepted",
+    ]);
+    assert.deepEqual([second.events, second.finished], [[], []]);
+
+    const answered = first.runs.wait("r1", 600_000);
+    await fixture.storage.transaction([{ sql: "UPDATE agent_runs SET lease_until = 1" }]); // it is held up
+    await second.runs.sweep();
+    for (const runId of ["r1", "r2"]) assert.equal((await ended(second, runId)).status, "ok");
+    assert.equal(first.runs.abort("r1", "rpc"), true);
+    await until(async () => (fixture.clock.advance(1_000), first.runs.active(MAIN).length === 0));
+    await untilDone(answered, fixture.clock);
+    assert.equal((await answered)?.text, "fine", "whoever waits at the first one gets the answer of the second");
+    assert.deepEqual(first.finished, []);
+    assert.deepEqual(await outline(second), [
+      "user: hello from r1",
+      "assistant: fine",
+      "user: hello from r2",
+      "assistant: fine",
+    ]);
+  });
+
+  it("answer whoever waits for a run of the other", async (t) => {
+    const fixture = await openFixture(t);
+    let finish: () => void = () => undefined;
+    const asked = new Promise<void>((resolve) => (finish = resolve));
+    const first = await fixture.start({
+      isAlive: true,
+      answer: async function* () {
+        await asked;
+        yield { type: "text", delta: "fine" };
+        yield { type: "finish", reason: "stop" };
+      },
+    });
+    const second = await fixture.start({ isAlive: true });
+    await first.runs.start(request("r1"));
+    const answered = second.runs.wait("r1");
+    finish();
+    await ended(first, "r1");
+    await untilDone(answered, fixture.clock);
+    assert.equal((await answered)?.text, "fine");
+  });
+});
+
+/** Lets the storage do what was asked of it. */
+const settled = (storage: Storage) => storage.get("SELECT 1");
+
+/** Moves the clock on until the promise settles. */
+async function untilDone(promise: Promise<unknown>, clock: { advance(ms: number): void }): Promise<void> {
+  let isDone = false;
+  void promise.finally(() => (isDone = true));
+  await until(() => (clock.advance(1_000), isDone));
+}

@@ -6,12 +6,18 @@ import { hangsAfter, MAIN, principal, request, says, inTurn } from "../script.ts
 
 const limited = { timeout: 20_000 };
 
-async function scene(t: TestContext) {
+const named = (...ids: string[]) => ({
+  channels: () => ids,
+  channelId: (name: string) => ids.find((id) => id === name.toLowerCase()),
+});
+
+async function scene(t: TestContext, channels?: ReturnType<typeof named>) {
   const gateway = await start(t, { answer: inTurn(hangsAfter("Half"), says("fine")) });
   const sources = {
     services: { sessions: gateway.sessions },
     agents: gateway.directory,
     runs: gateway.runs,
+    delivery: () => channels,
     findSession: async () => MAIN,
     log: { info: () => undefined },
   };
@@ -44,6 +50,49 @@ describe("a request of the method agent", limited, () => {
     assert.deepEqual(gateway.sessions.freshened, [MAIN]);
     gateway.runs.abort("r1", "rpc");
     await ended(gateway, "r1");
+  });
+
+  const routes: [why: string, ids: string[], params: object, delivery: object | undefined][] = [
+    ["nowhere by default", ["irc"], { channel: "irc", to: "#a" }, undefined],
+    ["to the last address", ["irc", "mail"], {}, { channel: "last" }],
+    ["to a recipient of a channel", ["irc", "mail"], { channel: "IRC", to: "#a" }, { channel: "irc", to: "#a" }],
+    ["to a recipient of the only channel", ["irc"], { to: "#a" }, { channel: "irc", to: "#a" }],
+    [
+      "where `reply...` says",
+      ["irc", "mail"],
+      { channel: "irc", to: "#a", accountId: "x", replyChannel: "mail", replyTo: "b@host", replyAccountId: "y" },
+      { channel: "mail", to: "b@host", accountId: "y" },
+    ],
+  ];
+  for (const [why, ids, params, delivery] of routes) {
+    it(`is delivered ${why}`, async (t) => {
+      const { ask } = await scene(t, named(...ids));
+      const asked = await ask({ ...(delivery ? { deliver: true } : {}), ...params });
+      assert.deepEqual(asked.delivery, delivery && { ...delivery, isBestEffort: true });
+    });
+  }
+
+  const unroutable: [why: string, ids: string[], params: object, message: RegExp][] = [
+    ["a channel that is not loaded", ["irc"], { channel: "pigeon" }, /channel: unknown channel "pigeon"; loaded: irc/],
+    ["a recipient of several channels", ["irc", "mail"], { to: "#a" }, /`to` needs a channel; loaded: irc, mail/],
+    ["the channel webchat", ["irc"], { channel: "webchat" }, /does not go with the channel "webchat"/],
+    ["a thread", ["irc"], { threadId: "7" }, /threadId cannot be chosen/],
+    ["no channel at all", [], {}, /no channel is configured to deliver to/],
+  ];
+  for (const [why, ids, params, message] of unroutable) {
+    it(`is refused with deliver and ${why}`, async (t) => {
+      const { ask } = await scene(t, named(...ids));
+      await assert.rejects(ask({ deliver: true, ...params }), { code: "INVALID_REQUEST", message });
+    });
+  }
+
+  it("is best effort in a main session only, unless it says", async (t) => {
+    const { ask } = await scene(t, named("irc"));
+    const bestEffort = async (params: object) => (await ask({ deliver: true, ...params })).delivery?.isBestEffort;
+    assert.deepEqual(
+      [await bestEffort({}), await bestEffort({ sessionKey: "x" }), await bestEffort({ bestEffortDeliver: false })],
+      [true, false, false],
+    );
   });
 
   it("is refused where the gateway may not speak", async (t) => {

@@ -57,6 +57,25 @@ describe("runs that are stopped", () => {
     assert.deepEqual(await outline(gateway), []);
   });
 
+  const reasons: [reason: string, said: RegExp][] = [
+    ["rpc", /^it was stopped by a client$/],
+    ["stop", /^it was stopped by a stop command$/],
+    ["disconnect", /its caller went away/],
+    ["parent", /with the run that started it/],
+    ["something else", /^it was stopped \(something else\)$/],
+    ["", /no reason was given/],
+  ];
+  for (const [reason, said] of reasons) {
+    it(`say in their record that they were stopped by "${reason}"`, async (t) => {
+      const gateway = await start(t, { answer: hangsFirst() });
+      await gateway.runs.start(request("r1"));
+      await until(() => gateway.events.some(({ stream }) => stream === "assistant"));
+      gateway.runs.abort("r1", reason);
+      await ended(gateway, "r1");
+      assert.match((await gateway.runs.state("r1"))?.error ?? "", said);
+    });
+  }
+
   const limits: [string, FixtureOptions["config"], number | undefined, number][] = [
     ["the configured time", { defaults: { timeoutSeconds: 20 } }, undefined, 20_000],
     ["the time they were given", {}, 3_000, 3_000],

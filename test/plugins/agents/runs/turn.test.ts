@@ -5,6 +5,7 @@ import type { RunEvent } from "@svc/sdk/agents";
 import type { Message, ToolCallBlock } from "@svc/sdk/models";
 import type { ToolResult } from "@svc/sdk/tools";
 import { runTurn, type TurnResult } from "../../../../plugins/agents/runs/turn.ts";
+import { createFakeClock } from "../fake-clock.ts";
 import { model } from "../fixture.ts";
 import { type Answer, calls, failsWith, hangsAfter, inTurn, says, usage, user } from "../script.ts";
 
@@ -51,7 +52,8 @@ async function turn({ answer, useTool, maxToolRounds = 5, onEvent }: Options): P
       onEvent?.({ stream, data }, abort);
     },
     record: async (messages) => void turned.recorded.push(...messages),
-    now: () => 7,
+    maxAnswerChars: 1_000,
+    clock: createFakeClock(7),
   });
   return { ...turned, result };
 }
@@ -232,6 +234,20 @@ describe("turn", () => {
       ],
     );
     assert.equal(events.filter(({ stream }) => stream === "tool").length, 1, "the second tool never starts");
+  });
+
+  it("ends in an error when its answers together grow too long, and keeps what was said", async () => {
+    const answer = inTurn(says("a".repeat(600), calls("look")), says("b".repeat(300), "c".repeat(300), "d"));
+    const { result, recorded } = await turn({ answer });
+    assert.equal(result.status, "error");
+    assert.match(
+      result.errorMessage ?? "",
+      /^the reply was cut: it has more than 1000 characters \(agents\.defaults\.maxAnswerChars\)/u,
+    );
+    assert.equal(recorded.length, 2);
+    const [last] = result.closing;
+    assert.deepEqual(last?.content, [{ type: "text", text: `${"b".repeat(300)}${"c".repeat(300)}` }]);
+    assert.equal(last?.role === "assistant" && last.errorMessage, result.errorMessage);
   });
 
   it("closes the stream of a model that has finished", async () => {

@@ -145,6 +145,23 @@ describe("sessions_send", limited, () => {
     assert.deepEqual(gateway.finished.map(({ abortReason }) => String(abortReason)).toSorted(), ["parent", "rpc"]);
   });
 
+  it("is answered although an older run of the other session waits for the same lane", async (t) => {
+    const gate: { open?: () => void } = {};
+    const opened = new Promise<void>((resolve) => (gate.open = resolve));
+    const slow: Answer = async function* (question, signal) {
+      await opened;
+      yield* sends({ sessionKey: "notes" })(question, signal);
+    };
+    const { answer } = script({ [MAIN]: [slow, says("done")], [NOTES]: [says("older"), says("12")] });
+    const gateway = await begin(t, { answer });
+    await gateway.runs.start(request("r1", { lane: "nested" }));
+    await until(() => gateway.events.some(({ runId }) => runId === "r1"));
+    await gateway.runs.start(request("r0", { sessionKey: NOTES, lane: "nested" }));
+    gate.open?.();
+    assert.equal((await ended(gateway, "r1")).status, "ok");
+    assert.equal((JSON.parse((await results(gateway))[0] ?? "") as { reply?: string }).reply, "12");
+  });
+
   it("goes through several sessions, and never back to one that waits", async (t) => {
     const third = "agent:main:third";
     const { answer } = script({

@@ -5,7 +5,7 @@ import { type ModelRequest, textOf } from "@svc/sdk/models";
 import { narrowed, subagentSettings } from "../../../../plugins/agents/subagents/settings.ts";
 import { AgentsConfig } from "../../../../plugins/agents/config.ts";
 import { ended, type FixtureOptions, type Gateway, openFixture, outline, until } from "../fixture.ts";
-import { type Answer, calls, hangsAfter, MAIN, principal, request, says } from "../script.ts";
+import { type Answer, calls, hangsAfter, inTurn, MAIN, principal, request, says } from "../script.ts";
 
 const limited = { timeout: 20_000 };
 const isChild = ({ sessionKey }: ModelRequest) => sessionKey?.includes(":subagent:") === true;
@@ -245,8 +245,9 @@ describe("sub-runs and their parent", limited, () => {
     );
   });
 
-  it("that were cut off by a crash are reported at the next start, once", async (t) => {
-    const { fixture, gateway: crashed } = await begin(t, { answer: family(hangsAfter("Half")).answer });
+  it("that were interrupted by a crash after a tool are reported at the next start, once", async (t) => {
+    const child = inTurn(says(calls("look")), hangsAfter("Half"));
+    const { fixture, gateway: crashed } = await begin(t, { answer: family(child).answer });
     await childSpoke(crashed);
     const gateway = await fixture.start({ answer: says("noted") });
     await announced(gateway);
@@ -293,13 +294,11 @@ describe("sub-runs and their parent", limited, () => {
     const gateway = await fixture.start({ answer: says("fine") });
     await until(async () => (await outline(gateway)).filter((line) => line.includes("reports")).length === 2);
     const told = (await outline(gateway)).filter((line) => line.includes("reports"));
-    assert.deepEqual(
-      told.map((line) => /"(\w+)" (is done|failed)/.exec(line)?.slice(1)),
-      [
-        ["one", "failed"],
-        ["two", "is done"],
-      ],
-    );
+    for (const label of ["one", "two"])
+      assert.ok(
+        told.some((line) => line.includes(`"${label}" is done`)),
+        label,
+      );
   });
 });
 

@@ -1,5 +1,5 @@
 /** For plugins that speak to model servers: what a failure says, and what must not be said of it. Pure. */
-import { GatewayError } from "@svc/sdk";
+import { GatewayError, isGatewayError } from "@svc/sdk";
 import type { ProviderAccount, ProviderFailure, ResolvedModel } from "@svc/sdk/models";
 
 type Kind = ProviderFailure["kind"];
@@ -34,6 +34,12 @@ export function providerErrorOf(thrown: unknown): ProviderError {
   return typeof thrown === "object" && thrown !== null ? thrown : { message: String(thrown) };
 }
 
+/** An error that a server reports in the middle of its answer, as client libraries throw it. @param fields further ones, for its kind */
+export function reportedError(error: unknown, fields: object = {}): Error {
+  const { message } = providerErrorOf(error);
+  return Object.assign(new Error(typeof message === "string" ? message : JSON.stringify(error)), fields, { error });
+}
+
 /** How an account is called in sentences. */
 export function providerName({ name }: Pick<ProviderAccount, "name">): string {
   return `model provider "${name}"`;
@@ -42,6 +48,16 @@ export function providerName({ name }: Pick<ProviderAccount, "name">): string {
 /** @throws GatewayError always: `UNAVAILABLE` of this kind, with a message that is known to hold no secret */
 export function refuseAnswer(kind: Kind, message: string): never {
   throw new GatewayError("UNAVAILABLE", message, { details: { kind } satisfies ProviderFailure });
+}
+
+/** What `read` makes of a piece of an answer. A piece of another shape than the API has is the server's fault, not that of the plugin. */
+export function readable<T>(source: string, read: () => T): T {
+  try {
+    return read();
+  } catch (error) {
+    if (isGatewayError(error)) throw error;
+    return refuseAnswer("server_error", `${source} sent something its API does not have; is its baseUrl right?`);
+  }
 }
 
 /**

@@ -1,0 +1,91 @@
+/**
+ * Leases on rows of the storage: a row belongs to its owner until `lease_until`, which the owner renews. Each write of
+ * an owner names it (`WHERE owner = ?`), so that an owner that was held up changes nothing once another has taken the row.
+ *
+ * Choice: times are those of the gateway. The SQL that all storages share has no clock.
+ */
+import { randomUUID } from "node:crypto";
+import { hostname } from "node:os";
+import type { Clock, Logger } from "@svc/sdk";
+
+/** Choice: milliseconds a lease lasts, and between two renewals. */
+export const LEASE_MS = 10_000;
+export const RENEW_MS = 3_000;
+
+/** A lease as a row has it. */
+export interface Lease {
+  /** Absent: nobody, or the row does not say. */
+  readonly owner?: string | undefined;
+  /** epoch ms; 0: released */
+  readonly until: number;
+}
+
+/** When this process started, epoch ms; tells it from an earlier one of the same number. */
+const PROCESS_START = Math.round(performance.timeOrigin);
+
+/** A name for one generation of a plugin in one process; never used twice. */
+export function newOwner(): string {
+  return [hostname(), process.pid, PROCESS_START, randomUUID()].join("/");
+}
+
+/** Milliseconds until another owner may take the row; 0: now. @param now epoch ms */
+export function leaseLeft({ owner, until }: Lease, now: number): number {
+  const leftMs = until - now;
+  // A lease longer than LEASE_MS dates from before the clock was set back.
+  if (leftMs <= 0 || leftMs > LEASE_MS) return 0;
+  return owner !== undefined && hasEnded(owner) ? 0 : leftMs;
+}
+
+/** Whether the process of an owner is known to have ended. Of another machine nothing is known. */
+function hasEnded(owner: string): boolean {
+  const [host, pid, start] = owner.split("/");
+  if (host !== hostname() || pid === undefined) return false;
+  if (Number(pid) === process.pid) return Number(start) !== PROCESS_START;
+  try {
+    process.kill(Number(pid), 0);
+    return false;
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === "ESRCH";
+  }
+}
+
+/** Renews the leases of an owner every 3 s while it needs them. */
+export class Renewal {
+  readonly #clock: Pick<Clock, "setInterval">;
+  readonly #renew: () => Promise<unknown>;
+  readonly #isNeeded: () => boolean;
+  readonly #log: Pick<Logger, "warn">;
+  #cancel: (() => void) | undefined;
+  #isStopped = false;
+
+  constructor(
+    sources: { readonly clock: Pick<Clock, "setInterval">; readonly log: Pick<Logger, "warn"> },
+    renew: () => Promise<unknown>,
+    isNeeded: () => boolean,
+  ) {
+    this.#clock = sources.clock;
+    this.#log = sources.log;
+    this.#renew = renew;
+    this.#isNeeded = isNeeded;
+  }
+
+  /** To be called whenever a lease was taken. */
+  start(): void {
+    if (this.#isStopped) return;
+    this.#cancel ??= this.#clock.setInterval(() => {
+      if (!this.#isNeeded()) return this.#pause();
+      this.#renew().catch((error: unknown) => this.#log.warn({ err: error }, "a lease could not be renewed"));
+    }, RENEW_MS);
+  }
+
+  /** Renews nothing more. Safe to call twice. */
+  stop(): void {
+    this.#isStopped = true;
+    this.#pause();
+  }
+
+  #pause(): void {
+    this.#cancel?.();
+    this.#cancel = undefined;
+  }
+}

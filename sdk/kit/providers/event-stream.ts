@@ -1,0 +1,127 @@
+/**
+ * Server-sent events of a model server, read in linear time and bounded memory: the parsers of the client libraries scan
+ * a whole unfinished event again for each piece that arrives.
+ */
+import { setImmediate as nextTurn } from "node:timers/promises";
+import { refuseAnswer } from "./failures.ts";
+
+/** Choice: characters one event may have; servers send a few hundred. */
+export const MAX_EVENT_CHARS = 1_000_000;
+/** Choice: characters that are handled before other work of the process gets its turn. */
+const TURN_CHARS = 16_384;
+/** Choice: bytes of an error answer that are read; a few hundred characters are quoted. */
+const MAX_ERROR_BYTES = 65_536;
+
+/** One event. Spec: WHATWG HTML, server-sent events. */
+export interface ServerEvent {
+  /** Absent: the event has no name. */
+  readonly name?: string;
+  readonly data: string;
+}
+
+/**
+ * Yields the events of `response`; closes the connection when the reader stops early.
+ * @param source names the account in refusals
+ * @throws GatewayError `UNAVAILABLE` for an event of more than 1,000,000 characters; else what the connection throws
+ */
+export async function* serverEvents(
+  { body }: Pick<Response, "body">,
+  source: string,
+): AsyncGenerator<ServerEvent, void, void> {
+  const event = new UnfinishedEvent(source);
+  let sinceTurn = 0;
+  for await (const line of linesOf(body, event)) {
+    sinceTurn += line.length + 1;
+    if (sinceTurn >= TURN_CHARS) {
+      sinceTurn = 0;
+      await nextTurn();
+    }
+    if (line !== "") event.add(line);
+    else {
+      const whole = event.take();
+      if (whole) yield whole;
+    }
+  }
+  const last = event.take();
+  if (last) yield last;
+}
+
+/** The lines of a body. A line that grows is counted by `event`. */
+async function* linesOf(body: Response["body"], event: UnfinishedEvent): AsyncGenerator<string, void, void> {
+  const decoder = new TextDecoder();
+  let held = "";
+  let endedInReturn = false;
+  for await (const bytes of body ?? []) {
+    let text = decoder.decode(bytes, { stream: true });
+    if (text === "") continue;
+    if (endedInReturn && text.startsWith("\n")) text = text.slice(1);
+    endedInReturn = text.endsWith("\r");
+    const [first = "", ...others] = text.split(/\r\n|\n|\r/u);
+    held += first;
+    event.check(held.length);
+    for (const next of others) {
+      yield held;
+      held = next;
+    }
+  }
+  if (held !== "") yield held;
+}
+
+class UnfinishedEvent {
+  readonly #source: string;
+  #name: string | undefined;
+  #data: string[] = [];
+  #chars = 0;
+
+  constructor(source: string) {
+    this.#source = source;
+  }
+
+  /** @param more characters that belong to the event and were not added yet */
+  check(more: number): void {
+    if (this.#chars + more <= MAX_EVENT_CHARS) return;
+    refuseAnswer(
+      "server_error",
+      `${this.#source} sent more than ${MAX_EVENT_CHARS} characters in one piece; is its baseUrl that of a model server?`,
+    );
+  }
+
+  add(line: string): void {
+    const [, field, value = ""] = /^([^:]*):? ?(.*)$/su.exec(line) ?? [];
+    if (field !== "event" && field !== "data") return; // a comment, which keeps the connection awake
+    this.check(line.length + 1);
+    this.#chars += line.length + 1;
+    if (field === "event") this.#name = value;
+    else this.#data.push(value);
+  }
+
+  /** The event, and starts the next one; `undefined`: it has no data. */
+  take(): ServerEvent | undefined {
+    const [name, data] = [this.#name, this.#data];
+    this.#name = undefined;
+    this.#data = [];
+    this.#chars = 0;
+    return data.length === 0 ? undefined : { ...(name === undefined ? {} : { name }), data: data.join("\n") };
+  }
+}
+
+/** `fetch` for client libraries, which read the whole of an error answer: what exceeds 64 KB of it is left out. */
+export function boundedErrors(fetch: typeof globalThis.fetch): typeof globalThis.fetch {
+  return async (input, init) => {
+    const response = await fetch(input, init);
+    if (response.ok) return response;
+    const { status, statusText, headers } = response;
+    return new Response(await beginningOf(response.body), { status, statusText, headers });
+  };
+}
+
+async function beginningOf(body: Response["body"]): Promise<Uint8Array> {
+  const parts: Uint8Array[] = [];
+  let left = MAX_ERROR_BYTES;
+  for await (const bytes of body ?? []) {
+    parts.push(bytes.subarray(0, left));
+    left -= bytes.length;
+    if (left <= 0) break;
+  }
+  return Buffer.concat(parts);
+}
