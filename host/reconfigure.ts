@@ -19,7 +19,7 @@ import type { Settings } from "./settings.ts";
 import type { HostWebhooks } from "./webhooks/webhooks.ts";
 
 export interface ReconfigureOptions {
-  readonly settings: Pick<Settings, "auth" | "log" | "secrets" | "use">;
+  readonly settings: Pick<Settings, "auth" | "keepAsLastGood" | "log" | "secrets" | "use">;
   readonly planner: Pick<Planner, "plan">;
   readonly access: Access;
   readonly kernel: Kernel;
@@ -37,12 +37,16 @@ export interface Reconfigure {
   /** Why the new configuration cannot be used, or `undefined`. */
   validate(change: ConfigTransition): Promise<Denial | undefined>;
   apply(change: ConfigTransition): Promise<void>;
+  /** Keeps what is in force as the last configuration that worked, unless a part of it waits for a restart. */
+  applied(): Promise<void>;
 }
 
 export function createReconfigure(options: ReconfigureOptions): Reconfigure {
   const { settings, planner, access, kernel, hooks, log, restarts, port, closeDead } = options;
   const validateHook = hooks.emitter(HOOKS.configValidate);
   const changedHook = hooks.emitter(HOOKS.configChanged);
+  /** Something in use takes effect with the next restart only: whether it works is not known before. */
+  let isUntried = false;
 
   const shown = (file: ConfigFile) => redact(file.resolved, hintsOf(kernel.sections()));
 
@@ -105,6 +109,7 @@ export function createReconfigure(options: ReconfigureOptions): Reconfigure {
       }
       if (byHand && mode === "restart") return restart(restarts, log, change.changed);
       await applyHot(change);
+      isUntried ||= strong.length > 0;
       if (strong.length === 0) return;
       // Who asks for more than the write asks for the restart, too, and says when.
       if (author?.action === "config.patch" || author?.action === "config.apply") return;
@@ -116,6 +121,10 @@ export function createReconfigure(options: ReconfigureOptions): Reconfigure {
         return;
       }
       restart(restarts, log, strong);
+    },
+
+    async applied() {
+      if (!isUntried) await settings.keepAsLastGood(log);
     },
   };
 }

@@ -9,7 +9,7 @@ import { actingFor } from "./auth/principal.ts";
 import { settled } from "./clock.ts";
 import { followConfig } from "./config/follow.ts";
 import type { Paths } from "./config/paths.ts";
-import { unownedKeys } from "./config/sections.ts";
+import { isConfigured, unownedKeys, writtenIssues } from "./config/sections.ts";
 import type { ConfigStore } from "./config/store.ts";
 import type { HostContext } from "./context.ts";
 import type { HttpHandler } from "./net/http/handler.ts";
@@ -25,6 +25,8 @@ import { VERSION } from "./version.ts";
 import type { HostWebhooks } from "./webhooks/webhooks.ts";
 
 const DEFAULT_DRAIN_MS = 5_000;
+
+const LAST_GOOD = "the gateway runs with the last configuration that worked";
 
 export interface GatewayParts {
   readonly context: HostContext;
@@ -57,8 +59,8 @@ export class RunningGateway implements Gateway {
     const { context, webhooks } = this.#parts;
     const { settings, clock, log, kernel, hooks, planner } = context;
     const addresses = resolveBind(settings.config.gateway, settings.auth());
-    await kernel.boot(planner.plan(settings.file), this.#lent());
     try {
+      await kernel.boot(planner.plan(settings.file), this.#lent(), () => this.#refuseWrongSections());
       log.secrets.know(settings.secrets(kernel.sections()));
       settings.refuse(webhooks.pluginIssues(settings.config));
       await this.#listen(addresses);
@@ -66,6 +68,7 @@ export class RunningGateway implements Gateway {
       await kernel.stop();
       throw error;
     }
+    await settings.keepAsLastGood(log);
     this.#stops.push(clock.setInterval(() => this.#publish(tick, { ts: clock.now() }), TICK_INTERVAL_MS));
     this.#stops.push(() => this.#parts.restarts.stop());
     this.#report();
@@ -73,6 +76,13 @@ export class RunningGateway implements Gateway {
     if (settings.options.config === undefined) this.#stops.push(followConfig(config, { configPath, clock, log }));
     log.info({ version: VERSION, url: this.url, pid: process.pid }, "the gateway is up");
     void hooks.emitter(HOOKS.hostReady).emit({ url: this.url });
+  }
+
+  /** @throws StartupRefusal naming everything that is wrong with the sections in the file */
+  async #refuseWrongSections(): Promise<void> {
+    const { settings, kernel } = this.#parts.context;
+    await kernel.importChecks((plugin) => isConfigured(plugin, settings.file));
+    settings.refuse(writtenIssues(settings.file, kernel.sections()));
   }
 
   /** What the plugins get of the host. */
@@ -113,10 +123,13 @@ export class RunningGateway implements Gateway {
 
   #report(): void {
     const { context, webhooks, report } = this.#parts;
-    const { settings, kernel, access } = context;
+    const { settings, kernel, access, log } = context;
     const unused = unownedKeys(settings.file, kernel.sections());
+    const { fileRefusal } = settings;
+    if (fileRefusal !== undefined) log.warn({ refusal: fileRefusal }, LAST_GOOD);
     report.url = this.url;
     report.warnings.push(
+      ...(fileRefusal === undefined ? [] : [`${LAST_GOOD}: ${fileRefusal}`]),
       ...webhooks.warnings(),
       ...unused.map(({ path, message }) => `${path}: ${message}`),
       ...access.warnings(),

@@ -110,6 +110,16 @@ export function configIssues(file: ConfigFile, owners: readonly SectionOwner[]):
 }
 
 /**
+ * What is wrong with what a file says. Choice: a section that the file leaves out stops no start, though its plugin may need one: that
+ * plugin alone waits for it.
+ */
+export function writtenIssues(file: ConfigFile, owners: readonly SectionOwner[]): Issue[] {
+  const isWritten = ({ section }: SectionOwner) =>
+    claimedAction(section) !== undefined || lookUp(file.resolved, section).found;
+  return configIssues(file, owners.filter(isWritten));
+}
+
+/**
  * Keys of mappings that their action cannot have, as far as plugins claim keys. An action without a claim is left to the mapping
  * engine, which asks the plugins themselves.
  */

@@ -51,6 +51,8 @@ export interface ConfigStoreOptions {
   validate?(change: ConfigTransition): Promise<Denial | undefined>;
   /** Brings the gateway in line. A write within it is refused: it would wait for itself. Default: nothing runs. */
   apply?(change: ConfigTransition): Promise<void>;
+  /** A change is in force. Default: nobody needs to know. */
+  applied?(): Promise<void>;
   /** Default: the real file system. */
   readonly files?: Files;
 }
@@ -107,6 +109,7 @@ export function createConfigStore(options: ConfigStoreOptions): ConfigStore {
     try {
       if (change.changed.length > 0) await options.apply?.(change);
       running = change.next;
+      await options.applied?.();
     } catch (err) {
       refused = change.next;
       const message = `the configuration could not be applied: ${messageOf(err)}; the next change tries again`;

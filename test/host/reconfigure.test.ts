@@ -30,6 +30,7 @@ function scene(possible = true) {
       log: (section) => logSettings({ level: "warn", ...section }, { stateDir: "/nowhere", home: "/nowhere" }),
       secrets: () => [],
       use: () => void did.push("use"),
+      keepAsLastGood: async () => undefined,
     },
     access,
     kernel,
