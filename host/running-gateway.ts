@@ -8,6 +8,7 @@ import { type AuthSettings, resolveBind } from "./auth/mode.ts";
 import { actingFor } from "./auth/principal.ts";
 import { settled } from "./clock.ts";
 import { followConfig } from "./config/follow.ts";
+import { withoutForeign } from "./config/foreign.ts";
 import type { Paths } from "./config/paths.ts";
 import { isConfigured, unownedKeys, writtenIssues } from "./config/sections.ts";
 import type { ConfigStore } from "./config/store.ts";
@@ -126,6 +127,9 @@ export class RunningGateway implements Gateway {
     const { settings, kernel, access, log } = context;
     const unused = unownedKeys(settings.file, kernel.sections());
     const { fileRefusal } = settings;
+    const { withoutEffect } = withoutForeign(settings.file.resolved);
+    if (withoutEffect.length > 0)
+      log.info({ keys: withoutEffect.map(({ path }) => path) }, "keys without effect; why: svc config validate");
     if (fileRefusal !== undefined) log.warn({ refusal: fileRefusal }, LAST_GOOD);
     report.url = this.url;
     report.warnings.push(

@@ -9,6 +9,7 @@ import { appendAudit, auditPath, auditRecord } from "./audit.ts";
 import { changedKeys, changedPaths, reloadKinds, strongest } from "./changes.ts";
 import { checkBaseHash, editedText, type DraftContext, patchedText, replacedText } from "./draft.ts";
 import { type ConfigFile, interpretConfig, type Issue, readConfigFile } from "./file.ts";
+import { isWithoutEffect } from "./foreign.ts";
 import { createLock } from "./lock.ts";
 import type { Environment, Paths } from "./paths.ts";
 import { sameData } from "./plain-data.ts";
@@ -98,7 +99,8 @@ export function createConfigStore(options: ConfigStoreOptions): ConfigStore {
 
   function transition(next: ConfigFile, author?: ConfigAuthor): ConfigTransition {
     const now = owners();
-    const keys = changedKeys(effectiveConfig(running, now), effectiveConfig(next, now));
+    const differing = changedKeys(effectiveConfig(running, now), effectiveConfig(next, now));
+    const keys = differing.filter((key) => !isWithoutEffect(key));
     const kinds = reloadKinds(keys, now);
     return { previous: running, next, changed: [...kinds.keys()], kinds, ...(author ? { author } : {}) };
   }
