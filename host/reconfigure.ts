@@ -96,7 +96,7 @@ export function createReconfigure(options: ReconfigureOptions): Reconfigure {
     },
 
     async apply(change) {
-      const { next, kinds, author } = change;
+      const { next, kinds, author, restartsItself } = change;
       const { mode = "hybrid" } = hostConfig(next).config.gateway.reload ?? {};
       const strong = [...kinds].filter(([, kind]) => kind === "restart").map(([path]) => path);
       const byHand = author === undefined; // somebody edited the file
@@ -110,9 +110,7 @@ export function createReconfigure(options: ReconfigureOptions): Reconfigure {
       if (byHand && mode === "restart") return restart(restarts, log, change.changed);
       await applyHot(change);
       isUntried ||= strong.length > 0;
-      if (strong.length === 0) return;
-      // Who asks for more than the write asks for the restart, too, and says when.
-      if (author?.action === "config.patch" || author?.action === "config.apply") return;
+      if (strong.length === 0 || restartsItself) return;
       if (mode === "hot") {
         log.warn(
           { changed: strong },

@@ -37,7 +37,7 @@ export interface RestartsOptions extends Partial<Restarter> {
 export interface HostRestarts extends Restarts {
   /** epoch ms; `undefined` before the first one */
   readonly lastPerformedAt: number | undefined;
-  /** Forgets what is pending; later requests are refused. Safe to call twice. */
+  /** Forgets what is pending. Later requests join the restart that has begun, else they are refused. Safe to call twice. */
   stop(): void;
 }
 
@@ -120,11 +120,13 @@ export function createRestarts({
         );
       if (kind === "process" && !renews)
         unavailable("this gateway is a part of another program, which has to be started anew by hand");
-      if (state === "stopped") unavailable("the gateway is stopping; ask the next one", { retryAfterMs: 1_000 });
+      const isUnderWay = state === "under way" || (state === "stopped" && begunAs !== undefined);
+      if (state === "stopped" && !isUnderWay)
+        unavailable("the gateway is stopping; ask the next one", { retryAfterMs: 1_000 });
       reasons.add(reason);
       if (kind === "process") wanted = kind;
-      if (state === "under way" && begunAs !== undefined && begunAs !== wanted) begin();
-      if (state === "under way") return { delayMs: 0, coalesced: true, cooldownMsApplied: 0 };
+      if (isUnderWay && begunAs !== undefined && begunAs !== wanted) begin();
+      if (isUnderWay) return { delayMs: 0, coalesced: true, cooldownMsApplied: 0 };
       const now = clock.now();
       const delay = Math.min(LONGEST_DELAY, Math.max(0, delayMs));
       // A clock that was set back must not stretch the cooldown.

@@ -2,7 +2,16 @@
  * The configuration of a running gateway: read, changed, watched. One lock for all of it: a change is checked, written
  * and brought into force before the next one is looked at.
  */
-import { type Clock, type Denial, GatewayError, invalidRequest, type Logger, messageOf, unavailable } from "@svc/sdk";
+import {
+  type Clock,
+  type Denial,
+  GatewayError,
+  invalidRequest,
+  isGatewayError,
+  type Logger,
+  messageOf,
+  unavailable,
+} from "@svc/sdk";
 import type { ConfigAuthor, ConfigStore as ConfigService, ConfigWritten, ReloadKind } from "@svc/sdk/config";
 import { systemClock } from "../clock.ts";
 import { appendAudit, auditPath, auditRecord } from "./audit.ts";
@@ -30,6 +39,8 @@ export interface ConfigTransition {
   readonly kinds: ReadonlyMap<string, ReloadKind>;
   /** Who made the change; absent: somebody edited the file. */
   readonly author?: ConfigAuthor;
+  /** The author schedules the restart that a changed key needs. Default false. */
+  readonly restartsItself?: boolean;
 }
 
 export interface ConfigStoreOptions {
@@ -62,6 +73,8 @@ export interface ConfigStoreOptions {
 export interface ConfigProblem {
   readonly message: string;
   readonly issues: readonly Issue[];
+  /** The machine could not read the file: worth another try, though nothing changes. */
+  readonly passes?: boolean;
 }
 
 export interface ConfigStore extends ConfigService {
@@ -120,11 +133,16 @@ export function createConfigStore(options: ConfigStoreOptions): ConfigStore {
     }
   }
 
-  async function commit(current: ConfigFile, text: string, author: ConfigAuthor): Promise<ConfigWritten> {
+  async function commit(
+    current: ConfigFile,
+    text: string,
+    author: ConfigAuthor,
+    restartsItself = false,
+  ): Promise<ConfigWritten> {
     const next = await interpretConfig(paths.configPath, text, env);
     const issues = await issuesOf(next);
     if (issues.length > 0) throw new GatewayError("INVALID_REQUEST", "invalid config", { details: { issues } });
-    const change = transition(next, author);
+    const change = { ...transition(next, author), restartsItself };
     const denial = await options.validate?.(change);
     if (denial) throw refusal(denial);
     if (!current.exists || current.text !== text) await write(current, next, author);
@@ -192,14 +210,14 @@ export function createConfigStore(options: ConfigStoreOptions): ConfigStore {
       await options.prepare?.(file);
       return describeConfig(file, owners(), hints(), options.startRefusal?.(file));
     },
-    write: ({ mode, raw, baseHash, ...author }) =>
+    write: ({ mode, raw, baseHash, restartsItself, ...author }) =>
       lock(async () => {
         writable();
         const current = await read();
         checkBaseHash(current, baseHash);
         if (mode === "patch") refuseOnBroken(await issuesOf(current));
         const draft = mode === "patch" ? patchedText : replacedText;
-        return commit(current, await draft(raw, ground(current)), author);
+        return commit(current, await draft(raw, ground(current)), author, restartsItself);
       }),
     edit: (author, decide) =>
       lock(async () => {
@@ -214,7 +232,8 @@ export function createConfigStore(options: ConfigStoreOptions): ConfigStore {
       lock(async () => {
         if (!options.given) await look();
       }).catch((err: unknown) => {
-        problem = { message: `the configuration could not be looked at: ${messageOf(err)}`, issues: [] };
+        const passes = isGatewayError(err) && err.code === "UNAVAILABLE";
+        problem = { message: `the configuration could not be read: ${messageOf(err)}`, issues: [], passes };
         log.error({ err }, problem.message);
       }),
   };

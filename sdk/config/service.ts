@@ -35,6 +35,8 @@ export interface ConfigChange extends ConfigAuthor {
   readonly raw: string;
   /** Hash of the file the change was made from; required when there is a file. */
   readonly baseHash?: string;
+  /** The caller schedules the restart that a changed key needs. Default false: `gateway.reload.mode` decides. */
+  readonly restartsItself?: boolean;
 }
 
 /** One value put at a path, or taken away (`value` absent or `undefined`). Numbers are places in arrays. */
