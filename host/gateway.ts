@@ -146,6 +146,11 @@ function assemble(context: HostContext): { gateway: RunningGateway; config: Conf
       report.write();
     },
     applied: () => reconfigure.applied(),
+    restart() {
+      if (reconfigure.waiting.size === 0) return undefined;
+      const delayMs = restarts.pendingMs();
+      return { paths: [...reconfigure.waiting], ...(delayMs === undefined ? {} : { delayMs }) };
+    },
   });
   provideHostServices({
     ...context,

@@ -37,6 +37,8 @@ export interface Reconfigure {
   /** Why the new configuration cannot be used, or `undefined`. */
   validate(change: ConfigTransition): Promise<Denial | undefined>;
   apply(change: ConfigTransition): Promise<void>;
+  /** Dotted paths that take effect with the next restart. */
+  readonly waiting: ReadonlySet<string>;
   /** Keeps what is in force as the last configuration that worked, unless a part of it waits for a restart. */
   applied(): Promise<void>;
 }
@@ -45,8 +47,9 @@ export function createReconfigure(options: ReconfigureOptions): Reconfigure {
   const { settings, planner, access, kernel, hooks, log, restarts, port, closeDead } = options;
   const validateHook = hooks.emitter(HOOKS.configValidate);
   const changedHook = hooks.emitter(HOOKS.configChanged);
-  /** Something in use takes effect with the next restart only: whether it works is not known before. */
-  let isUntried = false;
+  /** Dotted paths that take effect with the next restart: whether they work is not known before. */
+  const waiting = new Set<string>();
+  const wait = (paths: readonly string[]) => void paths.forEach((path) => waiting.add(path));
 
   const shown = (file: ConfigFile) => redact(file.resolved, hintsOf(kernel.sections()));
 
@@ -81,6 +84,8 @@ export function createReconfigure(options: ReconfigureOptions): Reconfigure {
   }
 
   return {
+    waiting,
+
     async validate({ next, previous, changed }) {
       const { gateway } = hostConfig(next).config;
       try {
@@ -100,6 +105,7 @@ export function createReconfigure(options: ReconfigureOptions): Reconfigure {
       const { mode = "hybrid" } = hostConfig(next).config.gateway.reload ?? {};
       const strong = [...kinds].filter(([, kind]) => kind === "restart").map(([path]) => path);
       const byHand = author === undefined; // somebody edited the file
+      if (byHand && (mode === "off" || mode === "restart")) wait(change.changed);
       if (byHand && mode === "off") {
         log.info(
           { changed: change.changed },
@@ -109,7 +115,7 @@ export function createReconfigure(options: ReconfigureOptions): Reconfigure {
       }
       if (byHand && mode === "restart") return restart(restarts, log, change.changed);
       await applyHot(change);
-      isUntried ||= strong.length > 0;
+      wait(strong);
       if (strong.length === 0 || restartsItself) return;
       if (mode === "hot") {
         log.warn(
@@ -122,7 +128,7 @@ export function createReconfigure(options: ReconfigureOptions): Reconfigure {
     },
 
     async applied() {
-      if (!isUntried) await settings.keepAsLastGood(log);
+      if (waiting.size === 0) await settings.keepAsLastGood(log);
     },
   };
 }

@@ -37,6 +37,8 @@ export interface RestartsOptions extends Partial<Restarter> {
 export interface HostRestarts extends Restarts {
   /** epoch ms; `undefined` before the first one */
   readonly lastPerformedAt: number | undefined;
+  /** Milliseconds until the restart that is scheduled, 0 when it has begun or waits for work to end; `undefined`: there is none. */
+  pendingMs(): number | undefined;
   /** Forgets what is pending. Later requests join the restart that has begun, else they are refused. Safe to call twice. */
   stop(): void;
 }
@@ -111,6 +113,11 @@ export function createRestarts({
     renewable: perform !== undefined && renews,
     get lastPerformedAt() {
       return lastPerformedAt;
+    },
+
+    pendingMs() {
+      if (state === "waiting") return Math.max(0, dueAt - clock.now());
+      return state === "under way" || begunAs !== undefined ? 0 : undefined;
     },
 
     schedule({ reason, delayMs = DEFAULT_DELAY, kind = "gateway" }) {

@@ -63,6 +63,8 @@ export interface ConfigStoreOptions {
   validate?(change: ConfigTransition): Promise<Denial | undefined>;
   /** Brings the gateway in line. A write within it is refused: it would wait for itself. Default: nothing runs. */
   apply?(change: ConfigTransition): Promise<void>;
+  /** Which keys in use wait for a restart, and when that comes. Default: nothing runs. */
+  restart?(): { readonly paths: readonly string[]; readonly delayMs?: number } | undefined;
   /** A change is in force. Default: nobody needs to know. */
   applied?(): Promise<void>;
   /** Default: the real file system. */
@@ -189,6 +191,14 @@ export function createConfigStore(options: ConfigStoreOptions): ConfigStore {
     log.warn({ path: next.path, issues: issues.length }, message);
   }
 
+  function inUse(restart: ReturnType<NonNullable<typeof options.restart>>) {
+    return {
+      hash: running.hash,
+      ...(restart ? { restart } : {}),
+      ...(refused && problem ? { refused: { hash: refused.hash, reason: problem.message } } : {}),
+    };
+  }
+
   const writable = () => {
     if (options.given)
       invalidRequest(
@@ -208,7 +218,8 @@ export function createConfigStore(options: ConfigStoreOptions): ConfigStore {
     async snapshot() {
       const file = options.given ? running : await read();
       await options.prepare?.(file);
-      return describeConfig(file, owners(), hints(), options.startRefusal?.(file));
+      const described = await describeConfig(file, owners(), hints(), options.startRefusal?.(file));
+      return options.restart ? { ...described, running: inUse(options.restart()) } : described;
     },
     write: ({ mode, raw, baseHash, restartsItself, ...author }) =>
       lock(async () => {
