@@ -7,6 +7,7 @@ import { withoutForeign } from "./foreign.ts";
 import { composeHints, type Hint } from "./hints.ts";
 import { HOST_SECTIONS, type HostConfig } from "./host-schema.ts";
 import { isObject, own, type PlainObject } from "./plain-data.ts";
+import { perOwners } from "./per-owners.ts";
 import { claimedKey, composeSchema, type SectionOwner } from "./schema.ts";
 import {
   claimedAction,
@@ -208,18 +209,10 @@ export function pluginSection(plugin: Omit<Plugin, "setup">, file: ConfigFile): 
   return { value, sections };
 }
 
-/** Hints for the sections of these owners. The last ones are kept: a start asks three times for the same. */
-export function hintsOf(owners: readonly SectionOwner[]): Record<string, Hint> {
-  const isLast =
-    last?.owners.length === owners.length &&
-    owners.every(
-      ({ section, schema }, at) => section === last?.owners[at]?.section && schema === last.owners[at]?.schema,
-    );
-  if (!last || !isLast) last = { owners, hints: composeHints(composeSchema(owners)) };
-  return last.hints;
-}
-
-let last: { readonly owners: readonly SectionOwner[]; readonly hints: Record<string, Hint> } | undefined;
+/** Hints for the sections of these owners. */
+export const hintsOf: (owners: readonly SectionOwner[]) => Record<string, Hint> = perOwners((owners) =>
+  composeHints(composeSchema(owners)),
+);
 
 /** Whether the file says something else of a plugin than its defaults. */
 export function isConfigured(plugin: Omit<Plugin, "setup">, file: ConfigFile): boolean {

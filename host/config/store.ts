@@ -12,7 +12,13 @@ import {
   messageOf,
   unavailable,
 } from "@svc/sdk";
-import type { ConfigAuthor, ConfigStore as ConfigService, ConfigWritten, ReloadKind } from "@svc/sdk/config";
+import type {
+  ConfigAuthor,
+  ConfigSnapshot,
+  ConfigStore as ConfigService,
+  ConfigWritten,
+  ReloadKind,
+} from "@svc/sdk/config";
 import { systemClock } from "../clock.ts";
 import { appendAudit, auditPath, auditRecord } from "./audit.ts";
 import { changedKeys, changedPaths, reloadKinds, strongest } from "./changes.ts";
@@ -21,6 +27,7 @@ import { type ConfigFile, interpretConfig, type Issue, readConfigFile } from "./
 import { isWithoutEffect } from "./foreign.ts";
 import { createLock } from "./lock.ts";
 import type { Environment, Paths } from "./paths.ts";
+import { perOwners } from "./per-owners.ts";
 import { sameData } from "./plain-data.ts";
 import { type Hints, redact } from "./redact.ts";
 import { composeHints, composeSchema, configIssues, effectiveConfig, type SectionOwner } from "./sections.ts";
@@ -96,16 +103,29 @@ export function createConfigStore(options: ConfigStoreOptions): ConfigStore {
   /** What was refused or failed last: looked at again only when it is another text or another environment. */
   let refused: ConfigFile | undefined;
 
+  const composed = perOwners((now) => {
+    const whole = composeSchema(now);
+    const uiHints = composeHints(whole);
+    for (const [path, { sensitive }] of Object.entries(uiHints)) if (sensitive) secret.set(path, { sensitive });
+    return { schema: whole, uiHints, hints: { ...Object.fromEntries(secret), ...uiHints } };
+  });
   const schema = () => {
-    const composed = composeSchema(owners());
-    return { schema: composed, uiHints: composeHints(composed), version };
+    const { schema: whole, uiHints } = composed(owners());
+    return { schema: whole, uiHints, version };
   };
   /** Also what plugins that are gone by now said to be secret: their sections are still in the file. */
-  const hints = (): Hints => {
-    const { uiHints } = schema();
-    for (const [path, { sensitive }] of Object.entries(uiHints)) if (sensitive) secret.set(path, { sensitive });
-    return { ...Object.fromEntries(secret), ...uiHints };
-  };
+  const hints = (): Hints => composed(owners()).hints;
+  /** The last description, which holds while file and schemas are the same: to validate and redact costs 20 ms. */
+  let described: { file: ConfigFile; hints: Hints; refusal: string | undefined; snapshot: ConfigSnapshot } | undefined;
+  async function describe(file: ConfigFile): Promise<ConfigSnapshot> {
+    const [now, issue] = [hints(), options.startRefusal?.(file)];
+    const refusal = issue && `${issue.path}: ${issue.message}`;
+    const known = described;
+    if (known && known.hints === now && known.refusal === refusal && sameFile(known.file, file)) return known.snapshot;
+    const snapshot = await describeConfig(file, owners(), now, issue);
+    described = { file, hints: now, refusal, snapshot };
+    return snapshot;
+  }
   const read = () => readConfigFile(paths.configPath, env);
   async function issuesOf(file: ConfigFile): Promise<readonly Issue[]> {
     await options.prepare?.(file);
@@ -218,8 +238,8 @@ export function createConfigStore(options: ConfigStoreOptions): ConfigStore {
     async snapshot() {
       const file = options.given ? running : await read();
       await options.prepare?.(file);
-      const described = await describeConfig(file, owners(), hints(), options.startRefusal?.(file));
-      return options.restart ? { ...described, running: inUse(options.restart()) } : described;
+      const snapshot = await describe(file);
+      return options.restart ? { ...snapshot, running: inUse(options.restart()) } : snapshot;
     },
     write: ({ mode, raw, baseHash, restartsItself, ...author }) =>
       lock(async () => {
