@@ -49,7 +49,9 @@ export function createReconfigure(options: ReconfigureOptions): Reconfigure {
   const changedHook = hooks.emitter(HOOKS.configChanged);
   /** Dotted paths that take effect with the next restart: whether they work is not known before. */
   const waiting = new Set<string>();
-  const wait = (paths: readonly string[]) => void paths.forEach((path) => waiting.add(path));
+  const wait = (paths: readonly string[]) => {
+    for (const path of paths) waiting.add(path);
+  };
 
   const shown = (file: ConfigFile) => redact(file.resolved, hintsOf(kernel.sections()));
 

@@ -104,13 +104,20 @@ async function tell(written: ConfigWritten, { paths, owners, set, more }: Change
     output.note(`warning: ${section}: ${message}\nNext: svc config unset ${quoted(section)}, or svc plugins list`);
   const isUsed = changed.length > 0 && unused.length === 0;
   if (changed.length === 0 && !output.json) output.print(`${path} says that already.`);
-  else if (!output.json) output.print([`${path}: changed ${changed.join(", ")}`, ...(more?.lines ?? [])].join("\n"));
+  else if (!output.json)
+    output.print([`${path}: changed ${writtenIn(file, changed).join(", ")}`, ...(more?.lines ?? [])].join("\n"));
   const { acknowledged } = await import("./acknowledgement.ts"); // connects to a gateway, where there is one
   const gateway = isUsed ? await acknowledged({ path, hash, stateDir: paths.stateDir }, output.note) : undefined;
   if (output.json)
     output.print({ path, hash, changed, reload: reload ?? null, ...(gateway ? { gateway } : {}), ...more?.facts });
   else if (gateway) output.print(gateway.text);
   return gateway?.state === "refused" ? EXIT.refused : EXIT.ok;
+}
+
+/** The changed paths without defaults that only came with the others; all of them where a value was taken out. */
+function writtenIn({ resolved }: ConfigFile, changed: readonly string[]): readonly string[] {
+  const written = changed.filter((path) => valueAt(resolved, path.split(".")) !== undefined);
+  return written.length > 0 ? written : changed;
 }
 
 /** Whether the edit is in the section, or around it. */

@@ -48,6 +48,13 @@ describe("svc config set", { timeout: 60_000 }, () => {
     });
   }
 
+  it("names what is written, and no default that comes with it", async (t) => {
+    const { svc } = home(t, { plugins: { use: ["models"] } });
+    const provider = '{ baseUrl: "http://127.0.0.1:9", models: [{ id: "m" }] }';
+    const { stdout } = await svc(["config", "set", "models.providers.acme", provider]);
+    assert.match(stdout, /: changed models\.providers\.acme\.baseUrl, models\.providers\.acme\.models\n/);
+  });
+
   it("makes the file where there is none", async (t) => {
     const { svc, configPath } = home(t);
     const { code, stderr } = await svc(["config", "set", "logging.level", "debug"]);
