@@ -3,6 +3,7 @@ import { isConfigured } from "./config/sections.ts";
 import { type ConfigStore, createConfigStore } from "./config/store.ts";
 import { createContext, type HostContext } from "./context.ts";
 import { provideHostServices } from "./host-services.ts";
+import { StartupRefusal } from "./auth/settings.ts";
 import { absentProvider } from "./kernel/absent.ts";
 import { methods } from "./kernel/kinds/methods.ts";
 import { routes } from "./kernel/kinds/routes.ts";
@@ -23,11 +24,35 @@ import { HostWebhooks } from "./webhooks/webhooks.ts";
 
 /**
  * Starts a gateway.
- * @throws StartupRefusal the configuration of the host is wrong, the combination is unsafe or the port is taken.
+ * @throws StartupRefusal the configuration is wrong, the combination is unsafe or the port is taken.
  * A plugin that fails is no reason to throw: see `plugins()`.
  */
 export async function createGateway(options: GatewayOptions = {}): Promise<Gateway> {
-  const context = await createContext(await Settings.read(options));
+  try {
+    return await startWith(await Settings.read(options));
+  } catch (error) {
+    if (!options.lastGood || !(error instanceof StartupRefusal)) throw error;
+    const started = await startWithLastGood(options, error);
+    if (!started) throw error;
+    return started;
+  }
+}
+
+/** @returns `undefined` where no other configuration is kept */
+async function startWithLastGood(options: GatewayOptions, refusal: StartupRefusal): Promise<Gateway | undefined> {
+  try {
+    const settings = await Settings.readLastGood(options, refusal);
+    return settings && (await startWith(settings));
+  } catch (error) {
+    if (!(error instanceof StartupRefusal)) throw error;
+    throw new StartupRefusal(
+      `${refusal.message}\nThe last configuration that worked is refused, too: ${error.message}`,
+    );
+  }
+}
+
+async function startWith(settings: Settings): Promise<Gateway> {
+  const context = await createContext(settings);
   try {
     const { gateway, config } = assemble(context);
     await gateway.start(config);
@@ -120,6 +145,12 @@ function assemble(context: HostContext): { gateway: RunningGateway; config: Conf
     async apply(change) {
       await reconfigure.apply(change);
       report.write();
+    },
+    applied: () => reconfigure.applied(),
+    restart() {
+      if (reconfigure.waiting.size === 0) return undefined;
+      const delayMs = restarts.pendingMs();
+      return { paths: [...reconfigure.waiting], ...(delayMs === undefined ? {} : { delayMs }) };
     },
   });
   provideHostServices({

@@ -82,7 +82,7 @@ function eventLoopOf({ kernel, log }: HostServiceParts): EventLoopOwners {
   };
 }
 
-function infoOf({ gateway, startedAt, log }: HostServiceParts): GatewayInfo {
+function infoOf({ gateway, settings, startedAt, log }: HostServiceParts): GatewayInfo {
   const { stateDir, configPath } = gateway.paths;
   return {
     version: VERSION,
@@ -98,6 +98,9 @@ function infoOf({ gateway, startedAt, log }: HostServiceParts): GatewayInfo {
     },
     get url() {
       return gateway.port === 0 ? undefined : gateway.url;
+    },
+    get fileRefusal() {
+      return settings.fileRefusal;
     },
     logFile: () => log.file,
     plugins: () => gateway.plugins(),

@@ -8,6 +8,7 @@ import type { StartCheck } from "./start-issue.ts";
 
 /** The configuration: what it says, what it may say, and how it changes. */
 export { appendAudit } from "./config/audit.ts";
+export { withoutForeign } from "./config/foreign.ts";
 export { type GatewaySection, PluginsSection } from "./config/host-schema.ts";
 export { LOG_LEVELS, type LogLevel } from "./config/log-levels.ts";
 export { parseJson5 } from "./config/parse.ts";

@@ -22,6 +22,11 @@ export interface GatewayOptions {
   readonly developed?: () => PluginSource | MissingPlugin;
   /** Used instead of the configuration file, which is not read then. */
   readonly config?: Readonly<Record<string, unknown>>;
+  /**
+   * Start with the last configuration that worked where a start with the file is refused; the file is used as soon as it is
+   * right. Default false.
+   */
+  readonly lastGood?: boolean;
   /** Default: `SVC_GATEWAY_PORT`, `gateway.port`, 18789. 0 picks a free port. */
   readonly port?: number;
   /** Instead of what `gateway.auth` says, also after it changes. */

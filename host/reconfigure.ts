@@ -19,7 +19,7 @@ import type { Settings } from "./settings.ts";
 import type { HostWebhooks } from "./webhooks/webhooks.ts";
 
 export interface ReconfigureOptions {
-  readonly settings: Pick<Settings, "auth" | "log" | "secrets" | "use">;
+  readonly settings: Pick<Settings, "auth" | "keepAsLastGood" | "log" | "secrets" | "use">;
   readonly planner: Pick<Planner, "plan">;
   readonly access: Access;
   readonly kernel: Kernel;
@@ -37,12 +37,21 @@ export interface Reconfigure {
   /** Why the new configuration cannot be used, or `undefined`. */
   validate(change: ConfigTransition): Promise<Denial | undefined>;
   apply(change: ConfigTransition): Promise<void>;
+  /** Dotted paths that take effect with the next restart. */
+  readonly waiting: ReadonlySet<string>;
+  /** Keeps what is in force as the last configuration that worked, unless a part of it waits for a restart. */
+  applied(): Promise<void>;
 }
 
 export function createReconfigure(options: ReconfigureOptions): Reconfigure {
   const { settings, planner, access, kernel, hooks, log, restarts, port, closeDead } = options;
   const validateHook = hooks.emitter(HOOKS.configValidate);
   const changedHook = hooks.emitter(HOOKS.configChanged);
+  /** Dotted paths that take effect with the next restart: whether they work is not known before. */
+  const waiting = new Set<string>();
+  const wait = (paths: readonly string[]) => {
+    for (const path of paths) waiting.add(path);
+  };
 
   const shown = (file: ConfigFile) => redact(file.resolved, hintsOf(kernel.sections()));
 
@@ -77,6 +86,8 @@ export function createReconfigure(options: ReconfigureOptions): Reconfigure {
   }
 
   return {
+    waiting,
+
     async validate({ next, previous, changed }) {
       const { gateway } = hostConfig(next).config;
       try {
@@ -92,10 +103,11 @@ export function createReconfigure(options: ReconfigureOptions): Reconfigure {
     },
 
     async apply(change) {
-      const { next, kinds, author } = change;
+      const { next, kinds, author, restartsItself } = change;
       const { mode = "hybrid" } = hostConfig(next).config.gateway.reload ?? {};
       const strong = [...kinds].filter(([, kind]) => kind === "restart").map(([path]) => path);
       const byHand = author === undefined; // somebody edited the file
+      if (byHand && (mode === "off" || mode === "restart")) wait(change.changed);
       if (byHand && mode === "off") {
         log.info(
           { changed: change.changed },
@@ -105,9 +117,8 @@ export function createReconfigure(options: ReconfigureOptions): Reconfigure {
       }
       if (byHand && mode === "restart") return restart(restarts, log, change.changed);
       await applyHot(change);
-      if (strong.length === 0) return;
-      // Who asks for more than the write asks for the restart, too, and says when.
-      if (author?.action === "config.patch" || author?.action === "config.apply") return;
+      wait(strong);
+      if (strong.length === 0 || restartsItself) return;
       if (mode === "hot") {
         log.warn(
           { changed: strong },
@@ -116,6 +127,10 @@ export function createReconfigure(options: ReconfigureOptions): Reconfigure {
         return;
       }
       restart(restarts, log, strong);
+    },
+
+    async applied() {
+      if (waiting.size === 0) await settings.keepAsLastGood(log);
     },
   };
 }

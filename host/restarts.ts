@@ -40,7 +40,9 @@ export interface RestartsOptions extends Partial<Restarter> {
 export interface HostRestarts extends Restarts {
   /** epoch ms; `undefined` before the first one */
   readonly lastPerformedAt: number | undefined;
-  /** Forgets what is pending; later requests are refused. Safe to call twice. */
+  /** Milliseconds until the restart that is scheduled, 0 when it has begun or waits for work to end; `undefined`: there is none. */
+  pendingMs(): number | undefined;
+  /** Forgets what is pending. Later requests join the restart that has begun, else they are refused. Safe to call twice. */
   stop(): void;
 }
 
@@ -118,6 +120,11 @@ export function createRestarts({
       return lastPerformedAt;
     },
 
+    pendingMs() {
+      if (state === "waiting") return Math.max(0, dueAt - clock.now());
+      return state === "under way" || begunAs !== undefined ? 0 : undefined;
+    },
+
     schedule({ reason, delayMs = DEFAULT_DELAY, kind = "gateway" }) {
       if (!perform)
         unavailable(
@@ -125,11 +132,13 @@ export function createRestarts({
         );
       if (kind === "process" && !renews)
         unavailable("this gateway is a part of another program, which has to be started anew by hand");
-      if (state === "stopped") unavailable("the gateway is stopping; ask the next one", { retryAfterMs: 1_000 });
+      const isUnderWay = state === "under way" || (state === "stopped" && begunAs !== undefined);
+      if (state === "stopped" && !isUnderWay)
+        unavailable("the gateway is stopping; ask the next one", { retryAfterMs: 1_000 });
       reasons.add(reason);
       if (kind === "process") wanted = kind;
-      if (state === "under way" && begunAs !== undefined && begunAs !== wanted) begin();
-      if (state === "under way") return { delayMs: 0, coalesced: true, cooldownMsApplied: 0 };
+      if (isUnderWay && begunAs !== undefined && begunAs !== wanted) begin();
+      if (isUnderWay) return { delayMs: 0, coalesced: true, cooldownMsApplied: 0 };
       const now = clock.now();
       const delay = Math.min(LONGEST_DELAY, Math.max(0, delayMs));
       // A clock that was set back must not stretch the cooldown.

@@ -16,8 +16,9 @@ import { type AuthSettings, resolveBind } from "./auth/mode.ts";
 import { actingFor } from "./auth/principal.ts";
 import { settled } from "./clock.ts";
 import { followConfig } from "./config/follow.ts";
+import { withoutForeign } from "./config/foreign.ts";
 import type { Paths } from "./config/paths.ts";
-import { unownedKeys } from "./config/sections.ts";
+import { isConfigured, unownedKeys, writtenIssues } from "./config/sections.ts";
 import type { ConfigStore } from "./config/store.ts";
 import type { HostContext } from "./context.ts";
 import type { HttpHandler } from "./net/http/handler.ts";
@@ -37,6 +38,8 @@ const DEFAULT_DRAIN_MS = 5_000;
 const CALLS_MS = 5_000;
 /** Milliseconds between two looks whether plugins are busy. */
 const BUSY_POLL_MS = 100;
+
+const LAST_GOOD = "the gateway runs with the last configuration that worked";
 
 export interface GatewayParts {
   readonly context: HostContext;
@@ -69,8 +72,8 @@ export class RunningGateway implements Gateway {
     const { context, webhooks } = this.#parts;
     const { settings, clock, log, kernel, hooks, planner } = context;
     const addresses = resolveBind(settings.config.gateway, settings.auth());
-    await kernel.boot(planner.plan(settings.file), this.#lent());
     try {
+      await kernel.boot(planner.plan(settings.file), this.#lent(), () => this.#refuseWrongSections());
       log.secrets.know(settings.secrets(kernel.sections()));
       settings.refuse(webhooks.pluginIssues(settings.config));
       await this.#listen(addresses);
@@ -78,6 +81,7 @@ export class RunningGateway implements Gateway {
       await kernel.stop();
       throw error;
     }
+    await settings.keepAsLastGood(log);
     this.#stops.push(clock.setInterval(() => this.#publish(tick, { ts: clock.now() }), TICK_INTERVAL_MS));
     this.#stops.push(() => this.#parts.restarts.stop());
     this.#report();
@@ -85,6 +89,13 @@ export class RunningGateway implements Gateway {
     if (settings.options.config === undefined) this.#stops.push(followConfig(config, { configPath, clock, log }));
     log.info({ version: VERSION, url: this.url, pid: process.pid }, "the gateway is up");
     void hooks.emitter(HOOKS.hostReady).emit({ url: this.url });
+  }
+
+  /** @throws StartupRefusal naming everything that is wrong with the sections in the file */
+  async #refuseWrongSections(): Promise<void> {
+    const { settings, kernel } = this.#parts.context;
+    await kernel.importChecks((plugin) => isConfigured(plugin, settings.file));
+    settings.refuse(writtenIssues(settings.file, kernel.sections()));
   }
 
   /** What the plugins get of the host. */
@@ -125,10 +136,16 @@ export class RunningGateway implements Gateway {
 
   #report(): void {
     const { context, webhooks, report } = this.#parts;
-    const { settings, kernel, access } = context;
+    const { settings, kernel, access, log } = context;
     const unused = unownedKeys(settings.file, kernel.sections());
+    const { fileRefusal } = settings;
+    const { withoutEffect } = withoutForeign(settings.file.resolved);
+    if (withoutEffect.length > 0)
+      log.info({ keys: withoutEffect.map(({ path }) => path) }, "keys without effect; why: svc config validate");
+    if (fileRefusal !== undefined) log.warn({ refusal: fileRefusal }, LAST_GOOD);
     report.url = this.url;
     report.warnings.push(
+      ...(fileRefusal === undefined ? [] : [`${LAST_GOOD}: ${fileRefusal}`]),
       ...webhooks.warnings(),
       ...unused.map(({ path, message }) => `${path}: ${message}`),
       ...access.warnings(),

@@ -1,10 +1,13 @@
 /** What one gateway runs with: the options of its starter, its environment, and the configuration in use. */
+import type { Logger } from "@svc/sdk";
 import { type AuthSettings, resolveAuth, StartupRefusal } from "./auth/mode.ts";
 import { keepToken } from "./auth/secret.ts";
 import { type ConfigFile, givenConfig, type Issue, readConfigFile } from "./config/file.ts";
+import { keepLastGood, readLastGood } from "./config/last-good.ts";
 import type { HostConfig } from "./config/host-schema.ts";
 import { type Environment, type Paths, preparePaths, resolvePaths } from "./config/paths.ts";
 import { secretTexts } from "./config/secret-places.ts";
+import { sameData } from "./config/plain-data.ts";
 import { hostConfig, type SectionOwner } from "./config/sections.ts";
 import { levelFrom, type LogSettings, logSettings } from "./logs/settings.ts";
 import type { GatewayOptions } from "./options.ts";
@@ -12,6 +15,19 @@ import { startIssue } from "./start-issue.ts";
 import { webhookSettings } from "./webhooks/settings.ts";
 
 const DEFAULT_PORT = 18_789;
+
+/** What a configuration is read with. */
+interface Origin {
+  readonly options: GatewayOptions;
+  readonly env: Environment;
+  readonly paths: Paths;
+}
+
+function originOf(options: GatewayOptions): Origin {
+  const env = options.env ?? process.env;
+  const paths = resolvePaths(options.stateDir === undefined ? env : { ...env, SVC_STATE_DIR: options.stateDir });
+  return { options, env, paths };
+}
 
 export class Settings {
   readonly options: GatewayOptions;
@@ -21,12 +37,14 @@ export class Settings {
   readonly port: number;
   #file: ConfigFile;
   #config: HostConfig;
+  #fileRefusal: string | undefined;
 
-  private constructor(options: GatewayOptions, env: Environment, paths: Paths, file: ConfigFile) {
+  private constructor({ options, env, paths }: Origin, file: ConfigFile, fileRefusal?: string) {
     this.options = options;
     this.env = env;
     this.paths = paths;
     this.#file = file;
+    this.#fileRefusal = fileRefusal;
     const { config, issues } = hostConfig(file);
     this.#config = config;
     this.refuse(issues);
@@ -36,18 +54,43 @@ export class Settings {
 
   /** Makes the state directory and reads the configuration. @throws StartupRefusal a gateway cannot start with it */
   static async read(options: GatewayOptions): Promise<Settings> {
-    const env = options.env ?? process.env;
-    const paths = resolvePaths(options.stateDir === undefined ? env : { ...env, SVC_STATE_DIR: options.stateDir });
+    const origin = originOf(options);
+    const { env, paths } = origin;
     preparePaths(paths);
     const file = options.config
       ? givenConfig(paths.configPath, options.config)
       : await readConfigFile(paths.configPath, env);
-    return new Settings(options, env, paths, file);
+    return new Settings(origin, file);
+  }
+
+  /**
+   * The last configuration that worked; `undefined`: there is none, or the file says the same.
+   * @param refusal why a start with the file was refused. @throws StartupRefusal it does not work any more
+   */
+  static async readLastGood(options: GatewayOptions, refusal: StartupRefusal): Promise<Settings | undefined> {
+    if (options.config) return undefined;
+    const origin = originOf(options);
+    const { env, paths } = origin;
+    const [kept, file] = await Promise.all([readLastGood(paths, env), readConfigFile(paths.configPath, env)]);
+    const isOther = kept && !sameData(kept.expanded, file.expanded);
+    return isOther ? new Settings(origin, kept, refusal.message) : undefined;
+  }
+
+  /** Keeps the configuration in use for `readLastGood`. Never throws: a gateway whose disk is full works all the same. */
+  async keepAsLastGood(log: Pick<Logger, "warn">): Promise<void> {
+    if (this.options.config) return;
+    await keepLastGood(this.paths, this.#file).catch((err: unknown) =>
+      log.warn({ err }, "the configuration in use could not be kept as the last one that worked"),
+    );
   }
 
   /** The configuration in use. */
   get file(): ConfigFile {
     return this.#file;
+  }
+  /** Why the start refused the configuration file; set while the last configuration that worked is used instead. */
+  get fileRefusal(): string | undefined {
+    return this.#fileRefusal;
   }
   /** The host's part of it. */
   get config(): HostConfig {
@@ -56,6 +99,7 @@ export class Settings {
 
   use(file: ConfigFile): void {
     this.#file = file;
+    this.#fileRefusal = undefined;
     this.#config = hostConfig(file).config;
   }
 

@@ -24,6 +24,8 @@ export interface RunFlags {
   readonly auth?: string;
   readonly token?: string;
   readonly password?: string;
+  /** Start with the last configuration that worked where the file is refused. */
+  readonly lastGood?: boolean;
 }
 
 /** What a command that runs a gateway adds. */
@@ -80,6 +82,7 @@ export async function runGateway(flags: RunFlags, output: Output, { up, ...more 
       const wanted = port === undefined ? undefined : Number(port) || former?.port || renewed?.port || 0;
       const options: GatewayOptions = {
         auth,
+        lastGood: flags.lastGood ?? false,
         ...(logLevel === undefined ? {} : { logLevel }),
         ...(wanted === undefined ? {} : { port: wanted }),
         ...more,

@@ -1,7 +1,7 @@
 /** One gateway for one state directory: a second one would end the runs of the first and write the same files. */
 import { messageOf } from "@svc/sdk/errors";
 import { once } from "node:events";
-import { chmodSync, closeSync, openSync, rmSync } from "node:fs";
+import { chmodSync, closeSync, existsSync, openSync, rmSync } from "node:fs";
 import { connect, createServer, type Server, type Socket } from "node:net";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
@@ -78,6 +78,17 @@ export async function lockStateDir(stateDir: string): Promise<StateLock> {
     reachableAt: (url) => void (self.url = url),
     release: () => void held.close(),
   };
+}
+
+/** The gateway that holds the directory, as it describes itself; `undefined`: there is none. */
+export async function stateHolder(stateDir: string): Promise<Holder | undefined> {
+  if (!existsSync(stateDir)) return undefined;
+  const place = placeIn(stateDir);
+  try {
+    return place && (await holderOf(place.path));
+  } finally {
+    place?.close();
+  }
 }
 
 /**

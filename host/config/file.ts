@@ -1,4 +1,5 @@
 /** Reads the configuration file. Never writes, never throws for what a person wrote: it says what is wrong. */
+import { isGatewayError } from "@svc/sdk/errors";
 import { type Issue, substitute } from "./environment.ts";
 import { expandIncludes } from "./include.ts";
 import { MAX_CONFIG_BYTES, parseConfig, sha256 } from "./parse.ts";
@@ -28,12 +29,13 @@ export interface ConfigFile {
 
 const EMPTY = { parsed: {}, expanded: {}, resolved: {} } as const;
 
-/** @throws nothing: an unreadable file is an issue. JSON5. */
+/** An unreadable file is an issue. JSON5. @throws GatewayError `UNAVAILABLE` when the machine cannot read any file now */
 export async function readConfigFile(path: string, env: Environment): Promise<ConfigFile> {
   let text: string;
   try {
     text = decodeUtf8((await readRegularFile(path)).bytes);
   } catch (error) {
+    if (isGatewayError(error)) throw error;
     const { code, message } = error as NodeJS.ErrnoException;
     if (code === "ENOENT") return missingFile(path);
     const why = code === "ERR_ENCODING_INVALID_ENCODED_DATA" ? "it is not UTF-8" : message;

@@ -2,7 +2,7 @@
  * The configuration sections the host itself owns. Spec: http/auth.md §1, http/config-keys.md; strict: unknown keys are named.
  * Each leaf says how a change of it takes effect: `reload: "hot"` at once, `reload: "restart"` with a restart.
  * No defaults here: an absent key stays absent, and the code that reads it knows what that means.
- * Choice: overlay network keys (`gateway.auth.allowTailscale`, `gateway.tailscale`) and `gateway.tls` are not offered and refused.
+ * Choice: `gateway.tls` is not offered and refused. Keys without effect are in `foreign-keys.ts`.
  */
 import { NonEmpty, type Static, Strict, type TSchema, Type } from "@svc/sdk";
 import { HooksSection } from "./hooks-schema.ts";
@@ -209,15 +209,10 @@ export const HOST_SECTIONS = {
  */
 export const OPEN_SECTIONS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   gateway: {
-    tailscale:
-      "overlay networks are set up beside the gateway; listen on one with gateway.bind tailnet, then: svc config unset gateway.tailscale",
     tls: "TLS ends in a proxy in front of the gateway (gateway.trustedProxies), then: svc config unset gateway.tls",
   },
   "gateway.http.endpoints": {},
-  hooks: {
-    internal:
-      "hooks inside the process are not configured here; write a plugin that taps them, then: svc config unset hooks.internal",
-  },
+  hooks: {},
 };
 
 /** Top-level keys that carry no configuration. */

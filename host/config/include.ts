@@ -1,6 +1,7 @@
 /** `$include`: a configuration made of several files. Spec: http/config.md §2.1. */
 import { realpath } from "node:fs/promises";
 import { dirname, resolve } from "node:path";
+import { isGatewayError } from "@svc/sdk/errors";
 import { isInside } from "@svc/sdk/files";
 import { parseJson5 } from "./parse.ts";
 import { cleanCopy, isObject } from "./plain-data.ts";
@@ -36,7 +37,7 @@ interface Place {
 /** A rule of §2.1 that is broken; its message is the issue. */
 class IncludeError extends Error {}
 
-/** Puts included files in place. Never throws: one message says what is wrong. */
+/** Puts included files in place; one message says what is wrong. @throws GatewayError `UNAVAILABLE` when the machine cannot read any file now */
 export async function expandIncludes(value: unknown, mainPath: string): Promise<Expanded> {
   if (!mentionsInclude(value)) return { value, files: [] };
   const directory = dirname(mainPath);
@@ -47,6 +48,7 @@ export async function expandIncludes(value: unknown, mainPath: string): Promise<
     const walk: Walk = { directory, realDirectory, files, reads: 0 };
     return { value: await expand(value, { file: mainPath, chain: [main] }, walk), files: [...files] };
   } catch (error) {
+    if (isGatewayError(error)) throw error;
     return { message: (error as Error).message, files: [...files] };
   }
 }
@@ -93,7 +95,7 @@ async function includeOne(name: string, place: Place, walk: Walk): Promise<unkno
     throw refuse(`it lies outside ${walk.directory}, the directory of the main file`);
   walk.files.add(path);
   const { bytes, realPath } = await readRegularFile(path, { directory: walk.realDirectory }).catch((error: Error) => {
-    throw refuse(error.message);
+    throw isGatewayError(error) ? error : refuse(error.message);
   });
   if (place.chain.includes(realPath)) throw refuse("it includes itself");
   const parsed = await parseJson5(decode(bytes, refuse));

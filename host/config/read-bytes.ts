@@ -1,4 +1,5 @@
 /** Opens files of the configuration: checks and reads the same open file, so that nothing can be put in its place between. */
+import { messageOf, unavailable } from "@svc/sdk/errors";
 import { constants } from "node:fs";
 import { type FileHandle, open, realpath, stat } from "node:fs/promises";
 import { isInside } from "@svc/sdk/files";
@@ -16,11 +17,24 @@ export interface ReadBytes {
   readonly realPath: string;
 }
 
+/** The machine has no room for another open file, or its disk fails: neither says anything about the file. */
+const PASSING: ReadonlySet<unknown> = new Set(["EMFILE", "ENFILE", "ENOMEM", "EAGAIN", "EBUSY", "EIO", "ENOSPC"]);
+
 /**
  * The bytes of a regular file of at most 2 MiB. With `within`, the file must have one name only and really lie there.
- * Never waits for a pipe. @throws Error of the file system, or one that says which rule is broken
+ * Never waits for a pipe. @throws GatewayError `UNAVAILABLE` when the machine cannot read any file now; Error of the file system,
+ * or one that says which rule is broken
  */
 export async function readRegularFile(path: string, within?: Containment): Promise<ReadBytes> {
+  try {
+    return await readWhole(path, within);
+  } catch (cause) {
+    if (!PASSING.has((cause as NodeJS.ErrnoException).code)) throw cause;
+    return unavailable(`${path} cannot be read now: ${messageOf(cause)}; try again`, { cause, retryAfterMs: 1_000 });
+  }
+}
+
+async function readWhole(path: string, within: Containment | undefined): Promise<ReadBytes> {
   const handle = await open(path, constants.O_RDONLY | constants.O_NONBLOCK);
   try {
     const opened = await handle.stat();

@@ -3,6 +3,7 @@ import { isSecretRef, type SecretPlace, type SecretPlaces } from "@svc/sdk/secre
 import type { ConfigFile } from "./file.ts";
 import { HOST_SECTIONS } from "./host-schema.ts";
 import { isObject } from "./plain-data.ts";
+import { perOwners } from "./per-owners.ts";
 import { type Hints, isSecretWhole, isSensitive } from "./redact.ts";
 import { claimedAction, lookUp, sectionAt } from "./section-keys.ts";
 import { effectiveConfig, hintsOf, ownedSections, type SectionOwner } from "./sections.ts";
@@ -28,9 +29,16 @@ export function createSecretPlaces(
   running: () => readonly [ConfigFile, readonly SectionOwner[]],
   found: SecretPlaces["found"] = () => undefined,
 ): SecretPlaces {
+  const placesFor = perOwners(() => new WeakMap<ConfigFile, SecretPlace[]>());
   return {
     found,
-    list: () => listPlaces(...running()),
+    list() {
+      const [file, owners] = running();
+      const known = placesFor(owners);
+      const places = known.get(file) ?? listPlaces(file, owners);
+      known.set(file, places);
+      return places;
+    },
     targets() {
       const [, owners] = running();
       return targetsOf(hintsOf(owners)).map((parts) => parts.join("."));

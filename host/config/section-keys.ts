@@ -3,6 +3,7 @@
  * them (`hooks.mail`, `gateway.http.endpoints.mail`), or one below a key that is nobody's as a whole (`chats.mail`), which
  * several plugins share then. Pure.
  */
+import { isWithoutEffect } from "./foreign.ts";
 import { FREE_KEYS, HOST_SECTIONS, OPEN_SECTIONS } from "./host-schema.ts";
 import { isObject, isPrototypeKey, own, type PlainObject } from "./plain-data.ts";
 
@@ -57,6 +58,7 @@ export function claimedAction(section: string): string | undefined {
 /** Why no plugin can own this section, or `undefined`. */
 export function claimProblem(section: string): string | undefined {
   const path = sectionPath(section);
+  if (isWithoutEffect(path)) return OF_THE_HOST;
   const around = path.slice(0, -1);
   const key = path.at(-1) ?? "";
   if (around.length === 0) return isHostKey(section.split(".")[0] ?? "") ? OF_THE_HOST : undefined;

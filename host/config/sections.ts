@@ -3,9 +3,11 @@ import { isDeepStrictEqual } from "node:util";
 import { deepFreeze, type Plugin, type TSchema, violations, withDefaults } from "@svc/sdk";
 import { isSecretRef } from "@svc/sdk/secrets";
 import type { ConfigFile, Issue } from "./file.ts";
+import { withoutForeign } from "./foreign.ts";
 import { composeHints, type Hint } from "./hints.ts";
 import { HOST_SECTIONS, type HostConfig } from "./host-schema.ts";
 import { isObject, own, type PlainObject } from "./plain-data.ts";
+import { perOwners } from "./per-owners.ts";
 import { claimedKey, composeSchema, type SectionOwner } from "./schema.ts";
 import {
   claimedAction,
@@ -46,7 +48,7 @@ export function sectionOf(resolved: ConfigFile["resolved"], section: string, sch
   return own(schema, "type") === "array" ? [] : {};
 }
 
-/** A section with the defaults of its schema; never validates. */
+/** A section with the defaults of its schema; never validates. @param resolved with or without the keys that have no effect */
 function filledSection(resolved: ConfigFile["resolved"], section: string, schema: TSchema): unknown {
   return withDefaults(schema, sectionOf(resolved, section, schema));
 }
@@ -72,16 +74,17 @@ function sectionIssues(section: string, schema: TSchema, value: unknown): Issue[
 /**
  * The host's sections, absent ones empty, without what plugins own in them.
  * @param owners default: none is known; then any object where a plugin may own a key is left to it
- * @returns also what is wrong with them: those issues stop a start
+ * @returns also what is wrong with them, and keys anywhere that promise a protection there is not: those issues stop a start
  */
 export function hostConfig(
   { resolved, issues }: ConfigFile,
   owners: readonly SectionOwner[] = [],
 ): { config: HostConfig; issues: Issue[] } {
-  const found: Issue[] = [];
+  const { used, unprotected } = withoutForeign(resolved);
+  const found: Issue[] = [...unprotected];
   const owned = ownedSections(owners).map(({ section }) => sectionPath(section));
   const sections = Object.entries(HOST_SECTIONS).map(([section, schema]) => {
-    let value = sectionOf(resolved, section);
+    let value = sectionOf(used, section);
     for (const place of openPlacesIn(section)) {
       const here = place.path.slice(1);
       const written = valueAt(value, here);
@@ -103,10 +106,20 @@ export function hostConfig(
 /** Everything wrong with a file, given who owns what. */
 export function configIssues(file: ConfigFile, owners: readonly SectionOwner[]): Issue[] {
   const found = ownedSections(owners).flatMap(({ section, schema }) =>
-    sectionIssues(section, schema, filledSection(file.resolved, section, schema)),
+    sectionIssues(section, schema, filledSection(withoutForeign(file.resolved).used, section, schema)),
   );
   const inMappings = mappingIssues(file.resolved, owners);
   return [...hostConfig(file, owners).issues, ...unlessTold(file.issues, [...found, ...inMappings])];
+}
+
+/**
+ * What is wrong with what a file says. Choice: a section that the file leaves out stops no start, though its plugin may need one: that
+ * plugin alone waits for it.
+ */
+export function writtenIssues(file: ConfigFile, owners: readonly SectionOwner[]): Issue[] {
+  const isWritten = ({ section }: SectionOwner) =>
+    claimedAction(section) !== undefined || lookUp(file.resolved, section).found;
+  return configIssues(file, owners.filter(isWritten));
 }
 
 /**
@@ -170,7 +183,8 @@ function isBelowAnother(section: string, all: ReadonlyMap<string, unknown>): boo
 }
 
 /** A plugin's sections with defaults, frozen, or what is wrong with them. */
-export function pluginSection(plugin: Omit<Plugin, "setup">, { resolved }: ConfigFile): PluginSettings {
+export function pluginSection(plugin: Omit<Plugin, "setup">, file: ConfigFile): PluginSettings {
+  const { used: resolved } = withoutForeign(file.resolved);
   const section = plugin.section ?? plugin.id;
   const further = Object.entries(plugin.sections ?? {});
   const claimed = [...(plugin.config ? [section] : []), ...further.map(([key]) => key)];
@@ -195,18 +209,10 @@ export function pluginSection(plugin: Omit<Plugin, "setup">, { resolved }: Confi
   return { value, sections };
 }
 
-/** Hints for the sections of these owners. The last ones are kept: a start asks three times for the same. */
-export function hintsOf(owners: readonly SectionOwner[]): Record<string, Hint> {
-  const isLast =
-    last?.owners.length === owners.length &&
-    owners.every(
-      ({ section, schema }, at) => section === last?.owners[at]?.section && schema === last.owners[at]?.schema,
-    );
-  if (!last || !isLast) last = { owners, hints: composeHints(composeSchema(owners)) };
-  return last.hints;
-}
-
-let last: { readonly owners: readonly SectionOwner[]; readonly hints: Record<string, Hint> } | undefined;
+/** Hints for the sections of these owners. */
+export const hintsOf: (owners: readonly SectionOwner[]) => Record<string, Hint> = perOwners((owners) =>
+  composeHints(composeSchema(owners)),
+);
 
 /** Whether the file says something else of a plugin than its defaults. */
 export function isConfigured(plugin: Omit<Plugin, "setup">, file: ConfigFile): boolean {
@@ -216,7 +222,8 @@ export function isConfigured(plugin: Omit<Plugin, "setup">, file: ConfigFile): b
 }
 
 /** Keys nobody reads now. They are kept: a section outlives its plugin. */
-export function unownedKeys({ resolved }: ConfigFile, owners: readonly SectionOwner[]): Issue[] {
+export function unownedKeys(file: ConfigFile, owners: readonly SectionOwner[]): Issue[] {
+  const { used: resolved } = withoutForeign(file.resolved);
   const top = Object.keys(resolved).filter((key) => !isHostKey(key));
   const shared = top.filter((key) => isObject(resolved[key]) && isShared(key, owners));
   const below = [

@@ -2,15 +2,32 @@
  * The configuration of a running gateway: read, changed, watched. One lock for all of it: a change is checked, written
  * and brought into force before the next one is looked at.
  */
-import { type Clock, type Denial, GatewayError, invalidRequest, type Logger, messageOf, unavailable } from "@svc/sdk";
-import type { ConfigAuthor, ConfigStore as ConfigService, ConfigWritten, ReloadKind } from "@svc/sdk/config";
+import {
+  type Clock,
+  type Denial,
+  GatewayError,
+  invalidRequest,
+  isGatewayError,
+  type Logger,
+  messageOf,
+  unavailable,
+} from "@svc/sdk";
+import type {
+  ConfigAuthor,
+  ConfigSnapshot,
+  ConfigStore as ConfigService,
+  ConfigWritten,
+  ReloadKind,
+} from "@svc/sdk/config";
 import { systemClock } from "../clock.ts";
 import { appendAudit, auditPath, auditRecord } from "./audit.ts";
 import { changedKeys, changedPaths, reloadKinds, strongest } from "./changes.ts";
 import { checkBaseHash, editedText, type DraftContext, patchedText, replacedText } from "./draft.ts";
 import { type ConfigFile, interpretConfig, type Issue, readConfigFile } from "./file.ts";
+import { isWithoutEffect } from "./foreign.ts";
 import { createLock } from "./lock.ts";
 import type { Environment, Paths } from "./paths.ts";
+import { perOwners } from "./per-owners.ts";
 import { sameData } from "./plain-data.ts";
 import { type Hints, redact } from "./redact.ts";
 import { composeHints, composeSchema, configIssues, effectiveConfig, type SectionOwner } from "./sections.ts";
@@ -29,6 +46,8 @@ export interface ConfigTransition {
   readonly kinds: ReadonlyMap<string, ReloadKind>;
   /** Who made the change; absent: somebody edited the file. */
   readonly author?: ConfigAuthor;
+  /** The author schedules the restart that a changed key needs. Default false. */
+  readonly restartsItself?: boolean;
 }
 
 export interface ConfigStoreOptions {
@@ -51,6 +70,10 @@ export interface ConfigStoreOptions {
   validate?(change: ConfigTransition): Promise<Denial | undefined>;
   /** Brings the gateway in line. A write within it is refused: it would wait for itself. Default: nothing runs. */
   apply?(change: ConfigTransition): Promise<void>;
+  /** Which keys in use wait for a restart, and when that comes. Default: nothing runs. */
+  restart?(): { readonly paths: readonly string[]; readonly delayMs?: number } | undefined;
+  /** A change is in force. Default: nobody needs to know. */
+  applied?(): Promise<void>;
   /** Default: the real file system. */
   readonly files?: Files;
 }
@@ -59,6 +82,8 @@ export interface ConfigStoreOptions {
 export interface ConfigProblem {
   readonly message: string;
   readonly issues: readonly Issue[];
+  /** The machine could not read the file: worth another try, though nothing changes. */
+  readonly passes?: boolean;
 }
 
 export interface ConfigStore extends ConfigService {
@@ -78,16 +103,29 @@ export function createConfigStore(options: ConfigStoreOptions): ConfigStore {
   /** What was refused or failed last: looked at again only when it is another text or another environment. */
   let refused: ConfigFile | undefined;
 
+  const composed = perOwners((now) => {
+    const whole = composeSchema(now);
+    const uiHints = composeHints(whole);
+    for (const [path, { sensitive }] of Object.entries(uiHints)) if (sensitive) secret.set(path, { sensitive });
+    return { schema: whole, uiHints, hints: { ...Object.fromEntries(secret), ...uiHints } };
+  });
   const schema = () => {
-    const composed = composeSchema(owners());
-    return { schema: composed, uiHints: composeHints(composed), version };
+    const { schema: whole, uiHints } = composed(owners());
+    return { schema: whole, uiHints, version };
   };
   /** Also what plugins that are gone by now said to be secret: their sections are still in the file. */
-  const hints = (): Hints => {
-    const { uiHints } = schema();
-    for (const [path, { sensitive }] of Object.entries(uiHints)) if (sensitive) secret.set(path, { sensitive });
-    return { ...Object.fromEntries(secret), ...uiHints };
-  };
+  const hints = (): Hints => composed(owners()).hints;
+  /** The last description, which holds while file and schemas are the same: to validate and redact costs 20 ms. */
+  let described: { file: ConfigFile; hints: Hints; refusal: string | undefined; snapshot: ConfigSnapshot } | undefined;
+  async function describe(file: ConfigFile): Promise<ConfigSnapshot> {
+    const [now, issue] = [hints(), options.startRefusal?.(file)];
+    const refusal = issue && `${issue.path}: ${issue.message}`;
+    const known = described;
+    if (known && known.hints === now && known.refusal === refusal && sameFile(known.file, file)) return known.snapshot;
+    const snapshot = await describeConfig(file, owners(), now, issue);
+    described = { file, hints: now, refusal, snapshot };
+    return snapshot;
+  }
   const read = () => readConfigFile(paths.configPath, env);
   async function issuesOf(file: ConfigFile): Promise<readonly Issue[]> {
     await options.prepare?.(file);
@@ -96,7 +134,8 @@ export function createConfigStore(options: ConfigStoreOptions): ConfigStore {
 
   function transition(next: ConfigFile, author?: ConfigAuthor): ConfigTransition {
     const now = owners();
-    const keys = changedKeys(effectiveConfig(running, now), effectiveConfig(next, now));
+    const differing = changedKeys(effectiveConfig(running, now), effectiveConfig(next, now));
+    const keys = differing.filter((key) => !isWithoutEffect(key));
     const kinds = reloadKinds(keys, now);
     return { previous: running, next, changed: [...kinds.keys()], kinds, ...(author ? { author } : {}) };
   }
@@ -107,6 +146,7 @@ export function createConfigStore(options: ConfigStoreOptions): ConfigStore {
     try {
       if (change.changed.length > 0) await options.apply?.(change);
       running = change.next;
+      await options.applied?.();
     } catch (err) {
       refused = change.next;
       const message = `the configuration could not be applied: ${messageOf(err)}; the next change tries again`;
@@ -115,11 +155,16 @@ export function createConfigStore(options: ConfigStoreOptions): ConfigStore {
     }
   }
 
-  async function commit(current: ConfigFile, text: string, author: ConfigAuthor): Promise<ConfigWritten> {
+  async function commit(
+    current: ConfigFile,
+    text: string,
+    author: ConfigAuthor,
+    restartsItself = false,
+  ): Promise<ConfigWritten> {
     const next = await interpretConfig(paths.configPath, text, env);
     const issues = await issuesOf(next);
     if (issues.length > 0) throw new GatewayError("INVALID_REQUEST", "invalid config", { details: { issues } });
-    const change = transition(next, author);
+    const change = { ...transition(next, author), restartsItself };
     const denial = await options.validate?.(change);
     if (denial) throw refusal(denial);
     if (!current.exists || current.text !== text) await write(current, next, author);
@@ -166,6 +211,14 @@ export function createConfigStore(options: ConfigStoreOptions): ConfigStore {
     log.warn({ path: next.path, issues: issues.length }, message);
   }
 
+  function inUse(restart: ReturnType<NonNullable<typeof options.restart>>) {
+    return {
+      hash: running.hash,
+      ...(restart ? { restart } : {}),
+      ...(refused && problem ? { refused: { hash: refused.hash, reason: problem.message } } : {}),
+    };
+  }
+
   const writable = () => {
     if (options.given)
       invalidRequest(
@@ -185,16 +238,17 @@ export function createConfigStore(options: ConfigStoreOptions): ConfigStore {
     async snapshot() {
       const file = options.given ? running : await read();
       await options.prepare?.(file);
-      return describeConfig(file, owners(), hints(), options.startRefusal?.(file));
+      const snapshot = await describe(file);
+      return options.restart ? { ...snapshot, running: inUse(options.restart()) } : snapshot;
     },
-    write: ({ mode, raw, baseHash, ...author }) =>
+    write: ({ mode, raw, baseHash, restartsItself, ...author }) =>
       lock(async () => {
         writable();
         const current = await read();
         checkBaseHash(current, baseHash);
         if (mode === "patch") refuseOnBroken(await issuesOf(current));
         const draft = mode === "patch" ? patchedText : replacedText;
-        return commit(current, await draft(raw, ground(current)), author);
+        return commit(current, await draft(raw, ground(current)), author, restartsItself);
       }),
     edit: (author, decide) =>
       lock(async () => {
@@ -209,7 +263,8 @@ export function createConfigStore(options: ConfigStoreOptions): ConfigStore {
       lock(async () => {
         if (!options.given) await look();
       }).catch((err: unknown) => {
-        problem = { message: `the configuration could not be looked at: ${messageOf(err)}`, issues: [] };
+        const passes = isGatewayError(err) && err.code === "UNAVAILABLE";
+        problem = { message: `the configuration could not be read: ${messageOf(err)}`, issues: [], passes };
         log.error({ err }, problem.message);
       }),
   };

@@ -181,10 +181,14 @@ export class Kernel {
       );
   }
 
-  /** Loads and starts everything of the plan. Never throws because of a plugin. @param host what plugins get of the host */
-  async boot(plan: PluginPlan, host: HostParts): Promise<void> {
+  /**
+   * Loads and starts everything of the plan. Never throws because of a plugin.
+   * @param host what plugins get of the host
+   * @param check called when all plugins are read and none is set up; its throw ends the start
+   */
+  async boot(plan: PluginPlan, host: HostParts, check?: () => Promise<void>): Promise<void> {
     this.#lifecycle.host = host;
-    await this.#reconciler.plan(plan);
+    await this.#reconciler.plan(plan, check);
     this.#lifecycle.announces = true;
   }
 

@@ -39,6 +39,8 @@ interface Steps extends PlanChanges {
   readonly hot: ReadonlySet<string>;
   /** Whose call asked for the change: a replacement does not wait for that call. */
   readonly asker: Owner | undefined;
+  /** Called before the added plugins are set up; a throw leaves them as they are. */
+  readonly check?: (() => Promise<void>) | undefined;
 }
 
 const NO_STEPS = { gone: [], disabled: [], changed: [], added: [], disabledIds: new Set<string>() } as const;
@@ -54,9 +56,10 @@ export class Reconciler {
   /**
    * Takes down what is gone or switched off, replaces what comes from elsewhere or runs elsewhere now, loads what is new.
    * A version that does not come up leaves the one before it running. @returns what became of each plugin concerned
+   * @param check called before the plugins that are new are set up. @throws what `check` throws
    */
-  plan(plan: PluginPlan): Promise<readonly ReloadReport[]> {
-    return this.#change((set) => ({ ...changesTo(plan, set.all()), disabledIds: plan.disabled, ...NO_CONFIG }));
+  plan(plan: PluginPlan, check?: () => Promise<void>): Promise<readonly ReloadReport[]> {
+    return this.#change((set) => ({ ...changesTo(plan, set.all()), disabledIds: plan.disabled, ...NO_CONFIG, check }));
   }
 
   /** @throws GatewayError `NOT_FOUND` */
@@ -108,6 +111,7 @@ export class Reconciler {
     reports.push(...(await this.#changeConfigs(rest)));
     const admitted = await Promise.all(added.map((source) => this.#resolve(source, disabledIds)));
     const instances = admitted.map((found) => this.#admit(found));
+    await rest.check?.();
     await activation.run();
     return [...reports, ...instances.map((instance) => instance.outcome())];
   }

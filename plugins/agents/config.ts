@@ -188,8 +188,8 @@ export const AgentsConfig = Strict(
 
 const QUEUE_MODES = ["steer", "followup", "collect", "steer-backlog", "steer+backlog", "queue", "interrupt"] as const;
 
-/** Section `messages`. More keys may stand in it: they belong to plugins that are not here. */
-export const MessagesConfig = Type.Object(
+/** Section `messages`. */
+export const MessagesConfig = Strict(
   {
     queue: Strict(
       {
@@ -216,7 +216,7 @@ export const MessagesConfig = Type.Object(
       { default: {} },
     ),
   },
-  { additionalProperties: true, reload: "hot", order: 80 },
+  { reload: "hot", order: 80 },
 );
 
 export type AgentsConfig = Static<typeof AgentsConfig>;

@@ -29,8 +29,17 @@ type Params = ParamsOf<typeof config.patch>;
 type Result = ResultOf<typeof config.patch>;
 
 export function createWrites(options: WritesOptions): Pick<Handlers<typeof config>, "set" | "patch" | "apply"> {
-  const write = (action: string, mode: "replace" | "patch", { raw, baseHash }: WriteParams, principal: Principal) =>
-    options.store.write({ actor: principal.id, action, mode, raw, ...(baseHash ? { baseHash } : {}) });
+  const write = (action: string, mode: "replace" | "patch", { raw, baseHash }: WriteParams, principal: Principal) => {
+    const restartsItself = action !== "config.set"; // see followUp
+    return options.store.write({
+      actor: principal.id,
+      action,
+      mode,
+      raw,
+      restartsItself,
+      ...(baseHash ? { baseHash } : {}),
+    });
+  };
   return {
     set: async ({ params, principal }) => shown(await write("config.set", "replace", params, principal)),
     async patch({ params, principal }) {
@@ -97,6 +106,8 @@ function schedule(method: RestartMethod, delayMs: number | undefined, restarts: 
     return restarts.schedule({ reason: method, ...(delayMs === undefined ? {} : { delayMs }) });
   } catch (error) {
     if (!isGatewayError(error)) log.error({ err: error }, "a restart could not be scheduled");
+    if (isGatewayError(error) && error.retryAfterMs !== undefined)
+      return `${method}: written; it takes effect when the gateway starts again: it is stopping now`;
     const why = isGatewayError(error) ? error.message : "the restart could not be scheduled";
     return `${method}: written; it takes effect with a restart by hand: ${why}`;
   }

@@ -16,6 +16,8 @@ export interface ProbeReport {
   readonly checks?: readonly { readonly method: string; readonly ok: boolean; readonly error?: string }[];
 }
 
+const LAST_GOOD = "Configuration: the last one that worked; the start refused the file";
+
 export function healthLines({
   ok,
   durationMs,
@@ -23,6 +25,7 @@ export function healthLines({
   agents,
   channelOrder,
   sessions,
+  lastGoodConfig,
 }: ResultOf<typeof health.check>): string[] {
   const { count, path } = (sessions ?? {}) as { count?: number; path?: string }; // protocol/methods-health.md §1
   return [
@@ -30,11 +33,13 @@ export function healthLines({
     `Agents: ${agents.length} (default ${defaultAgentId})`,
     `Channels: ${channelOrder.length === 0 ? "none" : channelOrder.join(", ")}`,
     `Sessions of ${defaultAgentId}: ${count ?? 0}${path ? ` in ${path}` : ""}`,
+    ...(lastGoodConfig ? [LAST_GOOD, "Next: svc config validate"] : []),
   ];
 }
 
 /** The parts of `status` that are printed. Spec: protocol/methods-health.md §2. */
 interface StatusFacts {
+  readonly lastGoodConfig?: string;
   readonly heartbeat?: { readonly agents?: readonly { agentId: string; enabled: boolean; every: string }[] };
   readonly sessions?: {
     readonly count?: number;
@@ -49,7 +54,7 @@ interface StatusFacts {
 }
 
 export function statusLines(status: object): string[] {
-  const { heartbeat, sessions } = status as StatusFacts; // a gateway with fewer plugins leaves parts out
+  const { heartbeat, sessions, lastGoodConfig } = status as StatusFacts; // a gateway with fewer plugins leaves parts out
   const beats = (heartbeat?.agents ?? []).map(({ agentId, enabled, every }) => `${agentId} ${enabled ? every : "off"}`);
   const rows = (sessions?.recent ?? []).map(({ key, age, percentUsed }) => {
     const used = percentUsed === null ? "" : `, ${percentUsed}% of the context used`;
@@ -60,6 +65,7 @@ export function statusLines(status: object): string[] {
     `Heartbeat: ${beats.length === 0 ? "none" : beats.join(", ")}`,
     `Sessions: ${sessions?.count ?? 0}`,
     ...rows,
+    ...(lastGoodConfig === undefined ? [] : [`${LAST_GOOD}:`, ...lastGoodConfig.split("\n")]),
   ];
 }
 

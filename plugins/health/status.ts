@@ -78,6 +78,9 @@ export async function gatewayStatus(sources: StatusSources, { full, now }: { ful
       recent,
       byAgent,
     },
+    ...(sources.gateway?.fileRefusal === undefined
+      ? {}
+      : { lastGoodConfig: full ? sources.gateway.fileRefusal : "[redacted]" }),
   };
 }
 

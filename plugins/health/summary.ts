@@ -1,6 +1,7 @@
 /** The health summary: what it says, from what the services know. Reads only. Spec: protocol/methods-health.md §1. */
 import type { Live, Static } from "@svc/sdk";
 import type { AgentDirectory } from "@svc/sdk/agents";
+import type { GatewayInfo } from "@svc/sdk/gateway";
 import type { HealthSummary } from "@svc/sdk/health";
 import type { Heartbeats, HeartbeatView } from "@svc/sdk/heartbeat";
 import type { Sessions } from "@svc/sdk/sessions";
@@ -25,6 +26,7 @@ export interface HealthSources {
   readonly sessions: Pick<Sessions, "recent" | "count" | "location" | "defaults"> | undefined;
   readonly agents: Pick<AgentDirectory, "list" | "defaultId"> | undefined;
   readonly heartbeats?: Live<Pick<Heartbeats, "of">>;
+  readonly gateway?: Pick<GatewayInfo, "fileRefusal">;
 }
 
 /** An agent's heartbeat as it is now. */
@@ -64,6 +66,7 @@ export async function healthSummary(
     defaultAgentId,
     agents: rows,
     sessions: recent,
+    ...(sources.gateway?.fileRefusal === undefined ? {} : { lastGoodConfig: true }),
   };
 }
 

@@ -97,7 +97,7 @@ async function loadFile(part: MediaPart, sources: MediaSources, signal: AbortSig
 
 const REFUSALS: Readonly<Record<OutboundRefusalCode, string>> = {
   URL_INVALID: "the URL cannot be fetched: only http and https, without a user",
-  HOST_NOT_ALLOWED: "the host of the URL is not in urlAllowlist",
+  HOST_NOT_ALLOWED: "the URL is not in urlAllowlist: neither its host nor, where an entry has a path, what is below it",
   ADDRESS_NOT_PUBLIC: "the URL does not lead to a public address",
   TOO_MANY_REDIRECTS: "the URL is redirected too often",
   REDIRECT_INVALID: "the URL is redirected to nowhere",

@@ -19,7 +19,8 @@ export interface Target {
 export function targetOf(text: string, rules: readonly HostRule[], from?: URL): Target {
   const url = canonicalUrl(text, from);
   const host = url.hostname;
-  if (!isAllowed(rules, url)) refuse("HOST_NOT_ALLOWED", `"${host}" is not among the hosts that may be asked`);
+  if (!isAllowed(rules, url))
+    refuse("HOST_NOT_ALLOWED", `"${host}${url.pathname}" is not among the hosts and paths that may be asked`);
   if (isInsideName(host)) refuse("ADDRESS_NOT_PUBLIC", `"${host}" is a name inside a network; ask a public host`);
   const literal = host.replace(/^\[(.*)\]$/, "$1");
   if (isIP(literal) === 0) return { url, address: undefined };

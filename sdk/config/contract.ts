@@ -5,6 +5,23 @@ import { KeptNote, PlannedRestart, restartDelay } from "../gateway/restart.ts";
 
 const Issue = Type.Object({ path: Type.String(), message: Type.String() });
 
+/** What the gateway uses, which may differ from what the file says now. */
+const Running = Type.Object({
+  hash: Type.String({ description: "of the text in use" }),
+  restart: Type.Optional(
+    Type.Object(
+      {
+        paths: Type.Array(Type.String()),
+        delayMs: Type.Optional(Type.Integer({ description: "milliseconds until it; absent: nobody has scheduled it" })),
+      },
+      { description: "dotted paths that take effect with the next restart" },
+    ),
+  ),
+  refused: Type.Optional(
+    Type.Object({ hash: Type.String(), reason: Type.String() }, { description: "the file that is not used, and why" }),
+  ),
+});
+
 const Written = {
   ok: Type.Literal(true),
   path: Type.String(),
@@ -43,6 +60,7 @@ export const config = defineContract("config", {
       issues: Type.Array(Issue),
       warnings: Type.Array(Issue),
       legacyIssues: Type.Array(Issue),
+      running: Type.Optional(Running),
     }),
   },
   set: {

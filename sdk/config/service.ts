@@ -14,6 +14,14 @@ export interface ConfigSnapshot {
   readonly issues: readonly { path: string; message: string }[];
   readonly warnings: readonly { path: string; message: string }[];
   readonly legacyIssues: readonly { path: string; message: string }[];
+  /** What the gateway uses; absent where none runs. */
+  readonly running?: {
+    readonly hash: string;
+    /** Dotted paths that take effect with the next restart. */
+    readonly restart?: { readonly paths: readonly string[]; readonly delayMs?: number };
+    /** The file that is not used, and why. */
+    readonly refused?: { readonly hash: string; readonly reason: string };
+  };
 }
 
 /** How a change takes effect: at once, by a reload of the plugin that owns the key, or by a restart of the gateway. */
@@ -35,6 +43,8 @@ export interface ConfigChange extends ConfigAuthor {
   readonly raw: string;
   /** Hash of the file the change was made from; required when there is a file. */
   readonly baseHash?: string;
+  /** The caller schedules the restart that a changed key needs. Default false: `gateway.reload.mode` decides. */
+  readonly restartsItself?: boolean;
 }
 
 /** One value put at a path, or taken away (`value` absent or `undefined`). Numbers are places in arrays. */

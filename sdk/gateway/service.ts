@@ -61,6 +61,11 @@ export interface GatewayInfo {
   readonly aliases: readonly string[];
   /** Set once the port is open. */
   readonly url: string | undefined;
+  /**
+   * Why the start refused the configuration file, in lines; set while the last configuration that worked is used instead
+   * (`svc gateway run --last-good`).
+   */
+  readonly fileRefusal?: string | undefined;
   /** Path of the file the next line of the log goes into; it may not be there yet. Its name follows `logSeries`. */
   logFile(): string;
   plugins(): readonly PluginReport[];

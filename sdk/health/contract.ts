@@ -36,6 +36,11 @@ export const HealthSummary = Type.Object({
   defaultAgentId: Type.String(),
   agents: Type.Array(Type.Unknown()),
   sessions: Type.Unknown(),
+  lastGoodConfig: Type.Optional(
+    Type.Literal(true, {
+      description: "the start refused the configuration file; the last configuration that worked is used",
+    }),
+  ),
 });
 
 /** How the gateway is and who is there. */

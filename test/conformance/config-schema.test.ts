@@ -89,7 +89,6 @@ describe("the composed schema", limited, () => {
 
 /** Objects that take any key. */
 const OPEN = [
-  "messages", // more of it belongs to plugins that are not here
   "models.bedrockDiscovery", // refused by its `enabled`; what else stands in it does not matter then
   "secrets.providers.*", // each source has keys of its own
   "channels", // each channel owns a part of it

@@ -320,7 +320,7 @@ async function everyPath(directory: string): Promise<string[]> {
 async function filesBeside(stateDir: string): Promise<[string, string][]> {
   const files: [string, string][] = [];
   for (const path of await everyPath(stateDir)) {
-    if (/svc\.json(\.bak(\.\d)?)?$/.test(path) || !(await stat(path)).isFile()) continue;
+    if (/(svc\.json(\.bak(\.\d)?)?|last-good-config\.json)$/.test(path) || !(await stat(path)).isFile()) continue;
     files.push([path, (await readFile(path)).toString("latin1")]);
   }
   return files;

@@ -7,6 +7,7 @@ import { connect, type Socket } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { it } from "node:test";
+import { type GatewayError, isGatewayError } from "@svc/sdk";
 import { agents } from "@svc/sdk/agents";
 import { chat } from "@svc/sdk/chat";
 import { config } from "@svc/sdk/config";
@@ -18,6 +19,12 @@ const hasPrlimit = spawnSync("prlimit", ["--version"]).status === 0 && process.p
 assert.ok(hasPrlimit || !process.env["CI"], "in CI this test may not be skipped: it needs prlimit (util-linux)");
 
 const ROOM = 20;
+
+/** What a call was refused with. */
+function refused(error: unknown): GatewayError {
+  assert.ok(isGatewayError(error), String(error));
+  return error;
+}
 
 it(
   "a gateway without a free descriptor keeps its clients",
@@ -57,11 +64,19 @@ it(
     assert.ok((await client.call(agents.list, {})).agents.length > 0);
     const late = await gateway.connect({ connectTimeoutMs: 1_000 }).catch(refusalOf);
     assert.ok("code" in late, "nobody else comes in");
-    const { hash } = await client.call(config.get, {});
-    const refusal = await client
-      .call(config.set, { raw: "{}", baseHash: hash || "0" })
-      .then(() => undefined, refusalOf);
-    assert.ok(refusal === undefined || ["UNAVAILABLE", "INVALID_REQUEST"].includes(refusal.code), refusal?.message);
+    // Two descriptors are left: a call gets one, or is told when to come back.
+    for (let turn = 0; turn < 20; turn++) {
+      const answers = await Promise.all([0, 1, 2, 3].map(() => client.call(config.get, {}).catch(refused)));
+      for (const answer of answers) {
+        if ("code" in answer)
+          assert.deepEqual([answer.code, answer.retryAfterMs], ["UNAVAILABLE", 1_000], answer.message);
+        else assert.match(answer.hash, /^[0-9a-f]{64}$/);
+      }
+      const { hash = "0" } = answers.find((answer) => "hash" in answer) ?? {};
+      const refusal = await client.call(config.set, { raw: `{} // ${turn}`, baseHash: hash }).catch(refused);
+      if ("code" in refusal && hash !== "0")
+        assert.deepEqual([refusal.code, typeof refusal.retryAfterMs], ["UNAVAILABLE", "number"], refusal.message);
+    }
 
     for (const socket of sockets) socket.destroy();
     for (let waited = 0; used() > most - ROOM + 4 && waited < 1_000; waited++) await pause(10);

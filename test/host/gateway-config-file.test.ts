@@ -112,22 +112,27 @@ describe("a plugin's section", limited, () => {
   });
 });
 
-it("a plugin that was blocked by its settings comes up when they are mended", limited, async (t) => {
+it("a plugin that waits for a setting comes up when it is there", limited, async (t) => {
   const stateDir = await directoryOf(t, "svc-file-");
-  const file = join(stateDir, "svc.json");
-  const write = (shopSection: object) =>
-    writeFile(file, JSON.stringify({ gateway: { reload: { debounceMs: 0 } }, shop: shopSection }));
-  await write({ name: 5 });
+  const write = (more: object) =>
+    writeFile(join(stateDir, "svc.json"), JSON.stringify({ gateway: { reload: { debounceMs: 0 } }, ...more }));
+  await write({});
+  const needy = definePlugin({
+    id: "shop",
+    api: "^1.0.0",
+    config: Type.Object({ name: Type.String() }),
+    setup: (gateway) => gateway.serve(shop, { ask: () => ({ answer: gateway.config.name }) }),
+  });
   const { gateway, client } = await testGateway(t, {
     stateDir,
-    plugins: [shopPlugin({ log: [] })],
+    plugins: [needy],
     gateway: { config: undefined },
   });
   const state = () => gateway.plugins().find(({ id }) => id === "shop")?.state;
   assert.equal(state(), "blocked");
-  await write({ name: "five" });
+  await write({ shop: { name: "five" } });
   await until(() => state() === "active");
-  assert.deepEqual(await client.call(shop.ask, {}), { answer: "five red" });
+  assert.deepEqual(await client.call(shop.ask, {}), { answer: "five" });
 });
 
 describe("an edit that is wrong", limited, () => {

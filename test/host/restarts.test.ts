@@ -223,4 +223,13 @@ describe("a restart that cannot be", () => {
     assert.deepEqual(performed, []);
     assert.throws(() => restarts.schedule({ reason: "x" }), { code: "UNAVAILABLE" });
   });
+
+  it("that has begun takes who comes while the gateway stops for it", async () => {
+    const { clock, restarts, performed } = scene();
+    restarts.schedule({ reason: "x" });
+    await clock.advance(2_000);
+    restarts.stop();
+    const late = restarts.schedule({ reason: "late" });
+    assert.deepEqual([late, performed.length], [{ delayMs: 0, coalesced: true, cooldownMsApplied: 0 }, 1]);
+  });
 });

@@ -1,6 +1,6 @@
 /** `svc config get|file|validate|schema`: the configuration file, read here and now, no gateway needed. */
 import { resolve } from "node:path";
-import { composeSchema, configIssues, hintsOf, redact, startIssue, unownedKeys } from "@svc/host/local";
+import { composeSchema, configIssues, hintsOf, redact, startIssue, unownedKeys, withoutForeign } from "@svc/host/local";
 import { type ConfigFile, type Issue, readConfigFile, resolvePaths } from "@svc/host/state";
 import { EXIT, type Output, refuse } from "../output.ts";
 import { loadOwners } from "./owners.ts";
@@ -46,12 +46,14 @@ export async function validateConfig(given: string | undefined, output: Output):
   if (refusal !== undefined) issues.push(refusal);
   if (given !== undefined && !file.exists) issues.push({ path: "", message: "there is no such file" });
   const warnings = [...missing, ...unownedKeys(file, owners)];
+  const { withoutEffect } = withoutForeign(file.resolved);
   const { path, exists } = file;
   if (output.json) {
-    output.print({ path, exists, valid: issues.length === 0, issues, warnings });
+    output.print({ path, exists, valid: issues.length === 0, issues, warnings, withoutEffect });
   } else {
     for (const issue of issues) output.print(`error    ${issue.path || "(file)"}: ${issue.message}`);
     for (const warning of warnings) output.print(`warning  ${warning.path}: ${warning.message}`);
+    for (const key of withoutEffect) output.print(`ignored  ${key.path}: ${key.message}`);
     output.print(
       issues.length > 0
         ? `${path} is not valid`

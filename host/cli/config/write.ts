@@ -1,10 +1,9 @@
-/** `svc config set|unset`: changes the configuration file, whether a gateway runs or not: a running one watches the file. */
+/** `svc config set|unset`: changes the configuration file, whether a gateway runs or not, and waits until a running one has read it. */
 import { isGatewayError } from "@svc/sdk";
 import type { ConfigEdit, ConfigStore, ConfigWritten } from "@svc/sdk/config";
 import { createConfigStore, startIssue, type SectionOwner, unownedKeys, VERSION } from "@svc/host/local";
 import { type ConfigFile, type Paths, readConfigFile, resolvePaths } from "@svc/host/state";
 import { EXIT, type Output, refuse } from "../output.ts";
-import { describeEffect } from "./effect.ts";
 import { loadOwners } from "./owners.ts";
 import { formatPath, type Path, parsePath, placeIn, valueAt } from "./path.ts";
 import { parseValue } from "./value.ts";
@@ -57,7 +56,7 @@ export interface ChangeOptions {
   readonly next?: (file: ConfigFile) => ConfigFile;
 }
 
-/** Makes the edits, says what changed and how that takes effect. @returns the exit code */
+/** Makes the edits, says what changed and what the gateway here makes of it. @returns the exit code */
 export async function changeConfig(options: ChangeOptions, output: Output, decide: Decide): Promise<number> {
   const { action, hint = "", more, next } = options;
   const paths = resolvePaths();
@@ -77,8 +76,7 @@ export async function changeConfig(options: ChangeOptions, output: Output, decid
     return EXIT.refused;
   }
   const set = edits.filter((edit) => "value" in edit);
-  if (edits.length > 0) await tell(written, { paths, owners, set, ...(more ? { more } : {}) }, output);
-  return EXIT.ok;
+  return edits.length > 0 ? tell(written, { paths, owners, set, ...(more ? { more } : {}) }, output) : EXIT.ok;
 }
 
 /** A variable that is missing is set in the shell, not in the file. */
@@ -96,18 +94,30 @@ interface Change {
   readonly more?: ChangeOptions["more"];
 }
 
-async function tell(written: ConfigWritten, { paths, owners, set, more }: Change, output: Output): Promise<void> {
+/** @returns the exit code: a change that the gateway here refuses is one that failed */
+async function tell(written: ConfigWritten, { paths, owners, set, more }: Change, output: Output): Promise<number> {
   const { path, hash, changed, reload } = written;
   const file = await readConfigFile(paths.configPath, process.env);
   // A slip in the name of a section is valid: it could be that of a plugin to come.
   const unused = unownedKeys(file, owners).filter(({ path }) => set.some((edit) => isAbout(edit.path, path)));
   for (const { path: section, message } of unused)
     output.note(`warning: ${section}: ${message}\nNext: svc config unset ${quoted(section)}, or svc plugins list`);
-  if (output.json) return output.print({ path, hash, changed, reload: reload ?? null, ...more?.facts });
-  if (changed.length === 0) return output.print(`${path} says that already.`);
-  const mode = valueAt(file.resolved, ["gateway", "reload", "mode"]);
-  const effect = unused.length > 0 ? [] : [describeEffect(reload, mode)];
-  output.print([`${path}: changed ${changed.join(", ")}`, ...(more?.lines ?? []), ...effect].join("\n"));
+  const isUsed = changed.length > 0 && unused.length === 0;
+  if (changed.length === 0 && !output.json) output.print(`${path} says that already.`);
+  else if (!output.json)
+    output.print([`${path}: changed ${writtenIn(file, changed).join(", ")}`, ...(more?.lines ?? [])].join("\n"));
+  const { acknowledged } = await import("./acknowledgement.ts"); // connects to a gateway, where there is one
+  const gateway = isUsed ? await acknowledged({ path, hash, stateDir: paths.stateDir }, output.note) : undefined;
+  if (output.json)
+    output.print({ path, hash, changed, reload: reload ?? null, ...(gateway ? { gateway } : {}), ...more?.facts });
+  else if (gateway) output.print(gateway.text);
+  return gateway?.state === "refused" ? EXIT.refused : EXIT.ok;
+}
+
+/** The changed paths without defaults that only came with the others; all of them where a value was taken out. */
+function writtenIn({ resolved }: ConfigFile, changed: readonly string[]): readonly string[] {
+  const written = changed.filter((path) => valueAt(resolved, path.split(".")) !== undefined);
+  return written.length > 0 ? written : changed;
 }
 
 /** Whether the edit is in the section, or around it. */

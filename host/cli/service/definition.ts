@@ -76,8 +76,13 @@ function quoted(text: string, { isArgument }: { readonly isArgument: boolean }):
   return `"${isArgument ? plain.replaceAll("$", () => "$$") : plain}"`;
 }
 
+/** Choice: a service that nobody watches starts with the last configuration that worked rather than not at all. */
+function commandOf({ node, script }: ServiceFacts): string[] {
+  return [node, script, "gateway", "run", "--last-good"];
+}
+
 function unit(facts: ServiceFacts): string {
-  const [program, ...args] = [facts.node, facts.script, "gateway", "run"];
+  const [program, ...args] = commandOf(facts);
   const command = [
     quoted(program ?? "", { isArgument: false }),
     ...args.map((text) => quoted(text, { isArgument: true })),
@@ -115,7 +120,7 @@ function xml(text: string): string {
 function plist(facts: ServiceFacts): string {
   const { stateDir } = facts;
   const string = (text: string) => `<string>${xml(text)}</string>`;
-  const args = [facts.node, facts.script, "gateway", "run"].map((text) => `    ${string(text)}`);
+  const args = commandOf(facts).map((text) => `    ${string(text)}`);
   const variables = environment(facts, "launchd").map(([name, value]) => `    <key>${xml(name)}</key>${string(value)}`);
   return `<?xml version="1.0" encoding="UTF-8"?>
 <!DOCTYPE plist PUBLIC "-//Apple//DTD PLIST 1.0//EN" "http://www.apple.com/DTDs/PropertyList-1.0.dtd">

@@ -26,6 +26,7 @@ export function addGatewayVerbs({ program, output, act }: Wiring): void {
   const run = gateway.command("run").description("Run the gateway in this terminal");
   for (const { flags, description } of RUN_OPTIONS) run.option(flags, description);
   run
+    .option("--last-good", "start with the last configuration that worked where the file is refused; for services")
     .option(...JSON_OPTION)
     .addHelpText("after", "\nSIGUSR1 restarts it within the process; SIGINT and SIGTERM stop it.")
     .addHelpText("after", examples("svc gateway run", "svc gateway run --port 19001"))

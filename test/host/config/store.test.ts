@@ -33,6 +33,30 @@ describe("a snapshot of the configuration", () => {
     });
   });
 
+  it("is checked again only when the file or a schema is another one", async (t) => {
+    let checks = 0;
+    const counted = () => ++checks > 0;
+    const owner = (): SectionOwner => ({ ...notes, schema: Strict({ max: Type.Refine(Type.Integer(), counted) }) });
+    let owners = [owner()];
+    const paths = configFile(t, '{ "notes": { "max": 1 } }');
+    const store = createConfigStore({ paths, env: {}, version: "1", owners: () => [...owners] });
+    const once = async () => {
+      const before = checks;
+      const { config, schema } = { ...(await store.snapshot()), ...store.schema() };
+      return { max: (config as { notes: { max: number } }).notes.max, schema, isChecked: checks > before };
+    };
+    const first = await once();
+    const second = await once();
+    assert.deepEqual([first.isChecked, second.isChecked, second.schema === first.schema], [true, false, true]);
+    writeFileSync(paths.configPath, '{ "notes": { "max": 2 } }'); // of the same size, within the same tick
+    assert.deepEqual(
+      Object.values(await once()).filter((value) => typeof value !== "object"),
+      [2, true],
+    );
+    owners = [owner()];
+    assert.equal((await once()).isChecked, true);
+  });
+
   it("tells apart what is written, what it means, and what is in force", async (t) => {
     const text = '{ "gateway": { "customBindHost": "${HOST}" }, "notes": {} }';
     const { raw, parsed, resolved, config, valid } = await snapshotOf(t, text, { owners: [notes], env: { HOST: "h" } });

@@ -78,7 +78,8 @@ export async function startScene(
 /** A directory of this test alone. */
 export async function directoryOf(t: TestContext, name = "svc-scene-"): Promise<string> {
   const directory = await mkdtemp(join(tmpdir(), name));
-  t.after(() => rm(directory, { recursive: true, force: true }));
+  // A gateway that is still to be stopped may write one more file meanwhile.
+  t.after(() => rm(directory, { recursive: true, force: true, maxRetries: 5 }));
   await mkdir(directory, { recursive: true });
   return directory;
 }

@@ -14,7 +14,9 @@ describe("config.set", () => {
     const answer = await handlers.set(call({ raw, baseHash: "00" }));
     assert.deepEqual(answer, head);
     assert.ok(matches(config.set.result, answer));
-    assert.deepEqual(changes, [{ mode: "replace", raw, baseHash: "00", actor: "token:1", action: "config.set" }]);
+    assert.deepEqual(changes, [
+      { mode: "replace", raw, baseHash: "00", actor: "token:1", action: "config.set", restartsItself: false },
+    ]);
     assert.deepEqual(scheduled, []);
     assert.ok(!existsSync(sentinelPath));
   });
@@ -22,7 +24,9 @@ describe("config.set", () => {
   it("leaves a missing base hash to the store", async (t) => {
     const { handlers, changes } = await scene(t);
     await handlers.set(call({ raw }));
-    assert.deepEqual(changes, [{ mode: "replace", raw, actor: "token:1", action: "config.set" }]);
+    assert.deepEqual(changes, [
+      { mode: "replace", raw, actor: "token:1", action: "config.set", restartsItself: false },
+    ]);
   });
 });
 
@@ -36,7 +40,9 @@ for (const [method, mode] of methods) {
       const { handlers, changes, scheduled, sentinelPath, told } = await scene(t, { sessions: ["s"] });
       const params = { raw, baseHash: "00", note: "done", sessionKey: "s", restartDelayMs: 500 };
       const answer = await handlers[method](call(params));
-      assert.deepEqual(changes, [{ mode, raw, baseHash: "00", actor: "token:1", action: `config.${method}` }]);
+      assert.deepEqual(changes, [
+        { mode, raw, baseHash: "00", actor: "token:1", action: `config.${method}`, restartsItself: true },
+      ]);
       assert.deepEqual(scheduled, [{ reason: `config.${method}`, delayMs: 500 }]);
       const payload = {
         kind: `config-${method}`,

@@ -187,7 +187,10 @@ describe("pictures and files", limited, () => {
     const rows: readonly [answered: Answer, message: string][] = [
       [{ status: 404 }, "the URL answered 404"],
       [{ contentType: "application/octet-stream" }, "content of type application/octet-stream is not taken here"],
-      ["HOST_NOT_ALLOWED", "the host of the URL is not in urlAllowlist"],
+      [
+        "HOST_NOT_ALLOWED",
+        "the URL is not in urlAllowlist: neither its host nor, where an entry has a path, what is below it",
+      ],
       ["ADDRESS_NOT_PUBLIC", "the URL does not lead to a public address"],
       ["TOO_MANY_REDIRECTS", "the URL is redirected too often"],
       ["REDIRECT_INVALID", "the URL is redirected to nowhere"],

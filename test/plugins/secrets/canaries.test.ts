@@ -243,12 +243,12 @@ function errorFields(_key: string, value: unknown): unknown {
   );
 }
 
-/** Text of every file but those that are there to hold secrets: the configuration and its backups. */
+/** Text of every file but those that are there to hold secrets: the configuration, its backups and the last one that worked. */
 async function filesBeside(stateDir: string): Promise<[path: string, text: string][]> {
   const files: [string, string][] = [];
   for (const name of await readdir(stateDir, { recursive: true })) {
     const path = join(stateDir, name);
-    if (/svc\.json(\.bak(\.\d)?)?$/u.test(path) || !(await stat(path)).isFile()) continue;
+    if (/(svc\.json(\.bak(\.\d)?)?|last-good-config\.json)$/u.test(path) || !(await stat(path)).isFile()) continue;
     files.push([path, (await readFile(path)).toString("latin1")]);
   }
   return files;

@@ -105,6 +105,7 @@ describe("svc config validate", () => {
       valid: true,
       issues: [],
       warnings: [],
+      withoutEffect: [],
     });
   });
 

@@ -11,11 +11,48 @@ describe("svc config set", { timeout: 60_000 }, () => {
     const { svc, configPath } = home(t, "{\n  // mine\n  plugins: { use: ['config'] },\n}\n");
     const { code, stdout, stderr } = await svc(["config", "set", "gateway.port", "19001"]);
     assert.deepEqual([code, stderr], [0, ""]);
-    assert.match(stdout, /svc\.json: changed gateway\.port\nA running gateway restarts within its process/);
+    assert.match(stdout, /svc\.json: changed gateway\.port\nNo gateway runs here; the next start uses it\.$/m);
     const text = readFileSync(configPath, "utf8");
     assert.deepEqual(JSON5.parse(text)["gateway"], { port: 19_001 });
     assert.deepEqual(JSON5.parse(text)["plugins"], few.plugins);
     assert.equal(statSync(configPath).mode & 0o777, 0o600);
+  });
+
+  const outcomes: [what: string, config: object, args: string[], says: RegExp, notes: RegExp][] = [
+    ["uses it", {}, ["logging.level", "debug"], /^The gateway uses it\.$/m, /^$/],
+    [
+      "restarts for it",
+      {},
+      ["gateway.port", "19001"],
+      /^The gateway has restarted and uses it\.$/m,
+      /^The gateway restarts within \d s/,
+    ],
+    [
+      "waits for somebody to restart it",
+      { gateway: { reload: { mode: "off" } } },
+      ["logging.level", "debug"],
+      /^The gateway uses it but for logging\.level, which takes effect with a restart\.\nNext: svc gateway restart/m,
+      /^$/,
+    ],
+  ];
+  for (const [what, config, args, says, notes] of outcomes) {
+    it(`waits until the gateway of this state directory has read it, and says that it ${what}`, async (t) => {
+      const { svc, run } = home(t, { ...few, ...config });
+      await run();
+      const { code, stdout, stderr } = await svc(["config", "set", ...args]);
+      assert.equal(code, 0, stderr);
+      assert.match(stdout, says);
+      assert.match(stderr, notes);
+      const other = home(t, few);
+      assert.match((await other.svc(["config", "set", ...args])).stdout, /^No gateway runs here/m);
+    });
+  }
+
+  it("names what is written, and no default that comes with it", async (t) => {
+    const { svc } = home(t, { plugins: { use: ["models"] } });
+    const provider = '{ baseUrl: "http://127.0.0.1:9", models: [{ id: "m" }] }';
+    const { stdout } = await svc(["config", "set", "models.providers.acme", provider]);
+    assert.match(stdout, /: changed models\.providers\.acme\.baseUrl, models\.providers\.acme\.models\n/);
   });
 
   it("makes the file where there is none", async (t) => {
@@ -49,7 +86,7 @@ describe("svc config set", { timeout: 60_000 }, () => {
     assert.deepEqual([code, JSON.parse(stdout).changed], [0, ["agnets.x"]]);
     assert.match(stderr, /^warning: agnets: not used: no plugin in use .*\nNext: svc config unset agnets/);
     const plain = await svc(["config", "set", "agnets.x", "2"]);
-    assert.doesNotMatch(plain.stdout, /takes it up/);
+    assert.doesNotMatch(plain.stdout, /gateway runs here/);
   });
 
   it("refuses what would not be valid, names path and expectation, and changes nothing", async (t) => {

@@ -36,7 +36,7 @@ StartLimitIntervalSec=0
 
 [Service]
 Type=exec
-ExecStart="/opt/node 20/bin/node" "/srv/100%%/\\"svc\\"/$$HOME/svc.js" "gateway" "run"
+ExecStart="/opt/node 20/bin/node" "/srv/100%%/\\"svc\\"/$$HOME/svc.js" "gateway" "run" "--last-good"
 Environment="SVC_STATE_DIR=/home/ann/.svc"
 Environment="SVC_GATEWAY_PORT=19001"
 Environment="PATH=/usr/bin:/bin"
@@ -66,6 +66,7 @@ const PLIST = `<?xml version="1.0" encoding="UTF-8"?>
     <string>/Users/a &amp; b/svc.js</string>
     <string>gateway</string>
     <string>run</string>
+    <string>--last-good</string>
   </array>
   <key>EnvironmentVariables</key>
   <dict>
@@ -207,7 +208,7 @@ describe("svc gateway install", { timeout: 60_000 }, () => {
     };
     const shown = await here.svc(["gateway", "install", "--dry-run"], env);
     assert.equal(shown.code, 0, shown.stderr);
-    assert.match(shown.stdout, /host\/cli\/svc\.js" "gateway" "run"|<string>gateway<\/string>/);
+    assert.match(shown.stdout, /host\/cli\/svc\.js" "gateway" "run" "--last-good"|<string>gateway<\/string>/);
     assert.match(shown.stdout, /SVC_GATEWAY_TOKEN is set here and not written/);
     assert.ok(!shown.stdout.includes("hunter22"));
     const refused = await here.svc(["gateway", "install"], env);

@@ -16,7 +16,7 @@ describe("svc plugins use", { timeout: 60_000 }, () => {
     assert.deepEqual([code, stderr], [0, ""]);
     assert.match(stdout, /changed plugins\.use\nIn use: config, health, plugins\n/);
     assert.match(stdout, /\nMethods that go away, with all below them: .*\bchat\b.*\bsessions\b/);
-    assert.match(stdout, /A running gateway takes it up at once/);
+    assert.match(stdout, /No gateway runs here; the next start uses it/);
     assert.deepEqual(useOf(machine), ["config", "health", "plugins"]);
     assert.match(readFileSync(machine.configPath, "utf8"), /\/\/ mine/);
     assert.match(readFileSync(join(machine.stateDir, "logs/config-audit.jsonl"), "utf8"), /plugins\.use/);

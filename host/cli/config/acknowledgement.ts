@@ -1,0 +1,92 @@
+/** What the gateway of this state directory makes of a change of the configuration file: asked until it has read the file. */
+import { setTimeout as pause } from "node:timers/promises";
+import { config } from "@svc/sdk/config";
+import { messageOf } from "@svc/sdk/errors";
+import { atGateway } from "../connect.ts";
+import { stateHolder } from "../state-lock.ts";
+
+/** Milliseconds a gateway has to read a changed file: it waits until the file rests. Choice. */
+const PATIENCE_MS = 10_000;
+/** Milliseconds a restart may take beside its delay: it waits up to 30 s for runs. Choice. */
+const RESTART_MS = 60_000;
+const POLL_MS = 100;
+
+export interface Acknowledgement {
+  /** `restart`: in use but for what a restart brings, which nobody has scheduled. `unknown`: the gateway did not say. */
+  readonly state: "none" | "taken" | "restarted" | "restart" | "refused" | "unknown";
+  /** For people, with the next step where there is one. */
+  readonly text: string;
+}
+
+/** The file as it was written. */
+export interface WrittenFile {
+  readonly path: string;
+  readonly hash: string;
+  readonly stateDir: string;
+}
+
+/** Never throws: the change is written, whatever comes of the question. @param note told while a restart is waited for */
+export async function acknowledged(file: WrittenFile, note: (line: string) => void): Promise<Acknowledgement> {
+  let until = Date.now() + PATIENCE_MS;
+  let isRestarting = false;
+  let why = "it has not read the file yet";
+  for (; Date.now() < until; await pause(POLL_MS)) {
+    const holder = await stateHolder(file.stateDir);
+    if (!holder) return { state: "none", text: "No gateway runs here; the next start uses it." };
+    const { url } = holder;
+    if (url === undefined) continue; // it starts, or is suspended
+    const answer = await ask(url);
+    if ("error" in answer) {
+      why = answer.error;
+      if (answer.isFinal && !isRestarting) break;
+      continue;
+    }
+    const { path, running } = answer;
+    if (path !== file.path)
+      return { state: "none", text: `The gateway of this state directory uses another file: ${path}.` };
+    if (running?.refused?.hash === file.hash)
+      return {
+        state: "refused",
+        text: `The gateway does not use it: ${running.refused.reason}\nNext: svc config validate`,
+      };
+    if (running?.hash !== file.hash) continue;
+    const { restart } = running;
+    if (!restart)
+      return isRestarting
+        ? { state: "restarted", text: "The gateway has restarted and uses it." }
+        : { state: "taken", text: "The gateway uses it." };
+    if (restart.delayMs === undefined)
+      return {
+        state: "restart",
+        text: `The gateway uses it but for ${restart.paths.join(", ")}, which takes effect with a restart.\nNext: svc gateway restart, or send its process SIGUSR1`,
+      };
+    if (!isRestarting) {
+      note(
+        `The gateway restarts within ${Math.ceil(restart.delayMs / 1_000)} s to use it, after the runs that are under way.`,
+      );
+      until = Date.now() + restart.delayMs + RESTART_MS;
+    }
+    isRestarting = true;
+  }
+  return {
+    state: "unknown",
+    text: `The gateway has not said that it uses it: ${why}\nNext: svc gateway status, or svc logs`,
+  };
+}
+
+type Answer =
+  | { readonly error: string; readonly isFinal: boolean }
+  | Pick<Awaited<ReturnType<typeof configOf>>, "path" | "running">;
+
+function configOf(url: string) {
+  return atGateway({ url }, (client) => client.call(config.get, {}), { scopes: ["operator.read"] });
+}
+
+async function ask(url: string): Promise<Answer> {
+  try {
+    return await configOf(url);
+  } catch (error) {
+    const [line = ""] = messageOf(error).split("\n");
+    return { error: line, isFinal: (error as { code?: unknown }).code !== "UNAVAILABLE" };
+  }
+}
