@@ -43,11 +43,17 @@ function seen(at: number | null | undefined): string {
   return typeof at === "number" ? time(at) : "-";
 }
 
-function troubleOf(id: string, { accountId, lastError, nextAttemptAt, linked }: ChannelAccountSnapshot): string[] {
+function troubleOf(
+  id: string,
+  { accountId, lastError, nextAttemptAt, linked, failedOutbound = 0, lastFailedOutbound }: ChannelAccountSnapshot,
+): string[] {
   const who = `${visible(id)} ${visible(accountId)}`;
   return [
     ...(typeof lastError === "string" ? [`${who}: ${visible(lastError)}`] : []),
     ...(typeof nextAttemptAt === "number" ? [`${who} is tried again at ${time(nextAttemptAt)}`] : []),
+    ...(failedOutbound > 0 && lastFailedOutbound !== undefined
+      ? [`${who}: the last text that could not be sent: ${visible(lastFailedOutbound)}. Next: svc logs`]
+      : []),
     ...(linked === false ? [`${who} has to be logged in. Next: svc config get channels.${visible(id)}`] : []),
   ];
 }

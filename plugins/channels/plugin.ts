@@ -106,12 +106,18 @@ export default definePlugin({
     gateway.provide(Delivery, createDelivery({ accounts, outbox, sessions, heartbeats: () => heartbeat }));
     gateway.serve(channels, {
       async status({ params }) {
-        const failures = storage.isOpen ? await texts.failures() : new Map<string, number>();
-        const counts = (channel: string, accountId: string) => ({
-          waitingInbound: answering.waiting(channel, accountId),
-          waitingOutbound: outbox.waiting(channel, accountId),
-          failedOutbound: failures.get(`${channel} ${accountId}`) ?? 0,
-        });
+        const failures: Awaited<ReturnType<OutboxStore["failures"]>> = storage.isOpen
+          ? await texts.failures()
+          : new Map();
+        const counts = (channel: string, accountId: string) => {
+          const failed = failures.get(`${channel} ${accountId}`);
+          return {
+            waitingInbound: answering.waiting(channel, accountId),
+            waitingOutbound: outbox.waiting(channel, accountId),
+            failedOutbound: failed?.count ?? 0,
+            ...(failed ? { lastFailedOutbound: failed.reason } : {}),
+          };
+        };
         return statusOf(params, { accounts, clock, counts });
       },
       logout: createLogout(accounts, signal),

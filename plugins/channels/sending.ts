@@ -12,8 +12,9 @@ import type { AgentDirectory } from "@svc/sdk/agents";
 import type { Channel, outbound } from "@svc/sdk/channels";
 import type { InboundAddress, Sessions } from "@svc/sdk/sessions";
 import { addressOf, chatTypeOf } from "./addressing.ts";
-import { type Ended, type Outbox, SEND_MS } from "./outbox.ts";
+import type { Ended, Outbox } from "./outbox.ts";
 import { defaultAccountOf, type ChannelAccounts } from "./channel-accounts.ts";
+import { SEND_MS } from "./piece.ts";
 import { MAX_PIECES } from "./split.ts";
 
 /** Milliseconds the result of a key is kept: who sends it again gets that. Spec: §1. */

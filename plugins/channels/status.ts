@@ -19,7 +19,7 @@ export interface StatusSources {
   readonly counts: (
     channel: string,
     accountId: string,
-  ) => Pick<ChannelAccountSnapshot, "waitingInbound" | "waitingOutbound" | "failedOutbound">;
+  ) => Pick<ChannelAccountSnapshot, "waitingInbound" | "waitingOutbound" | "failedOutbound" | "lastFailedOutbound">;
 }
 
 /** @throws GatewayError `UNAVAILABLE` a probe failed */

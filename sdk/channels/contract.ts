@@ -34,6 +34,7 @@ export const ChannelAccountSnapshot = Type.Object({
   waitingInbound: Type.Optional(Type.Integer({ description: "messages that wait for an agent's answer" })),
   waitingOutbound: Type.Optional(Type.Integer({ description: "texts that wait to be sent" })),
   failedOutbound: Type.Optional(Type.Integer({ description: "texts of the last days that could not be sent" })),
+  lastFailedOutbound: Type.Optional(Type.String({ description: "why the last of them could not be sent" })),
 });
 export type ChannelAccountSnapshot = Static<typeof ChannelAccountSnapshot>;
 
