@@ -28,6 +28,8 @@ import { FAILED_TEXT, judge, type Verdict } from "./verdict.ts";
 
 /** Choice: times a run may be refused for the moment (a full disk, a gate) before the message counts as failed. */
 export const MAX_REFUSALS = 6;
+/** Choice: failures of storage to settle a message, about 13 minutes with their pauses, before the message counts as failed. */
+export const MAX_FAILURES = 10;
 
 interface AnsweringSources {
   readonly store: Pick<InboundStore, "accepted" | "attempted" | "settle">;
@@ -44,6 +46,8 @@ interface AnsweringSources {
 export class Answering {
   readonly #sources: AnsweringSources;
   readonly #inFlight = new Map<string, AcceptedMessage>();
+  /** Keys of messages that are left to the next start: storage records nothing of them. */
+  readonly #left = new Set<string>();
   /** Runs of one session are begun in the order the messages came. */
   readonly #beginnings = new Turns();
 
@@ -59,11 +63,11 @@ export class Answering {
     return count;
   }
 
-  /** Carries on what the last stop or crash left over. */
+  /** Resumes messages that the last stop or crash left over. */
   async recover(): Promise<void> {
-    const left = await this.#sources.store.accepted();
-    const found = left.filter(({ key }) => !this.#inFlight.has(key));
-    if (found.length > 0) this.#sources.log.info({ count: found.length }, "messages of channels are carried on");
+    const accepted = await this.#sources.store.accepted();
+    const found = accepted.filter(({ key }) => !this.#inFlight.has(key) && !this.#left.has(key));
+    if (found.length > 0) this.#sources.log.info({ count: found.length }, "resuming messages of channels");
     for (const message of found) this.begin(message);
   }
 
@@ -76,14 +80,36 @@ export class Answering {
 
   /** Never rejects. */
   async #carry(message: AcceptedMessage): Promise<void> {
+    const { signal, log, random, clock } = this.#sources;
+    const { channel, accountId: account, sessionKey } = message;
+    for (let failures = 1; ; failures++) {
+      try {
+        return await this.#settle(message, await this.#verdict(message));
+      } catch (error) {
+        if (signal.aborted || (isGatewayError(error) && error.code === "CONFLICT")) return; // settled before
+        const fields = { err: error, channel, account, sessionKey };
+        if (failures >= MAX_FAILURES) return this.#giveUp(message, error);
+        if (failures === 1)
+          log.warn(fields, "a message of a channel could not be settled; it is tried again with back-off");
+        await pause(pauseMs(failures, random()), clock, signal);
+      }
+    }
+  }
+
+  /** Ends a message as failed. Never rejects. */
+  async #giveUp(message: AcceptedMessage, cause: unknown): Promise<void> {
     const { signal, log } = this.#sources;
     try {
-      await this.#settle(message, await this.#verdict(message));
+      const reason = `it could not be settled: ${messageOf(cause)}`;
+      await this.#settle(message, { kind: "failed", reason, text: FAILED_TEXT });
     } catch (error) {
       if (signal.aborted) return;
-      const settledBefore = isGatewayError(error) && error.code === "CONFLICT";
-      if (!settledBefore)
-        log.warn({ err: error, channel: message.channel }, "a message of a channel is left for the next start");
+      this.#left.add(message.key);
+      const { channel, accountId: account } = message;
+      log.warn(
+        { err: error, channel, account },
+        "storage records nothing of a message of a channel; it is left to the next start",
+      );
     }
   }
 
@@ -171,7 +197,7 @@ export class Answering {
   }
 
   #throwIfStopped(): void {
-    if (this.#sources.signal.aborted) unavailable("the plugin stops; the message is carried on when it is back");
+    if (this.#sources.signal.aborted) unavailable("the plugin stops; the message is resumed when it is back");
   }
 
   /** @throws GatewayError `UNAVAILABLE` when the plugin stops meanwhile */

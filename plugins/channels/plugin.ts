@@ -1,5 +1,5 @@
 /** Channels: where people talk to agents. Owns the extension point, runs the accounts, takes messages in and sends texts out. */
-import { definePlugin, live, Strict, Type } from "@svc/sdk";
+import { definePlugin, isGatewayError, live, Strict, Type } from "@svc/sdk";
 import { AgentDirectory, AgentRuns } from "@svc/sdk/agents";
 import { Channel, channels, Delivery, outbound } from "@svc/sdk/channels";
 import { GatewayInfo } from "@svc/sdk/gateway";
@@ -127,26 +127,42 @@ export default definePlugin({
     gateway.extend(Tool, "message", messageTool({ ...sending, runs }));
 
     let isOpen = false;
+    let isAway = false;
+    /** A storage that is away costs one warning, and is asked again by the next sweep. */
+    const withStorage = async (work: () => Promise<void>) => {
+      try {
+        await work();
+        isAway = false;
+      } catch (error) {
+        if (!isGatewayError(error) || error.code !== "UNAVAILABLE") throw error;
+        if (!isAway)
+          log.warn({ reason: error.message }, "storage is away; messages of channels are resumed when it is back");
+        isAway = true;
+      }
+    };
     /** Without a channel there is nothing to do, and nothing is read. */
     const follow = async () => {
       if (!isOpen || signal.aborted) return;
       accounts.reconcile();
-      if (accounts.channels().length > 0) await Promise.all([answering.recover(), outbox.recover()]);
+      if (accounts.channels().length === 0) return;
+      await withStorage(async () => void (await Promise.all([answering.recover(), outbox.recover()])));
+    };
+    const prune = async () => {
+      const before = clock.now() - KEEP_MS;
+      for (let more = true; more && !signal.aborted;) more = await inbound.prune(before, KEEP_MOST, SWEEP_LIMIT);
+      for (let more = true; more && !signal.aborted;) more = await texts.prune(before, SWEEP_LIMIT);
     };
     const open = async () => {
       isOpen = true;
       await follow();
     };
-    // Accounts run, and what was left over is carried on, once everybody's tools are there.
+    // Accounts run, and messages left over are resumed, once every plugin's tools are there.
     gateway.hooks.hostReady.tap(open);
     gateway.hooks.pluginState.tap(follow);
     gateway.after(OPEN_AFTER_MS, open);
     gateway.every(SWEEP_EVERY_MS, async () => {
       await follow();
-      if (!storage.isOpen) return;
-      for (let more = true; more && !signal.aborted;)
-        more = await inbound.prune(clock.now() - KEEP_MS, KEEP_MOST, SWEEP_LIMIT);
-      for (let more = true; more && !signal.aborted;) more = await texts.prune(clock.now() - KEEP_MS, SWEEP_LIMIT);
+      if (storage.isOpen) await withStorage(prune);
     });
     gateway.busy(() => outbox.isBusy);
     gateway.start(async () => {
