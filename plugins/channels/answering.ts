@@ -17,9 +17,10 @@ import {
   Turns,
   unavailable,
 } from "@svc/sdk";
-import type { AgentRuns } from "@svc/sdk/agents";
+import type { AgentRuns, RunRequest } from "@svc/sdk/agents";
 import type { SessionEntry, Sessions } from "@svc/sdk/sessions";
 import type { ToolOrigin } from "@svc/sdk/tools";
+import { isStop, obeyCommand, type Obeyed } from "./commands.ts";
 import type { AcceptedMessage, InboundEnding, InboundStore } from "./inbound-store.ts";
 import type { Outbox } from "./outbox.ts";
 import type { NewText } from "./outbox-store.ts";
@@ -42,6 +43,8 @@ interface AnsweringSources {
   /** Aborts when the plugin stops: what is under way is left to the next generation. */
   readonly signal: AbortSignal;
 }
+
+type FinalVerdict = Exclude<Verdict, { kind: "again" }>;
 
 export class Answering {
   readonly #sources: AnsweringSources;
@@ -82,9 +85,11 @@ export class Answering {
   async #carry(message: AcceptedMessage): Promise<void> {
     const { signal, log, random, clock } = this.#sources;
     const { channel, accountId: account, sessionKey } = message;
+    let verdict: FinalVerdict | undefined;
     for (let failures = 1; ; failures++) {
       try {
-        return await this.#settle(message, await this.#verdict(message));
+        verdict ??= await this.#verdict(message);
+        return await this.#settle(message, verdict);
       } catch (error) {
         if (signal.aborted || (isGatewayError(error) && error.code === "CONFLICT")) return; // settled before
         const fields = { err: error, channel, account, sessionKey };
@@ -113,11 +118,13 @@ export class Answering {
     }
   }
 
-  async #verdict(message: AcceptedMessage): Promise<Exclude<Verdict, { kind: "again" }>> {
+  async #verdict(message: AcceptedMessage): Promise<FinalVerdict> {
+    const obeyed = await this.#obey(message);
+    if ("reply" in obeyed) return { kind: "reply", text: obeyed.reply };
     for (let attempt = message.attempt; ; attempt++) {
       const runId = attempt === 1 ? message.runId : `${message.runId}:${attempt}`;
       try {
-        await this.#beginnings.take(message.sessionKey, () => this.#beginPatiently(message, runId));
+        await this.#beginnings.take(message.sessionKey, () => this.#beginPatiently(message, runId, obeyed.run));
       } catch (error) {
         if (this.#sources.signal.aborted) throw error;
         return { kind: "failed", reason: messageOf(error), text: FAILED_TEXT };
@@ -129,12 +136,20 @@ export class Answering {
     }
   }
 
+  /** Does what the command of a message asks for. A stop overtakes messages that wait; everything else keeps its place. */
+  async #obey(message: AcceptedMessage): Promise<Obeyed> {
+    const { sessionKey, job } = message;
+    if (job.command === undefined) return { run: {} };
+    const act = async () => obeyCommand(message, this.#services());
+    return isStop(job.command) ? act() : this.#beginnings.take(sessionKey, act);
+  }
+
   /** @throws whatever it is refused with for good, or too often */
-  async #beginPatiently(message: AcceptedMessage, runId: string): Promise<void> {
+  async #beginPatiently(message: AcceptedMessage, runId: string, more: Pick<RunRequest, "compact">): Promise<void> {
     const { log, random } = this.#sources;
     for (let refusals = 1; ; refusals++) {
       try {
-        return await this.#begin(message, runId);
+        return await this.#begin(message, runId, more);
       } catch (error) {
         this.#throwIfStopped();
         const mayPass = isGatewayError(error) && ERRORS[error.code].retry;
@@ -146,9 +161,15 @@ export class Answering {
     }
   }
 
-  async #begin(message: AcceptedMessage, runId: string): Promise<void> {
+  /** @throws GatewayError `UNAVAILABLE` */
+  #services(): { readonly runs: AgentRuns; readonly sessions: Sessions } {
     const [runs, sessions] = [this.#sources.runs.get(), this.#sources.sessions.get()];
     if (!runs || !sessions) return unavailable("no agents run in this gateway now; see: svc plugins list");
+    return { runs, sessions };
+  }
+
+  async #begin(message: AcceptedMessage, runId: string, more: Pick<RunRequest, "compact">): Promise<void> {
+    const { runs, sessions } = this.#services();
     if (await runs.state(runId)) return; // before a restart
     const { sessionKey, channel, accountId, job } = message;
     const isGroup = job.chatType === "group";
@@ -164,6 +185,7 @@ export class Answering {
       extraSystemPrompt: job.prompt,
       toolOrigin: originOf(message),
       principal: job.principal,
+      ...more,
     });
     this.#sources.log.info(
       { channel, account: accountId, runId, sessionKey },
@@ -182,7 +204,7 @@ export class Answering {
     return ended;
   }
 
-  async #settle(message: AcceptedMessage, verdict: Exclude<Verdict, { kind: "again" }>): Promise<void> {
+  async #settle(message: AcceptedMessage, verdict: FinalVerdict): Promise<void> {
     const { store, outbox, clock, log, signal } = this.#sources;
     const text = verdict.kind === "silent" ? undefined : answerTo(message, verdict.text);
     if (verdict.kind === "failed") {
@@ -238,7 +260,7 @@ function answerTo({ key, channel, accountId, job }: AcceptedMessage, text: strin
   return { id: `reply:${key}`, channel, accountId, to: replyTo, ...thread, text, maxChars: maxTextChars };
 }
 
-function endingOf(verdict: Exclude<Verdict, { kind: "again" }>): InboundEnding {
+function endingOf(verdict: FinalVerdict): InboundEnding {
   if (verdict.kind === "reply") return { status: "answered" };
   return { status: verdict.kind, reason: verdict.reason };
 }

@@ -1,4 +1,5 @@
 /** A message comes in: who may talk, where it belongs, whether it is new; then it is on disk, and somebody is told. Spec: http/sessions-routing.md §2, §3. */
+import { commandIn } from "@svc/kit/chat-commands";
 import { randomUUID } from "node:crypto";
 import { type Clock, isGatewayError, type Live, type Logger, type Principal, Turns, unavailable } from "@svc/sdk";
 import type { ChannelAccount, InboundMessage, Receipt } from "@svc/sdk/channels";
@@ -104,8 +105,10 @@ export class Receiving {
 function jobOf({ channel, label, maxTextChars, account }: Source, message: Inbound): AcceptedMessage["job"] {
   const { chat, sender } = message;
   const user = isUser(account, sender.id);
+  const words = user && isAddressed(message) ? wordsBesideCommand(message.text) : undefined;
   return {
-    message: runMessage(message, user),
+    message: runMessage(words === undefined ? message : { ...message, text: words }, user),
+    ...(words === undefined ? {} : { command: message.text }),
     prompt: channelPrompt(label, chat.type, maxTextChars),
     principal: principalOf(channel, account.id, sender.id, user),
     chatType: chat.type,
@@ -115,6 +118,22 @@ function jobOf({ channel, label, maxTextChars, account }: Source, message: Inbou
     ...(chat.name === undefined ? {} : { chatName: chat.name }),
     ...(sender.name === undefined ? {} : { senderName: sender.name }),
   };
+}
+
+/** Choice: commands are for the people the agent works for, and in a group only where the message speaks to the agent. */
+function isAddressed({ chat, mentioned }: Inbound): boolean {
+  return chat.type === "direct" || mentioned === true;
+}
+
+/** What a command leaves to ask the agent; `undefined`: the text is no command. One that is written wrongly is one, too. */
+function wordsBesideCommand(text: string): string | undefined {
+  try {
+    const command = commandIn(text);
+    if (command?.kind === "restart") return command.text;
+    return command ? text : undefined;
+  } catch {
+    return text;
+  }
 }
 
 /**

@@ -1,4 +1,5 @@
 /** Talks to a person (or a pipe) over streams: prints replies as they come, reads lines, minds Ctrl-C. */
+import { HELP } from "@svc/kit/chat-commands";
 import { type GatewayError, isGatewayError, messageOf } from "@svc/sdk";
 import { createInterface } from "node:readline";
 import type { Conversation, Reply } from "./conversation.ts";
@@ -12,11 +13,10 @@ export interface Terminal {
   readonly note: (line: string) => void;
 }
 
-export const LOCAL_HELP = [
+const LOCAL_HELP = [
   "/history [n]  show the last n messages (20)",
   "/quit         leave; so does Ctrl-C here. Ctrl-C while a reply is written stops the reply",
-  "/new, /reset  start the session afresh",
-  "Anything else is sent to the agent.",
+  HELP,
 ].join("\n");
 
 /** Sends one message and prints the reply as it grows. @throws GatewayError as `Conversation.send` */

@@ -101,7 +101,7 @@ describe("lines of a person", () => {
     assert.equal(await done, 0);
     assert.deepEqual(calls, [["chat.history", { sessionKey: "main", limit: 5 }]]);
     const text = printed();
-    assert.match(text, /Ctrl-C/);
+    for (const told of [/Ctrl-C/, /\/compact/, /\/queue/]) assert.match(text, told);
     assert.match(text, /you: hi/);
   });
 
