@@ -17,6 +17,7 @@ import { Outbox } from "./outbox.ts";
 import { OutboxStore } from "./outbox-store.ts";
 import { Receiving, type Source } from "./receiving.ts";
 import { ChannelAccounts } from "./channel-accounts.ts";
+import { Refusals } from "./refusals.ts";
 import { createSending } from "./sending.ts";
 import { statusOf } from "./status.ts";
 
@@ -92,8 +93,11 @@ export default definePlugin({
       signal,
     });
     const answering = new Answering({ store: inbound, outbox, runs, sessions, clock, log, random, signal });
+    const refusals = new Refusals({ clock, log });
     const receiving = new Receiving({
       store: inbound,
+      refusals,
+      say: (text) => outbox.add(text),
       sessions,
       clock,
       log,
@@ -115,10 +119,11 @@ export default definePlugin({
             waitingInbound: answering.waiting(channel, accountId),
             waitingOutbound: outbox.waiting(channel, accountId),
             failedOutbound: failed?.count ?? 0,
+            ...refusals.of(channel, accountId),
             ...(failed ? { lastFailedOutbound: failed.reason } : {}),
           };
         };
-        return statusOf(params, { accounts, clock, counts });
+        return statusOf(params, { accounts, clock, counts, sessions });
       },
       logout: createLogout(accounts, signal),
     });

@@ -7,10 +7,14 @@ import type { InboundAddress, Sessions } from "@svc/sdk/sessions";
 import { isUser, refusalOf } from "./admission.ts";
 import { checkedMessage, type Inbound, messageKey } from "./inbound-message.ts";
 import type { AcceptedMessage, InboundStore } from "./inbound-store.ts";
+import type { NewText } from "./outbox-store.ts";
 import { channelPrompt, runMessage } from "./prompt.ts";
+import type { Refusals } from "./refusals.ts";
 
 /** Choice: messages of one account that wait for an answer; more are turned away. */
 export const MAX_WAITING = 200;
+export const UNSEEN_TEXT =
+  "I can only read text here: pictures, files and voice messages do not reach me. Please write what it is about.";
 
 /** Where a message comes from. */
 export interface Source {
@@ -27,6 +31,9 @@ interface ReceivingSources {
   readonly log: Pick<Logger, "info" | "debug">;
   /** Messages of an account that wait for an answer. */
   readonly waiting: (channel: string, accountId: string) => number;
+  readonly refusals: Refusals;
+  /** Sends a text that is no answer of an agent. */
+  readonly say: (text: NewText) => Promise<void>;
   /** It is on disk. */
   readonly accepted: (message: AcceptedMessage) => void;
 }
@@ -47,10 +54,38 @@ export class Receiving {
     const message = checkedMessage(given);
     const reason = refusalOf(account, message);
     if (reason) {
-      this.#sources.log.debug({ channel, account: account.id, reason }, "a message is not taken");
+      const { refusals, log } = this.#sources;
+      log.debug({ channel, account: account.id, reason }, "a message is not taken");
+      if (reason === "not-allowed") refusals.refused(channel, account, message);
+      if (reason === "empty") await this.#tellUnseen(source, message);
       return { accepted: false, reason };
     }
     return this.#turns.take(JSON.stringify([channel, account.id]), () => this.#take(source, message));
+  }
+
+  /** Choice: a message without text is most often a picture; its sender is told, once an hour, that it did not arrive. */
+  async #tellUnseen(
+    { channel, account, maxTextChars }: Source,
+    { id, chat, sender, mentioned }: Inbound,
+  ): Promise<void> {
+    const { refusals, say, log } = this.#sources;
+    if (chat.type === "group" && mentioned !== true) return;
+    if (!refusals.isFirst(channel, account.id, `without text: ${sender.id}`)) return;
+    const fields = { channel, account: account.id, who: sender.id };
+    log.info(fields, "a message without text was not taken; channels carry no pictures or files yet");
+    const key = id === undefined ? randomUUID() : messageKey(channel, account.id, id);
+    const thread = chat.threadId === undefined ? {} : { threadId: chat.threadId };
+    const text = {
+      id: `unseen:${key}`,
+      channel,
+      accountId: account.id,
+      to: chat.id,
+      text: UNSEEN_TEXT,
+      maxChars: maxTextChars,
+    };
+    await say({ ...text, ...thread }).catch((error: unknown) =>
+      log.info({ err: error, ...fields }, "the sender was not told"),
+    );
   }
 
   async #take(source: Source, message: Inbound): Promise<Receipt> {
