@@ -8,6 +8,7 @@
  */
 import { persist } from "@svc/kit/persist";
 import { type Clock, type Logger, messageOf } from "@svc/sdk";
+import { withoutMarkers } from "@svc/sdk/external-content";
 import { type AssistantMessage, injectedMessage } from "@svc/sdk/models";
 import type { Statement } from "@svc/sdk/storage";
 import type { AccountRun } from "./account.ts";
@@ -175,7 +176,7 @@ export class Outbox {
    */
   async #attempt(given: OutboxText): Promise<OutboxText | undefined> {
     const { accounts, clock, signal } = this.#sources;
-    const pieces = split(given.text, given.maxChars);
+    const pieces = split(withoutMarkers(given.text), given.maxChars);
     let text = given;
     try {
       // The failure before this attempt may have been that of the record.
@@ -252,7 +253,7 @@ export class Outbox {
     const { store, mirror, log } = this.#sources;
     const { mirrorKey, endedAt = 0 } = text;
     if (mirrorKey !== undefined && text.status === "sent") {
-      const message = injectedMessage(text.text, endedAt, "delivery-mirror");
+      const message = injectedMessage(withoutMarkers(text.text), endedAt, "delivery-mirror");
       try {
         return await this.#persist(text, "sent", () => mirror(mirrorKey, message, store.ended(text)));
       } catch (error) {

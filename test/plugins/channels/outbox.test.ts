@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { type Contribution, GatewayError, invalidRequest, unavailable } from "@svc/sdk";
 import type { Channel } from "@svc/sdk/channels";
+import { wrapExternalContent } from "@svc/sdk/external-content";
 import { createFakeClock } from "@svc/sdk/testing";
 import { OpenStorage } from "../../../plugins/channels/open-storage.ts";
 import { GIVE_UP_MS, Outbox } from "../../../plugins/channels/outbox.ts";
@@ -157,6 +158,16 @@ describe("a text ends", () => {
       ["a text was not sent, and is not tried again"],
     );
     assert.equal(one.outbox.waiting("pigeon", "a"), 0);
+  });
+
+  it("without the markers of text from outside that a model repeated", async () => {
+    const one = scene();
+    const text = wrapExternalContent("hello", { source: "external" });
+    await one.outbox.add({ ...TEXT, text: `I was sent this:\n${text}\nand <<<no marker>>>.`, maxChars: 5_000 });
+    await one.clock.advance(1);
+    assert.equal(one.taken.length, 1);
+    assert.doesNotMatch(one.taken[0] ?? "", /EXTERNAL_UNTRUSTED/);
+    assert.match(one.taken[0] ?? "", /hello\nand <<<no marker>>>\.$/);
   });
 
   it("at once when the network will never take it, with the parts that it has taken", async () => {
