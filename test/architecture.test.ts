@@ -391,7 +391,7 @@ it("nobody tells errors apart by their sentence: that is what `code`, `details.c
     ["sdk/next-step.ts", "whether a message names its next step"],
     ["sdk/testing/contracts/provider.ts", "no secret in it"],
     // It is no error: what a person wrote.
-    ["plugins/chat/commands.ts", "a command"],
+    ["sdk/kit/chat-commands/commands.ts", "a command"],
     ["plugins/chat/input.ts", "a character that is refused"],
   ]);
   const found = new Set(files.filter((file) => match.test(file.text)).map(({ path }) => path));

@@ -19,9 +19,12 @@ export interface LastRoute {
   readonly threadId?: string;
 }
 
-type Channels = Pick<ChannelAccounts, "configured" | "channel" | "channelId" | "account" | "call">;
+type Channels = Pick<ChannelAccounts, "configured" | "channel" | "channelId" | "missing" | "account" | "call">;
 
-/** @returns a sentence for people where it can go nowhere */
+/**
+ * @returns a sentence for people where it can go nowhere
+ * @throws GatewayError `UNAVAILABLE` while a plugin that may bring the channel loads
+ */
 export async function destinationOf(
   request: Pick<DeliveryRequest, "channel" | "to" | "accountId" | "keepsThread">,
   entry: SessionEntry | undefined,
@@ -71,15 +74,17 @@ export function chatTypeOf(
 
 function named(name: string, channels: Channels): Contribution<Channel> | string {
   const id = channels.channelId(name);
-  return (id === undefined ? undefined : channels.channel(id)) ?? `no channel "${name}" is loaded`;
+  return (id === undefined ? undefined : channels.channel(id)) ?? channels.missing(name);
 }
 
 /** Without a last channel: the only one that is configured. */
 function lastChannel(last: LastRoute | undefined, channels: Channels): Contribution<Channel> | string {
-  if (last)
+  if (last) {
     return (
-      channels.channel(last.channel) ?? `channel ${last.channel}, where the session was spoken to last, is not loaded`
+      channels.channel(last.channel) ??
+      `the session was last active on a channel that is gone: ${channels.missing(last.channel)}`
     );
+  }
   const [only, other] = channels.configured();
   if (only && !other) return only;
   return only

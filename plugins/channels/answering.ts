@@ -17,9 +17,10 @@ import {
   Turns,
   unavailable,
 } from "@svc/sdk";
-import type { AgentRuns } from "@svc/sdk/agents";
+import type { AgentRuns, RunRequest } from "@svc/sdk/agents";
 import type { SessionEntry, Sessions } from "@svc/sdk/sessions";
 import type { ToolOrigin } from "@svc/sdk/tools";
+import { isStop, obeyCommand, type Obeyed } from "./commands.ts";
 import type { AcceptedMessage, InboundEnding, InboundStore } from "./inbound-store.ts";
 import type { Outbox } from "./outbox.ts";
 import type { NewText } from "./outbox-store.ts";
@@ -28,6 +29,8 @@ import { FAILED_TEXT, judge, type Verdict } from "./verdict.ts";
 
 /** Choice: times a run may be refused for the moment (a full disk, a gate) before the message counts as failed. */
 export const MAX_REFUSALS = 6;
+/** Choice: failures of storage to settle a message, about 13 minutes with their pauses, before the message counts as failed. */
+export const MAX_FAILURES = 10;
 
 interface AnsweringSources {
   readonly store: Pick<InboundStore, "accepted" | "attempted" | "settle">;
@@ -41,9 +44,13 @@ interface AnsweringSources {
   readonly signal: AbortSignal;
 }
 
+type FinalVerdict = Exclude<Verdict, { kind: "again" }>;
+
 export class Answering {
   readonly #sources: AnsweringSources;
   readonly #inFlight = new Map<string, AcceptedMessage>();
+  /** Keys of messages that are left to the next start: storage records nothing of them. */
+  readonly #left = new Set<string>();
   /** Runs of one session are begun in the order the messages came. */
   readonly #beginnings = new Turns();
 
@@ -59,11 +66,11 @@ export class Answering {
     return count;
   }
 
-  /** Carries on what the last stop or crash left over. */
+  /** Resumes messages that the last stop or crash left over. */
   async recover(): Promise<void> {
-    const left = await this.#sources.store.accepted();
-    const found = left.filter(({ key }) => !this.#inFlight.has(key));
-    if (found.length > 0) this.#sources.log.info({ count: found.length }, "messages of channels are carried on");
+    const accepted = await this.#sources.store.accepted();
+    const found = accepted.filter(({ key }) => !this.#inFlight.has(key) && !this.#left.has(key));
+    if (found.length > 0) this.#sources.log.info({ count: found.length }, "resuming messages of channels");
     for (const message of found) this.begin(message);
   }
 
@@ -76,22 +83,48 @@ export class Answering {
 
   /** Never rejects. */
   async #carry(message: AcceptedMessage): Promise<void> {
-    const { signal, log } = this.#sources;
-    try {
-      await this.#settle(message, await this.#verdict(message));
-    } catch (error) {
-      if (signal.aborted) return;
-      const settledBefore = isGatewayError(error) && error.code === "CONFLICT";
-      if (!settledBefore)
-        log.warn({ err: error, channel: message.channel }, "a message of a channel is left for the next start");
+    const { signal, log, random, clock } = this.#sources;
+    const { channel, accountId: account, sessionKey } = message;
+    let verdict: FinalVerdict | undefined;
+    for (let failures = 1; ; failures++) {
+      try {
+        verdict ??= await this.#verdict(message);
+        return await this.#settle(message, verdict);
+      } catch (error) {
+        if (signal.aborted || (isGatewayError(error) && error.code === "CONFLICT")) return; // settled before
+        const fields = { err: error, channel, account, sessionKey };
+        if (failures >= MAX_FAILURES) return this.#giveUp(message, error);
+        if (failures === 1)
+          log.warn(fields, "a message of a channel could not be settled; it is tried again with back-off");
+        await pause(pauseMs(failures, random()), clock, signal);
+      }
     }
   }
 
-  async #verdict(message: AcceptedMessage): Promise<Exclude<Verdict, { kind: "again" }>> {
+  /** Ends a message as failed. Never rejects. */
+  async #giveUp(message: AcceptedMessage, cause: unknown): Promise<void> {
+    const { signal, log } = this.#sources;
+    try {
+      const reason = `it could not be settled: ${messageOf(cause)}`;
+      await this.#settle(message, { kind: "failed", reason, text: FAILED_TEXT });
+    } catch (error) {
+      if (signal.aborted) return;
+      this.#left.add(message.key);
+      const { channel, accountId: account } = message;
+      log.warn(
+        { err: error, channel, account },
+        "storage records nothing of a message of a channel; it is left to the next start",
+      );
+    }
+  }
+
+  async #verdict(message: AcceptedMessage): Promise<FinalVerdict> {
+    const obeyed = await this.#obey(message);
+    if ("reply" in obeyed) return { kind: "reply", text: obeyed.reply };
     for (let attempt = message.attempt; ; attempt++) {
       const runId = attempt === 1 ? message.runId : `${message.runId}:${attempt}`;
       try {
-        await this.#beginnings.take(message.sessionKey, () => this.#beginPatiently(message, runId));
+        await this.#beginnings.take(message.sessionKey, () => this.#beginPatiently(message, runId, obeyed.run));
       } catch (error) {
         if (this.#sources.signal.aborted) throw error;
         return { kind: "failed", reason: messageOf(error), text: FAILED_TEXT };
@@ -103,12 +136,20 @@ export class Answering {
     }
   }
 
+  /** Does what the command of a message asks for. A stop overtakes messages that wait; everything else keeps its place. */
+  async #obey(message: AcceptedMessage): Promise<Obeyed> {
+    const { sessionKey, job } = message;
+    if (job.command === undefined) return { run: {} };
+    const act = async () => obeyCommand(message, this.#services());
+    return isStop(job.command) ? act() : this.#beginnings.take(sessionKey, act);
+  }
+
   /** @throws whatever it is refused with for good, or too often */
-  async #beginPatiently(message: AcceptedMessage, runId: string): Promise<void> {
+  async #beginPatiently(message: AcceptedMessage, runId: string, more: Pick<RunRequest, "compact">): Promise<void> {
     const { log, random } = this.#sources;
     for (let refusals = 1; ; refusals++) {
       try {
-        return await this.#begin(message, runId);
+        return await this.#begin(message, runId, more);
       } catch (error) {
         this.#throwIfStopped();
         const mayPass = isGatewayError(error) && ERRORS[error.code].retry;
@@ -120,9 +161,15 @@ export class Answering {
     }
   }
 
-  async #begin(message: AcceptedMessage, runId: string): Promise<void> {
+  /** @throws GatewayError `UNAVAILABLE` */
+  #services(): { readonly runs: AgentRuns; readonly sessions: Sessions } {
     const [runs, sessions] = [this.#sources.runs.get(), this.#sources.sessions.get()];
     if (!runs || !sessions) return unavailable("no agents run in this gateway now; see: svc plugins list");
+    return { runs, sessions };
+  }
+
+  async #begin(message: AcceptedMessage, runId: string, more: Pick<RunRequest, "compact">): Promise<void> {
+    const { runs, sessions } = this.#services();
     if (await runs.state(runId)) return; // before a restart
     const { sessionKey, channel, accountId, job } = message;
     const isGroup = job.chatType === "group";
@@ -138,6 +185,7 @@ export class Answering {
       extraSystemPrompt: job.prompt,
       toolOrigin: originOf(message),
       principal: job.principal,
+      ...more,
     });
     this.#sources.log.info(
       { channel, account: accountId, runId, sessionKey },
@@ -156,7 +204,7 @@ export class Answering {
     return ended;
   }
 
-  async #settle(message: AcceptedMessage, verdict: Exclude<Verdict, { kind: "again" }>): Promise<void> {
+  async #settle(message: AcceptedMessage, verdict: FinalVerdict): Promise<void> {
     const { store, outbox, clock, log, signal } = this.#sources;
     const text = verdict.kind === "silent" ? undefined : answerTo(message, verdict.text);
     if (verdict.kind === "failed") {
@@ -171,7 +219,7 @@ export class Answering {
   }
 
   #throwIfStopped(): void {
-    if (this.#sources.signal.aborted) unavailable("the plugin stops; the message is carried on when it is back");
+    if (this.#sources.signal.aborted) unavailable("the plugin stops; the message is resumed when it is back");
   }
 
   /** @throws GatewayError `UNAVAILABLE` when the plugin stops meanwhile */
@@ -212,7 +260,7 @@ function answerTo({ key, channel, accountId, job }: AcceptedMessage, text: strin
   return { id: `reply:${key}`, channel, accountId, to: replyTo, ...thread, text, maxChars: maxTextChars };
 }
 
-function endingOf(verdict: Exclude<Verdict, { kind: "again" }>): InboundEnding {
+function endingOf(verdict: FinalVerdict): InboundEnding {
   if (verdict.kind === "reply") return { status: "answered" };
   return { status: verdict.kind, reason: verdict.reason };
 }

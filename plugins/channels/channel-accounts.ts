@@ -1,11 +1,24 @@
 /** Which channels and accounts there are, as plugins come, go and are replaced; runs the accounts that are to run. */
-import { type Clock, type Contribution, type ExtensionView, invalidRequest, type Logger } from "@svc/sdk";
+import {
+  type Clock,
+  type Contribution,
+  type ExtensionView,
+  invalidRequest,
+  type Logger,
+  notFound,
+  unavailable,
+} from "@svc/sdk";
 import type { Channel, ChannelAccount, InboundMessage, Receipt } from "@svc/sdk/channels";
 import type { GatewayInfo } from "@svc/sdk/gateway";
 import { AccountRun } from "./account.ts";
 
 /** Account of a channel that has only one. */
 export const DEFAULT_ACCOUNT = "default";
+
+/** States of a plugin that has not settled. */
+const LOADING: ReadonlySet<string> = new Set(["described", "staged", "starting", "reloading", "draining"]);
+/** Choice: milliseconds after which a request may be sent again that came while plugins were loading. */
+const RETRY_MS = 1_000;
 
 export interface ChannelAccountsOptions {
   readonly view: ExtensionView<Channel>;
@@ -76,22 +89,55 @@ export class ChannelAccounts {
     return this.channels().find((channel) => channel.id === id);
   }
 
-  /** The channel a request names, or the only one that is configured. @throws GatewayError `INVALID_REQUEST` */
+  /**
+   * The channel a request names, or the only one that is configured.
+   * @throws GatewayError `NOT_FOUND` for a name, `INVALID_REQUEST` for none, `UNAVAILABLE` while a plugin that may bring it loads
+   */
   chosen(name: string | undefined): Contribution<Channel> {
     const all = this.channels();
-    const known =
-      all.length === 0
-        ? "no channel is loaded; see: svc plugins list"
-        : `channels: ${all.map(({ id }) => id).join(", ")}`;
     if (name !== undefined && name.trim() !== "") {
       const id = this.channelId(name);
-      return all.find((channel) => channel.id === id) ?? invalidRequest(`no channel "${name}"; ${known}`);
+      return all.find((channel) => channel.id === id) ?? notFound(this.missing(name));
     }
     const [only, other] = this.configured();
     if (only && !other) return only;
-    return invalidRequest(
-      only ? `several channels are configured, so say which one; ${known}` : `no channel is configured; ${known}`,
-    );
+    if (only) return invalidRequest(`several channels are configured, so say which one; ${this.#known()}`);
+    this.#refuseWhileLoading();
+    return invalidRequest(`no channel is configured; ${this.#known()}`);
+  }
+
+  /** @throws GatewayError `NOT_FOUND` */
+  chosenAccount(channel: Contribution<Channel>, accountId: string | undefined): Listed {
+    const id = accountId?.trim() || defaultAccountOf(channel.value);
+    const known = channel.value.accounts.map((account) => account.id).join(", ") || "none";
+    return this.account(channel, id) ?? notFound(`channel ${channel.id} has no account "${id}"; accounts: ${known}`);
+  }
+
+  /**
+   * Why a channel that was named is not there, for people.
+   * @throws GatewayError `UNAVAILABLE` while a plugin that may bring it loads, or will be tried again
+   */
+  missing(name: string): string {
+    this.#refuseWhileLoading();
+    const { host, clock } = this.#options;
+    const id = name.trim().toLowerCase();
+    const plugin = host.plugins().find((report) => report.id.toLowerCase() === id);
+    if (!plugin || plugin.state === "active") return `unknown channel "${name}"; ${this.#known()}`;
+    const why = `channel ${plugin.id} is not loaded: its plugin is ${plugin.state}${plugin.reason ? `: ${plugin.reason}` : ""}`;
+    if (plugin.retryAt === undefined) return `${why}; see: svc plugins why ${plugin.id}`;
+    return unavailable(why, { retryAfterMs: Math.max(RETRY_MS, plugin.retryAt - clock.now()) });
+  }
+
+  /** Choice: any plugin that loads or is replaced may bring a channel; nobody knows before it has. */
+  #refuseWhileLoading(): void {
+    const loading = this.#options.host.plugins().filter(({ state }) => LOADING.has(state));
+    if (loading.length === 0) return;
+    unavailable(`plugins are loading: ${loading.map(({ id }) => id).join(", ")}`, { retryAfterMs: RETRY_MS });
+  }
+
+  #known(): string {
+    const ids = this.channels().map(({ id }) => id);
+    return ids.length === 0 ? "no channel is loaded; see: svc plugins list" : `channels: ${ids.join(", ")}`;
   }
 
   call<R>(contribution: Contribution<Channel>, work: (channel: Channel) => R): R {

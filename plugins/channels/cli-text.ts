@@ -1,7 +1,7 @@
 /** What `svc channels ...` prints. Pure. */
 import type { ResultOf } from "@svc/sdk";
 import type { ChannelAccountSnapshot, channels } from "@svc/sdk/channels";
-import { table, time, visible } from "@svc/sdk/cli";
+import { type DoctorFinding, table, time, visible } from "@svc/sdk/cli";
 
 type Status = ResultOf<typeof channels.status>;
 
@@ -34,6 +34,40 @@ export function statusLines({ channelOrder, channelLabels, channelAccounts }: St
   ];
 }
 
+/** For `svc doctor`: an account that does not connect, texts that were given up, settings that let strangers in. */
+export function findingsOf({ channelOrder, channelAccounts }: Status): DoctorFinding[] {
+  return channelOrder.flatMap((id) =>
+    (channelAccounts[id] ?? []).flatMap((account) => {
+      const {
+        accountId,
+        linked,
+        connected,
+        lastError,
+        failedOutbound = 0,
+        lastFailedOutbound,
+        warnings = [],
+      } = account;
+      const finding = (message: string, next: string): DoctorFinding => ({
+        severity: "warning",
+        check: "channels",
+        about: `channel ${id}, account ${accountId}`,
+        message,
+        next,
+      });
+      return [
+        ...(linked === false ? [finding("it has to be logged in", `svc config get channels.${id}`)] : []),
+        ...(connected === false && typeof lastError === "string"
+          ? [finding(`it is not connected: ${lastError}`, "svc channels status --probe")]
+          : []),
+        ...(failedOutbound > 0
+          ? [finding(`${failedOutbound} texts could not be sent, the last: ${lastFailedOutbound ?? "-"}`, "svc logs")]
+          : []),
+        ...warnings.map(({ message, next }) => finding(message, next)),
+      ];
+    }),
+  );
+}
+
 function stateOf({ enabled, configured, state = "stopped" }: ChannelAccountSnapshot): string {
   if (enabled === false) return "switched off";
   return configured === false ? "not configured" : state;
@@ -43,11 +77,23 @@ function seen(at: number | null | undefined): string {
   return typeof at === "number" ? time(at) : "-";
 }
 
-function troubleOf(id: string, { accountId, lastError, nextAttemptAt, linked }: ChannelAccountSnapshot): string[] {
+function troubleOf(id: string, account: ChannelAccountSnapshot): string[] {
+  const { accountId, lastError, nextAttemptAt, linked, failedOutbound = 0, lastFailedOutbound } = account;
+  const { refusedInbound = 0, lastRefusedInbound: refused, warnings = [] } = account;
   const who = `${visible(id)} ${visible(accountId)}`;
   return [
     ...(typeof lastError === "string" ? [`${who}: ${visible(lastError)}`] : []),
     ...(typeof nextAttemptAt === "number" ? [`${who} is tried again at ${time(nextAttemptAt)}`] : []),
+    ...(failedOutbound > 0 && lastFailedOutbound !== undefined
+      ? [`${who}: the last text that could not be sent: ${visible(lastFailedOutbound)}. Next: svc logs`]
+      : []),
+    ...(refused
+      ? [
+          `${who} REFUSED ${refusedInbound}, last: ${visible(refused.who)} (${visible(refused.why)})`,
+          `Next: ${visible(refused.next)}`,
+        ]
+      : []),
+    ...warnings.map(({ message, next }) => `${who}: ${visible(message)}. Next: ${visible(next)}`),
     ...(linked === false ? [`${who} has to be logged in. Next: svc config get channels.${visible(id)}`] : []),
   ];
 }

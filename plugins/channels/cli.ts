@@ -2,7 +2,7 @@
 import { randomUUID } from "node:crypto";
 import { channels, outbound } from "@svc/sdk/channels";
 import { askingWith, type CommandContext, defineCommands, show, visible } from "@svc/sdk/cli";
-import { statusLines } from "./cli-text.ts";
+import { findingsOf, statusLines } from "./cli-text.ts";
 
 const ask = askingWith({ plugin: "channels", step: "svc channels status" });
 
@@ -22,6 +22,27 @@ export default defineCommands([
         },
         "svc plugins list",
       ),
+  },
+  {
+    name: "channels doctor",
+    summary: "Do the channels work, and is nobody let in by mistake?",
+    options: [{ flags: "--running", description: "a gateway uses the state directory: ask it" }],
+    examples: ["svc channels doctor --running", "svc channels doctor --running --json"],
+    async run(context) {
+      if (context.options["running"] !== true) {
+        show(context, { findings: [] }, () => ["Channels are checked in a running gateway."]);
+        return 0;
+      }
+      return ask(context, ["operator.read"], async (client) => {
+        const findings = findingsOf(await client.call(channels.status, {}));
+        show(context, { findings }, () => [
+          ...(findings.length === 0 ? ["Nothing is wrong."] : []),
+          ...findings.map(
+            ({ about, message, next }) => `${visible(about)}: ${visible(message)}\nNext: ${visible(next)}`,
+          ),
+        ]);
+      });
+    },
   },
   {
     name: "channels send",

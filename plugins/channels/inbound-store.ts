@@ -8,6 +8,8 @@ export interface InboundJob {
   /** What the agent is asked. */
   readonly message: string;
   readonly prompt: string;
+  /** The command the person wrote, which is done first; then `message` is asked where anything is left of it. */
+  readonly command?: string;
   readonly principal: Principal;
   readonly chatType: "direct" | "group";
   readonly chatName?: string;

@@ -2,23 +2,20 @@
 import { type Handler, invalidRequest, unavailable } from "@svc/sdk";
 import type { channels } from "@svc/sdk/channels";
 import { secretsOf, toldError } from "./hidden.ts";
-import { defaultAccountOf, type ChannelAccounts } from "./channel-accounts.ts";
+import type { ChannelAccounts } from "./channel-accounts.ts";
 
 /** @param signal aborts when the plugin stops */
 export function createLogout(accounts: ChannelAccounts, signal: AbortSignal): Handler<typeof channels.logout> {
   return async ({ params }) => {
     const contribution = accounts.chosen(params.channel);
     const { id, value } = contribution;
-    const accountId = params.accountId?.trim() || defaultAccountOf(value);
-    const listed =
-      accounts.account(contribution, accountId) ?? invalidRequest(`channel ${id} has no account "${accountId}"`);
+    const { account, run } = accounts.chosenAccount(contribution, params.accountId);
     if (!value.logout) {
       invalidRequest(
         `channel ${id} has no logout; take its login out of the configuration: svc config unset channels.${id}`,
       );
     }
-    const { account, run } = listed;
-    const { settings } = account;
+    const { id: accountId, settings } = account;
     if (run) await accounts.loggedOut(run);
     try {
       const receipt = await accounts.call(contribution, async (channel) =>

@@ -87,13 +87,21 @@ export class OutboxStore {
     return rows.map(toText);
   }
 
-  /** By `<channel> <account>`: texts that could not be sent. */
-  async failures(): Promise<ReadonlyMap<string, number>> {
+  /** By `<channel> <account>`: how many texts could not be sent, and why the last one. */
+  async failures(): Promise<ReadonlyMap<string, { readonly count: number; readonly reason: string }>> {
     const storage = await this.#storage.get();
     const rows = await storage.all<Row>(
-      "SELECT channel, account_id, count(*) AS n FROM channel_outbox WHERE status = 'failed' GROUP BY channel, account_id",
+      `SELECT channel, account_id, count(*) AS n,
+         (SELECT reason FROM channel_outbox AS last WHERE last.status = 'failed' AND last.channel = failed.channel
+            AND last.account_id = failed.account_id ORDER BY last.ended_at DESC LIMIT 1) AS reason
+       FROM channel_outbox AS failed WHERE status = 'failed' GROUP BY channel, account_id`,
     );
-    return new Map(rows.map((row) => [`${String(row["channel"])} ${String(row["account_id"])}`, Number(row["n"])]));
+    return new Map(
+      rows.map((row) => [
+        `${String(row["channel"])} ${String(row["account_id"])}`,
+        { count: Number(row["n"]), reason: String(row["reason"]) },
+      ]),
+    );
   }
 
   /** The network has taken so many pieces. */
@@ -105,8 +113,11 @@ export class OutboxStore {
     return change(id, "attempts = ?, next_at = ?, reason = ?", [attempts, nextAt, reason]);
   }
 
-  ended(id: string, status: "sent" | "failed", now: number, reason?: string): Statement {
-    return change(id, "status = ?, ended_at = ?, reason = ?", [status, now, reason ?? null]);
+  /** How far a text came and how it ended; its session may note it in the same transaction. */
+  ended({ id, sent, messageId, status, attempts, reason, endedAt = 0 }: OutboxText): readonly Statement[] {
+    const values = [sent, messageId ?? null, status, attempts, reason ?? null, endedAt];
+    const set = "sent = ?, message_id = coalesce(?, message_id), status = ?, attempts = ?, reason = ?, ended_at = ?";
+    return [change(id, set, values)];
   }
 
   async write(statements: readonly Statement[]): Promise<void> {

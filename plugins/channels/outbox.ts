@@ -1,31 +1,30 @@
 /**
- * Texts on their way out: one after the other to each recipient, in messages the channel can carry, tried again with
- * back-off, given up with a reason. What the network has taken is on disk before the next message goes.
+ * Outgoing texts: one after the other to each recipient, in pieces the channel can carry, retried with back-off, given up
+ * with a reason.
  *
- * A message under way when the process is killed may be sent twice; one the network had answered for is not.
+ * A piece the network answered for is never sent again while the plugin runs: progress is kept in memory, whatever storage
+ * says. The next piece goes only when the one before is on disk. So a crash between an answer of the network and its record
+ * repeats at most the one piece under way; a stop repeats it only where storage is away for all of the stop.
  */
 import { persist } from "@svc/kit/persist";
-import { type Clock, ERRORS, isGatewayError, type Logger, unavailable, untilAborted } from "@svc/sdk";
-import type { Channel, SendReceipt } from "@svc/sdk/channels";
+import { type Clock, type Logger, messageOf } from "@svc/sdk";
+import { withoutMarkers } from "@svc/sdk/external-content";
 import { type AssistantMessage, injectedMessage } from "@svc/sdk/models";
 import type { Statement } from "@svc/sdk/storage";
 import type { AccountRun } from "./account.ts";
-import { secretsOf, toldError } from "./hidden.ts";
 import type { NewText, OutboxStore, OutboxText } from "./outbox-store.ts";
 import { pauseMs } from "./pauses.ts";
-import type { Listed, ChannelAccounts } from "./channel-accounts.ts";
+import { type PieceSources, SendFailure, sendPiece } from "./piece.ts";
 import { split } from "./split.ts";
 
-/** Choice: milliseconds after which a text is given up that could not be sent. */
+/** Choice: milliseconds after which a text that could not be sent is given up. */
 export const GIVE_UP_MS = 3_600_000;
-/** Choice: milliseconds one message may take. */
-export const SEND_MS = 60_000;
-/** Choice: milliseconds a message under way has to be taken when the plugin stops; it would be sent twice otherwise. */
+/** Choice: milliseconds for the piece under way, and its record, when the plugin stops; it would be sent twice otherwise. */
 const LAST_WORD_MS = 1_500;
 
 interface OutboxSources {
   readonly store: OutboxStore;
-  readonly accounts: Pick<ChannelAccounts, "channel" | "account" | "call">;
+  readonly accounts: PieceSources["accounts"];
   /** Notes a text in a session, with `alongside` in the same step. */
   readonly mirror: (sessionKey: string, message: AssistantMessage, alongside: readonly Statement[]) => Promise<void>;
   readonly clock: Clock;
@@ -49,6 +48,8 @@ export class Outbox {
   readonly #lanes = new Map<string, Lane>();
   readonly #listeners = new Map<string, Set<(ended: Ended) => void>>();
   readonly #sending = new Set<Promise<unknown>>();
+  /** By id: texts that have ended while storage refused to record it. */
+  readonly #unrecorded = new Map<string, OutboxText>();
   /** What has ended since a look at the storage began, for each look. */
   readonly #looks = new Set<Set<string>>();
   /** Aborts when what is under way has had its time. */
@@ -99,7 +100,7 @@ export class Outbox {
     this.#listeners.set(id, listeners.add(tell)); // before it is looked up, so that its end is not missed
     const cancel = clock.setTimeout(() => tell(undefined), timeoutMs);
     try {
-      const found = await store.find(id);
+      const found = this.#unrecorded.get(id) ?? (await store.find(id));
       return found && found.status !== "waiting" ? found : await told;
     } finally {
       cancel();
@@ -108,12 +109,13 @@ export class Outbox {
     }
   }
 
-  /** Takes up what the last stop or crash left over. */
+  /** Loads the texts that the last stop or crash left over, and records ends that could not be recorded before. */
   async recover(): Promise<void> {
+    for (const text of this.#unrecorded.values()) await this.#recordLater(text);
     const ended = new Set<string>();
     this.#looks.add(ended);
     const waiting = await this.#sources.store.waiting().finally(() => this.#looks.delete(ended));
-    for (const text of waiting) if (!ended.has(text.id)) this.#take(text);
+    for (const text of waiting) if (!ended.has(text.id) && !this.#unrecorded.has(text.id)) this.#take(text);
   }
 
   /** An account can be talked to: what waits for it is tried at once. */
@@ -147,18 +149,14 @@ export class Outbox {
 
   /** Never rejects. */
   async #advance(key: string, lane: Lane): Promise<void> {
-    const { signal, clock, log } = this.#sources;
+    const { signal, clock } = this.#sources;
     const [text] = lane.texts;
     if (!text) return void this.#lanes.delete(key);
     if (lane.isBusy || signal.aborted) return;
     lane.isBusy = true;
     const sending = this.#attempt(text);
     this.#sending.add(sending);
-    const next = await sending.catch((error: unknown): OutboxText | undefined => {
-      if (!signal.aborted)
-        log.warn({ err: error, id: text.id }, "a text could not be carried on; it is looked at again");
-      return { ...text, nextAt: clock.now() + pauseMs(1, 0.5) };
-    });
+    const next = await sending;
     this.#sending.delete(sending);
     lane.isBusy = false;
     if (signal.aborted) return;
@@ -172,127 +170,135 @@ export class Outbox {
     }
   }
 
-  /** @returns the text to be tried again; `undefined`: it has ended */
-  async #attempt(text: OutboxText): Promise<OutboxText | undefined> {
-    const { signal } = this.#sources;
-    const pieces = split(text.text, text.maxChars);
-    let current = text;
+  /**
+   * Sends the pieces the network has not taken yet. The next piece goes only when the one before is on disk.
+   * Never rejects. @returns the text as far as it is, to be tried again; `undefined`: it has ended, or the plugin stops
+   */
+  async #attempt(given: OutboxText): Promise<OutboxText | undefined> {
+    const { accounts, clock, signal } = this.#sources;
+    const pieces = split(withoutMarkers(given.text), given.maxChars);
+    let text = given;
     try {
-      while (current.sent < pieces.length) {
-        if (signal.aborted) unavailable("the plugin stops");
-        const { messageId } = await this.#send(current, pieces[current.sent] ?? "");
-        current = { ...current, sent: current.sent + 1, ...(messageId === undefined ? {} : { messageId }) };
-        await this.#record(current, pieces.length);
+      // The failure before this attempt may have been that of the record.
+      if (text.attempts > 0 && text.sent > 0) await this.#progressed(text);
+      while (text.sent < pieces.length) {
+        if (signal.aborted) return undefined;
+        const piece = pieces[text.sent] ?? "";
+        const { messageId } = await sendPiece(text, piece, { accounts, clock, signal: this.#cutting.signal });
+        text = { ...text, sent: text.sent + 1, ...(messageId === undefined ? {} : { messageId }) };
+        if (text.sent < pieces.length) await this.#progressed(text);
       }
-      this.#tell(current.id, { ...current, status: "sent" });
+      await this.#end({ ...text, status: "sent" });
       return undefined;
-    } catch (thrown) {
-      if (signal.aborted || !(thrown instanceof SendFailure)) throw thrown;
-      return this.#failed(current, thrown, pieces.length);
+    } catch (error) {
+      return this.#cutting.signal.aborted ? undefined : this.#failed(text, error, pieces.length);
     }
   }
 
-  /** @returns the text to be tried again; `undefined`: it is given up */
-  async #failed(text: OutboxText, failure: SendFailure, pieces: number): Promise<OutboxText | undefined> {
+  /** Never rejects. @returns the text to be tried again; `undefined`: it has ended, or the plugin stops */
+  async #failed(text: OutboxText, error: unknown, pieces: number): Promise<OutboxText | undefined> {
     const { store, clock, log, random } = this.#sources;
+    const found = error instanceof SendFailure ? undefined : await this.#foundEnd(text);
+    if (found) {
+      log.warn({ id: text.id, status: found.status }, "another gateway ended a text, or deleted its record");
+      this.#tell(text.id, found);
+      return undefined;
+    }
     const attempts = text.attempts + 1;
-    const isOver = failure.isFinal || text.once === true || clock.now() - text.createdAt >= GIVE_UP_MS;
+    const isFinal = error instanceof SendFailure && error.isFinal;
+    const isOver = isFinal || text.once === true || clock.now() - text.createdAt >= GIVE_UP_MS;
     const part = text.sent > 0 ? ` (${text.sent} of ${pieces} parts were sent)` : "";
-    const reason = `${failure.message}${part}`;
-    const where = { channel: text.channel, account: text.accountId, reason };
-    if (!isOver) {
-      const nextAt = clock.now() + pauseMs(attempts, random());
-      await store.write([store.again(text.id, attempts, nextAt, reason)]);
-      log.info({ ...where, attempts }, "a text could not be sent; it is tried again");
-      return { ...text, attempts, nextAt };
+    const why = error instanceof SendFailure ? error.message : `storage does not record it: ${messageOf(error)}`;
+    const reason = `${why}${part}`;
+    const fields = { channel: text.channel, account: text.accountId, to: text.to, attempts, reason };
+    if (isOver) {
+      log.warn(fields, "a text was not sent, and is not tried again");
+      await this.#end({ ...text, status: "failed", attempts, reason });
+      return undefined;
     }
-    await this.#persist(text, "failed", () => store.write([store.ended(text.id, "failed", clock.now(), reason)]));
-    log.warn(where, "a text was not sent");
-    this.#tell(text.id, { ...text, status: "failed", reason });
-    return undefined;
+    const nextAt = clock.now() + pauseMs(attempts, random());
+    log.info(fields, "a text could not be sent; it is tried again");
+    // An attempt that cannot be recorded is counted here, and recorded with the next one.
+    const write = () => store.write([store.again(text.id, attempts, nextAt, reason)]);
+    await this.#persist(text, "waiting", write).catch(() => undefined);
+    return { ...text, attempts, nextAt };
   }
 
-  /** @throws SendFailure */
-  async #send(text: OutboxText, piece: string): Promise<SendReceipt> {
-    const { accounts, clock } = this.#sources;
-    const contribution = accounts.channel(text.channel);
-    if (!contribution) throw new SendFailure(`channel ${text.channel} is not loaded; see: svc plugins list`, false);
-    const listed = accounts.account(contribution, text.accountId);
-    if (!listed) throw new SendFailure(`channel ${text.channel} has no account "${text.accountId}"`, false);
-    const deadline = new AbortController();
-    const cancel = clock.setTimeout(() => deadline.abort(), SEND_MS);
+  #progressed(text: OutboxText): Promise<void> {
+    const { store } = this.#sources;
+    return this.#persist(text, "waiting", () => store.write([store.progressed(text.id, text.sent, text.messageId)]));
+  }
+
+  /** Records how a text ended, and tells who waits for it. Never rejects. */
+  async #end(text: OutboxText): Promise<void> {
+    const { clock, log } = this.#sources;
+    const ended = { ...text, endedAt: clock.now() };
     try {
-      return await accounts.call(contribution, (channel) =>
-        sendPiece(channel, listed, text, piece, AbortSignal.any([this.#cutting.signal, deadline.signal])),
-      );
-    } finally {
-      cancel();
+      await this.#recordEnd(ended);
+    } catch (error) {
+      if (this.#cutting.signal.aborted) return;
+      if (!(await this.#foundEnd(text))) {
+        this.#unrecorded.set(text.id, ended);
+        log.warn(
+          { err: error, id: text.id, status: text.status },
+          "the end of a text is not recorded; retrying each minute",
+        );
+      }
     }
+    this.#tell(text.id, ended);
   }
 
-  /** The network has it, so this is written as soon as it can be. */
-  async #record(text: OutboxText, pieces: number): Promise<void> {
-    const { store, clock, mirror } = this.#sources;
-    const progress = store.progressed(text.id, text.sent, text.messageId);
-    if (text.sent < pieces) return this.#persist(text, "waiting", () => store.write([progress]));
-    const now = clock.now();
-    const ending = [progress, store.ended(text.id, "sent", now)];
-    const { mirrorKey } = text;
-    await this.#persist(text, "sent", () =>
-      mirrorKey === undefined
-        ? store.write(ending)
-        : mirror(mirrorKey, injectedMessage(text.text, now, "delivery-mirror"), ending),
+  /** A session that refuses the text does not keep its end from being recorded. @throws what storage refuses for good */
+  async #recordEnd(text: OutboxText): Promise<void> {
+    const { store, mirror, log } = this.#sources;
+    const { mirrorKey, endedAt = 0 } = text;
+    if (mirrorKey !== undefined && text.status === "sent") {
+      const message = injectedMessage(withoutMarkers(text.text), endedAt, "delivery-mirror");
+      try {
+        return await this.#persist(text, "sent", () => mirror(mirrorKey, message, store.ended(text)));
+      } catch (error) {
+        if (this.#cutting.signal.aborted) throw error;
+        log.warn({ err: error, session: mirrorKey }, "a text was sent, but its session could not note it");
+      }
+    }
+    return this.#persist(text, text.status, () => store.write(store.ended(text)));
+  }
+
+  /** One more try to record an end. Never rejects. */
+  async #recordLater(text: OutboxText): Promise<void> {
+    const { store } = this.#sources;
+    const isRecorded = await store.write(store.ended(text)).then(
+      () => true,
+      async () => (await this.#foundEnd(text)) !== undefined,
     );
+    if (isRecorded) this.#unrecorded.delete(text.id);
+  }
+
+  /** How the text ended by its record; `undefined`: it waits, or nobody can tell. */
+  async #foundEnd(text: OutboxText): Promise<Ended | undefined> {
+    try {
+      const row = await this.#sources.store.find(text.id);
+      if (!row) return { ...text, status: "failed", reason: "its record was deleted" };
+      return row.status === "waiting" ? undefined : row;
+    } catch {
+      return undefined;
+    }
   }
 
   /**
-   * Repeats the write while storage is away; one whose outcome was not known had done it when the row says so.
-   * @throws GatewayError what does not pass; the signal's reason when the plugin stops
+   * Repeats the write while storage is away; one whose outcome was not known had been done when the row says so.
+   * @throws GatewayError what does not pass; the signal's reason when the plugin has to be gone
    */
   #persist({ id, sent }: OutboxText, status: OutboxText["status"], write: () => Promise<void>): Promise<void> {
-    const { store, signal, clock } = this.#sources;
+    const { store, clock } = this.#sources;
     const isDone = async () => {
       const row = await store.find(id);
       return row !== undefined && row.sent >= sent && row.status === status;
     };
-    return persist(write, { clock, signal, isDone });
+    return persist(write, { clock, signal: this.#cutting.signal, isDone });
   }
 
   #tell(id: string, ended: Ended): void {
     for (const tell of this.#listeners.get(id) ?? []) tell(ended);
-  }
-}
-
-/** A message the network did not take. */
-class SendFailure extends Error {
-  /** It never will. */
-  readonly isFinal: boolean;
-
-  constructor(message: string, isFinal: boolean) {
-    super(message);
-    this.isFinal = isFinal;
-  }
-}
-
-/** @throws SendFailure; what a channel throws is no fault of its plugin: networks fail */
-async function sendPiece(
-  channel: Channel,
-  { account, run }: Listed,
-  text: OutboxText,
-  piece: string,
-  signal: AbortSignal,
-): Promise<SendReceipt> {
-  const { id: accountId, settings } = account;
-  const { to, threadId } = text;
-  try {
-    const receipt = await untilAborted(
-      channel.send({ accountId, settings, to, text: piece, signal, ...(threadId === undefined ? {} : { threadId }) }),
-      signal,
-    );
-    run?.sent();
-    return receipt ?? {};
-  } catch (error) {
-    const told = signal.aborted ? "the network did not answer in time" : toldError(error, secretsOf(settings));
-    throw new SendFailure(told, isGatewayError(error) && !ERRORS[error.code].retry && error.code !== "INTERNAL");
   }
 }

@@ -1,5 +1,5 @@
 /** Channels: where people talk to agents. Owns the extension point, runs the accounts, takes messages in and sends texts out. */
-import { definePlugin, live, Strict, Type } from "@svc/sdk";
+import { definePlugin, isGatewayError, live, Strict, Type } from "@svc/sdk";
 import { AgentDirectory, AgentRuns } from "@svc/sdk/agents";
 import { Channel, channels, Delivery, outbound } from "@svc/sdk/channels";
 import { GatewayInfo } from "@svc/sdk/gateway";
@@ -18,6 +18,7 @@ import { OutboxStore } from "./outbox-store.ts";
 import { Receiving, type Source } from "./receiving.ts";
 import { ChannelAccounts } from "./channel-accounts.ts";
 import { CHANNEL_RETENTION } from "./schema.ts";
+import { Refusals } from "./refusals.ts";
 import { createSending } from "./sending.ts";
 import { statusOf } from "./status.ts";
 
@@ -89,8 +90,11 @@ export default definePlugin({
       signal,
     });
     const answering = new Answering({ store: inbound, outbox, runs, sessions, clock, log, random, signal });
+    const refusals = new Refusals({ clock, log });
     const receiving = new Receiving({
       store: inbound,
+      refusals,
+      say: (text) => outbox.add(text),
       sessions,
       clock,
       log,
@@ -103,13 +107,20 @@ export default definePlugin({
     gateway.provide(Delivery, createDelivery({ accounts, outbox, sessions, heartbeats: () => heartbeat }));
     gateway.serve(channels, {
       async status({ params }) {
-        const failures = storage.isOpen ? await texts.failures() : new Map<string, number>();
-        const counts = (channel: string, accountId: string) => ({
-          waitingInbound: answering.waiting(channel, accountId),
-          waitingOutbound: outbox.waiting(channel, accountId),
-          failedOutbound: failures.get(`${channel} ${accountId}`) ?? 0,
-        });
-        return statusOf(params, { accounts, clock, counts });
+        const failures: Awaited<ReturnType<OutboxStore["failures"]>> = storage.isOpen
+          ? await texts.failures()
+          : new Map();
+        const counts = (channel: string, accountId: string) => {
+          const failed = failures.get(`${channel} ${accountId}`);
+          return {
+            waitingInbound: answering.waiting(channel, accountId),
+            waitingOutbound: outbox.waiting(channel, accountId),
+            failedOutbound: failed?.count ?? 0,
+            ...refusals.of(channel, accountId),
+            ...(failed ? { lastFailedOutbound: failed.reason } : {}),
+          };
+        };
+        return statusOf(params, { accounts, clock, counts, sessions });
       },
       logout: createLogout(accounts, signal),
     });
@@ -118,17 +129,31 @@ export default definePlugin({
     gateway.extend(Tool, "message", messageTool({ ...sending, runs }));
 
     let isOpen = false;
+    let isAway = false;
+    /** A storage that is away costs one warning, and is asked again by the next sweep. */
+    const withStorage = async (work: () => Promise<void>) => {
+      try {
+        await work();
+        isAway = false;
+      } catch (error) {
+        if (!isGatewayError(error) || error.code !== "UNAVAILABLE") throw error;
+        if (!isAway)
+          log.warn({ reason: error.message }, "storage is away; messages of channels are resumed when it is back");
+        isAway = true;
+      }
+    };
     /** Without a channel there is nothing to do, and nothing is read. */
     const follow = async () => {
       if (!isOpen || signal.aborted) return;
       accounts.reconcile();
-      if (accounts.channels().length > 0) await Promise.all([answering.recover(), outbox.recover()]);
+      if (accounts.channels().length === 0) return;
+      await withStorage(async () => void (await Promise.all([answering.recover(), outbox.recover()])));
     };
     const open = async () => {
       isOpen = true;
       await follow();
     };
-    // Accounts run, and what was left over is carried on, once everybody's tools are there.
+    // Accounts run, and messages left over are resumed, once every plugin's tools are there.
     gateway.hooks.hostReady.tap(open);
     gateway.hooks.pluginState.tap(follow);
     gateway.after(OPEN_AFTER_MS, open);

@@ -1,4 +1,5 @@
 /** A message comes in: who may talk, where it belongs, whether it is new; then it is on disk, and somebody is told. Spec: http/sessions-routing.md §2, §3. */
+import { commandIn } from "@svc/kit/chat-commands";
 import { randomUUID } from "node:crypto";
 import { type Clock, isGatewayError, type Live, type Logger, type Principal, Turns, unavailable } from "@svc/sdk";
 import type { ChannelAccount, InboundMessage, Receipt } from "@svc/sdk/channels";
@@ -6,10 +7,14 @@ import type { InboundAddress, Sessions } from "@svc/sdk/sessions";
 import { isUser, refusalOf } from "./admission.ts";
 import { checkedMessage, type Inbound, messageKey } from "./inbound-message.ts";
 import type { AcceptedMessage, InboundStore } from "./inbound-store.ts";
+import type { NewText } from "./outbox-store.ts";
 import { channelPrompt, runMessage } from "./prompt.ts";
+import type { Refusals } from "./refusals.ts";
 
 /** Choice: messages of one account that wait for an answer; more are turned away. */
 export const MAX_WAITING = 200;
+export const UNSEEN_TEXT =
+  "I can only read text here: pictures, files and voice messages do not reach me. Please write what it is about.";
 
 /** Where a message comes from. */
 export interface Source {
@@ -26,6 +31,9 @@ interface ReceivingSources {
   readonly log: Pick<Logger, "info" | "debug">;
   /** Messages of an account that wait for an answer. */
   readonly waiting: (channel: string, accountId: string) => number;
+  readonly refusals: Refusals;
+  /** Sends a text that is no answer of an agent. */
+  readonly say: (text: NewText) => Promise<void>;
   /** It is on disk. */
   readonly accepted: (message: AcceptedMessage) => void;
 }
@@ -46,10 +54,38 @@ export class Receiving {
     const message = checkedMessage(given);
     const reason = refusalOf(account, message);
     if (reason) {
-      this.#sources.log.debug({ channel, account: account.id, reason }, "a message is not taken");
+      const { refusals, log } = this.#sources;
+      log.debug({ channel, account: account.id, reason }, "a message is not taken");
+      if (reason === "not-allowed") refusals.refused(channel, account, message);
+      if (reason === "empty") await this.#tellUnseen(source, message);
       return { accepted: false, reason };
     }
     return this.#turns.take(JSON.stringify([channel, account.id]), () => this.#take(source, message));
+  }
+
+  /** Choice: a message without text is most often a picture; its sender is told, once an hour, that it did not arrive. */
+  async #tellUnseen(
+    { channel, account, maxTextChars }: Source,
+    { id, chat, sender, mentioned }: Inbound,
+  ): Promise<void> {
+    const { refusals, say, log } = this.#sources;
+    if (chat.type === "group" && mentioned !== true) return;
+    if (!refusals.isFirst(channel, account.id, `without text: ${sender.id}`)) return;
+    const fields = { channel, account: account.id, who: sender.id };
+    log.info(fields, "a message without text was not taken; channels carry no pictures or files yet");
+    const key = id === undefined ? randomUUID() : messageKey(channel, account.id, id);
+    const thread = chat.threadId === undefined ? {} : { threadId: chat.threadId };
+    const text = {
+      id: `unseen:${key}`,
+      channel,
+      accountId: account.id,
+      to: chat.id,
+      text: UNSEEN_TEXT,
+      maxChars: maxTextChars,
+    };
+    await say({ ...text, ...thread }).catch((error: unknown) =>
+      log.info({ err: error, ...fields }, "the sender was not told"),
+    );
   }
 
   async #take(source: Source, message: Inbound): Promise<Receipt> {
@@ -104,8 +140,10 @@ export class Receiving {
 function jobOf({ channel, label, maxTextChars, account }: Source, message: Inbound): AcceptedMessage["job"] {
   const { chat, sender } = message;
   const user = isUser(account, sender.id);
+  const words = user && isAddressed(message) ? wordsBesideCommand(message.text) : undefined;
   return {
-    message: runMessage(message, user),
+    message: runMessage(words === undefined ? message : { ...message, text: words }, user),
+    ...(words === undefined ? {} : { command: message.text }),
     prompt: channelPrompt(label, chat.type, maxTextChars),
     principal: principalOf(channel, account.id, sender.id, user),
     chatType: chat.type,
@@ -115,6 +153,22 @@ function jobOf({ channel, label, maxTextChars, account }: Source, message: Inbou
     ...(chat.name === undefined ? {} : { chatName: chat.name }),
     ...(sender.name === undefined ? {} : { senderName: sender.name }),
   };
+}
+
+/** Choice: commands are for the people the agent works for, and in a group only where the message speaks to the agent. */
+function isAddressed({ chat, mentioned }: Inbound): boolean {
+  return chat.type === "direct" || mentioned === true;
+}
+
+/** What a command leaves to ask the agent; `undefined`: the text is no command. One that is written wrongly is one, too. */
+function wordsBesideCommand(text: string): string | undefined {
+  try {
+    const command = commandIn(text);
+    if (command?.kind === "restart") return command.text;
+    return command ? text : undefined;
+  } catch {
+    return text;
+  }
 }
 
 /**

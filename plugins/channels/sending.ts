@@ -12,8 +12,9 @@ import type { AgentDirectory } from "@svc/sdk/agents";
 import type { Channel, outbound } from "@svc/sdk/channels";
 import type { InboundAddress, Sessions } from "@svc/sdk/sessions";
 import { addressOf, chatTypeOf } from "./addressing.ts";
-import { type Ended, type Outbox, SEND_MS } from "./outbox.ts";
-import { defaultAccountOf, type ChannelAccounts } from "./channel-accounts.ts";
+import type { Ended, Outbox } from "./outbox.ts";
+import type { ChannelAccounts } from "./channel-accounts.ts";
+import { SEND_MS } from "./piece.ts";
 import { MAX_PIECES } from "./split.ts";
 
 /** Milliseconds the result of a key is kept: who sends it again gets that. Spec: §1. */
@@ -106,7 +107,7 @@ export function textOf({
   return message;
 }
 
-/** @throws GatewayError `INVALID_REQUEST` */
+/** @throws GatewayError `INVALID_REQUEST`, `NOT_FOUND` or `UNAVAILABLE` */
 export async function resolve(
   { channel, accountId, threadId, to }: Addressed,
   accounts: ChannelAccounts,
@@ -115,18 +116,14 @@ export async function resolve(
     invalidRequest(`"${INTERNAL}" is for clients of this gateway; use chat.send, or name a channel of people`);
   }
   const contribution = accounts.chosen(channel);
-  const id = accountId?.trim() || defaultAccountOf(contribution.value);
-  if (!accounts.account(contribution, id)) {
-    const known = contribution.value.accounts.map((account) => account.id).join(", ") || "none";
-    invalidRequest(`channel ${contribution.id} has no account "${id}"; accounts: ${known}`);
-  }
+  const { account } = accounts.chosenAccount(contribution, accountId);
   if (threadId !== undefined && contribution.value.capabilities.threads !== true) {
     invalidRequest(`channel ${contribution.id} has no threads; leave threadId out`);
   }
   const address = await addressOf(contribution, to.trim(), accounts);
   return {
     contribution,
-    accountId: id,
+    accountId: account.id,
     to: address ?? invalidRequest(`"${to}" is no address of channel ${contribution.id}`),
   };
 }

@@ -1,7 +1,8 @@
 /** `channels.status`: what there is and how it is. Reads only. Spec: protocol/methods-channels.md §1. */
 import { withDeadline } from "@svc/kit/time";
-import { type Clock, type ParamsOf, type ResultOf, unavailable, untilAborted } from "@svc/sdk";
+import { type Clock, type Live, type ParamsOf, type ResultOf, unavailable, untilAborted } from "@svc/sdk";
 import type { ChannelAccountSnapshot, channels } from "@svc/sdk/channels";
+import type { Sessions } from "@svc/sdk/sessions";
 import type { AccountState } from "./account.ts";
 import { hideIn, secretsOf, toldError } from "./hidden.ts";
 import { defaultAccountOf, isRun, type Listed, type ChannelAccounts } from "./channel-accounts.ts";
@@ -16,10 +17,8 @@ export interface StatusSources {
   readonly accounts: ChannelAccounts;
   readonly clock: Clock;
   /** By account: what waits, and what failed. */
-  readonly counts: (
-    channel: string,
-    accountId: string,
-  ) => Pick<ChannelAccountSnapshot, "waitingInbound" | "waitingOutbound" | "failedOutbound">;
+  readonly counts: (channel: string, accountId: string) => Partial<ChannelAccountSnapshot>;
+  readonly sessions: Live<Sessions>;
 }
 
 /** @throws GatewayError `UNAVAILABLE` a probe failed */
@@ -64,8 +63,25 @@ async function snapshot(
     configured,
     ...stateFields(run?.state),
     ...sources.counts(contribution.id, id),
+    ...(sharesMain(listed, sources.sessions.get()) ? { warnings: [STRANGERS_IN_MAIN] } : {}),
     ...(probe && isRun(account) ? await probed(listed, Math.max(LEAST_PROBE_MS, timeoutMs), sources) : {}),
   };
+}
+
+const STRANGERS_IN_MAIN = {
+  message:
+    'everybody may write (allowFrom "*"), and the direct messages of all people share one session, with its history',
+  next: "svc config set session.dmScope per-channel-peer",
+};
+
+/** Whether strangers talk in the same session as the people who are listed. Asked of the routing, which `bindings` change, too. */
+function sharesMain({ account, contribution }: Listed, sessions: Sessions | undefined): boolean {
+  if (!sessions || account.allowFrom?.some((id) => id.trim() === "*") !== true) return false;
+  const [one, other] = ["a-stranger", "another-stranger"].map(
+    (id) =>
+      sessions.route({ channel: contribution.id, accountId: account.id, peer: { kind: "direct", id } }).sessionKey,
+  );
+  return one === other;
 }
 
 function stateFields(state: AccountState | undefined): Partial<ChannelAccountSnapshot> {

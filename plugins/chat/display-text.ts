@@ -6,6 +6,7 @@
  * wiki links, nested arrays and shell tests do not have it.
  */
 import { SILENT_REPLY } from "@svc/kit/runs";
+import { withoutMarkers } from "@svc/sdk/external-content";
 
 /** Characters between the brackets of a tag, at most; also how much of an unfinished tag is held back. */
 const TAG_CHARS = 150;
@@ -13,7 +14,10 @@ const BOUND = String.raw`(?=[^\]\n]{1,${TAG_CHARS}}\]\])`;
 const TAG = String.raw`\[\[${BOUND}[ \t]*[a-z]+(?:_[a-z]+)+[ \t]*(?::[^\]\n]*)?\]\]`;
 const LEADING_TAGS = new RegExp(String.raw`^\s*(?:${TAG}\s*)+`);
 const INNER_TAG = new RegExp(String.raw`${TAG}[ \t]*`, "g");
-const UNFINISHED_TAG = new RegExp(String.raw`\[(?:\[[^\]\n]{0,${TAG_CHARS}}\]?)?$`);
+/** The beginning of a tag, or of a marker of text from outside. */
+const UNFINISHED = new RegExp(
+  String.raw`(?:\[(?:\[[^\]\n]{0,${TAG_CHARS}}\]?)?|<{1,2}|<<<(?:E[A-Z_]{0,30}[^<>\n]{0,80}>{0,2})?)$`,
+);
 
 /** `text` without directive tags, and without the blanks around tags it starts with. */
 export function withoutDirectives(text: string): string {
@@ -21,12 +25,17 @@ export function withoutDirectives(text: string): string {
   return text.replace(LEADING_TAGS, "").replace(INNER_TAG, "");
 }
 
+/** What people see of a reply: also without the markers of text from outside, which models repeat at times. */
+export function replyText(text: string): string {
+  return withoutDirectives(text.includes("<<<") ? withoutMarkers(text) : text);
+}
+
 /**
- * As `withoutDirectives`, for a text that still grows: an end that may become a tag is held back, so that
+ * As `replyText`, for a text that still grows: an end that may become a tag is held back, so that
  * what was shown never shrinks. Spec: protocol/clients.md §3 ("text must not shrink").
  */
 export function growingText(text: string): string {
-  return withoutDirectives(text.replace(UNFINISHED_TAG, ""));
+  return replyText(text.replace(UNFINISHED, ""));
 }
 
 /** Whether the whole text is the silent reply. */

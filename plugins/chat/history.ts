@@ -1,7 +1,7 @@
 /** What `chat.history` shows of a transcript: without bookkeeping, cut to size. Pure. Spec: protocol/methods-chat.md §1. */
 import { type Message, textOf } from "@svc/sdk/models";
 import type { TranscriptItem } from "@svc/sdk/sessions";
-import { isSilent, withoutDirectives } from "./display-text.ts";
+import { isSilent, replyText, withoutDirectives } from "./display-text.ts";
 
 /** Characters of one text, thinking or argument string. */
 export const MAX_TEXT_CHARS = 12_000;
@@ -79,7 +79,7 @@ function shownBlock(block: Fields, role: Message["role"]): Fields {
 
 function shownText(text: string, role: Message["role"]): string {
   if (role === "user") return withoutDirectives(text.replace(TIME_STAMP, ""));
-  return role === "assistant" ? withoutDirectives(text) : text;
+  return role === "assistant" ? replyText(text) : text;
 }
 
 function cut(text: string): string {

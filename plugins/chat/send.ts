@@ -1,4 +1,5 @@
 /** Handler of `chat.send`: a message becomes a run, a command's answer or a stop. Spec: protocol/methods-chat.md §2. */
+import { type Command, commandIn, obey } from "@svc/kit/chat-commands";
 import { readAttachments } from "@svc/kit/media";
 import { type Call, type Handler, invalidRequest, type ParamsOf, type ResultOf } from "@svc/sdk";
 import type { AgentRuns, QueueMode, RunRequest, RunState } from "@svc/sdk/agents";
@@ -10,14 +11,12 @@ import {
   THINKING_LEVELS,
   type ThinkingLevel,
 } from "@svc/sdk/models";
-import type { SessionEntry, Sessions } from "@svc/sdk/sessions";
+import type { Sessions } from "@svc/sdk/sessions";
 import type { Aborts } from "./abort.ts";
 import type { CommandLog } from "./command-log.ts";
-import { type Command, commandIn, commandReply } from "./commands.ts";
 import { cleanMessage, isBlank } from "./input.ts";
 import { repeated } from "./repeated.ts";
 import type { SentRuns } from "./sent-runs.ts";
-import { isStopRequest } from "./stop-phrases.ts";
 import { type ChatPayload, shownMessage } from "./stream.ts";
 
 type SendCall = Call<ParamsOf<typeof chat.send>>;
@@ -49,9 +48,7 @@ interface Checked {
   readonly command: Command | undefined;
 }
 
-/** With what is known of its session. */
 interface Accepted extends Checked {
-  readonly entry: SessionEntry | undefined;
   /** Set when a mode was chosen for the session. */
   readonly queue: QueueMode | undefined;
 }
@@ -97,43 +94,39 @@ function thinkingLevel(word: string | undefined): ThinkingLevel | undefined {
 /** Before the answer, storage is read once and written once. */
 async function accept(options: SendOptions, checked: Checked): Promise<SendResult> {
   const { sessions, runs, commands, aborts } = options;
-  const { call, key, message, command } = checked;
+  const { call, key, command } = checked;
   const { sessionKey, idempotencyKey: runId } = call.params;
-  const isStop = isStopRequest(message);
   const isBusy = runs.active(key).length > 0;
   // A session in use is not stale, and what restarts it anyway, or stops it, needs it as it is.
-  const isInbound = !isStop && command === undefined && !isBusy;
+  const isForAgent = command === undefined || command.kind === "compact";
+  const isInbound = isForAgent && !isBusy;
   const [entry, answered, mode, run] = await Promise.all([
     isInbound ? sessions.freshen(key, { channel: CHANNEL }).then((fresh) => fresh.entry) : sessions.get(key),
     commands.find(runId),
-    isStop || command ? undefined : runs.queueMode(key, CHANNEL),
-    command ? runs.state(runId) : undefined, // for the others, `start` tells
+    isForAgent ? runs.queueMode(key, CHANNEL) : undefined,
+    isForAgent ? undefined : runs.state(runId), // for the others, `start` tells
   ]);
   if (sessions.sendPolicy(key, entry) === "deny") {
     invalidRequest(`sending to session "${sessionKey}" is switched off (sendPolicy "deny"); an admin can allow it`);
   }
-  if (isStop) return aborts.all(sessionKey, "stop");
+  if (command?.kind === "stop") return aborts.all(sessionKey, "stop");
   if (run) return repeated(run, key, runs);
   if (answered) return repeated({ ...answered, runId, origin: "chat", status: "ok" }, key, runs);
 
   // Choice: without any setting each message keeps its own answer, since clients wait for the end of their own run.
   const isChosen = entry?.["queueMode"] !== undefined || mode !== "followup";
-  const accepted: Accepted = { ...checked, entry, queue: isChosen ? mode : undefined };
-  if (!command) return startRun(options, accepted);
-  if (command.kind === "restart") {
-    await sessions.reset(key, command.reason);
-    if (command.text !== "" || checked.images.length > 0) {
-      return startRun(options, { ...accepted, queue: undefined, message: command.text });
-    }
+  const accepted: Accepted = { ...checked, queue: isChosen ? mode : undefined };
+  if (!command || command.kind === "compact") return startRun(options, accepted);
+  const reply = await obey(command, key, sessions);
+  if (command.kind === "restart" && (command.text !== "" || checked.images.length > 0)) {
+    return startRun(options, { ...accepted, queue: undefined, message: command.text });
   }
-  const patch = command.kind === "queue" ? command.patch : {};
-  const known = Object.keys(patch).length > 0 ? await sessions.ensure(key, patch) : entry;
-  return answerCommand(options, { ...accepted, entry: known }, command);
+  return answer(options, accepted, reply);
 }
 
 async function startRun(options: SendOptions, accepted: Accepted): Promise<SendResult> {
   const { runs, sent } = options;
-  const { call, key, message, images, thinking, queue } = accepted;
+  const { call, key, message, images, thinking, queue, command } = accepted;
   const { sessionKey, idempotencyKey: runId, timeoutMs } = call.params;
   const { connection, principal } = call;
   const isDirective = call.params.message.trimStart().startsWith("/"); // Spec: `thinking` is not for those
@@ -147,6 +140,7 @@ async function startRun(options: SendOptions, accepted: Accepted): Promise<SendR
     ...(images.length === 0 ? {} : { images }),
     ...(thinking === undefined || isDirective ? {} : { thinking }),
     ...(timeoutMs === undefined ? {} : { timeoutMs }),
+    ...(command?.kind === "compact" ? { compact: command.instructions } : {}),
     ...(connection?.caps.includes("tool-events") ? { connectionId: connection.id } : {}),
   };
   const starting = runs.start(request);
@@ -165,15 +159,10 @@ async function startRun(options: SendOptions, accepted: Accepted): Promise<SendR
 const isOpen = ({ status }: RunState) => status === "accepted" || status === "running";
 
 /** No run: the reply goes into the transcript and out as one `final` under the caller's own key. Spec: events.md §4. */
-async function answerCommand(
-  options: SendOptions,
-  { call, key, entry }: Accepted,
-  command: Command,
-): Promise<SendResult> {
+async function answer(options: SendOptions, { call, key }: Accepted, text: string): Promise<SendResult> {
   const { sessions, commands, clock, emitSoon } = options;
   const { sessionKey, idempotencyKey: runId } = call.params;
   const now = clock.now();
-  const text = commandReply(command, entry);
   await sessions.append(
     key,
     [injectedMessage(text, now)],

@@ -2,7 +2,7 @@
 import type { PayloadOf } from "@svc/sdk";
 import type { RunEvent, RunOutcome } from "@svc/sdk/agents";
 import type { chatEvent } from "@svc/sdk/chat";
-import { growingText, isSilent, mayBecomeSilent, withoutDirectives } from "./display-text.ts";
+import { growingText, isSilent, mayBecomeSilent, replyText } from "./display-text.ts";
 import type { SentRuns } from "./sent-runs.ts";
 
 export type ChatPayload = PayloadOf<typeof chatEvent>;
@@ -70,7 +70,7 @@ export function ending(outcome: RunOutcome, seq: number, rawKey: string | undefi
     const key = reached ? sessionKey : (rawKey ?? sessionKey);
     return { runId, sessionKey: key, seq, state: "error", ...(errorMessage === undefined ? {} : { errorMessage }) };
   }
-  const text = outcome.takenBack === undefined ? withoutDirectives(outcome.text) : "";
+  const text = outcome.takenBack === undefined ? replyText(outcome.text) : "";
   const silent = status === "ok" ? isSilent(text) : mayBecomeSilent(text);
   const message = text.trim() === "" || silent ? {} : { message: shownMessage(text, endedAt) };
   if (status === "ok") return { runId, sessionKey, seq, state: "final", ...message };

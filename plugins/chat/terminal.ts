@@ -1,4 +1,5 @@
 /** Talks to a person (or a pipe) over streams: prints replies as they come, reads lines, minds Ctrl-C. */
+import { HELP } from "@svc/kit/chat-commands";
 import {
   ANSWER_PROMPT,
   decisionIn,
@@ -23,14 +24,10 @@ export interface Terminal {
 const PROMPT = "> ";
 
 export const LOCAL_HELP = [
-  "/history [n]         show the last n messages (20)",
-  "/quit                leave; so does Ctrl-C here. Ctrl-C while a reply is written stops the reply",
-  "/new, /reset [text]  start the session afresh",
-  "/stop                stop the replies of this session",
-  "/compact [text]      replace the older part of the conversation by a summary",
-  "/queue [mode]        what happens to messages while a reply is being written",
-  "y, n, always         answer a question that waits for a decision",
-  "Anything else is sent to the agent.",
+  "/history [n]  show the last n messages (20)",
+  "/quit         leave; so does Ctrl-C here. Ctrl-C while a reply is written stops the reply",
+  "y, n, always  answer a question that waits for a decision",
+  HELP,
 ].join("\n");
 
 /** Sends one message and prints the reply as it grows. @throws GatewayError as `Conversation.send` */

@@ -37,7 +37,7 @@ export function passes(line: string, { level, subsystem }: Filter): boolean {
   return subsystem === undefined || subsystemOf(fields) === subsystem;
 }
 
-/** One line for a terminal: time, level, subsystem, sentence, and the error where there is one. */
+/** One line for a terminal: time, level, subsystem, sentence, the error where there is one, and the fields that say who and why. */
 export function prettyLine(line: string): string {
   const fields = parse(line);
   if (!fields) return visible(cut(line, MAX_SHOWN));
@@ -47,7 +47,12 @@ export function prettyLine(line: string): string {
   const said = typeof msg === "string" ? msg : "";
   const cause = typeof message === "string" && !said.includes(message) ? ` (${message})` : "";
   const when = typeof at === "number" ? time(at) : "-";
-  return `${when}  ${name.toUpperCase().padEnd(5)}  ${visible(subsystemOf(fields))}  ${visible(cut(said + cause, MAX_SHOWN))}`;
+  const more = ["channel", "account", "who", "reason", "why", "next"].flatMap((key) => {
+    const value = fields[key];
+    return typeof value === "string" && !said.includes(value) ? [`${key}: ${value}`] : [];
+  });
+  const rest = more.length > 0 ? ` (${more.join(", ")})` : "";
+  return `${when}  ${name.toUpperCase().padEnd(5)}  ${visible(subsystemOf(fields))}  ${visible(cut(said + cause + rest, MAX_SHOWN))}`;
 }
 
 function subsystemOf({ plugin, subsystem }: Readonly<Record<string, unknown>>): string {

@@ -77,6 +77,11 @@ export interface RunRequest {
   /** Canonical. */
   readonly sessionKey: string;
   readonly message: string;
+  /**
+   * Asks the agent nothing and replaces the older part of the conversation by a summary; the text says what to keep, and may
+   * be empty. Only for people who write the command `/compact`: details of the conversation are lost.
+   */
+  readonly compact?: string;
   readonly images?: readonly ImageBlock[];
   readonly thinking?: ThinkingLevel;
   /** Model to use instead of the session's and the agent's. */

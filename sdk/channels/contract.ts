@@ -34,6 +34,23 @@ export const ChannelAccountSnapshot = Type.Object({
   waitingInbound: Type.Optional(Type.Integer({ description: "messages that wait for an agent's answer" })),
   waitingOutbound: Type.Optional(Type.Integer({ description: "texts that wait to be sent" })),
   failedOutbound: Type.Optional(Type.Integer({ description: "texts of the last days that could not be sent" })),
+  refusedInbound: Type.Optional(
+    Type.Integer({ description: "messages of people and groups that are not listed, since the start" }),
+  ),
+  lastRefusedInbound: Type.Optional(
+    Type.Object({
+      who: Type.String({ description: "id of the person or group" }),
+      why: Type.String(),
+      next: Type.String({ description: "what lets them in" }),
+      at: Type.Integer({ description: "epoch ms" }),
+    }),
+  ),
+  warnings: Type.Optional(
+    Type.Array(Type.Object({ message: Type.String(), next: Type.String() }), {
+      description: "settings that do what hardly anybody wants",
+    }),
+  ),
+  lastFailedOutbound: Type.Optional(Type.String({ description: "why the last of them could not be sent" })),
 });
 export type ChannelAccountSnapshot = Static<typeof ChannelAccountSnapshot>;
 

@@ -55,6 +55,7 @@ export interface InboundMessage {
     readonly id: string;
     readonly name?: string;
   };
+  /** Without a mention in front, so that commands such as `/new` are found. */
   readonly text: string;
   /** It speaks to the agent. Meant for groups. */
   readonly mentioned?: boolean;

@@ -1,7 +1,7 @@
 /** Marks text from outside before a model sees it, so that it is read as data. Spec: http/webhooks.md §8. Pure but for the random id. */
 import { endMarker, neutralizeMarkers, startMarker } from "./markers.ts";
 
-export { neutralizeMarkers } from "./markers.ts";
+export { neutralizeMarkers, withoutMarkers } from "./markers.ts";
 export { suspiciousPatterns } from "./suspicious-patterns.ts";
 
 /** Where a text came from. */

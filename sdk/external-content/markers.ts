@@ -13,6 +13,13 @@ export function endMarker(id: string): string {
   return `<<<END_${NAME} id="${id}">>>`;
 }
 
+const MARKER = new RegExp(`<<<(?:END_)?${NAME}\\b[^<>\\n]{0,80}>>>\\n?`, "g");
+
+/** A text for people: without markers, which models repeat at times. */
+export function withoutMarkers(text: string): string {
+  return text.replace(MARKER, "");
+}
+
 const NO_START = "[removed: a start marker]";
 const NO_END = "[removed: an end marker]";
 

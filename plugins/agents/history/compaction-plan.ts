@@ -1,6 +1,5 @@
 /** When a conversation is summed up, and which part of it. Decides only. */
 import { isGatewayError } from "@svc/sdk";
-import type { RunRequest } from "@svc/sdk/agents";
 import { type Message, textOf } from "@svc/sdk/models";
 import type { TranscriptItem } from "@svc/sdk/sessions";
 import { CHARS_PER_TOKEN, type Context, HISTORY_MESSAGES, sizeOf, tokensOf } from "./history.ts";
@@ -44,15 +43,6 @@ export function isContextOverflow(error: unknown): boolean {
   const details = (error.details ?? {}) as { readonly kind?: unknown; readonly status?: unknown }; // `ProviderFailure`, where the provider gives one
   if (details.kind !== undefined && details.kind !== "request") return false;
   return details.status === 413 || OVERFLOW.test(error.message);
-}
-
-/**
- * The instructions behind `/compact [what to keep]`, maybe empty; `undefined` for every other request. A run with this
- * command asks the agent nothing and sums up the conversation.
- */
-export function compactCommand({ message }: Pick<RunRequest, "message">): string | undefined {
-  const [whole, instructions = ""] = /^\s*\/compact(?:\s+([^]*))?$/i.exec(message) ?? [];
-  return whole === undefined ? undefined : instructions.trim();
 }
 
 export interface CompactionPlan {

@@ -10,7 +10,6 @@ import { isGatewayError, untilAborted } from "@svc/sdk";
 import type { Acknowledged, RunOutcome } from "@svc/sdk/agents";
 import type { Message, UserMessage } from "@svc/sdk/models";
 import type { SessionEntry } from "@svc/sdk/sessions";
-import { compactCommand } from "../history/compaction-plan.ts";
 import { errorMessage, gatewayMessage } from "../history/gateway-messages.ts";
 import { Conversation } from "./conversation.ts";
 import type { Environment, Ties } from "./environment.ts";
@@ -95,7 +94,7 @@ async function begin(turn: Turn, env: Environment, ties: Ties): Promise<{ readon
   reading.catch(() => undefined); // it is awaited once the write has succeeded
   let ids: readonly string[] = [];
   const write = async () => {
-    if (isResumed || compactCommand(run.request) !== undefined) await services.storage.transaction(changes);
+    if (isResumed || run.request.compact !== undefined) await services.storage.transaction(changes);
     else ids = await services.sessions.append(sessionKey, messages, changes);
   };
   const isDone = async () => (await store.find(runId))?.state.status === "running";
@@ -161,7 +160,7 @@ async function conduct(run: LiveRun, env: Environment, loading: Promise<Loaded>,
     const prepared = await untilAborted(prepareRun(run.request, loaded, env), run.signal);
     const chain = chainOf(run, env, prepared);
     const conversation = new Conversation(run, env, loaded, () => chain.current);
-    const instructions = compactCommand(run.request);
+    const { compact: instructions } = run.request;
     if (instructions !== undefined) {
       const isCompacted = (await conversation.compact(instructions)) !== undefined;
       return { result: compactedResult(isCompacted, clock.now()), entry };

@@ -5,7 +5,6 @@
 import { unavailable } from "@svc/sdk";
 import type { RunRequest } from "@svc/sdk/agents";
 import type { AgentsConfig } from "../config.ts";
-import { compactCommand } from "../history/compaction-plan.ts";
 import { SUBAGENT } from "../subagents/settings.ts";
 import type { Environment } from "./environment.ts";
 import type { LiveRun, LiveRuns } from "./live-runs.ts";
@@ -65,7 +64,7 @@ export class RunQueues {
    */
   async settings(request: RunRequest): Promise<QueueSettings | undefined> {
     const { sessionKey, queue: mode } = request;
-    if (mode === undefined || compactCommand(request) !== undefined) return undefined;
+    if (mode === undefined || request.compact !== undefined) return undefined;
     const { env, live, config } = this.#options;
     const isBusy = live.ofSession(sessionKey).length > 0;
     const entry = isBusy ? await env.services.sessions.get(sessionKey) : undefined;

@@ -28,6 +28,7 @@ export const FACTS: Readonly<Record<Kind, Facts>> = {
   channel: {
     description: "A channel for the svc gateway.",
     svc: ({ name }) => ({
+      section: `channels.${name}`,
       contributes: { channel: [name] },
       permissions: { net: ["*:*"] },
       isolation: ANYWHERE,

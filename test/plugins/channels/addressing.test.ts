@@ -18,6 +18,7 @@ const channels = {
   configured: () => [pigeon],
   channel: () => pigeon,
   channelId: (name: string) => name,
+  missing: (name: string) => `unknown channel "${name}"`,
   account: (_channel: unknown, id?: string) =>
     value.accounts.some((one) => one.id === id) ? ({} as never) : undefined,
   call: <R>(contribution: Contribution<Channel>, work: (channel: Channel) => R) => work(contribution.value),

@@ -1,13 +1,14 @@
-/** What becomes of a message that was taken, with a storage that does not say what became of a write. */
+/** Accepted messages, with a storage that fails. */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { GatewayError } from "@svc/sdk";
 import type { AgentRuns, RunOutcome } from "@svc/sdk/agents";
 import type { Sessions } from "@svc/sdk/sessions";
 import { createFakeClock } from "@svc/sdk/testing";
-import { Answering } from "../../../plugins/channels/answering.ts";
-import type { AcceptedMessage } from "../../../plugins/channels/inbound-store.ts";
+import { Answering, MAX_FAILURES } from "../../../plugins/channels/answering.ts";
+import type { AcceptedMessage, InboundEnding } from "../../../plugins/channels/inbound-store.ts";
 import type { NewText } from "../../../plugins/channels/outbox-store.ts";
+import { FAILED_TEXT } from "../../../plugins/channels/verdict.ts";
 
 const MESSAGE: AcceptedMessage = {
   key: "k",
@@ -27,41 +28,110 @@ const MESSAGE: AcceptedMessage = {
   },
 };
 
+type Settle = (ending: InboundEnding, call: number) => void;
+
+/** One message whose run ends as `outcome`; `settle` throws what storage says about each end. */
+function scene({ settle, ...ended }: Partial<RunOutcome> & { settle: Settle }) {
+  const clock = createFakeClock();
+  const outcome: RunOutcome = {
+    runId: "r",
+    sessionKey: MESSAGE.sessionKey,
+    status: "ok",
+    endedAt: 1,
+    text: "hi",
+    ...ended,
+  };
+  const settled: InboundEnding[] = [];
+  const sent: string[] = [];
+  const lines: string[] = [];
+  let calls = 0;
+  const runs = {
+    state: async () => undefined,
+    active: () => [],
+    queueMode: async () => "followup",
+    start: async () => undefined,
+    wait: async () => outcome,
+  } as unknown as AgentRuns;
+  const sessions = { freshen: async () => undefined, ensure: async () => undefined } as unknown as Sessions;
+  const log = (_fields: object, line: string) => void lines.push(line);
+  const answering = new Answering({
+    store: {
+      accepted: async () => [MESSAGE],
+      attempted: async () => undefined,
+      async settle(_key, ending) {
+        settle(ending, (calls += 1));
+        settled.push(ending);
+      },
+    },
+    outbox: { insert: () => ({ sql: "-", params: [] }), stored: ({ text }: NewText) => void sent.push(text) },
+    runs: { get: () => runs },
+    sessions: { get: () => sessions },
+    clock,
+    log: { info: () => undefined, warn: log },
+    random: () => 0.5,
+    signal: new AbortController().signal,
+  });
+  return { answering, clock, settled, sent, lines };
+}
+
 describe("an answer", () => {
   it("goes out though storage does not say whether it was written, and once", async () => {
-    const clock = createFakeClock();
-    const outcome: RunOutcome = { runId: "r", sessionKey: MESSAGE.sessionKey, status: "ok", endedAt: 1, text: "hi" };
-    const runs = {
-      state: async () => undefined,
-      active: () => [],
-      queueMode: async () => "followup",
-      start: async () => undefined,
-      wait: async () => outcome,
-    } as unknown as AgentRuns;
-    const sessions = { freshen: async () => undefined, ensure: async () => undefined } as unknown as Sessions;
-    const settled: string[] = [];
-    const sent: string[] = [];
-    const answering = new Answering({
-      store: {
-        accepted: async () => [],
-        attempted: async () => undefined,
-        async settle(key, { status }) {
-          if (settled.length > 0) throw new GatewayError("CONFLICT", "it was settled before");
-          settled.push(`${key} ${status}`);
-          throw new GatewayError("UNAVAILABLE", "the outcome is not known", { retryAfterMs: 100 });
-        },
+    const { answering, clock, sent, lines } = scene({
+      settle: (_ending, call) => {
+        if (call > 1) throw new GatewayError("CONFLICT", "it was settled before");
+        throw new GatewayError("UNAVAILABLE", "the outcome is not known", { retryAfterMs: 100 });
       },
-      outbox: { insert: () => ({ sql: "-", params: [] }), stored: ({ text }: NewText) => void sent.push(text) },
-      runs: { get: () => runs },
-      sessions: { get: () => sessions },
-      clock,
-      log: { info: () => undefined, warn: () => undefined },
-      random: () => 0.5,
-      signal: new AbortController().signal,
     });
     answering.begin(MESSAGE);
     await clock.advance(10_000);
-    assert.deepEqual([settled, sent], [["k answered"], ["hi"]]);
+    assert.deepEqual([sent, lines], [["hi"], []]);
+    assert.equal(answering.waiting("pigeon", "a"), 0);
+  });
+
+  it("is tried again with back-off while it cannot be recorded, with one warning", async () => {
+    const { answering, clock, settled, sent, lines } = scene({
+      settle: (_ending, call) => {
+        if (call < MAX_FAILURES) throw new Error("the database is damaged");
+      },
+    });
+    answering.begin(MESSAGE);
+    await clock.advance(30_000);
+    assert.equal(answering.waiting("pigeon", "a"), 1);
+    await answering.recover(); // the sweep of each minute leaves it alone
+    await clock.advance(3_600_000);
+    assert.deepEqual([settled, sent], [[{ status: "answered" }], ["hi"]]);
+    assert.deepEqual(lines, ["a message of a channel could not be settled; it is tried again with back-off"]);
+    assert.equal(answering.waiting("pigeon", "a"), 0);
+  });
+
+  it("is given up after so many failures: the person is told, and the record has the reason", async () => {
+    const { answering, clock, settled, sent, lines } = scene({
+      settle: ({ status }) => {
+        if (status !== "failed") throw new Error("the database is damaged");
+      },
+    });
+    answering.begin(MESSAGE);
+    await clock.advance(3_600_000);
+    assert.deepEqual(settled, [{ status: "failed", reason: "it could not be settled: the database is damaged" }]);
+    assert.deepEqual(sent, [FAILED_TEXT]);
+    assert.deepEqual(lines.slice(1), ["a message of a channel was not answered"]);
+  });
+
+  it("is left to the next start when even its end cannot be recorded", async () => {
+    const { answering, clock, settled, sent, lines } = scene({
+      settle: () => {
+        throw new Error("the database is damaged");
+      },
+    });
+    answering.begin(MESSAGE);
+    await clock.advance(3_600_000);
+    for (let sweep = 0; sweep < 3; sweep++) {
+      await answering.recover();
+      await clock.advance(60_000);
+    }
+    assert.deepEqual([settled, sent], [[], []]);
+    assert.equal(lines.at(-1), "storage records nothing of a message of a channel; it is left to the next start");
+    assert.equal(lines.length, 3);
     assert.equal(answering.waiting("pigeon", "a"), 0);
   });
 });

@@ -6,6 +6,7 @@ import { channels } from "@svc/sdk/channels";
 import { textOf } from "@svc/sdk/models";
 import { plugins } from "@svc/sdk/plugins";
 import { createFakeClock } from "@svc/sdk/testing";
+import { UNSEEN_TEXT } from "../../../plugins/channels/receiving.ts";
 import { pigeon, untilStopped } from "./pigeon.ts";
 import { startScene, until } from "./scene.ts";
 
@@ -41,7 +42,7 @@ describe("a channel", { timeout: 60_000 }, () => {
 
   it("takes nothing from strangers, and writes nothing down of them", async (t) => {
     const bird = pigeon({ accounts: [{ allowFrom: ["ann"], groups: ["#team"] }] });
-    const { inside } = await startScene(t, [bird.plugin]);
+    const { inside, client } = await startScene(t, [bird.plugin]);
     await until(() => bird.running.get("default"), "the account");
     const mallory = { sender: { id: "mallory", name: "ann" } };
     const team = { chat: { type: "group", id: "#team" } } as const;
@@ -57,6 +58,38 @@ describe("a channel", { timeout: 60_000 }, () => {
     const rows = await inside.storage.all("SELECT name FROM sqlite_master WHERE name = 'channel_inbound'");
     assert.deepEqual(rows.length > 0 ? await inside.storage.all("SELECT * FROM channel_inbound") : [], []);
     assert.equal(await inside.sessions.count(), 0);
+
+    // The operator sees who it was, and what lets them in.
+    await bird.says("echo x", { sender: { id: "o'neill" } });
+    const [account] = (await client.call(channels.status, {})).channelAccounts["pigeon"] ?? [];
+    assert.equal(account?.refusedInbound, 3);
+    const { who, why, next } = account?.lastRefusedInbound ?? {};
+    assert.deepEqual([who, why], ["o'neill", "not in allowFrom"]);
+    assert.equal(next, String.raw`svc config set channels.pigeon.allowFrom '["ann","o'\''neill"]'`);
+  });
+
+  it("tells who sends a picture without text that it did not arrive, once", async (t) => {
+    const bird = pigeon();
+    await startScene(t, [bird.plugin]);
+    await until(() => bird.running.get("default"), "the account");
+    for (const id of ["p1", "p1", "p2"]) await bird.says("", { id });
+    await bird.says("", { sender: { id: "mallory" } });
+    await bird.says("echo after");
+    await until(() => bird.sent.length === 2, "both texts");
+    assert.deepEqual(
+      bird.sent.map(({ text }) => text),
+      [UNSEEN_TEXT, "after"],
+    );
+  });
+
+  it("warns where strangers would talk in the session of everybody", async (t) => {
+    const warningsWith = async (allowFrom: string[], session = {}) => {
+      const { client } = await startScene(t, [pigeon({ accounts: [{ allowFrom }] }).plugin], { config: { session } });
+      return (await client.call(channels.status, {})).channelAccounts["pigeon"]?.[0]?.warnings?.map(({ next }) => next);
+    };
+    assert.deepEqual(await warningsWith(["ann", "*"]), ["svc config set session.dmScope per-channel-peer"]);
+    assert.equal(await warningsWith(["ann"]), undefined);
+    assert.equal(await warningsWith(["*"], { dmScope: "per-channel-peer" }), undefined);
   });
 
   it("gives a group a session of its own, and others in it less than a user", async (t) => {

@@ -85,23 +85,23 @@ describe("send", { timeout: 60_000 }, () => {
     const [one, two] = [pigeon(), pigeon({ id: "crow", accounts: [off] })];
     const { client } = await startScene(t, [one.plugin, two.plugin]);
     const good = { to: "bob", message: "hi", channel: "pigeon" };
-    const rows: [params: object, message: RegExp][] = [
+    const rows: [params: object, message: RegExp, code?: string][] = [
       [{ ...good, message: "" }, /nothing to send/],
       [{ ...good, message: " ", mediaUrl: "" }, /nothing to send/],
       [{ ...good, mediaUrl: "https://x.example/a.png" }, /no channel here carries media/],
       [{ ...good, mediaUrls: ["https://x.example/a.png"], message: undefined }, /no channel here carries media/],
-      [{ ...good, channel: "dove" }, /no channel "dove"; channels: crow, pigeon/],
+      [{ ...good, channel: "dove" }, /^unknown channel "dove"; channels: crow, pigeon$/, "NOT_FOUND"],
       [{ ...good, channel: "webchat" }, /"webchat" is for clients of this gateway/],
       [{ ...good, to: "not an address" }, /"not an address" is no address of channel pigeon/],
-      [{ ...good, accountId: "second" }, /no account "second"; accounts: default/],
+      [{ ...good, accountId: "second" }, /no account "second"; accounts: default/, "NOT_FOUND"],
       [{ ...good, threadId: "7" }, /has no threads/],
       [{ ...good, agentId: "nobody" }, /no agent "nobody"/],
       [{ ...good, sessionKey: "agent::" }, /malformed|session key/],
     ];
-    for (const [params, message] of rows) {
+    for (const [params, message, code = "INVALID_REQUEST"] of rows) {
       const given = { ...params, idempotencyKey: key() } as Parameters<typeof client.call>[1];
       await assert.rejects(client.request("send", given), (error: GatewayError) => {
-        assert.equal(error.code, "INVALID_REQUEST", error.message);
+        assert.equal(error.code, code, error.message);
         assert.match(error.message, message);
         return true;
       });
@@ -117,8 +117,8 @@ describe("send", { timeout: 60_000 }, () => {
       message: /channel pigeon has no polls/,
     });
     await assert.rejects(client.call(outbound.poll, { ...question, channel: "x" }), {
-      code: "INVALID_REQUEST",
-      message: /no channel "x"/,
+      code: "NOT_FOUND",
+      message: /^unknown channel "x"/,
     });
   });
 
@@ -158,7 +158,7 @@ describe("the Delivery service", { timeout: 60_000 }, () => {
     };
     assert.match(await reasonOf("last"), /not spoken to in a channel yet, and several are configured/);
     assert.match(await reasonOf("pigeon"), /nobody says whom to write to/);
-    assert.match(await reasonOf("dove", "bob"), /no channel "dove" is loaded/);
+    assert.match(await reasonOf("dove", "bob"), /^unknown channel "dove"; channels: /);
     assert.match(await reasonOf("pigeon", "no address"), /is no address of channel pigeon/);
     assert.match(await reasonOf("pigeon", "bob", " "), /nothing to say/);
     assert.deepEqual(await send("crow", "Bob"), { delivered: true, channel: "crow", to: "bob", accountId: "black" });
@@ -242,15 +242,16 @@ describe("channels.logout and probes", { timeout: 60_000 }, () => {
     });
     await until(() => bird.running.has("one"), "the account again");
     await assert.rejects(client.call(channels.logout, { channel: "dove" }), {
-      code: "INVALID_REQUEST",
-      message: /no channel "dove"/,
+      code: "NOT_FOUND",
+      message: /^unknown channel "dove"/,
     });
     await assert.rejects(client.call(channels.logout, { channel: "crow" }), {
       code: "INVALID_REQUEST",
       message: /channel crow has no logout/,
     });
     await assert.rejects(client.call(channels.logout, { channel: "pigeon", accountId: "x" }), {
-      code: "INVALID_REQUEST",
+      code: "NOT_FOUND",
+      message: /no account "x"/,
     });
   });
 

@@ -1,6 +1,12 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { growingText, isSilent, mayBecomeSilent, withoutDirectives } from "../../../plugins/chat/display-text.ts";
+import {
+  growingText,
+  isSilent,
+  mayBecomeSilent,
+  replyText,
+  withoutDirectives,
+} from "../../../plugins/chat/display-text.ts";
 
 describe("directive tags", () => {
   const rows: [what: string, text: string, shown: string][] = [
@@ -17,15 +23,17 @@ describe("directive tags", () => {
   for (const [what, text, shown] of rows) it(`shows ${what} right`, () => assert.equal(withoutDirectives(text), shown));
 
   it("never lets a growing text shrink or show part of a tag", () => {
-    const whole = "[[reply_to: 42]] Hello [a link] and [[audio_as_voice]] bye [[Home]] [";
+    const whole =
+      '[[reply_to: 42]] Hello [a link] and [[audio_as_voice]] bye [[Home]] <<<EXTERNAL_UNTRUSTED_CONTENT id="1f">>>\n' +
+      'a << b <<<END_EXTERNAL_UNTRUSTED_CONTENT id="1f">>> <<<E> [';
     let before = "";
     for (let length = 0; length <= whole.length; length++) {
       const shown = growingText(whole.slice(0, length));
       assert.ok(shown.startsWith(before), `"${shown}" does not go on from "${before}"`);
-      assert.doesNotMatch(shown, /reply_to|audio_as/);
+      assert.doesNotMatch(shown, /reply_to|audio_as|UNTRUSTED/);
       before = shown;
     }
-    assert.ok(withoutDirectives(whole).startsWith(before));
+    assert.ok(replyText(whole).startsWith(before));
   });
 });
 

@@ -223,7 +223,7 @@ describe("chat.send with a command", () => {
   it("leaves /compact to the agents as a run of its own", async (t) => {
     const { send, started } = await openScene(t);
     await send({ message: "/compact keep names", thinking: "high" });
-    assert.deepEqual([started[0]?.message, started[0]?.thinking], ["/compact keep names", undefined]);
+    assert.deepEqual([started[0]?.compact, started[0]?.thinking], ["keep names", undefined]);
   });
 
   for (const [message, reset, reply] of [

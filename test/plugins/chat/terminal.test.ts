@@ -106,7 +106,7 @@ describe("lines of a person", () => {
     assert.deepEqual(calls, [["chat.history", { sessionKey: "main", limit: 5 }]]);
     assert.match(notes.join("\n"), /^There is no command \/nope at all; \/help lists them/);
     const text = printed();
-    assert.match(text, /Ctrl-C/);
+    for (const told of [/Ctrl-C/, /\/compact/, /\/queue/]) assert.match(text, told);
     assert.match(text, /you: hi/);
   });
 

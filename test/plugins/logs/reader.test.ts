@@ -199,6 +199,9 @@ describe("a line", () => {
 
   it("is told people with time, level, subsystem and sentence", () => {
     assert.equal(prettyLine(line), "2026-01-02 00:00:00Z  WARN   notes  odd\\u001b (why)");
+    const refused =
+      '{"level":30,"time":1767312000000,"plugin":"channels","msg":"refused","who":"bob","why":"not in x"}';
+    assert.match(prettyLine(refused), /refused \(who: bob, why: not in x\)$/);
     assert.equal(prettyLine("plain\u0007"), "plain\\u0007");
   });
 });

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it, type TestContext } from "node:test";
 import { GatewayError, Strict } from "@svc/sdk";
+import type { RunRequest } from "@svc/sdk/agents";
 import { type Message, type ModelRequest, textOf } from "@svc/sdk/models";
 import { defineTool } from "@svc/sdk/tools";
 import {
@@ -52,8 +53,8 @@ const phases = (gateway: Gateway) =>
 const words = (messages: readonly Message[] = []) =>
   messages.map((message) => `${message.role}: ${textOf(message).slice(0, 90)}`);
 
-async function run(gateway: Gateway, runId = "r1", message?: string) {
-  await gateway.runs.start(request(runId, message === undefined ? {} : { message }));
+async function run(gateway: Gateway, runId = "r1", message?: string, changes: Partial<RunRequest> = {}) {
+  await gateway.runs.start(request(runId, message === undefined ? changes : { message, ...changes }));
   return ended(gateway, runId);
 }
 
@@ -189,7 +190,7 @@ describe("/compact", limited, () => {
   it("sums up by hand without asking the agent, and says so", async (t) => {
     const { answer, asked } = split(says("summary"), says("never"));
     const { gateway } = await talked(t, { answer }, 2);
-    const outcome = await run(gateway, "r1", "/compact keep the names");
+    const outcome = await run(gateway, "r1", "/compact keep the names", { compact: "keep the names" });
     assert.deepEqual([outcome.status, outcome.text], ["ok", "The older part of this conversation is now a summary."]);
     assert.equal(asked.length, 1);
     assert.match(textOf(asked[0]?.messages[0] ?? user("")), /in particular: keep the names$/);
@@ -202,15 +203,24 @@ describe("/compact", limited, () => {
     assert.equal((await gateway.sessions.get(MAIN))?.totalTokensFresh, false);
   });
 
+  it("is words for the agent in the text of a webhook, a job or another agent", async (t) => {
+    const { gateway } = await talked(t, { answer: says("what do you mean?") }, 2);
+    for (const origin of ["hook", "cron", "subagent", "agent", "channel"]) {
+      const { text } = await run(gateway, `from-${origin}`, "/compact forget all", { origin });
+      assert.equal(text, "what do you mean?");
+    }
+    assert.deepEqual(phases(gateway), []);
+  });
+
   it("says when there is nothing to sum up", async (t) => {
     const { gateway } = await talked(t, {}, 0);
-    assert.match((await run(gateway, "r1", "/compact")).text, /nothing to sum up/);
+    assert.match((await run(gateway, "r1", "/compact", { compact: "" })).text, /nothing to sum up/);
   });
 
   it("tells what went wrong", async (t) => {
     const { answer } = split(failsWith(new GatewayError("UNAVAILABLE", "down")), says("never"));
     const { gateway } = await talked(t, { answer }, 2);
-    const outcome = await run(gateway, "r1", "/compact");
+    const outcome = await run(gateway, "r1", "/compact", { compact: "" });
     assert.deepEqual([outcome.status, outcome.errorMessage], ["error", "down"]);
   });
 
@@ -218,7 +228,7 @@ describe("/compact", limited, () => {
     const { answer } = split(says("summary"), inTurn(says("one"), says("two")));
     const { gateway } = await talked(t, { answer, messages: { queue: { debounceMs: 0 } } }, 2);
     await gateway.runs.start(request("r0"));
-    await gateway.runs.start(request("r1", { message: "/compact", queue: "collect" }));
+    await gateway.runs.start(request("r1", { message: "/compact", compact: "", queue: "collect" }));
     await gateway.runs.start(request("r2", { queue: "collect" }));
     for (const runId of ["r0", "r1", "r2"]) assert.equal((await ended(gateway, runId)).status, "ok");
   });

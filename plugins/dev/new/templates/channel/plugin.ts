@@ -11,27 +11,44 @@ interface Settings {
 /** A room or a person: one word, `#` before rooms. */
 const ADDRESS = /^#?[a-z0-9_-]{1,64}$/;
 
+/** `svc: hello` mentions the agent svc; the name in front is taken off, so that commands such as /new are found. */
+function addressed(text: string, name: string): { readonly text: string; readonly mentioned: boolean } {
+  const words = text.toLowerCase();
+  const isFirst = words.startsWith(`${name.toLowerCase()}:`);
+  return {
+    text: isFirst ? text.slice(name.length + 1).trim() : text,
+    mentioned: isFirst || words.split(/[^a-z0-9_-]+/).includes(name.toLowerCase()),
+  };
+}
+
 export default definePlugin({
   id: "sample-name",
   api: "^1.0.0",
+  section: "channels.sample-name",
   config: Strict({
+    name: Type.String({ default: "svc", minLength: 1, description: "Name of the agent on the network" }),
     host: Type.String({ default: "127.0.0.1", minLength: 1, description: "Where the network listens" }),
     port: Type.Integer({ default: 6_700, minimum: 1, maximum: 65_535, description: "Port there" }),
     allowFrom: Type.Array(Type.String({ minLength: 1 }), {
       default: [],
       description: "People who may talk; * is everybody",
     }),
+    groups: Type.Array(Type.String({ minLength: 1 }), {
+      default: [],
+      description: "Rooms in which the agent listens, such as #garden; * is every room",
+    }),
+    requireMention: Type.Boolean({ default: true, description: "In a room only what mentions the agent reaches it" }),
   }),
 
   // Declares and opens nothing: a connection is made in run, and gone when run has settled.
   setup(gateway) {
-    const { host, port, allowFrom } = gateway.config;
+    const { name, host, port, allowFrom, groups, requireMention } = gateway.config;
     const connections = new Map<string, Connection>();
 
     const channel = defineChannel<Settings>({
       label: "sample-name",
       capabilities: { chats: ["direct", "group"], maxTextChars: 2_000 },
-      accounts: [{ id: "default", allowFrom, settings: { host, port } }],
+      accounts: [{ id: "default", allowFrom, groups, requireMention, settings: { host, port } }],
 
       target(text) {
         const address = text.trim().toLowerCase();
@@ -48,7 +65,8 @@ export default definePlugin({
           for await (const { id, from, to, text } of connection.messages) {
             const isRoom = to.startsWith("#");
             const chat = { type: isRoom ? "group" : "direct", id: isRoom ? to : from } as const;
-            await receive({ id, chat, sender: { id: from }, text });
+            const spoken = isRoom ? addressed(text, name) : { text };
+            await receive({ id, chat, sender: { id: from }, ...spoken });
           }
         } finally {
           connections.delete(accountId);

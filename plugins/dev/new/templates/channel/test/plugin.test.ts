@@ -7,7 +7,7 @@ import { startLineServer } from "./line-server.ts";
 test("sample-name keeps the contract of a channel", async (t) => {
   const network = await startLineServer();
   t.after(() => network.close());
-  const config = { "sample-name": { port: network.port } };
+  const config = { channels: { "sample-name": { port: network.port } } };
   const channel = await contributionOf(t, Channel, "sample-name", { plugin, config });
   await channelContract(t, { channel, network, targets: ["ada", "#Garden", " #garden "], garbage: ["#", "two words"] });
 });

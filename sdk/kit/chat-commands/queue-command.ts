@@ -12,8 +12,6 @@ export interface QueueCommand {
   readonly patch: Partial<SessionEntry>;
 }
 
-export const isQueueCommand = (command: { readonly kind: string }): command is QueueCommand => command.kind === "queue";
-
 /** @param words what follows `/queue`. @throws GatewayError `INVALID_REQUEST` naming what can be said */
 export function queueCommand(words: string): QueueCommand {
   const patch = words

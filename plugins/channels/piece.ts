@@ -1,0 +1,53 @@
+/** Sends one piece of a text through its channel. */
+import { type Clock, ERRORS, isGatewayError, untilAborted } from "@svc/sdk";
+import type { SendReceipt } from "@svc/sdk/channels";
+import type { ChannelAccounts } from "./channel-accounts.ts";
+import { secretsOf, toldError } from "./hidden.ts";
+import type { OutboxText } from "./outbox-store.ts";
+
+/** Choice: milliseconds one piece may take. */
+export const SEND_MS = 60_000;
+
+export interface PieceSources {
+  readonly accounts: Pick<ChannelAccounts, "channel" | "account" | "call">;
+  readonly clock: Pick<Clock, "setTimeout">;
+  /** Aborts when the plugin has to be gone. */
+  readonly signal: AbortSignal;
+}
+
+/** The network did not take a piece, or did not say that it has. */
+export class SendFailure extends Error {
+  /** It never will. */
+  readonly isFinal: boolean;
+
+  constructor(message: string, isFinal: boolean) {
+    super(message);
+    this.isFinal = isFinal;
+  }
+}
+
+/** @throws SendFailure and nothing else; what a channel throws is no fault of its plugin: networks fail */
+export async function sendPiece(text: OutboxText, piece: string, sources: PieceSources): Promise<SendReceipt> {
+  const { accounts, clock } = sources;
+  const contribution = accounts.channel(text.channel);
+  if (!contribution) throw new SendFailure(`channel ${text.channel} is not loaded; see: svc plugins list`, false);
+  const listed = accounts.account(contribution, text.accountId);
+  if (!listed) throw new SendFailure(`channel ${text.channel} has no account "${text.accountId}"`, false);
+  const { id: accountId, settings } = listed.account;
+  const thread = text.threadId === undefined ? {} : { threadId: text.threadId };
+  const deadline = new AbortController();
+  const cancel = clock.setTimeout(() => deadline.abort(), SEND_MS);
+  const signal = AbortSignal.any([sources.signal, deadline.signal]);
+  try {
+    const receipt = await accounts.call(contribution, (channel) =>
+      untilAborted(channel.send({ accountId, settings, to: text.to, text: piece, signal, ...thread }), signal),
+    );
+    listed.run?.sent();
+    return receipt ?? {};
+  } catch (error) {
+    const told = signal.aborted ? "the network did not answer in time" : toldError(error, secretsOf(settings));
+    throw new SendFailure(told, isGatewayError(error) && !ERRORS[error.code].retry && error.code !== "INTERNAL");
+  } finally {
+    cancel();
+  }
+}

@@ -1,0 +1,76 @@
+/** Which channel a request means, while plugins load and after. */
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import type { Contribution } from "@svc/sdk";
+import type { Channel } from "@svc/sdk/channels";
+import type { PluginReport } from "@svc/sdk/plugins";
+import { createFakeClock } from "@svc/sdk/testing";
+import { ChannelAccounts } from "../../../plugins/channels/channel-accounts.ts";
+
+const NOW = 1_000_000;
+const dove = { id: "dove", plugin: "dove", value: { label: "Dove", accounts: [{ id: "default" }] } };
+
+function accountsWith(reports: readonly Partial<PluginReport>[], listed: readonly object[]): ChannelAccounts {
+  return new ChannelAccounts({
+    view: {
+      list: () => listed as readonly Contribution<Channel>[],
+      get: () => undefined,
+      call: (one, work) => work(one.value),
+    },
+    host: { plugins: () => reports as readonly PluginReport[] },
+    clock: createFakeClock(NOW),
+    log: { info: () => undefined, warn: () => undefined },
+    random: () => 0.5,
+    receive: async () => ({ accepted: false, reason: "empty" }),
+    connected: () => undefined,
+  });
+}
+
+describe("a channel that is not there", () => {
+  const channels = { id: "channels", state: "active" };
+  const rows: [what: string, reports: Partial<PluginReport>[], name: string | undefined, refusal: object][] = [
+    [
+      "is not found",
+      [channels],
+      "dove",
+      { code: "NOT_FOUND", message: /^unknown channel "dove"; no channel is loaded/ },
+    ],
+    ["is not configured", [channels], undefined, { code: "INVALID_REQUEST", message: /^no channel is configured/ }],
+    ...["described", "staged", "starting", "reloading"].flatMap((state): typeof rows =>
+      ["dove", undefined].map((name) => [
+        `may come while a plugin is ${state}${name === undefined ? ", without a name" : ""}`,
+        [channels, { id: "dove", state }],
+        name,
+        { code: "UNAVAILABLE", message: /plugins are loading: dove$/, retryAfterMs: 1_000 },
+      ]),
+    ),
+    [
+      "may come with the next attempt of its plugin",
+      [channels, { id: "dove", state: "pending", reason: "the port is taken", retryAt: NOW + 5_000 }],
+      "Dove",
+      { code: "UNAVAILABLE", message: /its plugin is pending: the port is taken$/, retryAfterMs: 5_000 },
+    ],
+    [
+      "is not found when its plugin waits for a person, with what to do",
+      [channels, { id: "dove", state: "failed", reason: "no token" }],
+      "dove",
+      { code: "NOT_FOUND", message: /its plugin is failed: no token; see: svc plugins why dove$/ },
+    ],
+    [
+      "is not found while another plugin is tried again",
+      [channels, { id: "cron", state: "pending", retryAt: NOW + 5_000 }],
+      "dove",
+      { code: "NOT_FOUND" },
+    ],
+  ];
+  for (const [what, reports, name, refusal] of rows)
+    it(what, () => assert.throws(() => accountsWith(reports, [dove]).chosen(name), refusal));
+
+  it("is there once its plugin is active, whatever else loads", () => {
+    const reports = [
+      { id: "dove", state: "active" },
+      { id: "other", state: "starting" },
+    ];
+    for (const name of ["dove", undefined]) assert.equal(accountsWith(reports, [dove]).chosen(name).id, "dove");
+  });
+});

@@ -1,0 +1,62 @@
+/** Storage in memory, with real SQL and faults of a test's choice. */
+import { DatabaseSync } from "@photostructure/sqlite";
+import { GatewayError } from "@svc/sdk";
+import type { Statement, Storage } from "@svc/sdk/storage";
+
+/** A write fails with `error`: before it has done anything, or after all of it. */
+export interface Fault {
+  readonly when: "before" | "after";
+  readonly error: () => Error;
+}
+
+export interface MemoryStorage {
+  readonly storage: Storage;
+  readonly database: InstanceType<typeof DatabaseSync>;
+  /** Writes so far. */
+  readonly writes: number;
+  /** Decides about each write, from 1. */
+  fault: (write: number) => Fault | undefined;
+}
+
+export function memoryStorage(database = new DatabaseSync(":memory:")): MemoryStorage {
+  let writes = 0;
+  const apply = (statements: readonly Statement[]) => {
+    database.exec("BEGIN");
+    try {
+      const results = statements.map(({ sql, params = [], expectChanges }) => {
+        const { changes } = database.prepare(sql).run(...(params as string[]));
+        if (expectChanges !== undefined && changes !== expectChanges) throw new GatewayError("CONFLICT", "other rows");
+        return { changes, rows: [] };
+      });
+      database.exec("COMMIT");
+      return results;
+    } catch (error) {
+      database.exec("ROLLBACK");
+      throw error;
+    }
+  };
+  const memory = {
+    database,
+    get writes() {
+      return writes;
+    },
+    fault: (_write: number): Fault | undefined => undefined,
+    storage: {
+      location: ":memory:",
+      async migrate(_owner: string, steps: readonly string[]) {
+        const [table] = database.prepare("SELECT name FROM sqlite_master").all();
+        if (!table) for (const step of steps) database.exec(step);
+      },
+      all: async (sql: string, params: string[] = []) => database.prepare(sql).all(...params),
+      get: async (sql: string, params: string[] = []) => database.prepare(sql).get(...params) ?? undefined,
+      async transaction(statements: readonly Statement[]) {
+        const fault = memory.fault((writes += 1));
+        if (fault?.when === "before") throw fault.error();
+        const results = apply(statements);
+        if (fault) throw fault.error();
+        return results;
+      },
+    } as unknown as Storage, // its methods are generic in their rows
+  };
+  return memory;
+}
