@@ -13,6 +13,7 @@ import { unownedKeys } from "./config/sections.ts";
 import type { ConfigStore } from "./config/store.ts";
 import type { HostContext } from "./context.ts";
 import type { HttpHandler } from "./net/http/handler.ts";
+import { securityHeaders } from "./net/http/security-headers.ts";
 import { listen, type Listener } from "./net/listen.ts";
 import type { Admission } from "./net/ws/admission.ts";
 import type { Broadcaster } from "./net/ws/broadcast.ts";
@@ -104,6 +105,7 @@ export class RunningGateway implements Gateway {
     this.#listener = await listen({
       addresses,
       port: settings.port,
+      headers: () => securityHeaders(settings.config.gateway.http?.securityHeaders?.strictTransportSecurity),
       onRequest: (request, response) => http.handle(request, response),
       onSocket: (ws, socket, request) => connections.open(ws, socket, request),
     });

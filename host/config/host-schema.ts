@@ -77,8 +77,20 @@ const Reload = Strict({
   debounceMs: Count(0, 60_000, hot("Milliseconds the file must rest before it is read. Default 300.")),
 });
 
+const SecurityHeaders = Strict({
+  strictTransportSecurity: Type.Optional(
+    Type.Union(
+      [Type.String({ pattern: "^[\\t\\x20-\\x7e]*$", maxLength: 1_000 }), Type.Literal(false)],
+      hot(
+        "Value of the header Strict-Transport-Security of every HTTP response, e.g. max-age=31536000. False or blank: no such header, the default.",
+      ),
+    ),
+  ),
+});
+
 /** What is served over HTTP beside the WebSocket: each endpoint is its plugin's. */
 const Http = Strict({
+  securityHeaders: Type.Optional(SecurityHeaders),
   endpoints: Type.Optional(Strict({}, { description: "By name; each belongs to the plugin that serves it." })),
 });
 

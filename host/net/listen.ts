@@ -1,16 +1,19 @@
 /** One port for HTTP and WebSocket, on one or several addresses. */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
-import type { AddressInfo } from "node:net";
+import type { AddressInfo, Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import { MAX_PAYLOAD_BYTES } from "@svc/sdk/protocol";
 import { type WebSocket, WebSocketServer } from "ws";
 import { StartupRefusal } from "../auth/mode.ts";
+import { responsesWith } from "./http/security-headers.ts";
 
 export interface ListenOptions {
   /** The first must be free; further ones are taken when the machine has them. */
   readonly addresses: readonly string[];
   /** 0 picks a free one. */
   readonly port: number;
+  /** Of every HTTP response. Called for each. */
+  headers(): Readonly<Record<string, string>>;
   onRequest(request: IncomingMessage, response: ServerResponse): void;
   onSocket(ws: WebSocket, socket: Duplex, request: IncomingMessage): void;
 }
@@ -26,18 +29,25 @@ export interface Listener {
 }
 
 /** @throws StartupRefusal the port is taken, or the address is not of this machine */
-export async function listen({ addresses, port, onRequest, onSocket }: ListenOptions): Promise<Listener> {
+export async function listen({ addresses, port, headers, onRequest, onSocket }: ListenOptions): Promise<Listener> {
   const sockets = new WebSocketServer({
     noServer: true,
     maxPayload: MAX_PAYLOAD_BYTES.afterConnect,
     perMessageDeflate: false,
     clientTracking: false,
   });
+  const Response = responsesWith(headers);
+  sockets.on("headers", (lines: string[]) => {
+    for (const [name, value] of Object.entries(headers())) lines.push(`${name}: ${value}`);
+  });
+  sockets.on("wsClientError", (error: Error, socket: Duplex, request: IncomingMessage) =>
+    refuseUpgrade(new Response(request), socket as Socket, error.message),
+  );
   const servers: Server[] = [];
   const bound: string[] = [];
   let taken = port;
   for (const address of addresses) {
-    const server = createServer(onRequest);
+    const server = createServer({ ServerResponse: Response }, onRequest);
     server.on("upgrade", (request: IncomingMessage, socket: Duplex, head: Buffer) => {
       socket.on("error", cutOff);
       socket.cork(); // the answer to the upgrade and the challenge leave in one packet
@@ -67,6 +77,21 @@ export async function listen({ addresses, port, onRequest, onSocket }: ListenOpt
       await closed;
     },
   };
+}
+
+/** An upgrade that is not one to a WebSocket. @param why of the library, in its words */
+function refuseUpgrade(response: ServerResponse, socket: Socket, why: string): void {
+  response.assignSocket(socket);
+  response.once("finish", () => socket.destroySoon());
+  const isMethod = why === "Invalid HTTP method";
+  response.writeHead(isMethod ? 405 : 400, {
+    "Content-Type": "text/plain; charset=utf-8",
+    "Content-Length": Buffer.byteLength(why),
+    "Sec-WebSocket-Version": "13, 8",
+    ...(isMethod ? { Allow: "GET" } : {}),
+    Connection: "close",
+  });
+  response.end(why);
 }
 
 /** At module level: a closure of the upgrade handler would keep the request of every connection alive. */

@@ -258,6 +258,16 @@ const HOT: Record<string, Row | { readonly seenIn: string }> = {
     "127.0.0.1 undefined",
     "127.0.0.1 a1",
   ),
+  "gateway.http.securityHeaders.strictTransportSecurity": row(
+    auth({}),
+    "max-age=600",
+    async ({ url }) => {
+      const { headers } = await fetch(`${url.replace("ws", "http")}/healthz`);
+      return String(headers.get("strict-transport-security"));
+    },
+    "null",
+    "max-age=600",
+  ),
   "gateway.reload.mode": { seenIn: "reconfigure.test.ts" },
   "gateway.reload.debounceMs": { seenIn: "gateway-config-file.test.ts" },
   "logging.level": { seenIn: "reconfigure.test.ts" },

@@ -18,6 +18,7 @@ import { createBodyReader, parseBody } from "./body.ts";
 import { canonicalPath, withPlainSlashes } from "./path.ts";
 import { sendReply, toHttpRefusal } from "./reply.ts";
 import { RouteCall } from "./route-call.ts";
+import { isSecurityHeader } from "./security-headers.ts";
 
 export interface HttpOptions {
   readonly routes: Table<LiveRoute>;
@@ -83,7 +84,7 @@ export function createHttpHandler(options: HttpOptions): HttpHandler {
 
 function turnAway(response: ServerResponse, refusal: GatewayError): void {
   const { status, headers, body } = toHttpRefusal(refusal);
-  const fixed = { "Content-Type": "application/json; charset=utf-8", Connection: "close", ...SECURITY_HEADERS };
+  const fixed = { "Content-Type": "application/json; charset=utf-8", Connection: "close" };
   response.writeHead(status, { ...headers, ...fixed }).end(JSON.stringify(body));
 }
 
@@ -93,19 +94,16 @@ const ALIVE = '{"ok":true}';
 function alive({ method }: IncomingMessage, response: ServerResponse): void {
   if (method !== "GET" && method !== "HEAD") {
     const headers = { Allow: "GET, HEAD", "Content-Type": "text/plain; charset=utf-8", Connection: "close" };
-    response.writeHead(405, { ...headers, ...SECURITY_HEADERS }).end("Method Not Allowed");
+    response.writeHead(405, headers).end("Method Not Allowed");
     return;
   }
   response.writeHead(200, {
     "Content-Type": "application/json; charset=utf-8",
     "Content-Length": ALIVE.length,
     "Cache-Control": "no-store",
-    ...SECURITY_HEADERS,
   });
   response.end(ALIVE);
 }
-
-const SECURITY_HEADERS = { "X-Content-Type-Options": "nosniff", "Referrer-Policy": "no-referrer" } as const;
 
 async function createApplication(options: HttpOptions, inFlight: Set<RouteCall>): Promise<Handle> {
   const [{ default: Koa }, { default: Router }, readBody] = await Promise.all([
@@ -184,7 +182,6 @@ async function createApplication(options: HttpOptions, inFlight: Set<RouteCall>)
   const app = new Koa();
   const early = createEarlyReply(options.hooks, access);
   app.use(async (context, next) => {
-    context.set(SECURITY_HEADERS);
     try {
       const path = canonicalPath(context.url) ?? respelled(context);
       if (path === undefined)
@@ -223,8 +220,7 @@ function nothingServed(context: Context): void {
 async function refuse(context: Context, error: unknown, log: Logger): Promise<void> {
   const known = isGatewayError(error) ? error : internal(context, error, log);
   const { status, headers, body } = toHttpRefusal(known);
-  for (const name of context.res.getHeaderNames()) context.remove(name); // a reply that could not be sent may have left some
-  context.set(SECURITY_HEADERS);
+  for (const name of context.res.getHeaderNames()) if (!isSecurityHeader(name)) context.remove(name); // left by a reply that could not be sent
   if (!context.req.complete) context.set("Connection", "close"); // what is left of the body is not read
   await sendReply(context, { status, headers, body }, () => undefined);
 }
