@@ -72,6 +72,7 @@ function assemble(context: HostContext): { gateway: RunningGateway; config: Conf
   const http = createHttpHandler({
     ...context,
     routes: kinds.table(routes),
+    readiness: () => gateway.readiness(),
     ingress: (request, response) => webhooks.handle(request, response),
   });
   const closeDead = (reason: string) => {

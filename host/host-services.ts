@@ -82,7 +82,7 @@ function eventLoopOf({ kernel, log }: HostServiceParts): EventLoopOwners {
   };
 }
 
-function infoOf({ gateway, startedAt, log }: HostServiceParts): GatewayInfo {
+function infoOf({ gateway, kernel, startedAt, log }: HostServiceParts): GatewayInfo {
   const { stateDir, configPath } = gateway.paths;
   return {
     version: VERSION,
@@ -101,6 +101,7 @@ function infoOf({ gateway, startedAt, log }: HostServiceParts): GatewayInfo {
     },
     logFile: () => log.file,
     plugins: () => gateway.plugins(),
+    missingPlugins: () => kernel.missing(),
     connections: () => gateway.connections(),
   };
 }

@@ -13,6 +13,7 @@ import { unownedKeys } from "./config/sections.ts";
 import type { ConfigStore } from "./config/store.ts";
 import type { HostContext } from "./context.ts";
 import type { HttpHandler } from "./net/http/handler.ts";
+import type { Readiness } from "./net/http/probes.ts";
 import { securityHeaders } from "./net/http/security-headers.ts";
 import { listen, type Listener } from "./net/listen.ts";
 import type { Admission } from "./net/ws/admission.ts";
@@ -153,6 +154,9 @@ export class RunningGateway implements Gateway {
   }
   plugins(): readonly PluginReport[] {
     return this.#parts.context.kernel.reports();
+  }
+  readiness(): Readiness {
+    return { isStopping: this.#stopped !== undefined, missing: this.#parts.context.kernel.missing() };
   }
   connections(): readonly ConnectionInfo[] {
     return this.#parts.connections.list();

@@ -1,5 +1,5 @@
 /** `svc gateway health|status|probe`: questions to a running gateway. */
-import { isGatewayError, type Method } from "@svc/sdk";
+import { isGatewayError, type Method, type ResultOf } from "@svc/sdk";
 import { type CommandContext, defineCommands, show, withGateway } from "@svc/sdk/cli";
 import { config } from "@svc/sdk/config";
 import { health } from "@svc/sdk/health";
@@ -60,11 +60,11 @@ async function probe(context: CommandContext): Promise<ProbeReport> {
     const answers = await Promise.allSettled(
       QUESTIONS.map(({ name }) => client.request(name, {}, { timeoutMs: PROBE_TIMEOUT_MS })),
     );
-    const checks = answers.map((answer, index) => ({
-      method: QUESTIONS[index]?.name ?? "",
-      ok: answer.status === "fulfilled",
-      ...(answer.status === "rejected" ? { error: (answer.reason as Error).message } : {}), // the client rejects with errors only
-    }));
+    const checks = answers.map((answer, index) => {
+      const method = QUESTIONS[index]?.name ?? "";
+      const error = answer.status === "rejected" ? (answer.reason as Error).message : complaint(method, answer.value); // the client rejects with errors only
+      return { method, ok: error === undefined, ...(error === undefined ? {} : { error }) };
+    });
     return {
       ok: checks.every(({ ok }) => ok),
       reachable: true,
@@ -75,4 +75,11 @@ async function probe(context: CommandContext): Promise<ProbeReport> {
   } finally {
     await client.close();
   }
+}
+
+/** What an answer says is wrong. A gateway of another version may name no plugins. */
+function complaint(method: string, answer: unknown): string | undefined {
+  const { ok, missingPlugins = [] } = Object(answer) as Partial<ResultOf<typeof health.check>>;
+  if (method !== health.check.name || ok !== false) return undefined;
+  return `not ok; not running: ${missingPlugins.join(", ") || "unknown"}`;
 }

@@ -4,7 +4,7 @@ import type { health } from "@svc/sdk/health";
 
 /** Outcome of `svc gateway probe`. */
 export interface ProbeReport {
-  /** Reachable, and every question was answered. */
+  /** Reachable, every question was answered, and every plugin that is to run does. */
   readonly ok: boolean;
   readonly reachable: boolean;
   /** Why it is not reachable. */
@@ -18,6 +18,7 @@ export interface ProbeReport {
 
 export function healthLines({
   ok,
+  missingPlugins = [], // a gateway of another version names none
   durationMs,
   defaultAgentId,
   agents,
@@ -27,6 +28,7 @@ export function healthLines({
   const { count, path } = (sessions ?? {}) as { count?: number; path?: string }; // protocol/methods-health.md §1
   return [
     `Gateway: ${ok ? "ok" : "not ok"} (${durationMs} ms)`,
+    ...(ok ? [] : [`Not running: ${missingPlugins.join(", ") || "unknown"}`, "Next: svc plugins list"]),
     `Agents: ${agents.length} (default ${defaultAgentId})`,
     `Channels: ${channelOrder.length === 0 ? "none" : channelOrder.join(", ")}`,
     `Sessions of ${defaultAgentId}: ${count ?? 0}${path ? ` in ${path}` : ""}`,

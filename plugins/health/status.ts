@@ -13,7 +13,7 @@ const QUEUED = 20;
 /** Keys that are left out of the lists. */
 const SPECIAL = new Set(["global", "unknown"]);
 
-export interface StatusSources extends HealthSources {
+export interface StatusSources extends Omit<HealthSources, "gateway"> {
   readonly sessions: Pick<Sessions, "recent" | "count" | "location" | "defaults" | "agentOf"> | undefined;
   readonly agents: Pick<AgentDirectory, "list" | "defaultId"> | undefined;
   readonly models: Pick<Models, "resolve"> | undefined;

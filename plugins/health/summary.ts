@@ -1,6 +1,7 @@
 /** The health summary: what it says, from what the services know. Reads only. Spec: protocol/methods-health.md §1. */
 import type { Live, Static } from "@svc/sdk";
 import type { AgentDirectory } from "@svc/sdk/agents";
+import type { GatewayInfo } from "@svc/sdk/gateway";
 import type { HealthSummary } from "@svc/sdk/health";
 import type { Heartbeats, HeartbeatView } from "@svc/sdk/heartbeat";
 import type { Sessions } from "@svc/sdk/sessions";
@@ -22,6 +23,7 @@ export const NO_HEARTBEAT: HeartbeatView = {
 
 /** Where the facts come from; a trimmed gateway has fewer. */
 export interface HealthSources {
+  readonly gateway: Pick<GatewayInfo, "missingPlugins">;
   readonly sessions: Pick<Sessions, "recent" | "count" | "location" | "defaults"> | undefined;
   readonly agents: Pick<AgentDirectory, "list" | "defaultId"> | undefined;
   readonly heartbeats?: Live<Pick<Heartbeats, "of">>;
@@ -54,7 +56,7 @@ export async function healthSummary(
   const own = rows.find(({ agentId }) => agentId === defaultAgentId)?.sessions;
   const recent = own ?? (await recentSessions(sessions, defaultAgentId, now));
   return {
-    ok: true,
+    ...pluginHealth(sources),
     ts: now,
     durationMs: Math.round(clock.elapsed() - began),
     channels: {},
@@ -67,8 +69,14 @@ export async function healthSummary(
   };
 }
 
+/** The part that is never answered from memory. Choice: `ok` is false while a plugin that is to run does not. */
+export function pluginHealth({ gateway }: Pick<HealthSources, "gateway">): Pick<Health, "ok" | "missingPlugins"> {
+  const missingPlugins = [...gateway.missingPlugins()];
+  return { ok: missingPlugins.length === 0, missingPlugins };
+}
+
 /** Choice: `main` when neither agents nor sessions are there to say. */
-export function defaultAgentOf({ sessions, agents }: HealthSources): string {
+export function defaultAgentOf({ sessions, agents }: Pick<HealthSources, "sessions" | "agents">): string {
   return agents?.defaultId ?? sessions?.defaults().defaultAgentId ?? "main";
 }
 

@@ -64,6 +64,8 @@ export interface GatewayInfo {
   /** Path of the file the next line of the log goes into; it may not be there yet. Its name follows `logSeries`. */
   logFile(): string;
   plugins(): readonly PluginReport[];
+  /** Names of those that are to run and do not; `plugins` says why. */
+  missingPlugins(): readonly string[];
   /** Accepted connections. */
   connections(): readonly ConnectionInfo[];
 }

@@ -1,5 +1,5 @@
 /**
- * HTTP on the gateway's port: liveness, then the routes of plugins through koa, which is loaded by the first request
+ * HTTP on the gateway's port: liveness and readiness, then the routes of plugins through koa, which is loaded by the first request
  * that needs it. Spec: §4, http/auth.md §4; spec/README.md (real 413 and 408, unauthenticated surfaces).
  */
 import { randomBytes } from "node:crypto";
@@ -16,6 +16,7 @@ import { createEarlyReply } from "./early-reply.ts";
 import { authorizeRoute } from "./auth.ts";
 import { createBodyReader, parseBody } from "./body.ts";
 import { canonicalPath, withPlainSlashes } from "./path.ts";
+import { answerProbe, probePath, type Readiness } from "./probes.ts";
 import { sendReply, toHttpRefusal } from "./reply.ts";
 import { RouteCall } from "./route-call.ts";
 import { isSecurityHeader } from "./security-headers.ts";
@@ -25,6 +26,7 @@ export interface HttpOptions {
   readonly hooks: HookBus;
   readonly log: Logger;
   readonly access: Access;
+  readiness(): Readiness;
   /** Milliseconds a body may take. Default 30000. Spec: http/auth.md §4. */
   readonly bodyTimeoutMs?: number;
   /** Takes requests before any route does. @returns whether it took this one, which it answers. Default: it takes none. */
@@ -53,9 +55,13 @@ export function createHttpHandler(options: HttpOptions): HttpHandler {
   let open = 0;
   let closed: GatewayError | undefined;
   let idle = () => {};
+  /** Choice: a route of a plugin for just this path goes first; one that takes the rest of a path, like `/*file`, does not. */
+  const isServed = (path: string) => options.routes.list().some(({ route }) => route.path === path);
   return {
     handle(request, response) {
-      if (request.url === "/healthz") return alive(request, response);
+      const probe = probePath(request.url ?? "");
+      if (probe !== undefined && (closed || !isServed(probe)))
+        return answerProbe(probe, request, response, options.readiness);
       if (closed) return turnAway(response, closed);
       open++;
       response.once("close", () => {
@@ -86,23 +92,6 @@ function turnAway(response: ServerResponse, refusal: GatewayError): void {
   const { status, headers, body } = toHttpRefusal(refusal);
   const fixed = { "Content-Type": "application/json; charset=utf-8", Connection: "close" };
   response.writeHead(status, { ...headers, ...fixed }).end(JSON.stringify(body));
-}
-
-const ALIVE = '{"ok":true}';
-
-/** All a stranger learns: somebody is here. */
-function alive({ method }: IncomingMessage, response: ServerResponse): void {
-  if (method !== "GET" && method !== "HEAD") {
-    const headers = { Allow: "GET, HEAD", "Content-Type": "text/plain; charset=utf-8", Connection: "close" };
-    response.writeHead(405, headers).end("Method Not Allowed");
-    return;
-  }
-  response.writeHead(200, {
-    "Content-Type": "application/json; charset=utf-8",
-    "Content-Length": ALIVE.length,
-    "Cache-Control": "no-store",
-  });
-  response.end(ALIVE);
 }
 
 async function createApplication(options: HttpOptions, inFlight: Set<RouteCall>): Promise<Handle> {

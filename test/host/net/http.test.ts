@@ -399,24 +399,65 @@ describe("every answer", () => {
   });
 });
 
-describe("the liveness answer", () => {
-  it("says that somebody is here, and nothing else, to anybody", async (t) => {
-    const { ask } = await serve(t);
-    const response = await ask("/healthz");
-    assert.deepEqual([response.status, await response.json()], [200, { ok: true }]);
-    assert.equal(response.headers.get("cache-control"), "no-store");
-    assert.equal(response.headers.get("content-type"), "application/json; charset=utf-8");
+describe("liveness and readiness", () => {
+  const LIVE = '{"ok":true,"status":"live"}';
+  const READY = '{"ok":true,"status":"ready"}';
+  const rows: [target: string, body: string][] = [
+    ["/health", LIVE],
+    ["/healthz", LIVE],
+    ["/healthz?probe=1", LIVE],
+    ["/ready", READY],
+    ["/readyz", READY],
+    ["/readyz?verbose&x=/", READY],
+  ];
+  it("are answered to anybody, for GET and HEAD only, and are not cached", async (t) => {
+    const { port } = await serve(t);
+    for (const [target, body] of rows) {
+      const answer = await exchange(port, { target });
+      assert.deepEqual([answer.status, answer.body, answer.headers["cache-control"]], [200, body, "no-store"], target);
+      assert.equal(answer.headers["content-type"], "application/json; charset=utf-8");
+      const head = await exchange(port, { method: "HEAD", target });
+      assert.deepEqual([head.status, head.headers["content-length"], head.body], [200, String(body.length), ""]);
+      const post = await exchange(port, { method: "POST", target });
+      assert.deepEqual([post.status, post.headers["allow"]], [405, "GET, HEAD"]);
+    }
+    for (const target of ["/health/", "/healthzz", "/Health", "/ready/x"])
+      assert.equal((await exchange(port, { target })).status, 404, target);
   });
 
-  it("has no body for HEAD", async (t) => {
-    const { port } = await serve(t);
-    const { status, headers, body } = await exchange(port, { method: "HEAD", target: "/healthz" });
-    assert.deepEqual([status, headers["content-length"], body], [200, "11", ""]);
+  const broken: [why: string, setup: () => void][] = [
+    [
+      "fails",
+      () => {
+        throw new Error("broken, in /home/ada");
+      },
+    ],
+    ["waits", () => notReady("the other service", 60_000)],
+  ];
+  for (const [why, setup] of broken) {
+    it(`a plugin that ${why} makes the gateway live, not ready, and says its name and no reason`, async (t) => {
+      const plugin = definePlugin({ id: "sick", api: "^1.0.0", setup });
+      const { ask } = await serve(t, webPlugin(), { more: [plugin] });
+      const ready = await ask("/readyz");
+      assert.deepEqual(
+        [ready.status, await ready.json()],
+        [503, { ok: false, status: "not ready", plugins: ["sick"] }],
+      );
+      assert.equal(ready.headers.get("cache-control"), "no-store");
+      assert.equal((await ask("/healthz")).status, 200);
+    });
+  }
+
+  it("a plugin that is not there is named, and its path is not", async (t) => {
+    const { ask } = await serve(t, webPlugin(), { more: ["/home/ada/plugins/lost" as never] });
+    const ready = await ask("/ready");
+    assert.deepEqual([ready.status, await ready.json()], [503, { ok: false, status: "not ready", plugins: ["lost"] }]);
   });
 
-  it("is given to GET and HEAD only", async (t) => {
-    const { port } = await serve(t);
-    const { status, headers } = await exchange(port, { method: "POST", target: "/healthz" });
-    assert.deepEqual([status, headers["allow"]], [405, "GET, HEAD"]);
+  it("a plugin that is switched off is not missed", async (t) => {
+    const config = { plugins: { entries: { sick: { enabled: false } } } };
+    const plugin = definePlugin({ id: "sick", api: "^1.0.0", setup: () => undefined });
+    const { ask } = await serve(t, webPlugin(), { config, more: [plugin] });
+    assert.equal((await ask("/readyz")).status, 200);
   });
 });

@@ -82,6 +82,16 @@ describe("svc gateway health and status", () => {
     assert.deepEqual(status.printed, ["Model: m1", "Heartbeat: main off", "Sessions: 2", row]);
   });
 
+  it("say that a plugin does not run, and what to do", async () => {
+    const given = { health: { ...healthy, ok: false, missingPlugins: ["chat", "sessions"] } };
+    const { printed } = await run("gateway health", { given });
+    assert.deepEqual(printed.slice(0, 3), [
+      "Gateway: not ok (3 ms)",
+      "Not running: chat, sessions",
+      "Next: svc plugins list",
+    ]);
+  });
+
   it("print the payload as it is with --json", async () => {
     assert.deepEqual((await run("gateway health", { json: true })).printed, [healthy]);
   });
@@ -110,6 +120,19 @@ describe("svc gateway probe", () => {
     assert.equal(printed[3], "Failed: config.get: unknown method: config.get");
     assert.match(String(printed[4]), /^Next: .*svc plugins list/);
   });
+
+  for (const [missingPlugins, named] of [
+    [["chat", "sessions"], "chat, sessions"],
+    [undefined, "unknown"],
+  ]) {
+    it(`is not content with a gateway that is not ok: ${named}`, async () => {
+      const given = { ...answers, health: { ...healthy, ok: false, missingPlugins } };
+      const { code, printed } = await run("gateway probe", { given });
+      assert.equal(code, 1);
+      assert.equal(printed[3], `Failed: health: not ok; not running: ${named}`);
+      assert.match(String(printed[4]), /^Next: .*svc plugins list/);
+    });
+  }
 
   const unreachable: [code: "UNAVAILABLE" | "INVALID_REQUEST" | "NOT_PAIRED", next: RegExp][] = [
     ["UNAVAILABLE", /svc gateway run/],
