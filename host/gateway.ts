@@ -103,6 +103,7 @@ function assemble(context: HostContext): { gateway: RunningGateway; config: Conf
     restarts,
     webhooks,
     closeDead,
+    lookAtCertificate: () => gateway.lookAtCertificate(),
     port: () => gateway.port || settings.port,
   });
   const config = createConfigStore({

@@ -99,6 +99,9 @@ function infoOf({ gateway, kernel, startedAt, log }: HostServiceParts): GatewayI
     get url() {
       return gateway.port === 0 ? undefined : gateway.url;
     },
+    get tlsFingerprint() {
+      return gateway.tlsFingerprint;
+    },
     logFile: () => log.file,
     plugins: () => gateway.plugins(),
     missingPlugins: () => kernel.missing(),

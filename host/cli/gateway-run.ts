@@ -136,12 +136,13 @@ function firstSignal(): Promise<undefined> {
 }
 
 async function announce(gateway: Gateway, output: Output): Promise<void> {
-  const { url, paths, auth } = gateway;
+  const { url, paths, auth, tlsFingerprint } = gateway;
   const plugins = gateway.plugins();
   if (output.json) {
     return output.print({
       ready: true,
       url,
+      ...(tlsFingerprint === undefined ? {} : { tlsFingerprint }),
       version: VERSION,
       stateDir: paths.stateDir,
       authMode: auth.mode,
@@ -153,6 +154,7 @@ async function announce(gateway: Gateway, output: Output): Promise<void> {
     `svc gateway ${VERSION}`,
     `  WebSocket  ${url}`,
     `  HTTP       ${url.replace(/^ws/, "http")}`,
+    ...(tlsFingerprint === undefined ? [] : [`  TLS        SHA-256 ${tlsFingerprint}`]),
     ...(gateway.isOpen ? [`  open to    other machines, on port ${gateway.port}`] : []),
     `  auth       ${authLine(gateway)}`,
     `  state      ${paths.stateDir}`,

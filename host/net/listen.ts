@@ -1,7 +1,9 @@
 /** One port for HTTP and WebSocket, on one or several addresses. */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import type { Server as TlsServer } from "node:https";
 import type { AddressInfo, Socket } from "node:net";
 import type { Duplex } from "node:stream";
+import type { SecureContextOptions, TLSSocket } from "node:tls";
 import { MAX_PAYLOAD_BYTES } from "@svc/sdk/protocol";
 import { type WebSocket, WebSocketServer } from "ws";
 import { StartupRefusal } from "../auth/mode.ts";
@@ -14,6 +16,8 @@ export interface ListenOptions {
   readonly port: number;
   /** Of every HTTP response. Called for each. */
   headers(): Readonly<Record<string, string>>;
+  /** The port speaks TLS with this certificate. Default: it speaks in clear. */
+  readonly tls?: SecureContextOptions;
   onRequest(request: IncomingMessage, response: ServerResponse): void;
   onSocket(ws: WebSocket, socket: Duplex, request: IncomingMessage): void;
 }
@@ -22,6 +26,8 @@ export interface Listener {
   readonly port: number;
   /** Addresses that are really listened on. */
   readonly addresses: readonly string[];
+  /** New sockets get this certificate; open ones go on. Only for a port that speaks TLS. */
+  useCertificate(tls: SecureContextOptions): void;
   /** No new sockets; open ones go on. */
   refuse(): void;
   /** Cuts what is left. Resolves when every socket is gone. */
@@ -29,7 +35,7 @@ export interface Listener {
 }
 
 /** @throws StartupRefusal the port is taken, or the address is not of this machine */
-export async function listen({ addresses, port, headers, onRequest, onSocket }: ListenOptions): Promise<Listener> {
+export async function listen({ addresses, port, headers, tls, onRequest, onSocket }: ListenOptions): Promise<Listener> {
   const sockets = new WebSocketServer({
     noServer: true,
     maxPayload: MAX_PAYLOAD_BYTES.afterConnect,
@@ -43,11 +49,14 @@ export async function listen({ addresses, port, headers, onRequest, onSocket }: 
   sockets.on("wsClientError", (error: Error, socket: Duplex, request: IncomingMessage) =>
     refuseUpgrade(new Response(request), socket as Socket, error.message),
   );
-  const servers: Server[] = [];
+  const https = tls && (await import("node:https"));
+  const servers: (Server | TlsServer)[] = [];
   const bound: string[] = [];
   let taken = port;
   for (const address of addresses) {
-    const server = createServer({ ServerResponse: Response }, onRequest);
+    const options = { ServerResponse: Response };
+    const server = https?.createServer({ ...options, ...tls }, onRequest) ?? createServer(options, onRequest);
+    if (https) server.on("tlsClientError", refuseClearText);
     server.on("upgrade", (request: IncomingMessage, socket: Duplex, head: Buffer) => {
       socket.on("error", cutOff);
       socket.cork(); // the answer to the upgrade and the challenge leave in one packet
@@ -69,6 +78,9 @@ export async function listen({ addresses, port, headers, onRequest, onSocket }: 
   return {
     port: taken,
     addresses: bound,
+    useCertificate(next) {
+      for (const server of servers) (server as TlsServer).setSecureContext(next);
+    },
     refuse,
     async close() {
       refuse();
@@ -92,6 +104,19 @@ function refuseUpgrade(response: ServerResponse, socket: Socket, why: string): v
     Connection: "close",
   });
   response.end(why);
+}
+
+const CLEAR_TEXT = "This port speaks TLS. Use https:// or wss:// instead of http:// or ws://.\n";
+
+/** HTTP in clear on a port that speaks TLS. Below the TLS socket lies the one it came by, which Node names only like this. */
+function refuseClearText(error: NodeJS.ErrnoException, socket: TLSSocket & { readonly _parent?: Socket }): void {
+  if (error.code !== "ERR_SSL_HTTP_REQUEST") return;
+  const lines = [
+    "Content-Type: text/plain; charset=utf-8",
+    `Content-Length: ${CLEAR_TEXT.length}`,
+    "Connection: close",
+  ];
+  socket._parent?.end(["HTTP/1.1 400 Bad Request", ...lines, "", CLEAR_TEXT].join("\r\n"));
 }
 
 /** At module level: a closure of the upgrade handler would keep the request of every connection alive. */

@@ -45,8 +45,12 @@ export default definePlugin({
     gateway.serve(health, {
       // Spec: only a literal `true` probes. No plugin contributes a probe yet, so it only asks for fresh facts.
       check: async ({ params }) => ({ ...(await refresh.get(params.probe === true)), ...pluginHealth(services) }),
-      status: ({ principal }) =>
-        gatewayStatus(services, { full: coversScope(principal.scopes, "operator.admin"), now: clock.now() }),
+      async status({ principal }) {
+        const { tlsFingerprint } = services.gateway;
+        const full = coversScope(principal.scopes, "operator.admin");
+        const tls = tlsFingerprint === undefined ? {} : { tls: { fingerprint: tlsFingerprint } };
+        return { ...(await gatewayStatus(services, { full, now: clock.now() })), ...tls };
+      },
       presence: () => presence.list(),
       event: createSystemEvent({
         presence,

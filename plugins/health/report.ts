@@ -37,6 +37,7 @@ export function healthLines({
 
 /** The parts of `status` that are printed. Spec: protocol/methods-health.md §2. */
 interface StatusFacts {
+  readonly tls?: { readonly fingerprint: string };
   readonly heartbeat?: { readonly agents?: readonly { agentId: string; enabled: boolean; every: string }[] };
   readonly sessions?: {
     readonly count?: number;
@@ -51,7 +52,7 @@ interface StatusFacts {
 }
 
 export function statusLines(status: object): string[] {
-  const { heartbeat, sessions } = status as StatusFacts; // a gateway with fewer plugins leaves parts out
+  const { tls, heartbeat, sessions } = status as StatusFacts; // a gateway with fewer plugins leaves parts out
   const beats = (heartbeat?.agents ?? []).map(({ agentId, enabled, every }) => `${agentId} ${enabled ? every : "off"}`);
   const rows = (sessions?.recent ?? []).map(({ key, age, percentUsed }) => {
     const used = percentUsed === null ? "" : `, ${percentUsed}% of the context used`;
@@ -62,6 +63,7 @@ export function statusLines(status: object): string[] {
     `Heartbeat: ${beats.length === 0 ? "none" : beats.join(", ")}`,
     `Sessions: ${sessions?.count ?? 0}`,
     ...rows,
+    ...(tls ? [`TLS certificate: SHA-256 ${tls.fingerprint}`] : []),
   ];
 }
 

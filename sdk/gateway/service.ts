@@ -61,6 +61,8 @@ export interface GatewayInfo {
   readonly aliases: readonly string[];
   /** Set once the port is open. */
   readonly url: string | undefined;
+  /** SHA-256 of its certificate, as `AB:CD:...`. Set once a port is open that speaks TLS. */
+  readonly tlsFingerprint: string | undefined;
   /** Path of the file the next line of the log goes into; it may not be there yet. Its name follows `logSeries`. */
   logFile(): string;
   plugins(): readonly PluginReport[];
