@@ -2,6 +2,7 @@
 import { isGatewayError, type Method, type ResultOf } from "@svc/sdk";
 import { type CommandContext, defineCommands, show, withGateway } from "@svc/sdk/cli";
 import { config } from "@svc/sdk/config";
+import { detailsCode } from "@svc/sdk/errors";
 import { health } from "@svc/sdk/health";
 import { healthLines, type ProbeReport, probeLines, statusLines } from "./report.ts";
 
@@ -53,8 +54,9 @@ async function probe(context: CommandContext): Promise<ProbeReport> {
     client = await context.connect({ scopes: READ, timeoutMs: PROBE_TIMEOUT_MS });
   } catch (error) {
     if (!isGatewayError(error)) throw error;
-    const [reason = ""] = error.message.split("\n"); // the report has a next step of its own
-    return { ok: false, reachable: false, error: reason, code: error.code };
+    const [reason = "", step] = error.message.split("\nNext: "); // but for TLS the report has a next step of its own
+    const next = detailsCode(error)?.startsWith("TLS_") ? step : undefined;
+    return { ok: false, reachable: false, error: reason, code: error.code, ...(next === undefined ? {} : { next }) };
   }
   try {
     const answers = await Promise.allSettled(

@@ -10,11 +10,15 @@ export interface ProbeReport {
   /** Why it is not reachable. */
   readonly error?: string;
   readonly code?: string;
+  /** What the refusal says to do next, where it knows better than its code. */
+  readonly next?: string;
   /** Milliseconds from the start of the connection to the last answer. */
   readonly latencyMs?: number;
   readonly version?: string;
   readonly checks?: readonly { readonly method: string; readonly ok: boolean; readonly error?: string }[];
 }
+
+type Health = ResultOf<typeof health.check>;
 
 export function healthLines({
   ok,
@@ -24,7 +28,7 @@ export function healthLines({
   agents,
   channelOrder,
   sessions,
-}: ResultOf<typeof health.check>): string[] {
+}: Omit<Health, "missingPlugins"> & Partial<Health>): string[] {
   const { count, path } = (sessions ?? {}) as { count?: number; path?: string }; // protocol/methods-health.md §1
   return [
     `Gateway: ${ok ? "ok" : "not ok"} (${durationMs} ms)`,
@@ -67,8 +71,8 @@ export function statusLines(status: object): string[] {
   ];
 }
 
-export function probeLines({ reachable, error, code, latencyMs, version, checks = [] }: ProbeReport): string[] {
-  if (!reachable) return ["Reachable: no", `Reason: ${error ?? "unknown"}`, `Next: ${nextStep(code)}`];
+export function probeLines({ reachable, error, code, next, latencyMs, version, checks = [] }: ProbeReport): string[] {
+  if (!reachable) return ["Reachable: no", `Reason: ${error ?? "unknown"}`, `Next: ${next ?? nextStep(code)}`];
   const failed = checks.filter(({ ok }) => !ok);
   return [
     "Reachable: yes",

@@ -1,7 +1,7 @@
 /** A WebSocket to the one gateway whose certificate is known, whoever signed it. Needs the package `ws`, so not for browsers. */
 import type { ClientRequest } from "node:http";
 import type { Socket } from "node:net";
-import type { TLSSocket } from "node:tls";
+import type { PeerCertificate, TLSSocket } from "node:tls";
 import { refusal } from "../error-codes.ts";
 
 /** @param fingerprint SHA-256 of the certificate in hex; any case, with or without colons */
@@ -23,7 +23,7 @@ function sendOnceKnown(request: ClientRequest, wanted: string): void {
       return;
     }
     socket.once("secureConnect", () => {
-      const { fingerprint256 = "" } = socket.getPeerCertificate();
+      const { fingerprint256 = "none" } = socket.getPeerCertificate() as Partial<PeerCertificate>; // empty where there is none
       const message = `the gateway's certificate is another one: its fingerprint is ${fingerprint256}`;
       if (plain(fingerprint256) === wanted) request.end();
       else request.destroy(refusal("TLS_FINGERPRINT_MISMATCH", message));

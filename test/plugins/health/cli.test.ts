@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { GatewayError } from "@svc/sdk";
 import type { CommandContext } from "@svc/sdk/cli";
+import { refusal } from "@svc/sdk/errors";
 import commands from "../../../plugins/health/cli.ts";
 import { duration } from "../../../plugins/health/report.ts";
 
@@ -124,7 +125,7 @@ describe("svc gateway probe", () => {
   for (const [missingPlugins, named] of [
     [["chat", "sessions"], "chat, sessions"],
     [undefined, "unknown"],
-  ]) {
+  ] as const) {
     it(`is not content with a gateway that is not ok: ${named}`, async () => {
       const given = { ...answers, health: { ...healthy, ok: false, missingPlugins } };
       const { code, printed } = await run("gateway probe", { given });
@@ -147,6 +148,14 @@ describe("svc gateway probe", () => {
       assert.match(String(printed[2]), next);
     });
   }
+
+  it("passes on what to do about a certificate that is not trusted", async () => {
+    const refused = refusal("TLS_UNTRUSTED", "self-signed certificate\nNext: --tls-fingerprint <sha256>");
+    const { code, printed } = await run("gateway probe", { refused });
+    assert.equal(code, 1);
+    const lines = ["Reachable: no", "Reason: self-signed certificate", "Next: --tls-fingerprint <sha256>"];
+    assert.deepEqual(printed, lines);
+  });
 
   it("prints one report with --json", async () => {
     const refused = new GatewayError("UNAVAILABLE", "no luck");

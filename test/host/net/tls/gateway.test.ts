@@ -27,7 +27,7 @@ async function start(t: TestContext, tls: object = {}, section: object = {}) {
     id: "editor",
     api: "^1.0.0",
     requires: { config: ConfigStore },
-    setup: (own) => void own.start(() => void (store = own.services.config)),
+    setup: (own) => own.start(() => void (store = own.services.config)),
   });
   const clock = createFakeClock(Date.now());
   const gateway = await createGateway({
